@@ -1,0 +1,172 @@
+// Package catalog knows the names: which namespaces and tables there are, what they are
+// called, and where a table's data lies. It knows nothing of rows.
+//
+// Each namespace and each table is one small JSON object (keys.go says where), so that
+// creating is one put-if-absent, changing one put-if-match, describing one GET, and
+// listing one LIST in name order. No lock, no shared index, no object that all writers
+// meet at.
+//
+// What keeps a name and its surroundings consistent without a lock:
+//
+//   - Exactly one creator wins a name: the put-if-absent of its record decides.
+//   - A namespace is dropped in steps that a concurrent create inside it can see: the
+//     record is marked as dropping (put-if-match), the children are listed, and only an
+//     empty namespace's record is deleted. Whoever creates inside reads the parent again
+//     after its own put, and takes that back when the parent is going or gone. So either
+//     the drop sees the child or the creator sees the drop.
+//   - A mark whose owner died runs out; the next caller that meets it removes it.
+//   - A table's location is never used twice: it carries a random part, so that deleting
+//     the data of a dropped table cannot meet the data of a new one of the same name.
+package catalog
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// A Catalog is the names of one deployment. It is safe for concurrent use. All it keeps
+// are records as last seen, which are checked each time (see Lookup).
+type Catalog struct {
+	roots   *objectstore.Roots
+	store   objectstore.Store // the home root's: where the records are
+	now     func() time.Time
+	lookups *otter.Cache[string, lookedUp] // by key
+}
+
+// Open returns the catalog whose records lie under the home root.
+func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
+	return &Catalog{
+		roots: roots, store: roots.Home().Store, now: now,
+		lookups: otter.Must(&otter.Options[string, lookedUp]{MaximumSize: maxLookups}),
+	}
+}
+
+// read loads a record into v and returns its ETag; objectstore.ErrNotExist when there is
+// none.
+func (c *Catalog) read(ctx context.Context, key string, v any) (etag string, err error) {
+	data, info, err := c.store.Get(ctx, key)
+	if err != nil {
+		return "", fmt.Errorf("read record: %w", err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return "", fmt.Errorf("read record %s: %w", key, err)
+	}
+	return info.ETag, nil
+}
+
+// write puts a record if cond holds. When the answer of the put was lost it reads back
+// what is there: our own record, which carries an id that nobody else has, is success.
+func (c *Catalog) write(ctx context.Context, key string, record any, cond objectstore.Condition) (etag string, err error) {
+	data, err := json.Marshal(record)
+	if err != nil {
+		return "", fmt.Errorf("encode record %s: %w", key, err)
+	}
+	info, err := c.store.Put(ctx, key, data, cond)
+	if errors.Is(err, objectstore.ErrUnknownOutcome) {
+		there, now, readErr := c.store.Get(ctx, key)
+		switch {
+		case readErr == nil && string(there) == string(data):
+			return now.ETag, nil
+		case readErr == nil, errors.Is(readErr, objectstore.ErrNotExist):
+			return "", fmt.Errorf("write record: %w", objectstore.ErrPrecondition)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("write record: %w", err)
+	}
+	return info.ETag, nil
+}
+
+// newUID returns a name that nothing else has: 96 random bits.
+func newUID() string {
+	var b [12]byte
+	rand.Read(b[:]) //nolint:errcheck // documented never to fail
+	return hex.EncodeToString(b[:])
+}
+
+// display joins an id for messages.
+func display(id []string) string {
+	if len(id) == 0 {
+		return "the root namespace"
+	}
+	return strings.Join(id, "$")
+}
+
+// hasCode says whether err is a protocol error with the code.
+func hasCode(err error, code protocol.Code) bool {
+	return err != nil && protocol.CodeOf(err) == code
+}
+
+func isRoot(id []string) bool { return len(id) == 0 }
+
+func parentOf(id []string) []string { return id[:len(id)-1] }
+
+// lostRace is the answer when a record changed between our read and our write.
+func lostRace(what string, id []string, err error) error {
+	return &protocol.Error{
+		Code:    protocol.ConcurrentModification,
+		Message: fmt.Sprintf("%s %s was changed by another request", what, display(id)),
+		Detail:  "another request changed it at the same time; read it again and retry",
+		Err:     err,
+	}
+}
+
+// page lists the names of the children of one kind, after and up to which is asked.
+type page struct {
+	names []string
+	next  string // the last name, when more follow
+}
+
+// children returns names in bytewise order: at most limit of them (All: no bound), after the
+// given one. It asks the store page by page.
+func (c *Catalog) children(ctx context.Context, parent []string, kind, after string, limit int) (page, error) {
+	names := []string{}
+	if limit == 0 {
+		return page{names: names}, nil
+	}
+	prefix := childrenPrefix(parent, kind)
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
+	if after != "" {
+		opts.StartAfter = prefix + escape(after)
+	}
+	for {
+		if limit >= 0 {
+			opts.Limit = min(listPageSize, limit-len(names))
+		}
+		listed, err := c.store.List(ctx, opts)
+		if err != nil {
+			return page{}, fmt.Errorf("list children of %s: %w", display(parent), err)
+		}
+		for _, object := range listed.Objects {
+			name, err := unescape(strings.TrimPrefix(object.Key, prefix))
+			if err != nil {
+				continue // not a record of ours
+			}
+			names = append(names, name)
+		}
+		if !listed.More || len(listed.Objects) == 0 {
+			return page{names: names}, nil
+		}
+		if limit >= 0 && len(names) >= limit {
+			return page{names: names, next: names[len(names)-1]}, nil
+		}
+		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
+	}
+}
+
+// All as a limit asks for everything that there is.
+const All = -1
+
+// listPageSize is how many keys one request to the store asks for.
+const listPageSize = 1000

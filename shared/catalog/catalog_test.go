@@ -1,0 +1,415 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+func open(t *testing.T, store objectstore.Store) *Catalog {
+	t.Helper()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Open(roots, time.Now)
+}
+
+// code returns the code of an error, "" for none.
+func code(err error) string {
+	if err == nil {
+		return ""
+	}
+	return protocol.CodeOf(err).String()
+}
+
+func wantCode(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if got := code(err); got != want {
+		t.Errorf("%s: got %q (%v), want %q", what, got, err, want)
+	}
+}
+
+func TestNamespacesAreCreatedByMode(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, memstore.New())
+	steps := []struct {
+		what  string
+		id    []string
+		props map[string]string
+		mode  ExistsMode
+		want  string
+	}{
+		{"a new one", []string{"a"}, map[string]string{"k": "1"}, FailIfExists, ""},
+		{"one that exists", []string{"a"}, nil, FailIfExists, "NamespaceAlreadyExists"},
+		{"one that exists, kept", []string{"a"}, map[string]string{"k": "2"}, KeepIfExists, ""},
+		{"a nested one", []string{"a", "b"}, nil, FailIfExists, ""},
+		{"one without a parent", []string{"x", "b"}, nil, FailIfExists, "NamespaceNotFound"},
+		{"the root", nil, nil, FailIfExists, "NamespaceAlreadyExists"},
+		{"the root, kept", nil, nil, KeepIfExists, ""},
+	}
+	for _, s := range steps {
+		_, err := c.CreateNamespace(ctx, s.id, s.props, s.mode)
+		wantCode(t, s.what, err, s.want)
+	}
+	kept, err := c.Namespace(ctx, []string{"a"})
+	if err != nil || kept.Properties["k"] != "1" {
+		t.Errorf("kept namespace = %+v, %v; want its first properties", kept, err)
+	}
+	if _, err := c.CreateNamespace(ctx, []string{"a"}, map[string]string{"k": "3"}, ReplaceIfExists); err != nil {
+		t.Fatal(err)
+	}
+	replaced, err := c.Namespace(ctx, []string{"a"})
+	if err != nil || replaced.Properties["k"] != "3" {
+		t.Errorf("replaced namespace = %+v, %v; want its new properties", replaced, err)
+	}
+	_, err = c.Namespace(ctx, []string{"a", "b"})
+	wantCode(t, "child of the replaced namespace", err, "NamespaceNotFound")
+}
+
+func TestNamespacesAreDroppedByBehavior(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	c := open(t, store)
+	mustCreate(t, c, "a", "a/b", "a/b/c", "d")
+	mustTable(t, c, "a/b/t")
+	_, err := c.DropNamespace(ctx, []string{"a"}, false)
+	wantCode(t, "drop of a namespace with children", err, "NamespaceNotEmpty")
+	_, err = c.DropNamespace(ctx, []string{"d"}, false)
+	wantCode(t, "drop of an empty namespace", err, "")
+	_, err = c.DropNamespace(ctx, []string{"d"}, false)
+	wantCode(t, "drop of a missing namespace", err, "NamespaceNotFound")
+	_, err = c.DropNamespace(ctx, nil, true)
+	wantCode(t, "drop of the root", err, "InvalidInput")
+	mustCreate(t, c, "a/x") // the refused drop left no mark
+	_, err = c.DropNamespace(ctx, []string{"a"}, true)
+	wantCode(t, "cascading drop", err, "")
+	page, err := store.List(ctx, objectstore.ListOptions{})
+	if err != nil || len(page.Objects) != 0 {
+		t.Errorf("after all is dropped there are %v, %v", page.Objects, err)
+	}
+}
+
+func split(path string) []string { return strings.Split(path, "/") }
+
+func mustCreate(t *testing.T, c *Catalog, paths ...string) {
+	t.Helper()
+	for _, p := range paths {
+		if _, err := c.CreateNamespace(t.Context(), split(p), nil, FailIfExists); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func mustTable(t *testing.T, c *Catalog, paths ...string) {
+	t.Helper()
+	for _, p := range paths {
+		id := split(p)
+		if _, err := c.CreateTable(t.Context(), id, c.NewLocation(id), nil, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTablesAreNamedAndForgotten(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, memstore.New())
+	id := []string{"t"}
+	first, err := c.CreateTable(ctx, id, c.NewLocation(id), map[string]string{"p": "v"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateTable(ctx, id, c.NewLocation(id), nil, false); code(err) != "TableAlreadyExists" {
+		t.Errorf("second create: %v", err)
+	}
+	second, err := c.CreateTable(ctx, id, c.NewLocation(id), nil, true)
+	if err != nil || second.Location.URI == first.Location.URI {
+		t.Errorf("replacing create = %+v, %v; want another location", second, err)
+	}
+	got, err := c.Table(ctx, id)
+	if err != nil || got.Location.URI != second.Location.URI {
+		t.Errorf("table = %+v, %v; want the second", got, err)
+	}
+	if _, err := c.Table(ctx, []string{"missing"}); code(err) != "TableNotFound" {
+		t.Errorf("missing table: %v", err)
+	}
+	if _, err := c.Table(ctx, []string{"nowhere", "t"}); code(err) != "NamespaceNotFound" {
+		t.Errorf("table in a missing namespace: %v", err)
+	}
+	if _, err := c.DeregisterTable(ctx, id); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.DeregisterTable(ctx, id); code(err) != "TableNotFound" {
+		t.Errorf("second deregister: %v", err)
+	}
+}
+
+func TestDropTableDeletesItsDataOnly(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	c := open(t, store)
+	mustTable(t, c, "t", "u")
+	for _, name := range []string{"t", "u"} {
+		table, err := c.Table(ctx, []string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"/_versions/1.manifest", "/data/x.lance"} {
+			if _, err := store.Put(ctx, table.Location.Prefix+key, []byte("x"), objectstore.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := c.DropTable(ctx, []string{"t"}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := store.List(ctx, objectstore.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Objects) != 3 {
+		t.Errorf("after the drop there are %v, want the record and the two objects of u", page.Objects)
+	}
+}
+
+func TestListsArePagedInNameOrder(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, memstore.New())
+	mustCreate(t, c, "ns")
+	names := []string{"-x", "A", "Z", "_", "a", "a b", "a.b", "ab", "b", "z", "é", "日本"}
+	for _, n := range names {
+		if _, err := c.CreateTable(ctx, []string{"ns", n}, c.NewLocation([]string{n}), nil, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, next, err := c.ListTables(ctx, []string{"ns"}, "", All)
+	if err != nil || next != "" || !cmp.Equal(all, names) {
+		t.Errorf("all tables = %q, %q, %v; want %q", all, next, err, names)
+	}
+	var paged []string
+	for after := ""; ; {
+		page, next, err := c.ListTables(ctx, []string{"ns"}, after, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paged = append(paged, page...)
+		if next == "" {
+			break
+		}
+		after = next
+	}
+	if !cmp.Equal(paged, names) {
+		t.Errorf("paged tables = %q, want %q", paged, names)
+	}
+	page, _, err := c.ListTables(ctx, []string{"ns"}, "a a", 2) // a name that does not exist
+	if err != nil || !cmp.Equal(page, []string{"a b", "a.b"}) {
+		t.Errorf("page after a missing name = %q, %v", page, err)
+	}
+	if page, _, err := c.ListTables(ctx, []string{"ns"}, "", 0); err != nil || len(page) != 0 {
+		t.Errorf("page of none = %q, %v", page, err)
+	}
+	if _, _, err := c.ListTables(ctx, []string{"missing"}, "", All); code(err) != "NamespaceNotFound" {
+		t.Errorf("list of a missing namespace: %v", err)
+	}
+}
+
+func TestAllTablesFindsThoseInDeepNamespaces(t *testing.T) {
+	c := open(t, memstore.New())
+	long := strings.Repeat("x", 250)
+	mustCreate(t, c, "a", "a/"+long)
+	mustTable(t, c, "t", "a/t", "a/"+long+"/u", "a/"+long+"/v")
+	got, err := c.AllTables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := map[string]bool{}
+	for _, id := range got {
+		joined[strings.Join(id, "/")] = true
+	}
+	want := map[string]bool{"t": true, "a/t": true, "a/" + long + "/u": true, "a/" + long + "/v": true}
+	if diff := cmp.Diff(want, joined); diff != "" {
+		t.Errorf("all tables (-want +got):\n%s", diff)
+	}
+}
+
+func TestOneOfManyCreatorsWins(t *testing.T) {
+	c := open(t, memstore.New())
+	mustCreate(t, c, "p")
+	for round := range 20 {
+		id := []string{"p", fmt.Sprint(round)}
+		var wins sync.Map
+		var group sync.WaitGroup
+		for i := range 32 {
+			group.Go(func() {
+				if _, err := c.CreateNamespace(t.Context(), id, map[string]string{"by": fmt.Sprint(i)}, FailIfExists); err == nil {
+					wins.Store(i, true)
+				} else if code(err) != "NamespaceAlreadyExists" {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		var winners []string
+		wins.Range(func(k, _ any) bool { winners = append(winners, fmt.Sprint(k)); return true })
+		there, err := c.Namespace(t.Context(), id)
+		if err != nil || len(winners) != 1 || there.Properties["by"] != winners[0] {
+			t.Fatalf("round %d: winners %v, there %+v, %v", round, winners, there, err)
+		}
+	}
+}
+
+func TestDropMeetsCreateInside(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, memstore.New())
+	for round := range 200 {
+		parent := []string{fmt.Sprintf("p%d", round)}
+		mustCreate(t, c, parent[0])
+		var created, dropped error
+		var group sync.WaitGroup
+		group.Go(func() { _, created = c.CreateTable(ctx, child(parent, "t"), c.NewLocation([]string{"t"}), nil, false) })
+		group.Go(func() { _, dropped = c.DropNamespace(ctx, parent, false) })
+		group.Wait()
+		_, parentErr := c.Namespace(ctx, parent)
+		var record tableRecord
+		_, childErr := c.read(ctx, tableKey(child(parent, "t")), &record)
+		switch {
+		case created == nil && (parentErr != nil || childErr != nil):
+			t.Fatalf("round %d: the create succeeded, but the parent is %v and the child %v (drop: %v)", round, parentErr, childErr, dropped)
+		case created != nil && childErr == nil:
+			t.Fatalf("round %d: the create failed (%v), but the child is there", round, created)
+		case dropped == nil && parentErr == nil:
+			t.Fatalf("round %d: the drop succeeded, but the parent is there", round)
+		}
+	}
+}
+
+func TestAbandonedDropIsForgotten(t *testing.T) {
+	ctx := t.Context()
+	inner := memstore.New()
+	mustCreate(t, open(t, inner), "p")
+	// The dropper dies after its mark.
+	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		return faultstore.Fault{Crash: call.Kind == faultstore.List}
+	})
+	if _, err := open(t, faulty).DropNamespace(ctx, []string{"p"}, false); !errors.Is(err, faultstore.ErrCrashed) {
+		t.Fatalf("drop by a dying process: %v", err)
+	}
+	c := open(t, inner)
+	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), nil, false)
+	wantCode(t, "create while the mark holds", err, "ConcurrentModification")
+	c.now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
+	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), nil, false)
+	wantCode(t, "create after the mark has run out", err, "")
+	_, err = c.DropNamespace(ctx, []string{"p"}, false)
+	wantCode(t, "drop after that", err, "NamespaceNotEmpty")
+}
+
+// Each change is tried with a crash, and with a lost answer, at each of its requests. What
+// is there afterwards is the state before or the state after, and doing it again leads
+// to the state after.
+func TestChangesSurviveACrashAnywhere(t *testing.T) {
+	prepare := func(t *testing.T, store objectstore.Store) {
+		c := open(t, store)
+		mustCreate(t, c, "p", "p/empty", "p/full")
+		mustTable(t, c, "p/full/t", "p/u")
+	}
+	changes := []struct {
+		name string
+		do   func(context.Context, *Catalog) error
+		done []string // codes that a second try may answer when the first took place
+	}{
+		{"create namespace", func(ctx context.Context, c *Catalog) error {
+			_, err := c.CreateNamespace(ctx, []string{"p", "new"}, nil, FailIfExists)
+			return err
+		}, []string{"NamespaceAlreadyExists"}},
+		{"drop namespace", func(ctx context.Context, c *Catalog) error {
+			_, err := c.DropNamespace(ctx, []string{"p", "empty"}, false)
+			return err
+		}, []string{"NamespaceNotFound"}},
+		{"cascading drop", func(ctx context.Context, c *Catalog) error {
+			_, err := c.DropNamespace(ctx, []string{"p", "full"}, true)
+			return err
+		}, []string{"NamespaceNotFound"}},
+		{"create table", func(ctx context.Context, c *Catalog) error {
+			id := []string{"p", "v"}
+			_, err := c.CreateTable(ctx, id, c.NewLocation(id), nil, false)
+			return err
+		}, []string{"TableAlreadyExists"}},
+		{"drop table", func(ctx context.Context, c *Catalog) error {
+			_, err := c.DropTable(ctx, []string{"p", "u"})
+			return err
+		}, []string{"TableNotFound"}},
+	}
+	for _, change := range changes {
+		t.Run(change.name, func(t *testing.T) {
+			for n := 1; ; n++ {
+				reached := false
+				for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}} {
+					inner := memstore.New()
+					prepare(t, inner)
+					faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+						if call.N != n {
+							return faultstore.Fault{}
+						}
+						reached = true
+						return fault
+					})
+					first := change.do(t.Context(), open(t, faulty))
+					c := open(t, inner)
+					c.now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
+					second := change.do(t.Context(), c)
+					if second != nil && (code(second) != change.done[0]) {
+						t.Errorf("request %d, %+v: first %v, second %v", n, fault, first, second)
+					}
+					if first == nil && second == nil {
+						t.Errorf("request %d, %+v: both tries say that they made the change", n, fault)
+					}
+				}
+				if !reached {
+					return
+				}
+			}
+		})
+	}
+}
+
+func TestLookupNoticesThatATableMoved(t *testing.T) {
+	ctx := t.Context()
+	c := open(t, memstore.New())
+	id := []string{"t"}
+	mustTable(t, c, "t")
+	if found, err := c.Lookup(ctx, id); err != nil || found.Confirm() != nil {
+		t.Fatalf("first lookup: %v", err)
+	}
+	other, err := c.CreateTable(ctx, id, c.NewLocation(id), nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := c.Lookup(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := found.Confirm(); !errors.Is(err, ErrMoved) {
+		t.Errorf("confirm of a moved table = %v, want ErrMoved", err)
+	}
+	got, err := Read(ctx, c, id, func(_ context.Context, t *Table) (string, error) { return t.Location.URI, nil })
+	if err != nil || got != other.Location.URI {
+		t.Errorf("read = %s, %v; want the new location %s", got, err, other.Location.URI)
+	}
+	if _, err := c.DropTable(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Read(ctx, c, id, func(context.Context, *Table) (string, error) { return "", errors.New("no data") })
+	wantCode(t, "read of a dropped table", err, "TableNotFound")
+}

@@ -1,0 +1,360 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// A Namespace is a container of tables and namespaces.
+type Namespace struct {
+	ID         []string          // empty for the root
+	Properties map[string]string // never nil
+	Created    time.Time
+}
+
+// namespaceRecord is what is stored of a namespace. The root has none.
+type namespaceRecord struct {
+	ID         []string          `json:"id"`
+	UID        string            `json:"uid"` // of this incarnation of the name
+	Properties map[string]string `json:"properties,omitempty"`
+	Created    time.Time         `json:"created_at"`
+	Dropping   *dropMark         `json:"dropping,omitempty"`
+}
+
+// dropMark says that someone is about to drop the namespace, until the given time.
+type dropMark struct {
+	By    string    `json:"by"` // unique per drop
+	Until time.Time `json:"until"`
+}
+
+// dropLease is how long a drop may take between its mark and its deletion of the record.
+const dropLease = 30 * time.Second
+
+// ExistsMode says what creating does when the name is taken.
+type ExistsMode int
+
+// What creating does when the name is taken.
+const (
+	FailIfExists ExistsMode = iota
+	KeepIfExists
+	ReplaceIfExists
+)
+
+func (r *namespaceRecord) namespace() *Namespace {
+	properties := r.Properties
+	if properties == nil {
+		properties = map[string]string{}
+	}
+	return &Namespace{ID: r.ID, Properties: properties, Created: r.Created}
+}
+
+// Namespace returns a namespace, or NamespaceNotFound. The root is always there.
+func (c *Catalog) Namespace(ctx context.Context, id []string) (*Namespace, error) {
+	if isRoot(id) {
+		return &Namespace{Properties: map[string]string{}}, nil
+	}
+	record, _, err := c.namespaceRecord(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return record.namespace(), nil
+}
+
+func (c *Catalog) namespaceRecord(ctx context.Context, id []string) (*namespaceRecord, string, error) {
+	var record namespaceRecord
+	etag, err := c.read(ctx, namespaceKey(id), &record)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil, "", namespaceNotFound(id)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return &record, etag, nil
+}
+
+func namespaceNotFound(id []string) error {
+	return &protocol.Error{
+		Code:    protocol.NamespaceNotFound,
+		Message: fmt.Sprintf("namespace %s does not exist", display(id)),
+	}
+}
+
+// CreateNamespace makes a namespace. ReplaceIfExists drops the one of that name with all
+// it holds first.
+func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties map[string]string, mode ExistsMode) (*Namespace, error) {
+	if isRoot(id) {
+		if mode == KeepIfExists {
+			return c.Namespace(ctx, id)
+		}
+		return nil, namespaceExists(id)
+	}
+	record := &namespaceRecord{ID: id, UID: newUID(), Properties: maps.Clone(properties), Created: c.now().UTC()}
+	for range createAttempts {
+		err := c.createChild(ctx, id, namespaceKey(id), record)
+		if !errors.Is(err, objectstore.ErrPrecondition) {
+			if err != nil {
+				return nil, err
+			}
+			return record.namespace(), nil
+		}
+		switch mode {
+		case FailIfExists:
+			return nil, namespaceExists(id)
+		case KeepIfExists:
+			there, err := c.Namespace(ctx, id)
+			if !hasCode(err, protocol.NamespaceNotFound) {
+				return there, err
+			}
+		case ReplaceIfExists:
+			_, err := c.DropNamespace(ctx, id, true)
+			if err != nil && !hasCode(err, protocol.NamespaceNotFound) {
+				return nil, err
+			}
+		}
+	}
+	return nil, lostRace("namespace", id, objectstore.ErrPrecondition)
+}
+
+func namespaceExists(id []string) error {
+	return &protocol.Error{
+		Code:    protocol.NamespaceAlreadyExists,
+		Message: fmt.Sprintf("namespace %s already exists", display(id)),
+		Detail:  `choose another name, or mode "ExistOk" to keep the existing namespace`,
+	}
+}
+
+// createAttempts bounds how often a create that meets a concurrent drop starts again.
+const createAttempts = 5
+
+// createChild puts the record of a new namespace or table, which must not exist yet
+// (objectstore.ErrPrecondition), into a parent that must exist before and after.
+func (c *Catalog) createChild(ctx context.Context, id []string, key string, record any) error {
+	parent := parentOf(id)
+	if isRoot(parent) {
+		_, err := c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
+		return err
+	}
+	for attempt := range createAttempts {
+		if err := c.checkParent(ctx, parent); err != nil {
+			if !errors.Is(err, errDropping) || attempt == createAttempts-1 {
+				return droppingToConflict(parent, err)
+			}
+			if err := sleep(ctx, dropPause<<attempt); err != nil {
+				return err
+			}
+			continue
+		}
+		etag, err := c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
+		if err != nil {
+			return err
+		}
+		err = c.checkParent(ctx, parent)
+		if err == nil {
+			return nil
+		}
+		// The drop may have listed before our put: take it back. Only this record: if it
+		// has been replaced meanwhile, its new owner has made the same check.
+		if undo := c.store.Delete(ctx, key, objectstore.Condition{IfMatch: etag}); undo != nil &&
+			!errors.Is(undo, objectstore.ErrPrecondition) && !errors.Is(undo, objectstore.ErrNotExist) {
+			return fmt.Errorf("take back %s: %w", display(id), undo)
+		}
+		if !errors.Is(err, errDropping) {
+			return err
+		}
+	}
+	return droppingToConflict(parent, errDropping)
+}
+
+// dropPause is the first wait for a drop in progress to end; it doubles.
+const dropPause = 5 * time.Millisecond
+
+// errDropping says that a namespace is being dropped at this moment.
+var errDropping = errors.New("namespace is being dropped")
+
+func droppingToConflict(id []string, err error) error {
+	if errors.Is(err, errDropping) {
+		return lostRace("namespace", id, err)
+	}
+	return err
+}
+
+// checkParent returns nil when the namespace exists and nobody is dropping it. A mark
+// that has run out is removed.
+func (c *Catalog) checkParent(ctx context.Context, id []string) error {
+	record, etag, err := c.namespaceRecord(ctx, id)
+	if err != nil || record.Dropping == nil {
+		return err
+	}
+	if c.now().Before(record.Dropping.Until) {
+		return errDropping
+	}
+	record.Dropping = nil
+	_, err = c.write(ctx, namespaceKey(id), record, objectstore.Condition{IfMatch: etag})
+	if gone(err) {
+		return errDropping // changed meanwhile: look again
+	}
+	return err
+}
+
+// gone says that a conditional write found another record than it expected, or none.
+func gone(err error) bool {
+	return errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrNotExist)
+}
+
+// DropNamespace removes a namespace. One that holds tables or namespaces is
+// NamespaceNotEmpty, unless cascade drops them first. It returns what was dropped.
+func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) (*Namespace, error) {
+	if isRoot(id) {
+		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace cannot be dropped"}
+	}
+	record, etag, err := c.namespaceRecord(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if record.Dropping != nil && c.now().Before(record.Dropping.Until) {
+		return nil, lostRace("namespace", id, errDropping)
+	}
+	etag, err = c.markDropping(ctx, record, etag)
+	if err != nil {
+		return nil, err
+	}
+	if cascade {
+		err = c.dropChildren(ctx, id)
+	}
+	if err == nil {
+		err = c.checkEmpty(ctx, id)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.unmark(ctx, record, etag))
+	}
+	err = c.store.Delete(ctx, namespaceKey(id), objectstore.Condition{IfMatch: etag})
+	if gone(err) {
+		return nil, lostRace("namespace", id, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("drop namespace %s: %w", display(id), err)
+	}
+	// A creator that put its child after our listing and then died could not take it
+	// back. Nobody was told of that child; it goes with its parent.
+	return record.namespace(), c.dropChildren(ctx, id)
+}
+
+func (c *Catalog) markDropping(ctx context.Context, record *namespaceRecord, etag string) (string, error) {
+	record.Dropping = &dropMark{By: newUID(), Until: c.now().Add(dropLease).UTC()}
+	etag, err := c.write(ctx, namespaceKey(record.ID), record, objectstore.Condition{IfMatch: etag})
+	if gone(err) {
+		return "", lostRace("namespace", record.ID, err)
+	}
+	return etag, err
+}
+
+// unmark takes a drop mark back. It is part of answering a refused drop, so it is not
+// given up with the request.
+func (c *Catalog) unmark(ctx context.Context, record *namespaceRecord, etag string) error {
+	record.Dropping = nil
+	_, err := c.write(context.WithoutCancel(ctx), namespaceKey(record.ID), record, objectstore.Condition{IfMatch: etag})
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+// checkEmpty returns NamespaceNotEmpty when the namespace has a child.
+func (c *Catalog) checkEmpty(ctx context.Context, id []string) error {
+	for _, kind := range []string{tableKind, namespaceKind} {
+		found, err := c.children(ctx, id, kind, "", 1)
+		if err != nil {
+			return err
+		}
+		if len(found.names) > 0 {
+			return &protocol.Error{
+				Code:    protocol.NamespaceNotEmpty,
+				Message: fmt.Sprintf("namespace %s is not empty", display(id)),
+				Detail:  fmt.Sprintf("it holds %q; drop what it holds first, or use behavior \"Cascade\"", found.names[0]),
+			}
+		}
+	}
+	return nil
+}
+
+// dropChildren drops all that a namespace holds, leaves first.
+func (c *Catalog) dropChildren(ctx context.Context, id []string) error {
+	tables, err := c.children(ctx, id, tableKind, "", All)
+	if err != nil {
+		return err
+	}
+	namespaces, err := c.children(ctx, id, namespaceKind, "", All)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(dropFanOut)
+	for _, name := range tables.names {
+		group.Go(func() error {
+			_, err := c.DropTable(ctx, child(id, name))
+			return ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
+		})
+	}
+	for _, name := range namespaces.names {
+		group.Go(func() error {
+			_, err := c.DropNamespace(ctx, child(id, name), true)
+			return ignore(err, protocol.NamespaceNotFound)
+		})
+	}
+	return group.Wait()
+}
+
+// dropFanOut bounds how many children of one namespace are dropped at a time.
+const dropFanOut = 8
+
+// child returns the id of a name in a namespace, in memory of its own.
+func child(parent []string, name string) []string {
+	return append(append(make([]string, 0, len(parent)+1), parent...), name)
+}
+
+// ignore returns nil for an error that has one of the codes.
+func ignore(err error, codes ...protocol.Code) error {
+	for _, code := range codes {
+		if hasCode(err, code) {
+			return nil
+		}
+	}
+	return err
+}
+
+// sleep waits, or returns the context's error when that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ListNamespaces returns the names of the namespaces directly inside one, in bytewise
+// order: at most limit (All: no bound), after the given name. next is where the following
+// page starts, empty at the end.
+func (c *Catalog) ListNamespaces(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
+	return c.list(ctx, parent, namespaceKind, after, limit)
+}
+
+// list is children for a parent that must exist, which is only asked when nothing was
+// found: what holds children exists.
+func (c *Catalog) list(ctx context.Context, parent []string, kind, after string, limit int) ([]string, string, error) {
+	found, err := c.children(ctx, parent, kind, after, limit)
+	if err == nil && len(found.names) == 0 {
+		_, err = c.Namespace(ctx, parent)
+	}
+	return found.names, found.next, err
+}

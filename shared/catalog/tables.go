@@ -1,0 +1,302 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// A Table is a name and where its data lies. Whether there is data yet is for the
+// storage to say: a table that is only declared has a location without a version.
+type Table struct {
+	ID         []string
+	Location   objectstore.Location
+	Properties map[string]string // never nil
+	Created    time.Time
+}
+
+// tableRecord is what is stored of a table.
+type tableRecord struct {
+	ID  []string `json:"id"`
+	UID string   `json:"uid"` // of this incarnation of the name
+	// Location is a path relative to the home root, so that a root can be moved as a
+	// whole, or the URI of a place outside it.
+	Location   string            `json:"location"`
+	Properties map[string]string `json:"properties,omitempty"`
+	Created    time.Time         `json:"created_at"`
+}
+
+func (c *Catalog) table(record *tableRecord) (*Table, error) {
+	location, err := c.roots.Resolve(record.Location)
+	if err != nil {
+		return nil, fmt.Errorf("location of table %s: %w", display(record.ID), err)
+	}
+	properties := record.Properties
+	if properties == nil {
+		properties = map[string]string{}
+	}
+	return &Table{ID: record.ID, Location: location, Properties: properties, Created: record.Created}, nil
+}
+
+// Table returns a table, or TableNotFound, or NamespaceNotFound when its namespace is
+// missing too.
+func (c *Catalog) Table(ctx context.Context, id []string) (*Table, error) {
+	record, _, err := c.tableRecord(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.table(record)
+}
+
+func (c *Catalog) tableRecord(ctx context.Context, id []string) (*tableRecord, string, error) {
+	if isRoot(id) {
+		return nil, "", &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace is not a table"}
+	}
+	var record tableRecord
+	etag, err := c.read(ctx, tableKey(id), &record)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil, "", c.tableNotFound(ctx, id)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return &record, etag, nil
+}
+
+func (c *Catalog) tableNotFound(ctx context.Context, id []string) error {
+	if _, err := c.Namespace(ctx, parentOf(id)); err != nil {
+		return err
+	}
+	return &protocol.Error{
+		Code:    protocol.TableNotFound,
+		Message: fmt.Sprintf("table %s does not exist", display(id)),
+	}
+}
+
+// TableExists is the error of creating a table under a name that is taken.
+func TableExists(id []string) error {
+	return &protocol.Error{
+		Code:    protocol.TableAlreadyExists,
+		Message: fmt.Sprintf("table %s already exists", display(id)),
+		Detail:  "choose another name, or drop or deregister the existing table first",
+	}
+}
+
+// NewLocation returns a place under the home root that no table has had, for the data
+// of a new table. The name is there for the eye only.
+func (c *Catalog) NewLocation(id []string) objectstore.Location {
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (markOf(byte(r)) == 0 || r == '-' || r == '.') {
+			return r
+		}
+		return '_'
+	}, id[len(id)-1])
+	name = strings.TrimLeft(name, ".")
+	return c.roots.Join(name[:min(len(name), 80)] + "-" + newUID() + ".lance")
+}
+
+// PlannedLocation returns where a new table of that id may keep its data: at the place
+// asked for, or at a new one of our own when none is. A place that the configuration does
+// not allow is InvalidInput.
+func (c *Catalog) PlannedLocation(id []string, asked string) (objectstore.Location, error) {
+	if asked == "" {
+		return c.NewLocation(id), nil
+	}
+	location, err := c.roots.Resolve(asked)
+	if err != nil {
+		return objectstore.Location{}, &protocol.Error{
+			Code: protocol.InvalidInput, Message: fmt.Sprintf("location %q cannot be used", asked), Detail: err.Error(), Err: err,
+		}
+	}
+	if c.isHome(location) && reserved(location.Prefix) {
+		return objectstore.Location{}, &protocol.Error{
+			Code: protocol.InvalidInput, Message: fmt.Sprintf("location %q cannot be used", asked),
+			Detail: "it is where the catalog keeps its own records",
+		}
+	}
+	return location, nil
+}
+
+// reserved says whether a prefix lies in the catalog's own folders.
+func reserved(prefix string) bool {
+	first, _, _ := strings.Cut(prefix, "/")
+	return strings.HasPrefix(first, "_")
+}
+
+// isHome says whether a location lies under the home root.
+func (c *Catalog) isHome(location objectstore.Location) bool {
+	return location.URI == c.roots.Join(location.Prefix).URI
+}
+
+// CreateTable gives a location a name. The data may be there already or come later. With
+// replace an existing registration of that name is replaced; its data stays.
+// Otherwise a taken name is TableAlreadyExists.
+func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, properties map[string]string, replace bool) (*Table, error) {
+	if isRoot(id) {
+		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "a table needs a name"}
+	}
+	record := &tableRecord{
+		ID: id, UID: newUID(), Location: location.URI, Properties: maps.Clone(properties), Created: c.now().UTC(),
+	}
+	if c.isHome(location) {
+		record.Location = location.Prefix
+	}
+	for range createAttempts {
+		err := c.createChild(ctx, id, tableKey(id), record)
+		if !errors.Is(err, objectstore.ErrPrecondition) {
+			if err != nil {
+				return nil, err
+			}
+			return c.table(record)
+		}
+		if !replace {
+			return nil, TableExists(id)
+		}
+		_, etag, err := c.tableRecord(ctx, id)
+		if hasCode(err, protocol.TableNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		_, err = c.write(ctx, tableKey(id), record, objectstore.Condition{IfMatch: etag})
+		if !gone(err) {
+			if err != nil {
+				return nil, err
+			}
+			return c.table(record)
+		}
+	}
+	return nil, lostRace("table", id, objectstore.ErrPrecondition)
+}
+
+// DeregisterTable removes the name. The data stays.
+func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, error) {
+	record, etag, err := c.tableRecord(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	table, err := c.table(record)
+	if err != nil {
+		return nil, err
+	}
+	err = c.store.Delete(ctx, tableKey(id), objectstore.Condition{IfMatch: etag})
+	if gone(err) {
+		return nil, lostRace("table", id, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("deregister table %s: %w", display(id), err)
+	}
+	return table, nil
+}
+
+// DropTable removes the name and then the data. The table is gone when its name is; what
+// a crash leaves of the data is garbage that nothing refers to.
+func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
+	table, err := c.DeregisterTable(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return table, DeleteData(ctx, table.Location)
+}
+
+// DeleteData deletes all objects under a location, versions first, so that nobody
+// opens a table that is half gone.
+func DeleteData(ctx context.Context, location objectstore.Location) error {
+	for _, prefix := range []string{location.Prefix + "/_versions/", location.Prefix + "/"} {
+		if err := deleteAll(ctx, location.Store, prefix); err != nil {
+			return fmt.Errorf("delete data under %s: %w", location.URI, err)
+		}
+	}
+	return nil
+}
+
+func deleteAll(ctx context.Context, store objectstore.Store, prefix string) error {
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
+	for {
+		listed, err := store.List(ctx, opts)
+		if err != nil {
+			return err
+		}
+		group, inner := errgroup.WithContext(ctx)
+		group.SetLimit(dropFanOut)
+		for _, object := range listed.Objects {
+			group.Go(func() error { return store.Delete(inner, object.Key, objectstore.Condition{}) })
+		}
+		if err := group.Wait(); err != nil || !listed.More || len(listed.Objects) == 0 {
+			return err
+		}
+		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
+	}
+}
+
+// ListTables returns the names of the tables directly inside a namespace, in bytewise
+// order: at most limit (All: no bound), after the given name. next is where the following
+// page starts, empty at the end.
+func (c *Catalog) ListTables(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
+	return c.list(ctx, parent, tableKind, after, limit)
+}
+
+// AllTables returns the ids of all tables of all namespaces, in no particular order.
+func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
+	var ids [][]string
+	paths := map[string][]string{} // by folder
+	opts := objectstore.ListOptions{Prefix: recordsPrefix, Limit: listPageSize}
+	for {
+		listed, err := c.store.List(ctx, opts)
+		if err != nil {
+			return nil, fmt.Errorf("list all tables: %w", err)
+		}
+		for _, object := range listed.Objects {
+			id, err := c.idOfTableKey(ctx, object.Key, paths)
+			if err != nil {
+				return nil, err
+			}
+			if id != nil {
+				ids = append(ids, id)
+			}
+		}
+		if !listed.More || len(listed.Objects) == 0 {
+			return ids, nil
+		}
+		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
+	}
+}
+
+// idOfTableKey returns the id behind the key of a table's record, nil for other keys.
+// A hashed folder does not tell its path; one of its records does.
+func (c *Catalog) idOfTableKey(ctx context.Context, key string, paths map[string][]string) ([]string, error) {
+	dir, escaped, ok := strings.Cut(strings.TrimPrefix(key, recordsPrefix), tableKind)
+	name, err := unescape(escaped)
+	if !ok || err != nil {
+		return nil, nil
+	}
+	path, known := paths[dir]
+	if !known {
+		if path, known = folderPath(dir); !known {
+			var record tableRecord
+			if _, err := c.read(ctx, key, &record); err != nil {
+				return nil, ignoreGone(err)
+			}
+			path = slices.Clone(parentOf(record.ID))
+		}
+		paths[dir] = path
+	}
+	return child(path, name), nil
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil
+	}
+	return err
+}

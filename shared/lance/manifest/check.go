@@ -1,0 +1,88 @@
+package manifest
+
+import (
+	"fmt"
+	"math"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// check says what makes a manifest unreadable: numbers that code above relies on.
+func (m *Manifest) check() error {
+	seen := make(map[uint64]struct{}, len(m.Fragments))
+	for _, f := range m.Fragments {
+		if _, doubled := seen[f.ID]; doubled {
+			return m.corrupt("two fragments %d", f.ID)
+		}
+		seen[f.ID] = struct{}{}
+		if err := m.checkFragment(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Manifest) corrupt(format string, args ...any) error {
+	return fmt.Errorf("%w: version %d: %s", lance.ErrCorrupt, m.Version, fmt.Sprintf(format, args...))
+}
+
+// checkFragment bounds what row addresses are made of, 32 bits for each half.
+func (m *Manifest) checkFragment(f *pb.Fragment) error {
+	if f.ID > math.MaxUint32 || f.PhysicalRows > math.MaxUint32 {
+		return m.corrupt("fragment %d of %d rows is past 32 bits", f.ID, f.PhysicalRows)
+	}
+	if d := f.DeletionFile; d != nil && d.DeletedRows > f.PhysicalRows {
+		return m.corrupt("fragment %d has lost %d of %d rows", f.ID, d.DeletedRows, f.PhysicalRows)
+	}
+	if m.StableRowIDs() && f.RowIDs == nil && m.ReaderFlags&FlagSpilledRowLineage == 0 {
+		return m.corrupt("fragment %d has no row ids", f.ID)
+	}
+	for i := range f.Files {
+		file := &f.Files[i]
+		if file.MajorVersion >= 2 && len(file.Fields) != len(file.ColumnIndices) {
+			return m.corrupt("file %s of fragment %d has %d fields and %d columns", file.Path, f.ID, len(file.Fields), len(file.ColumnIndices))
+		}
+	}
+	return nil
+}
+
+// Validate says what native readers and writers would find wrong with a manifest that
+// is about to be committed: the order and the numbers of its fragments, fields that two
+// files of a fragment claim.
+func (m *Manifest) Validate() error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	for i, f := range m.Fragments {
+		if i > 0 && m.Fragments[i-1].ID >= f.ID {
+			return m.corrupt("fragment %d comes after %d", f.ID, m.Fragments[i-1].ID)
+		}
+		if m.MaxFragmentID == nil || f.ID > uint64(*m.MaxFragmentID) {
+			return m.corrupt("fragment %d is above the highest id given out", f.ID)
+		}
+		if f.PhysicalRows == 0 {
+			return m.corrupt("fragment %d has no rows", f.ID)
+		}
+		if err := m.checkFields(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Manifest) checkFields(f *pb.Fragment) error {
+	if len(f.Files) == 0 {
+		return m.corrupt("fragment %d has no files", f.ID)
+	}
+	seen := map[int32]bool{}
+	for i := range f.Files {
+		for _, id := range f.Files[i].Fields {
+			if id >= 0 && seen[id] {
+				return m.corrupt("two files of fragment %d hold field %d", f.ID, id)
+			}
+			seen[id] = true
+		}
+	}
+	return nil
+}

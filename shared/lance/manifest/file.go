@@ -1,0 +1,209 @@
+package manifest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// A manifest file holds up to three messages, each behind its length, and a footer:
+//
+//	[u32 length][IndexSection]     when the table has indices
+//	[u32 length][Transaction]      when it is stored inline
+//	[u32 length][Manifest]         ends where the footer begins
+//	u64     position of the Manifest's length
+//	u16     major version, 0
+//	u16     minor version: 1 in old files, 2 today
+//	[4]     "LANC"
+//
+// Numbers are little-endian. The Manifest names the positions of the other lengths.
+//
+// Source: the writers and readers of crate lance-table, src/io/manifest.rs.
+const (
+	magic        = "LANC"
+	minorVersion = 2
+	footerLen    = 16
+	lengthLen    = 4
+
+	// maxFileLen bounds the manifests that are read.
+	maxFileLen = 512 << 20
+)
+
+// Parse reads a whole manifest file. It keeps parts of file, which must not change.
+// What does not follow the layout is [lance.ErrCorrupt].
+func Parse(file []byte) (*Manifest, error) {
+	return parseTail(file, int64(len(file)))
+}
+
+// parseTail reads the manifest from the last bytes of a file of the given size, which
+// hold at least the Manifest message. Sections before the tail are left out.
+func parseTail(tail []byte, size int64) (*Manifest, error) {
+	start, err := messagePosition(tail, size)
+	if err != nil {
+		return nil, err
+	}
+	view := window{bytes: tail, from: size - int64(len(tail)), size: size}
+	body, ok, err := view.section(start)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || start+lengthLen+int64(len(body))+footerLen != size {
+		return nil, corrupt("the message of %d bytes at %d does not end at the footer of a file of %d", len(body), start, size)
+	}
+	m, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.takeSections(view)
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("%w: manifest file: %s", lance.ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// messagePosition reads the footer.
+func messagePosition(tail []byte, size int64) (int64, error) {
+	if len(tail) < footerLen || size > maxFileLen {
+		return 0, corrupt("%d bytes, want between %d and %d", size, footerLen, maxFileLen)
+	}
+	footer := tail[len(tail)-footerLen:]
+	if string(footer[12:]) != magic {
+		return 0, corrupt("ends with %q, want %q", footer[12:], magic)
+	}
+	position := binary.LittleEndian.Uint64(footer)
+	if major := binary.LittleEndian.Uint16(footer[8:]); major != 0 {
+		return 0, fmt.Errorf("%w: manifest file of version %d", lance.ErrUnsupported, major)
+	}
+	if position > uint64(size-footerLen) {
+		return 0, corrupt("message at %d in a file of %d bytes", position, size)
+	}
+	return int64(position), nil
+}
+
+// A window is part of a file: its bytes, where they begin, and the size of the whole.
+type window struct {
+	bytes []byte
+	from  int64
+	size  int64
+}
+
+// section returns the bytes behind the length at position, or false when the window
+// begins after it. Sections end before the footer.
+func (w window) section(position int64) ([]byte, bool, error) {
+	if position < 0 || position > w.size-footerLen-lengthLen {
+		return nil, false, corrupt("section at %d in a file of %d bytes", position, w.size)
+	}
+	if position < w.from {
+		return nil, false, nil
+	}
+	rest := window{bytes: w.bytes[position-w.from:], from: position, size: w.size}
+	length, err := rest.sectionLen()
+	if err != nil {
+		return nil, false, err
+	}
+	return rest.bytes[lengthLen : lengthLen+length : lengthLen+length], true, nil
+}
+
+// sectionLen returns the length with which the window begins.
+func (w window) sectionLen() (int64, error) {
+	length := int64(binary.LittleEndian.Uint32(w.bytes))
+	if length > w.size-footerLen-lengthLen-w.from {
+		return 0, corrupt("section of %d bytes at %d in a file of %d", length, w.from, w.size)
+	}
+	return length, nil
+}
+
+// takeSections keeps the sections that the window holds.
+func (m *Manifest) takeSections(w window) error {
+	if at := m.Manifest.IndexSection; at != nil {
+		body, ok, err := w.section(position(*at))
+		if err != nil {
+			return err
+		}
+		if ok {
+			m.IndexSection = body
+		}
+	}
+	if at, ok := m.transactionPosition(); ok {
+		// A transaction that cannot be read does not keep anyone from the version.
+		if body, ok, err := w.section(at); err == nil && ok {
+			m.transaction = body
+		}
+	}
+	return nil
+}
+
+// position guards the conversion: no file is that long.
+func position(p uint64) int64 { return int64(min(p, math.MaxInt64)) }
+
+func (m *Manifest) transactionPosition() (int64, bool) {
+	at := m.TransactionSection
+	if at == nil {
+		at = m.OldTransactionSection
+	}
+	if at == nil {
+		return 0, false
+	}
+	return position(*at), true
+}
+
+// decode reads the Manifest message.
+func decode(body []byte) (*Manifest, error) {
+	m := new(Manifest)
+	if err := m.Unmarshal(body); err != nil {
+		return nil, fmt.Errorf("%w: manifest: %w", lance.ErrCorrupt, err)
+	}
+	var err error
+	if m.Schema, err = schema.FromFields(m.Fields, m.SchemaMetadata); err != nil {
+		return nil, fmt.Errorf("schema of version %d: %w", m.Version, err)
+	}
+	m.Fields, m.SchemaMetadata = nil, nil
+	return m, m.check()
+}
+
+// Encode returns the bytes of the manifest file with txn inline; txn may be nil, but a
+// version without a transaction fails the native writers that commit beside it. The
+// manifest itself is not changed.
+func (m *Manifest) Encode(txn *pb.Transaction) ([]byte, error) {
+	var e pb.Encoder
+	message := m.Manifest
+	message.Fields, message.SchemaMetadata = m.Schema.PB(), m.Schema.Metadata
+	message.IndexSection, message.TransactionSection, message.OldTransactionSection = nil, nil, nil
+	if len(m.IndexSection) > 0 {
+		message.IndexSection = here(&e)
+		appendSection(&e, func(e *pb.Encoder) { e.Unknown(m.IndexSection) })
+	}
+	if txn != nil {
+		message.TransactionSection = here(&e)
+		appendSection(&e, txn.Marshal)
+	}
+	start := *here(&e)
+	appendSection(&e, message.Marshal)
+	e.B = binary.LittleEndian.AppendUint64(e.B, start)
+	e.B = binary.LittleEndian.AppendUint16(e.B, 0)
+	e.B = binary.LittleEndian.AppendUint16(e.B, minorVersion)
+	e.B = append(e.B, magic...)
+	if len(e.B) > maxFileLen {
+		return nil, fmt.Errorf("%w: a manifest of %d bytes", lance.ErrUnsupported, len(e.B))
+	}
+	return e.B, nil
+}
+
+func here(e *pb.Encoder) *uint64 {
+	p := uint64(len(e.B))
+	return &p
+}
+
+// appendSection writes a length and the message behind it.
+func appendSection(e *pb.Encoder, marshal func(*pb.Encoder)) {
+	start := len(e.B)
+	e.B = protowire.AppendFixed32(e.B, 0)
+	marshal(e)
+	binary.LittleEndian.PutUint32(e.B[start:], uint32(len(e.B)-start-lengthLen))
+}

@@ -1,0 +1,124 @@
+package manifest
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// Feature flags. A bit in a manifest's ReaderFlags must be understood by who reads, one
+// in its WriterFlags by who writes.
+//
+// Source: crate lance-table, src/feature_flags.rs.
+const (
+	FlagDeletionFiles     uint64 = 1 << 0 // some fragment has a deletion file
+	FlagStableRowIDs      uint64 = 1 << 1 // rows keep their ids; every fragment lists them
+	FlagV2Format          uint64 = 1 << 2 // obsolete: data files are of version 2
+	FlagTableConfig       uint64 = 1 << 3 // the config is not empty
+	FlagBasePaths         uint64 = 1 << 4 // files may be outside of the table
+	FlagInlineOnly        uint64 = 1 << 5 // transactions are inline, not in files
+	FlagDataOverlays      uint64 = 1 << 6 // single cells are overlaid by other files
+	FlagCoveringIndices   uint64 = 1 << 7 // indices carry columns they are not keyed on
+	FlagMixedFileVersions uint64 = 1 << 8 // data files differ in version; each says its own
+	FlagReuseStableRowIDs uint64 = 1 << 9 // a fragment reuse index with stable row ids
+	FlagFragmentReuse     uint64 = 1 << 10
+	FlagSpilledRowLineage uint64 = 1 << 11 // row ids are hidden columns of data files
+	FlagFragmentTree      uint64 = 1 << 12
+	FlagFreeCoveringField uint64 = 1 << 13
+	FlagManagedBlobs      uint64 = 1 << 14
+	FlagFieldIDsOnce      uint64 = 1 << 15 // field ids are never used again
+	FlagZoneSeeds         uint64 = 1 << 16
+	FlagObjectMetadata    uint64 = 1 << 17
+)
+
+var flagNames = [...]string{
+	"deletion files", "stable row ids", "v2 format", "table config", "base paths",
+	"inline transactions only", "data overlays", "covering indices", "mixed file versions",
+	"fragment reuse with stable row ids", "fragment reuse index", "spilled row lineage",
+	"fragment tree", "independent covering fields", "managed blobs",
+	"non-reusable field ids", "zone seeds", "object metadata",
+}
+
+const (
+	readable = FlagDeletionFiles | FlagStableRowIDs | FlagV2Format | FlagTableConfig |
+		FlagBasePaths | FlagInlineOnly | FlagMixedFileVersions | FlagFieldIDsOnce
+	writable = readable &^ FlagFieldIDsOnce
+
+	// kept flags stay set once they are; the others that we write follow from the content.
+	kept = FlagMixedFileVersions | FlagInlineOnly
+)
+
+// CheckReadable returns [lance.ErrUnsupported], naming the features, when the table uses
+// some that reading it correctly needs and that we do not have.
+func (m *Manifest) CheckReadable() error { return refuseFlags("read", m.ReaderFlags&^readable) }
+
+// CheckWritable is CheckReadable for writing.
+func (m *Manifest) CheckWritable() error {
+	if err := m.CheckReadable(); err != nil {
+		return err
+	}
+	return refuseFlags("write", m.WriterFlags&^writable)
+}
+
+func refuseFlags(what string, unknown uint64) error {
+	if unknown == 0 {
+		return nil
+	}
+	var names []string
+	for rest := unknown; rest != 0; rest &= rest - 1 {
+		bit := bits.TrailingZeros64(rest)
+		if bit < len(flagNames) {
+			names = append(names, flagNames[bit])
+		} else {
+			names = append(names, fmt.Sprintf("feature flag %d", bit))
+		}
+	}
+	return fmt.Errorf("%w: to %s the table needs %s", lance.ErrUnsupported, what, strings.Join(names, ", "))
+}
+
+// SetFlags computes the flags from the content, for a manifest that is about to be
+// committed; stable row ids and other flags that cannot be seen there stay as they are.
+// It is an error when only some fragments list row ids.
+func (m *Manifest) SetFlags() error {
+	reader, writer := m.ReaderFlags&kept, m.WriterFlags&kept
+	both := uint64(0)
+	if len(m.BasePaths) > 0 {
+		both |= FlagBasePaths
+	}
+	stable := m.StableRowIDs()
+	version, err := m.FileVersion()
+	if err != nil {
+		return err
+	}
+	for _, f := range m.Fragments {
+		if f.DeletionFile != nil {
+			both |= FlagDeletionFiles
+		}
+		stable = stable || f.RowIDs != nil
+		for i := range f.Files {
+			if !fileHas(&f.Files[i], version) {
+				both |= FlagMixedFileVersions
+			}
+		}
+	}
+	if stable {
+		both |= FlagStableRowIDs
+		for _, f := range m.Fragments {
+			if f.RowIDs == nil {
+				return m.corrupt("fragment %d has no row ids", f.ID)
+			}
+		}
+	}
+	if len(m.Config) > 0 {
+		writer |= FlagTableConfig
+	}
+	m.ReaderFlags, m.WriterFlags = reader|both, writer|both
+	return nil
+}
+
+func fileHas(f *pb.DataFile, v lance.Version) bool {
+	return f.MajorVersion == uint32(v.Major) && f.MinorVersion == uint32(v.Minor)
+}

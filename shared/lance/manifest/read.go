@@ -1,0 +1,161 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/objectstore"
+)
+
+// ErrNoTransaction says that a version does not tell what made it.
+var ErrNoTransaction = errors.New("version has no transaction")
+
+const (
+	tailLen  = 64 << 10 // what Read asks for first
+	wholeLen = 1 << 20  // files known to be no longer are read at once
+
+	maxTransactionLen = 64 << 20
+)
+
+// Read reads the manifest under key. Its size, from a listing, saves a round trip where
+// the manifest is of middle size; 0 is unknown. A manifest up to 64 KiB is one request,
+// a longer one that was not announced is two. The inline transaction is read along when
+// it is at hand.
+func Read(ctx context.Context, store objectstore.Store, key string, size int64) (*Manifest, error) {
+	m, err := read(ctx, store, key, size)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest %s: %w", key, err)
+	}
+	return m, nil
+}
+
+func read(ctx context.Context, store objectstore.Store, key string, size int64) (*Manifest, error) {
+	ask := int64(tailLen)
+	if size > tailLen && size <= wholeLen {
+		ask = size
+	}
+	parts, info, err := store.GetRanges(ctx, key, objectstore.Range{Offset: -ask})
+	if err != nil {
+		return nil, err
+	}
+	tail := parts[0]
+	m, err := readFrom(ctx, store, key, tail, info)
+	if err != nil {
+		return nil, err
+	}
+	if m.Location, err = locate(info); err != nil {
+		return nil, err
+	}
+	if m.Version != m.Location.Version {
+		return nil, m.corrupt("its name says version %d", m.Location.Version)
+	}
+	return m, nil
+}
+
+// readFrom parses the manifest of which it has the tail, and reads what is missing.
+func readFrom(ctx context.Context, store objectstore.Store, key string, tail []byte, info objectstore.Info) (*Manifest, error) {
+	start, err := messagePosition(tail, info.Size)
+	if err != nil {
+		return nil, err
+	}
+	if from := info.Size - int64(len(tail)); start < from {
+		if start < wholeLen {
+			start = 0 // the sections before the message are small enough to come along
+		}
+		head, err := readRange(ctx, store, key, info, start, from-start)
+		if err != nil {
+			return nil, err
+		}
+		tail = append(head, tail...)
+	}
+	m, err := parseTail(tail, info.Size)
+	if err != nil {
+		return nil, err
+	}
+	if at := m.Manifest.IndexSection; at != nil && m.IndexSection == nil {
+		if m.IndexSection, err = readSection(ctx, store, key, info, position(*at), maxFileLen); err != nil {
+			return nil, fmt.Errorf("index section: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// readRange reads part of the object that info describes.
+func readRange(ctx context.Context, store objectstore.Store, key string, info objectstore.Info, offset, length int64) ([]byte, error) {
+	parts, again, err := store.GetRanges(ctx, key, objectstore.Range{Offset: offset, Length: length})
+	if err != nil {
+		return nil, err
+	}
+	if info.ETag != "" && again.ETag != info.ETag {
+		return nil, corrupt("replaced while it was read")
+	}
+	return parts[0], nil
+}
+
+// readSection reads a length and the message behind it.
+func readSection(ctx context.Context, store objectstore.Store, key string, info objectstore.Info, at, limit int64) ([]byte, error) {
+	if at < 0 || at > info.Size-footerLen-lengthLen {
+		return nil, corrupt("section at %d in a file of %d bytes", at, info.Size)
+	}
+	// The sections come before the Manifest message, so that a first guess of this
+	// length is in the file and nearly always enough.
+	guess := min(tailLen, info.Size-at)
+	head, err := readRange(ctx, store, key, info, at, guess)
+	if err != nil {
+		return nil, err
+	}
+	whole := window{bytes: head, from: at, size: info.Size}
+	length, err := whole.sectionLen()
+	if err != nil {
+		return nil, err
+	}
+	if length > limit {
+		return nil, corrupt("section of %d bytes, want at most %d", length, limit)
+	}
+	if missing := lengthLen + length - guess; missing > 0 {
+		more, err := readRange(ctx, store, key, info, at+guess, missing)
+		if err != nil {
+			return nil, err
+		}
+		whole.bytes = append(head, more...)
+	}
+	body, _, err := whole.section(at)
+	return body, err
+}
+
+// ReadTransaction returns the transaction that made the version of a table: the one
+// inline if there is one, else that of the file in _transactions. It is read when it
+// was not before. A version that has neither is [ErrNoTransaction].
+func (m *Manifest) ReadTransaction(ctx context.Context, store objectstore.Store, table string) (*pb.Transaction, error) {
+	raw, err := m.rawTransaction(ctx, store, table)
+	if err != nil {
+		return nil, fmt.Errorf("transaction of version %d: %w", m.Version, err)
+	}
+	txn := new(pb.Transaction)
+	if err := txn.Unmarshal(raw); err != nil {
+		return nil, fmt.Errorf("%w: transaction of version %d: %w", lance.ErrCorrupt, m.Version, err)
+	}
+	return txn, nil
+}
+
+func (m *Manifest) rawTransaction(ctx context.Context, store objectstore.Store, table string) ([]byte, error) {
+	if m.transaction != nil {
+		return m.transaction, nil
+	}
+	if at, ok := m.transactionPosition(); ok && m.Location.Key != "" {
+		info := objectstore.Info{Key: m.Location.Key, Size: m.Location.Size, ETag: m.Location.ETag}
+		return readSection(ctx, store, info.Key, info, at, maxTransactionLen)
+	}
+	if m.TransactionFile == "" {
+		return nil, ErrNoTransaction
+	}
+	key := TransactionKey(table, m.TransactionFile)
+	if err := objectstore.CheckKey(key); err != nil {
+		return nil, fmt.Errorf("%w: %w", lance.ErrCorrupt, err)
+	}
+	raw, _, err := store.Get(ctx, key)
+	return raw, err
+}

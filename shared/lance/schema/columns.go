@@ -1,0 +1,114 @@
+package schema
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// Columns returns the arrays of a batch of the incoming schema as columns of Schema:
+// in its order and of exactly its types. Values are shared with the batch. A null where
+// the table has none is [ErrMismatch].
+func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	columns := make([]arrow.Array, len(m.Schema.Fields))
+	for i, f := range m.Schema.Fields {
+		columns[i] = array.MakeFromData(m.columns[i].arrange(f, batch.Column(m.columns[i].at).Data()))
+		if err := checkNulls(FormatPath(f.Name), f, columns[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	return columns, nil
+}
+
+// arrange returns the data of one field with its children in the field's order.
+func (s source) arrange(f *Field, data arrow.ArrayData) arrow.ArrayData {
+	if len(f.Children) == 0 {
+		return retype(data, f.Type)
+	}
+	children := make([]arrow.ArrayData, len(f.Children))
+	for i, child := range f.Children {
+		below := s.children[i]
+		children[i] = below.arrange(child, data.Children()[below.at])
+	}
+	return array.NewData(f.Type, data.Len(), data.Buffers(), children, data.NullN(), data.Offset())
+}
+
+// retype gives data of the same layout another type: its storage type in place of an
+// extension, other names of list items.
+func retype(data arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
+	children := data.Children()
+	if list, ok := t.(*arrow.FixedSizeListType); ok {
+		children = []arrow.ArrayData{retype(children[0], list.Elem())}
+	}
+	typed := array.NewData(t, data.Len(), data.Buffers(), children, data.NullN(), data.Offset())
+	if data.DataType().ID() == arrow.DICTIONARY {
+		typed.SetDictionary(data.Dictionary())
+	}
+	return typed
+}
+
+// checkNulls looks for a null in a field that has none. live says which rows count: a
+// null below a null parent does not; nil means that all do.
+func checkNulls(path string, f *Field, a arrow.Array, live []bool) error {
+	if !f.Nullable && f.Type.ID() != arrow.NULL {
+		for i := 0; a.NullN() > 0 && i < a.Len(); i++ {
+			if a.IsNull(i) && (live == nil || live[i]) {
+				return fmt.Errorf("%w: field %s cannot be null and has a null in row %d", ErrMismatch, path, i)
+			}
+		}
+	}
+	if !anyRequired(f.Children) {
+		return nil
+	}
+	switch a := a.(type) {
+	case *array.Struct:
+		live = both(live, a)
+		for i, child := range f.Children {
+			if err := checkNulls(join(path, child.Name), child, a.Field(i), live); err != nil {
+				return err
+			}
+		}
+	case array.ListLike:
+		items := a.ListValues()
+		return checkNulls(join(path, f.Children[0].Name), f.Children[0], items, liveItems(a, live, items.Len()))
+	}
+	return nil
+}
+
+func anyRequired(fields []*Field) bool {
+	for _, f := range fields {
+		if !f.Nullable || anyRequired(f.Children) {
+			return true
+		}
+	}
+	return false
+}
+
+// both returns which rows are live and not null.
+func both(live []bool, a arrow.Array) []bool {
+	if a.NullN() == 0 {
+		return live
+	}
+	out := make([]bool, a.Len())
+	for i := range out {
+		out[i] = a.IsValid(i) && (live == nil || live[i])
+	}
+	return out
+}
+
+// liveItems returns which items are in a list that is live and not null.
+func liveItems(a array.ListLike, live []bool, items int) []bool {
+	out := make([]bool, items)
+	live = both(live, a)
+	for i := range a.Len() {
+		if live != nil && !live[i] {
+			continue
+		}
+		start, end := a.ValueOffsets(i)
+		for j := start; j < end; j++ {
+			out[j] = true
+		}
+	}
+	return out
+}

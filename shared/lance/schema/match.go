@@ -1,0 +1,139 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// ErrMismatch says that incoming data does not have the schema of the table.
+var ErrMismatch = errors.New("schema mismatch")
+
+// A Match says how incoming Arrow data is laid out as fields of a table.
+type Match struct {
+	// Schema holds the fields of the table that the data has, in the table's order and
+	// with the table's ids. Absent ones, all nullable, read as null.
+	Schema *Schema
+
+	columns []source // one per field of Schema
+}
+
+// A source says where a field finds its values: by position among the incoming columns
+// or the members of the incoming struct.
+type source struct {
+	at       int
+	children []source // one per child of the field, when it has any
+}
+
+// Match lays an incoming schema over the fields of the table, by name and in any order,
+// members of structs included. Absent nullable fields are fine; so are other names of
+// list items, other metadata and other nullability (nulls where the table has none are
+// found by [Match.Columns]). An unknown or doubled field, an absent one that cannot be
+// null, or a different type is [ErrMismatch]; the error names the field and both types.
+func (s *Schema) Match(incoming *arrow.Schema) (*Match, error) {
+	fields, sources, err := matchFields("", s.Fields, incoming.Fields())
+	if err != nil {
+		return nil, err
+	}
+	return &Match{
+		Schema:  &Schema{Fields: fields, Metadata: cloneMetadata(s.Metadata)},
+		columns: sources,
+	}, nil
+}
+
+// matchFields matches the members of the table's field at path, or its columns.
+func matchFields(path string, want []*Field, have []arrow.Field) ([]*Field, []source, error) {
+	at := make(map[string]int, len(have))
+	for i, h := range have {
+		if _, doubled := at[h.Name]; doubled {
+			return nil, nil, fmt.Errorf("%w: two fields %s", ErrMismatch, join(path, h.Name))
+		}
+		if byName(want, h.Name) == nil {
+			return nil, nil, fmt.Errorf("%w: the table has no field %s (the data has it as %s)", ErrMismatch, join(path, h.Name), h.Type)
+		}
+		at[h.Name] = i
+	}
+	var fields []*Field
+	var sources []source
+	for _, w := range want {
+		i, ok := at[w.Name]
+		if !ok {
+			if !w.Nullable {
+				return nil, nil, fmt.Errorf("%w: field %s is missing and cannot be null", ErrMismatch, join(path, w.Name))
+			}
+			continue
+		}
+		f, children, err := matchField(join(path, w.Name), w, have[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		fields = append(fields, f)
+		sources = append(sources, source{at: i, children: children})
+	}
+	return fields, sources, nil
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return FormatPath(name)
+	}
+	return path + "." + FormatPath(name)
+}
+
+// matchField matches one field and returns it with the children that the data has.
+func matchField(path string, want *Field, have arrow.Field) (*Field, []source, error) {
+	have = storageField(have)
+	differ := func() error {
+		return fmt.Errorf("%w: field %s is %s in the table and %s in the data", ErrMismatch, path, describe(want), have.Type)
+	}
+	name, ok := logicalName(have.Type)
+	if isJSON(have) && have.Type.ID() == arrow.LARGE_BINARY {
+		name = "json" // JSON text, in strings, would have to be converted
+	}
+	if !ok || name != want.LogicalType || hasView(have.Type) {
+		return nil, nil, differ()
+	}
+	if len(want.Children) == 0 {
+		return want, nil, nil
+	}
+	found := *want
+	var sources []source
+	var err error
+	if want.LogicalType == "struct" {
+		found.Children, sources, err = matchFields(path, want.Children, arrowChildren(have.Type))
+	} else {
+		// The one child of a list or map is matched whatever it is called.
+		child := arrowChildren(have.Type)[0]
+		var f *Field
+		var below []source
+		f, below, err = matchField(join(path, want.Children[0].Name), want.Children[0], child)
+		found.Children, sources = []*Field{f}, []source{{children: below}}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(found.Children) == 0 {
+		return nil, nil, differ()
+	}
+	return &found, sources, found.resolve()
+}
+
+// hasView reports whether values of the type are laid out as views, which share their
+// logical type with strings and binaries but not their buffers.
+func hasView(t arrow.DataType) bool {
+	switch t := t.(type) {
+	case *arrow.StringViewType, *arrow.BinaryViewType:
+		return true
+	case *arrow.DictionaryType:
+		return hasView(t.ValueType)
+	}
+	return false
+}
+
+func describe(f *Field) string {
+	if f.IsJSON() {
+		return "json"
+	}
+	return f.Type.String()
+}

@@ -1,0 +1,172 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ParsePath splits a path such as "a.b" or "a.`dotted.name`" into names. Names with a
+// dot or a backtick stand between backticks; a backtick within is doubled.
+func ParsePath(path string) ([]string, error) {
+	var names []string
+	rest := path
+	for {
+		name, after, err := nextName(rest)
+		if err != nil {
+			return nil, fmt.Errorf("path %q: %w", path, err)
+		}
+		names = append(names, name)
+		if after == "" {
+			return names, nil
+		}
+		if after[0] != '.' {
+			return nil, fmt.Errorf("path %q: expected a dot after a quoted name", path)
+		}
+		rest = after[1:]
+	}
+}
+
+// nextName takes the first name off a path and returns what follows it.
+func nextName(path string) (name, after string, err error) {
+	if !strings.HasPrefix(path, "`") {
+		end := strings.IndexAny(path, ".`")
+		switch {
+		case end < 0:
+			end = len(path)
+		case path[end] == '`':
+			return "", "", fmt.Errorf("a backtick in the middle of a name")
+		}
+		if end == 0 {
+			return "", "", fmt.Errorf("an empty name")
+		}
+		return path[:end], path[end:], nil
+	}
+	var b strings.Builder
+	for i := 1; i < len(path); i++ {
+		switch {
+		case path[i] != '`':
+			b.WriteByte(path[i])
+		case i+1 < len(path) && path[i+1] == '`':
+			b.WriteByte('`')
+			i++
+		case b.Len() == 0:
+			return "", "", fmt.Errorf("an empty name")
+		default:
+			return b.String(), path[i+1:], nil
+		}
+	}
+	return "", "", fmt.Errorf("a backtick is not closed")
+}
+
+// FormatPath joins names to a path that ParsePath reads back.
+func FormatPath(names ...string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = name
+		if strings.ContainsAny(name, ".`") {
+			quoted[i] = "`" + strings.ReplaceAll(name, "`", "``") + "`"
+		}
+	}
+	return strings.Join(quoted, ".")
+}
+
+// Resolve returns the fields along a path, from the top-level column to the field that
+// it names. A path that names none is [ErrUnknownField].
+func (s *Schema) Resolve(path string) ([]*Field, error) {
+	names, err := ParsePath(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknownField, err)
+	}
+	fields, chain := s.Fields, make([]*Field, 0, len(names))
+	for _, name := range names {
+		f := byName(fields, name)
+		if f == nil {
+			return nil, fmt.Errorf("%w: %s", ErrUnknownField, path)
+		}
+		chain, fields = append(chain, f), f.Children
+	}
+	return chain, nil
+}
+
+// Path returns the path of the field with this id, or "" when there is none.
+func (s *Schema) Path(id int32) string {
+	names := pathTo(s.Fields, id)
+	if names == nil {
+		return ""
+	}
+	slices.Reverse(names)
+	return FormatPath(names...)
+}
+
+// pathTo returns the names from the field with this id up to one of fields.
+func pathTo(fields []*Field, id int32) []string {
+	for _, f := range fields {
+		if f.ID == id {
+			return []string{f.Name}
+		}
+		if names := pathTo(f.Children, id); names != nil {
+			return append(names, f.Name)
+		}
+	}
+	return nil
+}
+
+// Project returns a schema of the named columns, in the order of the names; ids stay.
+// A name is a top-level column or the path of a member, which brings the structs and
+// lists around it without their other members; names of one column are merged. Members
+// of packed structs and blobs cannot be had alone: they bring the whole field.
+func (s *Schema) Project(names []string) (*Schema, error) {
+	var order []*Field
+	chosen := map[*Field]bool{} // taken whole
+	around := map[*Field]bool{} // on the way to a chosen one
+	for _, name := range names {
+		chain, err := s.Resolve(name)
+		if err != nil {
+			return nil, err
+		}
+		if column := chain[0]; !chosen[column] && !around[column] {
+			order = append(order, column)
+		}
+		for i, f := range chain {
+			if i == len(chain)-1 || f.IsLeaf() {
+				chosen[f] = true
+				break
+			}
+			around[f] = true
+		}
+	}
+	projected := &Schema{Metadata: cloneMetadata(s.Metadata)}
+	for _, f := range order {
+		p, err := f.prune(chosen, around)
+		if err != nil {
+			return nil, err
+		}
+		projected.Fields = append(projected.Fields, p)
+	}
+	return projected, nil
+}
+
+// prune returns f without the descendants that are neither chosen nor around a chosen one.
+func (f *Field) prune(chosen, around map[*Field]bool) (*Field, error) {
+	if chosen[f] {
+		return f, nil
+	}
+	pruned := *f
+	pruned.Children = nil
+	for _, child := range f.Children {
+		if !chosen[child] && !around[child] {
+			continue
+		}
+		c, err := child.prune(chosen, around)
+		if err != nil {
+			return nil, err
+		}
+		pruned.Children = append(pruned.Children, c)
+	}
+	// A map needs both of its members: a path to one of them brings the other.
+	if f.LogicalType == "map" {
+		pruned.Children = f.Children
+	}
+	return &pruned, pruned.resolve()
+}

@@ -1,0 +1,75 @@
+package diskstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"tiltyard/shared/objectstore"
+)
+
+// Delete implements objectstore.Store. It removes the directories that it leaves empty,
+// and like Put it returns when the change is durable.
+func (s *Store) Delete(ctx context.Context, key string, cond objectstore.Condition) error {
+	if err := objectstore.CheckDelete(key, cond); err != nil {
+		return err
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	err := s.delete(ctx, key, cond.IfMatch)
+	if cond.IfMatch != "" {
+		err = precondition(err)
+	} else if errors.Is(err, objectstore.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete %q: %w", key, err)
+	}
+	return nil
+}
+
+func (s *Store) delete(ctx context.Context, key, etag string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	dir, base := splitPath(toPath(key))
+	d, err := s.openDir(dir)
+	if err != nil {
+		return missing(err)
+	}
+	defer func() { _ = d.Close() }()
+	if err := s.remove(ctx, key, d, base, etag); err != nil {
+		return err
+	}
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("%w: sync directory: %w", objectstore.ErrUnknownOutcome, err)
+	}
+	s.prune(dir)
+	return nil
+}
+
+// remove unlinks the entry base of d, under the lock of key, if it is an object with the
+// ETag etag or etag is empty. A directory of that name is no object.
+func (s *Store) remove(ctx context.Context, key string, d *os.File, base, etag string) error {
+	unlock, err := s.locks.lock(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if etag != "" {
+		if err := matches(d, base, etag); err != nil {
+			return err
+		}
+	} else if st, err := statAt(d, base); err == nil && isDir(st) {
+		return objectstore.ErrNotExist
+	}
+	err = unix.Unlinkat(int(d.Fd()), base, 0)
+	if errors.Is(err, unix.EISDIR) {
+		return objectstore.ErrNotExist
+	}
+	return missing(err)
+}

@@ -1,0 +1,156 @@
+package diskstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Directories come and go with the objects in them: a put makes the missing ones, a
+// delete removes those that it emptied. Either may meet the other at work, so whoever
+// finds that a directory went away under him makes it again, up to dirTries times.
+const dirTries = 1000
+
+// maxDurable bounds the memory of directories known to be durable.
+const maxDurable = 4096
+
+// makeRoot makes the directory root, and those above it, durable if it is new.
+func makeRoot(root string) error {
+	if _, err := os.Stat(root); err == nil {
+		return nil
+	}
+	above := filepath.Dir(root)
+	if above != root {
+		if err := makeRoot(above); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(root, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	d, err := os.Open(above)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// openDir opens the directory dir below the root, through no link that leads out of it.
+func (s *Store) openDir(dir string) (*os.File, error) {
+	return s.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+}
+
+// openNames opens a directory for its names to be read. What os.Root opened asks the system
+// about each of them, which is most of the time of a listing; a plain file does not.
+func (s *Store) openNames(dir string) (*os.File, error) {
+	d, err := s.openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	fd, err := unix.FcntlInt(d.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), filepath.Join(s.root.Name(), dir)), nil
+}
+
+// makeDir opens the directory dir and makes it, with those above it, if it is missing.
+func (s *Store) makeDir(dir string) (*os.File, error) {
+	for range dirTries {
+		d, err := s.openDir(dir)
+		if errors.Is(err, unix.ENOTDIR) {
+			return nil, ErrOverlap
+		}
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return d, err
+		}
+		err = s.root.MkdirAll(dir, 0o755)
+		// Something is there, or not any more: opening it tells which.
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) && !errors.Is(err, unix.ENOTDIR) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("make directory: it was removed %d times", dirTries)
+}
+
+// sync makes what was done in d, which is the directory dir, survive a loss of power.
+// That takes the entries of the directories above it too, which whoever made them may
+// not have synced yet; once seen to, they are remembered.
+func (s *Store) sync(d *os.File, dir string) error {
+	if err := d.Sync(); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(d.Fd()), &st); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	known := s.durable[dir] == st.Ino
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := syncAbove(int(d.Fd()), strings.Count("/"+dir, "/")); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.durable) >= maxDurable {
+		clear(s.durable)
+	}
+	s.durable[dir] = st.Ino
+	return nil
+}
+
+// syncAbove syncs so many directories above the directory fd.
+func syncAbove(fd, levels int) error {
+	if levels == 0 {
+		return nil
+	}
+	above, err := unix.Openat(fd, "..", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // all of it was deleted meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(above) }()
+	if err := unix.Fsync(above); err != nil {
+		return err
+	}
+	return syncAbove(above, levels-1)
+}
+
+// prune removes dir and the directories above it as far as they are empty. It is a
+// courtesy, so it stops at the first error. A plain remove would not do: where the
+// directory has meanwhile become an object it would remove that.
+func (s *Store) prune(dir string) {
+	for dir != "." {
+		above, base := splitPath(dir)
+		d, err := s.openDir(above)
+		if err != nil {
+			return
+		}
+		err = unix.Unlinkat(int(d.Fd()), base, unix.AT_REMOVEDIR)
+		_ = d.Close()
+		if err != nil {
+			return
+		}
+		dir = above
+	}
+}
+
+// statAt describes the entry name of the directory d, a link as the link it is.
+func statAt(d *os.File, name string) (*unix.Stat_t, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(d.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, err
+	}
+	return &st, nil
+}

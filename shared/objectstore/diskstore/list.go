@@ -1,0 +1,246 @@
+package diskstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"tiltyard/shared/objectstore"
+)
+
+// List implements objectstore.Store. It reads the directory that the prefix lies in and
+// of those below only what the answer needs: of a folder that is rolled up, as much as
+// shows that it holds an object. Only files that are answered are looked at one by one.
+func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
+	if err := objectstore.CheckList(opts); err != nil {
+		return objectstore.ListPage{}, err
+	}
+	l := listing{ctx: ctx, store: s, opts: opts}
+	defer l.close()
+	switch err := l.run(); {
+	case errors.Is(err, errFull):
+		l.page.More = true
+	case err != nil:
+		return objectstore.ListPage{}, fmt.Errorf("list %q: %w", opts.Prefix, err)
+	}
+	return l.page, nil
+}
+
+// A listing walks the tree in key order and fills a page.
+type listing struct {
+	ctx   context.Context
+	store *Store
+	opts  objectstore.ListOptions
+	page  objectstore.ListPage
+
+	open   *os.File // the directory of the object added last
+	openAt string
+}
+
+// holdsBatch is how many names are read at a time in search of an object.
+const holdsBatch = 64
+
+// errFull ends a walk: there is more than the page may hold.
+var errFull = errors.New("page is full")
+
+func (l *listing) run() error {
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	end := strings.LastIndexByte(l.opts.Prefix, '/')
+	if end < 0 {
+		return l.walk(".", "")
+	}
+	if checkKey(l.opts.Prefix[:end]) != nil {
+		return nil // no key begins like this
+	}
+	return l.walk(toPath(l.opts.Prefix[:end]), l.opts.Prefix[:end+1])
+}
+
+// An entry is an object, or a folder and then its key ends with a slash. Sorted by their
+// keys, the entries of a folder are in the order of all the keys below them: a slash
+// behind "a" puts the folder where "a/…" goes, after "a-b" and before "a0".
+type entry struct {
+	key       string
+	dir, name string // the directory, as a path below the root, and the name in it
+}
+
+func (e entry) isFolder() bool { return e.key[len(e.key)-1] == '/' }
+
+// walk lists the folder whose keys begin with prefix, found at dir.
+func (l *listing) walk(dir, prefix string) error {
+	entries, err := l.entries(nil, dir, prefix, false)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	for _, e := range entries {
+		switch {
+		case !e.isFolder():
+			err = l.object(e)
+		case l.opts.Delimiter != "" && len(e.key) > len(l.opts.Prefix):
+			err = l.folder(e)
+		default:
+			err = l.walk(path.Join(e.dir, e.name), e.key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries appends what dir holds of interest. Its keys begin with prefix. A directory that
+// holds the rests of long names is read along with the one above, between whose entries
+// they belong; inside says that dir is one, and that prefix ends inside a component.
+func (l *listing) entries(to []entry, dir, prefix string, inside bool) ([]entry, error) {
+	found, err := l.readDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		part, goesOn, ok := fromName(f.Name(), inside)
+		key := prefix + part
+		switch {
+		case !ok:
+		case goesOn:
+			if f.IsDir() && l.mayHold(key) {
+				if to, err = l.entries(to, path.Join(dir, f.Name()), key, true); err != nil {
+					return nil, err
+				}
+			}
+		case f.IsDir():
+			if checkKey(key) == nil && l.mayHold(key+"/") {
+				to = append(to, entry{key + "/", dir, f.Name()})
+			}
+		case f.Type().IsRegular() && l.wants(key):
+			to = append(to, entry{key, dir, f.Name()})
+		}
+	}
+	return to, nil
+}
+
+func (l *listing) readDir(dir string) ([]fs.DirEntry, error) {
+	if err := l.ctx.Err(); err != nil {
+		return nil, err
+	}
+	d, err := l.store.openNames(dir)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	defer func() { _ = d.Close() }()
+	found, err := d.ReadDir(-1)
+	return found, ignoreMissing(err)
+}
+
+// wants says whether the object key is asked for. Names that foreign hands made may spell
+// keys that no store accepts.
+func (l *listing) wants(key string) bool {
+	return key > l.opts.StartAfter && strings.HasPrefix(key, l.opts.Prefix) && checkKey(key) == nil
+}
+
+// mayHold says whether keys that begin with start can be asked for.
+func (l *listing) mayHold(start string) bool {
+	inPrefix := strings.HasPrefix(start, l.opts.Prefix) || strings.HasPrefix(l.opts.Prefix, start)
+	return inPrefix && (start > l.opts.StartAfter || strings.HasPrefix(l.opts.StartAfter, start))
+}
+
+// object adds an object to the page, unless it went away. Objects come in runs from one
+// directory, which stays open from one to the next.
+func (l *listing) object(e entry) error {
+	if l.full() {
+		return errFull
+	}
+	if l.open == nil || l.openAt != e.dir {
+		l.close()
+		d, err := l.store.openDir(e.dir)
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		l.open, l.openAt = d, e.dir
+	}
+	st, err := statAt(l.open, e.name)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	if isRegular(st) {
+		l.page.Objects = append(l.page.Objects, infoOf(e.key, st))
+	}
+	return nil
+}
+
+func (l *listing) close() {
+	if l.open != nil {
+		_ = l.open.Close()
+	}
+}
+
+// folder adds a rolled-up prefix to the page, if there is an object in the folder.
+func (l *listing) folder(e entry) error {
+	if e.key <= l.opts.StartAfter {
+		return nil
+	}
+	holds, err := l.holdsObject(path.Join(e.dir, e.name), false)
+	if err != nil || !holds {
+		return err
+	}
+	if l.full() {
+		return errFull
+	}
+	l.page.Prefixes = append(l.page.Prefixes, e.key)
+	return nil
+}
+
+func (l *listing) full() bool {
+	return l.opts.Limit > 0 && len(l.page.Objects)+len(l.page.Prefixes) == l.opts.Limit
+}
+
+// holdsObject looks for any object below dir, a batch of names at a time.
+func (l *listing) holdsObject(dir string, inside bool) (bool, error) {
+	if err := l.ctx.Err(); err != nil {
+		return false, err
+	}
+	d, err := l.store.openNames(dir)
+	if err != nil {
+		return false, ignoreMissing(err)
+	}
+	defer func() { _ = d.Close() }()
+	for {
+		found, err := d.ReadDir(holdsBatch)
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, ignoreMissing(err)
+		}
+		// Files of the batch first: they answer without another look.
+		slices.SortFunc(found, func(a, b fs.DirEntry) int { return cmp.Compare(a.Type(), b.Type()) })
+		for _, f := range found {
+			_, goesOn, ok := fromName(f.Name(), inside)
+			holds := ok && f.Type().IsRegular() && !goesOn
+			if ok && f.IsDir() {
+				if holds, err = l.holdsObject(path.Join(dir, f.Name()), goesOn); err != nil {
+					return false, err
+				}
+			}
+			if holds {
+				return true, nil
+			}
+		}
+	}
+}
+
+// ignoreMissing forgives what was removed since its name was read.
+func ignoreMissing(err error) error {
+	if errors.Is(missing(err), objectstore.ErrNotExist) {
+		return nil
+	}
+	return err
+}

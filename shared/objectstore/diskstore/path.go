@@ -1,0 +1,81 @@
+package diskstore
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"tiltyard/shared/objectstore"
+)
+
+// File systems take names of up to 255 bytes, keys have components of any length. A
+// component of more than maxName bytes is cut into pieces of maxName bytes, which become
+// directories with a mark behind their names, and a last, shorter piece with a mark before
+// it. No two meanings share a name: whole components and last pieces have up to maxName
+// bytes, the other pieces one more, and only last pieces lie in such a directory. The last
+// piece may be empty, and the mark keeps it from being ".".
+//
+//	a/<450 bytes>/c   →   a/<200 bytes>~/<200 bytes>~/~<50 bytes>/c
+//
+// Components up to maxName bytes, which are all that Lance writes, stay as they are.
+const (
+	maxName = 200
+	mark    = "~"
+)
+
+// checkKey refuses what no store holds and the store's own folder.
+func checkKey(key string) error {
+	if err := objectstore.CheckKey(key); err != nil {
+		return err
+	}
+	if first, _, _ := strings.Cut(key, "/"); first == objectstore.ReservedName {
+		return fmt.Errorf("%w: %q belongs to the store", objectstore.ErrInvalidKey, key)
+	}
+	return nil
+}
+
+// toPath returns the path of a valid key below the root.
+func toPath(key string) string {
+	if len(key) <= maxName {
+		return key
+	}
+	var b strings.Builder
+	for part := range strings.SplitSeq(key, "/") {
+		if b.Len() > 0 {
+			b.WriteByte('/')
+		}
+		writePart(&b, part)
+	}
+	return b.String()
+}
+
+func writePart(b *strings.Builder, part string) {
+	if len(part) > maxName {
+		for ; len(part) >= maxName; part = part[maxName:] {
+			b.WriteString(part[:maxName])
+			b.WriteString(mark + "/")
+		}
+		b.WriteString(mark)
+	}
+	b.WriteString(part)
+}
+
+// splitPath returns the directory, "." for the root, and the file name of a path.
+func splitPath(p string) (dir, base string) {
+	return path.Dir(p), path.Base(p)
+}
+
+// fromName is the way back: what a file or directory name adds to a key, and whether it
+// is a piece that goes on below. inside says that the name lies below such a piece. A name
+// that toPath does not make, from foreign hands, is not ok.
+func fromName(name string, inside bool) (part string, goesOn, ok bool) {
+	if len(name) > maxName {
+		part, goesOn = strings.CutSuffix(name, mark)
+		return part, goesOn, goesOn && len(part) == maxName
+	}
+	if inside {
+		part, ok = strings.CutPrefix(name, mark)
+		return part, false, ok
+	}
+	return name, false, true
+}

@@ -1,0 +1,251 @@
+package diskstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tiltyard/shared/objectstore"
+)
+
+// Put implements objectstore.Store.
+func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	if err := checkPut(key, cond); err != nil {
+		return objectstore.Info{}, err
+	}
+	info, err := s.put(ctx, key, data, cond)
+	if err != nil {
+		return objectstore.Info{}, fmt.Errorf("put %q: %w", key, err)
+	}
+	return info, nil
+}
+
+func checkPut(key string, cond objectstore.Condition) error {
+	if err := objectstore.CheckPut(key, cond); err != nil {
+		return err
+	}
+	return checkKey(key)
+}
+
+func (s *Store) put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	if err := ctx.Err(); err != nil {
+		return objectstore.Info{}, err
+	}
+	if cond.IfMatch != "" {
+		// From the look on, so that of many who race only the winner writes a file.
+		unlock, err := s.locks.lock(ctx, key)
+		if err != nil {
+			return objectstore.Info{}, err
+		}
+		defer unlock()
+	}
+	if err := s.foresee(key, cond); err != nil {
+		return objectstore.Info{}, err
+	}
+	t, err := s.newTemp()
+	if err != nil {
+		return objectstore.Info{}, err
+	}
+	defer t.discard()
+	if _, err := t.file.Write(data); err != nil {
+		return objectstore.Info{}, err
+	}
+	return s.publish(ctx, key, t, cond)
+}
+
+// foresee returns ErrPrecondition when cond fails already. Losers of a race, who are
+// many, then pay for a look and not for a synced file; winners are judged again.
+func (s *Store) foresee(key string, cond objectstore.Condition) error {
+	if cond == (objectstore.Condition{}) {
+		return nil
+	}
+	dir, base := splitPath(toPath(key))
+	d, err := s.openDir(dir)
+	if err != nil {
+		if cond.IfAbsent && errors.Is(missing(err), objectstore.ErrNotExist) {
+			return nil
+		}
+		return precondition(missing(err))
+	}
+	defer func() { _ = d.Close() }()
+	if cond.IfMatch != "" {
+		return matches(d, base, cond.IfMatch)
+	}
+	st, err := statAt(d, base)
+	if err == nil && !isDir(st) {
+		return objectstore.ErrPrecondition
+	}
+	return nil
+}
+
+// matches returns ErrPrecondition unless the entry base of d is an object with this ETag.
+func matches(d *os.File, base, etag string) error {
+	st, err := statAt(d, base)
+	if err != nil {
+		return precondition(missing(err))
+	}
+	if !isRegular(st) || etagOf(st) != etag {
+		return objectstore.ErrPrecondition
+	}
+	return nil
+}
+
+// precondition says what a missing object means to a caller who asked for a match.
+func precondition(err error) error {
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return objectstore.ErrPrecondition
+	}
+	return err
+}
+
+// publish makes the bytes of t the object key if cond holds, whole and durable. With
+// cond.IfMatch the caller has the lock of key.
+func (s *Store) publish(ctx context.Context, key string, t *temp, cond objectstore.Condition) (objectstore.Info, error) {
+	st, err := t.finish()
+	if err != nil {
+		return objectstore.Info{}, err
+	}
+	if cond == (objectstore.Condition{}) {
+		// Not between the look and the act of one who puts if it matches.
+		unlock, err := s.locks.lock(ctx, key)
+		if err != nil {
+			return objectstore.Info{}, err
+		}
+		defer unlock()
+	}
+	dir, base := splitPath(toPath(key))
+	d, err := s.place(ctx, dir, base, t, cond)
+	if err != nil {
+		return objectstore.Info{}, err
+	}
+	defer func() { _ = d.Close() }()
+	if err := s.sync(d, dir); err != nil {
+		return objectstore.Info{}, fmt.Errorf("%w: sync directory: %w", objectstore.ErrUnknownOutcome, err)
+	}
+	return infoOf(key, st), nil
+}
+
+// place gives t its name in dir and returns the directory, open. It begins again when
+// the directory was removed between its opening and the placing.
+func (s *Store) place(ctx context.Context, dir, base string, t *temp, cond objectstore.Condition) (*os.File, error) {
+	for range dirTries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d, err := s.makeDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		if cond.IfAbsent {
+			err = t.link(d, base)
+		} else {
+			err = replace(d, base, t, cond.IfMatch)
+		}
+		if err == nil {
+			return d, nil
+		}
+		again := errors.Is(err, fs.ErrNotExist) || errors.Is(err, errFolder) && rmdir(d, base) == nil
+		_ = d.Close()
+		switch {
+		case again:
+		case errors.Is(err, errFolder):
+			return nil, ErrOverlap
+		default:
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("its directory, or the unfinished file, went away %d times", dirTries)
+}
+
+// errFolder says that a directory has the name that an object was to get. If it is empty
+// it holds no objects and may go.
+var errFolder = errors.New("a directory is in the way")
+
+func rmdir(d *os.File, base string) error {
+	return unix.Unlinkat(int(d.Fd()), base, unix.AT_REMOVEDIR)
+}
+
+// replace renames t over the entry base of d, if the object there has the ETag etag or
+// etag is empty. The caller has the lock of the key.
+func replace(d *os.File, base string, t *temp, etag string) error {
+	if etag != "" {
+		if err := matches(d, base, etag); err != nil {
+			return err
+		}
+	}
+	return t.rename(d, base)
+}
+
+// A temp is a file without a place yet. Its writer discards it in the end, come what may.
+type temp struct {
+	dir  *os.File
+	name string // "" once renamed
+	file *os.File
+}
+
+func (s *Store) newTemp() (*temp, error) {
+	name := rand.Text()
+	file, err := s.root.OpenFile(tempDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("create file: %w", err)
+	}
+	return &temp{dir: s.temp, name: name, file: file}, nil
+}
+
+// finish stamps the file, for its ETag, and makes its bytes durable. The system's own
+// stamps are too coarse: two writes within a few milliseconds may get the same.
+func (t *temp) finish() (*unix.Stat_t, error) {
+	now, err := unix.TimeToTimespec(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.UtimesNanoAt(int(t.dir.Fd()), t.name, []unix.Timespec{now, now}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, fmt.Errorf("set time of file: %w", err)
+	}
+	if err := t.file.Sync(); err != nil {
+		return nil, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(t.file.Fd()), &st); err != nil {
+		return nil, err
+	}
+	return &st, nil
+}
+
+// link gives the file a second name, which must be free.
+func (t *temp) link(d *os.File, base string) error {
+	err := unix.Linkat(int(t.dir.Fd()), t.name, int(d.Fd()), base, 0)
+	if !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	if st, err := statAt(d, base); err == nil && isDir(st) {
+		return errFolder
+	}
+	return objectstore.ErrPrecondition
+}
+
+// rename gives the file another name, which may be taken by an object.
+func (t *temp) rename(d *os.File, base string) error {
+	err := unix.Renameat(int(t.dir.Fd()), t.name, int(d.Fd()), base)
+	switch {
+	case err == nil:
+		t.name = ""
+	case errors.Is(err, unix.EISDIR):
+		return errFolder
+	}
+	return err
+}
+
+// discard closes the file and removes its temporary name. What fails is left to Open.
+func (t *temp) discard() {
+	_ = t.file.Close()
+	if t.name != "" {
+		_ = unix.Unlinkat(int(t.dir.Fd()), t.name, 0)
+	}
+}

@@ -1,0 +1,328 @@
+// Package faultstore wraps an object store for tests: it counts what is asked of it, and
+// it fails where a test says so.
+//
+// Counting answers how many requests an operation makes and how deep they are, that is
+// how many had to wait for the answer of another: [Recorder]. Faults are decided call by
+// call: an error before anything happened, an answer that was lost on its way back, a
+// pause, or the end of the process, after which nothing works ([Fault]). A crash matrix
+// runs an operation once per call that it makes and crashes the n-th:
+//
+//	s := faultstore.New(memstore.New(), nil)
+//	// … set up through s …
+//	s.Reset()
+//	s.Inject(func(c faultstore.Call) faultstore.Fault {
+//		return faultstore.Fault{Crash: c.N == n}
+//	})
+//	// … run the operation through s, then look at what the inner store holds …
+package faultstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tiltyard/shared/objectstore"
+)
+
+// ErrCrashed is the error of the call that a Fault crashed and of all later ones.
+var ErrCrashed = errors.New("the process has crashed")
+
+// A Kind is a kind of request.
+type Kind string
+
+// The kinds of requests. A GetRanges counts as one Range for each range, or as one Head
+// if it asks for none. A writer is one Upload, made when it commits.
+const (
+	Get         Kind = "get"
+	Range       Kind = "range"
+	Head        Kind = "head"
+	Put         Kind = "put"
+	PutIfAbsent Kind = "put-if-absent"
+	PutIfMatch  Kind = "put-if-match"
+	Upload      Kind = "upload"
+	Delete      Kind = "delete"
+	List        Kind = "list"
+)
+
+// A Call is what a Fault is decided on.
+type Call struct {
+	N      int // 1 for the first call after New or Reset
+	Kind   Kind
+	Key    string              // the prefix if Kind is List
+	Ranges []objectstore.Range // of a GetRanges
+	Data   []byte              // to be written; not to be changed
+}
+
+// isWrite says whether the call changes the store.
+func (c Call) isWrite() bool {
+	switch c.Kind {
+	case Put, PutIfAbsent, PutIfMatch, Upload, Delete:
+		return true
+	}
+	return false
+}
+
+// A Fault is what happens to a call. The zero value is nothing unusual. Several fields
+// work together: Lost and Crash is a process that wrote and died before it knew.
+type Fault struct {
+	// Wait runs first, for as long as the call is to hang. If it returns an error, the
+	// call fails with it and the inner store is not asked.
+	Wait func(context.Context) error
+	// Err fails the call before the inner store is asked.
+	Err error
+	// Lost asks the inner store and drops the answer. A write that was applied then is
+	// ErrUnknownOutcome, as is one that lost to its condition. A read is an error.
+	Lost bool
+	// Crash fails the call, and all later ones, with ErrCrashed.
+	Crash bool
+}
+
+// Latency returns a decision that makes every call last d. In a testing/synctest bubble
+// that costs no time and makes depths exact.
+func Latency(d time.Duration) func(Call) Fault {
+	wait := func(ctx context.Context) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return func(Call) Fault { return Fault{Wait: wait} }
+}
+
+// A Store is a wrapped store. It is safe for concurrent use if the decision is.
+type Store struct {
+	*Recorder
+	inner objectstore.Store
+
+	mu      sync.Mutex
+	decide  func(Call) Fault
+	crashed bool
+}
+
+var _ objectstore.Store = (*Store)(nil)
+
+// New wraps inner. decide is asked before each call; nil means that there are no faults.
+func New(inner objectstore.Store, decide func(Call) Fault) *Store {
+	return &Store{Recorder: new(Recorder), inner: inner, decide: decide}
+}
+
+// Inject replaces the decision from now on. It does not undo a crash: for the life after
+// it, wrap the inner store again.
+func (s *Store) Inject(decide func(Call) Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.decide = decide
+}
+
+// do counts and runs one call. run asks the inner store and returns the number of bytes
+// that were read.
+func (s *Store) do(ctx context.Context, call Call, condition string, run func() (int, error)) error {
+	level := s.begin(&call, condition)
+	fault, err := s.fault(call)
+	if err == nil && fault.Wait != nil {
+		err = fault.Wait(ctx)
+	}
+	if err == nil {
+		err = fault.Err
+	}
+	read := 0
+	if err == nil && (fault.Lost || !fault.Crash) {
+		read, err = run()
+	}
+	if fault.Lost && settled(err) {
+		err = lost(call)
+	}
+	if fault.Crash {
+		s.crash()
+		err = ErrCrashed
+	}
+	if err != nil {
+		read = 0
+	}
+	s.end(level, read)
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", call.Kind, call.Key, err)
+	}
+	return nil
+}
+
+func (s *Store) fault(call Call) (Fault, error) {
+	s.mu.Lock()
+	decide, crashed := s.decide, s.crashed
+	s.mu.Unlock()
+	if crashed {
+		return Fault{}, ErrCrashed
+	}
+	if decide == nil {
+		return Fault{}, nil
+	}
+	return decide(call), nil
+}
+
+func (s *Store) crash() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.crashed = true
+}
+
+// settled says whether err is an answer that a server gave, and that can get lost.
+func settled(err error) bool {
+	return err == nil || errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrNotExist)
+}
+
+func lost(call Call) error {
+	if call.isWrite() {
+		return objectstore.ErrUnknownOutcome
+	}
+	return errors.New("the answer was lost")
+}
+
+// Get implements objectstore.Store.
+func (s *Store) Get(ctx context.Context, key string) ([]byte, objectstore.Info, error) {
+	var data []byte
+	var info objectstore.Info
+	err := s.do(ctx, Call{Kind: Get, Key: key}, "", func() (n int, err error) {
+		data, info, err = s.inner.Get(ctx, key)
+		return len(data), err
+	})
+	if err != nil {
+		return nil, objectstore.Info{}, err
+	}
+	return data, info, nil
+}
+
+// GetRanges implements objectstore.Store.
+func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore.Range) ([][]byte, objectstore.Info, error) {
+	call := Call{Kind: Range, Key: key, Ranges: ranges}
+	if len(ranges) == 0 {
+		call.Kind = Head
+	}
+	var parts [][]byte
+	var info objectstore.Info
+	err := s.do(ctx, call, "", func() (n int, err error) {
+		parts, info, err = s.inner.GetRanges(ctx, key, ranges...)
+		for _, part := range parts {
+			n += len(part)
+		}
+		return n, err
+	})
+	if err != nil {
+		return nil, objectstore.Info{}, err
+	}
+	return parts, info, nil
+}
+
+// Put implements objectstore.Store.
+func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	call := Call{Kind: Put, Key: key, Data: data}
+	switch {
+	case cond.IfAbsent:
+		call.Kind = PutIfAbsent
+	case cond.IfMatch != "":
+		call.Kind = PutIfMatch
+	}
+	var info objectstore.Info
+	err := s.do(ctx, call, conditionText(cond), func() (n int, err error) {
+		info, err = s.inner.Put(ctx, key, data, cond)
+		return 0, err
+	})
+	if err != nil {
+		return objectstore.Info{}, err
+	}
+	return info, nil
+}
+
+// Delete implements objectstore.Store.
+func (s *Store) Delete(ctx context.Context, key string, cond objectstore.Condition) error {
+	return s.do(ctx, Call{Kind: Delete, Key: key}, conditionText(cond), func() (int, error) {
+		return 0, s.inner.Delete(ctx, key, cond)
+	})
+}
+
+// conditionText is what the log says of a condition: not the ETag, which differs from
+// run to run.
+func conditionText(cond objectstore.Condition) string {
+	switch {
+	case cond.IfAbsent:
+		return " if-absent"
+	case cond.IfMatch != "":
+		return " if-match"
+	}
+	return ""
+}
+
+// List implements objectstore.Store.
+func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
+	var page objectstore.ListPage
+	err := s.do(ctx, Call{Kind: List, Key: opts.Prefix}, listText(opts), func() (n int, err error) {
+		page, err = s.inner.List(ctx, opts)
+		return 0, err
+	})
+	if err != nil {
+		return objectstore.ListPage{}, err
+	}
+	return page, nil
+}
+
+func listText(opts objectstore.ListOptions) string {
+	var text string
+	if opts.StartAfter != "" {
+		text += " after " + opts.StartAfter
+	}
+	if opts.Delimiter != "" {
+		text += " delimiter " + opts.Delimiter
+	}
+	if opts.Limit > 0 {
+		text += fmt.Sprintf(" limit %d", opts.Limit)
+	}
+	return text
+}
+
+// Create implements objectstore.Store. What is written is kept here until the commit.
+func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, error) {
+	s.mu.Lock()
+	crashed := s.crashed
+	s.mu.Unlock()
+	if crashed {
+		return nil, fmt.Errorf("create %q: %w", key, ErrCrashed)
+	}
+	w, err := s.inner.Create(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{Writer: w, ctx: ctx, store: s, key: key}, nil
+}
+
+// A writer makes its request when it commits, as a small upload to S3 does.
+type writer struct {
+	objectstore.Writer
+	ctx   context.Context // of Create, as Commit has none
+	store *Store
+	key   string
+	data  bytes.Buffer
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.data.Write(p[:n])
+	return n, err
+}
+
+func (w *writer) Commit() (objectstore.Info, error) {
+	var info objectstore.Info
+	call := Call{Kind: Upload, Key: w.key, Data: w.data.Bytes()}
+	err := w.store.do(w.ctx, call, "", func() (n int, err error) {
+		info, err = w.Writer.Commit()
+		return 0, err
+	})
+	if err != nil {
+		// Whatever failed, the writer is used up, as the contract has it.
+		return objectstore.Info{}, errors.Join(err, w.Abort())
+	}
+	return info, nil
+}

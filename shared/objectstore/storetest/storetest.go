@@ -1,0 +1,120 @@
+// Package storetest holds the contract of objectstore.Store as a test that every
+// implementation passes. It asks for what the interface promises and for nothing that
+// only some stores can do: no key of it is a folder of another.
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"tiltyard/shared/objectstore"
+)
+
+// Run tests a kind of store. open returns an empty store each time; what it needs to
+// clean up, it leaves to t.Cleanup.
+func Run(t *testing.T, open func(t *testing.T) objectstore.Store) {
+	tests := []struct {
+		name string
+		run  func(*testing.T, objectstore.Store)
+	}{
+		{"PutThenGet", putThenGet},
+		{"MissingObjects", missingObjects},
+		{"OddKeys", oddKeys},
+		{"InvalidKeys", invalidKeys},
+		{"BytesAreCopied", bytesAreCopied},
+		{"Ranges", ranges},
+		{"InvalidRanges", invalidRanges},
+		{"PutIfAbsent", putIfAbsent},
+		{"PutIfMatch", putIfMatch},
+		{"DeleteIfMatch", deleteIfMatch},
+		{"MistakenConditions", mistakenConditions},
+		{"ETagsOfOverwritesDiffer", etagsOfOverwritesDiffer},
+		{"WriterCommits", writerCommits},
+		{"WriterAborts", writerAborts},
+		{"CancelledContext", cancelledContext},
+		{"ListOrder", listOrder},
+		{"ListAgreesWithModel", listAgreesWithModel},
+		{"ListPages", listPages},
+		{"ListMistakes", listMistakes},
+		{"HistoryAgreesWithModel", historyAgreesWithModel},
+		{"RacingPutIfAbsent", racingPutIfAbsent},
+		{"RacingPutIfMatch", racingPutIfMatch},
+		{"RacingDeleteIfMatch", racingDeleteIfMatch},
+		{"RacingPutsAndDeletesOfSiblings", racingPutsAndDeletesOfSiblings},
+		{"ReadersSeeWholeObjects", readersSeeWholeObjects},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
+	}
+}
+
+var (
+	always   = objectstore.Condition{}
+	ifAbsent = objectstore.Condition{IfAbsent: true}
+)
+
+func ifMatch(etag string) objectstore.Condition { return objectstore.Condition{IfMatch: etag} }
+
+// A fataler is a test or a property check.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func mustPut(t fataler, s objectstore.Store, key, value string) objectstore.Info {
+	t.Helper()
+	info, err := s.Put(context.Background(), key, []byte(value), always)
+	if err != nil {
+		t.Fatalf("Put(%.80q): got %v, want nil", key, err)
+	}
+	if info.Key != key || info.Size != int64(len(value)) || info.ETag == "" || info.Modified.IsZero() {
+		t.Fatalf("Put(%.80q): got %+v, want this key, size %d, an ETag and a time", key, info, len(value))
+	}
+	return info
+}
+
+func mustGet(t fataler, s objectstore.Store, key, want string) objectstore.Info {
+	t.Helper()
+	data, info, err := s.Get(context.Background(), key)
+	if err != nil {
+		t.Fatalf("Get(%.80q): got %v, want nil", key, err)
+	}
+	if !bytes.Equal(data, []byte(want)) {
+		t.Fatalf("Get(%.80q): got %.80q, want %.80q", key, data, want)
+	}
+	return info
+}
+
+func wantErr(t fataler, what string, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// wantAbsent checks that every way of reading key says that it is not there.
+func wantAbsent(t fataler, s objectstore.Store, key string) {
+	t.Helper()
+	_, _, err := s.Get(context.Background(), key)
+	wantErr(t, "Get", err, objectstore.ErrNotExist)
+	_, _, err = s.GetRanges(context.Background(), key, objectstore.Range{Length: 1})
+	wantErr(t, "GetRanges", err, objectstore.ErrNotExist)
+	_, _, err = s.GetRanges(context.Background(), key)
+	wantErr(t, "GetRanges without ranges", err, objectstore.ErrNotExist)
+}
+
+// keysOf lists all keys below prefix.
+func keysOf(t fataler, s objectstore.Store, prefix string) []string {
+	t.Helper()
+	page, err := s.List(context.Background(), objectstore.ListOptions{Prefix: prefix})
+	if err != nil {
+		t.Fatalf("List(%q): got %v, want nil", prefix, err)
+	}
+	keys := make([]string, len(page.Objects))
+	for i, o := range page.Objects {
+		keys[i] = o.Key
+	}
+	return keys
+}

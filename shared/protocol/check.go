@@ -1,0 +1,73 @@
+package protocol
+
+import "strconv"
+
+// notNegative checks an optional count.
+func notNegative(field string, v *int64) error {
+	if v != nil && *v < 0 {
+		return Errorf(InvalidInput, "%s is %d; it must not be negative", field, *v)
+	}
+	return nil
+}
+
+// atMost checks an optional count against its limit.
+func atMost(field string, v *int64, limit int64) error {
+	if err := notNegative(field, v); err != nil {
+		return err
+	}
+	if v != nil && *v > limit {
+		return Errorf(InvalidInput, "%s is %d; at most %d is possible", field, *v, limit)
+	}
+	return nil
+}
+
+func requireText(field, value string) error {
+	if value == "" {
+		return Errorf(InvalidInput, "%s is required and must not be empty", field)
+	}
+	return nil
+}
+
+// quoteShort quotes what a client sent, cut to a length fit for a message.
+func quoteShort(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = s[:most] + "..."
+	}
+	return strconv.Quote(s)
+}
+
+// The limits of properties.
+const (
+	MaxProperties    = 256
+	MaxPropertyBytes = 4096 // of a key, and of a value
+)
+
+// CheckProperties refuses too many properties, and keys or values that are too long.
+func CheckProperties(properties map[string]string) error {
+	if len(properties) > MaxProperties {
+		return Errorf(InvalidInput, "properties holds %d entries; at most %d are possible", len(properties), MaxProperties)
+	}
+	for key, value := range properties {
+		if key == "" || len(key) > MaxPropertyBytes || len(value) > MaxPropertyBytes {
+			return Errorf(InvalidInput, "property %s: keys have 1 to %d bytes, values up to %d", quoteShort(key), MaxPropertyBytes, MaxPropertyBytes)
+		}
+	}
+	return nil
+}
+
+// OnMain refuses to act on a branch other than the main one.
+func OnMain(branch string) error {
+	if branch == "" || branch == "main" {
+		return nil
+	}
+	return Errorf(TableBranchNotFound, "branch %s does not exist", quoteShort(branch))
+}
+
+// RequireName refuses the id of the root namespace where a table's is needed.
+func RequireName(id []string) error {
+	if len(id) == 0 {
+		return Errorf(InvalidInput, "the id must name a table, not the root namespace")
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package protocol
+
+import "time"
+
+// CreateTableRequest asks for a table with the schema and rows of the Arrow stream.
+type CreateTableRequest struct {
+	Common
+	Upload
+	Mode           CreateMode        `json:"-" query:"mode"`
+	Properties     map[string]string `json:"-" query:"properties"`      // a JSON object in the query string
+	StorageOptions map[string]string `json:"-" query:"storage_options"` // the same
+}
+
+// CreateTableResponse tells where the table is.
+type CreateTableResponse struct {
+	TransactionID  string            `json:"transaction_id,omitempty"`
+	Location       string            `json:"location"`
+	Version        int64             `json:"version"`
+	StorageOptions map[string]string `json:"storage_options,omitempty"`
+	Properties     Properties        `json:"properties"`
+}
+
+// InsertIntoTableRequest asks to add the rows of the Arrow stream, whose columns are
+// matched by name; nullable columns may be missing.
+type InsertIntoTableRequest struct {
+	Common
+	Upload
+	Mode   InsertMode `json:"-" query:"mode"`
+	Branch string     `json:"-" query:"branch"`
+	// UploadID and UploadPartID mark a part of a multipart write.
+	UploadID     string `json:"-" query:"upload_id"`
+	UploadPartID string `json:"-" query:"upload_part_id"`
+}
+
+// InsertIntoTableResponse tells the version that holds the rows.
+type InsertIntoTableResponse struct {
+	TransactionID   string `json:"transaction_id,omitempty"`
+	NumInsertedRows int64  `json:"num_inserted_rows"`
+	Version         int64  `json:"version"`
+}
+
+// MergeInsertIntoTableRequest asks to merge the rows of the Arrow stream into the table.
+// A filter implies its action. All actions default to no.
+type MergeInsertIntoTableRequest struct {
+	Common
+	Upload
+	On                                 []string      `json:"-" query:"on"` // key columns, at least one, all different
+	WhenMatchedUpdateAll               bool          `json:"-" query:"when_matched_update_all"`
+	WhenMatchedUpdateAllFilter         string        `json:"-" query:"when_matched_update_all_filt"`
+	WhenNotMatchedInsertAll            bool          `json:"-" query:"when_not_matched_insert_all"`
+	WhenNotMatchedBySourceDelete       bool          `json:"-" query:"when_not_matched_by_source_delete"`
+	WhenNotMatchedBySourceDeleteFilter string        `json:"-" query:"when_not_matched_by_source_delete_filt"`
+	Timeout                            time.Duration `json:"-" query:"timeout"`   // zero: none asked for
+	UseIndex                           *bool         `json:"-" query:"use_index"` // nil is true
+	Branch                             string        `json:"-" query:"branch"`
+}
+
+// Validate requires different, non-empty key columns.
+func (r *MergeInsertIntoTableRequest) Validate() error {
+	if len(r.On) == 0 {
+		return Errorf(InvalidInput, "on is required: name the columns that match rows")
+	}
+	seen := make(map[string]bool, len(r.On))
+	for _, column := range r.On {
+		if column == "" {
+			return Errorf(InvalidInput, "on names an empty column")
+		}
+		if seen[column] {
+			return Errorf(InvalidInput, "on names column %s twice", quoteShort(column))
+		}
+		seen[column] = true
+	}
+	return nil
+}
+
+// MergeInsertIntoTableResponse counts what the merge did.
+type MergeInsertIntoTableResponse struct {
+	TransactionID   string `json:"transaction_id,omitempty"`
+	NumUpdatedRows  int64  `json:"num_updated_rows"`
+	NumInsertedRows int64  `json:"num_inserted_rows"`
+	NumDeletedRows  int64  `json:"num_deleted_rows"`
+	Version         int64  `json:"version"`
+}
+
+// UpdateTableRequest asks to set columns to SQL expressions in the rows that match.
+type UpdateTableRequest struct {
+	Common
+	Updates    [][]string        `json:"updates"`   // pairs of column and SQL expression
+	Predicate  string            `json:"predicate"` // empty: all rows
+	Branch     string            `json:"branch"`
+	Properties map[string]string `json:"properties"`
+}
+
+// Validate requires pairs with different columns.
+func (r *UpdateTableRequest) Validate() error {
+	if len(r.Updates) == 0 {
+		return Errorf(InvalidInput, "updates is required: pairs of column and SQL expression")
+	}
+	seen := make(map[string]bool, len(r.Updates))
+	for i, pair := range r.Updates {
+		switch {
+		case len(pair) != 2 || pair[0] == "" || pair[1] == "":
+			return Errorf(InvalidInput, "updates[%d] is not a pair of column and SQL expression", i)
+		case seen[pair[0]]:
+			return Errorf(InvalidInput, "updates names column %s twice", quoteShort(pair[0]))
+		}
+		seen[pair[0]] = true
+	}
+	return nil
+}
+
+// UpdateTableResponse tells the number of updated rows under both of its names: the
+// specification's, and the one that LanceDB clients read. Services set both.
+type UpdateTableResponse struct {
+	TransactionID string     `json:"transaction_id,omitempty"`
+	UpdatedRows   int64      `json:"updated_rows"`
+	RowsUpdated   int64      `json:"rows_updated"`
+	Version       int64      `json:"version"`
+	Properties    Properties `json:"properties"`
+}
+
+// DeleteFromTableRequest asks to delete the rows that match.
+type DeleteFromTableRequest struct {
+	Common
+	Predicate string `json:"predicate"`
+	Branch    string `json:"branch"`
+}
+
+// Validate requires a predicate: nobody deletes everything by forgetting it.
+func (r *DeleteFromTableRequest) Validate() error { return requireText("predicate", r.Predicate) }
+
+// DeleteFromTableResponse tells the version without the rows.
+type DeleteFromTableResponse struct {
+	TransactionID  string `json:"transaction_id,omitempty"`
+	NumDeletedRows int64  `json:"num_deleted_rows"`
+	Version        int64  `json:"version"`
+}

@@ -1,0 +1,16 @@
+// Package protocol is the words of the wire: the operations and their paths, what each
+// one is sent and answers, the error codes, and how names, schemas and query requests
+// are spelled in JSON.
+//
+// Two families of clients share the paths. Lance Namespace clients speak the public
+// specification; LanceDB clients speak an older cousin of it and put a slash at the end
+// of table paths. Where one word has two spellings the [Dialect] of the request chooses
+// for the answer, and requests are understood in both.
+//
+// The package knows words and no HTTP: which status a [Code] becomes, and where a field
+// was taken from, is the business of httpapi. A field tagged json is read from the JSON
+// body, a field tagged query from the query string, which wins where both are present.
+// Optional fields are absent when their pointer, slice or map is nil or their string is
+// empty; a JSON null is the same as absence. A request with a Validate method has been
+// validated before a service sees it.
+package protocol

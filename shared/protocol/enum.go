@@ -1,0 +1,157 @@
+package protocol
+
+import "strings"
+
+// CreateMode is what to do when the namespace or table to be created exists.
+type CreateMode uint8
+
+// The create modes; the first is the default.
+const (
+	CreateModeCreate    CreateMode = iota // fail
+	CreateModeExistOk                     // keep what exists
+	CreateModeOverwrite                   // replace it
+)
+
+var createModes = enum{"mode", []string{"Create", "ExistOk", "Overwrite"}}
+
+// String returns the PascalCase spelling.
+func (m CreateMode) String() string { return createModes.text(uint8(m)) }
+
+// UnmarshalText accepts PascalCase and snake_case in any case.
+func (m *CreateMode) UnmarshalText(text []byte) error { return createModes.parse(text, (*uint8)(m)) }
+
+// RegisterMode is what to do when the name to be registered is taken.
+type RegisterMode uint8
+
+// The register modes; the first is the default.
+const (
+	RegisterModeCreate    RegisterMode = iota // fail
+	RegisterModeOverwrite                     // replace the registration
+)
+
+var registerModes = enum{"mode", []string{"Create", "Overwrite"}}
+
+// String returns the PascalCase spelling.
+func (m RegisterMode) String() string { return registerModes.text(uint8(m)) }
+
+// UnmarshalText accepts PascalCase and snake_case in any case.
+func (m *RegisterMode) UnmarshalText(text []byte) error {
+	return registerModes.parse(text, (*uint8)(m))
+}
+
+// InsertMode is what an insert does with the rows that are there.
+type InsertMode uint8
+
+// The insert modes; the first is the default.
+const (
+	InsertModeAppend    InsertMode = iota // keep them
+	InsertModeOverwrite                   // replace them
+)
+
+var insertModes = enum{"mode", []string{"Append", "Overwrite"}}
+
+// String returns the PascalCase spelling.
+func (m InsertMode) String() string { return insertModes.text(uint8(m)) }
+
+// UnmarshalText accepts PascalCase and snake_case in any case.
+func (m *InsertMode) UnmarshalText(text []byte) error { return insertModes.parse(text, (*uint8)(m)) }
+
+// DropMode is what to do when the namespace to be dropped does not exist.
+type DropMode uint8
+
+// The drop modes; the first is the default.
+const (
+	DropModeFail DropMode = iota
+	DropModeSkip          // nothing
+)
+
+var dropModes = enum{"mode", []string{"Fail", "Skip"}}
+
+// String returns the PascalCase spelling.
+func (m DropMode) String() string { return dropModes.text(uint8(m)) }
+
+// UnmarshalText accepts PascalCase and snake_case in any case.
+func (m *DropMode) UnmarshalText(text []byte) error { return dropModes.parse(text, (*uint8)(m)) }
+
+// DropBehavior is what to do when the namespace to be dropped is not empty.
+type DropBehavior uint8
+
+// The drop behaviors; the first is the default.
+const (
+	DropBehaviorRestrict DropBehavior = iota // fail
+	DropBehaviorCascade                      // drop the contents first
+)
+
+var dropBehaviors = enum{"behavior", []string{"Restrict", "Cascade"}}
+
+// String returns the PascalCase spelling.
+func (b DropBehavior) String() string { return dropBehaviors.text(uint8(b)) }
+
+// UnmarshalText accepts PascalCase and snake_case in any case.
+func (b *DropBehavior) UnmarshalText(text []byte) error {
+	return dropBehaviors.parse(text, (*uint8)(b))
+}
+
+// DistanceType is how near two vectors are.
+type DistanceType uint8
+
+// The distance types; the first means that the request names none.
+const (
+	DistanceUnset   DistanceType = iota
+	DistanceL2                   // squared Euclidean distance
+	DistanceCosine               // 1 - cosine
+	DistanceDot                  // 1 - dot product
+	DistanceHamming              // differing bits
+)
+
+var distanceTypes = enum{"distance_type", []string{"", "l2", "cosine", "dot", "hamming"}}
+
+// String returns the lower-case spelling that clients parse, and "" for DistanceUnset.
+func (d DistanceType) String() string { return distanceTypes.text(uint8(d)) }
+
+// UnmarshalText accepts the spellings and their aliases (euclidean, inner_product) in any case.
+func (d *DistanceType) UnmarshalText(text []byte) error {
+	switch fold(string(text)) {
+	case "euclidean":
+		*d = DistanceL2
+		return nil
+	case "innerproduct":
+		*d = DistanceDot
+		return nil
+	}
+	return distanceTypes.parse(text, (*uint8)(d))
+}
+
+// enum is the spellings of an enumeration by value, and the name of its field.
+type enum struct {
+	field  string
+	values []string
+}
+
+func (e enum) text(v uint8) string {
+	if int(v) >= len(e.values) {
+		return "invalid"
+	}
+	return e.values[v]
+}
+
+func (e enum) parse(text []byte, v *uint8) error {
+	given := fold(string(text))
+	accepted := make([]string, 0, len(e.values))
+	for i, value := range e.values {
+		if value == "" {
+			continue // the unset value has no spelling
+		}
+		if given == fold(value) {
+			*v = uint8(i)
+			return nil
+		}
+		accepted = append(accepted, value)
+	}
+	// Some clients show their users nothing but the message, so all is in there.
+	return Errorf(InvalidInput, "%s %s is not known; accepted values: %s",
+		e.field, quoteShort(string(text)), strings.Join(accepted, ", "))
+}
+
+// fold makes PascalCase, snake_case and any mixture of cases equal.
+func fold(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }

@@ -1,0 +1,107 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is the kind of an error as the public specification numbers it. Programs act on
+// the code; people read the message.
+type Code int
+
+// The codes of the specification.
+const (
+	Unsupported                Code = 0
+	NamespaceNotFound          Code = 1
+	NamespaceAlreadyExists     Code = 2
+	NamespaceNotEmpty          Code = 3
+	TableNotFound              Code = 4
+	TableAlreadyExists         Code = 5
+	TableIndexNotFound         Code = 6
+	TableIndexAlreadyExists    Code = 7
+	TableTagNotFound           Code = 8
+	TableTagAlreadyExists      Code = 9
+	TransactionNotFound        Code = 10
+	TableVersionNotFound       Code = 11
+	TableColumnNotFound        Code = 12
+	InvalidInput               Code = 13
+	ConcurrentModification     Code = 14
+	PermissionDenied           Code = 15
+	Unauthenticated            Code = 16
+	ServiceUnavailable         Code = 17
+	Internal                   Code = 18
+	InvalidTableState          Code = 19
+	TableSchemaValidationError Code = 20
+	Throttling                 Code = 21
+	TableBranchNotFound        Code = 22
+	TableBranchAlreadyExists   Code = 23
+)
+
+var codeNames = [...]string{
+	"Unsupported", "NamespaceNotFound", "NamespaceAlreadyExists", "NamespaceNotEmpty",
+	"TableNotFound", "TableAlreadyExists", "TableIndexNotFound", "TableIndexAlreadyExists",
+	"TableTagNotFound", "TableTagAlreadyExists", "TransactionNotFound", "TableVersionNotFound",
+	"TableColumnNotFound", "InvalidInput", "ConcurrentModification", "PermissionDenied",
+	"Unauthenticated", "ServiceUnavailable", "Internal", "InvalidTableState",
+	"TableSchemaValidationError", "Throttling", "TableBranchNotFound", "TableBranchAlreadyExists",
+}
+
+// String returns the name of the code as the specification writes it.
+func (c Code) String() string {
+	if c < 0 || int(c) >= len(codeNames) {
+		return fmt.Sprintf("Code(%d)", int(c))
+	}
+	return codeNames[c]
+}
+
+// Error is a failure that the caller is told about. Message and Detail travel to the
+// client, so they name what the client sent and nothing of the inside; Err is the cause,
+// for the log only.
+type Error struct {
+	Code     Code
+	Object   string // what the request was about: "movies$reviews", "index emb_idx"; may be empty
+	Message  string // one line; the name of the code when empty
+	TooLarge bool   // a size limit was exceeded: 413
+	Detail   string // more for people: accepted values, what to do next; may be empty
+	Err      error  // the cause; may be nil
+}
+
+// Errorf returns an Error with a formatted message. An operand of %w becomes the cause,
+// whose text is then part of the message: use it only for causes fit for clients.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Text is the one line for the client: the object, where there is one, and the message.
+func (e *Error) Text() string {
+	message := e.Message
+	if message == "" {
+		message = e.Code.String()
+	}
+	if e.Object == "" {
+		return message
+	}
+	return e.Object + ": " + message
+}
+
+// Error is Text followed by the cause, for logs.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Text()
+	}
+	return e.Text() + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the code of the first Error in the chain of err, and Internal when
+// there is none. It must not be asked about nil.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Internal
+}

@@ -1,0 +1,212 @@
+package protocol
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestOperationsAgreeWithTheSpecification(t *testing.T) {
+	f, err := os.Open("testdata/paths.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	inSpec := map[string]bool{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var name, method, path string
+		if _, err := fmt.Sscan(lines.Text(), &name, &method, &path); err != nil {
+			t.Fatalf("parse %q: %v", lines.Text(), err)
+		}
+		inSpec[name] = true
+		op, ok := Lookup(name)
+		if !ok {
+			t.Errorf("no operation %s", name)
+			continue
+		}
+		if op.Path != path || !slices.Contains(op.Methods, method) || op.Origin != Spec {
+			t.Errorf("%s is %v %s (%s), want %s %s (spec)", name, op.Methods, op.Path, op.Origin, method, path)
+		}
+	}
+	if len(inSpec) != 54 {
+		t.Errorf("%d operations in the specification, want 54", len(inSpec))
+	}
+	for _, op := range Operations {
+		if op.Origin == Spec && !inSpec[op.Name] {
+			t.Errorf("%s is not in the specification", op.Name)
+		}
+	}
+}
+
+func TestOperationsAreDistinct(t *testing.T) {
+	names, paths := map[string]bool{}, map[string]bool{}
+	for _, op := range Operations {
+		if names[op.Name] || paths[op.Path] {
+			t.Errorf("%s %s is there twice", op.Name, op.Path)
+		}
+		names[op.Name], paths[op.Path] = true, true
+		if len(op.Methods) == 0 || strings.HasSuffix(op.Path, "/") || (op.Access != Read && op.Access != Write) {
+			t.Errorf("%+v is not whole", op)
+		}
+	}
+	if _, ok := Lookup("NoSuchThing"); ok {
+		t.Error("Lookup finds NoSuchThing")
+	}
+}
+
+func TestErrorTexts(t *testing.T) {
+	cause := errors.New("object does not exist")
+	err := fmt.Errorf("describe: %w", &Error{Code: TableVersionNotFound, Object: "a$t", Message: "no version 7", Err: cause})
+	if CodeOf(err) != TableVersionNotFound || !errors.Is(err, cause) {
+		t.Errorf("%v has code %v, want TableVersionNotFound and the cause", err, CodeOf(err))
+	}
+	if got, want := err.Error(), "describe: a$t: no version 7: object does not exist"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := CodeOf(cause); got != Internal {
+		t.Errorf("code of a foreign error is %v, want Internal", got)
+	}
+	if got, want := (&Error{Code: TableNotFound}).Text(), "TableNotFound"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	wrapped := Errorf(InvalidInput, "columns: %w", cause)
+	if wrapped.Text() != "columns: object does not exist" || !errors.Is(wrapped, cause) {
+		t.Errorf("Errorf makes %q, want the text of the cause once", wrapped.Text())
+	}
+	if got := Code(24).String(); got != "Code(24)" {
+		t.Errorf("unknown code is %q", got)
+	}
+}
+
+func TestSplitID(t *testing.T) {
+	cases := []struct {
+		joined, delimiter string
+		want              []string // nil: an error
+	}{
+		{"t", "$", []string{"t"}},
+		{"a$b$t", "$", []string{"a", "b", "t"}},
+		{"$", "$", []string{}},
+		{"$$$", "$", []string{}},
+		{"$$t$$", "$", []string{"t"}},
+		{"a.b", "$", []string{"a.b"}},
+		{".", ".", []string{}},
+		{"a::b", "::", []string{"a", "b"}},
+		{"a:b", "::", []string{"a:b"}},
+		{"a/b c", "$", []string{"a/b c"}},
+		{"", "$", nil},
+		{"a", "", nil},
+		{"a$b", ".", nil},
+		{"a\x00b", "$", nil},
+		{"a\xffb", "$", nil},
+		{strings.Repeat("x", 257), "$", nil},
+		{strings.Repeat("x$", 17), "$", nil},
+	}
+	for _, c := range cases {
+		got, err := SplitID(c.joined, c.delimiter)
+		if (err == nil) != (c.want != nil) {
+			t.Errorf("SplitID(%.40q, %q): error %v", c.joined, c.delimiter, err)
+			continue
+		}
+		if err == nil && !cmp.Equal(c.want, got) {
+			t.Errorf("SplitID(%q, %q) = %q, want %q", c.joined, c.delimiter, got, c.want)
+		}
+		if err != nil && CodeOf(err) != InvalidInput {
+			t.Errorf("SplitID(%.40q, %q): code %v, want InvalidInput", c.joined, c.delimiter, CodeOf(err))
+		}
+	}
+}
+
+func TestIDsSurviveJoiningAndSplitting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		delimiter := rapid.SampledFrom([]string{"$", ".", "::", "/"}).Draw(t, "delimiter")
+		id := rapid.SliceOfN(rapid.StringMatching(`[a-zA-Z0-9 é%+_-]{1,20}`), 0, MaxIDLevels).Draw(t, "id")
+		got, err := SplitID(JoinID(id, delimiter), delimiter)
+		if err != nil {
+			t.Fatalf("split %q: %v", JoinID(id, delimiter), err)
+		}
+		if !slices.Equal(got, id) {
+			t.Fatalf("%q becomes %q", id, got)
+		}
+	})
+}
+
+func TestEnumerationsInAnySpelling(t *testing.T) {
+	for text, want := range map[string]CreateMode{
+		"Create": CreateModeCreate, "create": CreateModeCreate, "ExistOk": CreateModeExistOk, "exist_ok": CreateModeExistOk,
+		"EXIST_OK": CreateModeExistOk, "existok": CreateModeExistOk, "overwrite": CreateModeOverwrite,
+	} {
+		var got CreateMode
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]DistanceType{
+		"L2": DistanceL2, "euclidean": DistanceL2, "Cosine": DistanceCosine, "dot": DistanceDot, "inner_product": DistanceDot, "HAMMING": DistanceHamming,
+	} {
+		var got DistanceType
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, target := range []interface{ UnmarshalText([]byte) error }{
+		new(CreateMode), new(RegisterMode), new(InsertMode), new(DropMode), new(DropBehavior), new(DistanceType), new(TextOperator),
+	} {
+		for _, text := range []string{"", "nothing", " create", "cre-ate"} {
+			if err := target.UnmarshalText([]byte(text)); CodeOf(err) != InvalidInput {
+				t.Errorf("%T accepts %q: %v", target, text, err)
+			}
+		}
+	}
+	if got := DropBehavior(9).String(); got != "invalid" {
+		t.Errorf("a value of no meaning is %q", got)
+	}
+}
+
+func TestEmptyAnswersHoldNoNull(t *testing.T) {
+	for want, value := range map[string]any{
+		`{"namespaces":[]}`:         ListNamespacesResponse{},
+		`{"tables":[]}`:             ListTablesResponse{},
+		`{"versions":[]}`:           ListTableVersionsResponse{},
+		`{"properties":{}}`:         DescribeNamespaceResponse{},
+		`{"id":[],"properties":{}}`: DropTableResponse{},
+		`0`:                         CountTableRowsResponse{},
+		`{"fields":[]}`:             JSONSchema{},
+		`{"tables":["a"]}`:          ListTablesResponse{Tables: []string{"a"}},
+		`{"properties":{"a":"1"}}`:  DescribeNamespaceResponse{Properties: map[string]string{"a": "1"}},
+		`{"properties":{},"version":0,"updated_rows":0,"rows_updated":0}`:     UpdateTableResponse{},
+		`{"version":0,"manifest_path":"","timestamp_millis":0,"metadata":{}}`: TableVersion{},
+	} {
+		got, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b any
+		if err := errors.Join(json.Unmarshal(got, &a), json.Unmarshal([]byte(want), &b)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(b, a); diff != "" {
+			t.Errorf("%T is %s, want %s", value, got, want)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	n := func(v int64) *int64 { return &v }
+	for _, c := range []struct {
+		limit   *int64
+		want    int64
+		limited bool
+	}{{nil, 0, false}, {n(-1), 0, false}, {n(0), 0, true}, {n(10), 10, true}} {
+		if got, limited := (Page{Limit: c.limit}).Bound(); got != c.want || limited != c.limited {
+			t.Errorf("bound of %v is %d, %v; want %d, %v", c.limit, got, limited, c.want, c.limited)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package protocol
+
+import (
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// The limits of a query; what exceeds them is InvalidInput.
+const (
+	MaxVectorDimensions = 8192
+	MaxQueryVectors     = 256
+	MaxQueryColumns     = 4096
+	MaxNProbes          = 4096
+	MaxEF               = 10_000
+	MaxRefineFactor     = 100
+	MaxFilterBytes      = 64 << 10
+)
+
+// QueryTableRequest asks for rows: those nearest to a vector, those that match a text, or
+// all, in each case only where the filter is true.
+type QueryTableRequest struct {
+	Common
+	Version *int64 `json:"version"` // nil: the latest
+	Branch  string `json:"branch"`
+
+	// K is the number of rows after Offset. Nil: 10 for a vector query, else no limit.
+	// Zero: no limit for scans and text. 1<<63-1 is how clients say no limit; K+Offset
+	// may overflow.
+	K      *int64 `json:"k"`
+	Offset int64  `json:"offset"`
+
+	Columns Projection `json:"columns"`
+	Filter  string     `json:"filter"`
+	// Prefilter says that the filter applies before the search for the nearest.
+	Prefilter bool      `json:"prefilter"`
+	OrderBy   []OrderBy `json:"order_by"` // for scans
+
+	Vector            QueryVector  `json:"vector"`
+	VectorColumn      string       `json:"vector_column"` // empty: "vector", or the only one
+	DistanceType      DistanceType `json:"distance_type"`
+	NProbes           *int64       `json:"nprobes"` // ignored when a bound is given
+	MinimumNProbes    *int64       `json:"minimum_nprobes"`
+	MaximumNProbes    *int64       `json:"maximum_nprobes"` // zero: unbounded
+	EF                *int64       `json:"ef"`
+	RefineFactor      *int64       `json:"refine_factor"`
+	LowerBound        *float64     `json:"lower_bound"` // inclusive
+	UpperBound        *float64     `json:"upper_bound"` // exclusive
+	BypassVectorIndex bool         `json:"bypass_vector_index"`
+	FastSearch        bool         `json:"fast_search"` // only indexed rows
+
+	FullTextQuery *FullTextQuery `json:"full_text_query"`
+	WithRowID     bool           `json:"with_row_id"`
+}
+
+// OrderBy is one key of a sort.
+type OrderBy struct {
+	ColumnName string `json:"column_name"`
+	Ascending  *bool  `json:"ascending"` // nil is true
+	NullsFirst bool   `json:"nulls_first"`
+}
+
+// Validate refuses negative counts, exceeded limits and contradictions.
+func (r *QueryTableRequest) Validate() error {
+	counts := []struct {
+		field string
+		value *int64
+		limit int64
+	}{
+		{"version", r.Version, maxInt64},
+		{"k", r.K, maxInt64},
+		{"offset", &r.Offset, maxInt64},
+		{"nprobes", r.NProbes, MaxNProbes},
+		{"minimum_nprobes", r.MinimumNProbes, MaxNProbes},
+		{"maximum_nprobes", r.MaximumNProbes, MaxNProbes},
+		{"ef", r.EF, MaxEF},
+		{"refine_factor", r.RefineFactor, MaxRefineFactor},
+	}
+	for _, c := range counts {
+		if err := atMost(c.field, c.value, c.limit); err != nil {
+			return err
+		}
+	}
+	return r.checkSearch()
+}
+
+func (r *QueryTableRequest) checkSearch() error {
+	switch {
+	case !r.Vector.Empty() && r.FullTextQuery != nil:
+		return Errorf(InvalidInput, "vector and full_text_query cannot be combined in one query")
+	case len(r.Filter) > MaxFilterBytes:
+		return Errorf(InvalidInput, "filter is longer than %d bytes", MaxFilterBytes)
+	case len(r.Columns) > MaxQueryColumns:
+		return Errorf(InvalidInput, "columns names %d columns; at most %d are possible", len(r.Columns), MaxQueryColumns)
+	case r.MinimumNProbes != nil && r.MaximumNProbes != nil && *r.MaximumNProbes > 0 && *r.MinimumNProbes > *r.MaximumNProbes:
+		return Errorf(InvalidInput, "minimum_nprobes is %d, above maximum_nprobes, %d", *r.MinimumNProbes, *r.MaximumNProbes)
+	}
+	for i, key := range r.OrderBy {
+		if key.ColumnName == "" {
+			return Errorf(InvalidInput, "order_by[%d] names no column_name", i)
+		}
+	}
+	return r.Vector.check()
+}
+
+// Rows is an answer made of Arrow batches.
+type Rows struct {
+	Schema *arrow.Schema
+	// Version is the version of the table that the rows were read from.
+	Version int64
+	// Batches yields the batches in order, each with Schema, and stops after the first
+	// error. It is ranged over once, or never. A batch is only used until the next one.
+	Batches iter.Seq2[arrow.RecordBatch, error]
+}
+
+// AtVersion returns the version of the table that was read.
+func (r *Rows) AtVersion() int64 { return r.Version }
+
+// CountTableRowsRequest asks for the number of rows that match.
+type CountTableRowsRequest struct {
+	Common
+	Version   *int64 `json:"version"`
+	Branch    string `json:"branch"`
+	Predicate string `json:"predicate"` // empty: all rows
+}
+
+// Validate refuses negative versions and endless predicates.
+func (r *CountTableRowsRequest) Validate() error {
+	if len(r.Predicate) > MaxFilterBytes {
+		return Errorf(InvalidInput, "predicate is longer than %d bytes", MaxFilterBytes)
+	}
+	return notNegative("version", r.Version)
+}
+
+// CountTableRowsResponse is a bare number on the wire.
+type CountTableRowsResponse struct {
+	Count   int64
+	Version int64 // of the table that was counted
+}
+
+// AtVersion returns the version of the table that was counted.
+func (r *CountTableRowsResponse) AtVersion() int64 { return r.Version }
+
+// ExplainTableQueryPlanRequest asks how a query would be run. The answer is a string.
+type ExplainTableQueryPlanRequest struct {
+	Common
+	Query   *QueryTableRequest `json:"query"`
+	Verbose bool               `json:"verbose"`
+	Branch  string             `json:"branch"`
+}
+
+// Validate requires a valid query and makes it one about the table of the request,
+// whatever id it was sent with.
+func (r *ExplainTableQueryPlanRequest) Validate() error {
+	if r.Query == nil {
+		return Errorf(InvalidInput, "query is required")
+	}
+	r.Query.Common = r.Common
+	return r.Query.Validate()
+}
+
+// AnalyzeTableQueryPlanRequest asks to run a query and to tell how it went. The answer
+// is a string.
+type AnalyzeTableQueryPlanRequest struct {
+	QueryTableRequest
+}

@@ -1,0 +1,239 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+const maxInt64 = math.MaxInt64
+
+// MarshalJSON writes the bare number that clients expect.
+func (r CountTableRowsResponse) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, r.Count, 10), nil
+}
+
+// QueryVector is what to search for: nothing, one vector or several.
+//
+// On the wire it is an object {"single_vector": [..]} or {"multi_vector": [[..], ..]},
+// or, from LanceDB clients, an array of numbers or an array of arrays.
+type QueryVector struct {
+	Vectors [][]float64 // of the same, positive length
+	// Several says that the client wrote a list of vectors, even if it held only one:
+	// the answer to it has a query_index when the column holds single vectors.
+	Several bool
+}
+
+// Empty says that the query searches for no vector.
+func (v QueryVector) Empty() bool { return len(v.Vectors) == 0 }
+
+// UnmarshalJSON reads both forms of the wire.
+func (v *QueryVector) UnmarshalJSON(data []byte) error {
+	*v = QueryVector{}
+	switch firstByte(data) {
+	case '[':
+		return v.parseArray("vector", data)
+	case '{':
+		return v.parseObject(data)
+	case 'n': // null
+		return nil
+	}
+	return Errorf(InvalidInput, "vector must be an array of numbers, an array of such arrays, or an object with single_vector or multi_vector")
+}
+
+func (v *QueryVector) parseObject(data []byte) error {
+	var forms struct {
+		Single json.RawMessage `json:"single_vector"`
+		Multi  json.RawMessage `json:"multi_vector"`
+	}
+	if err := json.Unmarshal(data, &forms); err != nil {
+		return Errorf(InvalidInput, "vector: %w", err)
+	}
+	var single, multi QueryVector
+	if given(forms.Single) {
+		if err := single.parseArray("vector.single_vector", forms.Single); err != nil {
+			return err
+		}
+		if single.Several {
+			return Errorf(InvalidInput, "vector.single_vector must be an array of numbers")
+		}
+	}
+	if given(forms.Multi) {
+		if err := multi.parseArray("vector.multi_vector", forms.Multi); err != nil {
+			return err
+		}
+		if !multi.Empty() && !multi.Several {
+			return Errorf(InvalidInput, "vector.multi_vector must be an array of arrays of numbers")
+		}
+	}
+	switch {
+	case !single.Empty() && !multi.Empty():
+		return Errorf(InvalidInput, "vector has both single_vector and multi_vector; give one")
+	case !multi.Empty():
+		*v = multi
+	default:
+		*v = single
+	}
+	return nil
+}
+
+// parseArray reads [1, 2] as one vector and [[1, 2], [3, 4]] as several; [] is none.
+func (v *QueryVector) parseArray(field string, data []byte) error {
+	if firstByte(data) != '[' {
+		return Errorf(InvalidInput, "%s must be an array", field)
+	}
+	inner := bytes.TrimLeft(bytes.TrimLeft(data, jsonSpace)[1:], jsonSpace)
+	if len(inner) > 0 && inner[0] == '[' {
+		v.Several = true
+		var several [][]*float64
+		if err := json.Unmarshal(data, &several); err != nil {
+			return Errorf(InvalidInput, "%s must hold numbers of the same depth", field)
+		}
+		for _, one := range several {
+			vector, err := requireNumbers(field, one)
+			if err != nil {
+				return err
+			}
+			v.Vectors = append(v.Vectors, vector)
+		}
+		return nil
+	}
+	var one []*float64
+	if err := json.Unmarshal(data, &one); err != nil {
+		return Errorf(InvalidInput, "%s must hold only numbers", field)
+	}
+	if len(one) == 0 {
+		return nil
+	}
+	vector, err := requireNumbers(field, one)
+	v.Vectors = [][]float64{vector}
+	return err
+}
+
+// requireNumbers refuses the null that would otherwise pass as zero.
+func requireNumbers(field string, numbers []*float64) ([]float64, error) {
+	vector := make([]float64, len(numbers))
+	for i, n := range numbers {
+		if n == nil {
+			return nil, Errorf(InvalidInput, "%s holds a null", field)
+		}
+		vector[i] = *n
+	}
+	return vector, nil
+}
+
+func (v QueryVector) check() error {
+	if v.Empty() {
+		return nil
+	}
+	if len(v.Vectors) > MaxQueryVectors {
+		return Errorf(InvalidInput, "vector holds %d vectors; at most %d are possible", len(v.Vectors), MaxQueryVectors)
+	}
+	dimensions := len(v.Vectors[0])
+	if dimensions == 0 || dimensions > MaxVectorDimensions {
+		return Errorf(InvalidInput, "vector has %d dimensions; 1 to %d are possible", dimensions, MaxVectorDimensions)
+	}
+	for i, vector := range v.Vectors {
+		if len(vector) != dimensions {
+			return Errorf(InvalidInput, "vector %d has %d dimensions, the first has %d", i, len(vector), dimensions)
+		}
+	}
+	return nil
+}
+
+// Projection is the columns of an answer, in order. Empty: all of the table's.
+//
+// On the wire it is an array of names or an object from alias to SQL expression, or the
+// one or the other wrapped as {"column_names": [..]} or {"column_aliases": {..}}.
+type Projection []ProjectedColumn
+
+// ProjectedColumn is one column of an answer.
+type ProjectedColumn struct {
+	Name       string // of the column in the answer
+	Expression string // SQL over the table's columns; empty: the column Name itself
+}
+
+// UnmarshalJSON reads the forms of the wire. Of names and aliases the names win.
+func (p *Projection) UnmarshalJSON(data []byte) error {
+	*p = nil
+	switch firstByte(data) {
+	case '[':
+		return p.parseNames(data)
+	case '{':
+		var forms struct {
+			Names   json.RawMessage `json:"column_names"`
+			Aliases json.RawMessage `json:"column_aliases"`
+		}
+		if err := json.Unmarshal(data, &forms); err != nil {
+			return Errorf(InvalidInput, "columns: %w", err)
+		}
+		switch {
+		case given(forms.Names):
+			return p.parseNames(forms.Names)
+		case given(forms.Aliases):
+			return p.parseAliases(forms.Aliases)
+		case forms.Names != nil || forms.Aliases != nil: // given as null
+			return nil
+		}
+		return p.parseAliases(data)
+	case 'n': // null
+		return nil
+	}
+	return Errorf(InvalidInput, "columns must be an array of names or an object of aliases")
+}
+
+func (p *Projection) parseNames(data []byte) error {
+	var names []*string
+	if err := json.Unmarshal(data, &names); err != nil {
+		return Errorf(InvalidInput, "columns must be an array of names")
+	}
+	for _, name := range names {
+		if name == nil || *name == "" {
+			return Errorf(InvalidInput, "columns holds an empty name")
+		}
+		*p = append(*p, ProjectedColumn{Name: *name})
+	}
+	return nil
+}
+
+// parseAliases keeps the order in which the client wrote the object.
+func (p *Projection) parseAliases(data []byte) error {
+	malformed := Errorf(InvalidInput, "columns must map each alias to an SQL expression")
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return malformed
+	}
+	for dec.More() {
+		alias, err := dec.Token()
+		if err != nil {
+			return malformed
+		}
+		expression, err := dec.Token()
+		if err != nil {
+			return malformed
+		}
+		column := ProjectedColumn{}
+		var isText bool
+		column.Name, _ = alias.(string)
+		if column.Expression, isText = expression.(string); !isText || column.Name == "" || column.Expression == "" {
+			return malformed
+		}
+		*p = append(*p, column)
+	}
+	return nil
+}
+
+const jsonSpace = " \t\r\n"
+
+// firstByte is what tells the kind of a JSON value: [ { " n t f - or a digit.
+func firstByte(data []byte) byte {
+	data = bytes.TrimLeft(data, jsonSpace)
+	if len(data) == 0 {
+		return 0
+	}
+	return data[0]
+}
+
+// given says that a field is there and not null.
+func given(data json.RawMessage) bool { return data != nil && firstByte(data) != 'n' }

@@ -1,0 +1,247 @@
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// JSONSchema is an Arrow schema as JSON.
+type JSONSchema struct {
+	Fields   List[JSONField]   `json:"fields"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// JSONField is a field of a schema or of a nested type.
+type JSONField struct {
+	Name     string            `json:"name"`
+	Type     JSONType          `json:"type"`
+	Nullable bool              `json:"nullable"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// JSONType is a data type: a name in one of the two vocabularies, the children of nested
+// types, and the length of fixed-size ones.
+type JSONType struct {
+	Type   string      `json:"type"`
+	Fields []JSONField `json:"fields,omitempty"`
+	Length *int64      `json:"length,omitempty"`
+}
+
+// EncodeSchema writes a schema in the vocabulary of the dialect: float32 and utf8 for
+// Namespace clients, float and string for LanceDB clients, which refuse a schema with
+// any other word. A type that the vocabulary has no word for is an Unsupported error
+// that names the field.
+func EncodeSchema(dialect Dialect, schema *arrow.Schema) (*JSONSchema, error) {
+	fields, err := encodeFields(dialect, schema.Fields(), 0)
+	if err != nil {
+		return nil, err
+	}
+	return &JSONSchema{Fields: fields, Metadata: encodeMetadata(schema.Metadata())}, nil
+}
+
+// maxTypeNesting bounds the depth of types.
+const maxTypeNesting = 32
+
+func encodeFields(dialect Dialect, fields []arrow.Field, depth int) ([]JSONField, error) {
+	if depth > maxTypeNesting {
+		return nil, Errorf(Unsupported, "types nested deeper than %d have no JSON form", maxTypeNesting)
+	}
+	encoded := make([]JSONField, len(fields))
+	for i, field := range fields {
+		metadata := encodeMetadata(field.Metadata)
+		storage := field.Type
+		if extension, ok := field.Type.(arrow.ExtensionType); ok {
+			storage, metadata = unwrapExtension(extension, metadata)
+		}
+		typ, err := encodeType(dialect, field.Name, storage, depth)
+		if err != nil {
+			return nil, err
+		}
+		encoded[i] = JSONField{Name: field.Name, Type: typ, Nullable: field.Nullable, Metadata: metadata}
+	}
+	return encoded, nil
+}
+
+func encodeType(dialect Dialect, field string, typ arrow.DataType, depth int) (JSONType, error) {
+	name := namespaceName(typ)
+	if dialect == DialectLanceDB {
+		name = lanceName(typ)
+	}
+	if name == "" {
+		return JSONType{}, Errorf(Unsupported, "field %s: type %s has no JSON form", quoteShort(field), typ)
+	}
+	encoded := JSONType{Type: name, Length: typeLength(dialect, typ)}
+	children, err := encodeFields(dialect, typeChildren(typ), depth+1)
+	if err != nil {
+		return JSONType{}, err
+	}
+	if len(children) > 0 {
+		encoded.Fields = children
+	}
+	return encoded, nil
+}
+
+// namespaceName is the word for a type in JsonArrow, the vocabulary of the public
+// specification, or "" where it has none. Units and time zones are not part of it.
+func namespaceName(typ arrow.DataType) string {
+	switch typ := typ.(type) {
+	case *arrow.StringType:
+		return "utf8"
+	case *arrow.LargeStringType:
+		return "large_utf8"
+	case *arrow.Float16Type:
+		return "float16"
+	case *arrow.Float32Type:
+		return "float32"
+	case *arrow.Float64Type:
+		return "float64"
+	case *arrow.Date32Type:
+		return "date32"
+	case *arrow.Date64Type:
+		return "date64"
+	case *arrow.Time32Type:
+		return "time32"
+	case *arrow.Time64Type:
+		return "time64"
+	case *arrow.TimestampType:
+		return "timestamp"
+	case *arrow.DurationType:
+		return "duration"
+	case *arrow.MonthIntervalType, *arrow.DayTimeIntervalType, *arrow.MonthDayNanoIntervalType:
+		return "interval"
+	case *arrow.Decimal32Type:
+		return "decimal32"
+	case *arrow.Decimal64Type:
+		return "decimal64"
+	case *arrow.Decimal128Type:
+		return "decimal128"
+	case *arrow.Decimal256Type:
+		return "decimal256"
+	case *arrow.DictionaryType:
+		return namespaceName(typ.ValueType)
+	case *arrow.MapType:
+		if typ.KeysSorted {
+			return ""
+		}
+		return "map"
+	}
+	return sharedName(typ)
+}
+
+// lanceName is the word for a type among Lance's logical types, the vocabulary of the
+// LanceDB clients, or "" where it has none.
+func lanceName(typ arrow.DataType) string {
+	switch typ := typ.(type) {
+	case *arrow.StringType:
+		return "string"
+	case *arrow.LargeStringType:
+		return "large_string"
+	case *arrow.Float16Type:
+		return "halffloat"
+	case *arrow.Float32Type:
+		return "float"
+	case *arrow.Float64Type:
+		return "double"
+	case *arrow.Date32Type:
+		return "date32:day"
+	case *arrow.Date64Type:
+		return "date64:ms"
+	case *arrow.Time32Type:
+		return "time32:" + typ.Unit.String()
+	case *arrow.Time64Type:
+		return "time64:" + typ.Unit.String()
+	case *arrow.TimestampType:
+		zone := typ.TimeZone
+		if zone == "" {
+			zone = "-"
+		}
+		return "timestamp:" + typ.Unit.String() + ":" + zone
+	case *arrow.DurationType:
+		return "duration:" + typ.Unit.String()
+	case *arrow.Decimal128Type:
+		return fmt.Sprintf("decimal:128:%d:%d", typ.Precision, typ.Scale)
+	case *arrow.Decimal256Type:
+		return fmt.Sprintf("decimal:256:%d:%d", typ.Precision, typ.Scale)
+	case *arrow.DictionaryType:
+		return lanceDictionaryName(typ)
+	}
+	return sharedName(typ)
+}
+
+func lanceDictionaryName(typ *arrow.DictionaryType) string {
+	if len(typeChildren(typ.ValueType)) > 0 {
+		return "" // the word has no room for children
+	}
+	value, index := lanceName(typ.ValueType), lanceName(typ.IndexType)
+	if value == "" || index == "" {
+		return ""
+	}
+	return "dict:" + value + ":" + index + ":false"
+}
+
+// sharedName is the word for the types that both vocabularies spell alike.
+func sharedName(typ arrow.DataType) string {
+	switch typ.ID() {
+	case arrow.NULL, arrow.BOOL, arrow.BINARY, arrow.LARGE_BINARY, arrow.FIXED_SIZE_BINARY,
+		arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64,
+		arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
+		arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST, arrow.STRUCT:
+		return typ.Name()
+	}
+	return ""
+}
+
+// typeLength is the length that goes with the word: of fixed-size types, and in JsonArrow
+// of decimals, where it is precision*1000 + scale.
+func typeLength(dialect Dialect, typ arrow.DataType) *int64 {
+	var length int64
+	switch typ := typ.(type) {
+	case *arrow.FixedSizeBinaryType:
+		length = int64(typ.ByteWidth)
+	case *arrow.FixedSizeListType:
+		length = int64(typ.Len())
+	case arrow.DecimalType:
+		if dialect == DialectLanceDB {
+			return nil
+		}
+		length = int64(typ.GetPrecision())*1000 + int64(typ.GetScale())
+	case *arrow.DictionaryType:
+		return typeLength(dialect, typ.ValueType)
+	default:
+		return nil
+	}
+	return &length
+}
+
+func typeChildren(typ arrow.DataType) []arrow.Field {
+	switch typ := typ.(type) {
+	case *arrow.StructType:
+		return typ.Fields()
+	case arrow.ListLikeType:
+		return []arrow.Field{typ.ElemField()}
+	case *arrow.DictionaryType:
+		return typeChildren(typ.ValueType)
+	}
+	return nil
+}
+
+// unwrapExtension returns the storage type, and the metadata with the two keys under
+// which Arrow carries an extension type in a schema.
+func unwrapExtension(typ arrow.ExtensionType, metadata map[string]string) (arrow.DataType, map[string]string) {
+	with := map[string]string{"ARROW:extension:name": typ.ExtensionName()}
+	if text := typ.Serialize(); text != "" {
+		with["ARROW:extension:metadata"] = text
+	}
+	for key, value := range metadata {
+		with[key] = value
+	}
+	return typ.StorageType(), with
+}
+
+func encodeMetadata(metadata arrow.Metadata) map[string]string {
+	if metadata.Len() == 0 {
+		return nil
+	}
+	return metadata.ToMap()
+}

@@ -1,0 +1,128 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/extensions"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/google/go-cmp/cmp"
+)
+
+func goldenSchema(t *testing.T) *arrow.Schema {
+	t.Helper()
+	data, err := os.ReadFile("testdata/schema.arrows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ipc.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Schema()
+}
+
+func TestNamespaceSchemaIsThatOfTheReference(t *testing.T) {
+	want, err := os.ReadFile("testdata/schema-namespace.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := EncodeSchema(DialectNamespace, goldenSchema(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g, w any
+	if err := json.Unmarshal(got, &g); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(want, &w); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(w, g); diff != "" {
+		t.Errorf("(-reference +got):\n%s", diff)
+	}
+}
+
+func TestLanceDBSchemaNames(t *testing.T) {
+	want := map[string]string{
+		"nul": "null", "b": "bool", "i8": "int8", "u64": "uint64", "f16": "halffloat", "f32": "float", "f64": "double",
+		"s": "string", "ls": "large_string", "bin": "binary", "lbin": "large_binary", "fsb": "fixed_size_binary",
+		"d32": "date32:day", "d64": "date64:ms", "t32": "time32:ms", "t64": "time64:ns",
+		"ts": "timestamp:us:-", "tsz": "timestamp:ms:+08:00", "dur": "duration:s",
+		"dec": "decimal:128:10:2", "dec256": "decimal:256:40:3", "dict": "dict:string:int16:false",
+		"l": "list", "ll": "large_list", "vec": "fixed_size_list", "st": "struct",
+	}
+	schema, err := EncodeSchema(DialectLanceDB, goldenSchema(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range schema.Fields {
+		got[f.Name] = f.Type.Type
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	vec, err := json.Marshal(schema.Fields[24])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"name":"vec","type":{"type":"fixed_size_list","fields":[{"name":"item","type":{"type":"float"},"nullable":true}],"length":4},"nullable":true}`; string(vec) != want {
+		t.Errorf("got %s, want %s", vec, want)
+	}
+}
+
+func TestTypesWithoutAName(t *testing.T) {
+	item := arrow.PrimitiveTypes.Int32
+	cases := []struct {
+		dialect Dialect
+		typ     arrow.DataType
+	}{
+		{DialectNamespace, arrow.BinaryTypes.StringView},
+		{DialectNamespace, arrow.RunEndEncodedOf(item, item)},
+		{DialectNamespace, arrow.ListViewOf(item)},
+		{DialectLanceDB, arrow.MapOf(arrow.BinaryTypes.String, item)},
+		{DialectLanceDB, arrow.FixedWidthTypes.MonthInterval},
+		{DialectLanceDB, &arrow.DictionaryType{IndexType: item, ValueType: arrow.ListOf(item)}},
+		{DialectLanceDB, arrow.StructOf(arrow.Field{Name: "inner", Type: arrow.BinaryTypes.BinaryView})},
+	}
+	for _, c := range cases {
+		schema := arrow.NewSchema([]arrow.Field{{Name: "outer", Type: c.typ}}, nil)
+		_, err := EncodeSchema(c.dialect, schema)
+		if CodeOf(err) != Unsupported || !strings.Contains(err.Error(), "er\": type ") {
+			t.Errorf("%v in %v: %v, want Unsupported and the field", c.typ, c.dialect, err)
+		}
+	}
+	deep := arrow.DataType(item)
+	for range 40 {
+		deep = arrow.ListOf(deep)
+	}
+	if _, err := EncodeSchema(DialectLanceDB, arrow.NewSchema([]arrow.Field{{Name: "deep", Type: deep}}, nil)); CodeOf(err) != Unsupported {
+		t.Errorf("deep type: %v, want Unsupported", err)
+	}
+}
+
+func TestExtensionTypesKeepTheirNames(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{
+		Name: "id", Type: extensions.NewUUIDType(),
+		Metadata: arrow.MetadataFrom(map[string]string{"k": "v"}),
+	}}, nil)
+	got, err := EncodeSchema(DialectLanceDB, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Fields[0].Type.Type != "fixed_size_binary" || *got.Fields[0].Type.Length != 16 {
+		t.Errorf("storage type is %+v, want 16 fixed bytes", got.Fields[0].Type)
+	}
+	if diff := cmp.Diff(map[string]string{"ARROW:extension:name": "arrow.uuid", "k": "v"}, got.Fields[0].Metadata); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,180 @@
+package protocol
+
+// ListTablesRequest asks for the tables of one namespace.
+type ListTablesRequest struct {
+	Common
+	Page
+	// IncludeDeclared asks for tables that are declared but not created, too. Nil is true.
+	IncludeDeclared *bool `json:"include_declared" query:"include_declared"`
+}
+
+// ListAllTablesRequest asks for the tables of all namespaces as joined ids. In the
+// LanceDB dialect it asks for the names of the tables in the root namespace.
+type ListAllTablesRequest struct {
+	Common
+	Page
+	IncludeDeclared *bool `json:"include_declared" query:"include_declared"` // nil is true
+}
+
+// ListTablesResponse answers both lists: names relative to the namespace, or whole ids
+// joined with the delimiter of the request, in byte order.
+type ListTablesResponse struct {
+	Tables    List[string] `json:"tables"`
+	PageToken string       `json:"page_token,omitempty"` // the last name when there are more
+}
+
+// RegisterTableRequest asks to give a name to a table that exists on storage.
+type RegisterTableRequest struct {
+	Common
+	Location   string            `json:"location"`
+	Mode       RegisterMode      `json:"mode"`
+	Properties map[string]string `json:"properties"`
+}
+
+// Validate requires a location.
+func (r *RegisterTableRequest) Validate() error {
+	return requireText("location", r.Location)
+}
+
+// RegisterTableResponse tells the absolute location.
+type RegisterTableResponse struct {
+	TransactionID string     `json:"transaction_id,omitempty"`
+	Location      string     `json:"location"`
+	Properties    Properties `json:"properties"`
+}
+
+// DescribeTableRequest asks about a table, by default at its latest version.
+type DescribeTableRequest struct {
+	Common
+	Version *int64 `json:"version"`
+	Tag     string `json:"tag"` // excludes Version and Branch
+	Branch  string `json:"branch"`
+	// WithTableURI asks for table_uri.
+	WithTableURI bool `json:"with_table_uri" query:"with_table_uri"`
+	// LoadDetailedMetadata asks for what needs the table to be opened. The LanceDB
+	// dialect always means yes: see [DescribeTableRequest.Detailed].
+	LoadDetailedMetadata bool `json:"load_detailed_metadata" query:"load_detailed_metadata"`
+	// CheckDeclared asks for is_only_declared.
+	CheckDeclared   bool  `json:"check_declared" query:"check_declared"`
+	VendCredentials *bool `json:"vend_credentials" query:"vend_credentials"`
+}
+
+// Detailed says whether the answer needs version, schema and statistics.
+func (r *DescribeTableRequest) Detailed() bool {
+	return r.LoadDetailedMetadata || r.Dialect == DialectLanceDB
+}
+
+// Validate refuses contradictory ways to name a version.
+func (r *DescribeTableRequest) Validate() error {
+	if r.Tag != "" && (r.Version != nil || r.Branch != "") {
+		return Errorf(InvalidInput, "tag cannot be combined with version or branch")
+	}
+	return notNegative("version", r.Version)
+}
+
+// DescribeTableResponse describes a table. Only Location is always there; the fields
+// that need the table to be opened are there when the request was detailed.
+type DescribeTableResponse struct {
+	Table             string            `json:"table,omitempty"`
+	Namespace         []string          `json:"namespace,omitempty"`
+	Version           *int64            `json:"version,omitempty"`
+	Location          string            `json:"location,omitempty"`
+	TableURI          string            `json:"table_uri,omitempty"`
+	Schema            *JSONSchema       `json:"schema,omitempty"`
+	StorageOptions    map[string]string `json:"storage_options,omitempty"`
+	Stats             *TableBasicStats  `json:"stats,omitempty"`
+	Metadata          map[string]string `json:"metadata,omitempty"`
+	Properties        Properties        `json:"properties"`
+	ManagedVersioning bool              `json:"managed_versioning,omitempty"`
+	IsOnlyDeclared    *bool             `json:"is_only_declared,omitempty"`
+}
+
+// TableBasicStats counts what a manifest knows without reading data.
+type TableBasicStats struct {
+	NumDeletedRows int64 `json:"num_deleted_rows"`
+	NumFragments   int64 `json:"num_fragments"`
+}
+
+// TableExistsRequest asks whether a table exists. The answer is [Empty].
+type TableExistsRequest struct {
+	Common
+	Version *int64 `json:"version"`
+}
+
+// Validate refuses negative versions.
+func (r *TableExistsRequest) Validate() error { return notNegative("version", r.Version) }
+
+// DropTableRequest asks to remove a table and its data.
+type DropTableRequest struct {
+	Common
+}
+
+// DropTableResponse tells what was dropped.
+type DropTableResponse struct {
+	TransactionID string       `json:"transaction_id,omitempty"`
+	ID            List[string] `json:"id"`
+	Location      string       `json:"location,omitempty"`
+	Properties    Properties   `json:"properties"`
+}
+
+// DeregisterTableRequest asks to forget the name of a table and to keep its data.
+type DeregisterTableRequest struct {
+	Common
+}
+
+// DeregisterTableResponse tells where the data still is.
+type DeregisterTableResponse struct {
+	TransactionID string       `json:"transaction_id,omitempty"`
+	ID            List[string] `json:"id"`
+	Location      string       `json:"location,omitempty"`
+	Properties    Properties   `json:"properties"`
+}
+
+// DeclareTableRequest asks to reserve a name and a location for a table to be written.
+type DeclareTableRequest struct {
+	Common
+	Location        string            `json:"location"` // empty: the catalog chooses
+	VendCredentials *bool             `json:"vend_credentials"`
+	Properties      map[string]string `json:"properties"`
+}
+
+// DeclareTableResponse tells a writer where to write.
+type DeclareTableResponse struct {
+	TransactionID     string            `json:"transaction_id,omitempty"`
+	Location          string            `json:"location"`
+	StorageOptions    map[string]string `json:"storage_options,omitempty"`
+	Properties        Properties        `json:"properties"`
+	ManagedVersioning bool              `json:"managed_versioning,omitempty"`
+}
+
+// GetTableStatsRequest asks for the sizes of a table.
+type GetTableStatsRequest struct {
+	Common
+	Branch string `json:"branch"`
+}
+
+// GetTableStatsResponse tells the sizes of a table. Every field is required by clients.
+type GetTableStatsResponse struct {
+	TotalBytes    int64         `json:"total_bytes"`
+	NumRows       int64         `json:"num_rows"`
+	NumIndices    int64         `json:"num_indices"`
+	FragmentStats FragmentStats `json:"fragment_stats"`
+}
+
+// FragmentStats counts fragments. A small fragment has fewer than 1,048,576 rows.
+type FragmentStats struct {
+	NumFragments      int64           `json:"num_fragments"`
+	NumSmallFragments int64           `json:"num_small_fragments"`
+	Lengths           FragmentSummary `json:"lengths"`
+}
+
+// FragmentSummary is the distribution of the rows per fragment.
+type FragmentSummary struct {
+	Min  int64 `json:"min"`
+	Max  int64 `json:"max"`
+	Mean int64 `json:"mean"`
+	P25  int64 `json:"p25"`
+	P50  int64 `json:"p50"`
+	P75  int64 `json:"p75"`
+	P99  int64 `json:"p99"`
+}

@@ -1,0 +1,106 @@
+package vector
+
+import "golang.org/x/sys/cpu"
+
+// hasAVX2 says whether the kernels of kernels_amd64.s can run; all that have AVX2 but a
+// few hypervisor configurations have the other two.
+var hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+
+func l2Float32(query, rows, out []float32) {
+	if hasAVX2 {
+		l2Float32AVX2(query, rows, out)
+	} else {
+		l2Portable(query, rows, out)
+	}
+}
+
+func dotFloat32(query, rows, out []float32) {
+	if hasAVX2 {
+		dotFloat32AVX2(query, rows, out)
+	} else {
+		dotPortable(query, rows, out)
+	}
+}
+
+func cosineFloat32(query, rows, xy, yy []float32) {
+	if hasAVX2 {
+		cosineFloat32AVX2(query, rows, xy, yy)
+	} else {
+		cosinePortable(query, rows, xy, yy)
+	}
+}
+
+func l2Float64(query, rows []float64, out []float32) {
+	if hasAVX2 {
+		l2Float64AVX2(query, rows, out)
+	} else {
+		l2Portable(query, rows, out)
+	}
+}
+
+func dotFloat64(query, rows []float64, out []float32) {
+	if hasAVX2 {
+		dotFloat64AVX2(query, rows, out)
+	} else {
+		dotPortable(query, rows, out)
+	}
+}
+
+func cosineFloat64(query, rows []float64, xy, yy []float32) {
+	if hasAVX2 {
+		cosineFloat64AVX2(query, rows, xy, yy)
+	} else {
+		cosinePortable(query, rows, xy, yy)
+	}
+}
+
+func l2Float16(query []float32, rows []uint16, out []float32) {
+	if hasAVX2 {
+		l2Float16AVX2(query, rows, out)
+	} else {
+		l2HalfPortable(query, rows, out)
+	}
+}
+
+func dotFloat16(query []float32, rows []uint16, out []float32) {
+	if hasAVX2 {
+		dotFloat16AVX2(query, rows, out)
+	} else {
+		dotHalfPortable(query, rows, out)
+	}
+}
+
+func cosineFloat16(query []float32, rows []uint16, xy, yy []float32) {
+	if hasAVX2 {
+		cosineFloat16AVX2(query, rows, xy, yy)
+	} else {
+		cosineHalfPortable(query, rows, xy, yy)
+	}
+}
+
+//go:noescape
+func l2Float32AVX2(query, rows, out []float32)
+
+//go:noescape
+func dotFloat32AVX2(query, rows, out []float32)
+
+//go:noescape
+func cosineFloat32AVX2(query, rows, xy, yy []float32)
+
+//go:noescape
+func l2Float64AVX2(query, rows []float64, out []float32)
+
+//go:noescape
+func dotFloat64AVX2(query, rows []float64, out []float32)
+
+//go:noescape
+func cosineFloat64AVX2(query, rows []float64, xy, yy []float32)
+
+//go:noescape
+func l2Float16AVX2(query []float32, rows []uint16, out []float32)
+
+//go:noescape
+func dotFloat16AVX2(query []float32, rows []uint16, out []float32)
+
+//go:noescape
+func cosineFloat16AVX2(query []float32, rows []uint16, xy, yy []float32)

@@ -1,0 +1,154 @@
+package vector
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Hit is a row that was found.
+type Hit struct {
+	Distance float32
+	RowID    uint64
+}
+
+// Bounds limit the distances that count; nil is no limit.
+type Bounds struct {
+	Lower *float32 // inclusive
+	Upper *float32 // exclusive
+}
+
+// A TopK keeps the k nearest hits within its bounds of all that it is shown. Among equal
+// distances the smaller row id is nearer. NaN is never kept, an infinite distance is. What
+// is kept does not depend on the order of showing.
+//
+// Memory grows with the number of hits kept, up to k and not beyond what was shown, so k
+// may be any number. A TopK is for one goroutine.
+type TopK struct {
+	k     int
+	lower float32
+	limit float32 // largest distance that can still enter, or NaN if none can
+
+	// hits are in no order until there are k of them; then they are a heap with the
+	// farthest on top, which is the one to leave next.
+	hits []Hit
+}
+
+// NewTopK returns an empty TopK. With k of 0 or less it stays empty.
+func NewTopK(k int, bounds Bounds) *TopK {
+	t := &TopK{k: k, lower: float32(math.Inf(-1)), limit: float32(math.Inf(1))}
+	if bounds.Lower != nil {
+		t.lower = *bounds.Lower
+	}
+	if bounds.Upper != nil {
+		t.limit = below(*bounds.Upper)
+	}
+	if k <= 0 {
+		t.limit = float32(math.NaN())
+	}
+	return t
+}
+
+// below returns the largest float32 that is less than x, or NaN if there is none.
+func below(x float32) float32 {
+	if math.IsInf(float64(x), -1) {
+		return float32(math.NaN())
+	}
+	return math.Nextafter32(x, float32(math.Inf(-1)))
+}
+
+// Add shows one row.
+func (t *TopK) Add(distance float32, rowID uint64) {
+	if distance <= t.limit { // false for NaN on either side
+		t.consider(Hit{distance, rowID})
+	}
+}
+
+// AddAll shows rows with their ids.
+func (t *TopK) AddAll(distances []float32, rowIDs []uint64) {
+	rowIDs = rowIDs[:len(distances)]
+	for i, d := range distances {
+		if d <= t.limit {
+			t.consider(Hit{d, rowIDs[i]})
+		}
+	}
+}
+
+// AddRun shows rows with consecutive ids from first.
+func (t *TopK) AddRun(distances []float32, first uint64) {
+	for i, d := range distances {
+		if d <= t.limit {
+			t.consider(Hit{d, first + uint64(i)})
+		}
+	}
+}
+
+// Merge shows what another TopK has kept. The other one does not change.
+func (t *TopK) Merge(other *TopK) {
+	for _, h := range other.hits {
+		t.Add(h.Distance, h.RowID)
+	}
+}
+
+// Limit returns the largest distance that can still enter, which falls as hits are found,
+// or NaN if none can. It lets a caller skip rows that are known to be farther.
+func (t *TopK) Limit() float32 { return t.limit }
+
+// Hits returns what was kept, nearest first. The slice is the caller's.
+func (t *TopK) Hits() []Hit {
+	hits := slices.Clone(t.hits)
+	slices.SortFunc(hits, compareHits)
+	return hits
+}
+
+// consider takes a hit whose distance is not past the limit. It is kept out of the loops
+// above, so that they stay small: few rows get here.
+func (t *TopK) consider(h Hit) {
+	switch {
+	case !(h.Distance >= t.lower): // so that a bound of NaN lets nothing pass
+		return
+	case len(t.hits) < t.k:
+		t.hits = append(t.hits, h)
+		if len(t.hits) < t.k {
+			return
+		}
+		for i := len(t.hits)/2 - 1; i >= 0; i-- {
+			t.siftDown(i)
+		}
+	case farther(t.hits[0], h):
+		t.hits[0] = h
+		t.siftDown(0)
+	default:
+		return
+	}
+	t.limit = t.hits[0].Distance
+}
+
+// siftDown restores the heap under position i.
+func (t *TopK) siftDown(i int) {
+	hits := t.hits
+	h := hits[i]
+	for {
+		child := 2*i + 1
+		if child >= len(hits) {
+			break
+		}
+		if child+1 < len(hits) && farther(hits[child+1], hits[child]) {
+			child++
+		}
+		if !farther(hits[child], h) {
+			break
+		}
+		hits[i] = hits[child]
+		i = child
+	}
+	hits[i] = h
+}
+
+func farther(a, b Hit) bool {
+	return a.Distance > b.Distance || a.Distance == b.Distance && a.RowID > b.RowID
+}
+
+func compareHits(a, b Hit) int {
+	return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.RowID, b.RowID))
+}
