@@ -9,8 +9,9 @@
 //
 // The package knows words and no HTTP: which status a [Code] becomes, and where a field
 // was taken from, is the business of httpapi. A field tagged json is read from the JSON
-// body, a field tagged query from the query string, which wins where both are present.
-// Optional fields are absent when their pointer, slice or map is nil or their string is
-// empty; a JSON null is the same as absence. A request with a Validate method has been
-// validated before a service sees it.
+// body, a field tagged query from the query string, which wins where both are present,
+// and one tagged path from the path parameter of that name. Optional fields are absent
+// when their pointer, slice or map is nil or their string is empty; a JSON null is the
+// same as absence. A request with a Validate method has been validated before a service
+// sees it.
 package protocol

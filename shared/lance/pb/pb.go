@@ -240,11 +240,18 @@ func (e *Encoder) AlwaysString(num protowire.Number, v string) {
 	e.B = protowire.AppendString(e.B, v)
 }
 
-// Message writes a sub-message, also an empty one.
+// Message writes a sub-message, also an empty one. It is encoded in place and then moved
+// to make room for its length, which costs less than a buffer of its own.
 func (e *Encoder) Message(num protowire.Number, encode func(*Encoder)) {
-	var sub Encoder
-	encode(&sub)
-	e.AlwaysBytes(num, sub.B)
+	e.B = protowire.AppendTag(e.B, num, protowire.BytesType)
+	start := len(e.B)
+	encode(e)
+	length := len(e.B) - start
+	var buf [10]byte
+	prefix := protowire.AppendVarint(buf[:0], uint64(length))
+	e.B = append(e.B, prefix...)
+	copy(e.B[start+len(prefix):], e.B[start:start+length])
+	copy(e.B[start:], prefix)
 }
 
 // Packed writes a packed repeated varint field unless it is empty.

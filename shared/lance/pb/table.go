@@ -144,11 +144,8 @@ func (m *Manifest) Marshal(e *Encoder) {
 	for _, f := range m.Fields {
 		e.Message(1, f.Marshal)
 	}
-	var sub Encoder
 	for _, f := range m.Fragments {
-		sub.B = sub.B[:0]
-		f.Marshal(&sub)
-		e.AlwaysBytes(2, sub.B)
+		e.Message(2, f.Marshal)
 	}
 	e.Uint64(3, m.Version)
 	e.Uint64(4, m.VersionAuxData)

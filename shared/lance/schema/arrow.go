@@ -119,6 +119,7 @@ func (s *Schema) number(highest int32) error {
 
 // An enclosure is what lies around a field: some types cannot be inside others.
 type enclosure struct {
+	path     string
 	depth    int
 	list     bool // below a list or map
 	vector   bool // below a fixed-size list of structs
@@ -129,10 +130,14 @@ func fromArrow(field arrow.Field, in enclosure) (*Field, error) {
 	if in.depth == maxDepth {
 		return nil, refuse(field, fmt.Sprintf("nested deeper than %d", maxDepth))
 	}
-	field = storageField(field)
-	f := &Field{ParentID: -1, Name: field.Name, Nullable: field.Nullable, Metadata: field.Metadata.ToMap()}
 	if field.Type == nil {
 		return nil, refuse(field, "no type")
+	}
+	f := &Field{ParentID: -1, Name: field.Name, Nullable: field.Nullable}
+	field = storageField(field)
+	field.Name = join(in.path, field.Name) // for errors
+	if field.Metadata.Len() > 0 {
+		f.Metadata = field.Metadata.ToMap()
 	}
 	f.Encoding = encodingOf(field.Type)
 	if err := f.setLogicalType(field, in); err != nil {
@@ -158,6 +163,7 @@ func fromArrow(field arrow.Field, in enclosure) (*Field, error) {
 }
 
 func (in enclosure) below(field arrow.Field) enclosure {
+	in.path = field.Name
 	in.depth++
 	in.nullable = in.nullable || field.Nullable
 	switch field.Type.ID() {

@@ -132,7 +132,7 @@ func TestWhatTheFormatCannotStoreIsRefusedByNameAndType(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := FromArrow(table(c.fields...))
-			if !errors.Is(err, lance.ErrUnsupported) || !strings.Contains(err.Error(), `"bad`) {
+			if !errors.Is(err, lance.ErrUnsupported) || !strings.Contains(err.Error(), `bad`) {
 				t.Errorf("got error %v, want one that is ErrUnsupported and names the field", err)
 			}
 		})

@@ -103,12 +103,7 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 	if want.LogicalType == "struct" {
 		found.Children, sources, err = matchFields(path, want.Children, arrowChildren(have.Type))
 	} else {
-		// The one child of a list or map is matched whatever it is called.
-		child := arrowChildren(have.Type)[0]
-		var f *Field
-		var below []source
-		f, below, err = matchField(join(path, want.Children[0].Name), want.Children[0], child)
-		found.Children, sources = []*Field{f}, []source{{children: below}}
+		found.Children, sources, err = matchItem(path, want, arrowChildren(have.Type)[0])
 	}
 	if err != nil {
 		return nil, nil, err
@@ -117,6 +112,21 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 		return nil, nil, differ()
 	}
 	return &found, sources, found.resolve()
+}
+
+// matchItem matches the one child of a list or map whatever it is called, and so the two
+// members of a map's entries.
+func matchItem(path string, want *Field, have arrow.Field) ([]*Field, []source, error) {
+	item := want.Children[0]
+	if entries, ok := have.Type.(*arrow.StructType); ok && want.LogicalType == "map" {
+		members := entries.Fields()
+		for i := range members {
+			members[i].Name = item.Children[i].Name
+		}
+		have.Type = arrow.StructOf(members...)
+	}
+	f, below, err := matchField(join(path, item.Name), item, have)
+	return []*Field{f}, []source{{children: below}}, err
 }
 
 // hasView reports whether values of the type are laid out as views, which share their

@@ -136,3 +136,25 @@ func TestNullsWhereTheTableHasNoneAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestMapsMatchWhateverTheirMembersAreCalled(t *testing.T) {
+	s := mustFromArrow(t, member("m", arrow.MapOf(text, int32s)))
+	messages := s.PB()
+	messages[2].Name, messages[3].Name = "k", "v"
+	s, err := FromFields(messages, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	incoming := table(member("m", arrow.MapOf(text, int32s)))
+	m, err := s.Match(incoming)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, err := m.Columns(batchOf(t, incoming, `[{"m": [{"key": "a", "value": 1}]}, {"m": null}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := columns[0].String(), `[{["a"] [1]} (null)]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -149,7 +149,8 @@ func (s *Schema) Project(names []string) (*Schema, error) {
 
 // prune returns f without the descendants that are neither chosen nor around a chosen one.
 func (f *Field) prune(chosen, around map[*Field]bool) (*Field, error) {
-	if chosen[f] {
+	// A map needs both of its members: a path to one of them brings the other.
+	if chosen[f] || f.LogicalType == "map" {
 		return f, nil
 	}
 	pruned := *f
@@ -163,10 +164,6 @@ func (f *Field) prune(chosen, around map[*Field]bool) (*Field, error) {
 			return nil, err
 		}
 		pruned.Children = append(pruned.Children, c)
-	}
-	// A map needs both of its members: a path to one of them brings the other.
-	if f.LogicalType == "map" {
-		pruned.Children = f.Children
 	}
 	return &pruned, pruned.resolve()
 }

@@ -10,6 +10,7 @@ package schema
 
 import (
 	"errors"
+	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -72,7 +73,7 @@ func (s *Schema) ByID(id int32) *Field {
 }
 
 // All walks every field in pre-order: parents before their children.
-func (s *Schema) All() func(yield func(*Field) bool) {
+func (s *Schema) All() iter.Seq[*Field] {
 	return func(yield func(*Field) bool) {
 		walk(s.Fields, yield)
 	}

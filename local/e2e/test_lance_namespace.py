@@ -1,0 +1,680 @@
+"""The Lance Namespace clients against us: the native one inside pylance, and the
+generated one.
+
+Where the reference server (pylance's RestAdapter over a directory) is right, it is asked
+the same and must answer the same. Where it is known to be wrong (it ignores modes and
+cascades, pages nothing, answers 500 to mistakes) the protocol's text is what counts.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+
+import lance
+import lance.namespace
+import lance_namespace as n
+import lance_namespace_urllib3_client as generated
+import pyarrow as pa
+import pytest
+from lance_namespace_urllib3_client import exceptions
+from lance_namespace_urllib3_client import models as m
+
+import sample
+from rows import assert_same, by
+from wire import stream
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    """The reference server over a directory, and a client of it."""
+    with lance.namespace.RestAdapter("dir", {"root": str(tmp_path_factory.mktemp("peer"))}, port=0) as adapter:
+        yield n.connect("rest", {"uri": f"http://127.0.0.1:{adapter.port}"})
+
+
+@pytest.fixture(scope="module")
+def api(server) -> generated.ApiClient:
+    """The generated client."""
+    return generated.ApiClient(generated.Configuration(host=server.url, access_token=server.token))
+
+
+def read(response) -> pa.Table:
+    with pa.ipc.open_file(io.BytesIO(response.data)) as reader:
+        return reader.read_all()
+
+
+def query(id, **fields) -> n.QueryTableRequest:
+    vector = fields.pop("vector", None)
+    fields["vector"] = m.QueryTableRequestVector(single_vector=vector) if vector else m.QueryTableRequestVector()
+    if columns := fields.pop("columns", None):
+        fields["columns"] = m.QueryTableRequestColumns(column_names=columns)
+    return n.QueryTableRequest(id=id, k=fields.pop("k", 0), **fields)
+
+
+def create(ns, id, rows, **fields):
+    return ns.create_table(n.CreateTableRequest(id=id, **fields), stream(rows))
+
+
+@pytest.fixture
+def table(ns, space) -> list[str]:
+    """A table of 20 rows."""
+    id = [space, "t"]
+    create(ns, id, sample.people(20))
+    return id
+
+
+# Namespaces
+
+
+def test_namespace_life(ns, space):
+    id = [space, "child"]
+    made = ns.create_namespace(n.CreateNamespaceRequest(id=id, properties={"owner": "ada", "ü": "ö"}))
+    assert made.properties == {"owner": "ada", "ü": "ö"}
+    assert ns.describe_namespace(n.DescribeNamespaceRequest(id=id)).properties == {"owner": "ada", "ü": "ö"}
+    ns.namespace_exists(n.NamespaceExistsRequest(id=id))
+    assert ns.list_namespaces(n.ListNamespacesRequest(id=[space])).namespaces == ["child"]
+    dropped = ns.drop_namespace(n.DropNamespaceRequest(id=id))
+    assert dropped.properties == {"owner": "ada", "ü": "ö"}
+    with pytest.raises(n.NamespaceNotFoundError):
+        ns.namespace_exists(n.NamespaceExistsRequest(id=id))
+
+
+def test_properties_are_an_empty_object_when_there_are_none(ns, wire, space):
+    answer = wire.post(f"/v1/namespace/{space}/describe", {})
+    assert answer.json["properties"] == {}
+
+
+@pytest.mark.parametrize("mode,want", [(None, "error"), ("Create", "error"), ("create", "error"), ("ExistOk", "old"), ("exist_ok", "old"), ("EXISTOK", "old"), ("Overwrite", "new"), ("overwrite", "new")])
+def test_create_namespace_modes(ns, space, mode, want):
+    id = [space, "m"]
+    ns.create_namespace(n.CreateNamespaceRequest(id=id, properties={"v": "old"}))
+    ns.create_namespace(n.CreateNamespaceRequest(id=[*id, "inside"]))
+    again = n.CreateNamespaceRequest(id=id, mode=mode, properties={"v": "new"})
+    if want == "error":
+        with pytest.raises(n.NamespaceAlreadyExistsError):
+            ns.create_namespace(again)
+        want = "old"
+    else:
+        assert ns.create_namespace(again).properties == {"v": want}
+    assert ns.describe_namespace(n.DescribeNamespaceRequest(id=id)).properties == {"v": want}
+    inside = ns.list_namespaces(n.ListNamespacesRequest(id=id)).namespaces
+    assert inside == (["inside"] if want == "old" else [])
+
+
+def test_parent_must_exist(ns, space):
+    with pytest.raises(n.NamespaceNotFoundError):
+        ns.create_namespace(n.CreateNamespaceRequest(id=[space, "missing", "child"]))
+
+
+def test_root_exists_and_cannot_be_made_or_dropped(ns):
+    ns.namespace_exists(n.NamespaceExistsRequest(id=[]))
+    assert ns.describe_namespace(n.DescribeNamespaceRequest(id=[])).properties == {}
+    with pytest.raises(n.NamespaceAlreadyExistsError):
+        ns.create_namespace(n.CreateNamespaceRequest(id=[]))
+    with pytest.raises(n.InvalidInputError):
+        ns.drop_namespace(n.DropNamespaceRequest(id=[]))
+
+
+@pytest.mark.parametrize("mode", [None, "Fail", "fail"])
+def test_drop_missing_namespace_fails(ns, wire, space, mode):
+    with pytest.raises(n.NamespaceNotFoundError):
+        ns.drop_namespace(n.DropNamespaceRequest(id=[space, "missing"], mode=mode))
+    answer = wire.post(f"/v1/namespace/{space}$missing/drop", {"mode": mode})
+    assert (answer.status, answer.json["code"]) == (400, 1)
+
+
+def test_drop_missing_namespace_with_skip(ns, wire, space):
+    ns.drop_namespace(n.DropNamespaceRequest(id=[space, "missing"], mode="Skip"))
+    answer = wire.post(f"/v1/namespace/{space}$missing/drop", {"mode": "skip"})
+    assert (answer.status, answer.body) == (204, b"")
+
+
+def test_restrict_keeps_what_is_not_empty(ns, table):
+    with pytest.raises(n.NamespaceNotEmptyError):
+        ns.drop_namespace(n.DropNamespaceRequest(id=table[:1], behavior="Restrict"))
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=table)).count == 20
+
+
+def test_cascade_drops_everything_inside(ns, table, directory):
+    ns.create_namespace(n.CreateNamespaceRequest(id=[table[0], "a"]))
+    create(ns, [table[0], "a", "deep"], sample.people(3))
+    location = ns.describe_table(n.DescribeTableRequest(id=[table[0], "a", "deep"])).location
+    ns.drop_namespace(n.DropNamespaceRequest(id=table[:1], behavior="Cascade"))
+    for id in (table, [table[0], "a", "deep"]):
+        with pytest.raises((n.TableNotFoundError, n.NamespaceNotFoundError)):
+            ns.describe_table(n.DescribeTableRequest(id=id))
+    with pytest.raises(ValueError, match="not found"):
+        lance.dataset(location)
+
+
+# Listing
+
+
+def test_lists_are_sorted_and_paged(ns, wire, space):
+    names = sorted(["b", "a", "Z", "ä", "a b", "a.b", "a-b", "10", "9", "_", "zz"], key=lambda s: s.encode())
+    for name in reversed(names):
+        ns.create_namespace(n.CreateNamespaceRequest(id=[space, name]))
+        ns.declare_table(n.DeclareTableRequest(id=[space, name]))
+    lists = {
+        "namespaces": lambda **page: ns.list_namespaces(n.ListNamespacesRequest(id=[space], **page)),
+        "tables": lambda **page: ns.list_tables(n.ListTablesRequest(id=[space], **page)),
+    }
+    for field, ask in lists.items():
+        assert getattr(ask(), field) == names
+        for limit in (1, 2, 5, 11, 12):
+            pages, token = [], None
+            while True:
+                page = ask(limit=limit, page_token=token)
+                pages.append(getattr(page, field))
+                token = page.page_token
+                if not token:
+                    break
+                assert token == pages[-1][-1], "a token is the last name"
+            assert sum(pages, []) == names
+            assert all(len(p) == limit for p in pages[:-1]) and 0 < len(pages[-1]) <= limit
+        assert getattr(ask(page_token="a c"), field) == [x for x in names if x.encode() > b"a c"]
+        assert getattr(ask(limit=0), field) == []
+        assert getattr(ask(page_token="zzz"), field) == []
+
+
+@pytest.mark.parametrize("path", ["list", "table/list"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_lists_answer_both_methods(wire, table, path, method):
+    answer = wire.call(method, f"/v1/namespace/{table[0]}/{path}?limit=5")
+    assert answer.status == 200
+    assert answer.json.get("tables", ["t"]) == ["t"]
+
+
+def test_lists_of_a_missing_namespace(ns, space):
+    with pytest.raises(n.NamespaceNotFoundError):
+        ns.list_namespaces(n.ListNamespacesRequest(id=[space, "missing"]))
+    with pytest.raises(n.NamespaceNotFoundError):
+        ns.list_tables(n.ListTablesRequest(id=[space, "missing"]))
+
+
+def test_declared_tables_may_be_left_out(ns, table):
+    ns.declare_table(n.DeclareTableRequest(id=[table[0], "declared"]))
+    ask = lambda include: ns.list_tables(n.ListTablesRequest(id=table[:1], include_declared=include)).tables
+    assert ask(None) == ask(True) == ["declared", "t"]
+    assert ask(False) == ["t"]
+
+
+def test_all_tables_of_all_namespaces(own_server):
+    ns = own_server.namespace()
+    for id in (["top"], ["a", "t"], ["a", "b", "t"]):
+        for depth in range(1, len(id)):
+            ns.create_namespace(n.CreateNamespaceRequest(id=id[:depth], mode="ExistOk"))
+        create(ns, id, sample.people(1))
+    ns.declare_table(n.DeclareTableRequest(id=["a", "declared"]))
+    assert ns.list_all_tables(n.ListTablesRequest()).tables == ["a$b$t", "a$declared", "a$t", "top"]
+    wire = own_server.wire()
+    assert wire.call("GET", "/v1/table?delimiter=.").json["tables"] == ["a.b.t", "a.declared", "a.t", "top"]
+    assert wire.call("GET", "/v1/table?include_declared=false").json["tables"] == ["a$b$t", "a$t", "top"]
+    page = wire.call("GET", "/v1/table?limit=2").json
+    assert page == {"tables": ["a$b$t", "a$declared"], "page_token": "a$declared"}
+    assert wire.call("GET", "/v1/table?limit=2&page_token=a$declared").json == {"tables": ["a$t", "top"]}
+    assert wire.call("GET", "/v1/table/").json["tables"] == ["top"], "with a slash: the root's own, for LanceDB"
+
+
+# Tables
+
+
+def test_create_and_describe(ns, space, peer):
+    rows = sample.people(7)
+    made = create(ns, [space, "t"], rows, properties={"team": "blue"})
+    assert made.version == 1 and made.location and made.properties == {"team": "blue"}
+    create(peer, ["t_described"], rows)
+    ask = lambda ns, id: ns.describe_table(n.DescribeTableRequest(id=id, load_detailed_metadata=True))
+    got, want = ask(ns, [space, "t"]), ask(peer, ["t_described"])
+    assert (got.table, got.namespace) == ("t", [space])
+    assert got.version == want.version == 1
+    assert got.var_schema.to_dict() == want.var_schema.to_dict()
+    assert got.stats.to_dict() == {"num_deleted_rows": 0, "num_fragments": 1}
+    assert got.is_only_declared is False
+    assert got.properties == {"team": "blue"}
+    assert_same(lance.dataset(got.location).to_table(), rows)
+
+
+def test_schema_of_each_type_is_described_as_the_peer_does(ns, space, peer):
+    rows = sample.of_all_types(3, "some")
+    create(ns, [space, "types"], rows)
+    create(peer, ["types"], rows)
+    ask = lambda ns, id: ns.describe_table(n.DescribeTableRequest(id=id, load_detailed_metadata=True)).var_schema
+    got, want = ask(ns, [space, "types"]), ask(peer, ["types"])
+    for g, w in zip(got.fields, want.fields, strict=True):
+        assert g.to_dict() == w.to_dict()
+    assert got.metadata == want.metadata
+
+
+def test_plain_describe_needs_no_data(ns, table):
+    plain = ns.describe_table(n.DescribeTableRequest(id=table))
+    assert plain.location and plain.version is None and plain.var_schema is None
+
+
+def test_describe_at_a_version(ns, table):
+    ns.insert_into_table(n.InsertIntoTableRequest(id=table, mode="overwrite"), stream(pa.table({"other": ["x"]})))
+    ask = lambda v: ns.describe_table(n.DescribeTableRequest(id=table, version=v, load_detailed_metadata=True))
+    assert [f.name for f in ask(1).var_schema.fields] == sample.people(0).column_names
+    assert [f.name for f in ask(2).var_schema.fields] == ["other"]
+    with pytest.raises(n.TableVersionNotFoundError):
+        ask(3)
+
+
+@pytest.mark.parametrize("mode,want", [(None, "error"), ("Create", "error"), ("ExistOk", "old"), ("exist_ok", "old"), ("Overwrite", "new"), ("overwrite", "new")])
+def test_create_table_modes(ns, table, mode, want):
+    rows = pa.table({"fresh": [1, 2]})
+    if want == "error":
+        with pytest.raises(n.TableAlreadyExistsError):
+            create(ns, table, rows, mode=mode)
+    else:
+        assert create(ns, table, rows, mode=mode).version == (2 if want == "new" else 1)
+    assert_same(read(ns.query_table(query(table))), rows if want == "new" else sample.people(20))
+
+
+def test_create_table_of_a_bare_schema(ns, space):
+    schema = sample.people(0).schema
+    sink = io.BytesIO()
+    pa.ipc.new_stream(sink, schema).close()
+    ns.create_table(n.CreateTableRequest(id=[space, "empty"]), sink.getvalue())
+    assert_same(read(ns.query_table(query([space, "empty"]))), schema.empty_table())
+
+
+def test_table_needs_its_namespace(ns, space):
+    for call in (
+        lambda id: create(ns, id, sample.people(1)),
+        lambda id: ns.declare_table(n.DeclareTableRequest(id=id)),
+        lambda id: ns.describe_table(n.DescribeTableRequest(id=id)),
+    ):
+        with pytest.raises((n.NamespaceNotFoundError, n.TableNotFoundError)):
+            call([space, "missing", "t"])
+    with pytest.raises(n.NamespaceNotFoundError):
+        create(ns, [space, "missing", "t"], sample.people(1))
+
+
+def test_exists(ns, table):
+    ns.table_exists(n.TableExistsRequest(id=table))
+    ns.table_exists(n.TableExistsRequest(id=table, version=1))
+    with pytest.raises(n.TableVersionNotFoundError):
+        ns.table_exists(n.TableExistsRequest(id=table, version=2))
+    with pytest.raises(n.TableNotFoundError):
+        ns.table_exists(n.TableExistsRequest(id=[table[0], "missing"]))
+
+
+def test_drop_table_removes_the_data(ns, table, directory):
+    location = ns.describe_table(n.DescribeTableRequest(id=table)).location
+    dropped = ns.drop_table(n.DropTableRequest(id=table))
+    assert dropped.id == table and dropped.location == location
+    with pytest.raises(n.TableNotFoundError):
+        ns.describe_table(n.DescribeTableRequest(id=table))
+    with pytest.raises(ValueError, match="not found"):
+        lance.dataset(location)
+    with pytest.raises(n.TableNotFoundError):
+        ns.drop_table(n.DropTableRequest(id=table))
+
+
+def test_deregister_keeps_the_data_and_register_brings_it_back(ns, table, directory):
+    gone = ns.deregister_table(n.DeregisterTableRequest(id=table))
+    assert gone.id == table
+    with pytest.raises(n.TableNotFoundError):
+        ns.table_exists(n.TableExistsRequest(id=table))
+    assert lance.dataset(gone.location).count_rows() == 20
+    other = [table[0], "again"]
+    back = ns.register_table(n.RegisterTableRequest(id=other, location=gone.location, properties={"p": "q"}))
+    assert back.location == gone.location and back.properties == {"p": "q"}
+    assert_same(read(ns.query_table(query(other))), sample.people(20))
+
+
+@pytest.mark.parametrize("mode", [None, "Create", "create"])
+def test_register_a_taken_name_fails(ns, table, outside, mode):
+    location = str(outside / f"taken-{table[0]}-{mode}.lance")
+    lance.write_dataset(sample.people(2), location)
+    with pytest.raises(n.TableAlreadyExistsError):
+        ns.register_table(n.RegisterTableRequest(id=table, location=location, mode=mode))
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=table)).count == 20
+
+
+def test_register_overwrite_replaces_the_registration_and_keeps_the_old_data(ns, table, outside):
+    old = ns.describe_table(n.DescribeTableRequest(id=table)).location
+    location = str(outside / f"other-{table[0]}.lance")
+    lance.write_dataset(sample.people(2, start=100), location)
+    ns.register_table(n.RegisterTableRequest(id=table, location=location, mode="Overwrite"))
+    assert_same(read(ns.query_table(query(table))), sample.people(2, start=100))
+    assert lance.dataset(old).count_rows() == 20
+
+
+def test_declare_then_lance_writes_there(ns, space, directory):
+    id = [space, "declared"]
+    declared = ns.declare_table(n.DeclareTableRequest(id=id))
+    ns.table_exists(n.TableExistsRequest(id=id))
+    described = ns.describe_table(n.DescribeTableRequest(id=id, load_detailed_metadata=True))
+    assert described.is_only_declared is True and described.version is None and described.var_schema is None
+    assert ns.list_table_versions(n.ListTableVersionsRequest(id=id)).versions == []
+    with pytest.raises(n.TableAlreadyExistsError):
+        ns.declare_table(n.DeclareTableRequest(id=id))
+    lance.write_dataset(sample.people(6), declared.location)
+    assert ns.describe_table(n.DescribeTableRequest(id=id, check_declared=True)).is_only_declared is False
+    assert_same(read(ns.query_table(query(id))), sample.people(6))
+
+
+@pytest.mark.parametrize("write", ["create", "insert", "merge"])
+def test_declared_table_is_filled_by_its_first_write(ns, space, write):
+    id = [space, "declared"]
+    ns.declare_table(n.DeclareTableRequest(id=id, properties={"kept": "yes"}))
+    data = stream(sample.people(6))
+    if write == "create":
+        ns.create_table(n.CreateTableRequest(id=id), data)
+    elif write == "insert":
+        assert ns.insert_into_table(n.InsertIntoTableRequest(id=id), data).num_inserted_rows == 6
+    else:
+        done = ns.merge_insert_into_table(n.MergeInsertIntoTableRequest(id=id, on=["id"], when_matched_update_all=True, when_not_matched_insert_all=True), data)
+        assert (done.num_inserted_rows, done.num_updated_rows, done.num_deleted_rows) == (6, 0, 0)
+    assert_same(read(ns.query_table(query(id))), sample.people(6))
+    assert ns.describe_table(n.DescribeTableRequest(id=id)).properties == {"kept": "yes"}
+
+
+def test_lance_opens_a_table_by_its_id(ns, table, directory):
+    assert_same(lance.dataset(namespace_client=ns, table_id=table).to_table(), sample.people(20))
+
+
+def test_lance_writes_a_table_by_its_id(ns, space, directory):
+    id = [space, "native"]
+    lance.write_dataset(sample.people(5), namespace_client=ns, table_id=id, mode="create")
+    lance.write_dataset(sample.people(5, start=5), namespace_client=ns, table_id=id, mode="append")
+    want = pa.concat_tables([sample.people(5), sample.people(5, start=5)])
+    assert_same(read(ns.query_table(query(id))), want)
+
+
+def test_stats(ns, table):
+    ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(30, start=20)))
+    stats = ns.get_table_stats(n.GetTableStatsRequest(id=table))
+    assert (stats.num_rows, stats.num_indices) == (50, 0)
+    assert stats.total_bytes > 1000
+    assert stats.fragment_stats.num_fragments == stats.fragment_stats.num_small_fragments == 2
+    lengths = stats.fragment_stats.lengths
+    assert (lengths.min, lengths.max, lengths.mean) == (20, 30, 25)
+
+
+# Rows
+
+
+def test_insert_appends_and_overwrites(ns, table):
+    done = ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(5, start=20)))
+    assert (done.version, done.num_inserted_rows) == (2, 5)
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=table)).count == 25
+    for mode in ("Append", "append"):
+        ns.insert_into_table(n.InsertIntoTableRequest(id=table, mode=mode), stream(sample.people(1, start=99)))
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=table)).count == 27
+    done = ns.insert_into_table(n.InsertIntoTableRequest(id=table, mode="Overwrite"), stream(sample.people(3)))
+    assert done.version == 5
+    assert_same(read(ns.query_table(query(table))), sample.people(3))
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd", None])
+def test_compressed_streams(ns, space, compression):
+    id = [space, "compressed"]
+    ns.create_table(n.CreateTableRequest(id=id), stream(sample.people(500), compression=compression))
+    assert_same(read(ns.query_table(query(id))), sample.people(500))
+
+
+def test_merge(ns, table):
+    request = n.MergeInsertIntoTableRequest(id=table, on=["id"], when_matched_update_all=True, when_not_matched_insert_all=True)
+    done = ns.merge_insert_into_table(request, stream(sample.people(10, start=15, seed=4)))
+    assert (done.version, done.num_updated_rows, done.num_inserted_rows, done.num_deleted_rows) == (2, 5, 5, 0)
+    got = by(read(ns.query_table(query(table))), "id")
+    assert_same(got, pa.concat_tables([sample.people(20).slice(0, 15), sample.people(10, start=15, seed=4)]).combine_chunks())
+
+
+def test_merge_flags_default_to_false(ns, wire, table):
+    path = f"/v1/table/{table[0]}$t/merge_insert?on=id&when_matched_update_all=true"
+    answer = wire.upload(path, sample.people(10, start=15, seed=4))
+    assert (answer.json["num_updated_rows"], answer.json["num_inserted_rows"]) == (5, 0)
+
+
+def test_count(ns, table):
+    ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(5, start=20)))
+    ask = lambda **f: ns.count_table_rows(n.CountTableRowsRequest(id=table, **f)).count
+    assert ask() == 25
+    assert ask(version=1) == 20
+    assert ask(predicate="id >= 18") == 7
+    assert ask(predicate="id >= 18", version=1) == 2
+    with pytest.raises(n.TableVersionNotFoundError):
+        ask(version=9)
+
+
+QUERIES = [
+    {},
+    {"k": 5},
+    {"k": 5, "offset": 3},
+    {"filter": "id > 10", "columns": ["id", "name"]},
+    {"filter": "grp IS NULL OR name LIKE '%a%'", "k": 4, "columns": ["name", "id"]},
+    {"with_row_id": True, "columns": ["id"]},
+    {"vector": sample.vectors(1, seed=5).to_pylist()[0], "k": 5},
+    {"vector": sample.vectors(1, seed=5).to_pylist()[0], "k": 5, "distance_type": "cosine", "columns": ["id"]},
+    {"vector": sample.vectors(1, seed=5).to_pylist()[0], "k": 5, "distance_type": "Dot", "vector_column": "vector", "columns": ["id", "_distance"]},
+    {"vector": sample.vectors(1, seed=5).to_pylist()[0], "k": 5, "filter": "id < 12", "prefilter": True},
+    {"vector": sample.vectors(1, seed=5).to_pylist()[0], "k": 5, "filter": "id < 12"},
+    {"vector": sample.vectors(1, seed=5).to_pylist()[0], "k": 5, "lower_bound": 20.0, "upper_bound": 45.5},
+    {"vector": sample.vectors(1, seed=5).to_pylist()[0], "k": 5, "bypass_vector_index": True, "nprobes": 4, "with_row_id": True},
+    {"version": 1},
+]
+
+
+@pytest.mark.parametrize("fields", QUERIES, ids=lambda f: ", ".join(k if k == "vector" else f"{k}={v}" for k, v in f.items()) or "all")
+def test_query_answers_what_the_peer_answers(ns, peer, table, fields):
+    name = f"q_{table[0]}"
+    create(peer, [name], sample.people(20))
+    got, want = read(ns.query_table(query(table, **fields))), read(peer.query_table(query([name], **fields)))
+    assert_same(got, want)
+
+
+def test_query_at_each_version(ns, table):
+    ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(5, start=20)))
+    assert read(ns.query_table(query(table, version=1))).num_rows == 20
+    assert read(ns.query_table(query(table, version=2))).num_rows == 25
+    with pytest.raises(n.TableVersionNotFoundError):
+        ns.query_table(query(table, version=3))
+
+
+def test_query_of_several_vectors(ns, table):
+    vectors = sample.vectors(3, seed=6).to_pylist()
+    request = n.QueryTableRequest(id=table, k=4, vector=m.QueryTableRequestVector(multi_vector=vectors))
+    answer = read(ns.query_table(request))
+    assert answer["query_index"].to_pylist() == [0] * 4 + [1] * 4 + [2] * 4
+    for i, vector in enumerate(vectors):
+        one = read(ns.query_table(query(table, vector=vector, k=4)))
+        assert_same(answer.slice(4 * i, 4).drop_columns(["query_index"]).combine_chunks(), one)
+
+
+def test_column_aliases(ns, table):
+    columns = m.QueryTableRequestColumns(column_aliases={"double": "id * 2", "n": "name"})
+    request = n.QueryTableRequest(id=table, k=0, vector=m.QueryTableRequestVector(), columns=columns, filter="id = 4")
+    answer = read(ns.query_table(request))
+    assert sorted(answer.column_names) == ["double", "n"]
+    assert answer["double"].to_pylist() == [8]
+
+
+# Versions
+
+
+def test_versions(ns, table, directory):
+    began = time.time() * 1000
+    for i in range(4):
+        ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(1, start=20 + i)))
+    ask = lambda **f: ns.list_table_versions(n.ListTableVersionsRequest(id=table, **f))
+    assert [v.version for v in ask(descending=True).versions] == [5, 4, 3, 2, 1]
+    assert sorted(v.version for v in ask().versions) == [1, 2, 3, 4, 5]
+    for v in ask().versions:
+        assert v.manifest_path.endswith(f"_versions/{2**64 - 1 - v.version:020}.manifest")
+        assert not v.manifest_path.startswith(("/", "file:"))
+        assert v.manifest_size > 0 and v.e_tag and v.metadata == {}
+        assert began - 60_000 < v.timestamp_millis < time.time() * 1000 + 1000
+    pages, token = [], None
+    while True:
+        page = ask(descending=True, limit=2, page_token=token)
+        pages.append([v.version for v in page.versions])
+        token = page.page_token
+        if not token:
+            break
+    assert pages == [[5, 4], [3, 2], [1]]
+    assert [v.version for v in ask(descending=True, limit=1).versions] == [5]
+
+
+def test_versions_of_missing_table(ns, space):
+    with pytest.raises(n.TableNotFoundError):
+        ns.list_table_versions(n.ListTableVersionsRequest(id=[space, "missing"]))
+
+
+# Names and delimiters
+
+ODD_NAMES = ["with space", "ümläut", "東京", "dot.ted", "..", ".", "a/b", "%2F", "100%", "a+b", "a&b=c", "q?x#y", 'quo"te', "o'k", "~tilde", "-", "_", "UPPER", "upper", "e\u0301", "é", "🛰", "nul", "con.txt", "a\\b", "x" * 256, "*", ":", "a@b", "semi;colon", " lead", "trail "]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=lambda s: ascii(s[:20]))
+def test_odd_names(ns, space, name):
+    ns.create_namespace(n.CreateNamespaceRequest(id=[space, name], properties={"name": name}))
+    id = [space, name, name]
+    create(ns, id, sample.people(2))
+    ns.insert_into_table(n.InsertIntoTableRequest(id=id), stream(sample.people(2, start=2)))
+    assert ns.list_namespaces(n.ListNamespacesRequest(id=[space])).namespaces == [name]
+    assert ns.list_tables(n.ListTablesRequest(id=[space, name])).tables == [name]
+    assert ns.describe_namespace(n.DescribeNamespaceRequest(id=[space, name])).properties == {"name": name}
+    described = ns.describe_table(n.DescribeTableRequest(id=id))
+    assert (described.table, described.namespace) == (name, [space, name])
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=id)).count == 4
+    ns.drop_table(n.DropTableRequest(id=id))
+    ns.drop_namespace(n.DropNamespaceRequest(id=[space, name]))
+
+
+@pytest.mark.parametrize("name", ["with space", "ümläut", "dot.ted", "..", "a/b", "%2F", "100%", "a+b", "q?x#y", "x" * 256, "a\\b"], ids=lambda s: ascii(s[:20]))
+def test_native_lance_opens_tables_of_odd_names(ns, space, name, directory):
+    id = [space, name]
+    location = create(ns, id, sample.people(2)).location
+    assert_same(lance.dataset(location).to_table(), sample.people(2))
+    assert lance.dataset(location).validate() is None
+    lance.write_dataset(sample.people(2, start=2), location, mode="append")
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=id)).count == 4
+
+
+def test_names_differ_by_every_byte(ns, space):
+    names = ["a", "A", "a ", "é", "e\u0301", "a.b", "a-2eb", "a%2eb", "a_b", "a~"]
+    for i, name in enumerate(names):
+        ns.create_namespace(n.CreateNamespaceRequest(id=[space, name], properties={"i": str(i)}))
+    for i, name in enumerate(names):
+        assert ns.describe_namespace(n.DescribeNamespaceRequest(id=[space, name])).properties == {"i": str(i)}
+    assert len(ns.list_namespaces(n.ListNamespacesRequest(id=[space])).namespaces) == len(names)
+
+
+@pytest.mark.parametrize("delimiter", [".", "/", "::", "|", " ", "%", "+", "~~", "ß", "&"])
+def test_delimiters(server, space, delimiter):
+    ns = server.namespace(delimiter=delimiter)
+    ns.create_namespace(n.CreateNamespaceRequest(id=[space, "inner"]))
+    create(ns, [space, "inner", "t"], sample.people(3))
+    assert ns.list_tables(n.ListTablesRequest(id=[space, "inner"])).tables == ["t"]
+    assert space in ns.list_namespaces(n.ListNamespacesRequest(id=[])).namespaces
+    plain = server.namespace()
+    assert plain.count_table_rows(n.CountTableRowsRequest(id=[space, "inner", "t"])).count == 3
+
+
+def test_depth(ns, space):
+    id = [space]
+    for i in range(14):
+        id = [*id, f"level {i}"]
+        ns.create_namespace(n.CreateNamespaceRequest(id=id))
+    create(ns, [*id, "t"], sample.people(1))
+    assert ns.count_table_rows(n.CountTableRowsRequest(id=[*id, "t"])).count == 1
+    with pytest.raises(n.InvalidInputError):
+        ns.create_namespace(n.CreateNamespaceRequest(id=[*id, "x", "y"]))
+
+
+# Credentials
+
+
+def test_credentials_in_each_place(server):
+    wire = server.wire(token=None)
+    path = "/v1/namespace/$/exists"
+    assert wire.post(path, {}, **{"Authorization": f"Bearer {server.token}"}).status == 200
+    assert wire.post(path, {}, **{"authorization": f"bearer {server.token}"}).status == 200
+    assert wire.post(path, {}, **{"x-api-key": server.token}).status == 200
+    assert wire.post(path, {"identity": {"auth_token": server.token}}).status == 200
+    assert wire.post(path, {"identity": {"api_key": server.token}}).status == 200
+    wrong = wire.post(path, {"identity": {"auth_token": server.token}}, Authorization="Bearer wrong")
+    assert wrong.status == 401, "the headers win over the body"
+
+
+def test_wrong_token_is_unauthenticated(server):
+    ns = n.connect("rest", {"uri": server.url, "header.Authorization": "Bearer wrong"})
+    with pytest.raises(n.UnauthenticatedError):
+        ns.namespace_exists(n.NamespaceExistsRequest(id=[]))
+
+
+# The generated client
+
+
+def test_generated_client(api, space):
+    namespaces, tables, data = generated.NamespaceApi(api), generated.TableApi(api), generated.DataApi(api)
+    id = f"{space}$g"
+    namespaces.create_namespace(id, m.CreateNamespaceRequest(properties={"a": "b"}))
+    assert namespaces.describe_namespace(id, m.DescribeNamespaceRequest()).properties == {"a": "b"}
+    namespaces.namespace_exists(id, m.NamespaceExistsRequest())
+    assert namespaces.list_namespaces(space).namespaces == ["g"]
+    made = data.create_table(f"{id}$t", stream(sample.people(5)))
+    assert made.version == 1
+    assert data.insert_into_table(f"{id}$t", stream(sample.people(5, start=5))).num_inserted_rows == 5
+    merged = data.merge_insert_into_table(f"{id}$t", ["id"], stream(sample.people(5, start=8)), when_matched_update_all=True, when_not_matched_insert_all=True)
+    assert (merged.num_updated_rows, merged.num_inserted_rows) == (2, 3)
+    assert data.count_table_rows(f"{id}$t", m.CountTableRowsRequest()) == 13
+    described = tables.describe_table(f"{id}$t", m.DescribeTableRequest(), load_detailed_metadata=True)
+    assert described.version == 3 and len(described.var_schema.fields) == 12
+    assert [v.version for v in tables.list_table_versions(f"{id}$t", descending=True).versions] == [3, 2, 1]
+    raw = data.query_table(f"{id}$t", m.QueryTableRequest(k=3, vector=m.QueryTableRequestVector()))
+    with pa.ipc.open_file(io.BytesIO(raw)) as answer:
+        assert answer.read_all().num_rows == 3
+    assert tables.list_tables(id).tables == ["t"]
+    assert tables.get_table_stats(f"{id}$t", m.GetTableStatsRequest()).num_rows == 13
+    tables.table_exists(f"{id}$t", m.TableExistsRequest())
+    location = tables.deregister_table(f"{id}$t", m.DeregisterTableRequest()).location
+    assert tables.register_table(f"{id}$r", m.RegisterTableRequest(location=location)).location == location
+    assert tables.drop_table(f"{id}$r").id == [space, "g", "r"]
+    assert tables.declare_table(f"{id}$d", m.DeclareTableRequest()).location
+    namespaces.drop_namespace(id, m.DropNamespaceRequest(behavior="Cascade"))
+    namespaces.drop_namespace(id, m.DropNamespaceRequest(mode="Skip"))
+
+
+@pytest.mark.parametrize(
+    "call,kind,code",
+    [
+        (lambda a, s: generated.NamespaceApi(a).describe_namespace(f"{s}$x", m.DescribeNamespaceRequest()), exceptions.NotFoundException, 1),
+        (lambda a, s: generated.NamespaceApi(a).create_namespace(s, m.CreateNamespaceRequest()), exceptions.ConflictException, 2),
+        (lambda a, s: generated.NamespaceApi(a).drop_namespace(f"{s}$x", m.DropNamespaceRequest()), exceptions.BadRequestException, 1),
+        (lambda a, s: generated.TableApi(a).describe_table(f"{s}$x", m.DescribeTableRequest()), exceptions.NotFoundException, 4),
+        (lambda a, s: generated.TableApi(a).register_table(f"{s}$x", m.RegisterTableRequest(location="/etc")), exceptions.BadRequestException, 13),
+        (lambda a, s: generated.TableApi(a).rename_table(f"{s}$x", m.RenameTableRequest(new_table_name="y")), exceptions.ServiceException, 0),
+    ],
+)
+def test_generated_client_raises_by_status(api, space, call, kind, code):
+    with pytest.raises(kind) as raised:
+        call(api, space)
+    assert json.loads(raised.value.body)["code"] == code
+
+
+# What is not there yet
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ns, id: ns.update_table(n.UpdateTableRequest(id=id, updates=[["name", "'x'"]])),
+        lambda ns, id: ns.delete_from_table(n.DeleteFromTableRequest(id=id, predicate="id = 1")),
+        lambda ns, id: ns.rename_table(n.RenameTableRequest(id=id, new_table_name="u")),
+        lambda ns, id: ns.restore_table(m.RestoreTableRequest(id=id, version=1)),
+        lambda ns, id: ns.create_table_index(n.CreateTableIndexRequest(id=id, column="id", index_type="BTREE")),
+        lambda ns, id: ns.alter_table_add_columns(n.AlterTableAddColumnsRequest(id=id, new_columns=[m.AddColumnsEntry(name="x", expression="id")])),
+        lambda ns, id: ns.create_table_tag(n.CreateTableTagRequest(id=id, tag="x", version=1)),
+    ],
+    ids=["update", "delete", "rename", "restore", "create_index", "add_columns", "create_tag"],
+)
+def test_unsupported_operations_say_so(ns, table, call):
+    with pytest.raises(n.UnsupportedOperationError):
+        call(ns, table)
+    assert_same(read(ns.query_table(query(table))), sample.people(20))

@@ -1,0 +1,86 @@
+"""Plain HTTP: what the clients do not let one send, and what they do not show.
+
+One kept-alive connection of http.client, used for our server and for the reference alike,
+so that a benchmark of the two compares the servers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import io
+import json
+import urllib.parse
+
+import pyarrow as pa
+
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
+ARROW_FILE = "application/vnd.apache.arrow.file"
+
+
+@dataclasses.dataclass
+class Answer:
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def table(self) -> pa.Table:
+        with pa.ipc.open_file(io.BytesIO(self.body)) as reader:
+            return reader.read_all()
+
+
+class Wire:
+    """A client of one server. Paths go out exactly as they are given."""
+
+    def __init__(self, url: str, token: str | None = None, timeout: float = 60):
+        parts = urllib.parse.urlsplit(url)
+        self.base = parts.path.rstrip("/")
+        self.token = token
+        self._connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+
+    def call(self, method: str, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
+        sent = {"User-Agent": "tiltyard-e2e"}
+        if self.token is not None:
+            sent["Authorization"] = f"Bearer {self.token}"
+        sent.update(headers or {})
+        for attempt in (1, 2):
+            try:
+                self._connection.request(method, self.base + path, body=body, headers=sent)
+                response = self._connection.getresponse()
+                return Answer(response.status, response.headers, response.read())
+            except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+                # The server closes an idle connection whenever it likes, and after some
+                # refusals. A fresh connection that is cut is an answer of its own.
+                self._connection.close()
+                if attempt == 2:
+                    raise
+            except BaseException:
+                self._connection.close()
+                raise
+        raise AssertionError("unreachable")
+
+    def post(self, path: str, fields=None, **headers) -> Answer:
+        """Posts a JSON object, or nothing at all."""
+        body = None if fields is None else json.dumps(fields).encode()
+        return self.call("POST", path, body, {"Content-Type": "application/json", **headers})
+
+    def upload(self, path: str, rows) -> Answer:
+        """Posts rows as an Arrow stream: a table, a batch, or bytes that claim to be one."""
+        body = rows if isinstance(rows, bytes) else stream(rows)
+        return self.call("POST", path, body, {"Content-Type": ARROW_STREAM})
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def stream(rows: pa.Table | pa.RecordBatch, **options) -> bytes:
+    """Rows as the bytes of an Arrow stream."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write(rows)
+    return sink.getvalue()

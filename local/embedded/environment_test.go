@@ -1,0 +1,60 @@
+package embedded_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Configuration is read in one place. Tests may read the environment, and so may the
+// gateway's library, which the platform configures.
+func TestOnlyBootReadsTheEnvironment(t *testing.T) {
+	const root = "../.."
+	files := 0
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		hidden := strings.HasPrefix(entry.Name(), ".") && name != root
+		if entry.IsDir() && (hidden || name == filepath.Join(root, "shared/boot")) {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		files++
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			if call, ok := node.(*ast.SelectorExpr); ok && isEnvironment(call) {
+				t.Errorf("%s uses os.%s", name, call.Sel.Name)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 50 {
+		t.Errorf("looked at %d files, want all", files)
+	}
+}
+
+func isEnvironment(call *ast.SelectorExpr) bool {
+	room, ok := call.X.(*ast.Ident)
+	if !ok || room.Name != "os" && room.Name != "syscall" {
+		return false
+	}
+	switch call.Sel.Name {
+	case "Getenv", "LookupEnv", "Environ", "ExpandEnv":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package embedded_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport says which of our packages a package may import. It counts for a folder and
+// for the folders below it that have no row of their own. "*" is the last part of the
+// importer's own path.
+var mayImport = map[string]string{
+	"functions":                 "boot catalog engine httpapi/apigateway lance/dataset service/*",
+	"infra":                     "protocol",
+	"local/server":              "boot engine embedded protocol",
+	"local/embedded":            "arrowipc catalog engine httpapi lance/dataset objectstore service",
+	"shared/boot":               "arrowipc auth httpapi objectstore",
+	"shared/httpapi":            "arrowipc auth protocol",
+	"shared/httpapi/apigateway": "",
+	"shared/auth":               "protocol",
+	"shared/service":            "arrowipc catalog engine httpapi lance/dataset objectstore protocol",
+	"shared/catalog":            "objectstore protocol",
+	"shared/engine":             "gather lance objectstore protocol sqlexpr vector",
+	"shared/lance":              "lance objectstore gather",
+	"shared/arrowipc":           "",
+	"shared/gather":             "",
+	"shared/sqlexpr":            "",
+	"shared/vector":             "",
+	"shared/objectstore":        "objectstore",
+	"shared/protocol":           "",
+}
+
+// onlyIn says which packages may import what is not ours, where that is worth a rule.
+var onlyIn = map[string]string{
+	"net/http":               "shared/httpapi shared/auth shared/boot shared/protocol local/server",
+	"github.com/aws":         "shared/httpapi/apigateway",
+	"github.com/awslabs":     "shared/httpapi/apigateway",
+	"github.com/spf13/cobra": "local/server",
+	"github.com/spf13/pflag": "local/server",
+	"C":                      "",
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	for _, p := range listPackages(t) {
+		importer := strings.TrimPrefix(p.ImportPath, "tiltyard/")
+		row, ok := nearest(importer)
+		if !ok {
+			t.Errorf("no row says what %s may import", importer)
+			continue
+		}
+		allowed := strings.Fields(strings.ReplaceAll(mayImport[row], "*", path.Base(importer)))
+		for _, imported := range p.Imports {
+			ours, isOurs := strings.CutPrefix(imported, "tiltyard/")
+			name := strings.TrimPrefix(strings.TrimPrefix(ours, "shared/"), "local/")
+			if isOurs && !within(name, allowed) {
+				t.Errorf("%s imports %s; it may import: %s", importer, ours, mayImport[row])
+			}
+			for what, where := range onlyIn {
+				if within(imported, []string{what}) && !within(importer, strings.Fields(where)) {
+					t.Errorf("%s imports %s; only these may: %s", importer, imported, where)
+				}
+			}
+		}
+	}
+}
+
+// The table format and the stores are libraries that others would want: with all that
+// they import they bring no server.
+func TestLibrariesBringNoServer(t *testing.T) {
+	for _, p := range listPackages(t) {
+		importer := strings.TrimPrefix(p.ImportPath, "tiltyard/")
+		if !within(importer, []string{"shared/lance", "shared/objectstore", "shared/sqlexpr", "shared/arrowipc", "shared/vector"}) {
+			continue
+		}
+		for _, banned := range []string{"net/http", "tiltyard/shared/protocol", "tiltyard/shared/httpapi"} {
+			if slices.Contains(p.Deps, banned) {
+				t.Errorf("%s brings %s", importer, banned)
+			}
+		}
+	}
+}
+
+// nearest returns the row for a package: its own, or that of a folder above.
+func nearest(importer string) (row string, ok bool) {
+	for row = importer; row != "."; row = path.Dir(row) {
+		if _, ok = mayImport[row]; ok {
+			return row, true
+		}
+	}
+	return "", false
+}
+
+// within says whether a package is one of the rooms or lies in one.
+func within(name string, rooms []string) bool {
+	return slices.ContainsFunc(rooms, func(room string) bool {
+		return name == room || strings.HasPrefix(name, room+"/")
+	})
+}
+
+// listPackages asks the go command for our packages, without their tests.
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "tiltyard/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []goPackage
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); decoder.More(); {
+		var p goPackage
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		packages = append(packages, p)
+	}
+	if len(packages) < 20 {
+		t.Fatalf("go list knows %d packages, want all", len(packages))
+	}
+	return packages
+}

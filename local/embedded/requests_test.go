@@ -1,0 +1,207 @@
+package embedded
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+var update = flag.Bool("update", false, "write the golden file of storage requests")
+
+// process is one running server over a store whose requests are counted. Every request
+// to the store lasts as long as the others, in a bubble where that costs no time, so
+// that what does not wait for one another is seen to be side by side.
+type process struct {
+	t     *testing.T
+	store *faultstore.Store
+	serve http.Handler
+}
+
+func start(t *testing.T, store objectstore.Store) *process {
+	t.Helper()
+	counted := faultstore.New(store, faultstore.Latency(10*time.Millisecond))
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: counted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := auth.NewStatic("test", "secret-of-the-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := Routes(Stores{Objects: roots, Now: time.Now})
+	return &process{t: t, store: counted, serve: httpapi.Handler(routes, httpapi.Options{Verifier: token})}
+}
+
+// call sends one request and returns the counts of the storage requests that it caused.
+func (p *process) call(path string, body []byte) faultstore.Counts {
+	p.t.Helper()
+	p.store.Reset()
+	req := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+	req.Header.Set("Authorization", "Bearer secret-of-the-test")
+	answer := httptest.NewRecorder()
+	p.serve.ServeHTTP(answer, req)
+	if answer.Code != http.StatusOK {
+		p.t.Fatalf("%s: status %d: %s", path, answer.Code, answer.Body)
+	}
+	synctest.Wait()
+	return p.store.Snapshot()
+}
+
+// stream encodes n rows (id, x, s, 8-dimensional vector), ids from first on.
+func stream(t *testing.T, first, n int) []byte {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "x", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+		{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "vector", Type: arrow.FixedSizeListOf(8, arrow.PrimitiveTypes.Float32), Nullable: true},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for i := range n {
+		id := first + i
+		b.Field(0).(*array.Int64Builder).Append(int64(id))
+		b.Field(1).(*array.Float64Builder).Append(float64(id) * 1.5)
+		b.Field(2).(*array.StringBuilder).Append(fmt.Sprintf("row %d", id*7919%n))
+		v := b.Field(3).(*array.FixedSizeListBuilder)
+		v.Append(true)
+		for d := range 8 {
+			v.ValueBuilder().(*array.Float32Builder).Append(float32(id*31+d*17) / 100)
+		}
+	}
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+	if err := w.Write(b.NewRecordBatch()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// The requests to the object store that each operation makes, and how many of them wait
+// for one another, are the latency of the service and its bill. A rise fails here; the golden
+// file is renewed with -update and read in review.
+func TestStorageRequests(t *testing.T) {
+	const rows = 50_000
+	near := []byte(`{"vector":{"single_vector":[1,2,3,4,5,6,7,8]},"k":10,"columns":{"column_names":["id"]},"prefilter":true}`)
+	operations := []struct {
+		name, path string
+		body       func(try int) []byte
+		perTry     bool // path holds %d for the try: each is another object
+	}{
+		{"namespace create", "/v1/namespace/n%d/create", nil, true},
+		{"namespace describe", "/v1/namespace/ns/describe", nil, false},
+		{"namespace exists", "/v1/namespace/ns/exists", nil, false},
+		{"namespace list", "/v1/namespace/$/list", nil, false},
+		{"namespace drop", "/v1/namespace/n%d/drop", nil, true},
+		{"table declare", "/v1/table/d%d/declare", nil, true},
+		{"table deregister", "/v1/table/d%d/deregister", nil, true},
+		{"table create, 1000 rows", "/v1/table/c%d/create", func(int) []byte { return stream(t, 0, 1000) }, true},
+		{"table exists", "/v1/table/t/exists", nil, false},
+		{"table describe", "/v1/table/t/describe", nil, false},
+		{"table describe, latest version", "/v1/table/t/describe?load_detailed_metadata=true", nil, false},
+		{"table list", "/v1/namespace/$/table/list", nil, false},
+		{"version list, latest 1", "/v1/table/t/version/list?limit=1&descending=true", nil, false},
+		{"open + count", "/v1/table/t/count_rows", nil, false},
+		{"full scan (id, x, s)", "/v1/table/t/query", func(int) []byte { return []byte(`{"columns":["id","x","s"]}`) }, false},
+		{"filter 1%, no index", "/v1/table/t/query", func(int) []byte { return []byte(`{"columns":["id","x","s"],"filter":"id < 500"}`) }, false},
+		{"flat vector search, k = 10", "/v1/table/t/query", func(int) []byte { return near }, false},
+		{"append 1000 rows", "/v1/table/t/insert", func(try int) []byte { return stream(t, rows+1000*try, 1000) }, false},
+		{"merge_insert 1000 rows", "/v1/table/t/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true",
+			func(try int) []byte { return stream(t, rows-900+100*try, 1000) }, false},
+		{"table drop", "/v1/table/c%d/drop", nil, true},
+	}
+	path := func(pattern string, try int, perTry bool) string {
+		if perTry {
+			return fmt.Sprintf(pattern, try)
+		}
+		return pattern
+	}
+	var golden strings.Builder
+	golden.WriteString("# operation | cold: requests / depth | warm: requests / depth\n")
+	synctest.Test(t, func(t *testing.T) {
+		inner := memstore.New()
+		setup := start(t, inner)
+		setup.call("/v1/namespace/ns/create", []byte("{}"))
+		setup.call("/v1/table/t/create", stream(t, 0, rows))
+		warm := start(t, inner)
+		for _, op := range operations {
+			body := op.body
+			if body == nil {
+				body = func(int) []byte { return []byte("{}") }
+			}
+			cold := start(t, inner).call(path(op.path, 0, op.perTry), body(0))
+			for try := range 3 {
+				warm.call(path(op.path, 1+try, op.perTry), body(1+try))
+			}
+			now := warm.call(path(op.path, 4, op.perTry), body(4))
+			fmt.Fprintf(&golden, "\n%s | %d / %d | %d / %d\n", op.name, cold.Requests, cold.Depth, now.Requests, now.Depth)
+			for _, line := range now.Log {
+				fmt.Fprintf(&golden, "    %s\n", anonymous(line))
+			}
+		}
+	})
+	const file = "testdata/requests.golden"
+	if *update {
+		if err := os.WriteFile(file, []byte(golden.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), golden.String()); diff != "" {
+		t.Errorf("storage requests differ from %s (-want +got):\n%s", file, diff)
+	}
+}
+
+// anonymous replaces what is random in names by stars.
+func anonymous(line string) string {
+	var out strings.Builder
+	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return r == '/' }) {
+		if out.Len() > 0 {
+			out.WriteByte('/')
+		}
+		words := strings.Split(part, "-")
+		for i, word := range words {
+			hex := strings.IndexFunc(strings.TrimSuffix(strings.TrimSuffix(word, ".lance"), ".txn"), func(r rune) bool {
+				return !strings.ContainsRune("0123456789abcdef", r)
+			}) < 0
+			if hex && len(word) >= 4 && !strings.HasSuffix(word, ".manifest") {
+				words[i] = "*" + word[len(word)-len(suffixOf(word)):]
+			}
+		}
+		out.WriteString(strings.Join(words, "-"))
+	}
+	return out.String()
+}
+
+func suffixOf(word string) string {
+	for _, s := range []string{".lance", ".txn"} {
+		if strings.HasSuffix(word, s) {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,75 @@
+// Command tiltyard is the whole service in one program: a catalog of Lance tables in a
+// directory, served over HTTP on this machine. The handlers are those that the functions
+// deploy.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"tiltyard/shared/boot"
+	"tiltyard/shared/protocol"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	if err := newCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "tiltyard:", err)
+		os.Exit(1)
+	}
+}
+
+func newCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tiltyard",
+		Short: "A catalog and query service for Lance tables",
+		Long: `Tiltyard keeps a catalog of Lance tables and serves it over HTTP to unmodified LanceDB
+and Lance Namespace clients. The tables are ordinary Lance datasets: pylance opens them
+from the directory while the server runs.`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newServeCommand(), newVersionCommand())
+	return root
+}
+
+func newVersionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print what this program was built from",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "tiltyard %s, commit %s\n%s %s/%s\nLance Namespace specification %s\n",
+				boot.Release(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH, protocol.SpecificationVersion)
+			return err
+		},
+	}
+}
+
+// commit names the commit of the build, as far as the build knows it.
+func commit() string {
+	info, _ := debug.ReadBuildInfo()
+	name, changed := "unknown", ""
+	if info == nil {
+		return name
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			name = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = " with local changes"
+		}
+	}
+	return name + changed
+}

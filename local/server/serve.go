@@ -1,0 +1,138 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tiltyard/local/embedded"
+	"tiltyard/shared/boot"
+	"tiltyard/shared/engine"
+)
+
+func newServeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the catalog in a directory",
+		Long: `Serve the catalog in a directory until SIGINT or SIGTERM, which let running requests
+finish; a second one does not.
+
+Every flag has an environment variable, named behind its text. A flag wins over its
+variable. Prefer the variable for the token: other users of the machine see flags.
+GOMEMLIMIT bounds the memory of the process as for any Go program.`,
+		Example: `  tiltyard serve
+  TILTYARD_TOKEN=secret tiltyard serve --root /srv/tables --listen 0.0.0.0:10024
+  tiltyard serve --allow-location /srv/incoming --allow-location /mnt/archive
+  tiltyard serve --jwks https://id.example.com/keys --issuer https://id.example.com --audience tiltyard`,
+		Args: cobra.NoArgs,
+		RunE: serve,
+	}
+	cmd.Flags().SortFlags = false
+	for _, s := range boot.Settings {
+		addFlag(cmd.Flags(), s)
+	}
+	return cmd
+}
+
+// addFlag makes the flag of a setting. Its default is only shown: flags that are not
+// given say nothing, and boot knows what counts then.
+func addFlag(flags *pflag.FlagSet, s boot.Setting) {
+	text := s.Default
+	if s.Local != "" {
+		text = s.Local
+	}
+	usage := fmt.Sprintf("%s [%s]", s.Help, s.Variable())
+	flags.Var(&flagValue{shown: text, kind: s.Value}, s.Name, usage)
+}
+
+// flagValue is the text of a flag. Given more than once, its texts are joined by commas,
+// which the settings of more than one value are separated by.
+type flagValue struct {
+	shown string
+	kind  string
+	given []string
+}
+
+// String returns what was given, or the default while nothing was.
+func (v *flagValue) String() string {
+	if v.given == nil {
+		return v.shown
+	}
+	return strings.Join(v.given, ",")
+}
+
+// Set takes one text.
+func (v *flagValue) Set(text string) error {
+	v.given = append(v.given, text)
+	return nil
+}
+
+// Type names the kind of text in the usage.
+func (v *flagValue) Type() string { return v.kind }
+
+// given is the source of the flags on the command line.
+func given(flags *pflag.FlagSet) boot.Source {
+	return func(s boot.Setting) (text string, ok bool) {
+		flag := flags.Lookup(s.Name)
+		return flag.Value.String(), flag.Changed
+	}
+}
+
+// serve opens everything, says where it is, and answers requests until the context ends.
+func serve(cmd *cobra.Command, _ []string) error {
+	config, err := boot.Read(given(cmd.Flags()), boot.Environment, boot.LocalDefaults)
+	if err != nil {
+		return err
+	}
+	made := !config.HasCredentials()
+	if made {
+		config.Token = rand.Text()
+	}
+	env, err := boot.Open(config, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	listener, err := listen(cmd.Context(), config.Listen)
+	if err != nil {
+		return err
+	}
+	handler := env.Handler(embedded.Routes(embedded.Stores{
+		Objects:    env.Objects,
+		Now:        env.Now,
+		CacheBytes: env.CacheBytes,
+		Uploads:    env.Uploads,
+		Rows:       engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
+	})...)
+	greet(cmd.ErrOrStderr(), env, listener.Addr(), made)
+	return answer(cmd.Context(), listener, handler, env.Logger)
+}
+
+// greet says where the server is and how to reach it, in lines fit to be copied. A token
+// of the user's is not repeated; one that was made here is told nowhere else.
+func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
+	url := "http://" + reachable(at) + env.BasePath
+	token, source := "...", "as configured"
+	if made {
+		token, source = env.Token, "made for this run; set TILTYARD_TOKEN to choose one"
+	}
+	fmt.Fprintf(w, "tiltyard serves %s at %s (token: %s)\n"+
+		"python: import lancedb; db = lancedb.connect(\"db://local\", api_key=%q, host_override=%q)\n",
+		env.Objects.Home().URI, url, source, token, url)
+}
+
+// reachable is the address that a client on this machine connects to.
+func reachable(at net.Addr) string {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return at.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"tiltyard/shared/boot"
+)
+
+// output is what a program wrote so far.
+type output struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // gets a value after a write, unless one waits there
+}
+
+func newOutput() *output { return &output{changed: make(chan struct{}, 1)} }
+
+// Write keeps p.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case o.changed <- struct{}{}:
+	default:
+	}
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// running is a server that runs in this process.
+type running struct {
+	url    string
+	stderr *output
+	stop   func() error
+}
+
+var greeted = regexp.MustCompile(`tiltyard serves (\S+) at (\S+) \(`)
+
+// start runs tiltyard serve with these arguments on a free port.
+func start(t *testing.T, args ...string) running {
+	t.Helper()
+	for _, s := range boot.Settings {
+		t.Setenv(s.Variable(), "")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stderr, done := newOutput(), make(chan error, 1)
+	cmd := newCommand()
+	cmd.SetArgs(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...))
+	cmd.SetErr(stderr)
+	go func() { done <- cmd.ExecuteContext(ctx) }()
+	r := running{stderr: stderr, stop: sync.OnceValue(func() error { cancel(); return <-done })}
+	t.Cleanup(func() { _ = r.stop() })
+	for {
+		if match := greeted.FindStringSubmatch(stderr.String()); match != nil {
+			r.url = match[2]
+			return r
+		}
+		select {
+		case <-stderr.changed:
+		case err := <-done:
+			done <- err
+			t.Fatalf("the server ended: %v\n%s", err, stderr)
+		}
+	}
+}
+
+// get returns status and body of a request that lists the tables with a token.
+func (r running) get(t *testing.T, path, token string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("X-Api-Key", token)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+func TestServeMakesATokenAndTellsItOnce(t *testing.T) {
+	r := start(t, "--root", t.TempDir(), "--log-level", "debug")
+	match := regexp.MustCompile(`api_key="([A-Z2-7]{26})"`).FindStringSubmatch(r.stderr.String())
+	if match == nil {
+		t.Fatalf("no token in what the server said:\n%s", r.stderr)
+	}
+	if status, body := r.get(t, "/v1/table/", match[1]); status != 200 || body != `{"tables":[]}`+"\n" && body != `{"tables":[]}` {
+		t.Errorf("listing tables: got %d %s", status, body)
+	}
+	for _, token := range []string{"", "other"} {
+		if status, _ := r.get(t, "/v1/table/", token); status != 401 {
+			t.Errorf("listing tables with token %q: got %d, want 401", token, status)
+		}
+	}
+	if status, _ := r.get(t, "/healthz", ""); status != 200 {
+		t.Errorf("healthz: got %d", status)
+	}
+	if err := r.stop(); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if n := strings.Count(r.stderr.String(), match[1]); n != 1 {
+		t.Errorf("the token was told %d times:\n%s", n, r.stderr)
+	}
+}
+
+func TestServeDoesNotRepeatAGivenToken(t *testing.T) {
+	r := start(t, "--root", t.TempDir(), "--token", "a-secret", "--base-path", "/lance")
+	if !strings.HasSuffix(r.url, "/lance") {
+		t.Errorf("the URL is %s, want it with the base path", r.url)
+	}
+	if status, body := r.get(t, "/v1/namespace/$/list", "a-secret"); status != 200 {
+		t.Errorf("listing namespaces: got %d %s", status, body)
+	}
+	if err := r.stop(); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if strings.Contains(r.stderr.String(), "a-secret") {
+		t.Errorf("the token was told:\n%s", r.stderr)
+	}
+}
+
+func TestServeSaysWhyItCannotStart(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"port is taken", []string{"--listen", taken.Addr().String()}, "is taken by another program"},
+		{"root is a file", []string{"--root", file}, "root: "},
+		{"root in S3", []string{"--root", "s3://bucket"}, "S3 are not in this version"},
+		{"several mistakes", []string{"--cache-bytes", "much", "--issuer", "i"}, "needs jwks"},
+		{"unknown flag", []string{"--rot", "x"}, "unknown flag"},
+		{"argument", []string{"./data"}, "unknown command"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			cmd := newCommand()
+			cmd.SetArgs(append([]string{"serve"}, c.args...))
+			cmd.SetErr(io.Discard)
+			err := cmd.ExecuteContext(t.Context())
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got error %v, want one that says %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestRunningRequestsAreFinished(t *testing.T) {
+	listener, err := listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	begun, finish := make(chan struct{}), make(chan struct{})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-finish
+		_, _ = io.WriteString(w, "finished")
+	})
+	stopped := make(chan error, 1)
+	go func() { stopped <- answer(ctx, listener, handler, slog.New(slog.DiscardHandler)) }()
+	r := running{url: "http://" + listener.Addr().String()}
+	go func() {
+		<-begun
+		stop()
+		// The server is stopping when it takes no more connections.
+		for {
+			connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+			if err != nil {
+				break
+			}
+			_ = connection.Close()
+		}
+		close(finish)
+	}()
+	if status, body := r.get(t, "/", ""); status != 200 || body != "finished" {
+		t.Errorf("got %d %q", status, body)
+	}
+	if err := <-stopped; err != nil {
+		t.Errorf("stopped with %v", err)
+	}
+}
+
+func TestHelpNamesEveryFlagAndVariable(t *testing.T) {
+	var help bytes.Buffer
+	cmd := newCommand()
+	cmd.SetArgs([]string{"serve", "--help"})
+	cmd.SetOut(&help)
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range boot.Settings {
+		if !strings.Contains(help.String(), "--"+s.Name+" "+s.Value) || !strings.Contains(help.String(), s.Variable()) {
+			t.Errorf("help does not explain %s", s.Name)
+		}
+	}
+}
+
+func TestVersionNamesReleaseAndSpecification(t *testing.T) {
+	var out bytes.Buffer
+	cmd := newCommand()
+	cmd.SetArgs([]string{"version"})
+	cmd.SetOut(&out)
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?s)^tiltyard \S+, commit .*go1\..*specification 0\.13\n$`).MatchString(out.String()) {
+		t.Errorf("got %q", out.String())
+	}
+}

@@ -1,0 +1,49 @@
+package arrowipc
+
+// Limits bound what one stream may cost. A field that is zero has its default.
+type Limits struct {
+	// MaxMessageBytes bounds the body of one message as it was received, compressed
+	// or not. Default 256 MiB.
+	MaxMessageBytes int64
+	// MaxDecodedBytes bounds the memory of one batch: its body, what its buffers
+	// decompress to, and the dictionaries that the stream has defined so far.
+	// Default 1 GiB.
+	MaxDecodedBytes int64
+	// MaxMetadataBytes bounds the flatbuffer of one message. Default 16 MiB.
+	MaxMetadataBytes int64
+	// MaxColumns bounds the columns at the top; with the fields nested in them there
+	// may be fieldsPerColumn times as many. Default 4,096.
+	MaxColumns int
+	// MaxDepth bounds how deep fields nest; a column of integers is 1 deep, a list of
+	// them 2. Default 32.
+	MaxDepth int
+}
+
+const (
+	fieldsPerColumn = 4
+
+	// maxUnbackedRows bounds the values of a whole stream that have no bytes at all,
+	// not even a bit: rows of null columns, or of no columns. Without it a message of
+	// 200 bytes could claim 2^63 rows and leave it to the caller to visit them.
+	maxUnbackedRows = 1 << 24
+
+	// maxLength bounds the length of any array, so that sums with it cannot overflow.
+	// No array that has bytes comes near.
+	maxLength = 1 << 48
+)
+
+func (l Limits) withDefaults() Limits {
+	l.MaxMessageBytes = positive(l.MaxMessageBytes, 256<<20)
+	l.MaxDecodedBytes = positive(l.MaxDecodedBytes, 1<<30)
+	l.MaxMetadataBytes = positive(l.MaxMetadataBytes, 16<<20)
+	l.MaxColumns = positive(l.MaxColumns, 4096)
+	l.MaxDepth = positive(l.MaxDepth, 32)
+	return l
+}
+
+func positive[T int | int64](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}

@@ -1,0 +1,203 @@
+package arrowipc
+
+import (
+	"errors"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// Fields of the flatbuffer table DictionaryBatch.
+const (
+	dictionaryID    slot = 4
+	dictionaryData  slot = 6
+	dictionaryDelta slot = 8
+)
+
+// A Reader reads the record batches of one Arrow IPC stream and trusts none of its bytes.
+// It is for one goroutine at a time.
+type Reader struct {
+	src     io.Reader
+	limits  Limits
+	message int // number of the message being read
+	err     error
+
+	schema  *arrow.Schema
+	columns []*node
+	dicts   map[int64]*dictionary
+	zstd    zstdDecoder
+
+	dictBytes  int64 // kept alive by the dictionaries
+	deltaBytes int64 // copied so far to extend dictionaries
+	unbacked   int64 // rows without bytes that may still come
+}
+
+// NewReader reads the schema of the stream in r and returns a Reader of its batches.
+//
+// Bytes after the end of the stream are left alone. r need not be buffered; when it has
+// a method Len() int, as a bytes.Reader has, that is believed to be the number of bytes
+// left in memory. Errors about the stream are of type *Error; those of r are wrapped.
+func NewReader(r io.Reader, limits Limits) (*Reader, error) {
+	reader := &Reader{
+		src:      r,
+		limits:   limits.withDefaults(),
+		dicts:    make(map[int64]*dictionary),
+		unbacked: maxUnbackedRows,
+	}
+	if err := reader.readSchema(); err != nil {
+		return nil, reader.fail(err)
+	}
+	return reader, nil
+}
+
+// Schema returns the schema of the stream. Extension types appear as their storage
+// types, with the ARROW:extension keys in the metadata of the field.
+func (r *Reader) Schema() *arrow.Schema { return r.schema }
+
+// Next returns the next batch, or io.EOF when there is none. The batch stays valid
+// after further calls. Its null counts are exact, its strings are UTF-8, and its offsets
+// and dictionary indices lie within what they point into, those of null slots included
+// (but for the indices of nulls into an empty dictionary). Whether fields that are not
+// nullable hold nulls is for the caller to judge. A null column, and a batch without
+// columns, may have far more rows than bytes, though not without bound.
+//
+// After an error Next keeps returning it.
+func (r *Reader) Next() (arrow.RecordBatch, error) {
+	for r.err == nil {
+		r.message++
+		batch, err := r.next()
+		if err != nil {
+			return nil, r.fail(err)
+		}
+		if batch != nil {
+			return batch, nil
+		}
+	}
+	return nil, r.err
+}
+
+// fail notes in err which message it is about, and remembers it for later calls.
+func (r *Reader) fail(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.Message = r.message
+	}
+	r.err = err
+	return err
+}
+
+func (r *Reader) readSchema() error {
+	m, err := r.readMessage()
+	if errors.Is(err, io.EOF) {
+		return invalid(nil, "empty; an Arrow IPC stream was expected")
+	}
+	if err != nil {
+		return err
+	}
+	if m.kind != headerSchema {
+		return invalid(nil, "the stream begins with a message of kind %d, not with a schema", m.kind)
+	}
+	s := schemaReader{limits: r.limits, dicts: r.dicts}
+	if r.schema, r.columns, err = s.read(m.header); err != nil {
+		return err
+	}
+	_, err = r.read(m.body) // always empty; nothing says that it must be
+	return err
+}
+
+// next reads one message. It returns no batch when that was a dictionary.
+func (r *Reader) next() (arrow.RecordBatch, error) {
+	m, err := r.readMessage()
+	if err != nil {
+		return nil, err
+	}
+	switch m.kind {
+	case headerRecordBatch:
+		return r.recordBatch(m)
+	case headerDictionaryBatch:
+		return nil, r.dictionaryBatch(m)
+	case headerSchema:
+		return nil, invalid(nil, "a second schema")
+	}
+	return nil, unsupported(nil, "message of kind %d", m.kind)
+}
+
+// recordBatch decodes a RecordBatch message into arrays over its body.
+func (r *Reader) recordBatch(m message) (arrow.RecordBatch, error) {
+	d, err := r.decoder(m, m.header)
+	if err != nil {
+		return nil, err
+	}
+	if d.rows < 0 || d.rows > maxLength {
+		return nil, invalid(nil, "%d rows", d.rows)
+	}
+	d.longest = d.rows
+	columns := make([]arrow.ArrayData, len(r.columns))
+	for i, column := range r.columns {
+		if columns[i], err = d.column(column); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.finish(); err != nil {
+		return nil, err
+	}
+	arrays := make([]arrow.Array, len(columns))
+	for i, data := range columns {
+		arrays[i] = array.MakeFromData(data)
+	}
+	return array.NewRecordBatch(r.schema, arrays, d.rows), nil
+}
+
+// dictionaryBatch decodes a DictionaryBatch message and sets or extends its dictionary.
+func (r *Reader) dictionaryBatch(m message) error {
+	id, delta := m.header.int64(dictionaryID), m.header.bool(dictionaryDelta)
+	t, ok := m.header.table(dictionaryData)
+	if m.meta.err != nil {
+		return m.meta.err
+	}
+	dict := r.dicts[id]
+	if dict == nil || !ok {
+		return invalid(nil, "dictionary %d has no data, or no column uses it", id)
+	}
+	d, err := r.decoder(m, t)
+	if err != nil {
+		return err
+	}
+	data, err := d.array(dict.values, d.rows)
+	if err != nil {
+		return err
+	}
+	if err := d.finish(); err != nil {
+		return err
+	}
+	if delta && dict.data != nil {
+		return r.extend(dict, data, d.used)
+	}
+	r.dictBytes += d.used - dict.size
+	dict.data, dict.size = data, d.used
+	return nil
+}
+
+// extend appends more, of size bytes, to a dictionary. The dictionary is copied, since
+// batches that were returned use it; what a stream can have copied is bounded, or many
+// small deltas of a large dictionary would cost the square of their number.
+func (r *Reader) extend(dict *dictionary, more arrow.ArrayData, size int64) error {
+	n := dict.values
+	if dict.nested {
+		return unsupported(n, "a delta of a dictionary that holds dictionaries")
+	}
+	total := dict.size + size
+	if r.deltaBytes += total; r.deltaBytes > r.limits.MaxDecodedBytes {
+		return tooLarge(n, "dictionary deltas copy more than %d bytes", r.limits.MaxDecodedBytes)
+	}
+	parts := []arrow.Array{array.MakeFromData(dict.data), array.MakeFromData(more)}
+	joined, err := array.Concatenate(parts, memory.DefaultAllocator)
+	if err != nil {
+		return invalid(n, "extend the dictionary: %v", err)
+	}
+	r.dictBytes += size
+	dict.data, dict.size = joined.Data(), total
+	return nil
+}

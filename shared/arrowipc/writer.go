@@ -1,0 +1,96 @@
+package arrowipc
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+)
+
+// Content types of the two forms that a Writer writes.
+const (
+	ContentTypeFile   = "application/vnd.apache.arrow.file"
+	ContentTypeStream = "application/vnd.apache.arrow.stream"
+)
+
+// A Compression is how a Writer compresses the buffers of its batches.
+type Compression uint8
+
+// What a Writer can do to buffers. Not every reader decompresses: Uncompressed is for
+// readers of whom nothing is known.
+const (
+	Uncompressed Compression = iota
+	LZ4
+	ZSTD
+)
+
+// A Writer writes record batches in one of the two forms of Arrow IPC. It streams: each
+// batch has been handed to the underlying writer when Write returns, in pieces of any
+// size. It is for one goroutine at a time.
+type Writer struct {
+	out    *bufio.Writer
+	format interface {
+		Write(batch arrow.RecordBatch) error
+		Close() error
+	}
+}
+
+// NewFileWriter returns a Writer of the file form, with a footer that readers seek to.
+// A file has one dictionary per dictionary-encoded column; a batch that brings another
+// one is an error.
+func NewFileWriter(w io.Writer, schema *arrow.Schema, c Compression) (*Writer, error) {
+	out := bufio.NewWriterSize(w, writeBuffer)
+	format, err := ipc.NewFileWriter(out, options(schema, c)...)
+	if err != nil {
+		return nil, fmt.Errorf("write arrow file: %w", err)
+	}
+	return &Writer{out: out, format: format}, nil
+}
+
+// NewStreamWriter returns a Writer of the stream form.
+func NewStreamWriter(w io.Writer, schema *arrow.Schema, c Compression) *Writer {
+	out := bufio.NewWriterSize(w, writeBuffer)
+	return &Writer{out: out, format: ipc.NewWriter(out, options(schema, c)...)}
+}
+
+// The small pieces of a message (lengths, metadata, padding) are gathered in a buffer;
+// large buffers pass it by.
+const writeBuffer = 16 << 10
+
+func options(schema *arrow.Schema, c Compression) []ipc.Option {
+	opts := []ipc.Option{ipc.WithSchema(schema)}
+	switch c {
+	case LZ4:
+		opts = append(opts, ipc.WithLZ4())
+	case ZSTD:
+		opts = append(opts, ipc.WithZstd())
+	}
+	return opts
+}
+
+// Write writes a batch of the writer's schema. Arrays may be slices of larger ones; only
+// what they show is written.
+func (w *Writer) Write(batch arrow.RecordBatch) error {
+	if err := w.format.Write(batch); err != nil {
+		return fmt.Errorf("write arrow batch: %w", err)
+	}
+	return w.flush()
+}
+
+// Close writes the end, and the schema when there was no batch. It does not close the
+// underlying writer.
+func (w *Writer) Close() error {
+	if err := w.format.Close(); err != nil {
+		return fmt.Errorf("end arrow output: %w", err)
+	}
+	return w.flush()
+}
+
+func (w *Writer) flush() error {
+	if err := w.out.Flush(); err != nil {
+		return fmt.Errorf("write arrow output: %w", err)
+	}
+	return nil
+}

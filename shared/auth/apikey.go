@@ -1,0 +1,102 @@
+package auth
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// APIKeys verifies keys whose SHA-256 hashes are on file. Whoever reads the file learns
+// no key: keys are long and random, so that their hashes need no salt. Holders of a key
+// may do everything.
+type APIKeys struct {
+	keys []apiKey
+}
+
+type apiKey struct {
+	name string
+	hash [sha256.Size]byte
+}
+
+// ParseAPIKeys reads one key per line: its name, space, and the SHA-256 of the key in
+// hexadecimal. Empty lines and those that begin with # are skipped.
+func ParseAPIKeys(r io.Reader) (*APIKeys, error) {
+	parsed := &APIKeys{}
+	names := map[string]bool{}
+	lines := bufio.NewScanner(r)
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, digits, _ := strings.Cut(line, " ")
+		hash, err := hex.DecodeString(strings.TrimSpace(digits))
+		if err != nil || len(hash) != sha256.Size {
+			return nil, fmt.Errorf("API keys, line %d: want a name and the SHA-256 of the key in hexadecimal", number)
+		}
+		if names[name] {
+			return nil, fmt.Errorf("API keys, line %d: the name %q is taken", number, name)
+		}
+		names[name] = true
+		parsed.keys = append(parsed.keys, apiKey{name: name, hash: [sha256.Size]byte(hash)})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read API keys: %w", err)
+	}
+	return parsed, nil
+}
+
+// Verify compares the hash of the token with every hash on file, so that the time it
+// takes says nothing about them.
+func (v *APIKeys) Verify(_ context.Context, token string) (*Principal, error) {
+	if len(token) > maxTokenBytes {
+		return nil, unauthenticated("the API key is too long", nil)
+	}
+	hash := sha256.Sum256([]byte(token))
+	name := ""
+	for _, key := range v.keys {
+		if subtle.ConstantTimeCompare(hash[:], key.hash[:]) == 1 {
+			name = key.name
+		}
+	}
+	if name == "" {
+		return nil, unauthenticated("the API key is not known", nil)
+	}
+	return &Principal{Subject: "key:" + name, Scopes: []string{ScopeRead, ScopeWrite}}, nil
+}
+
+// Static verifies the one token of a local server, whose holder may do everything.
+type Static struct {
+	subject string
+	hash    [sha256.Size]byte
+}
+
+// NewStatic returns a verifier of one token. The empty token is no token: it is refused.
+func NewStatic(subject, token string) (*Static, error) {
+	if token == "" {
+		return nil, fmt.Errorf("the token of %s is empty", subject)
+	}
+	return &Static{subject: subject, hash: sha256.Sum256([]byte(token))}, nil
+}
+
+// Verify compares in constant time.
+func (v *Static) Verify(_ context.Context, token string) (*Principal, error) {
+	if len(token) > maxTokenBytes {
+		return nil, unauthenticated("the token is too long", nil)
+	}
+	hash := sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(hash[:], v.hash[:]) != 1 {
+		return nil, unauthenticated("the token is not known", nil)
+	}
+	return &Principal{Subject: v.subject, Scopes: []string{ScopeRead, ScopeWrite}}, nil
+}
+
+var (
+	_ Verifier = (*APIKeys)(nil)
+	_ Verifier = (*Static)(nil)
+)

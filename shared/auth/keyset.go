@@ -1,0 +1,167 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+const (
+	maxKeySetBytes = 256 << 10
+	maxKeys        = 100
+	// keysAge is how long keys are used before they are asked for again, and
+	// refreshPause how long nobody asks after an attempt, whatever kids are presented.
+	keysAge      = time.Hour
+	refreshPause = 10 * time.Second
+	fetchTimeout = 5 * time.Second
+)
+
+// KeySet is the public keys of an issuer, fetched when first needed and again when they
+// are old or a token names one that is not there. Keys that cannot be refreshed stay in
+// use. It is safe for concurrent use.
+type KeySet struct {
+	fetch func(context.Context) ([]byte, error)
+
+	mu      sync.RWMutex
+	keys    []jose.JSONWebKey
+	fetched time.Time // when keys came
+
+	refreshing sync.Mutex // held while fetching, so that one does it for all
+	attempted  time.Time  // guarded by refreshing
+	failure    error      // of the last attempt; guarded by refreshing
+}
+
+// RemoteKeys are the keys published at a URL, usually the jwks_uri of an issuer.
+// Redirects are not followed.
+func RemoteKeys(url string) *KeySet {
+	client := &http.Client{
+		Timeout: fetchTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("the key set redirects elsewhere")
+		},
+	}
+	return &KeySet{fetch: func(ctx context.Context) ([]byte, error) { return fetchKeys(ctx, client, url) }}
+}
+
+// FileKeys are the keys in a file that holds a JSON Web Key Set.
+func FileKeys(path string) *KeySet {
+	return &KeySet{fetch: func(context.Context) ([]byte, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		return readKeys(f)
+	}}
+}
+
+func fetchKeys(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+	// The keys are for all requests: that one of them is cancelled must not cost the
+	// others their answer. The client's timeout bounds the wait.
+	req, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("key set %s answers %s", url, resp.Status)
+	}
+	return readKeys(resp.Body)
+}
+
+func readKeys(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxKeySetBytes+1))
+	if err == nil && len(data) > maxKeySetBytes {
+		return nil, fmt.Errorf("key set is larger than %d bytes", maxKeySetBytes)
+	}
+	return data, err
+}
+
+// find returns the public key with that id for that algorithm. A token without a kid
+// gets the only key there is.
+func (s *KeySet) find(ctx context.Context, kid, algorithm string, now time.Time) (any, error) {
+	key, fresh := s.lookup(kid, algorithm, now)
+	if key != nil && fresh {
+		return key, nil
+	}
+	failure := s.refresh(ctx, now)
+	if key, _ = s.lookup(kid, algorithm, now); key != nil {
+		return key, nil
+	}
+	if failure != nil {
+		return nil, unavailable("the keys of the token's issuer cannot be had at present", failure)
+	}
+	return nil, unauthenticated("the token is signed with an unknown key", nil)
+}
+
+func (s *KeySet) lookup(kid, algorithm string, now time.Time) (key any, fresh bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	fresh = now.Sub(s.fetched) < keysAge
+	for _, k := range s.keys {
+		if k.KeyID != kid && !(kid == "" && len(s.keys) == 1) {
+			continue
+		}
+		if k.Algorithm == "" || k.Algorithm == algorithm {
+			return k.Key, fresh
+		}
+	}
+	return nil, fresh
+}
+
+// refresh fetches the keys, unless that was tried a moment ago. The error is that of the
+// last attempt.
+func (s *KeySet) refresh(ctx context.Context, now time.Time) error {
+	s.refreshing.Lock()
+	defer s.refreshing.Unlock()
+	if !s.attempted.IsZero() && now.Sub(s.attempted).Abs() < refreshPause {
+		return s.failure
+	}
+	s.attempted = now
+	data, err := s.fetch(ctx)
+	if err == nil {
+		err = s.replace(data, now)
+	}
+	s.failure = err
+	return err
+}
+
+// replace takes the signing keys of a JSON Web Key Set. Keys of unknown kinds are
+// skipped, as RFC 7517 asks; private and symmetric ones are none of ours.
+func (s *KeySet) replace(data []byte, now time.Time) error {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(data, &set); err != nil {
+		return fmt.Errorf("parse the key set: %w", err)
+	}
+	if len(set.Keys) > maxKeys {
+		return fmt.Errorf("key set holds %d keys; at most %d are accepted", len(set.Keys), maxKeys)
+	}
+	var keys []jose.JSONWebKey
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(raw) == nil && key.IsPublic() && key.Valid() && (key.Use == "" || key.Use == "sig") {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return errors.New("key set holds no usable key")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys, s.fetched = keys, now
+	return nil
+}

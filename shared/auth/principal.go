@@ -1,0 +1,78 @@
+package auth
+
+import (
+	"context"
+	"slices"
+
+	"tiltyard/shared/protocol"
+)
+
+// The scopes that this service knows. Write includes read.
+const (
+	ScopeRead  = "tiltyard:read"
+	ScopeWrite = "tiltyard:write"
+)
+
+// Principal is who sent a request.
+type Principal struct {
+	Subject string   // unique within Issuer; never a secret
+	Issuer  string   // of the token; empty for keys of our own
+	Scopes  []string // granted by the token
+}
+
+// String names the principal for logs.
+func (p *Principal) String() string {
+	if p.Issuer == "" {
+		return p.Subject
+	}
+	return p.Issuer + "#" + p.Subject
+}
+
+// Verifier knows who holds a token. It is safe for concurrent use.
+type Verifier interface {
+	// Verify returns the holder of the token. The error is a *protocol.Error:
+	// Unauthenticated when the token is none of the verifier's or no longer valid,
+	// ServiceUnavailable when that cannot be found out at present. It never repeats
+	// the token.
+	Verify(ctx context.Context, token string) (*Principal, error)
+}
+
+// Authorize reports whether the principal may run an operation; if not, the error is
+// PermissionDenied and names the missing scope.
+func Authorize(p *Principal, op protocol.Operation) error {
+	if slices.Contains(p.Scopes, ScopeWrite) {
+		return nil
+	}
+	needed := ScopeWrite
+	if op.Access == protocol.Read {
+		needed = ScopeRead
+	}
+	if slices.Contains(p.Scopes, needed) {
+		return nil
+	}
+	return &protocol.Error{
+		Code:    protocol.PermissionDenied,
+		Message: op.Name + " needs the scope " + needed,
+	}
+}
+
+// maxTokenBytes bounds what a verifier looks at. Tokens with many groups are large;
+// servers bound headers as a whole at much more.
+const maxTokenBytes = 8 << 10
+
+func unauthenticated(message string, cause error) error {
+	return &protocol.Error{Code: protocol.Unauthenticated, Message: message, Err: cause}
+}
+
+type contextKey struct{}
+
+// NewContext returns a context that carries the principal.
+func NewContext(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, contextKey{}, p)
+}
+
+// FromContext returns the principal of a request, or nil where nobody was authenticated.
+func FromContext(ctx context.Context) *Principal {
+	p, _ := ctx.Value(contextKey{}).(*Principal)
+	return p
+}

@@ -1,0 +1,126 @@
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/auth"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/objectstore"
+)
+
+// Config is what the settings say.
+type Config struct {
+	Root           string   // directory; made when it is missing
+	AllowLocations []string // directories; they must exist
+	Listen         string   // of the local server only
+
+	Token                     string // a secret
+	APIKeys                   string // file
+	JWKS                      string // file or URL
+	Issuer, Audience, JWTType string
+
+	LogLevel slog.Level
+	LogText  bool // and not JSON
+
+	BasePath       string
+	RequestTimeout time.Duration
+	Limits         httpapi.Limits  // of bodies
+	Uploads        arrowipc.Limits // of what is in Arrow bodies
+	CacheBytes     uint64          // of what was read of tables; Open chooses when it is 0
+	MergeBytes     int64
+	TopK           int
+}
+
+// HasCredentials says whether there is any way to sign in.
+func (c Config) HasCredentials() bool { return c.Token != "" || c.APIKeys != "" || c.JWKS != "" }
+
+// An Env is what a program is wired from. What its fields hold is safe for concurrent use.
+type Env struct {
+	Config
+	Objects  *objectstore.Roots // the home root first, then the allowed locations
+	Verifier auth.Verifier
+	Logger   *slog.Logger
+	Now      func() time.Time
+}
+
+// FromEnv is Read and Open for functions, which are configured by their environment and
+// by nothing else. When something is missing or wrong it says so on standard error and
+// ends the program: there is nobody it could answer.
+func FromEnv() *Env {
+	env, err := openFromEnv(os.Stderr)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "configuration:\n%v\n", err)
+		os.Exit(1)
+	}
+	return env
+}
+
+func openFromEnv(log io.Writer) (*Env, error) {
+	config, err := Read(Environment)
+	if err != nil {
+		return nil, err
+	}
+	if !config.HasCredentials() {
+		return nil, errors.New("nobody could sign in: set TILTYARD_JWKS, TILTYARD_API_KEYS or TILTYARD_TOKEN")
+	}
+	return Open(config, log)
+}
+
+// Open opens what the configuration names. Log lines go to log.
+func Open(c Config, log io.Writer) (*Env, error) {
+	verifier, verifierErr := openVerifier(c)
+	objects, objectsErr := openStores(c)
+	if err := errors.Join(verifierErr, objectsErr); err != nil {
+		return nil, err
+	}
+	if c.CacheBytes == 0 {
+		c.CacheBytes = cacheBytes(debug.SetMemoryLimit(-1)) // which only asks
+	}
+	return &Env{Config: c, Objects: objects, Verifier: verifier, Logger: newLogger(c, log), Now: time.Now}, nil
+}
+
+// Handler serves the routes to those who may sign in, within the configured limits.
+func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
+	return httpapi.Handler(routes, httpapi.Options{
+		Verifier: e.Verifier,
+		Logger:   e.Logger,
+		Now:      e.Now,
+		BasePath: e.BasePath,
+		Release:  Release(),
+		Timeout:  e.RequestTimeout,
+		Limits:   e.Limits,
+	})
+}
+
+func newLogger(c Config, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogText {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// cacheBytes is the budget of the cache where none is configured: not so much that a
+// process which was given little memory fills it with what it could read again.
+func cacheBytes(memoryLimit int64) uint64 {
+	const usual = 512 << 20
+	return min(usual, uint64(memoryLimit)/4)
+}
+
+// Release is the version of the program: a tag, or one made of the commit it was built
+// from; "(devel)" when the build does not know.
+func Release() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,140 @@
+package boot
+
+import (
+	"errors"
+	"math"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// parseDirectory takes a path, or a file URL whose path is percent-encoded.
+func parseDirectory(text string) (path string, err error) {
+	scheme, _, isURL := strings.Cut(text, "://")
+	switch {
+	case !isURL:
+		return text, nil
+	case strings.EqualFold(scheme, "s3"):
+		return "", errors.New("tables in S3 are not in this version; give a directory")
+	case !strings.EqualFold(scheme, "file"):
+		return "", errors.New("must be a path or a file:// URL")
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || !filepath.IsAbs(u.Path) {
+		return "", errors.New("must be file:/// and an absolute path, percent-encoded")
+	}
+	return u.Path, nil
+}
+
+// parseDirectories takes directories separated by commas. One with a comma in its name is
+// written as a URL.
+func parseDirectories(text string) (paths []string, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		path, err := parseDirectory(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		if path == "" {
+			return nil, errors.New("holds an empty path")
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+func parseAddress(text string) (address string, err error) {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return "", errors.New("must be host:port")
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", errors.New("must be host:port with a port of at most 65535")
+	}
+	return text, nil
+}
+
+// parseKeySet takes a file or a URL. Over plain http anybody on the way could sign, so
+// that is for this machine only.
+func parseKeySet(text string) (fileOrURL string, err error) {
+	if !isURL(text) {
+		return text, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return "", errors.New("is not a URL")
+	}
+	ip := net.ParseIP(u.Hostname())
+	local := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	if u.Scheme == "https" || u.Scheme == "http" && local {
+		return text, nil
+	}
+	return "", errors.New("must be an https:// URL, or http:// on this machine, or a file")
+}
+
+func isURL(text string) bool { return strings.Contains(text, "://") }
+
+func parseBasePath(text string) (path string, err error) {
+	if !strings.HasPrefix(text, "/") {
+		return "", errors.New("must begin with a slash")
+	}
+	return strings.TrimSuffix(text, "/"), nil
+}
+
+func parseLogFormat(text string) (plain bool, err error) {
+	switch text {
+	case "text":
+		return true, nil
+	case "json":
+		return false, nil
+	}
+	return false, errors.New("must be text or json")
+}
+
+func parseTimeout(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a positive duration, such as 90s or 5m")
+	}
+	return d, nil
+}
+
+// units are what a number of bytes may end with.
+var units = []struct {
+	name  string
+	bytes int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}}
+
+// parseBytes takes a positive number of bytes, as such or in KiB, MiB, GiB or TiB.
+func parseBytes(text string) (int64, error) {
+	digits, factor := text, int64(1)
+	for _, unit := range units {
+		if number, found := strings.CutSuffix(text, unit.name); found {
+			digits, factor = strings.TrimSpace(number), unit.bytes
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/factor {
+		return 0, errors.New("must be a positive number of bytes, such as 1048576 or 512MiB")
+	}
+	return n * factor, nil
+}
+
+// parseCache takes a number of bytes or auto, which is 0.
+func parseCache(text string) (uint64, error) {
+	if text == "auto" {
+		return 0, nil
+	}
+	n, err := parseBytes(text)
+	return uint64(n), err
+}
+
+func parseCount(text string) (int, error) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n <= 0 {
+		return 0, errors.New("must be a positive number")
+	}
+	return int(n), nil
+}

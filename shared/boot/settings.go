@@ -1,0 +1,191 @@
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// A Setting is one thing that can be configured: by an environment variable everywhere,
+// and by a flag of the local server.
+type Setting struct {
+	Name    string // of the flag, without dashes
+	Value   string // what kind of text, for people: DIR
+	Default string // what counts when nothing is said; empty: nothing
+	Local   string // the same for the local server, where that differs
+	Help    string
+
+	required bool
+	set      func(c *Config, text string) error
+}
+
+// Variable is the name of the setting's environment variable.
+func (s Setting) Variable() string {
+	return "TILTYARD_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
+}
+
+// Settings are all there are, in the order in which they are explained. Nobody changes it.
+var Settings = []Setting{
+	{
+		Name: "root", Value: "DIR", Local: "./data", required: true,
+		Help: "directory of the catalog and its tables, a path or a file:// URL",
+		set:  func(c *Config, text string) (err error) { c.Root, err = parseDirectory(text); return err },
+	},
+	{
+		Name: "allow-location", Value: "DIR",
+		Help: "more directories whose tables may be registered, separated by commas",
+		set:  func(c *Config, text string) (err error) { c.AllowLocations, err = parseDirectories(text); return err },
+	},
+	{
+		Name: "listen", Value: "HOST:PORT", Local: "127.0.0.1:10024",
+		Help: "host:port that the local server listens on; port 0 takes a free one",
+		set:  func(c *Config, text string) (err error) { c.Listen, err = parseAddress(text); return err },
+	},
+	{
+		Name: "token", Value: "TOKEN",
+		Help: "the one token that may do everything; the local server makes one when no other credentials are configured",
+		set:  func(c *Config, text string) error { c.Token = text; return nil },
+	},
+	{
+		Name: "api-keys", Value: "FILE",
+		Help: "file of API keys, one per line: a name, a space, the SHA-256 of the key in hexadecimal",
+		set:  func(c *Config, text string) error { c.APIKeys = text; return nil },
+	},
+	{
+		Name: "jwks", Value: "URL",
+		Help: "https:// URL or file of the key set that signs JWTs; needs issuer and audience",
+		set:  func(c *Config, text string) (err error) { c.JWKS, err = parseKeySet(text); return err },
+	},
+	{
+		Name: "issuer", Value: "ISS",
+		Help: "the iss that JWTs must have",
+		set:  func(c *Config, text string) error { c.Issuer = text; return nil },
+	},
+	{
+		Name: "audience", Value: "AUD",
+		Help: "the aud that JWTs must have",
+		set:  func(c *Config, text string) error { c.Audience = text; return nil },
+	},
+	{
+		Name: "jwt-type", Value: "TYP",
+		Help: "the typ that JWTs must have, such as at+jwt; any when not set",
+		set:  func(c *Config, text string) error { c.JWTType = text; return nil },
+	},
+	{
+		Name: "base-path", Value: "PATH",
+		Help: "path in front of /v1, when a proxy adds one",
+		set:  func(c *Config, text string) (err error) { c.BasePath, err = parseBasePath(text); return err },
+	},
+	{
+		Name: "log-level", Value: "LEVEL", Default: "info",
+		Help: "debug, info, warn or error",
+		set:  func(c *Config, text string) error { return c.LogLevel.UnmarshalText([]byte(text)) },
+	},
+	{
+		Name: "log-format", Value: "FORMAT", Default: "json", Local: "text",
+		Help: "text or json",
+		set:  func(c *Config, text string) (err error) { c.LogText, err = parseLogFormat(text); return err },
+	},
+	{
+		Name: "request-timeout", Value: "DURATION", Default: "5m",
+		Help: "how long a request may take",
+		set:  func(c *Config, text string) (err error) { c.RequestTimeout, err = parseTimeout(text); return err },
+	},
+	{
+		Name: "cache-bytes", Value: "BYTES", Default: "auto",
+		Help: "memory for what was read of tables; auto is 512MiB, or a quarter of GOMEMLIMIT if that is less",
+		set:  func(c *Config, text string) (err error) { c.CacheBytes, err = parseCache(text); return err },
+	},
+	{
+		Name: "max-json-bytes", Value: "BYTES", Default: "1MiB",
+		Help: "largest JSON body",
+		set:  func(c *Config, text string) (err error) { c.Limits.JSON, err = parseBytes(text); return err },
+	},
+	{
+		Name: "max-query-bytes", Value: "BYTES", Default: "8MiB",
+		Help: "largest body of a query, which may hold many vectors",
+		set:  func(c *Config, text string) (err error) { c.Limits.Query, err = parseBytes(text); return err },
+	},
+	{
+		Name: "max-upload-bytes", Value: "BYTES", Default: "4GiB",
+		Help: "largest Arrow stream",
+		set:  func(c *Config, text string) (err error) { c.Limits.Upload, err = parseBytes(text); return err },
+	},
+	{
+		Name: "max-message-bytes", Value: "BYTES", Default: "256MiB",
+		Help: "largest message of an Arrow stream, as it was sent",
+		set: func(c *Config, text string) (err error) {
+			c.Uploads.MaxMessageBytes, err = parseBytes(text)
+			return err
+		},
+	},
+	{
+		Name: "max-batch-bytes", Value: "BYTES", Default: "1GiB",
+		Help: "largest record batch of an Arrow stream, decompressed",
+		set: func(c *Config, text string) (err error) {
+			c.Uploads.MaxDecodedBytes, err = parseBytes(text)
+			return err
+		},
+	},
+	{
+		Name: "max-merge-bytes", Value: "BYTES", Default: "1GiB",
+		Help: "most rows that one merge may bring, in memory",
+		set:  func(c *Config, text string) (err error) { c.MergeBytes, err = parseBytes(text); return err },
+	},
+	{
+		Name: "max-top-k", Value: "ROWS", Default: "100000",
+		Help: "most rows that a vector search of a larger table may ask for",
+		set:  func(c *Config, text string) (err error) { c.TopK, err = parseCount(text); return err },
+	},
+}
+
+// A Source tells the text of settings; ok is false for those it says nothing about.
+type Source func(s Setting) (text string, ok bool)
+
+// Environment is the source of a setting's environment variable. An empty variable says
+// nothing.
+func Environment(s Setting) (text string, ok bool) {
+	text = os.Getenv(s.Variable())
+	return text, text != ""
+}
+
+// LocalDefaults is the source of what the local server takes when nothing is said.
+func LocalDefaults(s Setting) (text string, ok bool) { return s.Local, s.Local != "" }
+
+// Read asks the sources for each setting in turn; the first that knows it counts, or else
+// its default. The error tells of everything that is missing or wrong, and repeats no
+// values: one of them may be a secret in the wrong place.
+func Read(sources ...Source) (Config, error) {
+	var c Config
+	var wrong []error
+	for _, s := range Settings {
+		text, ok := find(s, sources)
+		switch {
+		case !ok && s.required:
+			wrong = append(wrong, fmt.Errorf("%s is not set (%s)", s.Name, s.Variable()))
+		case ok && text == "":
+			wrong = append(wrong, fmt.Errorf("%s (%s): is empty", s.Name, s.Variable()))
+		case ok:
+			if err := s.set(&c, text); err != nil {
+				wrong = append(wrong, fmt.Errorf("%s (%s): %w", s.Name, s.Variable(), err))
+			}
+		}
+	}
+	if c.JWKS == "" && (c.Issuer != "" || c.Audience != "" || c.JWTType != "") {
+		wrong = append(wrong, errors.New("issuer, audience and jwt-type say how JWTs are verified, which needs jwks"))
+	}
+	if c.JWKS != "" && (c.Issuer == "" || c.Audience == "") {
+		wrong = append(wrong, errors.New("jwks needs an issuer and an audience"))
+	}
+	return c, errors.Join(wrong...)
+}
+
+func find(s Setting, sources []Source) (text string, ok bool) {
+	for _, source := range sources {
+		if text, ok = source(s); ok {
+			return text, true
+		}
+	}
+	return s.Default, s.Default != ""
+}

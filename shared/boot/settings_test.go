@@ -1,0 +1,149 @@
+package boot
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/httpapi"
+)
+
+// texts is a source of what is written down.
+func texts(m map[string]string) Source {
+	return func(s Setting) (string, bool) {
+		text, ok := m[s.Name]
+		return text, ok
+	}
+}
+
+func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
+	got, err := Read(LocalDefaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Root:           "./data",
+		Listen:         "127.0.0.1:10024",
+		LogLevel:       slog.LevelInfo,
+		LogText:        true,
+		RequestTimeout: 5 * time.Minute,
+		Limits:         httpapi.Limits{JSON: 1 << 20, Query: 8 << 20, Upload: 4 << 30},
+		Uploads:        arrowipc.Limits{MaxMessageBytes: 256 << 20, MaxDecodedBytes: 1 << 30},
+		MergeBytes:     1 << 30,
+		TopK:           100_000,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("local defaults (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadTakesTheFirstSourceThatKnows(t *testing.T) {
+	t.Setenv("TILTYARD_ROOT", "/from/environment")
+	t.Setenv("TILTYARD_CACHE_BYTES", "64MiB")
+	t.Setenv("TILTYARD_ISSUER", "") // says nothing
+	got, err := Read(texts(map[string]string{"root": "/from/flag"}), Environment, LocalDefaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Root != "/from/flag" || got.CacheBytes != 64<<20 || got.Issuer != "" {
+		t.Errorf("got root %q, cache %d, issuer %q", got.Root, got.CacheBytes, got.Issuer)
+	}
+}
+
+func TestReadTakesEverySetting(t *testing.T) {
+	got, err := Read(texts(map[string]string{
+		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "listen": "[::1]:0",
+		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
+		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt",
+		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "request-timeout": "90s",
+		"cache-bytes": "2GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
+		"max-message-bytes": "3 MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Root: "/srv/a b", AllowLocations: []string{"/x", "/with,comma"}, Listen: "[::1]:0",
+		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
+		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt",
+		LogLevel: slog.LevelDebug, BasePath: "/lance", RequestTimeout: 90 * time.Second,
+		Limits:     httpapi.Limits{JSON: 1, Query: 2 << 10, Upload: 1 << 40},
+		Uploads:    arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
+		CacheBytes: 2 << 30, MergeBytes: 5 << 20, TopK: 7,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("config (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	cases := []struct{ setting, text, want string }{
+		{"root", "", "is empty"},
+		{"root", "s3://bucket/prefix", "S3 are not in this version"},
+		{"root", "gs://bucket", "must be a path or a file:// URL"},
+		{"root", "file://host/path", "must be file:///"},
+		{"root", "file:///a?b", "must be file:///"},
+		{"root", "file:///%zz", "must be file:///"},
+		{"root", "file://", "must be file:///"},
+		{"allow-location", "/a,,/b", "empty path"},
+		{"allow-location", "/a,s3://b", "S3"},
+		{"listen", "10024", "host:port"},
+		{"listen", "127.0.0.1:http", "65535"},
+		{"listen", "127.0.0.1:65536", "65535"},
+		{"listen", "127.0.0.1:-1", "65535"},
+		{"jwks", "http://id.example.com/keys", "https://"},
+		{"jwks", "ftp://id.example.com/keys", "https://"},
+		{"jwks", "https://", "is not a URL"},
+		{"jwks", "keys.json", "needs an issuer and an audience"},
+		{"issuer", "https://id.example.com", "needs jwks"},
+		{"jwt-type", "at+jwt", "needs jwks"},
+		{"base-path", "lance", "slash"},
+		{"log-level", "loud", "log-level"},
+		{"log-format", "xml", "text or json"},
+		{"request-timeout", "0s", "positive duration"},
+		{"request-timeout", "5", "positive duration"},
+		{"cache-bytes", "0", "positive number of bytes"},
+		{"cache-bytes", "-1", "positive number of bytes"},
+		{"cache-bytes", "1.5GiB", "positive number of bytes"},
+		{"cache-bytes", "5GB", "positive number of bytes"},
+		{"cache-bytes", "9000000TiB", "positive number of bytes"},
+		{"max-upload-bytes", "auto", "positive number of bytes"},
+		{"max-top-k", "0", "positive number"},
+		{"max-top-k", "4294967296", "positive number"},
+	}
+	for _, c := range cases {
+		t.Run(c.setting+"="+c.text, func(t *testing.T) {
+			_, err := Read(texts(map[string]string{c.setting: c.text}), LocalDefaults)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got error %v, want one that says %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestReadReportsEverythingTogetherAndNoValues(t *testing.T) {
+	_, err := Read(texts(map[string]string{"cache-bytes": "hunter2", "max-top-k": "hunter2", "issuer": "hunter2"}))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"root is not set (TILTYARD_ROOT)", "TILTYARD_CACHE_BYTES", "TILTYARD_MAX_TOP_K", "needs jwks"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("error repeats a value:\n%v", err)
+	}
+}
+
+func TestKeySetsMayComeOverPlainHTTPFromThisMachineOnly(t *testing.T) {
+	for _, text := range []string{"http://localhost:8080/k", "http://127.0.0.1/k", "http://[::1]:9/k"} {
+		if _, err := parseKeySet(text); err != nil {
+			t.Errorf("parseKeySet(%q): %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+// Package engine answers and changes rows: it scans, filters, searches, inserts and
+// merges, on tables that others have found for it. It knows nothing of names beyond
+// what it needs to word an error, and nothing of HTTP.
+//
+// A query becomes a scan of the columns that its filter and its search need, a choice of
+// rows, and a fetch of the other columns for just those rows. A write becomes new data
+// files, deletion vectors, and one commit.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// An Engine works on the tables of one process. It is safe for concurrent use.
+type Engine struct {
+	session *dataset.Session
+	limits  Limits
+}
+
+// Limits bound what one request may hold in memory. Zero values are the defaults.
+type Limits struct {
+	MergeBytes int64 // rows of a merge's source; default 1 GiB
+	TopK       int   // rows of a search or sort; default 100,000
+}
+
+// New returns an engine over a session.
+func New(session *dataset.Session, limits Limits) *Engine {
+	if limits.MergeBytes == 0 {
+		limits.MergeBytes = 1 << 30
+	}
+	if limits.TopK == 0 {
+		limits.TopK = 100_000
+	}
+	return &Engine{session: session, limits: limits}
+}
+
+// A Table is a table as the engine works on it.
+type Table struct {
+	engine *Engine
+	name   string // for messages
+	data   *dataset.Table
+}
+
+// Table returns the table of the given id, whose data is at a location.
+func (e *Engine) Table(id []string, at objectstore.Location) *Table {
+	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at)}
+}
+
+// Read does work on a version of the table, the newest when version is nil; see
+// [dataset.Read] for how it saves a round trip. Errors are the protocol's.
+func Read[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
+	var result T
+	var err error
+	if version == nil {
+		result, err = dataset.Read(ctx, t.data, work)
+	} else {
+		var d *dataset.Dataset
+		if d, err = t.data.Version(ctx, uint64(*version)); err == nil {
+			result, err = work(ctx, d)
+		}
+	}
+	return result, t.translate(err)
+}
+
+// HasData says whether the table has a version, or is only declared.
+func (t *Table) HasData(ctx context.Context) (bool, error) {
+	_, err := t.data.Latest(ctx)
+	if errors.Is(err, dataset.ErrNoTable) {
+		return false, nil
+	}
+	return err == nil, t.translate(err)
+}
+
+// translate gives errors of the layers below their name in the protocol.
+func (t *Table) translate(err error) error {
+	var known *protocol.Error
+	var column *dataset.ErrNoColumn
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case errors.Is(err, dataset.ErrNoTable):
+		return &protocol.Error{
+			Code: protocol.TableNotFound, Message: fmt.Sprintf("table %s has no data", t.name),
+			Detail: "the table is declared, but nothing has been written to it yet", Err: err,
+		}
+	case errors.Is(err, dataset.ErrNoVersion):
+		return &protocol.Error{
+			Code: protocol.TableVersionNotFound, Message: fmt.Sprintf("table %s has no such version", t.name), Err: err,
+		}
+	case errors.As(err, &column):
+		return noColumn(column)
+	case errors.Is(err, dataset.ErrConflict):
+		return &protocol.Error{
+			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("table %s was changed by another writer", t.name),
+			Detail: "the changes exclude each other: " + err.Error() + "; read the table again and retry", Err: err,
+		}
+	case errors.Is(err, objectstore.ErrUnknownOutcome):
+		return &protocol.Error{
+			Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
+			Detail: "look at the table before you retry", Err: err,
+		}
+	case errors.Is(err, schema.ErrMismatch):
+		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
+	case errors.Is(err, lance.ErrUnsupported):
+		return &protocol.Error{Code: protocol.Unsupported, Message: err.Error(), Err: err}
+	}
+	return fmt.Errorf("table %s: %w", t.name, err)
+}
+
+// exists gives ErrTableExists its name.
+func exists(err error, name string) error {
+	if errors.Is(err, dataset.ErrTableExists) {
+		return &protocol.Error{Code: protocol.TableAlreadyExists, Message: fmt.Sprintf("table %s already exists", name), Err: err}
+	}
+	return err
+}
+
+func noColumn(err *dataset.ErrNoColumn) error {
+	const most = 50
+	have := err.Have
+	if len(have) > most {
+		have = append(have[:most:most], "…")
+	}
+	return &protocol.Error{
+		Code:    protocol.TableColumnNotFound,
+		Message: fmt.Sprintf("column %q does not exist", err.Name),
+		Detail:  "the table has the columns " + strings.Join(have, ", "),
+		Err:     err,
+	}
+}
+
+// Do is Read for work without a result of its own.
+func Do(ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) error) error {
+	_, err := Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (struct{}, error) {
+		return struct{}{}, work(ctx, d)
+	})
+	return err
+}
+
+// IsDeclared says whether an error is that of a table to which nothing has been written.
+func IsDeclared(err error) bool { return errors.Is(err, dataset.ErrNoTable) }

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/protocol"
+)
+
+// Written is what a write did.
+type Written struct {
+	Version  int64
+	Inserted int64
+	Updated  int64
+	Deleted  int64
+}
+
+// Create writes rows as the first version of a table that has none. If there is one,
+// TableAlreadyExists.
+func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) {
+	if err := checkColumns(rows); err != nil {
+		return Written{}, err
+	}
+	commit, err := t.data.Create(ctx, rows)
+	return written(commit), t.translate(exists(err, t.name))
+}
+
+// Insert adds rows. The columns are matched by name; absent ones that may be null are.
+// confirm is asked, while the rows are written, whether the table is still meant.
+func (t *Table) Insert(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
+	commit, err := t.data.Append(ctx, rows, confirm)
+	return written(commit), t.translate(err)
+}
+
+// Overwrite replaces all rows, and the columns, as a new version.
+func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
+	if err := checkColumns(rows); err != nil {
+		return Written{}, err
+	}
+	commit, err := t.data.Overwrite(ctx, rows, confirm)
+	return written(commit), t.translate(err)
+}
+
+func written(c dataset.Commit) Written {
+	if c.Dataset == nil {
+		return Written{}
+	}
+	return Written{Version: int64(c.Dataset.Version()), Inserted: c.Rows}
+}
+
+// checkColumns refuses a schema that a table cannot have.
+func checkColumns(rows dataset.Rows) error {
+	if rows.Schema.NumFields() == 0 {
+		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: "a table needs at least one column"}
+	}
+	for _, name := range rowColumnNames() {
+		if rows.Schema.HasField(name) {
+			return protocol.Errorf(protocol.TableSchemaValidationError, "column name %q is reserved", name)
+		}
+	}
+	if _, err := schema.FromArrow(rows.Schema); err != nil {
+		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
+	}
+	return nil
+}
+
+func rowColumnNames() []string {
+	var names []string
+	for _, f := range dataset.RowColumns() {
+		names = append(names, f.Name)
+	}
+	return names
+}

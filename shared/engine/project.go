@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sqlexpr"
+)
+
+// Names of columns that a search adds to its answer.
+const (
+	distanceColumn   = "_distance"   // float32
+	queryIndexColumn = "query_index" // int32, which of several query vectors
+)
+
+// An output is the columns of an answer and what they are made of.
+type output struct {
+	schema  *arrow.Schema
+	columns []outputColumn
+	sources []string // columns of the table, and row columns, to be read
+}
+
+// outputColumn is read as it is, computed, or a distance.
+type outputColumn struct {
+	source   int            // position in sources, or -1
+	bound    *sqlexpr.Bound // nil unless computed
+	distance bool
+}
+
+// plan resolves the columns that a request asks for. A search has a _distance, at the
+// place where it is asked for or else after the other columns.
+func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, search bool) (*output, error) {
+	out := &output{sources: []string{}}
+	var fields []arrow.Field
+	add := func(name string, c outputColumn, f arrow.Field) {
+		f.Name = name
+		fields = append(fields, f)
+		out.columns = append(out.columns, c)
+	}
+	wanted := req.Columns
+	if len(wanted) == 0 {
+		for _, f := range d.Schema().Fields {
+			wanted = append(wanted, protocol.ProjectedColumn{Name: f.Name})
+		}
+	}
+	hasDistance, hasRowID := false, false
+	for _, w := range wanted {
+		switch {
+		case search && w.Name == distanceColumn && w.Expression == "":
+			hasDistance = true
+			add(distanceColumn, outputColumn{source: -1, distance: true}, distanceField)
+			continue
+		case w.Name == dataset.RowID:
+			hasRowID = true
+		}
+		c, f, err := out.column(w, d)
+		if err != nil {
+			return nil, err
+		}
+		add(w.Name, c, f)
+	}
+	if search && !hasDistance {
+		add(distanceColumn, outputColumn{source: -1, distance: true}, distanceField)
+	}
+	if req.WithRowID && !hasRowID {
+		c, f, err := out.column(protocol.ProjectedColumn{Name: dataset.RowID}, d)
+		if err != nil {
+			return nil, err
+		}
+		add(dataset.RowID, c, f)
+	}
+	metadata := d.ArrowSchema().Metadata()
+	out.schema = arrow.NewSchema(fields, &metadata)
+	return out, nil
+}
+
+var distanceField = arrow.Field{Name: distanceColumn, Type: arrow.PrimitiveTypes.Float32, Nullable: true}
+
+// column resolves one column of the request: a column of the table, a row column, a path
+// into a struct, or an expression.
+func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
+	sql := w.Expression
+	if sql == "" {
+		if f := d.Schema().Field(w.Name); f != nil {
+			return outputColumn{source: o.source(w.Name)}, f.Arrow(), nil
+		}
+		for _, f := range dataset.RowColumns() {
+			if f.Name == w.Name {
+				return outputColumn{source: o.source(w.Name)}, f, nil
+			}
+		}
+		path, err := schema.ParsePath(w.Name)
+		if err != nil || len(path) < 2 || d.Schema().Field(path[0]) == nil {
+			return outputColumn{}, arrow.Field{}, noColumn(d.NoColumn(w.Name))
+		}
+		sql = schema.FormatPath(path...)
+	}
+	bound, err := bind("column "+w.Name, sql, d.ArrowSchema())
+	if err != nil {
+		return outputColumn{}, arrow.Field{}, err
+	}
+	for _, name := range bound.Columns() {
+		o.source(name)
+	}
+	return outputColumn{source: -1, bound: bound}, arrow.Field{Type: bound.Type(), Nullable: true}, nil
+}
+
+// source returns the position of a column among those to be read, and adds it if it is
+// not one of them.
+func (o *output) source(name string) int {
+	if at := slices.Index(o.sources, name); at >= 0 {
+		return at
+	}
+	o.sources = append(o.sources, name)
+	return len(o.sources) - 1
+}
+
+// batch makes the answer's columns from the sources. distances is nil but for a search.
+func (o *output) batch(read arrow.RecordBatch, distances arrow.Array) (arrow.RecordBatch, error) {
+	columns := make([]arrow.Array, len(o.columns))
+	for i, c := range o.columns {
+		switch {
+		case c.distance:
+			columns[i] = distances
+		case c.bound != nil:
+			var err error
+			if columns[i], err = c.bound.Eval(read); err != nil {
+				return nil, sqlError("column "+o.schema.Field(i).Name, err)
+			}
+		default:
+			columns[i] = read.Column(c.source)
+		}
+		if columns[i].Len() != int(read.NumRows()) {
+			return nil, fmt.Errorf("column %s has %d values for %d rows", o.schema.Field(i).Name, columns[i].Len(), read.NumRows())
+		}
+	}
+	return array.NewRecordBatch(o.schema, columns, read.NumRows()), nil
+}

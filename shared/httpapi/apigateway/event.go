@@ -1,0 +1,127 @@
+package apigateway
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+)
+
+// event is a request and the way to answer in the form of its gateway.
+type event struct {
+	request *http.Request
+	encode  func(*recorder) any
+}
+
+// parseEvent tells the forms of events apart by what only one of them has.
+func parseEvent(ctx context.Context, payload []byte) (event, error) {
+	var form struct {
+		Version    string `json:"version"`
+		HTTPMethod string `json:"httpMethod"`
+	}
+	if err := json.Unmarshal(payload, &form); err != nil {
+		return event{}, fmt.Errorf("parse the event: %w", err)
+	}
+	switch {
+	case form.Version == "2.0":
+		return parseV2(ctx, payload)
+	case form.HTTPMethod != "":
+		return parseV1(ctx, payload)
+	}
+	return event{}, errors.New("the event is none of an HTTP API, a REST API or a function URL")
+}
+
+// parseV2 reads payload 2.0. The adapter gets a path and a query that it cannot stumble
+// over; the real ones are put in afterwards, as they came.
+func parseV2(ctx context.Context, payload []byte) (event, error) {
+	var in events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(payload, &in); err != nil {
+		return event{}, fmt.Errorf("parse the event: %w", err)
+	}
+	path, query := in.RawPath, in.RawQueryString
+	if path == "" {
+		path = in.RequestContext.HTTP.Path
+	}
+	in.RawPath, in.RawQueryString, in.QueryStringParameters = "/", "", nil
+	var accessor core.RequestAccessorV2
+	r, err := accessor.EventToRequestWithContext(ctx, in)
+	if err != nil {
+		return event{}, fmt.Errorf("convert the event: %w", err)
+	}
+	setURL(r, path, query)
+	// The adapter splits values at commas; headers of ours may hold them.
+	for name, value := range in.Headers {
+		r.Header.Set(name, value)
+	}
+	return event{request: r, encode: encodeV2}, nil
+}
+
+// parseV1 reads payload 1.0, whose query parameters come decoded.
+func parseV1(ctx context.Context, payload []byte) (event, error) {
+	var in events.APIGatewayProxyRequest
+	if err := json.Unmarshal(payload, &in); err != nil {
+		return event{}, fmt.Errorf("parse the event: %w", err)
+	}
+	path, query := in.Path, url.Values(in.MultiValueQueryStringParameters)
+	if query == nil {
+		query = url.Values{}
+		for name, value := range in.QueryStringParameters {
+			query.Set(name, value)
+		}
+	}
+	in.Path, in.MultiValueQueryStringParameters, in.QueryStringParameters = "/", nil, nil
+	var accessor core.RequestAccessor
+	r, err := accessor.EventToRequestWithContext(ctx, in)
+	if err != nil {
+		return event{}, fmt.Errorf("convert the event: %w", err)
+	}
+	setURL(r, path, query.Encode())
+	return event{request: r, encode: encodeV1}, nil
+}
+
+// setURL gives the request the path of the event. Some gateways hand it over decoded: a
+// path that could not have come over the wire as it stands is taken for such a one.
+func setURL(r *http.Request, path, query string) {
+	r.URL.Path, r.URL.RawPath = path, ""
+	if decoded, err := url.PathUnescape(path); err == nil {
+		r.URL.Path, r.URL.RawPath = decoded, path // an impossible RawPath is not used
+	}
+	r.URL.RawQuery = query
+	r.RequestURI = r.URL.RequestURI()
+}
+
+func encodeV2(response *recorder) any {
+	body, isBase64 := response.text()
+	headers := make(map[string]string, len(response.header))
+	for name, values := range response.header {
+		headers[name] = strings.Join(values, ",")
+	}
+	return events.APIGatewayV2HTTPResponse{
+		StatusCode: response.status, Headers: headers, Body: body, IsBase64Encoded: isBase64,
+	}
+}
+
+func encodeV1(response *recorder) any {
+	body, isBase64 := response.text()
+	return events.APIGatewayProxyResponse{
+		StatusCode: response.status, MultiValueHeaders: response.header, Body: body, IsBase64Encoded: isBase64,
+	}
+}
+
+// text is the body as an event carries it: as it is when it is JSON or text, and base64
+// otherwise, whatever the bytes look like.
+func (w *recorder) text() (body string, isBase64 bool) {
+	kind, _, _ := mime.ParseMediaType(w.header.Get("Content-Type"))
+	if w.body.Len() == 0 || kind == "application/json" || strings.HasPrefix(kind, "text/") {
+		return w.body.String(), false
+	}
+	return base64.StdEncoding.EncodeToString(w.body.Bytes()), true
+}

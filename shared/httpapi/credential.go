@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/protocol"
+)
+
+// errNoCredentials is the answer to a request that presents nothing.
+var errNoCredentials = &protocol.Error{
+	Code:    protocol.Unauthenticated,
+	Message: "no credentials: send Authorization: Bearer <token>, or x-api-key",
+}
+
+// authenticateHeaders finds out who sends the request when its headers say so, and
+// whether they may. Without credentials in the headers principal stays nil.
+func (c *call) authenticateHeaders() error {
+	token, ok, err := headerToken(c.r.Header)
+	if err != nil || !ok {
+		return err
+	}
+	return c.authenticate(token)
+}
+
+// authenticateIdentity does the same with what the body of the request says, which
+// counts only when the headers are silent.
+func (c *call) authenticateIdentity(id protocol.Identity) error {
+	switch {
+	case id.AuthToken != "":
+		return c.authenticate(id.AuthToken)
+	case id.APIKey != "":
+		return c.authenticate(id.APIKey)
+	}
+	return errNoCredentials
+}
+
+func (c *call) authenticate(token string) error {
+	if c.Verifier == nil {
+		return &protocol.Error{Code: protocol.Unauthenticated, Message: "this server accepts no credentials"}
+	}
+	principal, err := c.Verifier.Verify(c.ctx(), token)
+	if err != nil {
+		return err
+	}
+	c.principal = principal
+	c.r = c.r.WithContext(auth.NewContext(c.ctx(), principal))
+	return auth.Authorize(principal, c.match.operation)
+}
+
+// headerToken takes the token from Authorization, or else from x-api-key. Both kinds
+// are one to the verifiers: an API key may come as a bearer token. A gateway may have
+// joined repeated headers with commas, which tokens do not contain.
+func headerToken(header http.Header) (token string, ok bool, err error) {
+	for _, name := range []string{"Authorization", "X-Api-Key"} {
+		values := header.Values(name)
+		if len(values) == 0 {
+			continue
+		}
+		if len(values) > 1 || strings.Contains(values[0], ",") {
+			return "", false, protocol.Errorf(protocol.InvalidInput, "header %s is given more than once", name)
+		}
+		token = strings.TrimSpace(values[0])
+		if name == "Authorization" {
+			scheme, rest, _ := strings.Cut(token, " ")
+			if !strings.EqualFold(scheme, "Bearer") {
+				return "", false, &protocol.Error{Code: protocol.Unauthenticated, Message: "Authorization must be: Bearer <token>"}
+			}
+			token = strings.TrimSpace(rest)
+		}
+		if token == "" {
+			return "", false, &protocol.Error{Code: protocol.Unauthenticated, Message: "header " + name + " holds no token"}
+		}
+		return token, true, nil
+	}
+	return "", false, nil
+}

@@ -1,0 +1,217 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/protocol"
+)
+
+// Options is what a handler can be told. The zero value of each field but Verifier is right.
+type Options struct {
+	// Verifier knows who sends requests. Without one every request is refused.
+	Verifier auth.Verifier
+	// Logger gets one line per request, and more for what went wrong inside. Nil: none.
+	Logger *slog.Logger
+	// Now is the clock that durations in the log are measured with. Nil: time.Now.
+	Now func() time.Time
+	// NewID makes ids for requests that come without. Nil: random ones.
+	NewID func() string
+	// BasePath may precede /v1 in paths.
+	BasePath string
+	// Release is what GET /version tells.
+	Release string
+	// Timeout bounds every request; a client may ask for less. Zero: 5 minutes.
+	Timeout time.Duration
+	// Limits bound the bodies of requests.
+	Limits Limits
+}
+
+// Limits are in bytes; zero means the default.
+type Limits struct {
+	JSON   int64 // of a JSON body: 1 MiB
+	Query  int64 // of the body of a query, which may hold many vectors: 8 MiB
+	Upload int64 // of an Arrow stream: 4 GiB
+}
+
+// Handler serves all operations of the protocol: those with a route by it, the others
+// with an error that says that they are not supported here. It also serves /healthz and
+// /version, which need no token. An unknown or doubled operation among the routes is a
+// mistake of the program and panics.
+func Handler(routes []Route, options Options) http.Handler {
+	h := &handler{
+		Options: options.withDefaults(),
+		router:  newRouter(options.BasePath, protocol.Operations),
+		routes:  make(map[string]Route, len(routes)),
+	}
+	for _, route := range routes {
+		if _, known := protocol.Lookup(route.operation); !known {
+			panic("httpapi: no operation is called " + route.operation)
+		}
+		if _, taken := h.routes[route.operation]; taken {
+			panic("httpapi: two routes for " + route.operation)
+		}
+		h.routes[route.operation] = route
+	}
+	return h
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = randomID
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 5 * time.Minute
+	}
+	if o.Limits.JSON <= 0 {
+		o.Limits.JSON = 1 << 20
+	}
+	if o.Limits.Query <= 0 {
+		o.Limits.Query = 8 << 20
+	}
+	if o.Limits.Upload <= 0 {
+		o.Limits.Upload = 4 << 30
+	}
+	return o
+}
+
+func randomID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails: the program ends first
+	return hex.EncodeToString(id[:])
+}
+
+type handler struct {
+	Options
+	router *router
+	routes map[string]Route
+}
+
+// ServeHTTP answers one request and logs it.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.serveProbe(w, r) {
+		return
+	}
+	start := h.Now()
+	c := &call{handler: h, w: &responseWriter{ResponseWriter: w}, r: r, client: r.Context(), requestID: h.chooseRequestID(r)}
+	c.w.Header().Set("X-Request-Id", c.requestID)
+	c.w.Header().Set("Phalanx-Version", phalanxVersion)
+	defer func() { h.log(c, h.Now().Sub(start)) }()
+	defer c.containPanic()
+	if c.err = c.run(); c.err != nil {
+		c.writeProblem(c.err)
+	}
+}
+
+// phalanxVersion is the level of features that LanceDB clients take us for: with 0.3.0
+// they send structured text queries and several vectors, and no multipart writes.
+const phalanxVersion = "0.3.0"
+
+// serveProbe answers the two paths that are not operations.
+func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
+	segments := h.router.segments(r.URL.EscapedPath())
+	if len(segments) != 1 || r.Method != http.MethodGet {
+		return false
+	}
+	var answer string
+	switch segments[0] {
+	case "healthz":
+		answer = `{"status":"ok"}`
+	case "version":
+		answer = fmt.Sprintf(`{"version":%q,"specification":%q}`, h.Release, protocol.SpecificationVersion)
+	default:
+		return false
+	}
+	w.Header().Set("Content-Type", contentTypeJSON)
+	_, _ = io.WriteString(w, answer)
+	return true
+}
+
+// call is one request on its way through the handler.
+type call struct {
+	*handler
+	w         *responseWriter
+	r         *http.Request
+	client    context.Context // done when the client has gone
+	requestID string
+	match     match
+	principal *auth.Principal
+	object    string // canonical id, for the log
+	err       error  // what was answered, for the log
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// run finds the operation and lets its route serve the request. The error is what the
+// client is to be told.
+func (c *call) run() error {
+	var err error
+	if c.match, err = c.router.find(c.r.Method, c.r.URL.EscapedPath()); err != nil {
+		return err
+	}
+	cancel, err := c.setDeadline()
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	route, served := c.routes[c.match.operation.Name]
+	if err := c.authenticateHeaders(); err != nil {
+		return err
+	}
+	if c.principal == nil && (route.body == arrowBody || !served) {
+		return errNoCredentials
+	}
+	if !served {
+		return protocol.Errorf(protocol.Unsupported, "operation %s is not supported by this server", c.match.operation.Name)
+	}
+	return c.answerDeadline(route.serve(c))
+}
+
+// answerDeadline makes an error that came of a passed deadline one that says so.
+func (c *call) answerDeadline(err error) error {
+	var known *protocol.Error
+	if err == nil || errors.As(err, &known) && known.Code != protocol.Internal {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(c.ctx().Err(), context.DeadlineExceeded) {
+		return &protocol.Error{
+			Code:    protocol.ServiceUnavailable,
+			Message: "the request took longer than it was given",
+			Err:     err,
+		}
+	}
+	return err
+}
+
+// containPanic answers a panic of the program with 500, or by aborting the connection
+// when the answer has begun.
+func (c *call) containPanic() {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler {
+		panic(cause)
+	}
+	c.Logger.ErrorContext(c.ctx(), "panic", "request_id", c.requestID, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	c.err = fmt.Errorf("panic: %v", cause)
+	if c.w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	c.writeProblem(c.err)
+}

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"tiltyard/shared/protocol"
+)
+
+// router finds the operation for a path. Patterns are few (about ninety) and short, so
+// they are tried one after the other, those with more literal segments first: no
+// {id} then swallows "version" of /v1/table/version/batch-create.
+type router struct {
+	base     []string // segments in front of /v1, optional on the wire
+	patterns []pattern
+}
+
+type pattern struct {
+	operation protocol.Operation
+	segments  []string
+	literals  int
+}
+
+// match is a path that has been understood.
+type match struct {
+	operation protocol.Operation
+	params    map[string]string // raw, by the name in the pattern
+	dialect   protocol.Dialect
+}
+
+func newRouter(basePath string, operations []protocol.Operation) *router {
+	rt := &router{base: segmentsOf(basePath)}
+	for _, op := range operations {
+		p := pattern{operation: op, segments: segmentsOf(op.Path)}
+		for _, s := range p.segments {
+			if !isParameter(s) {
+				p.literals++
+			}
+		}
+		rt.patterns = append(rt.patterns, p)
+	}
+	slices.SortStableFunc(rt.patterns, func(a, b pattern) int { return b.literals - a.literals })
+	return rt
+}
+
+// find matches the escaped path of a request. Double slashes count once, and one at the
+// end of a table path makes the dialect LanceDB's.
+func (rt *router) find(method, escapedPath string) (match, error) {
+	segments := rt.segments(escapedPath)
+	var allowed []string
+	for _, p := range rt.patterns {
+		params, ok := p.match(segments)
+		if !ok {
+			continue
+		}
+		if !slices.Contains(p.operation.Methods, method) {
+			allowed = append(allowed, p.operation.Methods...)
+			continue
+		}
+		m := match{operation: p.operation, params: params}
+		if strings.HasSuffix(escapedPath, "/") && isTablePath(segments) {
+			m.dialect = protocol.DialectLanceDB
+		}
+		return m, nil
+	}
+	if allowed != nil {
+		return match{}, wrongMethod(method, allowed)
+	}
+	return match{}, unknownRoute(escapedPath, isTablePath(segments))
+}
+
+// segments splits a path and takes the base path off.
+func (rt *router) segments(escapedPath string) []string {
+	segments := segmentsOf(escapedPath)
+	if len(rt.base) > 0 && len(segments) >= len(rt.base) && slices.Equal(segments[:len(rt.base)], rt.base) {
+		return segments[len(rt.base):]
+	}
+	return segments
+}
+
+func (p pattern) match(segments []string) (map[string]string, bool) {
+	if len(segments) != len(p.segments) {
+		return nil, false
+	}
+	for i, want := range p.segments {
+		if !isParameter(want) && want != segments[i] {
+			return nil, false
+		}
+	}
+	params := map[string]string{}
+	for i, want := range p.segments {
+		if isParameter(want) {
+			params[strings.Trim(want, "{}")] = segments[i]
+		}
+	}
+	return params, true
+}
+
+func segmentsOf(path string) []string {
+	return slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return s == "" })
+}
+
+func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
+
+func isTablePath(segments []string) bool {
+	return len(segments) >= 2 && segments[0] == "v1" && segments[1] == "table"
+}
+
+// decodeSegment undoes percent-encoding, and reads a plus as the space that
+// form-encoding clients mean by it; a real plus is always sent as %2B.
+func decodeSegment(name, raw string) (string, error) {
+	decoded, err := url.QueryUnescape(raw)
+	if err != nil {
+		return "", protocol.Errorf(protocol.InvalidInput, "%s in the path is not properly percent-encoded", name)
+	}
+	return decoded, nil
+}
+
+// decodeName decodes a path parameter that is one name and not an id.
+func decodeName(name, raw string) (string, error) {
+	decoded, err := decodeSegment(name, raw)
+	if err != nil {
+		return "", err
+	}
+	if err := protocol.CheckName(name, decoded); err != nil {
+		return "", err
+	}
+	return decoded, nil
+}

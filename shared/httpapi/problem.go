@@ -1,0 +1,252 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/protocol"
+)
+
+// statuses is the status of each code. Unsupported is 501 where the specification says
+// 406, which proxies and people take for a matter of Accept headers; no client minds.
+var statuses = map[protocol.Code]int{
+	protocol.Unsupported:                http.StatusNotImplemented,
+	protocol.NamespaceNotFound:          http.StatusNotFound,
+	protocol.NamespaceAlreadyExists:     http.StatusConflict,
+	protocol.NamespaceNotEmpty:          http.StatusConflict,
+	protocol.TableNotFound:              http.StatusNotFound,
+	protocol.TableAlreadyExists:         http.StatusConflict,
+	protocol.TableIndexNotFound:         http.StatusNotFound,
+	protocol.TableIndexAlreadyExists:    http.StatusConflict,
+	protocol.TableTagNotFound:           http.StatusNotFound,
+	protocol.TableTagAlreadyExists:      http.StatusConflict,
+	protocol.TransactionNotFound:        http.StatusNotFound,
+	protocol.TableVersionNotFound:       http.StatusNotFound,
+	protocol.TableColumnNotFound:        http.StatusNotFound,
+	protocol.InvalidInput:               http.StatusBadRequest,
+	protocol.ConcurrentModification:     http.StatusConflict,
+	protocol.PermissionDenied:           http.StatusForbidden,
+	protocol.Unauthenticated:            http.StatusUnauthorized,
+	protocol.ServiceUnavailable:         http.StatusServiceUnavailable,
+	protocol.Internal:                   http.StatusInternalServerError,
+	protocol.InvalidTableState:          http.StatusConflict,
+	protocol.TableSchemaValidationError: http.StatusBadRequest,
+	protocol.Throttling:                 http.StatusTooManyRequests,
+	protocol.TableBranchNotFound:        http.StatusNotFound,
+	protocol.TableBranchAlreadyExists:   http.StatusConflict,
+}
+
+// retryAfterSeconds is what clients are asked to wait when we cannot serve them now.
+const retryAfterSeconds = 1
+
+// problem is the body of an error: the fields of the public specification (error, code,
+// detail, instance) and those of a problem document (type, title, status, detail,
+// instance) in one.
+type problem struct {
+	Error     string `json:"error"`
+	Code      int    `json:"code"`
+	Type      string `json:"type"`
+	Title     string `json:"title"`
+	Status    int    `json:"status"`
+	Detail    string `json:"detail"`
+	Instance  string `json:"instance"`
+	RequestID string `json:"request_id"`
+	Retryable bool   `json:"retryable"`
+}
+
+// httpError is an error of HTTP itself, which has a status of its own and borrows a code.
+type httpError struct {
+	cause  protocol.Error
+	status int
+	kind   string   // last part of the type
+	allow  []string // of a wrong method
+}
+
+// Error is the text of the cause.
+func (e *httpError) Error() string { return e.cause.Error() }
+
+// Unwrap makes the borrowed code visible.
+func (e *httpError) Unwrap() error { return &e.cause }
+
+func wrongMethod(method string, allowed []string) error {
+	return &httpError{
+		cause: protocol.Error{
+			Code:    protocol.InvalidInput,
+			Message: fmt.Sprintf("method %.20s is not allowed here; allowed: %s", method, strings.Join(allowed, ", ")),
+		},
+		status: http.StatusMethodNotAllowed, kind: "method-not-allowed", allow: allowed,
+	}
+}
+
+// unknownRoute is 501 under /v1/table, where LanceDB clients would take 404 for the
+// absence of the table and forget what they know of it.
+func unknownRoute(path string, table bool) error {
+	e := &httpError{
+		cause:  protocol.Error{Code: protocol.Unsupported, Message: fmt.Sprintf("no operation has the path %.200s", path)},
+		status: http.StatusNotFound, kind: "no-such-operation",
+	}
+	if table {
+		e.status = http.StatusNotImplemented
+	}
+	return e
+}
+
+func bodyTooLarge(limit int64) error {
+	return &httpError{
+		cause: protocol.Error{
+			Code:    protocol.InvalidInput,
+			Message: fmt.Sprintf("body is larger than %d bytes", limit),
+			Detail:  "send the data in smaller requests, or write it to the location of the table directly",
+		},
+		status: http.StatusRequestEntityTooLarge, kind: "body-too-large",
+	}
+}
+
+func unsupportedEncoding(encoding string) error {
+	return &httpError{
+		cause: protocol.Error{
+			Code:    protocol.InvalidInput,
+			Message: fmt.Sprintf("content encoding %.40q is not supported; send the body as it is", encoding),
+		},
+		status: http.StatusUnsupportedMediaType, kind: "unsupported-encoding",
+	}
+}
+
+// unreadableBody is the error of a JSON body that did not come whole.
+func unreadableBody(err error) error {
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return err
+	}
+	return &protocol.Error{Code: protocol.InvalidInput, Message: "body could not be read to its end", Err: err}
+}
+
+// writeProblem answers an error. A client that has gone is not answered.
+func (c *call) writeProblem(err error) {
+	if errors.Is(err, context.Canceled) && c.client.Err() != nil {
+		c.w.status = statusClientGone
+		panic(http.ErrAbortHandler)
+	}
+	p := c.problemOf(err)
+	header := c.w.Header()
+	var special *httpError
+	if errors.As(err, &special) && special.allow != nil {
+		header.Set("Allow", strings.Join(special.allow, ", "))
+	}
+	switch p.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		header.Set("WWW-Authenticate", c.challenge(p.Status))
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		header.Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+	}
+	body, err := encodeJSON(p)
+	if err != nil {
+		panic(err) // a struct of strings and numbers always encodes
+	}
+	header.Set("Content-Type", contentTypeJSON)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	c.w.WriteHeader(p.Status)
+	_, _ = c.w.Write(body)
+}
+
+// statusClientGone stands in the log for a client that did not wait.
+const statusClientGone = 499
+
+func (c *call) problemOf(err error) problem {
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		err = bodyTooLarge(tooLarge.Limit)
+	}
+	p := problem{
+		Error:     "internal error; the request id tells the operators more",
+		Code:      int(protocol.Internal),
+		Instance:  c.r.URL.EscapedPath(),
+		RequestID: c.requestID,
+	}
+	var known *protocol.Error
+	if errors.As(err, &known) && known.Code != protocol.Internal {
+		p.Error, p.Code, p.Detail = known.Text(), int(known.Code), known.Detail
+	}
+	code := protocol.Code(p.Code)
+	p.Status, p.Type, p.Title = statuses[code], "/errors/"+slug(code), title(code)
+	p.Retryable = code == protocol.ConcurrentModification || code == protocol.ServiceUnavailable || code == protocol.Throttling
+
+	var special *httpError
+	if errors.As(err, &special) {
+		p.Status, p.Type, p.Title = special.status, "/errors/"+special.kind, http.StatusText(special.status)
+		return p
+	}
+	if known != nil && known.TooLarge {
+		p.Status = http.StatusRequestEntityTooLarge
+		p.Type, p.Title = "/errors/too-large", http.StatusText(p.Status)
+		return p
+	}
+	c.applyException(&p)
+	return p
+}
+
+// applyException changes the status where a client of one operation counts on another.
+func (c *call) applyException(p *problem) {
+	lanceDB := c.match.dialect == protocol.DialectLanceDB
+	code := protocol.Code(p.Code)
+	switch operation := c.match.operation.Name; {
+	case operation == "DropNamespace" && code == protocol.NamespaceNotFound:
+		p.Status = http.StatusBadRequest
+	case operation == "CreateTable" && lanceDB && code == protocol.TableAlreadyExists:
+		// The client looks for these words in a 400 to tell its user what happened.
+		p.Status = http.StatusBadRequest
+		if !strings.Contains(p.Error, "already exists") {
+			p.Error += ": already exists"
+		}
+	case lanceDB && code == protocol.TableColumnNotFound:
+		p.Status = http.StatusBadRequest // a 404 would tell its user that the table is gone
+	case lanceDB && (code == protocol.TableTagAlreadyExists || code == protocol.TableIndexAlreadyExists):
+		// The client would try a 409 three times before it told its user.
+		p.Status = http.StatusBadRequest
+	}
+}
+
+func (c *call) challenge(status int) string {
+	if status == http.StatusForbidden {
+		scope := auth.ScopeRead
+		if c.match.operation.Access == protocol.Write {
+			scope = auth.ScopeWrite
+		}
+		return `Bearer realm="tiltyard", error="insufficient_scope", scope="` + scope + `"`
+	}
+	if _, presented, err := headerToken(c.r.Header); presented || err != nil {
+		return `Bearer realm="tiltyard", error="invalid_token"`
+	}
+	return `Bearer realm="tiltyard"`
+}
+
+// slug is the name of a code as a path: table-not-found. Malformed requests are called
+// bad requests, as the problem form of the interface wants it.
+func slug(code protocol.Code) string {
+	if code == protocol.InvalidInput {
+		return "bad-request"
+	}
+	return strings.Join(words(code), "-")
+}
+
+// title is the name of a code for people: Table not found.
+func title(code protocol.Code) string {
+	text := strings.ReplaceAll(slug(code), "-", " ")
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// words splits the name of a code: table, not, found.
+func words(code protocol.Code) []string {
+	var split []string
+	for _, r := range code.String() {
+		if unicode.IsUpper(r) {
+			split = append(split, "")
+		}
+		split[len(split)-1] += string(unicode.ToLower(r))
+	}
+	return split
+}

@@ -1,0 +1,216 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tiltyard/shared/protocol"
+)
+
+type requestIDKey struct{}
+
+// RequestID returns the id of the request that ctx belongs to, or "" outside of one.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// chooseRequestID takes the id that the client chose, if it is one fit for headers and logs.
+func (h *handler) chooseRequestID(r *http.Request) string {
+	const longest = 128
+	id := r.Header.Get("X-Request-Id")
+	fit := func(c rune) bool {
+		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_.:/+=", c)
+	}
+	if id == "" || len(id) > longest || strings.ContainsFunc(id, func(c rune) bool { return !fit(c) }) {
+		return h.NewID()
+	}
+	return id
+}
+
+// setDeadline bounds the request by the timeout of the server, or a smaller one that the
+// client asks for. The connection is given up a little later, so that a client that
+// neither sends nor reads cannot hold it.
+func (c *call) setDeadline() (context.CancelFunc, error) {
+	const grace = 5 * time.Second
+	timeout := c.Timeout
+	if text := c.r.Header.Get("X-Request-Timeout-Ms"); text != "" {
+		millis, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || millis <= 0 {
+			return nil, protocol.Errorf(protocol.InvalidInput, "header x-request-timeout-ms is %.80q; it must be a positive number of milliseconds", text)
+		}
+		if millis < timeout.Milliseconds() {
+			timeout = time.Duration(millis) * time.Millisecond
+		}
+	}
+	ctx := context.WithValue(c.r.Context(), requestIDKey{}, c.requestID)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	c.r = c.r.WithContext(ctx)
+
+	// Not every server has connections to set deadlines on; those that have none bound
+	// requests themselves.
+	end := time.Now().Add(timeout + grace)
+	connection := http.NewResponseController(c.w)
+	_ = connection.SetReadDeadline(end)
+	_ = connection.SetWriteDeadline(end)
+	return cancel, nil
+}
+
+// decodeJSON fills a request from the body, the path and the query string, and makes
+// sure that somebody who may make it has sent it.
+func (c *call) decodeJSON(req protocol.Request) error {
+	err := c.decodeBody(req)
+	common := req.RequestCommon()
+	if c.principal == nil {
+		// Strangers are not told what is wrong with their bodies.
+		if err != nil {
+			return errNoCredentials
+		}
+		if err := c.authenticateIdentity(common.Identity); err != nil {
+			return err
+		}
+	}
+	common.Identity = protocol.Identity{}
+	if err != nil {
+		return err
+	}
+	return c.decodeParameters(req)
+}
+
+// decodeBody reads the JSON object. No body at all is an empty object.
+func (c *call) decodeBody(req protocol.Request) error {
+	if c.r.Method == http.MethodGet {
+		return nil
+	}
+	limit := c.Limits.JSON
+	if c.match.operation.Group == protocol.GroupQuery {
+		limit = c.Limits.Query
+	}
+	body, err := c.limitBody(limit)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return unreadableBody(err)
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	return unmarshal(data, req)
+}
+
+// uploadBody returns the body as a stream that ends when the request does.
+func (c *call) uploadBody() (io.Reader, error) {
+	body, err := c.limitBody(c.Limits.Upload)
+	if err != nil {
+		return nil, err
+	}
+	return &contextReader{ctx: c.ctx(), r: body}, nil
+}
+
+func (c *call) limitBody(limit int64) (io.Reader, error) {
+	if encoding := c.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, unsupportedEncoding(encoding)
+	}
+	if c.r.ContentLength > limit {
+		return nil, bodyTooLarge(limit)
+	}
+	return http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, limit), nil
+}
+
+// contextReader stops reading when its context is done.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// decodeParameters fills what a request takes from path, query string and headers, and
+// validates the whole.
+func (c *call) decodeParameters(req protocol.Request) error {
+	values, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return protocol.Errorf(protocol.InvalidInput, "query string is not properly encoded")
+	}
+	if err := decodeQuery(values, req); err != nil {
+		return err
+	}
+	if err := decodePathNames(c.match.params, req); err != nil {
+		return err
+	}
+	common := req.RequestCommon()
+	common.Dialect = c.match.dialect
+	common.Context = withContextHeaders(common.Context, c.r.Header)
+	if err := c.decodeID(common, values); err != nil {
+		return err
+	}
+	if v, ok := req.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// decodeID takes the id from the path. A body that named another object is refused:
+// whoever checked the path must not be shown one thing and the service another.
+func (c *call) decodeID(common *protocol.Common, values url.Values) error {
+	common.Delimiter = protocol.DefaultDelimiter
+	if given := values["delimiter"]; len(given) > 1 {
+		return protocol.Errorf(protocol.InvalidInput, "query parameter delimiter is given %d times", len(given))
+	} else if len(given) == 1 {
+		common.Delimiter = given[0]
+		if err := protocol.CheckDelimiter(common.Delimiter); err != nil {
+			return err
+		}
+	}
+	raw, ok := c.match.params["id"]
+	if !ok {
+		common.ID = []string{}
+		return nil
+	}
+	decoded, err := decodeSegment("id", raw)
+	if err != nil {
+		return err
+	}
+	id, err := protocol.SplitID(decoded, common.Delimiter)
+	if err != nil {
+		return err
+	}
+	if common.ID != nil && !slices.Equal(common.ID, id) {
+		return protocol.Errorf(protocol.InvalidInput, "id names one object in the path and another in the body")
+	}
+	if len(id) == 0 && !strings.HasPrefix(c.match.operation.Path, "/v1/namespace/") {
+		return protocol.Errorf(protocol.InvalidInput, "id names the root namespace, which is not what %s works on", c.match.operation.Name)
+	}
+	common.ID = id
+	c.object = protocol.JoinID(id, protocol.DefaultDelimiter)
+	return nil
+}
+
+// withContextHeaders adds the entries that travel as headers x-svc-ctx-<key>.
+func withContextHeaders(entries map[string]string, header http.Header) map[string]string {
+	const prefix = "X-Svc-Ctx-"
+	for name := range header {
+		key, ok := strings.CutPrefix(name, prefix)
+		if !ok || key == "" {
+			continue
+		}
+		if entries == nil {
+			entries = map[string]string{}
+		}
+		entries[strings.ToLower(key)] = header.Get(name)
+	}
+	return entries
+}

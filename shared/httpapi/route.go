@@ -1,0 +1,99 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+
+	"tiltyard/shared/protocol"
+)
+
+// Route joins an operation to the function that serves it.
+type Route struct {
+	operation string
+	body      bodyKind
+	serve     func(c *call) error
+}
+
+// bodyKind is what the body of a request holds.
+type bodyKind uint8
+
+const (
+	jsonBody bodyKind = iota
+	arrowBody
+)
+
+// JSON serves an operation with a function from one JSON object to another. A nil
+// response is answered with 204, a *protocol.Empty with 200 and no body. Its parameters
+// are inferred from serve.
+func JSON[Req, Resp any, PReq interface {
+	*Req
+	protocol.Request
+}](operation string, serve func(context.Context, *Req) (*Resp, error)) Route {
+	return Route{operation: operation, serve: func(c *call) error {
+		req := PReq(new(Req))
+		if err := c.decodeJSON(req); err != nil {
+			return err
+		}
+		resp, err := serve(c.ctx(), (*Req)(req))
+		if err != nil {
+			return err
+		}
+		if resp == nil {
+			c.writeNothing()
+			return nil
+		}
+		return c.writeJSON(resp)
+	}}
+}
+
+// Upload serves an operation whose request is an Arrow stream with parameters in the
+// query string, and whose response is a JSON object. The function reads the stream from
+// the Body of the request.
+func Upload[Req, Resp any, PReq interface {
+	*Req
+	protocol.Request
+	RequestUpload() *protocol.Upload
+}](operation string, serve func(context.Context, *Req) (*Resp, error)) Route {
+	return Route{operation: operation, body: arrowBody, serve: func(c *call) error {
+		req := PReq(new(Req))
+		if err := c.decodeParameters(req); err != nil {
+			return err
+		}
+		body, err := c.uploadBody()
+		if err != nil {
+			return err
+		}
+		req.RequestUpload().Body = body
+		resp, err := serve(c.ctx(), (*Req)(req))
+		// Some of what the service did not read is read here: a client that is still
+		// sending could see a reset instead of the answer.
+		_, _ = io.CopyN(io.Discard, body, maxDrainBytes)
+		if err != nil {
+			return err
+		}
+		return c.writeJSON(resp)
+	}}
+}
+
+// maxDrainBytes is how much of an upload is read for politeness only.
+const maxDrainBytes = 16 << 20
+
+// Arrow serves an operation whose request is a JSON object and whose response is an
+// Arrow file. Errors before the first batch are answered as errors; one that comes later
+// aborts the connection, so that no client takes half an answer for a whole one.
+func Arrow[Req any, PReq interface {
+	*Req
+	protocol.Request
+}](operation string, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
+	return Route{operation: operation, serve: func(c *call) error {
+		req := PReq(new(Req))
+		if err := c.decodeJSON(req); err != nil {
+			return err
+		}
+		rows, err := serve(c.ctx(), (*Req)(req))
+		if err != nil {
+			return err
+		}
+		return c.writeRows(rows)
+	}}
+}

@@ -1,0 +1,274 @@
+package datafile
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
+)
+
+const (
+	footerBytes = 40
+	// tailBytes is how much of the end of a file is read first: the metadata of most
+	// files, and all of a small one.
+	tailBytes = 64 << 10
+	// keptFileBytes is the size up to which a file's tail is kept as it was read, since
+	// it holds much of the data. Of larger files only the metadata is kept.
+	keptFileBytes = 4 * tailBytes
+	// maxMetadataBytes bounds what a footer can make us read.
+	maxMetadataBytes = 256 << 20
+	// maxKeptBytes bounds the page indices and dictionaries that a File keeps.
+	maxKeptBytes = 32 << 20
+)
+
+// A footer is the last 40 bytes of a data file; see Writer.appendFooter for its layout.
+type footer struct {
+	metadata    int64 // position of the first column's metadata
+	columnTable int64 // u64 position and u64 size of each column's metadata
+	globalTable int64 // the same of each global buffer
+	globals     int
+	columns     int
+	version     lance.Version
+}
+
+// Open reads the metadata of the data file at key: one request for its last 64 KiB, and
+// a second one when the metadata begins before that. A size of 0 means that it is not
+// known. columns says which column of the file each field is stored in, as the
+// manifest's entry of the file does; nil takes the fields of the file's own schema, for
+// files that are not part of a table.
+//
+// A file that is damaged is [lance.ErrCorrupt]; one of another version of the format is
+// [lance.ErrUnsupported].
+func Open(ctx context.Context, store objectstore.Store, key string, size int64, columns map[int32]int32) (*File, error) {
+	f := &File{store: store, key: key, size: size, budget: encoding.NewBudget(maxKeptBytes)}
+	if err := f.open(ctx); err != nil {
+		return nil, fmt.Errorf("open data file %s: %w", key, err)
+	}
+	if columns == nil {
+		own, err := f.ownColumns(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("open data file %s: %w", key, err)
+		}
+		columns = own
+	}
+	f.fields = columns
+	return f, nil
+}
+
+func (f *File) open(ctx context.Context) error {
+	tail, err := f.readTail(ctx)
+	if err != nil {
+		return err
+	}
+	foot, err := parseFooter(tail.bytes, f.size)
+	if err != nil {
+		return err
+	}
+	f.version = foot.version
+	first := min(foot.metadata, foot.columnTable, foot.globalTable)
+	globals, err := f.parseTable(tail, foot.globalTable, foot.globals)
+	if err != nil {
+		return err
+	}
+	if len(globals) > 0 && globals[0].from < first {
+		// The descriptor is written right before the metadata; elsewhere it is not worth
+		// reading all that lies between.
+		if first-globals[0].from <= tailBytes {
+			first = globals[0].from
+		}
+	}
+	if f.metadata, err = f.extend(ctx, tail, first); err != nil {
+		return err
+	}
+	f.globals = globals
+	if f.size <= keptFileBytes {
+		f.kept = f.metadata
+	} else {
+		f.metadata = f.metadata.after(first)
+	}
+	if f.tables, err = f.parseTable(f.metadata, foot.columnTable, foot.columns); err != nil {
+		return err
+	}
+	f.columns = make([]*fileColumn, foot.columns)
+	return f.readLength(ctx)
+}
+
+// readTail reads the end of the file and learns its size.
+func (f *File) readTail(ctx context.Context) (extent, error) {
+	r := objectstore.Range{Offset: -tailBytes}
+	if f.size > 0 {
+		r.Offset = max(0, f.size-tailBytes)
+		r.Length = f.size - r.Offset
+	}
+	got, info, err := f.store.GetRanges(ctx, f.key, r)
+	if err != nil {
+		return extent{}, err
+	}
+	if f.size > 0 && info.Size > 0 && info.Size != f.size {
+		return extent{}, fmt.Errorf("%w: file of %d bytes, want %d", lance.ErrCorrupt, info.Size, f.size)
+	}
+	if f.size == 0 {
+		f.size = info.Size
+	}
+	return extent{f.size - int64(len(got[0])), got[0]}, nil
+}
+
+func parseFooter(tail []byte, size int64) (footer, error) {
+	if len(tail) < footerBytes {
+		return footer{}, fmt.Errorf("%w: file of %d bytes", lance.ErrCorrupt, size)
+	}
+	b := tail[len(tail)-footerBytes:]
+	if string(b[36:]) != "LANC" {
+		return footer{}, fmt.Errorf("%w: file does not end as data files do", lance.ErrCorrupt)
+	}
+	version, err := fileVersion(binary.LittleEndian.Uint16(b[32:]), binary.LittleEndian.Uint16(b[34:]))
+	if err != nil {
+		return footer{}, err
+	}
+	end := uint64(size - footerBytes)
+	var at [3]int64
+	for i := range at {
+		position := binary.LittleEndian.Uint64(b[8*i:])
+		if position > end {
+			return footer{}, fmt.Errorf("%w: metadata at %d of %d bytes", lance.ErrCorrupt, position, size)
+		}
+		at[i] = int64(position)
+	}
+	globals, columns := binary.LittleEndian.Uint32(b[24:]), binary.LittleEndian.Uint32(b[28:])
+	if size-min(at[0], at[1], at[2]) > maxMetadataBytes {
+		return footer{}, fmt.Errorf("%w: more than %d bytes of metadata", lance.ErrUnsupported, maxMetadataBytes)
+	}
+	return footer{at[0], at[1], at[2], int(globals), int(columns), version}, nil
+}
+
+// fileVersion returns the version of a file whose footer says major and minor. Files of
+// version 2.0 say 0.3, and those before it, of another layout altogether, 0.1 or 0.2.
+func fileVersion(major, minor uint16) (lance.Version, error) {
+	switch v := (lance.Version{Major: major, Minor: minor}); v {
+	case lance.Version{Major: 0, Minor: 3}, lance.V2_0:
+		return lance.V2_0, nil
+	case lance.V2_1, lance.V2_2:
+		return v, nil
+	case lance.Version{Major: 0, Minor: 1}, lance.Version{Major: 0, Minor: 2}:
+		return v, fmt.Errorf("%w: legacy data file of version %s", lance.ErrUnsupported, v)
+	default:
+		return v, fmt.Errorf("%w: data file of version %s", lance.ErrUnsupported, v)
+	}
+}
+
+// extend returns tail with what comes before it from position first on.
+func (f *File) extend(ctx context.Context, tail extent, first int64) (extent, error) {
+	if first >= tail.from {
+		return tail, nil
+	}
+	got, _, err := f.store.GetRanges(ctx, f.key, objectstore.Range{Offset: first, Length: tail.from - first})
+	if err != nil {
+		return extent{}, err
+	}
+	return extent{first, append(got[0], tail.bytes...)}, nil
+}
+
+// parseTable reads a table of n positions and sizes, which must lie within the file.
+func (f *File) parseTable(in extent, at int64, n int) ([]interval, error) {
+	b, ok := in.find(at, 16*int64(n))
+	if !ok {
+		return nil, fmt.Errorf("%w: table of %d buffers at %d is cut short", lance.ErrCorrupt, n, at)
+	}
+	table := make([]interval, n)
+	for i := range table {
+		position := binary.LittleEndian.Uint64(b[16*i:])
+		size := binary.LittleEndian.Uint64(b[16*i+8:])
+		if position > uint64(f.size) || size > uint64(f.size)-position {
+			return nil, fmt.Errorf("%w: buffer of %d bytes at %d of %d", lance.ErrCorrupt, size, position, f.size)
+		}
+		table[i] = interval{int64(position), int64(size)}
+	}
+	return table, nil
+}
+
+// readLength takes the number of rows from the descriptor, global buffer 0, without
+// reading the schema that it also holds.
+func (f *File) readLength(ctx context.Context) error {
+	b, err := f.GlobalBuffer(ctx, 0)
+	if err != nil {
+		return err
+	}
+	s := pb.NewScanner(b)
+	for s.Next() {
+		if s.Num == 2 {
+			rows := s.Uint64()
+			if rows > math.MaxInt64/64 {
+				return fmt.Errorf("%w: %d rows", lance.ErrCorrupt, rows)
+			}
+			f.rows = int64(rows)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("%w: file descriptor: %w", lance.ErrCorrupt, err)
+	}
+	return nil
+}
+
+// GlobalBuffer returns the bytes of a global buffer of the file, of which 0 is the file
+// descriptor; index files keep others. The caller must not change them.
+func (f *File) GlobalBuffer(ctx context.Context, i int) ([]byte, error) {
+	if i < 0 || i >= len(f.globals) {
+		return nil, fmt.Errorf("%w: no global buffer %d among %d", lance.ErrCorrupt, i, len(f.globals))
+	}
+	at := f.globals[i]
+	if at.size > maxMetadataBytes {
+		return nil, fmt.Errorf("%w: global buffer of %d bytes", lance.ErrUnsupported, at.size)
+	}
+	for _, in := range []extent{f.kept, f.metadata} {
+		if b, ok := in.find(at.from, at.size); ok {
+			return b, nil
+		}
+	}
+	got, _, err := f.store.GetRanges(ctx, f.key, objectstore.Range{Offset: at.from, Length: at.size})
+	if err != nil {
+		return nil, err
+	}
+	return got[0], nil
+}
+
+// Schema returns the schema that the file was written with. Files of a table are read
+// with the table's schema instead, which may have changed since.
+func (f *File) Schema(ctx context.Context) (*schema.Schema, error) {
+	b, err := f.GlobalBuffer(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	var d pb.FileDescriptor
+	if err := d.Unmarshal(b); err != nil {
+		return nil, fmt.Errorf("%w: schema of data file %s: %w", lance.ErrCorrupt, f.key, err)
+	}
+	s, err := schema.FromFields(d.Fields, d.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("schema of data file %s: %w", f.key, err)
+	}
+	return s, nil
+}
+
+// ownColumns returns where the fields of the file's own schema are: columns follow the
+// order of the leaves, in version 2.0 of all fields.
+func (f *File) ownColumns(ctx context.Context) (map[int32]int32, error) {
+	s, err := f.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	leaves := s.Leaves()
+	if f.version == lance.V2_0 {
+		leaves = s.LeavesV20()
+	}
+	columns := make(map[int32]int32, len(leaves))
+	for i, leaf := range leaves {
+		columns[leaf.ID] = int32(i)
+	}
+	return columns, nil
+}

@@ -1,0 +1,155 @@
+package datafile
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand"
+	"os"
+	"slices"
+	"testing"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+func TestOpenNeedsNoSizeAndOneRequest(t *testing.T) {
+	data, err := os.ReadFile("testdata/native/typical_v22.lance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	store := faultstore.New(memstore.New(), nil)
+	if _, err := store.Put(ctx, "f.lance", data, objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int64{0, int64(len(data))} {
+		store.Recorder.Reset()
+		f, err := Open(ctx, store, "f.lance", size, map[int32]int32{})
+		if err != nil {
+			t.Fatalf("size %d: %v", size, err)
+		}
+		if got := store.Recorder.Snapshot(); got.Requests != 1 {
+			t.Errorf("size %d: opening took %d requests, want 1: %v", size, got.Requests, got.Log)
+		}
+		if f.Size() != int64(len(data)) {
+			t.Errorf("size %d: Size() = %d, want %d", size, f.Size(), len(data))
+		}
+	}
+}
+
+func TestReadTakesFewRequests(t *testing.T) {
+	cases := []struct {
+		name            string
+		requests, depth int
+	}{
+		// All of a small file has been read when it was opened.
+		{"vectors_v22", 0, 0}, {"vectors_wide_v22", 0, 0}, {"nested_v22", 0, 0},
+		// Of a larger one the pages that are not in its tail: neighbours in one request.
+		{"typical_v22", 1, 1}, {"codecs_v22", 1, 1}, {"typical_v20", 1, 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := context.Background()
+			fx := openFixture(t, "testdata/native/"+c.name+".lance")
+			store := faultstore.New(fx.file.store, nil)
+			fx.file.store = store
+			if _, err := fx.file.ReadRange(ctx, fx.fields, 0, fx.file.NumRows()); err != nil {
+				t.Fatal(err)
+			}
+			got := store.Recorder.Snapshot()
+			if got.Requests > c.requests || got.Depth > c.depth {
+				t.Errorf("scan: got %d requests %d deep, want %d, %d:\n%v", got.Requests, got.Depth, c.requests, c.depth, got.Log)
+			}
+		})
+	}
+}
+
+func TestOpenRefusesOtherVersions(t *testing.T) {
+	data, err := os.ReadFile("testdata/native/vectors_v22.lance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []lance.Version{{Major: 0, Minor: 1}, {Major: 0, Minor: 2}, {Major: 2, Minor: 3}, {Major: 3, Minor: 0}} {
+		other := slices.Clone(data)
+		binary.LittleEndian.PutUint16(other[len(other)-8:], v.Major)
+		binary.LittleEndian.PutUint16(other[len(other)-6:], v.Minor)
+		if _, err := openBytes(other); !errors.Is(err, lance.ErrUnsupported) {
+			t.Errorf("version %s: got error %v, want ErrUnsupported", v, err)
+		}
+	}
+}
+
+// readAll opens a data file and reads some of each field, which must not take the
+// process down whatever the bytes are.
+func readAll(data []byte) error {
+	f, err := openBytes(data)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := f.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	to := min(f.NumRows(), 2000)
+	for i := range s.Fields {
+		got, err := f.ReadRange(ctx, s.Fields[i:i+1], to/3, to)
+		errs = append(errs, err)
+		if err == nil {
+			errs = append(errs, check(got[0]))
+		}
+		if to > 10 {
+			_, err = f.Take(ctx, s.Fields[i:i+1], []int64{1, 4, 5, to - 1})
+			errs = append(errs, err)
+		}
+	}
+	_ = f.BytesPerRow(s.Fields)
+	return errors.Join(errs...)
+}
+
+func TestDamagedFilesAreErrorsNotPanics(t *testing.T) {
+	for _, fx := range fixtures(t) {
+		data, err := os.ReadFile("testdata/native/" + fx.name + ".lance")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(fx.name, func(t *testing.T) {
+			rng := rand.New(rand.NewSource(1))
+			for range 60 {
+				if err := readAll(data[:rng.Intn(len(data))]); !errors.Is(err, lance.ErrCorrupt) && !errors.Is(err, lance.ErrUnsupported) {
+					t.Errorf("cut short: got error %v", err)
+				}
+			}
+			for range 150 {
+				damaged := slices.Clone(data)
+				for range 1 + rng.Intn(4) {
+					// The second half holds the metadata, where damage does most.
+					at := len(data) - 1 - rng.Intn(len(data))*rng.Intn(len(data))/len(data)
+					damaged[at] ^= 1 << rng.Intn(8)
+				}
+				if err := readAll(damaged); err != nil && !errors.Is(err, lance.ErrCorrupt) && !errors.Is(err, lance.ErrUnsupported) {
+					t.Errorf("damaged: got error %v", err)
+				}
+			}
+		})
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, fx := range fixtures(f) {
+		data, err := os.ReadFile("testdata/native/" + fx.name + ".lance")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := readAll(data); err != nil && !errors.Is(err, lance.ErrCorrupt) && !errors.Is(err, lance.ErrUnsupported) {
+			t.Errorf("got error %v, want ErrCorrupt or ErrUnsupported", err)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package datafile
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/schema"
+)
+
+// ReadRange returns rows [from, to) of top-level fields, one array per field with its
+// children. A field, or part of one, that the file has no column for is null.
+//
+// Reading takes one round of requests, which run beside each other, when the pages are
+// small, read whole or known from an earlier read, and one more when it must first be
+// learnt where in them the rows are. Arrays may share memory with the bytes that were
+// read; they are not to be changed.
+func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error) {
+	if from < 0 || to < from || to > f.rows {
+		return nil, fmt.Errorf("read rows [%d, %d) of data file %s, which has %d", from, to, f.key, f.rows)
+	}
+	return f.read(ctx, fields, []encoding.RowRange{{From: int(from), To: int(to)}})
+}
+
+// Take returns single rows, which must ascend without repeating, as ReadRange does. It
+// reads only those parts of pages that hold them.
+func (f *File) Take(ctx context.Context, fields []*schema.Field, rows []int64) ([]arrow.Array, error) {
+	var ranges []encoding.RowRange
+	last := int64(-1)
+	for _, row := range rows {
+		if row <= last || row >= f.rows {
+			return nil, fmt.Errorf("take row %d after %d of data file %s, which has %d", row, last, f.key, f.rows)
+		}
+		last = row
+		if n := len(ranges); n > 0 && ranges[n-1].To == int(row) {
+			ranges[n-1].To++
+			continue
+		}
+		ranges = append(ranges, encoding.RowRange{From: int(row), To: int(row) + 1})
+	}
+	return f.read(ctx, fields, ranges)
+}
+
+// A columnTask reads what one read needs of one column, or of a column and those that
+// depend on it.
+type columnTask interface {
+	// run goes on as far as the bytes in src allow and reports whether it is done. It
+	// returns what else it needs.
+	run(src *source) (done bool, wanted []interval, err error)
+}
+
+func (f *File) read(ctx context.Context, fields []*schema.Field, rows []encoding.RowRange) ([]arrow.Array, error) {
+	count := 0
+	for _, r := range rows {
+		count += r.To - r.From
+	}
+	r := &fileRead{file: f, rows: rows, count: count}
+	arrays, err := r.read(ctx, fields)
+	if err != nil {
+		return nil, fmt.Errorf("read data file %s: %w", f.key, err)
+	}
+	return arrays, nil
+}
+
+// A fileRead is one read of some rows.
+type fileRead struct {
+	file  *File
+	rows  []encoding.RowRange
+	count int
+	tasks []columnTask
+}
+
+func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Array, error) {
+	results := make([]fieldRead, len(fields))
+	for i, field := range fields {
+		var err error
+		if r.file.version == lance.V2_0 {
+			results[i], err = r.planV20(field)
+		} else {
+			results[i], err = r.plan(field, nil)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("field %q: %w", field.Name, err)
+		}
+	}
+	if err := r.run(ctx); err != nil {
+		return nil, err
+	}
+	arrays := make([]arrow.Array, len(fields))
+	for i, field := range fields {
+		var err error
+		if arrays[i], err = results[i].array(r.count); err != nil {
+			return nil, fmt.Errorf("field %q: %w", field.Name, err)
+		}
+	}
+	return arrays, nil
+}
+
+// A fieldRead is what is read of one field.
+type fieldRead interface {
+	// array returns the array of the field, which must have n items. All tasks are done.
+	array(n int) (arrow.Array, error)
+}
+
+// maxRounds is more rounds of reading than any nesting of types can need.
+const maxRounds = 80
+
+// run runs all tasks, reading what they want, until they are done.
+func (r *fileRead) run(ctx context.Context) error {
+	src := newSource(r.file)
+	pending := r.tasks
+	for range maxRounds {
+		wanted, err := r.step(src, &pending)
+		if err != nil || len(pending) == 0 {
+			return err
+		}
+		if err := src.read(ctx, wanted); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: still not read after %d rounds", lance.ErrCorrupt, maxRounds)
+}
+
+// manyRows is how many rows make it worth while to decode columns beside each other.
+const manyRows = 4096
+
+// step runs the pending tasks once. It leaves those that are not done, and returns what
+// they want.
+func (r *fileRead) step(src *source, pending *[]columnTask) ([]interval, error) {
+	type outcome struct {
+		done   bool
+		wanted []interval
+	}
+	tasks := *pending
+	outcomes := make([]outcome, len(tasks))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, task := range tasks {
+		one := func() (err error) {
+			outcomes[i].done, outcomes[i].wanted, err = task.run(src)
+			return err
+		}
+		if len(tasks) > 1 && r.count >= manyRows {
+			group.Go(one)
+		} else if err := one(); err != nil {
+			return nil, err
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var wanted []interval
+	*pending = nil
+	for i, o := range outcomes {
+		if !o.done {
+			*pending = append(*pending, tasks[i])
+			wanted = append(wanted, o.wanted...)
+		}
+	}
+	return wanted, nil
+}

@@ -1,0 +1,142 @@
+package datafile
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/schema"
+)
+
+// plan returns what is to be read of a field in version 2.1 or 2.2, where leaves are
+// columns and each tells the structure of all fields around it. above are the steps down
+// to the field.
+func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, error) {
+	if !field.IsLeaf() {
+		return r.planNested(field, above)
+	}
+	c, err := r.file.columnOf(field)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nullField{field.Type}, nil
+	}
+	path := &encoding.Path{
+		Steps: append([]encoding.Step(nil), above...),
+		Leaf:  encoding.Leaf{Type: field.Type, Name: field.Name, Nullable: field.Nullable},
+	}
+	task, err := newLeafTask(r.file, c, path, r.rows, r.count)
+	if err != nil {
+		return nil, err
+	}
+	r.tasks = append(r.tasks, task)
+	return task, nil
+}
+
+func (r *fileRead) planNested(field *schema.Field, above []encoding.Step) (fieldRead, error) {
+	step := encoding.Step{Name: field.Name, Nullable: field.Nullable}
+	switch t := storageType(field.Type).(type) {
+	case *arrow.StructType:
+		step.Kind = encoding.StructStep
+	case *arrow.ListType, *arrow.LargeListType, *arrow.MapType:
+		step.Kind = encoding.ListStep
+	case *arrow.FixedSizeListType:
+		step.Kind, step.Size = encoding.FixedListStep, int(t.Len())
+	default:
+		return nil, fmt.Errorf("%w: field %q of type %s with children", lance.ErrUnsupported, field.Name, field.Type)
+	}
+	nested := &nestedField{field: field, kind: step.Kind, size: step.Size, depth: len(above)}
+	for i, child := range field.Children {
+		step.Child, step.Member = i, child.Name
+		read, err := r.plan(child, append(above, step))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", child.Name, err)
+		}
+		nested.children = append(nested.children, read)
+	}
+	nested.leaf = firstLeaf(nested.children)
+	if nested.leaf == nil {
+		return nullField{field.Type}, nil
+	}
+	return nested, nil
+}
+
+// A nullField is a field that the file does not have.
+type nullField struct {
+	t arrow.DataType
+}
+
+func (f nullField) array(n int) (arrow.Array, error) {
+	return array.MakeArrayOfNull(memory.DefaultAllocator, f.t, n), nil
+}
+
+// A nestedField is a field with children of which the file has some. Its structure is
+// taken from the first leaf below it that there is.
+type nestedField struct {
+	field    *schema.Field
+	kind     encoding.StepKind
+	size     int // of fixed-size lists
+	depth    int // fields around it
+	children []fieldRead
+	leaf     *leafTask
+}
+
+// firstLeaf returns the first leaf among fields that the file has.
+func firstLeaf(fields []fieldRead) *leafTask {
+	for _, f := range fields {
+		switch f := f.(type) {
+		case *leafTask:
+			return f
+		case *nestedField:
+			return f.leaf
+		}
+	}
+	return nil
+}
+
+func (f *nestedField) array(n int) (arrow.Array, error) {
+	node := f.leaf.result.Nodes[f.depth]
+	if node.Len != n {
+		return nil, fmt.Errorf("%w: column %d has %d items where others have %d", lance.ErrCorrupt, f.leaf.column.index, node.Len, n)
+	}
+	items := n
+	switch f.kind {
+	case encoding.ListStep:
+		items = int(node.Offsets[n])
+	case encoding.FixedListStep:
+		items = n * f.size
+	}
+	children := make([]arrow.ArrayData, len(f.children))
+	for i, child := range f.children {
+		a, err := child.array(items)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", f.field.Children[i].Name, err)
+		}
+		children[i] = a.Data()
+	}
+	return nestedArray(f.field.Type, &node, children), nil
+}
+
+// nestedArray returns an array of structs, lists, maps or fixed-size lists.
+func nestedArray(t arrow.DataType, node *encoding.Node, children []arrow.ArrayData) arrow.Array {
+	buffers := []*memory.Buffer{nil}
+	if node.Valid != nil {
+		buffers[0] = memory.NewBufferBytes(node.Valid)
+	}
+	switch storageType(t).(type) {
+	case *arrow.ListType, *arrow.MapType:
+		buffers = append(buffers, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(node.Offsets)))
+	case *arrow.LargeListType:
+		wide := make([]int64, len(node.Offsets))
+		for i, offset := range node.Offsets {
+			wide[i] = int64(offset)
+		}
+		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(wide)))
+	}
+	return array.MakeFromData(array.NewData(t, node.Len, buffers, children, node.Nulls, 0))
+}

@@ -1,0 +1,282 @@
+package datafile
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// In version 2.0 every field is a column. The rows that are wanted of the items of a list
+// are known only when the list's own column has been read, so a field is one task: a tree
+// of readers, each of which starts when the one above it has said what rows it needs.
+
+// A fieldV20 reads rows of one field and what is below it.
+type fieldV20 interface {
+	fieldRead
+	// want says which rows are needed. It is called once.
+	want(rows []encoding.RowRange) error
+	// run is that of columnTask, after want.
+	run(src *source) (bool, []interval, error)
+}
+
+// planV20 returns what is to be read of a top-level field.
+func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
+	f, err := r.file.fieldV20(field)
+	if err != nil {
+		return nil, err
+	}
+	r.tasks = append(r.tasks, f)
+	return f, f.want(r.rows)
+}
+
+func (f *File) fieldV20(field *schema.Field) (fieldV20, error) {
+	c, err := f.columnOf(field)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return &nullV20{nullField{field.Type}}, nil
+	}
+	if field.IsLeaf() {
+		if field.IsBlob() {
+			return nil, fmt.Errorf("%w: blobs", lance.ErrUnsupported)
+		}
+		return &leafV20{field: field, column: c, builder: encoding.LeafBuilderV20{Type: field.Type}}, nil
+	}
+	children := make([]fieldV20, len(field.Children))
+	for i, child := range field.Children {
+		if children[i], err = f.fieldV20(child); err != nil {
+			return nil, fmt.Errorf("%q: %w", child.Name, err)
+		}
+	}
+	switch storageType(field.Type).(type) {
+	case *arrow.StructType:
+		return &structV20{field: field, children: children}, nil
+	case *arrow.ListType, *arrow.LargeListType:
+		return &listV20{field: field, column: c, items: children[0]}, nil
+	}
+	return nil, fmt.Errorf("%w: fields of type %s in version 2.0", lance.ErrUnsupported, field.Type)
+}
+
+// openV20 makes the reader of a page of version 2.0.
+func (p *filePage) openV20(field *schema.Field) (*encoding.PageReaderV20, error) {
+	p.once.Do(func() {
+		if p.Encoding.TypeURL != pb.TypeArrayEncoding {
+			p.err = fmt.Errorf("%w: page encoded as %q", lance.ErrUnsupported, p.Encoding.TypeURL)
+			return
+		}
+		enc, err := pb.UnmarshalArrayEncoding(p.Encoding.Value)
+		if err != nil {
+			p.err = fmt.Errorf("%w: page encoding: %w", lance.ErrCorrupt, err)
+			return
+		}
+		info := encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length)}
+		p.v20, p.err = encoding.NewPageReaderV20(field.Type, enc, info)
+	})
+	return p.v20, p.err
+}
+
+func countRows(rows []encoding.RowRange) int {
+	n := 0
+	for _, r := range rows {
+		n += r.To - r.From
+	}
+	return n
+}
+
+// splitV20 is split for rows that must be in the column.
+func (c *fileColumn) splitV20(rows []encoding.RowRange) ([]part, error) {
+	if n := len(rows); n > 0 && rows[n-1].To > c.rows() {
+		return nil, fmt.Errorf("%w: column %d has %d items, want %d", lance.ErrCorrupt, c.index, c.rows(), rows[n-1].To)
+	}
+	return c.split(rows), nil
+}
+
+// A nullV20 is a field that the file does not have.
+type nullV20 struct{ nullField }
+
+func (nullV20) want([]encoding.RowRange) error        { return nil }
+func (nullV20) run(*source) (bool, []interval, error) { return true, nil, nil }
+
+// A leafV20 reads a field without children.
+type leafV20 struct {
+	field   *schema.Field
+	column  *fileColumn
+	rows    int
+	parts   []part
+	items   []*encoding.ItemsV20
+	builder encoding.LeafBuilderV20
+}
+
+func (l *leafV20) want(rows []encoding.RowRange) (err error) {
+	l.rows = countRows(rows)
+	l.parts, err = l.column.splitV20(rows)
+	l.items = make([]*encoding.ItemsV20, len(l.parts))
+	return err
+}
+
+func (l *leafV20) run(src *source) (bool, []interval, error) {
+	var wanted []interval
+	for i, p := range l.parts {
+		if l.items[i] != nil {
+			continue
+		}
+		reader, err := p.page.openV20(l.field)
+		if err == nil {
+			l.items[i], err = reader.Read(p.page.fetcher(src, &wanted), p.rows)
+		}
+		if err != nil {
+			return false, nil, fmt.Errorf("column %d, page %d: %w", l.column.index, p.index, err)
+		}
+	}
+	return len(wanted) == 0, wanted, nil
+}
+
+func (l *leafV20) array(n int) (arrow.Array, error) {
+	if l.rows != n {
+		return nil, fmt.Errorf("%w: column %d has %d items, want %d", lance.ErrCorrupt, l.column.index, l.rows, n)
+	}
+	for _, it := range l.items {
+		l.builder.Add(it)
+	}
+	a, err := l.builder.Finish(n)
+	if err != nil {
+		return nil, fmt.Errorf("column %d: %w", l.column.index, err)
+	}
+	return a, nil
+}
+
+// A structV20 reads a struct. Its own column holds nothing: no struct is null.
+type structV20 struct {
+	field    *schema.Field
+	children []fieldV20
+}
+
+func (s *structV20) want(rows []encoding.RowRange) error {
+	for _, child := range s.children {
+		if err := child.want(rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *structV20) run(src *source) (bool, []interval, error) {
+	var wanted []interval
+	done := true
+	for _, child := range s.children {
+		childDone, childWanted, err := child.run(src)
+		if err != nil {
+			return false, nil, err
+		}
+		done = done && childDone
+		wanted = append(wanted, childWanted...)
+	}
+	return done, wanted, nil
+}
+
+func (s *structV20) array(n int) (arrow.Array, error) {
+	children := make([]arrow.ArrayData, len(s.children))
+	for i, child := range s.children {
+		a, err := child.array(n)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", s.field.Children[i].Name, err)
+		}
+		children[i] = a.Data()
+	}
+	return nestedArray(s.field.Type, &encoding.Node{Len: n}, children), nil
+}
+
+// A listV20 reads a list: first its own column, then the items that it names.
+type listV20 struct {
+	field  *schema.Field
+	column *fileColumn
+	items  fieldV20
+	parts  []part
+	lists  []*encoding.Lists
+	asked  bool // the items know what they are to read
+	node   encoding.Node
+}
+
+func (l *listV20) want(rows []encoding.RowRange) (err error) {
+	l.parts, err = l.column.splitV20(rows)
+	l.lists = make([]*encoding.Lists, len(l.parts))
+	return err
+}
+
+func (l *listV20) run(src *source) (bool, []interval, error) {
+	var wanted []interval
+	for i, p := range l.parts {
+		if l.lists[i] != nil {
+			continue
+		}
+		reader, err := p.page.openV20(l.field)
+		if err == nil {
+			l.lists[i], err = reader.ReadLists(p.page.fetcher(src, &wanted), p.rows)
+		}
+		if err != nil {
+			return false, nil, fmt.Errorf("column %d, page %d: %w", l.column.index, p.index, err)
+		}
+	}
+	if len(wanted) > 0 {
+		return false, wanted, nil
+	}
+	if !l.asked {
+		l.asked = true
+		if err := l.askItems(); err != nil {
+			return false, nil, fmt.Errorf("column %d: %w", l.column.index, err)
+		}
+	}
+	return l.items.run(src)
+}
+
+// askItems tells the items which rows the lists hold. They are counted per page, and
+// begin where those of the pages before end.
+func (l *listV20) askItems() error {
+	var rows []encoding.RowRange
+	var builder encoding.ListBuilderV20
+	base, next := 0, 0
+	for i, p := range l.parts {
+		for ; next < p.index; next++ {
+			reader, err := l.column.pages[next].openV20(l.field)
+			if err != nil {
+				return fmt.Errorf("page %d: %w", next, err)
+			}
+			if base += int(min(reader.NumItems(), maxItems)); base > maxItems {
+				return fmt.Errorf("%w: lists of more than %d items", lance.ErrCorrupt, maxItems)
+			}
+		}
+		if err := builder.Add(l.lists[i]); err != nil {
+			return fmt.Errorf("page %d: %w", p.index, err)
+		}
+		for _, r := range l.lists[i].Items {
+			if r.From == r.To {
+				continue
+			}
+			from, to := base+r.From, base+r.To
+			if n := len(rows); n > 0 && rows[n-1].To == from {
+				rows[n-1].To = to
+				continue
+			}
+			rows = append(rows, encoding.RowRange{From: from, To: to})
+		}
+	}
+	l.node = builder.Finish()
+	return l.items.want(rows)
+}
+
+func (l *listV20) array(n int) (arrow.Array, error) {
+	if l.node.Len != n {
+		return nil, fmt.Errorf("%w: column %d has %d lists, want %d", lance.ErrCorrupt, l.column.index, l.node.Len, n)
+	}
+	items, err := l.items.array(int(l.node.Offsets[n]))
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", l.field.Children[0].Name, err)
+	}
+	return nestedArray(l.field.Type, &l.node, []arrow.ArrayData{items.Data()}), nil
+}

@@ -1,0 +1,105 @@
+package datafile
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+
+	"tiltyard/shared/objectstore"
+)
+
+// An interval is size bytes of a file from a position on.
+type interval struct {
+	from, size int64
+}
+
+// An extent is bytes of a file that have been read.
+type extent struct {
+	from  int64
+	bytes []byte
+}
+
+func (e extent) end() int64 { return e.from + int64(len(e.bytes)) }
+
+// find returns size bytes from a position on, if the extent holds them.
+func (e extent) find(from, size int64) ([]byte, bool) {
+	if from < e.from || size > e.end()-from {
+		return nil, false
+	}
+	at := from - e.from
+	return e.bytes[at : at+size : at+size], true
+}
+
+// after returns the part of the extent from a position on, in memory of its own.
+func (e extent) after(from int64) extent {
+	from = max(from, e.from)
+	return extent{from, slices.Clone(e.bytes[from-e.from:])}
+}
+
+const (
+	// maxGap is the largest gap between two ranges that are read as one: on an object
+	// store a request costs about as much time as this many bytes.
+	maxGap = 64 << 10
+	// maxMerged is the size past which ranges are not merged any more. Separate
+	// requests run beside each other.
+	maxMerged = 16 << 20
+)
+
+// A source is the bytes that one read has of a file.
+type source struct {
+	file *File
+	have []extent // by position
+}
+
+func newSource(f *File) *source {
+	s := &source{file: f}
+	if f.kept.bytes != nil {
+		s.have = append(s.have, f.kept)
+	}
+	return s
+}
+
+// find returns bytes of the file, or nil when they have not been read.
+func (s *source) find(want interval) []byte {
+	i := sort.Search(len(s.have), func(i int) bool { return s.have[i].from > want.from })
+	for i--; i >= 0; i-- {
+		if b, ok := s.have[i].find(want.from, want.size); ok {
+			return b
+		}
+	}
+	return nil
+}
+
+// read reads what is wanted, in one call of the store.
+func (s *source) read(ctx context.Context, wanted []interval) error {
+	ranges := merge(wanted)
+	got, _, err := s.file.store.GetRanges(ctx, s.file.key, ranges...)
+	if err != nil {
+		return err
+	}
+	for i, b := range got {
+		s.have = append(s.have, extent{ranges[i].Offset, b})
+	}
+	slices.SortFunc(s.have, func(a, b extent) int { return cmp.Compare(a.from, b.from) })
+	return nil
+}
+
+// merge joins intervals that overlap or lie close together.
+func merge(wanted []interval) []objectstore.Range {
+	slices.SortFunc(wanted, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	var ranges []objectstore.Range
+	for _, w := range wanted {
+		if n := len(ranges); n > 0 {
+			last := &ranges[n-1]
+			end := last.Offset + last.Length
+			joined := max(end, w.from+w.size) - last.Offset
+			if w.from < end || w.from-end <= maxGap && joined <= maxMerged {
+				last.Length = joined
+				continue
+			}
+		}
+		ranges = append(ranges, objectstore.Range{Offset: w.from, Length: w.size})
+	}
+	return ranges
+}

@@ -1,0 +1,260 @@
+package datafile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// A Writer writes one data file:
+//
+//	pages               their buffers, each at a multiple of 64
+//	file descriptor     the schema and the number of rows, at a multiple of 64;
+//	                    this is global buffer 0, the only one
+//	column metadata     for each column: its pages, where their buffers are
+//	tables              u64 position, u64 size of each column's metadata,
+//	                    then of each global buffer
+//	footer              see footerBytes
+//
+// Rows are buffered until there are enough for a page, so that each column holds
+// about 8 MiB; pages are written as they fill and in no order. A Writer is for one
+// goroutine. After an error nothing more can be written.
+//
+// Source: protos/file2.proto of the format.
+type Writer struct {
+	out     io.Writer
+	size    int64 // bytes written
+	schema  *schema.Schema
+	version lance.Version
+	columns []*columnWriter
+	rows    int64
+	err     error // what went wrong before
+}
+
+// A columnWriter gathers the pages of one leaf of the schema, or in version 2.0 any node of it.
+type columnWriter struct {
+	field   *schema.Field
+	top     int // position of its top-level field
+	encoder columnEncoder
+	meta    pb.ColumnMetadata
+}
+
+// A columnEncoder makes the pages of a column.
+type columnEncoder interface {
+	Append(arr arrow.Array, emit func(encoding.Page) error) error
+	Flush(emit func(encoding.Page) error) error
+	Size() int
+}
+
+func newColumnWriter(path columnPath, v lance.Version) (*columnWriter, error) {
+	c := &columnWriter{field: path.field}
+	err := path.err
+	switch {
+	case err != nil:
+	case v == lance.V2_0:
+		c.encoder, err = encoding.NewColumnEncoderV20(path.Path)
+	default:
+		c.encoder, err = encoding.NewColumnEncoder(path.Path, v)
+	}
+	return c, err
+}
+
+// A Summary is what a manifest says of a data file.
+type Summary struct {
+	Rows          int64
+	Size          int64   // in bytes
+	Fields        []int32 // ids of the fields that are columns: the leaves, in 2.0 all
+	ColumnIndices []int32 // the column of each
+}
+
+// NewWriter begins a data file of version 2.0, 2.1 or 2.2 with the fields of sch. It is
+// [lance.ErrUnsupported] when the format, or that version, cannot hold a type of them;
+// the error names the field. The writer keeps sch.
+func NewWriter(out io.Writer, sch *schema.Schema, v lance.Version) (*Writer, error) {
+	w := &Writer{out: out, schema: sch, version: v}
+	for i, field := range sch.Fields {
+		for path := range columnPaths(field, v) {
+			c, err := newColumnWriter(path, v)
+			if err != nil {
+				return nil, err
+			}
+			c.top = i
+			w.columns = append(w.columns, c)
+		}
+	}
+	if len(w.columns) == 0 {
+		return nil, fmt.Errorf("%w: a data file without columns", lance.ErrUnsupported)
+	}
+	return w, nil
+}
+
+// Write adds the rows of rec, whose columns are the schema's fields in their order:
+// their names are not looked at, their types are. It keeps nothing of rec.
+func (w *Writer) Write(rec arrow.RecordBatch) error {
+	if w.err != nil {
+		return w.err
+	}
+	w.err = w.write(rec)
+	return w.err
+}
+
+func (w *Writer) write(rec arrow.RecordBatch) error {
+	if int(rec.NumCols()) != len(w.schema.Fields) {
+		return fmt.Errorf("write data file: batch has %d columns, want %d", rec.NumCols(), len(w.schema.Fields))
+	}
+	for _, c := range w.columns {
+		if err := c.encoder.Append(rec.Column(c.top), w.pageOf(c)); err != nil {
+			return fmt.Errorf("write data file: %w", err)
+		}
+	}
+	w.rows += rec.NumRows()
+	return nil
+}
+
+// Buffered returns how many bytes of rows wait to become pages.
+func (w *Writer) Buffered() int64 {
+	size := 0
+	for _, c := range w.columns {
+		size += c.encoder.Size()
+	}
+	return int64(size)
+}
+
+// pageAlignment is what the positions of buffers are multiples of; readers insist. What
+// is in between does not matter. With the native writer's choice equal encodings make
+// equal files.
+const (
+	pageAlignment = 64
+	pagePadding   = 'H'
+)
+
+// pageOf returns the function that writes the pages of c.
+func (w *Writer) pageOf(c *columnWriter) func(encoding.Page) error {
+	return func(p encoding.Page) error {
+		meta := pb.Page{Length: uint64(p.Rows), Priority: p.Priority, Encoding: p.Encoding}
+		for _, buffer := range p.Buffers {
+			if err := w.align(); err != nil {
+				return err
+			}
+			meta.BufferOffsets = append(meta.BufferOffsets, uint64(w.size))
+			meta.BufferSizes = append(meta.BufferSizes, uint64(len(buffer)))
+			if err := w.put(buffer); err != nil {
+				return err
+			}
+		}
+		c.meta.Pages = append(c.meta.Pages, meta)
+		return nil
+	}
+}
+
+func (w *Writer) put(b []byte) error {
+	n, err := w.out.Write(b)
+	w.size += int64(n)
+	return err
+}
+
+func (w *Writer) align() error {
+	if extra := w.size % pageAlignment; extra != 0 {
+		return w.put(bytes.Repeat([]byte{pagePadding}, int(pageAlignment-extra)))
+	}
+	return nil
+}
+
+// Close writes what is left of the rows and everything behind the pages. It does not
+// close what it writes to.
+func (w *Writer) Close() (Summary, error) {
+	if w.err == nil {
+		if w.err = w.finish(); w.err == nil {
+			w.err = fmt.Errorf("write data file: already closed")
+			return w.summary(), nil
+		}
+	}
+	return Summary{}, w.err
+}
+
+func (w *Writer) finish() error {
+	for _, c := range w.columns {
+		if err := c.encoder.Flush(w.pageOf(c)); err != nil {
+			return fmt.Errorf("write data file: %w", err)
+		}
+	}
+	if err := w.align(); err != nil {
+		return fmt.Errorf("write data file: %w", err)
+	}
+	if err := w.put(w.tail()); err != nil {
+		return fmt.Errorf("write data file: %w", err)
+	}
+	return nil
+}
+
+// tail encodes all that follows the pages.
+func (w *Writer) tail() []byte {
+	start := uint64(w.size)
+	descriptor := pb.FileDescriptor{Fields: w.schema.PB(), Metadata: w.schema.Metadata, Length: uint64(w.rows)}
+	var e pb.Encoder
+	descriptor.Marshal(&e)
+	globals := appendExtent(nil, start, uint64(len(e.B)))
+	metadata := start + uint64(len(e.B))
+	var columns []byte
+	for _, c := range w.columns {
+		c.meta.Encoding = columnEncoding()
+		at := len(e.B)
+		c.meta.Marshal(&e)
+		columns = appendExtent(columns, start+uint64(at), uint64(len(e.B)-at))
+	}
+	columnTable := start + uint64(len(e.B))
+	b := append(e.B, columns...)
+	globalTable := start + uint64(len(b))
+	b = append(b, globals...)
+	return w.appendFooter(b, metadata, columnTable, globalTable)
+}
+
+func appendExtent(b []byte, position, size uint64) []byte {
+	b = binary.LittleEndian.AppendUint64(b, position)
+	return binary.LittleEndian.AppendUint64(b, size)
+}
+
+// columnEncoding is what all columns have: ColumnEncoding{values=1: Empty}.
+func columnEncoding() pb.Any {
+	var e pb.Encoder
+	e.Message(1, func(*pb.Encoder) {})
+	return pb.Any{TypeURL: pb.TypeColumnEncoding, Value: e.B}
+}
+
+// appendFooter appends the last 40 bytes of the file:
+//
+//	u64 position of the column metadata
+//	u64 position of the table of column metadata
+//	u64 position of the table of global buffers
+//	u32 global buffers | u32 columns | u16 major | u16 minor | "LANC"
+func (w *Writer) appendFooter(b []byte, metadata, columnTable, globalTable uint64) []byte {
+	b = binary.LittleEndian.AppendUint64(b, metadata)
+	b = binary.LittleEndian.AppendUint64(b, columnTable)
+	b = binary.LittleEndian.AppendUint64(b, globalTable)
+	b = binary.LittleEndian.AppendUint32(b, 1)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(w.columns)))
+	major, minor := w.version.Major, w.version.Minor
+	if w.version == lance.V2_0 {
+		major, minor = 0, 3 // as files of this version say of themselves
+	}
+	b = binary.LittleEndian.AppendUint16(b, major)
+	b = binary.LittleEndian.AppendUint16(b, minor)
+	return append(b, "LANC"...)
+}
+
+func (w *Writer) summary() Summary {
+	s := Summary{Rows: w.rows, Size: w.size}
+	for i, c := range w.columns {
+		s.Fields = append(s.Fields, c.field.ID)
+		s.ColumnIndices = append(s.ColumnIndices, int32(i))
+	}
+	return s
+}

@@ -1,0 +1,103 @@
+package datafile
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/schema"
+)
+
+// A columnPath is the way from a top-level field to one that is a column.
+type columnPath struct {
+	encoding.Path
+	field *schema.Field
+	err   error // the field cannot be written
+}
+
+// columnPaths returns the columns at and below a field, in their order: the leaves, and
+// in version 2.0 the fields above them, too.
+func columnPaths(field *schema.Field, v lance.Version) iter.Seq[columnPath] {
+	return func(yield func(columnPath) bool) {
+		p := pathWalk{version: v, yield: yield}
+		p.walk(field, field.Name, nil)
+	}
+}
+
+// A pathWalk goes down the fields, with the steps taken so far.
+type pathWalk struct {
+	version lance.Version
+	yield   func(columnPath) bool
+}
+
+// walk yields the columns at and below f, whose name with those above it is name. It
+// reports whether the walk goes on.
+func (w *pathWalk) walk(f *schema.Field, name string, steps []encoding.Step) bool {
+	if err := w.check(f, name, steps); err != nil {
+		return w.yield(columnPath{field: f, err: err})
+	}
+	if f.IsLeaf() || w.version == lance.V2_0 {
+		leaf := encoding.Leaf{Type: f.Type, Name: name, Nullable: f.Nullable}
+		path := encoding.Path{Steps: slices.Clone(steps), Leaf: leaf}
+		if !w.yield(columnPath{Path: path, field: f}) {
+			return false
+		}
+	}
+	step := encoding.Step{Kind: encoding.ListStep, Name: name, Nullable: f.Nullable}
+	switch t := storageType(f.Type).(type) {
+	case *arrow.StructType:
+		step.Kind = encoding.StructStep
+	case *arrow.FixedSizeListType:
+		step.Kind, step.Size = encoding.FixedListStep, int(t.Len())
+	}
+	for i, child := range f.Children {
+		step.Child, step.Member = i, child.Name
+		if !w.walk(child, name+"."+child.Name, append(steps, step)) {
+			return false
+		}
+	}
+	return true
+}
+
+func storageType(t arrow.DataType) arrow.DataType {
+	for {
+		ext, ok := t.(arrow.ExtensionType)
+		if !ok {
+			return t
+		}
+		t = ext.StorageType()
+	}
+}
+
+// check refuses what cannot be written, whether by the format (as the native writer
+// does) or by us. Types of leaves are left to the encoding.
+func (w *pathWalk) check(f *schema.Field, name string, steps []encoding.Step) error {
+	refuse := func(what string) error {
+		return fmt.Errorf("%w: field %q: %s", lance.ErrUnsupported, name, what)
+	}
+	t := storageType(f.Type)
+	switch {
+	case f.IsPacked():
+		return refuse("writing packed structs")
+	case f.IsBlob():
+		return refuse("writing blob columns")
+	case t.ID() == arrow.STRUCT && len(f.Children) == 0:
+		return refuse("a struct without members")
+	case t.ID() == arrow.MAP && w.version.Minor < 2:
+		return refuse("maps in data files before 2.2")
+	case t.ID() == arrow.FIXED_SIZE_LIST && len(f.Children) > 0:
+		if w.version.Minor < 2 {
+			return refuse("fixed-size lists of structs in data files before 2.2")
+		}
+		for _, s := range steps {
+			if s.Kind != encoding.StructStep {
+				return refuse("fixed-size lists of structs inside lists")
+			}
+		}
+	}
+	return nil
+}

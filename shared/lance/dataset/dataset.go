@@ -1,0 +1,99 @@
+package dataset
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/schema"
+)
+
+// A Dataset is a table at one version. It does not change and is safe for concurrent use.
+type Dataset struct {
+	table     *Table
+	manifest  *manifest.Manifest
+	fragments []*fragment
+	rows      int64 // not deleted
+	arrow     *arrow.Schema
+}
+
+func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
+	if err := m.CheckReadable(); err != nil {
+		return nil, err
+	}
+	d := &Dataset{table: t, manifest: m, arrow: m.Schema.Arrow()}
+	for _, meta := range m.Fragments {
+		f, err := newFragment(t, m, meta)
+		if err != nil {
+			return nil, err
+		}
+		d.fragments = append(d.fragments, f)
+		d.rows += f.liveRows()
+	}
+	return d, nil
+}
+
+// Version returns the number of the version.
+func (d *Dataset) Version() uint64 { return d.manifest.Version }
+
+// scheme returns how the table names its manifests.
+func (d *Dataset) scheme() manifest.Scheme { return d.manifest.Location.Scheme }
+
+// Manifest returns what is stored of the version. It must not be changed.
+func (d *Dataset) Manifest() *manifest.Manifest { return d.manifest }
+
+// Schema returns the table's columns. It must not be changed.
+func (d *Dataset) Schema() *schema.Schema { return d.manifest.Schema }
+
+// ArrowSchema returns the table's columns as Arrow sees them.
+func (d *Dataset) ArrowSchema() *arrow.Schema { return d.arrow }
+
+// CountRows returns the number of rows that are not deleted.
+func (d *Dataset) CountRows() int64 { return d.rows }
+
+// Stats are sizes of a table.
+type Stats struct {
+	Rows        int64 // not deleted
+	DeletedRows int64
+	Bytes       int64   // of all data files of the version, as far as it tells
+	Lengths     []int64 // rows that are not deleted, by fragment
+}
+
+// Stats sums up the fragments, without reading anything.
+func (d *Dataset) Stats() Stats {
+	stats := Stats{Rows: d.rows}
+	for _, f := range d.fragments {
+		stats.DeletedRows += f.deletedRows()
+		stats.Lengths = append(stats.Lengths, f.liveRows())
+		for i := range f.meta.Files {
+			stats.Bytes += int64(f.meta.Files[i].SizeBytes)
+		}
+	}
+	return stats
+}
+
+// loadDeletions reads the deletion vectors that are not there yet, side by side.
+func (d *Dataset) loadDeletions(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
+	for _, f := range d.fragments {
+		if f.meta.DeletionFile != nil {
+			group.Go(func() error {
+				_, err := f.deletions(ctx)
+				return err
+			})
+		}
+	}
+	return group.Wait()
+}
+
+// maxConcurrentReads bounds the files of one table that are read side by side.
+const maxConcurrentReads = 32
+
+// memBytes estimates what the dataset occupies.
+func (d *Dataset) memBytes() int64 {
+	const perFragment, perField = 800, 500
+	return int64(len(d.fragments))*perFragment + int64(len(d.arrow.Fields()))*perField + int64(len(d.manifest.IndexSection))
+}

@@ -1,0 +1,475 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+var people = arrow.NewSchema([]arrow.Field{
+	{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "name", Type: arrow.BinaryTypes.String, Nullable: true},
+	{Name: "v", Type: arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32), Nullable: true},
+}, nil)
+
+// rowsOf makes rows with the given ids, in batches of at most 100. Every seventh name is null.
+func rowsOf(ids ...int64) Rows {
+	return Rows{Schema: people, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		for part := range slices.Chunk(ids, 100) {
+			if !yield(batchOf(part), nil) {
+				return
+			}
+		}
+	}}
+}
+
+func batchOf(ids []int64) arrow.RecordBatch {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, people)
+	for _, id := range ids {
+		b.Field(0).(*array.Int64Builder).Append(id)
+		if id%7 == 0 {
+			b.Field(1).AppendNull()
+		} else {
+			b.Field(1).(*array.StringBuilder).Append(nameOf(id))
+		}
+		list := b.Field(2).(*array.FixedSizeListBuilder)
+		list.Append(true)
+		list.ValueBuilder().(*array.Float32Builder).AppendValues([]float32{float32(id), -float32(id)}, nil)
+	}
+	return b.NewRecordBatch()
+}
+
+func nameOf(id int64) string { return fmt.Sprintf("name %d", id) }
+
+func upTo(n int64) []int64 {
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = int64(i)
+	}
+	return ids
+}
+
+func tableIn(store objectstore.Store) *Table {
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
+	return NewSession(64<<20, time.Now).Table(at)
+}
+
+func mustCreate(t *testing.T, table *Table, ids ...int64) *Dataset {
+	t.Helper()
+	made, err := table.Create(t.Context(), rowsOf(ids...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Dataset
+}
+
+// ids reads the ids of a scan and checks that the other columns belong to them.
+func idsOf(t fataler, d *Dataset, opts ScanOptions) []int64 {
+	t.Helper()
+	_, batches, err := d.Scan(context.Background(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []int64{}
+	for batch, err := range batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, checkRows(t, batch)...)
+	}
+	return ids
+}
+
+func checkRows(t fataler, batch arrow.RecordBatch) []int64 {
+	t.Helper()
+	ids := batch.Column(batch.Schema().FieldIndices("id")[0]).(*array.Int64).Int64Values()
+	if at := batch.Schema().FieldIndices("name"); len(at) > 0 {
+		names := batch.Column(at[0]).(*array.String)
+		for i, id := range ids {
+			if names.IsNull(i) != (id%7 == 0) || (id%7 != 0 && names.Value(i) != nameOf(id)) {
+				t.Fatalf("row of id %d has name %q (null: %v)", id, names.Value(i), names.IsNull(i))
+			}
+		}
+	}
+	return slices.Clone(ids)
+}
+
+func TestCreatedTableHoldsItsRows(t *testing.T) {
+	table := tableIn(memstore.New())
+	if _, err := table.Latest(t.Context()); !errors.Is(err, ErrNoTable) {
+		t.Errorf("latest of no table: %v, want ErrNoTable", err)
+	}
+	d := mustCreate(t, table, upTo(1000)...)
+	if got, want := d.Version(), uint64(1); got != want {
+		t.Errorf("version %d, want %d", got, want)
+	}
+	if diff := cmp.Diff(upTo(1000), idsOf(t, d, ScanOptions{})); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := table.Create(t.Context(), rowsOf(1)); !errors.Is(err, ErrTableExists) {
+		t.Errorf("second create: %v, want ErrTableExists", err)
+	}
+}
+
+func TestAppendAndOverwriteMakeVersions(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	table := tableIn(store)
+	mustCreate(t, table, 1, 2)
+	if _, err := table.Append(ctx, rowsOf(3), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Overwrite(ctx, rowsOf(9), nil); err != nil {
+		t.Fatal(err)
+	}
+	other := tableIn(store) // a process that has seen nothing
+	for version, want := range map[uint64][]int64{1: {1, 2}, 2: {1, 2, 3}, 3: {9}} {
+		d, err := other.Version(ctx, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := idsOf(t, d, ScanOptions{}); !cmp.Equal(got, want) {
+			t.Errorf("version %d holds %v, want %v", version, got, want)
+		}
+	}
+	if _, err := other.Version(ctx, 4); !errors.Is(err, ErrNoVersion) {
+		t.Errorf("version 4: %v, want ErrNoVersion", err)
+	}
+	infos, err := other.Versions(ctx, nil, -1)
+	if err != nil || len(infos) != 3 || VersionOf(infos[0]) != 3 {
+		t.Errorf("versions %v, %v; want 3, 2, 1", infos, err)
+	}
+}
+
+func TestAppendMatchesColumnsByName(t *testing.T) {
+	ctx := t.Context()
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	only := arrow.NewSchema([]arrow.Field{people.Field(0)}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, only)
+	b.Field(0).(*array.Int64Builder).Append(7) // its name is null, as checkRows expects
+	batch := b.NewRecordBatch()
+	rows := Rows{Schema: only, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	made, err := table.Append(ctx, rows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := idsOf(t, made.Dataset, ScanOptions{}), []int64{1, 7}; !cmp.Equal(got, want) {
+		t.Errorf("ids %v, want %v", got, want)
+	}
+	wrong := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
+	_, err = table.Append(ctx, Rows{Schema: wrong, Batches: func(func(arrow.RecordBatch, error) bool) {}}, nil)
+	if !errors.Is(err, schema.ErrMismatch) {
+		t.Errorf("append of another type: %v, want ErrMismatch", err)
+	}
+}
+
+func TestRefusedConfirmationKeepsRowsOut(t *testing.T) {
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	moved := errors.New("moved")
+	if _, err := table.Append(t.Context(), rowsOf(2), func() error { return moved }); !errors.Is(err, moved) {
+		t.Errorf("append: %v, want what confirm said", err)
+	}
+	d, err := table.Latest(t.Context())
+	if err != nil || d.Version() != 1 {
+		t.Errorf("latest version %d, %v; want 1", d.Version(), err)
+	}
+}
+
+// evens keeps the rows whose id divides by n.
+func multiples(n int64) *Where {
+	return &Where{Columns: []string{"id"}, Select: func(batch arrow.RecordBatch) ([]int32, error) {
+		var rows []int32
+		for i, id := range batch.Column(0).(*array.Int64).Int64Values() {
+			if id%n == 0 {
+				rows = append(rows, int32(i))
+			}
+		}
+		return rows, nil
+	}}
+}
+
+// A scan of fragments with deletions equals the same done to a list.
+func TestScanEqualsListOfRows(t *testing.T) {
+	ctx := context.Background()
+	table := tableIn(memstore.New())
+	mustCreate(t, table, upTo(3000)...)
+	for from := int64(3000); from < 6000; from += 1000 {
+		if _, err := table.Append(ctx, rowsOf(upTo(from + 1000)[from:]...), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := table.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := addressesOf(t, d, multiples(3))
+	made, err := d.Replace(ctx, Replacement{Delete: gone}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = made.Dataset
+	var want []int64
+	for _, id := range upTo(6000) {
+		if id%3 != 0 {
+			want = append(want, id)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		opts := ScanOptions{
+			Offset: rapid.Int64Range(0, 5000).Draw(t, "offset"),
+			Limit:  rapid.Int64Range(0, 5000).Draw(t, "limit"),
+		}
+		expected := want
+		if n := rapid.SampledFrom([]int64{0, 2, 7, 500, 100_000}).Draw(t, "multiples of"); n > 0 {
+			opts.Where = multiples(n)
+			expected = slices.DeleteFunc(slices.Clone(want), func(id int64) bool { return id%n != 0 })
+		}
+		if rapid.Bool().Draw(t, "few columns") {
+			opts.Columns = []string{"name", "id"}
+		}
+		expected = expected[min(int(opts.Offset), len(expected)):]
+		if opts.Limit > 0 {
+			expected = expected[:min(int(opts.Limit), len(expected))]
+		}
+		if got := idsOf(t, d, opts); !slices.Equal(got, expected) {
+			t.Fatalf("scan %+v gives %d ids from %v, want %d from %v", opts, len(got), head(got), len(expected), head(expected))
+		}
+	})
+}
+
+func head(ids []int64) []int64 { return ids[:min(3, len(ids))] }
+
+// fataler is what helpers need of a test or of a property.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func addressesOf(t fataler, d *Dataset, where *Where) []uint64 {
+	t.Helper()
+	_, batches, err := d.Scan(context.Background(), ScanOptions{Columns: []string{RowAddr}, Where: where})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var addresses []uint64
+	for batch, err := range batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses = append(addresses, batch.Column(0).(*array.Uint64).Uint64Values()...)
+	}
+	return addresses
+}
+
+func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
+	ctx := t.Context()
+	table := tableIn(memstore.New())
+	mustCreate(t, table, upTo(500)...)
+	if _, err := table.Append(ctx, rowsOf(upTo(1000)[500:]...), nil); err != nil {
+		t.Fatal(err)
+	}
+	d, err := table.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := addressesOf(t, d, nil)
+	ask := []uint64{all[999], all[3], all[3], all[500], all[0]}
+	batch, err := d.Take(ctx, []string{"name", "id", RowOffset}, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := checkRows(t, batch), []int64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
+		t.Errorf("took %v, want %v", got, want)
+	}
+	if got, want := batch.Column(2).(*array.Uint64).Uint64Values(), []uint64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
+		t.Errorf("their offsets are %v, want %v", got, want)
+	}
+	made, err := d.Replace(ctx, Replacement{Delete: all[3:4]}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]uint64{"deleted": all[3], "past the fragment": 500, "of no fragment": 9 << 32} {
+		if _, err := made.Dataset.Take(ctx, nil, []uint64{bad}); err == nil {
+			t.Errorf("take of a row that is %s succeeds", name)
+		}
+	}
+	batch, err = made.Dataset.Take(ctx, []string{"id", RowOffset}, []uint64{all[4], all[500]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := batch.Column(1).(*array.Uint64).Uint64Values(), []uint64{3, 499}; !cmp.Equal(got, want) {
+		t.Errorf("after the delete the offsets are %v, want %v", got, want)
+	}
+}
+
+func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	a, b := tableIn(store), tableIn(store) // two processes
+	mustCreate(t, a, upTo(10)...)
+	da, err := a.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := b.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := addressesOf(t, da, nil)
+	if _, err := da.Replace(ctx, Replacement{Delete: rows[:2], Insert: rowsOf(100)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Replace(ctx, Replacement{Delete: rows[2:4], Insert: rowsOf(200)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	latest, err := a.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := idsOf(t, latest, ScanOptions{}), []int64{4, 5, 6, 7, 8, 9, 100, 200}; !cmp.Equal(got, want) {
+		t.Errorf("ids %v, want %v", got, want)
+	}
+	_, err = db.Replace(ctx, Replacement{Delete: rows[1:2]}, nil)
+	if !IsRowsChanged(err) {
+		t.Errorf("replacing a row that is gone: %v, want rows changed", err)
+	}
+	_, err = db.Replace(ctx, Replacement{Insert: rowsOf(300), Exclusive: true}, nil)
+	if !IsRowsChanged(err) {
+		t.Errorf("exclusive replacement after new rows: %v, want rows changed", err)
+	}
+	if _, err := b.Overwrite(ctx, rowsOf(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := da.Replace(ctx, Replacement{Insert: rowsOf(300)}, nil); !errors.Is(err, ErrConflict) {
+		t.Errorf("replacement after an overwrite: %v, want ErrConflict", err)
+	}
+}
+
+func TestFragmentThatLosesItsLastRowIsRemoved(t *testing.T) {
+	ctx := t.Context()
+	table := tableIn(memstore.New())
+	d := mustCreate(t, table, upTo(10)...)
+	made, err := d.Replace(ctx, Replacement{Delete: addressesOf(t, d, nil), Insert: rowsOf(5)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := made.Dataset.Stats(); len(got.Lengths) != 1 || got.Rows != 1 || got.DeletedRows != 0 {
+		t.Errorf("stats %+v, want one fragment of one row", got)
+	}
+}
+
+func TestConcurrentAppendsLoseNothing(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	mustCreate(t, tableIn(store))
+	const processes, writers, each = 4, 4, 10
+	var group sync.WaitGroup
+	for p := range processes {
+		table := tableIn(store)
+		for w := range writers {
+			group.Go(func() {
+				for i := range each {
+					id := int64((p*writers+w)*each + i)
+					if _, err := table.Append(ctx, rowsOf(id), nil); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	latest, err := tableIn(store).Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := idsOf(t, latest, ScanOptions{})
+	slices.Sort(got)
+	if diff := cmp.Diff(upTo(processes*writers*each), got); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := latest.Version(), uint64(1+processes*writers*each); got != want {
+		t.Errorf("version %d, want %d: one for each append", got, want)
+	}
+}
+
+// An append is tried with a crash, and with a lost answer, at each of its requests. The
+// table holds its rows afterwards once or not at all, and once when it said so.
+func TestAppendSurvivesACrashAnywhere(t *testing.T) {
+	ctx := t.Context()
+	for n := 1; ; n++ {
+		reached := false
+		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
+			inner := memstore.New()
+			mustCreate(t, tableIn(inner), 1)
+			faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+				if call.N != n {
+					return faultstore.Fault{}
+				}
+				reached = true
+				return fault
+			})
+			_, err := tableIn(faulty).Append(ctx, rowsOf(2), nil)
+			latest, openErr := tableIn(inner).Latest(ctx)
+			if openErr != nil {
+				t.Fatal(openErr)
+			}
+			got := idsOf(t, latest, ScanOptions{})
+			whole := cmp.Equal(got, []int64{1, 2})
+			if !whole && !cmp.Equal(got, []int64{1}) {
+				t.Errorf("request %d, %+v: the table holds %v", n, fault, got)
+			}
+			if err == nil && !whole {
+				t.Errorf("request %d, %+v: the append said yes, but the table holds %v", n, fault, got)
+			}
+			if err != nil && whole && !errors.Is(err, objectstore.ErrUnknownOutcome) && !errors.Is(err, faultstore.ErrCrashed) {
+				t.Errorf("request %d, %+v: the append said no (%v), but the table holds %v", n, fault, err, got)
+			}
+		}
+		if !reached {
+			break
+		}
+	}
+}
+
+func TestReadSeesWhatAnotherProcessCommitted(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	reader, writer := tableIn(store), tableIn(store)
+	mustCreate(t, writer, 1)
+	for i := range int64(12) { // more than are probed one by one
+		count, err := Read(ctx, reader, func(_ context.Context, d *Dataset) (int64, error) { return d.CountRows(), nil })
+		if err != nil || count != i+1 {
+			t.Fatalf("the reader counts %d rows, %v; want %d", count, err, i+1)
+		}
+		if _, err := writer.Append(ctx, rowsOf(i), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range int64(maxProbes + 10) {
+		if _, err := writer.Append(ctx, rowsOf(100+i), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	latest, err := reader.Latest(ctx)
+	if err != nil || latest.CountRows() != 13+maxProbes+10 {
+		t.Errorf("after many commits the reader counts %d rows, %v", latest.CountRows(), err)
+	}
+}

@@ -1,0 +1,67 @@
+package dataset
+
+import (
+	"sync"
+	"time"
+
+	"tiltyard/shared/objectstore"
+)
+
+// A Session is what the tables of one process share: the cache, the clock, and the
+// queue in which commits to one table wait for each other instead of colliding. It is
+// safe for concurrent use.
+type Session struct {
+	cache *Cache
+	now   func() time.Time
+
+	mu      sync.Mutex
+	commits map[string]*commitQueue // by URI of the table
+}
+
+// A commitQueue is held by whoever commits to a table at this moment.
+type commitQueue struct {
+	turn    chan struct{} // holds one token while nobody commits
+	waiting int
+}
+
+// NewSession returns a session with a cache of about maxCacheBytes (0: DefaultCacheBytes).
+func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
+	return &Session{cache: NewCache(maxCacheBytes), now: now, commits: map[string]*commitQueue{}}
+}
+
+// Table returns the table at a location, which need not exist yet.
+func (s *Session) Table(at objectstore.Location) *Table {
+	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI}
+}
+
+// enqueue waits for the turn to commit to a table; leave ends it. done, the context's,
+// ends the waiting without a turn.
+func (s *Session) enqueue(uri string, done <-chan struct{}) (leave func(), ok bool) {
+	s.mu.Lock()
+	queue := s.commits[uri]
+	if queue == nil {
+		queue = &commitQueue{turn: make(chan struct{}, 1)}
+		queue.turn <- struct{}{}
+		s.commits[uri] = queue
+	}
+	queue.waiting++
+	s.mu.Unlock()
+
+	unregister := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if queue.waiting--; queue.waiting == 0 {
+			delete(s.commits, uri)
+		}
+	}
+	select {
+	case <-queue.turn:
+		return func() {
+			queue.turn <- struct{}{}
+			unregister()
+		}, true
+	case <-done:
+		unregister()
+		return nil, false
+	}
+}

@@ -1,0 +1,208 @@
+package dataset
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
+)
+
+// Rows are rows to be written: batches of one schema, taken one at a time.
+type Rows struct {
+	Schema  *arrow.Schema
+	Batches iter.Seq2[arrow.RecordBatch, error]
+}
+
+const (
+	// maxFileRows is where a data file ends and the next fragment begins, as in the
+	// native writer.
+	maxFileRows = 1 << 20
+	// maxBufferedFile is how much of a file is held before it is streamed: smaller files
+	// are one request, and wait for nobody.
+	maxBufferedFile = 8 << 20
+)
+
+// staged are fragments written ahead of a commit. Nothing refers to their files yet, and
+// their names are used by nobody else: what is not committed is garbage.
+type staged struct {
+	fragments []*pb.Fragment // with ids 0: the commit gives them theirs
+	rows      int64
+	puts      *errgroup.Group // small files on their way
+}
+
+// wait returns when all files are durable.
+func (s *staged) wait() error { return s.puts.Wait() }
+
+// stage writes rows, whose columns are the fields of s by way of match, as new files. It
+// returns when all have been taken; the last small file may still be on its way.
+func (t *Table) stage(ctx context.Context, match *schema.Match, version lance.Version, rows iter.Seq2[arrow.RecordBatch, error]) (*staged, error) {
+	puts, ctx := errgroup.WithContext(ctx)
+	puts.SetLimit(maxConcurrentReads)
+	out := &staged{puts: puts}
+	var file *stagedFile
+	defer func() {
+		if file != nil {
+			file.upload.abort()
+		}
+	}()
+	for batch, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		columns, err := match.Columns(batch)
+		if err != nil {
+			return nil, err
+		}
+		for from := int64(0); from < batch.NumRows(); {
+			if file == nil {
+				if file, err = t.newFile(ctx, match.Schema, version); err != nil {
+					return nil, err
+				}
+			}
+			n := min(batch.NumRows()-from, maxFileRows-file.rows)
+			if err := file.write(match.Schema, columns, from, n); err != nil {
+				return nil, err
+			}
+			from += n
+			if file.rows == maxFileRows {
+				if err := out.add(file); err != nil {
+					return nil, err
+				}
+				file = nil
+			}
+		}
+	}
+	if file == nil {
+		return out, nil
+	}
+	err := out.add(file)
+	file = nil
+	return out, err
+}
+
+// A stagedFile is a data file being written.
+type stagedFile struct {
+	path   string // below data/
+	upload *upload
+	writer *datafile.Writer
+	arrow  *arrow.Schema
+	rows   int64
+	v      lance.Version
+}
+
+func (t *Table) newFile(ctx context.Context, s *schema.Schema, version lance.Version) (*stagedFile, error) {
+	path := newFileName()
+	u := &upload{ctx: ctx, store: t.store, key: t.prefix + "/data/" + path}
+	writer, err := datafile.NewWriter(u, s, version)
+	if err != nil {
+		return nil, err
+	}
+	return &stagedFile{path: path, upload: u, writer: writer, arrow: s.Arrow(), v: version}, nil
+}
+
+func (f *stagedFile) write(s *schema.Schema, columns []arrow.Array, from, n int64) error {
+	slices := make([]arrow.Array, len(columns))
+	for i, c := range columns {
+		slices[i] = array.NewSlice(c, from, from+n)
+	}
+	f.rows += n
+	return f.writer.Write(array.NewRecordBatch(f.arrow, slices, n))
+}
+
+// add ends a file and lists it as a fragment.
+func (s *staged) add(f *stagedFile) error {
+	summary, err := f.writer.Close()
+	if err != nil {
+		f.upload.abort()
+		return err
+	}
+	if err := f.upload.finish(s.puts); err != nil {
+		return fmt.Errorf("write data file %s: %w", f.path, err)
+	}
+	s.rows += summary.Rows
+	s.fragments = append(s.fragments, &pb.Fragment{
+		PhysicalRows: uint64(summary.Rows),
+		Files: []pb.DataFile{{
+			Path: f.path, Fields: summary.Fields, ColumnIndices: summary.ColumnIndices,
+			MajorVersion: uint32(f.v.Major), MinorVersion: uint32(f.v.Minor), SizeBytes: uint64(summary.Size),
+		}},
+	})
+	return nil
+}
+
+// newFileName returns a name that no file has: 24 binary digits, which spread the keys,
+// and 26 hexadecimal ones, as the native writer names its files.
+func newFileName() string {
+	var b [16]byte
+	rand.Read(b[:]) //nolint:errcheck // documented never to fail
+	var name strings.Builder
+	for _, c := range b[:3] {
+		fmt.Fprintf(&name, "%08b", c)
+	}
+	return name.String() + hex.EncodeToString(b[3:]) + ".lance"
+}
+
+// An upload is a file on its way to the store: a small one in one request once it is
+// complete, a large one streamed.
+type upload struct {
+	ctx    context.Context //nolint:containedctx // an io.Writer of one request
+	store  objectstore.Store
+	key    string
+	buffer []byte
+	stream objectstore.Writer // nil while small
+}
+
+// Write implements io.Writer.
+func (u *upload) Write(p []byte) (int, error) {
+	if u.stream != nil {
+		return u.stream.Write(p)
+	}
+	u.buffer = append(u.buffer, p...)
+	if len(u.buffer) <= maxBufferedFile {
+		return len(p), nil
+	}
+	stream, err := u.store.Create(u.ctx, u.key)
+	if err != nil {
+		return 0, err
+	}
+	u.stream = stream
+	if _, err := u.stream.Write(u.buffer); err != nil {
+		return 0, err
+	}
+	u.buffer = nil
+	return len(p), nil
+}
+
+// finish makes the file durable: at once when it was streamed, else with puts.
+func (u *upload) finish(puts *errgroup.Group) error {
+	if u.stream != nil {
+		_, err := u.stream.Commit()
+		return err
+	}
+	puts.Go(func() error {
+		_, err := u.store.Put(u.ctx, u.key, u.buffer, objectstore.Condition{})
+		if err != nil {
+			return fmt.Errorf("write %s: %w", u.key, err)
+		}
+		return nil
+	})
+	return nil
+}
+
+func (u *upload) abort() {
+	if u.stream != nil {
+		u.stream.Abort() //nolint:errcheck // the file is garbage either way
+	}
+}

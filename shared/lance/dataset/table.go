@@ -1,0 +1,178 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
+)
+
+// A Table is a place on storage where the versions of a table are. It is cheap to make
+// and safe for concurrent use.
+type Table struct {
+	session *Session
+	store   objectstore.Store
+	prefix  string // of all keys of the table, without a slash at its end
+	uri     string // its name in the cache
+}
+
+// ErrNoTable says that there is no version of a table at its place.
+var ErrNoTable = errors.New("no table at this location")
+
+// ErrNoVersion says that a table has no such version.
+var ErrNoVersion = errors.New("no such version")
+
+// known is the newest version that this process has seen, and when a listing last said
+// so. Only then is the next version's absence proof that there is no newer one: old
+// versions are cleaned up some day, and the next one may be among them.
+type known struct {
+	dataset *Dataset
+	listed  time.Time
+}
+
+// maxProbeAge is how long after a listing the newest version is found by looking for the
+// next one. It is far below the age at which anyone cleans up versions.
+const maxProbeAge = time.Minute
+
+const latestPart = "latest"
+
+// Latest opens the newest version, or returns ErrNoTable.
+func (t *Table) Latest(ctx context.Context) (*Dataset, error) {
+	if k, ok := t.known(); ok {
+		return t.probe(ctx, k)
+	}
+	return t.list(ctx)
+}
+
+// Read does work on the newest version. While the work runs on the newest version that
+// is known, the storage is asked whether there is a newer one; then that work's result
+// is discarded and the work done again. So a read of a table that did not change waits
+// for the storage once, not twice. The context that work gets outlives it, for results
+// that go on reading, unless the result is discarded.
+func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Dataset) (T, error)) (T, error) {
+	k, ok := t.known()
+	if !ok {
+		latest, err := t.list(ctx)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		return work(ctx, latest)
+	}
+	type answer struct {
+		latest *Dataset
+		err    error
+	}
+	probed := make(chan answer, 1)
+	go func() {
+		latest, err := t.probe(ctx, k)
+		probed <- answer{latest, err}
+	}()
+	attempt, discard := context.WithCancel(ctx)
+	result, err := work(attempt, k.dataset)
+	now := <-probed
+	switch {
+	case now.err != nil:
+		discard()
+		var none T
+		return none, now.err
+	case now.latest != k.dataset:
+		discard()
+		return work(ctx, now.latest)
+	}
+	context.AfterFunc(ctx, discard)
+	return result, err
+}
+
+func (t *Table) known() (known, bool) {
+	k, ok := get[known](t.session.cache, t.uri, latestPart)
+	if !ok || t.session.now().Sub(k.listed) > maxProbeAge {
+		return known{}, false
+	}
+	return k, true
+}
+
+// remember makes d the newest version known. It keeps the time of the last listing
+// unless there was one just now.
+func (t *Table) remember(d *Dataset, listed time.Time) {
+	put(t.session.cache, t.uri, latestPart, known{dataset: d, listed: listed}, d.memBytes())
+}
+
+// list finds the newest version by listing.
+func (t *Table) list(ctx context.Context) (*Dataset, error) {
+	at := t.session.now()
+	newest, err := manifest.Latest(ctx, t.store, t.prefix)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNoTable, t.uri)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the latest version of %s: %w", t.uri, err)
+	}
+	d, err := t.load(ctx, newest.Version, newest.Scheme, newest.Size)
+	if err != nil {
+		return nil, err
+	}
+	t.remember(d, at)
+	return d, nil
+}
+
+// maxProbes bounds how many versions are walked through one by one.
+const maxProbes = 64
+
+// probe finds the newest version by asking for the one after the newest known, and the
+// one after that, until there is none.
+func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
+	latest := k.dataset
+	for range maxProbes {
+		next, err := t.load(ctx, latest.Version()+1, latest.scheme(), 0)
+		if errors.Is(err, ErrNoVersion) {
+			if latest != k.dataset {
+				t.remember(latest, k.listed)
+			}
+			return latest, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		latest = next
+	}
+	return t.list(ctx)
+}
+
+// Version opens one version, or returns ErrNoVersion.
+func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
+	if k, ok := t.known(); ok && k.dataset.Version() == version {
+		return k.dataset, nil
+	}
+	for _, scheme := range []manifest.Scheme{manifest.V2, manifest.V1} {
+		if d, err := t.load(ctx, version, scheme, 0); !errors.Is(err, ErrNoVersion) {
+			return d, err
+		}
+	}
+	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
+}
+
+// load reads one manifest; size 0 means that it is not known.
+func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme, size int64) (*Dataset, error) {
+	key := manifest.Key(t.prefix, version, scheme)
+	part := "dataset " + key
+	if d, ok := get[*Dataset](t.session.cache, t.uri, part); ok {
+		return d, nil
+	}
+	m, err := manifest.Read(ctx, t.store, key, size)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open version %d of %s: %w", version, t.uri, err)
+	}
+	d, err := newDataset(t, m)
+	if err != nil {
+		return nil, err
+	}
+	put(t.session.cache, t.uri, part, d, d.memBytes())
+	return d, nil
+}

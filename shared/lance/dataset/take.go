@@ -1,0 +1,147 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/gather"
+)
+
+// Take returns the rows at the given addresses, in that order; an address may occur more
+// than once. It reads no more of the columns than those rows. An address that is not a
+// row of the version, or of one that is deleted, is an error.
+func (d *Dataset) Take(ctx context.Context, columns []string, addresses []uint64) (arrow.RecordBatch, error) {
+	p, err := d.projection(columns)
+	if err != nil {
+		return nil, err
+	}
+	sorted := slices.Clone(addresses)
+	slices.Sort(sorted)
+	sorted = slices.Compact(sorted)
+	batches, err := d.takeSorted(ctx, p, sorted)
+	if err != nil {
+		return nil, err
+	}
+	all, err := concat(p.schema, batches)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Equal(sorted, addresses) {
+		return all, nil
+	}
+	order := make([]int32, len(addresses))
+	for i, address := range addresses {
+		at, _ := slices.BinarySearch(sorted, address)
+		order[i] = int32(at)
+	}
+	return gather.Batch(all, order)
+}
+
+// takeSorted returns one batch per fragment, read side by side.
+func (d *Dataset) takeSorted(ctx context.Context, p *projection, addresses []uint64) ([]arrow.RecordBatch, error) {
+	var runs [][]uint64 // of one fragment each
+	for start := 0; start < len(addresses); {
+		end := start
+		for end < len(addresses) && addresses[end]>>32 == addresses[start]>>32 {
+			end++
+		}
+		runs = append(runs, addresses[start:end])
+		start = end
+	}
+	batches := make([]arrow.RecordBatch, len(runs))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
+	for i, run := range runs {
+		group.Go(func() (err error) {
+			defer contain(func(e error) { err = e })
+			batches[i], err = d.takeFragment(ctx, p, run)
+			return err
+		})
+	}
+	return batches, group.Wait()
+}
+
+func (d *Dataset) takeFragment(ctx context.Context, p *projection, addresses []uint64) (arrow.RecordBatch, error) {
+	id := addresses[0] >> 32
+	f := d.fragment(id)
+	if f == nil {
+		return nil, fmt.Errorf("no row at address %d: version %d has no fragment %d", addresses[0], d.Version(), id)
+	}
+	deleted, err := f.deletions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int32, len(addresses))
+	for i, address := range addresses {
+		row := int64(uint32(address))
+		if row >= f.rows || deleted.Contains(uint32(row)) {
+			return nil, fmt.Errorf("no row at address %d in version %d", address, d.Version())
+		}
+		rows[i] = int32(row)
+	}
+	offset := int64(0)
+	for _, before := range d.fragments {
+		if before == f {
+			break
+		}
+		offset += before.liveRows()
+	}
+	whole := window{fragment: f, from: 0, to: f.rows, offset: offset}
+	if len(rows) == int(f.rows) {
+		rows = nil
+	}
+	return d.assembleTaken(ctx, whole, p, rows)
+}
+
+// assembleTaken is assemble that always fetches the rows one by one, however many.
+func (d *Dataset) assembleTaken(ctx context.Context, w window, p *projection, rows []int32) (arrow.RecordBatch, error) {
+	fields := p.fields()
+	if rows == nil || len(fields) == 0 {
+		return d.assemble(ctx, w, p, rows, nil)
+	}
+	physical := make([]int64, len(rows))
+	for i, r := range rows {
+		physical[i] = int64(r)
+	}
+	read, err := w.fragment.read(ctx, fields, rowSet{rows: physical})
+	if err != nil {
+		return nil, err
+	}
+	have := map[string]arrow.Array{}
+	for i, field := range fields {
+		have[field.Name] = read[i]
+	}
+	return d.assemble(ctx, w, p, rows, have)
+}
+
+// concat joins batches of one schema.
+func concat(s *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatch, error) {
+	switch len(batches) {
+	case 0:
+		return emptyBatch(s), nil
+	case 1:
+		return batches[0], nil
+	}
+	rows := int64(0)
+	for _, b := range batches {
+		rows += b.NumRows()
+	}
+	columns := make([]arrow.Array, s.NumFields())
+	for i := range columns {
+		parts := make([]arrow.Array, len(batches))
+		for k, b := range batches {
+			parts[k] = b.Column(i)
+		}
+		var err error
+		if columns[i], err = array.Concatenate(parts, memory.DefaultAllocator); err != nil {
+			return nil, fmt.Errorf("join column %s: %w", s.Field(i).Name, err)
+		}
+	}
+	return array.NewRecordBatch(s, columns, rows), nil
+}

@@ -1,0 +1,185 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/gather"
+	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/schema"
+)
+
+// takeBelow is the share of a window's rows up to which rows are fetched one by one
+// rather than with the whole window.
+const takeBelow = 1.0 / 16
+
+// readWindow returns the projected columns of the rows of a window that are not deleted
+// and that where keeps. The columns that where needs are read first; when it keeps
+// nothing no others are read, and when it keeps little only those rows of the others.
+func (d *Dataset) readWindow(ctx context.Context, w window, p *projection, where *Where) (arrow.RecordBatch, error) {
+	deleted, err := w.fragment.deletions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live := livePositions(deleted, w.from, w.to) // nil: all
+	if where == nil {
+		return d.assemble(ctx, w, p, live, nil)
+	}
+	tested, err := d.projection(where.Columns)
+	if err != nil {
+		return nil, err
+	}
+	test, err := d.assemble(ctx, w, tested, live, nil)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := where.Select(test)
+	if err != nil {
+		return nil, err
+	}
+	if len(kept) == 0 {
+		return emptyBatch(p.schema), nil
+	}
+	have := map[string]arrow.Array{}
+	for i, c := range tested.columns {
+		column := test.Column(i)
+		if int64(len(kept)) < test.NumRows() {
+			if column, err = gather.Array(column, kept); err != nil {
+				return nil, fmt.Errorf("column %s: %w", c.name, err)
+			}
+		}
+		have[c.name] = column
+	}
+	return d.assemble(ctx, w, p, compose(live, kept), have)
+}
+
+// compose returns the positions in the window of rows kept among the live ones.
+func compose(live, kept []int32) []int32 {
+	if live == nil {
+		return kept
+	}
+	rows := make([]int32, len(kept))
+	for i, k := range kept {
+		rows[i] = live[k]
+	}
+	return rows
+}
+
+// assemble makes a batch of the window's rows at the given positions (nil: all of them).
+// Columns that are already there, for just those rows, are taken from have.
+func (d *Dataset) assemble(ctx context.Context, w window, p *projection, rows []int32, have map[string]arrow.Array) (arrow.RecordBatch, error) {
+	n := int(w.to - w.from)
+	if rows != nil {
+		n = len(rows)
+	}
+	var missing []*schema.Field
+	for _, c := range p.columns {
+		if c.field != nil && have[c.name] == nil {
+			missing = append(missing, c.field)
+		}
+	}
+	read, err := w.readFields(ctx, missing, rows)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]arrow.Array, len(p.columns))
+	for i, c := range p.columns {
+		switch {
+		case have[c.name] != nil:
+			columns[i] = have[c.name]
+		case c.field != nil:
+			columns[i], read = read[0], read[1:]
+		default:
+			if columns[i], err = w.rowColumn(ctx, c.name, rows, n); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return array.NewRecordBatch(p.schema, columns, int64(n)), nil
+}
+
+// readFields reads columns of the window's rows at the given positions.
+func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	if rows != nil && float64(len(rows)) < takeBelow*float64(w.to-w.from) {
+		physical := make([]int64, len(rows))
+		for i, r := range rows {
+			physical[i] = w.from + int64(r)
+		}
+		return w.fragment.read(ctx, fields, rowSet{from: w.from, to: w.to, rows: physical})
+	}
+	columns, err := w.fragment.read(ctx, fields, rowSet{from: w.from, to: w.to})
+	if err != nil || rows == nil {
+		return columns, err
+	}
+	for i, column := range columns {
+		if columns[i], err = gather.Array(column, rows); err != nil {
+			return nil, fmt.Errorf("column %s: %w", fields[i].Name, err)
+		}
+	}
+	return columns, nil
+}
+
+// rowColumn computes a row column of the window's n rows at the given positions.
+func (w window) rowColumn(ctx context.Context, name string, rows []int32, n int) (arrow.Array, error) {
+	position := func(i int) int64 {
+		if rows == nil {
+			return w.from + int64(i)
+		}
+		return w.from + int64(rows[i])
+	}
+	values := make([]uint64, n)
+	switch name {
+	case RowAddr:
+		for i := range values {
+			values[i] = w.fragment.address(position(i))
+		}
+	case RowOffset:
+		deleted, err := w.fragment.deletions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w.offsets(values, position, deleted)
+	default:
+		ids, err := w.fragment.rowIDs()
+		if err != nil {
+			return nil, err
+		}
+		for i := range values {
+			values[i] = ids(position(i))
+		}
+	}
+	return uint64s(values), nil
+}
+
+// offsets numbers rows in the version: the live rows before the window, and those
+// before the row within it.
+func (w window) offsets(values []uint64, position func(int) int64, deleted *deletion.Vector) {
+	before, at := w.offset, w.from
+	for i := range values {
+		row := position(i)
+		before += row - at - deleted.Deleted(at, row)
+		at = row
+		values[i] = uint64(before)
+	}
+}
+
+func uint64s(values []uint64) arrow.Array {
+	data := array.NewData(arrow.PrimitiveTypes.Uint64, len(values),
+		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Uint64Traits.CastToBytes(values))}, nil, 0, 0)
+	return array.NewUint64Data(data)
+}
+
+func emptyBatch(s *arrow.Schema) arrow.RecordBatch {
+	columns := make([]arrow.Array, s.NumFields())
+	for i, f := range s.Fields() {
+		columns[i] = nulls(f.Type, 0)
+	}
+	return array.NewRecordBatch(s, columns, 0)
+}

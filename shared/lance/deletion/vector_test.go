@@ -1,0 +1,104 @@
+package deletion
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// drawVector draws a vector over n rows, and the same as a set.
+func drawVector(t *rapid.T, label string, n int) (*Vector, map[int64]bool) {
+	set := map[int64]bool{}
+	for range rapid.IntRange(0, 4).Draw(t, label+" runs") {
+		start := rapid.IntRange(0, n-1).Draw(t, label+" start")
+		step := rapid.IntRange(1, 5).Draw(t, label+" step")
+		for at := start; at < min(start+200, n); at += step {
+			set[int64(at)] = true
+		}
+	}
+	if len(set) == 0 && rapid.Bool().Draw(t, label+" nil") {
+		return nil, set
+	}
+	v := New()
+	for at := range set {
+		v = v.Union(New(uint32(at)))
+	}
+	return v, set
+}
+
+func TestVectorBehavesLikeASet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 500).Draw(t, "n")
+		v, set := drawVector(t, "v", n)
+		from, to := rapid.Int64Range(0, int64(n)).Draw(t, "from"), rapid.Int64Range(0, int64(n)).Draw(t, "to")
+
+		var live, got []int64
+		deleted := int64(0)
+		for at := from; at < to; at++ {
+			if set[at] {
+				deleted++
+			} else {
+				live = append(live, at)
+			}
+			if v.Contains(uint32(at)) != set[at] {
+				t.Fatalf("Contains(%d): got %v", at, !set[at])
+			}
+		}
+		for start, end := range v.Live(from, to) {
+			if start >= end {
+				t.Fatalf("an empty run at %d", start)
+			}
+			for at := start; at < end; at++ {
+				got = append(got, at)
+			}
+		}
+		if diff := cmp.Diff(live, got); diff != "" {
+			t.Fatalf("live rows (-want +got):\n%s", diff)
+		}
+		if d := v.Deleted(from, to); d != deleted || v.Len() != len(set) || len(v.Offsets()) != len(set) {
+			t.Fatalf("deleted: got %d and %d in all, want %d and %d", d, v.Len(), deleted, len(set))
+		}
+		k := int64(0)
+		for at := range int64(n) {
+			if set[at] {
+				continue
+			}
+			if got := v.Offset(k); got != at {
+				t.Fatalf("Offset(%d): got %d, want %d", k, got, at)
+			}
+			k++
+		}
+	})
+}
+
+func TestSetOperations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, setA := drawVector(t, "a", 300)
+		b, setB := drawVector(t, "b", 300)
+		union, minus, meet := a.Union(b), a.Minus(b), false
+		for at := range int64(300) {
+			o := uint32(at)
+			meet = meet || setA[at] && setB[at]
+			if union.Contains(o) != (setA[at] || setB[at]) || minus.Contains(o) != (setA[at] && !setB[at]) {
+				t.Fatalf("row %d is wrong", at)
+			}
+		}
+		if a.Intersects(b) != meet || a.Equal(b) != (cmp.Equal(a.Offsets(), b.Offsets()) || a.Len()+b.Len() == 0) {
+			t.Fatal("Intersects or Equal is wrong")
+		}
+	})
+}
+
+func TestTheLastPossibleRow(t *testing.T) {
+	v := New(math.MaxUint32, math.MaxUint32-1)
+	var runs [][2]int64
+	for start, end := range v.Live(math.MaxUint32-3, math.MaxUint32+1) {
+		runs = append(runs, [2]int64{start, end})
+	}
+	if want := [][2]int64{{math.MaxUint32 - 3, math.MaxUint32 - 1}}; !slices.Equal(runs, want) {
+		t.Errorf("live runs: got %v, want %v", runs, want)
+	}
+}

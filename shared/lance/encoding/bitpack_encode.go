@@ -1,0 +1,66 @@
+package encoding
+
+import "tiltyard/shared/lance/pb"
+
+// packedEncoder are integers (or anything else of 8, 16, 32 or 64 bits) in 1024s, each
+// with the width of its widest:
+//
+//	T          width W in bits
+//	T × words  1024·W/T, see packBlock; zeros after the last value
+type packedEncoder[T packable] struct {
+	values []T
+}
+
+// choosePacked returns the codec, if that takes less room than the values as they are.
+func choosePacked(v *values) chunkEncoder {
+	switch v.shape.bits {
+	case 8:
+		return packIfSmaller(viewAs[uint8](v.fixed))
+	case 16:
+		return packIfSmaller(viewAs[uint16](v.fixed))
+	case 32:
+		return packIfSmaller(viewAs[uint32](v.fixed))
+	case 64:
+		return packIfSmaller(viewAs[uint64](v.fixed))
+	}
+	return nil
+}
+
+func packIfSmaller[T packable](values []T) chunkEncoder {
+	if 16*packedSize(values) > 15*len(values) {
+		return nil // not worth unpacking for
+	}
+	return &packedEncoder[T]{values}
+}
+
+// packedSize returns how many words the chunks of values take.
+func packedSize[T packable](values []T) int {
+	words := 0
+	for len(values) > 0 {
+		n := min(len(values), packedValues)
+		words += 1 + packedWords[T](widthOf(values[:n]))
+		values = values[n:]
+	}
+	return words
+}
+
+func (c *packedEncoder[T]) codec() pb.Codec {
+	return &pb.InlineBitpacking{UncompressedBits: uint64(packedValues / packedWords[T](1))}
+}
+
+func (c *packedEncoder[T]) buffers() int { return 1 }
+
+func (c *packedEncoder[T]) fit(int) (int, bool) { return packedValues, true }
+
+func (c *packedEncoder[T]) append(b []byte, from, to int, sizes []int) []byte {
+	var block, words [packedValues]T
+	copy(block[:], c.values[from:to])
+	width := widthOf(c.values[from:to])
+	packed := words[:packedWords[T](width)]
+	packBlock(packed, &block, width)
+	start := len(b)
+	b = append(b, bytesOf([]T{T(width)})...)
+	b = append(b, bytesOf(packed)...)
+	sizes[0] = len(b) - start
+	return padTo8(b, start)
+}

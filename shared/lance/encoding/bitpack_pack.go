@@ -1,0 +1,65 @@
+package encoding
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// packBlock packs 1024 values, none wider than width bits, into packedWords(width) words
+// of out. It is the inverse of unpackBlock.
+func packBlock[T packable](out []T, values *[packedValues]T, width int) {
+	size := 8 * int(unsafe.Sizeof(T(0)))
+	lanes := packedValues / size
+	clear(out[:lanes*width])
+	if width == 0 {
+		return
+	}
+	for row := range size {
+		first := laneOrder[row>>3]*16 + row&7*128
+		in := values[first : first+lanes]
+		word, shift := row*width/size, row*width%size
+		packRow(out[word*lanes:], in, uint(shift))
+		if shift+width > size {
+			packCarry(out[(word+1)*lanes:], in, uint(size-shift))
+		}
+	}
+}
+
+// packRow adds the low bits of a row to its words.
+func packRow[T packable](out, in []T, left uint) {
+	left &= 63
+	for len(in) >= 8 && len(out) >= 8 {
+		o, v := (*[8]T)(out), (*[8]T)(in)
+		o[0] |= v[0] << left
+		o[1] |= v[1] << left
+		o[2] |= v[2] << left
+		o[3] |= v[3] << left
+		o[4] |= v[4] << left
+		o[5] |= v[5] << left
+		o[6] |= v[6] << left
+		o[7] |= v[7] << left
+		out, in = out[8:], in[8:]
+	}
+}
+
+// packCarry adds the bits of a row that did not fit to the words after.
+func packCarry[T packable](out, in []T, right uint) {
+	right &= 63
+	for len(in) >= 4 && len(out) >= 4 {
+		o, v := (*[4]T)(out), (*[4]T)(in)
+		o[0] |= v[0] >> right
+		o[1] |= v[1] >> right
+		o[2] |= v[2] >> right
+		o[3] |= v[3] >> right
+		out, in = out[4:], in[4:]
+	}
+}
+
+// widthOf returns how many bits the widest of values needs.
+func widthOf[T packable](values []T) int {
+	var all T
+	for _, v := range values {
+		all |= v
+	}
+	return bits.Len64(uint64(all))
+}

@@ -1,0 +1,61 @@
+package encoding
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestPackBlockIsUndoneByUnpackBlock(t *testing.T) {
+	testPacking[uint8](t, 8)
+	testPacking[uint16](t, 16)
+	testPacking[uint32](t, 32)
+	testPacking[uint64](t, 64)
+}
+
+func testPacking[T packable](t *testing.T, size int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for width := range size + 1 {
+		var values, got [packedValues]T
+		for i := range values {
+			values[i] = T(random.Uint64())
+			if width < size {
+				values[i] &= T(1)<<width - 1
+			}
+		}
+		packed := make([]T, packedWords[T](width))
+		for i := range packed {
+			packed[i] = ^T(0) // what was there before must not matter
+		}
+		packBlock(packed, &values, width)
+		unpackBlock(&got, packed, width)
+		if got != values {
+			t.Errorf("%d of %d bits: what was packed is not what is unpacked", width, size)
+		}
+	}
+}
+
+func TestWidthOf(t *testing.T) {
+	cases := []struct {
+		values []uint32
+		want   int
+	}{{nil, 0}, {[]uint32{0, 0}, 0}, {[]uint32{1, 0}, 1}, {[]uint32{4, 3}, 3}, {[]uint32{1 << 31}, 32}}
+	for _, c := range cases {
+		if got := widthOf(c.values); got != c.want {
+			t.Errorf("widthOf(%v): got %d, want %d", c.values, got, c.want)
+		}
+	}
+}
+
+func BenchmarkPackBlock(b *testing.B) {
+	for _, width := range []int{1, 11, 31} {
+		b.Run(fmt.Sprintf("uint32/%d", width), func(b *testing.B) {
+			var values [packedValues]uint32
+			out := make([]uint32, packedWords[uint32](width))
+			b.SetBytes(4 * packedValues)
+			for b.Loop() {
+				packBlock(out, &values, width)
+			}
+		})
+	}
+}

@@ -1,0 +1,282 @@
+package encoding
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/pierrec/lz4/v4"
+
+	"tiltyard/shared/lance/pb"
+)
+
+// A dictionaryBuilder gathers the distinct values of a page, whose values are then indices into it.
+// The items are one block, which in version 2.2 is compressed if that helps:
+//
+//	fixed      the items
+//	variable   u32 32 | u32 start | u32 × (n+1) offsets from 0 | at start: bytes
+//	           or the same in u64 with 64
+//	LZ4        u32 bytes of the block | LZ4 block of it
+type dictionaryBuilder struct {
+	items      *values
+	index      map[string]int32
+	offsetBits uint64
+	indexBits  int
+	maxItems   int     // that an index can say
+	typed      bool    // the leaf is of a dictionary type
+	remap      []int32 // scratch: from an array's dictionary to items
+}
+
+// newDictionary returns the dictionary for a leaf of a dictionary type.
+func newDictionary(t *arrow.DictionaryType, items *shape) *dictionaryBuilder {
+	bits := t.IndexType.(arrow.FixedWidthDataType).BitWidth()
+	d := &dictionaryBuilder{
+		items:      newValues(items),
+		index:      map[string]int32{},
+		offsetBits: offsetBits(t),
+		indexBits:  bits,
+		maxItems:   math.MaxInt32,
+		typed:      true,
+	}
+	if bits < 32 {
+		d.maxItems = 1 << bits
+		if !arrow.IsUnsignedInteger(t.IndexType.ID()) {
+			d.maxItems = 1 << (bits - 1)
+		}
+	}
+	return d
+}
+
+func (d *dictionaryBuilder) reset() {
+	d.items.reset()
+	clear(d.index)
+}
+
+// mark fills remap: -1 for the items of arr's dictionary that the slots use, -2 for
+// others.
+func (d *dictionaryBuilder) mark(arr *array.Dictionary, s *shredder) {
+	d.remap = d.remap[:0]
+	for range arr.Dictionary().Len() {
+		d.remap = append(d.remap, -2)
+	}
+	cut := s.itemLevels()
+	k := 0
+	for _, sp := range s.spans {
+		for i := sp.from; i < sp.to; i, k = i+1, k+1 {
+			if cut == nil || cut[k] == 0 {
+				d.remap[arr.GetValueIndex(i)] = -1
+			}
+		}
+	}
+}
+
+// overflows reports whether there would be more items than an index can say.
+func (d *dictionaryBuilder) overflows(arr *array.Dictionary, s *shredder) bool {
+	if d.items.n+arr.Dictionary().Len() <= d.maxItems {
+		return false
+	}
+	d.mark(arr, s)
+	n := d.items.n
+	items := newValues(d.items.shape)
+	for i, used := range d.remap {
+		if used == -1 {
+			items.reset()
+			if err := items.appendArray(storage(arr.Dictionary()), []span{{i, i + 1}}, nil); err != nil {
+				return true
+			}
+			if _, known := d.index[string(items.bytes(0))]; !known {
+				n++
+			}
+		}
+	}
+	return n > d.maxItems
+}
+
+// appendIndices appends the indices of the slots to v, adding items as they come up.
+func (d *dictionaryBuilder) appendIndices(v *values, arr *array.Dictionary, s *shredder) error {
+	d.mark(arr, s)
+	cut := s.itemLevels()
+	items := storage(arr.Dictionary())
+	k := 0
+	for _, sp := range s.spans {
+		out := v.extendFixed(sp.to - sp.from)
+		for i := sp.from; i < sp.to; i, k = i+1, k+1 {
+			index := int32(0)
+			if cut == nil || cut[k] == 0 {
+				at := arr.GetValueIndex(i)
+				if d.remap[at] < 0 {
+					if err := d.intern(items, at); err != nil {
+						return err
+					}
+				}
+				index = d.remap[at]
+			}
+			out = putIndex(out, index, d.indexBits)
+		}
+	}
+	return nil
+}
+
+// intern finds or makes the item for slot i of an array's dictionary.
+func (d *dictionaryBuilder) intern(items arrow.Array, i int) error {
+	n := d.items.n
+	if err := d.items.appendArray(items, []span{{i, i + 1}}, nil); err != nil {
+		return err
+	}
+	key := d.items.bytes(n)
+	if at, known := d.index[string(key)]; known {
+		d.items.drop()
+		d.remap[i] = at
+		return nil
+	}
+	d.index[string(key)] = int32(n)
+	d.remap[i] = int32(n)
+	return nil
+}
+
+// drop takes the last value away.
+func (v *values) drop() {
+	v.n--
+	if v.shape.kind == shapeVariable {
+		v.offsets = v.offsets[:v.n+1]
+		v.data = v.data[:v.offsets[v.n]]
+		return
+	}
+	v.fixed = v.fixed[:v.n*v.shape.valueBits()/8]
+}
+
+func putIndex(out []byte, index int32, bits int) []byte {
+	switch bits {
+	case 8:
+		out[0] = byte(index)
+	case 16:
+		binary.LittleEndian.PutUint16(out, uint16(index))
+	case 32:
+		binary.LittleEndian.PutUint32(out, uint32(index))
+	default:
+		binary.LittleEndian.PutUint64(out, uint64(index))
+	}
+	return out[bits/8:]
+}
+
+// block encodes the items.
+func (d *dictionaryBuilder) block(mayCompress bool) (pb.Codec, []byte) {
+	codec, plain := d.plainBlock()
+	if !mayCompress {
+		return codec, plain
+	}
+	packed := make([]byte, 4+lz4.CompressBlockBound(len(plain)))
+	n, err := lz4.CompressBlock(plain, packed[4:], nil)
+	if err != nil || n == 0 || 4+n >= len(plain) {
+		return codec, plain
+	}
+	binary.LittleEndian.PutUint32(packed, uint32(len(plain)))
+	return &pb.General{Compression: pb.BufferCompression{Scheme: pb.LZ4}, Values: codec}, packed[:4+n]
+}
+
+func (d *dictionaryBuilder) plainBlock() (pb.Codec, []byte) {
+	v := d.items
+	if v.shape.kind != shapeVariable {
+		return v.flatCodec(1), v.fixed
+	}
+	width := int(d.offsetBits / 8)
+	start := (v.n + 3) * width
+	b := make([]byte, 0, start+len(v.data))
+	b = appendWord(b, d.offsetBits, width)
+	b = appendWord(b, uint64(start), width)
+	for _, o := range v.offsets {
+		b = appendWord(b, uint64(o), width)
+	}
+	return &pb.Variable{Offsets: &pb.Flat{BitsPerValue: d.offsetBits}}, append(b, v.data...)
+}
+
+// Limits of the dictionaries that are made for columns of few distinct values; those of
+// the native writer.
+const (
+	dictMinValues = 100
+	dictMaxItems  = 100_000
+	dictMaxBytes  = 8 << 20
+	dictSample    = 4096
+)
+
+// buildDictionary returns 32-bit indices and a dictionary for the values, or nil when
+// that is not done for their type or would not make them much smaller.
+func (p *pageRows) buildDictionary() (*values, *dictionaryBuilder) {
+	v := p.values
+	if v.n < dictMinValues || !p.mayIndex() || looksDistinct(v) {
+		return nil, nil
+	}
+	d := &dictionaryBuilder{
+		items:      newValues(v.shape),
+		index:      map[string]int32{},
+		offsetBits: p.offsetBits,
+		indexBits:  32,
+		maxItems:   min(v.n/2, dictMaxItems),
+	}
+	indices := newValues(fixedShape(32))
+	out := viewAs[uint32](indices.extendFixed(v.n))
+	for i := range out {
+		at, ok := d.indexOf(v.bytes(i))
+		if !ok {
+			return nil, nil
+		}
+		out[i] = uint32(at)
+	}
+	indexed := d.items.memory() + v.n*widthOf([]uint32{uint32(d.items.n - 1)})/8
+	if 10*indexed >= 8*p.plainBytes() {
+		return nil, nil
+	}
+	return indices, d
+}
+
+// mayIndex reports whether values of this shape may become indices in this version.
+func (p *pageRows) mayIndex() bool {
+	s := p.values.shape
+	if s.kind == shapeVariable {
+		return true
+	}
+	return s.kind == shapeFixed && s.dims == nil && (s.bits == 128 || s.bits == 64 && p.wideItems)
+}
+
+// plainBytes is about what the values take without a dictionary.
+func (p *pageRows) plainBytes() int {
+	v := p.values
+	if v.shape.kind == shapeVariable {
+		return len(v.data) + v.n*int(p.offsetBits/8)
+	}
+	if v.shape.bits == 64 {
+		return min(len(v.fixed), 8*packedSize(viewAs[uint64](v.fixed)))
+	}
+	return len(v.fixed)
+}
+
+// indexOf finds or makes the item with these bytes, unless there are too many.
+func (d *dictionaryBuilder) indexOf(b []byte) (int32, bool) {
+	at, known := d.index[string(b)]
+	if known {
+		return at, true
+	}
+	if d.items.n == d.maxItems || len(d.items.data)+len(b) > dictMaxBytes {
+		return 0, false
+	}
+	at = int32(d.items.n)
+	d.index[string(b)] = at
+	if d.items.shape.kind == shapeVariable {
+		return at, d.items.appendValue(b) == nil
+	}
+	d.items.appendFixed(b, 1)
+	return at, true
+}
+
+// looksDistinct reports whether hardly a value of a sample comes twice.
+func looksDistinct(v *values) bool {
+	step := max(1, v.n/dictSample)
+	seen := make(map[string]struct{}, min(v.n, dictSample))
+	sampled := 0
+	for i := 0; i < v.n; i += step {
+		seen[string(v.bytes(i))] = struct{}{}
+		sampled++
+	}
+	return len(seen)*100 >= sampled*98
+}

@@ -1,0 +1,330 @@
+package encoding
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// A Page is one encoded page: its buffers and the message that tells how to read them.
+type Page struct {
+	Encoding pb.Any
+	Buffers  [][]byte // valid until the function that was given the page returns
+	Rows     int      // below a fixed-size list of structs, or lists in 2.0: their items
+	Priority uint64   // number of the first row (2.0: of the top-level row where it begins)
+}
+
+func newPage(l pb.Layout, rows int, buffers ...[]byte) Page {
+	return Page{
+		Encoding: pb.Any{TypeURL: pb.TypePageLayout, Value: pb.MarshalLayout(l)},
+		Buffers:  buffers,
+		Rows:     rows,
+	}
+}
+
+// pageBytes is how much Arrow memory of a leaf becomes one page: enough that pages are
+// read in large requests, and what the native writer takes.
+const pageBytes = 8 << 20
+
+// A ColumnEncoder turns the rows of a field into the pages of one of its leaves. Rows
+// are copied as they come and encoded when there are enough for a page, so that it
+// holds no more than about two pages. Use it from one goroutine at a time.
+//
+// A row goes through three stages. The shredder splits it into levels and values
+// (repdef_shred.go). A page's worth of them is given the cheapest layout that holds it
+// (layouts are constant_, miniblock_ and fullzip_encode.go), which compresses the
+// levels and the values by codecs (repdef_encode.go, flat_, variable_ and
+// bitpack_encode.go, dictionary_encode.go).
+type ColumnEncoder struct {
+	leaf     Leaf
+	rules    rules
+	shredder *shredder
+	levels   levelBuffer
+	values   *values
+	dict     *dictionaryBuilder // for leaves of a dictionary type, whose values are indices
+	step     int                // rows to take at once
+	rows     uint64             // in pages
+}
+
+// rules are what a version of the format asks of pages.
+type rules struct {
+	large       bool // chunks may be large, and their sizes are 32 bits
+	constants   bool // constant pages may have a value; their levels may be compressed
+	runs        bool // levels may be run lengths
+	lz4         bool // items of dictionaries are compressed
+	wideItems   bool // values of 64 bits may be indices, too
+	offsetBits  uint64
+	chunkLevels int // how many levels fit in a chunk
+}
+
+// NewColumnEncoder returns an encoder for the leaf at the end of path, for data files
+// of version 2.1 or 2.2. Types that the format cannot hold are [lance.ErrUnsupported].
+func NewColumnEncoder(path Path, v lance.Version) (*ColumnEncoder, error) {
+	path.Leaf.Type = storageType(path.Leaf.Type)
+	if v != lance.V2_1 && v != lance.V2_2 {
+		return nil, fmt.Errorf("%w: writing pages of version %s", lance.ErrUnsupported, v)
+	}
+	if len(path.Steps) > maxSteps {
+		return nil, fmt.Errorf("%w: field %q: nested deeper than %d", lance.ErrUnsupported, path.Leaf.Name, maxSteps)
+	}
+	c := &ColumnEncoder{leaf: path.Leaf, shredder: newShredder(&path), step: 1024}
+	s, err := leafShape(path.Leaf.Type)
+	if err != nil {
+		return nil, fmt.Errorf("field %q: %w", path.Leaf.Name, err)
+	}
+	if t, ok := path.Leaf.Type.(*arrow.DictionaryType); ok {
+		c.dict = newDictionary(t, s)
+		s = fixedShape(c.dict.indexBits)
+	}
+	c.values = newValues(s)
+	c.rules = rulesOf(v, offsetBits(path.Leaf.Type))
+	return c, nil
+}
+
+// maxSteps keeps the numbers of levels below 256.
+const maxSteps = 64
+
+func rulesOf(v lance.Version, offsetBits uint64) rules {
+	if v == lance.V2_1 {
+		// A chunk is at most 32 KiB: 8 of values and 6 bytes for each level's rep, def and slack.
+		return rules{offsetBits: offsetBits, chunkLevels: 4096}
+	}
+	// Sizes of level buffers are 16 bits, and uncompressed levels two bytes.
+	return rules{
+		large:       true,
+		constants:   true,
+		runs:        true,
+		lz4:         true,
+		wideItems:   true,
+		offsetBits:  offsetBits,
+		chunkLevels: 1<<15 - 1,
+	}
+}
+
+func offsetBits(t arrow.DataType) uint64 {
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
+	}
+	switch t.ID() {
+	case arrow.LARGE_STRING, arrow.LARGE_BINARY:
+		return 64
+	}
+	return 32
+}
+
+// leafShape is shapeOf for the types that can be written.
+func leafShape(t arrow.DataType) (*shape, error) {
+	inner := t
+	for inner.ID() == arrow.FIXED_SIZE_LIST {
+		inner = storageType(inner.(*arrow.FixedSizeListType).Elem())
+	}
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		inner = storageType(d.ValueType)
+	}
+	unsupported := fmt.Errorf("%w: columns of type %s", lance.ErrUnsupported, t)
+	switch inner.ID() {
+	case arrow.STRUCT, arrow.DECIMAL32, arrow.DECIMAL64, arrow.INTERVAL_MONTHS,
+		arrow.INTERVAL_DAY_TIME, arrow.INTERVAL_MONTH_DAY_NANO, arrow.DICTIONARY:
+		return nil, unsupported
+	case arrow.FIXED_SIZE_BINARY:
+		if inner.(*arrow.FixedSizeBinaryType).ByteWidth < 1 {
+			return nil, unsupported
+		}
+	case arrow.NULL, arrow.BOOL:
+		if inner != t && inner.ID() == arrow.NULL || t.ID() == arrow.DICTIONARY {
+			return nil, unsupported
+		}
+	}
+	return shapeOf(t)
+}
+
+// Append adds the rows of arr, an array of the field where the path begins, and hands
+// pages to emit as they fill. It keeps nothing of arr. The type of arr must be the
+// field's, extension types taken off or not; a null in a field that is not nullable is
+// an error that names it. After an error the encoder is of no more use.
+func (c *ColumnEncoder) Append(arr arrow.Array, emit func(Page) error) error {
+	arr = storage(arr)
+	for from := 0; from < arr.Len(); {
+		n := min(c.step, arr.Len()-from)
+		done, err := c.appendPiece(array.NewSlice(arr, int64(from), int64(from+n)), emit)
+		if err != nil {
+			return err
+		}
+		if done {
+			from += n
+		}
+		if c.Size() >= pageBytes {
+			if err := c.Flush(emit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Size returns how much memory the rows take that no page has been made of.
+func (c *ColumnEncoder) Size() int {
+	size := c.values.memory() + 2*len(c.levels.rep) + 2*len(c.levels.def)
+	if c.dict != nil {
+		size += c.dict.items.memory()
+	}
+	return size
+}
+
+// appendPiece adds some rows. It adds none and reports false when they are too many at
+// once; then step is smaller or a page has been made of what was there before.
+func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(Page) error) (bool, error) {
+	leaf, err := c.shredder.shred(rows)
+	if err != nil {
+		return false, err
+	}
+	size := slotBytes(leaf, c.values.shape, c.shredder.spans) + 4*c.shredder.n
+	if size > 2*pageBytes && rows.Len() > 1 {
+		c.step = max(1, rows.Len()/2)
+		return false, nil
+	}
+	if c.levels.n > 0 && (c.Size()+size > 1<<30 || c.dict != nil && c.dict.overflows(leaf.(*array.Dictionary), c.shredder)) {
+		return false, c.Flush(emit)
+	}
+	before := c.Size()
+	if c.dict != nil {
+		err = c.dict.appendIndices(c.values, leaf.(*array.Dictionary), c.shredder)
+	} else {
+		err = c.values.appendArray(leaf, c.shredder.spans, c.shredder.itemLevels())
+	}
+	if err != nil {
+		return false, fmt.Errorf("field %q: %w", c.leaf.Name, err)
+	}
+	c.levels.add(c.shredder)
+	// The next rows are likely to be about as large; fill the page with them.
+	grown, missing := c.Size()-before, max(pageBytes/8, pageBytes-c.Size())
+	c.step = min(missing/max(1, grown/rows.Len())+1, 1<<21)
+	return true, nil
+}
+
+// Flush makes pages of all rows that are left.
+func (c *ColumnEncoder) Flush(emit func(Page) error) error {
+	if c.levels.n == 0 {
+		return nil
+	}
+	layers, visible := c.levels.finish(c.shredder)
+	p := &pageRows{
+		rules:   c.rules,
+		rep:     c.levels.rep,
+		def:     c.levels.def,
+		n:       c.levels.n,
+		maxRep:  uint16(c.shredder.lists),
+		layers:  layers,
+		visible: visible,
+		values:  c.values,
+		dict:    c.dict,
+	}
+	err := p.encode(func(page Page) error {
+		page.Priority = c.rows
+		c.rows += uint64(page.Rows)
+		return emit(page)
+	})
+	if err != nil {
+		return fmt.Errorf("field %q: %w", c.leaf.Name, err)
+	}
+	c.levels.reset()
+	c.values.reset()
+	if c.dict != nil {
+		c.dict.reset()
+	}
+	return nil
+}
+
+// pageRows are whole rows to be made one page, or several where one cannot hold them.
+type pageRows struct {
+	rules
+	n        int      // entries
+	rep, def []uint16 // empty when all are 0
+	maxRep   uint16
+	layers   []pb.RepDefLayer
+	visible  uint16 // an entry has a stored value when its def is not above this
+	values   *values
+	dict     *dictionaryBuilder // what the values are indices into; nil when they are not
+}
+
+// rows counts the rows.
+func (p *pageRows) rows() int {
+	if p.maxRep == 0 {
+		return p.n
+	}
+	rows := 0
+	for _, r := range p.rep {
+		if r == p.maxRep {
+			rows++
+		}
+	}
+	return rows
+}
+
+// zipBytes is the size from which values are stored one by one rather than in chunks.
+const zipBytes = 256
+
+// encode chooses a layout.
+func (p *pageRows) encode(emit func(Page) error) error {
+	first := p.firstValid()
+	if first < 0 {
+		return emit(p.constantNulls())
+	}
+	if page, ok := p.constantValue(first); ok {
+		return emit(page)
+	}
+	if p.dict == nil {
+		if indices, dict := p.buildDictionary(); dict != nil {
+			indexed := *p
+			indexed.values, indexed.dict = indices, dict
+			return indexed.encodeMiniBlocks(emit)
+		}
+		if p.values.longest() >= zipBytes {
+			page, err := p.fullZip()
+			if err != nil {
+				return err
+			}
+			return emit(page)
+		}
+	}
+	return p.encodeMiniBlocks(emit)
+}
+
+// firstValid returns the position of the first stored value that is not null, or -1.
+func (p *pageRows) firstValid() int {
+	if p.values.shape.kind == shapeNull || p.values.n == 0 {
+		return -1
+	}
+	if len(p.def) == 0 {
+		return 0
+	}
+	value := 0
+	for _, d := range p.def {
+		if d == 0 {
+			return value
+		}
+		if d <= p.visible {
+			value++
+		}
+	}
+	return -1
+}
+
+// part returns entries [from, to) and the values [fromValue, toValue) that they store.
+func (p *pageRows) part(from, to, fromValue, toValue int) (*pageRows, error) {
+	part := *p
+	part.n = to - from
+	if len(p.rep) > 0 {
+		part.rep = p.rep[from:to]
+	}
+	if len(p.def) > 0 {
+		part.def = p.def[from:to]
+	}
+	var err error
+	part.values, err = p.values.span(fromValue, toValue)
+	return &part, err
+}

@@ -1,0 +1,366 @@
+package encoding
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// A mini-block page keeps its values in chunks of a few kilobytes:
+//
+//	buffer 0   a word for each chunk: (bytes/8 - 1) << 4 | log2(values)
+//	           u16 in version 2.1, u32 in 2.2; the last chunk's log2 is 0
+//	buffer 1   the chunks
+//	then       the items of the dictionary, if the values are indices into one
+//	then       with lists, u64 pairs for each chunk: rows that end in it, and levels of
+//	           the row that goes on in the next chunk
+//
+// and a chunk is
+//
+//	u16        levels; 0 when the page has none
+//	u16        bytes of the repetition levels   ┐ each only if the page has them
+//	u16        bytes of the definition levels   ┘
+//	u16 | u32  bytes of each value buffer (2.1 | 2.2)
+//	           padding to a multiple of 8, which follows each of these, too:
+//	           repetition levels, definition levels, value buffers
+//
+// All but the last chunk hold a power of two of values, two at least, and end with the
+// levels of their last value: null and empty lists that follow go to the next chunk.
+
+const (
+	chunkValues = 4096 // most values of a chunk
+	chunkBytes  = 8000 // most bytes of its values
+	chunkPad    = 0xfe
+)
+
+// A chunkEncoder compresses the values of chunks.
+type chunkEncoder interface {
+	codec() pb.Codec
+	buffers() int // of each chunk
+	// fit returns how many of the values from the first on a chunk can hold: any number
+	// up to that, or, if exact, that number or all that remain.
+	fit(first int) (n int, exact bool)
+	// append adds the buffers of values [from, to), each followed by pad, to b and puts
+	// their sizes into sizes.
+	append(b []byte, from, to int, sizes []int) []byte
+}
+
+// A chunkCut says how much of the entries and values of a page.
+type chunkCut struct {
+	entries, values int // how many
+	log             int // of values; 0 for the last
+}
+
+// encodeMiniBlocks makes pages of chunks: one, unless it has entries without a value
+// that do not fit in a chunk. Then pages end earlier, between rows. Such a page may hold
+// no values at all, and becomes a constant one, or a row that alone is too much for
+// chunks, and becomes a full-zip one.
+func (p *pageRows) encodeMiniBlocks(emit func(Page) error) error {
+	rest := p
+	for rest.maxRep > 0 {
+		_, end := rest.cutChunks(rest.plainEncoder())
+		if end == rest.n {
+			break
+		}
+		values := rest.countValues(end)
+		first, err := rest.part(0, end, 0, values)
+		if err != nil {
+			return err
+		}
+		if err := first.emitShort(emit); err != nil {
+			return err
+		}
+		if rest, err = rest.part(end, rest.n, values, rest.values.n); err != nil {
+			return err
+		}
+	}
+	return rest.emitShort(emit)
+}
+
+// emitShort makes one page of rows that have been cut off for it.
+func (p *pageRows) emitShort(emit func(Page) error) error {
+	if p.firstValid() < 0 {
+		return emit(p.constantNulls())
+	}
+	codec := p.chooseChunkEncoder()
+	chunks, _ := p.cutChunks(codec)
+	if chunks == nil {
+		codec = p.plainEncoder() // blocks of a fixed number of values had too many levels
+		chunks, _ = p.cutChunks(codec)
+	}
+	if chunks != nil {
+		return emit(p.miniBlockPage(codec, chunks))
+	}
+	zipped, err := p.withoutDictionary()
+	if err != nil {
+		return err
+	}
+	page, err := zipped.fullZip()
+	if err != nil {
+		return err
+	}
+	return emit(page)
+}
+
+// withoutDictionary returns the rows with the values that indices stand for: full-zip
+// pages have no dictionaries. Leaves of dictionary types must have one.
+func (p *pageRows) withoutDictionary() (*pageRows, error) {
+	if p.dict == nil {
+		return p, nil
+	}
+	if p.dict.typed {
+		return nil, fmt.Errorf("%w: a row with more than %d null or empty lists of dictionary values", lance.ErrUnsupported, p.chunkLevels)
+	}
+	plain := *p
+	plain.dict, plain.values = nil, newValues(p.dict.items.shape)
+	return &plain, plain.values.take(p.dict.items, viewAs[uint32](p.values.fixed))
+}
+
+// countValues counts the stored values among the first entries.
+func (p *pageRows) countValues(entries int) int {
+	if len(p.def) == 0 {
+		return entries
+	}
+	n := 0
+	for _, d := range p.def[:entries] {
+		if d <= p.visible {
+			n++
+		}
+	}
+	return n
+}
+
+// cutChunks cuts the page into chunks. When an entry cannot be placed it returns none,
+// and the entry at which a page should end before it.
+func (p *pageRows) cutChunks(codec chunkEncoder) ([]chunkCut, int) {
+	if p.maxRep == 0 {
+		return p.cutEven(codec), p.n
+	}
+	var chunks []chunkCut
+	entry, value := 0, 0
+	for entry < p.n && p.values.n > 0 {
+		c, ok := p.nextChunk(codec, entry, value)
+		if !ok {
+			return nil, p.lastRowStart(entry)
+		}
+		chunks = append(chunks, c)
+		entry += c.entries
+		value += c.values
+	}
+	return chunks, p.n
+}
+
+// cutEven cuts pages without lists, where each entry has a value.
+func (p *pageRows) cutEven(codec chunkEncoder) []chunkCut {
+	var chunks []chunkCut
+	for at := 0; at < p.n; {
+		n, _ := codec.fit(at)
+		if n >= p.n-at {
+			n = p.n - at
+			chunks = append(chunks, chunkCut{entries: n, values: n})
+		} else {
+			log := bits.Len(uint(n)) - 1
+			n = 1 << log
+			chunks = append(chunks, chunkCut{entries: n, values: n, log: log})
+		}
+		at += n
+	}
+	return chunks
+}
+
+// nextChunk returns the chunk that begins at an entry, and whether there can be one: at
+// least two values, or all that remain and one, with their levels.
+func (p *pageRows) nextChunk(codec chunkEncoder, entry, value int) (chunkCut, bool) {
+	fit, exact := codec.fit(value)
+	remaining := p.values.n - value
+	if remaining > 0 && remaining <= fit && p.n-entry <= p.chunkLevels {
+		return chunkCut{entries: p.n - entry, values: remaining}, true
+	}
+	smallest := 2
+	if exact {
+		smallest = fit
+	}
+	var best chunkCut
+	n := 0
+	limit := min(p.n, entry+p.chunkLevels)
+	for e := entry; e < limit && n < fit; e++ {
+		if len(p.def) > 0 && p.def[e] > p.visible {
+			continue
+		}
+		n++
+		// The last value stays for the last chunk, which takes the entries behind it.
+		if n&(n-1) == 0 && n >= smallest && n < remaining {
+			best = chunkCut{entries: e + 1 - entry, values: n, log: bits.Len(uint(n)) - 1}
+		}
+	}
+	return best, best.values > 0
+}
+
+// lastRowStart returns an entry at which the page may end, between two rows, when no
+// chunk can begin at the given one.
+func (p *pageRows) lastRowStart(entry int) int {
+	value := entry
+	for value < p.n && len(p.def) > 0 && p.def[value] > p.visible {
+		value++
+	}
+	// A last chunk from entry on, with a value.
+	for e := min(p.n-1, entry+p.chunkLevels); e > value; e-- {
+		if p.rep[e] == p.maxRep {
+			return e
+		}
+	}
+	// Without this chunk; or, at the beginning of a page, only what has no values.
+	if entry == 0 {
+		entry = min(value, p.n-1)
+	}
+	for e := entry; e > 0; e-- {
+		if p.rep[e] == p.maxRep {
+			return e
+		}
+	}
+	// The first row alone.
+	for e := 1; e < p.n; e++ {
+		if p.rep[e] == p.maxRep {
+			return e
+		}
+	}
+	return p.n
+}
+
+// miniBlockPage encodes chunks.
+func (p *pageRows) miniBlockPage(codec chunkEncoder, chunks []chunkCut) Page {
+	blocks := make([]int, len(chunks))
+	for i, c := range chunks {
+		blocks[i] = c.entries
+	}
+	w := chunkWriter{pageRows: p, codec: codec, chunks: make([]byte, 0, p.values.memory()+p.values.memory()/16+4096)}
+	if len(p.rep) > 0 {
+		w.repEncoder = chooseLevelEncoder(p.rep, blocks, p.runs)
+	}
+	if len(p.def) > 0 {
+		w.defEncoder = chooseLevelEncoder(p.def, blocks, p.runs)
+	}
+	entry, value := 0, 0
+	for _, c := range chunks {
+		w.add(c, entry, value)
+		entry += c.entries
+		value += c.values
+	}
+	layout := &pb.MiniBlockLayout{
+		RepCompression:   w.repEncoder.pb,
+		DefCompression:   w.defEncoder.pb,
+		ValueCompression: codec.codec(),
+		Layers:           p.layers,
+		NumBuffers:       uint64(codec.buffers()),
+		NumItems:         uint64(p.values.n),
+		HasLargeChunk:    p.large,
+	}
+	buffers := [][]byte{w.words, w.chunks}
+	if p.dict != nil {
+		var items []byte
+		layout.Dictionary, items = p.dict.block(p.lz4)
+		layout.NumDictionaryItems = uint64(p.dict.items.n)
+		buffers = append(buffers, items)
+	}
+	if p.maxRep > 0 {
+		layout.RepetitionIndexDepth = 1
+		buffers = append(buffers, p.repetitionIndex(chunks))
+	}
+	return newPage(layout, p.rows(), buffers...)
+}
+
+// repetitionIndex returns the pairs that find rows in chunks.
+func (p *pageRows) repetitionIndex(chunks []chunkCut) []byte {
+	index := make([]byte, 0, 16*len(chunks))
+	entry, unfinished := 0, 0 // unfinished: the current row's levels in this chunk
+	for _, c := range chunks {
+		rows := 0
+		unfinished = 0
+		end := entry + c.entries
+		for ; entry < end; entry++ {
+			unfinished++
+			if entry+1 == p.n || p.rep[entry+1] == p.maxRep {
+				rows++
+				unfinished = 0
+			}
+		}
+		index = binary.LittleEndian.AppendUint64(index, uint64(rows))
+		index = binary.LittleEndian.AppendUint64(index, uint64(unfinished))
+	}
+	return index
+}
+
+// A chunkWriter appends chunks and their words.
+type chunkWriter struct {
+	*pageRows
+	codec                  chunkEncoder
+	repEncoder, defEncoder levelEncoder
+	words, chunks          []byte
+}
+
+// add writes a chunk that begins at this entry and value.
+func (w *chunkWriter) add(c chunkCut, entry, value int) {
+	start := len(w.chunks)
+	levels := 0
+	if w.repEncoder.pb != nil || w.defEncoder.pb != nil {
+		levels = c.entries
+	}
+	// The header is filled in when the sizes are known.
+	header := append(make([]byte, 0, 32), byte(levels), byte(levels>>8))
+	w.chunks = append(w.chunks, make([]byte, w.headerBytes())...)
+	w.pad(start)
+	header = w.addLevels(header, start, &w.repEncoder, w.rep, entry, c.entries)
+	header = w.addLevels(header, start, &w.defEncoder, w.def, entry, c.entries)
+	var sizes [4]int
+	buffers := sizes[:w.codec.buffers()]
+	w.chunks = w.codec.append(w.chunks, value, value+c.values, buffers)
+	for _, size := range buffers {
+		header = appendWord(header, uint64(size), w.wordBytes())
+	}
+	copy(w.chunks[start:], header)
+	word := uint64((len(w.chunks)-start)/8-1)<<4 | uint64(c.log)
+	w.words = appendWord(w.words, word, w.wordBytes())
+}
+
+// wordBytes is the size of chunk words and of sizes of value buffers.
+func (w *chunkWriter) wordBytes() int {
+	if w.large {
+		return 4
+	}
+	return 2
+}
+
+func (w *chunkWriter) headerBytes() int {
+	n := 2 + w.codec.buffers()*w.wordBytes()
+	if w.repEncoder.pb != nil {
+		n += 2
+	}
+	if w.defEncoder.pb != nil {
+		n += 2
+	}
+	return n
+}
+
+func (w *chunkWriter) addLevels(header []byte, start int, codec *levelEncoder, levels []uint16, entry, n int) []byte {
+	if codec.pb == nil {
+		return header
+	}
+	before := len(w.chunks)
+	w.chunks = codec.appendBlock(w.chunks, levels[entry:entry+n])
+	header = binary.LittleEndian.AppendUint16(header, uint16(len(w.chunks)-before))
+	w.pad(start)
+	return header
+}
+
+func (w *chunkWriter) pad(start int) { w.chunks = padTo8(w.chunks, start) }
+
+// padTo8 pads what has been appended since start.
+func padTo8(b []byte, start int) []byte {
+	for (len(b)-start)&7 != 0 {
+		b = append(b, chunkPad)
+	}
+	return b
+}

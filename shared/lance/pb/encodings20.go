@@ -1,0 +1,315 @@
+package pb
+
+import "fmt"
+
+// The encodings of pages in data files 2.0: a tree of array encodings whose leaves name
+// buffers of the page. These files are only read in full generality; a writer needs few.
+//
+// Source: protos/encodings_v2_0.proto of the format.
+
+// An ArrayEncoding is one of the pointer types below; nil is an absent one. They nest,
+// at most maxCodecDepth deep.
+type ArrayEncoding interface {
+	unmarshalArray(b []byte, depth int) error
+}
+
+// ArrayFlat: values of fixed width, one after the other in a buffer.
+type ArrayFlat struct {
+	BitsPerValue uint64
+	Buffer       BufferRef
+	Scheme       string // compression of the whole buffer; "" for none
+}
+
+// A BufferRef names a buffer.
+type BufferRef struct {
+	Index uint32
+	Kind  uint32 // 0: a buffer of the page; no other is in use
+}
+
+// ArrayNullable: values some of which may be null.
+type ArrayNullable struct {
+	Validity ArrayEncoding // nil when nothing or everything is null
+	Values   ArrayEncoding // nil when everything is null
+}
+
+// ArrayFixedSizeList: lists of equal length, flattened.
+type ArrayFixedSizeList struct {
+	Dimension uint32
+	Items     ArrayEncoding
+}
+
+// ArrayList: where lists end. The items are another column.
+type ArrayList struct {
+	Offsets              ArrayEncoding
+	NullOffsetAdjustment uint64
+	NumItems             uint64
+}
+
+// ArraySimpleStruct: nothing; the members are other columns.
+type ArraySimpleStruct struct{}
+
+// ArrayBinary: where values end, and their bytes.
+type ArrayBinary struct {
+	Indices        ArrayEncoding
+	Bytes          ArrayEncoding
+	NullAdjustment uint64
+}
+
+// ArrayDictionary: indices into items.
+type ArrayDictionary struct {
+	Indices  ArrayEncoding
+	Items    ArrayEncoding
+	NumItems uint32
+}
+
+// ArrayFSST: strings as codes of a symbol table.
+type ArrayFSST struct {
+	Binary      ArrayEncoding
+	SymbolTable []byte
+}
+
+// ArrayPackedStruct: structs of fixed width, row by row in a buffer.
+type ArrayPackedStruct struct {
+	Inner  []ArrayEncoding
+	Buffer BufferRef
+}
+
+// ArrayFixedSizeBinary: byte strings of equal length.
+type ArrayFixedSizeBinary struct {
+	Bytes     ArrayEncoding
+	ByteWidth uint32
+}
+
+// ArrayUnknown stands for a member that released files do not use.
+type ArrayUnknown struct {
+	Name string
+}
+
+// UnmarshalArrayEncoding reads an encoded ArrayEncoding. Of several members the last
+// counts; nil means that there is none.
+func UnmarshalArrayEncoding(b []byte) (ArrayEncoding, error) { return unmarshalArray(b, 0) }
+
+func unmarshalArray(b []byte, depth int) (ArrayEncoding, error) {
+	if depth >= maxCodecDepth {
+		return nil, fmt.Errorf("%w: encodings nested more than %d deep", ErrWire, maxCodecDepth)
+	}
+	var enc ArrayEncoding
+	s := NewScanner(b)
+	for s.Next() {
+		enc = newArrayEncoding(int(s.Num))
+		s.Message(func(b []byte) error { return enc.unmarshalArray(b, depth+1) })
+	}
+	return enc, s.Err()
+}
+
+// unusedArrays are members of the oneof that were never written by a release.
+var unusedArrays = map[int]string{
+	10: "Bitpacked", 12: "BitpackedForNonNeg", 13: "Constant", 14: "InlineBitpacking",
+	15: "OutOfLineBitpacking", 16: "Variable", 17: "PackedStructFixedWidthMiniBlock",
+	18: "Block", 19: "Rle", 20: "GeneralMiniBlock", 21: "ByteStreamSplit",
+}
+
+func newArrayEncoding(num int) ArrayEncoding {
+	switch num {
+	case 1:
+		return new(ArrayFlat)
+	case 2:
+		return new(ArrayNullable)
+	case 3:
+		return new(ArrayFixedSizeList)
+	case 4:
+		return new(ArrayList)
+	case 5:
+		return new(ArraySimpleStruct)
+	case 6:
+		return new(ArrayBinary)
+	case 7:
+		return new(ArrayDictionary)
+	case 8:
+		return new(ArrayFSST)
+	case 9:
+		return new(ArrayPackedStruct)
+	case 11:
+		return new(ArrayFixedSizeBinary)
+	}
+	name, ok := unusedArrays[num]
+	if !ok {
+		name = fmt.Sprintf("number %d", num)
+	}
+	return &ArrayUnknown{Name: name}
+}
+
+// scanArray reads the current field of s as an ArrayEncoding at the given depth.
+func scanArray(s *Scanner, e *ArrayEncoding, depth int) {
+	s.Message(func(b []byte) (err error) {
+		*e, err = unmarshalArray(b, depth)
+		return err
+	})
+}
+
+func (r *BufferRef) unmarshal(b []byte) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			r.Index = s.Uint32()
+		case 2:
+			r.Kind = s.Uint32()
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArrayFlat) unmarshalArray(b []byte, _ int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			a.BitsPerValue = s.Uint64()
+		case 2:
+			s.Message(a.Buffer.unmarshal)
+		case 3:
+			s.Message(a.unmarshalCompression)
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArrayFlat) unmarshalCompression(b []byte) error {
+	s := NewScanner(b)
+	for s.Next() {
+		if s.Num == 1 {
+			a.Scheme = s.String()
+		}
+	}
+	return s.Err()
+}
+
+// unmarshalArray reads Nullable: a oneof of no_nulls=1{values=1}, some_nulls=2{validity=1,
+// values=2} and all_nulls=3{}.
+func (a *ArrayNullable) unmarshalArray(b []byte, depth int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		values := s.Num // in no_nulls and some_nulls: number of the values' field
+		if values > 3 {
+			continue
+		}
+		*a = ArrayNullable{}
+		s.Message(func(b []byte) error {
+			inner := NewScanner(b)
+			for inner.Next() {
+				switch {
+				case values < 3 && inner.Num == values:
+					scanArray(inner, &a.Values, depth)
+				case values == 2 && inner.Num == 1:
+					scanArray(inner, &a.Validity, depth)
+				}
+			}
+			return inner.Err()
+		})
+	}
+	return s.Err()
+}
+
+func (a *ArrayFixedSizeList) unmarshalArray(b []byte, depth int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			a.Dimension = s.Uint32()
+		case 2:
+			scanArray(s, &a.Items, depth)
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArrayList) unmarshalArray(b []byte, depth int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			scanArray(s, &a.Offsets, depth)
+		case 2:
+			a.NullOffsetAdjustment = s.Uint64()
+		case 3:
+			a.NumItems = s.Uint64()
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArraySimpleStruct) unmarshalArray([]byte, int) error { return nil }
+
+func (a *ArrayBinary) unmarshalArray(b []byte, depth int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			scanArray(s, &a.Indices, depth)
+		case 2:
+			scanArray(s, &a.Bytes, depth)
+		case 3:
+			a.NullAdjustment = s.Uint64()
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArrayDictionary) unmarshalArray(b []byte, depth int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			scanArray(s, &a.Indices, depth)
+		case 2:
+			scanArray(s, &a.Items, depth)
+		case 3:
+			a.NumItems = s.Uint32()
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArrayFSST) unmarshalArray(b []byte, depth int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			scanArray(s, &a.Binary, depth)
+		case 2:
+			a.SymbolTable = s.Bytes()
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArrayPackedStruct) unmarshalArray(b []byte, depth int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			var inner ArrayEncoding
+			scanArray(s, &inner, depth)
+			a.Inner = append(a.Inner, inner)
+		case 2:
+			s.Message(a.Buffer.unmarshal)
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArrayFixedSizeBinary) unmarshalArray(b []byte, depth int) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			scanArray(s, &a.Bytes, depth)
+		case 2:
+			a.ByteWidth = s.Uint32()
+		}
+	}
+	return s.Err()
+}
+
+func (a *ArrayUnknown) unmarshalArray([]byte, int) error { return nil }

@@ -1,0 +1,26 @@
+package namespace
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/protocol"
+)
+
+var existsModes = map[protocol.CreateMode]catalog.ExistsMode{
+	protocol.CreateModeCreate:    catalog.FailIfExists,
+	protocol.CreateModeExistOk:   catalog.KeepIfExists,
+	protocol.CreateModeOverwrite: catalog.ReplaceIfExists,
+}
+
+// Create makes a namespace. What it does when the namespace exists is the mode's to say.
+func (s *Service) Create(ctx context.Context, req *protocol.CreateNamespaceRequest) (*protocol.CreateNamespaceResponse, error) {
+	if err := protocol.CheckProperties(req.Properties); err != nil {
+		return nil, err
+	}
+	made, err := s.names.CreateNamespace(ctx, req.ID, req.Properties, existsModes[req.Mode])
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.CreateNamespaceResponse{Properties: made.Properties}, nil
+}

@@ -1,0 +1,16 @@
+package namespace
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+)
+
+// Describe tells the properties of a namespace.
+func (s *Service) Describe(ctx context.Context, req *protocol.DescribeNamespaceRequest) (*protocol.DescribeNamespaceResponse, error) {
+	found, err := s.names.Namespace(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.DescribeNamespaceResponse{Properties: found.Properties}, nil
+}

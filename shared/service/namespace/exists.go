@@ -1,0 +1,15 @@
+package namespace
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+)
+
+// Exists answers as Describe does, without saying anything.
+func (s *Service) Exists(ctx context.Context, req *protocol.NamespaceExistsRequest) (*protocol.Empty, error) {
+	if _, err := s.names.Namespace(ctx, req.ID); err != nil {
+		return nil, err
+	}
+	return &protocol.Empty{}, nil
+}

@@ -1,0 +1,26 @@
+// Package namespace answers the operations on namespaces.
+package namespace
+
+import (
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/httpapi"
+)
+
+// A Service answers the operations on namespaces.
+type Service struct {
+	names *catalog.Catalog
+}
+
+// New returns the service over a catalog.
+func New(names *catalog.Catalog) *Service { return &Service{names: names} }
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{
+		httpapi.JSON("CreateNamespace", s.Create),
+		httpapi.JSON("ListNamespaces", s.List),
+		httpapi.JSON("DescribeNamespace", s.Describe),
+		httpapi.JSON("DropNamespace", s.Drop),
+		httpapi.JSON("NamespaceExists", s.Exists),
+	}
+}

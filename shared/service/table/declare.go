@@ -1,0 +1,26 @@
+package table
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+)
+
+// Declare reserves a name and a location for a table that someone will write.
+func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest) (*protocol.DeclareTableResponse, error) {
+	if err := protocol.CheckProperties(req.Properties); err != nil {
+		return nil, err
+	}
+	if err := protocol.RequireName(req.ID); err != nil {
+		return nil, err
+	}
+	location, err := s.names.PlannedLocation(req.ID, req.Location)
+	if err != nil {
+		return nil, err
+	}
+	declared, err := s.names.CreateTable(ctx, req.ID, location, req.Properties, false)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.DeclareTableResponse{Location: declared.Location.URI, Properties: declared.Properties}, nil
+}

@@ -1,0 +1,16 @@
+package table
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+)
+
+// Deregister forgets the name of a table. Its data stays where it is.
+func (s *Service) Deregister(ctx context.Context, req *protocol.DeregisterTableRequest) (*protocol.DeregisterTableResponse, error) {
+	gone, err := s.names.DeregisterTable(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.DeregisterTableResponse{ID: gone.ID, Location: gone.Location.URI, Properties: gone.Properties}, nil
+}

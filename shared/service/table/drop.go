@@ -1,0 +1,16 @@
+package table
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+)
+
+// Drop removes a table: its name first, then its data.
+func (s *Service) Drop(ctx context.Context, req *protocol.DropTableRequest) (*protocol.DropTableResponse, error) {
+	gone, err := s.names.DropTable(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.DropTableResponse{ID: gone.ID, Location: gone.Location.URI, Properties: gone.Properties}, nil
+}

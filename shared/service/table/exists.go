@@ -1,0 +1,24 @@
+package table
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// Exists says whether a table exists, declared ones included; with a version, whether it
+// has that one.
+func (s *Service) Exists(ctx context.Context, req *protocol.TableExistsRequest) (*protocol.Empty, error) {
+	if req.Version == nil {
+		_, err := s.names.Table(ctx, req.ID)
+		return &protocol.Empty{}, err
+	}
+	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Empty, error) {
+		return engine.Read(ctx, s.of(t), req.Version, func(context.Context, *dataset.Dataset) (*protocol.Empty, error) {
+			return &protocol.Empty{}, nil
+		})
+	})
+}

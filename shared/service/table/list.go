@@ -1,0 +1,121 @@
+package table
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/protocol"
+)
+
+// List names the tables directly inside a namespace, in bytewise order.
+func (s *Service) List(ctx context.Context, req *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
+	limit := bound(req.Page)
+	if req.IncludeDeclared == nil || *req.IncludeDeclared {
+		names, next, err := s.names.ListTables(ctx, req.ID, req.PageToken, limit)
+		return &protocol.ListTablesResponse{Tables: names, PageToken: next}, err
+	}
+	names, _, err := s.names.ListTables(ctx, req.ID, req.PageToken, catalog.All)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([][]string, len(names))
+	for i, name := range names {
+		ids[i] = append(slices.Clone(req.ID), name)
+	}
+	kept, err := s.withData(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	names = names[:0]
+	for _, id := range kept {
+		names = append(names, id[len(id)-1])
+	}
+	return page(names, "", limit), nil
+}
+
+// ListAll names the tables of all namespaces by their joined ids, in bytewise order. In
+// the LanceDB dialect it names the tables of the root namespace.
+func (s *Service) ListAll(ctx context.Context, req *protocol.ListAllTablesRequest) (*protocol.ListTablesResponse, error) {
+	if req.Dialect == protocol.DialectLanceDB {
+		return s.List(ctx, &protocol.ListTablesRequest{
+			Common: protocol.Common{Delimiter: req.Delimiter}, Page: req.Page, IncludeDeclared: req.IncludeDeclared,
+		})
+	}
+	ids, err := s.names.AllTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if req.IncludeDeclared != nil && !*req.IncludeDeclared {
+		if ids, err = s.withData(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	joined := make([]string, len(ids))
+	for i, id := range ids {
+		joined[i] = protocol.JoinID(id, req.Delimiter)
+	}
+	slices.Sort(joined)
+	return page(joined, req.PageToken, bound(req.Page)), nil
+}
+
+func bound(p protocol.Page) int {
+	if limit, bounded := p.Bound(); bounded {
+		return int(min(limit, 1<<31-1))
+	}
+	return catalog.All
+}
+
+// page cuts sorted names: at most limit of them, after the token.
+func page(names []string, token string, limit int) *protocol.ListTablesResponse {
+	if token != "" {
+		from, found := slices.BinarySearch(names, token)
+		if found {
+			from++
+		}
+		names = names[from:]
+	}
+	answer := &protocol.ListTablesResponse{Tables: names}
+	if limit != catalog.All && limit < len(names) {
+		answer.Tables = names[:limit]
+		if limit > 0 {
+			answer.PageToken = names[limit-1]
+		}
+	}
+	return answer
+}
+
+// maxChecks is how many tables are looked at side by side.
+const maxChecks = 16
+
+// withData leaves out the tables that are only declared, or gone meanwhile.
+func (s *Service) withData(ctx context.Context, ids [][]string) ([][]string, error) {
+	has := make([]bool, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxChecks)
+	for i, id := range ids {
+		group.Go(func() error {
+			t, err := s.names.Table(ctx, id)
+			if err != nil {
+				if protocol.CodeOf(err) == protocol.TableNotFound || protocol.CodeOf(err) == protocol.NamespaceNotFound {
+					return nil
+				}
+				return err
+			}
+			has[i], err = s.of(t).HasData(ctx)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	kept := ids[:0]
+	for i, id := range ids {
+		if has[i] {
+			kept = append(kept, id)
+		}
+	}
+	return kept, nil
+}

@@ -1,0 +1,26 @@
+// Package version answers the operations on the versions of a table.
+package version
+
+import (
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/httpapi"
+)
+
+// A Service answers the operations on versions.
+type Service struct {
+	names *catalog.Catalog
+	rows  *engine.Engine
+}
+
+// New returns the service over a catalog and an engine.
+func New(names *catalog.Catalog, rows *engine.Engine) *Service {
+	return &Service{names: names, rows: rows}
+}
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{
+		httpapi.JSON("ListTableVersions", s.List),
+	}
+}

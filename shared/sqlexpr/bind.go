@@ -1,0 +1,184 @@
+package sqlexpr
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// A Bound is an expression over the columns of a schema, ready to be evaluated. It does not
+// change and may be used by several goroutines at once.
+type Bound struct {
+	root    *node
+	schema  *arrow.Schema
+	columns []int // indices of the columns it reads, ascending
+}
+
+// Bind binds an expression whose value is wanted, such as a computed column. Its errors
+// wrap ErrUnknownColumn, ErrType, ErrUnsupported or ErrValue (a constant that cannot be
+// computed).
+//
+// A bare name of a column matches exactly, or else without regard to the case of ASCII
+// letters; inside the arguments of functions, and in backticks, only exactly. Columns that
+// are not stored, such as _rowid, are columns of the schema like all others.
+func Bind(e Expr, s *arrow.Schema) (*Bound, error) {
+	return bind(e, s, func(n *node) (*node, error) { return n, nil })
+}
+
+// BindFilter binds an expression that selects rows. It must be of type bool; a call of
+// regexp_match stands for whether it matches.
+func BindFilter(e Expr, s *arrow.Schema) (*Bound, error) {
+	b, err := bind(e, s, func(n *node) (*node, error) { return matchesAsTests(n), nil })
+	if err != nil {
+		return nil, err
+	}
+	if id := b.Type().ID(); id != arrow.BOOL {
+		return nil, errorf(ErrType, e.Pos(), "a filter must be of type bool, not %s", b.Type())
+	}
+	return b, nil
+}
+
+func bind(e Expr, s *arrow.Schema, adapt func(n *node) (*node, error)) (*Bound, error) {
+	p := planner{schema: s}
+	n, err := p.plan(e)
+	if err != nil {
+		return nil, err
+	}
+	for _, stage := range []func(n *node) (*node, error){resolve, adapt, coerce, simplify, prepare} {
+		if n, err = stage(n); err != nil {
+			return nil, err
+		}
+	}
+	b := &Bound{root: n, schema: s}
+	b.collect(n)
+	slices.Sort(b.columns)
+	b.columns = slices.Compact(b.columns)
+	return b, nil
+}
+
+// matchesAsTests turns calls of regexp_match into tests, at the top and below AND, OR and
+// NOT there.
+func matchesAsTests(n *node) *node {
+	switch {
+	case n.op == opAnd || n.op == opOr || n.op == opNot:
+		args := make([]*node, len(n.args))
+		for i, a := range n.args {
+			args[i] = matchesAsTests(a)
+		}
+		return n.with(args...)
+	case n.op == opCall && n.fn.name == "regexp_match":
+		m := n.copy()
+		m.fn = functionNamed("regexp_like")
+		return &node{op: opIsTrue, args: []*node{m}, pos: n.pos}
+	}
+	return n
+}
+
+// prepare computes once what constant arguments allow to: sets of IN lists, patterns.
+func prepare(n *node) (*node, error) {
+	if len(n.args) == 0 {
+		return n, nil
+	}
+	args := make([]*node, len(n.args))
+	for i, a := range n.args {
+		var err error
+		if args[i], err = prepare(a); err != nil {
+			return nil, err
+		}
+	}
+	n = n.with(args...)
+	switch {
+	case n.op == opIn:
+		if set := prepareIn(n); set != nil {
+			n.ready = set
+		}
+	case n.op == opLike && args[1].op == opLit && !args[1].isNullLiteral():
+		n.ready = newLikePattern(args[1].val.data.(text).at(0), n.fold)
+	case n.op == opCall && n.fn.prepare != nil:
+		ready, err := n.fn.prepare(n)
+		if err != nil {
+			return nil, err
+		}
+		n.ready = ready
+	}
+	return n, nil
+}
+
+func (b *Bound) collect(n *node) {
+	if n.op == opCol {
+		b.columns = append(b.columns, n.index)
+	}
+	for _, a := range n.args {
+		b.collect(a)
+	}
+}
+
+// Type returns the type of the values. Dictionaries count as what they contain.
+func (b *Bound) Type() arrow.DataType { return b.root.typ }
+
+// Columns returns the names of the top-level columns that the expression reads, in the
+// order of the schema. Columns that do not matter to the value may be missing.
+func (b *Bound) Columns() []string {
+	names := make([]string, len(b.columns))
+	for i, c := range b.columns {
+		names[i] = b.schema.Field(c).Name
+	}
+	return names
+}
+
+// Eval computes the expression for every row of a batch, whose columns are found by their
+// names and must have the types they have in the schema. Errors wrap ErrValue,
+// ErrUnsupported, ErrUnknownColumn or ErrType.
+func (b *Bound) Eval(rec arrow.RecordBatch) (arrow.Array, error) {
+	v, err := b.eval(rec)
+	if err != nil {
+		return nil, err
+	}
+	arr, err := v.array(int(rec.NumRows()))
+	return arr, at(err, b.root.pos)
+}
+
+// Select appends to dst the numbers of the rows for which the expression, of type bool, is
+// TRUE, in ascending order.
+func (b *Bound) Select(rec arrow.RecordBatch, dst []int32) ([]int32, error) {
+	if b.root.typ.ID() != arrow.BOOL {
+		return dst, errorf(ErrType, b.root.pos, "only a bool selects rows, not %s", b.root.typ)
+	}
+	v, err := b.eval(rec)
+	if err != nil {
+		return dst, err
+	}
+	n := int(rec.NumRows())
+	selected := truth(spread(v, n), true)
+	if n == 0 {
+		return dst, nil
+	}
+	dst = slices.Grow(dst, selected.count())
+	for w, word := range selected {
+		for ; word != 0; word &= word - 1 {
+			dst = append(dst, int32(w<<6+bits.TrailingZeros64(word)))
+		}
+	}
+	return dst, nil
+}
+
+func (b *Bound) eval(rec arrow.RecordBatch) (vec, error) {
+	f := frame{n: int(rec.NumRows()), arrs: make([]arrow.Array, b.schema.NumFields()), cols: map[int]vec{}}
+	if f.n == 0 {
+		v := nullVec(b.root.typ)
+		return v, nil
+	}
+	for _, c := range b.columns {
+		field := b.schema.Field(c)
+		found := rec.Schema().FieldIndices(field.Name)
+		if len(found) == 0 {
+			return vec{}, errorf(ErrUnknownColumn, b.root.pos, "no column %q in the batch; there are %s", field.Name, fieldNames(rec.Schema().Fields()))
+		}
+		f.arrs[c] = rec.Column(found[0])
+		if got := f.arrs[c].DataType(); !sameType(valueType(got), valueType(field.Type)) {
+			return vec{}, errorf(ErrType, b.root.pos, "column %q of the batch is %s, not %s", field.Name, got, field.Type)
+		}
+	}
+	return f.eval(b.root, nil)
+}

@@ -1,0 +1,133 @@
+package sqlexpr
+
+import (
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// castable reports whether there is a conversion between two types.
+func castable(from, to arrow.DataType) bool {
+	switch {
+	case sameType(from, to), from.ID() == arrow.NULL && !isNested(to), from.ID() == arrow.NULL && isList(to):
+		return true
+	case isList(from) && isList(to):
+		return to.ID() != arrow.FIXED_SIZE_LIST && castable(elemType(from), elemType(to))
+	case isNested(from) || isNested(to):
+		return false
+	case isNumeric(from) && isNumeric(to):
+		// The native Lance has no conversion between float16 and decimals.
+		return !(from.ID() == arrow.FLOAT16 && isDecimal(to)) && !(isDecimal(from) && to.ID() == arrow.FLOAT16)
+	case from.ID() == arrow.BOOL:
+		return isInteger(to) || isFloat(to) || isString(to)
+	case to.ID() == arrow.BOOL:
+		return isInteger(from) || isFloat(from) || isString(from)
+	case isString(from):
+		return isNumeric(to) || isString(to) || isDate(to) || isTime(to) || isTimestamp(to) || isVarBinary(to)
+	case isString(to):
+		return isNumeric(from) && from.ID() != arrow.FLOAT16 || isVarBinary(from) || isDate(from) || isTimestamp(from) || isTime(from)
+	case isBinary(from):
+		return isBinary(to) && to.ID() != arrow.FIXED_SIZE_BINARY
+	}
+	return temporalCastable(from, to)
+}
+
+func isVarBinary(t arrow.DataType) bool {
+	return t.ID() == arrow.BINARY || t.ID() == arrow.LARGE_BINARY
+}
+
+func elemType(t arrow.DataType) arrow.DataType { return t.(arrow.ListLikeType).Elem() }
+
+// A caster converts the values of one vec.
+type caster struct {
+	from vec
+	to   arrow.DataType
+	live bitset // rows to convert
+	try  bool   // failures are NULL
+	out  vec
+	own  bool // out.valid is not shared with from
+	err  error
+}
+
+// castVec converts v, for the rows that count. A value that has no counterpart in the type
+// is NULL if try is set, else an error.
+func castVec(v vec, to arrow.DataType, rows bitset, try bool) (vec, error) {
+	if sameType(v.typ, to) {
+		return v, nil
+	}
+	if v.konst {
+		if v.isNull(0) {
+			return nullVec(to), nil
+		}
+		rows = nil
+	}
+	c := caster{from: v, to: to, live: v.live(rows, v.n), try: try}
+	c.out = vec{typ: to, n: v.n, konst: v.konst, valid: v.valid}
+	if c.convert(); c.err != nil {
+		return vec{}, c.err
+	}
+	return c.out, nil
+}
+
+// fail notes that row i has no counterpart. It returns false if the conversion must end.
+func (c *caster) fail(i int, format string, args ...any) bool {
+	if c.try {
+		if !c.own {
+			c.own = true
+			c.out.valid = and(fullBitset(c.from.n), c.from.valid)
+		}
+		c.out.valid.clear(i)
+		return true
+	}
+	c.err = errorf(ErrValue, noPos, format, args...)
+	return false
+}
+
+// each calls f for the rows to convert, until f is false.
+func (c *caster) each(f func(i int) bool) { c.live.each(c.from.n, f) }
+
+func (c *caster) convert() {
+	from, to := c.from.typ, c.to
+	switch {
+	case from.ID() == arrow.NULL:
+		c.out = vec{typ: to, n: c.from.n, valid: newBitset(c.from.n), data: zeroData(to, c.from.n)}
+		if isList(to) {
+			c.out.data = lists{off: make([]int64, c.from.n+1), elems: vec{typ: elemType(to), data: emptyData(elemType(to))}}
+		}
+	case isList(from):
+		c.lists()
+	case isBinary(from) && isString(to):
+		c.checkUTF8()
+	case (isString(from) || isBinary(from)) && (isString(to) || isBinary(to)):
+		c.out.data = c.from.data
+	case isString(from):
+		c.parse()
+	case isString(to):
+		c.format()
+	case isDecimal(from) || isDecimal(to):
+		c.decimals()
+	case from.ID() == arrow.BOOL:
+		c.fromBool()
+	case to.ID() == arrow.BOOL:
+		c.toBool()
+	case isNumeric(from) && isNumeric(to):
+		c.numbers()
+	default:
+		c.temporal()
+	}
+}
+
+func (c *caster) lists() {
+	l := c.from.data.(lists)
+	elems, err := castVec(l.elems, elemType(c.to), nil, c.try)
+	c.err = err
+	c.out.data = lists{off: l.off, elems: elems}
+}
+
+func (c *caster) checkUTF8() {
+	t := c.from.data.(text)
+	c.out.data = t
+	c.each(func(i int) bool {
+		return utf8.Valid(t.at(i)) || c.fail(i, "binary value is not valid utf-8")
+	})
+}

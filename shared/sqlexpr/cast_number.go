@@ -1,0 +1,156 @@
+package sqlexpr
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// number is the types of data of plain numbers; half is converted by way of float32.
+type number interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+// numbers converts between integers and floats. An integer out of range, and NaN or an
+// infinity as an integer, fail; fractions are cut off.
+func (c *caster) numbers() {
+	data := c.from.data
+	if h, ok := data.([]half); ok {
+		data = halvesToFloat32(h)
+	}
+	switch d := data.(type) {
+	case []int8:
+		numbersFrom(c, d)
+	case []int16:
+		numbersFrom(c, d)
+	case []int32:
+		numbersFrom(c, d)
+	case []int64:
+		numbersFrom(c, d)
+	case []uint8:
+		numbersFrom(c, d)
+	case []uint16:
+		numbersFrom(c, d)
+	case []uint32:
+		numbersFrom(c, d)
+	case []uint64:
+		numbersFrom(c, d)
+	case []float32:
+		numbersFrom(c, d)
+	case []float64:
+		numbersFrom(c, d)
+	}
+}
+
+func numbersFrom[F number](c *caster, src []F) {
+	switch c.to.ID() {
+	case arrow.INT8:
+		c.out.data = toInteger[F, int8](c, src, -1<<7, 1<<7)
+	case arrow.INT16:
+		c.out.data = toInteger[F, int16](c, src, -1<<15, 1<<15)
+	case arrow.INT32:
+		c.out.data = toInteger[F, int32](c, src, -1<<31, 1<<31)
+	case arrow.INT64:
+		c.out.data = toInteger[F, int64](c, src, -1<<63, 1<<63)
+	case arrow.UINT8:
+		c.out.data = toInteger[F, uint8](c, src, 0, 1<<8)
+	case arrow.UINT16:
+		c.out.data = toInteger[F, uint16](c, src, 0, 1<<16)
+	case arrow.UINT32:
+		c.out.data = toInteger[F, uint32](c, src, 0, 1<<32)
+	case arrow.UINT64:
+		c.out.data = toInteger[F, uint64](c, src, 0, 1<<64)
+	case arrow.FLOAT16:
+		out := make([]half, len(src))
+		for i, x := range src {
+			out[i] = halfOf(float64(float32(x)))
+		}
+		c.out.data = out
+	case arrow.FLOAT32:
+		c.out.data = toFloat[F, float32](src)
+	case arrow.FLOAT64:
+		c.out.data = toFloat[F, float64](src)
+	}
+}
+
+func toFloat[F number, T float32 | float64](src []F) []T {
+	out := make([]T, len(src))
+	for i, x := range src {
+		out[i] = T(x)
+	}
+	return out
+}
+
+// toInteger converts to an integer type of the values low <= x < high.
+func toInteger[F, T number](c *caster, src []F, low, high float64) []T {
+	out := make([]T, len(src))
+	var one F = 1
+	if float := one/2 != 0; float {
+		c.each(func(i int) bool {
+			x := float64(src[i])
+			if inRange := x < high && (x >= low || x > low-1); !inRange {
+				return c.fail(i, "value %v is out of range of %s", src[i], c.to)
+			}
+			out[i] = T(x)
+			return true
+		})
+		return out
+	}
+	c.each(func(i int) bool {
+		x := src[i]
+		out[i] = T(x)
+		if F(out[i]) != x || (out[i] < 0) != (x < 0) {
+			return c.fail(i, "value %v is out of range of %s", x, c.to)
+		}
+		return true
+	})
+	return out
+}
+
+// fromBool makes 1 of true and 0 of false.
+func (c *caster) fromBool() {
+	bits := c.from.data.(bitset)
+	ones := make([]uint8, c.from.n)
+	for i := range ones {
+		if bits.has(i) {
+			ones[i] = 1
+		}
+	}
+	numbersFrom(c, ones)
+}
+
+// toBool makes true of everything but zero.
+func (c *caster) toBool() {
+	switch d := c.from.data.(type) {
+	case []int8:
+		c.out.data = nonZero(d)
+	case []int16:
+		c.out.data = nonZero(d)
+	case []int32:
+		c.out.data = nonZero(d)
+	case []int64:
+		c.out.data = nonZero(d)
+	case []uint8:
+		c.out.data = nonZero(d)
+	case []uint16:
+		c.out.data = nonZero(d)
+	case []uint32:
+		c.out.data = nonZero(d)
+	case []uint64:
+		c.out.data = nonZero(d)
+	case []half:
+		c.out.data = nonZero(halvesToFloat32(d))
+	case []float32:
+		c.out.data = nonZero(d)
+	case []float64:
+		c.out.data = nonZero(d)
+	}
+}
+
+func nonZero[T number](d []T) bitset {
+	out := newBitset(len(d))
+	for i, x := range d {
+		if x != 0 {
+			out.set(i)
+		}
+	}
+	return out
+}

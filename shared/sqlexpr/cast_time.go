@@ -1,0 +1,344 @@
+package sqlexpr
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+const (
+	secondsPerDay = 86400
+	millisPerDay  = 86400_000
+)
+
+// perSecond is the number of ticks of a unit in a second.
+func perSecond(u arrow.TimeUnit) int64 {
+	return [...]int64{1, 1e3, 1e6, 1e9}[u]
+}
+
+// unitOf is the unit in which a type counts.
+func unitOf(t arrow.DataType) arrow.TimeUnit { return t.(arrow.TemporalWithUnit).TimeUnit() }
+
+func zoneOf(t arrow.DataType) string {
+	if ts, ok := t.(*arrow.TimestampType); ok {
+		return ts.TimeZone
+	}
+	return ""
+}
+
+// temporalCastable reports whether there is a conversion from or to dates, times and
+// timestamps among each other and with numbers.
+func temporalCastable(from, to arrow.DataType) bool {
+	switch {
+	case isTimestamp(from) && isTimestamp(to), isDate(from) && isDate(to), isTime(from) && isTime(to):
+		return true
+	case isTimestamp(from):
+		return isDate(to) || isInteger(to) || isFloat(to)
+	case isTimestamp(to):
+		return isDate(from) || isInteger(from) || isFloat(from)
+	case isDate(to):
+		return from.ID() == arrow.INT32 || from.ID() == arrow.INT64
+	case isDate(from):
+		return to.ID() == arrow.INT32 || to.ID() == arrow.INT64
+	}
+	return false
+}
+
+func (c *caster) temporal() {
+	from, to := c.from.typ, c.to
+	switch {
+	case isNumeric(from) && isTimestamp(to):
+		if c.from, c.err = castVec(c.from, typeInt64, c.live, c.try); c.err == nil {
+			c.out.valid, c.out.data = c.from.valid, c.from.data
+		}
+	case isTimestamp(from) && isNumeric(to):
+		c.from.typ = typeInt64
+		c.integers()
+	case isInteger(from) || isInteger(to):
+		c.dateInteger()
+	case isDate(from) && isDate(to):
+		c.dates()
+	case isDate(from):
+		c.dateToTimestamp()
+	case isDate(to):
+		c.timestampToDate()
+	case isTime(from):
+		c.times()
+	default:
+		c.timestamps()
+	}
+}
+
+// integers converts int64 to the target, which may be int64 too.
+func (c *caster) integers() {
+	if c.to.ID() == arrow.INT64 {
+		c.out.data = c.from.data
+		return
+	}
+	c.numbers()
+}
+
+// dateInteger converts between the count of days or milliseconds of a date and an integer.
+func (c *caster) dateInteger() {
+	d64 := arrow.FixedWidthTypes.Date64
+	days := func(src vec, wide bool) vec { // to int32 or int64
+		to := arrow.DataType(arrow.PrimitiveTypes.Int32)
+		if wide {
+			to = typeInt64
+		}
+		out, err := castVec(src, to, c.live, c.try)
+		c.err = err
+		return out
+	}
+	from, to := c.from, c.to
+	switch {
+	case from.typ.ID() == arrow.DATE32:
+		from.typ = arrow.PrimitiveTypes.Int32
+		c.out = days(from, to.ID() == arrow.INT64)
+	case from.typ.ID() == arrow.DATE64:
+		from.typ = typeInt64
+		c.out = days(from, to.ID() == arrow.INT64)
+	case to.ID() == arrow.DATE64 && from.typ.ID() == arrow.INT64:
+		c.out.data = from.data
+	case to.ID() == arrow.DATE64:
+		from.typ = arrow.FixedWidthTypes.Date32
+		c.out, c.err = castVec(from, d64, c.live, c.try)
+	default:
+		c.out = days(from, false)
+	}
+	c.out.typ = to
+}
+
+func (c *caster) dates() {
+	if d, ok := c.from.data.([]int32); ok {
+		out := make([]int64, len(d))
+		for i, x := range d {
+			out[i] = int64(x) * millisPerDay
+		}
+		c.out.data = out
+		return
+	}
+	d := c.from.data.([]int64)
+	out := make([]int32, len(d))
+	for i, x := range d {
+		out[i] = int32(x / millisPerDay)
+	}
+	c.out.data = out
+}
+
+// dateToTimestamp makes midnight of a date, in the zone of the timestamp if it has one.
+func (c *caster) dateToTimestamp() {
+	per := perSecond(unitOf(c.to))
+	out := make([]int64, c.from.n)
+	c.out.data = out
+	c.each(func(i int) bool {
+		var ok bool
+		switch d := c.from.data.(type) {
+		case []int32:
+			out[i], ok = mulChecked(int64(d[i])*secondsPerDay, per)
+		case []int64:
+			if per == 1 {
+				out[i], ok = d[i]/1000, true
+			} else {
+				out[i], ok = mulChecked(d[i], per/1000)
+			}
+		}
+		return ok || c.fail(i, "date is out of range of %s", c.to)
+	})
+	if c.err == nil {
+		c.toLocal(out)
+	}
+}
+
+// timestampToDate takes the date in the zone of the timestamp.
+func (c *caster) timestampToDate() {
+	per := perSecond(unitOf(c.from.typ))
+	src := c.from.data.([]int64)
+	if out, ok := zeroData(c.to, c.from.n).([]int64); ok { // date64 keeps the time of day
+		for i, x := range src {
+			if per == 1 {
+				out[i] = x * 1000
+			} else {
+				out[i] = x / (per / 1000)
+			}
+		}
+		c.out.data = out
+		return
+	}
+	zone, err := loadZone(zoneOf(c.from.typ))
+	if c.err = err; err != nil {
+		return
+	}
+	out := make([]int32, c.from.n)
+	c.out.data = out
+	c.each(func(i int) bool {
+		seconds := floorDiv(src[i], per)
+		if zone != time.UTC {
+			_, offset := time.Unix(seconds, 0).In(zone).Zone()
+			seconds += int64(offset)
+		}
+		out[i] = int32(floorDiv(seconds, secondsPerDay))
+		return true
+	})
+}
+
+func (c *caster) times() {
+	from, to := perSecond(unitOf(c.from.typ)), perSecond(unitOf(c.to))
+	wide := make([]int64, c.from.n)
+	switch d := c.from.data.(type) {
+	case []int32:
+		for i, x := range d {
+			wide[i] = int64(x)
+		}
+	case []int64:
+		copy(wide, d)
+	}
+	for i, x := range wide {
+		if to >= from {
+			wide[i] = x * (to / from)
+		} else {
+			wide[i] = x / (from / to)
+		}
+	}
+	c.out.data = wide
+	if c.to.ID() == arrow.TIME32 {
+		narrow := make([]int32, c.from.n)
+		for i, x := range wide {
+			narrow[i] = int32(x)
+		}
+		c.out.data = narrow
+	}
+}
+
+// timestamps converts between units, cutting off what is finer, and gives a timestamp
+// without zone the zone of the target: the clock stays as it is and the instant moves.
+func (c *caster) timestamps() {
+	from, to := perSecond(unitOf(c.from.typ)), perSecond(unitOf(c.to))
+	src := c.from.data.([]int64)
+	c.out.data = src
+	if from == to && (zoneOf(c.from.typ) != "" || zoneOf(c.to) == "") {
+		return
+	}
+	out := make([]int64, c.from.n)
+	c.out.data = out
+	c.each(func(i int) bool {
+		if from >= to {
+			out[i] = src[i] / (from / to)
+			return true
+		}
+		var ok bool
+		out[i], ok = mulChecked(src[i], to/from)
+		return ok || c.fail(i, "timestamp is out of range of %s", c.to)
+	})
+	if c.err == nil && zoneOf(c.from.typ) == "" {
+		c.toLocal(out)
+	}
+}
+
+// toLocal reads clock times, in the unit of the target, as times in its zone.
+func (c *caster) toLocal(ticks []int64) {
+	zone, err := loadZone(zoneOf(c.to))
+	if err != nil || zone == time.UTC {
+		c.err = err
+		return
+	}
+	per := perSecond(unitOf(c.to))
+	c.each(func(i int) bool {
+		clock := floorDiv(ticks[i], per)
+		seconds, ok := instant(clock, zone)
+		if !ok {
+			return c.fail(i, "a clock time does not exist, or exists twice, in the time zone %s", zone)
+		}
+		ticks[i] += (seconds - clock) * per
+		return true
+	})
+}
+
+// instant returns the seconds since the epoch at which clocks of a zone show a time, given
+// as the seconds since the epoch of the same time in UTC. It is false if clocks never show
+// it, or show it twice.
+func instant(clock int64, zone *time.Location) (int64, bool) {
+	found, at := 0, int64(0)
+	// Offsets in force a day around are all that can apply.
+	tried := map[int64]bool{}
+	for _, around := range []int64{-secondsPerDay, 0, secondsPerDay} {
+		_, offset := time.Unix(clock+around, 0).In(zone).Zone()
+		if tried[int64(offset)] {
+			continue
+		}
+		tried[int64(offset)] = true
+		candidate := clock - int64(offset)
+		if _, o := time.Unix(candidate, 0).In(zone).Zone(); o == offset {
+			found++
+			at = candidate
+		}
+	}
+	return at, found == 1
+}
+
+// loadZone finds a time zone by its name in the database, or as an offset such as +02:00.
+func loadZone(name string) (*time.Location, error) {
+	switch name {
+	case "", "UTC", "Z", "+00:00":
+		return time.UTC, nil
+	}
+	if seconds, ok := parseOffset(name); ok {
+		return time.FixedZone(name, seconds), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return nil, errorf(ErrUnsupported, noPos, "time zone %q", name)
+	}
+	return zone, nil
+}
+
+// parseOffset reads +hh:mm, +hhmm or +hh.
+func parseOffset(s string) (seconds int, ok bool) {
+	if len(s) < 3 || s[0] != '+' && s[0] != '-' {
+		return 0, false
+	}
+	digits := s[1:]
+	if len(digits) == 5 && digits[2] == ':' {
+		digits = digits[:2] + digits[3:]
+	}
+	if len(digits) == 2 {
+		digits += "00"
+	}
+	if len(digits) != 4 {
+		return 0, false
+	}
+	for i := range 4 {
+		if !isDigit(digits[i]) {
+			return 0, false
+		}
+	}
+	hours, minutes := twoDigits(digits), twoDigits(digits[2:])
+	if hours > 23 || minutes > 59 {
+		return 0, false
+	}
+	seconds = hours*3600 + minutes*60
+	if s[0] == '-' {
+		seconds = -seconds
+	}
+	return seconds, true
+}
+
+func twoDigits(s string) int { return int(s[0]-'0')*10 + int(s[1]-'0') }
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+func mulChecked(a, b int64) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(max(a, -a)), uint64(b))
+	if hi != 0 || lo > math.MaxInt64 {
+		return 0, a == math.MinInt64 && b == 1
+	}
+	return a * b, true
+}

@@ -1,0 +1,292 @@
+package sqlexpr
+
+import (
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// coerce gives every node its type, from the leaves up, and casts arguments to the types
+// that their operators work on.
+func coerce(n *node) (*node, error) {
+	if len(n.args) == 0 && n.op != opListLit && n.op != opCall {
+		return n, nil
+	}
+	args := make([]*node, len(n.args))
+	for i, a := range n.args {
+		var err error
+		if args[i], err = coerce(a); err != nil {
+			return nil, err
+		}
+	}
+	n = n.with(args...)
+	switch op := n.op; {
+	case op == opMember, op == opIsNull:
+		if op == opIsNull {
+			n.typ = typeBool
+		}
+		return n, nil
+	case op == opAnd || op == opOr || op == opNot || op == opIsTrue || op == opIsFalse:
+		return coerceLogic(n)
+	case op.isComparison():
+		return coerceComparison(n)
+	case op.isArithmetic():
+		return coerceArithmetic(n)
+	case op == opConcat:
+		return coerceTo(n, concatType(args[0].typ, args[1].typ), nil)
+	case op == opNeg:
+		return coerceNeg(n)
+	case op == opIn, op == opBetween:
+		return coerceTest(n)
+	case op == opLike:
+		return coerceTo(n, likeType(args[0].typ, args[1].typ), typeBool)
+	case op == opCast:
+		if !castable(args[0].typ, n.typ) {
+			return nil, errorf(ErrUnsupported, n.pos, "cast of %s to %s", args[0].typ, n.typ)
+		}
+		return n, nil
+	case op == opCase:
+		return coerceCase(n)
+	case op == opCall:
+		return n.fn.bind(n)
+	case op == opListLit:
+		return listLiteral(n)
+	}
+	return n, nil
+}
+
+// castTo casts a node to a type unless it has it.
+func castTo(n *node, typ arrow.DataType) (*node, error) {
+	if sameType(n.typ, typ) {
+		return n, nil
+	}
+	if !castable(n.typ, typ) {
+		return nil, errorf(ErrUnsupported, n.pos, "conversion of %s to %s", n.typ, typ)
+	}
+	return &node{op: opCast, typ: typ, args: []*node{n}, pos: n.pos}, nil
+}
+
+// coerceTo casts all arguments to a type, which is nil if there is none, and gives n the
+// type of the result, or if that is nil the type of the arguments.
+func coerceTo(n *node, typ, result arrow.DataType) (*node, error) {
+	if typ == nil {
+		return nil, mismatch(n)
+	}
+	args := make([]*node, len(n.args))
+	for i, a := range n.args {
+		var err error
+		if args[i], err = castTo(a, typ); err != nil {
+			return nil, err
+		}
+	}
+	n = n.with(args...)
+	n.typ = result
+	if result == nil {
+		n.typ = typ
+	}
+	return n, nil
+}
+
+// mismatch is the error for arguments that do not go together.
+func mismatch(n *node) error {
+	types := make([]string, 0, len(n.args))
+	for i, a := range n.args {
+		if i == 4 {
+			types = append(types, "…")
+			break
+		}
+		types = append(types, a.typ.String())
+	}
+	name := n.op.String()
+	if n.op == opCall {
+		name = n.fn.name
+	}
+	return errorf(ErrType, n.pos, "%s does not take %s", name, strings.Join(types, ", "))
+}
+
+func coerceLogic(n *node) (*node, error) {
+	for _, a := range n.args {
+		if id := a.typ.ID(); id != arrow.BOOL && id != arrow.NULL {
+			return nil, mismatch(n)
+		}
+	}
+	return coerceTo(n, typeBool, nil)
+}
+
+func coerceComparison(n *node) (*node, error) {
+	l, r := n.args[0].typ, n.args[1].typ
+	if isNested(l) || isNested(r) {
+		if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
+			return coerceTo(n, comparisonType(l, r), typeBool)
+		}
+		return nil, errorf(ErrUnsupported, n.pos, "comparison of %s with %s", l, r)
+	}
+	return coerceTo(n, comparisonType(l, r), typeBool)
+}
+
+func coerceArithmetic(n *node) (*node, error) {
+	l, r := n.args[0], n.args[1]
+	if isTemporal(l.typ) || isTemporal(r.typ) {
+		return nil, errorf(ErrUnsupported, n.pos, "arithmetic on %s and %s", l.typ, r.typ)
+	}
+	lt, rt, result := arithmeticTypes(n.op, l.typ, r.typ)
+	if result == nil {
+		return nil, mismatch(n)
+	}
+	l, err := castTo(l, lt)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = castTo(r, rt); err != nil {
+		return nil, err
+	}
+	n = n.with(l, r)
+	n.typ = result
+	return n, nil
+}
+
+func coerceNeg(n *node) (*node, error) {
+	t := n.args[0].typ
+	switch {
+	case isSigned(t), isFloat(t), isDecimal(t), t.ID() == arrow.NULL:
+		n.typ = t
+		return n, nil
+	case isTimestamp(t), t.ID() == arrow.DURATION:
+		return nil, errorf(ErrUnsupported, n.pos, "minus of %s", t)
+	}
+	return nil, mismatch(n)
+}
+
+// coerceTest finds one type for IN and BETWEEN. BETWEEN pairs its operand with each bound
+// and then the pairs, IN goes through its list in order.
+func coerceTest(n *node) (*node, error) {
+	x := n.args[0].typ
+	for _, a := range n.args {
+		if isNested(a.typ) {
+			return nil, errorf(ErrUnsupported, a.pos, "%s of %s", n.op, a.typ)
+		}
+	}
+	if n.op == opBetween {
+		low, high := comparisonType(x, n.args[1].typ), comparisonType(x, n.args[2].typ)
+		if low == nil || high == nil {
+			return nil, mismatch(n)
+		}
+		return coerceTo(n, comparisonType(low, high), typeBool)
+	}
+	for _, a := range n.args[1:] {
+		if x = comparisonType(x, a.typ); x == nil {
+			return nil, mismatch(n)
+		}
+	}
+	return coerceTo(n, x, typeBool)
+}
+
+// coerceCase turns CASE x WHEN a into CASE WHEN x = a, where that comparison is by the
+// total order of floats also against a literal zero, and finds the type of the result.
+func coerceCase(n *node) (*node, error) {
+	args := append([]*node(nil), n.args...)
+	if n.exact {
+		operand := args[0]
+		args = args[1:]
+		if err := coerceOperand(n, operand, args); err != nil {
+			return nil, err
+		}
+	}
+	var values []*node // ELSE first, as it decides between equals
+	pairs := len(args) / 2
+	if len(args)%2 != 0 {
+		values = append(values, args[2*pairs])
+	}
+	for i := range pairs {
+		values = append(values, args[2*i+1])
+	}
+	typ := values[0].typ
+	for _, v := range values[1:] {
+		if typ = unionType(typ, v.typ); typ == nil {
+			return nil, mismatch(n.with(values...))
+		}
+	}
+	if isNested(typ) {
+		return nil, errorf(ErrUnsupported, n.pos, "CASE of %s", typ)
+	}
+	for i, a := range args {
+		want := typ
+		if i < 2*pairs && i%2 == 0 {
+			want = typeBool
+		}
+		var err error
+		if args[i], err = castTo(a, want); err != nil {
+			return nil, err
+		}
+	}
+	n = n.with(args...)
+	n.exact = false
+	n.typ = typ
+	return n, nil
+}
+
+// coerceOperand replaces the conditions among the arguments of CASE x by comparisons with
+// x, all in one type.
+func coerceOperand(n, x *node, args []*node) error {
+	typ := x.typ
+	for i := 0; i+1 < len(args); i += 2 {
+		if typ = comparisonType(typ, args[i].typ); typ == nil {
+			return mismatch(n.with(x, args[i]))
+		}
+	}
+	if isNested(typ) {
+		return errorf(ErrUnsupported, n.pos, "CASE on %s", typ)
+	}
+	for i := 0; i+1 < len(args); i += 2 {
+		cond, err := coerceTo(args[i].binary(opEq, typeBool, x, args[i]), typ, typeBool)
+		if err != nil {
+			return err
+		}
+		cond.exact = true
+		args[i] = cond
+	}
+	return nil
+}
+
+// listLiteral makes a literal of a list of literals. The list has the type of its first
+// element if it stands outside of a call; either way elements are cast to one type.
+func listLiteral(n *node) (*node, error) {
+	elem := arrow.DataType(typeNull)
+	for _, a := range n.args {
+		if a.op != opLit {
+			return nil, errorf(ErrUnsupported, a.pos, "lists of anything but literals")
+		}
+		if elem = coalesceType(elem, a.typ); elem == nil {
+			return nil, mismatch(n)
+		}
+	}
+	if isNested(elem) {
+		return nil, errorf(ErrUnsupported, n.pos, "lists of %s", elem)
+	}
+	elems := make([]vec, len(n.args))
+	for i, a := range n.args {
+		v, err := castVec(a.val, elem, nil, false)
+		if err != nil {
+			return nil, at(err, a.pos)
+		}
+		elems[i] = v
+	}
+	return literal(listConstant(elem, elems), n.pos), nil
+}
+
+// listConstant makes a constant list of constants of one type.
+func listConstant(elem arrow.DataType, elems []vec) vec {
+	valid := fullBitset(len(elems))
+	b := branches{n: len(elems), typ: elem}
+	for i, e := range elems {
+		row := newBitset(len(elems))
+		row.set(i)
+		b.add(row, e)
+		if e.isNull(0) {
+			valid.clear(i)
+		}
+	}
+	values := b.vec()
+	values.valid = valid
+	return constant(arrow.ListOf(elem), lists{off: []int64{0, int64(len(elems))}, elems: values})
+}

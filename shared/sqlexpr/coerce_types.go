@@ -1,0 +1,364 @@
+package sqlexpr
+
+import (
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// The functions of this file choose one type for two, as DataFusion does (module
+// type_coercion of its crate expr-common). They return nil if there is none.
+
+// comparisonType is the type in which values of two types are compared.
+func comparisonType(l, r arrow.DataType) arrow.DataType {
+	return firstType(l, r, numericType, temporalType, stringType, nullType,
+		stringToNumber, stringToTemporal, binaryType)
+}
+
+// unionType is the type of the results of branches of CASE: other than for comparisons,
+// numbers become strings and not strings numbers.
+func unionType(l, r arrow.DataType) arrow.DataType {
+	return firstType(l, r, numericType, temporalType, stringType, nullType,
+		numberToString, stringToTemporal, binaryType)
+}
+
+// coalesceType is the type of the results of coalesce, and of list elements with what is
+// looked for among them.
+func coalesceType(l, r arrow.DataType) arrow.DataType {
+	return firstType(l, r, numericType, temporalType, stringType, nullType, stringToNumber, binaryType)
+}
+
+func firstType(l, r arrow.DataType, rules ...func(l, r arrow.DataType) arrow.DataType) arrow.DataType {
+	if sameType(l, r) {
+		return l
+	}
+	for _, rule := range rules {
+		if t := rule(l, r); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// numericType is the type that holds the values of two numeric types, or nearly.
+func numericType(l, r arrow.DataType) arrow.DataType {
+	switch {
+	case !isNumeric(l) || !isNumeric(r):
+		return nil
+	case sameType(l, r):
+		return l
+	case isDecimal(l) || isDecimal(r):
+		return widerDecimal(l, r)
+	}
+	return plainNumericType(l, r)
+}
+
+// plainNumericType is numericType for integers and floats, and for arithmetic of decimals
+// with floats.
+func plainNumericType(l, r arrow.DataType) arrow.DataType {
+	has := func(id arrow.Type) bool { return l.ID() == id || r.ID() == id }
+	switch {
+	case has(arrow.FLOAT64):
+		return typeFloat64
+	case has(arrow.FLOAT32):
+		return typeFloat32
+	case has(arrow.FLOAT16):
+		return arrow.FixedWidthTypes.Float16
+	case !isInteger(l) || !isInteger(r):
+		return nil
+	}
+	if isSigned(l) == isSigned(r) {
+		if bitWidth(l) >= bitWidth(r) {
+			return l
+		}
+		return r
+	}
+	signed, unsigned := l, r
+	if isUnsigned(l) {
+		signed, unsigned = r, l
+	}
+	if unsigned.ID() == arrow.UINT64 {
+		return &arrow.Decimal128Type{Precision: 20, Scale: 0}
+	}
+	// The next wider signed type than the unsigned one, or the signed one if wider still.
+	wider := map[arrow.Type]arrow.DataType{
+		arrow.UINT8: arrow.PrimitiveTypes.Int16, arrow.UINT16: arrow.PrimitiveTypes.Int32, arrow.UINT32: typeInt64,
+	}[unsigned.ID()]
+	if bitWidth(signed) > bitWidth(wider) {
+		return signed
+	}
+	return wider
+}
+
+func bitWidth(t arrow.DataType) int { return t.(arrow.FixedWidthDataType).BitWidth() }
+
+// widerDecimal is the decimal type in which a decimal and another number are compared.
+func widerDecimal(l, r arrow.DataType) arrow.DataType {
+	if !isDecimal(l) {
+		l, r = r, l
+	}
+	wide, limit := l, int32(math.MaxInt32)
+	switch {
+	case !isDecimal(r):
+		if r = decimalOf(r); r == nil {
+			return nil
+		}
+	case l.ID() != r.ID():
+		limit = maxPrecision256
+		if r.ID() == arrow.DECIMAL256 {
+			wide = r
+		}
+	}
+	p1, s1 := precisionScale(l)
+	p2, s2 := precisionScale(r)
+	scale := max(s1, s2)
+	precision := max(p1-s1, p2-s2) + scale
+	if precision > limit {
+		return nil
+	}
+	return decimalLike(wide, precision, scale)
+}
+
+// decimalOf is the decimal type that stands for a plain numeric type.
+func decimalOf(t arrow.DataType) arrow.DataType {
+	switch t.ID() {
+	case arrow.INT8, arrow.UINT8:
+		return &arrow.Decimal128Type{Precision: 3}
+	case arrow.INT16, arrow.UINT16:
+		return &arrow.Decimal128Type{Precision: 5}
+	case arrow.INT32, arrow.UINT32:
+		return &arrow.Decimal128Type{Precision: 10}
+	case arrow.INT64, arrow.UINT64:
+		return &arrow.Decimal128Type{Precision: 20}
+	case arrow.FLOAT16:
+		return &arrow.Decimal128Type{Precision: 6, Scale: 3}
+	case arrow.FLOAT32:
+		return &arrow.Decimal128Type{Precision: 14, Scale: 7}
+	case arrow.FLOAT64:
+		return &arrow.Decimal128Type{Precision: 30, Scale: 15}
+	}
+	return nil
+}
+
+// temporalType is the type in which dates, times and timestamps are compared. Of two
+// units it is the coarser one, so that '…00.5' compared with a column of seconds is '…00'.
+func temporalType(l, r arrow.DataType) arrow.DataType {
+	nanos := timestampType(arrow.Nanosecond, "")
+	switch {
+	case isTimestamp(l) && isTimestamp(r):
+		lt, rt := l.(*arrow.TimestampType), r.(*arrow.TimestampType)
+		zone := lt.TimeZone
+		if zone == "" {
+			zone = rt.TimeZone
+		}
+		return timestampType(min(lt.Unit, rt.Unit), zone) // units are ordered from coarse to fine
+	case isDate(l) && isDate(r):
+		return arrow.FixedWidthTypes.Date64
+	case isDate(l) && isInteger(r):
+		return l
+	case isInteger(l) && isDate(r):
+		return r
+	case isDate(l) && (isTime(r) || isTimestamp(r)), (isTime(l) || isTimestamp(l)) && isDate(r):
+		return nanos
+	}
+	return nil
+}
+
+func stringType(l, r arrow.DataType) arrow.DataType {
+	switch {
+	case !isString(l) || !isString(r):
+		return nil
+	case l.ID() == arrow.LARGE_STRING:
+		return l
+	}
+	return r
+}
+
+func nullType(l, r arrow.DataType) arrow.DataType {
+	switch {
+	case l.ID() == arrow.NULL:
+		return r
+	case r.ID() == arrow.NULL:
+		return l
+	}
+	return nil
+}
+
+func stringToNumber(l, r arrow.DataType) arrow.DataType {
+	switch {
+	case isNumeric(l) && isString(r):
+		return l
+	case isString(l) && isNumeric(r):
+		return r
+	}
+	return nil
+}
+
+func numberToString(l, r arrow.DataType) arrow.DataType {
+	switch {
+	case isNumeric(l) && isString(r):
+		return r
+	case isString(l) && isNumeric(r):
+		return l
+	}
+	return nil
+}
+
+func stringToTemporal(l, r arrow.DataType) arrow.DataType {
+	if isString(r) {
+		l, r = r, l
+	}
+	switch {
+	case !isString(l):
+	case isDate(r), isTime(r):
+		return r
+	case isTimestamp(r):
+		return timestampType(arrow.Nanosecond, r.(*arrow.TimestampType).TimeZone)
+	}
+	return nil
+}
+
+// binaryType is the type of two binaries, or of a binary and a string.
+func binaryType(l, r arrow.DataType) arrow.DataType {
+	if !isBinary(l) {
+		l, r = r, l
+	}
+	large := func(t arrow.DataType) bool {
+		return t.ID() == arrow.LARGE_BINARY || t.ID() == arrow.LARGE_STRING
+	}
+	fixed := func(t arrow.DataType) bool { return t.ID() == arrow.FIXED_SIZE_BINARY }
+	switch {
+	case !isBinary(l) || !isBinary(r) && !isString(r):
+		return nil
+	case fixed(l) || fixed(r):
+		if l.ID() == arrow.BINARY || r.ID() == arrow.BINARY {
+			return typeBinary
+		}
+		return nil
+	case large(l) || large(r):
+		return arrow.BinaryTypes.LargeBinary
+	}
+	return typeBinary
+}
+
+// likeType is the type in which LIKE matches: a string.
+func likeType(l, r arrow.DataType) arrow.DataType {
+	if t := stringType(l, r); t != nil {
+		return t
+	}
+	if isBinary(r) {
+		l, r = r, l
+	}
+	switch {
+	case l.ID() == arrow.NULL && r.ID() == arrow.NULL:
+		return typeString
+	case isString(r) && (l.ID() == arrow.BINARY || l.ID() == arrow.LARGE_BINARY):
+		if l.ID() == arrow.LARGE_BINARY || r.ID() == arrow.LARGE_STRING {
+			return arrow.BinaryTypes.LargeString
+		}
+		return typeString
+	case l.ID() == arrow.NULL && isString(r):
+		return r
+	case isString(l) && r.ID() == arrow.NULL:
+		return l
+	}
+	return nil
+}
+
+// concatType is the type of l || r.
+func concatType(l, r arrow.DataType) arrow.DataType {
+	if t := stringType(l, r); t != nil {
+		return t
+	}
+	switch {
+	case isBinary(l) && isBinary(r):
+		plain := func(t arrow.DataType) arrow.DataType {
+			if t.ID() == arrow.FIXED_SIZE_BINARY {
+				return typeBinary
+			}
+			return t
+		}
+		if l, r = plain(l), plain(r); sameType(l, r) {
+			return l
+		}
+		return binaryType(l, r)
+	case isBinary(l) || isBinary(r):
+		return nil
+	case isString(l) && !isNested(r):
+		return l
+	case isString(r) && !isNested(l):
+		return r
+	}
+	return nil
+}
+
+// arithmeticTypes are the types that the operands of an arithmetic operator are cast to,
+// and the type of its result; nil if the operator does not take the types.
+func arithmeticTypes(op opcode, l, r arrow.DataType) (left, right, result arrow.DataType) {
+	if l.ID() == arrow.NULL && r.ID() == arrow.NULL {
+		return typeInt64, typeInt64, typeInt64
+	}
+	if t := nullType(l, r); t != nil {
+		l, r = t, t
+	}
+	switch {
+	case !isNumeric(l) || !isNumeric(r):
+		return nil, nil, nil
+	case !isDecimal(l) && !isDecimal(r), isFloat(l), isFloat(r):
+		t := l
+		if !sameType(l, r) {
+			t = plainNumericType(l, r)
+		}
+		if isDecimal(t) {
+			// uint64 with a signed integer; what the operation makes of two such
+			// decimals is the type of the result.
+			return t, t, decimalResult(op, t, t)
+		}
+		return t, t, t
+	}
+	if isDecimal(l) && isDecimal(r) && l.ID() != r.ID() {
+		t := widerDecimal(l, r)
+		if t == nil {
+			return nil, nil, nil
+		}
+		return t, t, decimalResult(op, t, t)
+	}
+	if !isDecimal(l) {
+		l = decimalOfWidth(r, l)
+	}
+	if !isDecimal(r) {
+		r = decimalOfWidth(l, r)
+	}
+	return l, r, decimalResult(op, l, r)
+}
+
+// decimalOfWidth is the decimal type of the width of like that stands for an integer type.
+func decimalOfWidth(like, t arrow.DataType) arrow.DataType {
+	p, s := precisionScale(decimalOf(t))
+	return decimalLike(like, p, s)
+}
+
+// decimalResult is the type of an operation on two decimals of one width, nil if its
+// scale would be too large.
+func decimalResult(op opcode, l, r arrow.DataType) arrow.DataType {
+	p1, s1 := precisionScale(l)
+	p2, s2 := precisionScale(r)
+	limit := int32(maxPrecision128)
+	if l.ID() == arrow.DECIMAL256 {
+		limit = maxPrecision256
+	}
+	switch op {
+	case opAdd, opSub:
+		return decimalLike(l, max(s1, s2)+max(p1-s1, p2-s2)+1, max(s1, s2))
+	case opMul:
+		if s1+s2 > limit {
+			return nil
+		}
+		return decimalLike(l, p1+p2+1, s1+s2)
+	case opDiv:
+		scale := min(s1+4, limit)
+		return decimalLike(l, p1+scale-s1+s2, scale)
+	default: // opMod
+		return decimalLike(l, max(s1, s2)+min(p1-s1, p2-s2), max(s1, s2))
+	}
+}

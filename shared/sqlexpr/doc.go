@@ -1,0 +1,31 @@
+// Package sqlexpr is the SQL that LanceDB users write in filters and computed columns:
+// it parses an expression, binds it to an Arrow schema, evaluates it over record
+// batches and prints it back. It does no I/O and knows nothing of tables.
+//
+// The dialect is the one of the native Lance: its own planner for the expression, and
+// DataFusion for everything inside the parentheses of a function call. The two differ
+// (names of columns ignore case outside a call and not inside, CAST(x AS timestamp) is
+// in microseconds outside and in nanoseconds inside), and both are followed, because the
+// rows that a filter selects must be the rows that the native Lance selects. What is not
+// here yet is an error that names it, never another answer.
+//
+// An expression passes through these stages, a file or two each:
+//
+//	Parse     text → Expr, a tree of what was written            lexer.go parse*.go ast.go print.go
+//	plan      Expr → nodes over the columns of a schema          plan.go
+//	resolve   literals take the type of the column beside them   resolve.go
+//	coerce    both sides of every operator get one type          coerce*.go
+//	simplify  constants are folded, casts moved to literals      simplify*.go unwrap.go zero.go
+//	Eval      nodes over columns, a whole batch at a time        eval*.go cast*.go fn_*.go
+//
+// Values during evaluation are vecs: typed slices with a validity bitmap, or one
+// constant standing for every row. Two facts about values surprise: comparisons of floats
+// follow the total order in which NaN equals NaN and is above infinity (but a literal zero
+// equals both zeros), and integers wrap around on overflow while a division by zero, a
+// failing CAST and the overflow of abs are errors.
+//
+// An error counts only for rows that reach it. AND evaluates its right side for the rows
+// that the left side did not make false, OR for those not made true, CASE and coalesce
+// each branch for the rows that take it; so "n <> 0 AND 10 / n > 2" never divides by zero.
+// The native Lance does the same or fails, depending on how many rows of a batch are left.
+package sqlexpr

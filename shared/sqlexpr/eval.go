@@ -1,0 +1,118 @@
+package sqlexpr
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// A frame is one record batch under evaluation.
+type frame struct {
+	n    int           // rows
+	arrs []arrow.Array // columns by index of the schema; nil where not used
+	cols map[int]vec   // loaded columns
+}
+
+// eval computes a node for the rows that count, nil being all of them. What the result
+// holds for other rows is undefined, and errors are raised for none of them.
+func (f *frame) eval(n *node, rows bitset) (vec, error) {
+	v, err := f.compute(n, rows)
+	if err != nil {
+		return vec{}, at(err, n.pos)
+	}
+	return v, nil
+}
+
+func (f *frame) compute(n *node, rows bitset) (vec, error) {
+	switch op := n.op; {
+	case op == opLit:
+		return n.val, nil
+	case op == opCol:
+		return f.column(n)
+	case op == opAnd || op == opOr:
+		return f.logic(n, rows)
+	case op == opCase:
+		return f.caseWhen(n, rows)
+	}
+	args := make([]vec, len(n.args))
+	for i, a := range n.args {
+		if n.op == opIn && n.ready != nil && i > 0 {
+			break // the list is in the prepared set
+		}
+		var err error
+		if args[i], err = f.eval(a, rows); err != nil {
+			return vec{}, err
+		}
+	}
+	return f.apply(n, args, rows)
+}
+
+// apply computes an operation of which all arguments are evaluated.
+func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
+	switch op := n.op; {
+	case op == opMember:
+		return selectMember(n, args[0])
+	case op == opNot:
+		return invertBool(args[0]), nil
+	case op == opIsNull:
+		return isNullTest(args[0], n.not), nil
+	case op == opIsTrue || op == opIsFalse:
+		return truthTest(args[0], op == opIsTrue, n.not), nil
+	case op.isComparison():
+		return compare(op, args[0], args[1]), nil
+	case op.isArithmetic():
+		return arithmetic(op, n.typ, args[0], args[1], rows)
+	case op == opNeg:
+		return negate(args[0], rows)
+	case op == opConcat:
+		return concat(n.typ, args[0], args[1], rows)
+	case op == opBetween:
+		return between(n, args), nil
+	case op == opIn:
+		return f.in(n, args)
+	case op == opLike:
+		return like(n, args[0], args[1], rows)
+	case op == opCast:
+		return castVec(args[0], n.typ, rows, n.try)
+	case op == opCall:
+		return n.fn.eval(n, args, rows)
+	}
+	return vec{}, errorf(ErrUnsupported, n.pos, "evaluation of %s", n.op)
+}
+
+func (f *frame) column(n *node) (vec, error) {
+	if v, ok := f.cols[n.index]; ok {
+		return v, nil
+	}
+	v, err := load(f.arrs[n.index])
+	if err != nil {
+		return vec{}, err
+	}
+	f.cols[n.index] = v
+	return v, nil
+}
+
+// selectMember takes a member out of structs; it is NULL where the struct is.
+func selectMember(n *node, x vec) (vec, error) {
+	v, err := load(x.data.(*array.Struct).Field(n.index))
+	if err != nil {
+		return vec{}, err
+	}
+	v.valid = and(v.valid, x.valid)
+	return v, nil
+}
+
+// width returns the number of values of an operation on vecs, and whether it is constant.
+func width(vecs ...vec) (n int, konst bool) {
+	n, konst = 1, true
+	for _, v := range vecs {
+		if !v.konst {
+			n, konst = v.n, false
+		}
+	}
+	return n, konst
+}
+
+// bothValid returns the rows where neither operand is NULL; n is their number.
+func bothValid(l, r vec, n int) bitset {
+	return r.live(l.live(nil, n), n)
+}

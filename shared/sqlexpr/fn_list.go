@@ -1,0 +1,169 @@
+package sqlexpr
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// bindArrayHas finds one type for the elements and for what is looked for.
+func bindArrayHas(n *node) (*node, error) {
+	list, x := n.args[0].typ, n.args[1].typ
+	if list.ID() == arrow.NULL {
+		return literal(nullVec(typeBool), n.pos), nil
+	}
+	if !isList(list) {
+		return nil, mismatch(n)
+	}
+	elem, err := elementType(n, elemType(list), x)
+	if err != nil {
+		return nil, err
+	}
+	return castArgs(n, typeBool, listLike(list, elem), elem)
+}
+
+// bindArrayHasMany finds one type for the elements of two lists.
+func bindArrayHasMany(n *node) (*node, error) {
+	l, r := n.args[0].typ, n.args[1].typ
+	if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
+		return literal(nullVec(typeBool), n.pos), nil
+	}
+	if !isList(l) || !isList(r) {
+		return nil, mismatch(n)
+	}
+	elem, err := elementType(n, elemType(l), elemType(r))
+	if err != nil {
+		return nil, err
+	}
+	return castArgs(n, typeBool, listLike(l, elem), listLike(r, elem))
+}
+
+func elementType(n *node, l, r arrow.DataType) (arrow.DataType, error) {
+	if isNested(l) || isNested(r) {
+		return nil, errorf(ErrUnsupported, n.pos, "%s of %s and %s", n.fn.name, l, r)
+	}
+	l, r = valueType(l), valueType(r)
+	if isString(l) != isString(r) && l.ID() != arrow.NULL && r.ID() != arrow.NULL {
+		return nil, mismatch(n)
+	}
+	return unionOf(n, []arrow.DataType{l, r})
+}
+
+// listLike is the type of lists of an element type, with long offsets if list has them.
+func listLike(list, elem arrow.DataType) arrow.DataType {
+	if list.ID() == arrow.LARGE_LIST {
+		return arrow.LargeListOf(elem)
+	}
+	return arrow.ListOf(elem)
+}
+
+// anyIn returns the rows of which one element at least is in the set of elements.
+func (l lists) anyIn(elems bitset) bitset {
+	n := len(l.off) - 1
+	return collect(n, func(i int) bool {
+		for j := l.off[i]; j < l.off[i+1]; j++ {
+			if elems.has(int(j)) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// evalArrayHas is NULL if the list or the value is. A NULL among the elements is not equal
+// to anything.
+func evalArrayHas(_ *node, args []vec, _ bitset) (vec, error) {
+	list, x := args[0], args[1]
+	n, konst := width(list, x)
+	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(list, x, n)}
+	l := list.data.(lists)
+	if x.konst {
+		if x.isNull(0) {
+			return nullVec(typeBool), nil
+		}
+		out.data = l.anyIn(truth(compare(opEq, l.elems, x), true))
+		return out, nil
+	}
+	// The value varies: compare by keys.
+	var want, have []byte
+	out.data = collect(n, func(i int) bool {
+		if out.valid != nil && !out.valid.has(i) {
+			return false
+		}
+		want = x.appendKey(want[:0], i)
+		row := list.at(i)
+		for j := int(l.off[row]); j < int(l.off[row+1]); j++ {
+			if have = l.elems.appendKey(have[:0], j); string(have) == string(want) && !l.elems.isNull(j) {
+				return true
+			}
+		}
+		return false
+	})
+	return out, nil
+}
+
+func evalArrayHasAny(_ *node, args []vec, _ bitset) (vec, error) {
+	return overlap(args[0], args[1], func(have map[string]struct{}, want []string) bool {
+		for _, w := range want {
+			if _, ok := have[w]; ok {
+				return true
+			}
+		}
+		return false
+	}, false)
+}
+
+func evalArrayHasAll(_ *node, args []vec, _ bitset) (vec, error) {
+	return overlap(args[0], args[1], func(have map[string]struct{}, want []string) bool {
+		for _, w := range want {
+			if _, ok := have[w]; !ok {
+				return false
+			}
+		}
+		return true
+	}, true)
+}
+
+// overlap tests lists against lists. Other than for array_has, a NULL among the elements
+// equals a NULL. A constant list without elements has the same answer for all rows, also
+// for those where the other list is NULL.
+func overlap(list, wanted vec, test func(have map[string]struct{}, want []string) bool, empty bool) (vec, error) {
+	n, konst := width(list, wanted)
+	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(list, wanted, n)}
+	l, w := list.data.(lists), wanted.data.(lists)
+	var want []string
+	if wanted.konst && !wanted.isNull(0) {
+		if want = w.keys(0); len(want) == 0 {
+			return boolConstant(empty), nil
+		}
+	}
+	have := map[string]struct{}{}
+	out.data = collect(n, func(i int) bool {
+		if out.valid != nil && !out.valid.has(i) {
+			return false
+		}
+		clear(have)
+		for _, k := range l.keys(list.at(i)) {
+			have[k] = struct{}{}
+		}
+		if !wanted.konst {
+			want = w.keys(i)
+		}
+		return test(have, want)
+	})
+	return out, nil
+}
+
+// keys returns a key for each element of a list.
+func (l lists) keys(i int) []string {
+	keys := make([]string, 0, l.off[i+1]-l.off[i])
+	var buf []byte
+	for j := int(l.off[i]); j < int(l.off[i+1]); j++ {
+		buf = append(buf[:0], 1)
+		if l.elems.isNull(j) {
+			buf[0] = 0
+		} else {
+			buf = l.elems.appendKey(buf, j)
+		}
+		keys = append(keys, string(buf))
+	}
+	return keys
+}

@@ -1,0 +1,149 @@
+package sqlexpr
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+func bindRegexp(n *node, result func(t arrow.DataType) arrow.DataType) (*node, error) {
+	types := make([]arrow.DataType, len(n.args))
+	for i, a := range n.args {
+		if types[i] = asText(a.typ); types[i] == nil {
+			return nil, mismatch(n)
+		}
+	}
+	return castArgs(n, result(types[0]), types...)
+}
+
+func bindRegexpLike(n *node) (*node, error) {
+	n, err := bindRegexp(n, func(arrow.DataType) arrow.DataType { return typeBool })
+	if err != nil {
+		return nil, err
+	}
+	// What matches everything is a test for NULL to the native Lance, also for NULL.
+	if isText(n.args[1], ".*") && (len(n.args) == 2 || isText(n.args[2], "i") || isText(n.args[2], "")) {
+		return &node{op: opIsNull, not: true, typ: typeBool, args: n.args[:1], pos: n.pos}, nil
+	}
+	return n, nil
+}
+
+// isText reports whether the node is the literal s.
+func isText(n *node, s string) bool {
+	return n.op == opLit && !n.isNullLiteral() && string(n.val.data.(text).at(0)) == s
+}
+
+func bindRegexpMatch(n *node) (*node, error) {
+	return bindRegexp(n, func(t arrow.DataType) arrow.DataType { return arrow.ListOf(t) })
+}
+
+// prepareRegexp compiles a constant pattern with constant flags.
+func prepareRegexp(n *node) (any, error) {
+	flags := ""
+	for _, a := range n.args[1:] {
+		if a.op != opLit || a.isNullLiteral() && a == n.args[1] {
+			return nil, nil
+		}
+	}
+	if len(n.args) == 3 && !n.args[2].isNullLiteral() {
+		flags = string(n.args[2].val.data.(text).at(0))
+	}
+	re, err := compileRegex(string(n.args[1].val.data.(text).at(0)), flags)
+	if err != nil {
+		return nil, at(err, n.pos)
+	}
+	return re, nil
+}
+
+// A regexSource finds the expression for each row.
+type regexSource struct {
+	ready *regex
+	args  []vec // value, pattern, flags
+	cache map[string]*regex
+}
+
+func newRegexSource(n *node, args []vec) *regexSource {
+	ready, _ := n.ready.(*regex)
+	return &regexSource{ready: ready, args: args, cache: map[string]*regex{}}
+}
+
+func (s *regexSource) at(row int) (*regex, error) {
+	if s.ready != nil {
+		return s.ready, nil
+	}
+	pattern, flags := string(s.args[1].data.(text).at(s.args[1].at(row))), ""
+	if len(s.args) == 3 && !s.args[2].isNull(row) {
+		flags = string(s.args[2].data.(text).at(s.args[2].at(row)))
+	}
+	key := flags + "\x00" + pattern
+	re, ok := s.cache[key]
+	if !ok {
+		var err error
+		if re, err = compileRegex(pattern, flags); err != nil {
+			return nil, err
+		}
+		if len(s.cache) == maxPatterns {
+			clear(s.cache)
+		}
+		s.cache[key] = re
+	}
+	return re, nil
+}
+
+// eachMatch calls f with the expression of every row that counts and has no NULL.
+func (s *regexSource) each(out vec, rows bitset, f func(i int, value []byte, re *regex) error) error {
+	if out.konst {
+		rows = nil
+	}
+	values := s.args[0].data.(text)
+	var err error
+	and(rows, out.valid).each(out.n, func(i int) bool {
+		var re *regex
+		if re, err = s.at(i); err == nil {
+			err = f(i, values.at(s.args[0].at(i)), re)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func evalRegexpLike(n *node, args []vec, rows bitset) (vec, error) {
+	size, konst := width(args...)
+	bits := newBitset(size)
+	out := vec{typ: n.typ, n: size, konst: konst, valid: bothValid(args[0], args[1], size), data: bits}
+	err := newRegexSource(n, args).each(out, rows, func(i int, value []byte, re *regex) error {
+		ok, err := re.match(value)
+		if ok {
+			bits.set(i)
+		}
+		return err
+	})
+	return out, err
+}
+
+// evalRegexpMatch returns lists of the captured groups, NULL where nothing matches.
+func evalRegexpMatch(n *node, args []vec, rows bitset) (vec, error) {
+	size, konst := width(args...)
+	out := vec{typ: n.typ, n: size, konst: konst, valid: bothValid(args[0], args[1], size)}
+	found := make([][][]byte, size)
+	err := newRegexSource(n, args).each(out, rows, func(i int, value []byte, re *regex) (err error) {
+		found[i], err = re.groups(value)
+		return err
+	})
+	if err != nil {
+		return vec{}, err
+	}
+	out.valid = newBitset(size)
+	elems := newTextBuilder(size)
+	off := make([]int64, size+1)
+	for i, groups := range found {
+		for _, g := range groups {
+			elems.data = append(elems.data, g...)
+			elems.done()
+		}
+		if groups != nil {
+			out.valid.set(i)
+		}
+		off[i+1] = int64(len(elems.off) - 1)
+	}
+	out.data = lists{off: off, elems: vec{typ: elemType(n.typ), n: len(elems.off) - 1, data: elems.text()}}
+	return out, nil
+}

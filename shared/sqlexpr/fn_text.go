@@ -1,0 +1,106 @@
+package sqlexpr
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// bindText binds a function from string to string.
+func bindText(n *node) (*node, error) {
+	t := asText(n.args[0].typ)
+	if t == nil {
+		return nil, mismatch(n)
+	}
+	return castArgs(n, t, t)
+}
+
+// bindCharLength accepts what can be cast to a string as well.
+func bindCharLength(n *node) (*node, error) {
+	t := asText(n.args[0].typ)
+	if t == nil {
+		if arg := n.args[0].typ; !isInteger(arg) && !isVarBinary(arg) {
+			return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, arg)
+		}
+		t = typeString
+	}
+	return castArgs(n, lengthType(t), t)
+}
+
+func bindOctetLength(n *node) (*node, error) {
+	t := asText(n.args[0].typ)
+	if t == nil {
+		return nil, mismatch(n)
+	}
+	return castArgs(n, lengthType(t), t)
+}
+
+// lengthType is the type of the length of a string.
+func lengthType(t arrow.DataType) arrow.DataType {
+	if t.ID() == arrow.LARGE_STRING {
+		return typeInt64
+	}
+	return arrow.PrimitiveTypes.Int32
+}
+
+func bindTextTest(n *node) (*node, error) {
+	l, r := asText(n.args[0].typ), asText(n.args[1].typ)
+	if l == nil || r == nil {
+		return nil, mismatch(n)
+	}
+	return castArgs(n, typeBool, l, r)
+}
+
+func evalLower(_ *node, args []vec, _ bitset) (vec, error) { return mapText(args[0], appendLower), nil }
+
+func evalUpper(_ *node, args []vec, _ bitset) (vec, error) { return mapText(args[0], appendUpper), nil }
+
+// mapText applies a function to every string, which appends its result.
+func mapText(x vec, f func(dst, s []byte) []byte) vec {
+	b := newTextBuilder(x.n)
+	t := x.data.(text)
+	for i := range x.n {
+		if !x.isNull(i) {
+			b.data = f(b.data, t.at(i))
+		}
+		b.done()
+	}
+	return vec{typ: x.typ, n: x.n, konst: x.konst, valid: x.valid, data: b.text()}
+}
+
+func evalCharLength(n *node, args []vec, _ bitset) (vec, error) {
+	return measureText(n.typ, args[0], utf8.RuneCount), nil
+}
+
+func evalOctetLength(n *node, args []vec, _ bitset) (vec, error) {
+	return measureText(n.typ, args[0], func(s []byte) int { return len(s) }), nil
+}
+
+// measureText computes a number for every string, as int32 or int64.
+func measureText(typ arrow.DataType, x vec, f func(s []byte) int) vec {
+	out := vec{typ: typ, n: x.n, konst: x.konst, valid: x.valid, data: zeroData(typ, x.n)}
+	t := x.data.(text)
+	x.valid.each(x.n, func(i int) bool {
+		switch d := out.data.(type) {
+		case []int32:
+			d[i] = int32(f(t.at(i)))
+		case []int64:
+			d[i] = int64(f(t.at(i)))
+		}
+		return true
+	})
+	return out
+}
+
+func evalStartsWith(_ *node, args []vec, rows bitset) (vec, error) {
+	return textTest2(args[0], args[1], rows, func(s, prefix []byte) (bool, error) { return bytes.HasPrefix(s, prefix), nil })
+}
+
+func evalEndsWith(_ *node, args []vec, rows bitset) (vec, error) {
+	return textTest2(args[0], args[1], rows, func(s, suffix []byte) (bool, error) { return bytes.HasSuffix(s, suffix), nil })
+}
+
+func evalContains(_ *node, args []vec, rows bitset) (vec, error) {
+	return textTest2(args[0], args[1], rows, func(s, part []byte) (bool, error) { return bytes.Contains(s, part), nil })
+}

@@ -1,0 +1,179 @@
+package sqlexpr
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// format converts values to strings as Arrow's Rust implementation prints them.
+func (c *caster) format() {
+	zone, err := loadZone(zoneOf(c.from.typ))
+	if c.err = err; err != nil {
+		return
+	}
+	b := newTextBuilder(c.from.n)
+	for i := range c.from.n {
+		if (c.live == nil || c.live.has(i)) && !c.from.isNull(i) {
+			b.data = c.from.appendText(b.data, i, zone)
+		}
+		b.done()
+	}
+	c.out.data = b.text()
+}
+
+func (v vec) appendText(dst []byte, i int, zone *time.Location) []byte {
+	switch d := v.data.(type) {
+	case bitset:
+		return strconv.AppendBool(dst, d.has(i))
+	case []float32:
+		return appendFloat(dst, float64(d[i]), 32)
+	case []float64:
+		return appendFloat(dst, d[i], 64)
+	}
+	x, _ := v.integer(i)
+	switch {
+	case isDecimal(v.typ):
+		_, scale := precisionScale(v.typ)
+		return appendDecimal(dst, x, int(scale))
+	case v.typ.ID() == arrow.DATE32:
+		return appendDate(dst, time.Unix(x.Int64()*secondsPerDay, 0).UTC())
+	case v.typ.ID() == arrow.DATE64:
+		return appendDateTime(dst, time.UnixMilli(x.Int64()).UTC())
+	case isTime(v.typ):
+		per := perSecond(unitOf(v.typ))
+		return appendClock(dst, time.Unix(x.Int64()/per, x.Int64()%per*(1e9/per)).UTC())
+	case isTimestamp(v.typ):
+		per := perSecond(unitOf(v.typ))
+		seconds := floorDiv(x.Int64(), per)
+		t := time.Unix(seconds, (x.Int64()-seconds*per)*(1e9/per)).In(zone)
+		dst = appendDateTime(dst, t)
+		if v.typ.(*arrow.TimestampType).TimeZone != "" {
+			dst = appendOffset(dst, t)
+		}
+		return dst
+	}
+	return x.Append(dst, 10)
+}
+
+// appendFloat prints the shortest digits that read back as f, always with a point or an
+// exponent: 1.0, 0.1, 1e16, 1.5e-7.
+func appendFloat(dst []byte, f float64, bits int) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "NaN"...)
+	case math.IsInf(f, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-inf"...)
+	case f == 0:
+		if math.Signbit(f) {
+			dst = append(dst, '-')
+		}
+		return append(dst, "0.0"...)
+	}
+	s := strconv.AppendFloat(nil, f, 'e', -1, bits)
+	mantissa, exp, _ := bytes.Cut(s, []byte("e"))
+	if mantissa[0] == '-' {
+		dst = append(dst, '-')
+		mantissa = mantissa[1:]
+	}
+	digits := bytes.Replace(mantissa, []byte("."), nil, 1)
+	e, _ := strconv.Atoi(string(exp))
+	point := e + 1 // digits before the point
+	most, least := 16, -5
+	if bits == 32 {
+		most, least = 13, -6
+	}
+	switch {
+	case len(digits) <= point && point <= most: // 12300.0
+		dst = append(dst, digits...)
+		dst = append(dst, strings.Repeat("0", point-len(digits))...)
+		return append(dst, ".0"...)
+	case 0 < point && point <= most: // 12.3
+		dst = append(dst, digits[:point]...)
+		dst = append(dst, '.')
+		return append(dst, digits[point:]...)
+	case least < point && point <= 0: // 0.0123
+		dst = append(dst, "0."...)
+		dst = append(dst, strings.Repeat("0", -point)...)
+		return append(dst, digits...)
+	}
+	dst = append(dst, digits[0])
+	if len(digits) > 1 {
+		dst = append(dst, '.')
+		dst = append(dst, digits[1:]...)
+	}
+	return strconv.AppendInt(append(dst, 'e'), int64(e), 10)
+}
+
+// appendDecimal prints an unscaled value with so many digits after the point.
+func appendDecimal(dst []byte, x *big.Int, scale int) []byte {
+	if x.Sign() < 0 {
+		dst = append(dst, '-')
+	}
+	digits := new(big.Int).Abs(x).String()
+	if scale <= 0 {
+		dst = append(dst, digits...)
+		if x.Sign() != 0 {
+			dst = append(dst, strings.Repeat("0", -scale)...)
+		}
+		return dst
+	}
+	if len(digits) <= scale {
+		digits = strings.Repeat("0", scale+1-len(digits)) + digits
+	}
+	dst = append(dst, digits[:len(digits)-scale]...)
+	dst = append(dst, '.')
+	return append(dst, digits[len(digits)-scale:]...)
+}
+
+func appendDate(dst []byte, t time.Time) []byte {
+	year := t.Year()
+	switch {
+	case year < 0:
+		dst = fmt.Appendf(dst, "-%04d", -year)
+	case year > 9999:
+		dst = fmt.Appendf(dst, "+%d", year)
+	default:
+		dst = fmt.Appendf(dst, "%04d", year)
+	}
+	return fmt.Appendf(dst, "-%02d-%02d", t.Month(), t.Day())
+}
+
+func appendDateTime(dst []byte, t time.Time) []byte {
+	return appendClock(append(appendDate(dst, t), 'T'), t)
+}
+
+// appendClock prints seconds with as many groups of three digits as they need.
+func appendClock(dst []byte, t time.Time) []byte {
+	dst = fmt.Appendf(dst, "%02d:%02d:%02d", t.Hour(), t.Minute(), t.Second())
+	switch nanos := t.Nanosecond(); {
+	case nanos == 0:
+		return dst
+	case nanos%1e6 == 0:
+		return fmt.Appendf(dst, ".%03d", nanos/1e6)
+	case nanos%1e3 == 0:
+		return fmt.Appendf(dst, ".%06d", nanos/1e3)
+	default:
+		return fmt.Appendf(dst, ".%09d", nanos)
+	}
+}
+
+func appendOffset(dst []byte, t time.Time) []byte {
+	_, offset := t.Zone()
+	if offset == 0 {
+		return append(dst, 'Z')
+	}
+	sign := byte('+')
+	if offset < 0 {
+		sign, offset = '-', -offset
+	}
+	return fmt.Appendf(append(dst, sign), "%02d:%02d", offset/3600, offset/60%60)
+}

@@ -1,0 +1,187 @@
+package sqlexpr
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/google/go-cmp/cmp"
+)
+
+// readTable returns the one record batch of an Arrow IPC file.
+func readTable(t testing.TB, name string) arrow.RecordBatch {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := ipc.NewFileReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := r.RecordBatchAt(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+type goldenCase struct {
+	Filter string
+	Rows   []int32
+	Error  bool
+}
+
+func readGolden(t testing.TB, name string) []goldenCase {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var cases []goldenCase
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var c goldenCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// selectRows parses, binds and evaluates a filter.
+func selectRows(filter string, rec arrow.RecordBatch) ([]int32, error) {
+	e, err := Parse(filter)
+	if err != nil {
+		return nil, err
+	}
+	b, err := BindFilter(e, rec.Schema())
+	if err != nil {
+		return nil, err
+	}
+	return b.Select(rec, []int32{})
+}
+
+func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
+	for _, table := range []string{"edges", "random"} {
+		rec := readTable(t, "testdata/"+table+".arrow")
+		for _, c := range readGolden(t, "testdata/"+table+".jsonl") {
+			t.Run(table+"/"+c.Filter, func(t *testing.T) {
+				got, err := selectRows(c.Filter, rec)
+				if c.Error {
+					var e *Error
+					if !errors.As(err, &e) {
+						t.Fatalf("got rows %v, error %v; want an *Error", got, err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatalf("got error %v, want rows %v", err, c.Rows)
+				}
+				if diff := cmp.Diff(c.Rows, got); diff != "" {
+					t.Errorf("rows (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestSelectsTheSameRowsFromPieces evaluates filters on slices of a table, of which the
+// first bits of the bitmaps are in the middle of bytes, and with no other columns than
+// those that the filter names.
+func TestSelectsTheSameRowsFromPieces(t *testing.T) {
+	rec := readTable(t, "testdata/random.arrow")
+	for _, c := range readGolden(t, "testdata/random.jsonl") {
+		if c.Error {
+			continue
+		}
+		e, err := Parse(c.Filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := BindFilter(e, rec.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		needed := project(rec, b.Columns())
+		got := []int32{}
+		for start := int64(0); start < rec.NumRows(); start += 13 {
+			piece := needed.NewSlice(start, min(start+13, rec.NumRows()))
+			rows, err := b.Select(piece, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", c.Filter, err)
+			}
+			for _, r := range rows {
+				got = append(got, r+int32(start))
+			}
+		}
+		if diff := cmp.Diff(c.Rows, got); diff != "" {
+			t.Errorf("%s: rows (-want +got):\n%s", c.Filter, diff)
+		}
+	}
+}
+
+// project returns a batch of some columns, in another order than they had.
+func project(rec arrow.RecordBatch, names []string) arrow.RecordBatch {
+	var fields []arrow.Field
+	var columns []arrow.Array
+	for i := len(names) - 1; i >= 0; i-- {
+		at := rec.Schema().FieldIndices(names[i])[0]
+		fields = append(fields, rec.Schema().Field(at))
+		columns = append(columns, rec.Column(at))
+	}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, rec.NumRows())
+}
+
+func TestDiffersFromTheNativeLanceOnPurpose(t *testing.T) {
+	rec := readTable(t, "testdata/edges.arrow")
+	cases := []struct {
+		name   string
+		filter string
+		rows   []int32
+		err    error
+	}{
+		// The native Lance refuses these.
+		{"case outside of calls", "CASE WHEN i32 > 3 THEN true ELSE false END", []int32{4, 5, 9, 10, 11}, nil},
+		{"guarded division", "i32 = 5 AND 10 / i64 = 2", []int32{4}, nil},
+		{"division guarded for some rows", "i32 > 0 AND 10 / i64 = 2", []int32{4, 9}, nil},
+		// It ignores what follows an expression.
+		{"words after the filter", "i32 > 3 ORDER BY i32", nil, ErrSyntax},
+		{"bracket after the filter", "i32 = 5)", nil, ErrSyntax},
+		{"statement after the filter", "i32 > 3; DROP TABLE t", nil, ErrSyntax},
+		{"number with underscore", "i32 = 1_000", nil, ErrSyntax},
+		{"number without exponent", "i32 = 1e", nil, ErrSyntax},
+		// It takes this for NULL.
+		{"hexadecimal that is none", "X'zz' = bin", nil, ErrSyntax},
+		// It makes LIKE of such expressions and forgets that \ has a meaning there.
+		{"backslash in a regular expression", `regexp_like(ls, 'foo\\bar')`, []int32{11}, nil},
+		// It can do these.
+		{"half as text", "CAST(f16 AS string) = '1'", nil, ErrUnsupported},
+		{"integer as binary", "CAST(i32 AS binary) = X'05000000'", nil, ErrUnsupported},
+		{"difference of dates", "d32 - d32 = 0", nil, ErrUnsupported},
+		{"days after a date", "d32 + 1 > date '2024-01-05'", nil, ErrUnsupported},
+		{"comparison of lists", "li = [1, 2]", nil, ErrUnsupported},
+		{"shift", "i32 << 1 = 2", nil, ErrUnsupported},
+		{"word boundary in text that is not ascii", `regexp_like(s, '\bfoo\b')`, nil, ErrUnsupported},
+		{"intersection of classes", "regexp_like(s, '[a&&b]')", nil, ErrUnsupported},
+		{"function not here yet", "floor(f64) = 1", nil, ErrUnsupported},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := selectRows(c.filter, rec)
+			if !errors.Is(err, c.err) {
+				t.Fatalf("got error %v, want %v", err, c.err)
+			}
+			if diff := cmp.Diff(c.rows, got); err == nil && diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package sqlexpr
+
+import "math"
+
+// half is the bits of a float16.
+type half uint16
+
+// float32 widens h, which is exact. The conversions of the Arrow library flush subnormal
+// numbers to zero and cut instead of rounding, so they are not used.
+func (h half) float32() float32 {
+	sign := uint32(h&0x8000) << 16
+	exp := uint32(h>>10) & 0x1f
+	frac := uint32(h) & 0x3ff
+	switch exp {
+	case 0: // zero or subnormal: frac × 2⁻²⁴
+		f := float32(frac) * (1.0 / (1 << 24))
+		return math.Float32frombits(math.Float32bits(f) | sign)
+	case 0x1f:
+		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
+	}
+	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+}
+
+// halfOf rounds f to the nearest half, ties to even, and to infinity past the largest.
+func halfOf(f float64) half {
+	bits := math.Float64bits(f)
+	sign := half(bits >> 48 & 0x8000)
+	abs := math.Abs(f)
+	switch {
+	case math.IsNaN(f):
+		return sign | 0x7e00
+	case abs >= 65520: // halfway between the largest half and the one after it
+		return sign | 0x7c00
+	case abs < 1.0/(1<<14): // subnormal: a multiple of 2⁻²⁴
+		return sign | half(math.RoundToEven(abs*(1<<24)))
+	}
+	_, exp := math.Frexp(abs) // abs = m × 2^exp, 0.5 <= m < 1
+	// The significand has 11 bits; rounding up may carry into the exponent, and the sum
+	// of the fields below carries along.
+	sig := half(math.RoundToEven(math.Ldexp(abs, 11-exp)))
+	return sign | (half(exp+14)<<10 + sig - 1<<10)
+}
+
+func halvesToFloat32(src []half) []float32 {
+	out := make([]float32, len(src))
+	for i, h := range src {
+		out[i] = h.float32()
+	}
+	return out
+}

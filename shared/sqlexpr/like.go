@@ -1,0 +1,176 @@
+package sqlexpr
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// like evaluates LIKE and ILIKE, with the pattern that Bind prepared if it is constant.
+func like(n *node, x, pattern vec, rows bitset) (vec, error) {
+	var out vec
+	var err error
+	if p, ok := n.ready.(*likePattern); ok {
+		out, err = textTest(x, rows, func(s []byte) (bool, error) { return p.match(s), nil })
+	} else {
+		patterns := map[string]*likePattern{}
+		out, err = textTest2(x, pattern, rows, func(s, pat []byte) (bool, error) {
+			p := patterns[string(pat)]
+			if p == nil {
+				if len(patterns) == maxPatterns {
+					clear(patterns)
+				}
+				p = newLikePattern(pat, n.fold)
+				patterns[string(pat)] = p
+			}
+			return p.match(s), nil
+		})
+	}
+	if err == nil && n.not {
+		out = invertBool(out)
+	}
+	return out, err
+}
+
+// maxPatterns bounds the patterns that are kept when each row has its own.
+const maxPatterns = 1000
+
+// A likePattern is a pattern of LIKE cut at its percent signs. In a pattern % stands for
+// any text, _ for any one character and \c for the character c; a \ at the end stands for
+// itself.
+type likePattern struct {
+	parts []likePart // what stands between percent signs; never empty
+	fold  bool       // compare without regard to case
+}
+
+// A likePart is a piece of a pattern without percent signs.
+type likePart struct {
+	lit   []byte // the text, if any is nil
+	runes []rune // the characters otherwise, folded if the pattern is
+	any   []bool // which of the characters stand for any one
+}
+
+func newLikePattern(pattern []byte, fold bool) *likePattern {
+	p := &likePattern{fold: fold}
+	part := likePart{}
+	wild := false
+	end := func() {
+		if !wild && !fold {
+			part.lit, part.any = []byte(string(part.runes)), nil
+		}
+		p.parts = append(p.parts, part)
+		part, wild = likePart{}, false
+	}
+	for i := 0; i < len(pattern); {
+		r, size := utf8.DecodeRune(pattern[i:])
+		i += size
+		any := r == '_'
+		switch {
+		case r == '%':
+			end()
+			continue
+		case r == '\\' && i < len(pattern):
+			r, size = utf8.DecodeRune(pattern[i:])
+			i += size
+		}
+		if fold {
+			r = foldRune(r)
+		}
+		wild = wild || any
+		part.runes = append(part.runes, r)
+		part.any = append(part.any, any)
+	}
+	end()
+	return p
+}
+
+// match reports whether the pattern matches all of s: the first part at its beginning, the
+// last at its end, and those between as early as possible, one after the other.
+func (p *likePattern) match(s []byte) bool {
+	n, ok := p.prefix(&p.parts[0], s)
+	if !ok {
+		return false
+	}
+	s = s[n:]
+	if len(p.parts) == 1 {
+		return len(s) == 0
+	}
+	last := len(p.parts) - 1
+	for i := 1; i < last; i++ {
+		if n = p.find(&p.parts[i], s); n < 0 {
+			return false
+		}
+		s = s[n:]
+	}
+	return p.suffix(&p.parts[last], s)
+}
+
+// prefix matches a part at the beginning of s and returns its length there.
+func (p *likePattern) prefix(part *likePart, s []byte) (n int, ok bool) {
+	if part.any == nil {
+		return len(part.lit), bytes.HasPrefix(s, part.lit)
+	}
+	for i, want := range part.runes {
+		if n == len(s) {
+			return 0, false
+		}
+		r, size := utf8.DecodeRune(s[n:])
+		n += size
+		if !part.any[i] && r != want && (!p.fold || foldRune(r) != want) {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// find returns the end of the first match of a part in s, -1 if there is none.
+func (p *likePattern) find(part *likePart, s []byte) int {
+	if part.any == nil {
+		if i := bytes.Index(s, part.lit); i >= 0 {
+			return i + len(part.lit)
+		}
+		return -1
+	}
+	for i := 0; ; {
+		if n, ok := p.prefix(part, s[i:]); ok {
+			return i + n
+		}
+		if i == len(s) {
+			return -1
+		}
+		_, size := utf8.DecodeRune(s[i:])
+		i += size
+	}
+}
+
+// suffix matches a part at the end of s.
+func (p *likePattern) suffix(part *likePart, s []byte) bool {
+	if part.any == nil {
+		return bytes.HasSuffix(s, part.lit)
+	}
+	at := len(s)
+	for range part.runes {
+		if at == 0 {
+			return false
+		}
+		_, size := utf8.DecodeLastRune(s[:at])
+		at -= size
+	}
+	_, ok := p.prefix(part, s[at:])
+	return ok
+}
+
+// foldRune maps all characters that differ in case only to one of them.
+func foldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'a' <= r && r <= 'z' {
+			r -= 'a' - 'A'
+		}
+		return r
+	}
+	least := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	return least
+}

@@ -1,0 +1,169 @@
+package sqlexpr
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// An opcode is what a node computes.
+type opcode uint8
+
+const (
+	opLit    opcode = iota // val
+	opCol                  // column index of the schema
+	opMember               // field index of args[0], a struct
+	opAnd
+	opOr
+	opNot
+	opEq
+	opNe
+	opLt
+	opLe
+	opGt
+	opGe
+	opDistinct
+	opNotDistinct
+	opAdd
+	opSub
+	opMul
+	opDiv
+	opMod
+	opConcat
+	opNeg
+	opIsNull  // inverted by not
+	opIsTrue  // inverted by not
+	opIsFalse // inverted by not
+	opIn      // args[0] in args[1:]; inverted by not
+	opBetween // args[0] between args[1] and args[2]; inverted by not
+	opLike    // args[0] like args[1]; inverted by not
+	opCast    // args[0] to typ; failures are NULL if try
+	opCase    // cond, value, cond, value, …, and a last value if their number is odd
+	opCall    // fn of args
+	opListLit // list of args; becomes opLit
+)
+
+var opNames = [...]string{
+	opLit: "literal", opCol: "column", opMember: "member", opAnd: "AND", opOr: "OR", opNot: "NOT",
+	opEq: "=", opNe: "!=", opLt: "<", opLe: "<=", opGt: ">", opGe: ">=",
+	opDistinct: "IS DISTINCT FROM", opNotDistinct: "IS NOT DISTINCT FROM",
+	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opMod: "%", opConcat: "||", opNeg: "-",
+	opIsNull: "IS NULL", opIsTrue: "IS TRUE", opIsFalse: "IS FALSE", opIn: "IN", opBetween: "BETWEEN",
+	opLike: "LIKE", opCast: "CAST", opCase: "CASE", opCall: "call", opListLit: "list",
+}
+
+func (op opcode) String() string { return opNames[op] }
+
+func (op opcode) isComparison() bool { return opEq <= op && op <= opNotDistinct }
+
+func (op opcode) isArithmetic() bool { return opAdd <= op && op <= opMod }
+
+// A node is an operation over arguments: one value of a compiled expression, as in the
+// intermediate form of a compiler. The stages between plan and simplify make new nodes
+// where they change something; after Bind nothing changes any more.
+type node struct {
+	op   opcode
+	typ  arrow.DataType // of the result; set by plan for leaves and by coerce for the rest
+	args []*node
+	pos  int
+
+	val   vec       // opLit: a constant
+	index int       // opCol, opMember
+	name  string    // opCol, opMember: for messages
+	null  bool      // opCol, opMember: may be NULL
+	not   bool      // inverts the tests
+	fold  bool      // opLike: ILIKE
+	try   bool      // opCast
+	exact bool      // a comparison that the rewrites of simplify leave alone
+	fn    *function // opCall
+	memo  nodeKey   // key, once it was asked for
+	ready any       // opIn, opLike, opCall: what Bind prepared from constant arguments
+}
+
+func literal(val vec, pos int) *node {
+	return &node{op: opLit, typ: val.typ, val: val, pos: pos}
+}
+
+// copy returns a copy of n to be changed.
+func (n *node) copy() *node {
+	m := *n
+	m.memo = nodeKey{}
+	return &m
+}
+
+// with returns a copy of n with other arguments.
+func (n *node) with(args ...*node) *node {
+	m := n.copy()
+	m.args = args
+	return m
+}
+
+// binary returns an operation of two nodes at the position of n.
+func (n *node) binary(op opcode, typ arrow.DataType, l, r *node) *node {
+	return &node{op: op, typ: typ, args: []*node{l, r}, pos: n.pos}
+}
+
+func (n *node) isNullLiteral() bool { return n.op == opLit && n.val.isNull(0) }
+
+// boolLiteral returns the value of a literal of type bool that is not NULL.
+func (n *node) boolLiteral() (value, ok bool) {
+	if n.op != opLit || n.typ.ID() != arrow.BOOL || n.val.isNull(0) {
+		return false, false
+	}
+	return n.val.data.(bitset).has(0), true
+}
+
+// mayBeNull reports whether the node can be NULL as far as the schema tells.
+func (n *node) mayBeNull() bool {
+	switch n.op {
+	case opLit:
+		return n.val.isNull(0)
+	case opCol:
+		return n.null
+	case opMember:
+		return n.null || n.args[0].mayBeNull()
+	case opIsNull, opIsTrue, opIsFalse, opDistinct, opNotDistinct:
+		return false
+	case opCall, opCase:
+		return true
+	case opCast:
+		if n.try {
+			return true
+		}
+	}
+	for _, a := range n.args {
+		if a.mayBeNull() {
+			return true
+		}
+	}
+	return false
+}
+
+// A nodeKey tells operations apart.
+type nodeKey [sha256.Size]byte
+
+// key returns what two nodes share if and only if they are the same operation over the same
+// columns. It is a hash, as a text would grow with the square of the depth, and one that
+// nobody can make collide.
+func (n *node) key() nodeKey {
+	if n.memo != (nodeKey{}) {
+		return n.memo
+	}
+	b := []byte{byte(n.op), byte(bit(n.not) | bit(n.fold)<<1 | bit(n.try)<<2 | bit(n.exact)<<3)}
+	b = binary.LittleEndian.AppendUint32(b, uint32(n.index))
+	switch n.op {
+	case opLit:
+		b = n.val.appendIdentity(b)
+	case opCast:
+		b = append(b, n.typ.String()...)
+	case opCall:
+		b = append(b, n.fn.name...)
+	}
+	for _, a := range n.args {
+		k := a.key()
+		b = append(b, k[:]...)
+	}
+	n.memo = sha256.Sum256(b)
+	return n.memo
+}

@@ -1,0 +1,366 @@
+package sqlexpr
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// sameTree compares expressions without the positions they were read at.
+var sameTree = cmpopts.IgnoreTypes(position(0))
+
+func TestParseReadsOperatorsByPrecedence(t *testing.T) {
+	cases := []struct{ in, want string }{
+		{"a = 1 or b = 2 and not c = 3", "a = 1 OR b = 2 AND NOT c = 3"},
+		{"a + b * c - d / e % f", "a + b * c - d / e % f"},
+		{"(a + b) * c", "(a + b) * c"},
+		{"a - (b - c)", "a - (b - c)"},
+		{"a || b = c", "a || b = c"},
+		{"a = b = c", "a = b = c"},
+		{"a = (b = c)", "a = (b = c)"},
+		{"not a is null", "NOT a IS NULL"},
+		{"(not a) is null", "(NOT a) IS NULL"},
+		{"a not null", "a IS NOT NULL"},
+		{"a between 1 and 2 and b", "a BETWEEN 1 AND 2 AND b"},
+		{"a between (b and c) and d", "a BETWEEN (b AND c) AND d"},
+		{"a is distinct from b and c", "a IS DISTINCT FROM b AND c"},
+		{"(a is distinct from b) and c", "(a IS DISTINCT FROM b) AND c"},
+		{"a like b escape '\\' or c", `a LIKE b ESCAPE '\' OR c`},
+		{"a::int::string", "CAST(CAST(a AS int) AS string)"},
+		{"-a::int", "-(CAST(a AS int))"},
+		{"-5", "-5"},
+		{"- 5", "-5"},
+		{"-(5)", "-(5)"},
+		{"- -5", "-(-5)"},
+		{"a - -5", "a - -5"},
+		{"a--5\n-5", "a - 5"},
+		{"a <> 1 or b == 2", "a != 1 OR b = 2"},
+		{"date '2024-01-31' < d", "date '2024-01-31' < d"},
+		{"date < 5", "date < 5"},
+		{"timestamp(3) with time zone 'x' = a", "timestamp(3) with time zone 'x' = a"},
+		{"cast(a as decimal(10,2))", "CAST(a AS decimal(10, 2))"},
+		{"cast(a as int unsigned)", "CAST(a AS int unsigned)"},
+		{"try_cast(a as double precision)", "TRY_CAST(a AS double precision)"},
+		{"x'0A' = 0x0a", "X'0A' = X'0a'"},
+		{`"it's" = 'it''s'`, "'it''s' = 'it''s'"},
+		{"`a b`.c.`d``e`", "`a b`.c.`d``e`"},
+		{"a['b c'].d", "a['b c']['d']"},
+		{"case when a then 1 else 2 end", "CASE WHEN a THEN 1 ELSE 2 END"},
+		{"case a + 1 when 2 then 3 end", "CASE (a + 1) WHEN 2 THEN 3 END"},
+		{"case = 1 and case is null", "case = 1 AND case IS NULL"},
+		{"f(a, [1, 2], g())", "f(a, [1, 2], g())"},
+		{"a in (1, -2, 'x', null)", "a IN (1, -2, 'x', NULL)"},
+		{"1L + .5 + 1. + 1e-3", "1 + .5 + 1. + 1e-3"},
+		{"a /* comment */ = -- another\n 1", "a = 1"},
+		{"été = 'ß'", "été = 'ß'"},
+	}
+	for _, c := range cases {
+		e, err := Parse(c.in)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", c.in, err)
+			continue
+		}
+		if got := e.String(); got != c.want {
+			t.Errorf("Parse(%q) = %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestParseNamesWhatIsWrong(t *testing.T) {
+	cases := []struct {
+		in   string
+		kind error
+		pos  int
+		text string
+	}{
+		{"", ErrSyntax, 0, "expected an expression, found end of text"},
+		{"a = ", ErrSyntax, 4, "expected an expression"},
+		{"a = 'x", ErrSyntax, 4, "quote ' is not closed"},
+		{"a = (1", ErrSyntax, 6, `expected ")"`},
+		{"a b", ErrSyntax, 2, `unexpected "b"`},
+		{"a = 1 and", ErrSyntax, 9, "expected an expression"},
+		{"or a", ErrSyntax, 0, "found OR"},
+		{"a in ()", ErrSyntax, 6, "expected an expression"},
+		{"a between 1", ErrSyntax, 11, "expected AND"},
+		{"a is 5", ErrSyntax, 5, "expected NULL, TRUE, FALSE"},
+		{"cast(a int)", ErrSyntax, 7, "expected AS"},
+		{"/* a", ErrSyntax, 0, "comment is not closed"},
+		{"a = \xff", ErrSyntax, 4, "utf-8"},
+		{"a = '\xff'", ErrSyntax, 4, "utf-8"},
+		{"a like 'x' escape 'yy'", ErrSyntax, 18, "one character"},
+		{"a ~ 'x'", ErrUnsupported, 2, "operator ~"},
+		{"a & 1 = 1", ErrUnsupported, 2, "operator &"},
+		{"+a", ErrUnsupported, 0, "prefix +"},
+		{"a = ?", ErrUnsupported, 4, "prefix ?"},
+		{"a in (select 1)", ErrUnsupported, 6, "subqueries"},
+		{"(1, 2) = b", ErrUnsupported, 0, "tuples"},
+		{"extract(year from d) = 2024", ErrUnsupported, 0, "function extract"},
+		{"d + interval '1 day'", ErrUnsupported, 4, "INTERVAL"},
+		{"cast(a as geometry)", ErrUnsupported, 10, "type geometry"},
+		{"a[1] = 2", ErrUnsupported, 1, "subscripts"},
+		{"a is unknown", ErrUnsupported, 5, "IS UNKNOWN"},
+		{"a rlike 'x'", ErrUnsupported, 2, "operator RLIKE"},
+		{"a = any(b)", ErrUnsupported, 4, "ANY"},
+		{"count(distinct a)", ErrUnsupported, 6, "DISTINCT"},
+		{"n'abc' = a", ErrUnsupported, 0, "prefix n"},
+	}
+	for _, c := range cases {
+		_, err := Parse(c.in)
+		var e *Error
+		if !errors.As(err, &e) || !errors.Is(err, c.kind) || e.Pos != c.pos || !strings.Contains(e.Msg, c.text) {
+			t.Errorf("Parse(%q): got %v, want %v at %d: …%s…", c.in, err, c.kind, c.pos, c.text)
+		}
+	}
+}
+
+func TestParseKeepsItsLimits(t *testing.T) {
+	items := func(n int) string { return "a IN (1" + strings.Repeat(", 1", n-1) + ")" }
+	chain := func(n int) string { return "a" + strings.Repeat(" OR a", n-1) }
+	parens := func(n int) string { return strings.Repeat("(", n-1) + "a" + strings.Repeat(")", n-1) }
+	cases := []struct {
+		name   string
+		limits Limits
+		in     string
+		ok     bool
+	}{
+		{"bytes", Limits{Bytes: 5}, "a = 1", true},
+		{"bytes", Limits{Bytes: 4}, "a = 1", false},
+		{"depth", Limits{Depth: 10}, parens(10), true},
+		{"depth", Limits{Depth: 10}, parens(11), false},
+		{"depth", Limits{}, parens(64), true},
+		{"depth", Limits{}, parens(65), false},
+		{"nodes", Limits{Nodes: 9}, chain(5), true},
+		{"nodes", Limits{Nodes: 8}, chain(5), false},
+		{"nodes", Limits{}, chain(2048), true},
+		{"nodes", Limits{}, chain(2049), false},
+		{"list", Limits{InList: 3}, items(3), true},
+		{"list", Limits{InList: 3}, items(4), false},
+		{"list", Limits{}, items(10_000), true},
+		{"list", Limits{}, items(10_001), false},
+		{"list counts no nodes", Limits{Nodes: 5}, items(100), true},
+	}
+	for _, c := range cases {
+		_, err := c.limits.Parse(c.in)
+		if c.ok && err != nil || !c.ok && !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s, %d bytes, limits %+v: got %v, want ok %v", c.name, len(c.in), c.limits, err, c.ok)
+		}
+	}
+}
+
+// TestParseAnswersAnything feeds it deep, long and broken texts: it must come back soon,
+// with an error or without.
+func TestParseAnswersAnything(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var seeds []string
+	for _, c := range readGolden(t, "testdata/edges.jsonl") {
+		seeds = append(seeds, c.Filter)
+	}
+	texts := []string{strings.Repeat("[", 70_000), "'" + strings.Repeat("''", 30_000), strings.Repeat("a.", 30_000) + "a"}
+	for _, piece := range []string{"(", "-", "NOT ", "CASE ", "f(", "a IS DISTINCT FROM ", "CAST(", "a IN (", "a BETWEEN ", "[", "/*", "a::", "-- ", "'", "`", "a LIKE ", "a['b']", "x.", "CASE WHEN "} {
+		for _, n := range []int{1, 60, 70, 1000, 60_000 / len(piece)} {
+			texts = append(texts, strings.Repeat(piece, n), strings.Repeat(piece, n)+"a")
+		}
+	}
+	const noise = "()'\"`[],.=<>-*/%|: \x00\xff0aN"
+	for range 10_000 {
+		s := []byte(seeds[r.IntN(len(seeds))])
+		for range 1 + r.IntN(3) {
+			at := r.IntN(len(s) + 1)
+			switch r.IntN(4) {
+			case 0:
+				s = s[:at] // cut
+			case 1:
+				s = append(s[:at:at], seeds[r.IntN(len(seeds))]...)
+			case 2:
+				s = append(append(s[:at:at], noise[r.IntN(len(noise))]), s[at:]...)
+			case 3:
+				end := at + r.IntN(len(s)-at+1)
+				s = append(s[:at:at], s[end:]...)
+			}
+		}
+		texts = append(texts, string(s))
+	}
+	rec := readTable(t, "testdata/edges.arrow")
+	for _, text := range texts {
+		start := time.Now()
+		_, err := selectRows(text, rec)
+		var e *Error
+		if err != nil && !errors.As(err, &e) {
+			t.Errorf("%.80q: got error %T, want *Error", text, err)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%.80q of %d bytes took %v", text, len(text), took)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range []string{"edges", "random"} {
+		for _, c := range readGolden(f, "testdata/"+name+".jsonl") {
+			f.Add(c.Filter)
+		}
+	}
+	rec := readTable(f, "testdata/edges.arrow")
+	f.Fuzz(func(t *testing.T, src string) {
+		e, err := Parse(src)
+		if err != nil {
+			return
+		}
+		again, err := Limits{Bytes: 1 << 20, Depth: 1000, Nodes: 10_000}.Parse(e.String())
+		if err != nil {
+			t.Fatalf("%q prints as %q: %v", src, e, err)
+		}
+		if diff := cmp.Diff(e, again, sameTree); diff != "" {
+			t.Fatalf("%q prints as %q, which is another tree (-first +second):\n%s", src, e, diff)
+		}
+		if b, err := BindFilter(e, rec.Schema()); err == nil {
+			_, _ = b.Select(rec, nil)
+		}
+	})
+}
+
+func TestParsingWhatIsPrintedGivesTheSameTree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := anyExpr(t, 4)
+		again, err := Parse(e.String())
+		if err != nil {
+			t.Fatalf("%s: %v", e, err)
+		}
+		if diff := cmp.Diff(e, again, sameTree); diff != "" {
+			t.Fatalf("%s (-drawn +parsed):\n%s", e, diff)
+		}
+	})
+}
+
+// anyExpr draws an expression.
+func anyExpr(t *rapid.T, depth int) Expr {
+	draw := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
+	flag := func() bool { return rapid.Bool().Draw(t, "flag") }
+	text := func() string {
+		return rapid.SampledFrom([]string{"", "a", "it's", "`", "ß", "%_\\", "\n"}).Draw(t, "text")
+	}
+	sub := func() Expr { return anyExpr(t, depth-1) }
+	subs := func() []Expr {
+		list := []Expr{sub()}
+		for range draw(3, "more") {
+			list = append(list, sub())
+		}
+		return list
+	}
+	typ := rapid.SampledFrom([]TypeName{{Name: "int"}, {Name: "decimal", Args: []int{10, 2}}, {Name: "bigint unsigned"}, {Name: "timestamp with time zone", Args: []int{3}}, {Name: "double precision"}})
+	kinds := 17
+	if depth == 0 {
+		kinds = 7
+	}
+	switch draw(kinds, "kind") {
+	case 0:
+		return &Number{Text: rapid.SampledFrom([]string{"0", "-1", "1.5", "-.5", "1e10", "18446744073709551615"}).Draw(t, "number")}
+	case 1:
+		return &Text{Value: text()}
+	case 2:
+		return &Bytes{Digits: rapid.SampledFrom([]string{"", "0a", "F"}).Draw(t, "digits")}
+	case 3:
+		return &Bool{Value: flag()}
+	case 4:
+		return &Null{}
+	case 5:
+		return &TypedText{Type: typ.Draw(t, "type"), Value: text()}
+	case 6:
+		c := &Column{}
+		for range 1 + draw(3, "parts") {
+			c.Path = append(c.Path, rapid.SampledFrom([]Name{{"a", false}, {"A b", true}, {"date", false}, {"case", false}, {"`", true}, {"select", true}}).Draw(t, "name"))
+		}
+		return c
+	case 7:
+		return &Unary{Op: Not, X: sub()}
+	case 8:
+		x := sub()
+		if _, ok := x.(*Number); ok && flag() {
+			return &Unary{Op: Not, X: x}
+		}
+		return &Unary{Op: Neg, X: x}
+	case 9, 10:
+		op := rapid.SampledFrom([]BinaryOp{Or, And, Eq, Ne, Lt, Le, Gt, Ge, Distinct, NotDistinct, Add, Sub, Mul, Div, Mod, Concat}).Draw(t, "op")
+		b := &Binary{Op: op, L: sub(), R: sub()}
+		if op == And || op == Or {
+			// A chain in parentheses is told apart from one without, so what needs
+			// parentheses has them.
+			b.Grouped = flag()
+			for _, x := range []Expr{b.L, b.R} {
+				if c, ok := x.(*Binary); ok && (c.Op == And || c.Op == Or) {
+					c.Grouped = c.Grouped || x == b.R || op == And && c.Op == Or
+				}
+			}
+			return b
+		}
+		group(b.L, b.R)
+		return b
+	case 11:
+		x := sub()
+		group(x)
+		return &Is{X: x, Test: rapid.SampledFrom([]IsTest{IsNull, IsTrue, IsFalse}).Draw(t, "test"), Not: flag()}
+	case 12:
+		x := sub()
+		group(x)
+		return &In{X: x, List: subs(), Not: flag()}
+	case 13:
+		b := &Between{X: sub(), Low: sub(), High: sub(), Not: flag()}
+		group(b.X, b.Low, b.High)
+		return b
+	case 14:
+		l := &Like{X: sub(), Pattern: sub(), Fold: flag(), Not: flag()}
+		group(l.X, l.Pattern)
+		if flag() {
+			l.Escape = "!"
+		}
+		return l
+	case 15:
+		c := &Case{Whens: []When{{sub(), sub()}}}
+		if flag() {
+			c.X = sub()
+			group(c.X)
+		}
+		if flag() {
+			c.Else = sub()
+		}
+		return c
+	default:
+		switch draw(4, "other") {
+		case 0:
+			return &Cast{X: sub(), Type: typ.Draw(t, "type"), Try: flag()}
+		case 1:
+			return &Array{Elems: subs()}
+		case 2:
+			x := sub()
+			group(x)
+			return &Member{X: x, Name: text()}
+		}
+		return &Call{Name: "f", Args: subs()}
+	}
+}
+
+// group marks logical operators that are printed in parentheses.
+func group(list ...Expr) {
+	for _, e := range list {
+		if b, ok := e.(*Binary); ok && (b.Op == And || b.Op == Or) {
+			b.Grouped = true
+		}
+	}
+}
+
+func ExampleParse() {
+	e, err := Parse("price*2 >= 10 and name in ('a', 'b')")
+	fmt.Println(e, err)
+	_, err = Parse("price >")
+	fmt.Println(err)
+	// Output:
+	// price * 2 >= 10 AND name IN ('a', 'b') <nil>
+	// invalid sql expression at byte 7: expected an expression, found end of text
+}

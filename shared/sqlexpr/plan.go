@@ -1,0 +1,307 @@
+package sqlexpr
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// A planner turns an Expr into nodes over the columns of a schema. It looks up columns,
+// functions and the names of types; it does not yet look at what operators take.
+//
+// Inside a call the rules are DataFusion's and not Lance's: the name of a column must
+// match exactly, and types have other names.
+type planner struct {
+	schema *arrow.Schema
+	inCall bool
+}
+
+func (p *planner) plan(e Expr) (*node, error) {
+	pos := e.Pos()
+	switch e := e.(type) {
+	case *Number:
+		v, err := p.number(e)
+		return literal(v, pos), err
+	case *Text:
+		return literal(textConstant(typeString, e.Value), pos), nil
+	case *Bytes:
+		return literal(bytesConstant(e.Digits), pos), nil
+	case *Bool:
+		return literal(boolConstant(e.Value), pos), nil
+	case *Null:
+		return literal(nullVec(typeNull), pos), nil
+	case *TypedText:
+		return p.cast(literal(textConstant(typeString, e.Value), pos), e.Type, false, pos)
+	case *Column:
+		return p.column(e)
+	case *Member:
+		x, err := p.plan(e.X)
+		if err != nil {
+			return nil, err
+		}
+		return member(x, e.Name, pos)
+	case *Unary:
+		op := opNot
+		if e.Op == Neg {
+			op = opNeg
+		}
+		return p.node(node{op: op, pos: pos}, e.X)
+	case *Binary:
+		return p.binary(e)
+	case *Is:
+		op := map[IsTest]opcode{IsNull: opIsNull, IsTrue: opIsTrue, IsFalse: opIsFalse}[e.Test]
+		return p.node(node{op: op, not: e.Not, pos: pos}, e.X)
+	case *In:
+		return p.node(node{op: opIn, not: e.Not, pos: pos}, append([]Expr{e.X}, e.List...)...)
+	case *Between:
+		return p.node(node{op: opBetween, not: e.Not, pos: pos}, e.X, e.Low, e.High)
+	case *Like:
+		if e.Escape != "" && e.Escape != `\` {
+			return nil, errorf(ErrUnsupported, pos, `ESCAPE with another character than \`)
+		}
+		return p.node(node{op: opLike, not: e.Not, fold: e.Fold, pos: pos}, e.X, e.Pattern)
+	case *Cast:
+		x, err := p.plan(e.X)
+		if err != nil {
+			return nil, err
+		}
+		return p.cast(x, e.Type, e.Try, pos)
+	case *Case:
+		return p.caseExpr(e)
+	case *Call:
+		return p.call(e)
+	case *Array:
+		return p.node(node{op: opListLit, pos: pos}, e.Elems...)
+	}
+	return nil, errorf(ErrUnsupported, pos, "expression %T", e)
+}
+
+// node completes n with its arguments.
+func (p *planner) node(n node, args ...Expr) (*node, error) {
+	n.args = make([]*node, len(args))
+	for i, a := range args {
+		var err error
+		if n.args[i], err = p.plan(a); err != nil {
+			return nil, err
+		}
+	}
+	return &n, nil
+}
+
+// number is an int64 if it is one, else an uint64 if it is one, else a float64.
+func (p *planner) number(e *Number) (vec, error) {
+	digits, negative := strings.CutPrefix(e.Text, "-")
+	// Lance reads the digits without their sign, so that outside of a call the smallest
+	// int64 is a float64.
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		if negative {
+			n = -n
+		}
+		return constant(typeInt64, []int64{n}), nil
+	}
+	if n, err := strconv.ParseInt(e.Text, 10, 64); err == nil && p.inCall {
+		return constant(typeInt64, []int64{n}), nil
+	}
+	if n, err := strconv.ParseUint(digits, 10, 64); err == nil && !negative {
+		return constant(typeUint64, []uint64{n}), nil
+	}
+	f, err := strconv.ParseFloat(e.Text, 64)
+	if err != nil && f == 0 {
+		return vec{}, errorf(ErrSyntax, e.Pos(), "%s is not a number", e.Text)
+	}
+	return constant(typeFloat64, []float64{f}), nil // infinity if too large
+}
+
+// bytesConstant decodes hexadecimal digits; an odd first digit is a byte of its own.
+func bytesConstant(digits string) vec {
+	if len(digits)%2 != 0 {
+		digits = "0" + digits
+	}
+	b, _ := hex.DecodeString(digits) // the lexer saw to the digits
+	return textConstant(typeBinary, string(b))
+}
+
+// column looks up a path. The first part of a path, unless it is alone and in backticks,
+// may differ in the case of its ASCII letters; the members of structs may not.
+func (p *planner) column(e *Column) (*node, error) {
+	first := e.Path[0]
+	index := p.fieldIndex(first.Text, !p.inCall && (len(e.Path) > 1 || !first.Quoted))
+	if index < 0 {
+		return nil, errorf(ErrUnknownColumn, e.Pos(), "no column %q; there are %s", first.Text, fieldNames(p.schema.Fields()))
+	}
+	f := p.schema.Field(index)
+	if !loadable(f.Type) {
+		return nil, errorf(ErrUnsupported, e.Pos(), "column %q of type %s", f.Name, f.Type)
+	}
+	n := &node{op: opCol, typ: valueType(f.Type), index: index, name: f.Name, null: f.Nullable, pos: e.Pos()}
+	for _, name := range e.Path[1:] {
+		var err error
+		if n, err = member(n, name.Text, e.Pos()); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+func (p *planner) fieldIndex(name string, fold bool) int {
+	folded := -1
+	for i, f := range p.schema.Fields() {
+		if f.Name == name {
+			return i
+		}
+		if fold && folded < 0 && equalFoldASCII(f.Name, name) {
+			folded = i
+		}
+	}
+	return folded
+}
+
+func equalFoldASCII(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if lowerASCII(a[i]) != lowerASCII(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lowerASCII(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// fieldNames lists the names of fields for messages, the first hundred of them.
+func fieldNames(fields []arrow.Field) string {
+	const most = 100
+	names := make([]string, 0, min(len(fields), most))
+	for i, f := range fields {
+		if i == most {
+			names = append(names, fmt.Sprintf("and %d more", len(fields)-most))
+			break
+		}
+		names = append(names, strconv.Quote(f.Name))
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// member selects a member of a struct.
+func member(x *node, name string, pos int) (*node, error) {
+	st, ok := x.typ.(*arrow.StructType)
+	if !ok {
+		return nil, errorf(ErrType, pos, "member %q of something that is not a struct", name)
+	}
+	i, ok := st.FieldIdx(name)
+	if !ok {
+		return nil, errorf(ErrUnknownColumn, pos, "no member %q; there are %s", name, fieldNames(st.Fields()))
+	}
+	f := st.Field(i)
+	if !loadable(f.Type) {
+		return nil, errorf(ErrUnsupported, pos, "member %q of type %s", name, f.Type)
+	}
+	return &node{op: opMember, typ: valueType(f.Type), index: i, name: name, null: f.Nullable, args: []*node{x}, pos: pos}, nil
+}
+
+var binaryOps = map[BinaryOp]opcode{
+	Or: opOr, And: opAnd, Eq: opEq, Ne: opNe, Lt: opLt, Le: opLe, Gt: opGt, Ge: opGe,
+	Distinct: opDistinct, NotDistinct: opNotDistinct,
+	Add: opAdd, Sub: opSub, Mul: opMul, Div: opDiv, Mod: opMod, Concat: opConcat,
+}
+
+func (p *planner) binary(e *Binary) (*node, error) {
+	op := binaryOps[e.Op]
+	if op != opAnd && op != opOr || p.inCall {
+		return p.node(node{op: op, pos: e.Pos()}, e.L, e.R)
+	}
+	// A chain of one logical operator becomes a balanced tree: chains are long when
+	// programs write them, and a tree of a thousand levels helps nobody.
+	nodes, err := p.chain(nil, e.Op, e.L)
+	if err != nil {
+		return nil, err
+	}
+	if nodes, err = p.chain(nodes, e.Op, e.R); err != nil {
+		return nil, err
+	}
+	for len(nodes) > 1 {
+		level := nodes[:0]
+		for i := 0; i+1 < len(nodes); i += 2 {
+			level = append(level, &node{op: op, args: []*node{nodes[i], nodes[i+1]}, pos: e.Pos()})
+		}
+		if len(nodes)%2 != 0 {
+			level = append(level, nodes[len(nodes)-1])
+		}
+		nodes = level
+	}
+	return nodes[0], nil
+}
+
+// chain plans the operands of a chain of one operator, in order. What stands in
+// parentheses is one operand.
+func (p *planner) chain(nodes []*node, op BinaryOp, e Expr) ([]*node, error) {
+	if b, ok := e.(*Binary); ok && b.Op == op && !b.Grouped {
+		nodes, err := p.chain(nodes, op, b.L)
+		if err != nil {
+			return nil, err
+		}
+		return p.chain(nodes, op, b.R)
+	}
+	n, err := p.plan(e)
+	return append(nodes, n), err
+}
+
+func (p *planner) cast(x *node, name TypeName, try bool, pos int) (*node, error) {
+	typ := lanceType(name)
+	if p.inCall {
+		typ = callType(name)
+	}
+	if typ == nil {
+		return nil, errorf(ErrUnsupported, pos, "type %s", name)
+	}
+	return &node{op: opCast, typ: typ, args: []*node{x}, try: try, pos: pos}, nil
+}
+
+// caseExpr plans the operand, if there is one, before the branches.
+func (p *planner) caseExpr(e *Case) (*node, error) {
+	var args []Expr
+	if e.X != nil {
+		args = append(args, e.X)
+	}
+	for _, w := range e.Whens {
+		args = append(args, w.Cond, w.Then)
+	}
+	if e.Else != nil {
+		args = append(args, e.Else)
+	}
+	return p.node(node{op: opCase, exact: e.X != nil, pos: e.Pos()}, args...)
+}
+
+func (p *planner) call(e *Call) (*node, error) {
+	if e.Name == "is_valid" && !p.inCall { // a word of Lance's own; its argument is not inside a call
+		if len(e.Args) != 1 {
+			return nil, errorf(ErrType, e.Pos(), "function is_valid takes 1 argument, not %d", len(e.Args))
+		}
+		return p.node(node{op: opIsNull, not: true, pos: e.Pos()}, e.Args...)
+	}
+	fn := functionNamed(e.Name)
+	if fn == nil {
+		return nil, errorf(ErrUnsupported, e.Pos(), "function %s", e.Name)
+	}
+	if len(e.Args) < fn.minArgs || len(e.Args) > fn.maxArgs {
+		return nil, errorf(ErrType, e.Pos(), "function %s does not take %d arguments", e.Name, len(e.Args))
+	}
+	outer := p.inCall
+	p.inCall = true
+	n, err := p.node(node{op: opCall, fn: fn, pos: e.Pos()}, e.Args...)
+	p.inCall = outer
+	return n, err
+}

@@ -1,0 +1,317 @@
+package sqlexpr
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// A regex is a regular expression of the dialect, which is that of Rust's regex crate. It
+// is of the same family as Go's, and differs in what is translated here: \d, \w, \s and \b
+// know all of Unicode, \s has the vertical tab, and braces and nested brackets are
+// operators where Go sees plain characters.
+//
+// There are two translations. Text of ASCII alone, which is most text, is matched by one
+// with short classes. The other has classes of Unicode; it does not exist for expressions
+// with word boundaries, as Go's know ASCII only.
+type regex struct {
+	ascii *regexp.Regexp
+	wide  func() (*regexp.Regexp, error) // compiles when it is first called
+}
+
+// Bounds of what is compiled. Matching takes time in proportion to the length of the
+// pattern, and each class of Unicode makes it longer.
+const (
+	maxRegex     = 4096 // bytes
+	maxRegexWide = 64 << 10
+)
+
+// compileRegex compiles a pattern with flags, such as "i". What Go cannot express is
+// ErrUnsupported.
+func compileRegex(pattern, flags string) (*regex, error) {
+	switch {
+	case strings.Contains(flags, "g"):
+		return nil, errorf(ErrValue, noPos, "regular expression flag g")
+	case len(pattern)+len(flags) > maxRegex:
+		return nil, errorf(ErrTooLarge, noPos, "regular expression of more than %d bytes", maxRegex)
+	}
+	if flags != "" {
+		pattern = "(?" + flags + ")" + pattern
+	}
+	t := regexTranslator{src: pattern}
+	if err := t.run(); err != nil {
+		return nil, err
+	}
+	ascii, err := compileGo(t.ascii.String())
+	if err != nil {
+		return nil, err
+	}
+	wide := t.wide.String()
+	return &regex{ascii: ascii, wide: sync.OnceValues(func() (*regexp.Regexp, error) {
+		if t.asciiOnly {
+			return nil, errorf(ErrUnsupported, noPos, "regular expression %q on text that is not ascii", pattern)
+		}
+		if len(wide) > maxRegexWide {
+			return nil, errorf(ErrTooLarge, noPos, "regular expression with too many classes")
+		}
+		return compileGo(wide)
+	})}, nil
+}
+
+func compileGo(src string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile(src)
+	if err == nil {
+		return re, nil
+	}
+	kind := ErrValue
+	var se *syntax.Error
+	if errors.As(err, &se) {
+		switch se.Code {
+		case syntax.ErrInvalidRepeatSize, syntax.ErrInvalidRepeatOp, syntax.ErrInvalidCharRange, syntax.ErrLarge,
+			syntax.ErrNestingDepth, syntax.ErrInvalidNamedCapture:
+			kind = ErrUnsupported // Rust may know it
+		}
+	}
+	return nil, errorf(kind, noPos, "regular expression: %v", err)
+}
+
+// translation returns the translation for a text.
+func (re *regex) translation(s []byte) (*regexp.Regexp, error) {
+	for _, c := range s {
+		if c >= utf8.RuneSelf {
+			return re.wide()
+		}
+	}
+	return re.ascii, nil
+}
+
+// match reports whether the expression matches somewhere in s.
+func (re *regex) match(s []byte) (bool, error) {
+	t, err := re.translation(s)
+	if err != nil {
+		return false, err
+	}
+	return t.Match(s), nil
+}
+
+// groups returns the first match: the capturing groups that took part in it, or all of the
+// match if there are none. It returns nil if there is no match.
+func (re *regex) groups(s []byte) ([][]byte, error) {
+	t, err := re.translation(s)
+	if err != nil {
+		return nil, err
+	}
+	m := t.FindSubmatch(s)
+	if len(m) <= 1 {
+		return m, nil
+	}
+	taken := [][]byte{}
+	for _, g := range m[1:] {
+		if g != nil {
+			taken = append(taken, g)
+		}
+	}
+	return taken, nil
+}
+
+// Classes of Unicode as they stand inside of brackets.
+const (
+	wideSpace    = `\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}`
+	wideNonSpace = `\x00-\x08\x0e-\x1f!-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
+		`\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff}`
+	// Alphabetic is the letters, the letter numbers, some of the marks and the circled
+	// and squared letters. With the marks, digits, connectors and joiners it is \w.
+	wideWord = `\pL\pM\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}\x{24b6}-\x{24e9}` +
+		`\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189}`
+	asciiSpace    = `\t-\r `
+	asciiNonSpace = `\x00-\x08\x0e-\x1f!-\x{10ffff}`
+)
+
+// A regexTranslator writes both translations of a pattern.
+type regexTranslator struct {
+	src         string
+	pos         int
+	ascii, wide strings.Builder
+	asciiOnly   bool
+}
+
+func (t *regexTranslator) both(s string) {
+	t.ascii.WriteString(s)
+	t.wide.WriteString(s)
+}
+
+func (t *regexTranslator) unsupported(what string) error {
+	return errorf(ErrUnsupported, noPos, "regular expression with %s", what)
+}
+
+func (t *regexTranslator) invalid(what string) error {
+	return errorf(ErrValue, noPos, "regular expression: %s", what)
+}
+
+func (t *regexTranslator) run() error {
+	for t.pos < len(t.src) {
+		var err error
+		switch t.src[t.pos] {
+		case '\\':
+			err = t.escape(false)
+		case '[':
+			err = t.class()
+		case '(':
+			err = t.group()
+		case '{':
+			err = t.repetition()
+		default:
+			t.both(t.src[t.pos : t.pos+1])
+			t.pos++
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// escape translates a backslash and what follows.
+func (t *regexTranslator) escape(inClass bool) error {
+	if t.pos+1 >= len(t.src) {
+		return t.invalid("backslash at the end")
+	}
+	c := t.src[t.pos+1]
+	t.pos += 2
+	switch {
+	case strings.IndexByte("dDwWsS", c) >= 0:
+		t.perlClass(c, inClass)
+	case strings.IndexByte("afnrtv", c) >= 0, !inClass && (c == 'A' || c == 'z'):
+		t.both(`\` + string(c))
+	case (c == 'b' || c == 'B') && !inClass:
+		if strings.HasPrefix(t.src[t.pos:], "{") {
+			return t.unsupported(`\b{…}`)
+		}
+		t.ascii.WriteString(`\` + string(c))
+		t.asciiOnly = true
+	case c == 'x' || c == 'p' || c == 'P':
+		t.both(`\` + string(c)) // what follows has no special meaning to us, but for braces
+		if strings.HasPrefix(t.src[t.pos:], "{") {
+			end := strings.IndexByte(t.src[t.pos:], '}')
+			if end < 0 {
+				return t.invalid("brace is not closed")
+			}
+			t.both(t.src[t.pos : t.pos+end+1])
+			t.pos += end + 1
+		}
+	case c == '<' || c == '>' || c == 'u' || c == 'U':
+		return t.unsupported(`\` + string(c))
+	case c < utf8.RuneSelf && !isDigit(c) && !isLetter(c):
+		t.both(`\` + string(c))
+	default:
+		return t.invalid(`unknown escape \` + string(c))
+	}
+	return nil
+}
+
+func isLetter(c byte) bool { return 'a' <= lowerASCII(c) && lowerASCII(c) <= 'z' }
+
+// perlClass translates \d, \w, \s and their opposites.
+func (t *regexTranslator) perlClass(c byte, inClass bool) {
+	ascii, wide, negated := "", "", false
+	switch c {
+	case 'd':
+		ascii, wide = `\d`, `\p{Nd}`
+	case 'D':
+		ascii, wide = `\D`, `\P{Nd}`
+	case 'w':
+		ascii, wide = `\w`, wideWord
+	case 'W':
+		ascii, wide, negated = `\W`, wideWord, true
+	case 's':
+		ascii, wide = asciiSpace, wideSpace
+	case 'S':
+		ascii, wide = asciiNonSpace, wideNonSpace
+	}
+	switch {
+	case !inClass && negated:
+		wide = "[^" + wide + "]"
+	case !inClass:
+		wide = "[" + wide + "]"
+	case negated:
+		t.asciiOnly = true // [\W…] would need a class within a class
+	}
+	if !inClass {
+		ascii = "[" + ascii + "]"
+	}
+	t.ascii.WriteString(ascii)
+	t.wide.WriteString(wide)
+}
+
+// class translates a class in brackets.
+func (t *regexTranslator) class() error {
+	t.both("[")
+	t.pos++
+	if strings.HasPrefix(t.src[t.pos:], "^") {
+		t.both("^")
+		t.pos++
+	}
+	if strings.HasPrefix(t.src[t.pos:], "]") { // a bracket that comes first is a plain one
+		t.both(`\]`)
+		t.pos++
+	}
+	for t.pos < len(t.src) {
+		rest := t.src[t.pos:]
+		switch {
+		case rest[0] == ']':
+			t.both("]")
+			t.pos++
+			return nil
+		case rest[0] == '\\':
+			if err := t.escape(true); err != nil {
+				return err
+			}
+		case strings.HasPrefix(rest, "[:") && strings.Contains(rest, ":]"):
+			end := strings.Index(rest, ":]") + 2
+			t.both(rest[:end])
+			t.pos += end
+		case rest[0] == '[':
+			return t.unsupported("a class within a class")
+		case strings.HasPrefix(rest, "&&"), strings.HasPrefix(rest, "--"), strings.HasPrefix(rest, "~~"):
+			return t.unsupported("the class operator " + rest[:2])
+		default:
+			t.both(rest[:1])
+			t.pos++
+		}
+	}
+	return t.invalid("bracket is not closed")
+}
+
+// group translates an opening parenthesis with its flags.
+func (t *regexTranslator) group() error {
+	rest := t.src[t.pos:]
+	if strings.HasPrefix(rest, "(?") && !strings.HasPrefix(rest, "(?P<") && !strings.HasPrefix(rest, "(?<") {
+		flags := strings.TrimLeft(rest[2:], "imsU-")
+		if flags != "" && strings.IndexByte("xuR", flags[0]) >= 0 {
+			return t.unsupported("flag " + flags[:1])
+		}
+	}
+	t.both("(")
+	t.pos++
+	return nil
+}
+
+// repetition checks that a brace begins {n}, {n,} or {n,m}. To Go another brace is plain
+// text, to Rust an error.
+func (t *regexTranslator) repetition() error {
+	end := strings.IndexByte(t.src[t.pos:], '}')
+	if end < 0 {
+		return t.invalid("brace is not closed")
+	}
+	body := t.src[t.pos+1 : t.pos+end]
+	low, high, ranged := strings.Cut(body, ",")
+	if !allDigits(low) || ranged && high != "" && !allDigits(high) {
+		return t.unsupported("the repetition {" + body + "}")
+	}
+	t.both("{" + body + "}")
+	t.pos += end + 1
+	return nil
+}

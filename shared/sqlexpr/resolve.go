@@ -1,0 +1,199 @@
+package sqlexpr
+
+import (
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// resolve gives a literal beside a column the type of the column: at the top of an
+// expression and below the ANDs and ORs there, and nowhere else. So small = 0.1 compares
+// two float32, and small_int = 3.5 is an error, while NOT (small = 0.1) and
+// NOT (small_int = 3.5) compare float64.
+//
+// These are the rules of the native Lance (logical_expr.rs and expr.rs of its crate
+// lance-datafusion).
+func resolve(n *node) (*node, error) {
+	switch {
+	case n.op == opAnd || n.op == opOr:
+		l, err := resolve(n.args[0])
+		if err != nil {
+			return nil, err
+		}
+		r, err := resolve(n.args[1])
+		if err != nil {
+			return nil, err
+		}
+		return n.with(l, r), nil
+	case n.op == opBetween && isColumn(n.args[0]):
+		return resolveAll(n)
+	case n.op == opIn && n.args[0].op == opCol:
+		return resolveAll(n)
+	case n.op.isComparison() || n.op.isArithmetic() || n.op == opConcat:
+		return resolveBinary(n)
+	}
+	return n, nil
+}
+
+func resolveBinary(n *node) (*node, error) {
+	l, r := n.args[0], n.args[1]
+	switch {
+	case isColumn(l):
+		if !isLiteralOrCast(r) && !isLiteralArithmetic(r) {
+			return n, nil
+		}
+		r, err := literalAs(r, l.typ)
+		return n.with(l, r), err
+	case isColumn(r) && isLiteralOrCast(l):
+		l, err := literalAs(l, r.typ)
+		return n.with(l, r), err
+	}
+	return n, nil
+}
+
+// resolveAll gives all further arguments the type of the first.
+func resolveAll(n *node) (*node, error) {
+	args := append([]*node(nil), n.args...)
+	for i := range args[1:] {
+		var err error
+		if args[i+1], err = literalAs(args[i+1], n.args[0].typ); err != nil {
+			return nil, err
+		}
+	}
+	return n.with(args...), nil
+}
+
+// isColumn reports whether the node is a column or a member of one.
+func isColumn(n *node) bool {
+	for n.op == opMember {
+		n = n.args[0]
+	}
+	return n.op == opCol
+}
+
+func isLiteralOrCast(n *node) bool { return n.op == opLit || n.op == opCast && !n.try }
+
+// isLiteralArithmetic reports whether the node is an operation on nothing but literals.
+func isLiteralArithmetic(n *node) bool {
+	if !n.op.isArithmetic() && n.op != opConcat {
+		return false
+	}
+	for _, a := range n.args {
+		if a.op != opLit && !isLiteralArithmetic(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// literalAs converts the literals of n to a type. It leaves alone what is not a literal.
+func literalAs(n *node, typ arrow.DataType) (*node, error) {
+	switch {
+	case n.op == opLit:
+		v, ok := n.val.literalAs(typ)
+		if !ok {
+			return nil, errorf(ErrType, n.pos, "literal of type %s cannot stand for %s (write CAST(… AS …))", n.typ, typ)
+		}
+		return literal(v, n.pos), nil
+	case n.op == opCast && !n.try:
+		return narrowFloat(n, typ), nil
+	case len(n.args) == 2 && (n.op <= opConcat && n.op >= opAnd):
+		l, err := literalAs(n.args[0], typ)
+		if err != nil {
+			return nil, err
+		}
+		r, err := literalAs(n.args[1], typ)
+		return n.with(l, r), err
+	}
+	return n, nil
+}
+
+// narrowFloat makes a literal cast to float64 a float32 if that is the type of the column
+// and the value stays the same.
+func narrowFloat(n *node, typ arrow.DataType) *node {
+	x := n.args[0]
+	if typ.ID() != arrow.FLOAT32 || n.typ.ID() != arrow.FLOAT64 || x.op != opLit {
+		return n
+	}
+	v, err := castVec(x.val, n.typ, nil, false)
+	if err != nil {
+		return n
+	}
+	if v.isNull(0) {
+		return literal(nullVec(typ), n.pos)
+	}
+	f := v.data.([]float64)[0]
+	if math.Float64bits(float64(float32(f))) != math.Float64bits(f) {
+		return n
+	}
+	return literal(constant(typ, []float32{float32(f)}), n.pos)
+}
+
+// literalAs converts a literal, of one of the types that literals have when they are
+// planned, to the type of a column. It fails where the conversion loses more than the
+// precision of a float.
+func (v vec) literalAs(typ arrow.DataType) (vec, bool) {
+	if v.typ.ID() == arrow.NULL {
+		return v, true
+	}
+	switch d := v.data.(type) {
+	case []int64:
+		switch {
+		case isInteger(typ), isDecimal(typ):
+			return v.castLiteral(typ)
+		case isFloat(typ):
+			return floatLiteral(float64(d[0]), float32(d[0]), typ)
+		case typ.ID() == arrow.TIME32 && math.MinInt32 <= d[0] && d[0] <= math.MaxInt32:
+			return constant(typ, []int32{int32(d[0])}), true
+		}
+	case []uint64:
+		switch {
+		case isInteger(typ):
+			return v.castLiteral(typ)
+		case isFloat(typ):
+			return floatLiteral(float64(d[0]), float32(d[0]), typ)
+		}
+	case []float64:
+		if isFloat(typ) {
+			return floatLiteral(d[0], float32(d[0]), typ)
+		}
+	case bitset:
+		return v, typ.ID() == arrow.BOOL
+	case text:
+		return v.textLiteral(d, typ)
+	}
+	return vec{}, false
+}
+
+func (v vec) textLiteral(t text, typ arrow.DataType) (vec, bool) {
+	ok := isString(v.typ) && isString(typ)
+	if isBinary(v.typ) {
+		switch typ := typ.(type) {
+		case *arrow.BinaryType, *arrow.LargeBinaryType:
+			ok = true
+		case *arrow.FixedSizeBinaryType:
+			ok = len(t.at(0)) == typ.ByteWidth
+		}
+	}
+	return constant(typ, t), ok
+}
+
+func (v vec) castLiteral(typ arrow.DataType) (vec, bool) {
+	out, err := castVec(v, typ, nil, false)
+	return out, err == nil
+}
+
+// floatLiteral makes a float of any width. A half must not turn a finite number into
+// infinity, nor another number into zero.
+func floatLiteral(f float64, narrow float32, typ arrow.DataType) (vec, bool) {
+	switch typ.ID() {
+	case arrow.FLOAT64:
+		return constant(typ, []float64{f}), true
+	case arrow.FLOAT32:
+		return constant(typ, []float32{narrow}), true
+	}
+	h := halfOf(f)
+	overflow := h&0x7fff == 0x7c00 && !math.IsInf(f, 0)
+	underflow := h&0x7fff == 0 && f != 0
+	return constant(typ, []half{h}), !overflow && !underflow
+}

@@ -1,0 +1,190 @@
+package sqlexpr
+
+import (
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/decimal256"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// array returns the vec as an Arrow array of n rows.
+func (v vec) array(n int) (arrow.Array, error) {
+	if v.konst {
+		slots := make([]int, n)
+		valid := fullBitset(n)
+		if v.isNull(0) {
+			valid = newBitset(n)
+			for i := range slots {
+				slots[i] = -1
+			}
+		}
+		typ := v.typ
+		if d, ok := v.data.(lists); ok {
+			return listArray(typ, repeatLists(d, n), valid)
+		}
+		var err error
+		if v, err = v.gather(slots, valid); err != nil {
+			return nil, err
+		}
+		v.typ = typ
+	}
+	switch d := v.data.(type) {
+	case nil:
+		return array.NewNull(n), nil
+	case *array.Struct:
+		return d, nil
+	case lists:
+		return listArray(v.typ, d, v.valid)
+	case text:
+		return textArray(v.typ, d, n, v.valid)
+	case bitset:
+		return fixedArray(v.typ, d.bytes(), n, v.valid), nil
+	}
+	return fixedArray(v.typ, fixedBytes(v.data), n, v.valid), nil
+}
+
+// fixedBytes returns the memory of values of fixed width.
+func fixedBytes(data any) []byte {
+	switch d := data.(type) {
+	case []int8:
+		return arrow.Int8Traits.CastToBytes(d)
+	case []int16:
+		return arrow.Int16Traits.CastToBytes(d)
+	case []int32:
+		return arrow.Int32Traits.CastToBytes(d)
+	case []int64:
+		return arrow.Int64Traits.CastToBytes(d)
+	case []uint8:
+		return d
+	case []uint16:
+		return arrow.Uint16Traits.CastToBytes(d)
+	case []uint32:
+		return arrow.Uint32Traits.CastToBytes(d)
+	case []uint64:
+		return arrow.Uint64Traits.CastToBytes(d)
+	case []float32:
+		return arrow.Float32Traits.CastToBytes(d)
+	case []float64:
+		return arrow.Float64Traits.CastToBytes(d)
+	case []half:
+		out := make([]uint16, len(d))
+		for i, h := range d {
+			out[i] = uint16(h)
+		}
+		return arrow.Uint16Traits.CastToBytes(out)
+	case []decimal128.Num:
+		return arrow.Decimal128Traits.CastToBytes(d)
+	case []decimal256.Num:
+		return arrow.Decimal256Traits.CastToBytes(d)
+	}
+	return nil
+}
+
+// validity returns the bitmap of an array, nil if it has no NULLs, and their number.
+func validity(valid bitset, n int) (*memory.Buffer, int) {
+	if valid == nil {
+		return nil, 0
+	}
+	return memory.NewBufferBytes(valid.bytes()), n - valid.count()
+}
+
+func fixedArray(typ arrow.DataType, values []byte, n int, valid bitset) arrow.Array {
+	bitmap, nulls := validity(valid, n)
+	return array.MakeFromData(array.NewData(typ, n,
+		[]*memory.Buffer{bitmap, memory.NewBufferBytes(values)}, nil, nulls, 0))
+}
+
+func textArray(typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, error) {
+	bitmap, nulls := validity(valid, n)
+	var off []byte
+	switch id := typ.ID(); {
+	case id == arrow.FIXED_SIZE_BINARY:
+		return fixedArray(typ, fixedWidthBytes(t, typ.(*arrow.FixedSizeBinaryType).ByteWidth, n, valid), n, valid), nil
+	case id == arrow.LARGE_STRING || id == arrow.LARGE_BINARY:
+		off64 := t.off64
+		if off64 == nil {
+			off64 = make([]int64, n+1)
+			for i := range off64 {
+				off64[i] = int64(t.off32[i])
+			}
+		}
+		off = arrow.Int64Traits.CastToBytes(off64)
+	default:
+		off32 := t.off32
+		if off32 == nil {
+			if t.off64[n] > math.MaxInt32 {
+				return nil, errorf(ErrValue, noPos, "result of more than 2 GiB of text")
+			}
+			off32 = make([]int32, n+1)
+			for i := range off32 {
+				off32[i] = int32(t.off64[i])
+			}
+		}
+		off = arrow.Int32Traits.CastToBytes(off32)
+	}
+	return array.MakeFromData(array.NewData(typ, n,
+		[]*memory.Buffer{bitmap, memory.NewBufferBytes(off), memory.NewBufferBytes(t.data)}, nil, nulls, 0)), nil
+}
+
+// fixedWidthBytes lays out values of one width, zeros for NULLs.
+func fixedWidthBytes(t text, width, n int, valid bitset) []byte {
+	if t.width == width {
+		return t.data[:n*width]
+	}
+	out := make([]byte, n*width)
+	for i := range n {
+		if valid == nil || valid.has(i) {
+			copy(out[i*width:(i+1)*width], t.at(i))
+		}
+	}
+	return out
+}
+
+func repeatLists(l lists, n int) lists {
+	size := int(l.off[1] - l.off[0])
+	out := lists{off: make([]int64, n+1)}
+	slots := make([]int, 0, n*size)
+	valid := fullBitset(n * size)
+	for i := range n {
+		for j := range size {
+			slot := int(l.off[0]) + j
+			if l.elems.isNull(slot) {
+				valid.clear(len(slots))
+				slot = -1
+			}
+			slots = append(slots, slot)
+		}
+		out.off[i+1] = int64(len(slots))
+	}
+	out.elems, _ = l.elems.gather(slots, valid) // elements of literals are not nested
+	return out
+}
+
+// listArray makes a list array. Lists of fixed size are only passed through from columns,
+// never computed.
+func listArray(typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
+	elems, err := l.elems.array(l.elems.n)
+	if err != nil {
+		return nil, err
+	}
+	n := len(l.off) - 1
+	bitmap, nulls := validity(valid, n)
+	buffers := []*memory.Buffer{bitmap}
+	switch typ.ID() {
+	case arrow.LARGE_LIST:
+		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(l.off)))
+	case arrow.LIST:
+		off := make([]int32, n+1)
+		for i := range off {
+			off[i] = int32(l.off[i])
+		}
+		buffers = append(buffers, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(off)))
+	case arrow.FIXED_SIZE_LIST:
+		size := int64(typ.(*arrow.FixedSizeListType).Len())
+		elems = array.NewSlice(elems, l.off[0], l.off[0]+int64(n)*size)
+	}
+	return array.MakeFromData(array.NewData(typ, n, buffers, []arrow.ArrayData{elems.Data()}, nulls, 0)), nil
+}

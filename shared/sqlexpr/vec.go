@@ -1,0 +1,238 @@
+package sqlexpr
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/decimal256"
+)
+
+// A vec is a column of values during evaluation, or one constant that stands for every
+// row. Vecs are not changed once made; they may share memory with the record batch.
+//
+// The type of data follows from the Arrow type:
+//
+//	bool                                   bitset
+//	int8 … uint64, float32, float64        []int8 … []float64
+//	float16                                []half
+//	date32, time32                         []int32
+//	date64, time64, timestamp, duration    []int64
+//	decimal128, decimal256                 []decimal128.Num, []decimal256.Num
+//	strings and binaries of all kinds      text
+//	lists of all kinds                     lists
+//	struct                                 *array.Struct
+//	null                                   nil
+//
+// Dictionaries are decoded when a column is loaded. Slots of NULLs hold anything.
+type vec struct {
+	typ   arrow.DataType
+	n     int    // number of values: the rows, or 1 for a constant
+	konst bool   // one value for every row
+	valid bitset // rows that are not NULL; nil if none is
+	data  any
+}
+
+// text is strings or binaries: value i is data[off[i]:off[i+1]], or width bytes each.
+type text struct {
+	data  []byte
+	off32 []int32
+	off64 []int64
+	width int
+}
+
+func (t text) at(i int) []byte {
+	switch {
+	case t.off32 != nil:
+		return t.data[t.off32[i]:t.off32[i+1]]
+	case t.off64 != nil:
+		return t.data[t.off64[i]:t.off64[i+1]]
+	}
+	return t.data[i*t.width : (i+1)*t.width]
+}
+
+// lists is a column of lists: list i is elems off[i] to off[i+1].
+type lists struct {
+	off   []int64
+	elems vec
+}
+
+func (v vec) isNull(i int) bool { return v.valid != nil && !v.valid.has(v.at(i)) }
+
+// at maps a row to the slot of its value.
+func (v vec) at(i int) int {
+	if v.konst {
+		return 0
+	}
+	return i
+}
+
+// mask is what to combine with a row number to get the slot of its value: row & mask.
+func (v vec) mask() int {
+	if v.konst {
+		return 0
+	}
+	return -1
+}
+
+// live returns the rows among those that count where v is not NULL, of n rows.
+func (v vec) live(rows bitset, n int) bitset {
+	switch {
+	case v.valid == nil:
+		return rows
+	case !v.konst:
+		return and(rows, v.valid)
+	case v.isNull(0):
+		return newBitset(n)
+	}
+	return rows
+}
+
+// nullVec returns a constant NULL of a type.
+func nullVec(typ arrow.DataType) vec {
+	v := vec{typ: typ, n: 1, konst: true, valid: newBitset(1)}
+	switch typ.ID() {
+	case arrow.NULL:
+	case arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST:
+		elem := typ.(arrow.ListLikeType).Elem()
+		v.data = lists{off: []int64{0, 0}, elems: vec{typ: elem, data: emptyData(elem)}}
+	default:
+		v.data = zeroData(typ, 1)
+	}
+	return v
+}
+
+// zeroData returns data of n zero values.
+func zeroData(typ arrow.DataType, n int) any {
+	switch typ.ID() {
+	case arrow.BOOL:
+		return newBitset(n)
+	case arrow.INT8:
+		return make([]int8, n)
+	case arrow.INT16:
+		return make([]int16, n)
+	case arrow.INT32, arrow.DATE32, arrow.TIME32:
+		return make([]int32, n)
+	case arrow.INT64, arrow.DATE64, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
+		return make([]int64, n)
+	case arrow.UINT8:
+		return make([]uint8, n)
+	case arrow.UINT16:
+		return make([]uint16, n)
+	case arrow.UINT32:
+		return make([]uint32, n)
+	case arrow.UINT64:
+		return make([]uint64, n)
+	case arrow.FLOAT16:
+		return make([]half, n)
+	case arrow.FLOAT32:
+		return make([]float32, n)
+	case arrow.FLOAT64:
+		return make([]float64, n)
+	case arrow.DECIMAL128:
+		return make([]decimal128.Num, n)
+	case arrow.DECIMAL256:
+		return make([]decimal256.Num, n)
+	case arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY:
+		return text{off64: make([]int64, n+1)}
+	case arrow.FIXED_SIZE_BINARY:
+		width := typ.(*arrow.FixedSizeBinaryType).ByteWidth
+		return text{data: make([]byte, n*width), width: width}
+	}
+	return nil
+}
+
+func emptyData(typ arrow.DataType) any { return zeroData(typ, 0) }
+
+// constant returns a constant that is not NULL. The data holds the one value.
+func constant(typ arrow.DataType, data any) vec {
+	return vec{typ: typ, n: 1, konst: true, data: data}
+}
+
+func boolConstant(b bool) vec {
+	data := newBitset(1)
+	if b {
+		data.set(0)
+	}
+	return constant(arrow.FixedWidthTypes.Boolean, data)
+}
+
+func textConstant(typ arrow.DataType, s string) vec {
+	return constant(typ, text{data: []byte(s), off32: []int32{0, int32(len(s))}})
+}
+
+// appendIdentity appends bytes that two constants share if and only if their types and
+// values are the same.
+func (v vec) appendIdentity(dst []byte) []byte {
+	dst = append(dst, v.typ.String()...)
+	if v.isNull(0) {
+		return dst
+	}
+	dst = append(dst, 0)
+	l, ok := v.data.(lists)
+	if !ok {
+		return v.appendKey(dst, 0)
+	}
+	for _, k := range l.keys(0) {
+		dst = binary.AppendUvarint(dst, uint64(len(k)))
+		dst = append(dst, k...)
+	}
+	return dst
+}
+
+// textBuilder appends values to a text.
+type textBuilder struct {
+	data []byte
+	off  []int64
+}
+
+func newTextBuilder(n int) *textBuilder {
+	return &textBuilder{off: append(make([]int64, 0, n+1), 0)}
+}
+
+// done ends a value, of which the bytes were appended to data.
+func (b *textBuilder) done() { b.off = append(b.off, int64(len(b.data))) }
+
+func (b *textBuilder) text() text { return text{data: b.data, off64: b.off} }
+
+// appendKey appends bytes that two slots of one type share if and only if their values are
+// equal. Floats are equal if their bits are.
+func (v vec) appendKey(dst []byte, slot int) []byte {
+	le := binary.LittleEndian
+	switch d := v.data.(type) {
+	case bitset:
+		return append(dst, byte(bit(d.has(slot))))
+	case text:
+		return append(dst, d.at(slot)...)
+	case []int8:
+		return append(dst, byte(d[slot]))
+	case []uint8:
+		return append(dst, d[slot])
+	case []int16:
+		return le.AppendUint16(dst, uint16(d[slot]))
+	case []uint16:
+		return le.AppendUint16(dst, d[slot])
+	case []half:
+		return le.AppendUint16(dst, uint16(d[slot]))
+	case []int32:
+		return le.AppendUint32(dst, uint32(d[slot]))
+	case []uint32:
+		return le.AppendUint32(dst, d[slot])
+	case []float32:
+		return le.AppendUint32(dst, math.Float32bits(d[slot]))
+	case []int64:
+		return le.AppendUint64(dst, uint64(d[slot]))
+	case []uint64:
+		return le.AppendUint64(dst, d[slot])
+	case []float64:
+		return le.AppendUint64(dst, math.Float64bits(d[slot]))
+	case []decimal128.Num:
+		return le.AppendUint64(le.AppendUint64(dst, d[slot].LowBits()), uint64(d[slot].HighBits()))
+	case []decimal256.Num:
+		for _, w := range d[slot].Array() {
+			dst = le.AppendUint64(dst, w)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,140 @@
+package sqlexpr
+
+// rewriteZero makes comparisons with a literal zero treat both zeros of floats as one. In
+// the order of floats -0.0 is below 0.0; the native Lance sees to it that x = 0 and x < 0
+// still mean what they say, by choosing the zero that the literal is:
+//
+//	x < 0, x >= 0               -0.0
+//	x > 0, x <= 0               +0.0
+//	x = 0, x != 0               x [NOT] IN (-0.0, 0.0)
+//	x IN (0, …)                 both
+//	0 IN (a, b)                 a IN (-0.0, 0.0) OR b IN (-0.0, 0.0)
+//	x IS [NOT] DISTINCT FROM 0  x IN (-0.0, 0.0) IS [NOT] TRUE
+//
+// Other nodes stay as they are.
+func rewriteZero(n *node) *node {
+	switch {
+	case n.op.isComparison() && !n.exact:
+		return zeroComparison(n)
+	case n.op == opBetween:
+		low, high := withZero(n.args[1], true), withZero(n.args[2], false)
+		return n.with(n.args[0], low, high)
+	case n.op == opIn && isZero(n.args[0]):
+		return zeroProbe(n)
+	case n.op == opIn:
+		return zeroList(n)
+	}
+	return n
+}
+
+// isZero reports whether the node is a literal zero of a float type.
+func isZero(n *node) bool {
+	if n.op != opLit || n.val.isNull(0) {
+		return false
+	}
+	switch d := n.val.data.(type) {
+	case []half:
+		return d[0]&0x7fff == 0
+	case []float32:
+		return d[0] == 0
+	case []float64:
+		return d[0] == 0
+	}
+	return false
+}
+
+// zero returns a literal zero with a sign, of the type of n.
+func zero(n *node, negative bool) *node {
+	v := constant(n.typ, zeroData(n.typ, 1))
+	if negative {
+		switch d := v.data.(type) {
+		case []half:
+			d[0] = 0x8000
+		case []float32:
+			v.data = negated(d)
+		case []float64:
+			v.data = negated(d)
+		}
+	}
+	return literal(v, n.pos)
+}
+
+// withZero gives a literal zero a sign, and leaves other nodes alone.
+func withZero(n *node, negative bool) *node {
+	if isZero(n) {
+		return zero(n, negative)
+	}
+	return n
+}
+
+func zeroComparison(n *node) *node {
+	op, x, lit := n.op, n.args[0], n.args[1]
+	if lit.op != opLit && x.op == opLit {
+		x, lit = lit, x
+		op = swapped[op]
+	}
+	if !isZero(lit) {
+		return n
+	}
+	both := &node{op: opIn, typ: typeBool, pos: n.pos, args: []*node{x, zero(lit, true), zero(lit, false)}}
+	switch op {
+	case opLt, opGe:
+		return n.binary(op, typeBool, x, zero(lit, true))
+	case opGt, opLe:
+		return n.binary(op, typeBool, x, zero(lit, false))
+	case opEq, opNe:
+		both.not = op == opNe
+		return both
+	default: // opDistinct, opNotDistinct
+		return &node{op: opIsTrue, typ: typeBool, not: op == opDistinct, args: []*node{both}, pos: n.pos}
+	}
+}
+
+// swapped are the operators with their operands exchanged.
+var swapped = map[opcode]opcode{
+	opEq: opEq, opNe: opNe, opLt: opGt, opGt: opLt, opLe: opGe, opGe: opLe,
+	opDistinct: opDistinct, opNotDistinct: opNotDistinct,
+}
+
+// zeroList adds the other zero to a list that has one.
+func zeroList(n *node) *node {
+	var plus, minus *node
+	for _, a := range n.args[1:] {
+		if isZero(a) {
+			if a.key() == zero(a, true).key() {
+				minus = a
+			} else {
+				plus = a
+			}
+		}
+	}
+	switch {
+	case plus == nil && minus == nil, plus != nil && minus != nil:
+		return n
+	case plus == nil:
+		return n.with(append(n.args[:len(n.args):len(n.args)], zero(minus, false))...)
+	default:
+		return n.with(append(n.args[:len(n.args):len(n.args)], zero(plus, true))...)
+	}
+}
+
+// zeroProbe turns 0 IN (a, b) around.
+func zeroProbe(n *node) *node {
+	x := n.args[0]
+	if len(n.args) == 3 && isZero(n.args[1]) && isZero(n.args[2]) {
+		return n // already what this rule makes
+	}
+	var any *node
+	for _, a := range n.args[1:] {
+		test := &node{op: opIn, typ: typeBool, pos: n.pos, args: []*node{a, zero(x, true), zero(x, false)}}
+		if any == nil {
+			any = test
+		} else {
+			any = n.binary(opOr, typeBool, any, test)
+		}
+	}
+	if n.not {
+		return &node{op: opNot, typ: typeBool, args: []*node{any}, pos: n.pos}
+	}
+	return any
+}
