@@ -34,7 +34,6 @@ func newCommand() *cobra.Command {
 		Long: `Tiltyard keeps a catalog of Lance tables and serves it over HTTP to unmodified LanceDB
 and Lance Namespace clients. The tables are ordinary Lance datasets: pylance opens them
 from the directory while the server runs.`,
-		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

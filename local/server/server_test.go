@@ -158,18 +158,19 @@ func TestServeSaysWhyItCannotStart(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"port is taken", []string{"--listen", taken.Addr().String()}, "is taken by another program"},
-		{"root is a file", []string{"--root", file}, "root: "},
-		{"root in S3", []string{"--root", "s3://bucket"}, "S3 are not in this version"},
-		{"several mistakes", []string{"--cache-bytes", "much", "--issuer", "i"}, "needs jwks"},
-		{"unknown flag", []string{"--rot", "x"}, "unknown flag"},
-		{"argument", []string{"./data"}, "unknown command"},
+		{"port is taken", []string{"serve", "--listen", taken.Addr().String()}, "is taken by another program"},
+		{"root is a file", []string{"serve", "--root", file}, "root: "},
+		{"root in S3", []string{"serve", "--root", "s3://bucket"}, "S3 are not in this version"},
+		{"several mistakes", []string{"serve", "--cache-bytes", "much", "--issuer", "i"}, "needs jwks"},
+		{"unknown flag", []string{"serve", "--rot", "x"}, "unknown flag"},
+		{"argument", []string{"serve", "./data"}, "unknown command"},
+		{"misspelled command", []string{"srve"}, "unknown command"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			cmd := newCommand()
-			cmd.SetArgs(append([]string{"serve"}, c.args...))
+			cmd.SetArgs(c.args)
 			cmd.SetErr(io.Discard)
 			err := cmd.ExecuteContext(t.Context())
 			if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -116,7 +116,7 @@ func mustTable(t *testing.T, c *Catalog, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
 		id := split(p)
-		if _, err := c.CreateTable(t.Context(), id, c.NewLocation(id), nil, false); err != nil {
+		if _, err := c.CreateTable(t.Context(), id, c.NewLocation(id), 0, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,14 +126,14 @@ func TestTablesAreNamedAndForgotten(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, memstore.New())
 	id := []string{"t"}
-	first, err := c.CreateTable(ctx, id, c.NewLocation(id), map[string]string{"p": "v"}, false)
+	first, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, map[string]string{"p": "v"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.CreateTable(ctx, id, c.NewLocation(id), nil, false); code(err) != "TableAlreadyExists" {
+	if _, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil, false); code(err) != "TableAlreadyExists" {
 		t.Errorf("second create: %v", err)
 	}
-	second, err := c.CreateTable(ctx, id, c.NewLocation(id), nil, true)
+	second, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil, true)
 	if err != nil || second.Location.URI == first.Location.URI {
 		t.Errorf("replacing create = %+v, %v; want another location", second, err)
 	}
@@ -189,7 +189,7 @@ func TestListsArePagedInNameOrder(t *testing.T) {
 	mustCreate(t, c, "ns")
 	names := []string{"-x", "A", "Z", "_", "a", "a b", "a.b", "ab", "b", "z", "é", "日本"}
 	for _, n := range names {
-		if _, err := c.CreateTable(ctx, []string{"ns", n}, c.NewLocation([]string{n}), nil, false); err != nil {
+		if _, err := c.CreateTable(ctx, []string{"ns", n}, c.NewLocation([]string{n}), 0, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -277,7 +277,9 @@ func TestDropMeetsCreateInside(t *testing.T) {
 		mustCreate(t, c, parent[0])
 		var created, dropped error
 		var group sync.WaitGroup
-		group.Go(func() { _, created = c.CreateTable(ctx, child(parent, "t"), c.NewLocation([]string{"t"}), nil, false) })
+		group.Go(func() {
+			_, created = c.CreateTable(ctx, child(parent, "t"), c.NewLocation([]string{"t"}), 0, nil, false)
+		})
 		group.Go(func() { _, dropped = c.DropNamespace(ctx, parent, false) })
 		group.Wait()
 		_, parentErr := c.Namespace(ctx, parent)
@@ -306,10 +308,10 @@ func TestAbandonedDropIsForgotten(t *testing.T) {
 		t.Fatalf("drop by a dying process: %v", err)
 	}
 	c := open(t, inner)
-	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), nil, false)
+	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil, false)
 	wantCode(t, "create while the mark holds", err, "ConcurrentModification")
 	c.now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
-	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), nil, false)
+	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil, false)
 	wantCode(t, "create after the mark has run out", err, "")
 	_, err = c.DropNamespace(ctx, []string{"p"}, false)
 	wantCode(t, "drop after that", err, "NamespaceNotEmpty")
@@ -343,7 +345,7 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 		}, []string{"NamespaceNotFound"}},
 		{"create table", func(ctx context.Context, c *Catalog) error {
 			id := []string{"p", "v"}
-			_, err := c.CreateTable(ctx, id, c.NewLocation(id), nil, false)
+			_, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil, false)
 			return err
 		}, []string{"TableAlreadyExists"}},
 		{"drop table", func(ctx context.Context, c *Catalog) error {
@@ -392,7 +394,7 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	if found, err := c.Lookup(ctx, id); err != nil || found.Confirm() != nil {
 		t.Fatalf("first lookup: %v", err)
 	}
-	other, err := c.CreateTable(ctx, id, c.NewLocation(id), nil, true)
+	other, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 // changes nothing may begin at once; what it found counts when Confirm returns nil.
 type Lookup struct {
 	Table   *Table
+	catalog *Catalog
 	confirm func() error
 }
 
@@ -23,8 +24,9 @@ func (l *Lookup) Confirm() error { return l.confirm() }
 
 // lookedUp is a record as last seen.
 type lookedUp struct {
-	table *Table
-	etag  string
+	table  *Table
+	record *tableRecord
+	etag   string
 }
 
 // maxLookups is how many records are remembered.
@@ -45,19 +47,19 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Lookup{Table: now.table, confirm: func() error { return nil }}, nil
+		return &Lookup{Table: now.table, catalog: c, confirm: func() error { return nil }}, nil
 	}
 	checked := make(chan error, 1)
 	go func() {
 		now, err := c.look(ctx, id, key)
-		if err == nil && now.etag != last.etag {
+		if err == nil && now.record.UID != last.record.UID {
 			err = ErrMoved
 		}
 		checked <- err
 	}()
 	answered := false
 	var answer error
-	return &Lookup{Table: last.table, confirm: func() error {
+	return &Lookup{Table: last.table, catalog: c, confirm: func() error {
 		if !answered {
 			answer, answered = <-checked, true
 		}
@@ -76,9 +78,32 @@ func (c *Catalog) look(ctx context.Context, id []string, key string) (lookedUp, 
 	if err != nil {
 		return lookedUp{}, err
 	}
-	now := lookedUp{table: table, etag: etag}
+	now := lookedUp{table: table, record: record, etag: etag}
 	c.lookups.Set(key, now)
 	return now, nil
+}
+
+// hintLag is how many versions the hint of a record may be behind. Each refresh is one
+// write, and saves whoever opens the table anew one round trip.
+const hintLag = 16
+
+// Hint tells that the table has a version now. The record is only written when what it
+// says is far behind, and nothing depends on whether it could be.
+func (l *Lookup) Hint(ctx context.Context, version uint64) {
+	key := tableKey(l.Table.ID)
+	last, seen := l.catalog.lookups.GetIfPresent(key)
+	if !seen || last.record.Hint+hintLag > version {
+		return
+	}
+	record := *last.record
+	record.Hint = version
+	etag, err := l.catalog.write(ctx, key, &record, objectstore.Condition{IfMatch: last.etag})
+	if err != nil {
+		return
+	}
+	table := *last.table
+	table.Hint = version
+	l.catalog.lookups.Set(key, lookedUp{table: &table, record: &record, etag: etag})
 }
 
 // Read does work that changes nothing on the table that a name stands for. The work

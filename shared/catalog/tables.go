@@ -22,6 +22,9 @@ type Table struct {
 	Location   objectstore.Location
 	Properties map[string]string // never nil
 	Created    time.Time
+	// Hint is a version that the table had, 0 when none is known: where to look for the
+	// newest one beside listing them.
+	Hint uint64
 }
 
 // tableRecord is what is stored of a table.
@@ -33,6 +36,7 @@ type tableRecord struct {
 	Location   string            `json:"location"`
 	Properties map[string]string `json:"properties,omitempty"`
 	Created    time.Time         `json:"created_at"`
+	Hint       uint64            `json:"version_hint,omitempty"`
 }
 
 func (c *Catalog) table(record *tableRecord) (*Table, error) {
@@ -44,7 +48,7 @@ func (c *Catalog) table(record *tableRecord) (*Table, error) {
 	if properties == nil {
 		properties = map[string]string{}
 	}
-	return &Table{ID: record.ID, Location: location, Properties: properties, Created: record.Created}, nil
+	return &Table{ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint}, nil
 }
 
 // Table returns a table, or TableNotFound, or NamespaceNotFound when its namespace is
@@ -137,15 +141,15 @@ func (c *Catalog) isHome(location objectstore.Location) bool {
 	return location.URI == c.roots.Join(location.Prefix).URI
 }
 
-// CreateTable gives a location a name. The data may be there already or come later. With
-// replace an existing registration of that name is replaced; its data stays.
+// CreateTable gives a location a name. The data may be there already, with the version
+// hint, or come later (hint 0). With replace an existing registration of that name is replaced; its data stays.
 // Otherwise a taken name is TableAlreadyExists.
-func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, properties map[string]string, replace bool) (*Table, error) {
+func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string, replace bool) (*Table, error) {
 	if isRoot(id) {
 		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "a table needs a name"}
 	}
 	record := &tableRecord{
-		ID: id, UID: newUID(), Location: location.URI, Properties: maps.Clone(properties), Created: c.now().UTC(),
+		ID: id, UID: newUID(), Location: location.URI, Properties: maps.Clone(properties), Created: c.now().UTC(), Hint: hint,
 	}
 	if c.isHome(location) {
 		record.Location = location.Prefix

@@ -50,9 +50,10 @@ type Table struct {
 	data   *dataset.Table
 }
 
-// Table returns the table of the given id, whose data is at a location.
-func (e *Engine) Table(id []string, at objectstore.Location) *Table {
-	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at)}
+// Table returns the table of the given id, whose data is at a location and has, or had,
+// the version hint; 0 when none is known.
+func (e *Engine) Table(id []string, at objectstore.Location, hint uint64) *Table {
+	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at, hint)}
 }
 
 // Read does work on a version of the table, the newest when version is nil; see
@@ -71,13 +72,22 @@ func Read[T any](ctx context.Context, t *Table, version *int64, work func(contex
 	return result, t.translate(err)
 }
 
+// Newest returns the number of the newest version. See IsDeclared for a table without.
+func (t *Table) Newest(ctx context.Context) (uint64, error) {
+	d, err := t.data.Latest(ctx)
+	if err != nil {
+		return 0, t.translate(err)
+	}
+	return d.Version(), nil
+}
+
 // HasData says whether the table has a version, or is only declared.
 func (t *Table) HasData(ctx context.Context) (bool, error) {
-	_, err := t.data.Latest(ctx)
-	if errors.Is(err, dataset.ErrNoTable) {
+	_, err := t.Newest(ctx)
+	if IsDeclared(err) {
 		return false, nil
 	}
-	return err == nil, t.translate(err)
+	return err == nil, err
 }
 
 // translate gives errors of the layers below their name in the protocol.

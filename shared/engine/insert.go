@@ -17,13 +17,25 @@ type Written struct {
 }
 
 // Create writes rows as the first version of a table that has none. If there is one,
-// TableAlreadyExists.
-func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) {
+// TableAlreadyExists. confirm, which may be nil, is asked while the rows are written; its
+// error ends the write.
+func (t *Table) Create(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
 	}
-	commit, err := t.data.Create(ctx, rows)
+	commit, err := t.data.Create(ctx, rows, confirm)
 	return written(commit), t.translate(exists(err, t.name))
+}
+
+// CreateFrom is Create with the rows of another table.
+func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) {
+	return Read(ctx, source, nil, func(ctx context.Context, d *dataset.Dataset) (Written, error) {
+		schema, batches, err := d.Scan(ctx, dataset.ScanOptions{})
+		if err != nil {
+			return Written{}, err
+		}
+		return t.Create(ctx, dataset.Rows{Schema: schema, Batches: batches}, nil)
+	})
 }
 
 // Insert adds rows. The columns are matched by name; absent ones that may be null are.

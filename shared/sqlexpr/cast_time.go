@@ -84,7 +84,7 @@ func (c *caster) integers() {
 func (c *caster) dateInteger() {
 	d64 := arrow.FixedWidthTypes.Date64
 	days := func(src vec, wide bool) vec { // to int32 or int64
-		to := arrow.DataType(arrow.PrimitiveTypes.Int32)
+		to := arrow.PrimitiveTypes.Int32
 		if wide {
 			to = typeInt64
 		}

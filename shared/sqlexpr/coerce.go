@@ -251,7 +251,7 @@ func coerceOperand(n, x *node, args []*node) error {
 // listLiteral makes a literal of a list of literals. The list has the type of its first
 // element if it stands outside of a call; either way elements are cast to one type.
 func listLiteral(n *node) (*node, error) {
-	elem := arrow.DataType(typeNull)
+	elem := typeNull
 	for _, a := range n.args {
 		if a.op != opLit {
 			return nil, errorf(ErrUnsupported, a.pos, "lists of anything but literals")

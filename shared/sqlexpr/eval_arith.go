@@ -149,10 +149,13 @@ func floats[T float32 | float64](a *arith, x []T) []T {
 // remainder has the sign of x. Where there is none it is the NaN that the machine makes of
 // an invalid operation, as for the other operators, and not Go's, whose bits differ.
 func remainder[T float32 | float64](x, y T) T {
-	if y == 0 || y != y || x-x != 0 {
-		return (x * y) / (x * y)
+	a, b := float64(x), float64(y)
+	if b == 0 || math.IsNaN(b) || math.IsNaN(a) || math.IsInf(a, 0) {
+		product := x * y
+		invalid := product
+		return product / invalid
 	}
-	return T(math.Mod(float64(x), float64(y)))
+	return T(math.Mod(a, b))
 }
 
 // negate computes -x. Integers of a column wrap around; of a constant they fail.

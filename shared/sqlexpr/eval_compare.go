@@ -159,8 +159,8 @@ func bits32(f []float32) []int32 {
 
 // ordered maps the bits of a float to an integer, such that the integers have the total
 // order of the floats: negative floats, which grow with the magnitude, are turned around.
-// sign is the number of the sign bit and max all the bits below it.
-func ordered[T int16 | int32 | int64](x T, sign int, max T) T { return x ^ x>>sign&max }
+// sign is the number of the sign bit and low all the bits below it.
+func ordered[T int16 | int32 | int64](x T, sign int, low T) T { return x ^ x>>sign&low }
 
 // collect sets the bits for which f is true.
 func collect(n int, f func(i int) bool) bitset {
@@ -281,10 +281,10 @@ func greaterConst[T cmp.Ordered](a []T, c T) bitset {
 // lessFloats is lessSlices over the bits of floats. Against a constant it comes down to the
 // order of integers: bits without sign are ordered like the floats as signed integers, also
 // against the bits with sign, and bits with sign the other way around as unsigned ones.
-func lessFloats[S int32 | int64, U uint32 | uint64](a, b []S, unsigned func([]S) []U, aKonst, bKonst bool, n, sign int, max S) bitset {
+func lessFloats[S int32 | int64, U uint32 | uint64](a, b []S, unsigned func([]S) []U, aKonst, bKonst bool, n, sign int, low S) bitset {
 	switch {
 	case aKonst && bKonst:
-		return bitset{bit(ordered(a[0], sign, max) < ordered(b[0], sign, max))}
+		return bitset{bit(ordered(a[0], sign, low) < ordered(b[0], sign, low))}
 	case aKonst && a[0] >= 0:
 		return greaterConst(b[:n], a[0])
 	case aKonst:
@@ -299,14 +299,14 @@ func lessFloats[S int32 | int64, U uint32 | uint64](a, b []S, unsigned func([]S)
 	i := 0
 	for ; i+4 <= n; i += 4 {
 		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
-		w := bit(ordered(x[0], sign, max) < ordered(y[0], sign, max)) |
-			bit(ordered(x[1], sign, max) < ordered(y[1], sign, max))<<1 |
-			bit(ordered(x[2], sign, max) < ordered(y[2], sign, max))<<2 |
-			bit(ordered(x[3], sign, max) < ordered(y[3], sign, max))<<3
+		w := bit(ordered(x[0], sign, low) < ordered(y[0], sign, low)) |
+			bit(ordered(x[1], sign, low) < ordered(y[1], sign, low))<<1 |
+			bit(ordered(x[2], sign, low) < ordered(y[2], sign, low))<<2 |
+			bit(ordered(x[3], sign, low) < ordered(y[3], sign, low))<<3
 		out[i>>6] |= w << (i & 63)
 	}
 	for ; i < n; i++ {
-		out[i>>6] |= bit(ordered(a[i], sign, max) < ordered(b[i], sign, max)) << (i & 63)
+		out[i>>6] |= bit(ordered(a[i], sign, low) < ordered(b[i], sign, low)) << (i & 63)
 	}
 	return out
 }

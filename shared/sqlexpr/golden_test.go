@@ -2,6 +2,7 @@ package sqlexpr
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -16,12 +17,11 @@ import (
 // readTable returns the one record batch of an Arrow IPC file.
 func readTable(t testing.TB, name string) arrow.RecordBatch {
 	t.Helper()
-	f, err := os.Open(name)
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	r, err := ipc.NewFileReader(f)
+	r, err := ipc.NewFileReader(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,13 +40,12 @@ type goldenCase struct {
 
 func readGolden(t testing.TB, name string) []goldenCase {
 	t.Helper()
-	f, err := os.Open(name)
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	var cases []goldenCase
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
 		var c goldenCase
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)

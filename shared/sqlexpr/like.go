@@ -64,7 +64,7 @@ func newLikePattern(pattern []byte, fold bool) *likePattern {
 	for i := 0; i < len(pattern); {
 		r, size := utf8.DecodeRune(pattern[i:])
 		i += size
-		any := r == '_'
+		wildcard := r == '_'
 		switch {
 		case r == '%':
 			end()
@@ -76,9 +76,9 @@ func newLikePattern(pattern []byte, fold bool) *likePattern {
 		if fold {
 			r = foldRune(r)
 		}
-		wild = wild || any
+		wild = wild || wildcard
 		part.runes = append(part.runes, r)
-		part.any = append(part.any, any)
+		part.any = append(part.any, wildcard)
 	}
 	end()
 	return p

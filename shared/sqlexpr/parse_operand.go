@@ -156,8 +156,8 @@ func (p *parser) word() (Expr, error) {
 	case "AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "ILIKE":
 		return nil, errorf(ErrSyntax, t.pos, "expected an expression, found %s (write a column of this name in backticks)", kw)
 	}
-	if e, err := p.typedText(); e != nil || err != nil {
-		return e, err
+	if e := p.typedText(); e != nil {
+		return e, nil
 	}
 	if err := p.specialForm(); err != nil {
 		return nil, err
@@ -179,8 +179,8 @@ func (p *parser) beginsOperand(n int) bool {
 		return t.text == "("
 	case tokWord:
 		switch t.keyword() {
-		case "AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "NOT", "THEN", "ELSE", "END", "WHEN":
-			return t.keyword() == "WHEN"
+		case "AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "NOT", "THEN", "ELSE", "END", "AS", "ESCAPE":
+			return false
 		}
 	}
 	return true

@@ -278,14 +278,10 @@ func anyExpr(t *rapid.T, depth int) Expr {
 			c.Path = append(c.Path, rapid.SampledFrom([]Name{{"a", false}, {"A b", true}, {"date", false}, {"case", false}, {"`", true}, {"select", true}}).Draw(t, "name"))
 		}
 		return c
-	case 7:
-		return &Unary{Op: Not, X: sub()}
-	case 8:
+	case 7, 8:
 		x := sub()
-		if _, ok := x.(*Number); ok && flag() {
-			return &Unary{Op: Not, X: x}
-		}
-		return &Unary{Op: Neg, X: x}
+		group(x)
+		return &Unary{Op: rapid.SampledFrom([]UnaryOp{Not, Neg}).Draw(t, "op"), X: x}
 	case 9, 10:
 		op := rapid.SampledFrom([]BinaryOp{Or, And, Eq, Ne, Lt, Le, Gt, Ge, Distinct, NotDistinct, Add, Sub, Mul, Div, Mod, Concat}).Draw(t, "op")
 		b := &Binary{Op: op, L: sub(), R: sub()}

@@ -77,18 +77,17 @@ func (p *parser) typeArg() (int, error) {
 
 // typedText reads a type followed by a string, such as date '2024-01-31'. It returns nil
 // and takes nothing if something else comes next, for date may also be a column.
-func (p *parser) typedText() (Expr, error) {
+func (p *parser) typedText() Expr {
 	t := p.peek()
 	if !typeWords[t.keyword()] {
-		return nil, nil
+		return nil
 	}
 	start := p.next
-	typ, err := p.typeName()
-	if err != nil || p.peek().kind != tokString {
-		p.next = start
-		return nil, nil
+	if typ, err := p.typeName(); err == nil && p.peek().kind == tokString {
+		return &TypedText{position: position(t.pos), Type: typ, Value: p.take().text}
 	}
-	return &TypedText{position: position(t.pos), Type: typ, Value: p.take().text}, nil
+	p.next = start
+	return nil
 }
 
 // cast reads CAST(x AS type).

@@ -172,9 +172,9 @@ func precedenceOf(e Expr) precedence {
 }
 
 // childString prints e as an operand of an operator, in parentheses unless it binds more
-// strongly than min.
-func childString(e Expr, min precedence) string {
-	if precedenceOf(e) <= min {
+// strongly than outer.
+func childString(e Expr, outer precedence) string {
+	if precedenceOf(e) <= outer {
 		return "(" + e.String() + ")"
 	}
 	return e.String()

@@ -124,17 +124,17 @@ func zeroProbe(n *node) *node {
 	if len(n.args) == 3 && isZero(n.args[1]) && isZero(n.args[2]) {
 		return n // already what this rule makes
 	}
-	var any *node
+	var found *node
 	for _, a := range n.args[1:] {
 		test := &node{op: opIn, typ: typeBool, pos: n.pos, args: []*node{a, zero(x, true), zero(x, false)}}
-		if any == nil {
-			any = test
+		if found == nil {
+			found = test
 		} else {
-			any = n.binary(opOr, typeBool, any, test)
+			found = n.binary(opOr, typeBool, found, test)
 		}
 	}
 	if n.not {
-		return &node{op: opNot, typ: typeBool, args: []*node{any}, pos: n.pos}
+		return &node{op: opNot, typ: typeBool, args: []*node{found}, pos: n.pos}
 	}
-	return any
+	return found
 }

@@ -119,7 +119,15 @@ func (f *nestedField) array(n int) (arrow.Array, error) {
 		}
 		children[i] = a.Data()
 	}
+	if storageType(f.field.Type).ID() == arrow.MAP && hasNullKeys(children[0]) {
+		return nil, fmt.Errorf("%w: column %d: map with a null entry or key", lance.ErrCorrupt, f.leaf.column.index)
+	}
 	return nestedArray(f.field.Type, &node, children), nil
+}
+
+// hasNullKeys reports whether entries of a map, or their keys, are null.
+func hasNullKeys(entries arrow.ArrayData) bool {
+	return entries.NullN() > 0 || len(entries.Children()) != 2 || entries.Children()[0].NullN() > 0
 }
 
 // nestedArray returns an array of structs, lists, maps or fixed-size lists.

@@ -235,8 +235,8 @@ func TestMissingFieldsAreNull(t *testing.T) {
 	fx := openFixture(t, "testdata/native/nested_v22.lance")
 	for _, field := range fx.fields {
 		leaves := field.Leaves()
-		if len(leaves) < 2 {
-			continue
+		if len(leaves) < 2 || field.Type.ID() == arrow.MAP {
+			continue // a map cannot be without its keys
 		}
 		// Take the first leaf out of the file, then all of them.
 		whole := fx.file.fields

@@ -25,6 +25,7 @@ type Commit struct {
 // when it is committed.
 type change struct {
 	read    *Dataset     // the version that it was worked out on; nil for a new table
+	fresh   bool         // read was seen to be the newest just now
 	wait    func() error // until the files are durable
 	confirm func() error // that the table is still the one meant; may be nil
 	// onto says what the change is to a version, and what the next version is then. It
@@ -108,7 +109,7 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, new
 	if c.confirm != nil {
 		group.Go(c.confirm)
 	}
-	if c.read != nil {
+	if c.read != nil && !c.fresh {
 		group.Go(func() error {
 			k, ok := t.known()
 			if !ok {

@@ -66,12 +66,12 @@ func upTo(n int64) []int64 {
 
 func tableIn(store objectstore.Store) *Table {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
-	return NewSession(64<<20, time.Now).Table(at)
+	return NewSession(64<<20, time.Now).Table(at, 0)
 }
 
 func mustCreate(t *testing.T, table *Table, ids ...int64) *Dataset {
 	t.Helper()
-	made, err := table.Create(t.Context(), rowsOf(ids...))
+	made, err := table.Create(t.Context(), rowsOf(ids...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestCreatedTableHoldsItsRows(t *testing.T) {
 	if diff := cmp.Diff(upTo(1000), idsOf(t, d, ScanOptions{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := table.Create(t.Context(), rowsOf(1)); !errors.Is(err, ErrTableExists) {
+	if _, err := table.Create(t.Context(), rowsOf(1), nil); !errors.Is(err, ErrTableExists) {
 		t.Errorf("second create: %v, want ErrTableExists", err)
 	}
 }

@@ -2,7 +2,7 @@
 // commits. It is where a reader or writer of tables begins:
 //
 //	session := dataset.NewSession(0, time.Now)
-//	table := session.Table(location)
+//	table := session.Table(location, 0)
 //	latest, err := table.Latest(ctx)
 //	schema, batches, err := latest.Scan(ctx, dataset.ScanOptions{Columns: []string{"id"}})
 //

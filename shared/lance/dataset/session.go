@@ -29,9 +29,10 @@ func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
 	return &Session{cache: NewCache(maxCacheBytes), now: now, commits: map[string]*commitQueue{}}
 }
 
-// Table returns the table at a location, which need not exist yet.
-func (s *Session) Table(at objectstore.Location) *Table {
-	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI}
+// Table returns the table at a location, which need not exist yet. hint is a version that
+// it is known to have had, where the newest is looked for first, or 0.
+func (s *Session) Table(at objectstore.Location, hint uint64) *Table {
+	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI, hint: hint}
 }
 
 // enqueue waits for the turn to commit to a table; leave ends it. done, the context's,

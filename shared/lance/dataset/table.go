@@ -17,6 +17,7 @@ type Table struct {
 	store   objectstore.Store
 	prefix  string // of all keys of the table, without a slash at its end
 	uri     string // its name in the cache
+	hint    uint64 // a version that it had, or 0
 }
 
 // ErrNoTable says that there is no version of a table at its place.
@@ -101,9 +102,20 @@ func (t *Table) remember(d *Dataset, listed time.Time) {
 	put(t.session.cache, t.uri, latestPart, known{dataset: d, listed: listed}, d.memBytes())
 }
 
-// list finds the newest version by listing.
+// list finds the newest version by listing. The version that is hinted at is read
+// meanwhile: most often that is the newest.
 func (t *Table) list(ctx context.Context) (*Dataset, error) {
 	at := t.session.now()
+	ahead := make(chan *Dataset, 1)
+	if t.hint > 0 {
+		go func() {
+			d, err := t.load(ctx, t.hint, manifest.V2, 0)
+			if err != nil {
+				d = nil // it will be said of the newest version if it matters
+			}
+			ahead <- d
+		}()
+	}
 	newest, err := manifest.Latest(ctx, t.store, t.prefix)
 	if errors.Is(err, objectstore.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s", ErrNoTable, t.uri)
@@ -111,9 +123,14 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the latest version of %s: %w", t.uri, err)
 	}
-	d, err := t.load(ctx, newest.Version, newest.Scheme, newest.Size)
-	if err != nil {
-		return nil, err
+	var d *Dataset
+	if t.hint == newest.Version && newest.Scheme == manifest.V2 {
+		d = <-ahead
+	}
+	if d == nil {
+		if d, err = t.load(ctx, newest.Version, newest.Scheme, newest.Size); err != nil {
+			return nil, err
+		}
 	}
 	t.remember(d, at)
 	return d, nil

@@ -18,8 +18,8 @@ import (
 var writerVersion = pb.WriterVersion{Library: "tiltyard", Version: "0.1.0"}
 
 // Create writes rows as version 1 of a table where there is none, or returns
-// ErrTableExists.
-func (t *Table) Create(ctx context.Context, rows Rows) (Commit, error) {
+// ErrTableExists. confirm is as for Append.
+func (t *Table) Create(ctx context.Context, rows Rows, confirm func() error) (Commit, error) {
 	s, err := schema.FromArrow(rows.Schema)
 	if err != nil {
 		return Commit{}, err
@@ -28,7 +28,7 @@ func (t *Table) Create(ctx context.Context, rows Rows) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	d, err := t.commit(ctx, &change{wait: files.wait, onto: func(context.Context, *Dataset) (pb.Operation, *manifest.Manifest, error) {
+	d, err := t.commit(ctx, &change{wait: files.wait, confirm: confirm, onto: func(context.Context, *Dataset) (pb.Operation, *manifest.Manifest, error) {
 		m := &manifest.Manifest{Schema: s}
 		m.Version = 1
 		m.DataFormat = &pb.DataFormat{FileFormat: "lance", Version: lance.V2_2.String()}
@@ -43,7 +43,7 @@ func (t *Table) Create(ctx context.Context, rows Rows) (Commit, error) {
 // schema.ErrMismatch when they are not the table's. confirm may be nil; the rows are not
 // committed when it returns an error. Without a table ErrNoTable is returned before any row is taken.
 func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Commit, error) {
-	read, err := t.base(ctx)
+	read, fresh, err := t.base(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -65,7 +65,7 @@ func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Co
 		}
 		return Commit{Dataset: read}, err
 	}
-	d, err := t.commit(ctx, &change{read: read, wait: files.wait, confirm: confirm, onto: func(_ context.Context, base *Dataset) (pb.Operation, *manifest.Manifest, error) {
+	d, err := t.commit(ctx, &change{read: read, fresh: fresh, wait: files.wait, confirm: confirm, onto: func(_ context.Context, base *Dataset) (pb.Operation, *manifest.Manifest, error) {
 		m, err := base.next()
 		if err != nil {
 			return nil, nil, err
@@ -82,7 +82,7 @@ func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Co
 // Overwrite replaces all rows, the columns and the indices of a table by a new version.
 // Its older versions stay. confirm is as for Append.
 func (t *Table) Overwrite(ctx context.Context, rows Rows, confirm func() error) (Commit, error) {
-	read, err := t.base(ctx)
+	read, fresh, err := t.base(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -98,7 +98,7 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, confirm func() error) 
 	if err != nil {
 		return Commit{}, err
 	}
-	d, err := t.commit(ctx, &change{read: read, wait: files.wait, confirm: confirm, onto: func(_ context.Context, base *Dataset) (pb.Operation, *manifest.Manifest, error) {
+	d, err := t.commit(ctx, &change{read: read, fresh: fresh, wait: files.wait, confirm: confirm, onto: func(_ context.Context, base *Dataset) (pb.Operation, *manifest.Manifest, error) {
 		m, err := base.next()
 		if err != nil {
 			return nil, nil, err
@@ -111,17 +111,15 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, confirm func() error) 
 }
 
 // base returns the version that a write begins with: the newest known, which the commit
-// checks, or the newest.
-func (t *Table) base(ctx context.Context) (*Dataset, error) {
-	k, ok := t.known()
-	d := k.dataset
-	if !ok {
-		var err error
-		if d, err = t.list(ctx); err != nil {
-			return nil, err
-		}
+// checks, or the newest, which is fresh.
+func (t *Table) base(ctx context.Context) (d *Dataset, fresh bool, err error) {
+	if k, ok := t.known(); ok {
+		return k.dataset, false, k.dataset.manifest.CheckWritable()
 	}
-	return d, d.manifest.CheckWritable()
+	if d, err = t.list(ctx); err != nil {
+		return nil, false, err
+	}
+	return d, true, d.manifest.CheckWritable()
 }
 
 // stageNew stages rows that make up a schema of their own.

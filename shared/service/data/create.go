@@ -2,7 +2,7 @@ package data
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
@@ -21,6 +21,9 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
+	if req.Mode == protocol.CreateModeCreate {
+		return s.createNew(ctx, req)
+	}
 	there, err := s.names.Table(ctx, req.ID)
 	switch {
 	case err == nil:
@@ -28,28 +31,35 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 	case protocol.CodeOf(err) != protocol.TableNotFound:
 		return nil, err
 	}
+	return s.createNew(ctx, req)
+}
+
+// createNew writes the rows to a place of their own and then gives that the name, which
+// is what makes the table. Whether the name is free is found out meanwhile.
+func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
+	name := s.probe(ctx, req.ID)
 	rows, err := s.open(req.Body)
 	if err != nil {
 		return nil, err
 	}
 	location := s.names.NewLocation(req.ID)
-	done, err := s.rows.Table(req.ID, location).Create(ctx, rows)
+	done, err := s.rows.Table(req.ID, location, 0).Create(ctx, name.guard(rows), name.free)
 	if err != nil {
-		return nil, err
+		return nil, discard(ctx, location, err)
 	}
-	made, err := s.names.CreateTable(ctx, req.ID, location, req.Properties, false)
+	if name.declared != nil {
+		return s.move(ctx, location, name.declared)
+	}
+	made, err := s.names.CreateTable(ctx, req.ID, location, uint64(done.Version), req.Properties, false)
 	if err != nil {
 		return s.lateExists(ctx, req, location, err)
 	}
 	return answer(made, done.Version), nil
 }
 
-// lateExists ends a create whose name was taken while its rows were written. They are at
-// a place that nobody else knows, so they can go.
+// lateExists ends a create whose name was taken while its rows were written.
 func (s *Service) lateExists(ctx context.Context, req *protocol.CreateTableRequest, location objectstore.Location, cause error) (*protocol.CreateTableResponse, error) {
-	if err := catalog.DeleteData(context.WithoutCancel(ctx), location); err != nil {
-		cause = fmt.Errorf("%w (and its rows remain as garbage: %w)", cause, err)
-	}
+	cause = discard(ctx, location, cause)
 	if protocol.CodeOf(cause) != protocol.TableAlreadyExists || req.Mode != protocol.CreateModeExistOk {
 		return nil, cause
 	}
@@ -60,18 +70,32 @@ func (s *Service) lateExists(ctx context.Context, req *protocol.CreateTableReque
 	return s.keep(ctx, there)
 }
 
+// discard deletes what was written for a table that will not be, at a place that nobody
+// else knows, and returns why.
+func discard(ctx context.Context, location objectstore.Location, cause error) error {
+	err := catalog.DeleteData(context.WithoutCancel(ctx), location)
+	return errors.Join(cause, err)
+}
+
+// move brings the rows of a new table to the place that was declared for it.
+func (s *Service) move(ctx context.Context, from objectstore.Location, to *catalog.Table) (*protocol.CreateTableResponse, error) {
+	source := s.rows.Table(to.ID, from, 0)
+	done, err := s.rows.Table(to.ID, to.Location, 0).CreateFrom(ctx, source)
+	if err = discard(ctx, from, err); err != nil {
+		return nil, err
+	}
+	return answer(to, done.Version), nil
+}
+
 // createOver creates a table whose name is there.
 func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
-	table := s.rows.Table(t.ID, t.Location)
+	table := s.rows.Table(t.ID, t.Location, t.Hint)
 	filled, err := table.HasData(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if filled && req.Mode == protocol.CreateModeExistOk {
 		return s.keep(ctx, t)
-	}
-	if filled && req.Mode == protocol.CreateModeCreate {
-		return nil, catalog.TableExists(t.ID)
 	}
 	rows, err := s.open(req.Body)
 	if err != nil {
@@ -81,7 +105,7 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 	if filled {
 		done, err = table.Overwrite(ctx, rows, nil)
 	} else {
-		done, err = table.Create(ctx, rows)
+		done, err = table.Create(ctx, rows, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +115,7 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 
 // keep answers a create that found a table and leaves it as it is.
 func (s *Service) keep(ctx context.Context, t *catalog.Table) (*protocol.CreateTableResponse, error) {
-	return engine.Read(ctx, s.rows.Table(t.ID, t.Location), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.CreateTableResponse, error) {
+	return engine.Read(ctx, s.rows.Table(t.ID, t.Location, t.Hint), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.CreateTableResponse, error) {
 		return answer(t, int64(d.Version())), nil
 	})
 }

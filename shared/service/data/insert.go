@@ -24,7 +24,7 @@ func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableReque
 	if err != nil {
 		return nil, err
 	}
-	table := s.rows.Table(found.Table.ID, found.Table.Location)
+	table := s.rows.Table(found.Table.ID, found.Table.Location, found.Table.Hint)
 	write := table.Insert
 	if req.Mode == protocol.InsertModeOverwrite {
 		write = table.Overwrite
@@ -36,5 +36,6 @@ func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableReque
 	if err != nil {
 		return nil, err
 	}
+	found.Hint(ctx, uint64(done.Version))
 	return &protocol.InsertIntoTableResponse{NumInsertedRows: done.Inserted, Version: done.Version}, nil
 }

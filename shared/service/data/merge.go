@@ -32,7 +32,7 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 		InsertAll: req.WhenNotMatchedInsertAll,
 		BySource:  req.WhenNotMatchedBySourceDelete,
 	}
-	table := s.rows.Table(found.Table.ID, found.Table.Location)
+	table := s.rows.Table(found.Table.ID, found.Table.Location, found.Table.Hint)
 	done, err := table.Merge(ctx, rows, spec, confirmed(found))
 	if engine.IsDeclared(err) {
 		done, err = fill(ctx, found, table, rows)
@@ -40,6 +40,7 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 	if err != nil {
 		return nil, err
 	}
+	found.Hint(ctx, uint64(done.Version))
 	return &protocol.MergeInsertIntoTableResponse{
 		NumUpdatedRows: done.Updated, NumInsertedRows: done.Inserted, NumDeletedRows: done.Deleted, Version: done.Version,
 	}, nil

@@ -92,5 +92,5 @@ func fill(ctx context.Context, l *catalog.Lookup, table *engine.Table, rows data
 	if err := confirmed(l)(); err != nil {
 		return engine.Written{}, err
 	}
-	return table.Create(ctx, rows)
+	return table.Create(ctx, rows, nil)
 }

@@ -13,6 +13,6 @@ func (s *Service) Count(ctx context.Context, req *protocol.CountTableRowsRequest
 		return nil, err
 	}
 	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.CountTableRowsResponse, error) {
-		return s.rows.Table(t.ID, t.Location).Count(ctx, req.Version, req.Predicate)
+		return s.rows.Table(t.ID, t.Location, t.Hint).Count(ctx, req.Version, req.Predicate)
 	})
 }

@@ -14,6 +14,6 @@ func (s *Service) Query(ctx context.Context, req *protocol.QueryTableRequest) (*
 		return nil, err
 	}
 	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Rows, error) {
-		return s.rows.Table(t.ID, t.Location).Query(ctx, req)
+		return s.rows.Table(t.ID, t.Location, t.Hint).Query(ctx, req)
 	})
 }

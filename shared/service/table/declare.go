@@ -18,7 +18,7 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 	if err != nil {
 		return nil, err
 	}
-	declared, err := s.names.CreateTable(ctx, req.ID, location, req.Properties, false)
+	declared, err := s.names.CreateTable(ctx, req.ID, location, 0, req.Properties, false)
 	if err != nil {
 		return nil, err
 	}

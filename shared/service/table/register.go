@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
 )
 
@@ -21,18 +22,18 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.rows.Table(req.ID, location).HasData(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !there {
+	version, err := s.rows.Table(req.ID, location, 0).Newest(ctx)
+	if engine.IsDeclared(err) {
 		return nil, &protocol.Error{
 			Code: protocol.InvalidInput, Message: fmt.Sprintf("no Lance table at location %q", req.Location),
 			Detail: "register names the folder that holds a table's _versions folder; use declare for a table that is yet to be written",
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
 	replace := req.Mode == protocol.RegisterModeOverwrite
-	made, err := s.names.CreateTable(ctx, req.ID, location, req.Properties, replace)
+	made, err := s.names.CreateTable(ctx, req.ID, location, version, req.Properties, replace)
 	if err != nil {
 		return nil, err
 	}

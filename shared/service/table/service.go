@@ -34,4 +34,4 @@ func (s *Service) Routes() []httpapi.Route {
 }
 
 // of returns the rows of a table that the catalog has found.
-func (s *Service) of(t *catalog.Table) *engine.Table { return s.rows.Table(t.ID, t.Location) }
+func (s *Service) of(t *catalog.Table) *engine.Table { return s.rows.Table(t.ID, t.Location, t.Hint) }

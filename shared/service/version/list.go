@@ -27,7 +27,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 		opts.After = &after
 	}
 	found, err := catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (engine.VersionPage, error) {
-		return s.rows.Table(t.ID, t.Location).Versions(ctx, opts)
+		return s.rows.Table(t.ID, t.Location, t.Hint).Versions(ctx, opts)
 	})
 	if err != nil {
 		return nil, err
