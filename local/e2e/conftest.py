@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 import uuid
 
 import lancedb
@@ -19,6 +20,20 @@ from process import Server
 from wire import Wire
 
 REMOTE = os.environ.get("E2E_URL")
+TEST_SECONDS = 300
+
+
+@pytest.fixture(autouse=True)
+def time_limit():
+    """A test that waits for an answer that never comes fails, and the others go on."""
+
+    def give_up(_signal, _frame):
+        raise TimeoutError(f"the test took more than {TEST_SECONDS} s")
+
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(TEST_SECONDS)
+    yield
+    signal.alarm(0)
 
 
 class Target:

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -156,8 +158,8 @@ func TestStorageRequests(t *testing.T) {
 			}
 			now := warm.call(path(op.path, 4, op.perTry), body(4))
 			fmt.Fprintf(&golden, "\n%s | %d / %d | %d / %d\n", op.name, cold.Requests, cold.Depth, now.Requests, now.Depth)
-			for _, line := range now.Log {
-				fmt.Fprintf(&golden, "    %s\n", anonymous(line))
+			for _, line := range anonymous(now.Log) {
+				fmt.Fprintf(&golden, "    %s\n", line)
 			}
 		}
 	})
@@ -176,32 +178,15 @@ func TestStorageRequests(t *testing.T) {
 	}
 }
 
-// anonymous replaces what is random in names by stars.
-func anonymous(line string) string {
-	var out strings.Builder
-	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return r == '/' }) {
-		if out.Len() > 0 {
-			out.WriteByte('/')
-		}
-		words := strings.Split(part, "-")
-		for i, word := range words {
-			hex := strings.IndexFunc(strings.TrimSuffix(strings.TrimSuffix(word, ".lance"), ".txn"), func(r rune) bool {
-				return !strings.ContainsRune("0123456789abcdef", r)
-			}) < 0
-			if hex && len(word) >= 4 && !strings.HasSuffix(word, ".manifest") {
-				words[i] = "*" + word[len(word)-len(suffixOf(word)):]
-			}
-		}
-		out.WriteString(strings.Join(words, "-"))
-	}
-	return out.String()
-}
+// random is the parts of keys that differ from run to run.
+var random = regexp.MustCompile(`[01]{24}[0-9a-f]{26}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24}|[0-9]{15,20}(\.arrow|\.bin)`)
 
-func suffixOf(word string) string {
-	for _, s := range []string{".lance", ".txn"} {
-		if strings.HasSuffix(word, s) {
-			return s
-		}
+// anonymous puts stars for what is random, and sorts: what was random ordered the lines.
+func anonymous(log []string) []string {
+	lines := make([]string, len(log))
+	for i, line := range log {
+		lines[i] = random.ReplaceAllString(line, "*$2")
 	}
-	return ""
+	slices.Sort(lines)
+	return lines
 }

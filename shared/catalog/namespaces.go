@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -244,7 +245,11 @@ func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) 
 	}
 	// A creator that put its child after our listing and then died could not take it
 	// back. Nobody was told of that child; it goes with its parent.
-	return record.namespace(), c.dropChildren(ctx, id)
+	late, err := c.anyChild(ctx, id)
+	if err == nil && late != "" {
+		err = c.dropChildren(ctx, id)
+	}
+	return record.namespace(), err
 }
 
 func (c *Catalog) markDropping(ctx context.Context, record *namespaceRecord, etag string) (string, error) {
@@ -269,20 +274,32 @@ func (c *Catalog) unmark(ctx context.Context, record *namespaceRecord, etag stri
 
 // checkEmpty returns NamespaceNotEmpty when the namespace has a child.
 func (c *Catalog) checkEmpty(ctx context.Context, id []string) error {
-	for _, kind := range []string{tableKind, namespaceKind} {
-		found, err := c.children(ctx, id, kind, "", 1)
-		if err != nil {
-			return err
-		}
-		if len(found.names) > 0 {
-			return &protocol.Error{
-				Code:    protocol.NamespaceNotEmpty,
-				Message: fmt.Sprintf("namespace %s is not empty", display(id)),
-				Detail:  fmt.Sprintf("it holds %q; drop what it holds first, or use behavior \"Cascade\"", found.names[0]),
-			}
-		}
+	found, err := c.anyChild(ctx, id)
+	if err != nil || found == "" {
+		return err
 	}
-	return nil
+	return &protocol.Error{
+		Code:    protocol.NamespaceNotEmpty,
+		Message: fmt.Sprintf("namespace %s is not empty", display(id)),
+		Detail:  fmt.Sprintf("it holds %q; drop what it holds first, or use behavior \"Cascade\"", found),
+	}
+}
+
+// anyChild returns the name of some table or namespace inside one, "" when it is empty.
+func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
+	prefix := recordsPrefix + folder(id) + "/"
+	listed, err := c.store.List(ctx, objectstore.ListOptions{Prefix: prefix, Limit: 1})
+	if err != nil {
+		return "", fmt.Errorf("list children of %s: %w", display(id), err)
+	}
+	if len(listed.Objects) == 0 {
+		return "", nil
+	}
+	name, err := unescape(path.Base(listed.Objects[0].Key))
+	if err != nil {
+		return "", fmt.Errorf("list children of %s: %w", display(id), err)
+	}
+	return name, nil
 }
 
 // dropChildren drops all that a namespace holds, leaves first.
