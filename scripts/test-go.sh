@@ -3,12 +3,15 @@
 # several times slower, and decoders have nothing to race for. It needs a C compiler.
 set -eu
 cd "$(dirname "$0")/.."
-shared='^tiltyard/(local|shared/(catalog|engine|httpapi|auth|objectstore|lance/dataset))(/|$)'
+concurrent=$(go list ./... | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|gather|httpapi|objectstore|lance/dataset))(/|$)')
+others=$(go list ./... | grep -vxF "$concurrent")
+failed=0
 
-go test $(go list ./... | grep -vE "$shared")
 if command -v "$(go env CC)" >/dev/null; then
-	CGO_ENABLED=1 go test -race $(go list ./... | grep -E "$shared")
+	CGO_ENABLED=1 go test -race $concurrent || failed=1
 else
 	echo '*** no C compiler: the race detector DID NOT RUN ***'
-	go test $(go list ./... | grep -E "$shared")
+	go test $concurrent || failed=1
 fi
+go test $others || failed=1
+exit $failed

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import http.client
+import pathlib
 import shutil
 import struct
 
@@ -19,7 +21,9 @@ import pyarrow as pa
 import pytest
 
 import sample
+from process import Server
 from rows import assert_same, by
+from wire import Wire
 
 STORAGE_VERSIONS = ("2.0", "2.1", "2.2")
 FRAGMENTS = {"one fragment": 1, "three fragments": 3}
@@ -87,6 +91,15 @@ def check_every_version(wire, path: str, location) -> None:
         assert_same(moved[1], moved[0], f"version {number} with row ids")
 
 
+def write_fragments(rows: pa.Table, place, per_fragment: int, **options) -> lance.LanceDataset:
+    """Writes a fragment at a time. (Told to cut them itself, pylance stumbles over slices
+    of structs with nulls.)"""
+    for first in range(0, rows.num_rows, per_fragment):
+        part = rows.take(range(first, min(first + per_fragment, rows.num_rows)))
+        dataset = lance.write_dataset(part, place, mode="append" if first else "create", **options)
+    return dataset
+
+
 # pylance writes, we read
 
 
@@ -101,7 +114,7 @@ def test_we_read_what_pylance_wrote(wire, register, place, storage, nulls, fragm
     per_fragment = -(-rows.num_rows // FRAGMENTS[fragments])
     if deletions == "deletion bitmap":  # enough rows in the first fragment, few in the others
         per_fragment = rows.num_rows if FRAGMENTS[fragments] == 1 else BITMAP_ROWS - 200
-    dataset = lance.write_dataset(rows, place, data_storage_version=storage, max_rows_per_file=per_fragment)
+    dataset = write_fragments(rows, place, per_fragment, data_storage_version=storage)
     if DELETIONS[deletions]:
         dataset.delete(DELETIONS[deletions])
     kinds = {f.metadata.deletion_file.file_type for f in dataset.get_fragments() if f.metadata.deletion_file} if DELETIONS[deletions] else set()
@@ -221,10 +234,12 @@ def test_cleaned_up_versions_are_gone_and_the_rest_stays(wire, register, place):
     for i in range(6):
         dataset.insert(sample.people(5, start=20 + 5 * i))
     assert count(wire, path) == 50
+    assert count(wire, path, version=2) == 25
+    dataset.optimize.compact_files()
     dataset.cleanup_old_versions(older_than=datetime.timedelta(0))
     assert count(wire, path) == 50
-    answer = wire.post(f"{path}/count_rows", {"version": 2})
-    assert (answer.status, answer.json["code"]) == (404, 11)
+    answer = wire.post(f"{path}/query", {"k": 0, "vector": [], "version": 2})
+    assert (answer.status, answer.json["code"]) == (404, 11), answer.body
     dataset.insert(sample.people(5, start=90))
     assert count(wire, path) == 55
     assert_same(ask(wire, path), lance.dataset(place).to_table())
@@ -233,7 +248,7 @@ def test_cleaned_up_versions_are_gone_and_the_rest_stays(wire, register, place):
 @pytest.mark.parametrize("metric", ["l2", "cosine", "dot"])
 @pytest.mark.parametrize("storage", STORAGE_VERSIONS)
 def test_search_in_what_pylance_wrote(wire, register, place, storage, metric):
-    dataset = lance.write_dataset(sample.people(1200), place, data_storage_version=storage, max_rows_per_file=500)
+    dataset = lance.write_dataset(sample.people(1200).drop_columns(["spec"]), place, data_storage_version=storage, max_rows_per_file=500)
     dataset.delete("id % 3 = 1")
     path = register(place)
     vector = sample.vectors(1, seed=77).to_pylist()[0]
@@ -275,10 +290,13 @@ def test_types_beyond_are_written_right_or_refused(wire, space, directory, kind)
         assert answer.status in (400, 501) and answer.json["code"] in (0, 20), answer.body
         assert wire.post(f"/v1/table/{space}$t/exists", {}).status == 404
         return
+    assert_same(ask(wire, f"/v1/table/{space}$t"), rows)
     dataset = lance.dataset(answer.json["location"])
     dataset.validate()
-    assert_same(dataset.to_table(), rows)
-    assert_same(ask(wire, f"/v1/table/{space}$t"), rows)
+    if kind == "vector_of_structs":  # pylance 14 does not read what it writes itself, but for alone
+        assert_same(dataset.to_table(columns=["c"]), rows.select(["c"]))
+    else:
+        assert_same(dataset.to_table(), rows)
 
 
 @pytest.mark.parametrize("deleted", ["few", "many"])
@@ -476,13 +494,17 @@ def test_register_refuses_what_is_no_table(wire, space, outside):
         assert (answer.status, answer.json["code"]) == (400, 13), f"{place}: {answer.body}"
 
 
-def test_damaged_tables_are_errors_and_not_answers(wire, register, place, server):
+def test_damaged_tables_are_errors_and_not_answers(tmp_path, directory):
     """Half of a data file is gone: an error, and the server goes on."""
-    lance.write_dataset(sample.people(3000), place)
-    path = register(place)
-    data = next((place / "data").iterdir())
-    data.write_bytes(data.read_bytes()[: data.stat().st_size // 2])
-    with contextlib.suppress(Exception):  # the answer may have begun: then it breaks off
-        answer = wire.post(f"{path}/query", {"k": 0, "vector": []})
-        assert answer.status >= 400
-    assert wire.call("GET", "/healthz").status == 200
+    with Server(tmp_path / "root") as server:
+        wire = Wire(server.url, server.token)
+        for name in ("damaged", "whole"):
+            location = wire.upload(f"/v1/table/{name}/create", sample.people(3000)).json["location"]
+            if name == "damaged":
+                data = next(pathlib.Path(location.removeprefix("file://"), "data").iterdir())
+                data.write_bytes(data.read_bytes()[: data.stat().st_size // 2])
+        with contextlib.suppress(OSError, http.client.HTTPException):  # an answer that has begun breaks off
+            answer = wire.post("/v1/table/damaged/query", {"k": 0, "vector": []})
+            assert (answer.status, answer.json["code"]) == (500, 18), answer.body
+            assert str(tmp_path) not in answer.body.decode(), "the answer tells of the inside"
+        assert_same(ask(Wire(server.url, server.token), "/v1/table/whole"), sample.people(3000))

@@ -175,7 +175,7 @@ def test_lists_are_sorted_and_paged(ns, wire, space):
             assert all(len(p) == limit for p in pages[:-1]) and 0 < len(pages[-1]) <= limit
         assert getattr(ask(page_token="a c"), field) == [x for x in names if x.encode() > b"a c"]
         assert getattr(ask(limit=0), field) == []
-        assert getattr(ask(page_token="zzz"), field) == []
+        assert getattr(ask(page_token="\U0010ffff"), field) == []
 
 
 @pytest.mark.parametrize("path", ["list", "table/list"])
@@ -425,6 +425,14 @@ def test_merge(ns, table):
     assert_same(got, pa.concat_tables([sample.people(20).slice(0, 15), sample.people(10, start=15, seed=4)]).combine_chunks())
 
 
+def test_merge_of_nothing_changes_nothing(wire, table):
+    """The LanceDB client refuses to send it, others do not."""
+    answer = wire.upload(f"/v1/table/{table[0]}$t/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true", sample.people(0))
+    assert answer.status == 200, answer.body
+    assert [answer.json[f"num_{what}_rows"] for what in ("updated", "inserted", "deleted")] == [0, 0, 0]
+    assert_same(wire.post(f"/v1/table/{table[0]}$t/query", {"k": 0, "vector": []}).table, sample.people(20))
+
+
 def test_merge_flags_default_to_false(ns, wire, table):
     path = f"/v1/table/{table[0]}$t/merge_insert?on=id&when_matched_update_all=true"
     answer = wire.upload(path, sample.people(10, start=15, seed=4))
@@ -571,7 +579,8 @@ def test_delimiters(server, space, delimiter):
     ns.create_namespace(n.CreateNamespaceRequest(id=[space, "inner"]))
     create(ns, [space, "inner", "t"], sample.people(3))
     assert ns.list_tables(n.ListTablesRequest(id=[space, "inner"])).tables == ["t"]
-    assert space in ns.list_namespaces(n.ListNamespacesRequest(id=[])).namespaces
+    if delimiter != ".":  # the root is then "/./", which the client's URLs cannot say
+        assert space in ns.list_namespaces(n.ListNamespacesRequest(id=[])).namespaces
     plain = server.namespace()
     assert plain.count_table_rows(n.CountTableRowsRequest(id=[space, "inner", "t"])).count == 3
 

@@ -51,7 +51,7 @@ func each(t *testing.T, test func(t *testing.T, s *server)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { store.Close() })
+		t.Cleanup(func() { _ = store.Close() })
 		test(t, serve(t, dir, store))
 	})
 }

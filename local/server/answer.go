@@ -53,6 +53,8 @@ func answer(ctx context.Context, listener net.Listener, handler http.Handler, lo
 	if err := server.Shutdown(drain); err != nil {
 		return errors.Join(fmt.Errorf("requests were still running after %s and were cut off", drainTimeout), server.Close())
 	}
-	<-failed
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
 	return nil
 }

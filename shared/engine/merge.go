@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -40,7 +41,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 	if _, err := t.data.Latest(ctx); err != nil {
 		return Written{}, t.translate(err)
 	}
-	source, err := t.collect(rows)
+	source, err := collect(rows.Schema, rows.Batches, t.engine.limits.MergeBytes, "the source of the merge", "merge the rows in several requests")
 	if err != nil {
 		return Written{}, t.translate(err)
 	}
@@ -66,27 +67,27 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 	}
 }
 
-// collect reads all rows of a source into one batch, within the limit.
-func (t *Table) collect(rows dataset.Rows) (arrow.RecordBatch, error) {
-	var batches []arrow.RecordBatch
+// collect reads all batches into one, of at most so many bytes; beyond it says that what
+// is too large, and what to do.
+func collect(schema *arrow.Schema, batches iter.Seq2[arrow.RecordBatch, error], maxBytes int64, what, remedy string) (arrow.RecordBatch, error) {
+	var all []arrow.RecordBatch
 	bytes := int64(0)
-	for batch, err := range rows.Batches {
+	for batch, err := range batches {
 		if err != nil {
 			return nil, err
 		}
 		for _, column := range batch.Columns() {
 			bytes += int64(column.Data().SizeInBytes())
 		}
-		if bytes > t.engine.limits.MergeBytes {
+		if bytes > maxBytes {
 			return nil, &protocol.Error{
 				Code: protocol.InvalidInput, TooLarge: true,
-				Message: fmt.Sprintf("the rows to merge are larger than %d bytes", t.engine.limits.MergeBytes),
-				Detail:  "merge them in several requests",
+				Message: fmt.Sprintf("%s is larger than %d bytes", what, maxBytes), Detail: remedy,
 			}
 		}
-		batches = append(batches, batch)
+		all = append(all, batch)
 	}
-	return join(rows.Schema, batches)
+	return join(schema, all)
 }
 
 // join makes one batch of many.

@@ -27,7 +27,7 @@ func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*pr
 			return nil, err
 		}
 		rows.Version = int64(d.Version())
-		rows.Batches = translated(t, rows.Batches)
+		rows.Batches = translated(t, withOneDictionary(rows.Schema, rows.Batches))
 		return rows, nil
 	})
 }

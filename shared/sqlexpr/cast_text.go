@@ -137,7 +137,10 @@ func parseDecimal(s string, scale int32) (*big.Int, bool) {
 		s = s[1:]
 	}
 	whole, fraction, _ := strings.Cut(s, ".")
-	if whole+fraction == "" || len(s) > 200 {
+	if whole+fraction == "" {
+		return new(big.Int), scale > 0 // zero if there is something after the point to fill in
+	}
+	if len(s) > 200 {
 		return nil, false
 	}
 	for _, d := range whole + fraction {

@@ -143,19 +143,26 @@ func floats[T float32 | float64](a *arith, x []T) []T {
 			out[i] = remainder(x[i&ml], y[i&mr])
 		}
 	}
+	for i, z := range out {
+		if isNaN(z) && !isNaN(x[i&ml]) && !isNaN(y[i&mr]) {
+			out[i] = T(math.Float64frombits(invalidNaN))
+		}
+	}
 	return out
 }
 
-// remainder has the sign of x. Where there is none it is the NaN that the machine makes of
-// an invalid operation, as for the other operators, and not Go's, whose bits differ.
+// invalidNaN is the NaN that an x86 processor makes of an invalid operation such as 0/0. It
+// has a sign, and so is below all other floats, where that of other processors is above.
+const invalidNaN = 0xfff8 << 48
+
+func isNaN[T float32 | float64](x T) bool { return math.IsNaN(float64(x)) }
+
+// remainder has the sign of x.
 func remainder[T float32 | float64](x, y T) T {
-	a, b := float64(x), float64(y)
-	if b == 0 || math.IsNaN(b) || math.IsNaN(a) || math.IsInf(a, 0) {
-		product := x * y
-		invalid := product
-		return product / invalid
+	if isNaN(x) || isNaN(y) {
+		return x * y // keeps the sign and the bits of the NaN, which Mod does not
 	}
-	return T(math.Mod(a, b))
+	return T(math.Mod(float64(x), float64(y)))
 }
 
 // negate computes -x. Integers of a column wrap around; of a constant they fail.

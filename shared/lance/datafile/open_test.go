@@ -6,8 +6,14 @@ import (
 	"errors"
 	"math/rand"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/objectstore"
@@ -140,16 +146,38 @@ func TestDamagedFilesAreErrorsNotPanics(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	for _, fx := range fixtures(f) {
-		data, err := os.ReadFile("testdata/native/" + fx.name + ".lance")
+	paths, err := filepath.Glob("testdata/golden/*.lance")
+	if err != nil || len(paths) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	for _, path := range append(paths, "testdata/native/nested_v22.lance", "testdata/native/compressed_v22.lance") {
+		data, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(data)
 	}
+	f.Add(smallV20(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := readAll(data); err != nil && !errors.Is(err, lance.ErrCorrupt) && !errors.Is(err, lance.ErrUnsupported) {
 			t.Errorf("got error %v, want ErrCorrupt or ErrUnsupported", err)
 		}
 	})
+}
+
+// smallV20 returns a data file of version 2.0.
+func smallV20(t testing.TB) []byte {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "i", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
+		{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "l", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true},
+		{Name: "v", Type: arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32), Nullable: true},
+	}, nil)
+	rows := `[{"i": 1, "s": "ab", "l": ["x", null], "v": [1, 2]}, {}, {"i": 3, "s": "", "l": [], "v": [3, null]}]`
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := writeFile(t, schema, lance.V2_0, batch)
+	return data
 }

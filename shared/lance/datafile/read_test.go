@@ -59,7 +59,14 @@ func openFixture(t testing.TB, path string) fixture {
 		t.Fatalf("%s: %v", path, err)
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".lance")
-	return fixture{name, f, s.Fields, expected(t, strings.TrimSuffix(path, ".lance")+".arrow")}
+	columns := expected(t, path)
+	want := make([]arrow.Array, len(s.Fields))
+	for i, field := range s.Fields {
+		if want[i] = columns[field.Name]; want[i] == nil {
+			t.Fatalf("%s: nothing is expected of field %s", path, field.Name)
+		}
+	}
+	return fixture{name, f, s.Fields, want}
 }
 
 // openBytes opens a data file from memory.
@@ -71,10 +78,15 @@ func openBytes(data []byte) (*File, error) {
 	return Open(context.Background(), store, "f.lance", int64(len(data)), nil)
 }
 
-// expected reads the columns of an Arrow file.
-func expected(t testing.TB, path string) []arrow.Array {
+// expected reads what a data file holds, by column, from the Arrow file of the same name
+// or of the name without the version of the format.
+func expected(t testing.TB, path string) map[string]arrow.Array {
 	t.Helper()
-	in, err := os.Open(path)
+	path = strings.TrimSuffix(path, ".lance")
+	if _, err := os.Stat(path + ".arrow"); err != nil {
+		path = path[:strings.LastIndex(path, "_v2")]
+	}
+	in, err := os.Open(path + ".arrow")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,9 +105,9 @@ func expected(t testing.TB, path string) []arrow.Array {
 			chunks[c] = append(chunks[c], batch.Column(c))
 		}
 	}
-	columns := make([]arrow.Array, len(chunks))
+	columns := make(map[string]arrow.Array, len(chunks))
 	for c := range chunks {
-		if columns[c], err = array.Concatenate(chunks[c], memory.DefaultAllocator); err != nil {
+		if columns[r.Schema().Field(c).Name], err = array.Concatenate(chunks[c], memory.DefaultAllocator); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
 	}

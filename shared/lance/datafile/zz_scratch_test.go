@@ -63,7 +63,7 @@ func scratchOne(t *testing.T, p string, rng *rand.Rand) (err error) {
 	if err != nil {
 		return err
 	}
-	want := expected(t, strings.TrimSuffix(p, ".lance")+".arrow")[0]
+	want := expected(t, p)["c"]
 	texts := make([]string, want.Len())
 	for i := range texts {
 		texts[i] = text(want, i)

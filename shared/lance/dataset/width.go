@@ -40,10 +40,15 @@ func (f *fragment) bytesPerRow(p *projection) float64 {
 			total += 8
 			continue
 		}
-		fixed, variable := fieldWidth(c.field.Type)
-		total += fixed + float64(variable)*f.width.variable
+		total += f.fieldBytes(c.field)
 	}
 	return total
+}
+
+// fieldBytes estimates the size of a value of one column.
+func (f *fragment) fieldBytes(field *schema.Field) float64 {
+	fixed, variable := fieldWidth(field.Type)
+	return fixed + float64(variable)*f.width.variable
 }
 
 // fieldWidth returns the bytes of fixed width in a value, and how many parts of variable

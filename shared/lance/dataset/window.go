@@ -7,15 +7,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/schema"
 )
-
-// takeBelow is the share of a window's rows up to which rows are fetched one by one
-// rather than with the whole window.
-const takeBelow = 1.0 / 16
 
 // readWindow returns the projected columns of the rows of a window that are not deleted
 // and that where keeps. The columns that where needs are read first; when it keeps
@@ -102,28 +99,81 @@ func (d *Dataset) assemble(ctx context.Context, w window, p *projection, rows []
 	return array.NewRecordBatch(p.schema, columns, int64(n)), nil
 }
 
-// readFields reads columns of the window's rows at the given positions.
+// readFields reads columns of the window's rows at the given positions (nil: all).
 func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
-	if rows != nil && float64(len(rows)) < takeBelow*float64(w.to-w.from) {
+	if rows == nil {
+		return w.fragment.read(ctx, fields, rowSet{from: w.from, to: w.to})
+	}
+	var single, whole []int // positions in fields
+	for i, field := range fields {
+		if w.worthTaking(field, len(rows)) {
+			single = append(single, i)
+		} else {
+			whole = append(whole, i)
+		}
+	}
+	columns := make([]arrow.Array, len(fields))
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		defer contain(func(e error) { err = e })
 		physical := make([]int64, len(rows))
 		for i, r := range rows {
 			physical[i] = w.from + int64(r)
 		}
-		return w.fragment.read(ctx, fields, rowSet{from: w.from, to: w.to, rows: physical})
-	}
-	columns, err := w.fragment.read(ctx, fields, rowSet{from: w.from, to: w.to})
-	if err != nil || rows == nil {
-		return columns, err
-	}
-	for i, column := range columns {
-		if columns[i], err = gather.Array(column, rows); err != nil {
-			return nil, fmt.Errorf("column %s: %w", fields[i].Name, err)
+		taken, err := w.fragment.read(ctx, pick(fields, single), rowSet{rows: physical})
+		for i, at := range single {
+			if err == nil {
+				columns[at] = taken[i]
+			}
 		}
+		return err
+	})
+	group.Go(func() (err error) {
+		defer contain(func(e error) { err = e })
+		read, err := w.fragment.read(ctx, pick(fields, whole), rowSet{from: w.from, to: w.to})
+		for i, at := range whole {
+			if err == nil {
+				if columns[at], err = gather.Array(read[i], rows); err != nil {
+					err = fmt.Errorf("column %s: %w", fields[at].Name, err)
+				}
+			}
+		}
+		return err
+	})
+	return columns, group.Wait()
+}
+
+func pick(fields []*schema.Field, positions []int) []*schema.Field {
+	picked := make([]*schema.Field, len(positions))
+	for i, p := range positions {
+		picked[i] = fields[p]
 	}
-	return columns, nil
+	return picked
+}
+
+const (
+	// takeBytes is roughly what it costs to fetch a row by itself: the chunk around it.
+	takeBytes = 8 << 10
+	// takeBelow is the share of a window's rows above which none are fetched by themselves.
+	takeBelow = 1.0 / 16
+)
+
+// worthTaking says whether n rows of a column are better fetched one by one than with the
+// whole window: when they are few, or the column is wide, and it is not at hand anyway.
+func (w window) worthTaking(field *schema.Field, n int) bool {
+	rows := float64(w.to - w.from)
+	if float64(n) > takeBelow*rows || float64(n)*takeBytes > rows*w.fragment.fieldBytes(field) {
+		return false
+	}
+	file, err := w.fragment.fileOf(field)
+	if err != nil || file == nil {
+		return true // the reading says so
+	}
+	_, there := w.fragment.cached(file, field, rowSet{from: w.from, to: w.to})
+	return !there
 }
 
 // rowColumn computes a row column of the window's n rows at the given positions.

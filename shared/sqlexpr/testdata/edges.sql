@@ -681,3 +681,17 @@ i32 = 0x05
 f64 > 1e400
 f64 < -1e400
 f64 = 0.1e1
+CAST(0.00001 AS string) = '0.00001'
+CAST(0.00001 AS string) = '1e-5'
+CAST(0.000001 AS string) = '1e-6'
+CAST(0.000012 AS string) = '0.000012'
+CAST(0.0000012 AS string) = '1.2e-6'
+CAST(CAST(0.000001 AS float) AS string) = '0.000001'
+CAST(CAST(0.0000001 AS float) AS string) = '1e-7'
+CAST(1e15 AS string) = '1000000000000000.0'
+CAST(1e16 AS string) = '1e16'
+CAST(123456789012345680.0 AS string) = '1.2345678901234568e17'
+CAST(CAST(1e12 AS float) AS string) = '1000000000000.0'
+CAST(CAST(1e13 AS float) AS string) = '10000000000000.0'
+CAST(CAST(1e13 AS float) AS string) = '1e13'
+CAST('' AS decimal(10,2)) = dec
