@@ -1,0 +1,314 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+func tableIn(store objectstore.Store, limits Limits) *Table {
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
+	return New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{"t"}, at, 0)
+}
+
+// rowsJSON makes rows out of a JSON array of objects.
+func rowsJSON(t *testing.T, schema *arrow.Schema, text string) dataset.Rows {
+	t.Helper()
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+func create(t *testing.T, schema *arrow.Schema, text string) *Table {
+	t.Helper()
+	table := tableIn(memstore.New(), Limits{})
+	if _, err := table.Create(t.Context(), rowsJSON(t, schema, text), nil); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// show runs a query and returns its rows as text, one line each.
+func show(t *testing.T, table *Table, req *protocol.QueryTableRequest) []string {
+	t.Helper()
+	rows, err := table.Query(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{}
+	for batch, err := range rows.Batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(batch.NumRows()) {
+			var values []string
+			for c, column := range batch.Columns() {
+				values = append(values, fmt.Sprintf("%s=%s", batch.ColumnName(c), column.ValueStr(i)))
+			}
+			lines = append(lines, strings.Join(values, " "))
+		}
+	}
+	return lines
+}
+
+var pairs = arrow.NewSchema([]arrow.Field{
+	{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
+	{Name: "v", Type: arrow.BinaryTypes.String, Nullable: true},
+}, nil)
+
+// What native Lance 14 makes of the same merges, row for row.
+func TestMergeAsNativeLance(t *testing.T) {
+	triples := arrow.NewSchema(append(slices.Clone(pairs.Fields()), arrow.Field{Name: "w", Type: arrow.PrimitiveTypes.Float64, Nullable: true}), nil)
+	upsert := Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}
+	cases := []struct {
+		name           string
+		schema         *arrow.Schema
+		target, source string
+		spec           Merge
+		want           []string
+		done           Written
+	}{
+		{
+			"null keys match nothing", pairs,
+			`[{"id":1,"v":"a"},{"id":2,"v":"b"},{"id":3,"v":"c"},{"id":null,"v":"n"}]`,
+			`[{"id":2,"v":"B"},{"id":null,"v":"N"},{"id":9,"v":"z"}]`, upsert,
+			[]string{"id=1 v=a", "id=3 v=c", "id=(null) v=n", "id=2 v=B", "id=(null) v=N", "id=9 v=z"},
+			Written{Version: 2, Updated: 1, Inserted: 2},
+		},
+		{
+			"doubled new keys are all inserted", pairs, `[{"id":1,"v":"a"}]`, `[{"id":7,"v":"x"},{"id":7,"v":"y"}]`, upsert,
+			[]string{"id=1 v=a", "id=7 v=x", "id=7 v=y"}, Written{Version: 2, Inserted: 2},
+		},
+		{
+			"doubled rows of the table are all updated", pairs,
+			`[{"id":1,"v":"a"},{"id":1,"v":"b"},{"id":2,"v":"c"}]`, `[{"id":1,"v":"X"}]`, upsert,
+			[]string{"id=2 v=c", "id=1 v=X", "id=1 v=X"}, Written{Version: 2, Updated: 2},
+		},
+		{
+			"insert only", pairs, `[{"id":1,"v":"a"}]`, `[{"id":1,"v":"X"},{"id":5,"v":"Y"},{"id":5,"v":"Z"}]`,
+			Merge{On: []string{"id"}, InsertAll: true},
+			[]string{"id=1 v=a", "id=5 v=Y", "id=5 v=Z"}, Written{Version: 2, Inserted: 2},
+		},
+		{
+			"update only", pairs, `[{"id":1,"v":"a"},{"id":2,"v":"b"}]`, `[{"id":1,"v":"X"},{"id":2,"v":"Y"},{"id":5,"v":"Z"}]`,
+			Merge{On: []string{"id"}, UpdateAll: true},
+			[]string{"id=1 v=X", "id=2 v=Y"}, Written{Version: 2, Updated: 2},
+		},
+		{
+			"nothing to do is a version all the same", pairs, `[{"id":1,"v":"a"}]`, `[{"id":1,"v":"X"}]`,
+			Merge{On: []string{"id"}, InsertAll: true}, []string{"id=1 v=a"}, Written{Version: 2},
+		},
+		{
+			"rows that the source lacks are deleted", pairs, `[{"id":1,"v":"a"},{"id":2,"v":"b"},{"id":3,"v":"c"}]`, `[{"id":1,"v":"1"},{"id":8,"v":"8"}]`,
+			Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true, BySource: true},
+			[]string{"id=1 v=1", "id=8 v=8"}, Written{Version: 2, Updated: 1, Inserted: 1, Deleted: 2},
+		},
+		{
+			"two keys", triples, `[{"id":1,"v":"a","w":1},{"id":1,"v":"b","w":2}]`, `[{"id":1,"v":"b","w":20},{"id":2,"v":"b","w":30}]`,
+			Merge{On: []string{"id", "v"}, UpdateAll: true, InsertAll: true},
+			[]string{"id=1 v=a w=1", "id=1 v=b w=20", "id=2 v=b w=30"}, Written{Version: 2, Updated: 1, Inserted: 1},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			table := create(t, c.schema, c.target)
+			done, err := table.Merge(t.Context(), rowsJSON(t, c.schema, c.source), c.spec, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.done, done); diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.want, show(t, table, &protocol.QueryTableRequest{})); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMergeOfSomeColumnsKeepsTheOthers(t *testing.T) {
+	triples := arrow.NewSchema(append(slices.Clone(pairs.Fields()), arrow.Field{Name: "w", Type: arrow.PrimitiveTypes.Float64, Nullable: true}), nil)
+	table := create(t, triples, `[{"id":1,"v":"a","w":1},{"id":2,"v":"c","w":2}]`)
+	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":5,"v":"Y"}]`), Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"id=2 v=c w=2", "id=1 v=X w=1", "id=5 v=Y w=(null)"}
+	if diff := cmp.Diff(want, show(t, table, &protocol.QueryTableRequest{})); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func wantCode(t *testing.T, what string, err error, code protocol.Code) {
+	t.Helper()
+	if err == nil || protocol.CodeOf(err) != code {
+		t.Errorf("%s: %v, want %s", what, err, code)
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	ctx := t.Context()
+	table := create(t, pairs, `[{"id":1,"v":"a"}]`)
+	upsert := Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}
+	_, err := table.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":1,"v":"Y"}]`), upsert, nil)
+	wantCode(t, "two rows for one", err, protocol.InvalidInput)
+	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), Merge{On: []string{"id"}}, nil)
+	wantCode(t, "no clause", err, protocol.InvalidInput)
+	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), Merge{On: []string{"nope"}, UpdateAll: true}, nil)
+	wantCode(t, "unknown key", err, protocol.TableColumnNotFound)
+	other := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
+	_, err = table.Merge(ctx, rowsJSON(t, other, `[{"id":"1"}]`), upsert, nil)
+	wantCode(t, "key of another type", err, protocol.TableSchemaValidationError)
+	small := tableIn(memstore.New(), Limits{MergeBytes: 4})
+	if _, err := small.Create(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err = small.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"long enough"}]`), upsert, nil)
+	var problem *protocol.Error
+	if !errors.As(err, &problem) || !problem.TooLarge {
+		t.Errorf("source above the limit: %v, want too large", err)
+	}
+	if d, err := table.data.Latest(ctx); err != nil || d.Version() != 1 {
+		t.Errorf("after refused merges the version is %d, %v; want 1", d.Version(), err)
+	}
+}
+
+func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	if _, err := tableIn(store, Limits{}).Create(ctx, rowsJSON(t, pairs, `[{"id":0,"v":"a"}]`), nil); err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan error, 8)
+	for i := range 8 {
+		go func() {
+			table := tableIn(store, Limits{}) // a process of its own
+			_, err := table.Merge(ctx, rowsJSON(t, pairs, fmt.Sprintf(`[{"id":7,"v":"%d"}]`, i)), Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil)
+			errs <- err
+		}()
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := show(t, tableIn(store, Limits{}), &protocol.QueryTableRequest{Filter: "id = 7"}); len(got) != 1 {
+		t.Errorf("after eight merges of one key there are %q, want one row", got)
+	}
+}
+
+func TestQueryComputesColumns(t *testing.T) {
+	point := arrow.StructOf(arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int32, Nullable: true})
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
+		{Name: "p", Type: point, Nullable: true},
+	}, nil)
+	table := create(t, schema, `[{"id":1,"p":{"x":10}},{"id":2,"p":null},{"id":3,"p":{"x":30}}]`)
+	got := show(t, table, &protocol.QueryTableRequest{
+		Columns:   protocol.Projection{{Name: "twice", Expression: "id * 2"}, {Name: "p.x"}, {Name: "_rowoffset"}},
+		WithRowID: true, Filter: "p.x > 5",
+	})
+	want := []string{"twice=2 p.x=10 _rowoffset=0 _rowid=0", "twice=6 p.x=30 _rowoffset=2 _rowid=2"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	for name, req := range map[string]*protocol.QueryTableRequest{
+		"unknown column":       {Columns: protocol.Projection{{Name: "nope"}}},
+		"unknown member":       {Columns: protocol.Projection{{Name: "p.nope"}}},
+		"unknown in filter":    {Filter: "nope > 1"},
+		"unknown in a formula": {Columns: protocol.Projection{{Name: "a", Expression: "nope + 1"}}},
+	} {
+		_, err := table.Query(t.Context(), req)
+		wantCode(t, name, err, protocol.TableColumnNotFound)
+	}
+	for name, req := range map[string]*protocol.QueryTableRequest{
+		"malformed filter":        {Filter: "id >"},
+		"filter that is a number": {Filter: "id + 1"},
+		"search without vectors":  {Vector: protocol.QueryVector{Vectors: [][]float64{{1}}}},
+	} {
+		_, err := table.Query(t.Context(), req)
+		wantCode(t, name, err, protocol.InvalidInput)
+	}
+	for name, req := range map[string]*protocol.QueryTableRequest{
+		"order_by":        {OrderBy: []protocol.OrderBy{{ColumnName: "id"}}},
+		"full_text_query": {FullTextQuery: &protocol.FullTextQuery{}},
+	} {
+		_, err := table.Query(t.Context(), req)
+		wantCode(t, name, err, protocol.Unsupported)
+	}
+}
+
+func TestSearchSkipsNullsAndChecksDimensions(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
+		{Name: "vector", Type: arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float64), Nullable: true},
+		{Name: "half", Type: arrow.FixedSizeListOf(2, arrow.FixedWidthTypes.Float16), Nullable: true},
+		{Name: "bits", Type: arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Uint8), Nullable: true},
+	}, nil)
+	table := create(t, schema, `[
+		{"id":1,"vector":[1,0],"half":[1,0],"bits":[255]},
+		{"id":2,"vector":null,"half":null,"bits":null},
+		{"id":3,"vector":[0,2],"half":[0,2],"bits":[15]},
+		{"id":4,"vector":[null,0],"half":[0,0],"bits":[0]}]`)
+	ids := func(req protocol.QueryTableRequest, vector ...float64) []string {
+		req.Vector = protocol.QueryVector{Vectors: [][]float64{vector}}
+		req.Columns = protocol.Projection{{Name: "id"}}
+		req.Prefilter = true
+		return show(t, table, &req)
+	}
+	cases := []struct {
+		name string
+		got  []string
+		want []string
+	}{
+		{"float64, l2", ids(protocol.QueryTableRequest{}, 1, 0), []string{"id=1 _distance=0", "id=3 _distance=5"}},
+		{"float64, cosine", ids(protocol.QueryTableRequest{DistanceType: protocol.DistanceCosine}, 2, 0), []string{"id=1 _distance=0", "id=3 _distance=1"}},
+		{"float64, dot", ids(protocol.QueryTableRequest{DistanceType: protocol.DistanceDot}, 0, 1), []string{"id=3 _distance=-1", "id=1 _distance=1"}},
+		{"float16", ids(protocol.QueryTableRequest{VectorColumn: "half"}, 0, 2), []string{"id=3 _distance=0", "id=4 _distance=4", "id=1 _distance=5"}},
+		{"bytes", ids(protocol.QueryTableRequest{VectorColumn: "bits"}, 15), []string{"id=3 _distance=0", "id=1 _distance=4", "id=4 _distance=4"}},
+	}
+	for _, c := range cases {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+	_, err := table.Query(t.Context(), &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{{1, 2, 3}}}})
+	wantCode(t, "wrong dimension", err, protocol.InvalidInput)
+	_, err = table.Query(t.Context(), &protocol.QueryTableRequest{VectorColumn: "bits", DistanceType: protocol.DistanceL2, Vector: protocol.QueryVector{Vectors: [][]float64{{1}}}})
+	wantCode(t, "l2 of bytes", err, protocol.InvalidInput)
+	_, err = table.Query(t.Context(), &protocol.QueryTableRequest{VectorColumn: "id", Vector: protocol.QueryVector{Vectors: [][]float64{{1}}}})
+	wantCode(t, "search of a column of numbers", err, protocol.Unsupported)
+}
+
+func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "vector", Type: arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32), Nullable: true}}, nil)
+	table := tableIn(memstore.New(), Limits{TopK: 2})
+	if _, err := table.Create(t.Context(), rowsJSON(t, schema, `[{"vector":[1]},{"vector":[2]},{"vector":[3]}]`), nil); err != nil {
+		t.Fatal(err)
+	}
+	k := int64(math.MaxInt64)
+	req := &protocol.QueryTableRequest{K: &k, Offset: 1, Vector: protocol.QueryVector{Vectors: [][]float64{{0}}}}
+	_, err := table.Query(t.Context(), req)
+	wantCode(t, "k above the limit in a larger table", err, protocol.InvalidInput)
+	table.engine.limits.TopK = 3
+	if got := show(t, table, req); len(got) != 2 {
+		t.Errorf("all but the first row are %q, want two", got)
+	}
+}
