@@ -207,7 +207,7 @@ func readRange(ctx context.Context, f io.ReaderAt, size int64, r objectstore.Ran
 // missing turns the errors of a path that leads nowhere into ErrNotExist: an object on
 // the way is not a folder, and what a folder that is none would hold is not there.
 func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || escapes(err) {
 		return objectstore.ErrNotExist
 	}
 	return err
@@ -234,3 +234,10 @@ func modified(st *unix.Stat_t) time.Time { return time.Unix(st.Mtim.Unix()) }
 func isRegular(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFREG }
 
 func isDir(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
+
+// escapes says whether a path was refused because a link on it leads out of the root.
+// What lies there is none of the store's objects. Package os gives the reason no name.
+func escapes(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path) && path.Err.Error() == "path escapes from parent"
+}
