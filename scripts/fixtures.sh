@@ -1,8 +1,13 @@
 #!/bin/sh
-# Write the golden files again, each by its script: scripts/fixtures.sh .venv/bin/python
+# Write the golden files again, by native Lance: scripts/fixtures.sh .venv/bin/python
 set -eu
 cd "$(dirname "$0")/.."
-for script in scripts/fixtures/*.py; do
-	echo "== $script"
-	"$1" "$script"
-done
+while read -r script place; do
+	echo "$script -> $place"
+	"$1" "scripts/fixtures/$script" "$place" </dev/null
+done <<'TABLE'
+arrowipc.py shared/arrowipc/testdata
+datafile.py shared/lance/datafile/testdata/native
+sqlexpr.py  shared/sqlexpr/testdata
+vector.py   shared/vector/testdata/golden.json
+TABLE

@@ -313,6 +313,27 @@ def test_drop_table_removes_the_data(ns, table, directory):
         ns.drop_table(n.DropTableRequest(id=table))
 
 
+@pytest.mark.parametrize("way", ["drop", "deregister", "overwritten registration"])
+def test_recreated_table_takes_rows_at_once(ns, table, outside, way):
+    """What the server remembers of the old table must not stand in the way of the new."""
+    insert = lambda: ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(5))).num_inserted_rows
+    merge = n.MergeInsertIntoTableRequest(id=table, on=["id"], when_not_matched_insert_all=True)
+    assert insert() == 5
+    for i in range(2):
+        if way == "overwritten registration":
+            location = str(outside / f"re-{table[0]}-{i}.lance")
+            lance.write_dataset(sample.people(20), location)
+            ns.register_table(n.RegisterTableRequest(id=table, location=location, mode="Overwrite"))
+        else:
+            ns.drop_table(n.DropTableRequest(id=table)) if way == "drop" else ns.deregister_table(n.DeregisterTableRequest(id=table))
+            create(ns, table, sample.people(20))
+        if i == 0:
+            assert insert() == 5
+        else:
+            assert ns.merge_insert_into_table(merge, stream(sample.people(5, start=20))).num_inserted_rows == 5
+        assert ns.count_table_rows(n.CountTableRowsRequest(id=table)).count == 25
+
+
 def test_deregister_keeps_the_data_and_register_brings_it_back(ns, table, directory):
     gone = ns.deregister_table(n.DeregisterTableRequest(id=table))
     assert gone.id == table

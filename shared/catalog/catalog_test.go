@@ -388,13 +388,14 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 
 func TestLookupNoticesThatATableMoved(t *testing.T) {
 	ctx := t.Context()
-	c := open(t, memstore.New())
+	store := memstore.New()
+	c, elsewhere := open(t, store), open(t, store) // two processes
 	id := []string{"t"}
 	mustTable(t, c, "t")
 	if found, err := c.Lookup(ctx, id); err != nil || found.Confirm() != nil {
 		t.Fatalf("first lookup: %v", err)
 	}
-	other, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil, true)
+	other, err := elsewhere.CreateTable(ctx, id, c.NewLocation(id), 0, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +410,7 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	if err != nil || got != other.Location.URI {
 		t.Errorf("read = %s, %v; want the new location %s", got, err, other.Location.URI)
 	}
-	if _, err := c.DropTable(ctx, id); err != nil {
+	if _, err := elsewhere.DropTable(ctx, id); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Read(ctx, c, id, func(context.Context, *Table) (string, error) { return "", errors.New("no data") })

@@ -154,6 +154,7 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 	if c.isHome(location) {
 		record.Location = location.Prefix
 	}
+	defer c.lookups.Invalidate(tableKey(id))
 	for range createAttempts {
 		err := c.createChild(ctx, id, tableKey(id), record)
 		if !errors.Is(err, objectstore.ErrPrecondition) {
@@ -193,6 +194,7 @@ func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, err
 	if err != nil {
 		return nil, err
 	}
+	defer c.lookups.Invalidate(tableKey(id))
 	err = c.store.Delete(ctx, tableKey(id), objectstore.Condition{IfMatch: etag})
 	if gone(err) {
 		return nil, lostRace("table", id, err)

@@ -59,17 +59,37 @@ func (e *Engine) Table(id []string, at objectstore.Location, hint uint64) *Table
 // Read does work on a version of the table, the newest when version is nil; see
 // [dataset.Read] for how it saves a round trip. Errors are the protocol's.
 func Read[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
+	checked := func(ctx context.Context, d *dataset.Dataset) (T, error) {
+		result, err := work(ctx, d)
+		return result, t.cleanedUp(ctx, d.Version(), err)
+	}
 	var result T
 	var err error
-	if version == nil {
-		result, err = dataset.Read(ctx, t.data, work)
-	} else {
+	if version != nil {
 		var d *dataset.Dataset
 		if d, err = t.data.Version(ctx, uint64(*version)); err == nil {
-			result, err = work(ctx, d)
+			result, err = checked(ctx, d)
 		}
+		return result, t.translate(err)
+	}
+	if result, err = dataset.Read(ctx, t.data, checked); errors.Is(err, dataset.ErrNoVersion) {
+		// The newest version known was cleaned up. It is forgotten now.
+		result, err = dataset.Read(ctx, t.data, checked)
 	}
 	return result, t.translate(err)
+}
+
+// cleanedUp makes the absence of a file the absence of the version that names it, when
+// that is gone too: a cleanup removes both.
+func (t *Table) cleanedUp(ctx context.Context, version uint64, err error) error {
+	if !errors.Is(err, objectstore.ErrNotExist) {
+		return err
+	}
+	there, asked := t.data.Has(ctx, version)
+	if there || asked != nil {
+		return errors.Join(err, asked)
+	}
+	return fmt.Errorf("%w: %w", dataset.ErrNoVersion, err)
 }
 
 // Newest returns the number of the newest version. See IsDeclared for a table without.

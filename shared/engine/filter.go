@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
+	_ "time/tzdata" // expressions name time zones; hosts of functions have no database of them
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -11,19 +13,15 @@ import (
 	"tiltyard/shared/sqlexpr"
 )
 
-// bind parses an SQL expression and resolves it against the columns of a table and its
-// row columns. what names the field of the request that holds it.
-func bind(what, sql string, table *arrow.Schema) (*sqlexpr.Bound, error) {
+// bind parses an SQL expression and resolves it with resolve against the columns of a
+// table and its row columns. what names the field of the request that holds it.
+func bind(what, sql string, table *arrow.Schema, resolve func(sqlexpr.Expr, *arrow.Schema) (*sqlexpr.Bound, error)) (*sqlexpr.Bound, error) {
 	expr, err := sqlexpr.Parse(sql)
 	if err != nil {
 		return nil, sqlError(what, err)
 	}
-	return bindExpr(what, expr, table)
-}
-
-func bindExpr(what string, expr sqlexpr.Expr, table *arrow.Schema) (*sqlexpr.Bound, error) {
-	fields := append([]arrow.Field(nil), table.Fields()...)
-	bound, err := sqlexpr.Bind(expr, arrow.NewSchema(append(fields, dataset.RowColumns()...), nil))
+	fields := append(slices.Clone(table.Fields()), dataset.RowColumns()...)
+	bound, err := resolve(expr, arrow.NewSchema(fields, nil))
 	if err != nil {
 		return nil, sqlError(what, err)
 	}
@@ -35,12 +33,9 @@ func where(what, sql string, d *dataset.Dataset) (*dataset.Where, error) {
 	if sql == "" {
 		return nil, nil
 	}
-	bound, err := bind(what, sql, d.ArrowSchema())
+	bound, err := bind(what, sql, d.ArrowSchema(), sqlexpr.BindFilter)
 	if err != nil {
 		return nil, err
-	}
-	if t := bound.Type().ID(); t != arrow.BOOL && t != arrow.NULL {
-		return nil, protocol.Errorf(protocol.InvalidInput, "%s must be a condition, true or false for each row; it is of type %s", what, bound.Type())
 	}
 	return &dataset.Where{
 		Columns: append([]string{}, bound.Columns()...),

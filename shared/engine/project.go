@@ -101,7 +101,7 @@ func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputC
 		}
 		sql = schema.FormatPath(path...)
 	}
-	bound, err := bind("column "+w.Name, sql, d.ArrowSchema())
+	bound, err := bind("column "+w.Name, sql, d.ArrowSchema(), sqlexpr.Bind)
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}

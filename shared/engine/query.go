@@ -27,7 +27,7 @@ func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*pr
 			return nil, err
 		}
 		rows.Version = int64(d.Version())
-		rows.Batches = translated(t, withOneDictionary(rows.Schema, rows.Batches))
+		rows.Batches = t.translated(ctx, d.Version(), withOneDictionary(rows.Schema, rows.Batches))
 		return rows, nil
 	})
 }
@@ -43,11 +43,12 @@ func supportedQuery(req *protocol.QueryTableRequest) error {
 	return nil
 }
 
-// translated gives errors that come up while rows are read their name in the protocol.
-func translated(t *Table, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+// translated gives errors that come up while rows of a version are read their name in
+// the protocol.
+func (t *Table) translated(ctx context.Context, version uint64, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range batches {
-			if !yield(batch, t.translate(err)) {
+			if !yield(batch, t.translate(t.cleanedUp(ctx, version, err))) {
 				return
 			}
 		}

@@ -39,6 +39,8 @@ func BindFilter(e Expr, s *arrow.Schema) (*Bound, error) {
 	return b, nil
 }
 
+// bind runs the stages from plan to prepare. adapt is what filters do between resolve and
+// coerce; it comes there because what regexp_match returns is a list, and no operand of AND.
 func bind(e Expr, s *arrow.Schema, adapt func(n *node) (*node, error)) (*Bound, error) {
 	p := planner{schema: s}
 	n, err := p.plan(e)
@@ -105,6 +107,8 @@ func prepare(n *node) (*node, error) {
 	return n, nil
 }
 
+// collect notes the columns below a node, after simplification has dropped those that do
+// not matter.
 func (b *Bound) collect(n *node) {
 	if n.op == opCol {
 		b.columns = append(b.columns, n.index)
@@ -163,6 +167,8 @@ func (b *Bound) Select(rec arrow.RecordBatch, dst []int32) ([]int32, error) {
 	return dst, nil
 }
 
+// eval looks up the columns of a batch by name, as its order of columns need not be that of
+// the schema, and computes the expression.
 func (b *Bound) eval(rec arrow.RecordBatch) (vec, error) {
 	f := frame{n: int(rec.NumRows()), arrs: make([]arrow.Array, b.schema.NumFields()), cols: map[int]vec{}}
 	if f.n == 0 {

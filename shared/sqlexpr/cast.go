@@ -86,6 +86,8 @@ func (c *caster) fail(i int, format string, args ...any) bool {
 // each calls f for the rows to convert, until f is false.
 func (c *caster) each(f func(i int) bool) { c.live.each(c.from.n, f) }
 
+// convert dispatches on what kinds of types the two are. The pairs that castable refuses do
+// not get here.
 func (c *caster) convert() {
 	from, to := c.from.typ, c.to
 	switch {
@@ -117,6 +119,7 @@ func (c *caster) convert() {
 	}
 }
 
+// lists converts the elements; which belong to which list stays.
 func (c *caster) lists() {
 	l := c.from.data.(lists)
 	elems, err := castVec(l.elems, elemType(c.to), nil, c.try)
@@ -124,6 +127,7 @@ func (c *caster) lists() {
 	c.out.data = lists{off: l.off, elems: elems}
 }
 
+// checkUTF8 makes strings of binaries, which must be valid for the rows that count only.
 func (c *caster) checkUTF8() {
 	t := c.from.data.(text)
 	c.out.data = t

@@ -40,6 +40,8 @@ func (c *caster) numbers() {
 	}
 }
 
+// numbersFrom converts a slice to the target. The bounds of the integers are those that
+// floats must keep, exact as float64; the upper ones are the first that do not fit.
 func numbersFrom[F number](c *caster, src []F) {
 	switch c.to.ID() {
 	case arrow.INT8:
@@ -71,6 +73,7 @@ func numbersFrom[F number](c *caster, src []F) {
 	}
 }
 
+// toFloat rounds to the nearest float; every number has one.
 func toFloat[F number, T float32 | float64](src []F) []T {
 	out := make([]T, len(src))
 	for i, x := range src {

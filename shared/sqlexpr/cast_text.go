@@ -10,8 +10,17 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// parse converts strings to values of other types, with the syntax of Arrow's Rust
-// implementation (arrow-cast, parse.rs).
+// parse converts strings to values of other types:
+//
+//	integers    12  +12  -12                          nothing around the digits
+//	floats      1  1.5  1.  .5  1e9  nan  inf         too large is infinite
+//	decimals    1  -1.5  .5, with blanks around       rounded half away from zero
+//	bool        t…true  y…yes  on  1 and opposites    any case, blanks around
+//	date        2024-01-31  2024-1-31  20240131       or a timestamp
+//	time        9:30  09:30:15.25  9:30 PM
+//	timestamp   2024-01-31[T| ][09:30:15[.123456789]|093015][Z|+01:00|Europe/Paris]
+//
+// Source: arrow-cast 58, parse.rs and cast/string.rs.
 func (c *caster) parse() {
 	t := c.from.data.(text)
 	bad := func(i int) bool { return c.fail(i, "%q is not a value of type %s", t.at(i), c.to) }
@@ -80,6 +89,7 @@ func parseInteger(s string, typ arrow.DataType) (int64, bool) {
 	return x, err == nil
 }
 
+// parseBool takes what PostgreSQL takes: the words, and what they can be cut down to.
 func parseBool(s string) (value, ok bool) {
 	switch strings.TrimSpace(strings.ToLower(s)) {
 	case "t", "tr", "tru", "true", "y", "ye", "yes", "on", "1":
@@ -90,6 +100,8 @@ func parseBool(s string) (value, ok bool) {
 	return false, false
 }
 
+// parseFloats reads as the target does and widens, which is exact; a half is read as a
+// float32 and then rounded a second time, as it is in Rust.
 func (c *caster) parseFloats(t text, bad func(int) bool) {
 	out := make([]float64, c.from.n)
 	bits := 64
@@ -156,6 +168,8 @@ func parseDecimal(s string, scale int32) (*big.Int, bool) {
 	return x, true
 }
 
+// parseTimestamps reads clock times in the zone of the target. Nanoseconds reach from 1677
+// to 2262 only.
 func (c *caster) parseTimestamps(t text, bad func(int) bool) {
 	zone, err := loadZone(zoneOf(c.to))
 	if c.err = err; err != nil {

@@ -8,6 +8,18 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
+// Dates count days (date32) or milliseconds (date64) since 1970, times since midnight, and
+// timestamps since 1970 in UTC. A timestamp without a zone counts as if clocks showed UTC.
+// Between them:
+//
+//	date → timestamp        midnight, in the zone of the timestamp
+//	timestamp → date        the day in the zone of the timestamp
+//	timestamp → timestamp   cut off towards 1970 if the unit is coarser; given a zone, the
+//	                        clock stays and the instant moves; of two zones it is the
+//	                        instant that stays
+//	number ↔ timestamp      ticks, whatever the unit
+//
+// Source: arrow-cast 58, cast/mod.rs.
 const (
 	secondsPerDay = 86400
 	millisPerDay  = 86400_000
@@ -46,6 +58,8 @@ func temporalCastable(from, to arrow.DataType) bool {
 	return false
 }
 
+// temporal converts among numbers, dates, times and timestamps. Numbers are the count of
+// days or ticks, so that most of these only change the type.
 func (c *caster) temporal() {
 	from, to := c.from.typ, c.to
 	switch {
@@ -111,6 +125,7 @@ func (c *caster) dateInteger() {
 	c.out.typ = to
 }
 
+// dates converts between days and milliseconds, cutting off the time of day towards 1970.
 func (c *caster) dates() {
 	if d, ok := c.from.data.([]int32); ok {
 		out := make([]int64, len(d))
@@ -184,6 +199,7 @@ func (c *caster) timestampToDate() {
 	})
 }
 
+// times converts between units, cutting off what is finer.
 func (c *caster) times() {
 	from, to := perSecond(unitOf(c.from.typ)), perSecond(unitOf(c.to))
 	wide := make([]int64, c.from.n)
@@ -327,6 +343,7 @@ func parseOffset(s string) (seconds int, ok bool) {
 
 func twoDigits(s string) int { return int(s[0]-'0')*10 + int(s[1]-'0') }
 
+// floorDiv rounds down, where / rounds towards zero: a second before 1970 is in 1969.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {
@@ -335,6 +352,7 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
+// mulChecked multiplies by a positive factor; it is false on overflow.
 func mulChecked(a, b int64) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(max(a, -a)), uint64(b))
 	if hi != 0 || lo > math.MaxInt64 {

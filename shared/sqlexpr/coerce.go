@@ -104,6 +104,7 @@ func mismatch(n *node) error {
 	return errorf(ErrType, n.pos, "%s does not take %s", name, strings.Join(types, ", "))
 }
 
+// coerceLogic takes bools and NULL, and no other type, not even one that can be cast.
 func coerceLogic(n *node) (*node, error) {
 	for _, a := range n.args {
 		if id := a.typ.ID(); id != arrow.BOOL && id != arrow.NULL {
@@ -124,6 +125,7 @@ func coerceComparison(n *node) (*node, error) {
 	return coerceTo(n, comparisonType(l, r), typeBool)
 }
 
+// coerceArithmetic casts each operand for itself, as two decimals keep their scales.
 func coerceArithmetic(n *node) (*node, error) {
 	l, r := n.args[0], n.args[1]
 	if isTemporal(l.typ) || isTemporal(r.typ) {
@@ -145,6 +147,7 @@ func coerceArithmetic(n *node) (*node, error) {
 	return n, nil
 }
 
+// coerceNeg refuses unsigned integers instead of making them signed.
 func coerceNeg(n *node) (*node, error) {
 	t := n.args[0].typ
 	switch {

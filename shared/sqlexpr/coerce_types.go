@@ -28,6 +28,9 @@ func coalesceType(l, r arrow.DataType) arrow.DataType {
 	return firstType(l, r, numericType, temporalType, stringType, nullType, stringToNumber, binaryType)
 }
 
+// firstType is the type itself if both are the same, else what the first rule says that
+// has something to say. The order of rules is DataFusion's and decides for pairs that fit
+// several.
 func firstType(l, r arrow.DataType, rules ...func(l, r arrow.DataType) arrow.DataType) arrow.DataType {
 	if sameType(l, r) {
 		return l
@@ -54,7 +57,14 @@ func numericType(l, r arrow.DataType) arrow.DataType {
 }
 
 // plainNumericType is numericType for integers and floats, and for arithmetic of decimals
-// with floats.
+// with floats:
+//
+//	any float with anything     the wider float, also if an integer does not fit it
+//	integers of one kind        the wider one
+//	int8…int64 with uint8       int16 or wider
+//	             with uint16    int32 or wider
+//	             with uint32    int64
+//	             with uint64    decimal(20, 0)
 func plainNumericType(l, r arrow.DataType) arrow.DataType {
 	has := func(id arrow.Type) bool { return l.ID() == id || r.ID() == id }
 	switch {
@@ -164,6 +174,7 @@ func temporalType(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
+// stringType is the type with the longer offsets.
 func stringType(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case !isString(l) || !isString(r):
@@ -174,6 +185,7 @@ func stringType(l, r arrow.DataType) arrow.DataType {
 	return r
 }
 
+// nullType is the other type if one is that of NULL.
 func nullType(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case l.ID() == arrow.NULL:
@@ -184,6 +196,7 @@ func nullType(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
+// stringToNumber compares numbers as numbers, so that the string must be one.
 func stringToNumber(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case isNumeric(l) && isString(r):
@@ -204,6 +217,8 @@ func numberToString(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
+// stringToTemporal reads strings as what they are compared with; timestamps with all the
+// digits they may have.
 func stringToTemporal(l, r arrow.DataType) arrow.DataType {
 	if isString(r) {
 		l, r = r, l
@@ -339,7 +354,17 @@ func decimalOfWidth(like, t arrow.DataType) arrow.DataType {
 }
 
 // decimalResult is the type of an operation on two decimals of one width, nil if its
-// scale would be too large.
+// scale would be too large. Of decimal(p1, s1) and decimal(p2, s2):
+//
+//   - -   scale max(s1, s2)       digits scale + max(p1-s1, p2-s2) + 1
+//   - scale s1 + s2           digits p1 + p2 + 1
+//     /     scale s1 + 4            digits p1 - s1 + s2 + scale
+//     %     scale max(s1, s2)       digits scale + min(p1-s1, p2-s2)
+//
+// and no more digits than the width holds, which may leave too few for the scale: then
+// results overflow that would have fitted.
+//
+// Source: arrow-arith 58, numeric.rs, decimal_op.
 func decimalResult(op opcode, l, r arrow.DataType) arrow.DataType {
 	p1, s1 := precisionScale(l)
 	p2, s2 := precisionScale(r)

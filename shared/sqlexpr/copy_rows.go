@@ -5,7 +5,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 )
 
-// copyRows copies the values of rows from v, of the same type, to data.
+// copyRows copies the values of rows from v, of the same type, to data. Texts and lists are
+// not copied in place; branches.text puts the former together.
 func copyRows(data any, v vec, rows bitset, n int) {
 	switch d := data.(type) {
 	case bitset:

@@ -107,6 +107,7 @@ func rescale(x *big.Int, from, to int32) *big.Int {
 	return q
 }
 
+// floatToDecimal scales and rounds in float64, and so shows the last digits of the float.
 func (c *caster) floatToDecimal() {
 	_, scale := precisionScale(c.to)
 	mul := math.Pow10(int(scale))
@@ -127,6 +128,8 @@ func (c *caster) floatToDecimal() {
 	}, scale)
 }
 
+// fromDecimal cuts off the fraction for integers. For floats it divides in float64, which
+// rounds twice where the unscaled value has more than 53 bits, as the native Lance does.
 func (c *caster) fromDecimal() {
 	_, scale := precisionScale(c.from.typ)
 	if isFloat(c.to) {
@@ -187,8 +190,10 @@ func setInteger(data any, i int, x *big.Int) {
 	}
 }
 
-// decimalArithmetic applies an operator to decimals of one width. It fails where the
-// result leaves the width; the number of digits that the type promises is not checked.
+// decimalArithmetic applies an operator to decimals of one width. For sums and remainders
+// both are brought to the scale of the result, for quotients the dividend is scaled up by
+// what the result has more than their own scales give. It fails where the result leaves the
+// width; the number of digits that the type promises is not checked.
 func decimalArithmetic(op opcode, typ arrow.DataType, l, r vec, rows bitset, n int) (any, error) {
 	_, s1 := precisionScale(l.typ)
 	_, s2 := precisionScale(r.typ)

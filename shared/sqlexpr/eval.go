@@ -6,6 +6,11 @@ import (
 )
 
 // A frame is one record batch under evaluation.
+//
+// Operations take whole columns. What rows an operation is evaluated for is a set that
+// AND, OR and CASE narrow for their arguments. Cheap operations do not look at it and
+// compute every row, as that is faster than to choose; those that can fail, or that are
+// dear, such as matching text, keep to the set.
 type frame struct {
 	n    int           // rows
 	arrs []arrow.Array // columns by index of the schema; nil where not used
@@ -22,6 +27,8 @@ func (f *frame) eval(n *node, rows bitset) (vec, error) {
 	return v, nil
 }
 
+// compute evaluates the arguments that the operation needs, and then the operation. AND, OR
+// and CASE choose rows for their arguments; everything else passes its own on.
 func (f *frame) compute(n *node, rows bitset) (vec, error) {
 	switch op := n.op; {
 	case op == opLit:
@@ -79,6 +86,7 @@ func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
 	return vec{}, errorf(ErrUnsupported, n.pos, "evaluation of %s", n.op)
 }
 
+// column loads a column once per batch, however often it is named.
 func (f *frame) column(n *node) (vec, error) {
 	if v, ok := f.cols[n.index]; ok {
 		return v, nil

@@ -10,7 +10,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 )
 
-// compare evaluates a comparison of two vecs of one type.
+// compare evaluates a comparison of two vecs of one type. Floats have the total order of
+// IEEE 754, in which everything is comparable:
+//
+//	-NaN < -inf < -1 < -0.0 < 0.0 < 1 < inf < NaN
+//
+// and equal means the same bits. For a literal zero rewriteZero has seen to it that both
+// zeros count; two columns of which one has 0.0 and the other -0.0 are not equal.
 func compare(op opcode, l, r vec) vec {
 	n, konst := width(l, r)
 	out := vec{typ: typeBool, n: n, konst: konst}
@@ -136,6 +142,7 @@ func lessBits(l, r vec, n int) bitset {
 	return newBitset(n)
 }
 
+// equalBools compares 64 bools at a time.
 func equalBools(l, r vec, n int) bitset {
 	l, r = spread(l, n), spread(r, n)
 	a, b := l.data.(bitset), r.data.(bitset)

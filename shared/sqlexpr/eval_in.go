@@ -8,7 +8,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 )
 
-// A memberSet is the literals of an IN list, prepared for looking up.
+// A memberSet is the literals of an IN list, prepared for looking up. A few numbers are
+// compared one after the other, more are looked up in a map after a look at their range,
+// strings always in a map.
 type memberSet struct {
 	contains func(x vec) bitset // rows whose value, if not NULL, is in the list
 	hasNull  bool

@@ -181,6 +181,8 @@ func (b *branches) vec() vec {
 	return out
 }
 
+// text appends the pieces in the order of rows, as texts of no fixed width cannot be put in
+// place.
 func (b *branches) text(source []int, valid bitset) text {
 	t := newTextBuilder(b.n)
 	for row, s := range source {

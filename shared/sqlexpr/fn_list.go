@@ -4,6 +4,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
+// A list that is NULL makes these functions NULL. Elements that are NULL differ: array_has
+// finds none, array_has_any and array_has_all take NULL as equal to NULL.
+
 // bindArrayHas finds one type for the elements and for what is looked for.
 func bindArrayHas(n *node) (*node, error) {
 	list, x := n.args[0].typ, n.args[1].typ
@@ -36,6 +39,7 @@ func bindArrayHasMany(n *node) (*node, error) {
 	return castArgs(n, typeBool, listLike(l, elem), listLike(r, elem))
 }
 
+// elementType does not mix strings with other types, although there is a type for both.
 func elementType(n *node, l, r arrow.DataType) (arrow.DataType, error) {
 	if isNested(l) || isNested(r) {
 		return nil, errorf(ErrUnsupported, n.pos, "%s of %s and %s", n.fn.name, l, r)

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
+// bindAbs takes all numbers; of NULL it makes a float64.
 func bindAbs(n *node) (*node, error) {
 	t := n.args[0].typ
 	switch {
@@ -66,6 +67,7 @@ func evalAbs(_ *node, args []vec, rows bitset) (vec, error) {
 	return out, err
 }
 
+// absIntegers fails for the least number, whose opposite does not fit.
 func absIntegers[T int8 | int16 | int32 | int64](d []T, live bitset) ([]T, error) {
 	out := make([]T, len(d))
 	var err error

@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
+// bindRegexp casts value, pattern and flags to strings, each with its own offsets.
 func bindRegexp(n *node, result func(t arrow.DataType) arrow.DataType) (*node, error) {
 	types := make([]arrow.DataType, len(n.args))
 	for i, a := range n.args {
@@ -14,6 +15,7 @@ func bindRegexp(n *node, result func(t arrow.DataType) arrow.DataType) (*node, e
 	return castArgs(n, result(types[0]), types...)
 }
 
+// bindRegexpLike is of type bool.
 func bindRegexpLike(n *node) (*node, error) {
 	n, err := bindRegexp(n, func(arrow.DataType) arrow.DataType { return typeBool })
 	if err != nil {
@@ -31,6 +33,7 @@ func isText(n *node, s string) bool {
 	return n.op == opLit && !n.isNullLiteral() && string(n.val.data.(text).at(0)) == s
 }
 
+// bindRegexpMatch is of a type that no operand of AND has; see matchesAsTests.
 func bindRegexpMatch(n *node) (*node, error) {
 	return bindRegexp(n, func(t arrow.DataType) arrow.DataType { return arrow.ListOf(t) })
 }
@@ -65,6 +68,8 @@ func newRegexSource(n *node, args []vec) *regexSource {
 	return &regexSource{ready: ready, args: args, cache: map[string]*regex{}}
 }
 
+// at compiles the expression of a row, unless it is the one of another row. NULL as flags
+// is no flags.
 func (s *regexSource) at(row int) (*regex, error) {
 	if s.ready != nil {
 		return s.ready, nil
@@ -105,6 +110,7 @@ func (s *regexSource) each(out vec, rows bitset, f func(i int, value []byte, re 
 	return err
 }
 
+// evalRegexpLike is NULL if the value or the pattern is.
 func evalRegexpLike(n *node, args []vec, rows bitset) (vec, error) {
 	size, konst := width(args...)
 	bits := newBitset(size)

@@ -28,6 +28,7 @@ func bindCharLength(n *node) (*node, error) {
 	return castArgs(n, lengthType(t), t)
 }
 
+// bindOctetLength counts the bytes of a string, and of nothing else.
 func bindOctetLength(n *node) (*node, error) {
 	t := asText(n.args[0].typ)
 	if t == nil {
@@ -44,6 +45,7 @@ func lengthType(t arrow.DataType) arrow.DataType {
 	return arrow.PrimitiveTypes.Int32
 }
 
+// bindTextTest takes two strings, whose offsets need not be of one width.
 func bindTextTest(n *node) (*node, error) {
 	l, r := asText(n.args[0].typ), asText(n.args[1].typ)
 	if l == nil || r == nil {

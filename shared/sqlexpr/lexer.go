@@ -57,12 +57,23 @@ var operators = []string{
 	"&", "|", "^", "~", "!", "?", ":", ";", "{", "}", "\\",
 }
 
-// A lexer cuts a text into tokens.
+// A lexer cuts a text into tokens:
+//
+//	name  _x  #x  @x  été        words; keywords are words in any case
+//	`any thing`                  an identifier, `` in it is one `
+//	'it''s'  "it""s"             the same string; double quotes make no identifiers
+//	1  1.5  .5  1.  1e-3  1L     numbers, always without sign
+//	X'0aff'  0x0aff              bytes
+//	-- to the end  /* within */  blank; the latter do not nest
+//
+// Source: sqlparser 0.62, tokenizer.rs, with the dialect of lance-datafusion 14, sql.rs,
+// which takes " from the quotes of identifiers and is generic in the rest.
 type lexer struct {
 	src string
 	pos int
 }
 
+// lex returns all tokens, the last of which is tokEOF.
 func lex(src string) ([]token, error) {
 	l := lexer{src: src}
 	tokens := make([]token, 0, len(src)/4+2)
@@ -78,6 +89,7 @@ func lex(src string) ([]token, error) {
 	}
 }
 
+// next reads one token. A period before a digit begins a number, wherever it stands.
 func (l *lexer) next() (token, error) {
 	if err := l.skipBlank(); err != nil {
 		return token{}, err
@@ -242,6 +254,7 @@ func isHexDigit(c byte) bool {
 	return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
+// isWordStart follows sqlparser's generic dialect: letters of all scripts, and # and @.
 func isWordStart(r rune) bool {
 	return unicode.IsLetter(r) || unicode.Is(unicode.Other_Alphabetic, r) || unicode.Is(unicode.Nl, r) ||
 		r == '_' || r == '#' || r == '@'

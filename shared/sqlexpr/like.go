@@ -35,7 +35,9 @@ func like(n *node, x, pattern vec, rows bitset) (vec, error) {
 // maxPatterns bounds the patterns that are kept when each row has its own.
 const maxPatterns = 1000
 
-// A likePattern is a pattern of LIKE cut at its percent signs. In a pattern % stands for
+// A likePattern is a pattern of LIKE cut at its percent signs, so that matching never goes
+// back: of 'a%b_c%d' the parts are a, b_c and d, the first of which must begin the text, the
+// last end it, and the others follow each other somewhere between. In a pattern % stands for
 // any text, _ for any one character and \c for the character c; a \ at the end stands for
 // itself.
 type likePattern struct {
@@ -50,6 +52,8 @@ type likePart struct {
 	any   []bool // which of the characters stand for any one
 }
 
+// newLikePattern cuts a pattern into parts. A part without wildcards in a pattern that
+// minds case is compared as bytes.
 func newLikePattern(pattern []byte, fold bool) *likePattern {
 	p := &likePattern{fold: fold}
 	part := likePart{}

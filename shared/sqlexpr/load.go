@@ -29,7 +29,9 @@ func loadable(typ arrow.DataType) bool {
 	return typ.ID() == arrow.NULL || zeroData(typ, 0) != nil
 }
 
-// load makes a vec of an array, sharing its memory where the layouts agree.
+// load makes a vec of an array, sharing its memory where the layouts agree: for everything
+// but bools and halves, whose layout is another, bitmaps, which may begin in the middle of a
+// byte, and dictionaries.
 func load(arr arrow.Array) (vec, error) {
 	if d, ok := arr.(*array.Dictionary); ok {
 		return loadDictionary(d)
@@ -154,6 +156,7 @@ func textData(arr arrow.Array) any {
 	return nil
 }
 
+// loadLists loads all elements of the array, of which a slice uses some.
 func loadLists(v vec, arr array.ListLike) (vec, error) {
 	elems, err := load(arr.ListValues())
 	if err != nil {
@@ -228,6 +231,7 @@ func (v vec) gather(slots []int, valid bitset) (vec, error) {
 	return out, nil
 }
 
+// gatherFixed gathers values of fixed width. The zeros left for NULLs are never looked at.
 func gatherFixed(data any, slots []int) any {
 	switch d := data.(type) {
 	case []int8:

@@ -81,6 +81,7 @@ type node struct {
 	ready any       // opIn, opLike, opCall: what Bind prepared from constant arguments
 }
 
+// literal makes a node of a constant.
 func literal(val vec, pos int) *node {
 	return &node{op: opLit, typ: val.typ, val: val, pos: pos}
 }

@@ -33,7 +33,22 @@ func (l Limits) Parse(src string) (Expr, error) {
 	return e, nil
 }
 
-// How strongly operators bind. The numbers have no meaning but their order.
+// How strongly operators bind, weakest first. The numbers have no meaning but their order.
+//
+//	OR
+//	AND
+//	NOT
+//	IS NULL, IS TRUE, IS DISTINCT FROM, NOT NULL
+//	LIKE, ILIKE
+//	= != < <= > >=, IN, BETWEEN
+//	+ -
+//	* / % ||, the minus sign
+//	::
+//
+// Operators of one line associate to the left, so that a = b = c compares a bool with c,
+// and a LIKE 'x' = b likens a to the bool 'x' = b.
+//
+// Source: sqlparser 0.62, dialect/mod.rs, get_next_precedence_default.
 type precedence int
 
 const (
@@ -238,6 +253,7 @@ func (p *parser) infix(left Expr, prec precedence) (Expr, error) {
 	return nil, errorf(ErrUnsupported, t.pos, "operator %s", key)
 }
 
+// is reads what follows IS.
 func (p *parser) is(left Expr, pos position) (Expr, error) {
 	not := p.takeWords("NOT")
 	for _, test := range []IsTest{IsNull, IsTrue, IsFalse} {
@@ -261,6 +277,7 @@ func (p *parser) is(left Expr, pos position) (Expr, error) {
 	return nil, p.unexpected("NULL, TRUE, FALSE or DISTINCT FROM")
 }
 
+// in reads the list. An empty list is an error, as it is to the native Lance.
 func (p *parser) in(left Expr, pos position, not bool) (Expr, error) {
 	if err := p.expectOp("("); err != nil {
 		return nil, err
@@ -297,6 +314,8 @@ func isLiteral(e Expr) bool {
 	return false
 }
 
+// between reads bounds that bind more strongly than comparisons, so that the AND between
+// them is not taken for an operator.
 func (p *parser) between(left Expr, pos position, not bool) (Expr, error) {
 	low, err := p.expr(precCompare)
 	if err != nil {
@@ -309,6 +328,7 @@ func (p *parser) between(left Expr, pos position, not bool) (Expr, error) {
 	return &Between{position: pos, X: left, Low: low, High: high, Not: not}, err
 }
 
+// like reads the pattern and, if it follows, the escape character.
 func (p *parser) like(left Expr, pos position, not, fold bool) (Expr, error) {
 	if w := p.peek().keyword(); (w == "ANY" || w == "ALL") && p.peekAt(1).isOp("(") {
 		return nil, errorf(ErrUnsupported, p.peek().pos, "LIKE %s", w)

@@ -32,6 +32,7 @@ func (p *parser) operand() (Expr, error) {
 	}
 }
 
+// subscript reads the name of a member in brackets; elements of lists are not supported.
 func (p *parser) subscript(x Expr, bracket token) (Expr, error) {
 	index := p.peek()
 	if index.kind != tokString || !p.peekAt(1).isOp("]") {
@@ -41,6 +42,7 @@ func (p *parser) subscript(x Expr, bracket token) (Expr, error) {
 	return &Member{position: position(bracket.pos), X: x, Name: index.text}, nil
 }
 
+// primary reads an operand without the member accesses behind it.
 func (p *parser) primary() (Expr, error) {
 	t := p.peek()
 	pos := position(t.pos)
@@ -210,6 +212,8 @@ func (p *parser) specialForm() error {
 	return nil
 }
 
+// column reads a path. Whether its first part is a column and the rest are members is for
+// the schema to say.
 func (p *parser) column() (Expr, error) {
 	c := &Column{position: position(p.peek().pos)}
 	for {
@@ -229,6 +233,7 @@ func (p *parser) column() (Expr, error) {
 	}
 }
 
+// call reads a function call without the clauses of aggregates and windows.
 func (p *parser) call() (Expr, error) {
 	t := p.take()
 	p.next++ // (
@@ -245,6 +250,7 @@ func (p *parser) call() (Expr, error) {
 	return &Call{position: position(t.pos), Name: t.text, Args: args}, nil
 }
 
+// caseExpr reads CASE in both of its forms.
 func (p *parser) caseExpr() (Expr, error) {
 	c := &Case{position: position(p.take().pos)}
 	var err error

@@ -19,6 +19,8 @@ type planner struct {
 	inCall bool
 }
 
+// plan dispatches on the kinds of expressions. Arguments are planned in order, so that the
+// first mistake in the text is the one that is reported.
 func (p *planner) plan(e Expr) (*node, error) {
 	pos := e.Pos()
 	switch e := e.(type) {
@@ -146,6 +148,8 @@ func (p *planner) column(e *Column) (*node, error) {
 	return n, nil
 }
 
+// fieldIndex finds a column: the one of exactly this name, or if fold is set the first one
+// that differs in case only; -1 if there is none.
 func (p *planner) fieldIndex(name string, fold bool) int {
 	folded := -1
 	for i, f := range p.schema.Fields() {
@@ -218,6 +222,7 @@ var binaryOps = map[BinaryOp]opcode{
 	Add: opAdd, Sub: opSub, Mul: opMul, Div: opDiv, Mod: opMod, Concat: opConcat,
 }
 
+// binary plans an infix operator.
 func (p *planner) binary(e *Binary) (*node, error) {
 	op := binaryOps[e.Op]
 	if op != opAnd && op != opOr || p.inCall {
@@ -285,6 +290,7 @@ func (p *planner) caseExpr(e *Case) (*node, error) {
 	return p.node(node{op: opCase, exact: e.X != nil, pos: e.Pos()}, args...)
 }
 
+// call plans a function call, the arguments of which follow other rules than the rest.
 func (p *planner) call(e *Call) (*node, error) {
 	if e.Name == "is_valid" && !p.inCall { // a word of Lance's own; its argument is not inside a call
 		if len(e.Args) != 1 {

@@ -89,6 +89,7 @@ var commonTypes = map[string]arrow.DataType{
 	"date":              arrow.FixedWidthTypes.Date32,
 }
 
+// timestampOf takes the digits after the second, if they are given, for the unit.
 func timestampOf(args []int, unit arrow.TimeUnit) arrow.DataType {
 	if len(args) == 0 {
 		return timestampType(unit, "")
@@ -100,6 +101,7 @@ func timestampOf(args []int, unit arrow.TimeUnit) arrow.DataType {
 	return timestampType(arrow.TimeUnit(i), "")
 }
 
+// decimalOfArgs is nil unless precision and scale go together.
 func decimalOfArgs(args []int, most int32) arrow.DataType {
 	p, s := int32(args[0]), int32(args[1])
 	switch {

@@ -14,6 +14,14 @@ import (
 // know all of Unicode, \s has the vertical tab, and braces and nested brackets are
 // operators where Go sees plain characters.
 //
+//	Rust     text of ASCII       other text
+//	\d       \d                  \p{Nd}
+//	\w       \w                  letters, marks, digits, connectors of Unicode
+//	\s       with \v             spaces of Unicode
+//	\b       \b                  none
+//	{        an error            unless it begins {n}, {n,} or {n,m}
+//	[a[b]]   none, as are &&, -- and ~~ in a class
+//
 // There are two translations. Text of ASCII alone, which is most text, is matched by one
 // with short classes. The other has classes of Unicode; it does not exist for expressions
 // with word boundaries, as Go's know ASCII only.
@@ -61,6 +69,7 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	})}, nil
 }
 
+// compileGo tells what may be right in Rust from what is wrong anywhere.
 func compileGo(src string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile(src)
 	if err == nil {
@@ -151,6 +160,7 @@ func (t *regexTranslator) invalid(what string) error {
 	return errorf(ErrValue, noPos, "regular expression: %s", what)
 }
 
+// run translates what has a special meaning outside of classes and copies the rest.
 func (t *regexTranslator) run() error {
 	for t.pos < len(t.src) {
 		var err error

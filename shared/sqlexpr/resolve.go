@@ -11,6 +11,16 @@ import (
 // two float32, and small_int = 3.5 is an error, while NOT (small = 0.1) and
 // NOT (small_int = 3.5) compare float64.
 //
+// What a literal becomes beside a column:
+//
+//	int64     any number it fits, decimals too; time32 as ticks
+//	uint64    any integer it fits, floats
+//	float64   floats; a half unless it would become infinite or zero
+//	string    strings          binary   binaries, of fixed size if the length is right
+//	bool      bool             NULL     anything
+//
+// Everything else is an error: a date or a timestamp must be written as one.
+//
 // These are the rules of the native Lance (logical_expr.rs and expr.rs of its crate
 // lance-datafusion).
 func resolve(n *node) (*node, error) {
@@ -35,6 +45,7 @@ func resolve(n *node) (*node, error) {
 	return n, nil
 }
 
+// resolveBinary looks at the left side first: of two columns, neither is a literal.
 func resolveBinary(n *node) (*node, error) {
 	l, r := n.args[0], n.args[1]
 	switch {
@@ -165,6 +176,7 @@ func (v vec) literalAs(typ arrow.DataType) (vec, bool) {
 	return vec{}, false
 }
 
+// textLiteral changes the width of offsets, and the kind of binary if the length is right.
 func (v vec) textLiteral(t text, typ arrow.DataType) (vec, bool) {
 	ok := isString(v.typ) && isString(typ)
 	if isBinary(v.typ) {

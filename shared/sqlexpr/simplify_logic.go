@@ -180,6 +180,7 @@ func equalityList(n *node) *node {
 	return &node{op: opIn, typ: typeBool, args: []*node{x, lit}, pos: n.pos}
 }
 
+// intersection of two lists; x IN () is FALSE and x NOT IN () is TRUE.
 func intersection(in *node, x, y []*node) *node {
 	rest := minus(x, minus(x, y))
 	if len(rest) == 0 {
@@ -188,6 +189,7 @@ func intersection(in *node, x, y []*node) *node {
 	return listNode(in, in.not, rest)
 }
 
+// difference of a list and one of NOT IN.
 func difference(in *node, x, y []*node) *node {
 	rest := minus(x, y)
 	if len(rest) == 0 {

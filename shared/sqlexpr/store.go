@@ -10,7 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// array returns the vec as an Arrow array of n rows.
+// array returns the vec as an Arrow array of n rows, sharing memory where it can. Slots of
+// NULLs keep what they hold.
 func (v vec) array(n int) (arrow.Array, error) {
 	if v.konst {
 		slots := make([]int, n)
@@ -91,12 +92,14 @@ func validity(valid bitset, n int) (*memory.Buffer, int) {
 	return memory.NewBufferBytes(valid.bytes()), n - valid.count()
 }
 
+// fixedArray makes an array of one buffer of values, which it does not copy.
 func fixedArray(typ arrow.DataType, values []byte, n int, valid bitset) arrow.Array {
 	bitmap, nulls := validity(valid, n)
 	return array.MakeFromData(array.NewData(typ, n,
 		[]*memory.Buffer{bitmap, memory.NewBufferBytes(values)}, nil, nulls, 0))
 }
 
+// textArray makes an array of strings or binaries with the offsets that its type has.
 func textArray(typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, error) {
 	bitmap, nulls := validity(valid, n)
 	var off []byte
@@ -143,6 +146,7 @@ func fixedWidthBytes(t text, width, n int, valid bitset) []byte {
 	return out
 }
 
+// repeatLists makes n copies of the one list of a constant.
 func repeatLists(l lists, n int) lists {
 	size := int(l.off[1] - l.off[0])
 	out := lists{off: make([]int64, n+1)}

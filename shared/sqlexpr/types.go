@@ -2,7 +2,8 @@ package sqlexpr
 
 import "github.com/apache/arrow-go/v18/arrow"
 
-// Types that the stages name often.
+// Types that the stages name often. Types are compared with sameType, which looks into
+// their parameters; their pointers may differ.
 var (
 	typeNull    = arrow.Null
 	typeBool    = arrow.FixedWidthTypes.Boolean

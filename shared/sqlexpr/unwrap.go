@@ -11,6 +11,13 @@ import (
 // unwrapComparison compares what was cast with a literal in the type that it had before,
 // if the literal can be converted to that type: CAST(x AS bigint) = 5 is x = 5.
 //
+//	CAST(i32 AS bigint) > 5           i32 > 5
+//	CAST(dec AS int) = 2              dec = 2.00
+//	CAST(i32 AS string) = '5'         i32 = 5, but not '05', nor with < or >
+//	CAST(ts_us AS timestamp(9)) < …   ts_us < … cut off to microseconds
+//	CAST(f64 AS int) = 2              stays, as do all floats
+//	CAST(ts AS date) = …              stays, as do dates and timestamps
+//
 // This is DataFusion's rule, which takes no notice of what the cast does to the value. So
 // CAST(price AS int) = 2 finds a decimal price of 2.00 and not 2.10, a cast that would fail
 // for lack of range does not, and a literal with finer units than a column of timestamps is

@@ -42,6 +42,7 @@ type text struct {
 	width int
 }
 
+// at returns a value, which shares memory with the text.
 func (t text) at(i int) []byte {
 	switch {
 	case t.off32 != nil:
@@ -58,6 +59,7 @@ type lists struct {
 	elems vec
 }
 
+// isNull reports whether the value of a row is NULL; for a constant any row will do.
 func (v vec) isNull(i int) bool { return v.valid != nil && !v.valid.has(v.at(i)) }
 
 // at maps a row to the slot of its value.

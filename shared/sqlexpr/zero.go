@@ -67,6 +67,7 @@ func withZero(n *node, negative bool) *node {
 	return n
 }
 
+// zeroComparison puts the literal on the right side to look up what is to be done.
 func zeroComparison(n *node) *node {
 	op, x, lit := n.op, n.args[0], n.args[1]
 	if lit.op != opLit && x.op == opLit {

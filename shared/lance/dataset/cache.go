@@ -65,3 +65,6 @@ func put(c *Cache, object, part string, value any, bytes int64) {
 	}
 	c.entries.Set(cacheKey{object, part}, cached{value: value, bytes: uint32(bytes)})
 }
+
+// drop forgets what was put under the key.
+func (c *Cache) drop(object, part string) { c.entries.Invalidate(cacheKey{object, part}) }

@@ -172,10 +172,28 @@ func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
 }
 
+// Has asks the storage, and not the cache, whether a version is still there: cleaning up
+// removes old ones. One that is gone is forgotten.
+func (t *Table) Has(ctx context.Context, version uint64) (bool, error) {
+	for _, scheme := range []manifest.Scheme{manifest.V2, manifest.V1} {
+		key := manifest.Key(t.prefix, version, scheme)
+		if _, _, err := t.store.GetRanges(ctx, key); !errors.Is(err, objectstore.ErrNotExist) {
+			return err == nil, err
+		}
+		t.session.cache.drop(t.uri, datasetPart(key))
+	}
+	if k, ok := get[known](t.session.cache, t.uri, latestPart); ok && k.dataset.Version() == version {
+		t.session.cache.drop(t.uri, latestPart)
+	}
+	return false, nil
+}
+
+func datasetPart(key string) string { return "dataset " + key }
+
 // load reads one manifest; size 0 means that it is not known.
 func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme, size int64) (*Dataset, error) {
 	key := manifest.Key(t.prefix, version, scheme)
-	part := "dataset " + key
+	part := datasetPart(key)
 	if d, ok := get[*Dataset](t.session.cache, t.uri, part); ok {
 		return d, nil
 	}

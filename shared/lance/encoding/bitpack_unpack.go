@@ -10,8 +10,12 @@ import "unsafe"
 //	row r of lane l is bits [r*W, r*W+W) of the lane's words, low bits first
 //	row r of lane l is value order[r/8]*16 + (r%8)*128 + l of the block
 //
-// so that neighbouring values lie in neighbouring words and one loop over the lanes
-// unpacks a row. A block takes 1024*W/T words. Writers widen W to what the block needs.
+// so that neighbouring values lie in neighbouring words. A block takes 1024*W/T words.
+// Writers widen W to what the block needs.
+//
+// Word k of all lanes is 128 bytes whatever T is, and so is a row of unpacked values.
+// Both are taken here as 16 words of 64 bits, which hold several lanes side by side:
+// a row is shifts and masks of one or two of them.
 //
 // Source: crate lance-bitpacking, which quotes the FastLanes paper (Afroozeh, Boncz).
 
@@ -31,58 +35,60 @@ func packedWords[T packable](width int) int {
 	return packedValues / (8 * int(unsafe.Sizeof(T(0)))) * width
 }
 
+// rowBytes is the size of a word of every lane, and of a row of values.
+const rowBytes = packedValues / 8
+
+// A laneRow is a word of every lane, or a row of values. It need not be aligned.
+type laneRow [rowBytes / 8]uint64
+
+func laneRowAt(b []byte, row int) *laneRow {
+	return (*laneRow)(unsafe.Pointer((*[rowBytes]byte)(b[row*rowBytes:])))
+}
+
 // unpackBlock unpacks a block of values of width bits, which is at most the width of T,
 // from packedWords(width) words.
 func unpackBlock[T packable](dst *[packedValues]T, packed []T, width int) {
-	const sizeMask = 63
-	bits := 8 * int(unsafe.Sizeof(T(0)))
-	lanes := packedValues / bits
 	if width == 0 {
 		clear(dst[:])
 		return
 	}
-	mask := ^T(0) >> (uint(bits-width) & sizeMask)
-	for row := range bits {
-		start := laneOrder[row>>3]*16 + row&7*128
-		out := dst[start : start+lanes]
-		word, shift := row*width/bits, row*width%bits
-		low := packed[word*lanes:][:len(out)]
-		if shift+width <= bits {
-			unpackRow(out, low, uint(shift), mask)
+	size := int(unsafe.Sizeof(T(0)))
+	unpackRows(bytesOf(dst[:]), bytesOf(packed), 8*size, width)
+}
+
+// unpackRows unpacks all rows of a block of values of size bits from width bits.
+func unpackRows(dst, packed []byte, size, width int) {
+	ones := ^uint64(0) / (1<<size - 1) // a one in each lane
+	for row := range size {
+		first := laneOrder[row>>3]*16 + row&7*128
+		out := (*laneRow)(unsafe.Pointer((*[rowBytes]byte)(dst[first*size/8:])))
+		word, shift := row*width/size, row*width%size
+		low := laneRowAt(packed, word)
+		if here := size - shift; here < width {
+			high := laneRowAt(packed, word+1)
+			unpackSplitRow(out, low, high, uint(shift), ones*lowBits(here), uint(here), ones*lowBits(width-here))
 		} else {
-			high := packed[(word+1)*lanes:][:len(out)]
-			unpackSplitRow(out, low, high, uint(shift), uint(bits-shift), mask)
+			unpackRow(out, low, uint(shift), ones*lowBits(width))
 		}
 	}
 }
 
-// unpackRow unpacks a row whose values lie within one word each. The lanes are a
-// multiple of 16 and eight are done at a time.
-func unpackRow[T packable](out, low []T, shift uint, mask T) {
+// lowBits returns a word whose n low bits are set.
+func lowBits(n int) uint64 { return ^uint64(0) >> (uint(64-n) & 63) }
+
+// unpackRow unpacks a row whose values lie within one word each. What the shift moves
+// in from the next lane is masked away.
+func unpackRow(out, in *laneRow, shift uint, mask uint64) {
 	shift &= 63
-	for len(out) >= 8 && len(low) >= 8 {
-		o, l := (*[8]T)(out), (*[8]T)(low)
-		o[0] = l[0] >> shift & mask
-		o[1] = l[1] >> shift & mask
-		o[2] = l[2] >> shift & mask
-		o[3] = l[3] >> shift & mask
-		o[4] = l[4] >> shift & mask
-		o[5] = l[5] >> shift & mask
-		o[6] = l[6] >> shift & mask
-		o[7] = l[7] >> shift & mask
-		out, low = out[8:], low[8:]
+	for i := range out {
+		out[i] = in[i] >> shift & mask
 	}
 }
 
 // unpackSplitRow unpacks a row whose values begin in one word and end in the next.
-func unpackSplitRow[T packable](out, low, high []T, right, left uint, mask T) {
+func unpackSplitRow(out, low, high *laneRow, right uint, lowMask uint64, left uint, highMask uint64) {
 	right, left = right&63, left&63
-	for len(out) >= 4 && len(low) >= 4 && len(high) >= 4 {
-		o, l, h := (*[4]T)(out), (*[4]T)(low), (*[4]T)(high)
-		o[0] = (l[0]>>right | h[0]<<left) & mask
-		o[1] = (l[1]>>right | h[1]<<left) & mask
-		o[2] = (l[2]>>right | h[2]<<left) & mask
-		o[3] = (l[3]>>right | h[3]<<left) & mask
-		out, low, high = out[4:], low[4:], high[4:]
+	for i := range out {
+		out[i] = low[i]>>right&lowMask | high[i]&highMask<<left
 	}
 }

@@ -83,6 +83,11 @@ func joinItems(t arrow.DataType, pages []*Items, n int) (*Items, error) {
 		return all, all.joinDictionaries(pages)
 	}
 	all.values.reserveValues(n, math.MaxInt)
+	text := 0
+	for _, it := range pages {
+		text += it.values.textBytes()
+	}
+	all.values.reserveText(text)
 	for _, it := range pages {
 		if err := all.values.appendRange(it.values, 0, it.values.n); err != nil {
 			return nil, err
@@ -116,6 +121,14 @@ func (all *Items) joinDictionaries(pages []*Items) error {
 		}
 	}
 	return nil
+}
+
+// textBytes is how many bytes variable values have together.
+func (v *values) textBytes() int {
+	if v.shape.kind != shapeVariable {
+		return 0
+	}
+	return int(v.offsets[v.n] - v.offsets[0])
 }
 
 // itemBytes returns the bytes of a value of a dictionary.

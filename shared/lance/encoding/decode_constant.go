@@ -69,7 +69,7 @@ func (c *constant) read(fetch Fetch, rows []RowRange) (*Items, error) {
 	}
 	out := &Items{plan: c.plan}
 	collect := itemCollector{items: out}
-	if err := collect.add(all, 0, rows); err != nil {
+	if err := collect.add(all, 0, c.rows, rows); err != nil {
 		return nil, err
 	}
 	if out.values == nil {

@@ -11,29 +11,44 @@ func (it *Items) check() error {
 	if err := it.plan.check(it.levels); err != nil {
 		return err
 	}
-	visible := it.levels.n
-	if it.levels.def != nil {
-		visible = it.plan.visibleIn(it.levels.def)
-	}
+	visible := it.visible(0, it.levels.n)
 	if visible != it.values.n {
 		return corruptf("%d stored values where levels tell of %d", it.values.n, visible)
 	}
 	return nil
 }
 
-// An itemCollector cuts rows out of decoded runs and puts them together.
-type itemCollector struct {
-	items *Items
-	taken bool // items holds the first piece, which may share memory with its run
+// reset empties items that are to be decoded anew into the same memory.
+func (it *Items) reset() {
+	it.levels = levels{rep: it.levels.rep[:0], def: it.levels.def[:0]}
+	it.values.empty()
 }
 
-// add takes rows, which are ascending, out of a decoded part. The first row that begins
-// in the part is first; what comes before it is the end of another row.
-func (c *itemCollector) add(part *Items, first int, rows []RowRange) error {
+// empty drops all values, also those of members of packed structs, but no memory.
+func (v *values) empty() {
+	v.reset()
+	for _, child := range v.children {
+		child.empty()
+	}
+}
+
+// An itemCollector cuts rows out of decoded parts and puts them together.
+type itemCollector struct {
+	items  *Items
+	copies bool // parts are used again: take nothing of their memory
+	taken  bool // items holds the first piece
+}
+
+// add takes rows, which are ascending, out of a decoded part in which rows [first, last)
+// begin. What comes before the first of them is the end of another row.
+func (c *itemCollector) add(part *Items, first, last int, rows []RowRange) error {
 	entry, value, row := 0, 0, first
 	advance := func(to int) error {
-		end := part.entryOfRow(entry, row, to)
-		if end < 0 {
+		end := part.levels.n
+		if to < last {
+			end = part.entryOfRow(entry, row, to)
+		}
+		if end < entry || to > last {
 			return corruptf("row %d is not in the chunks where it should be", to)
 		}
 		value += part.visible(entry, end)
@@ -102,7 +117,7 @@ func (it *Items) visible(from, to int) int {
 // take adds entries and values of a part.
 func (c *itemCollector) take(part *Items, fromEntry, toEntry, fromValue, toValue int) error {
 	it := c.items
-	if !c.taken {
+	if !c.taken && !c.copies {
 		c.taken = true
 		it.levels.n = toEntry - fromEntry
 		if part.levels.rep != nil {
@@ -114,6 +129,9 @@ func (c *itemCollector) take(part *Items, fromEntry, toEntry, fromValue, toValue
 		var err error
 		it.values, err = part.values.span(fromValue, toValue)
 		return err
+	}
+	if it.values == nil {
+		it.values = newValues(part.values.shape)
 	}
 	it.levels.n += toEntry - fromEntry
 	if part.levels.rep != nil {

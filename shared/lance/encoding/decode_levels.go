@@ -31,7 +31,7 @@ func appendLevels(dst []uint16, c pb.Codec, buf []byte, n int) ([]uint16, error)
 		return nil, corruptf("%d levels, want %d", block.n, n)
 	}
 	decoded := viewAs[uint16](block.fixed)
-	if len(dst) == 0 {
+	if cap(dst) == 0 {
 		return decoded, nil
 	}
 	return append(dst, decoded...), nil

@@ -168,11 +168,13 @@ func (m *miniBlock) fetchDictionary(fetch Fetch) (*values, error) {
 // decode decodes runs of chunks and cuts the rows out of them.
 func (m *miniBlock) decode(index *chunkIndex, runs []chunkRun, chunks [][]byte, dict *values) (*Items, error) {
 	out := &Items{plan: m.plan}
-	collect := itemCollector{items: out}
+	// One run is cut where it is; of several, the rows are copied and the rest is reused.
+	collect := itemCollector{items: out, copies: len(runs) > 1}
+	part := &Items{plan: m.plan, values: newValues(m.stored)}
 	for i, run := range runs {
-		part := &Items{plan: m.plan, values: newValues(m.stored)}
-		stored := index.items[run.to] - index.items[run.from]
-		part.values.reserveValues(stored, reserveRatio*len(chunks[i]))
+		part.reset()
+		part.values.reserveValues(index.items[run.to]-index.items[run.from], reserveRatio*len(chunks[i]))
+		part.values.reserveText(len(chunks[i]))
 		for c := run.from; c < run.to; c++ {
 			start := index.offsets[run.from]
 			chunk := chunks[i][index.offsets[c]-start : index.offsets[c+1]-start]
@@ -183,12 +185,12 @@ func (m *miniBlock) decode(index *chunkIndex, runs []chunkRun, chunks [][]byte, 
 		if err := part.check(); err != nil {
 			return nil, err
 		}
-		if err := collect.add(part, index.firstRow(run.from), run.rows); err != nil {
+		if err := collect.add(part, index.firstRow(run.from), index.firstRow(run.to), run.rows); err != nil {
 			return nil, err
 		}
 	}
-	if collect.items.values == nil {
-		collect.items.values = newValues(m.stored)
+	if out.values == nil {
+		out.values = newValues(m.stored)
 	}
 	return out, out.lookUp(m.pageContext, dict)
 }

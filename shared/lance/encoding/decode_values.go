@@ -3,6 +3,7 @@ package encoding
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tiltyard/shared/lance"
 )
@@ -47,9 +48,14 @@ func (v *values) reserveValues(n, limit int) {
 		bits := v.shape.valueBits()
 		v.fixed = reserve(v.fixed, min(limit, n/8*bits+bits))
 	case shapeVariable:
-		offsets := make([]int32, len(v.offsets), len(v.offsets)+min(limit/4, n))
-		copy(offsets, v.offsets)
-		v.offsets = offsets
+		v.offsets = slices.Grow(v.offsets, min(limit/4, n))
+	}
+}
+
+// reserveText makes room for n more bytes of variable values.
+func (v *values) reserveText(n int) {
+	if v.shape.kind == shapeVariable {
+		v.data = slices.Grow(v.data, n)
 	}
 }
 

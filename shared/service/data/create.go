@@ -45,20 +45,21 @@ func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableReques
 	location := s.names.NewLocation(req.ID)
 	done, err := s.rows.Table(req.ID, location, 0).Create(ctx, name.guard(rows), name.free)
 	if err != nil {
-		return nil, discard(ctx, location, err)
+		return s.failed(ctx, req, location, err)
 	}
 	if name.declared != nil {
 		return s.move(ctx, location, name.declared)
 	}
 	made, err := s.names.CreateTable(ctx, req.ID, location, uint64(done.Version), req.Properties, false)
 	if err != nil {
-		return s.lateExists(ctx, req, location, err)
+		return s.failed(ctx, req, location, err)
 	}
 	return answer(made, done.Version), nil
 }
 
-// lateExists ends a create whose name was taken while its rows were written.
-func (s *Service) lateExists(ctx context.Context, req *protocol.CreateTableRequest, location objectstore.Location, cause error) (*protocol.CreateTableResponse, error) {
+// failed ends a create that wrote rows for nothing, most often because the name was taken
+// meanwhile, which may be what the request calls for.
+func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, location objectstore.Location, cause error) (*protocol.CreateTableResponse, error) {
 	cause = discard(ctx, location, cause)
 	if protocol.CodeOf(cause) != protocol.TableAlreadyExists || req.Mode != protocol.CreateModeExistOk {
 		return nil, cause

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
 
@@ -16,26 +17,14 @@ func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableReque
 	if req.UploadID != "" || req.UploadPartID != "" {
 		return nil, protocol.Errorf(protocol.Unsupported, "multipart writes (upload_id, upload_part_id) are not supported yet")
 	}
-	found, err := s.names.Lookup(ctx, req.ID)
+	done, err := s.write(ctx, req.ID, req.Body, func(t *engine.Table, rows dataset.Rows, confirm func() error) (engine.Written, error) {
+		if req.Mode == protocol.InsertModeOverwrite {
+			return t.Overwrite(ctx, rows, confirm)
+		}
+		return t.Insert(ctx, rows, confirm)
+	})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.open(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	table := s.rows.Table(found.Table.ID, found.Table.Location, found.Table.Hint)
-	write := table.Insert
-	if req.Mode == protocol.InsertModeOverwrite {
-		write = table.Overwrite
-	}
-	done, err := write(ctx, rows, confirmed(found))
-	if engine.IsDeclared(err) {
-		done, err = fill(ctx, found, table, rows)
-	}
-	if err != nil {
-		return nil, err
-	}
-	found.Hint(ctx, uint64(done.Version))
 	return &protocol.InsertIntoTableResponse{NumInsertedRows: done.Inserted, Version: done.Version}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
 
@@ -11,14 +12,6 @@ import (
 // inserts as the request says. A table that was only declared is created by the rows.
 func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableRequest) (*protocol.MergeInsertIntoTableResponse, error) {
 	if err := supported(req); err != nil {
-		return nil, err
-	}
-	found, err := s.names.Lookup(ctx, req.ID)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.open(req.Body)
-	if err != nil {
 		return nil, err
 	}
 	if req.Timeout > 0 {
@@ -32,15 +25,12 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 		InsertAll: req.WhenNotMatchedInsertAll,
 		BySource:  req.WhenNotMatchedBySourceDelete,
 	}
-	table := s.rows.Table(found.Table.ID, found.Table.Location, found.Table.Hint)
-	done, err := table.Merge(ctx, rows, spec, confirmed(found))
-	if engine.IsDeclared(err) {
-		done, err = fill(ctx, found, table, rows)
-	}
+	done, err := s.write(ctx, req.ID, req.Body, func(t *engine.Table, rows dataset.Rows, confirm func() error) (engine.Written, error) {
+		return t.Merge(ctx, rows, spec, confirm)
+	})
 	if err != nil {
 		return nil, err
 	}
-	found.Hint(ctx, uint64(done.Version))
 	return &protocol.MergeInsertIntoTableResponse{
 		NumUpdatedRows: done.Updated, NumInsertedRows: done.Inserted, NumDeletedRows: done.Deleted, Version: done.Version,
 	}, nil

@@ -2,7 +2,6 @@
 package data
 
 import (
-	"context"
 	"errors"
 	"io"
 
@@ -73,24 +72,4 @@ func uploadError(err error) error {
 		Code: protocol.InvalidInput, Message: bad.Error(),
 		Detail: "the body must be an Arrow IPC stream (application/vnd.apache.arrow.stream)", Err: err,
 	}
-}
-
-// confirmed ends a write to a table that is not the one it began with.
-func confirmed(l *catalog.Lookup) func() error {
-	return func() error {
-		err := l.Confirm()
-		if errors.Is(err, catalog.ErrMoved) {
-			return protocol.Errorf(protocol.ConcurrentModification, "%w", err)
-		}
-		return err
-	}
-}
-
-// fill writes the first rows of a table that was only declared. Nothing has been taken
-// from the stream before: there was no table to hold it against.
-func fill(ctx context.Context, l *catalog.Lookup, table *engine.Table, rows dataset.Rows) (engine.Written, error) {
-	if err := confirmed(l)(); err != nil {
-		return engine.Written{}, err
-	}
-	return table.Create(ctx, rows, nil)
 }
