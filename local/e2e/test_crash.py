@@ -132,7 +132,7 @@ def test_killed_at_random_moments(tmp_path):
         writers = [kind(server, first[kind.table]) for kind in (Inserter, Merger)]
         for writer in writers:
             writer.start()
-        time.sleep(rng.uniform(0.01, 0.25))
+        time.sleep(rng.uniform(0.02, 0.5))
         server.kill()
         for writer in writers:
             writer.join(40)

@@ -50,7 +50,7 @@ class Wire:
         sent.update(headers or {})
         for attempt in (1, 2):
             try:
-                self._connection.request(method, self.base + path, body=body, headers=sent)
+                self._send(method, path, body, sent)
                 response = self._connection.getresponse()
                 return Answer(response.status, response.headers, response.read())
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
@@ -63,6 +63,14 @@ class Wire:
                 self._connection.close()
                 raise
         raise AssertionError("unreachable")
+
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict) -> None:
+        try:
+            self._connection.request(method, self.base + path, body=body, headers=headers)
+        except BrokenPipeError:
+            # The server has answered without reading all that we had to say.
+            if self._connection.sock is None:
+                raise
 
     def post(self, path: str, fields=None, **headers) -> Answer:
         """Posts a JSON object, or nothing at all."""

@@ -26,6 +26,9 @@ func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, 
 	if c == nil {
 		return nullField{field.Type}, nil
 	}
+	if field.IsBlob() {
+		return nil, fmt.Errorf("%w: blobs", lance.ErrUnsupported)
+	}
 	path := &encoding.Path{
 		Steps: append([]encoding.Step(nil), above...),
 		Leaf:  encoding.Leaf{Type: field.Type, Name: field.Name, Nullable: field.Nullable},

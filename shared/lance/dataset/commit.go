@@ -113,7 +113,7 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, new
 		group.Go(func() error {
 			k, ok := t.known()
 			if !ok {
-				k = known{dataset: c.read, listed: t.session.now()}
+				k = known{dataset: c.read, seen: t.session.now(), listed: t.session.now()}
 			}
 			var err error
 			*newest, err = t.probe(ctx, k)
@@ -215,14 +215,18 @@ func (t *Table) committed(file []byte, info objectstore.Info, scheme manifest.Sc
 
 // noteCommitted makes a version that we put ourselves the newest known. That it could be
 // put is proof that there was none after it, as good as a listing.
-func (t *Table) noteCommitted(d *Dataset) { t.remember(d, t.session.now()) }
+func (t *Table) noteCommitted(d *Dataset) {
+	now := t.session.now()
+	t.remember(known{dataset: d, seen: now, listed: now})
+}
 
 // after finds the newest version, knowing that there is one after base.
 func (t *Table) after(ctx context.Context, base *Dataset) (*Dataset, error) {
 	if base == nil {
 		return nil, ErrTableExists
 	}
-	return t.probe(ctx, known{dataset: base, listed: t.session.now()})
+	now := t.session.now()
+	return t.probe(ctx, known{dataset: base, seen: now, listed: now})
 }
 
 // ErrTableExists says that a table to be created is there.

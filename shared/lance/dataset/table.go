@@ -26,17 +26,24 @@ var ErrNoTable = errors.New("no table at this location")
 // ErrNoVersion says that a table has no such version.
 var ErrNoVersion = errors.New("no such version")
 
-// known is the newest version that this process has seen, and when a listing last said
-// so. Only then is the next version's absence proof that there is no newer one: old
-// versions are cleaned up some day, and the next one may be among them.
+// known is the newest version that this process has seen. That there is no version after
+// it is found out by asking for just that one, which is the cheapest question to ask. But old
+// versions are cleaned up some day, and the next one may be among them while later ones
+// are there. So now and then it is also asked whether this one is still there (a cleanup
+// would have taken it first), and at times the versions are listed (a cleanup leaves
+// those that have tags).
 type known struct {
 	dataset *Dataset
-	listed  time.Time
+	seen    time.Time // when this version was last known to be there
+	listed  time.Time // when a listing last said that it is the newest
 }
 
-// maxProbeAge is how long after a listing the newest version is found by looking for the
-// next one. It is far below the age at which anyone cleans up versions.
-const maxProbeAge = time.Minute
+// Cleanups that keep to the format's rules leave versions alone for days; these bound
+// what one that is forced can hide.
+const (
+	maxSeenAge  = time.Second
+	maxProbeAge = time.Minute
+)
 
 const latestPart = "latest"
 
@@ -96,10 +103,9 @@ func (t *Table) known() (known, bool) {
 	return k, true
 }
 
-// remember makes d the newest version known. It keeps the time of the last listing
-// unless there was one just now.
-func (t *Table) remember(d *Dataset, listed time.Time) {
-	put(t.session.cache, t.uri, latestPart, known{dataset: d, listed: listed}, d.memBytes())
+// remember makes a version the newest known.
+func (t *Table) remember(k known) {
+	put(t.session.cache, t.uri, latestPart, k, k.dataset.memBytes())
 }
 
 // list finds the newest version by listing. The version that is hinted at is read
@@ -132,7 +138,7 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 			return nil, err
 		}
 	}
-	t.remember(d, at)
+	t.remember(known{dataset: d, seen: at, listed: at})
 	return d, nil
 }
 
@@ -142,13 +148,25 @@ const maxProbes = 64
 // probe finds the newest version by asking for the one after the newest known, and the
 // one after that, until there is none.
 func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
+	at := t.session.now()
+	gone := make(chan bool, 1)
+	if at.Sub(k.seen) > maxSeenAge {
+		go func() {
+			_, _, err := t.store.GetRanges(ctx, k.dataset.manifest.Location.Key)
+			gone <- err != nil
+		}()
+		k.seen = at
+	} else {
+		gone <- false
+	}
 	latest := k.dataset
 	for range maxProbes {
 		next, err := t.load(ctx, latest.Version()+1, latest.scheme(), 0)
 		if errors.Is(err, ErrNoVersion) {
-			if latest != k.dataset {
-				t.remember(latest, k.listed)
+			if <-gone {
+				return t.list(ctx)
 			}
+			t.remember(known{dataset: latest, seen: k.seen, listed: k.listed})
 			return latest, nil
 		}
 		if err != nil {

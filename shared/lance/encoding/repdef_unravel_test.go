@@ -1,0 +1,155 @@
+package encoding
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// unravel returns the nodes of rows with these levels, as strings of 1 and 0 for
+// validity, and their offsets.
+func unravel(steps []StepKind, layers []pb.RepDefLayer, l levels) (valid []string, offsets [][]int32, err error) {
+	path := &Path{Leaf: Leaf{Type: arrow.PrimitiveTypes.Int32}}
+	for _, kind := range steps {
+		path.Steps = append(path.Steps, Step{Kind: kind, Size: 2})
+	}
+	plan, err := planLayers(layers, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := plan.check(l); err != nil {
+		return nil, nil, err
+	}
+	u := newUnraveler(path)
+	values := newValues(fixedShape(32))
+	if err := u.add(&Items{plan: plan, levels: l, values: values}); err != nil {
+		return nil, nil, err
+	}
+	for _, node := range u.nodes {
+		bits := make([]byte, node.valid.n)
+		for i := range bits {
+			bits[i] = '1'
+			if node.valid.bytes != nil && node.valid.bytes[i>>3]>>(i&7)&1 == 0 {
+				bits[i] = '0'
+			}
+		}
+		valid = append(valid, string(bits))
+		offsets = append(offsets, node.offsets)
+	}
+	return valid, offsets, nil
+}
+
+func TestUnravel(t *testing.T) {
+	cases := []struct {
+		name    string
+		steps   []StepKind // outermost first
+		layers  []pb.RepDefLayer
+		levels  levels
+		valid   []string // innermost first
+		offsets [][]int32
+	}{
+		{
+			name:    "no levels",
+			layers:  []pb.RepDefLayer{pb.AllValidItem},
+			levels:  levels{n: 3},
+			valid:   []string{"111"},
+			offsets: [][]int32{nil},
+		},
+		{
+			name:    "null structs around null items",
+			steps:   []StepKind{StructStep},
+			layers:  []pb.RepDefLayer{pb.NullableItem, pb.NullableItem},
+			levels:  levels{n: 3, def: []uint16{0, 1, 2}},
+			valid:   []string{"100", "110"},
+			offsets: [][]int32{nil, nil},
+		},
+		{
+			// [[1, 2], null, [], [null, 3]], the worked example of the format's guide
+			name:    "list",
+			steps:   []StepKind{ListStep},
+			layers:  []pb.RepDefLayer{pb.NullableItem, pb.NullAndEmptyList},
+			levels:  levels{n: 6, rep: []uint16{1, 0, 1, 1, 1, 0}, def: []uint16{0, 0, 2, 3, 1, 0}},
+			valid:   []string{"1101", "1011"},
+			offsets: [][]int32{nil, {0, 2, 2, 2, 4}},
+		},
+		{
+			// [[[1], []], [], null, [null, [2, 3]]]
+			name:   "list of lists",
+			steps:  []StepKind{ListStep, ListStep},
+			layers: []pb.RepDefLayer{pb.AllValidItem, pb.NullAndEmptyList, pb.NullAndEmptyList},
+			levels: levels{
+				n:   7,
+				rep: []uint16{2, 1, 2, 2, 2, 1, 0},
+				def: []uint16{0, 2, 4, 3, 1, 0, 0},
+			},
+			valid:   []string{"111", "1101", "1101"},
+			offsets: [][]int32{nil, {0, 1, 1, 1, 3}, {0, 2, 2, 2, 4}},
+		},
+		{
+			// struct<list>: a null struct has a null list
+			name:    "list in struct",
+			steps:   []StepKind{StructStep, ListStep},
+			layers:  []pb.RepDefLayer{pb.AllValidItem, pb.EmptyableList, pb.NullableItem},
+			levels:  levels{n: 3, rep: []uint16{1, 1, 1}, def: []uint16{0, 1, 2}},
+			valid:   []string{"1", "110", "110"},
+			offsets: [][]int32{nil, {0, 1, 1, 1}, nil},
+		},
+		{
+			// fixed_size_list<struct<int>, 2>: its level is repeated for each item
+			name:    "fixed-size list of structs",
+			steps:   []StepKind{FixedListStep, StructStep},
+			layers:  []pb.RepDefLayer{pb.NullableItem, pb.AllValidItem, pb.NullableItem},
+			levels:  levels{n: 4, def: []uint16{0, 1, 2, 2}},
+			valid:   []string{"1000", "1111", "10"},
+			offsets: [][]int32{nil, nil, nil},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			valid, offsets, err := unravel(c.steps, c.layers, c.levels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.valid, valid); diff != "" {
+				t.Errorf("validity (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.offsets, offsets); diff != "" {
+				t.Errorf("offsets (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUnravelRefusesLevelsThatCannotBe(t *testing.T) {
+	list := []StepKind{ListStep}
+	layers := []pb.RepDefLayer{pb.NullableItem, pb.NullAndEmptyList}
+	cases := []struct {
+		name   string
+		steps  []StepKind
+		layers []pb.RepDefLayer
+		levels levels
+	}{
+		{"too few layers", list, layers[:1], levels{n: 1}},
+		{"list layer for a struct", []StepKind{StructStep}, layers, levels{n: 1}},
+		{"unknown layer", nil, []pb.RepDefLayer{9}, levels{n: 1}},
+		{"definition level too high", nil, layers[:1], levels{n: 1, def: []uint16{2}}},
+		{"repetition level too high", list, layers, levels{n: 1, rep: []uint16{2}}},
+		{"repetition without lists", nil, layers[:1], levels{n: 1, rep: []uint16{0}}},
+		{"lists without repetition", list, layers, levels{n: 1}},
+		{"as many repetition as definition levels", list, layers, levels{n: 1, rep: []uint16{1}, def: []uint16{0, 0}}},
+		{"begins inside of a list", list, layers, levels{n: 1, rep: []uint16{0}}},
+		{"goes on after a null list", list, layers, levels{n: 2, rep: []uint16{1, 0}, def: []uint16{2, 0}}},
+		{"null list inside of a list", list, layers, levels{n: 2, rep: []uint16{1, 0}, def: []uint16{0, 2}}},
+		{"half a fixed-size list", []StepKind{FixedListStep}, []pb.RepDefLayer{pb.AllValidItem, pb.AllValidItem}, levels{n: 3}},
+	}
+	for _, c := range cases {
+		if _, _, err := unravel(c.steps, c.layers, c.levels); !errors.Is(err, lance.ErrCorrupt) {
+			t.Errorf("%s: got error %v, want ErrCorrupt", c.name, err)
+		}
+	}
+}
