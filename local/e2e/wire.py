@@ -1,7 +1,8 @@
 """Plain HTTP: what the clients do not let one send, and what they do not show.
 
-One kept-alive connection of http.client, used for our server and for the reference alike,
-so that a benchmark of the two compares the servers.
+Wire is http.client with one kept-alive connection. Line is the same with as little Python
+around the bytes as can be, for measuring: there most of a request's time would else be
+the client's.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import dataclasses
 import http.client
 import io
 import json
+import socket
 import urllib.parse
 
 import pyarrow as pa
@@ -84,6 +86,48 @@ class Wire:
 
     def close(self) -> None:
         self._connection.close()
+
+
+class Line(Wire):
+    """A client that sends a request with one call and reads nothing of the response but
+    its status and its length. It must not be used for more than one request at a time."""
+
+    def __init__(self, url: str, token: str | None = None, timeout: float = 60):
+        super().__init__(url, token, timeout)
+        self._socket = socket.create_connection((self._connection.host, self._connection.port), timeout)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._reader = self._socket.makefile("rb", 1 << 18)
+
+    def call(self, method: str, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
+        lines = [f"{method} {self.base}{path} HTTP/1.1", "Host: localhost", "User-Agent: tiltyard-e2e", f"Content-Length: {len(body or b'')}"]
+        if self.token is not None:
+            lines.append(f"Authorization: Bearer {self.token}")
+        lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+        self._socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode() + (body or b""))
+        return self._read()
+
+    def _read(self) -> Answer:
+        status = int(self._reader.readline().split(None, 2)[1])
+        length, chunked = 0, False
+        while (line := self._reader.readline()) not in (b"\r\n", b""):
+            name, _, value = line.partition(b":")
+            name = name.lower()
+            if name == b"content-length":
+                length = int(value)
+            elif name == b"transfer-encoding":
+                chunked = b"chunked" in value
+        if not chunked:
+            return Answer(status, http.client.HTTPMessage(), self._reader.read(length))
+        chunks = []
+        while size := int(self._reader.readline(), 16):
+            chunks.append(self._reader.read(size))
+            self._reader.readline()
+        self._reader.readline()
+        return Answer(status, http.client.HTTPMessage(), b"".join(chunks))
+
+    def close(self) -> None:
+        self._reader.close()
+        self._socket.close()
 
 
 def stream(rows: pa.Table | pa.RecordBatch, **options) -> bytes:

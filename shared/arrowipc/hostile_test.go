@@ -267,7 +267,7 @@ func TestKeepsReturningTheError(t *testing.T) {
 }
 
 func TestHoldsSchemasToTheLimits(t *testing.T) {
-	deep := arrow.DataType(arrow.PrimitiveTypes.Int8)
+	var deep arrow.DataType = arrow.PrimitiveTypes.Int8
 	for range 4 {
 		deep = arrow.ListOf(deep)
 	}

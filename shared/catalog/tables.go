@@ -284,7 +284,7 @@ func (c *Catalog) idOfTableKey(ctx context.Context, key string, paths map[string
 	dir, escaped, ok := strings.Cut(strings.TrimPrefix(key, recordsPrefix), tableKind)
 	name, err := unescape(escaped)
 	if !ok || err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // a key that is no table's
 	}
 	path, known := paths[dir]
 	if !known {

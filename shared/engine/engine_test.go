@@ -294,7 +294,7 @@ func TestSearchSkipsNullsAndChecksDimensions(t *testing.T) {
 	_, err = table.Query(t.Context(), &protocol.QueryTableRequest{VectorColumn: "bits", DistanceType: protocol.DistanceL2, Vector: protocol.QueryVector{Vectors: [][]float64{{1}}}})
 	wantCode(t, "l2 of bytes", err, protocol.InvalidInput)
 	_, err = table.Query(t.Context(), &protocol.QueryTableRequest{VectorColumn: "id", Vector: protocol.QueryVector{Vectors: [][]float64{{1}}}})
-	wantCode(t, "search of a column of numbers", err, protocol.Unsupported)
+	wantCode(t, "search of a column of numbers", err, protocol.InvalidInput)
 }
 
 func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {

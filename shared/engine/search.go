@@ -218,8 +218,11 @@ func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, er
 		return nil, err
 	}
 	list, ok := column.Type.(*arrow.FixedSizeListType)
-	if !ok {
-		return nil, protocol.Errorf(protocol.Unsupported, "searching column %s of type %s is not supported; vectors are fixed-size lists of numbers", column.Name, column.Type)
+	switch {
+	case !isVector(column.Type):
+		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s holds no vectors, which are fixed-size lists of numbers", column.Name, column.Type)
+	case !ok:
+		return nil, protocol.Errorf(protocol.Unsupported, "searching column %s of type %s, several vectors a row, is not supported yet", column.Name, column.Type)
 	}
 	t := &target{column: column.Name, dim: int(list.Len())}
 	if given := len(req.Vector.Vectors[0]); given != t.dim {

@@ -101,7 +101,7 @@ func TestTypesWithoutAName(t *testing.T) {
 			t.Errorf("%v in %v: %v, want Unsupported and the field", c.typ, c.dialect, err)
 		}
 	}
-	deep := arrow.DataType(item)
+	deep := item
 	for range 40 {
 		deep = arrow.ListOf(deep)
 	}

@@ -220,7 +220,7 @@ func TestTimeIsLeftToAnswer(t *testing.T) {
 func TestPanicsOfTheProgramAreNotHidden(t *testing.T) {
 	cause := errors.New("out of cheese")
 	defer func() {
-		if got := recover(); got != cause {
+		if got, ok := recover().(error); !ok || !errors.Is(got, cause) {
 			t.Errorf("Invoke ends with %v, want the panic of the handler", got)
 		}
 	}()

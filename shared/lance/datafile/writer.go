@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -211,7 +212,7 @@ func (w *Writer) tail() []byte {
 		columns = appendExtent(columns, start+uint64(at), uint64(len(e.B)-at))
 	}
 	columnTable := start + uint64(len(e.B))
-	b := append(e.B, columns...)
+	b := slices.Concat(e.B, columns)
 	globalTable := start + uint64(len(b))
 	b = append(b, globals...)
 	return w.appendFooter(b, metadata, columnTable, globalTable)

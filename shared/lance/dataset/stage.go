@@ -72,7 +72,7 @@ func (t *Table) stage(ctx context.Context, match *schema.Match, version lance.Ve
 				}
 			}
 			n := min(batch.NumRows()-from, maxFileRows-file.rows)
-			if err := file.write(match.Schema, columns, from, n); err != nil {
+			if err := file.write(columns, from, n); err != nil {
 				return nil, err
 			}
 			from += n
@@ -112,7 +112,7 @@ func (t *Table) newFile(ctx context.Context, s *schema.Schema, version lance.Ver
 	return &stagedFile{path: path, upload: u, writer: writer, arrow: s.Arrow(), v: version}, nil
 }
 
-func (f *stagedFile) write(s *schema.Schema, columns []arrow.Array, from, n int64) error {
+func (f *stagedFile) write(columns []arrow.Array, from, n int64) error {
 	slices := make([]arrow.Array, len(columns))
 	for i, c := range columns {
 		slices[i] = array.NewSlice(c, from, from+n)
@@ -146,7 +146,7 @@ func (s *staged) add(f *stagedFile) error {
 // and 26 hexadecimal ones, as the native writer names its files.
 func newFileName() string {
 	var b [16]byte
-	rand.Read(b[:]) //nolint:errcheck // documented never to fail
+	rand.Read(b[:]) // never fails: the program ends first
 	var name strings.Builder
 	for _, c := range b[:3] {
 		fmt.Fprintf(&name, "%08b", c)

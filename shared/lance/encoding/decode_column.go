@@ -80,7 +80,7 @@ func joinItems(t arrow.DataType, pages []*Items, n int) (*Items, error) {
 	all := &Items{values: newValues(s)}
 	if storageType(t).ID() == arrow.DICTIONARY {
 		all.indices = make([]uint32, 0, n)
-		return all, all.joinDictionaries(pages)
+		return all, joinDictionaries(all, pages)
 	}
 	all.values.reserveValues(n, math.MaxInt)
 	text := 0
@@ -96,8 +96,9 @@ func joinItems(t arrow.DataType, pages []*Items, n int) (*Items, error) {
 	return all, nil
 }
 
-// joinDictionaries makes one dictionary of those of the pages, with every item once.
-func (all *Items) joinDictionaries(pages []*Items) error {
+// joinDictionaries puts the indices of all pages together, and into one dictionary with
+// every item once.
+func joinDictionaries(all *Items, pages []*Items) error {
 	seen := map[string]uint32{}
 	for _, it := range pages {
 		joined := make([]uint32, it.values.n)

@@ -7,7 +7,7 @@ import (
 )
 
 // textRatio is about how much compressed text or bytes expand.
-const textRatio = 3
+const textRatio = 2
 
 // DecodedSize estimates how many bytes the rows of a page take once they are decoded.
 func DecodedSize(t arrow.DataType, layout pb.Layout, info PageInfo) float64 {

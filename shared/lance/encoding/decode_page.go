@@ -148,19 +148,19 @@ func (p *pageContext) readsWhole(rows []RowRange) bool {
 
 // A Budget bounds the bytes that the pages of a file keep between reads.
 type Budget struct {
-	max  int64
-	used atomic.Int64
+	limit int64
+	used  atomic.Int64
 }
 
-// NewBudget returns a budget of max bytes.
-func NewBudget(max int64) *Budget { return &Budget{max: max} }
+// NewBudget returns a budget of so many bytes.
+func NewBudget(bytes int64) *Budget { return &Budget{limit: bytes} }
 
 // Used returns how many bytes are kept.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
 // take reserves n bytes and reports whether there is room for them.
 func (b *Budget) take(n int) bool {
-	if b.used.Add(int64(n)) > b.max {
+	if b.used.Add(int64(n)) > b.limit {
 		b.used.Add(-int64(n))
 		return false
 	}

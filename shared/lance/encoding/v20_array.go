@@ -3,6 +3,7 @@ package encoding
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
@@ -56,7 +57,7 @@ func arrayName(enc pb.ArrayEncoding) string {
 	if unknown, ok := enc.(*pb.ArrayUnknown); ok {
 		return unknown.Name
 	}
-	return fmt.Sprintf("%T", enc)
+	return strings.TrimPrefix(fmt.Sprintf("%T", enc), "*pb.Array")
 }
 
 // plainItems returns items of a shape without any.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
@@ -120,7 +121,7 @@ func readSection(ctx context.Context, store objectstore.Store, key string, info 
 		if err != nil {
 			return nil, err
 		}
-		whole.bytes = append(head, more...)
+		whole.bytes = slices.Concat(head, more)
 	}
 	body, _, err := whole.section(at)
 	return body, err

@@ -17,79 +17,79 @@ type Codec interface {
 // maxCodecDepth bounds the nesting of codecs in what is read; writers reach four.
 const maxCodecDepth = 8
 
-// Flat: values of fixed width, one after the other.
+// Flat is values of fixed width, one after the other.
 type Flat struct {
 	BitsPerValue uint64             // 1
 	Data         *BufferCompression // 2: never set by known writers
 }
 
-// Variable: offsets, then bytes.
+// Variable is offsets, then bytes.
 type Variable struct {
 	Offsets Codec              // 1: always *Flat of 32 or 64 bits
 	Values  *BufferCompression // 2: never set by known writers
 }
 
-// Constant: one value, repeated.
+// Constant is one value, repeated.
 type Constant struct {
 	Value []byte // 1: nil when absent
 }
 
-// OutOfLineBitpacking: integers of the width of Values, which its *Flat tells.
+// OutOfLineBitpacking is integers of the width of Values, which its *Flat tells.
 type OutOfLineBitpacking struct {
 	UncompressedBits uint64 // 1
 	Values           Codec  // 3
 }
 
-// InlineBitpacking: blocks of 1024 integers, each behind its width.
+// InlineBitpacking is blocks of 1024 integers, each behind its width.
 type InlineBitpacking struct {
 	UncompressedBits uint64             // 1
 	Values           *BufferCompression // 2: never set by known writers
 }
 
-// FSST: strings as codes of a symbol table.
+// FSST is strings as codes of a symbol table.
 type FSST struct {
 	SymbolTable []byte // 1
 	Values      Codec  // 2
 }
 
-// Dictionary: indices into items.
+// Dictionary is indices into items.
 type Dictionary struct {
 	Indices  Codec  // 1
 	Items    Codec  // 2
 	NumItems uint32 // 3
 }
 
-// RLE: values and how often each is repeated.
+// RLE is values and how often each is repeated.
 type RLE struct {
 	Values     Codec // 1
 	RunLengths Codec // 2
 }
 
-// ByteStreamSplit: all first bytes of the values, then all second bytes, and so on.
+// ByteStreamSplit is all first bytes of the values, then all second bytes, and so on.
 type ByteStreamSplit struct {
 	Values Codec // 1
 }
 
-// General: the encoded Values, compressed by a general scheme.
+// General is the encoded Values, compressed by a general scheme.
 type General struct {
 	Compression BufferCompression // 1
 	Values      Codec             // 3
 }
 
-// FixedSizeList: lists of equal length, flattened.
+// FixedSizeList is lists of equal length, flattened.
 type FixedSizeList struct {
 	ItemsPerValue uint64 // 1
 	Values        Codec  // 2
 	HasValidity   bool   // 3: a bitmap says which items are not null
 }
 
-// PackedStruct: structs of fixed width, row by row.
+// PackedStruct is structs of fixed width, row by row.
 type PackedStruct struct {
 	BitsPerValue []uint64 // 1: one per child
 	Values       Codec    // 2
 }
 
-// VariablePackedStruct: structs with children of variable width, row by row.
+// VariablePackedStruct is structs with children of variable width, row by row.
 type VariablePackedStruct struct {
 	Fields []PackedField // 1: one per child
 }

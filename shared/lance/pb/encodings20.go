@@ -13,7 +13,7 @@ type ArrayEncoding interface {
 	unmarshalArray(b []byte, depth int) error
 }
 
-// ArrayFlat: values of fixed width, one after the other in a buffer.
+// ArrayFlat is values of fixed width, one after the other in a buffer.
 type ArrayFlat struct {
 	BitsPerValue uint64
 	Buffer       BufferRef
@@ -26,55 +26,55 @@ type BufferRef struct {
 	Kind  uint32 // 0: a buffer of the page; no other is in use
 }
 
-// ArrayNullable: values some of which may be null.
+// ArrayNullable is values some of which may be null.
 type ArrayNullable struct {
 	Validity ArrayEncoding // nil when nothing or everything is null
 	Values   ArrayEncoding // nil when everything is null
 }
 
-// ArrayFixedSizeList: lists of equal length, flattened.
+// ArrayFixedSizeList is lists of equal length, flattened.
 type ArrayFixedSizeList struct {
 	Dimension uint32
 	Items     ArrayEncoding
 }
 
-// ArrayList: where lists end. The items are another column.
+// ArrayList is where lists end. The items are another column.
 type ArrayList struct {
 	Offsets              ArrayEncoding
 	NullOffsetAdjustment uint64
 	NumItems             uint64
 }
 
-// ArraySimpleStruct: nothing; the members are other columns.
+// ArraySimpleStruct is nothing; the members are other columns.
 type ArraySimpleStruct struct{}
 
-// ArrayBinary: where values end, and their bytes.
+// ArrayBinary is where values end, and their bytes.
 type ArrayBinary struct {
 	Indices        ArrayEncoding
 	Bytes          ArrayEncoding
 	NullAdjustment uint64
 }
 
-// ArrayDictionary: indices into items.
+// ArrayDictionary is indices into items.
 type ArrayDictionary struct {
 	Indices  ArrayEncoding
 	Items    ArrayEncoding
 	NumItems uint32
 }
 
-// ArrayFSST: strings as codes of a symbol table.
+// ArrayFSST is strings as codes of a symbol table.
 type ArrayFSST struct {
 	Binary      ArrayEncoding
 	SymbolTable []byte
 }
 
-// ArrayPackedStruct: structs of fixed width, row by row in a buffer.
+// ArrayPackedStruct is structs of fixed width, row by row in a buffer.
 type ArrayPackedStruct struct {
 	Inner  []ArrayEncoding
 	Buffer BufferRef
 }
 
-// ArrayFixedSizeBinary: byte strings of equal length.
+// ArrayFixedSizeBinary is byte strings of equal length.
 type ArrayFixedSizeBinary struct {
 	Bytes     ArrayEncoding
 	ByteWidth uint32

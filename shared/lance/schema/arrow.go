@@ -69,8 +69,9 @@ func FromArrowAbove(schema *arrow.Schema, highest int32) (*Schema, error) {
 	s := &Schema{Metadata: schema.Metadata().ToMap()}
 	seen := map[string]bool{}
 	for _, field := range schema.Fields() {
-		if strings.Contains(field.Name, ".") {
-			return nil, refuse(field, "a column's name cannot contain a dot")
+		// Native Lance takes an empty name and a backtick, and cannot read the table then.
+		if field.Name == "" || strings.ContainsAny(field.Name, ".`") {
+			return nil, refuse(field, "a column's name cannot be empty or contain a dot or a backtick")
 		}
 		if seen[field.Name] {
 			return nil, refuse(field, "two columns have this name")

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	int32s  = arrow.PrimitiveTypes.Int32
-	float32 = arrow.PrimitiveTypes.Float32
-	text    = arrow.BinaryTypes.String
+	int32s   = arrow.PrimitiveTypes.Int32
+	float32s = arrow.PrimitiveTypes.Float32
+	text     = arrow.BinaryTypes.String
 )
 
 func member(name string, t arrow.DataType) arrow.Field {
@@ -45,7 +45,7 @@ func mustFromArrow(t *testing.T, fields ...arrow.Field) *Schema {
 
 // The logical types are those that pylance 14.0.2 wrote for the same Arrow types.
 func TestArrowTypesGetTheNativeLogicalTypes(t *testing.T) {
-	point := arrow.StructOf(member("x", float32), member("y", float32))
+	point := arrow.StructOf(member("x", float32s), member("y", float32s))
 	cases := []struct {
 		in       arrow.DataType
 		logical  string
@@ -56,7 +56,7 @@ func TestArrowTypesGetTheNativeLogicalTypes(t *testing.T) {
 		{in: arrow.FixedWidthTypes.Boolean, logical: "bool", encoding: 1},
 		{in: arrow.PrimitiveTypes.Uint8, logical: "uint8", encoding: 1},
 		{in: arrow.FixedWidthTypes.Float16, logical: "halffloat", encoding: 1},
-		{in: float32, logical: "float", encoding: 1},
+		{in: float32s, logical: "float", encoding: 1},
 		{in: arrow.PrimitiveTypes.Float64, logical: "double", encoding: 1},
 		{in: text, logical: "string", encoding: 2},
 		{in: arrow.BinaryTypes.LargeBinary, logical: "large_binary", encoding: 2},
@@ -72,8 +72,8 @@ func TestArrowTypesGetTheNativeLogicalTypes(t *testing.T) {
 		{in: &arrow.Decimal128Type{Precision: 10, Scale: 2}, logical: "decimal:128:10:2", encoding: 1},
 		{in: &arrow.Decimal256Type{Precision: 50, Scale: -2}, logical: "decimal:256:50:-2", encoding: 1},
 		{in: &arrow.FixedSizeBinaryType{ByteWidth: 3}, logical: "fixed_size_binary:3", encoding: 1},
-		{in: arrow.FixedSizeListOf(4, float32), logical: "fixed_size_list:float:4", encoding: 1},
-		{in: arrow.FixedSizeListOf(2, arrow.FixedSizeListOf(3, float32)), logical: "fixed_size_list:fixed_size_list:float:3:2", encoding: 1},
+		{in: arrow.FixedSizeListOf(4, float32s), logical: "fixed_size_list:float:4", encoding: 1},
+		{in: arrow.FixedSizeListOf(2, arrow.FixedSizeListOf(3, float32s)), logical: "fixed_size_list:fixed_size_list:float:3:2", encoding: 1},
 		{in: arrow.FixedSizeListOf(2, &arrow.TimestampType{Unit: arrow.Second, TimeZone: "UTC"}), logical: "fixed_size_list:timestamp:s:UTC:2", encoding: 1},
 		{in: arrow.FixedSizeListOf(2, &arrow.Decimal128Type{Precision: 9, Scale: 1}), logical: "fixed_size_list:decimal:128:9:1:2", encoding: 1},
 		{in: arrow.FixedSizeListOf(2, point), logical: "fixed_size_list:struct:2", encoding: 1},
@@ -103,7 +103,7 @@ func TestArrowTypesGetTheNativeLogicalTypes(t *testing.T) {
 }
 
 func TestWhatTheFormatCannotStoreIsRefusedByNameAndType(t *testing.T) {
-	point := arrow.StructOf(member("x", float32))
+	point := arrow.StructOf(member("x", float32s))
 	cases := []struct {
 		name   string
 		fields []arrow.Field
@@ -124,6 +124,7 @@ func TestWhatTheFormatCannotStoreIsRefusedByNameAndType(t *testing.T) {
 		{"empty struct", []arrow.Field{member("bad", arrow.StructOf())}},
 		{"twin members", []arrow.Field{member("bad", arrow.StructOf(member("a", text), member("a", text)))}},
 		{"twin columns", []arrow.Field{member("bad", text), member("bad", text)}},
+		{"backtick in a column", []arrow.Field{member("bad`name", text)}},
 		{"dot in a column", []arrow.Field{member("bad.name", text)}},
 		{"nullable primary key", []arrow.Field{marked(member("bad", text), primaryKeyKey, "true")}},
 		{"blob that is no struct", []arrow.Field{marked(member("bad", text), extensionName, blobV2Extension)}},
@@ -210,8 +211,8 @@ func TestExtensionTypesBecomeStorageAndMetadata(t *testing.T) {
 func TestMessagesRoundTrip(t *testing.T) {
 	s := mustFromArrow(t,
 		marked(arrow.Field{Name: "key", Type: int32s}, primaryKeyPosKey, "1", clusteringKeyPosition, "2"),
-		member("s", arrow.StructOf(member("v", arrow.FixedSizeListOf(3, float32)), member("l", arrow.LargeListOf(text)))),
-		member("fs", arrow.FixedSizeListOf(2, arrow.StructOf(member("x", float32)))),
+		member("s", arrow.StructOf(member("v", arrow.FixedSizeListOf(3, float32s)), member("l", arrow.LargeListOf(text)))),
+		member("fs", arrow.FixedSizeListOf(2, arrow.StructOf(member("x", float32s)))),
 		member("m", arrow.MapOf(text, arrow.ListOf(int32s))))
 	again, err := FromFields(s.PB(), s.Metadata)
 	if err != nil {
@@ -260,7 +261,7 @@ func TestUnknownLogicalTypesAreUnsupported(t *testing.T) {
 }
 
 func FuzzFromFields(f *testing.F) {
-	s, err := FromArrow(table(member("a", arrow.ListOf(arrow.StructOf(member("x", arrow.FixedSizeListOf(2, float32)))))))
+	s, err := FromArrow(table(member("a", arrow.ListOf(arrow.StructOf(member("x", arrow.FixedSizeListOf(2, float32s)))))))
 	if err != nil {
 		f.Fatal(err)
 	}

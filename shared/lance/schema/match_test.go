@@ -69,7 +69,7 @@ func TestMatchSaysWhatDiffers(t *testing.T) {
 	s := mustFromArrow(t,
 		arrow.Field{Name: "id", Type: int32s},
 		member("name", text),
-		member("v", arrow.FixedSizeListOf(4, float32)),
+		member("v", arrow.FixedSizeListOf(4, float32s)),
 		member("s", arrow.StructOf(arrow.Field{Name: "must", Type: text}, member("may", text))),
 		marked(member("doc", text), extensionName, arrowJSON))
 	id := member("id", int32s)
@@ -82,7 +82,7 @@ func TestMatchSaysWhatDiffers(t *testing.T) {
 		{"missing column", []arrow.Field{member("name", text)}, []string{"id", "missing"}},
 		{"other type", []arrow.Field{id, member("name", arrow.BinaryTypes.LargeString)}, []string{"name", "utf8", "large_utf8"}},
 		{"view", []arrow.Field{id, member("name", arrow.BinaryTypes.StringView)}, []string{"name", "string_view"}},
-		{"other dimension", []arrow.Field{id, member("v", arrow.FixedSizeListOf(5, float32))}, []string{"v", "[4]", "[5]"}},
+		{"other dimension", []arrow.Field{id, member("v", arrow.FixedSizeListOf(5, float32s))}, []string{"v", "[4]", "[5]"}},
 		{"missing member", []arrow.Field{id, member("s", arrow.StructOf(member("may", text)))}, []string{"s.must", "missing"}},
 		{"unknown member", []arrow.Field{id, member("s", arrow.StructOf(member("must", text), member("z", text)))}, []string{"s.z"}},
 		{"twins", []arrow.Field{id, id}, []string{"two fields id"}},

@@ -111,7 +111,7 @@ func typeText(t arrow.DataType) string {
 
 func TestLeavesAreThePhysicalColumns(t *testing.T) {
 	s := mustFromArrow(t,
-		member("s", arrow.StructOf(member("x", text), member("v", arrow.FixedSizeListOf(4, float32)))),
+		member("s", arrow.StructOf(member("x", text), member("v", arrow.FixedSizeListOf(4, float32s)))),
 		member("fs", arrow.FixedSizeListOf(2, arrow.StructOf(member("a", int32s)))),
 		marked(member("p", arrow.StructOf(member("a", int32s), member("b", int32s))), packedKey, "TRUE"),
 		marked(member("b", arrow.BinaryTypes.LargeBinary), blobKey, "true"),

@@ -59,7 +59,7 @@ func (l *listing) run() error {
 		return l.walk(".", "")
 	}
 	if checkKey(l.opts.Prefix[:end]) != nil {
-		return nil // no key begins like this
+		return nil //nolint:nilerr // no key begins like this
 	}
 	return l.walk(toPath(l.opts.Prefix[:end]), l.opts.Prefix[:end+1])
 }

@@ -58,7 +58,7 @@ func rest(r *bytes.Reader) []byte {
 	if r == nil {
 		return nil
 	}
-	kept, _ := io.ReadAll(r) //nolint:errcheck // a bytes.Reader does not fail
+	kept, _ := io.ReadAll(r) // a bytes.Reader does not fail
 	return kept
 }
 
