@@ -325,7 +325,6 @@ def read_items(b: Bench) -> list[Item]:
             lambda: b.ours.post("/v1/table/scan/count_rows"),
             lambda: b.adapter.post("/v1/table/scan/count_rows"),
             scan.count_rows,
-            target=METADATA,
             rounds=b.sizes.quick_rounds,
             same=lambda a: a if isinstance(a, int) else a.json,
         ),
@@ -392,9 +391,9 @@ def line(result: dict) -> str:
         return f"{result[who]['p50_ms']:8.2f} {result[who]['p99_ms']:8.2f}" if who in result else ""
 
     ratio, target = result["ours/adapter"], result["target"]
-    verdict = "" if ratio <= target else "  MISSED"
+    verdict = "" if target is None or ratio <= target else "  MISSED"
     native = f"{result['ours/native']:8.2f}" if "ours/native" in result else " " * 8
-    return f"{result['item']:50} {pair('ours'):>17} {pair('adapter'):>17} {pair('native'):>17}  {ratio:8.3f} {'≤ ' + str(target):>7}  {native}{verdict}"
+    return f"{result['item']:50} {pair('ours'):>17} {pair('adapter'):>17} {pair('native'):>17}  {ratio:8.3f} {f'≤ {target}' if target else '':>7}  {native}{verdict}"
 
 
 def run(sizes: Sizes, only: str, out: pathlib.Path) -> None:
@@ -415,8 +414,9 @@ def run(sizes: Sizes, only: str, out: pathlib.Path) -> None:
                 results.append(measure(item))
                 print(line(results[-1]), flush=True)
         print(f"\nstart of the server, to its first answer: {server.started_in * 1e3:.0f} ms")
-    missed = [r["item"] for r in results if r["ours/adapter"] > r["target"]]
-    print(f"{len(results) - len(missed)} of {len(results)} targets met" + (f"; missed: {', '.join(missed)}" if missed else ""))
+    aimed = [r for r in results if r["target"]]
+    missed = [r["item"] for r in aimed if r["ours/adapter"] > r["target"]]
+    print(f"{len(aimed) - len(missed)} of {len(aimed)} targets met" + (f"; missed: {', '.join(missed)}" if missed else ""))
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps({"sizes": dataclasses.asdict(sizes), "results": results}, indent=1) + "\n")
     print(f"all figures: {out}")
