@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -64,6 +62,9 @@ func (e *Engine) search(ctx context.Context, d *dataset.Dataset, req *protocol.Q
 	return answer.rows(ctx)
 }
 
+// topKsPerRequest is how many of the largest searches one request may hold together.
+const topKsPerRequest = 4
+
 // searchK returns how many rows to look for: those to be returned and those to be
 // skipped before them. Of a small table it may be all.
 func (e *Engine) searchK(d *dataset.Dataset, req *protocol.QueryTableRequest) (int, error) {
@@ -75,6 +76,10 @@ func (e *Engine) searchK(d *dataset.Dataset, req *protocol.QueryTableRequest) (i
 	if k > int64(e.limits.TopK) {
 		return 0, protocol.Errorf(protocol.InvalidInput,
 			"k and offset together are above %d, the largest vector search of a table with more rows than that", e.limits.TopK)
+	}
+	if all := k * int64(len(req.Vector.Vectors)); all > topKsPerRequest*int64(e.limits.TopK) {
+		return 0, protocol.Errorf(protocol.InvalidInput,
+			"%d query vectors of %d results each are too many for one request; send them in several", len(req.Vector.Vectors), k)
 	}
 	return int(k), nil
 }
@@ -194,255 +199,4 @@ func (a *answerRows) fetch(ctx context.Context, schema *arrow.Schema, from int) 
 // plain makes an array without nulls of values of fixed width.
 func plain(t arrow.DataType, values []byte, n int) arrow.Array {
 	return array.MakeFromData(array.NewData(t, n, []*memory.Buffer{nil, memory.NewBufferBytes(values)}, nil, 0, 0))
-}
-
-// A target is a vector column and what to look for in it.
-type target struct {
-	column  string
-	dim     int
-	measure measurer
-}
-
-func (t *target) queries() int { return t.measure.queries() }
-
-// A measurer writes the distances of vectors to each of its queries.
-type measurer interface {
-	queries() int
-	measure(items arrow.ArrayData, from, rows int, out [][]float32)
-}
-
-// newTarget resolves the column and the query vectors of a request against each other.
-func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, error) {
-	column, err := vectorColumn(d, req.VectorColumn)
-	if err != nil {
-		return nil, err
-	}
-	list, ok := column.Type.(*arrow.FixedSizeListType)
-	switch {
-	case !isVector(column.Type):
-		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s holds no vectors, which are fixed-size lists of numbers", column.Name, column.Type)
-	case !ok:
-		return nil, protocol.Errorf(protocol.Unsupported, "searching column %s of type %s, several vectors a row, is not supported yet", column.Name, column.Type)
-	}
-	t := &target{column: column.Name, dim: int(list.Len())}
-	if given := len(req.Vector.Vectors[0]); given != t.dim {
-		return nil, protocol.Errorf(protocol.InvalidInput, "vector has %d dimensions; column %s has %d", given, column.Name, t.dim)
-	}
-	t.measure, err = newMeasurer(list.Elem(), req)
-	if err != nil {
-		return nil, protocol.Errorf(protocol.InvalidInput, "column %s: %w", column.Name, err)
-	}
-	return t, nil
-}
-
-// vectorColumn finds the column to search: the one named, else the one called vector,
-// else the only one of vectors.
-func vectorColumn(d *dataset.Dataset, name string) (arrow.Field, error) {
-	if name != "" {
-		f := d.Schema().Field(name)
-		if f == nil {
-			return arrow.Field{}, noColumn(d.NoColumn(name))
-		}
-		return f.Arrow(), nil
-	}
-	var candidates []arrow.Field
-	for _, f := range d.ArrowSchema().Fields() {
-		if !isVector(f.Type) {
-			continue
-		}
-		if f.Name == "vector" {
-			return f, nil
-		}
-		candidates = append(candidates, f)
-	}
-	if len(candidates) != 1 {
-		return arrow.Field{}, protocol.Errorf(protocol.InvalidInput,
-			"vector_column is required: the table has %d columns of vectors and none is called vector", len(candidates))
-	}
-	return candidates[0], nil
-}
-
-func isVector(t arrow.DataType) bool {
-	switch t := t.(type) {
-	case *arrow.FixedSizeListType:
-		switch t.Elem().ID() {
-		case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.UINT8:
-			return true
-		}
-	case *arrow.ListType:
-		return isVector(t.Elem())
-	}
-	return false
-}
-
-// newMeasurer prepares the query vectors in the type of the column.
-func newMeasurer(item arrow.DataType, req *protocol.QueryTableRequest) (measurer, error) {
-	metric, err := metricOf(item, req.DistanceType)
-	if err != nil {
-		return nil, err
-	}
-	switch item.ID() {
-	case arrow.FLOAT32:
-		return prepare(metric, req.Vector.Vectors, float32s)
-	case arrow.FLOAT64:
-		return prepare(metric, req.Vector.Vectors, func(v []float64) ([]float64, error) { return v, nil })
-	case arrow.FLOAT16:
-		return prepare(metric, req.Vector.Vectors, func(v []float64) ([]uint16, error) {
-			narrow, err := float32s(v)
-			return vector.RoundToFloat16(narrow), err
-		})
-	case arrow.UINT8:
-		return prepare(metric, req.Vector.Vectors, bytesOf)
-	}
-	return nil, fmt.Errorf("vectors of %s cannot be searched", item)
-}
-
-func float32s(v []float64) ([]float32, error) {
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = float32(x)
-	}
-	return out, nil
-}
-
-func bytesOf(v []float64) ([]uint8, error) {
-	out := make([]uint8, len(v))
-	for i, x := range v {
-		if x < 0 || x > math.MaxUint8 || x != math.Trunc(x) {
-			return nil, fmt.Errorf("vector element %d is %v; bytes are whole numbers from 0 to 255", i, x)
-		}
-		out[i] = uint8(x)
-	}
-	return out, nil
-}
-
-// metricOf returns the metric asked for, or the default of the column's type.
-func metricOf(item arrow.DataType, asked protocol.DistanceType) (vector.Metric, error) {
-	metric, known := map[protocol.DistanceType]vector.Metric{
-		protocol.DistanceL2: vector.L2, protocol.DistanceCosine: vector.Cosine,
-		protocol.DistanceDot: vector.Dot, protocol.DistanceHamming: vector.Hamming,
-	}[asked]
-	isBytes := item.ID() == arrow.UINT8
-	switch {
-	case !known && isBytes:
-		return vector.Hamming, nil
-	case !known:
-		return vector.L2, nil
-	case isBytes != (metric == vector.Hamming):
-		return 0, fmt.Errorf("distance_type %s does not measure vectors of %s", metric, item)
-	}
-	return metric, nil
-}
-
-// measuring measures vectors of one type of element.
-type measuring[T vector.Element] struct {
-	prepared []*vector.Query[T]
-}
-
-func prepare[T vector.Element](metric vector.Metric, vectors [][]float64, convert func([]float64) ([]T, error)) (measurer, error) {
-	m := &measuring[T]{}
-	for _, v := range vectors {
-		converted, err := convert(v)
-		if err != nil {
-			return nil, err
-		}
-		query, err := vector.NewQuery(metric, converted)
-		if err != nil {
-			return nil, err
-		}
-		m.prepared = append(m.prepared, query)
-	}
-	return m, nil
-}
-
-func (m *measuring[T]) queries() int { return len(m.prepared) }
-
-func (m *measuring[T]) measure(items arrow.ArrayData, from, rows int, out [][]float32) {
-	dim := m.prepared[0].Dim()
-	values := arrow.GetData[T](items.Buffers()[1].Bytes())[items.Offset():]
-	vector.DistancesMany(m.prepared, values[from*dim:(from+rows)*dim], out)
-}
-
-// nearest returns the k nearest rows of each query, nearest first, query by query. The
-// ids of the hits are row addresses.
-func (t *target) nearest(ctx context.Context, d *dataset.Dataset, filter *dataset.Where, k int, limit vector.Bounds) ([]found, error) {
-	opts := dataset.ScanOptions{Columns: []string{t.column, dataset.RowAddr}, Where: filter}
-	parts, err := dataset.Map(ctx, d, opts, func(_ context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
-		return t.nearestOf(batch, k, limit), nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	best := t.newTopKs(k, limit)
-	for part, err := range parts {
-		if err != nil {
-			return nil, err
-		}
-		for q := range part {
-			best[q].Merge(part[q])
-		}
-	}
-	var hits []found
-	for q := range best {
-		for _, h := range best[q].Hits() {
-			hits = append(hits, found{Hit: h, query: int32(q)})
-		}
-	}
-	return hits, nil
-}
-
-func (t *target) newTopKs(k int, limit vector.Bounds) []*vector.TopK {
-	tops := make([]*vector.TopK, t.queries())
-	for q := range tops {
-		tops[q] = vector.NewTopK(k, limit)
-	}
-	return tops
-}
-
-// nearestOf measures the rows of one batch: a column of vectors and one of addresses.
-func (t *target) nearestOf(batch arrow.RecordBatch, k int, limit vector.Bounds) []*vector.TopK {
-	tops := t.newTopKs(k, limit)
-	rows := int(batch.NumRows())
-	if rows == 0 {
-		return tops
-	}
-	column := batch.Column(0)
-	at := batch.Column(1).(*array.Uint64).Uint64Values()
-	distances := make([][]float32, len(tops))
-	for q := range distances {
-		distances[q] = make([]float32, rows)
-	}
-	t.measure.measure(column.Data().Children()[0], column.Data().Offset(), rows, distances)
-	for q := range tops {
-		dropNulls(column, distances[q])
-		tops[q].AddAll(distances[q], at)
-	}
-	return tops
-}
-
-// dropNulls makes the distances of null vectors, and of those with a null in them, NaN:
-// they are never found.
-func dropNulls(column arrow.Array, distances []float32) {
-	nan := float32(math.NaN())
-	if column.NullN() > 0 {
-		for i := range distances {
-			if column.IsNull(i) {
-				distances[i] = nan
-			}
-		}
-	}
-	list := column.(*array.FixedSizeList)
-	items := list.ListValues()
-	if items.NullN() == 0 {
-		return
-	}
-	for i := range distances {
-		start, end := list.ValueOffsets(i)
-		for j := start; j < end; j++ {
-			if items.IsNull(int(j)) {
-				distances[i] = nan
-				break
-			}
-		}
-	}
 }
