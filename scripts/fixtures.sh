@@ -8,6 +8,8 @@ while read -r script place; do
 done <<'TABLE'
 arrowipc.py shared/arrowipc/testdata
 datafile.py shared/lance/datafile/testdata/native
+datafile_golden.py shared/lance/datafile/testdata/golden
+manifest.py shared/lance/manifest/testdata
 sqlexpr.py  shared/sqlexpr/testdata
 vector.py   shared/vector/testdata/golden.json
 TABLE

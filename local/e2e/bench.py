@@ -7,7 +7,7 @@ ratio of the medians. Ours and the reference server are spoken to by the same pl
 client on one kept-alive connection, with the same requests. Their answers are compared
 once before anything is measured.
 
-    python bench.py [--quick] [--json FILE] [--only WORD]
+    python bench.py [--quick] [--json FILE] [--only WORD] [--root DIR]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import dataclasses
 import io
 import itertools
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -404,11 +405,26 @@ def peers_place() -> str | None:
     return str(memory) if memory.is_dir() and shutil.disk_usage(memory).free > 3 << 30 else None
 
 
-def run(sizes: Sizes, only: str, out: pathlib.Path) -> None:
+def durable_write(directory: pathlib.Path, size: int = 512 << 10) -> float:
+    """The milliseconds of writing a file of that size and waiting until it is on the disk:
+    what each of our commits pays at least once, and the peers never."""
+    times = []
+    for number in range(20):
+        began = time.perf_counter()
+        with open(directory / f"floor{number}", "wb") as file:
+            file.write(bytes(size))
+            file.flush()
+            os.fsync(file.fileno())
+        times.append(time.perf_counter() - began)
+        os.remove(directory / f"floor{number}")
+    return statistics.median(times) * 1e3
+
+
+def run(sizes: Sizes, only: str, out: pathlib.Path, root: str | None) -> None:
     results = []
     with contextlib.ExitStack() as stack:
         place = lambda where: pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiltyard-bench-", dir=where)))
-        ours, adapters, natives = place(None) / "root", place(peers_place()), place(peers_place())
+        ours, adapters, natives = place(root) / "root", place(peers_place()), place(peers_place())
         server = stack.enter_context(Server(ours, settings={"TILTYARD_LOG_LEVEL": "warn"}))
         adapter = stack.enter_context(adapter_process(adapters))
         bench = Bench(Side(Line(server.url, server.token), ours), Side(adapter, adapters), natives, sizes)
@@ -420,7 +436,7 @@ def run(sizes: Sizes, only: str, out: pathlib.Path) -> None:
             for item in items(bench):
                 results.append(measure(item))
                 print(line(results[-1]), flush=True)
-        print(f"\nstart of the server, to its first answer: {server.started_in * 1e3:.0f} ms")
+        print(f"\nstart of the server, to its first answer: {server.started_in * 1e3:.0f} ms; 512 KiB written and synced: {durable_write(ours):.2f} ms")
     aimed = [r for r in results if r["target"]]
     missed = [r["item"] for r in aimed if r["ours/adapter"] > r["target"]]
     print(f"{len(aimed) - len(missed)} of {len(aimed)} targets met" + (f"; missed: {', '.join(missed)}" if missed else ""))
@@ -434,12 +450,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small tables and few rounds: does it run at all?")
     parser.add_argument("--json", type=pathlib.Path, default=REPOSITORY / "bin" / "bench.json", metavar="FILE", help="where the figures go")
     parser.add_argument("--only", default="", metavar="WORD", help="namespace, table, write or read")
+    parser.add_argument("--root", metavar="DIR", help="where our tables go; a place in memory leaves out what durability costs")
     parser.add_argument("--serve-adapter", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve_adapter:
         serve_adapter(options.serve_adapter)
         return
-    run(QUICK if options.quick else Sizes(), options.only, options.json)
+    run(QUICK if options.quick else Sizes(), options.only, options.json, options.root)
 
 
 if __name__ == "__main__":
