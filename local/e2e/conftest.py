@@ -12,10 +12,12 @@ import pathlib
 import signal
 import uuid
 
-import lancedb
 import lance_namespace
+import lancedb
 import pytest
 
+import sample
+from pair import Pair
 from process import Server
 from wire import Wire
 
@@ -123,6 +125,38 @@ def wire(server):
     client = server.wire()
     yield client
     client.close()
+
+
+@pytest.fixture
+def local(tmp_path):
+    """The peer: LanceDB over a directory, in process."""
+    return lancedb.connect(tmp_path / "peer")
+
+
+@pytest.fixture
+def make(db, space, local):
+    """Creates a table at both. Data that can be read only once is given as a function."""
+
+    def make(data=None, **options) -> Pair:
+        fresh = data if callable(data) else lambda: data
+        remote = db.create_table("t", fresh(), namespace_path=[space], **options)
+        return Pair(remote, local.create_table("t", fresh(), **options))
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def people(db, module_space, tmp_path_factory) -> Pair:
+    """700 rows in three fragments with deletions, at ours and at the peer's; no test changes it."""
+    local = lancedb.connect(tmp_path_factory.mktemp("peer"))
+    pair = Pair(
+        db.create_table("people", sample.people(300), namespace_path=[module_space]),
+        local.create_table("people", sample.people(300)),
+    )
+    pair.both(lambda t: t.add(sample.people(300, start=300, seed=2)))
+    fresh = sample.people(150, start=550, seed=3)
+    pair.both(lambda t: t.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(fresh))
+    return pair
 
 
 def _need_process() -> None:

@@ -55,7 +55,9 @@ def airports() -> pa.Table:
     """The rows: one per code, with missing text as null, in the order of the package."""
     frame = local_data.airports().drop_duplicates("iata").reset_index(drop=True)
     latitude, longitude = np.radians(frame["latitude"]), np.radians(frame["longitude"])
-    points = np.stack([np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)], axis=1)
+    points = np.stack(
+        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)], axis=1
+    )
     frame["vector"] = list(points.astype(np.float32))
     text = ["iata", "name", "city", "state", "country"]
     frame[text] = frame[text].astype(object).where(frame[text].notna(), None)
@@ -109,9 +111,11 @@ def look_up(table, want: pa.Table) -> None:
     frame = want.to_pandas()
     filters = {
         "state = 'AK' AND latitude > 65": (frame["state"] == "AK") & (frame["latitude"] > 65),
-        "name LIKE '%International%' AND state IN ('CA', 'NY')": frame["name"].str.contains("International") & frame["state"].isin(["CA", "NY"]),
+        "name LIKE '%International%' AND state IN ('CA', 'NY')": frame["name"].str.contains("International")
+        & frame["state"].isin(["CA", "NY"]),
         "state IS NULL": frame["state"].isna(),
-        "longitude BETWEEN -100 AND -99.5 AND NOT city = 'Vernon'": frame["longitude"].between(-100, -99.5) & (frame["city"] != "Vernon"),
+        "longitude BETWEEN -100 AND -99.5 AND NOT city = 'Vernon'": frame["longitude"].between(-100, -99.5)
+        & (frame["city"] != "Vernon"),
     }
     for condition, mask in filters.items():
         got = by(table.search().where(condition).to_arrow(), "iata")
@@ -122,7 +126,9 @@ def search(table, want: pa.Table) -> None:
     """Finds the airports nearest to Seattle's, and checks them by the sailor's formula."""
     frame = want.to_pandas()
     seattle = frame[frame["iata"] == "SEA"].iloc[0]
-    near = table.search(seattle["vector"].tolist()).limit(6).select(["iata", "name", "latitude", "longitude"]).to_pandas()
+    near = (
+        table.search(seattle["vector"].tolist()).limit(6).select(["iata", "name", "latitude", "longitude"]).to_pandas()
+    )
     near["km"] = distance_km(seattle, near)
     print("nearest to Seattle-Tacoma:")
     for row in near.itertuples():
@@ -132,7 +138,9 @@ def search(table, want: pa.Table) -> None:
     chord = 4 * np.sin(near["km"] / (2 * EARTH_KM)) ** 2
     check(np.allclose(near["_distance"], chord, atol=1e-6), "distances are squares of chords")
     far = table.search(seattle["vector"].tolist()).where("state = 'HI'").limit(1).to_pandas()
-    print(f"    {distance_km(seattle, far)[0]:6.0f} km  {far['iata'][0]}  {far['name'][0]} is the nearest one in Hawaii")
+    print(
+        f"    {distance_km(seattle, far)[0]:6.0f} km  {far['iata'][0]}  {far['name'][0]} is the nearest one in Hawaii"
+    )
 
 
 def read_back(db, namespace, table, want: pa.Table, rows: pa.Table) -> None:
@@ -158,7 +166,11 @@ def read_back(db, namespace, table, want: pa.Table, rows: pa.Table) -> None:
     same(lance.dataset(location, version=versions[-2]).to_table(), before, f"pylance at version {versions[-2]}")
     nearest = {"column": "vector", "q": np.array(now["vector"][0].as_py(), np.float32), "k": 25}
     found = table.search(now["vector"][0].as_py()).limit(25).to_arrow()
-    assert_same(by(native.to_table(nearest=nearest), "_distance", "iata"), by(found, "_distance", "iata"), "the search of pylance")
+    assert_same(
+        by(native.to_table(nearest=nearest), "_distance", "iata"),
+        by(found, "_distance", "iata"),
+        "the search of pylance",
+    )
     print("    the same 25 nearest rows: pylance's own search")
 
 

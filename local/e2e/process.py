@@ -36,7 +36,7 @@ def binary() -> pathlib.Path:
 class Server:
     """A running server over a directory. It is a context manager that stops it."""
 
-    def __init__(self, root: pathlib.Path | str, *, token: str = "e2e-token", allow=(), settings=None):
+    def __init__(self, root: pathlib.Path | str, *, token: str = "e2e-token", allow=(), settings=None, log: str = ""):
         self.root = pathlib.Path(root)
         self.token = token
         self.url = ""
@@ -44,11 +44,13 @@ class Server:
         self._command = [str(binary()), "serve", "--root", str(self.root), "--listen", "127.0.0.1:0"]
         for directory in allow:
             self._command += ["--allow-location", str(directory)]
-        self._environment = {**os.environ, "TILTYARD_TOKEN": token, **(settings or {})}
+        self._environment = {**os.environ, **(settings or {})}
+        if token:
+            self._environment["TILTYARD_TOKEN"] = token
         self._process: subprocess.Popen | None = None
-        self.log_path = self.root.parent / f"{self.root.name}.log"
+        self.log_path = self.root.parent / (log or f"{self.root.name}.log")
 
-    def start(self) -> "Server":
+    def start(self) -> Server:
         """Starts the server and returns when it answers."""
         began = time.perf_counter()
         offset = self.log_path.stat().st_size if self.log_path.exists() else 0
@@ -76,6 +78,10 @@ class Server:
             if time.monotonic() > deadline:
                 raise RuntimeError("the server does not answer /healthz")
             time.sleep(0.002)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def stop(self) -> None:
         """Ends the server as an operator does, and insists that it ends well."""
@@ -108,7 +114,7 @@ class Server:
         lines = self.log().decode(errors="replace").splitlines()
         return [line for line in lines if "level=ERROR" in line or line.startswith(("panic:", "fatal error:"))]
 
-    def __enter__(self) -> "Server":
+    def __enter__(self) -> Server:
         return self.start()
 
     def __exit__(self, kind, _error, _traceback) -> None:

@@ -10,13 +10,30 @@ import pyarrow as pa
 
 DIMENSIONS = 16
 
-NAMES = ["Ada", "Grace Hopper", "o'Brien", "100% wool", "under_score", "", "Zoë", "naïve café", "東京", "back\\slash", "Ada "]
+NAMES = [
+    "Ada",
+    "Grace Hopper",
+    "o'Brien",
+    "100% wool",
+    "under_score",
+    "",
+    "Zoë",
+    "naïve café",
+    "東京",
+    "back\\slash",
+    "Ada ",
+]
 
 
 def vectors(count: int, dimensions: int = DIMENSIONS, *, seed: int = 1, dtype=np.float32) -> pa.Array:
     """Random vectors: no two distances are equal, so the order of a search is defined."""
     values = np.random.default_rng(seed).normal(size=count * dimensions).astype(dtype)
     return pa.FixedSizeListArray.from_arrays(pa.array(values), dimensions)
+
+
+def query(seed: int = 11, dimensions: int = DIMENSIONS) -> list[float]:
+    """A vector to search for."""
+    return np.random.default_rng(seed).normal(size=dimensions).astype(np.float32).tolist()
 
 
 def holes(values: list, every: int, first: int = 0) -> list:
@@ -61,8 +78,13 @@ def _moments(i: int) -> datetime.datetime:
 
 # One maker of values per type that tables must hold. Value i is never null.
 REQUIRED_TYPES = {
-    **{f"int{bits}": (getattr(pa, f"int{bits}")(), lambda i, b=bits: (i * 7919) % 2**b - 2 ** (b - 1)) for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": (getattr(pa, f"uint{bits}")(), lambda i, b=bits: (i * 104729) % 2**b) for bits in (8, 16, 32, 64)},
+    **{
+        f"int{bits}": (getattr(pa, f"int{bits}")(), lambda i, b=bits: (i * 7919) % 2**b - 2 ** (b - 1))
+        for bits in (8, 16, 32, 64)
+    },
+    **{
+        f"uint{bits}": (getattr(pa, f"uint{bits}")(), lambda i, b=bits: (i * 104729) % 2**b) for bits in (8, 16, 32, 64)
+    },
     "float16": (pa.float16(), lambda i: np.float16((i % 500) / 8 - 30)),
     "float32": (pa.float32(), lambda i: float(np.float32(i * 0.37 - 100))),
     "float64": (pa.float64(), lambda i: i * 1e100 if i % 9 == 0 else i / 3),
@@ -82,7 +104,10 @@ REQUIRED_TYPES = {
     "time_us": (pa.timestamp("us"), _moments),
     "time_ns": (pa.timestamp("ns"), _moments),
     "time_utc": (pa.timestamp("us", tz="UTC"), lambda i: _moments(i).replace(tzinfo=datetime.timezone.utc)),
-    "time_berlin": (pa.timestamp("ms", tz="Europe/Berlin"), lambda i: _moments(i).replace(microsecond=0, tzinfo=datetime.timezone.utc)),
+    "time_berlin": (
+        pa.timestamp("ms", tz="Europe/Berlin"),
+        lambda i: _moments(i).replace(microsecond=0, tzinfo=datetime.timezone.utc),
+    ),
     "vector": (pa.list_(pa.float32(), 4), lambda i: [float(i), 1.0, -1.0, 0.5]),
     "vector16": (pa.list_(pa.float16(), 3), lambda i: [np.float16(i % 100), np.float16(1), np.float16(-2)]),
     "vector64": (pa.list_(pa.float64(), 2), lambda i: [i / 7, -i / 7]),

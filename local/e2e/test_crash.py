@@ -57,7 +57,13 @@ class Inserter(Writer):
     table = "inserted"
 
     def write(self, number: int):
-        rows = pa.table({"batch": pa.array([number] * BATCH, pa.int64()), "row": pa.array(range(BATCH), pa.int64()), "pad": ["x" * (number % 50)] * BATCH})
+        rows = pa.table(
+            {
+                "batch": pa.array([number] * BATCH, pa.int64()),
+                "row": pa.array(range(BATCH), pa.int64()),
+                "pad": ["x" * (number % 50)] * BATCH,
+            }
+        )
         return self.wire.upload(f"/v1/table/{self.table}/insert", rows)
 
 
@@ -69,7 +75,9 @@ class Merger(Writer):
     def write(self, number: int):
         keys = list(range(KEYS)) + [1000 + number]
         rows = pa.table({"key": pa.array(keys, pa.int64()), "stamp": pa.array([number] * len(keys), pa.int64())})
-        path = f"/v1/table/{self.table}/merge_insert?on=key&when_matched_update_all=true&when_not_matched_insert_all=true"
+        path = (
+            f"/v1/table/{self.table}/merge_insert?on=key&when_matched_update_all=true&when_not_matched_insert_all=true"
+        )
         return self.wire.upload(path, rows)
 
 
@@ -128,7 +136,7 @@ def test_killed_at_random_moments(tmp_path):
         if crash % CRASHES_PER_TABLE == 0:
             locations = create_tables(server)
             fates = {name: (set(), set()) for name in EMPTY}
-            first = {name: 0 for name in EMPTY}
+            first = dict.fromkeys(EMPTY, 0)
         writers = [kind(server, first[kind.table]) for kind in (Inserter, Merger)]
         for writer in writers:
             writer.start()

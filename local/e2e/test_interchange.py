@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import time
 import http.client
 import pathlib
 import shutil
 import struct
+import time
 
 import lance
 import numpy as np
@@ -118,7 +118,11 @@ def test_we_read_what_pylance_wrote(wire, register, place, storage, nulls, fragm
     dataset = write_fragments(rows, place, per_fragment, data_storage_version=storage)
     if DELETIONS[deletions]:
         dataset.delete(DELETIONS[deletions])
-    kinds = {f.metadata.deletion_file.file_type for f in dataset.get_fragments() if f.metadata.deletion_file} if DELETIONS[deletions] else set()
+    kinds = (
+        {f.metadata.deletion_file.file_type for f in dataset.get_fragments() if f.metadata.deletion_file}
+        if DELETIONS[deletions]
+        else set()
+    )
     assert ("bitmap" in kinds) == (deletions == "deletion bitmap"), f"the test means to make a {deletions}, got {kinds}"
 
     path = register(place)
@@ -130,7 +134,9 @@ def test_we_read_what_pylance_wrote(wire, register, place, storage, nulls, fragm
         got = ask(wire, path, columns=[name], k=40, offset=want.num_rows // 2)
         assert_same(got, dataset.to_table(columns=[name], limit=40, offset=want.num_rows // 2), name, metadata=True)
     condition = "id > 100 AND id % 5 = 1"
-    assert_same(ask(wire, path, filter=condition, with_row_id=True), dataset.to_table(filter=condition, with_row_id=True))
+    assert_same(
+        ask(wire, path, filter=condition, with_row_id=True), dataset.to_table(filter=condition, with_row_id=True)
+    )
     assert count(wire, path, predicate=condition) == dataset.count_rows(condition)
 
 
@@ -170,8 +176,10 @@ def test_page_and_chunk_edges(wire, register, place, storage, rows):
     path = register(place)
     assert_same(ask(wire, path), dataset.to_table())
     for offset in (0, 1, 1023, 1024, rows - 1, rows):
-        if 0 <= offset:
-            assert_same(ask(wire, path, k=3, offset=offset), dataset.to_table(limit=3, offset=offset), f"offset {offset}")
+        if offset >= 0:
+            assert_same(
+                ask(wire, path, k=3, offset=offset), dataset.to_table(limit=3, offset=offset), f"offset {offset}"
+            )
 
 
 def test_wide_values(wire, register, place):
@@ -180,7 +188,9 @@ def test_wide_values(wire, register, place):
         {
             "id": range(60),
             "text": ["é" * (i * 3000) for i in range(60)],
-            "blob": pa.array([bytes(range(256)) * (i % 7 * 100) if i % 4 else None for i in range(60)], pa.large_binary()),
+            "blob": pa.array(
+                [bytes(range(256)) * (i % 7 * 100) if i % 4 else None for i in range(60)], pa.large_binary()
+            ),
             "vector": sample.vectors(60, 4096),
             "deep": [[[f"{i}"] * (i % 3)] * 50 for i in range(60)],
         }
@@ -192,7 +202,9 @@ def test_wide_values(wire, register, place):
 @pytest.mark.parametrize("stable", [False, True], ids=["row addresses", "stable row ids"])
 @pytest.mark.parametrize("v2_names", [False, True], ids=["V1 manifest names", "V2 manifest names"])
 def test_each_version_of_a_life_under_pylance(wire, register, place, stable, v2_names):
-    dataset = lance.write_dataset(sample.people(200), place, enable_stable_row_ids=stable, enable_v2_manifest_paths=v2_names, max_rows_per_file=90)
+    dataset = lance.write_dataset(
+        sample.people(200), place, enable_stable_row_ids=stable, enable_v2_manifest_paths=v2_names, max_rows_per_file=90
+    )
     path = register(place)
     dataset = live_on(dataset)
     check_every_version(wire, path, place)
@@ -252,7 +264,9 @@ def test_cleaned_up_versions_are_gone_and_the_rest_stays(wire, register, place):
 @pytest.mark.parametrize("metric", ["l2", "cosine", "dot"])
 @pytest.mark.parametrize("storage", STORAGE_VERSIONS)
 def test_search_in_what_pylance_wrote(wire, register, place, storage, metric):
-    dataset = lance.write_dataset(sample.people(1200).drop_columns(["spec"]), place, data_storage_version=storage, max_rows_per_file=500)
+    dataset = lance.write_dataset(
+        sample.people(1200).drop_columns(["spec"]), place, data_storage_version=storage, max_rows_per_file=500
+    )
     dataset.delete("id % 3 = 1")
     path = register(place)
     vector = sample.vectors(1, seed=77).to_pylist()[0]
@@ -309,7 +323,9 @@ def test_pylance_reads_our_deletions(wire, ours, deleted):
     rows = sample.people(7000)
     path, location = ours(rows)
     fresh = sample.people(50 if deleted == "few" else 6200, start=400, seed=9)
-    answer = wire.upload(f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true", fresh)
+    answer = wire.upload(
+        f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true", fresh
+    )
     assert answer.status == 200, answer.body
     want = pa.concat_tables([rows.slice(0, 400), fresh, rows.slice(400 + fresh.num_rows)])
     dataset = lance.dataset(location)
@@ -335,7 +351,10 @@ def test_pylance_reads_our_pages(ours, rows):
 def test_pylance_lives_on_with_our_table(wire, ours):
     path, location = ours(sample.people(200))
     wire.upload(f"{path}/insert", sample.people(40, start=200))
-    wire.upload(f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true", sample.people(30, start=190, seed=3))
+    wire.upload(
+        f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true",
+        sample.people(30, start=190, seed=3),
+    )
     live_on(lance.dataset(location))
     check_every_version(wire, path, location)
 
@@ -364,10 +383,19 @@ def test_both_write_in_turns(wire, ours):
 @pytest.mark.parametrize("storage", STORAGE_VERSIONS)
 def test_we_write_to_what_pylance_wrote(wire, register, place, storage, stable, v2_names):
     """A table keeps its own storage version and naming, or refuses; it is never damaged."""
-    lance.write_dataset(sample.people(100).drop_columns(["spec"]), place, data_storage_version=storage, enable_stable_row_ids=stable, enable_v2_manifest_paths=v2_names)
+    lance.write_dataset(
+        sample.people(100).drop_columns(["spec"]),
+        place,
+        data_storage_version=storage,
+        enable_stable_row_ids=stable,
+        enable_v2_manifest_paths=v2_names,
+    )
     path = register(place)
     more = sample.people(20, start=95, seed=8).drop_columns(["spec"])
-    steps = [f"{path}/insert", f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true"]
+    steps = [
+        f"{path}/insert",
+        f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true",
+    ]
     for i, step in enumerate(steps):
         before = lance.dataset(place)
         answer = wire.upload(step, more if i else more.slice(5))
@@ -392,7 +420,10 @@ def test_indexed_tables_are_kept_whole(wire, register, place):
     dataset.create_index("vector", "IVF_FLAT", num_partitions=2)
     path = register(place)
     wire.upload(f"{path}/insert", sample.people(50, start=600, seed=2))
-    wire.upload(f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true", sample.people(50, start=20, seed=3))
+    wire.upload(
+        f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true",
+        sample.people(50, start=20, seed=3),
+    )
     after = lance.dataset(place)
     after.validate()
     assert {i["name"] for i in after.list_indices()} == {"id_idx", "vector_idx"}
@@ -435,7 +466,11 @@ def varint(n: int) -> bytes:
     return bytes(out) + bytes([n])
 
 
-@pytest.mark.parametrize("flags,reads", [({"reader": 1 << 40, "writer": 1 << 40}, False), ({"writer": 1 << 40}, True)], ids=["reader", "writer"])
+@pytest.mark.parametrize(
+    "flags,reads",
+    [({"reader": 1 << 40, "writer": 1 << 40}, False), ({"writer": 1 << 40}, True)],
+    ids=["reader", "writer"],
+)
 def test_unknown_feature_flags_are_refused(wire, space, place, flags, reads):
     """A table with a feature from the future: who does not know it must not touch it."""
     lance.write_dataset(sample.people(10), place)
@@ -464,12 +499,30 @@ def test_register_refuses_places_outside_of_the_roots(wire, space, outside, tmp_
     lance.write_dataset(sample.people(1), outside / f"{space}.lance")
     (outside / f"{space}-link.lance").symlink_to(elsewhere)
     places = [
-        str(elsewhere), f"file://{elsewhere}", f"{outside}/../{elsewhere.relative_to('/')}", f"{outside}/x/../../secret.lance",
-        f"file://{outside}/%2e%2e/secret.lance", f"{outside}-other/t.lance", "/etc", "/", "", ".", "..", "../secret.lance",
-        "s3://bucket/t.lance", "http://127.0.0.1/t.lance", "memory://t", f"file://example.org{elsewhere}", str(outside), "~/t.lance",
-        f"{outside}//{space}.lance", f"{outside}/./{space}.lance", f"{outside}/{space}.lance\0", f"{outside}/{space}.lance?x=1",
+        str(elsewhere),
+        f"file://{elsewhere}",
+        f"{outside}/../{elsewhere.relative_to('/')}",
+        f"{outside}/x/../../secret.lance",
+        f"file://{outside}/%2e%2e/secret.lance",
+        f"{outside}-other/t.lance",
+        "/etc",
+        "/",
+        "",
+        ".",
+        "..",
+        "../secret.lance",
+        "s3://bucket/t.lance",
+        "http://127.0.0.1/t.lance",
+        "memory://t",
+        f"file://example.org{elsewhere}",
+        str(outside),
+        "~/t.lance",
+        f"{outside}//{space}.lance",
+        f"{outside}/./{space}.lance",
+        f"{outside}/{space}.lance\0",
+        f"{outside}/{space}.lance?x=1",
         str(outside / f"{space}-link.lance"),
-    ]  # fmt: skip
+    ]
     for place in places:
         answer = wire.post(f"/v1/table/{space}$stolen/register", {"location": place})
         assert (answer.status, answer.json["code"]) == (400, 13), f"{place}: {answer.body}"

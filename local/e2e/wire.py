@@ -13,6 +13,7 @@ import io
 import json
 import socket
 import urllib.parse
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -84,6 +85,22 @@ class Wire:
         body = rows if isinstance(rows, bytes) else stream(rows)
         return self.call("POST", path, body, {"Content-Type": ARROW_STREAM})
 
+    def upload_pieces(self, path: str, pieces: Iterator[bytes]) -> Answer:
+        """Posts an Arrow stream in chunks, as they come, on a connection of its own."""
+        connection = http.client.HTTPConnection(
+            self._connection.host, self._connection.port, timeout=self._connection.timeout
+        )
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": ARROW_STREAM,
+            "Transfer-Encoding": "chunked",
+        }
+        connection.request("POST", self.base + path, body=pieces, headers=headers, encode_chunked=True)
+        response = connection.getresponse()
+        answer = Answer(response.status, response.headers, response.read())
+        connection.close()
+        return answer
+
     def close(self) -> None:
         self._connection.close()
 
@@ -99,7 +116,12 @@ class Line(Wire):
         self._reader = self._socket.makefile("rb", 1 << 18)
 
     def call(self, method: str, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
-        lines = [f"{method} {self.base}{path} HTTP/1.1", "Host: localhost", "User-Agent: tiltyard-e2e", f"Content-Length: {len(body or b'')}"]
+        lines = [
+            f"{method} {self.base}{path} HTTP/1.1",
+            "Host: localhost",
+            "User-Agent: tiltyard-e2e",
+            f"Content-Length: {len(body or b'')}",
+        ]
         if self.token is not None:
             lines.append(f"Authorization: Bearer {self.token}")
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]

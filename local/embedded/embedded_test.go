@@ -24,11 +24,11 @@ import (
 
 // server is the handler of all services over one store.
 type server struct {
-	t     *testing.T
+	t     testing.TB
 	serve http.Handler
 }
 
-func serve(t *testing.T, uri string, store objectstore.Store) *server {
+func serve(t testing.TB, uri string, store objectstore.Store) *server {
 	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: uri, Store: store})
 	if err != nil {

@@ -69,13 +69,18 @@ func (p *process) call(path string, body []byte) faultstore.Counts {
 }
 
 // stream encodes n rows (id, x, s, 8-dimensional vector), ids from first on.
-func stream(t *testing.T, first, n int) []byte {
+func stream(t testing.TB, first, n int) []byte { return streamOf(t, first, n, 8) }
+
+// wideStream encodes n rows with vectors of 128 dimensions.
+func wideStream(t testing.TB, n int) []byte { return streamOf(t, 0, n, 128) }
+
+func streamOf(t testing.TB, first, n, dim int) []byte {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "x", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
 		{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true},
-		{Name: "vector", Type: arrow.FixedSizeListOf(8, arrow.PrimitiveTypes.Float32), Nullable: true},
+		{Name: "vector", Type: arrow.FixedSizeListOf(int32(dim), arrow.PrimitiveTypes.Float32), Nullable: true},
 	}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	for i := range n {
@@ -85,7 +90,7 @@ func stream(t *testing.T, first, n int) []byte {
 		b.Field(2).(*array.StringBuilder).Append(fmt.Sprintf("row %d", id*7919%n))
 		v := b.Field(3).(*array.FixedSizeListBuilder)
 		v.Append(true)
-		for d := range 8 {
+		for d := range dim {
 			v.ValueBuilder().(*array.Float32Builder).Append(float32(id*31+d*17) / 100)
 		}
 	}

@@ -108,6 +108,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 		Uploads:    env.Uploads,
 		Rows:       engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
 	})...)
+	defer holdHeapFloor()()
 	greet(cmd.ErrOrStderr(), env, listener.Addr(), made)
 	return answer(cmd.Context(), listener, handler, env.Logger)
 }

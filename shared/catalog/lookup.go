@@ -12,7 +12,8 @@ import (
 type Lookup struct {
 	Table   *Table
 	catalog *Catalog
-	confirm func() error
+	checked chan struct{} // closed when answer is there
+	answer  error
 }
 
 // ErrMoved says that a name stands for another table, or place, than when last seen.
@@ -20,7 +21,20 @@ var ErrMoved = errors.New("the table was dropped, replaced or moved meanwhile")
 
 // Confirm waits until the record has been read and returns nil when it is unchanged,
 // ErrMoved when the name stands for another table now, or why the table is gone.
-func (l *Lookup) Confirm() error { return l.confirm() }
+func (l *Lookup) Confirm() error {
+	<-l.checked
+	return l.answer
+}
+
+// Confirmed says whether Confirm would return nil now, without waiting.
+func (l *Lookup) Confirmed() bool {
+	select {
+	case <-l.checked:
+		return l.answer == nil
+	default:
+		return false
+	}
+}
 
 // lookedUp is a record as last seen.
 type lookedUp struct {
@@ -28,6 +42,12 @@ type lookedUp struct {
 	record *tableRecord
 	etag   string
 }
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // maxLookups is how many records are remembered.
 const maxLookups = 10_000
@@ -47,24 +67,18 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Lookup{Table: now.table, catalog: c, confirm: func() error { return nil }}, nil
+		return &Lookup{Table: now.table, catalog: c, checked: closed}, nil
 	}
-	checked := make(chan error, 1)
+	found := &Lookup{Table: last.table, catalog: c, checked: make(chan struct{})}
 	go func() {
+		defer close(found.checked)
 		now, err := c.look(ctx, id, key)
 		if err == nil && now.record.UID != last.record.UID {
 			err = ErrMoved
 		}
-		checked <- err
+		found.answer = err
 	}()
-	answered := false
-	var answer error
-	return &Lookup{Table: last.table, catalog: c, confirm: func() error {
-		if !answered {
-			answer, answered = <-checked, true
-		}
-		return answer
-	}}, nil
+	return found, nil
 }
 
 // look reads a record and remembers it.

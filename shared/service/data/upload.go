@@ -39,6 +39,8 @@ func (u *upload) Read(p []byte) (int, error) {
 		if err := u.found.Confirm(); err != nil {
 			return 0, err
 		}
+	}
+	if !u.sure && u.found.Confirmed() {
 		u.sure, u.head = true, bytes.Buffer{}
 	}
 	n, err := u.body.Read(p)
@@ -76,10 +78,15 @@ func (s *Service) write(ctx context.Context, id []string, body io.Reader, do fun
 		}
 		source.found = found
 		done, err := s.attempt(ctx, source, do)
-		switch {
-		case err == nil:
+		if err == nil {
 			found.Hint(ctx, uint64(done.Version))
 			return done, nil
+		}
+		// What went wrong may be the fault of a table that was not meant.
+		if moved := found.Confirm(); moved != nil {
+			err = moved
+		}
+		switch {
 		case !errors.Is(err, catalog.ErrMoved):
 			return engine.Written{}, err
 		case attempt == maxAttempts:
