@@ -59,18 +59,25 @@ class Target:
 
 
 @pytest.fixture(scope="session")
-def outside(tmp_path_factory) -> pathlib.Path:
-    """A directory beside the server's root from which tables may be registered."""
+def allowed(tmp_path_factory) -> pathlib.Path:
+    """The directory that the shared server is told to allow."""
     return tmp_path_factory.mktemp("outside")
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory, outside, request):
+def outside(allowed) -> pathlib.Path:
+    """A directory beside the server's root from which tables may be registered."""
+    _need_process()
+    return allowed
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory, allowed, request):
     """The server that most tests share. It must end well and without a fault in its log."""
     if REMOTE:
         yield Target(REMOTE, os.environ["E2E_TOKEN"])
         return
-    process = Server(tmp_path_factory.mktemp("server") / "root", allow=[outside]).start()
+    process = Server(tmp_path_factory.mktemp("server") / "root", allow=[allowed]).start()
     failures = request.session.testsfailed
     yield Target(process.url, process.token, process, process.root)
     process.stop()

@@ -25,4 +25,5 @@ class Pair:
 
 
 def everything(table) -> pa.Table:
+    """All rows of a table, in its order."""
     return table.search().to_arrow()

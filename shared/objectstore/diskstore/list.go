@@ -42,6 +42,7 @@ type listing struct {
 
 	open   *os.File // the directory of the object added last
 	openAt string
+	split  bool // a directory read last holds rests of long names
 }
 
 // holdsBatch is how many names are read at a time in search of an object.
@@ -76,13 +77,14 @@ func (e entry) isFolder() bool { return e.key[len(e.key)-1] == '/' }
 
 // walk lists the folder whose keys begin with prefix, found at dir.
 func (l *listing) walk(dir, prefix string) error {
-	entries, err := l.entries(nil, dir, prefix, false)
+	entries, err := l.sorted(dir, prefix)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	for _, e := range entries {
 		switch {
+		case e.isFolder() && !l.mayHold(e.key), !e.isFolder() && !l.wants(e.key):
+			continue
 		case !e.isFolder():
 			err = l.object(e)
 		case l.opts.Delimiter != "" && len(e.key) > len(l.opts.Prefix):
@@ -97,7 +99,7 @@ func (l *listing) walk(dir, prefix string) error {
 	return nil
 }
 
-// entries appends what dir holds of interest. Its keys begin with prefix. A directory that
+// entries appends what dir holds. Its keys begin with prefix. A directory that
 // holds the rests of long names is read along with the one above, between whose entries
 // they belong; inside says that dir is one, and that prefix ends inside a component.
 func (l *listing) entries(to []entry, dir, prefix string, inside bool) ([]entry, error) {
@@ -111,16 +113,17 @@ func (l *listing) entries(to []entry, dir, prefix string, inside bool) ([]entry,
 		switch {
 		case !ok:
 		case goesOn:
+			l.split = true
 			if f.IsDir() && l.mayHold(key) {
 				if to, err = l.entries(to, path.Join(dir, f.Name()), key, true); err != nil {
 					return nil, err
 				}
 			}
 		case f.IsDir():
-			if checkKey(key) == nil && l.mayHold(key+"/") {
+			if checkKey(key) == nil {
 				to = append(to, entry{key + "/", dir, f.Name()})
 			}
-		case f.Type().IsRegular() && l.wants(key):
+		case f.Type().IsRegular() && checkKey(key) == nil:
 			to = append(to, entry{key, dir, f.Name()})
 		}
 	}
@@ -140,10 +143,9 @@ func (l *listing) readDir(dir string) ([]fs.DirEntry, error) {
 	return found, ignoreMissing(err)
 }
 
-// wants says whether the object key is asked for. Names that foreign hands made may spell
-// keys that no store accepts.
+// wants says whether the object key is asked for.
 func (l *listing) wants(key string) bool {
-	return key > l.opts.StartAfter && strings.HasPrefix(key, l.opts.Prefix) && checkKey(key) == nil
+	return key > l.opts.StartAfter && strings.HasPrefix(key, l.opts.Prefix)
 }
 
 // mayHold says whether keys that begin with start can be asked for.

@@ -59,6 +59,7 @@ type Store struct {
 	root  *os.Root
 	temp  *os.File // the directory of unfinished files
 	locks *lockTable
+	names nameCache
 
 	mu      sync.Mutex
 	durable map[string]uint64 // directories whose own entries are synced → inode
@@ -76,7 +77,7 @@ func Open(root string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open disk store: %w", err)
 	}
-	s := &Store{root: r, locks: newLockTable(r), durable: make(map[string]uint64)}
+	s := &Store{root: r, locks: newLockTable(r), durable: make(map[string]uint64), names: nameCache{dirs: map[string]sortedDir{}}}
 	for _, dir := range []string{tempDir, locksDir} {
 		if err := r.MkdirAll(dir, 0o755); err != nil {
 			return nil, errors.Join(fmt.Errorf("open disk store %s: %w", root, err), r.Close())
