@@ -107,11 +107,15 @@ func precondition(err error) error {
 // publish makes the bytes of t the object key if cond holds, whole and durable. With
 // cond.IfMatch the caller has the lock of key.
 func (s *Store) publish(ctx context.Context, key string, t *temp, cond objectstore.Condition) (objectstore.Info, error) {
-	st, err := t.finish()
+	st, err := t.stamp()
 	if err != nil {
 		return objectstore.Info{}, err
 	}
 	if cond == (objectstore.Condition{}) {
+		info, err := s.publishNew(ctx, key, t, st)
+		if !errors.Is(err, objectstore.ErrPrecondition) {
+			return info, err
+		}
 		// Not between the look and the act of one who puts if it matches.
 		unlock, err := s.locks.lock(ctx, key)
 		if err != nil {
@@ -119,6 +123,32 @@ func (s *Store) publish(ctx context.Context, key string, t *temp, cond objectsto
 		}
 		defer unlock()
 	}
+	if err := t.file.Sync(); err != nil {
+		return objectstore.Info{}, err
+	}
+	return s.name(ctx, key, t, st, cond)
+}
+
+// publishNew is publish without a condition where there is no object yet, else
+// ErrPrecondition. The file gets its name before it is synced, so that one commit of the
+// file system's journal holds both and the sync of the directory has nothing to wait for.
+// Until it returns nobody was told of the object, whose key nobody else puts; a power cut
+// before that may leave some of it, as one before the end of any upload may.
+func (s *Store) publishNew(ctx context.Context, key string, t *temp, st *unix.Stat_t) (objectstore.Info, error) {
+	dir, base := splitPath(toPath(key))
+	d, err := s.place(ctx, dir, base, t, objectstore.Condition{IfAbsent: true})
+	if err != nil {
+		return objectstore.Info{}, err
+	}
+	defer func() { _ = d.Close() }()
+	if err := errors.Join(t.file.Sync(), s.sync(d, dir)); err != nil {
+		return objectstore.Info{}, fmt.Errorf("%w: sync: %w", objectstore.ErrUnknownOutcome, err)
+	}
+	return infoOf(key, st), nil
+}
+
+// name gives t, which is durable, its name.
+func (s *Store) name(ctx context.Context, key string, t *temp, st *unix.Stat_t, cond objectstore.Condition) (objectstore.Info, error) {
 	dir, base := splitPath(toPath(key))
 	d, err := s.place(ctx, dir, base, t, cond)
 	if err != nil {
@@ -198,18 +228,15 @@ func (s *Store) newTemp() (*temp, error) {
 	return &temp{dir: s.temp, name: name, file: file}, nil
 }
 
-// finish stamps the file, for its ETag, and makes its bytes durable. The system's own
-// stamps are too coarse: two writes within a few milliseconds may get the same.
-func (t *temp) finish() (*unix.Stat_t, error) {
+// stamp gives the file a time of its own, for its ETag, and returns what it is then. The
+// system's own stamps are too coarse: two writes within a few milliseconds may get the same.
+func (t *temp) stamp() (*unix.Stat_t, error) {
 	now, err := unix.TimeToTimespec(time.Now())
 	if err != nil {
 		return nil, err
 	}
 	if err := unix.UtimesNanoAt(int(t.dir.Fd()), t.name, []unix.Timespec{now, now}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil, fmt.Errorf("set time of file: %w", err)
-	}
-	if err := t.file.Sync(); err != nil {
-		return nil, err
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(int(t.file.Fd()), &st); err != nil {
