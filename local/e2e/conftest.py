@@ -25,6 +25,12 @@ REMOTE = os.environ.get("E2E_URL")
 TEST_SECONDS = 300
 
 
+def pytest_configure(config):
+    """The tests call what the clients have grown out of, too, since users do."""
+    for old in ("table_names", "create_scalar_index"):
+        config.addinivalue_line("filterwarnings", f"ignore:{old}")
+
+
 @pytest.fixture(autouse=True)
 def time_limit():
     """A test that waits for an answer that never comes fails, and the others go on."""

@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -272,10 +273,11 @@ func (d *dictionaryBuilder) indexOf(b []byte) (int32, bool) {
 // looksDistinct reports whether hardly a value of a sample comes twice.
 func looksDistinct(v *values) bool {
 	step := max(1, v.n/dictSample)
-	seen := make(map[string]struct{}, min(v.n, dictSample))
+	seen := make(map[uint64]struct{}, min(v.n, dictSample)) // hashes do for a guess
+	seed := maphash.MakeSeed()
 	sampled := 0
 	for i := 0; i < v.n; i += step {
-		seen[string(v.bytes(i))] = struct{}{}
+		seen[maphash.Bytes(seed, v.bytes(i))] = struct{}{}
 		sampled++
 	}
 	return len(seen)*100 >= sampled*98
