@@ -14,6 +14,8 @@ type Session struct {
 	cache *Cache
 	now   func() time.Time
 
+	buffers sync.Pool // of *bytes.Buffer, for small data files
+
 	mu      sync.Mutex
 	commits map[string]*commitQueue // by URI of the table
 }

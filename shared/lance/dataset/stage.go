@@ -1,12 +1,14 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -104,7 +106,7 @@ type stagedFile struct {
 
 func (t *Table) newFile(ctx context.Context, s *schema.Schema, version lance.Version) (*stagedFile, error) {
 	path := newFileName()
-	u := &upload{ctx: ctx, store: t.store, key: t.prefix + "/data/" + path}
+	u := &upload{ctx: ctx, store: t.store, key: t.prefix + "/data/" + path, buffers: &t.session.buffers}
 	writer, err := datafile.NewWriter(u, s, version)
 	if err != nil {
 		return nil, err
@@ -160,8 +162,10 @@ type upload struct {
 	ctx    context.Context //nolint:containedctx // an io.Writer of one request
 	store  objectstore.Store
 	key    string
-	buffer []byte
+	buffer *bytes.Buffer      // nil before the first write, and once streamed
 	stream objectstore.Writer // nil while small
+
+	buffers *sync.Pool // of *bytes.Buffer: fresh memory costs more than what goes into it
 }
 
 // Write implements io.Writer.
@@ -169,8 +173,14 @@ func (u *upload) Write(p []byte) (int, error) {
 	if u.stream != nil {
 		return u.stream.Write(p)
 	}
-	u.buffer = append(u.buffer, p...)
-	if len(u.buffer) <= maxBufferedFile {
+	if u.buffer == nil {
+		u.buffer, _ = u.buffers.Get().(*bytes.Buffer)
+		if u.buffer == nil {
+			u.buffer = new(bytes.Buffer)
+		}
+	}
+	u.buffer.Write(p)
+	if u.buffer.Len() <= maxBufferedFile {
 		return len(p), nil
 	}
 	stream, err := u.store.Create(u.ctx, u.key)
@@ -178,11 +188,18 @@ func (u *upload) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	u.stream = stream
-	if _, err := u.stream.Write(u.buffer); err != nil {
+	if _, err := u.stream.Write(u.buffer.Bytes()); err != nil {
 		return 0, err
 	}
-	u.buffer = nil
+	u.release()
 	return len(p), nil
+}
+
+// release gives the buffer back.
+func (u *upload) release() {
+	u.buffer.Reset()
+	u.buffers.Put(u.buffer)
+	u.buffer = nil
 }
 
 // finish makes the file durable: at once when it was streamed, else with puts.
@@ -192,7 +209,8 @@ func (u *upload) finish(puts *errgroup.Group) error {
 		return err
 	}
 	puts.Go(func() error {
-		_, err := u.store.Put(u.ctx, u.key, u.buffer, objectstore.Condition{})
+		defer u.release()
+		_, err := u.store.Put(u.ctx, u.key, u.buffer.Bytes(), objectstore.Condition{})
 		if err != nil {
 			return fmt.Errorf("write %s: %w", u.key, err)
 		}
