@@ -177,7 +177,7 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 	info, err := t.store.Put(ctx, key, file, objectstore.Condition{IfAbsent: true})
 	switch {
 	case err == nil:
-		return t.committed(file, info, scheme)
+		return t.committed(next, info, scheme)
 	case errors.Is(err, objectstore.ErrPrecondition), errors.Is(err, objectstore.ErrUnknownOutcome):
 		return t.settle(ctx, next.Version, scheme, txn, err)
 	}
@@ -198,12 +198,9 @@ func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Sche
 	return nil, objectstore.ErrPrecondition
 }
 
-// committed makes a dataset of the manifest file just written.
-func (t *Table) committed(file []byte, info objectstore.Info, scheme manifest.Scheme) (*Dataset, error) {
-	m, err := manifest.Parse(file)
-	if err != nil {
-		return nil, err
-	}
+// committed makes a dataset of the manifest just written. Its transaction, should anyone
+// ask, is in the transaction file.
+func (t *Table) committed(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme) (*Dataset, error) {
 	m.Location = manifest.Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: m.Version, Scheme: scheme}
 	d, err := newDataset(t, m)
 	if err != nil {

@@ -140,11 +140,10 @@ func (d *Dataset) next() (*manifest.Manifest, error) {
 	if err := d.manifest.CheckWritable(); err != nil {
 		return nil, err
 	}
-	m := *d.manifest
-	m.Version++
+	m := d.manifest.Next()
 	m.WriterVersion = &writerVersion
 	m.Config = maps.Clone(m.Config)
-	return &m, nil
+	return m, nil
 }
 
 // numbered returns copies of new fragments with the next ids of the table.

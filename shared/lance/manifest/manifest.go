@@ -34,6 +34,16 @@ type Manifest struct {
 	transaction []byte // the inline transaction's message, when it was read along
 }
 
+// Next returns a copy to become the manifest of the next version. It shares schema and
+// fragments with m, and knows nothing of where m was stored and what made it.
+func (m *Manifest) Next() *Manifest {
+	next := *m
+	next.Version++
+	next.Location, next.transaction = Location{}, nil
+	next.Manifest.IndexSection, next.TransactionSection, next.OldTransactionSection = nil, nil, nil
+	return &next
+}
+
 // Time returns when the version was committed, by the clock of its writer.
 func (m *Manifest) Time() time.Time {
 	if m.Timestamp == nil {
