@@ -74,18 +74,29 @@ func (c *Catalog) write(ctx context.Context, key string, record any, cond object
 	}
 	info, err := c.store.Put(ctx, key, data, cond)
 	if errors.Is(err, objectstore.ErrUnknownOutcome) {
-		there, now, readErr := c.store.Get(ctx, key)
-		switch {
-		case readErr == nil && string(there) == string(data):
-			return now.ETag, nil
-		case readErr == nil, errors.Is(readErr, objectstore.ErrNotExist):
-			return "", fmt.Errorf("write record: %w", objectstore.ErrPrecondition)
-		}
+		return c.settle(ctx, key, data, cond, err)
 	}
 	if err != nil {
 		return "", fmt.Errorf("write record: %w", err)
 	}
 	return info.ETag, nil
+}
+
+// settle reads back what a put whose answer was lost may have written. Where the record
+// is as it was before, the put may still come to pass: nobody knows.
+func (c *Catalog) settle(ctx context.Context, key string, data []byte, cond objectstore.Condition, cause error) (etag string, err error) {
+	there, info, err := c.store.Get(ctx, key)
+	missing := errors.Is(err, objectstore.ErrNotExist)
+	switch {
+	case err == nil && string(there) == string(data):
+		return info.ETag, nil
+	case err == nil && info.ETag != cond.IfMatch, missing && cond.IfMatch != "":
+		return "", fmt.Errorf("write record: %w", objectstore.ErrPrecondition)
+	}
+	return "", &protocol.Error{
+		Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
+		Detail: "look before you retry", Err: errors.Join(cause, err),
+	}
 }
 
 // newUID returns a name that nothing else has: 96 random bits.

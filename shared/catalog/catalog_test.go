@@ -416,3 +416,16 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	_, err = Read(ctx, c, id, func(context.Context, *Table) (string, error) { return "", errors.New("no data") })
 	wantCode(t, "read of a dropped table", err, "TableNotFound")
 }
+
+// A put that was sent and is not there may still come: that is neither success nor
+// somebody else's record.
+func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
+	faulty := faultstore.New(memstore.New(), func(call faultstore.Call) faultstore.Fault {
+		if call.Kind == faultstore.PutIfAbsent {
+			return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
+		}
+		return faultstore.Fault{}
+	})
+	_, err := open(t, faulty).CreateNamespace(t.Context(), []string{"n"}, nil, FailIfExists)
+	wantCode(t, "create whose put was lost on its way", err, "ServiceUnavailable")
+}

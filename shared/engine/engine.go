@@ -117,6 +117,11 @@ func (t *Table) translate(err error) error {
 	switch {
 	case err == nil || errors.As(err, &known):
 		return err
+	case errors.Is(err, objectstore.ErrUnknownOutcome):
+		return &protocol.Error{
+			Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
+			Detail: "look at the table before you retry", Err: err,
+		}
 	case errors.Is(err, dataset.ErrNoTable):
 		return &protocol.Error{
 			Code: protocol.TableNotFound, Message: fmt.Sprintf("table %s has no data", t.name),
@@ -132,11 +137,6 @@ func (t *Table) translate(err error) error {
 		return &protocol.Error{
 			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("table %s was changed by another writer", t.name),
 			Detail: "the changes exclude each other: " + err.Error() + "; read the table again and retry", Err: err,
-		}
-	case errors.Is(err, objectstore.ErrUnknownOutcome):
-		return &protocol.Error{
-			Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
-			Detail: "look at the table before you retry", Err: err,
 		}
 	case errors.Is(err, schema.ErrMismatch):
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}

@@ -17,6 +17,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 )
@@ -311,4 +312,20 @@ func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 	if got := show(t, table, req); len(got) != 2 {
 		t.Errorf("all but the first row are %q, want two", got)
 	}
+}
+
+// A commit that was sent and is not there may still come: its caller must look again.
+func TestCommitThatIsNotThereIsUnknown(t *testing.T) {
+	inner := memstore.New()
+	if _, err := tableIn(inner, Limits{}).Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`), nil); err != nil {
+		t.Fatal(err)
+	}
+	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		if call.Kind == faultstore.PutIfAbsent {
+			return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
+		}
+		return faultstore.Fault{}
+	})
+	_, err := tableIn(faulty, Limits{}).Insert(t.Context(), rowsJSON(t, pairs, `[{"id":2,"v":"b"}]`), nil)
+	wantCode(t, "insert whose commit was lost on its way", err, protocol.ServiceUnavailable)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
@@ -87,34 +86,7 @@ func collect(schema *arrow.Schema, batches iter.Seq2[arrow.RecordBatch, error], 
 		}
 		all = append(all, batch)
 	}
-	return join(schema, all)
-}
-
-// join makes one batch of many.
-func join(s *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatch, error) {
-	if len(batches) == 1 {
-		return batches[0], nil
-	}
-	columns := make([]arrow.Array, s.NumFields())
-	rows := int64(0)
-	for _, b := range batches {
-		rows += b.NumRows()
-	}
-	for i, f := range s.Fields() {
-		parts := make([]arrow.Array, len(batches))
-		for k, b := range batches {
-			parts[k] = b.Column(i)
-		}
-		if len(parts) == 0 {
-			columns[i] = array.NewBuilder(memory.DefaultAllocator, f.Type).NewArray()
-			continue
-		}
-		var err error
-		if columns[i], err = array.Concatenate(parts, memory.DefaultAllocator); err != nil {
-			return nil, fmt.Errorf("column %s: %w", f.Name, err)
-		}
-	}
-	return array.NewRecordBatch(s, columns, rows), nil
+	return gather.Concat(schema, all)
 }
 
 // A mergePlan is which rows of the source go in and which of the version go out.

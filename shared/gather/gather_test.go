@@ -158,3 +158,25 @@ func BenchmarkGatherScatteredStrings(b *testing.B) {
 		}
 	}
 }
+
+func TestConcatJoinsBatches(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int32, Nullable: true}}, nil)
+	batch := func(values ...int32) arrow.RecordBatch {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		b.Field(0).(*array.Int32Builder).AppendValues(values, nil)
+		return b.NewRecordBatch()
+	}
+	for _, parts := range [][]arrow.RecordBatch{nil, {batch(1, 2, 3)}, {batch(1), batch(), batch(2, 3)}} {
+		got, err := Concat(schema, parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := batch(1, 2, 3)
+		if parts == nil {
+			want = batch()
+		}
+		if !array.RecordEqual(got, want) {
+			t.Errorf("%d batches make %v, want %v", len(parts), got, want)
+		}
+	}
+}

@@ -191,11 +191,17 @@ func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Sche
 		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.uri, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
 	}
 	theirs, err := there.manifest.ReadTransaction(ctx, t.store, t.prefix)
-	if err == nil && theirs.UUID == txn.UUID {
-		t.noteCommitted(there)
-		return there, nil
+	switch {
+	case errors.Is(err, manifest.ErrNoTransaction):
+		return nil, objectstore.ErrPrecondition // ours would have one
+	case err != nil:
+		// To take our own version for another's would commit the change twice.
+		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.uri, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
+	case theirs.UUID != txn.UUID:
+		return nil, objectstore.ErrPrecondition
 	}
-	return nil, objectstore.ErrPrecondition
+	t.noteCommitted(there)
+	return there, nil
 }
 
 // committed makes a dataset of the manifest just written. Its transaction, should anyone

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/gather"
@@ -28,7 +26,7 @@ func (d *Dataset) Take(ctx context.Context, columns []string, addresses []uint64
 	if err != nil {
 		return nil, err
 	}
-	all, err := concat(p.schema, batches)
+	all, err := gather.Concat(p.schema, batches)
 	if err != nil {
 		return nil, err
 	}
@@ -118,30 +116,4 @@ func (d *Dataset) assembleTaken(ctx context.Context, w window, p *projection, ro
 		have[field.Name] = read[i]
 	}
 	return d.assemble(ctx, w, p, rows, have)
-}
-
-// concat joins batches of one schema.
-func concat(s *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatch, error) {
-	switch len(batches) {
-	case 0:
-		return emptyBatch(s), nil
-	case 1:
-		return batches[0], nil
-	}
-	rows := int64(0)
-	for _, b := range batches {
-		rows += b.NumRows()
-	}
-	columns := make([]arrow.Array, s.NumFields())
-	for i := range columns {
-		parts := make([]arrow.Array, len(batches))
-		for k, b := range batches {
-			parts[k] = b.Column(i)
-		}
-		var err error
-		if columns[i], err = array.Concatenate(parts, memory.DefaultAllocator); err != nil {
-			return nil, fmt.Errorf("join column %s: %w", s.Field(i).Name, err)
-		}
-	}
-	return array.NewRecordBatch(s, columns, rows), nil
 }

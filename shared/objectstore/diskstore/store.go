@@ -13,6 +13,10 @@
 // Lance makes ".tmpXXXXXX" and "<name>#1", which sort among the manifests, so that the
 // first key of a listing need not be one.
 //
+// A process that dies leaves each object whole or absent. So does a power cut, but for a
+// plain put of a new key that had not returned yet: of that there may be a part. Puts with
+// a condition, and puts over an object, sync the bytes before they give them their name.
+//
 // What a directory cannot do: hold both "a" and "a/b" (the second put is ErrOverlap), and
 // on some systems tell "A" from "a". Symbolic links are not listed, and none is followed
 // to outside of the root. Locks and unfinished files live in _tiltyard at the root, which
