@@ -27,6 +27,7 @@ test: lint test-go test-e2e ## lint, Go tests, and the real Python clients again
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
+	.venv/bin/python local/e2e/bench_engine.py $(ARGS)
 
 lint: ## gofmt, go vet, golangci-lint
 	scripts/lint.sh

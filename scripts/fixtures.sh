@@ -6,10 +6,15 @@ while read -r script place; do
 	echo "$script -> $place"
 	"$1" "scripts/fixtures/$script" "$place" </dev/null
 done <<'TABLE'
+adopt.py shared/adopt/testdata/native.zip
 arrowipc.py shared/arrowipc/testdata
 datafile.py shared/lance/datafile/testdata/native
 datafile_golden.py shared/lance/datafile/testdata/golden
+datafile_matrix.py shared/lance/datafile/testdata/matrix
+dataset.py shared/lance/dataset/testdata/native.zip
+inspected.py shared/inspect/testdata
 manifest.py shared/lance/manifest/testdata
+operation.py shared/lance/operation/testdata/history.zip
 sqlexpr.py  shared/sqlexpr/testdata
 vector.py   shared/vector/testdata/golden.json
 TABLE

@@ -16,6 +16,7 @@ func main() {
 	env := boot.FromEnv()
 	names := catalog.Open(env.Objects, env.Now)
 	session := dataset.NewSession(env.CacheBytes, env.Now)
+	session.Roots = env.Objects
 	rows := engine.New(session, engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK})
 	apigateway.Serve(env.Handler(table.New(names, rows).Routes()...))
 }

@@ -8,13 +8,19 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/service"
 	"tiltyard/shared/service/version"
+	"tiltyard/shared/transaction"
 )
 
 func main() {
 	env := boot.FromEnv()
-	names := catalog.Open(env.Objects, env.Now)
 	session := dataset.NewSession(env.CacheBytes, env.Now)
-	rows := engine.New(session, engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK})
-	apigateway.Serve(env.Handler(version.New(names, rows).Routes()...))
+	session.Roots = env.Objects
+	tables := service.Tables{
+		Names:        catalog.Open(env.Objects, env.Now),
+		Rows:         engine.New(session, engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}),
+		Transactions: transaction.Open(env.Records, env.Now),
+	}
+	apigateway.Serve(env.Handler(version.New(tables).Routes()...))
 }

@@ -25,6 +25,13 @@ REMOTE = os.environ.get("E2E_URL")
 TEST_SECONDS = 300
 
 
+def pytest_addoption(parser):
+    """How much chance there is in test_differential.py."""
+    group = parser.getgroup("tiltyard")
+    group.addoption("--tables", type=int, default=300, help="random tables to compare with native Lance")
+    group.addoption("--seed", type=int, default=0, help="the seed of the first of them")
+
+
 def pytest_configure(config):
     """The tests call what the clients have grown out of, too, since users do."""
     for old in ("table_names", "create_scalar_index"):

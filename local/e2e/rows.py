@@ -56,18 +56,54 @@ def _column_difference(name: str, got: pa.ChunkedArray, want: pa.ChunkedArray) -
     if got.equals(want):
         return None
     tolerance = DISTANCE_TOLERANCE if name == "_distance" else 0.0
-    for row, (g, w) in enumerate(zip(got.to_pylist(), want.to_pylist())):
+    for row, (g, w) in enumerate(zip(_values(got), _values(want))):
         if not _same(g, w, tolerance):
             return f"column {name}, row {row}: {g!r}, want {w!r}"
     return None
 
 
+def _values(column: pa.ChunkedArray) -> list:
+    """The values as Python has them, but for moments: its calendar does not hold them all,
+    so these are integers."""
+    return [value for chunk in column.chunks for value in _python(chunk)]
+
+
+def _python(array: pa.Array) -> list:
+    type_ = array.type
+    if isinstance(type_, pa.BaseExtensionType):
+        return _python(array.storage)
+    if pa.types.is_temporal(type_):
+        return array.view(pa.int32() if type_.bit_width == 32 else pa.int64()).to_pylist()
+    if pa.types.is_struct(type_):
+        members = [_python(array.field(i)) for i in range(type_.num_fields)]
+        names = [field.name for field in type_]
+        rows = [dict(zip(names, row)) for row in zip(*members)] or [{}] * len(array)
+    elif pa.types.is_map(type_):
+        rows = _cut(list(zip(_python(array.keys), _python(array.items))), array.offsets.to_pylist())
+    elif pa.types.is_fixed_size_list(type_):
+        size = type_.list_size
+        first = array.offset * size
+        items = _python(array.values)
+        rows = [items[first + i * size : first + (i + 1) * size] for i in range(len(array))]
+    elif pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        rows = _cut(_python(array.values), array.offsets.to_pylist())
+    else:
+        return array.to_pylist()
+    return [row if valid else None for row, valid in zip(rows, array.is_valid().to_pylist())]
+
+
+def _cut(items: list, offsets: list[int]) -> list[list]:
+    return [items[first:last] for first, last in zip(offsets, offsets[1:])]
+
+
 def _same(got, want, tolerance: float) -> bool:
+    if want != want:  # NaN, of whatever width
+        return type(got) is type(want) and got != got
     if isinstance(want, float) and isinstance(got, float):
-        if math.isnan(want) or math.isnan(got):
-            return math.isnan(want) and math.isnan(got)
+        if math.isnan(got):
+            return False
         return got == want or abs(got - want) <= tolerance * max(1.0, abs(want))
-    if isinstance(want, list) and isinstance(got, list):
+    if isinstance(want, (list, tuple)) and type(got) is type(want):
         return len(got) == len(want) and all(_same(g, w, tolerance) for g, w in zip(got, want))
     if isinstance(want, dict) and isinstance(got, dict):
         return got.keys() == want.keys() and all(_same(got[k], want[k], tolerance) for k in want)

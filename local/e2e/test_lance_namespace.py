@@ -421,6 +421,40 @@ def test_lance_writes_a_table_by_its_id(ns, space, directory):
     assert_same(read(ns.query_table(query(id))), want)
 
 
+def test_rename(ns, table, directory):
+    space, other = table[0], [table[0], "other"]
+    ns.create_namespace(n.CreateNamespaceRequest(id=other))
+    describe = lambda id: ns.describe_table(n.DescribeTableRequest(id=id))
+    rename = lambda id, name, **f: ns.rename_table(n.RenameTableRequest(id=id, new_table_name=name, **f))
+    place = describe(table).location
+    rename(table, "u")
+    assert ns.list_tables(n.ListTablesRequest(id=[space])).tables == ["u"]
+    with pytest.raises(n.TableNotFoundError):
+        describe(table)
+    rename([space, "u"], "v", new_namespace_id=other)
+    assert ns.list_tables(n.ListTablesRequest(id=[space])).tables == []
+    assert describe([*other, "v"]).location == place
+    assert_same(read(ns.query_table(query([*other, "v"]))), sample.people(20))
+    # Moved to the root and back.
+    root_name = f"t_{space}"
+    rename([*other, "v"], root_name, new_namespace_id=[])
+    assert describe([root_name]).location == place
+    rename([root_name], "t", new_namespace_id=[space])
+    # The name is free for another table, which is no obstacle to its own rename.
+    create(ns, [space, "w"], sample.people(3))
+    with pytest.raises(n.TableAlreadyExistsError):
+        rename([space, "w"], "t")
+    with pytest.raises(n.TableAlreadyExistsError):
+        rename(table, "t")
+    with pytest.raises(n.TableNotFoundError):
+        rename([space, "missing"], "x")
+    with pytest.raises(n.NamespaceNotFoundError):
+        rename(table, "x", new_namespace_id=[space, "missing"])
+    with pytest.raises(n.InvalidInputError):
+        rename(table, "a$b")
+    assert lance.dataset(describe(table).location).count_rows() == 20
+
+
 def test_stats(ns, table):
     ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(30, start=20)))
     stats = ns.get_table_stats(n.GetTableStatsRequest(id=table))
@@ -429,6 +463,20 @@ def test_stats(ns, table):
     assert stats.fragment_stats.num_fragments == stats.fragment_stats.num_small_fragments == 2
     lengths = stats.fragment_stats.lengths
     assert (lengths.min, lengths.max, lengths.mean) == (20, 30, 25)
+
+
+@pytest.mark.parametrize("sizes", [[7], [3, 1], [3, 1, 7, 5], list(range(1, 12))])
+def test_stats_are_those_of_the_peer(ns, space, peer, sizes):
+    answers = []
+    for at in (ns, peer):
+        id = [f"stats_{space}_{len(sizes)}"]
+        create(at, id, sample.people(sizes[0]))
+        for size in sizes[1:]:
+            at.insert_into_table(n.InsertIntoTableRequest(id=id), stream(sample.people(size)))
+        answers.append(at.get_table_stats(n.GetTableStatsRequest(id=id)).to_dict())
+    ours, want = answers
+    assert ours["fragment_stats"] == want["fragment_stats"]
+    assert (ours["num_rows"], ours["num_indices"]) == (want["num_rows"], want["num_indices"])
 
 
 # Rows
@@ -585,6 +633,36 @@ def test_versions(ns, table, directory):
     assert [v.version for v in ask(descending=True, limit=1).versions] == [5]
 
 
+def test_pages_of_versions_oldest_first(ns, table):
+    for i in range(6):
+        ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(1, start=20 + i)))
+    pages, token = [], None
+    while True:
+        page = ns.list_table_versions(n.ListTableVersionsRequest(id=table, limit=3, page_token=token))
+        pages.append([v.version for v in page.versions])
+        token = page.page_token
+        if not token:
+            break
+    assert pages == [[1, 2, 3], [4, 5, 6], [7]]
+
+
+def test_a_version_is_described_as_it_is_listed(ns, wire, table):
+    ns.insert_into_table(n.InsertIntoTableRequest(id=table), stream(sample.people(1, start=20)))
+    listed = {v.version: v for v in ns.list_table_versions(n.ListTableVersionsRequest(id=table)).versions}
+    describe = lambda **f: wire.post(f"/v1/table/{'$'.join(table)}/version/describe", f)
+    place = ns.describe_table(n.DescribeTableRequest(id=table)).location
+    for number, want in ((None, 2), (1, 1), (2, 2)):
+        answer = describe(version=number)
+        assert answer.status == 200, answer.body
+        got = m.DescribeTableVersionResponse.from_dict(answer.json).version
+        assert got == listed[want]
+        assert f"file:///{got.manifest_path}".startswith(place)
+    for number in (0, 3, 2**62):
+        answer = describe(version=number)
+        assert (answer.status, answer.json["code"]) == (404, 11)
+    assert describe(version=-1).status == 400
+
+
 def test_versions_of_missing_table(ns, space):
     with pytest.raises(n.TableNotFoundError):
         ns.list_table_versions(n.ListTableVersionsRequest(id=[space, "missing"]))
@@ -680,6 +758,11 @@ def test_generated_client(api, space):
         ),
         (
             lambda a, s: generated.TableApi(a).rename_table(f"{s}$x", m.RenameTableRequest(new_table_name="y")),
+            exceptions.NotFoundException,
+            4,
+        ),
+        (
+            lambda a, s: generated.TableApi(a).create_table_index(f"{s}$x", m.CreateTableIndexRequest(column="id", index_type="BTREE")),
             exceptions.ServiceException,
             0,
         ),
@@ -699,7 +782,6 @@ def test_generated_client_raises_by_status(api, space, call, kind, code):
     [
         lambda ns, id: ns.update_table(n.UpdateTableRequest(id=id, updates=[["name", "'x'"]])),
         lambda ns, id: ns.delete_from_table(n.DeleteFromTableRequest(id=id, predicate="id = 1")),
-        lambda ns, id: ns.rename_table(n.RenameTableRequest(id=id, new_table_name="u")),
         lambda ns, id: ns.restore_table(m.RestoreTableRequest(id=id, version=1)),
         lambda ns, id: ns.create_table_index(n.CreateTableIndexRequest(id=id, column="id", index_type="BTREE")),
         lambda ns, id: ns.alter_table_add_columns(
@@ -707,7 +789,7 @@ def test_generated_client_raises_by_status(api, space, call, kind, code):
         ),
         lambda ns, id: ns.create_table_tag(n.CreateTableTagRequest(id=id, tag="x", version=1)),
     ],
-    ids=["update", "delete", "rename", "restore", "create_index", "add_columns", "create_tag"],
+    ids=["update", "delete", "restore", "create_index", "add_columns", "create_tag"],
 )
 def test_unsupported_operations_say_so(ns, table, call):
     with pytest.raises(n.UnsupportedOperationError):

@@ -109,6 +109,18 @@ def test_open_missing_table(db, space):
         db.open_table("missing", namespace_path=[space])
 
 
+def test_rename_table(make, db, space):
+    made = make(pa.table({"id": [1, 2]}))
+    db.create_namespace([space, "other"])
+    db.rename_table("t", "u", cur_namespace_path=[space], new_namespace_path=[space])
+    assert db.table_names(namespace_path=[space]) == ["u"]
+    db.rename_table("u", "v", cur_namespace_path=[space], new_namespace_path=[space, "other"])
+    assert db.open_table("v", namespace_path=[space, "other"]).count_rows() == 2
+    with pytest.raises(Exception, match="404"):
+        db.rename_table("u", "w", cur_namespace_path=[space], new_namespace_path=[space])
+    del made
+
+
 def test_drop_table(make, db, space):
     make(data=sample.people(1))
     db.drop_table("t", namespace_path=[space])
@@ -393,6 +405,16 @@ def test_stats(people):
     lengths = got["fragment_stats"]["lengths"]
     assert got["fragment_stats"]["num_fragments"] >= 3
     assert 0 < lengths["min"] <= lengths["p25"] <= lengths["p50"] <= lengths["p75"] <= lengths["p99"] <= lengths["max"]
+
+
+@pytest.mark.parametrize("sizes", [[7], [3, 1], [3, 1, 7, 5], list(range(1, 12))])
+def test_stats_are_those_of_the_peer(make, sizes):
+    pair = make(sample.people(sizes[0]))
+    for size in sizes[1:]:
+        pair.both(lambda t: t.add(sample.people(size)))
+    got, want = pair.remote.stats(), pair.local.stats()
+    assert got["fragment_stats"] == want["fragment_stats"]
+    assert got["num_rows"] == want["num_rows"]
 
 
 def test_location_opens_in_lance(people, directory):

@@ -38,7 +38,7 @@ from the directory while the server runs.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServeCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newImportCommand(), newInspectCommand(), newVersionCommand())
 	return root
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ variable. Prefer the variable for the token: other users of the machine see flag
 GOMEMLIMIT bounds the memory of the process as for any Go program.`,
 		Example: `  tiltyard serve
   TILTYARD_TOKEN=secret tiltyard serve --root /srv/tables --listen 0.0.0.0:10024
+  AWS_REGION=eu-central-1 tiltyard serve --root s3://bucket/tables
   tiltyard serve --allow-location /srv/incoming --allow-location /mnt/archive
   tiltyard serve --jwks https://id.example.com/keys --issuer https://id.example.com --audience tiltyard`,
 		Args: cobra.NoArgs,
@@ -103,12 +105,16 @@ func serve(cmd *cobra.Command, _ []string) error {
 	}
 	handler := env.Handler(embedded.Routes(embedded.Stores{
 		Objects:    env.Objects,
+		Records:    env.Records,
 		Now:        env.Now,
 		CacheBytes: env.CacheBytes,
 		Uploads:    env.Uploads,
 		Rows:       engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
 	})...)
 	defer holdHeapFloor()()
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer startSweeps(ctx, env.Records, env.Logger)()
+	defer stop()
 	greet(cmd.ErrOrStderr(), env, listener.Addr(), made)
 	return answer(cmd.Context(), listener, handler, env.Logger)
 }

@@ -160,7 +160,7 @@ func TestServeSaysWhyItCannotStart(t *testing.T) {
 	}{
 		{"port is taken", []string{"serve", "--listen", taken.Addr().String()}, "is taken by another program"},
 		{"root is a file", []string{"serve", "--root", file}, "root: "},
-		{"root in S3", []string{"serve", "--root", "s3://bucket"}, "S3 are not in this version"},
+		{"root in S3 of nowhere", []string{"serve", "--root", "s3://bucket"}, "AWS_REGION"},
 		{"several mistakes", []string{"serve", "--cache-bytes", "much", "--issuer", "i"}, "needs jwks"},
 		{"unknown flag", []string{"serve", "--rot", "x"}, "unknown flag"},
 		{"argument", []string{"serve", "./data"}, "unknown command"},

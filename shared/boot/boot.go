@@ -13,13 +13,16 @@ import (
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/idempotency"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/record"
 )
 
 // Config is what the settings say.
 type Config struct {
-	Root           string   // directory; made when it is missing
-	AllowLocations []string // directories; they must exist
+	Root           string   // directory, made when it is missing, or s3:// URL
+	AllowLocations []string // directories, which must exist, or s3:// URLs
+	Records        string   // dynamodb://TABLE; empty: in the root
 	Listen         string   // of the local server only
 
 	Token                     string // a secret
@@ -46,6 +49,7 @@ func (c Config) HasCredentials() bool { return c.Token != "" || c.APIKeys != "" 
 type Env struct {
 	Config
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
+	Records  record.Store       // of transactions and of answers
 	Verifier auth.Verifier
 	Logger   *slog.Logger
 	Now      func() time.Time
@@ -77,20 +81,27 @@ func openFromEnv(log io.Writer) (*Env, error) {
 // Open opens what the configuration names. Log lines go to log.
 func Open(c Config, log io.Writer) (*Env, error) {
 	verifier, verifierErr := openVerifier(c)
-	objects, objectsErr := openStores(c)
+	logger := newLogger(c, log)
+	objects, objectsErr := openStores(c, logger)
 	if err := errors.Join(verifierErr, objectsErr); err != nil {
+		return nil, err
+	}
+	records, err := openRecords(c, objects, time.Now)
+	if err != nil {
 		return nil, err
 	}
 	if c.CacheBytes == 0 {
 		c.CacheBytes = cacheBytes(debug.SetMemoryLimit(-1)) // which only asks
 	}
-	return &Env{Config: c, Objects: objects, Verifier: verifier, Logger: newLogger(c, log), Now: time.Now}, nil
+	return &Env{Config: c, Objects: objects, Records: records, Verifier: verifier, Logger: logger, Now: time.Now}, nil
 }
 
-// Handler serves the routes to those who may sign in, within the configured limits.
+// Handler serves the routes to those who may sign in, within the configured limits. What
+// mutations with a key were answered is among the records.
 func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 	return httpapi.Handler(routes, httpapi.Options{
 		Verifier: e.Verifier,
+		Ledger:   idempotency.Open(e.Records, e.Now),
 		Logger:   e.Logger,
 		Now:      e.Now,
 		BasePath: e.BasePath,

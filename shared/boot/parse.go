@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// parseDirectory takes a path, or a file URL whose path is percent-encoded.
-func parseDirectory(text string) (path string, err error) {
-	scheme, _, isURL := strings.Cut(text, "://")
+// parsePlace takes a path, a file URL whose path is percent-encoded, or the URL of a
+// bucket, and returns a path or the URL.
+func parsePlace(text string) (place string, err error) {
+	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case !isURL:
 		return text, nil
 	case strings.EqualFold(scheme, "s3"):
-		return "", errors.New("tables in S3 are not in this version; give a directory")
+		return parseBucket(bucketScheme + rest)
 	case !strings.EqualFold(scheme, "file"):
-		return "", errors.New("must be a path or a file:// URL")
+		return "", errors.New("must be a path, a file:// URL, or s3://bucket/prefix")
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || !filepath.IsAbs(u.Path) {
@@ -29,20 +30,28 @@ func parseDirectory(text string) (path string, err error) {
 	return u.Path, nil
 }
 
-// parseDirectories takes directories separated by commas. One with a comma in its name is
-// written as a URL.
-func parseDirectories(text string) (paths []string, err error) {
+func parseBucket(text string) (place string, err error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Host != u.Hostname() || u.User != nil || strings.ContainsAny(text, "?#") {
+		return "", errors.New("must be s3://bucket/prefix, percent-encoded; the region and the endpoint are those of the AWS environment")
+	}
+	return text, nil
+}
+
+// parsePlaces takes places separated by commas. One with a comma in its name is written as
+// a URL.
+func parsePlaces(text string) (places []string, err error) {
 	for part := range strings.SplitSeq(text, ",") {
-		path, err := parseDirectory(strings.TrimSpace(part))
+		place, err := parsePlace(strings.TrimSpace(part))
 		if err != nil {
 			return nil, err
 		}
-		if path == "" {
+		if place == "" {
 			return nil, errors.New("holds an empty path")
 		}
-		paths = append(paths, path)
+		places = append(places, place)
 	}
-	return paths, nil
+	return places, nil
 }
 
 func parseAddress(text string) (address string, err error) {

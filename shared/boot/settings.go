@@ -28,14 +28,19 @@ func (s Setting) Variable() string {
 // Settings are all there are, in the order in which they are explained. Nobody changes it.
 var Settings = []Setting{
 	{
-		Name: "root", Value: "DIR", Local: "./data", required: true,
-		Help: "directory of the catalog and its tables, a path or a file:// URL",
-		set:  func(c *Config, text string) (err error) { c.Root, err = parseDirectory(text); return err },
+		Name: "root", Value: "PLACE", Local: "./data", required: true,
+		Help: "where the catalog and its tables are: a path, a file:// URL, or s3://bucket/prefix",
+		set:  func(c *Config, text string) (err error) { c.Root, err = parsePlace(text); return err },
 	},
 	{
-		Name: "allow-location", Value: "DIR",
-		Help: "more directories whose tables may be registered, separated by commas",
-		set:  func(c *Config, text string) (err error) { c.AllowLocations, err = parseDirectories(text); return err },
+		Name: "allow-location", Value: "PLACE",
+		Help: "more such places, whose tables may be registered, separated by commas",
+		set:  func(c *Config, text string) (err error) { c.AllowLocations, err = parsePlaces(text); return err },
+	},
+	{
+		Name: "records", Value: "URL",
+		Help: "dynamodb://TABLE for the records of transactions; they are in the root when not set",
+		set:  func(c *Config, text string) (err error) { c.Records, err = parseRecords(text); return err },
 	},
 	{
 		Name: "listen", Value: "HOST:PORT", Local: "127.0.0.1:10024",

@@ -3,25 +3,29 @@ package boot
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 )
 
-// openStores opens the root and the allowed locations. Only the root is made when it is
-// missing: a location that is not there is more likely a slip of the pen.
-func openStores(c Config) (*objectstore.Roots, error) {
-	home, err := openDirectory(c.Root)
+// openStores opens the root and the allowed locations. Only a directory that is the root
+// is made when it is missing: a location that is not there is more likely a slip of the
+// pen. Buckets are not asked for.
+func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
+	buckets := &bucketOpener{log: log}
+	home, err := openRoot(c.Root, buckets)
 	if err != nil {
 		return nil, fmt.Errorf("root: %w", err)
 	}
 	roots := []objectstore.Root{home}
 	var wrong []error
 	for _, location := range c.AllowLocations {
-		root, err := openAllowed(location)
+		root, err := openAllowed(location, buckets)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("allow-location: %w", err))
 			continue
@@ -34,14 +38,27 @@ func openStores(c Config) (*objectstore.Roots, error) {
 	return objectstore.NewRoots(roots...)
 }
 
-func openAllowed(path string) (objectstore.Root, error) {
-	if info, err := os.Stat(path); err != nil {
+func openRoot(place string, buckets *bucketOpener) (objectstore.Root, error) {
+	if isBucket(place) {
+		return buckets.open(place)
+	}
+	return openDirectory(place)
+}
+
+func openAllowed(place string, buckets *bucketOpener) (objectstore.Root, error) {
+	if isBucket(place) {
+		return buckets.open(place)
+	}
+	if info, err := os.Stat(place); err != nil {
 		return objectstore.Root{}, err
 	} else if !info.IsDir() {
-		return objectstore.Root{}, fmt.Errorf("%s is not a directory", path)
+		return objectstore.Root{}, fmt.Errorf("%s is not a directory", place)
 	}
-	return openDirectory(path)
+	return openDirectory(place)
 }
+
+// isBucket tells a place in a bucket, as parsePlace spells it, from a directory.
+func isBucket(place string) bool { return strings.HasPrefix(place, bucketScheme) }
 
 // openDirectory opens the store on a directory. Its URI is absolute and free of links:
 // locations are compared as they are spelled, and other programs are told this spelling.

@@ -68,7 +68,7 @@ func (c *Catalog) read(ctx context.Context, key string, v any) (etag string, err
 // write puts a record if cond holds. When the answer of the put was lost it reads back
 // what is there: our own record, which carries an id that nobody else has, is success.
 func (c *Catalog) write(ctx context.Context, key string, record any, cond objectstore.Condition) (etag string, err error) {
-	data, err := json.Marshal(record)
+	data, err := encode(record)
 	if err != nil {
 		return "", fmt.Errorf("encode record %s: %w", key, err)
 	}
@@ -93,9 +93,35 @@ func (c *Catalog) settle(ctx context.Context, key string, data []byte, cond obje
 	case err == nil && info.ETag != cond.IfMatch, missing && cond.IfMatch != "":
 		return "", fmt.Errorf("write record: %w", objectstore.ErrPrecondition)
 	}
-	return "", &protocol.Error{
+	return "", unsettled(errors.Join(cause, err))
+}
+
+// remove deletes a record if it is still the one with that ETag; another one, or none, is
+// an error that is gone. When the answer was lost, a record that is not there any more
+// counts as deleted.
+func (c *Catalog) remove(ctx context.Context, key, etag string) error {
+	cause := c.store.Delete(ctx, key, objectstore.Condition{IfMatch: etag})
+	if cause == nil {
+		return nil
+	}
+	if !errors.Is(cause, objectstore.ErrUnknownOutcome) {
+		return fmt.Errorf("delete record: %w", cause)
+	}
+	_, info, err := c.store.GetRanges(ctx, key)
+	switch {
+	case errors.Is(err, objectstore.ErrNotExist):
+		return nil
+	case err == nil && info.ETag != etag:
+		return fmt.Errorf("delete record: %w", objectstore.ErrPrecondition)
+	}
+	return unsettled(errors.Join(cause, err))
+}
+
+// unsettled is the error of a change that may have been made, or may yet be.
+func unsettled(cause error) error {
+	return &protocol.Error{
 		Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
-		Detail: "look before you retry", Err: errors.Join(cause, err),
+		Detail: "look before you retry", Unsettled: true, Err: cause,
 	}
 }
 
@@ -132,52 +158,3 @@ func lostRace(what string, id []string, err error) error {
 		Err:     err,
 	}
 }
-
-// page lists the names of the children of one kind, after and up to which is asked.
-type page struct {
-	names []string
-	next  string // the last name, when more follow
-}
-
-// children returns names in bytewise order: at most limit of them (All: no bound), after the
-// given one. It asks the store page by page.
-func (c *Catalog) children(ctx context.Context, parent []string, kind, after string, limit int) (page, error) {
-	names := []string{}
-	if limit == 0 {
-		return page{names: names}, nil
-	}
-	prefix := childrenPrefix(parent, kind)
-	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
-	if after != "" {
-		opts.StartAfter = prefix + escape(after)
-	}
-	for {
-		if limit >= 0 {
-			opts.Limit = min(listPageSize, limit-len(names))
-		}
-		listed, err := c.store.List(ctx, opts)
-		if err != nil {
-			return page{}, fmt.Errorf("list children of %s: %w", display(parent), err)
-		}
-		for _, object := range listed.Objects {
-			name, err := unescape(strings.TrimPrefix(object.Key, prefix))
-			if err != nil {
-				continue // not a record of ours
-			}
-			names = append(names, name)
-		}
-		if !listed.More || len(listed.Objects) == 0 {
-			return page{names: names}, nil
-		}
-		if limit >= 0 && len(names) >= limit {
-			return page{names: names, next: names[len(names)-1]}, nil
-		}
-		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
-	}
-}
-
-// All as a limit asks for everything that there is.
-const All = -1
-
-// listPageSize is how many keys one request to the store asks for.
-const listPageSize = 1000

@@ -3,8 +3,11 @@ package catalog
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
+
+	"tiltyard/shared/objectstore"
 )
 
 // Records lie in one folder per parent namespace, tables and namespaces apart:
@@ -16,6 +19,11 @@ import (
 // for a file name is "$$" and a hash, so that any record is one GET away whatever its
 // depth. Names are escaped reversibly and in bytewise order: a LIST is in name order,
 // and a page continues after any name, also one that is gone.
+//
+// A record is one JSON object. That of a table has an even number of bytes, by a space at
+// its end where needed, unless a rename is on its way (rename.go): then the number is
+// odd. So a LIST, which tells sizes, shows which names have to be looked at, and all
+// others are tables.
 const (
 	recordsPrefix = "_catalog/"
 	tableKind     = "/t/"
@@ -34,6 +42,23 @@ func childKey(id []string, kind string) string {
 // childrenPrefix is what the keys of all children of one kind begin with.
 func childrenPrefix(parent []string, kind string) string {
 	return recordsPrefix + folder(parent) + kind
+}
+
+// encode writes a record as it is stored.
+func encode(record any) ([]byte, error) {
+	data, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	if table, ok := record.(*tableRecord); ok && (len(data)%2 == 0) != table.plain() {
+		data = append(data, ' ')
+	}
+	return data, nil
+}
+
+// inDoubt says whether a listed object is the record of a table that may be on its way.
+func inDoubt(object objectstore.Info) bool {
+	return object.Size%2 != 0 && strings.Contains(object.Key, tableKind)
 }
 
 // folder names the folder of a namespace's children. Escaped names never hold "$" and

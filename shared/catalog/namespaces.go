@@ -99,7 +99,7 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 	}
 	record := &namespaceRecord{ID: id, UID: newUID(), Properties: maps.Clone(properties), Created: c.now().UTC()}
 	for range createAttempts {
-		err := c.createChild(ctx, id, namespaceKey(id), record)
+		_, err := c.createChild(ctx, id, namespaceKey(id), record)
 		if !errors.Is(err, objectstore.ErrPrecondition) {
 			if err != nil {
 				return nil, err
@@ -136,42 +136,41 @@ func namespaceExists(id []string) error {
 const createAttempts = 5
 
 // createChild puts the record of a new namespace or table, which must not exist yet
-// (objectstore.ErrPrecondition), into a parent that must exist before and after.
-func (c *Catalog) createChild(ctx context.Context, id []string, key string, record any) error {
+// (objectstore.ErrPrecondition), into a parent that must exist before and after. It
+// returns the ETag of the record.
+func (c *Catalog) createChild(ctx context.Context, id []string, key string, record any) (etag string, err error) {
 	parent := parentOf(id)
 	if isRoot(parent) {
-		_, err := c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
-		return err
+		return c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
 	}
 	for attempt := range createAttempts {
 		if err := c.checkParent(ctx, parent); err != nil {
 			if !errors.Is(err, errDropping) || attempt == createAttempts-1 {
-				return droppingToConflict(parent, err)
+				return "", droppingToConflict(parent, err)
 			}
 			if err := sleep(ctx, dropPause<<attempt); err != nil {
-				return err
+				return "", err
 			}
 			continue
 		}
 		etag, err := c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
 		if err != nil {
-			return err
+			return "", err
 		}
 		err = c.checkParent(ctx, parent)
 		if err == nil {
-			return nil
+			return etag, nil
 		}
 		// The drop may have listed before our put: take it back. Only this record: if it
 		// has been replaced meanwhile, its new owner has made the same check.
-		if undo := c.store.Delete(ctx, key, objectstore.Condition{IfMatch: etag}); undo != nil &&
-			!errors.Is(undo, objectstore.ErrPrecondition) && !errors.Is(undo, objectstore.ErrNotExist) {
-			return fmt.Errorf("take back %s: %w", display(id), undo)
+		if undo := c.remove(ctx, key, etag); undo != nil && !gone(undo) {
+			return "", fmt.Errorf("take back %s: %w", display(id), undo)
 		}
 		if !errors.Is(err, errDropping) {
-			return err
+			return "", err
 		}
 	}
-	return droppingToConflict(parent, errDropping)
+	return "", droppingToConflict(parent, errDropping)
 }
 
 // dropPause is the first wait for a drop in progress to end; it doubles.
@@ -236,7 +235,7 @@ func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) 
 	if err != nil {
 		return nil, errors.Join(err, c.unmark(ctx, record, etag))
 	}
-	err = c.store.Delete(ctx, namespaceKey(id), objectstore.Condition{IfMatch: etag})
+	err = c.remove(ctx, namespaceKey(id), etag)
 	if gone(err) {
 		return nil, lostRace("namespace", id, err)
 	}
@@ -286,20 +285,36 @@ func (c *Catalog) checkEmpty(ctx context.Context, id []string) error {
 }
 
 // anyChild returns the name of some table or namespace inside one, "" when it is empty.
+// Records that renames have left behind do not count; one that is on its way makes the
+// namespace neither empty nor not (ConcurrentModification).
 func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
-	prefix := recordsPrefix + folder(id) + "/"
-	listed, err := c.store.List(ctx, objectstore.ListOptions{Prefix: prefix, Limit: 1})
-	if err != nil {
-		return "", fmt.Errorf("list children of %s: %w", display(id), err)
+	opts := objectstore.ListOptions{Prefix: recordsPrefix + folder(id) + "/", Limit: 1}
+	for {
+		listed, err := c.store.List(ctx, opts)
+		if err != nil {
+			return "", fmt.Errorf("list children of %s: %w", display(id), err)
+		}
+		if len(listed.Objects) == 0 {
+			return "", nil
+		}
+		object := listed.Objects[0]
+		name, err := unescape(path.Base(object.Key))
+		if err != nil {
+			return "", fmt.Errorf("list children of %s: %w", display(id), err)
+		}
+		if !inDoubt(object) {
+			return name, nil
+		}
+		switch _, _, err := c.settled(ctx, child(id, name)); {
+		case err == nil:
+			return name, nil
+		case errors.Is(err, errArriving):
+			return "", lostRace("namespace", id, err)
+		case !errors.Is(err, objectstore.ErrNotExist):
+			return "", err
+		}
+		opts.StartAfter = object.Key
 	}
-	if len(listed.Objects) == 0 {
-		return "", nil
-	}
-	name, err := unescape(path.Base(listed.Objects[0].Key))
-	if err != nil {
-		return "", fmt.Errorf("list children of %s: %w", display(id), err)
-	}
-	return name, nil
 }
 
 // dropChildren drops all that a namespace holds, leaves first.
@@ -357,21 +372,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// ListNamespaces returns the names of the namespaces directly inside one, in bytewise
-// order: at most limit (All: no bound), after the given name. next is where the following
-// page starts, empty at the end.
-func (c *Catalog) ListNamespaces(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
-	return c.list(ctx, parent, namespaceKind, after, limit)
-}
-
-// list is children for a parent that must exist, which is only asked when nothing was
-// found: what holds children exists.
-func (c *Catalog) list(ctx context.Context, parent []string, kind, after string, limit int) ([]string, string, error) {
-	found, err := c.children(ctx, parent, kind, after, limit)
-	if err == nil && len(found.names) == 0 {
-		_, err = c.Namespace(ctx, parent)
-	}
-	return found.names, found.next, err
 }

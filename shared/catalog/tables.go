@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +36,11 @@ type tableRecord struct {
 	Properties map[string]string `json:"properties,omitempty"`
 	Created    time.Time         `json:"created_at"`
 	Hint       uint64            `json:"version_hint,omitempty"`
+	// The rest is about renames: see rename.go. Turn counts those that were taken back.
+	Turn        int        `json:"turn,omitempty"`
+	RenamedFrom []string   `json:"renamed_from,omitempty"`
+	Arriving    *arrival   `json:"arriving,omitempty"`
+	Moved       *departure `json:"moved,omitempty"`
 }
 
 func (c *Catalog) table(record *tableRecord) (*Table, error) {
@@ -65,15 +69,14 @@ func (c *Catalog) tableRecord(ctx context.Context, id []string) (*tableRecord, s
 	if isRoot(id) {
 		return nil, "", &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace is not a table"}
 	}
-	var record tableRecord
-	etag, err := c.read(ctx, tableKey(id), &record)
-	if errors.Is(err, objectstore.ErrNotExist) {
+	record, etag, err := c.settled(ctx, id)
+	if errors.Is(err, objectstore.ErrNotExist) || errors.Is(err, errArriving) {
 		return nil, "", c.tableNotFound(ctx, id)
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	return &record, etag, nil
+	return record, etag, nil
 }
 
 func (c *Catalog) tableNotFound(ctx context.Context, id []string) error {
@@ -142,8 +145,8 @@ func (c *Catalog) isHome(location objectstore.Location) bool {
 }
 
 // CreateTable gives a location a name. The data may be there already, with the version
-// hint, or come later (hint 0). With replace an existing registration of that name is replaced; its data stays.
-// Otherwise a taken name is TableAlreadyExists.
+// hint, or come later (hint 0). With replace an existing registration of that name is
+// replaced; its data stays. Otherwise a taken name is TableAlreadyExists.
 func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string, replace bool) (*Table, error) {
 	if isRoot(id) {
 		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "a table needs a name"}
@@ -155,54 +158,67 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 		record.Location = location.Prefix
 	}
 	defer c.lookups.Invalidate(tableKey(id))
-	for range createAttempts {
-		err := c.createChild(ctx, id, tableKey(id), record)
-		if !errors.Is(err, objectstore.ErrPrecondition) {
-			if err != nil {
-				return nil, err
+	for attempt := range createAttempts {
+		_, err := c.createChild(ctx, id, tableKey(id), record)
+		if errors.Is(err, objectstore.ErrPrecondition) {
+			if err = c.awaitFree(ctx, id, attempt); err == nil {
+				continue
 			}
+			if replace && hasCode(err, protocol.TableAlreadyExists) {
+				err = c.replaceTable(ctx, record)
+			}
+		}
+		if err == nil {
 			return c.table(record)
 		}
-		if !replace {
-			return nil, TableExists(id)
-		}
-		_, etag, err := c.tableRecord(ctx, id)
-		if hasCode(err, protocol.TableNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		_, err = c.write(ctx, tableKey(id), record, objectstore.Condition{IfMatch: etag})
 		if !gone(err) {
-			if err != nil {
-				return nil, err
-			}
-			return c.table(record)
+			return nil, err
 		}
 	}
 	return nil, lostRace("table", id, objectstore.ErrPrecondition)
 }
 
+// replaceTable puts a record in the place of one that is there. The error is one that is
+// gone when that has changed meanwhile.
+func (c *Catalog) replaceTable(ctx context.Context, record *tableRecord) error {
+	_, etag, err := c.settled(ctx, record.ID)
+	if errors.Is(err, errArriving) {
+		return objectstore.ErrPrecondition
+	}
+	if err != nil {
+		return err
+	}
+	_, err = c.write(ctx, tableKey(record.ID), record, objectstore.Condition{IfMatch: etag})
+	return err
+}
+
 // DeregisterTable removes the name. The data stays.
 func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, error) {
-	record, etag, err := c.tableRecord(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	table, err := c.table(record)
-	if err != nil {
-		return nil, err
-	}
 	defer c.lookups.Invalidate(tableKey(id))
-	err = c.store.Delete(ctx, tableKey(id), objectstore.Condition{IfMatch: etag})
-	if gone(err) {
-		return nil, lostRace("table", id, err)
+	uid := ""
+	for range createAttempts {
+		record, etag, err := c.tableRecord(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if uid != "" && record.UID != uid {
+			break // dropped and created by others
+		}
+		uid = record.UID
+		table, err := c.table(record)
+		if err != nil {
+			return nil, err
+		}
+		err = c.remove(ctx, tableKey(id), etag)
+		if err == nil {
+			return table, nil
+		}
+		if !gone(err) {
+			return nil, fmt.Errorf("deregister table %s: %w", display(id), err)
+		}
+		// Most likely a writer has told the version that it made: see Hint.
 	}
-	if err != nil {
-		return nil, fmt.Errorf("deregister table %s: %w", display(id), err)
-	}
-	return table, nil
+	return nil, lostRace("table", id, objectstore.ErrPrecondition)
 }
 
 // DropTable removes the name and then the data. The table is gone when its name is; what
@@ -212,7 +228,13 @@ func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return table, DeleteData(ctx, table.Location)
+	if err := DeleteData(ctx, table.Location); err != nil {
+		return nil, &protocol.Error{
+			Code: protocol.ServiceUnavailable, Message: fmt.Sprintf("table %s is dropped, but not all of its data is deleted", display(id)),
+			Detail: "the name is free; what is left of the data belongs to no table", Unsettled: true, Err: err,
+		}
+	}
+	return table, nil
 }
 
 // DeleteData deletes all objects under a location, versions first, so that nobody
@@ -236,7 +258,7 @@ func deleteAll(ctx context.Context, store objectstore.Store, prefix string) erro
 		group, inner := errgroup.WithContext(ctx)
 		group.SetLimit(dropFanOut)
 		for _, object := range listed.Objects {
-			group.Go(func() error { return store.Delete(inner, object.Key, objectstore.Condition{}) })
+			group.Go(func() error { return deleteOne(inner, store, object.Key) })
 		}
 		if err := group.Wait(); err != nil || !listed.More || len(listed.Objects) == 0 {
 			return err
@@ -245,64 +267,12 @@ func deleteAll(ctx context.Context, store objectstore.Store, prefix string) erro
 	}
 }
 
-// ListTables returns the names of the tables directly inside a namespace, in bytewise
-// order: at most limit (All: no bound), after the given name. next is where the following
-// page starts, empty at the end.
-func (c *Catalog) ListTables(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
-	return c.list(ctx, parent, tableKind, after, limit)
-}
-
-// AllTables returns the ids of all tables of all namespaces, in no particular order.
-func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
-	var ids [][]string
-	paths := map[string][]string{} // by folder
-	opts := objectstore.ListOptions{Prefix: recordsPrefix, Limit: listPageSize}
-	for {
-		listed, err := c.store.List(ctx, opts)
-		if err != nil {
-			return nil, fmt.Errorf("list all tables: %w", err)
+// deleteOne deletes an object that nobody refers to: again, when an answer was lost.
+func deleteOne(ctx context.Context, store objectstore.Store, key string) error {
+	for attempt := 1; ; attempt++ {
+		err := store.Delete(ctx, key, objectstore.Condition{})
+		if !errors.Is(err, objectstore.ErrUnknownOutcome) || attempt == createAttempts {
+			return err
 		}
-		for _, object := range listed.Objects {
-			id, err := c.idOfTableKey(ctx, object.Key, paths)
-			if err != nil {
-				return nil, err
-			}
-			if id != nil {
-				ids = append(ids, id)
-			}
-		}
-		if !listed.More || len(listed.Objects) == 0 {
-			return ids, nil
-		}
-		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
 	}
-}
-
-// idOfTableKey returns the id behind the key of a table's record, nil for other keys.
-// A hashed folder does not tell its path; one of its records does.
-func (c *Catalog) idOfTableKey(ctx context.Context, key string, paths map[string][]string) ([]string, error) {
-	dir, escaped, ok := strings.Cut(strings.TrimPrefix(key, recordsPrefix), tableKind)
-	name, err := unescape(escaped)
-	if !ok || err != nil {
-		return nil, nil //nolint:nilerr // a key that is no table's
-	}
-	path, known := paths[dir]
-	if !known {
-		if path, known = folderPath(dir); !known {
-			var record tableRecord
-			if _, err := c.read(ctx, key, &record); err != nil {
-				return nil, ignoreGone(err)
-			}
-			path = slices.Clone(parentOf(record.ID))
-		}
-		paths[dir] = path
-	}
-	return child(path, name), nil
-}
-
-func ignoreGone(err error) error {
-	if errors.Is(err, objectstore.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -120,7 +121,7 @@ func (t *Table) translate(err error) error {
 	case errors.Is(err, objectstore.ErrUnknownOutcome):
 		return &protocol.Error{
 			Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
-			Detail: "look at the table before you retry", Err: err,
+			Detail: "look at the table before you retry", Unsettled: true, Err: err,
 		}
 	case errors.Is(err, dataset.ErrNoTable):
 		return &protocol.Error{
@@ -138,6 +139,8 @@ func (t *Table) translate(err error) error {
 			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("table %s was changed by another writer", t.name),
 			Detail: "the changes exclude each other: " + err.Error() + "; read the table again and retry", Err: err,
 		}
+	case errors.Is(err, dataset.ErrRefName), errors.Is(err, operation.ErrInvalid):
+		return &protocol.Error{Code: protocol.InvalidInput, Message: err.Error(), Err: err}
 	case errors.Is(err, schema.ErrMismatch):
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
 	case errors.Is(err, lance.ErrUnsupported):

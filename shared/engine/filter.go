@@ -33,7 +33,7 @@ func where(what, sql string, d *dataset.Dataset) (*dataset.Where, error) {
 	if sql == "" {
 		return nil, nil
 	}
-	bound, err := bind(what, sql, d.ArrowSchema(), sqlexpr.BindFilter)
+	bound, err := bind(what, sql, d.ScanSchema(), sqlexpr.BindFilter)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
@@ -10,10 +12,11 @@ import (
 
 // Written is what a write did.
 type Written struct {
-	Version  int64
-	Inserted int64
-	Updated  int64
-	Deleted  int64
+	Version     int64
+	Transaction string // UUID of what made the version
+	Inserted    int64
+	Updated     int64
+	Deleted     int64
 }
 
 // Create writes rows as the first version of a table that has none. If there is one,
@@ -50,7 +53,7 @@ func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows, confirm func()
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
 	}
-	commit, err := t.data.Overwrite(ctx, rows, confirm)
+	commit, err := t.data.Overwrite(ctx, rows, nil, confirm)
 	return written(commit), t.translate(err)
 }
 
@@ -58,7 +61,7 @@ func written(c dataset.Commit) Written {
 	if c.Dataset == nil {
 		return Written{}
 	}
-	return Written{Version: int64(c.Dataset.Version()), Inserted: c.Rows}
+	return Written{Version: int64(c.Dataset.Version()), Transaction: c.Dataset.TransactionUUID(), Inserted: c.Rows}
 }
 
 // checkColumns refuses a schema that a table cannot have.
@@ -66,13 +69,21 @@ func checkColumns(rows dataset.Rows) error {
 	if rows.Schema.NumFields() == 0 {
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: "a table needs at least one column"}
 	}
-	for _, name := range rowColumnNames() {
-		if rows.Schema.HasField(name) {
-			return protocol.Errorf(protocol.TableSchemaValidationError, "column name %q is reserved", name)
-		}
+	if err := checkNames(rows.Schema); err != nil {
+		return err
 	}
 	if _, err := schema.FromArrow(rows.Schema); err != nil {
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// checkNames refuses columns with the names of row columns.
+func checkNames(columns *arrow.Schema) error {
+	for _, name := range rowColumnNames() {
+		if columns.HasField(name) {
+			return protocol.Errorf(protocol.TableSchemaValidationError, "column name %q is reserved", name)
+		}
 	}
 	return nil
 }

@@ -115,6 +115,18 @@ func (k *keys) scan(ctx context.Context, d *dataset.Dataset, rest bool) (matches
 	return matches, unmatched, nil
 }
 
+// pairs returns each row of the table with each row of the source that it matches. Those
+// of one row of the table stand together.
+func (k *keys) pairs(matches []matched) []merged {
+	pairs := make([]merged, 0, len(matches))
+	for _, m := range matches {
+		for row := m.row; row >= 0; row = k.next[row] {
+			pairs = append(pairs, merged{row, m.address})
+		}
+	}
+	return pairs
+}
+
 // lookUp returns, for each row of the key columns, the first row of the source that it
 // matches, or -1.
 func (k *keys) lookUp(columns []arrow.Array) ([]int32, error) {

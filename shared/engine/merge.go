@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -19,11 +21,12 @@ type Merge struct {
 	UpdateAll bool     // a row that matches is replaced by the one of the source
 	InsertAll bool     // a row of the source that matches none is added
 	BySource  bool     // a row of the table that matches none is deleted
+	// UpdateIf narrows UpdateAll to the pairs for which it is true. It is an SQL expression over
+	// the structs source and target. Empty is no condition.
+	UpdateIf string
+	// BySourceIf narrows BySource to the rows of the table for which it is true.
+	BySourceIf string
 }
-
-// maxMergeAttempts bounds how often a merge is worked out anew because others changed
-// its rows, or added some that may match.
-const maxMergeAttempts = 25
 
 // Merge merges rows into the table as one commit. A null key matches nothing. Rows of the
 // source that match one row of the table and each other are InvalidInput when that row
@@ -37,33 +40,26 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 			"the merge would change nothing: set when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete")
 	}
 	// Without a table nothing is taken from the rows: they may be needed to make one.
-	if _, err := t.data.Latest(ctx); err != nil {
+	if err := t.data.Find(ctx); err != nil {
 		return Written{}, t.translate(err)
 	}
 	source, err := collect(rows.Schema, rows.Batches, t.engine.limits.MergeBytes, "the source of the merge", "merge the rows in several requests")
 	if err != nil {
 		return Written{}, t.translate(err)
 	}
-	for range maxMergeAttempts {
-		plan, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (*mergePlan, error) {
+	plan, commit, err := change(ctx, t,
+		func(ctx context.Context, d *dataset.Dataset) (*mergePlan, error) {
 			return planMerge(ctx, d, source, spec)
+		},
+		func(p *mergePlan) (dataset.Commit, error) {
+			return p.dataset.Replace(ctx, p.replacement(ctx), confirm)
 		})
-		if err != nil {
-			return Written{}, err
-		}
-		commit, err := plan.dataset.Replace(ctx, plan.replacement(ctx), confirm)
-		if dataset.IsRowsChanged(err) {
-			continue
-		}
-		done := written(commit)
-		done.Updated, done.Inserted, done.Deleted = plan.updated, plan.inserted, plan.deleted
-		return done, t.translate(err)
+	if err != nil {
+		return Written{}, err
 	}
-	return Written{}, &protocol.Error{
-		Code:    protocol.ConcurrentModification,
-		Message: fmt.Sprintf("table %s changes faster than rows can be merged into it", t.name),
-		Detail:  fmt.Sprintf("other writers changed it %d times while the merge was worked out; retry", maxMergeAttempts),
-	}
+	done := written(commit)
+	done.Updated, done.Inserted, done.Deleted = plan.updated, plan.inserted, plan.deleted
+	return done, nil
 }
 
 // collect reads all batches into one, of at most so many bytes; beyond it says that what
@@ -108,6 +104,14 @@ type merged struct {
 
 const notReplacing = ^uint64(0)
 
+// kind sorts rows that replace others before new ones.
+func (m merged) kind() int {
+	if m.replaces == notReplacing {
+		return 1
+	}
+	return 0
+}
+
 // planMerge matches the source with a version of the table.
 func planMerge(ctx context.Context, d *dataset.Dataset, source arrow.RecordBatch, spec Merge) (*mergePlan, error) {
 	match, err := d.Schema().Match(source.Schema())
@@ -124,41 +128,73 @@ func planMerge(ctx context.Context, d *dataset.Dataset, source arrow.RecordBatch
 			p.missing = append(p.missing, f.Name)
 		}
 	}
-	matches, unmatched, err := keys.scan(ctx, d, spec.BySource)
+	found, unmatched, err := keys.scan(ctx, d, spec.BySource)
 	if err != nil {
 		return nil, err
 	}
-	return p, p.decide(keys, matches, unmatched, spec)
+	if spec.BySourceIf != "" {
+		if unmatched, err = chosenOf(ctx, d, unmatched, spec.BySourceIf); err != nil {
+			return nil, err
+		}
+	}
+	p.deletes, p.deleted = unmatched, int64(len(unmatched))
+	pairs := keys.pairs(found)
+	p.insertUnmatched(pairs, spec)
+	if spec.UpdateAll {
+		if spec.UpdateIf != "" {
+			if pairs, err = p.pairsWhere(ctx, pairs, spec.UpdateIf); err != nil {
+				return nil, err
+			}
+		}
+		err = p.update(keys, pairs)
+	}
+	slices.SortStableFunc(p.inserts, func(a, b merged) int { return cmp.Compare(a.row, b.row) })
+	return p, err
 }
 
-// decide applies the clauses of the merge to what matched.
-func (p *mergePlan) decide(keys *keys, matches []matched, unmatched []uint64, spec Merge) error {
-	p.deletes, p.deleted = unmatched, int64(len(unmatched))
-	replaced := make([][]uint64, p.source.NumRows())
-	hit := make([]bool, p.source.NumRows())
-	for _, m := range matches {
-		for row := m.row; row >= 0; row = keys.next[row] {
-			hit[row] = true
-		}
-		if !spec.UpdateAll {
-			continue
-		}
-		if keys.next[m.row] >= 0 {
-			return protocol.Errorf(protocol.InvalidInput,
-				"the merge is ambiguous: several rows of the source match one row of the table on %s", keys.describe(m.row))
-		}
-		replaced[m.row] = append(replaced[m.row], m.address)
-		p.deletes = append(p.deletes, m.address)
-		p.updated++
+// chosenOf returns those of ascending addresses for whose rows a condition is true.
+func chosenOf(ctx context.Context, d *dataset.Dataset, addresses []uint64, condition string) ([]uint64, error) {
+	rows, err := choose(ctx, d, condition)
+	if err != nil {
+		return nil, err
 	}
-	for row := range int32(p.source.NumRows()) {
-		for _, address := range replaced[row] {
-			p.inserts = append(p.inserts, merged{row, address})
+	kept := addresses[:0]
+	for _, address := range addresses {
+		if _, ok := slices.BinarySearch(rows.addresses, address); ok {
+			kept = append(kept, address)
 		}
-		if !hit[row] && spec.InsertAll {
-			p.inserts = append(p.inserts, merged{row, notReplacing})
+	}
+	return kept, nil
+}
+
+// insertUnmatched adds the rows of the source that are in no pair.
+func (p *mergePlan) insertUnmatched(pairs []merged, spec Merge) {
+	if !spec.InsertAll {
+		return
+	}
+	hit := make([]bool, p.source.NumRows())
+	for _, pair := range pairs {
+		hit[pair.row] = true
+	}
+	for row, hit := range hit {
+		if !hit {
+			p.inserts = append(p.inserts, merged{int32(row), notReplacing})
 			p.inserted++
 		}
+	}
+}
+
+// update replaces rows of the table by rows of the source. The pairs of one row of the
+// table stand together.
+func (p *mergePlan) update(keys *keys, pairs []merged) error {
+	for i, pair := range pairs {
+		if i > 0 && pairs[i-1].replaces == pair.replaces {
+			return protocol.Errorf(protocol.InvalidInput,
+				"the merge is ambiguous: several rows of the source match one row of the table on %s", keys.describe(pair.row))
+		}
+		p.inserts = append(p.inserts, pair)
+		p.deletes = append(p.deletes, pair.replaces)
+		p.updated++
 	}
 	return nil
 }
@@ -172,6 +208,15 @@ func (p *mergePlan) replacement(ctx context.Context) dataset.Replacement {
 	r := dataset.Replacement{Delete: p.deletes, Exclusive: p.inserted > 0}
 	if len(p.inserts) == 0 {
 		return r
+	}
+	if p.dataset.Manifest().StableRowIDs() {
+		// Rows that keep their ids come first.
+		slices.SortStableFunc(p.inserts, func(a, b merged) int { return cmp.Compare(a.kind(), b.kind()) })
+		for _, m := range p.inserts {
+			if m.replaces != notReplacing {
+				r.Moved = append(r.Moved, m.replaces)
+			}
+		}
 	}
 	fields := append([]arrow.Field(nil), p.source.Schema().Fields()...)
 	for _, name := range p.missing {

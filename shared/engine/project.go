@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sqlexpr"
 )
@@ -87,21 +87,14 @@ var distanceField = arrow.Field{Name: distanceColumn, Type: arrow.PrimitiveTypes
 func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
 	sql := w.Expression
 	if sql == "" {
-		if f := d.Schema().Field(w.Name); f != nil {
-			return outputColumn{source: o.source(w.Name)}, f.Arrow(), nil
+		field, err := d.Column(w.Name)
+		var unknown *dataset.ErrNoColumn
+		if errors.As(err, &unknown) {
+			return outputColumn{}, field, noColumn(unknown)
 		}
-		for _, f := range dataset.RowColumns() {
-			if f.Name == w.Name {
-				return outputColumn{source: o.source(w.Name)}, f, nil
-			}
-		}
-		path, err := schema.ParsePath(w.Name)
-		if err != nil || len(path) < 2 || d.Schema().Field(path[0]) == nil {
-			return outputColumn{}, arrow.Field{}, noColumn(d.NoColumn(w.Name))
-		}
-		sql = schema.FormatPath(path...)
+		return outputColumn{source: o.source(w.Name)}, field, err
 	}
-	bound, err := bind("column "+w.Name, sql, d.ArrowSchema(), sqlexpr.Bind)
+	bound, err := bind("column "+w.Name, sql, d.ScanSchema(), sqlexpr.Bind)
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}

@@ -28,29 +28,46 @@ type Version struct {
 	objectstore.Info
 }
 
-// Versions lists versions. A table that is only declared has none. Newest first costs as
-// much as is returned; oldest first lists all.
+// Version tells about one version, the newest when number is nil.
+func (t *Table) Version(ctx context.Context, number *int64) (Version, error) {
+	if number != nil {
+		info, err := t.data.Info(ctx, uint64(*number))
+		return Version{Number: uint64(*number), Info: info}, t.translate(err)
+	}
+	newest, err := t.data.Versions(ctx, nil, 1)
+	if err == nil && len(newest) == 0 {
+		err = dataset.ErrNoVersion
+	}
+	if err != nil {
+		return Version{}, t.translate(err)
+	}
+	return versionOf(newest[0]), nil
+}
+
+func versionOf(info objectstore.Info) Version {
+	return Version{Number: dataset.VersionOf(info), Info: info}
+}
+
+// Versions lists versions. A table that is only declared has none. A short list costs as
+// much of a long history as of a short one.
 func (t *Table) Versions(ctx context.Context, opts VersionList) (VersionPage, error) {
-	before, limit := opts.After, opts.Limit
+	limit := opts.Limit
 	if limit >= 0 {
 		limit++ // one more tells whether there is another page
 	}
-	if !opts.Descending {
-		before, limit = nil, -1
+	var infos []objectstore.Info
+	var err error
+	if opts.Descending {
+		infos, err = t.data.Versions(ctx, opts.After, limit)
+	} else {
+		infos, err = t.oldest(ctx, opts.After, limit)
 	}
-	infos, err := t.data.Versions(ctx, before, limit)
 	if err != nil {
 		return VersionPage{}, t.translate(err)
 	}
 	var page VersionPage
 	for _, info := range infos {
-		page.Versions = append(page.Versions, Version{Number: dataset.VersionOf(info), Info: info})
-	}
-	if !opts.Descending {
-		slices.Reverse(page.Versions)
-		page.Versions = slices.DeleteFunc(page.Versions, func(v Version) bool {
-			return opts.After != nil && v.Number <= *opts.After
-		})
+		page.Versions = append(page.Versions, versionOf(info))
 	}
 	if opts.Limit >= 0 && len(page.Versions) > opts.Limit {
 		page.Versions = page.Versions[:opts.Limit]
@@ -59,4 +76,121 @@ func (t *Table) Versions(ctx context.Context, opts VersionList) (VersionPage, er
 		}
 	}
 	return page, nil
+}
+
+// oldest lists the versions after one (nil: from the first), oldest first, at most limit
+// (negative: all). Storage lists the newest first, so a part of the oldest is found by
+// asking for what is older than guessed versions. A history of many gaps is listed whole.
+func (t *Table) oldest(ctx context.Context, after *uint64, limit int) ([]objectstore.Info, error) {
+	first := uint64(1) // the lowest version wanted
+	if after != nil {
+		first = *after + 1
+	}
+	if limit >= 0 {
+		s := search{table: t.data, questions: maxQuestions}
+		if found, err := s.oldest(ctx, first, limit); err != nil || s.questions > 0 {
+			return found, err
+		}
+	}
+	all, err := t.data.Versions(ctx, nil, -1)
+	slices.Reverse(all)
+	return from(all, first, limit), err
+}
+
+// from cuts off what is older than a version, and what is too many.
+func from(ascending []objectstore.Info, first uint64, limit int) []objectstore.Info {
+	ascending = slices.DeleteFunc(ascending, func(info objectstore.Info) bool { return dataset.VersionOf(info) < first })
+	if limit >= 0 && len(ascending) > limit {
+		ascending = ascending[:limit]
+	}
+	return ascending
+}
+
+// onePage is how many versions one request to the store lists.
+const onePage = 999
+
+// maxQuestions is how many listings a search may take.
+const maxQuestions = 64
+
+// A search looks for the oldest versions of a table. When it runs out of questions its
+// answer does not count.
+type search struct {
+	table     *dataset.Table
+	questions int
+}
+
+// below lists up to limit versions older than one, newest first, without those older than
+// first.
+func (s *search) below(ctx context.Context, first, end uint64, limit int) ([]objectstore.Info, error) {
+	if s.questions--; s.questions <= 0 {
+		return nil, nil
+	}
+	found, err := s.table.Versions(ctx, &end, limit)
+	return from(found, first, -1), err
+}
+
+// oldest lists up to limit versions from first on, oldest first.
+func (s *search) oldest(ctx context.Context, first uint64, limit int) ([]objectstore.Info, error) {
+	newest, err := s.table.Versions(ctx, nil, onePage)
+	if err != nil {
+		return nil, err
+	}
+	if len(newest) < onePage { // that was all
+		slices.Reverse(newest)
+		return from(newest, first, limit), nil
+	}
+	if !dataset.InOrder(newest[0]) {
+		s.questions = 0
+		return nil, nil
+	}
+	var found []objectstore.Info
+	last := dataset.VersionOf(newest[0])
+	for len(found) < limit && first <= last && s.questions > 0 {
+		wanted := uint64(limit - len(found))
+		run, err := s.below(ctx, first, first+wanted, int(wanted))
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(run)
+		found = append(found, run...)
+		first += wanted
+		if len(run) == 0 {
+			if first, err = s.next(ctx, first, last); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// next returns the lowest version from first on; there is one, and it is not above last.
+func (s *search) next(ctx context.Context, first, last uint64) (uint64, error) {
+	if first > last {
+		return first, nil
+	}
+	high := last // is a version
+	for step := uint64(1); first+step < high; step *= 2 {
+		found, err := s.below(ctx, first, first+step, 1)
+		if err != nil || s.questions <= 0 {
+			return high, err
+		}
+		if len(found) > 0 {
+			high = dataset.VersionOf(found[0])
+			break
+		}
+		first += step
+	}
+	for first < high {
+		middle := first + (high-first)/2
+		found, err := s.below(ctx, first, middle+1, 1)
+		if err != nil || s.questions <= 0 {
+			return high, err
+		}
+		if len(found) == 0 {
+			first = middle + 1
+		} else {
+			high = dataset.VersionOf(found[0])
+		}
+	}
+	return high, nil
 }

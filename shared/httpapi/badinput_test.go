@@ -39,7 +39,7 @@ func TestBadRequestsNeverReachServices(t *testing.T) {
 		{"literal in other case", request{path: "/v1/table/t/Describe"}, 501, protocol.Unsupported, "no operation"},
 		{"literal encoded", request{path: "/v1/t%61ble/t/describe"}, 404, protocol.Unsupported, "no operation"},
 		{"health by POST", request{path: "/healthz"}, 404, protocol.Unsupported, "no operation"},
-		{"operation not served", request{path: "/v1/table/t/rename"}, 501, protocol.Unsupported, "RenameTable is not supported"},
+		{"operation not served", request{path: "/v1/table/t/clone"}, 501, protocol.Unsupported, "CloneTable is not supported"},
 		{"static route not served", request{path: "/v1/table/version/batch-create"}, 501, protocol.Unsupported, "BatchCreateTableVersions"},
 		{"LanceDB route not served", request{path: "/v1/table/t/multipart_write/create"}, 501, protocol.Unsupported, "CreateMultipartWrite"},
 		{"job route not served", request{path: "/v1/jobs/list"}, 501, protocol.Unsupported, "ListJobs"},

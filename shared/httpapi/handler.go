@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/idempotency"
 	"tiltyard/shared/protocol"
 )
 
@@ -20,6 +21,8 @@ import (
 type Options struct {
 	// Verifier knows who sends requests. Without one every request is refused.
 	Verifier auth.Verifier
+	// Ledger makes mutations that are sent again happen once. Nil: they happen again.
+	Ledger *idempotency.Ledger
 	// Logger gets one line per request, and more for what went wrong inside. Nil: none.
 	Logger *slog.Logger
 	// Now is the clock that durations in the log are measured with. Nil: time.Now.
@@ -151,6 +154,7 @@ type call struct {
 	requestID string
 	match     match
 	principal *auth.Principal
+	body      []byte // of JSON, as it came
 	object    string // canonical id, for the log
 	err       error  // what was answered, for the log
 }

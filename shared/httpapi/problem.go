@@ -132,26 +132,28 @@ func (c *call) writeProblem(err error) {
 		c.w.status = statusClientGone
 		panic(http.ErrAbortHandler)
 	}
+	c.send(c.problemReply(err))
+}
+
+// problemReply makes the answer to an error.
+func (c *call) problemReply(err error) reply {
 	p := c.problemOf(err)
-	header := c.w.Header()
+	header := map[string]string{"Content-Type": contentTypeJSON}
 	var special *httpError
 	if errors.As(err, &special) && special.allow != nil {
-		header.Set("Allow", strings.Join(special.allow, ", "))
+		header["Allow"] = strings.Join(special.allow, ", ")
 	}
 	switch p.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		header.Set("WWW-Authenticate", c.challenge(p.Status))
+		header["WWW-Authenticate"] = c.challenge(p.Status)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		header.Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+		header["Retry-After"] = strconv.Itoa(retryAfterSeconds)
 	}
 	body, err := encodeJSON(p)
 	if err != nil {
 		panic(err) // a struct of strings and numbers always encodes
 	}
-	header.Set("Content-Type", contentTypeJSON)
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	c.w.WriteHeader(p.Status)
-	_, _ = c.w.Write(body)
+	return reply{status: p.Status, header: header, body: body}
 }
 
 // statusClientGone stands in the log for a client that did not wait.
@@ -173,7 +175,8 @@ func (c *call) problemOf(err error) problem {
 	}
 	code := protocol.Code(p.Code)
 	p.Status, p.Type, p.Title = statuses[code], "/errors/"+slug(code), title(code)
-	p.Retryable = code == protocol.ConcurrentModification || code == protocol.ServiceUnavailable || code == protocol.Throttling
+	unsettled := known != nil && known.Unsettled
+	p.Retryable = !unsettled && (code == protocol.ConcurrentModification || code == protocol.ServiceUnavailable || code == protocol.Throttling)
 
 	var special *httpError
 	if errors.As(err, &special) {

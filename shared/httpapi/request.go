@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -100,7 +101,12 @@ func (c *call) decodeBody(req protocol.Request) error {
 	if err != nil {
 		return unreadableBody(err)
 	}
+	c.body = data
 	if len(data) == 0 {
+		return nil
+	}
+	if u, ok := req.(interface{ RequestUpload() *protocol.Upload }); ok && strings.HasPrefix(c.r.Header.Get("Content-Type"), contentTypeArrowStream) {
+		u.RequestUpload().Body = bytes.NewReader(data) // columns may come as a schema of Arrow
 		return nil
 	}
 	return unmarshal(data, req)

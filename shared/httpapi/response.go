@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	contentTypeJSON      = "application/json"
-	contentTypeArrowFile = "application/vnd.apache.arrow.file"
+	contentTypeJSON        = "application/json"
+	contentTypeArrowStream = "application/vnd.apache.arrow.stream"
+	contentTypeArrowFile   = "application/vnd.apache.arrow.file"
 )
 
 // responseWriter remembers what went out.
@@ -61,21 +62,48 @@ func (c *call) writeNothing() {
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
-// writeJSON answers 200 with a value, or with no body when that is a *protocol.Empty.
-func (c *call) writeJSON(value any) error {
-	c.setVersion(value)
+// A reply is an answer that is all there: one of JSON, or of nothing.
+type reply struct {
+	status int
+	header map[string]string
+	body   []byte
+}
+
+// encode makes the reply of a value: 204 for nil, 200 without a body for a
+// *protocol.Empty, and else 200 with the value as JSON.
+func (c *call) encode(value any) (reply, error) {
+	if value == nil {
+		return reply{status: http.StatusNoContent}, nil
+	}
+	r := reply{status: http.StatusOK, header: map[string]string{}}
+	if version := versionOf(value); version != "" {
+		r.header[versionHeader] = version
+	}
 	if _, ok := value.(*protocol.Empty); ok {
-		c.w.WriteHeader(http.StatusOK)
-		return nil
+		return r, nil
 	}
 	body, err := encodeJSON(value)
 	if err != nil {
-		return fmt.Errorf("encode the response of %s: %w", c.match.operation.Name, err)
+		return reply{}, fmt.Errorf("encode the response of %s: %w", c.match.operation.Name, err)
 	}
-	c.w.Header().Set("Content-Type", contentTypeJSON)
-	c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = c.w.Write(body) // a client that has gone misses nothing
-	return nil
+	r.header["Content-Type"], r.body = contentTypeJSON, body
+	return r, nil
+}
+
+// send writes a reply. A client that has gone misses nothing.
+func (c *call) send(r reply) {
+	for name, value := range r.header {
+		c.w.Header().Set(name, value)
+	}
+	if r.status == http.StatusNoContent {
+		c.writeNothing()
+		return
+	}
+	if len(r.body) > 0 {
+		c.w.Header().Set("Content-Length", strconv.Itoa(len(r.body)))
+	}
+	c.w.WriteHeader(r.status)
+	_, _ = c.w.Write(r.body)
 }
 
 // encodeJSON leaves <, > and & as they are, because people read our messages.
@@ -89,12 +117,16 @@ func encodeJSON(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// setVersion tells the version of the table that was read, from which LanceDB clients
+// versionHeader tells the version of the table that was read, from which LanceDB clients
 // learn what later reads must not fall behind.
-func (c *call) setVersion(value any) {
+const versionHeader = "X-Lancedb-Version"
+
+// versionOf returns what that header says of an answer, or "".
+func versionOf(value any) string {
 	if v, ok := value.(interface{ AtVersion() int64 }); ok {
-		c.w.Header().Set("X-Lancedb-Version", strconv.FormatInt(v.AtVersion(), 10))
+		return strconv.FormatInt(v.AtVersion(), 10)
 	}
+	return ""
 }
 
 // writeRows streams batches as an Arrow file. The header goes out with the first batch,
@@ -145,7 +177,9 @@ func (o *arrowResponse) begin() error {
 	if err != nil {
 		return fmt.Errorf("open the Arrow response: %w", err)
 	}
-	o.call.setVersion(o.rows)
+	if version := versionOf(o.rows); version != "" {
+		o.call.w.Header().Set(versionHeader, version)
+	}
 	o.call.w.Header().Set("Content-Type", contentTypeArrowFile)
 	o.buffer, o.file = buffer, file
 	return nil

@@ -34,15 +34,18 @@ func JSON[Req, Resp any, PReq interface {
 		if err := c.decodeJSON(req); err != nil {
 			return err
 		}
-		resp, err := serve(c.ctx(), (*Req)(req))
+		r, err := c.once(func() (any, error) {
+			resp, err := serve(c.ctx(), (*Req)(req))
+			if resp == nil || err != nil {
+				return nil, err
+			}
+			return resp, nil
+		})
 		if err != nil {
 			return err
 		}
-		if resp == nil {
-			c.writeNothing()
-			return nil
-		}
-		return c.writeJSON(resp)
+		c.send(r)
+		return nil
 	}}
 }
 
@@ -64,14 +67,15 @@ func Upload[Req, Resp any, PReq interface {
 			return err
 		}
 		req.RequestUpload().Body = body
-		resp, err := serve(c.ctx(), (*Req)(req))
+		r, err := c.once(func() (any, error) { return serve(c.ctx(), (*Req)(req)) })
 		// Some of what the service did not read is read here: a client that is still
 		// sending could see a reset instead of the answer.
 		_, _ = io.CopyN(io.Discard, body, maxDrainBytes)
 		if err != nil {
 			return err
 		}
-		return c.writeJSON(resp)
+		c.send(r)
+		return nil
 	}}
 }
 

@@ -36,6 +36,13 @@ type Location struct {
 	Prefix string // of all keys of the location, without a slash at the end
 }
 
+// Path returns the path of the URI, decoded and without its first slash: the key in the
+// bucket, whatever part of it the root is.
+func (l Location) Path() string {
+	p, _ := parseLocation(l.URI)
+	return strings.Join(p.path, "/")
+}
+
 // Roots turns locations as clients write them into stores and prefixes. It is what keeps
 // a location from reaching outside of the places that were meant.
 type Roots struct {

@@ -5,7 +5,7 @@
 // A [Store] promises what S3 promises: a put is whole or absent, a read after a write
 // sees the write, listings are consistent and in bytewise key order, and of many
 // concurrent conditional writes exactly one wins. Implementations live in memstore,
-// diskstore and faultstore (a wrapper that counts requests and injects faults);
+// diskstore, s3store and faultstore (a wrapper that counts requests and injects faults);
 // storetest holds the contract that all of them pass.
 //
 // Keys are relative ("movies.lance/data/x.lance"): never empty, no leading or trailing
@@ -31,7 +31,8 @@ var (
 	// ErrPrecondition says that a conditional write was settled against the caller:
 	// the object exists already (IfAbsent), or is another one or gone (IfMatch).
 	ErrPrecondition = errors.New("precondition failed")
-	// ErrInvalidKey says that a key is not one that any store may hold.
+	// ErrInvalidKey says that a key is not one that any store may hold, or is longer than
+	// this store can hold.
 	ErrInvalidKey = errors.New("invalid object key")
 	// ErrInvalidRange says that a requested range does not lie within the object.
 	ErrInvalidRange = errors.New("range outside the object")
@@ -40,7 +41,8 @@ var (
 	ErrUnknownOutcome = errors.New("outcome of the write is unknown")
 )
 
-// Info describes an object as it was when it was read, written or listed.
+// Info describes an object as it was when it was read, written or listed. The Modified of
+// a write may differ by seconds from what later reads tell: S3 does not answer it.
 type Info struct {
 	Key      string
 	Size     int64

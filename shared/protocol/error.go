@@ -58,12 +58,13 @@ func (c Code) String() string {
 // client, so they name what the client sent and nothing of the inside; Err is the cause,
 // for the log only.
 type Error struct {
-	Code     Code
-	Object   string // what the request was about: "movies$reviews", "index emb_idx"; may be empty
-	Message  string // one line; the name of the code when empty
-	TooLarge bool   // a size limit was exceeded: 413
-	Detail   string // more for people: accepted values, what to do next; may be empty
-	Err      error  // the cause; may be nil
+	Code      Code
+	Object    string // what the request was about: "movies$reviews", "index emb_idx"; may be empty
+	Message   string // one line; the name of the code when empty
+	TooLarge  bool   // a size limit was exceeded: 413
+	Unsettled bool   // the change may have been made all the same: not to be repeated unseen
+	Detail    string // more for people: accepted values, what to do next; may be empty
+	Err       error  // the cause; may be nil
 }
 
 // Errorf returns an Error with a formatted message. An operand of %w becomes the cause,

@@ -1,5 +1,7 @@
 package protocol
 
+import "slices"
+
 // ListTablesRequest asks for the tables of one namespace.
 type ListTablesRequest struct {
 	Common
@@ -147,6 +149,48 @@ type DeclareTableResponse struct {
 	ManagedVersioning bool              `json:"managed_versioning,omitempty"`
 }
 
+// RenameTableRequest asks to give a table another name, and perhaps another namespace.
+type RenameTableRequest struct {
+	Common
+	NewTableName string `json:"new_table_name"`
+	// NewNamespaceID is the namespace that the table goes to: the root when it is empty, and
+	// the one that the table is in when it is nil.
+	NewNamespaceID *[]string `json:"new_namespace_id"`
+	// NewNamespace is what LanceDB clients call NewNamespaceID.
+	NewNamespace *[]string `json:"new_namespace"`
+}
+
+// Validate requires a name, and an id that a table may have.
+func (r *RenameTableRequest) Validate() error {
+	if err := requireText("new_table_name", r.NewTableName); err != nil {
+		return err
+	}
+	if r.NewNamespaceID != nil && r.NewNamespace != nil && !slices.Equal(*r.NewNamespaceID, *r.NewNamespace) {
+		return Errorf(InvalidInput, "new_namespace_id and new_namespace differ; give one of them")
+	}
+	if err := RequireName(r.ID); err != nil {
+		return err
+	}
+	return CheckID(r.NewID())
+}
+
+// NewID is the id that the table is to have. ID must not be empty.
+func (r *RenameTableRequest) NewID() []string {
+	namespace := r.ID[:len(r.ID)-1]
+	if r.NewNamespace != nil {
+		namespace = *r.NewNamespace
+	}
+	if r.NewNamespaceID != nil {
+		namespace = *r.NewNamespaceID
+	}
+	return append(slices.Clone(namespace), r.NewTableName)
+}
+
+// RenameTableResponse answers a rename.
+type RenameTableResponse struct {
+	TransactionID string `json:"transaction_id,omitempty"`
+}
+
 // GetTableStatsRequest asks for the sizes of a table.
 type GetTableStatsRequest struct {
 	Common
@@ -161,14 +205,15 @@ type GetTableStatsResponse struct {
 	FragmentStats FragmentStats `json:"fragment_stats"`
 }
 
-// FragmentStats counts fragments. A small fragment has fewer than 1,048,576 rows.
+// FragmentStats counts fragments. A small fragment has fewer than 1,048,576 rows; to LanceDB
+// clients it has fewer than 100,000.
 type FragmentStats struct {
 	NumFragments      int64           `json:"num_fragments"`
 	NumSmallFragments int64           `json:"num_small_fragments"`
 	Lengths           FragmentSummary `json:"lengths"`
 }
 
-// FragmentSummary is the distribution of the rows per fragment.
+// FragmentSummary is the distribution of the rows per fragment, deleted ones included.
 type FragmentSummary struct {
 	Min  int64 `json:"min"`
 	Max  int64 `json:"max"`

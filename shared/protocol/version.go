@@ -18,7 +18,7 @@ type ListTableVersionsResponse struct {
 // TableVersion is one version of a table.
 type TableVersion struct {
 	Version         int64      `json:"version"`
-	ManifestPath    string     `json:"manifest_path"` // object key relative to the bucket
+	ManifestPath    string     `json:"manifest_path"` // from the root of the bucket or file system on, no slash in front
 	ManifestSize    int64      `json:"manifest_size,omitempty"`
 	ETag            string     `json:"e_tag,omitempty"`
 	TimestampMillis int64      `json:"timestamp_millis"` // since 1970

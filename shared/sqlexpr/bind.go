@@ -22,14 +22,21 @@ type Bound struct {
 // A bare name of a column matches exactly, or else without regard to the case of ASCII
 // letters; inside the arguments of functions, and in backticks, only exactly. Columns that
 // are not stored, such as _rowid, are columns of the schema like all others.
-func Bind(e Expr, s *arrow.Schema) (*Bound, error) {
-	return bind(e, s, func(n *node) (*node, error) { return n, nil })
+func Bind(e Expr, s *arrow.Schema) (*Bound, error) { return bind(e, s, asIs, asIs) }
+
+// BindAs is Bind for an expression whose value is wanted in a type, such as that of the
+// column that it is assigned to. Values are cast to it; those that have no place in it are
+// ErrValue.
+func BindAs(e Expr, s *arrow.Schema, typ arrow.DataType) (*Bound, error) {
+	return bind(e, s, asIs, func(n *node) (*node, error) { return castTo(n, typ) })
 }
+
+func asIs(n *node) (*node, error) { return n, nil }
 
 // BindFilter binds an expression that selects rows. It must be of type bool; a call of
 // regexp_match stands for whether it matches.
 func BindFilter(e Expr, s *arrow.Schema) (*Bound, error) {
-	b, err := bind(e, s, func(n *node) (*node, error) { return matchesAsTests(n), nil })
+	b, err := bind(e, s, func(n *node) (*node, error) { return matchesAsTests(n), nil }, asIs)
 	if err != nil {
 		return nil, err
 	}
@@ -41,13 +48,14 @@ func BindFilter(e Expr, s *arrow.Schema) (*Bound, error) {
 
 // bind runs the stages from plan to prepare. adapt is what filters do between resolve and
 // coerce; it comes there because what regexp_match returns is a list, and no operand of AND.
-func bind(e Expr, s *arrow.Schema, adapt func(n *node) (*node, error)) (*Bound, error) {
+// convert is what the value still becomes when its type is known.
+func bind(e Expr, s *arrow.Schema, adapt, convert func(n *node) (*node, error)) (*Bound, error) {
 	p := planner{schema: s}
 	n, err := p.plan(e)
 	if err != nil {
 		return nil, err
 	}
-	for _, stage := range []func(n *node) (*node, error){resolve, adapt, coerce, simplify, prepare} {
+	for _, stage := range []func(n *node) (*node, error){resolve, adapt, coerce, convert, simplify, prepare} {
 		if n, err = stage(n); err != nil {
 			return nil, err
 		}
@@ -120,6 +128,9 @@ func (b *Bound) collect(n *node) {
 
 // Type returns the type of the values. Dictionaries count as what they contain.
 func (b *Bound) Type() arrow.DataType { return b.root.typ }
+
+// Nullable says whether a value can be NULL, as far as the schema tells.
+func (b *Bound) Nullable() bool { return b.root.mayBeNull() }
 
 // Columns returns the names of the top-level columns that the expression reads, in the
 // order of the schema. Columns that do not matter to the value may be missing.

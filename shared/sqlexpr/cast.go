@@ -12,7 +12,7 @@ func castable(from, to arrow.DataType) bool {
 	case sameType(from, to), from.ID() == arrow.NULL && !isNested(to), from.ID() == arrow.NULL && isList(to):
 		return true
 	case isList(from) && isList(to):
-		return to.ID() != arrow.FIXED_SIZE_LIST && castable(elemType(from), elemType(to))
+		return castable(elemType(from), elemType(to)) && !(to.ID() == arrow.FIXED_SIZE_LIST && isNested(elemType(to)))
 	case isNested(from) || isNested(to):
 		return false
 	case isNumeric(from) && isNumeric(to):
@@ -47,6 +47,25 @@ type caster struct {
 	out  vec
 	own  bool // out.valid is not shared with from
 	err  error
+}
+
+// Convert converts values as CAST does: one that has no counterpart in the type is
+// ErrValue. NULLs stay NULL.
+func Convert(values arrow.Array, to arrow.DataType) (arrow.Array, error) {
+	if !loadable(values.DataType()) {
+		return nil, errorf(ErrUnsupported, noPos, "values of %s", values.DataType())
+	}
+	v, err := load(values)
+	if err != nil {
+		return nil, err
+	}
+	if !castable(v.typ, to) {
+		return nil, errorf(ErrUnsupported, noPos, "conversion of %s to %s", v.typ, to)
+	}
+	if v, err = castVec(v, to, nil, false); err != nil {
+		return nil, err
+	}
+	return v.array(values.Len())
 }
 
 // castVec converts v, for the rows that count. A value that has no counterpart in the type
@@ -125,6 +144,12 @@ func (c *caster) lists() {
 	elems, err := castVec(l.elems, elemType(c.to), nil, c.try)
 	c.err = err
 	c.out.data = lists{off: l.off, elems: elems}
+	if to, ok := c.to.(*arrow.FixedSizeListType); ok && err == nil {
+		c.each(func(i int) bool {
+			n := l.off[i+1] - l.off[i]
+			return n == int64(to.Len()) || c.fail(i, "list of %d values, where %d are wanted", n, to.Len())
+		})
+	}
 }
 
 // checkUTF8 makes strings of binaries, which must be valid for the rows that count only.

@@ -20,9 +20,14 @@ type function struct {
 	eval func(n *node, args []vec, rows bitset) (vec, error)
 }
 
-// functions are the known functions by their lower-case names. To add one, write its
-// bind and eval in a file fn_….go and its line here.
-var functions = map[string]*function{
+// functionTables are the known functions by their lower-case names. To add one, write its
+// bind and eval in a file fn_….go and its line in the table there.
+var functionTables = []map[string]*function{
+	basicFunctions, textPartFunctions, textMakeFunctions, textCodeFunctions,
+}
+
+// basicFunctions are those that need no table of their own.
+var basicFunctions = map[string]*function{
 	"coalesce": {minArgs: 1, maxArgs: 1000, bind: bindCoalesce},
 
 	"abs": {minArgs: 1, maxArgs: 1, bind: bindAbs, eval: evalAbs},
@@ -48,6 +53,7 @@ var functionAliases = map[string]string{
 	"list_has": "array_has", "array_contains": "array_has", "list_contains": "array_has",
 	"list_has_any": "array_has_any", "arrays_overlap": "array_has_any",
 	"list_has_all": "array_has_all",
+	"substring":    "substr", "trim": "btrim", "instr": "strpos", "position": "strpos", "substring_index": "substr_index",
 }
 
 // functionNamed finds a function, nil if it is unknown. Case does not matter.
@@ -56,13 +62,14 @@ func functionNamed(name string) *function {
 	if alias, ok := functionAliases[name]; ok {
 		name = alias
 	}
-	fn, ok := functions[name]
-	if !ok {
-		return nil
+	for _, table := range functionTables {
+		if fn, ok := table[name]; ok {
+			named := *fn
+			named.name = name
+			return &named
+		}
 	}
-	named := *fn
-	named.name = name
-	return &named
+	return nil
 }
 
 // castArgs casts the arguments to types, in order, and sets the type of the result.

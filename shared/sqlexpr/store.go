@@ -167,9 +167,14 @@ func repeatLists(l lists, n int) lists {
 	return out
 }
 
-// listArray makes a list array. Lists of fixed size are only passed through from columns,
-// never computed.
+// listArray makes a list array. Of one of fixed size the lists that are not NULL must have it.
 func listArray(typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
+	if fixed, ok := typ.(*arrow.FixedSizeListType); ok {
+		var err error
+		if l, err = l.padded(int(fixed.Len()), valid); err != nil {
+			return nil, err
+		}
+	}
 	elems, err := l.elems.array(l.elems.n)
 	if err != nil {
 		return nil, err
@@ -191,4 +196,35 @@ func listArray(typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
 		elems = array.NewSlice(elems, l.off[0], l.off[0]+int64(n)*size)
 	}
 	return array.MakeFromData(array.NewData(typ, n, buffers, []arrow.ArrayData{elems.Data()}, nulls, 0)), nil
+}
+
+// padded returns lists that all have size elements, those that are NULL too.
+func (l lists) padded(size int, valid bitset) (lists, error) {
+	n := len(l.off) - 1
+	fits := true
+	for i := range n {
+		fits = fits && l.off[i+1]-l.off[i] == int64(size)
+	}
+	if fits {
+		return l, nil
+	}
+	slots := make([]int, n*size)
+	has := newBitset(n * size)
+	out := lists{off: make([]int64, n+1)}
+	for i := range n {
+		for j := range size {
+			at := i*size + j
+			slots[at] = -1
+			if slot := int(l.off[i]) + j; valid == nil || valid.has(i) {
+				slots[at] = slot
+				if !l.elems.isNull(slot) {
+					has.set(at)
+				}
+			}
+		}
+		out.off[i+1] = int64((i + 1) * size)
+	}
+	var err error
+	out.elems, err = l.elems.gather(slots, has)
+	return out, err
 }

@@ -2,6 +2,7 @@ package datafile
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -27,6 +28,7 @@ type File struct {
 	kept     extent          // data that was read along with it
 	globals  []interval      // where the global buffers are
 	tables   []interval      // where the metadata of each column is
+	gap      int64           // that the store would rather read than be asked again
 	budget   *encoding.Budget
 
 	mu      sync.Mutex
@@ -69,6 +71,7 @@ type fileColumn struct {
 type filePage struct {
 	pb.Page
 	sizes []int
+	small int // see encoding.PageInfo
 
 	once   sync.Once
 	reader *encoding.PageReader
@@ -119,7 +122,7 @@ func (f *File) parseColumn(index int32) (*fileColumn, error) {
 	}
 	c := &fileColumn{index: index, starts: make([]int, 1, len(m.Pages)+1)}
 	for i := range m.Pages {
-		p := &filePage{Page: m.Pages[i]}
+		p := &filePage{Page: m.Pages[i], small: int(smallPages * f.gap)}
 		if err := p.check(f.size); err != nil {
 			return nil, fmt.Errorf("page %d: %w", i, err)
 		}
@@ -148,6 +151,23 @@ func (p *filePage) check(size int64) error {
 	return nil
 }
 
+// smallPages is how many gaps a page may be long to be read whole, to save a round of
+// reading, before it is known where in it the rows are.
+const smallPages = 4
+
+func (p *filePage) info() encoding.PageInfo {
+	return encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length), Small: p.small}
+}
+
+// pageError says which page an error is about, and where in the file it begins.
+func (c *fileColumn) pageError(page int, err error) error {
+	at := uint64(0)
+	if offsets := c.pages[page].BufferOffsets; len(offsets) > 0 {
+		at = slices.Min(offsets)
+	}
+	return fmt.Errorf("column %d, page %d at byte %d: %w", c.index, page, at, err)
+}
+
 // rows returns how many rows or items the column has.
 func (c *fileColumn) rows() int { return c.starts[len(c.starts)-1] }
 
@@ -163,8 +183,7 @@ func (p *filePage) open(path *encoding.Path, budget *encoding.Budget) (*encoding
 			p.err = fmt.Errorf("%w: page layout: %w", lance.ErrCorrupt, err)
 			return
 		}
-		info := encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length)}
-		p.reader, p.err = encoding.NewPageReader(path, layout, info, budget)
+		p.reader, p.err = encoding.NewPageReader(path, layout, p.info(), budget)
 	})
 	return p.reader, p.err
 }

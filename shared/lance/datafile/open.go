@@ -15,8 +15,8 @@ import (
 
 const (
 	footerBytes = 40
-	// tailBytes is how much of the end of a file is read first: the metadata of most
-	// files, and all of a small one.
+	// tailBytes is how much of the end of a file is read first, where a request costs as
+	// much as that: the metadata of most files, and all of a small one.
 	tailBytes = 64 << 10
 	// keptFileBytes is the size up to which a file's tail is kept as it was read, since
 	// it holds much of the data. Of larger files only the metadata is kept.
@@ -37,8 +37,9 @@ type footer struct {
 	version     lance.Version
 }
 
-// Open reads the metadata of the data file at key: one request for its last 64 KiB, and
-// a second one when the metadata begins before that. A size of 0 means that it is not
+// Open reads the metadata of the data file at key: one request for its last 64 KiB (of a
+// large file, as many as the store would read to save a request), and a second one when
+// the metadata begins before that. A size of 0 means that it is not
 // known. columns says which column of the file each field is stored in, as the
 // manifest's entry of the file does; nil takes the fields of the file's own schema, for
 // files that are not part of a table.
@@ -46,7 +47,7 @@ type footer struct {
 // A file that is damaged is [lance.ErrCorrupt]; one of another version of the format is
 // [lance.ErrUnsupported].
 func Open(ctx context.Context, store objectstore.Store, key string, size int64, columns map[int32]int32) (*File, error) {
-	f := &File{store: store, key: key, size: size, budget: encoding.NewBudget(maxKeptBytes)}
+	f := &File{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: encoding.NewBudget(maxKeptBytes)}
 	if err := f.open(ctx); err != nil {
 		return nil, fmt.Errorf("open data file %s: %w", key, err)
 	}
@@ -101,9 +102,13 @@ func (f *File) open(ctx context.Context) error {
 
 // readTail reads the end of the file and learns its size.
 func (f *File) readTail(ctx context.Context) (extent, error) {
-	r := objectstore.Range{Offset: -tailBytes}
+	length := int64(tailBytes)
+	if f.size > tailBytes {
+		length = min(length, f.gap)
+	}
+	r := objectstore.Range{Offset: -length}
 	if f.size > 0 {
-		r.Offset = max(0, f.size-tailBytes)
+		r.Offset = max(0, f.size-length)
 		r.Length = f.size - r.Offset
 	}
 	got, info, err := f.store.GetRanges(ctx, f.key, r)

@@ -150,7 +150,12 @@ func FuzzOpen(f *testing.F) {
 	if err != nil || len(paths) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}
-	for _, path := range append(paths, "testdata/native/nested_v22.lance", "testdata/native/compressed_v22.lance") {
+	blobs, err := filepath.Glob("testdata/matrix/blobs*.lance")
+	if err != nil || len(blobs) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	paths = append(append(paths, blobs...), "testdata/native/nested_v22.lance", "testdata/native/compressed_v22.lance")
+	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)

@@ -14,7 +14,8 @@ import (
 )
 
 // ReadRange returns rows [from, to) of top-level fields, one array per field with its
-// children. A field, or part of one, that the file has no column for is null.
+// children. A field, or part of one, that the file has no column for is null. Blobs are
+// described, as [schema.Field.Described] says, and can be had from ReadBlobs.
 //
 // Reading takes one round of requests, which run beside each other, when the pages are
 // small, read whole or known from an earlier read, and one more when it must first be
@@ -78,6 +79,7 @@ type fileRead struct {
 func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Array, error) {
 	results := make([]fieldRead, len(fields))
 	for i, field := range fields {
+		field = field.Described()
 		var err error
 		if r.file.version == lance.V2_0 {
 			results[i], err = r.planV20(field)

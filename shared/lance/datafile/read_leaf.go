@@ -18,6 +18,8 @@ type leafTask struct {
 	parts  []part
 	rows   int // rows of the field
 	result *encoding.Column
+
+	structure bool // a field around the leaf takes its structure from it
 }
 
 // A part is the rows that are wanted of one page.
@@ -75,17 +77,18 @@ func (t *leafTask) run(src *source) (bool, []interval, error) {
 		}
 		err := t.readPart(src, p, &wanted)
 		if err != nil {
-			return false, nil, fmt.Errorf("column %d, page %d: %w", t.column.index, p.index, err)
+			return false, nil, t.column.pageError(p.index, err)
 		}
 	}
 	if len(wanted) > 0 {
 		return false, wanted, nil
 	}
 	builder := encoding.NewColumnBuilder(t.path)
+	builder.LeafOnly = !t.structure
 	for i := range t.parts {
 		p := &t.parts[i]
 		if err := builder.Add(p.items); err != nil {
-			return false, nil, fmt.Errorf("column %d, page %d: %w", t.column.index, p.index, err)
+			return false, nil, t.column.pageError(p.index, err)
 		}
 	}
 	t.parts = nil

@@ -26,9 +26,6 @@ func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, 
 	if c == nil {
 		return nullField{field.Type}, nil
 	}
-	if field.IsBlob() {
-		return nil, fmt.Errorf("%w: blobs", lance.ErrUnsupported)
-	}
 	path := &encoding.Path{
 		Steps: append([]encoding.Step(nil), above...),
 		Leaf:  encoding.Leaf{Type: field.Type, Name: field.Name, Nullable: field.Nullable},
@@ -66,6 +63,7 @@ func (r *fileRead) planNested(field *schema.Field, above []encoding.Step) (field
 	if nested.leaf == nil {
 		return nullField{field.Type}, nil
 	}
+	nested.leaf.structure = true
 	return nested, nil
 }
 

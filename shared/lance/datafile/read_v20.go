@@ -43,9 +43,6 @@ func (f *File) fieldV20(field *schema.Field) (fieldV20, error) {
 		return &nullV20{nullField{field.Type}}, nil
 	}
 	if field.IsLeaf() {
-		if field.IsBlob() {
-			return nil, fmt.Errorf("%w: blobs", lance.ErrUnsupported)
-		}
 		return &leafV20{field: field, column: c, builder: encoding.LeafBuilderV20{Type: field.Type}}, nil
 	}
 	children := make([]fieldV20, len(field.Children))
@@ -75,8 +72,7 @@ func (p *filePage) openV20(field *schema.Field) (*encoding.PageReaderV20, error)
 			p.err = fmt.Errorf("%w: page encoding: %w", lance.ErrCorrupt, err)
 			return
 		}
-		info := encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length)}
-		p.v20, p.err = encoding.NewPageReaderV20(field.Type, enc, info)
+		p.v20, p.err = encoding.NewPageReaderV20(field.Type, enc, p.info())
 	})
 	return p.v20, p.err
 }
@@ -131,7 +127,7 @@ func (l *leafV20) run(src *source) (bool, []interval, error) {
 			l.items[i], err = reader.Read(p.page.fetcher(src, &wanted), p.rows)
 		}
 		if err != nil {
-			return false, nil, fmt.Errorf("column %d, page %d: %w", l.column.index, p.index, err)
+			return false, nil, l.column.pageError(p.index, err)
 		}
 	}
 	return len(wanted) == 0, wanted, nil
@@ -220,7 +216,7 @@ func (l *listV20) run(src *source) (bool, []interval, error) {
 			l.lists[i], err = reader.ReadLists(p.page.fetcher(src, &wanted), p.rows)
 		}
 		if err != nil {
-			return false, nil, fmt.Errorf("column %d, page %d: %w", l.column.index, p.index, err)
+			return false, nil, l.column.pageError(p.index, err)
 		}
 	}
 	if len(wanted) > 0 {

@@ -26,7 +26,12 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		version := rapid.SampledFrom([]lance.Version{lance.V2_0, lance.V2_1, lance.V2_2}).Draw(t, "version")
 		var fields []arrow.Field
 		for i := range rapid.IntRange(1, 2).Draw(t, "fields") {
-			fields = append(fields, arrow.Field{Name: fmt.Sprint("f", i), Type: drawType(t, 3), Nullable: true})
+			fields = append(fields, arrow.Field{
+				Name:     fmt.Sprint("f", i),
+				Type:     drawType(t, 3),
+				Nullable: true,
+				Metadata: drawMetadata(t),
+			})
 		}
 		as := arrow.NewSchema(fields, nil)
 		rows := rapid.SampledFrom([]int{0, 1, 2, 3, 7, 63, 64, 65, 300, 1023, 1024, 1025, 2500, 4096, 4097}).Draw(t, "rows")
@@ -43,6 +48,29 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		batches := cut(t, table)
 		checkRoundTrip(t, as, table, batches, version)
 	})
+}
+
+// drawMetadata returns what a field may ask of how it is stored, mostly nothing.
+func drawMetadata(t *rapid.T) arrow.Metadata {
+	m := map[string]string{}
+	for _, option := range []struct {
+		name   string
+		values []string
+	}{
+		{"compression", []string{"zstd", "lz4", "fsst", "none"}},
+		{"bss", []string{"on", "off", "auto"}},
+		{"rle-threshold", []string{"0.1", "1"}},
+		{"structural-encoding", []string{"miniblock", "fullzip"}},
+		{"minichunk-size", []string{"1", "100", "100000"}},
+		{"dict-divisor", []string{"1", "100"}},
+		{"dict-size-ratio", []string{"0.01", "1"}},
+		{"dict-values-compression", []string{"zstd", "lz4", "none"}},
+	} {
+		if rapid.IntRange(0, 4).Draw(t, option.name+"?") == 0 {
+			m["lance-encoding:"+option.name] = rapid.SampledFrom(option.values).Draw(t, option.name)
+		}
+	}
+	return arrow.MetadataFrom(m)
 }
 
 // A failer is what tests and properties have in common.

@@ -37,14 +37,9 @@ func (e extent) after(from int64) extent {
 	return extent{from, slices.Clone(e.bytes[from-e.from:])}
 }
 
-const (
-	// maxGap is the largest gap between two ranges that are read as one: on an object
-	// store a request costs about as much time as this many bytes.
-	maxGap = 64 << 10
-	// maxMerged is the size past which ranges are not merged any more. Separate
-	// requests run beside each other.
-	maxMerged = 16 << 20
-)
+// maxMerged is the size past which ranges are not merged any more. Separate requests run
+// beside each other.
+const maxMerged = 16 << 20
 
 // A source is the bytes that one read has of a file.
 type source struct {
@@ -73,7 +68,7 @@ func (s *source) find(want interval) []byte {
 
 // read reads what is wanted, in one call of the store.
 func (s *source) read(ctx context.Context, wanted []interval) error {
-	ranges := merge(wanted)
+	ranges := merge(wanted, s.file.gap)
 	got, _, err := s.file.store.GetRanges(ctx, s.file.key, ranges...)
 	if err != nil {
 		return err
@@ -85,8 +80,8 @@ func (s *source) read(ctx context.Context, wanted []interval) error {
 	return nil
 }
 
-// merge joins intervals that overlap or lie close together.
-func merge(wanted []interval) []objectstore.Range {
+// merge joins intervals that overlap or have no more than gap bytes between them.
+func merge(wanted []interval, gap int64) []objectstore.Range {
 	slices.SortFunc(wanted, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	var ranges []objectstore.Range
 	for _, w := range wanted {
@@ -94,7 +89,7 @@ func merge(wanted []interval) []objectstore.Range {
 			last := &ranges[n-1]
 			end := last.Offset + last.Length
 			joined := max(end, w.from+w.size) - last.Offset
-			if w.from < end || w.from-end <= maxGap && joined <= maxMerged {
+			if w.from < end || w.from-end <= gap && joined <= maxMerged {
 				last.Length = joined
 				continue
 			}

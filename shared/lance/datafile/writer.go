@@ -36,6 +36,7 @@ type Writer struct {
 	schema  *schema.Schema
 	version lance.Version
 	columns []*columnWriter
+	blobs   blobWriter
 	rows    int64
 	err     error // what went wrong before
 }
@@ -80,7 +81,13 @@ type Summary struct {
 // [lance.ErrUnsupported] when the format, or that version, cannot hold a type of them;
 // the error names the field. The writer keeps sch.
 func NewWriter(out io.Writer, sch *schema.Schema, v lance.Version) (*Writer, error) {
+	return NewBlobWriter(out, sch, v, BlobPlaces{})
+}
+
+// NewBlobWriter is NewWriter for files whose blobs can be in other places, too.
+func NewBlobWriter(out io.Writer, sch *schema.Schema, v lance.Version, places BlobPlaces) (*Writer, error) {
 	w := &Writer{out: out, schema: sch, version: v}
+	w.blobs = blobWriter{file: w, places: places}
 	for i, field := range sch.Fields {
 		for path := range columnPaths(field, v) {
 			c, err := newColumnWriter(path, v)
@@ -98,7 +105,8 @@ func NewWriter(out io.Writer, sch *schema.Schema, v lance.Version) (*Writer, err
 }
 
 // Write adds the rows of rec, whose columns are the schema's fields in their order:
-// their names are not looked at, their types are. It keeps nothing of rec.
+// their names are not looked at, their types are. Until the next Write or Close it may
+// hold on to rec's memory, which must not change.
 func (w *Writer) Write(rec arrow.RecordBatch) error {
 	if w.err != nil {
 		return w.err
@@ -111,8 +119,15 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 	if int(rec.NumCols()) != len(w.schema.Fields) {
 		return fmt.Errorf("write data file: batch has %d columns, want %d", rec.NumCols(), len(w.schema.Fields))
 	}
+	stored := make([]arrow.Array, rec.NumCols())
+	for i, field := range w.schema.Fields {
+		var err error
+		if stored[i], err = w.blobs.describe(field, rec.Column(i), nil); err != nil {
+			return fmt.Errorf("write data file: %w", err)
+		}
+	}
 	for _, c := range w.columns {
-		if err := c.encoder.Append(rec.Column(c.top), w.pageOf(c)); err != nil {
+		if err := c.encoder.Append(stored[c.top], w.pageOf(c)); err != nil {
 			return fmt.Errorf("write data file: %w", err)
 		}
 	}
@@ -187,6 +202,9 @@ func (w *Writer) finish() error {
 			return fmt.Errorf("write data file: %w", err)
 		}
 	}
+	if err := w.blobs.close(); err != nil {
+		return fmt.Errorf("write side file: %w", err)
+	}
 	if err := w.align(); err != nil {
 		return fmt.Errorf("write data file: %w", err)
 	}
@@ -199,14 +217,18 @@ func (w *Writer) finish() error {
 // tail encodes all that follows the pages.
 func (w *Writer) tail() []byte {
 	start := uint64(w.size)
-	descriptor := pb.FileDescriptor{Fields: w.schema.PB(), Metadata: w.schema.Metadata, Length: uint64(w.rows)}
+	fields := w.schema
+	if w.version == lance.V2_2 {
+		fields = fields.Described() // before, blobs are listed as the binaries that they are
+	}
+	descriptor := pb.FileDescriptor{Fields: fields.PB(), Metadata: w.schema.Metadata, Length: uint64(w.rows)}
 	var e pb.Encoder
 	descriptor.Marshal(&e)
 	globals := appendExtent(nil, start, uint64(len(e.B)))
 	metadata := start + uint64(len(e.B))
 	var columns []byte
 	for _, c := range w.columns {
-		c.meta.Encoding = columnEncoding()
+		c.meta.Encoding = columnEncoding(w.version == lance.V2_0 && c.field.IsBlob())
 		at := len(e.B)
 		c.meta.Marshal(&e)
 		columns = appendExtent(columns, start+uint64(at), uint64(len(e.B)-at))
@@ -223,10 +245,16 @@ func appendExtent(b []byte, position, size uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, size)
 }
 
-// columnEncoding is what all columns have: ColumnEncoding{values=1: Empty}.
-func columnEncoding() pb.Any {
+// columnEncoding is what nearly all columns have: ColumnEncoding{values=1: Empty}. Blobs of
+// version 2.0 have it inside of another: ColumnEncoding{blob=3: {inner=1}}.
+func columnEncoding(isBlob bool) pb.Any {
 	var e pb.Encoder
-	e.Message(1, func(*pb.Encoder) {})
+	values := func(e *pb.Encoder) { e.Message(1, func(*pb.Encoder) {}) }
+	if isBlob {
+		e.Message(3, func(e *pb.Encoder) { e.Message(1, values) })
+	} else {
+		values(&e)
+	}
 	return pb.Any{TypeURL: pb.TypeColumnEncoding, Value: e.B}
 }
 

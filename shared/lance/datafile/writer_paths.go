@@ -41,11 +41,19 @@ func (w *pathWalk) walk(f *schema.Field, name string, steps []encoding.Step) boo
 		return w.yield(columnPath{field: f, err: err})
 	}
 	if f.IsLeaf() || w.version == lance.V2_0 {
-		leaf := encoding.Leaf{Type: f.Type, Name: name, Nullable: f.Nullable}
+		leaf := encoding.Leaf{Type: f.Type, Name: name, Nullable: f.Nullable, Packed: f.IsPacked(), Metadata: f.Metadata}
+		if f.IsBlob() {
+			// What is stored is the descriptions, for which the field's metadata is not meant.
+			leaf.Type, leaf.Packed, leaf.Metadata = f.Described().Type, true, nil
+			leaf.Blob = w.version == lance.V2_1
+		}
 		path := encoding.Path{Steps: slices.Clone(steps), Leaf: leaf}
 		if !w.yield(columnPath{Path: path, field: f}) {
 			return false
 		}
+	}
+	if f.IsLeaf() {
+		return true
 	}
 	step := encoding.Step{Kind: encoding.ListStep, Name: name, Nullable: f.Nullable}
 	switch t := storageType(f.Type).(type) {
@@ -81,12 +89,12 @@ func (w *pathWalk) check(f *schema.Field, name string, steps []encoding.Step) er
 	}
 	t := storageType(f.Type)
 	switch {
-	case f.IsPacked():
-		return refuse("writing packed structs")
 	case f.IsBlob():
-		return refuse("writing blob columns")
+		return w.checkBlob(f, steps, refuse)
 	case t.ID() == arrow.STRUCT && len(f.Children) == 0:
 		return refuse("a struct without members")
+	case t.ID() == arrow.MAP && holdsBlobs(f):
+		return refuse("blobs in maps")
 	case t.ID() == arrow.MAP && w.version.Minor < 2:
 		return refuse("maps in data files before 2.2")
 	case t.ID() == arrow.FIXED_SIZE_LIST && len(f.Children) > 0:
@@ -100,4 +108,22 @@ func (w *pathWalk) check(f *schema.Field, name string, steps []encoding.Step) er
 		}
 	}
 	return nil
+}
+
+// checkBlob refuses blobs of the wrong version, and those in lists of version 2.1, which
+// the native writer makes so that nobody can read them.
+func (w *pathWalk) checkBlob(f *schema.Field, steps []encoding.Step, refuse func(string) error) error {
+	switch {
+	case f.IsBlobV2() != (w.version == lance.V2_2):
+		return refuse("blobs of this kind in data files " + w.version.String())
+	case !f.IsBlobV2() && f.Type.ID() != arrow.LARGE_BINARY:
+		return refuse("blobs that are not large binaries")
+	}
+	for _, s := range steps {
+		if s.Kind == encoding.FixedListStep || s.Kind == encoding.ListStep && w.version == lance.V2_1 {
+			return refuse("blobs in lists of this kind in data files " + w.version.String())
+		}
+	}
+	_, err := limitsOf(f)
+	return err
 }

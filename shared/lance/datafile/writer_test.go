@@ -128,15 +128,23 @@ func TestWriterRefusesTypesItCannotStore(t *testing.T) {
 	pair := arrow.StructOf(arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int32, Nullable: true})
 	fixed := plain("bad", "fixed_size_list:struct:2", arrow.FixedSizeListOf(2, pair), plain("item", "struct", pair, number))
 	entries := plain("entries", "struct", pair, number)
-	packed := plain("bad", "struct", pair, number)
-	packed.Metadata = map[string]string{"lance-encoding:packed": "true"}
+	packed := func(member arrow.DataType, logical string) *schema.Field {
+		typ := arrow.StructOf(arrow.Field{Name: "x", Type: member, Nullable: true})
+		f := plain("bad", "struct", typ, plain("x", logical, member))
+		f.Metadata = map[string]string{"lance-encoding:packed": "true"}
+		return f
+	}
+	unknown := plain("bad", "int32", arrow.PrimitiveTypes.Int32)
+	unknown.Metadata = map[string]string{"lance-encoding:compression": "snappy"}
 	cases := []struct {
 		name    string
 		field   *schema.Field
 		version lance.Version
 	}{
 		{"empty struct", plain("bad", "struct", arrow.StructOf()), lance.V2_2},
-		{"packed struct", packed, lance.V2_2},
+		{"packed struct of booleans", packed(arrow.FixedWidthTypes.Boolean, "bool"), lance.V2_2},
+		{"packed struct of texts in 2.1", packed(arrow.BinaryTypes.String, "string"), lance.V2_1},
+		{"compression that is not known", unknown, lance.V2_2},
 		{"fixed-size list of strings", plain("bad", "", arrow.FixedSizeListOf(2, arrow.BinaryTypes.String)), lance.V2_2},
 		{"interval", plain("bad", "", arrow.FixedWidthTypes.MonthInterval), lance.V2_2},
 		{"small decimal", plain("bad", "", &arrow.Decimal64Type{Precision: 5}), lance.V2_2},
@@ -289,5 +297,29 @@ func TestWriterHoldsAboutAPagePerColumn(t *testing.T) {
 	}
 	if got, want := summary.Rows, int64(10*rows); got != want {
 		t.Errorf("got %d rows, want %d", got, want)
+	}
+}
+
+// TestWriterLeavesArraysAlone writes arrays whose memory pages may be made of.
+func TestWriterLeavesArraysAlone(t *testing.T) {
+	const rows = 20_000
+	as := arrow.NewSchema([]arrow.Field{{Name: "c", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	builder := array.NewInt64Builder(memory.DefaultAllocator)
+	for i := range rows {
+		builder.Append(int64(i) * 0x9E3779B97F4A7C1)
+	}
+	whole := array.NewRecordBatch(as, []arrow.Array{builder.NewArray()}, rows)
+	builder.Append(7)
+	builder.AppendNull()
+	nulls := array.NewRecordBatch(as, []arrow.Array{builder.NewArray()}, 2)
+	before := bytes.Clone(whole.Column(0).Data().Buffers()[1].Bytes())
+	want, _ := writeFile(t, as, lance.V2_2, whole, nulls, whole)
+
+	if !bytes.Equal(before, whole.Column(0).Data().Buffers()[1].Bytes()) {
+		t.Error("the array has changed")
+	}
+	got, _ := writeFile(t, as, lance.V2_2, whole.NewSlice(0, 10), whole.NewSlice(10, rows), nulls, whole)
+	if !bytes.Equal(want, got) {
+		t.Error("the same rows in other batches made another file")
 	}
 }

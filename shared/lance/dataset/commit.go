@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
 )
@@ -21,16 +23,44 @@ type Commit struct {
 	Rows    int64    // rows written
 }
 
-// A change is what a write does to a table. The files that it needs are on their way
-// when it is committed.
+// A change is an operation to be committed. The files that it needs are on their way.
 type change struct {
-	read    *Dataset     // the version that it was worked out on; nil for a new table
-	fresh   bool         // read was seen to be the newest just now
-	wait    func() error // until the files are durable
+	read      *Dataset     // the version that it was worked out on; nil for a new table
+	operation pb.Operation // what it is to that version
+	fresh     bool         // read was the newest version just now
+	guess     *guess       // that read is the newest version; nil: no guess
+	// fits says whether the operation, worked out on a wrong guess, is the same on the
+	// newest version; if not the commit is errGuess. Nil: it always is.
+	fits    func(newest *Dataset) bool
+	wait    func() error // until the files are durable; nil: there are none
 	confirm func() error // that the table is still the one meant; may be nil
-	// onto says what the change is to a version, and what the next version is then. It
-	// is asked again when others have committed meanwhile. errRedo is an answer.
-	onto func(ctx context.Context, base *Dataset) (pb.Operation, *manifest.Manifest, error)
+	// rowsKnown says that rebase knows which rows a Delete or Update deletes.
+	rowsKnown bool
+	// rebase says what the operation is to a later version, which it can be applied to as
+	// far as the operations committed since then tell. It returns when its files are
+	// durable; errRedo is an answer. Nil: the operation stays what it is.
+	rebase func(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error)
+	// apply makes the manifest of the next version; nil is operation.Apply.
+	apply func(base *Dataset, op pb.Operation) (*manifest.Manifest, error)
+}
+
+// onto returns the manifest of the version after base, which may be nil.
+func (c *change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
+	if c.apply != nil {
+		return c.apply(base, op)
+	}
+	return operation.Apply(base.manifest, op)
+}
+
+// transaction returns what the change is stored as.
+func (c *change) transaction() *pb.Transaction {
+	txn := &pb.Transaction{UUID: uuid.NewString(), Operation: c.operation}
+	if clone, ok := c.operation.(*pb.Clone); ok {
+		txn.ReadVersion = clone.RefVersion
+	} else if c.read != nil {
+		txn.ReadVersion = c.read.Version()
+	}
+	return txn
 }
 
 const (
@@ -50,18 +80,19 @@ const (
 // The error is ErrConflict, errRedo, what confirm said, or that of the storage.
 // objectstore.ErrUnknownOutcome means that the version may or may not be there.
 func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
-	txn := &pb.Transaction{UUID: uuid.NewString()}
-	if c.read != nil {
-		txn.ReadVersion = c.read.Version()
-	}
-	operation, next, err := c.onto(ctx, c.read)
+	txn := c.transaction()
+	next, err := c.onto(c.read, txn.Operation)
 	if err != nil {
 		return nil, err
 	}
-	txn.Operation = operation
 	newest := c.read
 	if err := t.prepare(ctx, c, txn, &newest); err != nil {
 		return nil, err
+	}
+	if c.guess != nil && newest != c.read {
+		if next, err = t.reguess(ctx, c, txn, newest); err != nil {
+			return nil, err
+		}
 	}
 	leave, ok := t.session.enqueue(t.uri, ctx.Done())
 	if !ok {
@@ -73,7 +104,7 @@ func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
 	}
 	base := c.read // what next was made of
 	for attempt := range maxCommitAttempts {
-		if newest != base {
+		if newest != base && newest.Version() > base.Version() {
 			if next, err = t.rebase(ctx, c, txn, base, newest); err != nil {
 				return nil, err
 			}
@@ -98,18 +129,20 @@ func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
 // prepare does what a commit needs before its put.
 func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, newest **Dataset) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(c.wait)
-	group.Go(func() error {
-		var e pb.Encoder
-		txn.Marshal(&e)
-		key := manifest.TransactionKey(t.prefix, manifest.TransactionName(txn.ReadVersion, txn.UUID))
-		_, err := t.store.Put(ctx, key, e.B, objectstore.Condition{})
-		return err
-	})
+	if c.wait != nil {
+		group.Go(c.wait)
+	}
+	group.Go(func() error { return t.putTransaction(ctx, txn) })
 	if c.confirm != nil {
 		group.Go(c.confirm)
 	}
-	if c.read != nil && !c.fresh {
+	switch {
+	case c.guess != nil:
+		group.Go(func() (err error) {
+			*newest, err = c.guess.newest()
+			return err
+		})
+	case c.read != nil && !c.fresh:
 		group.Go(func() error {
 			k, ok := t.known()
 			if !ok {
@@ -123,36 +156,129 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, new
 	return group.Wait()
 }
 
+// errGuess says that a change must be worked out on the newest version, as the one that it
+// was worked out on was old before it began.
+var errGuess = fmt.Errorf("%w: it was begun on an old version", errRedo)
+
+// reguess makes the change one of the newest version: it was begun after that was there.
+func (t *Table) reguess(ctx context.Context, c *change, txn *pb.Transaction, newest *Dataset) (*manifest.Manifest, error) {
+	if err := newest.manifest.CheckWritable(); err != nil {
+		return nil, err
+	}
+	if c.fits != nil && !c.fits(newest) {
+		return nil, errGuess
+	}
+	c.read, txn.ReadVersion = newest, newest.Version()
+	if err := t.putTransaction(ctx, txn); err != nil {
+		return nil, err
+	}
+	return c.onto(newest, txn.Operation)
+}
+
+// putTransaction writes the transaction file. The manifest has the transaction too; the
+// file is for those that read only that.
+func (t *Table) putTransaction(ctx context.Context, txn *pb.Transaction) error {
+	var e pb.Encoder
+	txn.Marshal(&e)
+	key := manifest.TransactionKey(t.prefix, manifest.TransactionName(txn.ReadVersion, txn.UUID))
+	_, err := t.store.Put(ctx, key, e.B, objectstore.Condition{})
+	return err
+}
+
 // rebase checks the change against the versions after base, up to newest, and makes the
 // version after newest.
 func (t *Table) rebase(ctx context.Context, c *change, txn *pb.Transaction, base, newest *Dataset) (*manifest.Manifest, error) {
-	for v := base.Version() + 1; v <= newest.Version(); v++ {
-		d := newest
-		if v < newest.Version() {
-			var err error
-			d, err = t.load(ctx, v, newest.scheme(), 0)
-			if errors.Is(err, ErrNoVersion) {
-				continue // cleaned up
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		theirs, err := d.manifest.ReadTransaction(ctx, t.store, t.prefix)
-		if err != nil {
-			return nil, err
-		}
-		if err := conflictWith(txn.Operation, theirs, v); err != nil {
-			return nil, err
-		}
-	}
-	operation, next, err := c.onto(ctx, newest)
+	since, err := t.transactions(ctx, base, newest)
 	if err != nil {
 		return nil, err
 	}
-	txn.Operation = operation
-	return next, nil
+	op := txn.Operation
+	for _, theirs := range since {
+		if op, err = c.after(op, theirs); err != nil {
+			return nil, err
+		}
+	}
+	if c.rebase != nil {
+		if op, err = c.rebase(ctx, newest, op); err != nil {
+			return nil, err
+		}
+	}
+	if op != txn.Operation { // as if it had been worked out on the newest version
+		txn.Operation, txn.ReadVersion = op, newest.Version()
+		if err := t.putTransaction(ctx, txn); err != nil {
+			return nil, err
+		}
+	}
+	return c.onto(newest, op)
 }
+
+// A committed transaction made a version.
+type committed struct {
+	*pb.Transaction
+	version uint64
+}
+
+// transactions reads, several at a time, what made the versions after base up to newest.
+// Those that have been cleaned up are left out, as native writers do.
+func (t *Table) transactions(ctx context.Context, base, newest *Dataset) ([]committed, error) {
+	found := make([]committed, newest.Version()-base.Version())
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
+	for i := range found {
+		group.Go(func() error {
+			d, version := newest, base.Version()+1+uint64(i)
+			if version < newest.Version() {
+				var err error
+				if d, err = t.load(ctx, version, newest.scheme(), 0); errors.Is(err, ErrNoVersion) {
+					return nil
+				} else if err != nil {
+					return err
+				}
+			}
+			txn, err := d.manifest.ReadTransaction(ctx, t.store, t.prefix)
+			found[i] = committed{txn, version}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(c committed) bool { return c.Transaction == nil }), nil
+}
+
+// after returns what the operation is after one that was committed, or says that it
+// cannot come after it.
+func (c *change) after(op pb.Operation, theirs committed) (pb.Operation, error) {
+	ours := operation.Ours{Operation: op}
+	if c.rowsKnown {
+		ours.ReadFragment = func(id uint64) *pb.Fragment {
+			if f := c.read.fragment(id); f != nil {
+				return f.meta
+			}
+			return nil
+		}
+	}
+	switch ours.Check(theirs.Operation) {
+	case operation.Redo:
+		return nil, fmt.Errorf("%w: %s after the %s of version %d", errRedo, op.OperationName(), theirs.OperationName(), theirs.version)
+	case operation.Incompatible:
+		return nil, fmt.Errorf("%w: %s cannot be committed after the %s of version %d", ErrConflict,
+			op.OperationName(), theirs.OperationName(), theirs.version)
+	}
+	return operation.Rebased(op, theirs.Operation)
+}
+
+// ErrConflict says that a change cannot be made because of one that was committed since
+// the version it was made for. Its text names both.
+var ErrConflict = errors.New("conflicting change")
+
+// errRedo says that a change must be worked out again on the newer version, where it may
+// well succeed: it depends on what has changed.
+var errRedo = fmt.Errorf("%w: work it out again on the newer version", ErrConflict)
+
+// IsRowsChanged says whether a write should be worked out again on the newest version,
+// where it may well succeed.
+func IsRowsChanged(err error) bool { return errors.Is(err, errRedo) }
 
 // put creates the manifest of the version after base. When somebody has made that
 // version the error is objectstore.ErrPrecondition, unless it was us: an earlier try of
@@ -177,7 +303,7 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 	info, err := t.store.Put(ctx, key, file, objectstore.Condition{IfAbsent: true})
 	switch {
 	case err == nil:
-		return t.committed(next, info, scheme)
+		return t.made(next, info, scheme)
 	case errors.Is(err, objectstore.ErrPrecondition), errors.Is(err, objectstore.ErrUnknownOutcome):
 		return t.settle(ctx, next.Version, scheme, txn, err)
 	}
@@ -204,9 +330,9 @@ func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Sche
 	return there, nil
 }
 
-// committed makes a dataset of the manifest just written. Its transaction, should anyone
+// made makes a dataset of the manifest just written. Its transaction, should anyone
 // ask, is in the transaction file.
-func (t *Table) committed(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme) (*Dataset, error) {
+func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme) (*Dataset, error) {
 	m.Location = manifest.Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: m.Version, Scheme: scheme}
 	d, err := newDataset(t, m)
 	if err != nil {

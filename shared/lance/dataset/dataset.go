@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
@@ -17,19 +18,16 @@ type Dataset struct {
 	fragments []*fragment
 	rows      int64 // not deleted
 	arrow     *arrow.Schema
+	scanned   *arrow.Schema
 }
 
 func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
 	if err := m.CheckReadable(); err != nil {
 		return nil, err
 	}
-	d := &Dataset{table: t, manifest: m, arrow: m.Schema.Arrow()}
-	for _, meta := range m.Fragments {
-		f, err := newFragment(t, m, meta)
-		if err != nil {
-			return nil, err
-		}
-		d.fragments = append(d.fragments, f)
+	d := &Dataset{table: t, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow(), fragments: newFragments(t, m)}
+	for _, f := range d.fragments {
+		f.before = d.rows
 		d.rows += f.liveRows()
 	}
 	return d, nil
@@ -50,6 +48,9 @@ func (d *Dataset) Schema() *schema.Schema { return d.manifest.Schema }
 // ArrowSchema returns the table's columns as Arrow sees them.
 func (d *Dataset) ArrowSchema() *arrow.Schema { return d.arrow }
 
+// ScanSchema returns the columns as scans answer them: blobs are described.
+func (d *Dataset) ScanSchema() *arrow.Schema { return d.scanned }
+
 // CountRows returns the number of rows that are not deleted.
 func (d *Dataset) CountRows() int64 { return d.rows }
 
@@ -58,7 +59,7 @@ type Stats struct {
 	Rows        int64 // not deleted
 	DeletedRows int64
 	Bytes       int64   // of all data files of the version, as far as it tells
-	Lengths     []int64 // rows that are not deleted, by fragment
+	Lengths     []int64 // rows by fragment, deleted ones included
 }
 
 // Stats sums up the fragments, without reading anything.
@@ -66,12 +67,35 @@ func (d *Dataset) Stats() Stats {
 	stats := Stats{Rows: d.rows}
 	for _, f := range d.fragments {
 		stats.DeletedRows += f.deletedRows()
-		stats.Lengths = append(stats.Lengths, f.liveRows())
+		stats.Lengths = append(stats.Lengths, f.rows)
 		for i := range f.meta.Files {
 			stats.Bytes += int64(f.meta.Files[i].SizeBytes)
 		}
 	}
 	return stats
+}
+
+// Summary returns the sizes of the version under the names that native Lance lists with
+// its versions.
+func (d *Dataset) Summary() map[string]string {
+	physical, files, deletionFiles := int64(0), 0, 0
+	for _, f := range d.fragments {
+		physical += f.rows
+		files += len(f.files)
+		if f.meta.DeletionFile != nil {
+			deletionFiles++
+		}
+	}
+	stats := d.Stats()
+	return map[string]string{
+		"total_rows":               strconv.FormatInt(stats.Rows, 10),
+		"total_data_file_rows":     strconv.FormatInt(physical, 10),
+		"total_deletion_file_rows": strconv.FormatInt(stats.DeletedRows, 10),
+		"total_fragments":          strconv.Itoa(len(d.fragments)),
+		"total_data_files":         strconv.Itoa(files),
+		"total_deletion_files":     strconv.Itoa(deletionFiles),
+		"total_files_size":         strconv.FormatInt(stats.Bytes, 10),
+	}
 }
 
 // loadDeletions reads the deletion vectors that are not there yet, side by side.

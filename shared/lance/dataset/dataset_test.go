@@ -134,7 +134,7 @@ func TestAppendAndOverwriteMakeVersions(t *testing.T) {
 	if _, err := table.Append(ctx, rowsOf(3), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Overwrite(ctx, rowsOf(9), nil); err != nil {
+	if _, err := table.Overwrite(ctx, rowsOf(9), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	other := tableIn(store) // a process that has seen nothing
@@ -355,7 +355,7 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	if !IsRowsChanged(err) {
 		t.Errorf("exclusive replacement after new rows: %v, want rows changed", err)
 	}
-	if _, err := b.Overwrite(ctx, rowsOf(1), nil); err != nil {
+	if _, err := b.Overwrite(ctx, rowsOf(1), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := da.Replace(ctx, Replacement{Insert: rowsOf(300)}, nil); !errors.Is(err, ErrConflict) {

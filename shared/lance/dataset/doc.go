@@ -9,12 +9,20 @@
 // A [Session] holds what the tables of a process share: a cache and the queue of commits.
 // A [Table] is a place; a [Dataset] is one version of what is there, and never changes.
 //
-// Reading goes by windows (scan.go, window.go): runs of rows of one fragment that are read,
-// decoded and handed on together, several ahead of the reader. What a filter needs is
-// read first, the rest only for the rows that it keeps.
+// Reading goes by windows: runs of rows of one fragment that are read, decoded and handed
+// on together. A scan (scan.go) plans them (plan.go), works on several ahead of the
+// reader within a bound of memory (ahead.go), and reads of each what a filter needs first,
+// the rest only for the rows that it keeps (window.go). A take (take.go) reads single rows,
+// by address or by id (rowindex.go). Both get columns from the files of a fragment
+// (column.go, file.go), which may lie in other places than the table (base.go), and what
+// is known of rows beside their values (lineage.go). The bytes of blobs are asked for by
+// themselves (blobs.go). Tags and branches (refs.go) name versions.
 //
 // Writing goes in two steps. New files are staged (stage.go) under names that nobody
 // else has. A commit (commit.go) then makes the next manifest by one conditional put;
-// what was committed meanwhile is checked (conflict.go) and the change put after it.
-// Operations are in write.go (create, append, overwrite) and replace.go (rows for rows).
+// when others have committed meanwhile, the change is checked against theirs and put
+// after them. What operations mean, and which go together, is told by package operation.
+// Writes that make operations are in write.go (create, append, overwrite), replace.go
+// (delete, rows for rows), addcolumns.go and altercolumns.go, rewrite.go (compaction) and
+// operation.go (restore, clone, and all that need no files).
 package dataset

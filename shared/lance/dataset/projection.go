@@ -2,8 +2,12 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance/schema"
 )
@@ -13,15 +17,21 @@ const (
 	RowID     = "_rowid"     // the row's id: its address, unless the table has stable row ids
 	RowAddr   = "_rowaddr"   // fragment id << 32 | physical row
 	RowOffset = "_rowoffset" // number of the row in the version, from 0
+
+	// Versions of the table in which the row was made and last changed. Only tables with
+	// stable row ids keep them; in others they are 1.
+	RowCreatedAt = "_row_created_at_version"
+	RowUpdatedAt = "_row_last_updated_at_version"
 )
 
 // RowColumns are the fields of the row columns.
 func RowColumns() []arrow.Field {
-	return []arrow.Field{
-		{Name: RowID, Type: arrow.PrimitiveTypes.Uint64, Nullable: true},
-		{Name: RowAddr, Type: arrow.PrimitiveTypes.Uint64, Nullable: true},
-		{Name: RowOffset, Type: arrow.PrimitiveTypes.Uint64, Nullable: true},
+	names := []string{RowID, RowAddr, RowOffset, RowCreatedAt, RowUpdatedAt}
+	fields := make([]arrow.Field, len(names))
+	for i, name := range names {
+		fields[i] = arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
 	}
+	return fields
 }
 
 // ErrNoColumn says that a table has no column of a name.
@@ -38,10 +48,11 @@ type projection struct {
 	columns []projected
 }
 
-// projected is a column of the table, or a row column.
+// projected is a column of the table, a member of one, or a row column.
 type projected struct {
 	name  string
-	field *schema.Field // nil: a row column
+	field *schema.Field // what is read: the column, with no more members than needed; nil: a row column
+	path  []int         // of the member among the children of field and so on, nil for a column
 }
 
 // projection resolves names; nil is all columns of the table.
@@ -54,20 +65,88 @@ func (d *Dataset) projection(names []string) (*projection, error) {
 	p := &projection{}
 	fields := make([]arrow.Field, len(names))
 	for i, name := range names {
-		field := d.manifest.Schema.Field(name)
-		switch {
-		case field != nil:
-			fields[i] = field.Arrow()
-		case rowColumn(name) != nil:
-			fields[i] = *rowColumn(name)
-		default:
-			return nil, d.NoColumn(name)
+		c, field, err := d.project(name)
+		if err != nil {
+			return nil, err
 		}
-		p.columns = append(p.columns, projected{name: name, field: field})
+		p.columns = append(p.columns, c)
+		fields[i] = field
 	}
 	metadata := d.arrow.Metadata()
 	p.schema = arrow.NewSchema(fields, &metadata)
 	return p, nil
+}
+
+// Column returns what a scan answers for a name in ScanOptions.Columns, or *ErrNoColumn.
+func (d *Dataset) Column(name string) (arrow.Field, error) {
+	_, field, err := d.project(name)
+	return field, err
+}
+
+// project resolves one name.
+func (d *Dataset) project(name string) (projected, arrow.Field, error) {
+	if field := d.manifest.Schema.Field(name); field != nil {
+		field = field.Described()
+		return projected{name: name, field: field}, field.Arrow(), nil
+	}
+	if field := rowColumn(name); field != nil {
+		return projected{name: name}, *field, nil
+	}
+	around, err := d.manifest.Schema.Project([]string{name})
+	if err != nil {
+		return projected{}, arrow.Field{}, d.NoColumn(name)
+	}
+	names, err := schema.ParsePath(name)
+	if err != nil {
+		return projected{}, arrow.Field{}, err
+	}
+	c := projected{name: name, field: around.Fields[0].Described(), path: []int{}}
+	field := c.field
+	for _, member := range names[1:] {
+		// What is in a list is not one value of each row.
+		if field.Type.ID() != arrow.STRUCT {
+			return projected{}, arrow.Field{}, d.NoColumn(name)
+		}
+		at := slices.Index(field.Children, field.Child(member))
+		c.path = append(c.path, at)
+		field = field.Children[at]
+	}
+	out := field.Arrow()
+	out.Name, out.Nullable = name, true
+	return c, out, nil
+}
+
+// of returns the projected column from that which was read.
+func (c *projected) of(column arrow.Array) arrow.Array {
+	for _, at := range c.path {
+		column = member(column.(*array.Struct), at)
+	}
+	return column
+}
+
+// member returns a member of structs, null where the struct is.
+func member(s *array.Struct, at int) arrow.Array {
+	column := s.Field(at)
+	if s.NullN() == 0 || column.DataType().ID() == arrow.NULL {
+		return column
+	}
+	d := column.Data()
+	valid := make([]byte, bitutil.BytesForBits(int64(d.Offset()+d.Len())))
+	nulls := 0
+	for i := range column.Len() {
+		if s.IsValid(i) && column.IsValid(i) {
+			bitutil.SetBit(valid, d.Offset()+i)
+		} else {
+			nulls++
+		}
+	}
+	buffers := slices.Clone(d.Buffers())
+	buffers[0] = memory.NewBufferBytes(valid)
+	data := array.NewData(d.DataType(), d.Len(), buffers, d.Children(), nulls, d.Offset())
+	if dictionary := d.Dictionary(); dictionary != nil {
+		data.SetDictionary(dictionary)
+	}
+	return array.MakeFromData(data)
 }
 
 func rowColumn(name string) *arrow.Field {

@@ -2,59 +2,147 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/deletion"
-	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowid"
+	"tiltyard/shared/objectstore"
 )
 
 // A Replacement takes rows out of a version and puts others in.
 type Replacement struct {
 	Delete []uint64 // addresses of rows of the version, in any order
 	Insert Rows     // Schema nil: none; columns are matched as for Table.Append
+	// Moved are addresses among Delete: the first rows of Insert take their places, one
+	// for one, and keep their ids where a table has stable ones. The rows behind them are new.
+	Moved []uint64
+	// Changed are the columns in which a row of Insert may differ from the one whose place
+	// it takes. Nil is all.
+	Changed []string
 	// Exclusive says that rows added by others since d matter too: the replacement
 	// would be another one if it had seen them.
 	Exclusive bool
 }
 
-// Replace commits a replacement that was worked out on d. Commits since then are no
-// matter unless they changed or moved rows that it deletes: see IsRowsChanged.
-// confirm is as for Table.Append.
+// Replace commits a replacement that was worked out on d, which was the newest version
+// just now. Commits since then are no matter unless they changed or moved rows that it
+// deletes: see IsRowsChanged. confirm is as for Table.Append.
 func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() error) (Commit, error) {
-	if err := d.manifest.CheckWritable(); err != nil {
-		return Commit{}, err
-	}
-	if d.manifest.StableRowIDs() && len(r.Delete) > 0 {
-		return Commit{}, fmt.Errorf("%w: updating rows of a table with stable row ids", lance.ErrUnsupported)
-	}
+	rows := newRowChange(d, r.Delete)
+	rows.exclusive = r.Exclusive
 	files := &staged{puts: new(errgroup.Group)}
 	if r.Insert.Schema != nil {
-		version, err := d.manifest.FileVersion()
-		if err != nil {
-			return Commit{}, err
-		}
-		match, err := d.Schema().Match(r.Insert.Schema)
-		if err != nil {
-			return Commit{}, err
-		}
-		if files, err = d.table.stage(ctx, match, version, r.Insert.Batches); err != nil {
+		var err error
+		if files, err = d.stageRows(ctx, r.Insert); err != nil {
 			return Commit{}, err
 		}
 	}
-	rows := &rowChange{table: d.table, read: d, deleted: byFragment(r.Delete), files: files, exclusive: r.Exclusive}
-	made, err := d.table.commit(ctx, &change{read: d, wait: files.wait, confirm: confirm, onto: rows.onto})
+	shrunk, err := rows.shrink(ctx, d, files.puts)
+	if err != nil {
+		return Commit{}, err
+	}
+	op := &pb.Update{NewFragments: files.fragments, Mode: pb.RewriteRows}
+	op.RemovedFragmentIDs, op.UpdatedFragments = shrunk.removed, shrunk.updated
+	if op.FieldsForPreservingFragBitmap, err = d.changedFields(r.Changed); err != nil {
+		return Commit{}, err
+	}
+	if err := d.keepRowIDs(ctx, files.fragments, r.Moved); err != nil {
+		return Commit{}, err
+	}
+	made, err := d.table.commit(ctx, &change{
+		read: d, operation: op, fresh: true, wait: files.wait, confirm: confirm, rowsKnown: true, rebase: rows.rebase,
+	})
 	return Commit{Dataset: made, Rows: files.rows}, err
 }
 
-// byFragment sorts row addresses into one vector per fragment.
-func byFragment(addresses []uint64) map[uint64]*deletion.Vector {
+// Delete commits that rows of d are deleted. predicate is what they have in common, for
+// people to read. What others committed since is no matter unless it was to the same rows.
+func (d *Dataset) Delete(ctx context.Context, addresses []uint64, predicate string, confirm func() error) (Commit, error) {
+	rows := newRowChange(d, addresses)
+	puts := new(errgroup.Group)
+	shrunk, err := rows.shrink(ctx, d, puts)
+	if err != nil {
+		return Commit{}, err
+	}
+	op := &pb.Delete{UpdatedFragments: shrunk.updated, DeletedFragmentIDs: shrunk.removed, Predicate: predicate}
+	made, err := d.table.commit(ctx, &change{
+		read: d, operation: op, fresh: true, wait: puts.Wait, confirm: confirm, rowsKnown: true, rebase: rows.rebase,
+	})
+	return Commit{Dataset: made}, err
+}
+
+// stageRows writes rows of the table's columns as new files.
+func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*staged, error) {
+	version, err := d.manifest.FileVersion()
+	if err != nil {
+		return nil, err
+	}
+	match, err := d.Schema().Match(rows.Schema)
+	if err != nil {
+		return nil, err
+	}
+	return d.table.stage(ctx, match, version, rows.Batches)
+}
+
+// keepRowIDs lists in new fragments the ids that their first rows had before.
+func (d *Dataset) keepRowIDs(ctx context.Context, fragments []*pb.Fragment, moved []uint64) error {
+	if !d.manifest.StableRowIDs() {
+		return nil
+	}
+	for _, f := range fragments {
+		here := moved[:min(uint64(len(moved)), f.PhysicalRows)]
+		moved = moved[len(here):]
+		if len(here) == 0 {
+			break
+		}
+		ids := make([]uint64, len(here))
+		for i, address := range here {
+			from := d.fragment(address >> 32)
+			if from == nil {
+				return fmt.Errorf("version %d has no fragment %d", d.Version(), address>>32)
+			}
+			idOf, err := from.rowIDs(ctx)
+			if err != nil {
+				return err
+			}
+			ids[i] = idOf(int64(uint32(address)))
+		}
+		f.RowIDs = rowid.New(ids).Encode()
+	}
+	return nil
+}
+
+// changedFields returns the ids of columns and of what is in them; nil is all columns.
+// Indices on them do not know the rows in their new places.
+func (d *Dataset) changedFields(columns []string) ([]uint32, error) {
+	s := d.Schema()
+	if columns != nil {
+		var err error
+		if s, err = s.Project(columns); err != nil {
+			return nil, err
+		}
+	}
+	var ids []uint32
+	for f := range s.All() {
+		ids = append(ids, uint32(f.ID))
+	}
+	return ids, nil
+}
+
+// A rowChange deletes rows of fragments.
+type rowChange struct {
+	read      *Dataset
+	deleted   map[uint64]*deletion.Vector // by fragment id
+	exclusive bool
+}
+
+// newRowChange sorts row addresses into one vector per fragment.
+func newRowChange(d *Dataset, addresses []uint64) *rowChange {
 	offsets := map[uint64][]uint32{}
 	for _, a := range addresses {
 		offsets[a>>32] = append(offsets[a>>32], uint32(a))
@@ -63,117 +151,132 @@ func byFragment(addresses []uint64) map[uint64]*deletion.Vector {
 	for id, rows := range offsets {
 		vectors[id] = deletion.New(rows...)
 	}
-	return vectors
+	return &rowChange{read: d, deleted: vectors}
 }
 
-// A rowChange deletes rows of fragments and adds new fragments, as one Update.
-type rowChange struct {
-	table   *Table
-	read    *Dataset
-	deleted map[uint64]*deletion.Vector // by fragment id
-	files   *staged
-
-	exclusive bool
+// shrunk is what becomes of the fragments that lose rows.
+type shrunk struct {
+	updated []*pb.Fragment // with new deletion files
+	removed []uint64       // those that lose their last
 }
 
-// onto makes the operation and the manifest after base. The rows to be deleted must be
-// there: in the same files, and not deleted by others.
-func (c *rowChange) onto(ctx context.Context, base *Dataset) (pb.Operation, *manifest.Manifest, error) {
-	m, err := base.next()
-	if err != nil {
-		return nil, nil, err
-	}
+// rebase makes a Delete or an Update of ours what it is after others.
+func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error) {
 	if c.exclusive && addedRows(c.read, base) {
-		return nil, nil, errRedo
+		return nil, fmt.Errorf("%w: rows were added", errRedo)
 	}
-	op := &pb.Update{NewFragments: c.files.fragments, Mode: pb.RewriteRows, FieldsForPreservingFragBitmap: fieldIDs(base)}
-	updated, err := c.updated(ctx, base)
+	puts := new(errgroup.Group)
+	now, err := c.shrink(ctx, base, puts)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	m.Fragments = m.Fragments[:0:0]
-	for _, f := range base.manifest.Fragments {
-		change, touched := updated[f.ID]
-		switch {
-		case !touched:
-			m.Fragments = append(m.Fragments, f)
-		case change == nil:
-			op.RemovedFragmentIDs = append(op.RemovedFragmentIDs, f.ID)
-		default:
-			op.UpdatedFragments = append(op.UpdatedFragments, change)
-			m.Fragments = append(m.Fragments, change)
-		}
+	if err := puts.Wait(); err != nil {
+		return nil, err
 	}
-	m.Fragments = append(m.Fragments, withRowIDs(m, numbered(c.files.fragments, m))...)
-	return op, m, finish(m)
+	switch op := op.(type) {
+	case *pb.Update:
+		again := *op
+		again.UpdatedFragments, again.RemovedFragmentIDs = now.updated, now.removed
+		return &again, nil
+	case *pb.Delete:
+		again := *op
+		again.UpdatedFragments, again.DeletedFragmentIDs = now.updated, now.removed
+		return &again, nil
+	}
+	return op, nil
 }
 
 // addedRows says whether base has fragments that read did not have.
 func addedRows(read, base *Dataset) bool {
-	for _, f := range base.fragments {
-		if read.fragment(f.meta.ID) == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(base.fragments, func(f *fragment) bool { return read.fragment(f.meta.ID) == nil })
 }
 
-// updated returns, for each fragment that loses rows, what it becomes: nil when it loses
-// its last. Deletion files are written side by side.
-func (c *rowChange) updated(ctx context.Context, base *Dataset) (map[uint64]*pb.Fragment, error) {
-	updated := make(map[uint64]*pb.Fragment, len(c.deleted))
+// shrink deletes the rows in base, where they must still be: in the same files, and not
+// deleted by others. The deletion files are on their way with puts.
+func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Group) (shrunk, error) {
+	var out shrunk
 	for id := range c.deleted {
-		updated[id] = nil
+		if c.read.fragment(id) == nil {
+			return shrunk{}, fmt.Errorf("version %d has no fragment %d", c.read.Version(), id)
+		}
+		if base.fragment(id) == nil {
+			return shrunk{}, fmt.Errorf("%w: fragment %d is gone", errRedo, id)
+		}
 	}
+	if err := c.load(ctx, base); err != nil {
+		return shrunk{}, err
+	}
+	for _, f := range base.fragments {
+		rows := c.deleted[f.meta.ID]
+		if rows == nil {
+			continue
+		}
+		all, err := c.union(ctx, f, rows)
+		if err != nil {
+			return shrunk{}, err
+		}
+		if int64(all.Len()) == f.rows {
+			out.removed = append(out.removed, f.meta.ID)
+			continue
+		}
+		again := *f.meta
+		if again.DeletionFile, err = base.putDeletions(ctx, f.meta.ID, all, puts); err != nil {
+			return shrunk{}, err
+		}
+		out.updated = append(out.updated, &again)
+	}
+	return out, nil
+}
+
+// load reads the deletion vectors of the fragments that lose rows, side by side.
+func (c *rowChange) load(ctx context.Context, base *Dataset) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
-	results := make(chan *pb.Fragment, len(c.deleted))
-	for id, rows := range c.deleted {
+	for id := range c.deleted {
 		group.Go(func() error {
-			f, err := c.shrink(ctx, base, id, rows)
-			if f != nil {
-				results <- f
-			}
+			_, err := base.fragment(id).deletions(ctx)
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	close(results)
-	for f := range results {
-		updated[f.ID] = f
-	}
-	return updated, nil
+	return group.Wait()
 }
 
-// shrink deletes rows of one fragment; nil means that none are left.
-func (c *rowChange) shrink(ctx context.Context, base *Dataset, id uint64, rows *deletion.Vector) (*pb.Fragment, error) {
-	was, now := c.read.fragment(id), base.fragment(id)
-	if was == nil {
-		return nil, fmt.Errorf("version %d has no fragment %d", c.read.Version(), id)
+// union returns the rows of a fragment that are deleted when ours are too.
+func (c *rowChange) union(ctx context.Context, f *fragment, rows *deletion.Vector) (*deletion.Vector, error) {
+	if !sameFiles(c.read.fragment(f.meta.ID).meta, f.meta) {
+		return nil, fmt.Errorf("%w: fragment %d has other files", errRedo, f.meta.ID)
 	}
-	if now == nil || !sameFiles(was.meta, now.meta) {
-		return nil, errRedo
-	}
-	already, err := now.deletions(ctx)
+	already, err := f.deletions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if already.Intersects(rows) {
-		return nil, errRedo
+		return nil, fmt.Errorf("%w: rows of fragment %d were deleted", errRedo, f.meta.ID)
 	}
 	all := already.Union(rows)
-	if int64(all.Len()) == now.rows {
-		return nil, nil
+	if last := all.Offsets(); int64(last[len(last)-1]) >= f.rows {
+		return nil, fmt.Errorf("fragment %d has no row %d", f.meta.ID, last[len(last)-1])
 	}
-	file, err := deletion.Write(ctx, c.table.store, c.table.prefix, id, base.Version(), rand.Uint64(), all)
+	return all, nil
+}
+
+// putDeletions sends a new deletion file on its way with puts. Nobody else has its name.
+func (d *Dataset) putDeletions(ctx context.Context, fragment uint64, v *deletion.Vector, puts *errgroup.Group) (*pb.DeletionFile, error) {
+	data, fileType, err := deletion.Encode(v)
 	if err != nil {
 		return nil, err
 	}
-	f := *now.meta
-	f.DeletionFile = file
-	return &f, nil
+	file := &pb.DeletionFile{FileType: fileType, ReadVersion: d.Version(), ID: rand.Uint64(), DeletedRows: uint64(v.Len())}
+	key := d.table.prefix + "/" + deletion.Path(fragment, file)
+	puts.Go(func() error {
+		if _, err := d.table.store.Put(ctx, key, data, objectstore.Condition{}); err != nil {
+			return fmt.Errorf("write deletion file %s: %w", key, err)
+		}
+		// Whoever reads the rows next need not read it.
+		put(d.table.session.cache, d.table.uri, key, v, int64(v.Len())*4)
+		return nil
+	})
+	return file, nil
 }
 
 // fragment returns the fragment with the id, or nil.
@@ -192,16 +295,3 @@ func sameFiles(a, b *pb.Fragment) bool {
 		return x.Path == y.Path && slices.Equal(x.Fields, y.Fields)
 	})
 }
-
-// fieldIDs returns the ids of all fields: those whose values an update of whole rows may
-// have changed.
-func fieldIDs(d *Dataset) []uint32 {
-	var ids []uint32
-	for f := range d.Schema().All() {
-		ids = append(ids, uint32(f.ID))
-	}
-	return ids
-}
-
-// IsRowsChanged says whether a write should be worked out again.
-func IsRowsChanged(err error) bool { return errors.Is(err, errRedo) }

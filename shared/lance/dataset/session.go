@@ -11,6 +11,11 @@ import (
 // queue in which commits to one table wait for each other instead of colliding. It is
 // safe for concurrent use.
 type Session struct {
+	// Roots are where files of tables may lie that are not in the table's own place, as
+	// with branches and shallow clones. Nil allows what is in the same store as the table.
+	// It is set before the session is used.
+	Roots *objectstore.Roots
+
 	cache *Cache
 	now   func() time.Time
 
@@ -34,7 +39,7 @@ func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
 // Table returns the table at a location, which need not exist yet. hint is a version that
 // it is known to have had, where the newest is looked for first, or 0.
 func (s *Session) Table(at objectstore.Location, hint uint64) *Table {
-	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI, hint: hint}
+	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI, hint: hint, home: base{at, true}}
 }
 
 // enqueue waits for the turn to commit to a table; leave ends it. done, the context's,

@@ -123,24 +123,30 @@ func (f *stagedFile) write(columns []arrow.Array, from, n int64) error {
 	return f.writer.Write(array.NewRecordBatch(f.arrow, slices, n))
 }
 
-// add ends a file and lists it as a fragment.
-func (s *staged) add(f *stagedFile) error {
+// close ends a file, which is then on its way with puts.
+func (f *stagedFile) close(puts *errgroup.Group) (pb.DataFile, error) {
 	summary, err := f.writer.Close()
 	if err != nil {
 		f.upload.abort()
+		return pb.DataFile{}, err
+	}
+	if err := f.upload.finish(puts); err != nil {
+		return pb.DataFile{}, fmt.Errorf("write data file %s: %w", f.path, err)
+	}
+	return pb.DataFile{
+		Path: f.path, Fields: summary.Fields, ColumnIndices: summary.ColumnIndices,
+		MajorVersion: uint32(f.v.Major), MinorVersion: uint32(f.v.Minor), SizeBytes: uint64(summary.Size),
+	}, nil
+}
+
+// add ends a file and lists it as a fragment.
+func (s *staged) add(f *stagedFile) error {
+	file, err := f.close(s.puts)
+	if err != nil {
 		return err
 	}
-	if err := f.upload.finish(s.puts); err != nil {
-		return fmt.Errorf("write data file %s: %w", f.path, err)
-	}
-	s.rows += summary.Rows
-	s.fragments = append(s.fragments, &pb.Fragment{
-		PhysicalRows: uint64(summary.Rows),
-		Files: []pb.DataFile{{
-			Path: f.path, Fields: summary.Fields, ColumnIndices: summary.ColumnIndices,
-			MajorVersion: uint32(f.v.Major), MinorVersion: uint32(f.v.Minor), SizeBytes: uint64(summary.Size),
-		}},
-	})
+	s.rows += f.rows
+	s.fragments = append(s.fragments, &pb.Fragment{PhysicalRows: uint64(f.rows), Files: []pb.DataFile{file}})
 	return nil
 }
 

@@ -18,6 +18,7 @@ type Table struct {
 	prefix  string // of all keys of the table, without a slash at its end
 	uri     string // its name in the cache
 	hint    uint64 // a version that it had, or 0
+	home    base   // the same place, of the files that are in it
 }
 
 // ErrNoTable says that there is no version of a table at its place.
@@ -177,12 +178,13 @@ func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
 	return t.list(ctx)
 }
 
-// Version opens one version, or returns ErrNoVersion.
+// Version opens one version, or returns ErrNoVersion. Detached versions, which are not in
+// the history, are opened by their number too.
 func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 	if k, ok := t.known(); ok && k.dataset.Version() == version {
 		return k.dataset, nil
 	}
-	for _, scheme := range []manifest.Scheme{manifest.V2, manifest.V1} {
+	for _, scheme := range schemesOf(version) {
 		if d, err := t.load(ctx, version, scheme, 0); !errors.Is(err, ErrNoVersion) {
 			return d, err
 		}
@@ -193,17 +195,34 @@ func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 // Has asks the storage, and not the cache, whether a version is still there: cleaning up
 // removes old ones. One that is gone is forgotten.
 func (t *Table) Has(ctx context.Context, version uint64) (bool, error) {
-	for _, scheme := range []manifest.Scheme{manifest.V2, manifest.V1} {
-		key := manifest.Key(t.prefix, version, scheme)
-		if _, _, err := t.store.GetRanges(ctx, key); !errors.Is(err, objectstore.ErrNotExist) {
-			return err == nil, err
-		}
-		t.session.cache.drop(t.uri, datasetPart(key))
+	if _, err := t.find(ctx, version); !errors.Is(err, ErrNoVersion) {
+		return err == nil, err
 	}
 	if k, ok := get[known](t.session.cache, t.uri, latestPart); ok && k.dataset.Version() == version {
 		t.session.cache.drop(t.uri, latestPart)
 	}
 	return false, nil
+}
+
+// find asks the storage for the manifest of a version, or returns ErrNoVersion.
+func (t *Table) find(ctx context.Context, version uint64) (objectstore.Info, error) {
+	for _, scheme := range schemesOf(version) {
+		key := manifest.Key(t.prefix, version, scheme)
+		_, info, err := t.store.GetRanges(ctx, key)
+		if !errors.Is(err, objectstore.ErrNotExist) {
+			return info, err
+		}
+		t.session.cache.drop(t.uri, datasetPart(key))
+	}
+	return objectstore.Info{}, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
+}
+
+// schemesOf returns how the manifest of a version may be named.
+func schemesOf(version uint64) []manifest.Scheme {
+	if manifest.IsDetached(version) {
+		return []manifest.Scheme{manifest.Detached}
+	}
+	return []manifest.Scheme{manifest.V2, manifest.V1}
 }
 
 func datasetPart(key string) string { return "dataset " + key }

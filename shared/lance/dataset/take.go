@@ -83,14 +83,7 @@ func (d *Dataset) takeFragment(ctx context.Context, p *projection, addresses []u
 		}
 		rows[i] = int32(row)
 	}
-	offset := int64(0)
-	for _, before := range d.fragments {
-		if before == f {
-			break
-		}
-		offset += before.liveRows()
-	}
-	whole := window{fragment: f, from: 0, to: f.rows, offset: offset}
+	whole := window{fragment: f, from: 0, to: f.rows, offset: f.before}
 	if len(rows) == int(f.rows) {
 		rows = nil
 	}
@@ -112,8 +105,10 @@ func (d *Dataset) assembleTaken(ctx context.Context, w window, p *projection, ro
 		return nil, err
 	}
 	have := map[string]arrow.Array{}
-	for i, field := range fields {
-		have[field.Name] = read[i]
+	for _, c := range p.columns {
+		if c.field != nil {
+			have[c.name], read = c.of(read[0]), read[1:]
+		}
 	}
 	return d.assemble(ctx, w, p, rows, have)
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -13,23 +14,36 @@ import (
 // listPage is how many names one request of a listing asks for.
 const listPage = 1000
 
-// Versions lists the manifests of the table, newest first, without reading them: at
-// most limit (negative: all) of those older than before (nil: any). It returns none where there is
-// no table. Newest first is how they lie on storage, so a short list is a short listing.
+// Versions lists the manifests of the table, newest first, without reading them: at most
+// limit (negative: all) of those older than before (nil: any). It returns none where there
+// is no table. Newest first is how they lie on storage, so a short list is a short listing;
+// only tables that keep the names of the first scheme are listed whole.
 func (t *Table) Versions(ctx context.Context, before *uint64, limit int) ([]objectstore.Info, error) {
+	found, old, err := t.listVersions(ctx, before, before != nil, limit)
+	if err == nil && before != nil && (old || len(found) == 0) {
+		// Names of the first scheme may come before that of the version asked for.
+		if first, anyOld, err := t.listVersions(ctx, nil, false, 1); err != nil || !anyOld || len(first) == 0 {
+			return found, err
+		}
+		found, _, err = t.listVersions(ctx, before, false, limit)
+	}
+	return found, err
+}
+
+// listVersions does one listing for Versions, from the name that before has in the second
+// scheme if skip is set. It tells whether it saw names of the first one.
+func (t *Table) listVersions(ctx context.Context, before *uint64, skip bool, limit int) (found []objectstore.Info, old bool, err error) {
 	opts := objectstore.ListOptions{Prefix: t.prefix + "/" + manifest.VersionsDir + "/", Limit: listPage}
-	if before != nil {
+	if skip {
 		opts.StartAfter = manifest.Key(t.prefix, *before, manifest.V2)
 	}
-	var found []objectstore.Info
-	old := false // names of the first scheme were seen, which do not list in order
 	for {
 		if limit >= 0 && !old {
 			opts.Limit = min(listPage, limit-len(found)+1)
 		}
 		page, err := t.store.List(ctx, opts)
 		if err != nil {
-			return nil, fmt.Errorf("list versions of %s: %w", t.uri, err)
+			return nil, old, fmt.Errorf("list versions of %s: %w", t.uri, err)
 		}
 		for _, info := range page.Objects {
 			opts.StartAfter = info.Key
@@ -45,21 +59,27 @@ func (t *Table) Versions(ctx context.Context, before *uint64, limit int) ([]obje
 		}
 	}
 	if old {
-		slices.SortFunc(found, func(a, b objectstore.Info) int {
-			if VersionOf(a) > VersionOf(b) {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(found, func(a, b objectstore.Info) int { return cmp.Compare(VersionOf(b), VersionOf(a)) })
 	}
 	if limit >= 0 && len(found) > limit {
 		found = found[:limit]
 	}
-	return found, nil
+	return found, old, nil
+}
+
+// Info asks for the manifest of a version without reading it; ErrNoVersion when there is none.
+func (t *Table) Info(ctx context.Context, version uint64) (objectstore.Info, error) {
+	return t.find(ctx, version)
 }
 
 // VersionOf returns the version of a manifest by its name.
 func VersionOf(info objectstore.Info) uint64 {
 	version, _, _ := manifest.ParseName(path.Base(info.Key))
 	return version
+}
+
+// InOrder says whether a listed manifest has a name of the scheme that lists newest first.
+func InOrder(info objectstore.Info) bool {
+	_, scheme, _ := manifest.ParseName(path.Base(info.Key))
+	return scheme == manifest.V2
 }

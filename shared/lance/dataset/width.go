@@ -1,13 +1,14 @@
 package dataset
 
 import (
+	"context"
+
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance/schema"
 )
 
-// width estimates how wide the rows of a fragment are, from the manifest alone: windows
-// are planned before any file is open.
+// width estimates how wide the rows of a fragment are, from the manifest alone.
 type width struct {
 	variable float64 // bytes of each value of variable length
 }
@@ -32,17 +33,32 @@ func widthOf(s *schema.Schema, fileBytes, rows uint64) width {
 	return w
 }
 
-// bytesPerRow estimates the size of a row of the projected columns.
-func (f *fragment) bytesPerRow(p *projection) float64 {
+// rowBytes estimates the size of a row of some columns by what their files tell, which
+// it opens. Columns that no file has count for what their nulls take.
+func (f *fragment) rowBytes(ctx context.Context, fields []*schema.Field) (float64, error) {
 	total := 0.0
-	for _, c := range p.columns {
-		if c.field == nil {
-			total += 8
-			continue
+	held := map[*dataFile][]*schema.Field{}
+	for _, field := range fields {
+		parts, err := f.parts(field)
+		if err != nil {
+			return 0, err
 		}
-		total += f.fieldBytes(c.field)
+		for _, p := range parts {
+			held[p.file] = append(held[p.file], p.field)
+		}
+		if len(parts) == 0 {
+			fixed, _ := fieldWidth(field.Type)
+			total += fixed
+		}
 	}
-	return total
+	for file, fields := range held {
+		opened, err := file.open(ctx, f.table.session.cache)
+		if err != nil {
+			return 0, err
+		}
+		total += opened.BytesPerRow(fields)
+	}
+	return total, nil
 }
 
 // fieldBytes estimates the size of a value of one column.

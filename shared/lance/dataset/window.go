@@ -89,7 +89,7 @@ func (d *Dataset) assemble(ctx context.Context, w window, p *projection, rows []
 		case have[c.name] != nil:
 			columns[i] = have[c.name]
 		case c.field != nil:
-			columns[i], read = read[0], read[1:]
+			columns[i], read = c.of(read[0]), read[1:]
 		default:
 			if columns[i], err = w.rowColumn(ctx, c.name, rows, n); err != nil {
 				return nil, err
@@ -99,13 +99,16 @@ func (d *Dataset) assemble(ctx context.Context, w window, p *projection, rows []
 	return array.NewRecordBatch(p.schema, columns, int64(n)), nil
 }
 
+// rows returns all rows of the window.
+func (w window) rows() rowSet { return rowSet{from: w.from, to: w.to, transient: w.transient} }
+
 // readFields reads columns of the window's rows at the given positions (nil: all).
 func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
 	if rows == nil {
-		return w.fragment.read(ctx, fields, rowSet{from: w.from, to: w.to})
+		return w.fragment.read(ctx, fields, w.rows())
 	}
 	var single, whole []int // positions in fields
 	for i, field := range fields {
@@ -133,7 +136,7 @@ func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []i
 	})
 	group.Go(func() (err error) {
 		defer contain(func(e error) { err = e })
-		read, err := w.fragment.read(ctx, pick(fields, whole), rowSet{from: w.from, to: w.to})
+		read, err := w.fragment.read(ctx, pick(fields, whole), w.rows())
 		for i, at := range whole {
 			if err == nil {
 				if columns[at], err = gather.Array(read[i], rows); err != nil {
@@ -168,12 +171,16 @@ func (w window) worthTaking(field *schema.Field, n int) bool {
 	if float64(n) > takeBelow*rows || float64(n)*takeBytes > rows*w.fragment.fieldBytes(field) {
 		return false
 	}
-	file, err := w.fragment.fileOf(field)
-	if err != nil || file == nil {
+	parts, err := w.fragment.parts(field)
+	if err != nil {
 		return true // the reading says so
 	}
-	_, there := w.fragment.cached(file, field, rowSet{from: w.from, to: w.to})
-	return !there
+	for _, p := range parts {
+		if _, there := p.file.cached(w.fragment.table.session.cache, p.field, w.rows()); !there {
+			return true
+		}
+	}
+	return len(parts) == 0
 }
 
 // rowColumn computes a row column of the window's n rows at the given positions.
@@ -185,27 +192,36 @@ func (w window) rowColumn(ctx context.Context, name string, rows []int32, n int)
 		return w.from + int64(rows[i])
 	}
 	values := make([]uint64, n)
-	switch name {
-	case RowAddr:
-		for i := range values {
-			values[i] = w.fragment.address(position(i))
-		}
-	case RowOffset:
+	if name == RowOffset {
 		deleted, err := w.fragment.deletions(ctx)
 		if err != nil {
 			return nil, err
 		}
 		w.offsets(values, position, deleted)
-	default:
-		ids, err := w.fragment.rowIDs()
-		if err != nil {
-			return nil, err
-		}
-		for i := range values {
-			values[i] = ids(position(i))
-		}
+		return uint64s(values), nil
+	}
+	of, err := w.fragment.rowValue(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	for i := range values {
+		values[i] = of(position(i))
 	}
 	return uint64s(values), nil
+}
+
+// rowValue returns what a row column says of each physical row.
+func (f *fragment) rowValue(ctx context.Context, name string) (func(row int64) uint64, error) {
+	switch name {
+	case RowAddr:
+		return f.address, nil
+	case RowCreatedAt:
+		return f.createdAt(ctx)
+	case RowUpdatedAt:
+		return f.updatedAt(ctx)
+	default:
+		return f.rowIDs(ctx)
+	}
 }
 
 // offsets numbers rows in the version: the live rows before the window, and those

@@ -4,38 +4,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"iter"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/lance/rowid"
 	"tiltyard/shared/lance/schema"
 )
 
-// writerVersion is what our manifests say of who wrote them.
-var writerVersion = pb.WriterVersion{Library: "tiltyard", Version: "0.1.0"}
+// CreateOptions say what a new table is like. The zero value is as native writers make
+// them, with data files of version 2.2.
+type CreateOptions struct {
+	Version      lance.Version     // of the data files; zero is 2.2
+	StableRowIDs bool              // rows keep their ids when they move
+	Config       map[string]string // of the table
+}
 
 // Create writes rows as version 1 of a table where there is none, or returns
 // ErrTableExists. confirm is as for Append.
 func (t *Table) Create(ctx context.Context, rows Rows, confirm func() error) (Commit, error) {
+	return t.CreateAs(ctx, rows, CreateOptions{}, confirm)
+}
+
+// CreateAs is Create of a table that is not like others.
+func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions, confirm func() error) (Commit, error) {
+	if opts.Version == (lance.Version{}) {
+		opts.Version = lance.V2_2
+	}
 	s, err := schema.FromArrow(rows.Schema)
 	if err != nil {
 		return Commit{}, err
 	}
-	files, err := t.stageNew(ctx, s, lance.V2_2, rows)
+	files, err := t.stageNew(ctx, s, opts.Version, rows)
 	if err != nil {
 		return Commit{}, err
 	}
-	d, err := t.commit(ctx, &change{wait: files.wait, confirm: confirm, onto: func(context.Context, *Dataset) (pb.Operation, *manifest.Manifest, error) {
-		m := &manifest.Manifest{Schema: s}
-		m.Version = 1
-		m.DataFormat = &pb.DataFormat{FileFormat: "lance", Version: lance.V2_2.String()}
-		m.WriterVersion = &writerVersion
-		m.Fragments = numbered(files.fragments, m)
-		return overwriteOf(files, s), m, finish(m)
-	}})
+	op := overwriteOf(files, s)
+	op.ConfigUpserts = opts.Config
+	d, err := t.commit(ctx, &change{operation: op, wait: files.wait, confirm: confirm,
+		apply: func(_ *Dataset, op pb.Operation) (*manifest.Manifest, error) {
+			return operation.Create(op.(*pb.Overwrite), opts.Version, opts.StableRowIDs)
+		}})
 	return Commit{Dataset: d, Rows: files.rows}, err
 }
 
@@ -43,10 +53,37 @@ func (t *Table) Create(ctx context.Context, rows Rows, confirm func() error) (Co
 // schema.ErrMismatch when they are not the table's. confirm may be nil; the rows are not
 // committed when it returns an error. Without a table ErrNoTable is returned before any row is taken.
 func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Commit, error) {
-	read, fresh, err := t.base(ctx)
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	g, err := t.guess(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
+	next, stop := iter.Pull2(rows.Batches)
+	defer stop()
+	again := &replay{guess: g, next: next}
+	for {
+		made, err := t.append(ctx, g, Rows{rows.Schema, again.rows()}, confirm)
+		if err == nil || errors.Is(err, ErrConflict) && !errors.Is(err, errRedo) {
+			return made, err
+		}
+		// What went wrong may be the fault of the guess.
+		moved, settled := g.settle()
+		switch {
+		case settled != nil:
+			return Commit{}, settled
+		case moved || errors.Is(err, errGuess):
+			continue
+		case errors.Is(err, errRedo):
+			err = fmt.Errorf("%w: the table's columns have changed", ErrConflict)
+		}
+		return Commit{}, err
+	}
+}
+
+// append is Append for one guess.
+func (t *Table) append(ctx context.Context, g *guess, rows Rows, confirm func() error) (Commit, error) {
+	read := g.read
 	version, err := read.manifest.FileVersion()
 	if err != nil {
 		return Commit{}, err
@@ -65,28 +102,25 @@ func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Co
 		}
 		return Commit{Dataset: read}, err
 	}
-	d, err := t.commit(ctx, &change{read: read, fresh: fresh, wait: files.wait, confirm: confirm, onto: func(_ context.Context, base *Dataset) (pb.Operation, *manifest.Manifest, error) {
-		m, err := base.next()
-		if err != nil {
-			return nil, nil, err
-		}
-		m.Fragments = append(slices.Clip(m.Fragments), withRowIDs(m, numbered(files.fragments, m))...)
-		return &pb.Append{Fragments: files.fragments}, m, finish(m)
-	}})
-	if errors.Is(err, errRedo) {
-		err = fmt.Errorf("%w: the table's columns have changed", ErrConflict)
-	}
+	d, err := t.commit(ctx, &change{
+		read: read, operation: &pb.Append{Fragments: files.fragments}, guess: g, wait: files.wait, confirm: confirm,
+		fits: func(newest *Dataset) bool { return sameColumns(read, newest) },
+	})
 	return Commit{Dataset: d, Rows: files.rows}, err
 }
 
 // Overwrite replaces all rows, the columns and the indices of a table by a new version.
-// Its older versions stay. confirm is as for Append.
-func (t *Table) Overwrite(ctx context.Context, rows Rows, confirm func() error) (Commit, error) {
-	read, fresh, err := t.base(ctx)
+// Its older versions stay. config is added to the table's; it may be nil. confirm is as
+// for Append. When others overwrite it at the same time, one wins and the others get
+// ErrConflict.
+func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]string, confirm func() error) (Commit, error) {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	g, err := t.guess(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
-	version, err := read.manifest.FileVersion()
+	version, err := g.read.manifest.FileVersion()
 	if err != nil {
 		return Commit{}, err
 	}
@@ -98,28 +132,20 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, confirm func() error) 
 	if err != nil {
 		return Commit{}, err
 	}
-	d, err := t.commit(ctx, &change{read: read, fresh: fresh, wait: files.wait, confirm: confirm, onto: func(_ context.Context, base *Dataset) (pb.Operation, *manifest.Manifest, error) {
-		m, err := base.next()
-		if err != nil {
-			return nil, nil, err
-		}
-		m.Schema, m.IndexSection = s, nil
-		m.Fragments = withRowIDs(m, numbered(files.fragments, m))
-		return overwriteOf(files, s), m, finish(m)
-	}})
+	op := overwriteOf(files, s)
+	op.ConfigUpserts = config
+	d, err := t.commit(ctx, &change{read: g.read, operation: op, guess: g, wait: files.wait, confirm: confirm})
 	return Commit{Dataset: d, Rows: files.rows}, err
 }
 
-// base returns the version that a write begins with: the newest known, which the commit
-// checks, or the newest, which is fresh.
-func (t *Table) base(ctx context.Context) (d *Dataset, fresh bool, err error) {
-	if k, ok := t.known(); ok {
-		return k.dataset, false, k.dataset.manifest.CheckWritable()
+// Find returns ErrNoTable where there is no table. It asks the storage when this process
+// has not seen one lately.
+func (t *Table) Find(ctx context.Context) error {
+	if _, ok := t.known(); ok {
+		return nil
 	}
-	if d, err = t.list(ctx); err != nil {
-		return nil, false, err
-	}
-	return d, true, d.manifest.CheckWritable()
+	_, err := t.list(ctx)
+	return err
 }
 
 // stageNew stages rows that make up a schema of their own.
@@ -133,56 +159,4 @@ func (t *Table) stageNew(ctx context.Context, s *schema.Schema, version lance.Ve
 
 func overwriteOf(files *staged, s *schema.Schema) *pb.Overwrite {
 	return &pb.Overwrite{Fragments: files.fragments, Schema: s.PB(), SchemaMetadata: s.Metadata}
-}
-
-// next returns a copy of the version's manifest, to become that of the next one.
-func (d *Dataset) next() (*manifest.Manifest, error) {
-	if err := d.manifest.CheckWritable(); err != nil {
-		return nil, err
-	}
-	m := d.manifest.Next()
-	m.WriterVersion = &writerVersion
-	m.Config = maps.Clone(m.Config)
-	return m, nil
-}
-
-// numbered returns copies of new fragments with the next ids of the table.
-func numbered(fragments []*pb.Fragment, m *manifest.Manifest) []*pb.Fragment {
-	next := uint32(0)
-	if m.MaxFragmentID != nil {
-		next = *m.MaxFragmentID + 1
-	}
-	out := make([]*pb.Fragment, len(fragments))
-	for i, f := range fragments {
-		c := *f
-		c.ID = uint64(next)
-		highest := next
-		m.MaxFragmentID = &highest
-		next++
-		out[i] = &c
-	}
-	return out
-}
-
-// withRowIDs gives new rows of a table with stable row ids their ids, and the version
-// that they were created in.
-func withRowIDs(m *manifest.Manifest, fragments []*pb.Fragment) []*pb.Fragment {
-	if !m.StableRowIDs() {
-		return fragments
-	}
-	for _, f := range fragments {
-		f.RowIDs = rowid.Range(m.NextRowID, m.NextRowID+f.PhysicalRows).Encode()
-		f.CreatedAt = rowid.SameVersion(int64(f.PhysicalRows), m.Version).Encode()
-		f.UpdatedAt = f.CreatedAt
-		m.NextRowID += f.PhysicalRows
-	}
-	return fragments
-}
-
-// finish computes what follows from the rest of a manifest, and checks it.
-func finish(m *manifest.Manifest) error {
-	if err := m.SetFlags(); err != nil {
-		return err
-	}
-	return m.Validate()
 }

@@ -11,28 +11,6 @@ type packedEncoder[T packable] struct {
 	values []T
 }
 
-// choosePacked returns the codec, if that takes less room than the values as they are.
-func choosePacked(v *values) chunkEncoder {
-	switch v.shape.bits {
-	case 8:
-		return packIfSmaller(viewAs[uint8](v.fixed))
-	case 16:
-		return packIfSmaller(viewAs[uint16](v.fixed))
-	case 32:
-		return packIfSmaller(viewAs[uint32](v.fixed))
-	case 64:
-		return packIfSmaller(viewAs[uint64](v.fixed))
-	}
-	return nil
-}
-
-func packIfSmaller[T packable](values []T) chunkEncoder {
-	if 16*packedSize(values) > 15*len(values) {
-		return nil // not worth unpacking for
-	}
-	return &packedEncoder[T]{values}
-}
-
 // packedSize returns how many words the chunks of values take.
 func packedSize[T packable](values []T) int {
 	words := 0

@@ -49,6 +49,9 @@ func nullsOf(valid *bitmap) int {
 
 // valueData returns the data of an array of values; valid is nil when none is null.
 func valueData(t arrow.DataType, v *values, valid *bitmap) (arrow.ArrayData, error) {
+	if v.shape.kind == shapeOpaque {
+		return array.MakeArrayOfNull(memory.DefaultAllocator, t, v.n).Data(), nil
+	}
 	switch t := t.(type) {
 	case *arrow.NullType:
 		return array.NewNull(v.n).Data(), nil
@@ -114,6 +117,8 @@ func listData(t *arrow.FixedSizeListType, v *values, valid *bitmap, depth int) (
 		if child, err = listData(inner, v, itemValid, depth+1); err != nil {
 			return nil, err
 		}
+	} else if elem.ID() == arrow.NULL {
+		child = array.NewNull(items).Data()
 	} else {
 		child = elementData(elem, v.fixed, items, itemValid)
 	}
@@ -124,6 +129,9 @@ func listData(t *arrow.FixedSizeListType, v *values, valid *bitmap, depth int) (
 }
 
 func packedData(t *arrow.StructType, v *values, valid *bitmap) (arrow.ArrayData, error) {
+	if t.NumFields() == 0 {
+		valid = nil // native writers do not note which of them are null
+	}
 	children := make([]arrow.ArrayData, t.NumFields())
 	for i, f := range t.Fields() {
 		child, err := buildLeaf(f.Type, &Items{values: v.children[i]}, nil)

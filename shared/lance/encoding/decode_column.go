@@ -9,7 +9,7 @@ import (
 // A Column is what one leaf tells about rows of the field that its path begins at: its
 // own values, and the structure of all fields around it.
 type Column struct {
-	Nodes []Node      // of the fields around the leaf, outermost first
+	Nodes []Node      // of the fields around the leaf, outermost first; may be left out
 	Leaf  arrow.Array // of the leaf's items: those of the innermost field, if any
 }
 
@@ -23,6 +23,10 @@ type Node struct {
 
 // A ColumnBuilder puts a Column together from decoded rows of consecutive pages.
 type ColumnBuilder struct {
+	// LeafOnly leaves out the structure of the fields around the leaf. Where several
+	// leaves tell the same, reading one of them is enough.
+	LeafOnly bool
+
 	path  *Path
 	up    *unraveler
 	pages []*Items
@@ -36,7 +40,7 @@ func NewColumnBuilder(path *Path) *ColumnBuilder {
 
 // Add takes decoded rows, which must not be used again.
 func (b *ColumnBuilder) Add(it *Items) error {
-	if err := b.up.add(it); err != nil {
+	if err := b.up.add(it, b.LeafOnly); err != nil {
 		return err
 	}
 	it.levels = levels{}
@@ -48,10 +52,13 @@ func (b *ColumnBuilder) Add(it *Items) error {
 	return nil
 }
 
-// Finish returns the column, which must have the given number of rows.
+// Finish returns the column, which must have the given number of rows. With LeafOnly that
+// is not known: whoever has the structure must compare the number of items.
 func (b *ColumnBuilder) Finish(rows int) (*Column, error) {
 	nodes := b.up.nodes
-	if got := nodes[len(nodes)-1].valid.n; got != rows {
+	if b.LeafOnly {
+		nodes = nodes[:1]
+	} else if got := nodes[len(nodes)-1].valid.n; got != rows {
 		return nil, corruptf("%d rows, want %d", got, rows)
 	}
 	all, err := joinItems(b.path.Leaf.Type, b.pages, b.items)
@@ -73,11 +80,7 @@ func joinItems(t arrow.DataType, pages []*Items, n int) (*Items, error) {
 	if len(pages) == 1 {
 		return pages[0], nil
 	}
-	s, err := shapeOf(t)
-	if err != nil {
-		return nil, err
-	}
-	all := &Items{values: newValues(s)}
+	all := &Items{values: newValues(storedShape(t))}
 	if storageType(t).ID() == arrow.DICTIONARY {
 		all.indices = make([]uint32, 0, n)
 		return all, joinDictionaries(all, pages)

@@ -154,6 +154,10 @@ func (c *constant) fill(it *Items, value []byte) error {
 // parseValue returns the value of the page: one of the leaf's shape.
 func (c *constant) parseValue(buf []byte) (*values, error) {
 	one := newValues(c.shape)
+	if c.layout.InlineValue != nil && c.shape.kind == shapeFixed && c.shape.bits == 0 {
+		one.n = 1 // the only value of no bytes
+		return one, nil
+	}
 	if c.layout.InlineValue != nil {
 		fixed, err := newFixedValue(&pb.Flat{BitsPerValue: uint64(max(c.shape.bits, 8))}, c.shape)
 		if err != nil {

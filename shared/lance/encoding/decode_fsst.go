@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"math"
+	"slices"
 
 	"tiltyard/shared/lance/pb"
 )
@@ -40,17 +41,28 @@ func (c fsstChunks) decode(dst *values, bufs [][]byte, n int) error {
 	if c.table.plain {
 		return dst.appendStrings(buf, offsets)
 	}
-	// One reservation for the whole chunk keeps the loop free of allocation.
-	dst.data = reserve(dst.data, fsstMaxSymbol*int(offsets[n]-offsets[0]+1))
-	for i := range n {
-		if dst.data, err = c.table.decode(dst.data, buf[offsets[i]:offsets[i+1]]); err != nil {
+	return dst.appendCodes(c.table, buf, offsets)
+}
+
+// appendCodes appends the text of the values that the offsets delimit in buf.
+func (v *values) appendCodes(t *symbolTable, buf []byte, offsets []int32) error {
+	n := len(offsets) - 1
+	// One reservation for all of them keeps the loop free of allocation.
+	v.data = reserve(v.data, fsstMaxSymbol*int(offsets[n]-offsets[0]+1))
+	v.offsets = slices.Grow(v.offsets, n)
+	text, end := v.data[:cap(v.data)], len(v.data)
+	ends := v.offsets[len(v.offsets) : len(v.offsets)+n]
+	for i := range ends {
+		var err error
+		if end, err = t.decodeAt(text, end, buf[offsets[i]:offsets[i+1]]); err != nil {
 			return err
 		}
-		if len(dst.data) > math.MaxInt32 {
-			return errTooLarge
-		}
-		dst.offsets = append(dst.offsets, int32(len(dst.data)))
+		ends[i] = int32(end)
 	}
-	dst.n += n
+	if end > math.MaxInt32 {
+		return errTooLarge
+	}
+	v.data, v.offsets = text[:end], v.offsets[:len(v.offsets)+n]
+	v.n += n
 	return nil
 }

@@ -184,7 +184,7 @@ func (z *fullZip) fetchSpans(fetch Fetch, rows []RowRange) ([]RowRange, error) {
 		spans[i] = RowRange{from, to}
 	}
 	if missing {
-		if z.sizes[0] <= smallPage && z.readsWhole(rows) {
+		if z.sizes[0] <= z.small && z.readsWhole(rows) {
 			z.fetchAll(fetch, 0) // saves a round of reading
 		}
 		return nil, nil

@@ -24,17 +24,14 @@ func checkLevels(c pb.Codec) error {
 // appendLevels appends the n levels of a block to dst.
 func appendLevels(dst []uint16, c pb.Codec, buf []byte, n int) ([]uint16, error) {
 	block := newValues(levelShape)
+	block.fixed, block.n = bytesOf(dst[:cap(dst)])[:2*len(dst)], len(dst)
 	if err := decodeBlock(block, c, buf, n); err != nil {
 		return nil, err
 	}
-	if block.n != n {
-		return nil, corruptf("%d levels, want %d", block.n, n)
+	if block.n != len(dst)+n {
+		return nil, corruptf("%d levels, want %d", block.n-len(dst), n)
 	}
-	decoded := viewAs[uint16](block.fixed)
-	if cap(dst) == 0 {
-		return decoded, nil
-	}
-	return append(dst, decoded...), nil
+	return viewAs[uint16](block.fixed[:cap(block.fixed)])[:block.n], nil
 }
 
 // countLevels returns how many levels a chunk has that says it has n. That count is 16

@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"tiltyard/shared/lance/pb"
 )
@@ -175,8 +176,11 @@ func (m *miniBlock) decode(index *chunkIndex, runs []chunkRun, chunks [][]byte, 
 		part.reset()
 		part.values.reserveValues(index.items[run.to]-index.items[run.from], reserveRatio*len(chunks[i]))
 		part.values.reserveText(len(chunks[i]))
+		start := index.offsets[run.from]
 		for c := run.from; c < run.to; c++ {
-			start := index.offsets[run.from]
+			if c == run.from+1 {
+				part.reserveLike(index.offsets[c]-start, len(chunks[i]))
+			}
 			chunk := chunks[i][index.offsets[c]-start : index.offsets[c+1]-start]
 			if err := m.decodeChunk(part, chunk, index.items[c+1]-index.items[c]); err != nil {
 				return nil, err
@@ -193,6 +197,23 @@ func (m *miniBlock) decode(index *chunkIndex, runs []chunkRun, chunks [][]byte, 
 		out.values = newValues(m.stored)
 	}
 	return out, out.lookUp(m.pageContext, dict)
+}
+
+// reserveLike makes room for what chunks of size bytes hold, supposing that they are like
+// those of the first part of them, which have been decoded.
+func (it *Items) reserveLike(part, size int) {
+	limit := reserveRatio * size
+	share := func(n int) int {
+		whole := float64(n) * float64(size) / float64(max(part, 1)) * 17 / 16
+		return int(min(whole, float64(limit))) - n
+	}
+	if it.levels.rep != nil {
+		it.levels.rep = slices.Grow(it.levels.rep, max(0, share(len(it.levels.rep))))
+	}
+	if it.levels.def != nil {
+		it.levels.def = slices.Grow(it.levels.def, max(0, share(len(it.levels.def))))
+	}
+	it.values.reserveText(max(0, share(len(it.values.data))))
 }
 
 // reserveRatio bounds what is reserved for the values of a chunk by its size: a packed

@@ -70,31 +70,35 @@ func (it *Items) count() int {
 type PageInfo struct {
 	Sizes []int // of its buffers, in bytes
 	Rows  int   // below a fixed-size list of structs: its items
+	// Small is the size in bytes up to which the page is read whole when it is not known
+	// yet where its rows are, which saves a round of reading.
+	Small int
 }
 
 // NewPageReader returns a reader of a page that has the given layout and belongs to the
 // leaf at the end of path. What is wrong with the description of the page is
 // [lance.ErrCorrupt], what is not implemented [lance.ErrUnsupported].
 func NewPageReader(path *Path, layout pb.Layout, info PageInfo, budget *Budget) (*PageReader, error) {
-	s, err := shapeOf(path.Leaf.Type)
-	if err != nil {
-		return nil, err
+	p := &pageContext{path: path, shape: storedShape(path.Leaf.Type), sizes: info.Sizes, rows: info.Rows, small: info.Small, budget: budget}
+	inner, err := newLayoutReader(p, layout)
+	return &PageReader{rows: info.Rows, layout: inner}, err
+}
+
+func newLayoutReader(p *pageContext, layout pb.Layout) (layoutReader, error) {
+	if _, isConstant := layout.(*pb.ConstantLayout); p.shape.kind == shapeOpaque && !isConstant {
+		return nil, fmt.Errorf("%w: columns of type %s", lance.ErrUnsupported, p.path.Leaf.Type)
 	}
-	p := &pageContext{path: path, shape: s, sizes: info.Sizes, rows: info.Rows, budget: budget}
-	r := &PageReader{rows: info.Rows}
 	switch layout := layout.(type) {
 	case *pb.MiniBlockLayout:
-		r.layout, err = newMiniBlock(p, layout)
+		return newMiniBlock(p, layout)
 	case *pb.FullZipLayout:
-		r.layout, err = newFullZip(p, layout)
+		return newFullZip(p, layout)
 	case *pb.ConstantLayout:
-		r.layout, err = newConstant(p, layout)
+		return newConstant(p, layout)
 	case *pb.BlobLayout:
-		err = fmt.Errorf("%w: blob pages", lance.ErrUnsupported)
-	default:
-		err = corruptf("page without a layout")
+		return newBlobPage(p, layout)
 	}
-	return r, err
+	return nil, corruptf("page without a layout")
 }
 
 // Read decodes rows, which are ascending, disjoint and within the page. It returns nil
@@ -117,6 +121,7 @@ type pageContext struct {
 	shape  *shape
 	sizes  []int
 	rows   int
+	small  int
 	budget *Budget
 }
 
@@ -133,17 +138,13 @@ func (p *pageContext) fetchAll(fetch Fetch, buffer int) []byte {
 	return fetch(buffer, 0, p.sizes[buffer])
 }
 
-// smallPage is the size up to which a page whose index is not known yet is read whole,
-// which saves a round of reading.
-const smallPage = 256 << 10
-
 // readsWhole reports whether the whole page is read at once when its index is missing.
 func (p *pageContext) readsWhole(rows []RowRange) bool {
 	size := 0
 	for _, s := range p.sizes {
 		size += s
 	}
-	return size <= smallPage || 2*countRows(rows) >= p.rows
+	return size <= p.small || 2*countRows(rows) >= p.rows
 }
 
 // A Budget bounds the bytes that the pages of a file keep between reads.

@@ -96,7 +96,7 @@ func readPage(path *Path, encoded []byte, buffers [][]byte, rows int) (*Column, 
 	if err := builder.Add(items); err != nil {
 		return nil, err
 	}
-	return builder.Finish(rows)
+	return builder.Finish(rows / path.RowItems())
 }
 
 func TestPageReaderReadsWhatColumnEncoderWrote(t *testing.T) {

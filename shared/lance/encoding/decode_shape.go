@@ -12,7 +12,8 @@ import (
 // they mean: timestamps and doubles are both fixed values of 64 bits.
 type shape struct {
 	kind shapeKind
-	// bits of one element of a fixed shape: 1 or a multiple of 8.
+	// bits of one element of a fixed shape: 1 or a multiple of 8, which is 0 for byte
+	// strings of no bytes and for nulls in fixed-size lists.
 	bits int
 	// dims are the lengths of the fixed-size lists around the elements, outermost
 	// first; a value holds as many elements as their product, items.
@@ -29,6 +30,7 @@ const (
 	shapeFixed                     // elements of fixed width
 	shapeVariable                  // offsets and bytes
 	shapePacked                    // one value per child
+	shapeOpaque                    // nothing that can be stored but nulls
 )
 
 // maxValueBytes bounds the size of one fixed value, which a hostile schema may claim.
@@ -38,6 +40,15 @@ func fixedShape(bits int) *shape { return &shape{kind: shapeFixed, bits: bits, i
 
 // valueBits is the width of a whole fixed value.
 func (s *shape) valueBits() int { return s.bits * s.items }
+
+// storedShape is shapeOf for reading: of a type whose values cannot be stored there can
+// still be a page where every row is null, and native writers write such pages.
+func storedShape(t arrow.DataType) *shape {
+	if s, err := shapeOf(t); err == nil {
+		return s
+	}
+	return &shape{kind: shapeOpaque, items: 1}
+}
 
 // shapeOf returns the shape of the values of type t. Dictionary types have the shape of
 // their values; the indices are the page's affair.
@@ -58,7 +69,8 @@ func shapeOf(t arrow.DataType) (*shape, error) {
 			if err != nil {
 				return nil, fmt.Errorf("member %q: %w", f.Name, err)
 			}
-			if child.kind != shapeFixed && child.kind != shapeVariable {
+			plain := child.kind == shapeFixed || child.kind == shapeVariable
+			if !plain || storageType(f.Type).ID() == arrow.DICTIONARY {
 				return nil, fmt.Errorf("%w: member %q of type %s in a packed struct", lance.ErrUnsupported, f.Name, f.Type)
 			}
 			s.children = append(s.children, child)
@@ -83,6 +95,9 @@ func listShape(t *arrow.FixedSizeListType) (*shape, error) {
 		return nil, err
 	}
 	dim := int(t.Len())
+	if inner.kind == shapeNull {
+		inner = fixedShape(0) // lists without elements, which still may be null themselves
+	}
 	if inner.kind != shapeFixed || dim < 1 || inner.valueBits()/8 > maxValueBytes/dim {
 		return nil, fmt.Errorf("%w: columns of type %s", lance.ErrUnsupported, t)
 	}

@@ -111,7 +111,7 @@ var errTooLarge = fmt.Errorf("%w: more than 2 GiB of one column in one read", la
 // appendRange appends values [from, to) of src, which has the same shape.
 func (v *values) appendRange(src *values, from, to int) error {
 	switch v.shape.kind {
-	case shapeNull:
+	case shapeNull, shapeOpaque:
 		v.n += to - from
 	case shapeFixed:
 		v.appendFixedRange(src, from, to)

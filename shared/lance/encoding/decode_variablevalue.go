@@ -144,7 +144,7 @@ func (p *packedRow) decode(dst *values, b []byte) error {
 // appendEmpties appends n values that stand for nulls: zeros, or nothing.
 func (v *values) appendEmpties(n int) error {
 	switch v.shape.kind {
-	case shapeNull:
+	case shapeNull, shapeOpaque:
 		v.n += n
 	case shapeVariable:
 		last := v.offsets[v.n]

@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/pierrec/lz4/v4"
 
 	"tiltyard/shared/lance/pb"
 )
@@ -25,8 +25,10 @@ type dictionaryBuilder struct {
 	offsetBits uint64
 	indexBits  int
 	maxItems   int     // that an index can say
+	maxBytes   int     // of the texts of a dictionary that is made for a page
 	typed      bool    // the leaf is of a dictionary type
 	remap      []int32 // scratch: from an array's dictionary to items
+	scratch    []int32 // of slots
 }
 
 // newDictionary returns the dictionary for a leaf of a dictionary type.
@@ -64,12 +66,40 @@ func (d *dictionaryBuilder) mark(arr *array.Dictionary, s *shredder) {
 	cut := s.itemLevels()
 	k := 0
 	for _, sp := range s.spans {
-		for i := sp.from; i < sp.to; i, k = i+1, k+1 {
+		for _, at := range d.slots(arr, sp) {
 			if cut == nil || cut[k] == 0 {
-				d.remap[arr.GetValueIndex(i)] = -1
+				d.remap[at] = -1
 			}
+			k++
 		}
 	}
+}
+
+// slots returns the indices in a run of slots, which may be anything where they are null.
+func (d *dictionaryBuilder) slots(arr *array.Dictionary, sp span) []int32 {
+	from := arr.Data().Offset()
+	sp.from, sp.to = sp.from+from, sp.to+from
+	b := bufferBytes(arr, 1)
+	d.scratch = d.scratch[:0]
+	switch d.indexBits {
+	case 8:
+		d.scratch = appendWide(d.scratch, b[sp.from:sp.to])
+	case 16:
+		d.scratch = appendWide(d.scratch, viewAs[uint16](b)[sp.from:sp.to])
+	case 32:
+		d.scratch = appendWide(d.scratch, viewAs[uint32](b)[sp.from:sp.to])
+	default:
+		d.scratch = appendWide(d.scratch, viewAs[uint64](b)[sp.from:sp.to])
+	}
+	return d.scratch
+}
+
+func appendWide[T packable](out []int32, indices []T) []int32 {
+	out = slices.Grow(out, len(indices))[:len(indices)]
+	for i, index := range indices {
+		out[i] = int32(index)
+	}
+	return out
 }
 
 // overflows reports whether there would be more items than an index can say.
@@ -102,18 +132,18 @@ func (d *dictionaryBuilder) appendIndices(v *values, arr *array.Dictionary, s *s
 	k := 0
 	for _, sp := range s.spans {
 		out := v.extendFixed(sp.to - sp.from)
-		for i := sp.from; i < sp.to; i, k = i+1, k+1 {
+		for _, at := range d.slots(arr, sp) {
 			index := int32(0)
 			if cut == nil || cut[k] == 0 {
-				at := arr.GetValueIndex(i)
 				if d.remap[at] < 0 {
-					if err := d.intern(items, at); err != nil {
+					if err := d.intern(items, int(at)); err != nil {
 						return err
 					}
 				}
 				index = d.remap[at]
 			}
 			out = putIndex(out, index, d.indexBits)
+			k++
 		}
 	}
 	return nil
@@ -161,19 +191,17 @@ func putIndex(out []byte, index int32, bits int) []byte {
 	return out[bits/8:]
 }
 
-// block encodes the items.
-func (d *dictionaryBuilder) block(mayCompress bool) (pb.Codec, []byte) {
+// block encodes the items, compressed by c if there is one and it helps.
+func (d *dictionaryBuilder) block(c *compressor) (pb.Codec, []byte) {
 	codec, plain := d.plainBlock()
-	if !mayCompress {
+	if c == nil {
 		return codec, plain
 	}
-	packed := make([]byte, 4+lz4.CompressBlockBound(len(plain)))
-	n, err := lz4.CompressBlock(plain, packed[4:], nil)
-	if err != nil || n == 0 || 4+n >= len(plain) {
+	packed := c.append(nil, plain)
+	if len(packed) >= len(plain) {
 		return codec, plain
 	}
-	binary.LittleEndian.PutUint32(packed, uint32(len(plain)))
-	return &pb.General{Compression: pb.BufferCompression{Scheme: pb.LZ4}, Values: codec}, packed[:4+n]
+	return c.wrap(codec), packed
 }
 
 func (d *dictionaryBuilder) plainBlock() (pb.Codec, []byte) {
@@ -192,14 +220,8 @@ func (d *dictionaryBuilder) plainBlock() (pb.Codec, []byte) {
 	return &pb.Variable{Offsets: &pb.Flat{BitsPerValue: d.offsetBits}}, append(b, v.data...)
 }
 
-// Limits of the dictionaries that are made for columns of few distinct values; those of
-// the native writer.
-const (
-	dictMinValues = 100
-	dictMaxItems  = 100_000
-	dictMaxBytes  = 8 << 20
-	dictSample    = 4096
-)
+// dictSample is how many values are looked at for whether any comes twice.
+const dictSample = 4096
 
 // buildDictionary returns 32-bit indices and a dictionary for the values, or nil when
 // that is not done for their type or would not make them much smaller.
@@ -213,7 +235,8 @@ func (p *pageRows) buildDictionary() (*values, *dictionaryBuilder) {
 		index:      map[string]int32{},
 		offsetBits: p.offsetBits,
 		indexBits:  32,
-		maxItems:   min(v.n/2, dictMaxItems),
+		maxItems:   min(v.n/p.options.dictDivisor, dictMaxItems),
+		maxBytes:   p.options.dictMaxBytes,
 	}
 	indices := newValues(fixedShape(32))
 	out := viewAs[uint32](indices.extendFixed(v.n))
@@ -225,7 +248,7 @@ func (p *pageRows) buildDictionary() (*values, *dictionaryBuilder) {
 		out[i] = uint32(at)
 	}
 	indexed := d.items.memory() + v.n*widthOf([]uint32{uint32(d.items.n - 1)})/8
-	if 10*indexed >= 8*p.plainBytes() {
+	if float64(indexed) >= p.options.dictRatio*float64(p.plainBytes()) || indexed >= p.textBytes(indexed) {
 		return nil, nil
 	}
 	return indices, d
@@ -246,10 +269,23 @@ func (p *pageRows) plainBytes() int {
 	if v.shape.kind == shapeVariable {
 		return len(v.data) + v.n*int(p.offsetBits/8)
 	}
-	if v.shape.bits == 64 {
+	if v.shape.bits == 64 && !p.options.compression.none {
 		return min(len(v.fixed), 8*packedSize(viewAs[uint64](v.fixed)))
 	}
 	return len(v.fixed)
+}
+
+// textBytes is about what the values take when they are compressed by symbols, if that
+// may come near indexed bytes.
+func (p *pageRows) textBytes(indexed int) int {
+	if p.values.shape.kind != shapeVariable || 5*indexed < p.plainBytes() || !p.wantsSymbols() {
+		return math.MaxInt
+	}
+	symbols := p.symbols()
+	if symbols == nil {
+		return math.MaxInt
+	}
+	return p.values.n*int(p.offsetBits/8) + int(float64(len(p.values.data))*symbols.ratio)
 }
 
 // indexOf finds or makes the item with these bytes, unless there are too many.
@@ -258,7 +294,7 @@ func (d *dictionaryBuilder) indexOf(b []byte) (int32, bool) {
 	if known {
 		return at, true
 	}
-	if d.items.n == d.maxItems || len(d.items.data)+len(b) > dictMaxBytes {
+	if d.items.n == d.maxItems || len(d.items.data)+len(b) > d.maxBytes {
 		return 0, false
 	}
 	at = int32(d.items.n)
@@ -270,15 +306,18 @@ func (d *dictionaryBuilder) indexOf(b []byte) (int32, bool) {
 	return at, true
 }
 
-// looksDistinct reports whether hardly a value of a sample comes twice.
+// looksDistinct reports whether hardly a value of a sample comes twice. Empty texts do
+// not count: nulls are stored as such.
 func looksDistinct(v *values) bool {
 	step := max(1, v.n/dictSample)
 	seen := make(map[uint64]struct{}, min(v.n, dictSample)) // hashes do for a guess
 	seed := maphash.MakeSeed()
 	sampled := 0
 	for i := 0; i < v.n; i += step {
-		seen[maphash.Bytes(seed, v.bytes(i))] = struct{}{}
-		sampled++
+		if b := v.bytes(i); len(b) > 0 {
+			seen[maphash.Bytes(seed, b)] = struct{}{}
+			sampled++
+		}
 	}
-	return len(seen)*100 >= sampled*98
+	return sampled > 0 && len(seen)*100 >= sampled*98
 }

@@ -31,7 +31,7 @@ func newPage(l pb.Layout, rows int, buffers ...[]byte) Page {
 const pageBytes = 8 << 20
 
 // A ColumnEncoder turns the rows of a field into the pages of one of its leaves. Rows
-// are copied as they come and encoded when there are enough for a page, so that it
+// are gathered and encoded when there are enough for a page, so that it
 // holds no more than about two pages. Use it from one goroutine at a time.
 //
 // A row goes through three stages. The shredder splits it into levels and values
@@ -42,10 +42,13 @@ const pageBytes = 8 << 20
 type ColumnEncoder struct {
 	leaf     Leaf
 	rules    rules
+	storage  *storageChoice
 	shredder *shredder
 	levels   levelBuffer
 	values   *values
+	lender   lender
 	dict     *dictionaryBuilder // for leaves of a dictionary type, whose values are indices
+	packer   *structPacker      // for packed structs, whose values are packed rows
 	step     int                // rows to take at once
 	rows     uint64             // in pages
 }
@@ -55,7 +58,6 @@ type rules struct {
 	large       bool // chunks may be large, and their sizes are 32 bits
 	constants   bool // constant pages may have a value; their levels may be compressed
 	runs        bool // levels may be run lengths
-	lz4         bool // items of dictionaries are compressed
 	wideItems   bool // values of 64 bits may be indices, too
 	offsetBits  uint64
 	chunkLevels int // how many levels fit in a chunk
@@ -72,7 +74,7 @@ func NewColumnEncoder(path Path, v lance.Version) (*ColumnEncoder, error) {
 		return nil, fmt.Errorf("%w: field %q: nested deeper than %d", lance.ErrUnsupported, path.Leaf.Name, maxSteps)
 	}
 	c := &ColumnEncoder{leaf: path.Leaf, shredder: newShredder(&path), step: 1024}
-	s, err := leafShape(path.Leaf.Type)
+	s, err := c.valueShape(v)
 	if err != nil {
 		return nil, fmt.Errorf("field %q: %w", path.Leaf.Name, err)
 	}
@@ -81,8 +83,27 @@ func NewColumnEncoder(path Path, v lance.Version) (*ColumnEncoder, error) {
 		s = fixedShape(c.dict.indexBits)
 	}
 	c.values = newValues(s)
+	if s.kind == shapeFixed && c.shredder.lists == 0 {
+		c.step = pageBytes*8/s.valueBits() + 1
+	}
 	c.rules = rulesOf(v, offsetBits(path.Leaf.Type))
+	if c.storage, err = newStorageChoice(path.Leaf, v); err != nil {
+		return nil, fmt.Errorf("field %q: %w", path.Leaf.Name, err)
+	}
 	return c, nil
+}
+
+// valueShape returns the shape of the leaf's values.
+func (c *ColumnEncoder) valueShape(v lance.Version) (*shape, error) {
+	t, ok := c.leaf.Type.(*arrow.StructType)
+	if !ok {
+		return leafShape(c.leaf.Type)
+	}
+	var err error
+	if c.packer, err = newStructPacker(t, v); err != nil {
+		return nil, err
+	}
+	return c.packer.row, nil
 }
 
 // maxSteps keeps the numbers of levels below 256.
@@ -98,7 +119,6 @@ func rulesOf(v lance.Version, offsetBits uint64) rules {
 		large:       true,
 		constants:   true,
 		runs:        true,
-		lz4:         true,
 		wideItems:   true,
 		offsetBits:  offsetBits,
 		chunkLevels: 1<<15 - 1,
@@ -143,7 +163,8 @@ func leafShape(t arrow.DataType) (*shape, error) {
 }
 
 // Append adds the rows of arr, an array of the field where the path begins, and hands
-// pages to emit as they fill. It keeps nothing of arr. The type of arr must be the
+// pages to emit as they fill. Until the next Append or Flush it may hold on to the memory
+// of arr, which it never changes and which must stay as it is. The type of arr must be the
 // field's, extension types taken off or not; a null in a field that is not nullable is
 // an error that names it. After an error the encoder is of no more use.
 func (c *ColumnEncoder) Append(arr arrow.Array, emit func(Page) error) error {
@@ -172,6 +193,9 @@ func (c *ColumnEncoder) Size() int {
 	if c.dict != nil {
 		size += c.dict.items.memory()
 	}
+	if c.packer != nil {
+		size += c.packer.memory()
+	}
 	return size
 }
 
@@ -182,7 +206,7 @@ func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(Page) error) (bo
 	if err != nil {
 		return false, err
 	}
-	size := slotBytes(leaf, c.values.shape, c.shredder.spans) + 4*c.shredder.n
+	size := c.slotBytes(leaf) + 4*c.shredder.n
 	if size > 2*pageBytes && rows.Len() > 1 {
 		c.step = max(1, rows.Len()/2)
 		return false, nil
@@ -191,9 +215,14 @@ func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(Page) error) (bo
 		return false, c.Flush(emit)
 	}
 	before := c.Size()
-	if c.dict != nil {
+	switch {
+	case c.dict != nil:
 		err = c.dict.appendIndices(c.values, leaf.(*array.Dictionary), c.shredder)
-	} else {
+	case c.packer != nil:
+		err = c.packer.appendRows(c.values, leaf, c.shredder.spans, c.shredder.itemLevels())
+	case c.borrow(leaf):
+	default:
+		c.keep()
 		err = c.values.appendArray(leaf, c.shredder.spans, c.shredder.itemLevels())
 	}
 	if err != nil {
@@ -206,24 +235,43 @@ func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(Page) error) (bo
 	return true, nil
 }
 
+// slotBytes returns how much memory the values of the shredded rows take, about.
+func (c *ColumnEncoder) slotBytes(leaf arrow.Array) int {
+	if c.packer == nil {
+		return slotBytes(leaf, c.values.shape, c.shredder.spans)
+	}
+	size := 0
+	for i := range c.packer.members {
+		size += slotBytes(storage(leaf.(*array.Struct).Field(i)), c.packer.members[i].values.shape, c.shredder.spans)
+	}
+	return size
+}
+
 // Flush makes pages of all rows that are left.
 func (c *ColumnEncoder) Flush(emit func(Page) error) error {
 	if c.levels.n == 0 {
 		return nil
 	}
+	c.storage.trained = trainedSymbols{}
 	layers, visible := c.levels.finish(c.shredder)
 	p := &pageRows{
-		rules:   c.rules,
-		rep:     c.levels.rep,
-		def:     c.levels.def,
-		n:       c.levels.n,
-		maxRep:  uint16(c.shredder.lists),
-		layers:  layers,
-		visible: visible,
-		values:  c.values,
-		dict:    c.dict,
+		rules:         c.rules,
+		storageChoice: c.storage,
+		rep:           c.levels.rep,
+		def:           c.levels.def,
+		n:             c.levels.n,
+		maxRep:        uint16(c.shredder.lists),
+		layers:        layers,
+		visible:       visible,
+		values:        c.values,
+		dict:          c.dict,
+		packer:        c.packer,
 	}
-	err := p.encode(func(page Page) error {
+	encode := p.encode
+	if c.leaf.Blob {
+		encode = p.encodeBlobs
+	}
+	err := encode(func(page Page) error {
 		page.Priority = c.rows
 		c.rows += uint64(page.Rows)
 		return emit(page)
@@ -232,9 +280,13 @@ func (c *ColumnEncoder) Flush(emit func(Page) error) error {
 		return fmt.Errorf("field %q: %w", c.leaf.Name, err)
 	}
 	c.levels.reset()
+	c.giveBack()
 	c.values.reset()
 	if c.dict != nil {
 		c.dict.reset()
+	}
+	if c.packer != nil {
+		c.packer.reset()
 	}
 	return nil
 }
@@ -242,6 +294,7 @@ func (c *ColumnEncoder) Flush(emit func(Page) error) error {
 // pageRows are whole rows to be made one page, or several where one cannot hold them.
 type pageRows struct {
 	rules
+	*storageChoice
 	n        int      // entries
 	rep, def []uint16 // empty when all are 0
 	maxRep   uint16
@@ -249,6 +302,7 @@ type pageRows struct {
 	visible  uint16 // an entry has a stored value when its def is not above this
 	values   *values
 	dict     *dictionaryBuilder // what the values are indices into; nil when they are not
+	packer   *structPacker      // what made the values, if they are packed rows
 }
 
 // rows counts the rows.
@@ -256,13 +310,7 @@ func (p *pageRows) rows() int {
 	if p.maxRep == 0 {
 		return p.n
 	}
-	rows := 0
-	for _, r := range p.rep {
-		if r == p.maxRep {
-			rows++
-		}
-	}
-	return rows
+	return countLevel(p.rep, p.maxRep)
 }
 
 // zipBytes is the size from which values are stored one by one rather than in chunks.
@@ -270,6 +318,9 @@ const zipBytes = 256
 
 // encode chooses a layout.
 func (p *pageRows) encode(emit func(Page) error) error {
+	if p.packer != nil {
+		return p.encodePacked(emit)
+	}
 	first := p.firstValid()
 	if first < 0 {
 		return emit(p.constantNulls())
@@ -278,12 +329,13 @@ func (p *pageRows) encode(emit func(Page) error) error {
 		return emit(page)
 	}
 	if p.dict == nil {
-		if indices, dict := p.buildDictionary(); dict != nil {
+		indices, dict := p.buildDictionary()
+		if dict != nil {
 			indexed := *p
 			indexed.values, indexed.dict = indices, dict
 			return indexed.encodeMiniBlocks(emit)
 		}
-		if p.values.longest() >= zipBytes {
+		if p.zips() {
 			page, err := p.fullZip()
 			if err != nil {
 				return err
@@ -292,6 +344,25 @@ func (p *pageRows) encode(emit func(Page) error) error {
 		}
 	}
 	return p.encodeMiniBlocks(emit)
+}
+
+// encodePacked makes pages of packed structs. Readers expect those of fixed width in
+// chunks and others row by row.
+func (p *pageRows) encodePacked(emit func(Page) error) error {
+	if p.values.shape.kind == shapeFixed {
+		return p.encodeMiniBlocks(emit) // makes constant pages of nulls
+	}
+	if err := p.packPage(); err != nil {
+		return err
+	}
+	if p.firstValid() < 0 {
+		return emit(p.constantNulls())
+	}
+	page, err := p.fullZip()
+	if err != nil {
+		return err
+	}
+	return emit(page)
 }
 
 // firstValid returns the position of the first stored value that is not null, or -1.

@@ -27,13 +27,15 @@ type ColumnEncoderV20 struct {
 	node     Leaf
 	kind     nodeKind
 	shredder *shredder
+	storage  *storageChoice
 	values   *values // of leaves
 	dict     *dictionaryBuilder
-	valid    bitmap   // of leaves and lists: which slots are not null
-	ends     []uint64 // of lists
-	slots    int      // of a page to be
-	first    uint64   // number of the row in which the page begins
-	rows     uint64   // top-level rows so far
+	packer   *structPacker // of packed structs
+	valid    bitmap        // of leaves and lists: which slots are not null
+	ends     []uint64      // of lists
+	slots    int           // of a page to be
+	first    uint64        // number of the row in which the page begins
+	rows     uint64        // top-level rows so far
 	pages    int
 	step     int
 }
@@ -53,6 +55,9 @@ func NewColumnEncoderV20(path Path) (*ColumnEncoderV20, error) {
 	c := &ColumnEncoderV20{node: path.Leaf, shredder: newShredder(&path), step: 1024}
 	switch path.Leaf.Type.ID() {
 	case arrow.STRUCT:
+		if path.Leaf.Packed {
+			return c, c.pack()
+		}
 		c.kind = structNode
 		return c, nil
 	case arrow.LIST, arrow.LARGE_LIST:
@@ -60,6 +65,9 @@ func NewColumnEncoderV20(path Path) (*ColumnEncoderV20, error) {
 		return c, nil
 	}
 	s, err := leafShape(path.Leaf.Type)
+	if err == nil {
+		c.storage, err = newStorageChoice(path.Leaf, lance.V2_0)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("field %q: %w", path.Leaf.Name, err)
 	}
@@ -70,6 +78,16 @@ func NewColumnEncoderV20(path Path) (*ColumnEncoderV20, error) {
 	}
 	c.values = newValues(s)
 	return c, nil
+}
+
+// pack makes the column one of packed rows.
+func (c *ColumnEncoderV20) pack() (err error) {
+	c.packer, err = newStructPacker(c.node.Type.(*arrow.StructType), lance.V2_0)
+	if err != nil {
+		return fmt.Errorf("field %q: %w", c.node.Name, err)
+	}
+	c.values = newValues(c.packer.row)
+	return nil
 }
 
 // Append adds the rows of arr, an array of the field where the path begins, and hands
@@ -122,7 +140,7 @@ func (c *ColumnEncoderV20) appendPiece(rows arrow.Array, emit func(Page) error) 
 		return err
 	}
 	cut := s.itemLevels()
-	if c.kind == structNode && !allZero(cut) {
+	if c.node.Type.ID() == arrow.STRUCT && !allZero(cut) {
 		return fmt.Errorf("%w: null structs in data files of version 2.0", lance.ErrUnsupported)
 	}
 	if c.dict != nil && c.slots > 0 && c.dict.overflows(arr.(*array.Dictionary), s) {
@@ -143,6 +161,8 @@ func (c *ColumnEncoderV20) appendPiece(rows arrow.Array, emit func(Page) error) 
 	switch {
 	case c.dict != nil:
 		return c.dict.appendIndices(c.values, arr.(*array.Dictionary), s)
+	case c.packer != nil:
+		return c.packer.appendRows(c.values, arr, s.spans, cut)
 	case c.kind == leafNode:
 		return c.values.appendArray(arr, s.spans, cut)
 	case c.kind == listNode:
@@ -218,12 +238,14 @@ func (c *ColumnEncoderV20) encode(b *arrayBuffers) []byte {
 		return allNulls()
 	case c.kind == listNode:
 		return b.lists(c.ends, &c.valid)
+	case c.packer != nil:
+		return c.packer.arrayEncoding(b, c.values.fixed)
 	case c.values.shape.kind == shapeNull:
 		return allNulls()
 	case c.dict != nil:
 		return b.dictionary(c)
 	case c.values.shape.kind == shapeVariable:
-		return b.strings(c.values, &c.valid)
+		return b.texts(c)
 	case c.valid.zeros == c.slots:
 		return allNulls()
 	}

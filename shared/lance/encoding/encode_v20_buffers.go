@@ -92,8 +92,9 @@ func (b *arrayBuffers) lists(ends []uint64, valid *bitmap) []byte {
 	})
 }
 
-// strings is binary=6{indices=1, bytes=2, null_adjustment=3}.
-func (b *arrayBuffers) strings(v *values, valid *bitmap) []byte {
+// strings is binary=6{indices=1, bytes=2, null_adjustment=3}, with the bytes compressed
+// by c if there is one.
+func (b *arrayBuffers) strings(v *values, valid *bitmap, c *compressor) []byte {
 	ends := make([]uint64, v.n)
 	for i := range ends {
 		ends[i] = uint64(v.offsets[i+1])
@@ -101,7 +102,7 @@ func (b *arrayBuffers) strings(v *values, valid *bitmap) []byte {
 	adjustment := adjust(ends, valid)
 	return arrayMember(6, func(e *pb.Encoder) {
 		e.AlwaysBytes(1, b.positions(ends))
-		e.AlwaysBytes(2, b.flat(8, v.data))
+		e.AlwaysBytes(2, b.packed(v.data, c))
 		e.Uint64(3, adjustment)
 	})
 }
@@ -140,7 +141,7 @@ func (b *arrayBuffers) dictionary(c *ColumnEncoderV20) []byte {
 	return arrayMember(7, func(e *pb.Encoder) {
 		e.AlwaysBytes(1, b.nullable(&bitmap{n: c.slots}, func() []byte { return b.fixed(c.values, 0) }))
 		if items.shape.kind == shapeVariable {
-			e.AlwaysBytes(2, b.strings(items, &valid))
+			e.AlwaysBytes(2, b.strings(items, &valid, nil))
 		} else {
 			e.AlwaysBytes(2, b.nullable(&valid, func() []byte { return b.fixed(items, 0) }))
 		}

@@ -4,24 +4,6 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// chooseChunkEncoder picks the codec that takes the least room for the values.
-func (p *pageRows) chooseChunkEncoder() chunkEncoder {
-	if p.values.shape.kind == shapeFixed && p.values.shape.dims == nil {
-		if c := choosePacked(p.values); c != nil {
-			return c
-		}
-	}
-	return p.plainEncoder()
-}
-
-// plainEncoder is for values as they are.
-func (p *pageRows) plainEncoder() chunkEncoder {
-	if p.values.shape.kind == shapeVariable {
-		return &variableEncoder{values: p.values, width: int(p.offsetBits / 8)}
-	}
-	return &flatEncoder{values: p.values, pb: p.values.flatCodec(1)}
-}
-
 // flatEncoder are fixed values as they lie in memory: Flat, with a FixedSizeList for each
 // dimension.
 //

@@ -68,25 +68,31 @@ func (t *symbolTable) decode(dst, src []byte) ([]byte, error) {
 	}
 	start := len(dst)
 	dst = reserve(dst, fsstMaxSymbol*len(src)+fsstMaxSymbol)
-	out := dst[start:cap(dst)]
-	n := 0
+	n, err := t.decodeAt(dst[:cap(dst)], start, src)
+	return dst[:n], err
+}
+
+// decodeAt puts the text of the codes in src into out from position n on, and returns
+// where it ends. There must be fsstMaxSymbol bytes of room for each code and for one more.
+func (t *symbolTable) decodeAt(out []byte, n int, src []byte) (int, error) {
 	for i := 0; i < len(src); i++ {
 		code := src[i]
-		if code == fsstEscape {
-			i++
-			if i == len(src) {
-				return nil, fmt.Errorf("%w: compressed text ends in an escape", lance.ErrCorrupt)
-			}
-			out[n] = src[i]
-			n++
-			continue
-		}
 		// Eight bytes are written whatever the length: the next symbol overwrites the rest.
 		binary.LittleEndian.PutUint64(out[n:], t.symbols[code])
-		n += int(t.lengths[code])
-		if t.lengths[code] == 0 {
-			return nil, fmt.Errorf("%w: compressed text has code %d without a symbol", lance.ErrCorrupt, code)
+		length := int(t.lengths[code])
+		n += length
+		if length > 0 {
+			continue
 		}
+		if code != fsstEscape {
+			return n, fmt.Errorf("%w: compressed text has code %d without a symbol", lance.ErrCorrupt, code)
+		}
+		i++
+		if i == len(src) {
+			return n, fmt.Errorf("%w: compressed text ends in an escape", lance.ErrCorrupt)
+		}
+		out[n] = src[i]
+		n++
 	}
-	return dst[:start+n], nil
+	return n, nil
 }

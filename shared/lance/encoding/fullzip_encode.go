@@ -30,20 +30,26 @@ func (p *pageRows) fullZip() (Page, error) {
 	if p.n > math.MaxUint32 {
 		return Page{}, fmt.Errorf("%w: a page of %d items", lance.ErrUnsupported, p.n)
 	}
-	z := zipper{pageRows: p, bitsDef: bits.Len16(maxLevel(p.layers))}
+	if p.packer != nil && p.values.shape.kind == shapeFixed {
+		return Page{}, fmt.Errorf("%w: a row with more than %d null or empty lists of packed structs", lance.ErrUnsupported, p.chunkLevels)
+	}
+	z := zipper{pageRows: p, stored: p.values, bitsDef: bits.Len16(maxLevel(p.layers))}
 	if len(p.rep) > 0 {
 		z.bitsRep = bits.Len16(p.maxRep)
 	}
 	layout := &pb.FullZipLayout{
-		BitsRep:          uint32(z.bitsRep),
-		BitsDef:          uint32(z.bitsDef),
-		NumItems:         uint32(p.n),
-		NumVisibleItems:  uint32(p.values.n),
-		ValueCompression: &pb.Variable{Offsets: &pb.Flat{BitsPerValue: p.offsetBits}},
-		Layers:           p.layers,
+		BitsRep:         uint32(z.bitsRep),
+		BitsDef:         uint32(z.bitsDef),
+		NumItems:        uint32(p.n),
+		NumVisibleItems: uint32(p.values.n),
+		Layers:          p.layers,
 	}
 	if p.values.shape.kind == shapeVariable {
 		layout.BitsPerOffset = uint32(p.offsetBits)
+		var err error
+		if z.stored, layout.ValueCompression, err = p.chooseZipCodec(); err != nil {
+			return Page{}, err
+		}
 	} else {
 		layout.BitsPerValue = uint32(8 * z.fixedBytes())
 		layout.ValueCompression = p.values.flatCodec(8)
@@ -75,6 +81,7 @@ func maxLevel(layers []pb.RepDefLayer) uint16 {
 // A zipper interleaves levels and values.
 type zipper struct {
 	*pageRows
+	stored           *values // the page's values, compressed if they are
 	bitsRep, bitsDef int
 	data             []byte
 	rows             []int // positions of rows, when the layout needs them
@@ -106,7 +113,7 @@ func (z *zipper) fixedBytes() int {
 }
 
 func (z *zipper) zip() {
-	v := z.values
+	v := z.stored
 	control := controlBytes(z.bitsRep + z.bitsDef)
 	perValue := 4
 	if v.shape.kind == shapeFixed {

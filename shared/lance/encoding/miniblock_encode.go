@@ -85,24 +85,34 @@ func (p *pageRows) emitShort(emit func(Page) error) error {
 	if p.firstValid() < 0 {
 		return emit(p.constantNulls())
 	}
-	codec := p.chooseChunkEncoder()
-	chunks, _ := p.cutChunks(codec)
-	if chunks == nil {
-		codec = p.plainEncoder() // blocks of a fixed number of values had too many levels
-		chunks, _ = p.cutChunks(codec)
+	page, ok := p.chunkPage(p.chooseChunkEncoder())
+	if !ok {
+		page, ok = p.chunkPage(p.plainEncoder()) // blocks of a fixed number of values had too many levels
 	}
-	if chunks != nil {
-		return emit(p.miniBlockPage(codec, chunks))
+	if ok {
+		return emit(page)
 	}
 	zipped, err := p.withoutDictionary()
 	if err != nil {
 		return err
 	}
-	page, err := zipped.fullZip()
-	if err != nil {
+	if page, err = zipped.fullZip(); err != nil {
 		return err
 	}
 	return emit(page)
+}
+
+// chunkPage makes a page of chunks, if the levels fit in them.
+func (p *pageRows) chunkPage(codec chunkEncoder) (Page, bool) {
+	chunks, _ := p.cutChunks(codec)
+	if chunks == nil {
+		return Page{}, false
+	}
+	page := p.miniBlockPage(codec, chunks)
+	if c, ok := codec.(*compressedEncoder); ok && !c.shrinks() {
+		return p.chunkPage(c.otherwise)
+	}
+	return page, true
 }
 
 // withoutDictionary returns the rows with the values that indices stand for: full-zip
@@ -179,24 +189,38 @@ func (p *pageRows) nextChunk(codec chunkEncoder, entry, value int) (chunkCut, bo
 	if remaining > 0 && remaining <= fit && p.n-entry <= p.chunkLevels {
 		return chunkCut{entries: p.n - entry, values: remaining}, true
 	}
-	smallest := 2
+	if len(p.def) == 0 {
+		return evenChunk(min(fit, p.chunkLevels, remaining-1), fit, exact)
+	}
+	next := 2 // a power of two of values that a chunk may have
 	if exact {
-		smallest = fit
+		next = fit
 	}
 	var best chunkCut
 	n := 0
-	limit := min(p.n, entry+p.chunkLevels)
-	for e := entry; e < limit && n < fit; e++ {
+	for e, limit := entry, min(p.n, entry+p.chunkLevels); e < limit; e++ {
 		if len(p.def) > 0 && p.def[e] > p.visible {
 			continue
 		}
-		n++
-		// The last value stays for the last chunk, which takes the entries behind it.
-		if n&(n-1) == 0 && n >= smallest && n < remaining {
+		if n++; n == next {
+			// The last value stays for the last chunk, which takes the entries behind it.
+			if n > fit || n >= remaining {
+				break
+			}
 			best = chunkCut{entries: e + 1 - entry, values: n, log: bits.Len(uint(n)) - 1}
+			next *= 2
 		}
 	}
 	return best, best.values > 0
+}
+
+// evenChunk returns the largest chunk of up to n values, each with an entry of its own.
+func evenChunk(n, fit int, exact bool) (chunkCut, bool) {
+	if n < 2 || exact && n < fit {
+		return chunkCut{}, false
+	}
+	log := bits.Len(uint(n)) - 1
+	return chunkCut{entries: 1 << log, values: 1 << log, log: log}, true
 }
 
 // lastRowStart returns an entry at which the page may end, between two rows, when no
@@ -261,7 +285,7 @@ func (p *pageRows) miniBlockPage(codec chunkEncoder, chunks []chunkCut) Page {
 	buffers := [][]byte{w.words, w.chunks}
 	if p.dict != nil {
 		var items []byte
-		layout.Dictionary, items = p.dict.block(p.lz4)
+		layout.Dictionary, items = p.dict.block(p.dictPack)
 		layout.NumDictionaryItems = uint64(p.dict.items.n)
 		buffers = append(buffers, items)
 	}
@@ -275,22 +299,35 @@ func (p *pageRows) miniBlockPage(codec chunkEncoder, chunks []chunkCut) Page {
 // repetitionIndex returns the pairs that find rows in chunks.
 func (p *pageRows) repetitionIndex(chunks []chunkCut) []byte {
 	index := make([]byte, 0, 16*len(chunks))
-	entry, unfinished := 0, 0 // unfinished: the current row's levels in this chunk
+	first := 0
 	for _, c := range chunks {
-		rows := 0
-		unfinished = 0
-		end := entry + c.entries
-		for ; entry < end; entry++ {
-			unfinished++
-			if entry+1 == p.n || p.rep[entry+1] == p.maxRep {
-				rows++
-				unfinished = 0
+		// A row ends where another begins after it.
+		end := first + c.entries
+		rows := countLevel(p.rep[first+1:min(end+1, p.n)], p.maxRep)
+		unfinished := 0 // levels of a row that goes on
+		if end == p.n {
+			rows++
+		} else if p.rep[end] != p.maxRep {
+			unfinished = 1
+			for at := end - 1; at > first && p.rep[at] != p.maxRep; at-- {
+				unfinished++
 			}
 		}
 		index = binary.LittleEndian.AppendUint64(index, uint64(rows))
 		index = binary.LittleEndian.AppendUint64(index, uint64(unfinished))
+		first = end
 	}
 	return index
+}
+
+func countLevel(levels []uint16, level uint16) int {
+	n := 0
+	for _, l := range levels {
+		if l == level {
+			n++
+		}
+	}
+	return n
 }
 
 // A chunkWriter appends chunks and their words.

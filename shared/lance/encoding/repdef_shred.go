@@ -41,6 +41,9 @@ type Leaf struct {
 	Type     arrow.DataType // storage type; no list, struct or map
 	Name     string         // for errors
 	Nullable bool
+	Packed   bool              // a struct whose rows are stored whole
+	Blob     bool              // a packed struct of positions and sizes, in a blob page; for writing 2.1 only
+	Metadata map[string]string // of the field: how it wants to be stored; for writing only
 }
 
 // A shredder takes rows of nested arrays apart, for one leaf: into levels, which tell
@@ -172,7 +175,40 @@ func (s *shredder) cutNulls(arr arrow.Array, level uint16, nullable bool, name s
 	if valid == nil && !all {
 		return nil
 	}
+	fresh := !s.cut && s.limit == ^uint16(0)
 	s.materialise()
+	var found bool
+	if fresh && !all {
+		found = s.cutFresh(valid, offset, level)
+	} else {
+		found = s.cutMore(valid, offset, all, level)
+	}
+	s.cut = s.cut || found
+	if found && !nullable {
+		return fmt.Errorf("field %q is not nullable but has a null", name)
+	}
+	return nil
+}
+
+// cutFresh is cutNulls for entries that nothing has been cut off from and that all have
+// slots. It reports whether it found a null.
+func (s *shredder) cutFresh(valid []byte, offset int, level uint16) bool {
+	some := uint16(0)
+	e := 0
+	for _, sp := range s.spans {
+		def := s.def[e : e+sp.to-sp.from]
+		for i := range def {
+			at := offset + sp.from + i
+			def[i] = level & (uint16(valid[at>>3]>>(at&7)&1) - 1) // nulls come at random: no branch
+			some |= def[i]
+		}
+		e += len(def)
+	}
+	return some != 0
+}
+
+// cutMore is cutNulls for any entries.
+func (s *shredder) cutMore(valid []byte, offset int, all bool, level uint16) bool {
 	found := false
 	e := 0
 	for _, sp := range s.spans {
@@ -186,11 +222,7 @@ func (s *shredder) cutNulls(arr arrow.Array, level uint16, nullable bool, name s
 			}
 		}
 	}
-	s.cut = s.cut || found
-	if found && !nullable {
-		return fmt.Errorf("field %q is not nullable but has a null", name)
-	}
-	return nil
+	return found
 }
 
 // validity returns the bitmap of arr with the position of its first bit, nil when

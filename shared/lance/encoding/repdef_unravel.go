@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"math"
+	"slices"
 
 	"tiltyard/shared/lance/pb"
 )
@@ -125,8 +126,9 @@ func (p *layerPlan) visibleIn(def []uint16) int {
 	return n
 }
 
-// add takes rows of a page, whose levels have been checked. It may change them.
-func (u *unraveler) add(it *Items) error {
+// add takes rows of a page, whose levels have been checked. It may change them. With
+// leafOnly it stops at the leaf.
+func (u *unraveler) add(it *Items, leafOnly bool) error {
 	p := it.plan
 	c := climb{plan: p, levels: it.levels}
 	for i := range u.nodes {
@@ -134,6 +136,9 @@ func (u *unraveler) add(it *Items) error {
 			u.nodes[0].valid.appendZeros(it.count())
 			if p.layers[0] == pb.NullableItem {
 				c.base++
+			}
+			if leafOnly {
+				break
 			}
 			continue
 		}
@@ -150,6 +155,9 @@ func (u *unraveler) add(it *Items) error {
 			}
 		}
 		c.item(p.layers[i], &u.nodes[i])
+		if leafOnly {
+			break
+		}
 	}
 	return nil
 }
@@ -175,12 +183,26 @@ func (c *climb) item(layer pb.RepDefLayer, node *nodeBuilder) {
 	case c.plan.lists == 0:
 		node.valid.appendBelow(c.def, null)
 	default:
-		for _, d := range c.def {
-			if c.plan.depth[d] <= c.passed {
-				node.valid.appendBit(d < null)
-			}
+		c.itemInLists(null, node)
+	}
+}
+
+// itemInLists is item where not every entry has an item.
+func (c *climb) itemInLists(null uint16, node *nodeBuilder) {
+	depth := c.plan.depth
+	ones := 0 // valid items that have not been added yet
+	for _, d := range c.def {
+		switch {
+		case depth[d] > c.passed:
+		case d < null:
+			ones++
+		default:
+			node.valid.appendOnes(ones)
+			node.valid.appendZeros(1)
+			ones = 0
 		}
 	}
+	node.valid.appendOnes(ones)
 }
 
 // fixedList passes a layer of fixed-size lists, of whose entries there is one per item.
@@ -215,36 +237,15 @@ func (c *climb) list(layer pb.RepDefLayer, node *nodeBuilder, items int) error {
 		empty = c.base
 	}
 	c.passed++
-	total := int(node.offsets[len(node.offsets)-1])
-	open := false
-	kept := 0
-	for i, r := range c.rep {
-		d := uint16(0)
-		if c.def != nil {
-			d = c.def[i]
-		}
-		if r == 0 {
-			if !open || d > inner {
-				return corruptf("entry %d continues a list that it cannot be in", i)
-			}
-			total++
-			node.offsets[len(node.offsets)-1] = int32(total)
-			continue
-		}
-		open = false
-		if c.plan.depth[d] <= c.passed { // otherwise cut off further out: no list here
-			open = d <= inner
-			if open {
-				total++
-			}
-			node.offsets = append(node.offsets, int32(total))
-			node.valid.appendBit(open || d == empty)
-		}
-		c.rep[kept] = r - 1
-		if c.def != nil {
-			c.def[kept] = d
-		}
-		kept++
+	var total int
+	var err error
+	if c.def == nil {
+		total, err = c.fullLists(node)
+	} else {
+		total, err = c.anyLists(node, inner, empty)
+	}
+	if err != nil {
+		return err
 	}
 	if total > math.MaxInt32 {
 		return errTooLarge
@@ -252,9 +253,87 @@ func (c *climb) list(layer pb.RepDefLayer, node *nodeBuilder, items int) error {
 	if total != items {
 		return corruptf("lists of %d items where there are %d", total, items)
 	}
-	c.n, c.rep = kept, c.rep[:kept]
-	if c.def != nil {
-		c.def = c.def[:kept]
-	}
 	return nil
+}
+
+// fullLists adds lists none of which is null or empty. It returns where the last one ends.
+func (c *climb) fullLists(node *nodeBuilder) (total int, err error) {
+	offsets := growLists(node.offsets, c.rep)
+	before, kept := len(offsets), 0
+	total = int(offsets[before-1])
+	if len(c.rep) > 0 && c.rep[0] == 0 {
+		return 0, corruptf("entry 0 continues a list that it cannot be in")
+	}
+	for i, r := range c.rep {
+		if r != 0 {
+			if i > 0 {
+				offsets = append(offsets, int32(total))
+			}
+			c.rep[kept] = r - 1
+			kept++
+		}
+		total++
+	}
+	if kept > 0 {
+		offsets = append(offsets, int32(total))
+	}
+	node.valid.appendOnes(len(offsets) - before)
+	node.offsets = offsets
+	c.n, c.rep = kept, c.rep[:kept]
+	return total, nil
+}
+
+// growLists makes room for the offsets of the lists that begin among entries.
+func growLists(offsets []int32, rep []uint16) []int32 {
+	begin := 0
+	for _, r := range rep {
+		if r != 0 {
+			begin++
+		}
+	}
+	return slices.Grow(offsets, begin)
+}
+
+// anyLists adds lists whose entries may say that there is no item, or no list. Levels up
+// to inner are those of items, empty is that of empty lists. It returns where the last
+// list ends.
+func (c *climb) anyLists(node *nodeBuilder, inner, empty uint16) (total int, err error) {
+	offsets, depth := growLists(node.offsets, c.rep), c.plan.depth
+	total = int(offsets[len(offsets)-1])
+	open := false // the entry continues a list
+	kept, valid := 0, 0
+	for i, r := range c.rep {
+		d := c.def[i]
+		if r == 0 {
+			if !open || d > inner {
+				return 0, corruptf("entry %d continues a list that it cannot be in", i)
+			}
+			total++
+			continue
+		}
+		if open {
+			offsets[len(offsets)-1] = int32(total)
+		}
+		open = false
+		if depth[d] <= c.passed { // otherwise cut off further out: no list here
+			if open = d <= inner; open {
+				total++
+			}
+			offsets = append(offsets, int32(total))
+			if open || d == empty {
+				valid++
+			} else {
+				node.valid.appendOnes(valid)
+				node.valid.appendZeros(1)
+				valid = 0
+			}
+		}
+		c.rep[kept], c.def[kept] = r-1, d
+		kept++
+	}
+	offsets[len(offsets)-1] = int32(total)
+	node.valid.appendOnes(valid)
+	node.offsets = offsets
+	c.n, c.rep, c.def = kept, c.rep[:kept], c.def[:kept]
+	return total, nil
 }

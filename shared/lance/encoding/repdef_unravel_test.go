@@ -27,7 +27,7 @@ func unravel(steps []StepKind, layers []pb.RepDefLayer, l levels) (valid []strin
 	}
 	u := newUnraveler(path)
 	values := newValues(fixedShape(32))
-	if err := u.add(&Items{plan: plan, levels: l, values: values}); err != nil {
+	if err := u.add(&Items{plan: plan, levels: l, values: values}, false); err != nil {
 		return nil, nil, err
 	}
 	for _, node := range u.nodes {

@@ -46,6 +46,10 @@ func (a *arrayReader) read(enc pb.ArrayEncoding, s *shape, rows []RowRange) (*It
 		return a.fixedSizeBinary(enc, s, rows)
 	case *pb.ArrayPackedStruct:
 		return a.packedStruct(enc, s, rows)
+	case *pb.ArraySimpleStruct:
+		if s.kind == shapePacked && len(s.children) == 0 {
+			return memberless(s, rows)
+		}
 	}
 	if enc == nil {
 		return nil, corruptf("page without an encoding")
@@ -71,7 +75,7 @@ func (a *arrayReader) fetchSmallPage() {
 		size += n
 	}
 	for i, n := range a.page.sizes {
-		if size <= smallPage {
+		if size <= a.page.small {
 			a.fetch(i, 0, n)
 		}
 	}
@@ -305,6 +309,14 @@ func shiftedDictionary(indices, items *ItemsV20) (*ItemsV20, error) {
 		}
 	}
 	return out, out.items.values.take(all, lookup)
+}
+
+// memberless returns structs without members, none of which is null.
+func memberless(s *shape, rows []RowRange) (*ItemsV20, error) {
+	out := plainItems(s)
+	n := countRows(rows)
+	out.valid.appendOnes(n)
+	return out, out.items.values.appendEmpties(n)
 }
 
 func (a *arrayReader) packedStruct(enc *pb.ArrayPackedStruct, s *shape, rows []RowRange) (*ItemsV20, error) {

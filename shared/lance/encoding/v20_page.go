@@ -1,8 +1,11 @@
 package encoding
 
 import (
+	"fmt"
+
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -18,19 +21,22 @@ type PageReaderV20 struct {
 	isDictionary bool
 	rows         int
 	sizes        []int
+	small        int // see PageInfo
 }
 
 // NewPageReaderV20 returns a reader of a page of a leaf of type t, or of a list when t
 // is one.
 func NewPageReaderV20(t arrow.DataType, enc pb.ArrayEncoding, info PageInfo) (*PageReaderV20, error) {
-	r := &PageReaderV20{enc: enc, rows: info.Rows, sizes: info.Sizes}
+	r := &PageReaderV20{enc: enc, rows: info.Rows, sizes: info.Sizes, small: info.Small}
 	if _, ok := enc.(*pb.ArrayList); ok {
 		return r, nil
 	}
-	var err error
-	r.shape, err = shapeOf(t)
+	r.shape = storedShape(t)
+	if r.shape.kind == shapeOpaque {
+		return nil, fmt.Errorf("%w: columns of type %s", lance.ErrUnsupported, t)
+	}
 	r.isDictionary = storageType(t).ID() == arrow.DICTIONARY
-	return r, err
+	return r, nil
 }
 
 // ItemsV20 are decoded rows of a page of version 2.0.

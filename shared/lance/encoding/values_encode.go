@@ -3,6 +3,7 @@ package encoding
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -26,6 +27,9 @@ func sameLeafType(got, want arrow.DataType) bool {
 		gotList, ok := got.(*arrow.FixedSizeListType)
 		return ok && gotList.Len() == list.Len() && sameLeafType(storageType(gotList.Elem()), storageType(list.Elem()))
 	}
+	if st, ok := want.(*arrow.StructType); ok {
+		return sameMembers(got, st)
+	}
 	switch got.ID() {
 	case arrow.STRING_VIEW:
 		got = arrow.BinaryTypes.String
@@ -33,6 +37,21 @@ func sameLeafType(got, want arrow.DataType) bool {
 		got = arrow.BinaryTypes.Binary
 	}
 	return arrow.TypeEqual(got, want)
+}
+
+// sameMembers is sameLeafType for packed structs.
+func sameMembers(got arrow.DataType, want *arrow.StructType) bool {
+	gotStruct, ok := got.(*arrow.StructType)
+	if !ok || gotStruct.NumFields() != want.NumFields() {
+		return false
+	}
+	for i, f := range want.Fields() {
+		member := gotStruct.Field(i)
+		if member.Name != f.Name || !sameLeafType(storageType(member.Type), storageType(f.Type)) {
+			return false
+		}
+	}
+	return true
 }
 
 func storageType(t arrow.DataType) arrow.DataType {
@@ -177,7 +196,7 @@ func appendOffsets[O int32 | int64](v *values, offsets []O, arr arrow.Array, sp 
 	}
 	data := bufferBytes(arr, 2)
 	offsets = offsets[arr.Data().Offset():]
-	if cut != nil {
+	if cut != nil && !allEmpty(offsets[sp.from:sp.to+1], cut) {
 		return v.appendEach(sp, cut, func(i int) []byte { return data[offsets[i]:offsets[i+1]] })
 	}
 	start, end := offsets[sp.from], offsets[sp.to]
@@ -186,11 +205,23 @@ func appendOffsets[O int32 | int64](v *values, offsets []O, arr arrow.Array, sp 
 	}
 	shift := len(v.data) - int(start)
 	v.data = append(v.data, data[start:end]...)
-	for _, end := range offsets[sp.from+1 : sp.to+1] {
-		v.offsets = append(v.offsets, int32(int(end)+shift))
-	}
 	v.n += sp.to - sp.from
+	v.offsets = slices.Grow(v.offsets, sp.to-sp.from)[:v.n+1]
+	ends := v.offsets[v.n+1-(sp.to-sp.from):]
+	for i, end := range offsets[sp.from+1 : sp.to+1] {
+		ends[i] = int32(int(end) + shift)
+	}
 	return nil
+}
+
+// allEmpty reports whether the values that are cut off have no bytes, as they mostly do.
+func allEmpty[O int32 | int64](offsets []O, cut []uint16) bool {
+	for i, level := range cut[:len(offsets)-1] {
+		if level != 0 && offsets[i] != offsets[i+1] {
+			return false
+		}
+	}
+	return true
 }
 
 var errPageTooLarge = fmt.Errorf("%w: a row of more than 2 GiB", lance.ErrUnsupported)

@@ -14,6 +14,7 @@ import (
 type variableEncoder struct {
 	values *values
 	width  int // bytes of an offset
+	most   int // bytes of a chunk
 }
 
 // stringPad fills up the bytes, as the native writer does.
@@ -29,7 +30,7 @@ func (c *variableEncoder) fit(first int) (int, bool) {
 	offsets := c.values.offsets
 	end := min(c.values.n, first+chunkValues)
 	n := first
-	for n < end && int(offsets[n+1]-offsets[first])+(n+2-first)*c.width <= chunkBytes {
+	for n < end && int(offsets[n+1]-offsets[first])+(n+2-first)*c.width <= c.most {
 		n++
 	}
 	return max(2, n-first), false

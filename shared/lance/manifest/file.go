@@ -171,7 +171,8 @@ func decode(body []byte) (*Manifest, error) {
 // version without a transaction fails the native writers that commit beside it. The
 // manifest itself is not changed.
 func (m *Manifest) Encode(txn *pb.Transaction) ([]byte, error) {
-	var e pb.Encoder
+	const fragmentBytes = 150 // about what one takes
+	e := pb.Encoder{B: make([]byte, 0, 1<<10+len(m.IndexSection)+fragmentBytes*len(m.Fragments))}
 	message := m.Manifest
 	message.Fields, message.SchemaMetadata = m.Schema.PB(), m.Schema.Metadata
 	message.IndexSection, message.TransactionSection, message.OldTransactionSection = nil, nil, nil

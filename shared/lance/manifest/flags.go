@@ -44,8 +44,8 @@ var flagNames = [...]string{
 
 const (
 	readable = FlagDeletionFiles | FlagStableRowIDs | FlagV2Format | FlagTableConfig |
-		FlagBasePaths | FlagInlineOnly | FlagMixedFileVersions | FlagFieldIDsOnce
-	writable = readable &^ FlagFieldIDsOnce
+		FlagBasePaths | FlagInlineOnly | FlagMixedFileVersions | FlagSpilledRowLineage | FlagFieldIDsOnce
+	writable = readable &^ (FlagSpilledRowLineage | FlagFieldIDsOnce)
 
 	// kept flags stay set once they are; the others that we write follow from the content.
 	kept = FlagMixedFileVersions | FlagInlineOnly
@@ -67,8 +67,13 @@ func refuseFlags(what string, unknown uint64) error {
 	if unknown == 0 {
 		return nil
 	}
+	return fmt.Errorf("%w: to %s the table needs %s", lance.ErrUnsupported, what, strings.Join(FlagNames(unknown), ", "))
+}
+
+// FlagNames names the features whose flags are set, for people to read.
+func FlagNames(flags uint64) []string {
 	var names []string
-	for rest := unknown; rest != 0; rest &= rest - 1 {
+	for rest := flags; rest != 0; rest &= rest - 1 {
 		bit := bits.TrailingZeros64(rest)
 		if bit < len(flagNames) {
 			names = append(names, flagNames[bit])
@@ -76,7 +81,7 @@ func refuseFlags(what string, unknown uint64) error {
 			names = append(names, fmt.Sprintf("feature flag %d", bit))
 		}
 	}
-	return fmt.Errorf("%w: to %s the table needs %s", lance.ErrUnsupported, what, strings.Join(names, ", "))
+	return names
 }
 
 // SetFlags computes the flags from the content, for a manifest that is about to be

@@ -41,6 +41,9 @@ const (
 	detachedBit = 1 << 63
 )
 
+// IsDetached says whether a version is outside of the history, by its number.
+func IsDetached(version uint64) bool { return version&detachedBit != 0 }
+
 // Name returns the file name of a version's manifest.
 func Name(version uint64, scheme Scheme) string {
 	switch scheme {

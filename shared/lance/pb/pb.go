@@ -259,11 +259,15 @@ func Packed[T ~uint32 | ~uint64 | ~int32 | ~int64](e *Encoder, num protowire.Num
 	if len(vs) == 0 {
 		return
 	}
-	var body []byte
+	length := 0
 	for _, v := range vs {
-		body = protowire.AppendVarint(body, uint64(v))
+		length += protowire.SizeVarint(uint64(v))
 	}
-	e.AlwaysBytes(num, body)
+	e.B = protowire.AppendTag(e.B, num, protowire.BytesType)
+	e.B = protowire.AppendVarint(e.B, uint64(length))
+	for _, v := range vs {
+		e.B = protowire.AppendVarint(e.B, uint64(v))
+	}
 }
 
 // Unknown appends fields that were kept as raw bytes.

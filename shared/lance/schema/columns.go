@@ -8,8 +8,9 @@ import (
 )
 
 // Columns returns the arrays of a batch of the incoming schema as columns of Schema:
-// in its order and of exactly its types. Values are shared with the batch. A null where
-// the table has none is [ErrMismatch].
+// in its order and of exactly its types, but for blobs of version 2.2, which keep one of
+// the forms that [Schema.Match] takes. Values are shared with the batch. A null where the
+// table has none is [ErrMismatch].
 func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 	columns := make([]arrow.Array, len(m.Schema.Fields))
 	for i, f := range m.Schema.Fields {
@@ -23,6 +24,9 @@ func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 
 // arrange returns the data of one field with its children in the field's order.
 func (s source) arrange(f *Field, data arrow.ArrayData) arrow.ArrayData {
+	if f.IsBlobV2() {
+		return retype(data, storageField(arrow.Field{Type: data.DataType()}).Type)
+	}
 	if len(f.Children) == 0 {
 		return retype(data, f.Type)
 	}

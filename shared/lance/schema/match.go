@@ -87,6 +87,12 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 	differ := func() error {
 		return fmt.Errorf("%w: field %s is %s in the table and %s in the data", ErrMismatch, path, describe(want), have.Type)
 	}
+	if want.IsBlobV2() {
+		if !holdsBlobs(have) {
+			return nil, nil, differ()
+		}
+		return want, nil, nil
+	}
 	name, ok := logicalName(have.Type)
 	if isJSON(have) && have.Type.ID() == arrow.LARGE_BINARY {
 		name = "json" // JSON text, in strings, would have to be converted

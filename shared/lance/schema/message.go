@@ -35,11 +35,19 @@ func (s *Schema) grow(fields []*pb.Field) error {
 		depth int
 	}
 	places := make(map[int32]place, len(fields))
+	var last *Field
 	for _, m := range fields {
+		if m.ID == -1 && last != nil && last.isDescription() {
+			// In the schemas of data files the members of blobs' descriptions come after
+			// them and have neither an id nor a parent.
+			last.Children = append(last.Children, fromMessage(m))
+			continue
+		}
 		if _, taken := places[m.ID]; taken || m.ID < 0 {
 			return fmt.Errorf("%w: field %q has id %d, which is negative or another field's", lance.ErrCorrupt, m.Name, m.ID)
 		}
 		f := fromMessage(m)
+		last = f
 		if m.ParentID == -1 {
 			s.Fields = append(s.Fields, f)
 			places[f.ID] = place{f, 1}

@@ -46,7 +46,7 @@ func listOrder(t *testing.T, s objectstore.Store) {
 		t.Fatalf("List: got %d objects, %q, more %v, %v, want %d objects", len(page.Objects), page.Prefixes, page.More, err, len(listed))
 	}
 	for i, o := range page.Objects {
-		if diff := cmp.Diff(infos[listed[i]], o); diff != "" {
+		if diff := infoDiff(infos[listed[i]], o); diff != "" {
 			t.Errorf("object %d (-put +listed):\n%s", i, diff)
 		}
 	}

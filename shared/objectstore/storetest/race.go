@@ -56,7 +56,7 @@ func racingPutIfAbsent(t *testing.T, s objectstore.Store) {
 }
 
 func racingPutIfMatch(t *testing.T, s objectstore.Store) {
-	const each = 4
+	const each = 2
 	mustPut(t, s, "counter", "0")
 	race(racers, func(int) {
 		for range each {

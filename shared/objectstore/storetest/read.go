@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -19,10 +20,10 @@ func putThenGet(t *testing.T, s objectstore.Store) {
 		if err != nil {
 			t.Fatalf("GetRanges without ranges: got %v, want nil", err)
 		}
-		if diff := cmp.Diff(put, got); diff != "" {
+		if diff := infoDiff(put, got); diff != "" {
 			t.Errorf("Info of Get (-put +get):\n%s", diff)
 		}
-		if diff := cmp.Diff(put, bare); diff != "" {
+		if diff := infoDiff(put, bare); diff != "" {
 			t.Errorf("Info of GetRanges (-put +get):\n%s", diff)
 		}
 	}
@@ -49,6 +50,10 @@ func missingObjects(t *testing.T, s objectstore.Store) {
 // longPart is longer than a file name may be.
 var longPart = strings.Repeat("0123456789", 30)
 
+// alwaysHeld is the length up to which every store holds keys. Those that are longer, a
+// store may refuse.
+const alwaysHeld = 950
+
 func oddKeys(t *testing.T, s objectstore.Store) {
 	keys := []string{
 		"a b", " leading", "trailing ", "tab\tand\nnewline", "per%cent", "per%2fcent", "%2e%2e", "...", "..a", "a..",
@@ -63,6 +68,11 @@ func oddKeys(t *testing.T, s objectstore.Store) {
 		strings.Repeat("s/", 500) + "s",
 	}
 	for _, key := range keys {
+		_, err := s.Put(t.Context(), key, nil, always)
+		if len(key) > alwaysHeld && errors.Is(err, objectstore.ErrInvalidKey) {
+			keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == key })
+			continue
+		}
 		mustPut(t, s, key, key)
 	}
 	for _, key := range keys {
@@ -153,7 +163,7 @@ func ranges(t *testing.T, s objectstore.Store) {
 	for _, c := range cases {
 		all = append(all, c.ask)
 		parts, info, err := s.GetRanges(t.Context(), "k", c.ask)
-		if err != nil || len(parts) != 1 || string(parts[0]) != c.want || info != put {
+		if err != nil || len(parts) != 1 || string(parts[0]) != c.want || infoDiff(put, info) != "" {
 			t.Errorf("GetRanges(%+v): got %.40q, %+v, %v, want %.40q, %+v", c.ask, parts, info, err, c.want, put)
 		}
 	}

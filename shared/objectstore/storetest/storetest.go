@@ -8,6 +8,10 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tiltyard/shared/objectstore"
 )
@@ -54,6 +58,12 @@ var (
 	always   = objectstore.Condition{}
 	ifAbsent = objectstore.Condition{IfAbsent: true}
 )
+
+// infoDiff tells how the Info of a read differs from that of a write, whose time is not
+// exact.
+func infoDiff(written, read objectstore.Info) string {
+	return cmp.Diff(written, read, cmpopts.EquateApproxTime(5*time.Second))
+}
 
 func ifMatch(etag string) objectstore.Condition { return objectstore.Condition{IfMatch: etag} }
 

@@ -38,8 +38,8 @@ func putIfMatch(t *testing.T, s objectstore.Store) {
 	}
 	_, err = s.Put(ctx, "a/k", []byte("third"), ifMatch(first.ETag))
 	wantErr(t, "Put over another", err, objectstore.ErrPrecondition)
-	if got := mustGet(t, s, "a/k", "second"); got != second {
-		t.Errorf("Info of Get: got %+v, want %+v", got, second)
+	if diff := infoDiff(second, mustGet(t, s, "a/k", "second")); diff != "" {
+		t.Errorf("Info of Get (-put +get):\n%s", diff)
 	}
 	if err := s.Delete(ctx, "a/k", always); err != nil {
 		t.Fatal(err)
@@ -116,8 +116,8 @@ func writerCommits(t *testing.T, s objectstore.Store) {
 		if err != nil {
 			t.Fatalf("Commit: got %v, want nil", err)
 		}
-		if got := mustGet(t, s, key, "piece.piece.piece."); got != info {
-			t.Errorf("Info of Get: got %+v, want that of Commit %+v", got, info)
+		if diff := infoDiff(info, mustGet(t, s, key, "piece.piece.piece.")); diff != "" {
+			t.Errorf("Info of Get (-commit +get):\n%s", diff)
 		}
 		wantFinished(t, w)
 		mustGet(t, s, key, "piece.piece.piece.")

@@ -24,7 +24,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 	if req.Mode == protocol.CreateModeCreate {
 		return s.createNew(ctx, req)
 	}
-	there, err := s.names.Table(ctx, req.ID)
+	there, err := s.tables.Names.Table(ctx, req.ID)
 	switch {
 	case err == nil:
 		return s.createOver(ctx, there, req)
@@ -38,23 +38,23 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 // is what makes the table. Whether the name is free is found out meanwhile.
 func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
 	name := s.probe(ctx, req.ID)
-	rows, err := s.open(req.Body)
+	upload, err := s.open(req.Body)
 	if err != nil {
 		return nil, err
 	}
-	location := s.names.NewLocation(req.ID)
-	done, err := s.rows.Table(req.ID, location, 0).Create(ctx, name.guard(rows), name.free)
+	location := s.tables.Names.NewLocation(req.ID)
+	done, err := s.tables.Rows.Table(req.ID, location, 0).Create(ctx, name.guard(upload.rows()), name.free)
 	if err != nil {
 		return s.failed(ctx, req, location, err)
 	}
 	if name.declared != nil {
 		return s.move(ctx, location, name.declared)
 	}
-	made, err := s.names.CreateTable(ctx, req.ID, location, uint64(done.Version), req.Properties, false)
+	made, err := s.tables.Names.CreateTable(ctx, req.ID, location, uint64(done.Version), req.Properties, false)
 	if err != nil {
 		return s.failed(ctx, req, location, err)
 	}
-	return answer(made, done.Version), nil
+	return s.created(ctx, made, done), nil
 }
 
 // failed ends a create that wrote rows for nothing, most often because the name was taken
@@ -64,7 +64,7 @@ func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, 
 	if protocol.CodeOf(cause) != protocol.TableAlreadyExists || req.Mode != protocol.CreateModeExistOk {
 		return nil, cause
 	}
-	there, err := s.names.Table(ctx, req.ID)
+	there, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -80,17 +80,17 @@ func discard(ctx context.Context, location objectstore.Location, cause error) er
 
 // move brings the rows of a new table to the place that was declared for it.
 func (s *Service) move(ctx context.Context, from objectstore.Location, to *catalog.Table) (*protocol.CreateTableResponse, error) {
-	source := s.rows.Table(to.ID, from, 0)
-	done, err := s.rows.Table(to.ID, to.Location, 0).CreateFrom(ctx, source)
+	source := s.tables.Rows.Table(to.ID, from, 0)
+	done, err := s.tables.Rows.Table(to.ID, to.Location, 0).CreateFrom(ctx, source)
 	if err = discard(ctx, from, err); err != nil {
 		return nil, err
 	}
-	return answer(to, done.Version), nil
+	return s.created(ctx, to, done), nil
 }
 
 // createOver creates a table whose name is there.
 func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
-	table := s.rows.Table(t.ID, t.Location, t.Hint)
+	table := s.tables.At(t)
 	filled, err := table.HasData(ctx)
 	if err != nil {
 		return nil, err
@@ -98,27 +98,34 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 	if filled && req.Mode == protocol.CreateModeExistOk {
 		return s.keep(ctx, t)
 	}
-	rows, err := s.open(req.Body)
+	upload, err := s.open(req.Body)
 	if err != nil {
 		return nil, err
 	}
 	var done engine.Written
 	if filled {
-		done, err = table.Overwrite(ctx, rows, nil)
+		done, err = table.Overwrite(ctx, upload.rows(), nil)
 	} else {
-		done, err = table.Create(ctx, rows, nil)
+		done, err = table.Create(ctx, upload.rows(), nil)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return answer(t, done.Version), nil
+	return s.created(ctx, t, done), nil
 }
 
 // keep answers a create that found a table and leaves it as it is.
 func (s *Service) keep(ctx context.Context, t *catalog.Table) (*protocol.CreateTableResponse, error) {
-	return engine.Read(ctx, s.rows.Table(t.ID, t.Location, t.Hint), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.CreateTableResponse, error) {
+	return engine.Read(ctx, s.tables.At(t), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.CreateTableResponse, error) {
 		return answer(t, int64(d.Version())), nil
 	})
+}
+
+// created answers a create that wrote a version.
+func (s *Service) created(ctx context.Context, t *catalog.Table, done engine.Written) *protocol.CreateTableResponse {
+	made := answer(t, done.Version)
+	made.TransactionID = s.tables.Transactions.IDOfCommit(ctx, t.ID, uint64(done.Version), done.Transaction)
+	return made
 }
 
 func answer(t *catalog.Table, version int64) *protocol.CreateTableResponse {

@@ -26,5 +26,8 @@ func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableReque
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.InsertIntoTableResponse{NumInsertedRows: done.Inserted, Version: done.Version}, nil
+	return &protocol.InsertIntoTableResponse{
+		TransactionID:   done.TransactionID,
+		NumInsertedRows: done.Inserted, Version: done.Version,
+	}, nil
 }

@@ -22,7 +22,7 @@ func (s *Service) probe(ctx context.Context, id []string) *nameProbe {
 	p := &nameProbe{done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		there, err := s.names.Table(ctx, id)
+		there, err := s.tables.Names.Table(ctx, id)
 		switch {
 		case err != nil && protocol.CodeOf(err) == protocol.TableNotFound:
 			return
@@ -30,7 +30,7 @@ func (s *Service) probe(ctx context.Context, id []string) *nameProbe {
 			p.err = err
 			return
 		}
-		filled, err := s.rows.Table(there.ID, there.Location, there.Hint).HasData(ctx)
+		filled, err := s.tables.At(there).HasData(ctx)
 		if err == nil && filled {
 			err = catalog.TableExists(id)
 		}

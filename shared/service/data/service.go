@@ -8,23 +8,21 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/service"
 )
 
 // A Service answers the operations that write rows.
 type Service struct {
-	names  *catalog.Catalog
-	rows   *engine.Engine
+	tables service.Tables
 	limits arrowipc.Limits
 }
 
-// New returns the service over a catalog and an engine. The limits are those of uploads.
-func New(names *catalog.Catalog, rows *engine.Engine, limits arrowipc.Limits) *Service {
-	return &Service{names: names, rows: rows, limits: limits}
+// New returns the service over tables. The limits are those of uploads.
+func New(tables service.Tables, limits arrowipc.Limits) *Service {
+	return &Service{tables: tables, limits: limits}
 }
 
 // Routes returns the operations that the service answers.
@@ -33,26 +31,37 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.Upload("CreateTable", s.Create),
 		httpapi.Upload("InsertIntoTable", s.Insert),
 		httpapi.Upload("MergeInsertIntoTable", s.Merge),
+		httpapi.JSON("UpdateTable", s.Update),
+		httpapi.JSON("DeleteFromTable", s.Delete),
 	}
 }
 
-// open begins to read an uploaded stream. Its batches are verified as they come.
-func (s *Service) open(body io.Reader) (dataset.Rows, error) {
+// A stream is an uploaded stream of rows. Its batches are verified as they come.
+type stream struct{ *arrowipc.Reader }
+
+// open begins to read an upload.
+func (s *Service) open(body io.Reader) (*stream, error) {
 	reader, err := arrowipc.NewReader(body, s.limits)
 	if err != nil {
-		return dataset.Rows{}, uploadError(err)
+		return nil, uploadError(err)
 	}
-	return dataset.Rows{Schema: reader.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		for {
-			batch, err := reader.Next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if !yield(batch, uploadError(err)) || err != nil {
-				return
-			}
+	return &stream{reader}, nil
+}
+
+// rows returns the rows that have not been taken yet.
+func (s *stream) rows() dataset.Rows { return dataset.Rows{Schema: s.Schema(), Batches: s.batches} }
+
+// batches yields the batches that have not been taken yet.
+func (s *stream) batches(yield func(arrow.RecordBatch, error) bool) {
+	for {
+		batch, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return
 		}
-	}}, nil
+		if !yield(batch, uploadError(err)) || err != nil {
+			return
+		}
+	}
 }
 
 // uploadError words what is wrong with an uploaded stream. What the connection did is

@@ -15,10 +15,7 @@ func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableReque
 	if err := protocol.OnMain(req.Branch); err != nil {
 		return nil, err
 	}
-	if req.Tag != "" {
-		return nil, protocol.Errorf(protocol.Unsupported, "describing a table at a tag is not supported yet")
-	}
-	if !req.Detailed() && req.Version == nil && !req.CheckDeclared {
+	if !req.Detailed() && req.Version == nil && req.Tag == "" && !req.CheckDeclared {
 		t, err := s.names.Table(ctx, req.ID)
 		if err != nil {
 			return nil, err
@@ -46,13 +43,20 @@ func describe(t *catalog.Table, req *protocol.DescribeTableRequest) *protocol.De
 
 // describeData tells also what the storage knows.
 func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
+	version, err := s.versionAt(ctx, t, req)
+	if err != nil {
+		return nil, err
+	}
 	answer := describe(t, req)
 	declared := false
-	err := engine.Do(ctx, s.of(t), req.Version, func(_ context.Context, d *dataset.Dataset) error {
-		return addData(answer, d, req)
+	err = engine.Do(ctx, s.of(t), version, func(_ context.Context, d *dataset.Dataset) error {
+		if !req.Detailed() && version == nil {
+			return nil
+		}
+		return addData(answer, d, req.Dialect)
 	})
 	// To clients of the LanceDB dialect a table without a schema is not there yet.
-	if engine.IsDeclared(err) && req.Version == nil && req.Dialect != protocol.DialectLanceDB {
+	if engine.IsDeclared(err) && version == nil && req.Dialect != protocol.DialectLanceDB {
 		declared, err = true, nil
 	}
 	if err != nil {
@@ -64,11 +68,25 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *proto
 	return answer, nil
 }
 
-func addData(answer *protocol.DescribeTableResponse, d *dataset.Dataset, req *protocol.DescribeTableRequest) error {
-	if !req.Detailed() && req.Version == nil {
-		return nil
+// versionAt returns the version that the request names, itself or by a tag; nil is the newest.
+func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (*int64, error) {
+	if req.Tag == "" {
+		return req.Version, nil
 	}
-	schema, err := protocol.EncodeSchema(req.Dialect, d.ArrowSchema())
+	tag, err := s.of(t).Tag(ctx, req.Tag)
+	if err != nil {
+		return nil, err
+	}
+	if tag.Branch != nil {
+		return nil, protocol.Errorf(protocol.Unsupported, "describing a table at a tag of a branch is not supported")
+	}
+	version := int64(tag.Version)
+	return &version, nil
+}
+
+// addData tells what the manifest of a version says.
+func addData(answer *protocol.DescribeTableResponse, d *dataset.Dataset, dialect protocol.Dialect) error {
+	schema, err := protocol.EncodeSchema(dialect, d.ArrowSchema())
 	if err != nil {
 		return err
 	}

@@ -13,27 +13,41 @@ import (
 // List names the tables directly inside a namespace, in bytewise order.
 func (s *Service) List(ctx context.Context, req *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
 	limit := bound(req.Page)
-	if req.IncludeDeclared == nil || *req.IncludeDeclared {
+	if req.IncludeDeclared == nil || *req.IncludeDeclared || limit == 0 {
 		names, next, err := s.names.ListTables(ctx, req.ID, req.PageToken, limit)
 		return &protocol.ListTablesResponse{Tables: names, PageToken: next}, err
 	}
-	names, _, err := s.names.ListTables(ctx, req.ID, req.PageToken, catalog.All)
-	if err != nil {
-		return nil, err
+	return s.listWithData(ctx, req.ID, req.PageToken, limit)
+}
+
+// listWithData leaves out the tables that are only declared. It looks at as many tables as
+// it takes to fill a page, and at no more.
+func (s *Service) listWithData(ctx context.Context, namespace []string, after string, limit int) (*protocol.ListTablesResponse, error) {
+	kept := []string{}
+	for limit == catalog.All || len(kept) < limit {
+		ask := limit
+		if limit != catalog.All {
+			ask = limit - len(kept)
+		}
+		names, next, err := s.names.ListTables(ctx, namespace, after, ask)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([][]string, len(names))
+		for i, name := range names {
+			ids[i] = append(slices.Clone(namespace), name)
+		}
+		if ids, err = s.withData(ctx, ids); err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			kept = append(kept, id[len(id)-1])
+		}
+		if after = next; next == "" {
+			return &protocol.ListTablesResponse{Tables: kept}, nil
+		}
 	}
-	ids := make([][]string, len(names))
-	for i, name := range names {
-		ids[i] = append(slices.Clone(req.ID), name)
-	}
-	kept, err := s.withData(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	names = names[:0]
-	for _, id := range kept {
-		names = append(names, id[len(id)-1])
-	}
-	return page(names, "", limit), nil
+	return &protocol.ListTablesResponse{Tables: kept, PageToken: after}, nil
 }
 
 // ListAll names the tables of all namespaces by their joined ids, in bytewise order. In

@@ -29,6 +29,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DropTable", s.Drop),
 		httpapi.JSON("DeregisterTable", s.Deregister),
 		httpapi.JSON("DeclareTable", s.Declare),
+		httpapi.JSON("RenameTable", s.Rename),
 		httpapi.JSON("GetTableStats", s.Stats),
 	}
 }

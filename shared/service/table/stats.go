@@ -10,9 +10,6 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// smallFragment is the number of rows below which a fragment counts as small.
-const smallFragment = 1 << 20
-
 // Stats tells how large a table is and how its rows lie in fragments.
 func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest) (*protocol.GetTableStatsResponse, error) {
 	if err := protocol.OnMain(req.Branch); err != nil {
@@ -26,26 +23,32 @@ func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest)
 			}
 			stats := d.Stats()
 			return &protocol.GetTableStatsResponse{
-				TotalBytes: stats.Bytes, NumRows: stats.Rows, NumIndices: int64(len(indices)), FragmentStats: distribution(stats.Lengths),
+				TotalBytes: stats.Bytes, NumRows: stats.Rows, NumIndices: int64(len(indices)), FragmentStats: distribution(stats.Lengths, req.Dialect),
 			}, nil
 		})
 	})
 }
 
-func distribution(lengths []int64) protocol.FragmentStats {
+// distribution sums up the lengths of fragments. The two families of native clients count
+// differently, and each gets what its own library would have told.
+func distribution(lengths []int64, dialect protocol.Dialect) protocol.FragmentStats {
 	stats := protocol.FragmentStats{NumFragments: int64(len(lengths))}
 	if len(lengths) == 0 {
 		return stats
+	}
+	small, places := int64(1<<20), len(lengths)-1
+	if dialect == protocol.DialectLanceDB {
+		small, places = 100_000, len(lengths)
 	}
 	slices.Sort(lengths)
 	total := int64(0)
 	for _, n := range lengths {
 		total += n
-		if n < smallFragment {
+		if n < small {
 			stats.NumSmallFragments++
 		}
 	}
-	at := func(percent int) int64 { return lengths[min(len(lengths)*percent/100, len(lengths)-1)] }
+	at := func(percent int) int64 { return lengths[places*percent/100] }
 	stats.Lengths = protocol.FragmentSummary{
 		Min: lengths[0], Max: lengths[len(lengths)-1], Mean: total / int64(len(lengths)),
 		P25: at(25), P50: at(50), P75: at(75), P99: at(99),

@@ -3,6 +3,7 @@ package version
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
@@ -17,7 +18,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 	}
 	opts := engine.VersionList{Descending: req.Descending, Limit: catalog.All}
 	if limit, bounded := req.Bound(); bounded {
-		opts.Limit = int(limit)
+		opts.Limit = int(min(limit, 1<<31-1))
 	}
 	if req.PageToken != "" {
 		after, err := strconv.ParseUint(req.PageToken, 10, 63)
@@ -26,17 +27,27 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 		}
 		opts.After = &after
 	}
-	found, err := catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (engine.VersionPage, error) {
-		return s.rows.Table(t.ID, t.Location, t.Hint).Versions(ctx, opts)
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.ListTableVersionsResponse, error) {
+		found, err := s.tables.At(t).Versions(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		answer := &protocol.ListTableVersionsResponse{PageToken: found.Next}
+		for _, v := range found.Versions {
+			answer.Versions = append(answer.Versions, entry(t, v))
+		}
+		return answer, nil
 	})
-	if err != nil {
-		return nil, err
+}
+
+// entry tells a version as the protocol does. Clients open its manifest in the bucket, or
+// the file system, that the table is in, so its path begins there and not at our root.
+func entry(t *catalog.Table, v engine.Version) protocol.TableVersion {
+	return protocol.TableVersion{
+		Version:         int64(v.Number),
+		ManifestPath:    t.Location.Path() + strings.TrimPrefix(v.Key, t.Location.Prefix),
+		ManifestSize:    v.Size,
+		ETag:            v.ETag,
+		TimestampMillis: v.Modified.UnixMilli(),
 	}
-	answer := &protocol.ListTableVersionsResponse{PageToken: found.Next}
-	for _, v := range found.Versions {
-		answer.Versions = append(answer.Versions, protocol.TableVersion{
-			Version: int64(v.Number), ManifestPath: v.Key, ManifestSize: v.Size, ETag: v.ETag, TimestampMillis: v.Modified.UnixMilli(),
-		})
-	}
-	return answer, nil
 }

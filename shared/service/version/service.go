@@ -2,25 +2,21 @@
 package version
 
 import (
-	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/service"
 )
 
 // A Service answers the operations on versions.
-type Service struct {
-	names *catalog.Catalog
-	rows  *engine.Engine
-}
+type Service struct{ tables service.Tables }
 
-// New returns the service over a catalog and an engine.
-func New(names *catalog.Catalog, rows *engine.Engine) *Service {
-	return &Service{names: names, rows: rows}
-}
+// New returns the service over tables.
+func New(tables service.Tables) *Service { return &Service{tables: tables} }
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("ListTableVersions", s.List),
+		httpapi.JSON("DescribeTableVersion", s.Describe),
+		httpapi.JSON("RestoreTable", s.Restore),
 	}
 }

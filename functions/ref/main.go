@@ -1,0 +1,26 @@
+// Command ref is the Lambda function behind the operations on tags and branches. It reads the records of the
+// catalog, and reads and writes the tags, branches and versions of tables.
+package main
+
+import (
+	"tiltyard/shared/boot"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/service"
+	"tiltyard/shared/service/ref"
+	"tiltyard/shared/transaction"
+)
+
+func main() {
+	env := boot.FromEnv()
+	session := dataset.NewSession(env.CacheBytes, env.Now)
+	session.Roots = env.Objects
+	tables := service.Tables{
+		Names:        catalog.Open(env.Objects, env.Now),
+		Rows:         engine.New(session, engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}),
+		Transactions: transaction.Open(env.Records, env.Now),
+	}
+	apigateway.Serve(env.Handler(ref.New(tables).Routes()...))
+}

@@ -1,0 +1,26 @@
+// Command schema is the Lambda function behind the operations that change the columns of tables. It reads the
+// records of the catalog, and reads and writes tables.
+package main
+
+import (
+	"tiltyard/shared/boot"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/service"
+	"tiltyard/shared/service/schema"
+	"tiltyard/shared/transaction"
+)
+
+func main() {
+	env := boot.FromEnv()
+	session := dataset.NewSession(env.CacheBytes, env.Now)
+	session.Roots = env.Objects
+	tables := service.Tables{
+		Names:        catalog.Open(env.Objects, env.Now),
+		Rows:         engine.New(session, engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}),
+		Transactions: transaction.Open(env.Records, env.Now),
+	}
+	apigateway.Serve(env.Handler(schema.New(tables, env.Uploads).Routes()...))
+}

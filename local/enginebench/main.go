@@ -1,0 +1,42 @@
+// Command enginebench runs the Lance engine for the benchmark, without HTTP: it is asked
+// line by line on its standard input, in JSON, and answers each line with the time that
+// the work took. See local/e2e/bench_engine.py, which asks native Lance the same.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	if err := serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "enginebench:", err)
+		os.Exit(1)
+	}
+}
+
+// serve answers requests until there are no more.
+func serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	answers := json.NewEncoder(out)
+	sources := map[string]source{}
+	for lines.Scan() {
+		var req request
+		if err := json.Unmarshal(lines.Bytes(), &req); err != nil {
+			return fmt.Errorf("request %q: %w", lines.Text(), err)
+		}
+		done, err := req.run(ctx, sources)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", req.Do, req.Path, err)
+		}
+		if err := answers.Encode(done); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}

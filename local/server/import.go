@@ -1,0 +1,146 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tiltyard/shared/adopt"
+	"tiltyard/shared/boot"
+)
+
+// importSettings are those that say where tables may be.
+var importSettings = []string{"root", "allow-location"}
+
+func newImportCommand() *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "import [PLACE]",
+		Short: "Give names to the tables of a directory or a bucket",
+		Long: `Give names in the catalog to the tables that LanceDB or a directory namespace has filled
+a directory or a bucket with: folders NAME.lance, and what the table __manifest of a directory
+namespace tells of, namespaces and properties included. The tables stay where they are, and
+the programs that use them there may go on.
+
+PLACE is a path, a file:// URL or s3://bucket/prefix; it is the root when not given. A
+server that is to serve tables from outside of its root needs --allow-location PLACE.
+
+Importing again adopts what has come since, and nothing twice. A server may be running.`,
+		Example: `  tiltyard import --root ~/lancedb --dry-run
+  tiltyard import --root /srv/tables /mnt/archive
+  tiltyard import --root s3://warehouse/tables s3://lake/lancedb`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd, args, dryRun) },
+	}
+	cmd.Flags().SortFlags = false
+	for _, s := range boot.Settings {
+		if slices.Contains(importSettings, s.Name) {
+			addFlag(cmd.Flags(), s)
+		}
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "tell what would be done, and do nothing")
+	return cmd
+}
+
+func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
+	config, err := boot.Read(givenIfAny(cmd.Flags()), boot.Environment, boot.LocalDefaults)
+	if err != nil {
+		return err
+	}
+	if !config.HasCredentials() {
+		config.Token = rand.Text() // nobody signs in
+	}
+	place, outside := config.Root, false
+	if len(args) == 1 {
+		place = args[0]
+	}
+	if place, err = canonicalPlace(place); err != nil {
+		return err
+	}
+	if !covered(place, append([]string{config.Root}, config.AllowLocations...)) {
+		config.AllowLocations = append(config.AllowLocations, place)
+		outside = true
+	}
+	env, err := boot.Open(config, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	counts := map[adopt.Outcome]int{}
+	err = adopt.Run(cmd.Context(), adopt.Options{Objects: env.Objects, Now: env.Now, Place: place, DryRun: dryRun}, func(r adopt.Result) {
+		counts[r.Outcome]++
+		writeResult(out, r, dryRun)
+	})
+	fmt.Fprintf(out, "%d %s, %d there already, %d skipped\n",
+		counts[adopt.Adopted], verb(adopt.Adopted, dryRun), counts[adopt.There], counts[adopt.Skipped])
+	if err == nil && outside && counts[adopt.Adopted]+counts[adopt.There] > 0 {
+		fmt.Fprintf(out, "serve them with --allow-location %s\n", place)
+	}
+	return err
+}
+
+// givenIfAny is given for a command that has only some of the flags.
+func givenIfAny(flags *pflag.FlagSet) boot.Source {
+	return func(s boot.Setting) (text string, ok bool) {
+		if flags.Lookup(s.Name) == nil {
+			return "", false
+		}
+		return given(flags)(s)
+	}
+}
+
+// verb is what happened, or would happen.
+func verb(o adopt.Outcome, dryRun bool) string {
+	if o == adopt.Adopted && dryRun {
+		return "to be adopted"
+	}
+	return string(o)
+}
+
+// writeResult writes one line: what became of it, what it is, its name, its place, and why.
+func writeResult(w io.Writer, r adopt.Result, dryRun bool) {
+	line := fmt.Sprintf("%s: %s %s", verb(r.Outcome, dryRun), r.Kind, strings.Join(r.ID, "$"))
+	if r.Place != "" {
+		line += " at " + r.Place
+	}
+	if r.Reason != "" {
+		line += ": " + r.Reason
+	}
+	fmt.Fprintln(w, line)
+}
+
+// canonicalPlace spells a place as the roots do: an absolute path free of links, or the URL
+// of a bucket.
+func canonicalPlace(place string) (string, error) {
+	scheme, rest, isURL := strings.Cut(place, "://")
+	switch {
+	case isURL && !strings.EqualFold(scheme, "file"):
+		return strings.TrimRight(place, "/"), nil
+	case isURL:
+		path, err := url.PathUnescape(rest)
+		if err != nil || !strings.HasPrefix(path, "/") {
+			return "", fmt.Errorf("%q is not the URL of a directory on this machine", place)
+		}
+		place = path
+	}
+	path, err := filepath.Abs(place)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// covered says whether a canonical place is one of these places, or lies below one.
+func covered(place string, places []string) bool {
+	return slices.ContainsFunc(places, func(other string) bool {
+		other, err := canonicalPlace(other)
+		return err == nil && (place == other || strings.HasPrefix(place, strings.TrimRight(other, "/")+"/"))
+	})
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Run a command beside MiniStack, which speaks the protocols of S3 and DynamoDB:
+# scripts/ministack.sh go test ./shared/objectstore/s3store
+#
+# It is installed into .tools at pinned versions, listens on a free port of this machine,
+# and ends with the command, which finds its URL in TILTYARD_TEST_S3 and
+# TILTYARD_TEST_DYNAMODB. Where it cannot be had the command runs without; this says so,
+# or fails if REQUIRE_MINISTACK is set.
+set -eu
+cd "$(dirname "$0")/.."
+server=.tools/ministack-$(cksum <scripts/ministack.txt | cut -d ' ' -f 1)
+work=$(mktemp -d)
+pid=
+trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; fi; rm -rf "$work"' EXIT
+
+if [ ! -e "$server/ready" ]; then
+	echo 'installing MiniStack (once)' >&2
+	if scripts/venv.sh "$server" scripts/ministack.txt >"$work/log" 2>&1; then
+		touch "$server/ready"
+	fi
+fi
+
+if [ -e "$server/ready" ]; then
+	port=$("$server/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	url=http://127.0.0.1:$port
+	# Without the last it would listen to other machines, too.
+	env BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" IOT_MTLS_ENABLED=0 "$server/bin/ministack" >"$work/log" 2>&1 &
+	pid=$!
+	if "$server/bin/python" - "$url/_ministack/health" 2>>"$work/log" <<'PYTHON'; then
+import sys, time, urllib.request
+give_up = time.monotonic() + 60
+while True:
+    try:
+        urllib.request.urlopen(sys.argv[1], timeout=5).read()
+        break
+    except OSError:
+        if time.monotonic() > give_up:
+            raise
+        time.sleep(0.1)
+PYTHON
+		export TILTYARD_TEST_S3="$url" TILTYARD_TEST_DYNAMODB="$url"
+	fi
+fi
+
+if [ -z "${TILTYARD_TEST_S3:-}" ]; then
+	tail -n 20 "$work/log" | cut -c 1-300 >&2
+	echo '*** MiniStack could not be started: S3 AND DYNAMODB WERE NOT TESTED ***' >&2
+	[ -z "${REQUIRE_MINISTACK:-}" ] || exit 1
+fi
+"$@"

@@ -1,0 +1,264 @@
+// Package adopt gives names in a catalog to tables that others have filled a directory or a
+// bucket with. The data stays where it is, and so does what the others wrote about it.
+//
+// Two ways to keep tables in a folder are known:
+//
+//   - LanceDB, and the first directory namespace, keep the table "people" in the folder
+//     people.lance (find.go).
+//   - The second directory namespace keeps a Lance table __manifest beside them, a row for
+//     each namespace and each table, with the table's folder (manifest.go).
+//
+// What is found is given to the catalog name by name. A name that stands for that place
+// already, and a place that has a name already, are left alone, so that adopting again
+// changes nothing, also when tables have been renamed meanwhile.
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// An Outcome is what became of something that was found.
+type Outcome string
+
+// The outcomes.
+const (
+	Adopted Outcome = "adopted" // it has its name now, or would have but for DryRun
+	There   Outcome = "there"   // it had a name already
+	Skipped Outcome = "skipped" // it cannot be adopted; the reason says why
+)
+
+// A Result tells of one thing that was found.
+type Result struct {
+	Outcome Outcome
+	Kind    string   // "namespace" or "table"
+	ID      []string // the name that it has, or would have
+	Place   string   // of a table: the URI of its folder, or what is said of it
+	Reason  string   // why it was skipped
+}
+
+// Options says what to adopt, and for which catalog.
+type Options struct {
+	Objects *objectstore.Roots // the catalog is in the home root
+	Now     func() time.Time
+	// Place is the folder to look into: an absolute path or a URI, of one of the roots or
+	// of a place below one.
+	Place string
+	// DryRun finds out what would be done and writes nothing.
+	DryRun bool
+}
+
+// Run adopts what it finds and tells each result, namespaces before what they hold. It
+// ends early only when the storage fails.
+func Run(ctx context.Context, opts Options, tell func(Result)) error {
+	a := &adopter{
+		Options: opts,
+		names:   catalog.Open(opts.Objects, opts.Now),
+		rows:    engine.New(dataset.NewSession(cacheBytes, opts.Now), engine.Limits{}),
+		made:    map[string]bool{},
+	}
+	from, err := openFolder(opts.Objects, opts.Place)
+	if err != nil {
+		return err
+	}
+	found, err := a.find(ctx, from)
+	if err != nil {
+		return err
+	}
+	if a.named, err = namedPlaces(ctx, a.names); err != nil {
+		return err
+	}
+	for _, item := range found {
+		result, err := a.adopt(ctx, item)
+		if err != nil {
+			return fmt.Errorf("adopt %s %s: %w", item.kind, protocol.JoinID(item.id, protocol.DefaultDelimiter), err)
+		}
+		tell(result)
+	}
+	return nil
+}
+
+// cacheBytes is the memory for what was read of tables, which is little but manifests.
+const cacheBytes = 64 << 20
+
+// An adopter is one run.
+type adopter struct {
+	Options
+	names *catalog.Catalog
+	rows  *engine.Engine
+	named map[string][]string // ids of the catalog's tables, by location
+	made  map[string]bool     // joined ids of namespaces that a dry run would have made
+}
+
+// An item is something found that may get a name.
+type item struct {
+	kind       string
+	id         []string
+	at         objectstore.Location // of a table
+	place      string               // what was said of at; the same, when that can be used
+	properties map[string]string
+	declared   bool   // there need not be data yet
+	forgotten  bool   // the catalog made it, and has no name for it, or only another one
+	problem    string // why it cannot be adopted
+}
+
+const (
+	namespaceKind = "namespace"
+	tableKind     = "table"
+)
+
+// adopt gives one item its name. The error is one of the storage: what is wrong with the
+// item itself is in the result.
+func (a *adopter) adopt(ctx context.Context, it item) (Result, error) {
+	result := Result{Kind: it.kind, ID: it.id, Place: it.place, Outcome: Skipped, Reason: it.problem}
+	if it.problem == "" {
+		if err := errors.Join(protocol.CheckID(it.id), protocol.CheckProperties(it.properties)); err != nil {
+			result.Reason = err.Error()
+		}
+	}
+	if result.Reason != "" {
+		return result, nil
+	}
+	var err error
+	if it.kind == namespaceKind {
+		result.Outcome, err = a.adoptNamespace(ctx, it)
+	} else {
+		err = a.adoptTable(ctx, it, &result)
+	}
+	var known *protocol.Error
+	if errors.As(err, &known) && known.Code != protocol.Internal && known.Code != protocol.ServiceUnavailable {
+		result.Outcome, result.Reason, err = Skipped, known.Text(), nil
+	}
+	return result, err
+}
+
+func (a *adopter) adoptNamespace(ctx context.Context, it item) (Outcome, error) {
+	_, err := a.names.Namespace(ctx, it.id)
+	switch {
+	case err == nil:
+		return There, nil
+	case protocol.CodeOf(err) != protocol.NamespaceNotFound:
+		return Skipped, err
+	}
+	if a.DryRun {
+		a.made[strings.Join(it.id, "$")] = true
+		return Adopted, a.checkParent(ctx, it.id)
+	}
+	_, err = a.names.CreateNamespace(ctx, it.id, it.properties, catalog.FailIfExists)
+	return Adopted, err
+}
+
+// checkParent is for dry runs, which make no namespaces: the parent is there, or would be.
+func (a *adopter) checkParent(ctx context.Context, id []string) error {
+	parent := id[:len(id)-1]
+	if a.made[strings.Join(parent, "$")] {
+		return nil
+	}
+	_, err := a.names.Namespace(ctx, parent)
+	return err
+}
+
+func (a *adopter) adoptTable(ctx context.Context, it item, result *Result) error {
+	if id, ok := a.named[it.at.URI]; ok {
+		result.Outcome, result.ID = There, id
+		return nil
+	}
+	if it.forgotten {
+		result.Reason = "this catalog made it and has no name for it: deregistered, or left behind by a create or a drop"
+		return nil
+	}
+	hint, err := a.rows.Table(it.id, it.at, 0).Newest(ctx)
+	switch {
+	case engine.IsDeclared(err) && it.declared:
+		hint = 0
+	case engine.IsDeclared(err):
+		result.Reason = "its folder holds no version of a Lance table"
+		return nil
+	case err != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		return err
+	case err != nil:
+		result.Reason = "it cannot be opened: " + err.Error()
+		return nil
+	}
+	location, err := a.names.PlannedLocation(it.id, it.at.URI)
+	if err != nil {
+		return err
+	}
+	switch there, err := a.names.Table(ctx, it.id); {
+	case err == nil:
+		result.Reason = "the name stands for the table at " + there.Location.URI
+		return nil
+	case !a.DryRun:
+		if _, err = a.names.CreateTable(ctx, it.id, location, hint, it.properties, false); err != nil {
+			return err
+		}
+	case protocol.CodeOf(err) == protocol.NamespaceNotFound:
+		if err := a.checkParent(ctx, it.id); err != nil {
+			return err
+		}
+	case protocol.CodeOf(err) != protocol.TableNotFound:
+		result.Reason = "what its name stands for cannot be told: " + err.Error()
+		return nil
+	}
+	a.named[it.at.URI], result.Outcome = it.id, Adopted
+	return nil
+}
+
+// namedPlaces returns the ids of all tables of the catalog by their locations.
+func namedPlaces(ctx context.Context, names *catalog.Catalog) (map[string][]string, error) {
+	ids, err := names.AllTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables := make([]*catalog.Table, len(ids))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxReads)
+	for i, id := range ids {
+		group.Go(func() error {
+			table, err := names.Table(ctx, id)
+			if err != nil && ctx.Err() != nil {
+				return err
+			}
+			tables[i] = table // one that is gone, or whose location is not configured, is nil
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	named := map[string][]string{}
+	for _, table := range tables {
+		if table != nil {
+			named[table.Location.URI] = table.ID
+		}
+	}
+	return named, nil
+}
+
+// maxReads is how many records are read at a time.
+const maxReads = 16
+
+// sortItems puts namespaces before what they hold, and the rest in the order of ids.
+func sortItems(items []item) {
+	slices.SortStableFunc(items, func(a, b item) int {
+		if a.kind != b.kind {
+			return strings.Compare(a.kind, b.kind) // "namespace" comes before "table"
+		}
+		if len(a.id) != len(b.id) {
+			return len(a.id) - len(b.id)
+		}
+		return slices.Compare(a.id, b.id)
+	})
+}

@@ -1,0 +1,50 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/record"
+	"tiltyard/shared/record/dynamorecord"
+	"tiltyard/shared/record/objectrecord"
+)
+
+// recordsScheme is in front of the name of a DynamoDB table.
+const recordsScheme = "dynamodb://"
+
+// openRecords opens the records of transactions and of answers: those beside the tables,
+// unless a DynamoDB table is configured, whose region, endpoint and credentials are those
+// of the environment. It sends nothing.
+func openRecords(c Config, objects *objectstore.Roots, now func() time.Time) (record.Store, error) {
+	table, ok := strings.CutPrefix(c.Records, recordsScheme)
+	if !ok {
+		return objectrecord.Open(objects.Home().Store, now), nil
+	}
+	aws, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
+	if aws.Region == "" {
+		return nil, fmt.Errorf("records: no region of AWS is configured (AWS_REGION)")
+	}
+	return dynamorecord.Open(dynamodb.NewFromConfig(aws), table, now), nil
+}
+
+// parseRecords accepts the URL of a DynamoDB table.
+func parseRecords(text string) (string, error) {
+	table, ok := strings.CutPrefix(text, recordsScheme)
+	if !ok || table == "" || strings.ContainsFunc(table, oddInTableName) {
+		return "", fmt.Errorf("must be %sTABLE", recordsScheme)
+	}
+	return text, nil
+}
+
+func oddInTableName(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
+}

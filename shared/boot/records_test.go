@@ -1,0 +1,36 @@
+package boot
+
+import (
+	"testing"
+	"time"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/record/dynamorecord"
+	"tiltyard/shared/record/objectrecord"
+)
+
+func TestWhereRecordsAre(t *testing.T) {
+	t.Setenv("AWS_REGION", "eu-central-1")
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: memstore.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside, err := openRecords(Config{}, roots, time.Now)
+	if _, ok := beside.(*objectrecord.Store); err != nil || !ok {
+		t.Errorf("when nothing is said: got %T, %v; want them in the root", beside, err)
+	}
+	table, err := parseRecords("dynamodb://my-records_1.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart, err := openRecords(Config{Records: table}, roots, time.Now)
+	if _, ok := apart.(*dynamorecord.Store); err != nil || !ok {
+		t.Errorf("with a table: got %T, %v; want them in DynamoDB", apart, err)
+	}
+	for _, text := range []string{"records", "dynamodb://", "s3://bucket", "dynamodb://a/b", "dynamodb://a b"} {
+		if _, err := parseRecords(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/diskstore"
+)
+
+// OpenTable opens the place of one table, outside of any catalog, to look at it: a path, a
+// file:// URL, or s3://bucket/key in the AWS environment. Whether there is a table is not
+// asked. A directory is opened to be read only and stays as it is. Call done at the end.
+func OpenTable(place string, log *slog.Logger) (at objectstore.Location, done func() error, err error) {
+	parsed, err := parsePlace(place)
+	if err != nil {
+		return at, nil, fmt.Errorf("%s: %w", place, err)
+	}
+	if !isBucket(parsed) {
+		return openTableDirectory(parsed)
+	}
+	u, err := url.Parse(parsed)
+	if err != nil {
+		return at, nil, err
+	}
+	root, err := (&bucketOpener{log: log}).open(bucketScheme + u.Host)
+	if err != nil {
+		return at, nil, err
+	}
+	roots, err := objectstore.NewRoots(root)
+	if err != nil {
+		return at, nil, err
+	}
+	at, err = roots.Resolve(parsed)
+	return at, func() error { return nil }, err
+}
+
+// openTableDirectory opens the parent of a table's directory: the keys of a table lie below
+// a prefix.
+func openTableDirectory(path string) (at objectstore.Location, done func() error, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return at, nil, err
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return at, nil, err
+	}
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		return at, nil, err
+	case !info.IsDir():
+		return at, nil, fmt.Errorf("%s is a file; the path of a table is its directory", path)
+	case filepath.Dir(path) == path:
+		return at, nil, errors.New("the root of the file system is not a Lance table")
+	}
+	store, err := diskstore.OpenReadOnly(filepath.Dir(path))
+	if err != nil {
+		return at, nil, err
+	}
+	uri := url.URL{Scheme: "file", Path: path}
+	return objectstore.Location{URI: uri.String(), Store: store, Prefix: filepath.Base(path)}, store.Close, nil
+}

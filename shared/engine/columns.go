@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sqlexpr"
+)
+
+// AddNullColumns adds columns that are null in every row. Nothing is written for them.
+func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema, confirm func() error) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		if err := newNames(d, columns); err != nil {
+			return nil, err
+		}
+		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns}, confirm)
+	})
+}
+
+// AddColumns adds columns whose values are SQL expressions over the row. confirm is as for
+// Insert.
+func (t *Table) AddColumns(ctx context.Context, columns []Assignment, confirm func() error) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		added, err := computed(d, columns)
+		if err != nil {
+			return nil, err
+		}
+		if err := newNames(d, added.Schema); err != nil {
+			return nil, err
+		}
+		return d.AddColumns(ctx, added, confirm)
+	})
+}
+
+// newNames refuses columns that the table has, or cannot have.
+func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
+	seen := map[string]bool{}
+	for _, f := range columns.Fields() {
+		if seen[f.Name] || d.Schema().Field(f.Name) != nil {
+			return protocol.Errorf(protocol.TableSchemaValidationError, "column %q already exists", f.Name)
+		}
+		seen[f.Name] = true
+	}
+	return checkNames(columns)
+}
+
+// computed binds the expressions of new columns.
+func computed(d *dataset.Dataset, columns []Assignment) (dataset.NewColumns, error) {
+	fields := make([]arrow.Field, len(columns))
+	values := make([]*sqlexpr.Bound, len(columns))
+	added := dataset.NewColumns{Read: []string{}}
+	for i, c := range columns {
+		value, err := bind("column "+c.Column, c.SQL, d.ArrowSchema(), func(e sqlexpr.Expr, _ *arrow.Schema) (*sqlexpr.Bound, error) {
+			return sqlexpr.Bind(e, d.ArrowSchema())
+		})
+		if err != nil {
+			return added, err
+		}
+		fields[i] = arrow.Field{Name: c.Column, Type: value.Type(), Nullable: value.Nullable()}
+		values[i] = value
+		added.Read = append(added.Read, value.Columns()...)
+	}
+	slices.Sort(added.Read)
+	added.Read = slices.Compact(added.Read)
+	added.Schema = arrow.NewSchema(fields, nil)
+	added.Values = func(rows arrow.RecordBatch) (arrow.RecordBatch, error) {
+		arrays := make([]arrow.Array, len(values))
+		for i, value := range values {
+			var err error
+			if arrays[i], err = value.Eval(rows); err != nil {
+				return nil, sqlError("column "+fields[i].Name, err)
+			}
+		}
+		return array.NewRecordBatch(added.Schema, arrays, rows.NumRows()), nil
+	}
+	return added, nil
+}
+
+// AlterColumns renames columns, lets them be null or not, and changes their types.
+func (t *Table) AlterColumns(ctx context.Context, alterations []dataset.Alteration, confirm func() error) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		for _, a := range alterations {
+			if err := checkAlteration(d, a); err != nil {
+				return nil, err
+			}
+		}
+		return d.AlterColumns(ctx, alterations, convert, confirm)
+	})
+}
+
+func checkAlteration(d *dataset.Dataset, a dataset.Alteration) error {
+	chain, err := d.Schema().Resolve(a.Path)
+	if err != nil {
+		return d.NoColumn(a.Path)
+	}
+	if a.Type == nil {
+		return nil
+	}
+	if from := chain[len(chain)-1].Type; !sameFamily(from, a.Type) {
+		return protocol.Errorf(protocol.InvalidInput, "cannot cast column %q from %s to %s", a.Path, from, a.Type)
+	}
+	return nil
+}
+
+// convert is a dataset.Cast.
+func convert(values arrow.Array, to arrow.DataType) (arrow.Array, error) {
+	out, err := sqlexpr.Convert(values, to)
+	return out, sqlError("cast", err)
+}
+
+// sameFamily says whether the native Lance lets a column change from one type to the
+// other: within integers, floats, times, texts, binaries, decimals, and lists of them.
+func sameFamily(from, to arrow.DataType) bool {
+	if d, ok := from.(*arrow.DictionaryType); ok {
+		return sameFamily(d.ValueType, to)
+	}
+	if d, ok := to.(*arrow.DictionaryType); ok {
+		return sameFamily(from, d.ValueType)
+	}
+	fromList, ok := from.(arrow.ListLikeType)
+	if toList, both := to.(arrow.ListLikeType); ok && both {
+		return sameFamily(fromList.Elem(), toList.Elem())
+	}
+	return family(from) != 0 && family(from) == family(to)
+}
+
+// family numbers the families of types that have no children; 0 is none of them.
+func family(t arrow.DataType) int {
+	id := t.ID()
+	switch {
+	case arrow.IsInteger(id):
+		return 1
+	case arrow.IsFloating(id):
+		return 2
+	case arrow.IsDecimal(id):
+		return 3
+	case id == arrow.BOOL:
+		return 4
+	case id == arrow.STRING || id == arrow.LARGE_STRING:
+		return 5
+	case id == arrow.BINARY || id == arrow.LARGE_BINARY:
+		return 6
+	}
+	switch id {
+	case arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
+		return 7
+	}
+	return 0
+}
+
+// DropColumns removes columns, or members of structs, named by their paths.
+func (t *Table) DropColumns(ctx context.Context, paths []string, confirm func() error) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		left := map[string]bool{}
+		for _, f := range d.ArrowSchema().Fields() {
+			left[f.Name] = true
+		}
+		for _, path := range paths {
+			delete(left, path)
+		}
+		if len(left) == 0 {
+			return nil, protocol.Errorf(protocol.InvalidInput, "a table needs at least one column: all would be dropped")
+		}
+		return d.DropColumns(ctx, paths, confirm)
+	})
+}

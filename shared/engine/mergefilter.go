@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/gather"
+	"tiltyard/shared/sqlexpr"
+)
+
+// pairsWhere returns the pairs of rows for which a condition over the structs source and
+// target is true. Rows of the table are read a batch at a time, and no more of them than
+// the columns that the condition names.
+func (p *mergePlan) pairsWhere(ctx context.Context, pairs []merged, condition string) ([]merged, error) {
+	const what = "when_matched_update_all_filt"
+	columns := p.mentioned(condition)
+	fields := make([]arrow.Field, len(columns))
+	for i, name := range columns {
+		fields[i] = p.dataset.Schema().Field(name).Arrow()
+		fields[i].Nullable = true
+	}
+	sides := arrow.StructOf(fields...)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "source", Type: sides}, {Name: "target", Type: sides}}, nil)
+	expr, err := sqlexpr.Parse(condition)
+	if err != nil {
+		return nil, sqlError(what, err)
+	}
+	bound, err := sqlexpr.BindFilter(expr, schema)
+	if err != nil {
+		return nil, sqlError(what, err)
+	}
+	kept := make([]merged, 0, len(pairs))
+	for len(pairs) > 0 {
+		n := min(len(pairs), mergeBatch)
+		batch, err := p.sides(ctx, pairs[:n], schema, columns)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := bound.Select(batch, nil)
+		if err != nil {
+			return nil, sqlError(what, err)
+		}
+		for _, row := range rows {
+			kept = append(kept, pairs[row])
+		}
+		pairs = pairs[n:]
+	}
+	return kept, nil
+}
+
+// mentioned returns the columns whose names occur in the text of a condition: those that
+// it reads, and perhaps others.
+func (p *mergePlan) mentioned(condition string) []string {
+	text := strings.ToLower(condition)
+	var names []string
+	for _, f := range p.dataset.Schema().Fields {
+		if strings.Contains(text, strings.ToLower(f.Name)) {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) == 0 {
+		names = append(names, p.dataset.Schema().Fields[0].Name) // structs need a member
+	}
+	return names
+}
+
+// sides returns pairs as a batch of two structs.
+func (p *mergePlan) sides(ctx context.Context, pairs []merged, schema *arrow.Schema, columns []string) (arrow.RecordBatch, error) {
+	positions := make([]int32, len(pairs))
+	addresses := make([]uint64, len(pairs))
+	for i, pair := range pairs {
+		positions[i], addresses[i] = pair.row, pair.replaces
+	}
+	target, err := p.dataset.Take(ctx, columns, addresses)
+	if err != nil {
+		return nil, err
+	}
+	source := make([]arrow.Array, len(columns))
+	fields := schema.Field(0).Type.(*arrow.StructType).Fields()
+	for i, name := range columns {
+		at := p.source.Schema().FieldIndices(name)
+		if len(at) == 0 {
+			source[i] = array.MakeArrayOfNull(memory.DefaultAllocator, fields[i].Type, len(pairs))
+			continue
+		}
+		if source[i], err = gather.Array(p.source.Column(at[0]), positions); err != nil {
+			return nil, err
+		}
+		if !arrow.TypeEqual(source[i].DataType(), fields[i].Type) {
+			if source[i], err = sqlexpr.Convert(source[i], fields[i].Type); err != nil {
+				return nil, sqlError("source column "+name, err)
+			}
+		}
+	}
+	structs := make([]arrow.Array, 2)
+	for i, members := range [][]arrow.Array{source, target.Columns()} {
+		if structs[i], err = array.NewStructArrayWithFields(members, fields); err != nil {
+			return nil, err
+		}
+	}
+	return array.NewRecordBatch(schema, structs, int64(len(pairs))), nil
+}

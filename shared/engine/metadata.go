@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/protocol"
+)
+
+// UpdateSchemaMetadata sets keys of the schema's metadata, and leaves the others. It
+// returns what the metadata is then.
+func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string, confirm func() error) (Written, map[string]string, error) {
+	var after map[string]string
+	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		op := &pb.UpdateConfig{SchemaMetadata: &pb.UpdateMap{}}
+		for _, key := range slices.Sorted(maps.Keys(set)) {
+			value := set[key]
+			op.SchemaMetadata.Entries = append(op.SchemaMetadata.Entries, pb.UpdateMapEntry{Key: key, Value: &value})
+		}
+		made, err := d.Commit(ctx, op, confirm)
+		if err == nil {
+			after = made.Schema().Metadata
+		}
+		return made, err
+	})
+	return done, after, err
+}
+
+// A FieldMetadata changes the metadata of a field: a nil value deletes its key, and
+// Replace all keys that are not given.
+type FieldMetadata struct {
+	Path    string
+	Set     map[string]*string
+	Replace bool
+}
+
+// UpdateFieldMetadata changes the metadata of fields, together. It returns what it is then,
+// by path.
+func (t *Table) UpdateFieldMetadata(ctx context.Context, updates []FieldMetadata, confirm func() error) (Written, map[string]map[string]string, error) {
+	after := map[string]map[string]string{}
+	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		op, err := fieldMetadata(d, updates)
+		if err != nil {
+			return nil, err
+		}
+		made, err := d.Commit(ctx, op, confirm)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range updates {
+			chain, err := made.Schema().Resolve(u.Path)
+			if err != nil {
+				return nil, fmt.Errorf("field %s after its metadata changed: %w", u.Path, err)
+			}
+			after[u.Path] = chain[len(chain)-1].Metadata
+		}
+		return made, nil
+	})
+	return done, after, err
+}
+
+func fieldMetadata(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfig, error) {
+	op := &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{}}
+	for _, u := range updates {
+		chain, err := d.Schema().Resolve(u.Path)
+		if err != nil {
+			return nil, d.NoColumn(u.Path)
+		}
+		id := chain[len(chain)-1].ID
+		if op.FieldMetadata[id] != nil {
+			return nil, protocol.Errorf(protocol.InvalidInput, "updates name field %q twice", u.Path)
+		}
+		change := &pb.UpdateMap{Replace: u.Replace}
+		for _, key := range slices.Sorted(maps.Keys(u.Set)) {
+			if u.Replace && u.Set[key] == nil {
+				continue
+			}
+			change.Entries = append(change.Entries, pb.UpdateMapEntry{Key: key, Value: u.Set[key]})
+		}
+		op.FieldMetadata[id] = change
+	}
+	return op, nil
+}
+
+// Restore makes an old version the newest again, as a new version.
+func (t *Table) Restore(ctx context.Context, version uint64, confirm func() error) (Written, error) {
+	made, err := t.data.Restore(ctx, version, confirm)
+	return written(dataset.Commit{Dataset: made}), t.translate(err)
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sqlexpr"
+)
+
+// An Assignment gives a column the value of an SQL expression over the row as it was.
+type Assignment struct {
+	Column string
+	SQL    string
+}
+
+// Update assigns to columns of the rows for which a predicate is true (all, when it is
+// empty), as one commit, which is made also when there are none. Values are cast to the type of
+// their column. confirm is as for Insert.
+//
+// Only the addresses of the rows are held in memory.
+func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate string, confirm func() error) (Written, error) {
+	rows, made, err := change(ctx, t,
+		func(ctx context.Context, d *dataset.Dataset) (*updatePlan, error) {
+			return planUpdate(ctx, d, assignments, predicate)
+		},
+		func(p *updatePlan) (dataset.Commit, error) {
+			return p.dataset.Replace(ctx, p.replacement(ctx), confirm)
+		})
+	if err != nil {
+		return Written{}, err
+	}
+	done := written(made)
+	done.Inserted, done.Updated = 0, int64(len(rows.addresses))
+	return done, nil
+}
+
+// An updatePlan is rows to be written anew.
+type updatePlan struct {
+	*chosen
+	columns []string
+	values  map[int]*sqlexpr.Bound // by index of the column
+}
+
+func planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
+	p := &updatePlan{values: map[int]*sqlexpr.Bound{}}
+	for _, a := range assignments {
+		if err := p.assign(d, a); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	p.chosen, err = choose(ctx, d, predicate)
+	return p, err
+}
+
+// assign binds an expression to the type of its column.
+func (p *updatePlan) assign(d *dataset.Dataset, a Assignment) error {
+	at := d.ArrowSchema().FieldIndices(a.Column)
+	if len(at) == 0 {
+		if column, _, ok := strings.Cut(a.Column, "."); ok && d.Schema().Field(column) != nil {
+			return protocol.Errorf(protocol.Unsupported, "updating %s, a part of a column, is not supported: update the column", a.Column)
+		}
+		return d.NoColumn(a.Column)
+	}
+	typ := d.ArrowSchema().Field(at[0]).Type
+	bound, err := bind("updates: "+a.Column, a.SQL, d.ArrowSchema(), func(e sqlexpr.Expr, _ *arrow.Schema) (*sqlexpr.Bound, error) {
+		return sqlexpr.BindAs(e, d.ArrowSchema(), typ)
+	})
+	p.columns, p.values[at[0]] = append(p.columns, a.Column), bound
+	return err
+}
+
+// replacement returns what is to be committed.
+func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
+	r := dataset.Replacement{Delete: p.addresses, Moved: p.addresses, Changed: p.columns}
+	if len(p.addresses) == 0 {
+		return r
+	}
+	r.Insert.Schema = p.dataset.ArrowSchema()
+	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
+		rows := 0
+		_, batches, err := p.dataset.Scan(ctx, dataset.ScanOptions{Where: p.where})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for batch, err := range batches {
+			if err == nil {
+				rows += int(batch.NumRows())
+				batch, err = p.assigned(batch)
+			}
+			if !yield(batch, err) || err != nil {
+				return
+			}
+		}
+		if rows != len(p.addresses) {
+			yield(nil, fmt.Errorf("the predicate kept %d rows and then %d", len(p.addresses), rows))
+		}
+	}
+	return r
+}
+
+// assigned returns rows with their new values.
+func (p *updatePlan) assigned(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+	columns := append([]arrow.Array(nil), batch.Columns()...)
+	for at, value := range p.values {
+		var err error
+		if columns[at], err = value.Eval(batch); err != nil {
+			return nil, sqlError("updates: "+batch.ColumnName(at), err)
+		}
+	}
+	return array.NewRecordBatch(p.dataset.ArrowSchema(), columns, batch.NumRows()), nil
+}

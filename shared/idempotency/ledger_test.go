@@ -1,0 +1,167 @@
+package idempotency
+
+import (
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/record/objectrecord"
+)
+
+func open() *Ledger { return Open(objectrecord.Open(memstore.New(), time.Now), time.Now) }
+
+var (
+	request = Request{Principal: "p", Operation: "DeleteFromTable", Object: "ns$t", Key: "k", Body: [32]byte{1}, Lease: time.Minute}
+	done    = Answer{Status: 200, Header: json.RawMessage(`{"X":"1"}`), Body: json.RawMessage(`{"version":7}`)}
+)
+
+// begin notes a request that is not noted.
+func begin(t *testing.T, l *Ledger, r Request) *Note {
+	t.Helper()
+	answer, note, err := l.Begin(t.Context(), r)
+	if answer != nil || note == nil || err != nil {
+		t.Fatalf("Begin: got %+v, %v, %v; want a note", answer, note, err)
+	}
+	return note
+}
+
+func TestARepeatGetsTheFirstAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open()
+		if err := begin(t, l, request).Finish(t.Context(), done); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			answer, note, err := l.Begin(t.Context(), request)
+			if note != nil || err != nil {
+				t.Fatalf("got note %v, %v; want an answer", note, err)
+			}
+			if diff := cmp.Diff(&done, answer); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+		}
+		time.Sleep(Retention)
+		begin(t, l, request)
+	})
+}
+
+func TestRequestsThatDifferHaveNotesOfTheirOwn(t *testing.T) {
+	l := open()
+	begin(t, l, request)
+	for _, change := range []func(*Request){
+		func(r *Request) { r.Principal = "other" },
+		func(r *Request) { r.Operation = "UpdateTable" },
+		func(r *Request) { r.Object = "ns$u" },
+		func(r *Request) { r.Key = "other" },
+		func(r *Request) { r.Object, r.Key = "ns$tk", "" },
+	} {
+		other := request
+		change(&other)
+		begin(t, l, other)
+	}
+}
+
+func TestAKeyIsForOneBody(t *testing.T) {
+	l := open()
+	note := begin(t, l, request)
+	other := request
+	other.Body[0]++
+	for range 2 {
+		if _, _, err := l.Begin(t.Context(), other); !errors.Is(err, ErrOtherRequest) {
+			t.Errorf("another body: got %v, want ErrOtherRequest", err)
+		}
+		_ = note.Finish(t.Context(), done)
+	}
+}
+
+func TestARepeatWaitsForTheFirstAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open()
+		note := begin(t, l, request)
+		go func() {
+			time.Sleep(5 * time.Second)
+			if err := note.Finish(t.Context(), done); err != nil {
+				t.Errorf("Finish: %v", err)
+			}
+		}()
+		answer, _, err := l.Begin(t.Context(), request)
+		if err != nil || answer == nil || answer.Status != done.Status {
+			t.Errorf("got %+v, %v; want the first answer", answer, err)
+		}
+	})
+}
+
+func TestARepeatDoesNotWaitForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open()
+		begin(t, l, request)
+		start := time.Now()
+		if _, _, err := l.Begin(t.Context(), request); !errors.Is(err, ErrInFlight) {
+			t.Errorf("got %v, want ErrInFlight", err)
+		}
+		if took := time.Since(start); took < maxWait || took > maxWait+time.Second {
+			t.Errorf("waited for %v, want %v", took, maxWait)
+		}
+	})
+}
+
+// A process that died over a request does not hold it up for longer than its lease.
+func TestANoteThatNobodyEndsRunsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open()
+		dead := begin(t, l, request)
+		time.Sleep(request.Lease)
+		alive := begin(t, l, request)
+		if err := dead.Finish(t.Context(), done); err == nil {
+			t.Error("the note that ran out is finished, want an error")
+		}
+		if err := alive.Finish(t.Context(), done); err != nil {
+			t.Errorf("Finish: %v", err)
+		}
+	})
+}
+
+func TestWhatWasReleasedMayBeTriedAgain(t *testing.T) {
+	l := open()
+	for range 3 {
+		if err := begin(t, l, request).Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOneOfManyAnswersARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open()
+		var answered, repeated atomic.Int64
+		var wait sync.WaitGroup
+		for range 16 {
+			wait.Go(func() {
+				answer, note, err := l.Begin(t.Context(), request)
+				switch {
+				case err != nil:
+					t.Errorf("Begin: %v", err)
+				case answer != nil:
+					repeated.Add(1)
+				default:
+					time.Sleep(time.Second)
+					answered.Add(1)
+					if err := note.Finish(t.Context(), done); err != nil {
+						t.Errorf("Finish: %v", err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if answered.Load() != 1 || repeated.Load() != 15 {
+			t.Errorf("%d answered it and %d got the answer, want 1 and 15", answered.Load(), repeated.Load())
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/pb"
+)
+
+// fragments describes fragments and their files, several at a time.
+func (t *table) fragments(ctx context.Context, all []*pb.Fragment, fields []Field) ([]Fragment, error) {
+	names := make(map[int32]Field, len(fields))
+	for _, f := range fields {
+		names[f.ID] = f
+	}
+	list := make([]Fragment, len(all))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(reads)
+	for i, f := range all {
+		list[i] = Fragment{ID: f.ID, PhysicalRows: f.PhysicalRows, RowIDBytes: len(f.RowIDs), Files: make([]File, len(f.Files))}
+		if d := f.DeletionFile; d != nil {
+			list[i].DeletedRows, list[i].DeletionFile = d.DeletedRows, deletion.Path(f.ID, d)
+		}
+		for k := range f.Files {
+			group.Go(func() error {
+				list[i].Files[k] = t.file(ctx, &f.Files[k], names)
+				return ctx.Err()
+			})
+		}
+	}
+	return list, group.Wait()
+}
+
+// file describes a data file by its own metadata.
+func (t *table) file(ctx context.Context, meta *pb.DataFile, names map[int32]Field) File {
+	file := File{
+		Path: path.Join("data", meta.Path), Base: meta.BaseID, Bytes: meta.SizeBytes,
+		Version: fmt.Sprintf("%d.%d", meta.MajorVersion, meta.MinorVersion),
+	}
+	if meta.BaseID != nil {
+		file.Path = meta.Path
+		return file
+	}
+	if len(meta.Fields) != len(meta.ColumnIndices) {
+		file.Error = fmt.Sprintf("%d fields in %d columns", len(meta.Fields), len(meta.ColumnIndices))
+		return file
+	}
+	opened, err := datafile.Open(ctx, t.Store, t.Prefix+"/data/"+meta.Path, int64(meta.SizeBytes), map[int32]int32{})
+	if err != nil {
+		file.Error = err.Error()
+		return file
+	}
+	file.Bytes, file.Rows, file.Version = uint64(opened.Size()), opened.NumRows(), opened.Version().String()
+	for i := range opened.NumColumns() {
+		file.Columns = append(file.Columns, column(opened, i, fieldsOf(meta, i, names)))
+	}
+	return file
+}
+
+// fieldsOf returns the field that is stored in a column. One that the schema does not
+// have is told by what is known of it.
+func fieldsOf(meta *pb.DataFile, column int, names map[int32]Field) Field {
+	i := slices.Index(meta.ColumnIndices, int32(column))
+	if i < 0 {
+		return Field{Path: "(no field)"}
+	}
+	switch id := meta.Fields[i]; id {
+	case -2:
+		return Field{Path: "(moved to a later file)"}
+	case -3:
+		return Field{Path: "(row ids)"}
+	case -4:
+		return Field{Path: "(versions of last updates)"}
+	case -5:
+		return Field{Path: "(versions of creation)"}
+	default:
+		if f, ok := names[id]; ok {
+			return f
+		}
+		return Field{Path: fmt.Sprintf("(dropped field %d)", id)}
+	}
+}
+
+func column(file *datafile.File, index int, field Field) Column {
+	c := Column{Index: index, Field: field.Path, Type: field.Type}
+	m, err := file.ColumnMetadata(index)
+	if err != nil {
+		c.Error = err.Error()
+		return c
+	}
+	for i := range m.Pages {
+		p := Page{Rows: m.Pages[i].Length, Encoding: pageEncoding(m.Pages[i].Encoding), Buffers: m.Pages[i].BufferSizes}
+		c.Rows += p.Rows
+		c.Bytes += p.Bytes()
+		c.Pages = append(c.Pages, p)
+	}
+	return c
+}
+
+// indexType names the type of an index by the name of the message that details it, such
+// as "/lance.table.BTreeIndexDetails".
+func indexType(details *pb.Any) string {
+	if details == nil {
+		return "unknown"
+	}
+	name := details.TypeURL[strings.LastIndexAny(details.TypeURL, "./")+1:]
+	return strings.TrimSuffix(name, "IndexDetails")
+}

@@ -1,0 +1,186 @@
+package datafile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/objectstore"
+)
+
+// A Blob says where the bytes of one value of a blob column are.
+type Blob struct {
+	Null bool // then the rest means nothing
+	Kind BlobKind
+	// Position and Size delimit the bytes in the file or object that holds them. An
+	// external blob of size 0 is all of the object from Position on.
+	Position, Size uint64
+	// ID is that of the side file. Of an external blob it is the base path of the table
+	// that URI is relative to, or 0 when URI is absolute.
+	ID  uint32
+	URI string // of an external blob
+}
+
+// A BlobKind is where bytes of blobs can be.
+type BlobKind uint8
+
+// The kinds of blobs. Files up to version 2.1 have inline ones only.
+const (
+	InlineBlob    BlobKind = 0 // in the data file itself
+	PackedBlob    BlobKind = 1 // in a side file, among others
+	DedicatedBlob BlobKind = 2 // in a side file of its own
+	ExternalBlob  BlobKind = 3 // in an object that is not the table's
+)
+
+// Blobs returns the blobs that a column describes: one that ReadRange or Take returned of
+// a blob field, or of what is below it when that is in a list or struct.
+func Blobs(column arrow.Array) ([]Blob, error) {
+	s, ok := column.(*array.Struct)
+	if !ok {
+		return nil, fmt.Errorf("a column of type %s does not describe blobs", column.DataType())
+	}
+	switch s.NumField() {
+	case 2:
+		return inlineBlobs(s)
+	case 5:
+		return describedBlobs(s)
+	}
+	return nil, fmt.Errorf("a column of type %s does not describe blobs", column.DataType())
+}
+
+// inlineBlobs reads the descriptions of versions 2.0 and 2.1. A null is null in 2.1, and
+// has bytes neither there nor in 2.0: what is empty has the position 0, a null another.
+func inlineBlobs(s *array.Struct) ([]Blob, error) {
+	positions, ok1 := s.Field(0).(*array.Uint64)
+	sizes, ok2 := s.Field(1).(*array.Uint64)
+	if !ok1 || !ok2 {
+		return nil, fmt.Errorf("a column of type %s does not describe blobs", s.DataType())
+	}
+	blobs := make([]Blob, s.Len())
+	for i := range blobs {
+		b := Blob{Position: positions.Value(i), Size: sizes.Value(i)}
+		if s.IsNull(i) || b.Size == 0 && b.Position != 0 {
+			b = Blob{Null: true}
+		}
+		blobs[i] = b
+	}
+	return blobs, nil
+}
+
+func describedBlobs(s *array.Struct) ([]Blob, error) {
+	kinds, ok1 := s.Field(0).(*array.Uint8)
+	positions, ok2 := s.Field(1).(*array.Uint64)
+	sizes, ok3 := s.Field(2).(*array.Uint64)
+	ids, ok4 := s.Field(3).(*array.Uint32)
+	uris, ok5 := s.Field(4).(*array.String)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
+		return nil, fmt.Errorf("a column of type %s does not describe blobs", s.DataType())
+	}
+	blobs := make([]Blob, s.Len())
+	for i := range blobs {
+		if s.IsNull(i) {
+			blobs[i].Null = true
+			continue
+		}
+		kind := BlobKind(kinds.Value(i))
+		if kind > ExternalBlob {
+			return nil, fmt.Errorf("%w: blobs of kind %d", lance.ErrUnsupported, kind)
+		}
+		blobs[i] = Blob{Kind: kind, Position: positions.Value(i), Size: sizes.Value(i), ID: ids.Value(i), URI: uris.Value(i)}
+	}
+	return blobs, nil
+}
+
+// ReadBlobs returns the bytes of blobs that columns of this file describe: nil for a null,
+// otherwise not nil. They are held in memory all at once, so the caller looks at their
+// sizes before. External blobs are not read, because it is not the file's to say what may
+// be read outside of the table: one among blobs is [lance.ErrUnsupported].
+func (f *File) ReadBlobs(ctx context.Context, blobs []Blob) ([][]byte, error) {
+	places := map[string][]int{} // by key of the object: which blobs are in it
+	for i, b := range blobs {
+		if b.Null {
+			continue
+		}
+		key, err := f.blobKey(b)
+		if err != nil {
+			return nil, fmt.Errorf("read blob %d of data file %s: %w", i, f.key, err)
+		}
+		places[key] = append(places[key], i)
+	}
+	contents := make([][]byte, len(blobs))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxBlobFiles)
+	for key, which := range places {
+		group.Go(func() error { return f.readBlobs(ctx, key, blobs, which, contents) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return contents, nil
+}
+
+// maxBlobFiles is how many files are read beside each other.
+const maxBlobFiles = 16
+
+// blobKey returns the key of the object that holds a blob. Side files lie in a folder
+// that is named like the data file; their name is the number of the file in binary
+// digits, the lowest first, which spreads them over the key space.
+func (f *File) blobKey(b Blob) (string, error) {
+	switch b.Kind {
+	case InlineBlob:
+		if b.Size > uint64(f.size) || b.Position > uint64(f.size)-b.Size {
+			return "", fmt.Errorf("%w: %d bytes at %d of %d", lance.ErrCorrupt, b.Size, b.Position, f.size)
+		}
+		return f.key, nil
+	case PackedBlob, DedicatedBlob:
+		if b.Size > maxBlobBytes || b.Position > 1<<63-1-maxBlobBytes {
+			return "", fmt.Errorf("%w: %d bytes at %d of a side file", lance.ErrCorrupt, b.Size, b.Position)
+		}
+		return fmt.Sprintf("%s/%032b.blob", strings.TrimSuffix(f.key, ".lance"), bits.Reverse32(b.ID)), nil
+	}
+	return "", fmt.Errorf("%w: it is outside of the table at %q", lance.ErrUnsupported, b.URI)
+}
+
+// maxBlobBytes bounds what a description can make us ask for.
+const maxBlobBytes = 1 << 40
+
+// readBlobs reads those blobs which are in the object at key: the data file or a side file.
+func (f *File) readBlobs(ctx context.Context, key string, blobs []Blob, which []int, contents [][]byte) error {
+	src := &source{file: &File{store: f.store, key: key, gap: f.gap}}
+	if key == f.key {
+		src = newSource(f)
+	}
+	var wanted []interval
+	for _, i := range which {
+		if at := blobs[i].interval(); at.size > 0 && src.find(at) == nil {
+			wanted = append(wanted, at)
+		}
+	}
+	if len(wanted) > 0 {
+		if err := src.read(ctx, wanted); errors.Is(err, objectstore.ErrInvalidRange) {
+			return fmt.Errorf("%w: blobs that reach past the end of %s: %w", lance.ErrCorrupt, key, err)
+		} else if err != nil {
+			return fmt.Errorf("read blobs: %w", err)
+		}
+	}
+	for _, i := range which {
+		contents[i] = []byte{}
+		at := blobs[i].interval()
+		if at.size == 0 {
+			continue
+		}
+		if contents[i] = src.find(at); contents[i] == nil {
+			return fmt.Errorf("%w: %s ends before the %d bytes of a blob at %d", lance.ErrCorrupt, key, at.size, at.from)
+		}
+	}
+	return nil
+}
+
+func (b Blob) interval() interval { return interval{int64(b.Position), int64(b.Size)} }

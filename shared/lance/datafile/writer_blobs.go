@@ -1,0 +1,159 @@
+package datafile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/schema"
+)
+
+// ErrBlob says that a row of a blob column does not say what its value is, or says that
+// it is where it may not be.
+var ErrBlob = errors.New("not a blob")
+
+// BlobPlaces are where a Writer puts blobs that are not in the data file itself, which
+// files of version 2.2 can have. What is nil is refused when a blob needs it.
+type BlobPlaces struct {
+	// SideFile begins the side file with a number. Its Close says that it is whole; a
+	// Writer that fails leaves it open.
+	SideFile func(id uint32) (io.WriteCloser, error)
+	// External returns how to store the URI of a blob that is elsewhere: the base path of
+	// the table that it is below and the rest, or 0 and the URI. An error refuses the URI.
+	External func(uri string) (base uint32, path string, err error)
+}
+
+// Sizes from which the native writer takes a blob out of the data file, and gives it a
+// side file of its own, and the size that a shared side file does not exceed. Fields can
+// say otherwise in their metadata.
+const (
+	inlineBlobBytes = 64 << 10
+	packedBlobBytes = 4 << 20
+	sideFileBytes   = 1 << 30
+
+	inlineBlobKey = "lance-encoding:blob-inline-size-threshold"
+	packedBlobKey = "lance-encoding:blob-dedicated-size-threshold"
+	sideFileKey   = "lance-encoding:blob-pack-file-size-threshold"
+)
+
+// A blobWriter puts blobs in their places.
+type blobWriter struct {
+	file   *Writer
+	places BlobPlaces
+	sides  uint32 // side files so far, which have the numbers 1, 2 …
+
+	shared      io.WriteCloser // the side file that takes blobs now; nil: none
+	sharedID    uint32
+	sharedBytes int64
+	sharedLimit int64
+}
+
+// blobLimits are up to which size blobs of a field are in the data file, in a shared side
+// file, and how large that becomes.
+type blobLimits struct{ inline, packed, sideFile int64 }
+
+func limitsOf(f *schema.Field) (l blobLimits, err error) {
+	limit := func(key string, otherwise, least int64) int64 {
+		value, ok := f.Metadata[key]
+		if !ok {
+			return otherwise
+		}
+		n, bad := strconv.ParseInt(value, 10, 64)
+		if bad != nil || n < least {
+			err = fmt.Errorf("%w: field %q: %s is %q, which is no size of at least %d", lance.ErrUnsupported, f.Name, key, value, least)
+		}
+		return n
+	}
+	l.inline = limit(inlineBlobKey, inlineBlobBytes, 0)
+	l.packed = limit(packedBlobKey, packedBlobBytes, 1)
+	l.sideFile = limit(sideFileKey, sideFileBytes, 1)
+	return l, err
+}
+
+// inline writes a blob into the data file, between its pages.
+func (w *blobWriter) inline(value []byte) (Blob, error) {
+	if err := w.file.align(); err != nil {
+		return Blob{}, err
+	}
+	b := Blob{Position: uint64(w.file.size), Size: uint64(len(value))}
+	return b, w.file.put(value)
+}
+
+// put writes a blob where one of its size belongs.
+func (w *blobWriter) put(value []byte, l blobLimits) (Blob, error) {
+	switch size := int64(len(value)); {
+	case w.file.version != lance.V2_2 && size == 0:
+		return Blob{}, nil // at position 0
+	case w.file.version != lance.V2_2:
+		return w.inline(value)
+	case size > l.packed:
+		return w.dedicated(value)
+	case size > l.inline:
+		return w.packed(value, l.sideFile)
+	}
+	return w.inline(value)
+}
+
+// dedicated writes a blob into a side file of its own.
+func (w *blobWriter) dedicated(value []byte) (Blob, error) {
+	file, id, err := w.sideFile()
+	if err != nil {
+		return Blob{}, err
+	}
+	if _, err := file.Write(value); err != nil {
+		return Blob{}, err
+	}
+	return Blob{Kind: DedicatedBlob, ID: id, Size: uint64(len(value))}, file.Close()
+}
+
+// packed appends a blob to the shared side file, or to the next when that is full.
+func (w *blobWriter) packed(value []byte, limit int64) (Blob, error) {
+	size := int64(len(value))
+	if w.shared == nil || w.sharedLimit != limit || w.sharedBytes+size > limit {
+		if err := w.close(); err != nil {
+			return Blob{}, err
+		}
+		var err error
+		if w.shared, w.sharedID, err = w.sideFile(); err != nil {
+			return Blob{}, err
+		}
+		w.sharedBytes, w.sharedLimit = 0, limit
+	}
+	b := Blob{Kind: PackedBlob, ID: w.sharedID, Position: uint64(w.sharedBytes), Size: uint64(size)}
+	w.sharedBytes += size
+	_, err := w.shared.Write(value)
+	return b, err
+}
+
+func (w *blobWriter) sideFile() (io.WriteCloser, uint32, error) {
+	if w.places.SideFile == nil {
+		return nil, 0, fmt.Errorf("%w: a blob that needs a side file", lance.ErrUnsupported)
+	}
+	if w.sides == 1<<32-1 {
+		return nil, 0, fmt.Errorf("%w: more side files than there are numbers", lance.ErrUnsupported)
+	}
+	w.sides++
+	file, err := w.places.SideFile(w.sides)
+	return file, w.sides, err
+}
+
+// close completes the shared side file.
+func (w *blobWriter) close() error {
+	if w.shared == nil {
+		return nil
+	}
+	shared := w.shared
+	w.shared = nil
+	return shared.Close()
+}
+
+// external describes a blob that is elsewhere.
+func (w *blobWriter) external(uri string, position, size uint64) (Blob, error) {
+	if w.places.External == nil {
+		return Blob{}, fmt.Errorf("%w: a blob that is elsewhere", lance.ErrUnsupported)
+	}
+	base, path, err := w.places.External(uri)
+	return Blob{Kind: ExternalBlob, ID: base, URI: path, Position: position, Size: size}, err
+}

@@ -1,0 +1,189 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/gather"
+	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/operation"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// NewColumns are columns to be added to a table.
+type NewColumns struct {
+	Schema *arrow.Schema
+	// Read are the columns, as in ScanOptions, that Values looks at.
+	Read []string
+	// Values returns the new columns, in the schema Schema, of the rows of a batch. It is
+	// called with the rows of the table in their order, each once. Nil: they are null in
+	// every row, which costs nothing.
+	Values func(arrow.RecordBatch) (arrow.RecordBatch, error)
+}
+
+// AddColumns commits that d has further columns, whose values go to new files beside those
+// of each fragment. Nearly everything that others commit meanwhile makes it stale, see
+// IsRowsChanged. Names that are taken, and columns that cannot be null without values, are
+// operation.ErrInvalid. confirm is as for Table.Append.
+func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() error) (*Dataset, error) {
+	added, err := schema.FromArrowAbove(c.Schema, d.manifest.MaxFieldID())
+	if err != nil {
+		return nil, err
+	}
+	nullable := true
+	for _, f := range added.Fields {
+		if d.Schema().Field(f.Name) != nil {
+			return nil, fmt.Errorf("%w: there is a column %s already", operation.ErrInvalid, f.Name)
+		}
+		if !f.Nullable && c.Values == nil {
+			return nil, fmt.Errorf("%w: column %s without values must be nullable", operation.ErrInvalid, f.Name)
+		}
+		nullable = nullable && f.Nullable
+	}
+	op := &pb.Merge{
+		Fragments:            slices.Clone(d.manifest.Fragments),
+		Schema:               append(d.Schema().PB(), added.PB()...),
+		SchemaMetadata:       d.Schema().Metadata,
+		PreservesNullability: nullable,
+	}
+	merge := &change{read: d, operation: op, confirm: confirm}
+	if c.Values != nil {
+		files, err := d.addFiles(ctx, added, c)
+		if err != nil {
+			return nil, err
+		}
+		merge.wait = files.puts.Wait
+		for i, f := range op.Fragments {
+			again := *f
+			again.Files = append(slices.Clip(f.Files), files.files[i])
+			op.Fragments[i] = &again
+		}
+	}
+	return d.table.commit(ctx, merge)
+}
+
+// addFiles writes the values of added columns.
+func (d *Dataset) addFiles(ctx context.Context, added *schema.Schema, c NewColumns) (*columnFiles, error) {
+	match, err := added.Match(c.Schema)
+	if err != nil {
+		return nil, err
+	}
+	reads := c.Read
+	if len(reads) == 0 {
+		reads = []string{RowAddr} // so that the batches have rows
+	}
+	p, err := d.projection(reads)
+	if err != nil {
+		return nil, err
+	}
+	return d.writeColumns(ctx, added, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+		values, err := c.Values(batch)
+		if err != nil {
+			return nil, err
+		}
+		if values.NumRows() != batch.NumRows() {
+			return nil, fmt.Errorf("%w: %d values for %d rows", operation.ErrInvalid, values.NumRows(), batch.NumRows())
+		}
+		return match.Columns(values)
+	})
+}
+
+// columnFiles are new files, one for each fragment of a version, of some columns.
+type columnFiles struct {
+	files []pb.DataFile
+	puts  *errgroup.Group // small files on their way
+}
+
+// writeColumns writes, for each fragment, what values makes of its rows as far as they
+// are not deleted.
+func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) (*columnFiles, error) {
+	puts, ctx := errgroup.WithContext(ctx)
+	puts.SetLimit(maxConcurrentReads)
+	out := &columnFiles{puts: puts}
+	for _, f := range d.fragments {
+		file, err := d.writeColumnsOf(ctx, f, s, p, values, puts)
+		if err != nil {
+			return nil, err
+		}
+		out.files = append(out.files, file)
+	}
+	return out, nil
+}
+
+func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
+	version, err := d.manifest.FileVersion()
+	if err != nil {
+		return pb.DataFile{}, err
+	}
+	deleted, err := f.deletions(ctx)
+	if err != nil {
+		return pb.DataFile{}, err
+	}
+	file, err := d.table.newFile(ctx, s, version)
+	if err != nil {
+		return pb.DataFile{}, err
+	}
+	rowBytes, err := f.rowBytes(ctx, p.fields())
+	if err != nil {
+		file.upload.abort()
+		return pb.DataFile{}, err
+	}
+	step := windowRows(rowBytes)
+	for from := int64(0); from < f.rows; from += step {
+		w := window{fragment: f, from: from, to: min(from+step, f.rows)}
+		columns, err := d.columnsOf(ctx, w, deleted, s, p, values)
+		if err == nil {
+			err = file.write(columns, 0, w.to-w.from)
+		}
+		if err != nil {
+			file.upload.abort()
+			return pb.DataFile{}, err
+		}
+	}
+	return file.close(puts)
+}
+
+// columnsOf returns the new columns of all physical rows of a window. What a row that is
+// deleted has in them does not matter.
+func (d *Dataset) columnsOf(ctx context.Context, w window, deleted *deletion.Vector, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) ([]arrow.Array, error) {
+	live := livePositions(deleted, w.from, w.to) // nil: all
+	if live != nil && len(live) == 0 {
+		return blanks(s, int(w.to-w.from)), nil
+	}
+	batch, err := d.assemble(ctx, w, p, live, nil)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := values(batch)
+	if err != nil || live == nil {
+		return columns, err
+	}
+	spread := make([]int32, w.to-w.from)
+	for i, row := range live {
+		spread[row] = int32(i)
+	}
+	for i := range columns {
+		if columns[i], err = gather.Array(columns[i], spread); err != nil {
+			return nil, fmt.Errorf("column %s: %w", s.Fields[i].Name, err)
+		}
+	}
+	return columns, nil
+}
+
+// blanks returns columns of n rows that say nothing.
+func blanks(s *schema.Schema, n int) []arrow.Array {
+	columns := make([]arrow.Array, len(s.Fields))
+	for i, f := range s.Fields {
+		b := array.NewBuilder(memory.DefaultAllocator, f.Type)
+		b.AppendEmptyValues(n)
+		columns[i] = b.NewArray()
+	}
+	return columns
+}

@@ -1,0 +1,199 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
+)
+
+// A Blob is a value of a blob column, whose bytes have not been read.
+type Blob struct {
+	datafile.Blob // where they are
+	dataset       *Dataset
+	file          *dataFile
+}
+
+// Blobs finds the values that a blob column, or the path of one in structs, has in the
+// rows at the given addresses. It reads only where the bytes are.
+func (d *Dataset) Blobs(ctx context.Context, column string, addresses []uint64) ([]Blob, error) {
+	chain, err := d.manifest.Schema.Resolve(column)
+	if err != nil {
+		return nil, d.NoColumn(column)
+	}
+	leaf := chain[len(chain)-1]
+	if !leaf.IsBlob() {
+		return nil, fmt.Errorf("column %s of type %s holds no blobs", column, leaf.Type)
+	}
+	rows, err := d.Take(ctx, []string{column}, addresses)
+	if err != nil {
+		return nil, err
+	}
+	described, err := datafile.Blobs(rows.Column(0))
+	if err != nil {
+		return nil, fmt.Errorf("column %s: %w", column, err)
+	}
+	blobs := make([]Blob, len(described))
+	for i, b := range described {
+		blobs[i] = Blob{Blob: b, dataset: d, file: d.fragment(addresses[i] >> 32).fileOf(leaf)}
+		blobs[i].Null = b.Null || blobs[i].file == nil
+	}
+	return blobs, nil
+}
+
+// fileOf returns the file that has a leaf, or nil.
+func (f *fragment) fileOf(leaf *schema.Field) *dataFile {
+	for _, file := range f.files {
+		if file.holds(leaf) {
+			return file
+		}
+	}
+	return nil
+}
+
+// Read returns bytes [from, from+size) of the blob, which must have them: a null has none.
+// An external blob is only read where files of the table may be.
+func (b Blob) Read(ctx context.Context, from, size int64) ([]byte, error) {
+	length, err := b.Length(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if from < 0 || size < 0 || size > length || from > length-size {
+		return nil, fmt.Errorf("%w: %d bytes at %d of a blob of %d", objectstore.ErrInvalidRange, size, from, length)
+	}
+	part := b.Blob
+	part.Position, part.Size = b.Position+uint64(from), uint64(size)
+	if b.Null || size == 0 {
+		return []byte{}, nil
+	}
+	if b.Kind == datafile.ExternalBlob {
+		return b.readExternal(ctx, objectstore.Range{Offset: int64(part.Position), Length: size})
+	}
+	file, err := b.file.open(ctx, b.dataset.table.session.cache)
+	if err != nil {
+		return nil, err
+	}
+	read, err := file.ReadBlobs(ctx, []datafile.Blob{part})
+	if err != nil {
+		return nil, err
+	}
+	return read[0], nil
+}
+
+// Length returns how many bytes the blob has. It asks the storage where an external blob
+// does not tell.
+func (b Blob) Length(ctx context.Context) (int64, error) {
+	switch {
+	case b.Null:
+		return 0, nil
+	case b.Kind != datafile.ExternalBlob || b.Size > 0:
+		if b.Size > 1<<62 || b.Position > 1<<62 {
+			return 0, fmt.Errorf("%w: blob of %d bytes at %d", lance.ErrCorrupt, b.Size, b.Position)
+		}
+		return int64(b.Size), nil
+	}
+	at, err := b.external()
+	if err != nil {
+		return 0, err
+	}
+	_, info, err := at.Store.GetRanges(ctx, at.Prefix)
+	if err != nil {
+		return 0, fmt.Errorf("external blob %s: %w", at.URI, err)
+	}
+	if b.Position > uint64(info.Size) {
+		return 0, fmt.Errorf("%w: external blob at %d of %d bytes", lance.ErrCorrupt, b.Position, info.Size)
+	}
+	return info.Size - int64(b.Position), nil
+}
+
+// external returns the object that an external blob is in.
+func (b Blob) external() (objectstore.Location, error) {
+	t := b.dataset.table
+	if b.ID == 0 {
+		at, err := t.resolve(b.URI)
+		if err != nil {
+			return at, fmt.Errorf("external blob: %w", err)
+		}
+		return at, nil
+	}
+	id := b.ID
+	base, err := newBases(t, b.dataset.manifest).at(&id)
+	if err != nil {
+		return objectstore.Location{}, fmt.Errorf("external blob: %w", err)
+	}
+	at := base.Location
+	at.Prefix += "/" + b.URI
+	if err := objectstore.CheckKey(at.Prefix); err != nil {
+		return at, fmt.Errorf("%w: external blob: %w", lance.ErrCorrupt, err)
+	}
+	return at, nil
+}
+
+func (b Blob) readExternal(ctx context.Context, r objectstore.Range) ([]byte, error) {
+	at, err := b.external()
+	if err != nil {
+		return nil, err
+	}
+	got, _, err := at.Store.GetRanges(ctx, at.Prefix, r)
+	if err != nil {
+		return nil, fmt.Errorf("external blob %s: %w", at.URI, err)
+	}
+	return got[0], nil
+}
+
+// ReadBlobs returns the bytes of whole blobs, nil of nulls, in the order of the addresses.
+// They are in memory all at once, so who cannot trust their sizes asks Blobs before.
+func (d *Dataset) ReadBlobs(ctx context.Context, column string, addresses []uint64) ([][]byte, error) {
+	blobs, err := d.Blobs(ctx, column, addresses)
+	if err != nil {
+		return nil, err
+	}
+	contents := make([][]byte, len(blobs))
+	inFile := map[*dataFile][]int{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
+	for i, b := range blobs {
+		switch {
+		case b.Null:
+		case b.Kind != datafile.ExternalBlob:
+			inFile[b.file] = append(inFile[b.file], i)
+		default:
+			group.Go(func() error {
+				length, err := b.Length(ctx)
+				if err == nil {
+					contents[i], err = b.Read(ctx, 0, length)
+				}
+				return err
+			})
+		}
+	}
+	for file, which := range inFile {
+		group.Go(func() error { return d.readFrom(ctx, file, blobs, which, contents) })
+	}
+	return contents, group.Wait()
+}
+
+// readFrom reads the blobs of one data file and its side files.
+func (d *Dataset) readFrom(ctx context.Context, file *dataFile, blobs []Blob, which []int, contents [][]byte) error {
+	opened, err := file.open(ctx, d.table.session.cache)
+	if err != nil {
+		return err
+	}
+	here := make([]datafile.Blob, len(which))
+	for i, at := range which {
+		here[i] = blobs[at].Blob
+	}
+	read, err := opened.ReadBlobs(ctx, here)
+	if err != nil {
+		return err
+	}
+	for i, at := range which {
+		contents[at] = read[i]
+	}
+	return nil
+}

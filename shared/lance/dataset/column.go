@@ -1,0 +1,210 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/gather"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/schema"
+)
+
+// A part is those leaves of a column that one file holds. Mostly that is all of them,
+// but members that were added to a struct later are in files of their own.
+type part struct {
+	file  *dataFile
+	field *schema.Field // with only those leaves, when there are other parts
+	array arrow.Array   // once it has been read
+}
+
+// read returns one array per field, reading each file that holds some of them once, all
+// files side by side.
+func (f *fragment) read(ctx context.Context, fields []*schema.Field, set rowSet) ([]arrow.Array, error) {
+	cache := f.table.session.cache
+	parts := make([][]part, len(fields))
+	wanted := map[*dataFile][]*part{}
+	for i, field := range fields {
+		var err error
+		if parts[i], err = f.parts(field); err != nil {
+			return nil, err
+		}
+		for j := range parts[i] {
+			p := &parts[i][j]
+			if column, ok := p.file.cached(cache, p.field, set); ok {
+				p.array = column
+			} else {
+				wanted[p.file] = append(wanted[p.file], p)
+			}
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for file, parts := range wanted {
+		group.Go(func() (err error) {
+			defer contain(func(e error) { err = e })
+			return f.readParts(ctx, file, parts, set)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	columns := make([]arrow.Array, len(fields))
+	for i, field := range fields {
+		var err error
+		if columns[i], err = f.join(ctx, field, parts[i], set); err != nil {
+			return nil, fmt.Errorf("column %s of fragment %d: %w", field.Name, f.meta.ID, err)
+		}
+	}
+	return columns, nil
+}
+
+// readParts reads what one file holds of some columns.
+func (f *fragment) readParts(ctx context.Context, file *dataFile, parts []*part, set rowSet) error {
+	cache := f.table.session.cache
+	fields := make([]*schema.Field, len(parts))
+	for i, p := range parts {
+		fields[i] = p.field
+	}
+	read, err := file.read(ctx, cache, f.rows, fields, set)
+	if err != nil {
+		return err
+	}
+	for i, p := range parts {
+		p.array = read[i]
+		file.keep(cache, p.field, set, read[i])
+	}
+	return nil
+}
+
+// join makes one array from the parts of a field. What they hold of deleted rows differs:
+// a member that is added later has nulls there. So these are left out when lists have to
+// be laid beside each other, and any row takes their place afterwards.
+func (f *fragment) join(ctx context.Context, field *schema.Field, parts []part, set rowSet) (arrow.Array, error) {
+	if len(parts) < 2 || set.rows != nil {
+		return join(field, parts, set.len())
+	}
+	deleted, err := f.deletions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live := livePositions(deleted, set.from, set.to)
+	switch {
+	case live == nil:
+		return join(field, parts, set.len())
+	case len(live) == 0:
+		return nulls(field.Type, set.len()), nil
+	}
+	alive := slices.Clone(parts)
+	for i, p := range parts {
+		if alive[i].array, err = gather.Array(p.array, live); err != nil {
+			return nil, err
+		}
+	}
+	joined, err := join(field, alive, len(live))
+	if err != nil {
+		return nil, err
+	}
+	back := make([]int32, set.len())
+	for i, row := range live {
+		back[row] = int32(i)
+	}
+	return gather.Array(joined, back)
+}
+
+// join makes one array of n rows from the parts of a field.
+func join(field *schema.Field, parts []part, n int) (arrow.Array, error) {
+	switch {
+	case len(parts) == 0:
+		return nulls(field.Type, n), nil
+	case len(parts) == 1 && parts[0].field == field:
+		return parts[0].array, nil
+	case field.IsLeaf():
+		return nil, fmt.Errorf("%w: in several files", lance.ErrCorrupt)
+	}
+	// Every file tells the structure around its leaves, and all tell the same: that of the
+	// first counts.
+	for _, p := range parts {
+		if p.array.Len() != n {
+			return nil, fmt.Errorf("%w: %d and %d rows in its files", lance.ErrCorrupt, n, p.array.Len())
+		}
+	}
+	switch first := parts[0].array.(type) {
+	case *array.Struct:
+		return joinMembers(field, parts, n)
+	case array.ListLike:
+		return joinItems(field, parts, first)
+	}
+	return nil, fmt.Errorf("%w: a column of type %s in several files", lance.ErrUnsupported, field.Type)
+}
+
+// joinItems joins the items of lists, which are the same number in all parts.
+func joinItems(field *schema.Field, parts []part, first array.ListLike) (arrow.Array, error) {
+	items := make([]part, len(parts))
+	for i, p := range parts {
+		lists, ok := p.array.(array.ListLike)
+		if !ok || !sameLists(first, lists) {
+			return nil, fmt.Errorf("%w: lists differ in length between its files", lance.ErrCorrupt)
+		}
+		items[i] = part{file: p.file, field: p.field.Children[0], array: lists.ListValues()}
+	}
+	values, err := join(field.Children[0], items, first.ListValues().Len())
+	if err != nil {
+		return nil, err
+	}
+	return withChildren(field.Type, first, []arrow.Array{values}), nil
+}
+
+// joinMembers joins each member of a struct from the parts that have something of it.
+func joinMembers(field *schema.Field, parts []part, n int) (arrow.Array, error) {
+	members := make([]arrow.Array, len(field.Children))
+	for i, child := range field.Children {
+		var here []part
+		for _, p := range parts {
+			at := slices.IndexFunc(p.field.Children, func(c *schema.Field) bool { return c.ID == child.ID })
+			if at >= 0 {
+				here = append(here, part{p.file, p.field.Children[at], p.array.(*array.Struct).Field(at)})
+			}
+		}
+		var err error
+		if members[i], err = join(child, here, n); err != nil {
+			return nil, fmt.Errorf("%s: %w", child.Name, err)
+		}
+	}
+	return withChildren(field.Type, parts[0].array, members), nil
+}
+
+func sameLists(a, b array.ListLike) bool {
+	for i := range a.Len() {
+		aFrom, aTo := a.ValueOffsets(i)
+		bFrom, bTo := b.ValueOffsets(i)
+		if aFrom != bFrom || aTo != bTo || a.IsNull(i) != b.IsNull(i) {
+			return false
+		}
+	}
+	return a.ListValues().Len() == b.ListValues().Len()
+}
+
+// withChildren returns an array with the structure of another.
+func withChildren(t arrow.DataType, like arrow.Array, children []arrow.Array) arrow.Array {
+	data := make([]arrow.ArrayData, len(children))
+	for i, c := range children {
+		data[i] = c.Data()
+	}
+	d := like.Data()
+	return array.MakeFromData(array.NewData(t, d.Len(), d.Buffers(), data, d.NullN(), d.Offset()))
+}
+
+// nulls returns n nulls of any type.
+func nulls(t arrow.DataType, n int) arrow.Array {
+	if t.ID() == arrow.NULL {
+		return array.NewNull(n)
+	}
+	b := array.NewBuilder(memory.DefaultAllocator, t)
+	b.AppendNulls(n)
+	return b.NewArray()
+}

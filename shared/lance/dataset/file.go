@@ -1,0 +1,167 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// A dataFile is a file of a fragment, opened when it is first needed.
+type dataFile struct {
+	base    *base
+	key     string
+	meta    *pb.DataFile
+	columns map[int32]int32 // field id → column of the file
+	err     error           // why it is out of reach
+
+	mu      sync.Mutex
+	opened  *datafile.File
+	counted int64 // bytes of it that the cache counts
+}
+
+func newDataFile(at *base, err error, meta *pb.DataFile, columns map[int32]int32) *dataFile {
+	if err != nil {
+		return &dataFile{key: meta.Path, meta: meta, columns: columns, err: err}
+	}
+	return &dataFile{base: at, key: at.dataKey(meta.Path), meta: meta, columns: columns}
+}
+
+// columnLists turns the lists of fields in files into maps. Most files share one.
+type columnLists struct {
+	fields, indices []int32
+	columns         map[int32]int32
+}
+
+// of returns the file's columns by field id: of the table's columns and of those with
+// reserved ids that hold row ids. A column that was replaced has no id of either.
+func (l *columnLists) of(file *pb.DataFile) map[int32]int32 {
+	if l.columns != nil && slices.Equal(l.fields, file.Fields) && slices.Equal(l.indices, file.ColumnIndices) {
+		return l.columns
+	}
+	columns := make(map[int32]int32, len(file.Fields))
+	for i, id := range file.Fields {
+		if (id >= 0 || isLineage(id)) && i < len(file.ColumnIndices) {
+			columns[id] = file.ColumnIndices[i]
+		}
+	}
+	*l = columnLists{file.Fields, file.ColumnIndices, columns}
+	return columns
+}
+
+// holds says whether the file has a leaf of the column.
+func (d *dataFile) holds(field *schema.Field) bool {
+	if field.IsLeaf() {
+		_, ok := d.columns[field.ID]
+		return ok
+	}
+	return slices.ContainsFunc(field.Children, d.holds)
+}
+
+// open returns the file, reading its footer the first time.
+func (d *dataFile) open(ctx context.Context, cache *Cache) (*datafile.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.opened != nil {
+		return d.opened, nil
+	}
+	if d.err != nil {
+		return nil, fmt.Errorf("data file %s: %w", d.key, d.err)
+	}
+	file, ok := get[*datafile.File](cache, d.base.URI, d.key)
+	if !ok {
+		var err error
+		if file, err = datafile.Open(ctx, d.base.Store, d.key, int64(d.meta.SizeBytes), d.columns); err != nil {
+			return nil, err
+		}
+	}
+	d.opened = file
+	d.count(cache)
+	return file, nil
+}
+
+// recountBytes is by how much a file may grow before the cache is told.
+const recountBytes = 64 << 10
+
+// count tells the cache how large the open file is, which grows as it is used. It is
+// called with the lock held.
+func (d *dataFile) count(cache *Cache) {
+	if n := d.opened.MemBytes(); d.counted == 0 || n > d.counted+recountBytes {
+		d.counted = n
+		put(cache, d.base.URI, d.key, d.opened, n)
+	}
+}
+
+// rowSet is which physical rows of a fragment to read: a run, or (when rows is not nil)
+// single ones, ascending.
+type rowSet struct {
+	from, to  int64
+	rows      []int64
+	transient bool // not to be kept
+}
+
+func (s rowSet) len() int {
+	if s.rows != nil {
+		return len(s.rows)
+	}
+	return int(s.to - s.from)
+}
+
+// read returns one array per field of rows that the file holds.
+func (d *dataFile) read(ctx context.Context, cache *Cache, rows int64, fields []*schema.Field, set rowSet) ([]arrow.Array, error) {
+	opened, err := d.open(ctx, cache)
+	if err != nil {
+		return nil, err
+	}
+	if opened.NumRows() != rows {
+		return nil, fmt.Errorf("%w: data file %s holds %d rows, its fragment %d", lance.ErrCorrupt, d.key, opened.NumRows(), rows)
+	}
+	var read []arrow.Array
+	if set.rows != nil {
+		read, err = opened.Take(ctx, fields, set.rows)
+	} else {
+		read, err = opened.ReadRange(ctx, fields, set.from, set.to)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.count(cache)
+	return read, err
+}
+
+// runPart names a decoded run of a column in the cache. The type is part of it where it
+// has members: those may be renamed and dropped under the same id.
+func (d *dataFile) runPart(field *schema.Field, set rowSet) string {
+	b := make([]byte, 0, len(d.key)+48)
+	b = append(append(b, d.key...), '#')
+	b = strconv.AppendInt(b, int64(field.ID), 10)
+	b = append(b, ':')
+	b = strconv.AppendInt(b, set.from, 10)
+	b = append(b, '-')
+	b = strconv.AppendInt(b, set.to, 10)
+	if len(field.Children) > 0 {
+		b = append(append(b, ' '), field.Type.String()...)
+	}
+	return string(b)
+}
+
+// cached returns a run that was read before. Single rows are not kept.
+func (d *dataFile) cached(cache *Cache, field *schema.Field, set rowSet) (arrow.Array, bool) {
+	if set.rows != nil || d.base == nil {
+		return nil, false
+	}
+	return get[arrow.Array](cache, d.base.URI, d.runPart(field, set))
+}
+
+func (d *dataFile) keep(cache *Cache, field *schema.Field, set rowSet, column arrow.Array) {
+	if set.rows == nil && !set.transient {
+		put(cache, d.base.URI, d.runPart(field, set), column, int64(column.Data().SizeInBytes()))
+	}
+}

@@ -1,0 +1,92 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// A write is made on what others committed before it was asked for, whatever this process
+// has seen last.
+func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
+	rename := []Alteration{{Path: "name", Rename: "label"}}
+	renamed := Rows{Schema: arrow.NewSchema([]arrow.Field{people.Field(0), {Name: "label", Type: arrow.BinaryTypes.String, Nullable: true}, people.Field(2)}, nil)}
+	renamed.Batches = rowsOf(upTo(700)...).Batches
+	many := rowsOf(upTo(200_000)...) // more than is kept
+	for _, c := range []struct {
+		name  string
+		other func(ctx context.Context, d *Dataset, table *Table) error
+		rows  Rows
+		want  error
+		count int64
+	}{
+		{"after an append", appended, rowsOf(1, 2), nil, 7},
+		{"after a restore", func(ctx context.Context, _ *Dataset, table *Table) error {
+			_, err := table.Restore(ctx, 1, nil)
+			return err
+		}, rowsOf(1, 2), nil, 5},
+		{"after an overwrite", func(ctx context.Context, _ *Dataset, table *Table) error {
+			_, err := table.Overwrite(ctx, rowsOf(9), nil, nil)
+			return err
+		}, rowsOf(1, 2), nil, 3},
+		{"after a new column", func(ctx context.Context, d *Dataset, _ *Table) error {
+			_, err := d.AddColumns(ctx, NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "more", Type: arrow.Null, Nullable: true}}, nil)}, nil)
+			return err
+		}, rowsOf(1, 2), nil, 5},
+		{"after a rename that the rows know", func(ctx context.Context, d *Dataset, _ *Table) error {
+			_, err := d.AlterColumns(ctx, rename, nil, nil)
+			return err
+		}, renamed, nil, 703},
+		{"after a rename that the rows do not know", func(ctx context.Context, d *Dataset, _ *Table) error {
+			_, err := d.AlterColumns(ctx, rename, nil, nil)
+			return err
+		}, rowsOf(1, 2), schema.ErrMismatch, 3},
+		{"of many rows, after an append", appended, many, nil, 200_005},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := memstore.New()
+			ours, theirs := tableIn(store), tableIn(store)
+			mustCreate(t, ours, 1, 2, 3)
+			d, err := theirs.Latest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.other(t.Context(), d, theirs); err != nil {
+				t.Fatal(err)
+			}
+			if _, err = ours.Append(t.Context(), c.rows, nil); !errors.Is(err, c.want) {
+				t.Fatalf("append: got %v, want %v", err, c.want)
+			}
+			latest, err := theirs.Latest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if latest.CountRows() != c.count {
+				t.Errorf("version %d has %d rows, want %d", latest.Version(), latest.CountRows(), c.count)
+			}
+		})
+	}
+}
+
+func appended(ctx context.Context, _ *Dataset, table *Table) error {
+	_, err := table.Append(ctx, rowsOf(5, 6), nil)
+	return err
+}
+
+func TestOverwriteBeginsOnTheNewestVersion(t *testing.T) {
+	store := memstore.New()
+	ours, theirs := tableIn(store), tableIn(store)
+	mustCreate(t, ours, 1, 2, 3)
+	if _, err := theirs.Overwrite(t.Context(), rowsOf(9), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	made, err := ours.Overwrite(t.Context(), rowsOf(4), nil, nil)
+	if err != nil || made.Dataset.Version() != 3 {
+		t.Fatalf("overwrite made %+v, %v, want version 3", made, err)
+	}
+}

@@ -1,0 +1,78 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/operation"
+	"tiltyard/shared/lance/pb"
+)
+
+// Commit commits an operation that was worked out on d and needs nothing but to be
+// committed, as its files are durable: adding and dropping indices, changing config and
+// metadata, adding base paths, and what callers made up themselves, such as a Project to
+// another order of columns or a DataReplacement. confirm is as for Table.Append.
+//
+// A Delete or Update in this form is not rebased over others that delete rows of the same
+// fragments; Delete and Replace are. IsRowsChanged says whether to try again on the newest
+// version. An operation that does not fit the table is operation.ErrInvalid.
+func (d *Dataset) Commit(ctx context.Context, op pb.Operation, confirm func() error) (*Dataset, error) {
+	return d.table.commit(ctx, &change{read: d, operation: op, confirm: confirm})
+}
+
+// Restore makes an old version the newest again, as a new version. What was committed
+// since stays in the versions between. It returns ErrNoVersion when there is no such one.
+func (t *Table) Restore(ctx context.Context, version uint64, confirm func() error) (*Dataset, error) {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	g, err := t.guess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old, err := t.Version(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	return t.commit(ctx, &change{
+		read: g.read, operation: &pb.Restore{Version: version}, guess: g, confirm: confirm,
+		apply: func(base *Dataset, _ pb.Operation) (*manifest.Manifest, error) {
+			return operation.Restored(base.manifest, old.manifest)
+		},
+	})
+}
+
+// Clone makes a table at another place, or a branch of this one (then branch is its name),
+// that begins as the version d with its number. It has no files of its own: it refers to
+// those of d, whose place must stay. It returns ErrTableExists when there is a table.
+func (d *Dataset) Clone(ctx context.Context, to *Table, branch string, confirm func() error) (*Dataset, error) {
+	// The commit itself only sees whether there is a version of this number.
+	if _, err := to.list(ctx); !errors.Is(err, ErrNoTable) {
+		if err == nil {
+			err = ErrTableExists
+		}
+		return nil, fmt.Errorf("clone %s to %s: %w", d.table.uri, to.uri, err)
+	}
+	op := &pb.Clone{IsShallow: true, RefName: d.manifest.Branch, RefVersion: d.Version(), RefPath: d.table.uri}
+	if branch != "" {
+		op.BranchName = &branch
+	}
+	return to.commit(ctx, &change{
+		operation: op, confirm: confirm,
+		apply: func(*Dataset, pb.Operation) (*manifest.Manifest, error) {
+			return operation.Cloned(d.manifest, op)
+		},
+	})
+}
+
+// WriteFragments writes rows as new files and returns when they are durable, for an
+// operation that is to be committed later. Columns are matched as for Table.Append. What
+// is not committed is garbage.
+func (d *Dataset) WriteFragments(ctx context.Context, rows Rows) ([]*pb.Fragment, error) {
+	files, err := d.stageRows(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	return files.fragments, files.wait()
+}

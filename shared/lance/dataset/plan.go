@@ -1,0 +1,206 @@
+package dataset
+
+import (
+	"context"
+	"math"
+	"math/bits"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance/schema"
+)
+
+// A window is a run of physical rows of one fragment: what is read in one go.
+type window struct {
+	fragment  *fragment
+	from, to  int64
+	offset    int64 // rows of the table before it that are not deleted
+	live      int64 // its own rows that are not deleted
+	bytes     int64 // estimate of its decoded size
+	transient bool  // what is read is not worth keeping
+}
+
+// A plan cuts the fragments of a scan into windows, some fragments at a time: their
+// files are opened before, as they tell how wide the rows are.
+type plan struct {
+	dataset   *Dataset
+	fields    []*schema.Field // that will be read
+	offset    int64           // rows before the fragments that are not deleted
+	fragments []*fragment     // not planned yet
+	from, to  int64           // which rows are wanted, of those that are not deleted
+	transient bool
+	first     []window
+}
+
+// planned is the windows of some fragments.
+type planned struct {
+	windows []window
+	err     error
+}
+
+// planScan returns the windows to read and how many of their rows to skip.
+func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection, pl *plan, skip int64, err error) {
+	if p, err = d.projection(opts.Columns); err != nil {
+		return nil, nil, 0, err
+	}
+	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments, to: math.MaxInt64}
+	if opts.Where != nil {
+		tested, err := d.projection(opts.Where.Columns)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		pl.fields = append(pl.fields, tested.fields()...)
+		skip = opts.Offset
+	} else {
+		pl.from = max(opts.Offset, 0)
+		if opts.Limit > 0 && opts.Limit < math.MaxInt64-pl.from {
+			pl.to = pl.from + opts.Limit
+		}
+	}
+	if err := d.loadDeletions(ctx); err != nil {
+		return nil, nil, 0, err
+	}
+	pl.transient = pl.estimate() > transientShare*float64(d.table.session.cache.max)
+	if err := pl.begin(ctx); err != nil {
+		return nil, nil, 0, err
+	}
+	if opts.Where == nil && len(pl.first) > 0 {
+		skip = max(pl.from-pl.first[0].offset, 0)
+	}
+	return p, pl, skip, nil
+}
+
+// begin plans the first windows.
+func (p *plan) begin(ctx context.Context) (err error) {
+	for err == nil && len(p.first) == 0 && len(p.fragments) > 0 {
+		p.first, err = p.next(ctx)
+	}
+	return err
+}
+
+// transientShare: what a scan reads is kept only when that is no more than this part of
+// the cache. A larger one would drive out all else, and at its end its own beginning.
+const transientShare = 0.75
+
+// estimate returns about how many bytes the scan reads, by what the manifest tells.
+func (p *plan) estimate() float64 {
+	fixed, variable := 0.0, 0
+	for _, field := range p.fields {
+		bytes, n := fieldWidth(field.Type)
+		fixed += bytes
+		variable += n
+	}
+	total := 0.0
+	for _, f := range p.fragments {
+		total += float64(f.rows) * (fixed + float64(variable)*f.width.variable)
+	}
+	return total
+}
+
+// rest plans the other fragments, beside the reading of those before them.
+func (p *plan) rest(ctx context.Context) <-chan planned {
+	groups := make(chan planned, 1)
+	if len(p.fragments) == 0 {
+		close(groups)
+		return groups
+	}
+	go func() {
+		defer close(groups)
+		for len(p.fragments) > 0 {
+			var group planned
+			group.windows, group.err = p.next(ctx)
+			select {
+			case groups <- group:
+			case <-ctx.Done():
+				return
+			}
+			if group.err != nil {
+				return
+			}
+		}
+	}()
+	return groups
+}
+
+// next plans fragments until it has opened some files, or there are none left.
+func (p *plan) next(ctx context.Context) ([]window, error) {
+	var group []*fragment
+	var offsets []int64
+	for len(p.fragments) > 0 && len(group) < maxConcurrentReads && p.offset < p.to {
+		f := p.fragments[0]
+		p.fragments = p.fragments[1:]
+		deleted, err := f.deletions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		at := p.offset
+		p.offset += f.rows - int64(deleted.Len())
+		if p.offset > p.from {
+			group, offsets = append(group, f), append(offsets, at)
+		}
+	}
+	if p.offset >= p.to {
+		p.fragments = nil
+	}
+	widths, err := p.widths(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	var windows []window
+	for i, f := range group {
+		cutOff, err := p.cut(ctx, f, offsets[i], widths[i])
+		if err != nil {
+			return nil, err
+		}
+		windows = append(windows, cutOff...)
+	}
+	return windows, nil
+}
+
+// widths returns the bytes of a row of each fragment, once it is decoded.
+func (p *plan) widths(ctx context.Context, fragments []*fragment) ([]float64, error) {
+	widths := make([]float64, len(fragments))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
+	for i, f := range fragments {
+		group.Go(func() (err error) {
+			defer contain(func(e error) { err = e })
+			widths[i], err = f.rowBytes(ctx, p.fields)
+			return err
+		})
+	}
+	return widths, group.Wait()
+}
+
+// cut cuts a fragment into windows. All of them but the last have a power of two of
+// rows, so that the same columns are always cut the same way, which is what lets decoded
+// columns be found again in the cache.
+func (p *plan) cut(ctx context.Context, f *fragment, offset int64, rowBytes float64) ([]window, error) {
+	deleted, err := f.deletions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var windows []window
+	rows := windowRows(rowBytes)
+	for from := int64(0); from < f.rows && offset < p.to; from += rows {
+		w := window{fragment: f, from: from, to: min(from+rows, f.rows), offset: offset, transient: p.transient}
+		w.live = w.to - w.from - deleted.Deleted(w.from, w.to)
+		w.bytes = int64(float64(w.to-w.from) * rowBytes)
+		offset += w.live
+		if w.live > 0 && offset > p.from {
+			windows = append(windows, w)
+		}
+	}
+	return windows, nil
+}
+
+const (
+	minWindowRows = 1 << 8
+	maxWindowRows = 1 << 18
+)
+
+// windowRows returns how many rows fill a window.
+func windowRows(bytesPerRow float64) int64 {
+	rows := windowBytes / max(bytesPerRow, 1)
+	return 1 << (bits.Len64(uint64(min(max(rows, minWindowRows), maxWindowRows))) - 1)
+}

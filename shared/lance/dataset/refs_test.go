@@ -1,0 +1,166 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+func TestTagsAndBranchesOfNativeLanceAreRead(t *testing.T) {
+	n := openNative(t)
+	table := n.table(t, "main.lance")
+	tags, more, err := table.Tags(t.Context(), "", 0)
+	if err != nil || more {
+		t.Fatalf("more %v, error %v", more, err)
+	}
+	versions := map[string]uint64{}
+	for name, tag := range tags {
+		versions[name+" "+tag.BranchName()] = tag.Version
+		if tag.Created == nil || tag.ManifestBytes == 0 {
+			t.Errorf("tag %s: got %+v, want a time and a size", name, tag)
+		}
+	}
+	if diff := cmp.Diff(map[string]uint64{"first ": 1, "on-branch dev/one": 4}, versions); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]int64{"first": 10, "on-branch": 11} {
+		d, err := table.Tagged(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.CountRows(); got != want {
+			t.Errorf("version of tag %s: got %d rows, want %d", name, got, want)
+		}
+	}
+	branches, _, err := table.Branches(t.Context(), "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	branch, ok := branches["dev/one"]
+	if !ok || len(branches) != 1 {
+		t.Fatalf("branches: got %v, want dev/one", branches)
+	}
+	if branch.Parent != nil || branch.ParentVersion != 2 || len(branch.Identifier.Forks) != 1 || branch.Identifier.Forks[0].Version != 2 {
+		t.Errorf("branch: got %+v", branch)
+	}
+	on, err := table.Branch("dev/one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	latest, err := on.Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := latest.Version(), uint64(4); got != want {
+		t.Errorf("latest of the branch: got version %d, want %d", got, want)
+	}
+}
+
+func TestTagsAreMadeMovedAndRemoved(t *testing.T) {
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	if _, err := table.Append(t.Context(), rowsOf(2), nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	steps := []struct {
+		name string
+		do   func() error
+		want error
+	}{
+		{"version that is not", func() error { return table.CreateTag(ctx, "a", "", 9) }, ErrNoVersion},
+		{"branch that is not", func() error { return table.CreateTag(ctx, "a", "b", 1) }, ErrNoVersion},
+		{"bad name", func() error { return table.CreateTag(ctx, "a/b", "", 1) }, ErrRefName},
+		{"create", func() error { return table.CreateTag(ctx, "a", "main", 1) }, nil},
+		{"create again", func() error { return table.CreateTag(ctx, "a", "", 2) }, ErrRefExists},
+		{"create another", func() error { return table.CreateTag(ctx, "é", "", 2) }, nil},
+		{"update", func() error { return table.UpdateTag(ctx, "a", "", 2) }, nil},
+		{"update to what is not", func() error { return table.UpdateTag(ctx, "a", "", 3) }, ErrNoVersion},
+		{"update what is not", func() error { return table.UpdateTag(ctx, "b", "", 2) }, ErrNoRef},
+		{"delete", func() error { return table.DeleteTag(ctx, "é") }, nil},
+		{"delete again", func() error { return table.DeleteTag(ctx, "é") }, ErrNoRef},
+	}
+	for _, s := range steps {
+		if err := s.do(); !errors.Is(err, s.want) {
+			t.Errorf("%s: got %v, want %v", s.name, err, s.want)
+		}
+	}
+	tags, _, err := table.Tags(ctx, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tags) != 1 || tags["a"].Version != 2 || tags["a"].Branch != nil {
+		t.Errorf("tags: got %+v, want a of version 2", tags)
+	}
+}
+
+func TestTagsAreListedByPages(t *testing.T) {
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	for _, name := range []string{"a", "a.b", "b", "c"} {
+		if err := table.CreateTag(t.Context(), name, "", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, more, err := table.Tags(t.Context(), "", 3)
+	if err != nil || !more || len(first) != 3 {
+		t.Fatalf("first page: got %v, more %v, error %v, want 3 of 4", first, more, err)
+	}
+	second, more, err := table.Tags(t.Context(), "b", 3)
+	if err != nil || more || len(second) != 1 {
+		t.Fatalf("second page: got %v, more %v, error %v, want c", second, more, err)
+	}
+}
+
+func TestNamesOfRefs(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"v1.2.3-rc4": true, "a_b": true, "é": true, "": false, ".a": false, "a.": false, "a..b": false,
+		"a.lock": false, "a/b": false, "a b": false, `a\b`: false, "..": false, "a%2Fb": false,
+	} {
+		if err := CheckTag(name); (err == nil) != ok {
+			t.Errorf("tag %q: got %v, want accepted %v", name, err, ok)
+		}
+	}
+	for name, ok := range map[string]bool{
+		"dev": true, "dev/one": true, "a.b/c": true, "main": false, "": false, "/a": false, "a/": false,
+		"a//b": false, "../a": false, "a/..": false, "a/./b": false, "a.lock": false, "a b": false,
+	} {
+		if err := CheckBranch(name); (err == nil) != ok {
+			t.Errorf("branch %q: got %v, want accepted %v", name, err, ok)
+		}
+	}
+}
+
+// A tag is stored as native Lance stores it.
+func TestTagsAreWrittenInTheFormat(t *testing.T) {
+	store := memstore.New()
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
+	now := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC) }
+	table := NewSession(0, now).Table(at, 0)
+	mustCreate(t, table, 1)
+	if err := table.CreateTag(t.Context(), "é", "", 1); err != nil {
+		t.Fatal(err)
+	}
+	data, _, err := store.Get(t.Context(), "t.lance/_refs/tags/%C3%A9.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	size := got["manifestSize"]
+	want := map[string]any{
+		"branch": nil, "version": 1.0, "createdAt": "2026-01-02T03:04:05.0000006Z",
+		"updatedAt": "2026-01-02T03:04:05.0000006Z", "manifestSize": size, "metadata": map[string]any{},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tag (-want +got):\n%s", diff)
+	}
+}

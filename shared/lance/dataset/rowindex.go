@@ -1,0 +1,127 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance/rowid"
+)
+
+// TakeIDs is Take by the ids of rows instead of their addresses. In a table without
+// stable row ids the two are the same.
+func (d *Dataset) TakeIDs(ctx context.Context, columns []string, ids []uint64) (arrow.RecordBatch, error) {
+	addresses, err := d.Addresses(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, address := range addresses {
+		if address == NoAddress {
+			return nil, fmt.Errorf("no row of id %d in version %d", ids[i], d.Version())
+		}
+	}
+	return d.Take(ctx, columns, addresses)
+}
+
+// NoAddress is the address of no row.
+const NoAddress = 1<<64 - 1
+
+// Addresses returns where the rows of some ids are, NoAddress for ids that have none or
+// whose rows are deleted. In a table with stable row ids the first call reads what tells
+// the rows of all ids: the deletion files, and row ids that are not in the manifest.
+func (d *Dataset) Addresses(ctx context.Context, ids []uint64) ([]uint64, error) {
+	addresses := make([]uint64, len(ids))
+	if !d.manifest.StableRowIDs() {
+		for i, id := range ids {
+			there, err := d.hasRow(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			if addresses[i] = id; !there {
+				addresses[i] = NoAddress
+			}
+		}
+		return addresses, nil
+	}
+	index, err := d.rowIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		address, ok := index.Address(id)
+		if addresses[i] = address; !ok {
+			addresses[i] = NoAddress
+		}
+	}
+	return addresses, nil
+}
+
+// hasRow says whether an address is that of a row which is not deleted.
+func (d *Dataset) hasRow(ctx context.Context, address uint64) (bool, error) {
+	f := d.fragment(address >> 32)
+	row := uint32(address)
+	if f == nil || int64(row) >= f.rows {
+		return false, nil
+	}
+	deleted, err := f.deletions(ctx)
+	return !deleted.Contains(row), err
+}
+
+// rowIndexPart is the part of a manifest in the cache that tells the rows of ids.
+const rowIndexPart = "row index "
+
+// rowIndex returns the index of the version's stable row ids.
+func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
+	cache, part := d.table.session.cache, rowIndexPart+d.manifest.Location.Key
+	if index, ok := get[*rowid.Index](cache, d.table.uri, part); ok {
+		return index, nil
+	}
+	fragments := make([]rowid.Fragment, len(d.fragments))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
+	for i, f := range d.fragments {
+		group.Go(func() (err error) {
+			defer contain(func(e error) { err = e })
+			fragments[i], err = f.indexed(ctx)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	index := rowid.NewIndex(fragments)
+	put(cache, d.table.uri, part, index, d.rowIndexBytes())
+	return index, nil
+}
+
+// rowIndexBytes estimates what the index occupies: little where ids are runs, some bytes
+// for each id where they are in no order.
+func (d *Dataset) rowIndexBytes() int64 {
+	const perFragment, spilledID = 300, 12
+	total := int64(0)
+	for _, f := range d.fragments {
+		total += perFragment + 2*int64(len(f.meta.RowIDs))
+		if f.meta.RowIDs == nil {
+			total += spilledID * f.rows
+		}
+	}
+	return total
+}
+
+// indexed returns what the index of row ids needs to know of a fragment.
+func (f *fragment) indexed(ctx context.Context) (rowid.Fragment, error) {
+	ids, err := f.stableIDs(ctx)
+	if err != nil {
+		return rowid.Fragment{}, fmt.Errorf("row ids of fragment %d: %w", f.meta.ID, err)
+	}
+	if ids == nil {
+		ids = rowid.Range(f.address(0), f.address(f.rows))
+	}
+	deleted, err := f.deletions(ctx)
+	if err != nil {
+		return rowid.Fragment{}, err
+	}
+	return rowid.Fragment{ID: uint32(f.meta.ID), IDs: ids, Deleted: deleted.Contains}, nil
+}

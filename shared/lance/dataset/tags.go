@@ -1,0 +1,142 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tiltyard/shared/objectstore"
+)
+
+// A Tag is a name for a version of a table or of one of its branches. Versions that are
+// tagged outlive cleanups.
+type Tag struct {
+	Branch        *string           `json:"branch"` // nil is the table itself
+	Version       uint64            `json:"version"`
+	Created       *time.Time        `json:"createdAt,omitempty"` // nil in tags of older writers
+	Updated       *time.Time        `json:"updatedAt,omitempty"`
+	ManifestBytes int64             `json:"manifestSize"`
+	Metadata      map[string]string `json:"metadata"`
+}
+
+// BranchName returns the branch that the version is of, "" for the table itself.
+func (t Tag) BranchName() string {
+	if t.Branch == nil {
+		return ""
+	}
+	return *t.Branch
+}
+
+// Tag returns what a tag names, or ErrNoRef.
+func (t *Table) Tag(ctx context.Context, name string) (Tag, error) {
+	tag, _, err := t.tag(ctx, name)
+	return tag, err
+}
+
+func (t *Table) tag(ctx context.Context, name string) (tag Tag, info objectstore.Info, err error) {
+	if err := CheckTag(name); err != nil {
+		return Tag{}, info, err
+	}
+	info, err = t.readRef(ctx, refKey(tagsDir, name), &tag)
+	return tag, info, err
+}
+
+// Tags returns the tags whose names come after one ("" for all) in the order of bytes, at
+// most limit of them (0 or less: all), and whether there are more.
+func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]Tag, more bool, err error) {
+	tags = map[string]Tag{}
+	var mu sync.Mutex
+	more, err = t.listRefs(ctx, tagsDir, after, limit, func(ctx context.Context, name string) error {
+		tag, err := t.Tag(ctx, name)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			tags[name] = tag
+		}
+		return err
+	})
+	return tags, more, err
+}
+
+// Tagged opens the version that a tag names.
+func (t *Table) Tagged(ctx context.Context, name string) (*Dataset, error) {
+	tag, err := t.Tag(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	on, err := t.Branch(tag.BranchName())
+	if err != nil {
+		return nil, err
+	}
+	return on.Version(ctx, tag.Version)
+}
+
+// CreateTag names a version of a branch ("" is the table itself), or returns
+// ErrRefExists. The version must be there, else it is ErrNoVersion.
+func (t *Table) CreateTag(ctx context.Context, name, branch string, version uint64) error {
+	if err := CheckTag(name); err != nil {
+		return err
+	}
+	tag, err := t.newTag(ctx, branch, version)
+	if err != nil {
+		return err
+	}
+	err = t.writeRef(ctx, refKey(tagsDir, name), tag, objectstore.Condition{IfAbsent: true})
+	if errors.Is(err, objectstore.ErrPrecondition) {
+		return fmt.Errorf("%w: tag %s of %s", ErrRefExists, name, t.uri)
+	}
+	return err
+}
+
+// UpdateTag makes an existing tag name another version; its metadata stays. It is
+// ErrNoRef when there is no such tag, ErrNoVersion when there is no such version.
+func (t *Table) UpdateTag(ctx context.Context, name, branch string, version uint64) error {
+	to, err := t.newTag(ctx, branch, version)
+	if err != nil {
+		return err
+	}
+	for {
+		tag, info, err := t.tag(ctx, name)
+		if err != nil {
+			return err
+		}
+		to.Created, to.Metadata = tag.Created, tag.Metadata
+		err = t.writeRef(ctx, refKey(tagsDir, name), to, objectstore.Condition{IfMatch: info.ETag})
+		if !errors.Is(err, objectstore.ErrPrecondition) {
+			return err
+		}
+		// Somebody else was faster; of two updates either may be the last.
+	}
+}
+
+// DeleteTag removes a tag, or returns ErrNoRef.
+func (t *Table) DeleteTag(ctx context.Context, name string) error {
+	_, info, err := t.tag(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := t.store.Delete(ctx, info.Key, objectstore.Condition{}); err != nil {
+		return fmt.Errorf("delete tag %s of %s: %w", name, t.uri, err)
+	}
+	return nil
+}
+
+// newTag describes a version that is there.
+func (t *Table) newTag(ctx context.Context, branch string, version uint64) (Tag, error) {
+	on, err := t.Branch(branch)
+	if err != nil {
+		return Tag{}, err
+	}
+	info, err := on.find(ctx, version)
+	if err != nil {
+		return Tag{}, err
+	}
+	now := t.session.now().UTC()
+	tag := Tag{Version: version, Created: &now, Updated: &now, ManifestBytes: info.Size, Metadata: map[string]string{}}
+	if on != t {
+		tag.Branch = &branch
+	}
+	return tag, nil
+}

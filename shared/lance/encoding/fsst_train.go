@@ -1,0 +1,227 @@
+package encoding
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	sampleBytes  = 32 << 10 // of text to learn from; pairs of symbols are counted in 16 bits
+	samplePlaces = 128
+	maxSymbols   = 255 // the last code is the escape
+)
+
+// trainParts is how much of the sample the rounds of training look at, in 16ths: to
+// begin with, when symbols are short and cannot become long at once, a little will do.
+var trainParts = [...]int{1, 2, 2, 4, 4, 8, 8, 16, 16}
+
+// trainText chooses symbols for texts like those in values. It begins without any and in
+// each round compresses some of a sample, counts which symbols it used and which
+// followed each other, and takes the best of them and of their pairs. It returns nil
+// when there is nothing to gain.
+func trainText(v *values) *textEncoder {
+	sample, plain := sampleText(v), 0
+	for _, text := range sample {
+		plain += len(text)
+	}
+	encoder := newTextEncoder(rarestByte(sample))
+	counts := newSymbolCounts()
+	for _, part := range trainParts {
+		counts.clear()
+		// Every so many places, so that a part is as mixed as the whole.
+		for i := 0; i < len(sample); i += 16 / part {
+			counts.add(encoder, sample[i])
+		}
+		counts.choose(encoder, part/2)
+	}
+	size := 0
+	scratch := make([]byte, 2*sampleBytes)
+	for _, text := range sample {
+		size += encoder.encode(scratch, text)
+	}
+	if 16*size > 15*plain {
+		return nil // not worth decoding for
+	}
+	encoder.ratio = float64(size) / float64(plain)
+	return encoder
+}
+
+// sampleText returns pieces of values from places evenly spread over the whole. The same
+// values have the same sample: files do not depend on chance.
+func sampleText(v *values) [][]byte {
+	var sample [][]byte
+	next := 0
+	for place := range samplePlaces {
+		from := max(next, int(int64(len(v.data))*int64(place)/samplePlaces))
+		next = from + min(len(v.data)-from, sampleBytes/samplePlaces)
+		// The value that the first byte belongs to ends where the first offset is above it.
+		at, _ := slices.BinarySearch(v.offsets, int32(from)+1)
+		for ; from < next; at++ {
+			to := min(next, int(v.offsets[at]))
+			sample = append(sample, v.data[from:to])
+			from = to
+		}
+	}
+	return sample
+}
+
+// rarestByte returns the byte that comes up least in texts.
+func rarestByte(texts [][]byte) byte {
+	var counts [256]int
+	for _, text := range texts {
+		for _, b := range text {
+			counts[b]++
+		}
+	}
+	rarest := 0
+	for b, n := range counts {
+		if n < counts[rarest] {
+			rarest = b
+		}
+	}
+	return byte(rarest)
+}
+
+// symbolCounts counts how often symbols and pairs of symbols come up in a sample. A
+// symbol counts by 256 and its number; bytes that are none come first.
+type symbolCounts struct {
+	single [trainCodes]int
+	pairs  [][trainCodes]uint16
+	seen   []uint32 // the pairs with a count: first<<16 | second
+}
+
+const trainCodes = 256 + maxSymbols + 1
+
+func newSymbolCounts() *symbolCounts {
+	return &symbolCounts{pairs: make([][trainCodes]uint16, trainCodes)}
+}
+
+func (c *symbolCounts) clear() {
+	clear(c.single[:])
+	for _, pair := range c.seen {
+		c.pairs[pair>>16][pair&0xffff] = 0
+	}
+	c.seen = c.seen[:0]
+}
+
+func (c *symbolCounts) add(e *textEncoder, text []byte) {
+	before := -1
+	for len(text) > 0 {
+		step := e.step(e.firstBytes(text))
+		code := int(text[0])
+		if step>>stepEscapes&1 == 0 {
+			code = 256 + int(step&0xff)
+		}
+		c.single[code]++
+		if before >= 0 {
+			c.addPair(before, code)
+		}
+		if size := step >> stepSize; size > 1 {
+			// The first byte may do better at the end of the symbol before.
+			c.single[text[0]]++
+			if before >= 0 {
+				c.addPair(before, int(text[0]))
+			}
+		}
+		before = code
+		text = text[step>>stepSize:]
+	}
+}
+
+func (c *symbolCounts) addPair(first, second int) {
+	n := &c.pairs[first][second]
+	if *n == 0 {
+		c.seen = append(c.seen, uint32(first)<<16|uint32(second))
+	}
+	*n++
+}
+
+// A candidate is a symbol to be, with how many bytes it would save, about.
+type candidate struct {
+	textSymbol
+	gain int
+}
+
+// choose gives e the symbols for the next round: those that save most bytes, of those
+// that came up more often than rare.
+func (c *symbolCounts) choose(e *textEncoder, rare int) {
+	candidates := c.candidates(e, rare)
+	e.reset()
+	for _, s := range candidates {
+		if e.add(s.textSymbol); len(e.symbols) == maxSymbols {
+			break
+		}
+	}
+}
+
+// candidates returns the symbols that e might have, the best first.
+func (c *symbolCounts) candidates(e *textEncoder, rare int) []candidate {
+	var all []candidate
+	for code, n := range c.single {
+		if n > rare {
+			s := e.symbol(code)
+			gain := n * s.size
+			if s.size == 1 {
+				gain *= 8 // escapes are expensive
+			}
+			all = append(all, candidate{s, gain})
+		}
+	}
+	for _, pair := range c.seen {
+		n := int(c.pairs[pair>>16][pair&0xffff])
+		first, second := e.symbol(int(pair>>16)), e.symbol(int(pair&0xffff))
+		if n <= rare || first.size == fsstMaxSymbol {
+			continue
+		}
+		if s := first.join(second); !s.has(byte(e.end)) {
+			all = append(all, candidate{s, n * s.size})
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.val, b.val), cmp.Compare(a.size, b.size))
+	})
+	all = addEqual(all)
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(b.size, a.size), cmp.Compare(a.val, b.val))
+	})
+	return all
+}
+
+// addEqual makes one of sorted candidates that are the same symbol: several pairs can
+// be. What they save adds up.
+func addEqual(sorted []candidate) []candidate {
+	n := 0
+	for i, s := range sorted {
+		if i > 0 && s.textSymbol == sorted[n-1].textSymbol {
+			sorted[n-1].gain += s.gain
+			continue
+		}
+		sorted[n] = s
+		n++
+	}
+	return sorted[:n]
+}
+
+// symbol returns what a code of symbolCounts stands for.
+func (e *textEncoder) symbol(code int) textSymbol {
+	if code < 256 {
+		return textSymbol{uint64(code), 1}
+	}
+	return e.symbols[code-256]
+}
+
+// join returns the symbol of s followed by t, cut off where it gets too long.
+func (s textSymbol) join(t textSymbol) textSymbol {
+	size := min(s.size+t.size, fsstMaxSymbol)
+	return textSymbol{(s.val | t.val<<(8*s.size)) & lowBytes(size), size}
+}
+
+// has reports whether a byte of the symbol is b.
+func (s textSymbol) has(b byte) bool {
+	for i := range s.size {
+		if byte(s.val>>(8*i)) == b {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,457 @@
+package operation
+
+import (
+	"slices"
+
+	"tiltyard/shared/lance/pb"
+)
+
+// A Verdict is how an operation of ours goes with one that was committed before it, but
+// after the version that ours was worked out on.
+type Verdict int
+
+// Verdicts.
+const (
+	Compatible   Verdict = iota // ours can be applied after theirs
+	Redo                        // ours must be worked out again on the newer version, where it may well succeed
+	Incompatible                // ours fails
+)
+
+// String returns the verdict as a word.
+func (v Verdict) String() string {
+	return [...]string{"compatible", "redo", "incompatible"}[v]
+}
+
+// Ours is an operation to be committed, and what is known of it.
+type Ours struct {
+	Operation pb.Operation
+	// ReadFragment returns a fragment of the version that a Delete or Update was worked
+	// out on, or nil. It is set when the rows that the operation deletes are known, so
+	// that it can be rebased over others that delete rows of the same fragments; whether
+	// some of the rows are the same is then for whoever rebases it to find out.
+	ReadFragment func(id uint64) *pb.Fragment
+}
+
+// Check says how our operation goes with theirs.
+//
+// In the table ok is compatible, R is redo, X is incompatible, and:
+//
+//	F  R if a fragment is touched by both, else ok
+//	D  ok unless a fragment is touched by both; then R if either removed it, or theirs
+//	   replaced its files, or our rows are not known; else ok
+//	G  X if theirs removed the fragment, R if it moved rows of it or replaced the same
+//	   field in it, else ok
+//	V  R if either may forbid nulls and the other supplies values, else ok
+//	S  R if it changes metadata of the schema or of fields, else ok
+//	K  X if both set (or one sets and one deletes) the same key, else ok
+//	M  R (a DataReplacement: X) if a field that ours rewrites is gone, else ok
+//
+//	ours \ theirs  App Del Upd Ovw Idx Rew Mrg Res Rsv Prj Cfg Rep Cln Bas
+//	Append         ok  ok  ok  X   ok  ok  V   X   ok  V   ok  ok  ok  ok
+//	Delete         ok  D   D   X   ok  F   R   X   ok  ok  ok  F   ok  ok
+//	Update         ok¹ D   D¹  X   ok  F   R   X   ok  MV  ok  F   ok  ok
+//	Overwrite      ok  ok  ok  R²  ok  ok  ok  ok  ok  ok  K   ok  ok  ok
+//	CreateIndex    ok  ok  ok³ X   N   F⁴  ok  X   ok  ok  ok  I   ok  ok
+//	Rewrite        ok  F   F   X   F⁴  F   R   X   ok  ok  ok  F   ok  ok
+//	Merge          R   R   R   X   ok  R   R   X   ok  X   S   R   ok  ok
+//	Restore        ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  S⁵  ok  ok  ok
+//	Reserve        ok  ok  ok  X   ok  ok  ok  X   ok  ok  ok  ok  ok  ok
+//	Project        V   ok  V   X   ok  ok  R   X   ok  R   ok  V   ok  ok
+//	UpdateConfig   ok  ok  ok  K⁶  ok  ok  S   S⁵  ok  ok  K⁶  ok  ok  ok
+//	DataReplacem.  ok  G   G   X   I   F   R   X   ok  MV  ok  G   ok  ok
+//	Clone          ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  ok
+//	UpdateBases    ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  ok  B
+//
+//	¹  with a filter of inserted keys: R after an Append, an Update without a filter,
+//	   with one of other fields, or with one that has a key in common
+//	²  X when both set the same key of the config
+//	³  the new entries lose the fragments whose field was rewritten: see [Rebased]
+//	⁴  R if a rewritten fragment is covered by a new entry, or one does not say what it covers
+//	⁵  X instead of R
+//	⁶  X also when ours changes metadata of the schema or of fields (theirs an Overwrite),
+//	   or when both change that of the schema or of the same field
+//	N  R when both add to one name, one adds to a name and the other drops it, or both
+//	   replace the same entry
+//	I  R when a replaced field is one that a new index depends on
+//	B  X when both add the same id, name or path
+//
+// Operations that are not interpreted (a write-ahead log's, data overlays, those of later
+// versions of the format) are incompatible with all of ours but Clone; the tables that
+// they are made on are not written by us at all.
+//
+// Source: the checks of the native implementation, crate lance, src/io/commit/conflict_resolver.rs.
+func (o Ours) Check(theirs pb.Operation) Verdict {
+	if _, clone := o.Operation.(*pb.Clone); clone {
+		return Compatible // of a version that no commit changes
+	}
+	if opaque(o.Operation) || opaque(theirs) {
+		return Incompatible
+	}
+	if v := checkSchema(o.Operation, theirs); v != Compatible {
+		return v
+	}
+	switch ours := o.Operation.(type) {
+	case *pb.Append, *pb.ReserveFragments:
+		return incompatibleIf(replacesTable(theirs))
+	case *pb.Delete:
+		return o.checkDelete(ours, theirs)
+	case *pb.Update:
+		return o.checkUpdate(ours, theirs)
+	case *pb.Overwrite:
+		return checkOverwrite(ours, theirs)
+	case *pb.CreateIndex:
+		return checkCreateIndex(ours, theirs)
+	case *pb.Rewrite:
+		return checkRewrite(ours, theirs)
+	case *pb.Merge:
+		return checkMerge(theirs)
+	case *pb.Restore:
+		return Compatible
+	case *pb.Project:
+		return checkProject(theirs)
+	case *pb.UpdateConfig:
+		return checkUpdateConfig(ours, theirs)
+	case *pb.DataReplacement:
+		return checkDataReplacement(ours, theirs)
+	case *pb.UpdateBases:
+		return checkUpdateBases(ours, theirs)
+	}
+	return Incompatible
+}
+
+// opaque says whether nothing is known of an operation.
+func opaque(op pb.Operation) bool {
+	_, uninterpreted := op.(*pb.OpaqueOperation)
+	return op == nil || uninterpreted
+}
+
+func redoIf(condition bool) Verdict {
+	if condition {
+		return Redo
+	}
+	return Compatible
+}
+
+func incompatibleIf(condition bool) Verdict {
+	if condition {
+		return Incompatible
+	}
+	return Compatible
+}
+
+// replacesTable says whether an operation leaves nothing of what was there.
+func replacesTable(op pb.Operation) bool {
+	switch op.(type) {
+	case *pb.Overwrite, *pb.Restore:
+		return true
+	}
+	return false
+}
+
+// checkSchema finds the conflicts that have to do with what the columns are, in either
+// order of the two.
+func checkSchema(ours, theirs pb.Operation) Verdict {
+	if mayForbidNulls(ours) && suppliesValues(theirs) || suppliesValues(ours) && mayForbidNulls(theirs) {
+		return Redo // one was checked without the values of the other
+	}
+	changes := changesMetadata(ours) || changesMetadata(theirs)
+	if _, merge := either[*pb.Merge](ours, theirs); merge && changes {
+		return Redo // a merge brings a whole schema, without the new metadata
+	}
+	if _, restore := either[*pb.Restore](ours, theirs); restore && changes {
+		return Incompatible // the metadata were changed of a schema that is no more
+	}
+	return Compatible
+}
+
+// either returns that of two operations which is of a type.
+func either[T pb.Operation](a, b pb.Operation) (T, bool) {
+	if t, ok := a.(T); ok {
+		return t, true
+	}
+	t, ok := b.(T)
+	return t, ok
+}
+
+// mayForbidNulls says whether an operation may leave a column that cannot be null
+// although data written for the schema before have nulls there.
+func mayForbidNulls(op pb.Operation) bool {
+	switch op := op.(type) {
+	case *pb.Project:
+		return !op.PreservesNullability
+	case *pb.Merge:
+		return !op.PreservesNullability
+	}
+	return false
+}
+
+func suppliesValues(op pb.Operation) bool {
+	switch op.(type) {
+	case *pb.Append, *pb.Update, *pb.DataReplacement:
+		return true
+	}
+	return false
+}
+
+// changesMetadata says whether an operation changes those of the schema or of fields.
+func changesMetadata(op pb.Operation) bool {
+	update, ok := op.(*pb.UpdateConfig)
+	if !ok {
+		return false
+	}
+	changes := func(m *pb.UpdateMap) bool { return m != nil && (m.Replace || len(m.Entries) > 0) }
+	for _, m := range update.FieldMetadata {
+		if changes(m) {
+			return true
+		}
+	}
+	return changes(update.SchemaMetadata)
+}
+
+func (o Ours) checkDelete(ours *pb.Delete, theirs pb.Operation) Verdict {
+	return o.checkRows(theirs, ours.UpdatedFragments, ours.DeletedFragmentIDs)
+}
+
+func (o Ours) checkUpdate(ours *pb.Update, theirs pb.Operation) Verdict {
+	switch theirs := theirs.(type) {
+	case *pb.Append:
+		return redoIf(ours.InsertedRows != nil) // which may have the same keys
+	case *pb.Update:
+		if ours.InsertedRows != nil && mayShareKeys(ours.InsertedRows, theirs.InsertedRows) {
+			return Redo
+		}
+	case *pb.Project:
+		return redoIf(slices.ContainsFunc(ours.FieldsModified, func(id uint32) bool { return !hasField(theirs.Schema, int32(id)) }))
+	}
+	return o.checkRows(theirs, ours.UpdatedFragments, ours.RemovedFragmentIDs)
+}
+
+// checkRows checks an operation of ours that deletes rows of fragments.
+func (o Ours) checkRows(theirs pb.Operation, updated []*pb.Fragment, removed []uint64) Verdict {
+	mine := idsOf(updated, removed)
+	switch theirs := theirs.(type) {
+	case *pb.Overwrite, *pb.Restore:
+		return Incompatible
+	case *pb.Merge:
+		return Redo
+	case *pb.Rewrite:
+		return redoIf(rewrites(theirs, mine))
+	case *pb.DataReplacement:
+		return redoIf(slices.ContainsFunc(theirs.Replacements, func(r pb.FileReplacement) bool { return mine[r.FragmentID] }))
+	case *pb.Update:
+		return o.checkShared(mine, len(updated) > 0, theirs.UpdatedFragments, theirs.RemovedFragmentIDs)
+	case *pb.Delete:
+		return o.checkShared(mine, len(updated) > 0, theirs.UpdatedFragments, theirs.DeletedFragmentIDs)
+	}
+	return Compatible
+}
+
+// checkShared checks ours, which touches the fragments mine and leaves rows in some,
+// against one that deletes rows too.
+func (o Ours) checkShared(mine map[uint64]bool, leaves bool, updated []*pb.Fragment, removed []uint64) Verdict {
+	if !overlap(mine, idsOf(updated, removed)) {
+		return Compatible
+	}
+	if o.ReadFragment == nil || !leaves || slices.ContainsFunc(removed, func(id uint64) bool { return mine[id] }) {
+		return Redo
+	}
+	return redoIf(slices.ContainsFunc(updated, func(f *pb.Fragment) bool {
+		if !mine[f.ID] {
+			return false
+		}
+		was := o.ReadFragment(f.ID)
+		return was == nil || !sameFiles(was, f)
+	}))
+}
+
+// idsOf returns the fragments that an operation touches.
+func idsOf(updated []*pb.Fragment, removed []uint64) map[uint64]bool {
+	ids := make(map[uint64]bool, len(updated)+len(removed))
+	for _, f := range updated {
+		ids[f.ID] = true
+	}
+	for _, id := range removed {
+		ids[id] = true
+	}
+	return ids
+}
+
+func overlap(a, b map[uint64]bool) bool {
+	for id := range b {
+		if a[id] {
+			return true
+		}
+	}
+	return false
+}
+
+// rewrites says whether a rewrite replaced one of the fragments.
+func rewrites(op *pb.Rewrite, fragments map[uint64]bool) bool {
+	return overlap(fragments, rewritten(op))
+}
+
+func rewritten(op *pb.Rewrite) map[uint64]bool {
+	ids := map[uint64]bool{}
+	for _, g := range op.Groups {
+		for _, f := range g.OldFragments {
+			ids[f.ID] = true
+		}
+	}
+	return ids
+}
+
+func hasField(fields []*pb.Field, id int32) bool {
+	return slices.ContainsFunc(fields, func(f *pb.Field) bool { return f.ID == id })
+}
+
+// mayShareKeys says whether rows inserted by two updates may have a key in common; nil
+// is not known.
+func mayShareKeys(a, b *pb.KeyExistenceFilter) bool {
+	if b == nil || !slices.Equal(a.FieldIDs, b.FieldIDs) {
+		return true
+	}
+	switch {
+	case a.Exact != nil && b.Exact != nil:
+		return slices.ContainsFunc(a.Exact.Hashes, func(h uint64) bool { return slices.Contains(b.Exact.Hashes, h) })
+	case a.Bloom != nil && b.Bloom != nil:
+		return bloomsIntersect(a.Bloom, b.Bloom)
+	}
+	return true // an exact set and a bloom filter hash differently
+}
+
+// bloomsIntersect compares two bloom filters: a key that is in both has set the same bits
+// in both. Filters of different makes cannot be compared.
+func bloomsIntersect(a, b *pb.BloomFilter) bool {
+	if a.NumberOfItems != b.NumberOfItems || a.Probability != b.Probability || len(a.Bitmap) != len(b.Bitmap) {
+		return true
+	}
+	for i := range a.Bitmap {
+		if a.Bitmap[i]&b.Bitmap[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func checkOverwrite(ours *pb.Overwrite, theirs pb.Operation) Verdict {
+	switch theirs := theirs.(type) {
+	case *pb.Overwrite:
+		if shareConfigKey(ours, theirs) {
+			return Incompatible
+		}
+		return Redo // so that whoever asked for it may decide again
+	case *pb.UpdateConfig:
+		return incompatibleIf(shareConfigKey(ours, theirs))
+	}
+	return Compatible
+}
+
+func checkRewrite(ours *pb.Rewrite, theirs pb.Operation) Verdict {
+	mine := rewritten(ours)
+	switch theirs := theirs.(type) {
+	case *pb.Overwrite, *pb.Restore:
+		return Incompatible
+	case *pb.Merge:
+		return Redo
+	case *pb.Delete:
+		return redoIf(overlap(mine, idsOf(theirs.UpdatedFragments, theirs.DeletedFragmentIDs)))
+	case *pb.Update:
+		return redoIf(overlap(mine, idsOf(theirs.UpdatedFragments, theirs.RemovedFragmentIDs)))
+	case *pb.Rewrite:
+		return redoIf(rewrites(theirs, mine))
+	case *pb.DataReplacement:
+		return redoIf(slices.ContainsFunc(theirs.Replacements, func(r pb.FileReplacement) bool { return mine[r.FragmentID] }))
+	case *pb.CreateIndex:
+		if slices.ContainsFunc(theirs.NewIndices, func(x *pb.IndexMetadata) bool { return x.Name == fragmentReuseIndex }) {
+			return incompatibleIf(len(theirs.NewIndices) != 1 || len(theirs.RemovedIndices) != 1)
+		}
+		return redoIf(coversAny(theirs.NewIndices, mine))
+	}
+	return Compatible
+}
+
+func checkMerge(theirs pb.Operation) Verdict {
+	switch theirs.(type) {
+	case *pb.Append, *pb.Delete, *pb.Update, *pb.Rewrite, *pb.Merge, *pb.DataReplacement:
+		return Redo // it lists all fragments
+	case *pb.Overwrite, *pb.Restore, *pb.Project:
+		return Incompatible
+	}
+	return Compatible
+}
+
+func checkProject(theirs pb.Operation) Verdict {
+	switch theirs.(type) {
+	case *pb.Merge, *pb.Project:
+		return Redo // it lists all columns
+	case *pb.Overwrite, *pb.Restore:
+		return Incompatible
+	}
+	return Compatible
+}
+
+func checkDataReplacement(ours *pb.DataReplacement, theirs pb.Operation) Verdict {
+	switch theirs := theirs.(type) {
+	case *pb.Overwrite, *pb.Restore:
+		return Incompatible
+	case *pb.Merge:
+		return Redo
+	case *pb.Project:
+		return incompatibleIf(anyReplacement(ours, func(_, field uint64) bool { return !hasField(theirs.Schema, int32(field)) }))
+	case *pb.Delete:
+		return incompatibleIf(anyReplacement(ours, func(fragment, _ uint64) bool { return slices.Contains(theirs.DeletedFragmentIDs, fragment) }))
+	case *pb.Update:
+		return checkReplacementAfterUpdate(ours, theirs)
+	case *pb.CreateIndex:
+		return redoIf(indexesReplaced(theirs.NewIndices, ours))
+	case *pb.Rewrite:
+		gone := rewritten(theirs)
+		return redoIf(anyReplacement(ours, func(fragment, _ uint64) bool { return gone[fragment] }))
+	case *pb.DataReplacement:
+		return redoIf(anyReplacement(ours, func(fragment, field uint64) bool {
+			return anyReplacement(theirs, func(f, id uint64) bool { return f == fragment && id == field })
+		}))
+	}
+	return Compatible
+}
+
+// checkReplacementAfterUpdate: the new file of a fragment holds values for all its rows as
+// they were. It is stale when rows have moved away, or the same column was rewritten.
+func checkReplacementAfterUpdate(ours *pb.DataReplacement, theirs *pb.Update) Verdict {
+	moved := len(theirs.NewFragments) > 0 && theirs.Mode == pb.RewriteRows
+	touched := idsOf(theirs.UpdatedFragments, nil)
+	if anyReplacement(ours, func(fragment, _ uint64) bool { return slices.Contains(theirs.RemovedFragmentIDs, fragment) }) {
+		return Incompatible
+	}
+	return redoIf(anyReplacement(ours, func(fragment, field uint64) bool {
+		return touched[fragment] && (moved || slices.Contains(theirs.FieldsModified, uint32(field)))
+	}))
+}
+
+// anyReplacement calls f with each fragment that gets a new file and each field in that.
+func anyReplacement(op *pb.DataReplacement, f func(fragment, field uint64) bool) bool {
+	for _, r := range op.Replacements {
+		for _, id := range r.NewFile.Fields {
+			if id >= 0 && f(r.FragmentID, uint64(id)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func checkUpdateBases(ours *pb.UpdateBases, theirs pb.Operation) Verdict {
+	added, ok := theirs.(*pb.UpdateBases)
+	if !ok {
+		return Compatible
+	}
+	for _, a := range ours.NewBases {
+		for _, b := range added.NewBases {
+			sameName := a.Name != nil && b.Name != nil && *a.Name == *b.Name
+			if a.ID != 0 && a.ID == b.ID || sameName || a.Path == b.Path {
+				return Incompatible
+			}
+		}
+	}
+	return Compatible
+}

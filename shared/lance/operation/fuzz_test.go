@@ -1,0 +1,73 @@
+package operation
+
+import (
+	"archive/zip"
+	"io"
+	"testing"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// Whatever a table's manifest and a transaction say, applying and checking them ends, with
+// a manifest that can be read or with an error.
+func FuzzApply(f *testing.F) {
+	archive, err := zip.OpenReader("testdata/history.zip")
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer archive.Close() //nolint:errcheck // only read
+	var before []byte
+	for _, file := range archive.File {
+		r, err := file.Open()
+		if err != nil {
+			f.Fatal(err)
+		}
+		after, err := io.ReadAll(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		m, err := manifest.Parse(after)
+		if err != nil {
+			f.Fatal(err)
+		}
+		txn, err := m.ReadTransaction(f.Context(), nil, "")
+		if err != nil {
+			f.Fatal(err)
+		}
+		if before != nil {
+			var e pb.Encoder
+			txn.Marshal(&e)
+			f.Add(before, e.B)
+			f.Add(after, e.B)
+		}
+		before = after
+	}
+	store := memstore.New()
+	f.Fuzz(func(t *testing.T, file, transaction []byte) {
+		base, err := manifest.Parse(file)
+		if err != nil {
+			return
+		}
+		var txn pb.Transaction
+		if err := txn.Unmarshal(transaction); err != nil || txn.Operation == nil {
+			return
+		}
+		if theirs, err := base.ReadTransaction(t.Context(), store, "table"); err == nil {
+			Ours{Operation: txn.Operation}.Check(theirs.Operation)
+			Rebased(txn.Operation, theirs.Operation) //nolint:errcheck // only that it ends
+		}
+		next, err := Apply(base, txn.Operation)
+		if err != nil {
+			return
+		}
+		encoded, err := next.Encode(&txn)
+		if err != nil {
+			return
+		}
+		if _, err := manifest.Parse(encoded); err != nil {
+			t.Errorf("the manifest that %s makes cannot be read: %v", txn.OperationName(), err)
+		}
+	})
+}

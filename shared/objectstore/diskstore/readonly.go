@@ -1,0 +1,63 @@
+package diskstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"tiltyard/shared/objectstore"
+)
+
+// ErrReadOnly says that a store was opened only to be read.
+var ErrReadOnly = errors.New("store is read only")
+
+// A ReadOnly is a store on a directory that it leaves as it is, down to the files that
+// Open would add. Its writes are ErrReadOnly.
+type ReadOnly struct {
+	files Store // of which only the root is there, which is all that reading needs
+}
+
+var _ objectstore.Store = (*ReadOnly)(nil)
+
+// OpenReadOnly returns a store on a directory, which must exist, to be read from.
+func OpenReadOnly(root string) (*ReadOnly, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("open disk store: %w", err)
+	}
+	return &ReadOnly{files: Store{root: r, names: nameCache{dirs: map[string]sortedDir{}}}}, nil
+}
+
+// Close frees the store's file handles. No method may be called afterwards.
+func (s *ReadOnly) Close() error { return s.files.root.Close() }
+
+// Get implements objectstore.Store.
+func (s *ReadOnly) Get(ctx context.Context, key string) ([]byte, objectstore.Info, error) {
+	return s.files.Get(ctx, key)
+}
+
+// GetRanges implements objectstore.Store.
+func (s *ReadOnly) GetRanges(ctx context.Context, key string, ranges ...objectstore.Range) ([][]byte, objectstore.Info, error) {
+	return s.files.GetRanges(ctx, key, ranges...)
+}
+
+// List implements objectstore.Store.
+func (s *ReadOnly) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
+	return s.files.List(ctx, opts)
+}
+
+// Put implements objectstore.Store by refusing.
+func (s *ReadOnly) Put(_ context.Context, key string, _ []byte, _ objectstore.Condition) (objectstore.Info, error) {
+	return objectstore.Info{}, fmt.Errorf("put %q: %w", key, ErrReadOnly)
+}
+
+// Delete implements objectstore.Store by refusing.
+func (s *ReadOnly) Delete(_ context.Context, key string, _ objectstore.Condition) error {
+	return fmt.Errorf("delete %q: %w", key, ErrReadOnly)
+}
+
+// Create implements objectstore.Store by refusing.
+func (s *ReadOnly) Create(_ context.Context, key string) (objectstore.Writer, error) {
+	return nil, fmt.Errorf("create %q: %w", key, ErrReadOnly)
+}

@@ -1,0 +1,153 @@
+package s3store
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"tiltyard/shared/objectstore"
+)
+
+// maxPage is how many entries S3 answers at most.
+const maxPage = 1000
+
+// List implements objectstore.Store. Objects whose keys no store may hold, such as the
+// "folder/" that some tools make, are left out.
+func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
+	if err := objectstore.CheckList(opts); err != nil {
+		return objectstore.ListPage{}, err
+	}
+	page, err := s.list(ctx, opts)
+	if err != nil {
+		return objectstore.ListPage{}, fmt.Errorf("list %q: %w", opts.Prefix, err)
+	}
+	return page, nil
+}
+
+func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
+	prefix := s.prefix + opts.Prefix
+	if sendable(prefix) != prefix {
+		return objectstore.ListPage{}, ctx.Err() // no key begins like this
+	}
+	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
+	if opts.Delimiter != "" {
+		in.Delimiter = &opts.Delimiter
+	}
+	if after := startAfter(opts); after != "" {
+		in.StartAfter = aws.String(sendable(s.prefix + after))
+	}
+	var page objectstore.ListPage
+	for {
+		limit := maxPage
+		if opts.Limit > 0 {
+			limit = min(maxPage, opts.Limit-len(page.Objects)-len(page.Prefixes))
+		}
+		in.MaxKeys = aws.Int32(int32(limit))
+		out, err := s.listOnce(ctx, in)
+		if err != nil {
+			return objectstore.ListPage{}, err
+		}
+		if err := s.add(&page, out, opts.StartAfter); err != nil {
+			return objectstore.ListPage{}, err
+		}
+		if !aws.ToBool(out.IsTruncated) {
+			return page, nil
+		}
+		if opts.Limit > 0 && len(page.Objects)+len(page.Prefixes) >= opts.Limit {
+			page.More = true
+			return page, nil
+		}
+		if aws.ToString(out.NextContinuationToken) == "" {
+			return objectstore.ListPage{}, fmt.Errorf("%w: there is more but no token", errBroken)
+		}
+		in.ContinuationToken = out.NextContinuationToken
+	}
+}
+
+func (s *Store) listOnce(ctx context.Context, in *s3.ListObjectsV2Input) (out *s3.ListObjectsV2Output, err error) {
+	err = s.read(ctx, request{"list", *in.Prefix, 0, func(ctx context.Context, _ *time.Timer) error {
+		out, err = s.client.ListObjectsV2(ctx, in)
+		return err
+	}})
+	return out, err
+}
+
+// startAfter is what to ask the server for. Where opts.StartAfter lies in a folder that is
+// rolled up, all of the folder is behind: without a word of that, S3 would answer it.
+func startAfter(opts objectstore.ListOptions) string {
+	below, ok := strings.CutPrefix(opts.StartAfter, opts.Prefix)
+	if !ok || opts.Delimiter == "" {
+		return opts.StartAfter
+	}
+	end := strings.Index(below, opts.Delimiter)
+	if end < 0 {
+		return opts.StartAfter
+	}
+	return opts.StartAfter[:len(opts.Prefix)+end+1] + string(utf8.MaxRune)
+}
+
+// sendable cuts from text what no key in a bucket can hold, and all behind it. A key that
+// is greater than text is greater than what is left, too.
+func sendable(text string) string {
+	text = text[:min(len(text), maxKeyBytes)]
+	for i, r := range text {
+		if r == 0 || r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// add appends to page what out brings and is greater than startAfter.
+func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, startAfter string) error {
+	for _, o := range out.Contents {
+		key, err := s.listedKey(o.Key, out.EncodingType)
+		if err != nil {
+			return err
+		}
+		if key <= startAfter || objectstore.CheckKey(key) != nil {
+			continue
+		}
+		info, err := infoOfRead(key, aws.ToInt64(o.Size), o.ETag, o.LastModified)
+		if err != nil {
+			return err
+		}
+		page.Objects = append(page.Objects, info)
+	}
+	for _, p := range out.CommonPrefixes {
+		prefix, err := s.listedKey(p.Prefix, out.EncodingType)
+		if err != nil {
+			return err
+		}
+		if prefix <= startAfter || objectstore.CheckKey(strings.TrimSuffix(prefix, "/")) != nil {
+			continue
+		}
+		page.Prefixes = append(page.Prefixes, prefix)
+	}
+	return nil
+}
+
+// listedKey is a key in a listing as the store knows it. In the encoding that we ask for, a
+// plus is a space: keys may hold what XML cannot.
+func (s *Store) listedKey(text *string, encoding types.EncodingType) (string, error) {
+	key := aws.ToString(text)
+	if encoding == types.EncodingTypeUrl {
+		decoded, err := url.QueryUnescape(key)
+		if err != nil {
+			return "", fmt.Errorf("decode key: %w", err)
+		}
+		key = decoded
+	}
+	below, ok := strings.CutPrefix(key, s.prefix)
+	if !ok {
+		return "", fmt.Errorf("the server lists %.80q, which is outside of %q", key, s.prefix)
+	}
+	return below, nil
+}

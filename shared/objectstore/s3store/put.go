@@ -1,0 +1,82 @@
+package s3store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"tiltyard/shared/objectstore"
+)
+
+// Put implements objectstore.Store.
+func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	if err := objectstore.CheckPut(key, cond); err != nil {
+		return objectstore.Info{}, err
+	}
+	full, err := s.fullKey(key)
+	if err != nil {
+		return objectstore.Info{}, err
+	}
+	info, err := s.put(ctx, key, full, data, cond)
+	if err != nil {
+		return objectstore.Info{}, fmt.Errorf("put %q: %w", key, err)
+	}
+	return info, nil
+}
+
+func (s *Store) put(ctx context.Context, key, full string, data []byte, cond objectstore.Condition) (info objectstore.Info, err error) {
+	in := &s3.PutObjectInput{Bucket: &s.bucket, Key: &full, ContentLength: aws.Int64(int64(len(data)))}
+	switch {
+	case cond.IfAbsent:
+		in.IfNoneMatch = aws.String("*")
+	case cond.IfMatch != "":
+		in.IfMatch = &cond.IfMatch
+	}
+	err = s.write(ctx, "put", full, int64(len(data)), cond, func(ctx context.Context) error {
+		in.Body = bytes.NewReader(data)
+		out, err := s.client.PutObject(ctx, in)
+		if err != nil {
+			return err
+		}
+		info, err = written(key, int64(len(data)), out.ETag, out.ResultMetadata)
+		return err
+	})
+	return info, err
+}
+
+// written is the Info of a write that the server has confirmed. If the confirmation lacks
+// what it must have, the attempt is one that broke off: the write has happened.
+func written(key string, size int64, etag *string, metadata middleware.Metadata) (objectstore.Info, error) {
+	answer, ok := awsmiddleware.GetRawResponse(metadata).(*smithyhttp.Response)
+	if !ok {
+		return objectstore.Info{}, fmt.Errorf("%w: no headers", errBroken)
+	}
+	info, err := infoOfWrite(key, size, etag, answer.Response)
+	if err != nil {
+		return objectstore.Info{}, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	return info, nil
+}
+
+// infoOfWrite is the Info of what was just written. S3 does not answer the time of a write,
+// but at what time it answered: the two differ by less than the time of the request.
+func infoOfWrite(key string, size int64, etag *string, answer *http.Response) (objectstore.Info, error) {
+	if aws.ToString(etag) == "" {
+		return objectstore.Info{}, errNoETag
+	}
+	modified, err := http.ParseTime(answer.Header.Get("Date"))
+	if err != nil {
+		return objectstore.Info{}, fmt.Errorf("date of the answer: %w", err)
+	}
+	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: modified}, nil
+}
+
+var errNoETag = errors.New("the server answers no ETag")

@@ -1,0 +1,245 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/objectstore"
+)
+
+const (
+	// readers bounds the requests of one GetRanges that are on their way at a time.
+	readers = 32
+	// changes bounds how often a GetRanges begins again because the object was replaced
+	// between its requests.
+	changes = 20
+)
+
+// Get implements objectstore.Store.
+func (s *Store) Get(ctx context.Context, key string) ([]byte, objectstore.Info, error) {
+	full, err := s.fullKey(key)
+	if err != nil {
+		return nil, objectstore.Info{}, err
+	}
+	data, info, err := s.get(ctx, key, full)
+	if err != nil {
+		return nil, objectstore.Info{}, fmt.Errorf("get %q: %w", key, err)
+	}
+	return data, info, nil
+}
+
+func (s *Store) get(ctx context.Context, key, full string) (data []byte, info objectstore.Info, err error) {
+	in := &s3.GetObjectInput{Bucket: &s.bucket, Key: &full}
+	err = s.read(ctx, request{"get", full, 0, func(ctx context.Context, limit *time.Timer) error {
+		out, err := s.client.GetObject(ctx, in)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = out.Body.Close() }()
+		size := aws.ToInt64(out.ContentLength)
+		limit.Reset(s.pace.limit(size))
+		if info, err = infoOfRead(key, size, out.ETag, out.LastModified); err != nil {
+			return err
+		}
+		data, err = readBody(out.Body, size)
+		return err
+	}})
+	return data, info, err
+}
+
+// readBody reads the n bytes of a body and its end, where the SDK compares checksums.
+func readBody(body io.Reader, n int64) ([]byte, error) {
+	if n < 0 {
+		return nil, fmt.Errorf("%w: it does not say its length", errBroken)
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(body, data); err != nil {
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	var more [1]byte
+	if _, err := io.ReadFull(body, more[:]); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: %d bytes are not all of it: %w", errBroken, n, err)
+	}
+	return data, nil
+}
+
+func infoOfRead(key string, size int64, etag *string, modified *time.Time) (objectstore.Info, error) {
+	if aws.ToString(etag) == "" {
+		return objectstore.Info{}, errNoETag
+	}
+	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: aws.ToTime(modified)}, nil
+}
+
+func (s *Store) head(ctx context.Context, key, full string) (info objectstore.Info, err error) {
+	in := &s3.HeadObjectInput{Bucket: &s.bucket, Key: &full}
+	err = s.read(ctx, request{"head", full, 0, func(ctx context.Context, _ *time.Timer) error {
+		out, err := s.client.HeadObject(ctx, in)
+		if err != nil {
+			return err
+		}
+		info, err = infoOfRead(key, aws.ToInt64(out.ContentLength), out.ETag, out.LastModified)
+		return err
+	}})
+	return info, err
+}
+
+// GetRanges implements objectstore.Store. Each range is one request, except those of no
+// bytes, which need none as long as another tells of the object.
+func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore.Range) ([][]byte, objectstore.Info, error) {
+	full, err := s.fullKey(key)
+	if err != nil {
+		return nil, objectstore.Info{}, err
+	}
+	for range changes {
+		var parts [][]byte
+		var info objectstore.Info
+		parts, info, err = s.ranges(ctx, key, full, ranges)
+		if err == nil {
+			return parts, info, nil
+		}
+		if !errors.Is(err, errChanged) {
+			break
+		}
+	}
+	return nil, objectstore.Info{}, fmt.Errorf("get ranges of %q: %w", key, err)
+}
+
+var errChanged = errors.New("the object was replaced while it was read")
+
+// ranges reads all ranges side by side, or returns errChanged if they came from more than
+// one object.
+func (s *Store) ranges(ctx context.Context, key, full string, ranges []objectstore.Range) ([][]byte, objectstore.Info, error) {
+	parts := make([][]byte, len(ranges))
+	infos := make([]objectstore.Info, len(ranges))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	last := -1
+	for i, r := range ranges {
+		if r.Length == 0 && r.Offset >= 0 {
+			parts[i] = []byte{}
+			continue
+		}
+		last = i
+		group.Go(func() (err error) {
+			parts[i], infos[i], err = s.part(groupCtx, key, full, r)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, objectstore.Info{}, err
+	}
+	if last < 0 {
+		info, err := s.head(ctx, key, full)
+		if err != nil {
+			return nil, objectstore.Info{}, err
+		}
+		return parts, info, within(ranges, info.Size)
+	}
+	for i := range infos {
+		if infos[i].ETag != "" && infos[i].ETag != infos[last].ETag {
+			return nil, objectstore.Info{}, errChanged
+		}
+	}
+	return parts, infos[last], within(ranges, infos[last].Size)
+}
+
+// within returns ErrInvalidRange unless all ranges lie in an object of size bytes.
+func within(ranges []objectstore.Range, size int64) error {
+	for _, r := range ranges {
+		if _, _, err := r.Within(size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part reads one range, which is not empty.
+func (s *Store) part(ctx context.Context, key, full string, r objectstore.Range) (data []byte, info objectstore.Info, err error) {
+	if r.Offset < 0 {
+		r.Length = 0 // as it is ignored: the answer tells how much it is
+	}
+	header, err := rangeHeader(r)
+	if err != nil {
+		return nil, objectstore.Info{}, err
+	}
+	in := &s3.GetObjectInput{Bucket: &s.bucket, Key: &full, Range: &header}
+	err = s.read(ctx, request{"get " + header, full, r.Length, func(ctx context.Context, limit *time.Timer) error {
+		out, err := s.client.GetObject(ctx, in)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = out.Body.Close() }()
+		length, size, err := answered(out, r)
+		if err != nil {
+			return err
+		}
+		limit.Reset(s.pace.limit(length))
+		if info, err = infoOfRead(key, size, out.ETag, out.LastModified); err != nil {
+			return err
+		}
+		data, err = readBody(out.Body, length)
+		return err
+	}})
+	if isStatus(err, http.StatusRequestedRangeNotSatisfiable) {
+		return s.unsatisfiable(ctx, key, full, r)
+	}
+	return data, info, err
+}
+
+// rangeHeader is the header that asks for r, or ErrInvalidRange for one that lies in no
+// object.
+func rangeHeader(r objectstore.Range) (string, error) {
+	switch {
+	case r.Offset < 0:
+		return fmt.Sprintf("bytes=-%d", -max(r.Offset, -math.MaxInt64)), nil
+	case r.Length < 0, r.Length > math.MaxInt64-r.Offset:
+		return "", fmt.Errorf("%w: %d bytes at %d", objectstore.ErrInvalidRange, r.Length, r.Offset)
+	}
+	return fmt.Sprintf("bytes=%d-%d", r.Offset, r.Offset+r.Length-1), nil
+}
+
+// answered returns how many bytes of an object of which size out brings, or an error if
+// they are not those of r.
+func answered(out *s3.GetObjectOutput, r objectstore.Range) (length, size int64, err error) {
+	var first, last int64
+	length = aws.ToInt64(out.ContentLength)
+	if out.ContentRange == nil {
+		// The whole object, because that is what was asked for, or the server cannot do less.
+		last, size = length-1, length
+	} else if _, err := fmt.Sscanf(*out.ContentRange, "bytes %d-%d/%d", &first, &last, &size); err != nil {
+		return 0, 0, fmt.Errorf("content range %q: %w", *out.ContentRange, err)
+	}
+	offset, want, err := r.Within(size)
+	if err != nil {
+		return 0, 0, err
+	}
+	if first != offset || last-first != want-1 || length != want {
+		return 0, 0, fmt.Errorf("asked for %d bytes at %d of %d, the server sends %d at %d", want, offset, size, length, first)
+	}
+	return length, size, nil
+}
+
+// unsatisfiable tells what it means that no byte of r is in the object: nothing bad, if r
+// is the end of an object of no bytes.
+func (s *Store) unsatisfiable(ctx context.Context, key, full string, r objectstore.Range) ([]byte, objectstore.Info, error) {
+	if r.Offset >= 0 {
+		return nil, objectstore.Info{}, fmt.Errorf("%w: %d bytes at %d", objectstore.ErrInvalidRange, r.Length, r.Offset)
+	}
+	info, err := s.head(ctx, key, full)
+	if err == nil && info.Size > 0 {
+		err = errChanged
+	}
+	if err != nil {
+		return nil, objectstore.Info{}, err
+	}
+	return []byte{}, info, nil
+}

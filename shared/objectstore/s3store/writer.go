@@ -1,0 +1,247 @@
+package s3store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/objectstore"
+)
+
+const (
+	// firstPart is the size of the first parts. All but the last must have 5 MiB.
+	firstPart = 8 << 20
+	// growEvery is how many parts it takes until they get twice as long. S3 takes 10,000
+	// parts: with this they can hold the 5 TiB of its largest object.
+	growEvery = 1000
+	// uploads bounds the parts of one writer that are on their way at a time.
+	uploads = 4
+
+	// abortTime is for cleaning up, also when the time of the request has run out.
+	abortTime = 10 * time.Second
+)
+
+// Create implements objectstore.Store. An object of less than a part is put when it is
+// committed; of a longer one, parts are sent while it is written.
+func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, error) {
+	full, err := s.fullKey(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("create %q: %w", key, err)
+	}
+	return &writer{ctx: ctx, store: s, key: key, full: full}, nil
+}
+
+// A writer cuts what is written into parts. It keeps the context of Create, as its methods
+// are those of io.Writer and have none of their own.
+type writer struct {
+	ctx       context.Context
+	store     *Store
+	key, full string
+	part      []byte  // being filled
+	size      int64   // of all that was written
+	upload    *upload // nil while there is no full part
+	finished  bool
+}
+
+var errFinished = errors.New("writer is finished")
+
+func (w *writer) Write(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		if err := w.usable(); err != nil {
+			return n, fmt.Errorf("write %q: %w", w.key, err)
+		}
+		room := w.partSize() - len(w.part)
+		if room == 0 {
+			if err := w.send(); err != nil {
+				return n, fmt.Errorf("write %q: %w", w.key, err)
+			}
+			continue
+		}
+		taken := p[n:min(len(p), n+room)]
+		w.part = append(w.part, taken...)
+		n += len(taken)
+		w.size += int64(len(taken))
+	}
+	return n, w.usable()
+}
+
+func (w *writer) partSize() int {
+	if w.upload == nil {
+		return firstPart
+	}
+	return firstPart << (len(w.upload.parts) / growEvery)
+}
+
+// send hands the part to the upload, which it begins if this is the first one.
+func (w *writer) send() error {
+	if w.upload == nil {
+		u, err := w.store.beginUpload(w.ctx, w.full)
+		if err != nil {
+			return err
+		}
+		w.upload = u
+	}
+	w.upload.add(w.part)
+	w.part = make([]byte, 0, w.partSize())
+	return nil
+}
+
+func (w *writer) Commit() (objectstore.Info, error) {
+	info, err := w.commit()
+	if err != nil {
+		return objectstore.Info{}, fmt.Errorf("commit %q: %w", w.key, errors.Join(err, w.Abort()))
+	}
+	w.finished = true
+	return info, nil
+}
+
+func (w *writer) commit() (objectstore.Info, error) {
+	if err := w.usable(); err != nil {
+		return objectstore.Info{}, err
+	}
+	if w.upload == nil {
+		return w.store.put(w.ctx, w.key, w.full, w.part, objectstore.Condition{})
+	}
+	if len(w.part) > 0 {
+		w.upload.add(w.part)
+		w.part = nil
+	}
+	return w.upload.complete(w.ctx, w.key, w.size)
+}
+
+func (w *writer) Abort() error {
+	if w.finished {
+		return nil
+	}
+	w.finished, w.part = true, nil
+	if w.upload == nil {
+		return nil
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(w.ctx), abortTime)
+	defer done()
+	if err := w.upload.abort(ctx); err != nil {
+		return fmt.Errorf("abort %q: %w", w.key, err)
+	}
+	return nil
+}
+
+func (w *writer) usable() error {
+	if w.finished {
+		return errFinished
+	}
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	if w.upload != nil && w.upload.ctx.Err() != nil {
+		return context.Cause(w.upload.ctx)
+	}
+	return nil
+}
+
+// An upload is an object on its way in parts.
+type upload struct {
+	store *Store
+	full  string
+	id    *string
+	parts []*types.CompletedPart // each is filled in when it has arrived
+	group *errgroup.Group
+	ctx   context.Context // of the parts; ends with the first that fails, which is its cause
+	stop  context.CancelFunc
+}
+
+// beginUpload starts an upload. If the answer is lost an upload without parts stays
+// behind, which costs nothing.
+func (s *Store) beginUpload(ctx context.Context, full string) (*upload, error) {
+	u := &upload{store: s, full: full}
+	_, err := s.do(ctx, request{"begin upload", full, 0, func(ctx context.Context, _ *time.Timer) error {
+		out, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.bucket, Key: &full})
+		if err != nil {
+			return err
+		}
+		u.id = out.UploadId
+		return nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	ctx, u.stop = context.WithCancel(ctx)
+	u.group, u.ctx = errgroup.WithContext(ctx)
+	u.group.SetLimit(uploads)
+	return u, nil
+}
+
+// add sends a part, which it keeps. It waits while too many others are on their way. That
+// it failed shows in the context and in complete.
+func (u *upload) add(data []byte) {
+	part := &types.CompletedPart{PartNumber: aws.Int32(int32(len(u.parts) + 1))}
+	u.parts = append(u.parts, part)
+	u.group.Go(func() error { return u.send(part, data) })
+}
+
+func (u *upload) send(part *types.CompletedPart, data []byte) error {
+	s := u.store
+	_, err := s.do(u.ctx, request{"put part", u.full, int64(len(data)), func(ctx context.Context, _ *time.Timer) error {
+		out, err := s.client.UploadPart(ctx, &s3.UploadPartInput{
+			Bucket: &s.bucket, Key: &u.full, UploadId: u.id, PartNumber: part.PartNumber, Body: bytes.NewReader(data),
+		})
+		if err != nil {
+			return err
+		}
+		part.ETag = out.ETag
+		part.ChecksumCRC32, part.ChecksumCRC32C, part.ChecksumCRC64NVME = out.ChecksumCRC32, out.ChecksumCRC32C, out.ChecksumCRC64NVME
+		return nil
+	}})
+	if err != nil {
+		return fmt.Errorf("part %d: %w", *part.PartNumber, err)
+	}
+	return nil
+}
+
+// complete waits for the parts and makes them the object.
+func (u *upload) complete(ctx context.Context, key string, size int64) (info objectstore.Info, err error) {
+	if err := u.group.Wait(); err != nil {
+		return objectstore.Info{}, err
+	}
+	defer u.stop()
+	s := u.store
+	in := &s3.CompleteMultipartUploadInput{Bucket: &s.bucket, Key: &u.full, UploadId: u.id, MultipartUpload: &types.CompletedMultipartUpload{}}
+	for _, part := range u.parts {
+		in.MultipartUpload.Parts = append(in.MultipartUpload.Parts, *part)
+	}
+	err = s.write(ctx, "complete upload", u.full, size/50, objectstore.Condition{}, func(ctx context.Context) error {
+		out, err := s.client.CompleteMultipartUpload(ctx, in)
+		if err != nil {
+			return err
+		}
+		info, err = written(key, size, out.ETag, out.ResultMetadata)
+		return err
+	})
+	return info, err
+}
+
+// abort stops the parts that are on their way and drops those that have arrived.
+func (u *upload) abort(ctx context.Context) error {
+	u.stop()
+	_ = u.group.Wait() // what came of them does not matter any more
+	s := u.store
+	_, err := s.do(ctx, request{"abort upload", u.full, 0, func(ctx context.Context, _ *time.Timer) error {
+		_, err := s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &u.full, UploadId: u.id})
+		return err
+	}})
+	if isStatus(err, http.StatusNotFound) {
+		return nil // completed, after all, or aborted by an attempt before
+	}
+	return err
+}

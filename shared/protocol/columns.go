@@ -1,0 +1,204 @@
+package protocol
+
+import (
+	"encoding/json"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// AlterTableAddColumnsRequest asks for new columns: as JSON, or as an Arrow stream that
+// is a schema and no rows, whose fields are columns of nulls.
+type AlterTableAddColumnsRequest struct {
+	Common
+	Upload
+	NewColumns []NewColumn     `json:"new_columns"`
+	Function   json.RawMessage `json:"function"` // of columns that a function computes
+	Branch     string          `json:"branch" query:"branch"`
+}
+
+// A NewColumn is computed once by an SQL expression, or is of another kind.
+type NewColumn struct {
+	Name          string          `json:"name"`
+	Expression    string          `json:"expression"`
+	Computed      string          `json:"computed"`
+	VirtualColumn json.RawMessage `json:"virtual_column"`
+	AllNull       bool            `json:"all_null"`
+}
+
+// Validate requires columns, each with a name and one way to come by its values.
+func (r *AlterTableAddColumnsRequest) Validate() error {
+	if r.Body != nil {
+		return nil
+	}
+	if len(r.NewColumns) == 0 {
+		return Errorf(InvalidInput, "new_columns is required: columns with a name and an expression")
+	}
+	for i, c := range r.NewColumns {
+		if c.Name == "" {
+			return Errorf(InvalidInput, "new_columns[%d] has no name", i)
+		}
+		given := 0
+		for _, is := range []bool{c.Expression != "", c.Computed != "", isSet(c.VirtualColumn), c.AllNull} {
+			if is {
+				given++
+			}
+		}
+		if given != 1 {
+			return Errorf(InvalidInput, "new_columns[%d], %s, needs exactly one of expression, computed and virtual_column", i, quoteShort(c.Name))
+		}
+	}
+	return nil
+}
+
+// isSet says whether a field holds anything but null.
+func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// AlterTableAddColumnsResponse tells the version with the columns.
+type AlterTableAddColumnsResponse struct {
+	TransactionID string `json:"transaction_id,omitempty"`
+	Version       int64  `json:"version"`
+}
+
+// AlterTableAlterColumnsRequest asks to rename columns, to change their types, and whether
+// they may be null.
+type AlterTableAlterColumnsRequest struct {
+	Common
+	Alterations []Alteration `json:"alterations"`
+	Branch      string       `json:"branch"`
+}
+
+// An Alteration changes one column, or a member of a struct.
+type Alteration struct {
+	Path          string          `json:"path"`
+	Rename        string          `json:"rename"`
+	Nullable      *bool           `json:"nullable"`
+	DataType      TypeName        `json:"data_type"`
+	VirtualColumn json.RawMessage `json:"virtual_column"`
+}
+
+// Validate requires alterations that alter something.
+func (r *AlterTableAlterColumnsRequest) Validate() error {
+	if len(r.Alterations) == 0 {
+		return Errorf(InvalidInput, "alterations is required: what to change of which column")
+	}
+	seen := make(map[string]bool, len(r.Alterations))
+	for i, a := range r.Alterations {
+		switch {
+		case a.Path == "":
+			return Errorf(InvalidInput, "alterations[%d] has no path", i)
+		case seen[a.Path]:
+			return Errorf(InvalidInput, "alterations name column %s twice", quoteShort(a.Path))
+		case isSet(a.VirtualColumn):
+			return Errorf(Unsupported, "alterations[%d]: altering virtual columns is not supported yet", i)
+		case a.Rename == "" && a.Nullable == nil && a.DataType.Type == nil:
+			return Errorf(InvalidInput, "alterations[%d] changes nothing: give rename, nullable or data_type", i)
+		}
+		seen[a.Path] = true
+	}
+	return nil
+}
+
+// AlterTableAlterColumnsResponse tells the version with the columns.
+type AlterTableAlterColumnsResponse struct {
+	TransactionID string `json:"transaction_id,omitempty"`
+	Version       int64  `json:"version"`
+}
+
+// AlterTableDropColumnsRequest asks to remove columns, or members of structs.
+type AlterTableDropColumnsRequest struct {
+	Common
+	Columns []string `json:"columns"`
+	Branch  string   `json:"branch"`
+}
+
+// Validate requires columns.
+func (r *AlterTableDropColumnsRequest) Validate() error {
+	if len(r.Columns) == 0 {
+		return Errorf(InvalidInput, "columns is required: name those to drop")
+	}
+	for i, name := range r.Columns {
+		if name == "" {
+			return Errorf(InvalidInput, "columns[%d] is empty", i)
+		}
+	}
+	return nil
+}
+
+// AlterTableDropColumnsResponse tells the version without the columns.
+type AlterTableDropColumnsResponse struct {
+	TransactionID string `json:"transaction_id,omitempty"`
+	Version       int64  `json:"version"`
+}
+
+// UpdateFieldMetadataRequest asks to change the metadata of fields.
+type UpdateFieldMetadataRequest struct {
+	Common
+	Updates []FieldMetadataUpdate `json:"updates"`
+	Branch  string                `json:"branch"`
+}
+
+// A FieldMetadataUpdate sets keys of a field, deletes those whose value is null, and if
+// Replace is set all others too.
+type FieldMetadataUpdate struct {
+	Path     string             `json:"path"`
+	Metadata map[string]*string `json:"metadata"`
+	Replace  bool               `json:"replace"`
+}
+
+// Validate requires updates of named fields.
+func (r *UpdateFieldMetadataRequest) Validate() error {
+	if len(r.Updates) == 0 {
+		return Errorf(InvalidInput, "updates is required: fields and their metadata")
+	}
+	for i, u := range r.Updates {
+		if u.Path == "" {
+			return Errorf(InvalidInput, "updates[%d] has no path", i)
+		}
+	}
+	return nil
+}
+
+// UpdateFieldMetadataResponse tells the version, and the metadata by path.
+type UpdateFieldMetadataResponse struct {
+	TransactionID string                `json:"transaction_id,omitempty"`
+	Version       int64                 `json:"version"`
+	Fields        map[string]Properties `json:"fields"`
+}
+
+// UpdateTableSchemaMetadataRequest asks to set keys of the schema's metadata. Its body is
+// nothing but them.
+type UpdateTableSchemaMetadataRequest struct {
+	Common
+	Metadata map[string]string `json:"-"`
+	Branch   string            `json:"-" query:"branch"`
+}
+
+// UnmarshalJSON reads the body: every key is one of the metadata, whatever its name.
+func (r *UpdateTableSchemaMetadataRequest) UnmarshalJSON(body []byte) error {
+	return json.Unmarshal(body, &r.Metadata)
+}
+
+// Validate bounds the metadata as properties are bounded.
+func (r *UpdateTableSchemaMetadataRequest) Validate() error { return CheckProperties(r.Metadata) }
+
+// A TypeName is a data type as clients write it: a JSON object or a string, in either
+// vocabulary. Type is nil when there is none.
+type TypeName struct{ Type arrow.DataType }
+
+// UnmarshalJSON reads the type.
+func (n *TypeName) UnmarshalJSON(body []byte) error {
+	if string(body) == "null" {
+		return nil
+	}
+	var written JSONType
+	if len(body) > 0 && body[0] == '"' {
+		if err := json.Unmarshal(body, &written.Type); err != nil {
+			return err
+		}
+	} else if err := json.Unmarshal(body, &written); err != nil {
+		return err
+	}
+	var err error
+	n.Type, err = decodeType(written, 0)
+	return err
+}

@@ -1,0 +1,220 @@
+// Package dynamorecord keeps records in a DynamoDB table, one item each:
+//
+//	folder   S  partition key
+//	name     S  sort key
+//	value    S  the JSON text
+//	write    S  random name of the write that made the item
+//	after    S  that of the write which it replaced; "" for none
+//	expires  N  seconds since 1970; absent for never
+//
+// The table's time to live is to be on the attribute expires. That deletes late, so what
+// has expired is told apart here, too. All reads are consistent.
+package dynamorecord
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"tiltyard/shared/record"
+)
+
+// A Store holds records in a table.
+type Store struct {
+	client *dynamodb.Client
+	table  string
+	now    func() time.Time
+}
+
+// Open returns the records of a table, which exists. It sends nothing.
+func Open(client *dynamodb.Client, table string, now func() time.Time) *Store {
+	return &Store{client: client, table: table, now: now}
+}
+
+type item = map[string]types.AttributeValue
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func seconds(t time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Unix(), 10)}
+}
+
+func keyOf(key string) item {
+	folder, name := record.SplitKey(key)
+	return item{"folder": text(folder), "name": text(name)}
+}
+
+// Get returns a record.
+func (s *Store) Get(ctx context.Context, key string) (record.Record, error) {
+	if err := record.CheckKey(key); err != nil {
+		return record.Record{}, err
+	}
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &s.table, Key: keyOf(key), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return record.Record{}, fmt.Errorf("get record %s: %w", key, err)
+	}
+	found, err := decode(out.Item)
+	if err == nil && (len(out.Item) == 0 || found.Expired(s.now())) {
+		err = record.ErrNotExist
+	}
+	if err != nil {
+		return record.Record{}, fmt.Errorf("get record %s: %w", key, err)
+	}
+	return found, nil
+}
+
+// decode reads an item. That of no item is the zero record.
+func decode(i item) (record.Record, error) {
+	if len(i) == 0 {
+		return record.Record{}, nil
+	}
+	r := record.Record{
+		Key:     textOf(i, "folder") + "/" + textOf(i, "name"),
+		Value:   json.RawMessage(textOf(i, "value")),
+		Version: textOf(i, "write"),
+	}
+	if expires, ok := i["expires"].(*types.AttributeValueMemberN); ok {
+		at, err := strconv.ParseInt(expires.Value, 10, 64)
+		if err != nil {
+			return record.Record{}, fmt.Errorf("attribute expires: %w", err)
+		}
+		r.Expires = time.Unix(at, 0)
+	}
+	return r, nil
+}
+
+// textOf returns a string attribute, "" when it is not one.
+func textOf(i item, name string) string {
+	s, _ := i[name].(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+// Put writes a record. The client may send it several times, when it hears of no answer:
+// the item that is found when the condition fails tells whether it was an earlier try that
+// won.
+func (s *Store) Put(ctx context.Context, r record.Record) (version string, err error) {
+	if err := r.Check(); err != nil {
+		return "", err
+	}
+	mine := record.Trace{Write: rand.Text(), After: r.Version}
+	_, err = s.client.PutItem(ctx, s.putInput(r, mine))
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case err == nil:
+		return mine.Write, nil
+	case errors.As(err, &failed):
+		there := record.Trace{Write: textOf(failed.Item, "write"), After: textOf(failed.Item, "after")}
+		if mine.Settle(there) == nil {
+			return mine.Write, nil
+		}
+		err = record.ErrConflict
+	case ambiguous(err):
+		err = fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
+	}
+	return "", fmt.Errorf("put record %s: %w", r.Key, err)
+}
+
+func (s *Store) putInput(r record.Record, mine record.Trace) *dynamodb.PutItemInput {
+	in := &dynamodb.PutItemInput{
+		TableName: &s.table, Item: keyOf(r.Key),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	in.Item["value"], in.Item["write"], in.Item["after"] = text(string(r.Value)), text(mine.Write), text(mine.After)
+	if !r.Expires.IsZero() {
+		in.Item["expires"] = seconds(r.Expires)
+	}
+	if r.Version == "" {
+		in.ConditionExpression = aws.String("attribute_not_exists(folder) OR expires <= :now")
+		in.ExpressionAttributeValues = item{":now": seconds(s.now())}
+		return in
+	}
+	in.ConditionExpression = aws.String("#write = :version")
+	in.ExpressionAttributeNames = map[string]string{"#write": "write"}
+	in.ExpressionAttributeValues = item{":version": text(r.Version)}
+	return in
+}
+
+// ambiguous says whether a write may have happened although it failed: always, unless the
+// service said that the request is at fault. One that it refuses for being too busy may
+// be a second try of one that took place.
+func ambiguous(err error) bool {
+	var api smithy.APIError
+	if !errors.As(err, &api) || api.ErrorFault() != smithy.FaultClient {
+		return true
+	}
+	switch api.ErrorCode() {
+	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException", "TransactionConflictException":
+		return true
+	}
+	return false
+}
+
+// Delete removes a record.
+func (s *Store) Delete(ctx context.Context, key, version string) error {
+	if err := record.CheckKey(key); err != nil {
+		return err
+	}
+	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: &s.table, Key: keyOf(key),
+		ConditionExpression:       aws.String("#write = :version"),
+		ExpressionAttributeNames:  map[string]string{"#write": "write"},
+		ExpressionAttributeValues: item{":version": text(version)},
+	})
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &failed):
+		err = record.ErrConflict
+	case ambiguous(err):
+		err = fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
+	}
+	return fmt.Errorf("delete record %s: %w", key, err)
+}
+
+// List returns records of a folder.
+func (s *Store) List(ctx context.Context, folder, after string, limit int) (record.Page, error) {
+	if err := record.CheckList(folder, limit); err != nil {
+		return record.Page{}, err
+	}
+	in := &dynamodb.QueryInput{
+		TableName: &s.table, ConsistentRead: aws.Bool(true), Limit: aws.Int32(int32(min(limit, maxQuery))),
+		KeyConditionExpression:    aws.String("folder = :folder"),
+		ExpressionAttributeValues: item{":folder": text(folder)},
+	}
+	if after != "" {
+		in.ExclusiveStartKey = item{"folder": text(folder), "name": text(after)}
+	}
+	out, err := s.client.Query(ctx, in)
+	if err != nil {
+		return record.Page{}, fmt.Errorf("list records of %s: %w", folder, err)
+	}
+	page := record.Page{Next: textOf(out.LastEvaluatedKey, "name")}
+	for _, found := range out.Items {
+		r, err := decode(found)
+		if err != nil {
+			return record.Page{}, fmt.Errorf("list records of %s: %w", folder, err)
+		}
+		if !r.Expired(s.now()) {
+			page.Records = append(page.Records, r)
+		}
+	}
+	return page, nil
+}
+
+// maxQuery is how many items one query asks for; it answers no more than 1 MiB anyway.
+const maxQuery = 1000

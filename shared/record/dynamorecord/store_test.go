@@ -1,0 +1,150 @@
+package dynamorecord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"tiltyard/shared/record"
+	"tiltyard/shared/record/recordtest"
+)
+
+func clientOf(endpoint string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		BaseEndpoint: &endpoint, Region: "us-east-1",
+		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+		}),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
+		}),
+	})
+}
+
+// TILTYARD_TEST_DYNAMODB is the endpoint of a server of the protocol, one that anything may
+// be done to.
+func TestStore(t *testing.T) {
+	endpoint := os.Getenv("TILTYARD_TEST_DYNAMODB")
+	if endpoint == "" {
+		t.Skip("TILTYARD_TEST_DYNAMODB names no endpoint: DynamoDB WAS NOT TESTED")
+	}
+	client := clientOf(endpoint)
+	table := "records-" + time.Now().Format("20060102-150405.000000")
+	createTable(t, client, table)
+	recordtest.Run(t, func(_ *testing.T, now func() time.Time) record.Store { return Open(client, table, now) })
+}
+
+func createTable(t *testing.T, client *dynamodb.Client, name string) {
+	t.Helper()
+	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("folder"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("name"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String("folder"), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String("name"), KeyType: types.KeyTypeRange},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiter := dynamodb.NewTableExistsWaiter(client)
+	if err := waiter.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := client.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			t.Errorf("delete the table: %v", err)
+		}
+	})
+}
+
+// script is a server that gives one answer after the other. An answer may hold {write}:
+// the name of the write that was sent.
+func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) *Store {
+	t.Helper()
+	served := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var sent struct {
+			Item struct{ Write struct{ S string } }
+		}
+		if err == nil && len(body) > 0 {
+			err = json.Unmarshal(body, &sent)
+		}
+		if err != nil || served >= len(answers) {
+			t.Errorf("request %d: %v, want %d requests", served+1, err, len(answers))
+			return
+		}
+		served++
+		answers[served-1](w, sent.Item.Write.S)
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		if served != len(answers) {
+			t.Errorf("got %d requests, want %d", served, len(answers))
+		}
+	})
+	return Open(clientOf(server.URL), "t", time.Now)
+}
+
+func answer(status int, body string) func(http.ResponseWriter, string) {
+	return func(w http.ResponseWriter, write string) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, strings.ReplaceAll(body, "{write}", write))
+	}
+}
+
+func TestAnswersOfPut(t *testing.T) {
+	const fails = `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"no","Item":{"write":{"S":"`
+	broken := answer(500, `{"__type":"InternalServerError"}`)
+	throttled := answer(400, `{"__type":"ThrottlingException"}`)
+	lost := func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) }
+	type answers = []func(http.ResponseWriter, string)
+	for _, test := range []struct {
+		name    string
+		answers answers
+		want    error
+	}{
+		{"written", answers{answer(200, `{}`)}, nil},
+		{"another is there", answers{answer(400, fails+`x"},"after":{"S":"old"}}}`)}, record.ErrConflict},
+		{"nothing is there", answers{answer(400, `{"__type":"ConditionalCheckFailedException"}`)}, record.ErrConflict},
+		{"the first try had won", answers{broken, answer(400, fails+`{write}"},"after":{"S":"old"}}}`)}, nil},
+		{"the first try had won and its answer was lost", answers{lost, answer(400, fails+`{write}"},"after":{"S":"old"}}}`)}, nil},
+		{"the first try had won and was followed", answers{broken, answer(400, fails+`next"},"after":{"S":"{write}"}}}`)}, nil},
+		{"busy, then written", answers{throttled, answer(200, `{}`)}, nil},
+		{"broken for good", answers{broken, broken, broken}, record.ErrUnknownOutcome},
+		{"lost, then busy", answers{lost, throttled, throttled}, record.ErrUnknownOutcome},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := script(t, test.answers...)
+			_, err := s.Put(t.Context(), record.Record{Key: "f/a", Value: json.RawMessage("1"), Version: "old"})
+			if !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
+func TestARefusedRequestDidNotHappen(t *testing.T) {
+	s := script(t, answer(400, `{"__type":"ResourceNotFoundException","message":"no such table"}`))
+	_, err := s.Put(t.Context(), record.Record{Key: "f/a", Value: json.RawMessage("1")})
+	if err == nil || errors.Is(err, record.ErrUnknownOutcome) || errors.Is(err, record.ErrConflict) {
+		t.Errorf("got %v, want an error that settles it", err)
+	}
+}

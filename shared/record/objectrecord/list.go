@@ -1,0 +1,117 @@
+package objectrecord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/record"
+)
+
+// maxReads is how many records are read side by side.
+const maxReads = 16
+
+// List returns records of a folder.
+func (s *Store) List(ctx context.Context, folder, after string, limit int) (record.Page, error) {
+	if err := record.CheckList(folder, limit); err != nil {
+		return record.Page{}, err
+	}
+	dir := prefix + folder + "/"
+	opts := objectstore.ListOptions{Prefix: dir, Delimiter: "/", Limit: limit}
+	if after != "" {
+		opts.StartAfter = dir + after
+	}
+	listed, err := s.objects.List(ctx, opts)
+	if err != nil {
+		return record.Page{}, fmt.Errorf("list records of %s: %w", folder, err)
+	}
+	found := make([]record.Record, len(listed.Objects))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxReads)
+	for i, object := range listed.Objects {
+		group.Go(func() error {
+			r, err := s.Get(ctx, strings.TrimPrefix(object.Key, prefix))
+			if errors.Is(err, record.ErrNotExist) {
+				return nil // went meanwhile, or has expired
+			}
+			found[i] = r
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return record.Page{}, err
+	}
+	var page record.Page
+	for _, r := range found {
+		if r.Key != "" {
+			page.Records = append(page.Records, r)
+		}
+	}
+	if listed.More {
+		page.Next = strings.TrimPrefix(last(listed), dir)
+	}
+	return page, nil
+}
+
+// last returns the last key of a page, or folder below it, whichever is greater.
+func last(page objectstore.ListPage) string {
+	var key, folder string
+	if n := len(page.Objects); n > 0 {
+		key = page.Objects[n-1].Key
+	}
+	if n := len(page.Prefixes); n > 0 {
+		folder = page.Prefixes[n-1]
+	}
+	return max(key, folder)
+}
+
+// Sweep deletes records that have expired, of those written longer ago than age, which
+// spares it reading the others. Nothing depends on it but the room that they take.
+func (s *Store) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
+	const pageSize = 1000
+	oldest := s.now().Add(-age)
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: pageSize}
+	for {
+		listed, err := s.objects.List(ctx, opts)
+		if err != nil {
+			return deleted, fmt.Errorf("sweep records: %w", err)
+		}
+		for _, object := range listed.Objects {
+			opts.StartAfter = object.Key
+			if object.Modified.After(oldest) {
+				continue
+			}
+			gone, err := s.sweepOne(ctx, strings.TrimPrefix(object.Key, prefix))
+			if err != nil {
+				return deleted, fmt.Errorf("sweep records: %w", err)
+			}
+			if gone {
+				deleted++
+			}
+		}
+		if !listed.More {
+			return deleted, nil
+		}
+	}
+}
+
+// sweepOne deletes a record if it has expired. One that changed meanwhile stays.
+func (s *Store) sweepOne(ctx context.Context, key string) (deleted bool, err error) {
+	there, _, err := s.read(ctx, key)
+	if errors.Is(err, record.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || !there.Expired(s.now()) {
+		return false, err
+	}
+	err = s.Delete(ctx, key, there.Version)
+	if errors.Is(err, record.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,201 @@
+// Package objectrecord keeps records as objects of an object store, one JSON object each:
+//
+//	_records/<key>    {"write": …, "after": …, "expires": …, "value": …}
+//
+// A record is created by a put-if-absent and replaced by a put-if-match, so what the object
+// store promises of those is what makes the records consistent.
+package objectrecord
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/record"
+)
+
+const prefix = "_records/"
+
+// A Store holds records in an object store.
+type Store struct {
+	objects objectstore.Store
+	now     func() time.Time
+}
+
+// Open returns the records of an object store.
+func Open(objects objectstore.Store, now func() time.Time) *Store {
+	return &Store{objects: objects, now: now}
+}
+
+// envelope is the content of an object.
+type envelope struct {
+	record.Trace
+	Expires int64           `json:"expires,omitempty"` // seconds since 1970; 0 never
+	Value   json.RawMessage `json:"value"`
+}
+
+// A version is the random name of a write, which its successor keeps as what it came after,
+// and the ETag, which its successor is conditional on.
+func versionOf(write, etag string) string { return write + " " + etag }
+
+// Get returns a record.
+func (s *Store) Get(ctx context.Context, key string) (record.Record, error) {
+	if err := record.CheckKey(key); err != nil {
+		return record.Record{}, err
+	}
+	found, _, err := s.read(ctx, key)
+	if err == nil && found.Expired(s.now()) {
+		err = record.ErrNotExist
+	}
+	if err != nil {
+		return record.Record{}, fmt.Errorf("get record %s: %w", key, err)
+	}
+	return found, nil
+}
+
+// read returns what is under a key, expired or not.
+func (s *Store) read(ctx context.Context, key string) (record.Record, record.Trace, error) {
+	data, info, err := s.objects.Get(ctx, prefix+key)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return record.Record{}, record.Trace{}, record.ErrNotExist
+	}
+	if err != nil {
+		return record.Record{}, record.Trace{}, err
+	}
+	var e envelope
+	if err := json.Unmarshal(data, &e); err != nil {
+		return record.Record{}, record.Trace{}, err
+	}
+	found := record.Record{Key: key, Value: e.Value, Version: versionOf(e.Write, info.ETag)}
+	if e.Expires != 0 {
+		found.Expires = time.Unix(e.Expires, 0)
+	}
+	return found, e.Trace, nil
+}
+
+// Put writes a record.
+func (s *Store) Put(ctx context.Context, r record.Record) (version string, err error) {
+	if err := r.Check(); err != nil {
+		return "", err
+	}
+	version, err = s.replace(ctx, r)
+	if r.Version == "" && errors.Is(err, record.ErrConflict) {
+		version, err = s.replaceExpired(ctx, r, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("put record %s: %w", r.Key, err)
+	}
+	return version, nil
+}
+
+// replaceExpired writes a record where there is one already, provided that has expired.
+func (s *Store) replaceExpired(ctx context.Context, r record.Record, conflict error) (version string, err error) {
+	there, _, err := s.read(ctx, r.Key)
+	if err != nil || !there.Expired(s.now()) {
+		return "", conflict
+	}
+	r.Version = there.Version
+	return s.replace(ctx, r)
+}
+
+const maxAttempts = 3
+
+// replace writes a record under the condition of its version. A put whose answer was lost
+// is sent again as it was: it cannot take place twice, and what is there tells whether it
+// has once.
+func (s *Store) replace(ctx context.Context, r record.Record) (version string, err error) {
+	after, etag, ok := strings.Cut(r.Version, " ")
+	if r.Version != "" && !ok {
+		return "", record.ErrConflict
+	}
+	mine := record.Trace{Write: rand.Text(), After: after}
+	data, err := encode(r, mine)
+	if err != nil {
+		return "", err
+	}
+	cond := objectstore.Condition{IfAbsent: r.Version == "", IfMatch: etag}
+	unsettled := false
+	for range maxAttempts {
+		info, err := s.objects.Put(ctx, prefix+r.Key, data, cond)
+		switch {
+		case err == nil:
+			return versionOf(mine.Write, info.ETag), nil
+		case errors.Is(err, objectstore.ErrUnknownOutcome):
+			unsettled = true
+		case !errors.Is(err, objectstore.ErrPrecondition):
+			return "", unknownIf(unsettled, err)
+		case !unsettled:
+			return "", record.ErrConflict
+		default:
+			return s.settle(ctx, r.Key, mine)
+		}
+	}
+	return "", record.ErrUnknownOutcome
+}
+
+// encode leaves <, > and & as they are, for those who look at the objects.
+func encode(r record.Record, trace record.Trace) ([]byte, error) {
+	e := envelope{Trace: trace, Value: r.Value}
+	if !r.Expires.IsZero() {
+		e.Expires = r.Expires.Unix()
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(e)
+	return b.Bytes(), err
+}
+
+// unknownIf makes a failure after a put whose answer was lost one that does not tell.
+func unknownIf(unsettled bool, err error) error {
+	if unsettled {
+		return fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
+	}
+	return err
+}
+
+// superseded stands for the ETag of a write that is known to have been followed by another.
+const superseded = "superseded"
+
+// settle finds out whether a put that was sent several times took place.
+func (s *Store) settle(ctx context.Context, key string, mine record.Trace) (version string, err error) {
+	there, trace, err := s.read(ctx, key)
+	if err != nil {
+		return "", unknownIf(true, err)
+	}
+	if err := mine.Settle(trace); err != nil {
+		return "", err
+	}
+	if trace.Write != mine.Write {
+		return versionOf(mine.Write, superseded), nil
+	}
+	return there.Version, nil
+}
+
+// Delete removes a record.
+func (s *Store) Delete(ctx context.Context, key, version string) error {
+	if err := record.CheckKey(key); err != nil {
+		return err
+	}
+	_, etag, ok := strings.Cut(version, " ")
+	if !ok {
+		return fmt.Errorf("delete record %s: %w", key, record.ErrConflict)
+	}
+	err := s.objects.Delete(ctx, prefix+key, objectstore.Condition{IfMatch: etag})
+	switch {
+	case errors.Is(err, objectstore.ErrPrecondition), errors.Is(err, objectstore.ErrNotExist):
+		err = record.ErrConflict
+	case errors.Is(err, objectstore.ErrUnknownOutcome):
+		err = fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
+	}
+	if err != nil {
+		return fmt.Errorf("delete record %s: %w", key, err)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+// Package ref answers the operations on tags and branches: the names of versions, and of
+// histories of their own.
+package ref
+
+import (
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/service"
+)
+
+// A Service answers the operations on tags and branches.
+type Service struct{ tables service.Tables }
+
+// New returns the service over tables.
+func New(tables service.Tables) *Service { return &Service{tables: tables} }
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{
+		httpapi.JSON("ListTableTags", s.ListTags),
+		httpapi.JSON("GetTableTagVersion", s.TagVersion),
+		httpapi.JSON("CreateTableTag", s.CreateTag),
+		httpapi.JSON("UpdateTableTag", s.UpdateTag),
+		httpapi.JSON("DeleteTableTag", s.DeleteTag),
+		httpapi.JSON("ListTableBranches", s.ListBranches),
+	}
+}

@@ -1,0 +1,106 @@
+package ref
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// ListTags tells the tags of a table, in the order of their names.
+func (s *Service) ListTags(ctx context.Context, req *protocol.ListTableTagsRequest) (*protocol.ListTableTagsResponse, error) {
+	answer := &protocol.ListTableTagsResponse{Dialect: req.Dialect, Tags: map[string]protocol.TagContents{}}
+	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
+		tags, more, err := t.Tags(ctx, req.PageToken, limit)
+		for name, tag := range tags {
+			answer.Tags[name] = contents(tag)
+		}
+		return lastName(tags, more), err
+	}, &answer.PageToken)
+	return answer, err
+}
+
+// list lists tags or branches, and notes where the next page begins.
+func (s *Service) list(ctx context.Context, id []string, page protocol.Page, list func(ctx context.Context, t *engine.Table, limit int) (last string, err error), next *string) error {
+	limit, bounded := page.Bound()
+	if bounded && limit == 0 {
+		return s.exists(ctx, id)
+	}
+	var err error
+	*next, err = catalog.Read(ctx, s.tables.Names, id, func(ctx context.Context, t *catalog.Table) (string, error) {
+		return list(ctx, s.tables.At(t), int(min(limit, 1<<30)))
+	})
+	return err
+}
+
+// exists asks for a table only.
+func (s *Service) exists(ctx context.Context, id []string) error {
+	_, err := s.tables.Names.Table(ctx, id)
+	return err
+}
+
+// lastName returns the greatest name, or "" when nothing comes after it.
+func lastName[V any](refs map[string]V, more bool) string {
+	if !more {
+		return ""
+	}
+	return slices.Max(slices.Collect(maps.Keys(refs)))
+}
+
+func contents(tag dataset.Tag) protocol.TagContents {
+	return protocol.TagContents{Version: int64(tag.Version), ManifestSize: tag.ManifestBytes, Branch: tag.BranchName()}
+}
+
+// TagVersion tells the version that a tag names.
+func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersionRequest) (*protocol.GetTableTagVersionResponse, error) {
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.GetTableTagVersionResponse, error) {
+		tag, err := s.tables.At(t).Tag(ctx, req.Tag)
+		if err != nil {
+			return nil, err
+		}
+		return &protocol.GetTableTagVersionResponse{Version: int64(tag.Version), Branch: tag.BranchName()}, nil
+	})
+}
+
+// CreateTag makes a tag.
+func (s *Service) CreateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
+	return &protocol.SetTableTagResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
+		return t.CreateTag(ctx, req.Tag, branch(req.Branch), uint64(*req.Version))
+	})
+}
+
+// UpdateTag lets a tag name another version.
+func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
+	return &protocol.SetTableTagResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
+		return t.UpdateTag(ctx, req.Tag, branch(req.Branch), uint64(*req.Version))
+	})
+}
+
+// DeleteTag removes a tag.
+func (s *Service) DeleteTag(ctx context.Context, req *protocol.DeleteTableTagRequest) (*protocol.SetTableTagResponse, error) {
+	return &protocol.SetTableTagResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
+		return t.DeleteTag(ctx, req.Tag)
+	})
+}
+
+// onTable does work that is one write beside the table's versions, so it asks for the
+// table anew before.
+func (s *Service) onTable(ctx context.Context, id []string, work func(*engine.Table) error) error {
+	t, err := s.tables.Names.Table(ctx, id)
+	if err != nil {
+		return err
+	}
+	return work(s.tables.At(t))
+}
+
+// branch returns the name of a branch: "" for the table itself.
+func branch(name string) string {
+	if name == dataset.MainBranch {
+		return ""
+	}
+	return name
+}

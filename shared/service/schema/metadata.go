@@ -1,0 +1,48 @@
+package schema
+
+import (
+	"context"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/protocol"
+)
+
+// UpdateSchema sets keys of the metadata of a table's schema.
+func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSchemaMetadataRequest) (*protocol.Properties, error) {
+	if err := protocol.OnMain(req.Branch); err != nil {
+		return nil, err
+	}
+	var after protocol.Properties
+	_, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {
+		done, after, err = t.UpdateSchemaMetadata(ctx, req.Metadata, confirm)
+		return done, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &after, nil
+}
+
+// UpdateField changes the metadata of fields.
+func (s *Service) UpdateField(ctx context.Context, req *protocol.UpdateFieldMetadataRequest) (*protocol.UpdateFieldMetadataResponse, error) {
+	if err := protocol.OnMain(req.Branch); err != nil {
+		return nil, err
+	}
+	updates := make([]engine.FieldMetadata, len(req.Updates))
+	for i, u := range req.Updates {
+		updates[i] = engine.FieldMetadata{Path: u.Path, Set: u.Metadata, Replace: u.Replace}
+	}
+	var after map[string]map[string]string
+	done, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {
+		done, after, err = t.UpdateFieldMetadata(ctx, updates, confirm)
+		return done, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := &protocol.UpdateFieldMetadataResponse{TransactionID: done.TransactionID, Version: done.Version, Fields: map[string]protocol.Properties{}}
+	for path, metadata := range after {
+		answer.Fields[path] = metadata
+	}
+	return answer, nil
+}

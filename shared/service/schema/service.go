@@ -1,0 +1,32 @@
+// Package schema answers the operations that change the columns of a table, or what is
+// said about them.
+package schema
+
+import (
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/service"
+)
+
+// A Service answers the operations on columns.
+type Service struct {
+	tables service.Tables
+	limits arrowipc.Limits
+}
+
+// New returns the service over tables. The limits are those of schemas that come as
+// Arrow streams.
+func New(tables service.Tables, limits arrowipc.Limits) *Service {
+	return &Service{tables: tables, limits: limits}
+}
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{
+		httpapi.JSON("AlterTableAddColumns", s.Add),
+		httpapi.JSON("AlterTableAlterColumns", s.Alter),
+		httpapi.JSON("AlterTableDropColumns", s.Drop),
+		httpapi.JSON("UpdateFieldMetadata", s.UpdateField),
+		httpapi.JSON("UpdateTableSchemaMetadata", s.UpdateSchema),
+	}
+}

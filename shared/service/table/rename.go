@@ -1,0 +1,16 @@
+package table
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+)
+
+// Rename gives a table another name, in its namespace or another one. Its data stays where
+// it is.
+func (s *Service) Rename(ctx context.Context, req *protocol.RenameTableRequest) (*protocol.RenameTableResponse, error) {
+	if _, err := s.names.RenameTable(ctx, req.ID, req.NewID()); err != nil {
+		return nil, err
+	}
+	return &protocol.RenameTableResponse{}, nil
+}

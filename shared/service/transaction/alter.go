@@ -1,0 +1,36 @@
+package transaction
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// Alter changes status and properties of a transaction as the actions say, all of them or
+// none.
+func (s *Service) Alter(ctx context.Context, req *protocol.AlterTransactionRequest) (*protocol.TransactionResponse, error) {
+	ref, err := transaction.ParseID(req.ID)
+	if err != nil {
+		return nil, err
+	}
+	altered, err := s.alter(ctx, ref, req.Actions)
+	if err != nil {
+		return nil, err
+	}
+	if altered, err = s.complete(ctx, altered); err != nil {
+		return nil, err
+	}
+	return answer(altered), nil
+}
+
+func (s *Service) alter(ctx context.Context, ref transaction.Ref, actions []protocol.TransactionAction) (*transaction.Transaction, error) {
+	if ref.Record != "" {
+		return s.records.Alter(ctx, ref, actions)
+	}
+	commit, err := s.commit(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return s.records.AlterCommit(ctx, ref.Table, commit, actions)
+}

@@ -1,0 +1,72 @@
+package transaction
+
+import (
+	"context"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// Describe tells how a transaction stands. A commit has succeeded, unless somebody said
+// otherwise.
+func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTransactionRequest) (*protocol.TransactionResponse, error) {
+	found, err := s.find(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(found), nil
+}
+
+func (s *Service) find(ctx context.Context, id []string) (*transaction.Transaction, error) {
+	ref, err := transaction.ParseID(id)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Record != "" {
+		found, err := s.records.Get(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return s.complete(ctx, found)
+	}
+	if ref.UUID != "" {
+		found, err := s.records.GetCommit(ctx, ref.Table, ref.UUID)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			return s.complete(ctx, found)
+		}
+	}
+	commit, err := s.commit(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if ref.UUID == "" {
+		found, err := s.records.GetCommit(ctx, ref.Table, commit.UUID)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			found.Commit = &commit
+			return found, nil
+		}
+	}
+	return transaction.OfCommit(ref.Table, commit), nil
+}
+
+// complete adds what the table tells of a commit whose record says only which one it is.
+// Of a table that is gone nothing is added.
+func (s *Service) complete(ctx context.Context, found *transaction.Transaction) (*transaction.Transaction, error) {
+	if found.Commit == nil || found.Commit.Operation != "" {
+		return found, nil
+	}
+	commit, err := s.commit(ctx, transaction.Ref{Table: found.Object, Version: found.Commit.Version, UUID: found.Commit.UUID})
+	switch {
+	case err == nil:
+		found.Commit = &commit
+	case protocol.CodeOf(err) != protocol.TransactionNotFound:
+		return nil, err
+	}
+	return found, nil
+}

@@ -1,0 +1,97 @@
+package transaction
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+var jobStates = map[protocol.TransactionStatus]protocol.JobState{
+	protocol.TransactionQueued:    protocol.JobInProgress,
+	protocol.TransactionRunning:   protocol.JobInProgress,
+	protocol.TransactionSucceeded: protocol.JobDone,
+	protocol.TransactionFailed:    protocol.JobFailed,
+	protocol.TransactionCanceled:  protocol.JobCancelled,
+}
+
+// ListJobs lists jobs, the newest first.
+func (s *Service) ListJobs(ctx context.Context, req *protocol.ListJobsRequest) (*protocol.ListJobsResponse, error) {
+	const pageSize = 100
+	if req.PageToken != "" && !transaction.IsJobID(req.PageToken) {
+		return nil, protocol.Errorf(protocol.InvalidInput, "page_token %.80q is not one of this list", req.PageToken)
+	}
+	limit, bounded := req.Bound()
+	answer := &protocol.ListJobsResponse{PageToken: req.PageToken}
+	for !bounded || int64(len(answer.Jobs)) < limit {
+		size := int64(pageSize)
+		if bounded {
+			size = min(size, limit-int64(len(answer.Jobs)))
+		}
+		jobs, next, err := s.records.Jobs(ctx, answer.PageToken, int(size))
+		if err != nil {
+			return nil, err
+		}
+		for _, job := range jobs {
+			answer.Jobs = append(answer.Jobs, listed(job))
+		}
+		if answer.PageToken = next; next == "" {
+			return answer, nil
+		}
+	}
+	if limit == 0 {
+		answer.PageToken = ""
+	}
+	return answer, nil
+}
+
+func listed(job *transaction.Transaction) protocol.Job {
+	return protocol.Job{
+		JobID: job.ID, Table: strings.Join(job.Object, protocol.DefaultDelimiter), JobType: job.Kind,
+		State: jobStates[job.Status], CreatedAtMillis: job.Created.UnixMilli(),
+	}
+}
+
+// DescribeJob tells how a job stands.
+func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.DescribeJobResponse, error) {
+	if !transaction.IsJobID(req.JobID) {
+		return nil, noJob(req.JobID)
+	}
+	ref, err := transaction.ParseID([]string{req.JobID})
+	if err != nil {
+		return nil, err
+	}
+	job, err := s.records.Get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	answer := &protocol.DescribeJobResponse{
+		JobID: req.JobID, JobType: job.Kind, JobState: jobStates[job.Status],
+		CreationMs: job.Created.UnixMilli(), Result: job.Result,
+	}
+	if job.Status == protocol.TransactionFailed {
+		answer.Failure = &protocol.JobFailure{Phase: job.Kind, Message: job.Failure}
+	}
+	return answer, nil
+}
+
+// CancelJob ends a job, which its worker notices when it next looks. A job that has ended
+// stays as it is.
+func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*protocol.Empty, error) {
+	if !transaction.IsJobID(req.JobID) {
+		return nil, noJob(req.JobID)
+	}
+	_, err := s.records.Advance(ctx, req.JobID, func(t *transaction.Transaction) {
+		t.Status = protocol.TransactionCanceled
+	})
+	if err != nil && !errors.Is(err, transaction.ErrEnded) {
+		return nil, err
+	}
+	return &protocol.Empty{}, nil
+}
+
+func noJob(id string) error {
+	return protocol.Errorf(protocol.TransactionNotFound, "job %.80q does not exist", id)
+}

@@ -1,0 +1,207 @@
+package transaction
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/transaction"
+)
+
+// fixture is a service over a catalog that holds tables of two versions.
+type fixture struct {
+	*Service
+	jobs *transaction.Store
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	objects := memstore.New()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := transaction.Open(objectrecord.Open(objects, time.Now), time.Now)
+	names := catalog.Open(roots, time.Now)
+	rows := engine.New(dataset.NewSession(1<<20, time.Now), engine.Limits{})
+	return &fixture{Service: New(jobs, names, rows), jobs: jobs}
+}
+
+// table makes a table and appends to it, and returns what the append made.
+func (f *fixture) table(t *testing.T, name string) engine.Written {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"id":1}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	id := []string{name}
+	location := f.names.NewLocation(id)
+	table := f.rows.Table(id, location, 0)
+	if _, err := table.Create(t.Context(), rows, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.names.CreateTable(t.Context(), id, location, 1, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	done, err := table.Insert(t.Context(), rows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+func describe(id ...string) *protocol.DescribeTransactionRequest {
+	return &protocol.DescribeTransactionRequest{Common: protocol.Common{ID: id}}
+}
+
+func alter(status protocol.TransactionStatus, id ...string) *protocol.AlterTransactionRequest {
+	return &protocol.AlterTransactionRequest{
+		Common: protocol.Common{ID: id}, Actions: []protocol.TransactionAction{{SetStatus: &protocol.SetStatusAction{Status: status}}},
+	}
+}
+
+func TestACommitIsDescribedUnderAllItsNames(t *testing.T) {
+	f := open(t)
+	for _, name := range []string{"t", strings.Repeat("long", 60)} {
+		done := f.table(t, name)
+		id := f.jobs.IDOfCommit(t.Context(), []string{name}, uint64(done.Version), done.Transaction)
+		want := &protocol.TransactionResponse{Status: protocol.TransactionSucceeded, Properties: protocol.Properties{
+			"uuid": done.Transaction, "version": "2", "read_version": "1", "operation": "Append",
+		}}
+		names := [][]string{{id}, {name, id}, {name, "2"}, {name, done.Transaction}}
+		for _, path := range names {
+			got, err := f.Describe(t.Context(), describe(path...))
+			if err != nil {
+				t.Fatalf("%q: %v", path, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", path, diff)
+			}
+		}
+		for _, status := range []protocol.TransactionStatus{protocol.TransactionFailed, protocol.TransactionQueued} {
+			for _, path := range names {
+				got, err := f.Alter(t.Context(), alter(status, path...))
+				if err != nil || got.Status != status {
+					t.Fatalf("%q to %v: got %+v, %v", path, status, got, err)
+				}
+			}
+			for _, path := range names {
+				if got, err := f.Describe(t.Context(), describe(path...)); err != nil || got.Status != status {
+					t.Errorf("%q after that: got %+v, %v; want %v", path, got, err, status)
+				}
+			}
+		}
+	}
+}
+
+func TestUnknownTransactions(t *testing.T) {
+	f := open(t)
+	done := f.table(t, "t")
+	of := func(table string, version uint64, uuid string) string {
+		id, _ := transaction.CommitID([]string{table}, version, uuid)
+		return id
+	}
+	other := "00000000-0000-0000-0000-000000000000"
+	for _, id := range [][]string{
+		{"nothing"}, {"t", "nothing"}, {"t", "7"}, {"t", other}, {"u", "2"}, {"ns", "t", "2"}, {strings.Repeat("0", 32)}, {"c" + strings.Repeat("0", 32)},
+		{of("t", 2, other)}, {of("t", 1, done.Transaction)}, {of("t", 9, done.Transaction)}, {of("u", 2, done.Transaction)},
+	} {
+		if got, err := f.Describe(t.Context(), describe(id...)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
+			t.Errorf("describe %q: got %+v, %v; want TransactionNotFound", id, got, err)
+		}
+		if got, err := f.Alter(t.Context(), alter(protocol.TransactionFailed, id...)); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
+			t.Errorf("alter %q: got %+v, %v; want TransactionNotFound", id, got, err)
+		}
+	}
+}
+
+func TestJobs(t *testing.T) {
+	f := open(t)
+	states := map[string]protocol.JobState{}
+	for status := protocol.TransactionQueued; status <= protocol.TransactionCanceled; status++ {
+		job, err := f.jobs.Begin(t.Context(), "refresh", []string{"ns", "v"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.jobs.Advance(t.Context(), job.ID, func(j *transaction.Transaction) { j.Status, j.Failure = status, "why" }); err != nil {
+			t.Fatal(err)
+		}
+		states[job.ID] = jobStates[status]
+	}
+	for _, limit := range []int64{1, 2, 5, 100} {
+		listed := map[string]protocol.JobState{}
+		req := &protocol.ListJobsRequest{Page: protocol.Page{Limit: &limit}}
+		for {
+			page, err := f.ListJobs(t.Context(), req)
+			if err != nil || int64(len(page.Jobs)) > limit {
+				t.Fatalf("got %+v, %v; want at most %d jobs", page, err, limit)
+			}
+			for _, job := range page.Jobs {
+				listed[job.JobID] = job.State
+				if job.Table != "ns$v" || job.JobType != "refresh" || job.CreatedAtMillis <= 0 {
+					t.Errorf("got %+v, want the job of ns$v", job)
+				}
+			}
+			if req.PageToken = page.PageToken; req.PageToken == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff(states, listed); diff != "" {
+			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+		}
+	}
+	all, err := f.ListJobs(t.Context(), &protocol.ListJobsRequest{})
+	if err != nil || len(all.Jobs) != len(states) {
+		t.Errorf("without a limit: got %+v, %v; want all", all, err)
+	}
+	for id, state := range states {
+		got, err := f.DescribeJob(t.Context(), &protocol.JobRequest{JobID: id})
+		if err != nil || got.JobState != state || (got.Failure != nil) != (state == protocol.JobFailed) {
+			t.Errorf("describe %s: got %+v, %v; want %s", id, got, err, state)
+		}
+	}
+}
+
+func TestJobsAreCancelledOnce(t *testing.T) {
+	f := open(t)
+	running, err := f.jobs.Begin(t.Context(), "refresh", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := f.jobs.Begin(t.Context(), "refresh", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Alter(t.Context(), alter(protocol.TransactionSucceeded, done.ID)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for id, want := range map[string]protocol.JobState{running.ID: protocol.JobCancelled, done.ID: protocol.JobDone} {
+			if _, err := f.CancelJob(t.Context(), &protocol.JobRequest{JobID: id}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := f.DescribeJob(t.Context(), &protocol.JobRequest{JobID: id}); err != nil || got.JobState != want {
+				t.Errorf("job %s: got %+v, %v; want %s", id, got, err, want)
+			}
+		}
+	}
+	for _, id := range []string{"nothing", strings.Repeat("0", 32)} {
+		if _, err := f.CancelJob(t.Context(), &protocol.JobRequest{JobID: id}); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
+			t.Errorf("cancel %s: got %v, want TransactionNotFound", id, err)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package sqlexpr
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// A param says what type an argument of some type is cast to, nil if it is refused.
+type param func(t arrow.DataType) arrow.DataType
+
+// signature binds a function by its parameters, of which the last stands for all further
+// arguments too. The result is made of the types that the arguments were cast to.
+func signature(result func(types []arrow.DataType) arrow.DataType, params ...param) func(n *node) (*node, error) {
+	return func(n *node) (*node, error) {
+		types := make([]arrow.DataType, len(n.args))
+		for i, a := range n.args {
+			if types[i] = params[min(i, len(params)-1)](a.typ); types[i] == nil {
+				return nil, mismatch(n)
+			}
+		}
+		return castArgs(n, result(types), types...)
+	}
+}
+
+// gives is the result of functions whose type does not depend on their arguments.
+func gives(t arrow.DataType) func([]arrow.DataType) arrow.DataType {
+	return func([]arrow.DataType) arrow.DataType { return t }
+}
+
+// likeFirst is the result of functions that return what they are given first.
+func likeFirst(types []arrow.DataType) arrow.DataType { return types[0] }
+
+// likeWidest is a string with long offsets if one of the arguments has them.
+func likeWidest(types []arrow.DataType) arrow.DataType {
+	for _, t := range types {
+		if t.ID() == arrow.LARGE_STRING {
+			return t
+		}
+	}
+	return types[0]
+}
+
+// lengthOfFirst is the type in which lengths and positions within the first argument count.
+func lengthOfFirst(types []arrow.DataType) arrow.DataType { return lengthType(types[0]) }
+
+// castText takes numbers, bools and what belongs to the calendar as strings too.
+func castText(t arrow.DataType) arrow.DataType {
+	if s := asText(t); s != nil {
+		return s
+	}
+	if castable(t, typeString) && !isBinary(t) {
+		return typeString
+	}
+	return nil
+}
+
+// textOrBytes takes strings and binaries as they are.
+func textOrBytes(t arrow.DataType) arrow.DataType {
+	if isBinary(t) {
+		return t
+	}
+	return asText(t)
+}
+
+// wholeNumber takes all integers as int64.
+func wholeNumber(t arrow.DataType) arrow.DataType {
+	if isInteger(t) || t.ID() == arrow.NULL {
+		return typeInt64
+	}
+	return nil
+}
+
+// floatNumber takes float32 as it is and other numbers as float64.
+func floatNumber(t arrow.DataType) arrow.DataType {
+	switch {
+	case t.ID() == arrow.FLOAT32:
+		return t
+	case isNumeric(t), t.ID() == arrow.NULL:
+		return typeFloat64
+	}
+	return nil
+}
+
+// doubleNumber takes all numbers as float64.
+func doubleNumber(t arrow.DataType) arrow.DataType {
+	if isNumeric(t) || t.ID() == arrow.NULL {
+		return typeFloat64
+	}
+	return nil
+}
+
+// callRows makes the vec of a call without its data: it is NULL where an argument is. It
+// returns the rows to compute.
+func callRows(n *node, args []vec, rows bitset) (out vec, live bitset) {
+	size, konst := width(args...)
+	out = vec{typ: n.typ, n: size, konst: konst}
+	for _, a := range args {
+		out.valid = a.live(out.valid, size)
+	}
+	if konst {
+		rows = nil
+	}
+	return out, and(rows, out.valid)
+}
+
+// textRows computes texts, for which f appends to dst, for the rows without a NULL.
+func textRows(n *node, args []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
+	out, live := callRows(n, args, rows)
+	b := newTextBuilder(out.n)
+	for i := range out.n {
+		if live == nil || live.has(i) {
+			var err error
+			if b.data, err = f(b.data, i); err != nil {
+				return vec{}, err
+			}
+			if err := fitsText(len(b.data), 0); err != nil {
+				return vec{}, err
+			}
+		}
+		b.done()
+	}
+	out.data = b.text()
+	return out, nil
+}
+
+// fitsText says whether so many more bytes of text are acceptable.
+func fitsText(have, more int) error {
+	if have > maxText-more {
+		return errorf(ErrTooLarge, noPos, "result of more than %d bytes of text", maxText)
+	}
+	return nil
+}
+
+// fixedRows computes values of a fixed width for the rows without a NULL.
+func fixedRows[T any](n *node, args []vec, rows bitset, f func(i int) (T, error)) (vec, error) {
+	out, live := callRows(n, args, rows)
+	values := make([]T, out.n)
+	out.data = values
+	var err error
+	live.each(out.n, func(i int) bool {
+		values[i], err = f(i)
+		return err == nil
+	})
+	return out, err
+}
+
+// boolRows computes bools for the rows without a NULL.
+func boolRows(n *node, args []vec, rows bitset, f func(i int) bool) (vec, error) {
+	out, live := callRows(n, args, rows)
+	bits := newBitset(out.n)
+	out.data = bits
+	live.each(out.n, func(i int) bool {
+		if f(i) {
+			bits.set(i)
+		}
+		return true
+	})
+	return out, nil
+}
+
+// lengthRows computes lengths or positions, in the type that callers were promised.
+func lengthRows(n *node, args []vec, rows bitset, f func(i int) int) (vec, error) {
+	if n.typ.ID() == arrow.INT64 {
+		return fixedRows(n, args, rows, func(i int) (int64, error) { return int64(f(i)), nil })
+	}
+	return fixedRows(n, args, rows, func(i int) (int32, error) { return int32(f(i)), nil })
+}
+
+// texts returns the value of a string or binary by row.
+func (v vec) texts() func(i int) []byte {
+	t, mask := v.data.(text), v.mask()
+	return func(i int) []byte { return t.at(i & mask) }
+}
+
+// valuesOf returns the value of fixed width by row.
+func valuesOf[T any](v vec) func(i int) T {
+	d, mask := v.data.([]T), v.mask()
+	return func(i int) T { return d[i&mask] }
+}

@@ -1,0 +1,249 @@
+package sqlexpr
+
+import (
+	"crypto/md5"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// textCodeFunctions are the functions between strings, numbers and bytes.
+var textCodeFunctions = map[string]*function{
+	"ascii":       {minArgs: 1, maxArgs: 1, bind: signature(gives(arrow.PrimitiveTypes.Int32), asText), eval: evalASCII},
+	"chr":         {minArgs: 1, maxArgs: 1, bind: signature(gives(typeString), wholeNumber), eval: evalChr},
+	"bit_length":  {minArgs: 1, maxArgs: 1, bind: signature(lengthOfFirst, asText), eval: evalBitLength},
+	"to_hex":      {minArgs: 1, maxArgs: 1, bind: signature(gives(typeString), hexNumber), eval: evalToHex},
+	"levenshtein": {minArgs: 2, maxArgs: 2, bind: signature(lengthOfFirst, asText), eval: evalLevenshtein},
+
+	"md5":    {minArgs: 1, maxArgs: 1, bind: signature(gives(typeString), textOrBytes), eval: evalMD5},
+	"sha224": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha224)},
+	"sha256": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha256Sum)},
+	"sha384": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha384)},
+	"sha512": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha512Sum)},
+
+	"encode": {minArgs: 2, maxArgs: 2, bind: bindEncode, eval: evalEncode},
+	"decode": {minArgs: 2, maxArgs: 2, bind: bindDecode, eval: evalDecode},
+
+	"contains_tokens": {minArgs: 2, maxArgs: 2, bind: signature(gives(typeBool), tokenText), eval: evalContainsTokens},
+}
+
+// evalASCII is the code of the first character, 0 if there is none.
+func evalASCII(n *node, args []vec, rows bitset) (vec, error) {
+	str := args[0].texts()
+	return fixedRows(n, args, rows, func(i int) (int32, error) {
+		s := str(i)
+		if len(s) == 0 {
+			return 0, nil
+		}
+		r, _ := utf8.DecodeRune(s)
+		return r, nil
+	})
+}
+
+// evalChr is the character of a code.
+func evalChr(n *node, args []vec, rows bitset) (vec, error) {
+	code := valuesOf[int64](args[0])
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		c := code(i)
+		if c < 0 || c > unicode.MaxRune || !utf8.ValidRune(rune(c)) {
+			return nil, errorf(ErrValue, noPos, "%d is not the code of a character", c)
+		}
+		return utf8.AppendRune(dst, rune(c)), nil
+	})
+}
+
+func evalBitLength(n *node, args []vec, rows bitset) (vec, error) {
+	str := args[0].texts()
+	return lengthRows(n, args, rows, func(i int) int { return 8 * len(str(i)) })
+}
+
+// hexNumber takes signed integers as int64, so that -1 has sixteen digits, and unsigned ones
+// as uint64.
+func hexNumber(t arrow.DataType) arrow.DataType {
+	if isUnsigned(t) {
+		return typeUint64
+	}
+	return wholeNumber(t)
+}
+
+// evalToHex prints hexadecimal digits, of negative numbers the two's complement.
+func evalToHex(n *node, args []vec, rows bitset) (vec, error) {
+	value := func(i int) uint64 { return uint64(valuesOf[int64](args[0])(i)) }
+	if args[0].typ.ID() == arrow.UINT64 {
+		value = valuesOf[uint64](args[0])
+	}
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		return strconv.AppendUint(dst, value(i), 16), nil
+	})
+}
+
+// maxDistanceWork bounds the steps that a comparison of two strings takes.
+const maxDistanceWork = 1 << 26
+
+// evalLevenshtein counts the characters to change, insert or delete.
+func evalLevenshtein(n *node, args []vec, rows bitset) (vec, error) {
+	l, r := args[0].texts(), args[1].texts()
+	var err error
+	out, rowErr := lengthRows(n, args, rows, func(i int) int {
+		a, b := []rune(string(l(i))), []rune(string(r(i)))
+		if len(a) > 0 && len(b) > maxDistanceWork/len(a) {
+			err = errorf(ErrTooLarge, noPos, "levenshtein of strings of %d and %d characters", len(a), len(b))
+			return 0
+		}
+		return editDistance(a, b)
+	})
+	if err == nil {
+		err = rowErr
+	}
+	return out, err
+}
+
+func editDistance(a, b []rune) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, y := range b {
+			change := diagonal
+			if x != y {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// evalMD5 prints the sum in hexadecimal, other than the sums of the SHA family.
+func evalMD5(n *node, args []vec, rows bitset) (vec, error) {
+	value := args[0].texts()
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		sum := md5.Sum(value(i))
+		return hex.AppendEncode(dst, sum[:]), nil
+	})
+}
+
+func sha224(dst, s []byte) []byte {
+	sum := sha256.Sum224(s)
+	return append(dst, sum[:]...)
+}
+
+func sha256Sum(dst, s []byte) []byte {
+	sum := sha256.Sum256(s)
+	return append(dst, sum[:]...)
+}
+
+func sha384(dst, s []byte) []byte {
+	sum := sha512.Sum384(s)
+	return append(dst, sum[:]...)
+}
+
+func sha512Sum(dst, s []byte) []byte {
+	sum := sha512.Sum512(s)
+	return append(dst, sum[:]...)
+}
+
+// hasher appends the bytes of a sum.
+func hasher(sum func(dst, s []byte) []byte) func(n *node, args []vec, rows bitset) (vec, error) {
+	return func(n *node, args []vec, rows bitset) (vec, error) {
+		value := args[0].texts()
+		return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) { return sum(dst, value(i)), nil })
+	}
+}
+
+// bindEncode looks at the name of the encoding, which must be a constant.
+func bindEncode(n *node) (*node, error) {
+	return bindCoding(n, typeString)
+}
+
+func bindDecode(n *node) (*node, error) {
+	return bindCoding(n, typeBinary)
+}
+
+func bindCoding(n *node, result arrow.DataType) (*node, error) {
+	n, err := signature(gives(result), textOrBytes, asText)(n)
+	if err != nil {
+		return nil, err
+	}
+	if name := n.args[1]; !isText(name, "hex") && !isText(name, "base64") {
+		return nil, errorf(ErrUnsupported, name.pos, "encodings other than 'hex' and 'base64'")
+	}
+	return n, nil
+}
+
+// evalEncode prints bytes; base64 without padding.
+func evalEncode(n *node, args []vec, rows bitset) (vec, error) {
+	value, toHex := args[0].texts(), isText(n.args[1], "hex")
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		if toHex {
+			return hex.AppendEncode(dst, value(i)), nil
+		}
+		return base64.RawStdEncoding.AppendEncode(dst, value(i)), nil
+	})
+}
+
+// evalDecode reads bytes; base64 with padding or without.
+func evalDecode(n *node, args []vec, rows bitset) (vec, error) {
+	value, fromHex := args[0].texts(), isText(n.args[1], "hex")
+	return textRows(n, args, rows, func(dst []byte, i int) (_ []byte, err error) {
+		if fromHex {
+			dst, err = hex.AppendDecode(dst, value(i))
+		} else {
+			dst, err = base64.RawStdEncoding.AppendDecode(dst, []byte(strings.TrimRight(string(value(i)), "=")))
+		}
+		if err != nil {
+			return nil, errorf(ErrValue, noPos, "decode: %v", err)
+		}
+		return dst, nil
+	})
+}
+
+// tokenText takes strings of both kinds as strings with short offsets.
+func tokenText(t arrow.DataType) arrow.DataType {
+	if asText(t) == nil {
+		return nil
+	}
+	return typeString
+}
+
+// evalContainsTokens looks whether all words of the second argument are words of the first,
+// in any order. What the native Lance makes of a column of words is followed too: it looks
+// at those of the first row only.
+func evalContainsTokens(n *node, args []vec, _ bitset) (vec, error) {
+	if !args[1].konst {
+		return vec{}, errorf(ErrUnsupported, noPos, "contains_tokens with words that are not a constant")
+	}
+	var wanted []string
+	if !args[1].isNull(0) {
+		wanted = words(string(args[1].texts()(0)))
+	}
+	str := args[0].texts()
+	return boolRows(n, args[:1], nil, func(i int) bool {
+		have := map[string]bool{}
+		for _, w := range words(string(str(i))) {
+			have[w] = true
+		}
+		for _, w := range wanted {
+			if !have[w] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// words splits a text at everything but letters and digits.
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !isAlphanumeric(r) })
+}

@@ -1,0 +1,203 @@
+package sqlexpr
+
+import (
+	"bytes"
+	"math"
+	"unicode/utf8"
+)
+
+// The functions of this file take strings apart. Positions count characters from 1.
+
+// textPartFunctions are the functions that return a part of a string, or where one is.
+var textPartFunctions = map[string]*function{
+	"substr": {minArgs: 2, maxArgs: 3, bind: signature(likeFirst, asText, wholeNumber), eval: evalSubstr},
+	"left":   {minArgs: 2, maxArgs: 2, bind: signature(likeFirst, castText, wholeNumber), eval: evalLeft},
+	"right":  {minArgs: 2, maxArgs: 2, bind: signature(likeFirst, castText, wholeNumber), eval: evalRight},
+	"btrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(true, true)},
+	"ltrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(true, false)},
+	"rtrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(false, true)},
+	"split_part": {minArgs: 3, maxArgs: 3, bind: signature(likeFirst, asText, asText, wholeNumber),
+		eval: evalSplitPart},
+	"substr_index": {minArgs: 3, maxArgs: 3, bind: signature(likeFirst, asText, asText, wholeNumber),
+		eval: evalSubstrIndex},
+	"strpos":      {minArgs: 2, maxArgs: 2, bind: signature(lengthOfFirst, asText), eval: evalStrpos},
+	"find_in_set": {minArgs: 2, maxArgs: 2, bind: signature(lengthOfFirst, asText), eval: evalFindInSet},
+}
+
+// charOffset is the byte at which the character of an index begins, the length of the
+// string for those past its end.
+func charOffset(s []byte, index int64) int {
+	if index >= int64(len(s)) {
+		return len(s)
+	}
+	at := 0
+	for ; index > 0 && at < len(s); index-- {
+		_, size := utf8.DecodeRune(s[at:])
+		at += size
+	}
+	return at
+}
+
+// evalSubstr takes count characters from a position on. Positions before the first
+// character count, though there is nothing: substr('abc', -1, 4) is 'ab'.
+func evalSubstr(n *node, args []vec, rows bitset) (vec, error) {
+	str, start := args[0].texts(), valuesOf[int64](args[1])
+	count := func(int) int64 { return math.MaxInt64 }
+	if len(args) == 3 {
+		count = valuesOf[int64](args[2])
+	}
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		s, first, length := str(i), start(i), count(i)
+		if length < 0 {
+			return nil, errorf(ErrValue, noPos, "substr of %d characters", length)
+		}
+		if first == math.MinInt64 {
+			return nil, errorf(ErrValue, noPos, "substr from %d", first)
+		}
+		first--
+		end := int64(math.MaxInt64)
+		if first <= 0 || length <= math.MaxInt64-first {
+			end = first + length
+		}
+		from, to := charOffset(s, max(first, 0)), charOffset(s, max(end, 0))
+		return append(dst, s[from:max(from, to)]...), nil
+	})
+}
+
+// evalLeft takes the first characters, or all but the last if the number is negative.
+func evalLeft(n *node, args []vec, rows bitset) (vec, error) {
+	str, count := args[0].texts(), valuesOf[int64](args[1])
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		s := str(i)
+		return append(dst, s[:charOffset(s, sideCount(s, count(i)))]...), nil
+	})
+}
+
+// evalRight takes the last characters, or all but the first if the number is negative.
+func evalRight(n *node, args []vec, rows bitset) (vec, error) {
+	str, count := args[0].texts(), valuesOf[int64](args[1])
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		s := str(i)
+		skip := int64(utf8.RuneCount(s)) - sideCount(s, count(i))
+		return append(dst, s[charOffset(s, max(skip, 0)):]...), nil
+	})
+}
+
+// sideCount is how many characters of s left and right take.
+func sideCount(s []byte, count int64) int64 {
+	if count >= 0 {
+		return count
+	}
+	return max(int64(utf8.RuneCount(s))+max(count, -math.MaxInt32), 0)
+}
+
+// trimmer removes characters, blanks if none are given, from one end or both.
+func trimmer(front, back bool) func(n *node, args []vec, rows bitset) (vec, error) {
+	return func(n *node, args []vec, rows bitset) (vec, error) {
+		str := args[0].texts()
+		cut := func(int) []byte { return []byte{' '} }
+		if len(args) == 2 {
+			cut = args[1].texts()
+		}
+		return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+			s, cutset := str(i), string(cut(i))
+			if front {
+				s = bytes.TrimLeft(s, cutset)
+			}
+			if back {
+				s = bytes.TrimRight(s, cutset)
+			}
+			return append(dst, s...), nil
+		})
+	}
+}
+
+// evalSplitPart takes one of the pieces between delimiters, counted from the end if the
+// number is negative, and nothing if there are not so many. An empty delimiter does not
+// split.
+func evalSplitPart(n *node, args []vec, rows bitset) (vec, error) {
+	str, delim, index := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		s, sep, at := str(i), delim(i), index(i)
+		if at == 0 {
+			return nil, errorf(ErrValue, noPos, "split_part counts from 1, not 0")
+		}
+		parts := int64(1)
+		if len(sep) > 0 {
+			parts += int64(bytes.Count(s, sep))
+		}
+		if at < 0 {
+			at += parts + 1
+		}
+		if at < 1 || at > parts {
+			return dst, nil
+		}
+		for ; at > 1; at-- {
+			_, s, _ = bytes.Cut(s, sep)
+		}
+		if len(sep) > 0 {
+			s, _, _ = bytes.Cut(s, sep)
+		}
+		return append(dst, s...), nil
+	})
+}
+
+// evalSubstrIndex takes what stands before so many delimiters, or, counting from the end,
+// behind them; all if there are not so many.
+func evalSubstrIndex(n *node, args []vec, rows bitset) (vec, error) {
+	str, delim, index := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		s, sep, count := str(i), delim(i), index(i)
+		if count == 0 || len(sep) == 0 {
+			return dst, nil
+		}
+		if count > 0 {
+			end := 0
+			for ; count > 0; count-- {
+				at := bytes.Index(s[end:], sep)
+				if at < 0 {
+					return append(dst, s...), nil
+				}
+				end += at + len(sep)
+			}
+			return append(dst, s[:end-len(sep)]...), nil
+		}
+		start := len(s)
+		for ; count < 0; count++ {
+			at := bytes.LastIndex(s[:start], sep)
+			if at < 0 {
+				return append(dst, s...), nil
+			}
+			start = at
+		}
+		return append(dst, s[start+len(sep):]...), nil
+	})
+}
+
+// evalStrpos finds a string in another: 0 if it is not there.
+func evalStrpos(n *node, args []vec, rows bitset) (vec, error) {
+	str, part := args[0].texts(), args[1].texts()
+	return lengthRows(n, args, rows, func(i int) int {
+		s := str(i)
+		at := bytes.Index(s, part(i))
+		if at < 0 {
+			return 0
+		}
+		return utf8.RuneCount(s[:at]) + 1
+	})
+}
+
+// evalFindInSet finds a string among those that commas separate: 0 if it is not there.
+func evalFindInSet(n *node, args []vec, rows bitset) (vec, error) {
+	str, set := args[0].texts(), args[1].texts()
+	return lengthRows(n, args, rows, func(i int) int {
+		want, rest := str(i), set(i)
+		for at, more := 1, len(rest) > 0; more; at++ {
+			var word []byte
+			if word, rest, more = bytes.Cut(rest, []byte{','}); bytes.Equal(word, want) {
+				return at
+			}
+		}
+		return 0
+	})
+}

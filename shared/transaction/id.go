@@ -1,0 +1,141 @@
+package transaction
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tiltyard/shared/protocol"
+)
+
+// Ids of transactions look like this:
+//
+//	fe9c…      32 digits: a job. The first 12 are 2^48-1 minus the milliseconds since 1970
+//	           at which it began, so that the newest is first by name; the others are random
+//	c5d1…      "c" and 32 digits: a commit that has a record
+//	v7-9b2e…-bW92…
+//	           a commit that needs none: its version, its UUID, and the id of its table,
+//	           joined and in base64
+//	7          below a table: the commit that made this version
+//	9b2e…-…    below a table: the commit of this UUID, as native clients name them
+
+// A Ref is a transaction that an id refers to. It has exactly one of Record and Table.
+type Ref struct {
+	Record  string   // key of its record
+	Table   []string // of a commit
+	Version uint64   // of a commit; 0 when only the UUID is known
+	UUID    string   // of a commit; "" when only the version is known
+}
+
+// ParseID reads the id of a transaction, behind which its table may have been named. What
+// cannot be the id of any is TransactionNotFound.
+func ParseID(id []string) (Ref, error) {
+	if len(id) == 0 {
+		return Ref{}, protocol.Errorf(protocol.InvalidInput, "the id must name a transaction")
+	}
+	table, name := id[:len(id)-1], id[len(id)-1]
+	switch {
+	case IsJobID(name):
+		return Ref{Record: jobFolder + name}, nil
+	case len(name) == 1+idDigits && name[0] == 'c' && isHex(name[1:]):
+		return Ref{Record: commitFolder + name[1:]}, nil
+	}
+	if ref, ok := parseCommitID(name); ok {
+		return ref, nil
+	}
+	if len(table) == 0 {
+		return Ref{}, notFound(name, nil)
+	}
+	if version, err := strconv.ParseUint(name, 10, 64); err == nil && version > 0 {
+		return Ref{Table: table, Version: version}, nil
+	}
+	if len(name) != uuidLen {
+		return Ref{}, notFound(name, nil)
+	}
+	return Ref{Table: table, UUID: name}, nil
+}
+
+const (
+	jobFolder    = "job/"
+	commitFolder = "commit/"
+	idDigits     = 32
+	uuidLen      = 36
+)
+
+// IsJobID says whether id has the form of that of a job.
+func IsJobID(id string) bool { return len(id) == idDigits && isHex(id) }
+
+// isHex says whether all of s is lower-case hexadecimal digits.
+func isHex(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
+}
+
+// CommitID returns the id of the transaction that a commit of a table is. It tells all that
+// is needed to find the commit again, which asks for no write. Tables with very long names
+// have no such id; false says so. See [Store.IDOfCommit].
+func CommitID(table []string, version uint64, uuid string) (id string, ok bool) {
+	digits := strings.ReplaceAll(uuid, "-", "")
+	path := base64.RawURLEncoding.EncodeToString([]byte(protocol.JoinID(table, protocol.DefaultDelimiter)))
+	id = fmt.Sprintf("v%d-%s-%s", version, digits, path)
+	if _, ok := parseCommitID(id); !ok || len(id) > protocol.MaxIDComponentBytes {
+		return "", false
+	}
+	return id, true
+}
+
+func parseCommitID(id string) (Ref, bool) {
+	rest, ok := strings.CutPrefix(id, "v")
+	if !ok {
+		return Ref{}, false
+	}
+	number, rest, _ := strings.Cut(rest, "-")
+	digits, path, _ := strings.Cut(rest, "-")
+	version, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || version == 0 || len(digits) != idDigits || !isHex(digits) {
+		return Ref{}, false
+	}
+	joined, err := base64.RawURLEncoding.Strict().DecodeString(path)
+	if err != nil {
+		return Ref{}, false
+	}
+	table, err := protocol.SplitID(string(joined), protocol.DefaultDelimiter)
+	if err != nil || len(table) == 0 {
+		return Ref{}, false
+	}
+	uuid := strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
+	return Ref{Table: table, Version: version, UUID: uuid}, true
+}
+
+// newJobID returns the id of a job that begins now.
+func newJobID(now time.Time) string {
+	const most = 1<<48 - 1
+	var random [10]byte
+	rand.Read(random[:]) // never fails: the program ends first
+	return fmt.Sprintf("%012x%x", most-now.UnixMilli()&most, random)
+}
+
+// commitKey returns the key of the record of a commit. UUIDs are their writers' to choose,
+// so that the table counts too.
+func commitKey(table []string, uuid string) string {
+	sum := sha256.Sum256([]byte(protocol.JoinID(table, protocol.DefaultDelimiter) + "\x00" + uuid))
+	return commitFolder + hex.EncodeToString(sum[:idDigits/2])
+}
+
+// idOf returns the id of the transaction that has a record.
+func idOf(key string) string {
+	if name, ok := strings.CutPrefix(key, commitFolder); ok {
+		return "c" + name
+	}
+	return strings.TrimPrefix(key, jobFolder)
+}
+
+func notFound(id string, err error) error {
+	return &protocol.Error{
+		Code: protocol.TransactionNotFound, Message: "transaction " + quote(id) + " does not exist", Err: err,
+	}
+}

@@ -1,0 +1,105 @@
+package transaction
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
+)
+
+const uuid = "9b2e7c1a-0000-4abc-8def-001122334455"
+
+func TestIDs(t *testing.T) {
+	hex := strings.Repeat("0af9", 8)
+	commit, ok := CommitID([]string{"ns", "a table"}, 12, uuid)
+	if !ok {
+		t.Fatal("a commit of a table of ordinary name has no id")
+	}
+	table := []string{"ns", "t"}
+	for _, test := range []struct {
+		id   []string
+		want Ref
+	}{
+		{[]string{hex}, Ref{Record: "job/" + hex}},
+		{[]string{"ns", "t", hex}, Ref{Record: "job/" + hex}},
+		{[]string{"c" + hex}, Ref{Record: "commit/" + hex}},
+		{[]string{commit}, Ref{Table: []string{"ns", "a table"}, Version: 12, UUID: uuid}},
+		{[]string{"ns", "a table", commit}, Ref{Table: []string{"ns", "a table"}, Version: 12, UUID: uuid}},
+		{[]string{"ns", "t", "12"}, Ref{Table: table, Version: 12}},
+		{[]string{"ns", "t", uuid}, Ref{Table: table, UUID: uuid}},
+	} {
+		got, err := ParseID(test.id)
+		if err != nil {
+			t.Errorf("%q: %v", test.id, err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.id, diff)
+		}
+	}
+	for _, id := range [][]string{
+		{"12"}, {uuid}, {"nothing"}, {"t", "0"}, {"t", "-1"}, {"t", "99999999999999999999"}, {hex + "0"}, {"C" + hex}, {"v"}, {"v12"},
+		{strings.Replace(commit, "v12", "v0", 1)}, {strings.Replace(commit, "9b", "9B", 1)}, {commit + "="}, {commit + "!"}, {commit[:len(commit)-1]},
+		{"v1-" + strings.Repeat("0", 32) + "-"},
+	} {
+		if got, err := ParseID(id); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
+			t.Errorf("%q: got %+v, %v; want TransactionNotFound", id, got, err)
+		}
+	}
+	if _, err := ParseID(nil); protocol.CodeOf(err) != protocol.InvalidInput {
+		t.Errorf("no id: got %v, want InvalidInput", err)
+	}
+}
+
+func TestLongNamesHaveNoCommitID(t *testing.T) {
+	for length, want := range map[int]bool{1: true, 100: true, 200: false, 256: false} {
+		id, ok := CommitID([]string{strings.Repeat("n", length)}, 1<<63-1, uuid)
+		if ok != want || len(id) > protocol.MaxIDComponentBytes {
+			t.Errorf("name of %d bytes: got %q, %v; want %v", length, id, ok, want)
+		}
+	}
+	for _, foreign := range []string{"", "not a uuid", strings.ToUpper(uuid)} {
+		if id, ok := CommitID([]string{"t"}, 1, foreign); ok {
+			t.Errorf("a commit of UUID %q has the id %q, want none", foreign, id)
+		}
+	}
+}
+
+func TestNewestJobsAreFirstByName(t *testing.T) {
+	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	last := ""
+	for range 100 {
+		now = now.Add(-time.Hour)
+		id := newJobID(now)
+		if !IsJobID(id) || id <= last {
+			t.Fatalf("id %q of %v is no job's, or not behind %q of an hour later", id, now, last)
+		}
+		last = id
+	}
+}
+
+func FuzzParseID(f *testing.F) {
+	commit, _ := CommitID([]string{"ns", "t"}, 12, uuid)
+	for _, seed := range []string{commit, uuid, "7", strings.Repeat("0", 32), "c" + strings.Repeat("0", 32), "v1--"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		ref, err := ParseID([]string{"t", id})
+		if err != nil {
+			return
+		}
+		if (ref.Record == "") == (ref.Table == nil) {
+			t.Fatalf("%q is both a record and a commit, or neither: %+v", id, ref)
+		}
+		if ref.Table == nil || ref.Version == 0 || ref.UUID == "" {
+			return
+		}
+		if again, ok := CommitID(ref.Table, ref.Version, ref.UUID); ok {
+			if back, err := ParseID([]string{again}); err != nil || !cmp.Equal(back, ref) {
+				t.Fatalf("%q is %+v, and again %+v, %v", id, ref, back, err)
+			}
+		}
+	})
+}

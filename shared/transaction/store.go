@@ -1,0 +1,239 @@
+package transaction
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
+)
+
+// Retention is how long the record of a job is kept after its end.
+const Retention = 30 * 24 * time.Hour
+
+// A Store holds the records of transactions. It is safe for concurrent use. Its errors are
+// the protocol's.
+type Store struct {
+	records record.Store
+	now     func() time.Time
+}
+
+// Open returns the transactions that are kept as records.
+func Open(records record.Store, now func() time.Time) *Store {
+	return &Store{records: records, now: now}
+}
+
+// Begin makes the record of a job that is queued. Kind says what it will do to the object.
+func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Transaction, error) {
+	now := s.now().UTC()
+	t := &Transaction{
+		ID: newJobID(now), Kind: kind, Object: object, Status: protocol.TransactionQueued, Created: now, Updated: now,
+	}
+	if _, err := s.write(ctx, t, jobFolder+t.ID, "", time.Time{}); err != nil {
+		return nil, s.translate(t.ID, err)
+	}
+	return t, nil
+}
+
+// IDOfCommit returns the id of the transaction that a commit of a table is. Most often it
+// costs nothing (see [CommitID]); for a table of a very long name it makes a record. It
+// never fails, as the commit has not: when the record cannot be written the id is "".
+func (s *Store) IDOfCommit(ctx context.Context, table []string, version uint64, uuid string) string {
+	if id, ok := CommitID(table, version, uuid); ok || uuid == "" {
+		return id
+	}
+	t := OfCommit(table, Commit{UUID: uuid, Version: version})
+	t.Created = s.now().UTC()
+	t.Updated = t.Created
+	key := commitKey(table, uuid)
+	if _, err := s.write(ctx, t, key, "", t.Created.Add(Retention)); err != nil {
+		return ""
+	}
+	return idOf(key)
+}
+
+// Get returns the transaction of a record.
+func (s *Store) Get(ctx context.Context, ref Ref) (*Transaction, error) {
+	t, _, err := s.read(ctx, ref.Record)
+	if err != nil {
+		return nil, s.translate(idOf(ref.Record), err)
+	}
+	return t, nil
+}
+
+// GetCommit returns the record of a commit, or nil when it has none.
+func (s *Store) GetCommit(ctx context.Context, table []string, uuid string) (*Transaction, error) {
+	key := commitKey(table, uuid)
+	t, _, err := s.read(ctx, key)
+	if errors.Is(err, record.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.translate(idOf(key), err)
+	}
+	return t, nil
+}
+
+// Alter makes the changes that a user asks for, all or none, and returns the transaction
+// as it is then. Any status may follow any other.
+func (s *Store) Alter(ctx context.Context, ref Ref, actions []protocol.TransactionAction) (*Transaction, error) {
+	return s.change(ctx, ref.Record, nil, func(t *Transaction) error { return t.apply(actions) })
+}
+
+// AlterCommit is Alter for a commit, which may have no record yet.
+func (s *Store) AlterCommit(ctx context.Context, table []string, commit Commit, actions []protocol.TransactionAction) (*Transaction, error) {
+	return s.change(ctx, commitKey(table, commit.UUID), OfCommit(table, commit), func(t *Transaction) error {
+		return t.apply(actions)
+	})
+}
+
+// Advance lets who works on a job change it. When the job has ended, by whomever, change
+// is not asked and the error is ErrEnded. It may be asked several times, each time about
+// the transaction as it is then.
+func (s *Store) Advance(ctx context.Context, id string, change func(*Transaction)) (*Transaction, error) {
+	return s.change(ctx, jobFolder+id, nil, func(t *Transaction) error {
+		if t.Status.Ended() {
+			return ErrEnded
+		}
+		change(t)
+		return nil
+	})
+}
+
+const (
+	maxAttempts = 20
+	firstPause  = 2 * time.Millisecond
+	maxPause    = 200 * time.Millisecond
+)
+
+// change replaces a record by what apply makes of it. It begins again when others were
+// quicker. What has no record begins as fresh; nil is TransactionNotFound.
+func (s *Store) change(ctx context.Context, key string, fresh *Transaction, apply func(*Transaction) error) (*Transaction, error) {
+	for attempt := range maxAttempts {
+		t, version, err := s.read(ctx, key)
+		if errors.Is(err, record.ErrNotExist) && fresh != nil {
+			begun := *fresh
+			begun.ID, begun.Created = idOf(key), s.now().UTC()
+			t, version, err = &begun, "", nil
+		}
+		if err != nil {
+			return nil, s.translate(idOf(key), err)
+		}
+		before := *t
+		before.Properties = maps.Clone(t.Properties)
+		if err := apply(t); err != nil {
+			return nil, err
+		}
+		if unchanged(&before, t) {
+			return t, nil
+		}
+		t.Updated = s.now().UTC()
+		_, err = s.write(ctx, t, key, version, t.expires())
+		if !errors.Is(err, record.ErrConflict) {
+			return t, s.translate(idOf(key), err)
+		}
+		if err := pause(ctx, attempt); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &protocol.Error{
+		Code: protocol.ConcurrentModification, Message: "transaction " + idOf(key) + " is being changed by others",
+		Detail: "nothing of the request was applied; try again",
+	}
+}
+
+func unchanged(a, b *Transaction) bool {
+	if len(a.Properties) == 0 && len(b.Properties) == 0 {
+		bare := *b
+		bare.Properties = a.Properties
+		b = &bare
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// expires is when the record may go. Those of jobs that run, and of commits that somebody
+// altered, stay.
+func (t *Transaction) expires() time.Time {
+	if t.Commit == nil && t.Status.Ended() {
+		return t.Updated.Add(Retention)
+	}
+	return time.Time{}
+}
+
+// pause waits a little longer after each lost race, by chance.
+func pause(ctx context.Context, attempt int) error {
+	timer := time.NewTimer(rand.N(min(firstPause<<min(attempt, 10), maxPause)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) read(ctx context.Context, key string) (t *Transaction, version string, err error) {
+	r, err := s.records.Get(ctx, key)
+	if err != nil {
+		return nil, "", err
+	}
+	t, err = decode(r)
+	return t, r.Version, err
+}
+
+func decode(r record.Record) (*Transaction, error) {
+	t := new(Transaction)
+	if err := json.Unmarshal(r.Value, t); err != nil {
+		return nil, fmt.Errorf("decode record %s: %w", r.Key, err)
+	}
+	t.ID = idOf(r.Key)
+	return t, nil
+}
+
+func (s *Store) write(ctx context.Context, t *Transaction, key, version string, expires time.Time) (string, error) {
+	value, err := json.Marshal(t)
+	if err != nil {
+		return "", fmt.Errorf("encode transaction %s: %w", t.ID, err)
+	}
+	if len(value) > record.MaxValueBytes {
+		return "", protocol.Errorf(protocol.InvalidInput, "the properties of a transaction take more than %d bytes", record.MaxValueBytes)
+	}
+	return s.records.Put(ctx, record.Record{Key: key, Value: value, Version: version, Expires: expires})
+}
+
+// Jobs lists the records of jobs, the newest first: up to limit of those after the given
+// id, and the id to go on after, "" at the end. A page may be short.
+func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Transaction, next string, err error) {
+	page, err := s.records.List(ctx, jobFolder[:len(jobFolder)-1], after, limit)
+	if err != nil {
+		return nil, "", fmt.Errorf("list jobs: %w", err)
+	}
+	for _, r := range page.Records {
+		t, err := decode(r)
+		if err != nil {
+			return nil, "", err
+		}
+		jobs = append(jobs, t)
+	}
+	return jobs, page.Next, nil
+}
+
+// translate gives errors of the records their name in the protocol.
+func (s *Store) translate(id string, err error) error {
+	switch {
+	case errors.Is(err, record.ErrNotExist):
+		return notFound(id, err)
+	case errors.Is(err, record.ErrUnknownOutcome):
+		return &protocol.Error{
+			Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether transaction " + id + " was changed",
+			Detail: "describe it before you retry", Unsettled: true, Err: err,
+		}
+	}
+	return err
+}
