@@ -13,6 +13,7 @@ datafile_golden.py shared/lance/datafile/testdata/golden
 datafile_matrix.py shared/lance/datafile/testdata/matrix
 dataset.py shared/lance/dataset/testdata/native.zip
 inspected.py shared/inspect/testdata
+jsonb.py shared/lance/jsonb/testdata/native.json
 manifest.py shared/lance/manifest/testdata
 operation.py shared/lance/operation/testdata/history.zip
 sqlexpr.py  shared/sqlexpr/testdata

@@ -1,5 +1,5 @@
-// Command version is the Lambda function behind the operations on versions of a table. It
-// reads the records of the catalog and the manifests of tables.
+// Command version is the Lambda function behind the operations on versions of tables. It
+// reads the manifests of tables and writes them, and the records of the catalog.
 package main
 
 import (

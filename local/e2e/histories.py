@@ -17,7 +17,7 @@ import lance
 import pyarrow as pa
 
 from random_tables import Generator
-from rows import assert_same, by
+from rows import assert_same, by, without_dictionaries
 from wire import Wire
 
 STORAGE_VERSIONS = ["2.0", "2.1", "2.2"]
@@ -29,19 +29,8 @@ TYPES_LEFT_OUT = {
     "native Lance does not read what it writes of these, unless alone": lambda type_, inside: (
         pa.types.is_fixed_size_list(type_) and pa.types.is_struct(type_.value_type)
     ),
-    "the service answers the binary form that is stored, not yet the JSON text": lambda type_, inside: (
-        type_ == pa.json_()
-    ),
-    "the service does not yet join all dictionaries in an answer": lambda type_, inside: (
-        pa.types.is_dictionary(type_)
-        and (inside or type_.value_type == pa.large_string() or type_.index_type.bit_width == 8)
-    ),
-    # A fault, not a gap: native Lance does not read pages of ours in which all is null because
-    # an outer struct is, if an inner struct has members that must not be null.
-    "native Lance does not read all null structs within null structs that the service writes": lambda type_, inside: (
-        pa.types.is_struct(type_) and inside.endswith("/struct") and any(not f.nullable for f in type_)
-    ),
 }
+
 
 def left_out(type_: pa.DataType, inside: str) -> bool:
     """Whether no table has the type, at the top or inside of other types."""
@@ -321,12 +310,7 @@ def native_calls() -> Iterator[None]:
 
 
 def _by_id(rows: pa.Table) -> pa.Table:
-    """The rows by their ids, and without dictionaries, of which pyarrow cannot sort some."""
-    for i, field in enumerate(rows.schema):
-        if pa.types.is_dictionary(field.type):
-            plain = field.with_type(field.type.value_type)
-            rows = rows.set_column(i, plain, rows[field.name].cast(plain.type))
-    return by(rows, "id")
+    return by(without_dictionaries(rows), "id")
 
 
 def _shape(rows: pa.Table) -> str:

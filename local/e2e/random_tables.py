@@ -186,7 +186,7 @@ class Generator:
 
     def _extension(self, type_: pa.BaseExtensionType, count: int, nulls: float) -> pa.Array:
         if type_ == pa.json_():
-            texts = ['{"a": [1, 2.5, null]}', '"x"', "[]", "17", '{"b":{"c":true}}']
+            texts = ['{"a":[1,2.5,null]}', '"x"', "[]", "17", '{"b":{"c":true}}']
             values = [None if self.chance(nulls) else self.pick(texts) for _ in range(count)]
             return pa.ExtensionArray.from_storage(type_, pa.array(values, type_.storage_type))
         if pa.types.is_fixed_size_list(type_.storage_type):

@@ -48,6 +48,43 @@ def by(table: pa.Table, *columns: str) -> pa.Table:
     return table.sort_by([(name, "ascending") for name in columns])
 
 
+def without_dictionaries(table: pa.Table) -> pa.Table:
+    """The table with values in place of indices into dictionaries, of which pyarrow cannot
+    sort or join some."""
+    for i, field in enumerate(table.schema):
+        if _holds_dictionary(field.type):
+            plain = _plain(field.type)
+            table = table.set_column(i, field.with_type(plain), table.column(i).cast(plain))
+    return table
+
+
+def _holds_dictionary(type_: pa.DataType) -> bool:
+    children = (type_.field(i).type for i in range(type_.num_fields))
+    return pa.types.is_dictionary(type_) or any(map(_holds_dictionary, children))
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(type_):
+        return type_.value_type
+    if pa.types.is_struct(type_):
+        return pa.struct([_plain_field(f) for f in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(type_.key_field.with_type(_plain(type_.key_type)), _plain_field(type_.item_field))
+    if pa.types.is_fixed_size_list(type_):
+        return pa.list_(_plain_field(type_.value_field), type_.list_size)
+    if pa.types.is_large_list(type_):
+        return pa.large_list(_plain_field(type_.value_field))
+    if pa.types.is_list(type_):
+        return pa.list_(_plain_field(type_.value_field))
+    return type_
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    """The field as one that may be null: pyarrow does not see that what is null in a field that
+    must not be is within a null."""
+    return field.with_type(_plain(field.type)).with_nullable(True)
+
+
 def _metadata(of: pa.Schema | pa.Field) -> dict:
     return dict(of.metadata or {})
 

@@ -111,6 +111,7 @@ func streamOf(t testing.TB, first, n, dim int) []byte {
 func TestStorageRequests(t *testing.T) {
 	const rows = 50_000
 	near := []byte(`{"vector":{"single_vector":[1,2,3,4,5,6,7,8]},"k":10,"columns":{"column_names":["id"]},"prefilter":true}`)
+	named := func(try int) []byte { return fmt.Appendf(nil, `{"name":"b%d"}`, try) }
 	operations := []struct {
 		name, path string
 		body       func(try int) []byte
@@ -139,6 +140,10 @@ func TestStorageRequests(t *testing.T) {
 		{"append 1000 rows", "/v1/table/t/insert", func(try int) []byte { return stream(t, rows+1000*try, 1000) }, false},
 		{"merge_insert 1000 rows", "/v1/table/t/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true",
 			func(try int) []byte { return stream(t, rows-900+100*try, 1000) }, false},
+		{"branch create", "/v1/table/t/branches/create", named, false},
+		{"branch count", "/v1/table/t/count_rows", func(int) []byte { return []byte(`{"branch":"b0"}`) }, false},
+		{"branch append 1000 rows", "/v1/table/t/insert?branch=b0", func(try int) []byte { return stream(t, 1000*try, 1000) }, false},
+		{"branch delete", "/v1/table/t/branches/delete", named, false},
 		{"table drop", "/v1/table/c%d/drop", nil, true},
 	}
 	path := func(pattern string, try int, perTry bool) string {

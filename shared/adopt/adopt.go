@@ -179,40 +179,57 @@ func (a *adopter) adoptTable(ctx context.Context, it item, result *Result) error
 		result.Reason = "this catalog made it and has no name for it: deregistered, or left behind by a create or a drop"
 		return nil
 	}
-	hint, err := a.rows.Table(it.id, it.at, 0).Newest(ctx)
-	switch {
-	case engine.IsDeclared(err) && it.declared:
-		hint = 0
-	case engine.IsDeclared(err):
-		result.Reason = "its folder holds no version of a Lance table"
-		return nil
-	case err != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+	hint, err := a.open(ctx, it, result)
+	if err != nil || result.Reason != "" {
 		return err
-	case err != nil:
-		result.Reason = "it cannot be opened: " + err.Error()
-		return nil
 	}
 	location, err := a.names.PlannedLocation(it.id, it.at.URI)
 	if err != nil {
 		return err
 	}
-	switch there, err := a.names.Table(ctx, it.id); {
-	case err == nil:
-		result.Reason = "the name stands for the table at " + there.Location.URI
-		return nil
-	case !a.DryRun:
-		if _, err = a.names.CreateTable(ctx, it.id, location, hint, it.properties, false); err != nil {
+	if err := a.checkFree(ctx, it, result); err != nil || result.Reason != "" {
+		return err
+	}
+	if !a.DryRun {
+		if _, err := a.names.CreateTable(ctx, it.id, location, hint, it.properties, false); err != nil {
 			return err
 		}
-	case protocol.CodeOf(err) == protocol.NamespaceNotFound:
-		if err := a.checkParent(ctx, it.id); err != nil {
-			return err
-		}
-	case protocol.CodeOf(err) != protocol.TableNotFound:
-		result.Reason = "what its name stands for cannot be told: " + err.Error()
-		return nil
 	}
 	a.named[it.at.URI], result.Outcome = it.id, Adopted
+	return nil
+}
+
+// open makes sure that the table can be opened, and returns its newest version, 0 when it
+// is only declared.
+func (a *adopter) open(ctx context.Context, it item, result *Result) (version uint64, err error) {
+	version, err = a.rows.Table(it.id, it.at, 0).Newest(ctx)
+	switch {
+	case err == nil || engine.IsDeclared(err) && it.declared:
+		return version, nil
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case engine.IsDeclared(err):
+		result.Reason = "its folder holds no version of a Lance table"
+	default:
+		result.Reason = "it cannot be opened: " + err.Error()
+	}
+	return 0, nil
+}
+
+// checkFree makes sure that the name can be given: nobody has it, and its namespace is
+// there or, in a dry run, would be.
+func (a *adopter) checkFree(ctx context.Context, it item, result *Result) error {
+	there, err := a.names.Table(ctx, it.id)
+	switch {
+	case err == nil:
+		result.Reason = "the name stands for the table at " + there.Location.URI
+	case protocol.CodeOf(err) == protocol.NamespaceNotFound && a.DryRun:
+		return a.checkParent(ctx, it.id)
+	case protocol.CodeOf(err) == protocol.NamespaceNotFound:
+		return err
+	case protocol.CodeOf(err) != protocol.TableNotFound:
+		result.Reason = "what its name stands for cannot be told: " + err.Error()
+	}
 	return nil
 }
 

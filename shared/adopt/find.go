@@ -118,7 +118,7 @@ func (a *adopter) lone(ctx context.Context, from folder, name string) (item, err
 	at, err := from.at(name)
 	if err != nil {
 		it.problem = err.Error()
-		return it, nil
+		return it, nil //nolint:nilerr // it is found, and cannot be adopted
 	}
 	it.at, it.place = at, at.URI
 	it.forgotten = from.home && ours.MatchString(name)

@@ -15,6 +15,11 @@
 //     after its own put, and takes that back when the parent is going or gone. So either
 //     the drop sees the child or the creator sees the drop.
 //   - A mark whose owner died runs out; the next caller that meets it removes it.
+//   - A rename changes two records one after the other, and whoever meets one of them in
+//     between finishes it or takes it back (rename.go).
+//   - Versions of tables that are managed here are entered in the table's record before they
+//     are made (ledger.go), and those of several tables are made by one put of one object
+//     (batch.go).
 //   - A table's location is never used twice: it carries a random part, so that deleting
 //     the data of a dropped table cannot meet the data of a new one of the same name.
 package catalog

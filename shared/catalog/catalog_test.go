@@ -429,3 +429,72 @@ func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
 	_, err := open(t, faulty).CreateNamespace(t.Context(), []string{"n"}, nil, FailIfExists)
 	wantCode(t, "create whose put was lost on its way", err, "ServiceUnavailable")
 }
+
+// A deletion whose answer was lost is settled by looking: what is not there is deleted, and
+// of what is there nobody knows.
+func TestLostAnswersOfDeletionsAreSettled(t *testing.T) {
+	changes := []struct {
+		name string
+		do   func(context.Context, *Catalog) error
+	}{
+		{"drop table", func(ctx context.Context, c *Catalog) error { _, err := c.DropTable(ctx, []string{"t"}); return err }},
+		{"deregister table", func(ctx context.Context, c *Catalog) error {
+			_, err := c.DeregisterTable(ctx, []string{"t"})
+			return err
+		}},
+		{"drop namespace", func(ctx context.Context, c *Catalog) error {
+			_, err := c.DropNamespace(ctx, []string{"n"}, false)
+			return err
+		}},
+	}
+	faults := []struct {
+		name  string
+		fault faultstore.Fault
+		want  string
+	}{
+		{"deleted", faultstore.Fault{Lost: true}, ""},
+		{"not deleted", faultstore.Fault{Err: objectstore.ErrUnknownOutcome}, "ServiceUnavailable"},
+	}
+	for _, change := range changes {
+		for _, f := range faults {
+			inner := memstore.New()
+			mustTable(t, open(t, inner), "t")
+			mustCreate(t, open(t, inner), "n")
+			faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+				if call.Kind == faultstore.Delete {
+					return f.fault
+				}
+				return faultstore.Fault{}
+			})
+			wantCode(t, change.name+", "+f.name, change.do(t.Context(), open(t, faulty)), f.want)
+		}
+	}
+}
+
+// Data whose deletion was not answered is deleted again, since nobody else owns it.
+func TestDropTableDeletesDataInSpiteOfLostAnswers(t *testing.T) {
+	inner := memstore.New()
+	mustTable(t, open(t, inner), "t")
+	table, err := open(t, inner).Table(t.Context(), []string{"t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := table.Location.Prefix + "/data/x.lance"
+	if _, err := inner.Put(t.Context(), key, []byte("x"), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		if call.Kind != faultstore.Delete || call.Key != key {
+			return faultstore.Fault{}
+		}
+		lost++
+		if lost == 1 {
+			return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
+		}
+		return faultstore.Fault{}
+	})
+	if _, err := open(t, faulty).DropTable(t.Context(), []string{"t"}); err != nil || lost != 2 {
+		t.Errorf("drop = %v after %d deletions of the data; want success after two", err, lost)
+	}
+}

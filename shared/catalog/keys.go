@@ -35,6 +35,9 @@ func tableKey(id []string) string     { return childKey(id, tableKind) }
 func namespaceKey(id []string) string { return childKey(id, namespaceKind) }
 
 func childKey(id []string, kind string) string {
+	if len(id) == 0 {
+		return "" // which no store has: the root has no record
+	}
 	parent, name := id[:len(id)-1], id[len(id)-1]
 	return recordsPrefix + folder(parent) + kind + escape(name)
 }

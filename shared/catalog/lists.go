@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
 )
 
 // All as a limit asks for everything that there is.
@@ -62,73 +63,117 @@ func (c *Catalog) children(ctx context.Context, parent []string, kind, after str
 		if limit >= 0 {
 			opts.Limit = min(listPageSize, limit-len(names))
 		}
-		listed, err := c.store.List(ctx, opts)
+		records, more, err := c.listRecords(ctx, &opts)
 		if err != nil {
 			return page{}, fmt.Errorf("list children of %s: %w", display(parent), err)
 		}
-		found, err := c.namesOf(ctx, parent, prefix, listed.Objects)
-		if err != nil {
-			return page{}, fmt.Errorf("list children of %s: %w", display(parent), err)
+		for _, object := range records {
+			name, err := unescape(strings.TrimPrefix(object.Key, prefix))
+			if err != nil {
+				continue // not a record of ours
+			}
+			names = append(names, name)
 		}
-		names = append(names, found...)
-		if !listed.More || len(listed.Objects) == 0 {
+		if !more {
 			return page{names: names}, nil
 		}
 		if limit >= 0 && len(names) >= limit {
 			return page{names: names, next: names[len(names)-1]}, nil
 		}
-		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
 	}
 }
 
-// namesOf returns the names behind the keys of one listing, without those that stood for
-// no table when it was made.
-func (c *Catalog) namesOf(ctx context.Context, parent []string, prefix string, objects []objectstore.Info) ([]string, error) {
-	names := make([]string, 0, len(objects))
-	doubtful := false
-	for _, object := range objects {
-		name, err := unescape(strings.TrimPrefix(object.Key, prefix))
+// listRecords asks for one page of records and moves opts behind it. It leaves out those
+// that stood for no table when the page was made. That they have changed since cannot be
+// told from the page, so it is asked for again then.
+func (c *Catalog) listRecords(ctx context.Context, opts *objectstore.ListOptions) (records []objectstore.Info, more bool, err error) {
+	for attempt := 1; ; attempt++ {
+		page, err := c.store.List(ctx, *opts)
 		if err != nil {
-			continue // not a record of ours
+			return nil, false, err
 		}
-		names = append(names, name)
-		doubtful = doubtful || inDoubt(object)
+		records, err := c.standing(ctx, page.Objects)
+		if errors.Is(err, errStale) && attempt < maxListings {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if len(page.Objects) == 0 {
+			return nil, false, nil
+		}
+		opts.StartAfter = page.Objects[len(page.Objects)-1].Key
+		return records, page.More, nil
 	}
-	if !doubtful {
-		return names, nil
+}
+
+// maxListings is how often a page is asked for when tables are renamed all the time.
+const maxListings = 20
+
+// errStale says that a record has changed since it was listed.
+var errStale = &protocol.Error{
+	Code: protocol.ConcurrentModification, Message: "tables are renamed faster than they can be listed", Detail: "retry",
+}
+
+// standing returns the records of one page that stood for a table, or are of namespaces.
+func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]objectstore.Info, error) {
+	if !slices.ContainsFunc(listed, inDoubt) {
+		return listed, nil
 	}
-	plain := map[string]bool{} // those that the listing showed as such
-	for _, object := range objects {
-		plain[object.Key] = !inDoubt(object)
+	page := make(map[string]objectstore.Info, len(listed))
+	for _, object := range listed {
+		page[object.Key] = object
 	}
-	kept := names[:0]
-	for _, name := range names {
-		id := child(parent, name)
-		if !plain[tableKey(id)] {
-			there, err := c.stoodFor(ctx, id, plain)
-			if err != nil {
+	kept := make([]objectstore.Info, 0, len(listed))
+	for _, object := range listed {
+		stood := true
+		if inDoubt(object) {
+			var err error
+			if stood, err = c.stood(ctx, object, page); err != nil {
 				return nil, err
 			}
-			if !there {
-				continue
-			}
 		}
-		kept = append(kept, name)
+		if stood {
+			kept = append(kept, object)
+		}
 	}
 	return kept, nil
 }
 
-// stoodFor says whether a name that was listed in doubt is one of a table. One that came
-// there from a name that was listed without doubt had not done so yet.
-func (c *Catalog) stoodFor(ctx context.Context, id []string, plain map[string]bool) (bool, error) {
-	record, _, err := c.settled(ctx, id)
+// stood says whether a record in doubt stood for a table when its page was made. It does
+// what is left of the rename.
+func (c *Catalog) stood(ctx context.Context, object objectstore.Info, page map[string]objectstore.Info) (bool, error) {
+	record, err := c.asListed(ctx, object)
+	if err != nil || record.plain() {
+		return err == nil, err
+	}
+	there := false
+	origin, here := page[tableKey(record.RenamedFrom)]
+	if record.Arriving != nil && here && inDoubt(origin) {
+		old, err := c.asListed(ctx, origin)
+		if err != nil {
+			return false, err
+		}
+		there = old.movedTo(record)
+	}
+	_, _, err = c.settled(ctx, record.ID)
 	if errors.Is(err, errArriving) {
-		return false, nil
+		err = objectstore.ErrNotExist
 	}
-	if err != nil {
-		return false, ignoreGone(err)
+	if record.Arriving != nil && !here {
+		there = err == nil // its old name is not on this page, so it counts as it is now
 	}
-	return len(record.RenamedFrom) == 0 || !plain[tableKey(record.RenamedFrom)], nil
+	return there, ignoreGone(err)
+}
+
+// asListed reads a record that was listed, or returns errStale.
+func (c *Catalog) asListed(ctx context.Context, object objectstore.Info) (*tableRecord, error) {
+	var record tableRecord
+	etag, err := c.read(ctx, object.Key, &record)
+	if errors.Is(err, objectstore.ErrNotExist) || err == nil && etag != object.ETag {
+		return nil, errStale
+	}
+	return &record, err
 }
 
 // AllTables returns the ids of all tables of all namespaces, in no particular order.
@@ -137,49 +182,23 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 	paths := map[string][]string{} // by folder
 	opts := objectstore.ListOptions{Prefix: recordsPrefix, Limit: listPageSize}
 	for {
-		listed, err := c.store.List(ctx, opts)
+		records, more, err := c.listRecords(ctx, &opts)
 		if err != nil {
 			return nil, fmt.Errorf("list all tables: %w", err)
 		}
-		found, err := c.tablesOf(ctx, listed.Objects, paths)
-		if err != nil {
-			return nil, fmt.Errorf("list all tables: %w", err)
-		}
-		ids = append(ids, found...)
-		if !listed.More || len(listed.Objects) == 0 {
-			return ids, nil
-		}
-		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
-	}
-}
-
-// tablesOf returns the ids of the tables whose records a listing shows.
-func (c *Catalog) tablesOf(ctx context.Context, objects []objectstore.Info, paths map[string][]string) ([][]string, error) {
-	var ids [][]string
-	plain := map[string]bool{}
-	for _, object := range objects {
-		plain[object.Key] = !inDoubt(object)
-	}
-	for _, object := range objects {
-		id, err := c.idOfTableKey(ctx, object.Key, paths)
-		if err != nil {
-			return nil, err
-		}
-		if id == nil {
-			continue
-		}
-		if !plain[object.Key] {
-			there, err := c.stoodFor(ctx, id, plain)
+		for _, object := range records {
+			id, err := c.idOfTableKey(ctx, object.Key, paths)
 			if err != nil {
 				return nil, err
 			}
-			if !there {
-				continue
+			if id != nil {
+				ids = append(ids, id)
 			}
 		}
-		ids = append(ids, id)
+		if !more {
+			return ids, nil
+		}
 	}
-	return ids, nil
 }
 
 // idOfTableKey returns the id behind the key of a table's record, nil for other keys.

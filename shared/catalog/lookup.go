@@ -73,12 +73,21 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	go func() {
 		defer close(found.checked)
 		now, err := c.look(ctx, id, key)
-		if err == nil && now.record.UID != last.record.UID {
+		if err == nil && (now.record.UID != last.record.UID || !sameLedger(now.record.Ledger, last.record.Ledger)) {
 			err = ErrMoved
 		}
 		found.answer = err
 	}()
 	return found, nil
+}
+
+// sameLedger says whether what began on a table when its ledger was one may go on now that it
+// is the other: its versions are still made the same way, and by no batch in between.
+func sameLedger(now, last *ledger) bool {
+	if now == nil || last == nil {
+		return now == last
+	}
+	return now.Batches == last.Batches
 }
 
 // look reads a record and remembers it.

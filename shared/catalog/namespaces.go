@@ -144,7 +144,8 @@ func (c *Catalog) createChild(ctx context.Context, id []string, key string, reco
 		return c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
 	}
 	for attempt := range createAttempts {
-		if err := c.checkParent(ctx, parent); err != nil {
+		within, err := c.checkParent(ctx, parent)
+		if err != nil {
 			if !errors.Is(err, errDropping) || attempt == createAttempts-1 {
 				return "", droppingToConflict(parent, err)
 			}
@@ -153,11 +154,14 @@ func (c *Catalog) createChild(ctx context.Context, id []string, key string, reco
 			}
 			continue
 		}
+		if table, ok := record.(*tableRecord); ok && table.plain() && table.Ledger == nil && wantsLedger(within.Properties) {
+			table.Ledger = &ledger{Kept: true}
+		}
 		etag, err := c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
 		if err != nil {
 			return "", err
 		}
-		err = c.checkParent(ctx, parent)
+		_, err = c.checkParent(ctx, parent)
 		if err == nil {
 			return etag, nil
 		}
@@ -186,22 +190,22 @@ func droppingToConflict(id []string, err error) error {
 	return err
 }
 
-// checkParent returns nil when the namespace exists and nobody is dropping it. A mark
-// that has run out is removed.
-func (c *Catalog) checkParent(ctx context.Context, id []string) error {
+// checkParent returns the namespace when it exists and nobody is dropping it. A mark that
+// has run out is removed.
+func (c *Catalog) checkParent(ctx context.Context, id []string) (*namespaceRecord, error) {
 	record, etag, err := c.namespaceRecord(ctx, id)
 	if err != nil || record.Dropping == nil {
-		return err
+		return record, err
 	}
 	if c.now().Before(record.Dropping.Until) {
-		return errDropping
+		return nil, errDropping
 	}
 	record.Dropping = nil
 	_, err = c.write(ctx, namespaceKey(id), record, objectstore.Condition{IfMatch: etag})
 	if gone(err) {
-		return errDropping // changed meanwhile: look again
+		return nil, errDropping // changed meanwhile: look again
 	}
-	return err
+	return record, err
 }
 
 // gone says that a conditional write found another record than it expected, or none.

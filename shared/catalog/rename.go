@@ -77,7 +77,7 @@ func (c *Catalog) RenameTable(ctx context.Context, id, to []string) (*Table, err
 	defer c.lookups.Invalidate(tableKey(id))
 	defer c.lookups.Invalidate(tableKey(to))
 	for attempt := range createAttempts {
-		old, etag, err := c.tableRecord(ctx, id)
+		old, etag, err := c.soleRecord(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -206,45 +206,62 @@ func (c *Catalog) depart(ctx context.Context, old *tableRecord, oldETag string) 
 //
 // What it answers follows from what it has read; the writes are a service to the next
 // caller, and a reader that may not write does without them.
-func (c *Catalog) settled(ctx context.Context, id []string) (record *tableRecord, etag string, err error) {
+func (c *Catalog) settled(ctx context.Context, id []string) (*tableRecord, string, error) {
 	seen := ""
 	for range settleAttempts {
-		record = new(tableRecord)
-		if etag, err = c.read(ctx, tableKey(id), record); err != nil || record.plain() {
+		record := new(tableRecord)
+		etag, err := c.read(ctx, tableKey(id), record)
+		switch {
+		case err != nil || record.plain():
 			return record, etag, err
-		}
-		if record.Moved != nil {
+		case record.Moved != nil:
 			_ = c.depart(ctx, record, etag)
 			return nil, "", errMoved(id)
 		}
-		var old tableRecord
-		oldETag, err := c.read(ctx, tableKey(record.RenamedFrom), &old)
-		switch here := err == nil && old.UID == record.Arriving.UID; {
-		case err != nil && !errors.Is(err, objectstore.ErrNotExist):
-			return nil, "", err
-		case here && old.movedTo(record):
-			plain, err := c.arrive(ctx, record, etag, oldETag)
-			if gone(err) {
-				continue // changed meanwhile
-			}
-			if err == nil {
-				etag = plain
-			}
-			return record.arrived(), etag, nil
-		case here && old.Moved == nil && c.now().Before(record.Arriving.Until):
-			return nil, "", errArriving
-		case here && old.Moved == nil:
-			_ = c.takeBack(ctx, record, etag, &old, oldETag)
-			return nil, "", errMoved(id)
+		there, thereETag, err := c.settleArrival(ctx, record, etag)
+		if !gone(err) {
+			return there, thereETag, err
 		}
-		// It never came, or it came and was finished after we had read it: then another
-		// record is there now.
-		if c.takeBack(ctx, record, etag, &old, oldETag) == nil || etag == seen {
+		if errors.Is(err, objectstore.ErrNotExist) || etag == seen {
 			return nil, "", errMoved(id)
 		}
 		seen = etag
 	}
 	return nil, "", lostRace("table", id, objectstore.ErrPrecondition)
+}
+
+// settleArrival does what is left of a rename, met at its new name, and returns the record
+// of the table that is there then. The error is objectstore.ErrNotExist when there is none,
+// and objectstore.ErrPrecondition when the record has to be read again.
+func (c *Catalog) settleArrival(ctx context.Context, record *tableRecord, etag string) (*tableRecord, string, error) {
+	var old tableRecord
+	oldETag, err := c.read(ctx, tableKey(record.RenamedFrom), &old)
+	if err != nil && !errors.Is(err, objectstore.ErrNotExist) {
+		return nil, "", err
+	}
+	origin := err == nil && old.UID == record.Arriving.UID
+	switch {
+	case origin && old.movedTo(record):
+		plain, err := c.arrive(ctx, record, etag, oldETag)
+		if gone(err) {
+			return nil, "", objectstore.ErrPrecondition
+		}
+		if err == nil {
+			etag = plain
+		}
+		return record.arrived(), etag, nil
+	case origin && old.Moved == nil && c.now().Before(record.Arriving.Until):
+		return nil, "", errArriving
+	case origin && old.Moved == nil:
+		_ = c.takeBack(ctx, record, etag, &old, oldETag)
+		return nil, "", objectstore.ErrNotExist
+	}
+	// It never came; or it came, and was finished after we had read it. Then there is
+	// another record now, and it is not deleted.
+	if c.takeBack(ctx, record, etag, &old, oldETag) != nil {
+		return nil, "", objectstore.ErrPrecondition
+	}
+	return nil, "", objectstore.ErrNotExist
 }
 
 // settleAttempts bounds how often a name that changes while it is read is read again.

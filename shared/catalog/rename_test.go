@@ -103,6 +103,7 @@ func TestRenameSurvivesACrashAnywhere(t *testing.T) {
 			})
 			_, first := open(t, faulty).RenameTable(t.Context(), from, to)
 
+			shown := listed(t, open(t, inner))
 			found := locations(t, open(t, inner), "p/old", "q/new")
 			if len(found) != 1 || found["p/old"]+found["q/new"] != want {
 				t.Fatalf("%s: tables are %v after %v", what, found, first)
@@ -110,8 +111,8 @@ func TestRenameSurvivesACrashAnywhere(t *testing.T) {
 			if _, moved := found["q/new"]; !moved && first == nil || moved && code(first) != "" && code(first) != "Internal" && code(first) != "ServiceUnavailable" {
 				t.Errorf("%s: answered %v, tables are %v", what, first, found)
 			}
-			if listed := listed(t, open(t, inner)); !cmp.Equal(listed, sortedKeys(found)) {
-				t.Errorf("%s: listed are %v, tables are %v", what, listed, found)
+			if !cmp.Equal(shown, sortedKeys(found)) {
+				t.Errorf("%s: listed are %v, tables are %v", what, shown, found)
 			}
 			if found := locations(t, later(t, inner), "p/old", "q/new"); len(found) != 1 {
 				t.Errorf("%s: tables are %v when the lease has run out", what, found)
@@ -127,6 +128,27 @@ func TestRenameSurvivesACrashAnywhere(t *testing.T) {
 		}
 		if !reached {
 			return
+		}
+	}
+}
+
+// Records that no rename of ours has left are an error, and nothing worse.
+func TestDamagedRecordsAreNoTables(t *testing.T) {
+	for _, record := range []string{
+		`{"id":["t"],"uid":"u","arriving":{"uid":"x"}} `, `{"id":["t"],"uid":"u","moved":{}}  `,
+		`{"id":["t"],"uid":"u","arriving":{"uid":"x"},"renamed_from":["t"]} `, `{"id":["t"],"uid":"u","moved":{"to":["t"],"uid":"u"}} `,
+		`{"id":["t"],"uid":"u","moved":{"to":["t"],"uid":"u"},"arriving":{"uid":"u"},"renamed_from":["t"]} `,
+	} {
+		store := memstore.New()
+		if _, err := store.Put(t.Context(), tableKey([]string{"t"}), []byte(record), objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		c := open(t, store)
+		if names, _, err := c.ListTables(t.Context(), nil, "", All); err == nil && len(names) > 0 && len(record)%2 != 0 {
+			t.Errorf("%s is listed", record)
+		}
+		if table, err := c.Table(t.Context(), []string{"t"}); err == nil {
+			t.Errorf("%s is the table %+v", record, table)
 		}
 	}
 }

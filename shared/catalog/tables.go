@@ -24,6 +24,11 @@ type Table struct {
 	// Hint is a version that the table had, 0 when none is known: where to look for the
 	// newest one beside listing them.
 	Hint uint64
+	// Managed says that versions are made through [Catalog.Publish], and not by putting
+	// manifests.
+	Managed bool
+
+	uid string
 }
 
 // tableRecord is what is stored of a table.
@@ -41,6 +46,8 @@ type tableRecord struct {
 	RenamedFrom []string   `json:"renamed_from,omitempty"`
 	Arriving    *arrival   `json:"arriving,omitempty"`
 	Moved       *departure `json:"moved,omitempty"`
+
+	Ledger *ledger `json:"ledger,omitempty"` // of what the catalog makes versions of: see ledger.go
 }
 
 func (c *Catalog) table(record *tableRecord) (*Table, error) {
@@ -52,7 +59,10 @@ func (c *Catalog) table(record *tableRecord) (*Table, error) {
 	if properties == nil {
 		properties = map[string]string{}
 	}
-	return &Table{ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint}, nil
+	return &Table{
+		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
+		Managed: record.Ledger != nil, uid: record.UID,
+	}, nil
 }
 
 // Table returns a table, or TableNotFound, or NamespaceNotFound when its namespace is
@@ -69,14 +79,34 @@ func (c *Catalog) tableRecord(ctx context.Context, id []string) (*tableRecord, s
 	if isRoot(id) {
 		return nil, "", &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace is not a table"}
 	}
-	record, etag, err := c.settled(ctx, id)
-	if errors.Is(err, objectstore.ErrNotExist) || errors.Is(err, errArriving) {
-		return nil, "", c.tableNotFound(ctx, id)
+	for range settleAttempts {
+		record, etag, err := c.settled(ctx, id)
+		if errors.Is(err, objectstore.ErrNotExist) || errors.Is(err, errArriving) {
+			return nil, "", c.tableNotFound(ctx, id)
+		}
+		if err == nil {
+			record, etag, err = c.settleBatch(ctx, record, etag)
+		}
+		if !gone(err) {
+			return record, etag, err
+		}
 	}
-	if err != nil {
-		return nil, "", err
+	return nil, "", lostRace("table", id, objectstore.ErrPrecondition)
+}
+
+// soleRecord is tableRecord for who takes the record away: batches that have entries in it
+// and are not decided are ended.
+func (c *Catalog) soleRecord(ctx context.Context, id []string) (*tableRecord, string, error) {
+	for range settleAttempts {
+		record, etag, err := c.tableRecord(ctx, id)
+		if err != nil || record.Ledger == nil || record.Ledger.Batch == "" {
+			return record, etag, err
+		}
+		if _, err := c.decide(ctx, record.Ledger.Batch, aborted); err != nil {
+			return nil, "", err
+		}
 	}
-	return record, etag, nil
+	return nil, "", lostRace("table", id, objectstore.ErrPrecondition)
 }
 
 func (c *Catalog) tableNotFound(ctx context.Context, id []string) error {
@@ -157,6 +187,9 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 	if c.isHome(location) {
 		record.Location = location.Prefix
 	}
+	if wantsLedger(properties) {
+		record.Ledger = &ledger{Kept: true}
+	}
 	defer c.lookups.Invalidate(tableKey(id))
 	for attempt := range createAttempts {
 		_, err := c.createChild(ctx, id, tableKey(id), record)
@@ -181,9 +214,9 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 // replaceTable puts a record in the place of one that is there. The error is one that is
 // gone when that has changed meanwhile.
 func (c *Catalog) replaceTable(ctx context.Context, record *tableRecord) error {
-	_, etag, err := c.settled(ctx, record.ID)
-	if errors.Is(err, errArriving) {
-		return objectstore.ErrPrecondition
+	_, etag, err := c.soleRecord(ctx, record.ID)
+	if hasCode(err, protocol.TableNotFound) {
+		return objectstore.ErrPrecondition // it is gone, or another is arriving
 	}
 	if err != nil {
 		return err
@@ -197,7 +230,7 @@ func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, err
 	defer c.lookups.Invalidate(tableKey(id))
 	uid := ""
 	for range createAttempts {
-		record, etag, err := c.tableRecord(ctx, id)
+		record, etag, err := c.soleRecord(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/jsonb"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
@@ -49,12 +50,21 @@ type Table struct {
 	engine *Engine
 	name   string // for messages
 	data   *dataset.Table
+
+	onBranch bool // of a table, and not the table itself
 }
 
 // Table returns the table of the given id, whose data is at a location and has, or had,
 // the version hint; 0 when none is known.
 func (e *Engine) Table(id []string, at objectstore.Location, hint uint64) *Table {
 	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at, hint)}
+}
+
+// PublishWith is [dataset.Table.PublishWith].
+func (t *Table) PublishWith(publish dataset.Publisher) *Table {
+	published := *t
+	published.data = t.data.PublishWith(publish)
+	return &published
 }
 
 // Read does work on a version of the table, the newest when version is nil; see
@@ -123,6 +133,11 @@ func (t *Table) translate(err error) error {
 			Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
 			Detail: "look at the table before you retry", Unsettled: true, Err: err,
 		}
+	case errors.Is(err, dataset.ErrNoTable) && t.onBranch:
+		// It is not declared: nobody may make a table there.
+		return protocol.Errorf(protocol.TableBranchNotFound, "table %s has no versions", t.name)
+	case errors.Is(err, dataset.ErrNoBranch):
+		return &protocol.Error{Code: protocol.TableBranchNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
 	case errors.Is(err, dataset.ErrNoTable):
 		return &protocol.Error{
 			Code: protocol.TableNotFound, Message: fmt.Sprintf("table %s has no data", t.name),
@@ -139,7 +154,7 @@ func (t *Table) translate(err error) error {
 			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("table %s was changed by another writer", t.name),
 			Detail: "the changes exclude each other: " + err.Error() + "; read the table again and retry", Err: err,
 		}
-	case errors.Is(err, dataset.ErrRefName), errors.Is(err, operation.ErrInvalid):
+	case errors.Is(err, dataset.ErrRefName), errors.Is(err, dataset.ErrRefInUse), errors.Is(err, operation.ErrInvalid), errors.Is(err, jsonb.ErrSyntax):
 		return &protocol.Error{Code: protocol.InvalidInput, Message: err.Error(), Err: err}
 	case errors.Is(err, schema.ErrMismatch):
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}

@@ -92,6 +92,7 @@ type mergePlan struct {
 	deletes []uint64 // addresses
 	inserts []merged // in the order of the source
 	missing []string // columns of the table that the source does not have
+	blobs   bool     // whether the source has some, which say where they are
 
 	updated, inserted, deleted int64
 }
@@ -126,6 +127,8 @@ func planMerge(ctx context.Context, d *dataset.Dataset, source arrow.RecordBatch
 	for _, f := range d.Schema().Fields {
 		if match.Schema.Field(f.Name) == nil {
 			p.missing = append(p.missing, f.Name)
+		} else {
+			p.blobs = p.blobs || f.HoldsBlobs()
 		}
 	}
 	found, unmatched, err := keys.scan(ctx, d, spec.BySource)
@@ -219,49 +222,68 @@ func (p *mergePlan) replacement(ctx context.Context) dataset.Replacement {
 		}
 	}
 	fields := append([]arrow.Field(nil), p.source.Schema().Fields()...)
+	values := p.dataset.Schema().BlobValues()
 	for _, name := range p.missing {
-		fields = append(fields, p.dataset.Schema().Field(name).Arrow())
+		fields = append(fields, values.Field(values.FieldIndices(name)[0]))
 	}
 	r.Insert.Schema = arrow.NewSchema(fields, nil)
+	r.Insert.Trusted = !p.blobs
 	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
 		for rows := p.inserts; len(rows) > 0; {
-			n := min(len(rows), mergeBatch)
-			batch, err := p.rows(ctx, rows[:n], r.Insert.Schema)
+			batch, err := p.rows(ctx, rows[:min(len(rows), mergeBatch)], r.Insert.Schema)
 			if !yield(batch, err) || err != nil {
 				return
 			}
-			rows = rows[n:]
+			rows = rows[batch.NumRows():]
 		}
 	}
 	return r
 }
 
-// rows puts rows together: from the source, and where that lacks columns from the rows
-// of the table that they replace.
+// rows puts the first of some rows together, as many as blobs allow: from the source, and
+// where that lacks columns from the rows of the table that they replace.
 func (p *mergePlan) rows(ctx context.Context, inserts []merged, s *arrow.Schema) (arrow.RecordBatch, error) {
-	positions := make([]int32, len(inserts))
-	for i, m := range inserts {
-		positions[i] = m.row
-	}
-	mine, err := gather.Batch(p.source, positions)
-	if err != nil || len(p.missing) == 0 {
-		return mine, err
-	}
-	var addresses []uint64
-	for i, m := range inserts {
-		positions[i] = gather.Null
-		if m.replaces != notReplacing {
-			positions[i] = int32(len(addresses))
+	var theirs []arrow.Array
+	if len(p.missing) > 0 {
+		var addresses []uint64
+		var positions []int32
+		for _, m := range inserts {
+			if m.replaces == notReplacing {
+				positions = append(positions, gather.Null)
+				continue
+			}
+			positions = append(positions, int32(len(addresses)))
 			addresses = append(addresses, m.replaces)
 		}
+		fit, err := p.dataset.FitValues(ctx, p.missing, addresses)
+		if err != nil {
+			return nil, err
+		}
+		if fit < len(addresses) {
+			addresses, positions = addresses[:fit], positions[:slices.Index(positions, int32(fit))]
+		}
+		taken, err := p.dataset.TakeValues(ctx, p.missing, addresses)
+		if err != nil {
+			return nil, err
+		}
+		inserts = inserts[:len(positions)]
+		if taken, err = gather.Batch(taken, positions); err != nil {
+			return nil, err
+		}
+		theirs = taken.Columns()
 	}
-	taken, err := p.dataset.Take(ctx, p.missing, addresses)
+	mine, err := gather.Batch(p.source, rowsOf(inserts))
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := gather.Batch(taken, positions)
-	if err != nil {
-		return nil, err
+	return array.NewRecordBatch(s, append(mine.Columns(), theirs...), int64(len(inserts))), nil
+}
+
+// rowsOf returns the rows of the source among inserts.
+func rowsOf(inserts []merged) []int32 {
+	rows := make([]int32, len(inserts))
+	for i, m := range inserts {
+		rows[i] = m.row
 	}
-	return array.NewRecordBatch(s, append(mine.Columns(), theirs.Columns()...), int64(len(inserts))), nil
+	return rows
 }

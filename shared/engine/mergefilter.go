@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/sqlexpr"
@@ -84,7 +83,7 @@ func (p *mergePlan) sides(ctx context.Context, pairs []merged, schema *arrow.Sch
 	for i, name := range columns {
 		at := p.source.Schema().FieldIndices(name)
 		if len(at) == 0 {
-			source[i] = array.MakeArrayOfNull(memory.DefaultAllocator, fields[i].Type, len(pairs))
+			source[i] = gather.Nulls(fields[i].Type, len(pairs))
 			continue
 		}
 		if source[i], err = gather.Array(p.source.Column(at[0]), positions); err != nil {

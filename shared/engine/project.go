@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sqlexpr"
 )
@@ -26,9 +27,11 @@ type output struct {
 	sources []string // columns of the table, and row columns, to be read
 }
 
-// outputColumn is read as it is, computed, or a distance.
+// outputColumn is read, computed, or a distance. What is read is answered as it is, but JSON
+// as text.
 type outputColumn struct {
 	source   int            // position in sources, or -1
+	stored   arrow.Field    // what is read
 	bound    *sqlexpr.Bound // nil unless computed
 	distance bool
 }
@@ -92,7 +95,7 @@ func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputC
 		if errors.As(err, &unknown) {
 			return outputColumn{}, field, noColumn(unknown)
 		}
-		return outputColumn{source: o.source(w.Name)}, field, err
+		return outputColumn{source: o.source(w.Name), stored: field}, schema.TextField(field), err
 	}
 	bound, err := bind("column "+w.Name, sql, d.ScanSchema(), sqlexpr.Bind)
 	if err != nil {
@@ -127,7 +130,10 @@ func (o *output) batch(read arrow.RecordBatch, distances arrow.Array) (arrow.Rec
 				return nil, sqlError("column "+o.schema.Field(i).Name, err)
 			}
 		default:
-			columns[i] = read.Column(c.source)
+			var err error
+			if columns[i], err = schema.TextArray(c.stored, read.Column(c.source)); err != nil {
+				return nil, fmt.Errorf("column %s: %w", o.schema.Field(i).Name, err)
+			}
 		}
 		if columns[i].Len() != int(read.NumRows()) {
 			return nil, fmt.Errorf("column %s has %d values for %d rows", o.schema.Field(i).Name, columns[i].Len(), read.NumRows())

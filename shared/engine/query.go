@@ -26,8 +26,11 @@ func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*pr
 		if err != nil {
 			return nil, err
 		}
+		if err := withOneDictionary(rows); err != nil {
+			return nil, err
+		}
 		rows.Version = int64(d.Version())
-		rows.Batches = t.translated(ctx, d.Version(), withOneDictionary(rows.Schema, rows.Batches))
+		rows.Batches = t.translated(ctx, d.Version(), rows.Batches)
 		return rows, nil
 	})
 }

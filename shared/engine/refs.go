@@ -16,10 +16,10 @@ func (t *Table) Tag(ctx context.Context, name string) (dataset.Tag, error) {
 }
 
 // Tags lists tags in the order of their names, after one ("": from the first), at most
-// limit of them (0 or less: all), and says whether there are more.
-func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]dataset.Tag, more bool, err error) {
-	tags, more, err = t.data.Tags(ctx, after, limit)
-	return tags, more, t.translate(err)
+// limit of them (0 or less: all), and tells the name to go on after, "" at the end.
+func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]dataset.Tag, next string, err error) {
+	tags, next, err = t.data.Tags(ctx, after, limit)
+	return tags, next, t.translate(err)
 }
 
 // CreateTag names a version of a branch; branch "" is the table itself.
@@ -46,10 +46,4 @@ func (t *Table) tagError(name string, err error) error {
 		return &protocol.Error{Code: protocol.TableTagAlreadyExists, Message: fmt.Sprintf("table %s has a tag %q already", t.name, name), Err: err}
 	}
 	return t.translate(err)
-}
-
-// Branches lists branches as Tags lists tags.
-func (t *Table) Branches(ctx context.Context, after string, limit int) (branches map[string]dataset.BranchInfo, more bool, err error) {
-	branches, more, err = t.data.Branches(ctx, after, limit)
-	return branches, more, t.translate(err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sqlexpr"
 )
@@ -43,12 +44,13 @@ func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate 
 // An updatePlan is rows to be written anew.
 type updatePlan struct {
 	*chosen
+	schema  *arrow.Schema // of the rows, with the values of blobs
 	columns []string
 	values  map[int]*sqlexpr.Bound // by index of the column
 }
 
 func planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
-	p := &updatePlan{values: map[int]*sqlexpr.Bound{}}
+	p := &updatePlan{schema: d.Schema().BlobValues(), values: map[int]*sqlexpr.Bound{}}
 	for _, a := range assignments {
 		if err := p.assign(d, a); err != nil {
 			return nil, err
@@ -68,9 +70,21 @@ func (p *updatePlan) assign(d *dataset.Dataset, a Assignment) error {
 		}
 		return d.NoColumn(a.Column)
 	}
-	typ := d.ArrowSchema().Field(at[0]).Type
-	bound, err := bind("updates: "+a.Column, a.SQL, d.ArrowSchema(), func(e sqlexpr.Expr, _ *arrow.Schema) (*sqlexpr.Bound, error) {
-		return sqlexpr.BindAs(e, d.ArrowSchema(), typ)
+	if d.Schema().Field(a.Column).HoldsBlobsV2() {
+		return protocol.Errorf(protocol.Unsupported, "updating %s is not supported: its blobs have no SQL type; merge the rows instead", a.Column)
+	}
+	typ, json := p.schema.Field(at[0]).Type, d.Schema().Fields[at[0]].IsJSON()
+	bound, err := bind("updates: "+a.Column, a.SQL, p.schema, func(e sqlexpr.Expr, _ *arrow.Schema) (*sqlexpr.Bound, error) {
+		if json {
+			value, err := sqlexpr.Bind(e, p.schema)
+			if err != nil {
+				return nil, err
+			}
+			if value.Type().ID() != typ.ID() {
+				return sqlexpr.BindAs(e, p.schema, arrow.BinaryTypes.String) // JSON text; see assigned
+			}
+		}
+		return sqlexpr.BindAs(e, p.schema, typ)
 	})
 	p.columns, p.values[at[0]] = append(p.columns, a.Column), bound
 	return err
@@ -82,10 +96,10 @@ func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
 	if len(p.addresses) == 0 {
 		return r
 	}
-	r.Insert.Schema = p.dataset.ArrowSchema()
+	r.Insert.Schema, r.Insert.Trusted = p.schema, true
 	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
 		rows := 0
-		_, batches, err := p.dataset.Scan(ctx, dataset.ScanOptions{Where: p.where})
+		_, batches, err := p.dataset.ScanValues(ctx, dataset.ScanOptions{Where: p.where})
 		if err != nil {
 			yield(nil, err)
 			return
@@ -114,6 +128,11 @@ func (p *updatePlan) assigned(batch arrow.RecordBatch) (arrow.RecordBatch, error
 		if columns[at], err = value.Eval(batch); err != nil {
 			return nil, sqlError("updates: "+batch.ColumnName(at), err)
 		}
+		if p.dataset.Schema().Fields[at].IsJSON() && columns[at].DataType().ID() == arrow.STRING {
+			if columns[at], err = schema.StoredJSON(columns[at]); err != nil {
+				return nil, fmt.Errorf("updates: %s: %w", batch.ColumnName(at), err)
+			}
+		}
 	}
-	return array.NewRecordBatch(p.dataset.ArrowSchema(), columns, batch.NumRows()), nil
+	return array.NewRecordBatch(p.schema, columns, batch.NumRows()), nil
 }

@@ -9,7 +9,9 @@ import (
 )
 
 // Concat returns the rows of batches of one schema as one batch, in their order; of no
-// batches an empty one.
+// batches an empty one. Dictionaries are joined to one that holds what the rows use; where
+// that is more than indices of the column's type can tell apart, the batch has a wider
+// type of indices than the schema.
 func Concat(schema *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatch, error) {
 	if len(batches) == 1 {
 		return batches[0], nil
@@ -18,20 +20,33 @@ func Concat(schema *arrow.Schema, batches []arrow.RecordBatch) (arrow.RecordBatc
 	for _, b := range batches {
 		rows += b.NumRows()
 	}
-	columns := make([]arrow.Array, schema.NumFields())
-	for i, f := range schema.Fields() {
-		if len(batches) == 0 {
-			columns[i] = array.NewBuilder(memory.DefaultAllocator, f.Type).NewArray()
-			continue
-		}
-		parts := make([]arrow.Array, len(batches))
-		for k, b := range batches {
-			parts[k] = b.Column(i)
+	fields := schema.Fields()
+	columns := make([]arrow.Array, len(fields))
+	for i, f := range fields {
+		parts := make([]arrow.Array, 0, len(batches))
+		for _, b := range batches {
+			if b.NumRows() > 0 {
+				parts = append(parts, b.Column(i))
+			}
 		}
 		var err error
-		if columns[i], err = array.Concatenate(parts, memory.DefaultAllocator); err != nil {
+		if columns[i], err = concat(f.Type, parts); err != nil {
 			return nil, fmt.Errorf("join column %s: %w", f.Name, err)
 		}
+		fields[i].Type = columns[i].DataType()
 	}
-	return array.NewRecordBatch(schema, columns, rows), nil
+	metadata := schema.Metadata()
+	return array.NewRecordBatch(arrow.NewSchema(fields, &metadata), columns, rows), nil
+}
+
+func concat(t arrow.DataType, parts []arrow.Array) (arrow.Array, error) {
+	switch {
+	case len(parts) == 0:
+		return Nulls(t, 0), nil
+	case len(parts) == 1:
+		return parts[0], nil
+	case !HasDictionary(t):
+		return array.Concatenate(parts, memory.DefaultAllocator)
+	}
+	return concatDictionaries(parts)
 }

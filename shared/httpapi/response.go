@@ -129,10 +129,10 @@ func versionOf(value any) string {
 	return ""
 }
 
-// writeRows streams batches as an Arrow file. The header goes out with the first batch,
+// writeRows streams batches in a format of Arrow. The header goes out with the first batch,
 // so that an error before it is still an error response.
-func (c *call) writeRows(rows *protocol.Rows) error {
-	out := &arrowResponse{call: c, rows: rows}
+func (c *call) writeRows(rows *protocol.Rows, format arrowFormat) error {
+	out := &arrowResponse{call: c, rows: rows, format: format}
 	for batch, err := range rows.Batches {
 		switch {
 		case err != nil && out.file == nil:
@@ -159,12 +159,13 @@ func (c *call) writeRows(rows *protocol.Rows) error {
 	return nil
 }
 
-// arrowResponse is an Arrow file on its way out.
+// arrowResponse is an Arrow file or stream on its way out.
 type arrowResponse struct {
 	call   *call
 	rows   *protocol.Rows
+	format arrowFormat
 	buffer *bufio.Writer
-	file   *ipc.FileWriter
+	file   arrowWriter
 }
 
 // begin opens the file on the first call.
@@ -173,14 +174,14 @@ func (o *arrowResponse) begin() error {
 		return nil
 	}
 	buffer := bufio.NewWriterSize(o.call.w, 64<<10)
-	file, err := newArrowFile(buffer, o.rows.Schema)
+	file, err := o.format.writer(buffer, o.rows.Schema)
 	if err != nil {
 		return fmt.Errorf("open the Arrow response: %w", err)
 	}
 	if version := versionOf(o.rows); version != "" {
 		o.call.w.Header().Set(versionHeader, version)
 	}
-	o.call.w.Header().Set("Content-Type", contentTypeArrowFile)
+	o.call.w.Header().Set("Content-Type", o.format.contentType)
 	o.buffer, o.file = buffer, file
 	return nil
 }
@@ -191,11 +192,27 @@ func (o *arrowResponse) abort(err error) {
 	panic(http.ErrAbortHandler)
 }
 
-// newArrowFile is the one place that knows who writes Arrow files. Batches are not
-// compressed: not every reader of the specification's clients can undo it.
-func newArrowFile(w io.Writer, schema *arrow.Schema) (*ipc.FileWriter, error) {
-	return ipc.NewFileWriter(w, ipc.WithSchema(schema))
+// arrowFormat is one of the two ways in which Arrow writes batches.
+type arrowFormat struct {
+	contentType string
+	writer      func(io.Writer, *arrow.Schema) (arrowWriter, error)
 }
+
+type arrowWriter interface {
+	Write(arrow.RecordBatch) error
+	Close() error
+}
+
+// The formats. Batches are not compressed: not every reader of the specification's clients
+// can undo it.
+var (
+	arrowFile = arrowFormat{contentTypeArrowFile, func(w io.Writer, schema *arrow.Schema) (arrowWriter, error) {
+		return ipc.NewFileWriter(w, ipc.WithSchema(schema))
+	}}
+	arrowStream = arrowFormat{contentTypeArrowStream, func(w io.Writer, schema *arrow.Schema) (arrowWriter, error) {
+		return ipc.NewWriter(w, ipc.WithSchema(schema)), nil
+	}}
+)
 
 // log writes the one line of a request. Nothing in it is a secret: tokens, bodies and
 // query strings stay out.

@@ -89,6 +89,21 @@ func Arrow[Req any, PReq interface {
 	*Req
 	protocol.Request
 }](operation string, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
+	return rowsRoute[Req, PReq](operation, arrowFile, serve)
+}
+
+// ArrowStream is Arrow for operations that are answered with an Arrow stream.
+func ArrowStream[Req any, PReq interface {
+	*Req
+	protocol.Request
+}](operation string, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
+	return rowsRoute[Req, PReq](operation, arrowStream, serve)
+}
+
+func rowsRoute[Req any, PReq interface {
+	*Req
+	protocol.Request
+}](operation string, format arrowFormat, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
 	return Route{operation: operation, serve: func(c *call) error {
 		req := PReq(new(Req))
 		if err := c.decodeJSON(req); err != nil {
@@ -98,6 +113,6 @@ func Arrow[Req any, PReq interface {
 		if err != nil {
 			return err
 		}
-		return c.writeRows(rows)
+		return c.writeRows(rows, format)
 	}}
 }

@@ -56,12 +56,13 @@ func CheckProperties(properties map[string]string) error {
 	return nil
 }
 
-// OnMain refuses to act on a branch other than the main one.
-func OnMain(branch string) error {
-	if branch == "" || branch == "main" {
-		return nil
+// BranchName returns the name of a branch, "" for the table itself, which requests may
+// also call main.
+func BranchName(branch string) string {
+	if branch == "main" {
+		return ""
 	}
-	return Errorf(TableBranchNotFound, "branch %s does not exist", quoteShort(branch))
+	return branch
 }
 
 // RequireName refuses the id of the root namespace where a table's is needed.

@@ -59,3 +59,102 @@ func (r *RestoreTableRequest) Validate() error {
 type RestoreTableResponse struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 }
+
+// NamingScheme is how the manifests of a table are named.
+type NamingScheme uint8
+
+// The naming schemes; the first is the default.
+const (
+	NamingSchemeV2 NamingScheme = iota
+	NamingSchemeV1
+)
+
+var namingSchemes = enum{"naming_scheme", []string{"V2", "V1"}}
+
+// String returns the specification's spelling.
+func (s NamingScheme) String() string { return namingSchemes.text(uint8(s)) }
+
+// UnmarshalText accepts the spelling in any case.
+func (s *NamingScheme) UnmarshalText(text []byte) error {
+	return namingSchemes.parse(text, (*uint8)(s))
+}
+
+// StagedVersion names a manifest that a client has written, to be the next version.
+type StagedVersion struct {
+	Version      *int64            `json:"version"`
+	ManifestPath string            `json:"manifest_path"` // like that of a TableVersion
+	ManifestSize *int64            `json:"manifest_size"`
+	ETag         string            `json:"e_tag"`
+	Metadata     map[string]string `json:"metadata"` // checked, and not kept
+	NamingScheme NamingScheme      `json:"naming_scheme"`
+	Branch       string            `json:"branch"`
+}
+
+// Validate requires a version and a path.
+func (v *StagedVersion) Validate() error {
+	if v.Version == nil || *v.Version < 1 {
+		return Errorf(InvalidInput, "version is required; versions begin at 1")
+	}
+	if err := notNegative("manifest_size", v.ManifestSize); err != nil {
+		return err
+	}
+	return requireText("manifest_path", v.ManifestPath)
+}
+
+// CreateTableVersionRequest asks to make a staged manifest the next version of a table.
+type CreateTableVersionRequest struct {
+	Common
+	StagedVersion
+}
+
+// CreateTableVersionResponse tells about the version.
+type CreateTableVersionResponse struct {
+	TransactionID string       `json:"transaction_id,omitempty"`
+	Version       TableVersion `json:"version"`
+}
+
+// VersionRange is versions from Start on and before End; an End of -1 is behind the newest.
+type VersionRange struct {
+	Start *int64 `json:"start_version"`
+	End   *int64 `json:"end_version"`
+}
+
+// Holds says whether the version is in the range.
+func (r VersionRange) Holds(version uint64) bool {
+	return version >= uint64(*r.Start) && (*r.End == -1 || version < uint64(*r.End))
+}
+
+// All says whether the range is the one that means every version, the newest too.
+func (r VersionRange) All() bool { return *r.Start == 0 && *r.End == -1 }
+
+// maxVersionRanges bounds the ranges of one request.
+const maxVersionRanges = 10_000
+
+// BatchDeleteTableVersionsRequest asks to delete versions of one table.
+type BatchDeleteTableVersionsRequest struct {
+	Common
+	Ranges []VersionRange `json:"ranges"`
+	Branch string         `json:"branch"`
+}
+
+// Validate requires ranges that have two ends.
+func (r *BatchDeleteTableVersionsRequest) Validate() error {
+	if len(r.Ranges) == 0 || len(r.Ranges) > maxVersionRanges {
+		return Errorf(InvalidInput, "ranges holds %d entries; 1 to %d are possible", len(r.Ranges), maxVersionRanges)
+	}
+	for i, part := range r.Ranges {
+		switch {
+		case part.Start == nil || part.End == nil:
+			return Errorf(InvalidInput, "ranges[%d] needs start_version and end_version", i)
+		case *part.Start < 0 || *part.End < -1:
+			return Errorf(InvalidInput, "ranges[%d] goes from %d to %d; neither may be negative, but for an end of -1", i, *part.Start, *part.End)
+		}
+	}
+	return nil
+}
+
+// BatchDeleteTableVersionsResponse tells how many versions were deleted.
+type BatchDeleteTableVersionsResponse struct {
+	DeletedCount  int64  `json:"deleted_count"`
+	TransactionID string `json:"transaction_id,omitempty"`
+}

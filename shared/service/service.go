@@ -8,6 +8,9 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
@@ -20,7 +23,18 @@ type Tables struct {
 
 // At returns the table that a name was found to stand for.
 func (t Tables) At(found *catalog.Table) *engine.Table {
-	return t.Rows.Table(found.ID, found.Location, found.Hint)
+	table := t.Rows.Table(found.ID, found.Location, found.Hint)
+	if !found.Managed {
+		return table
+	}
+	return table.PublishWith(func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error) {
+		return t.Names.Publish(ctx, found, catalog.Manifest{Version: version, Scheme: scheme, Data: file})
+	})
+}
+
+// On is At for a branch of the table; see [engine.Table.On].
+func (t Tables) On(ctx context.Context, found *catalog.Table, branch string) (*engine.Table, error) {
+	return t.At(found).On(ctx, branch)
 }
 
 // Changed is what a change of a table did.
@@ -29,19 +43,25 @@ type Changed struct {
 	TransactionID string // of its commit
 }
 
-// Change does work that commits to the table that an id stands for. confirm, which the
-// work must ask before it commits, says whether the name still stands for the table.
-func (t Tables) Change(ctx context.Context, id []string, work func(table *engine.Table, confirm func() error) (engine.Written, error)) (Changed, error) {
-	return t.ChangeFound(ctx, id, func(found *catalog.Lookup) (engine.Written, error) {
-		return work(t.At(found.Table), found.Confirm)
+// Change does work that commits to a branch ("" is none) of the table that an id stands
+// for. confirm, which the work must ask before it commits, says whether the name still
+// stands for the table.
+func (t Tables) Change(ctx context.Context, id []string, branch string, work func(table *engine.Table, confirm func() error) (engine.Written, error)) (Changed, error) {
+	return t.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+		return work(table, found.Confirm)
 	})
 }
 
 // ChangeFound is Change for work that looks at how the table was found.
-func (t Tables) ChangeFound(ctx context.Context, id []string, work func(found *catalog.Lookup) (engine.Written, error)) (Changed, error) {
+func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, work func(table *engine.Table, found *catalog.Lookup) (engine.Written, error)) (Changed, error) {
+	branch = protocol.BranchName(branch)
 	done, err := catalog.Write(ctx, t.Names, id, func(ctx context.Context, found *catalog.Lookup) (engine.Written, error) {
-		done, err := work(found)
-		if err == nil {
+		table, err := t.On(ctx, found.Table, branch)
+		if err != nil {
+			return engine.Written{}, err
+		}
+		done, err := work(table, found)
+		if err == nil && branch == "" {
 			found.Hint(ctx, uint64(done.Version))
 		}
 		return done, err
@@ -49,5 +69,6 @@ func (t Tables) ChangeFound(ctx context.Context, id []string, work func(found *c
 	if err != nil {
 		return Changed{}, err
 	}
-	return Changed{done, t.Transactions.IDOfCommit(ctx, id, uint64(done.Version), done.Transaction)}, nil
+	made := transaction.Commit{Branch: branch, Version: uint64(done.Version), UUID: done.Transaction}
+	return Changed{done, t.Transactions.IDOfCommit(ctx, id, made)}, nil
 }

@@ -50,6 +50,12 @@ type TypedText struct {
 	Value string
 }
 
+// An Interval is a literal such as INTERVAL '1 month 2 days'.
+type Interval struct {
+	position
+	Value string // numbers and units, such as "1 month 2 days"
+}
+
 // A Column names a column or a member of a struct, such as a.b or `a b`.c.
 type Column struct {
 	position
@@ -117,6 +123,11 @@ const (
 	Div         BinaryOp = "/"
 	Mod         BinaryOp = "%"
 	Concat      BinaryOp = "||"
+	BitAnd      BinaryOp = "&"
+	BitOr       BinaryOp = "|"
+	BitXor      BinaryOp = "^"
+	ShiftLeft   BinaryOp = "<<"
+	ShiftRight  BinaryOp = ">>"
 )
 
 // An Is is x IS [NOT] NULL, TRUE or FALSE.

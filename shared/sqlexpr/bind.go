@@ -60,6 +60,9 @@ func bind(e Expr, s *arrow.Schema, adapt, convert func(n *node) (*node, error)) 
 			return nil, err
 		}
 	}
+	if n.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
+		return nil, errorf(ErrUnsupported, n.pos, "intervals other than to add and subtract")
+	}
 	b := &Bound{root: n, schema: s}
 	b.collect(n)
 	slices.Sort(b.columns)

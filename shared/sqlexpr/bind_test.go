@@ -56,7 +56,7 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 		{"array_has(i32, 1)", ErrType, 0, "array_has does not take int32, int64"},
 		{"i32", ErrType, 0, "must be of type bool, not int32"},
 		{"NULL", ErrType, 0, "must be of type bool"},
-		{"floor(f64) = 1", ErrUnsupported, 0, "function floor"},
+		{"json_extract_with_type(bin, s) = 1", ErrUnsupported, 0, "function json_extract_with_type"},
 		{"my_function(f64) = 1", ErrUnsupported, 0, "function my_function"},
 		{"CAST(i32 AS text) = '1'", ErrUnsupported, 0, "type text"},
 		{"CAST(i32 AS decimal(80, 2)) = 1", ErrUnsupported, 0, "type decimal(80, 2)"},

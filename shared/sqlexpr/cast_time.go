@@ -44,7 +44,8 @@ func zoneOf(t arrow.DataType) string {
 // timestamps among each other and with numbers.
 func temporalCastable(from, to arrow.DataType) bool {
 	switch {
-	case isTimestamp(from) && isTimestamp(to), isDate(from) && isDate(to), isTime(from) && isTime(to):
+	case isTimestamp(from) && isTimestamp(to), isDate(from) && isDate(to), isTime(from) && isTime(to),
+		from.ID() == arrow.DURATION && to.ID() == arrow.DURATION:
 		return true
 	case isTimestamp(from):
 		return isDate(to) || isInteger(to) || isFloat(to)
@@ -78,7 +79,7 @@ func (c *caster) temporal() {
 		c.dateToTimestamp()
 	case isDate(to):
 		c.timestampToDate()
-	case isTime(from):
+	case isTime(from), from.ID() == arrow.DURATION:
 		c.times()
 	default:
 		c.timestamps()
@@ -211,13 +212,15 @@ func (c *caster) times() {
 	case []int64:
 		copy(wide, d)
 	}
-	for i, x := range wide {
+	c.each(func(i int) bool {
+		x, ok := wide[i], true
 		if to >= from {
-			wide[i] = x * (to / from)
+			wide[i], ok = mulChecked(x, to/from)
 		} else {
 			wide[i] = x / (from / to)
 		}
-	}
+		return ok || c.fail(i, "value is out of range of %s", c.to)
+	})
 	c.out.data = wide
 	if c.to.ID() == arrow.TIME32 {
 		narrow := make([]int32, c.from.n)

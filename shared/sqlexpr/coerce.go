@@ -20,6 +20,11 @@ func coerce(n *node) (*node, error) {
 		}
 	}
 	n = n.with(args...)
+	for _, a := range args {
+		if a.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO && !n.op.isArithmetic() {
+			return nil, errorf(ErrUnsupported, a.pos, "intervals other than to add and subtract")
+		}
+	}
 	switch op := n.op; {
 	case op == opMember, op == opIsNull:
 		if op == opIsNull {
@@ -34,6 +39,8 @@ func coerce(n *node) (*node, error) {
 		return coerceArithmetic(n)
 	case op == opConcat:
 		return coerceTo(n, concatType(args[0].typ, args[1].typ), nil)
+	case op.isBitwise():
+		return coerceBitwise(n)
 	case op == opNeg:
 		return coerceNeg(n)
 	case op == opIn, op == opBetween:
@@ -116,6 +123,9 @@ func coerceLogic(n *node) (*node, error) {
 
 func coerceComparison(n *node) (*node, error) {
 	l, r := n.args[0].typ, n.args[1].typ
+	if isSimpleList(l) && isSimpleList(r) {
+		return coerceListComparison(n)
+	}
 	if isNested(l) || isNested(r) {
 		if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
 			return coerceTo(n, comparisonType(l, r), typeBool)
@@ -125,11 +135,27 @@ func coerceComparison(n *node) (*node, error) {
 	return coerceTo(n, comparisonType(l, r), typeBool)
 }
 
+// coerceListComparison compares lists for equality, whatever kind of lists they are. The
+// elements are compared as in a total order, and NULL equals NULL.
+func coerceListComparison(n *node) (*node, error) {
+	l, r := n.args[0].typ, n.args[1].typ
+	switch n.op {
+	case opEq, opNe, opDistinct, opNotDistinct:
+	default:
+		return nil, errorf(ErrUnsupported, n.pos, "%s of %s and %s", n.op, l, r)
+	}
+	elem := comparisonType(valueType(elemType(l)), valueType(elemType(r)))
+	if elem == nil {
+		return nil, mismatch(n)
+	}
+	return coerceTo(n, listLike(l, elem), typeBool)
+}
+
 // coerceArithmetic casts each operand for itself, as two decimals keep their scales.
 func coerceArithmetic(n *node) (*node, error) {
 	l, r := n.args[0], n.args[1]
 	if isTemporal(l.typ) || isTemporal(r.typ) {
-		return nil, errorf(ErrUnsupported, n.pos, "arithmetic on %s and %s", l.typ, r.typ)
+		return temporalArithmetic(n)
 	}
 	lt, rt, result := arithmeticTypes(n.op, l.typ, r.typ)
 	if result == nil {
@@ -145,6 +171,22 @@ func coerceArithmetic(n *node) (*node, error) {
 	n = n.with(l, r)
 	n.typ = result
 	return n, nil
+}
+
+// coerceBitwise takes integers, which become one type.
+func coerceBitwise(n *node) (*node, error) {
+	l, r := n.args[0].typ, n.args[1].typ
+	if t := nullType(l, r); t != nil {
+		l, r = t, t
+	}
+	if !isInteger(l) || !isInteger(r) {
+		return nil, mismatch(n)
+	}
+	t := plainNumericType(l, r)
+	if !isInteger(t) {
+		t = typeUint64 // negative numbers are errors
+	}
+	return coerceTo(n, t, nil)
 }
 
 // coerceNeg refuses unsigned integers instead of making them signed.
@@ -209,7 +251,7 @@ func coerceCase(n *node) (*node, error) {
 			return nil, mismatch(n.with(values...))
 		}
 	}
-	if isNested(typ) {
+	if isNested(typ) && !isSimpleList(typ) {
 		return nil, errorf(ErrUnsupported, n.pos, "CASE of %s", typ)
 	}
 	for i, a := range args {
@@ -257,7 +299,10 @@ func listLiteral(n *node) (*node, error) {
 	elem := typeNull
 	for _, a := range n.args {
 		if a.op != opLit {
-			return nil, errorf(ErrUnsupported, a.pos, "lists of anything but literals")
+			m := n.with(n.args...)
+			m.op = opCall
+			m.fn = &function{name: "make_array", eval: evalMakeArray}
+			return bindMakeArray(m)
 		}
 		if elem = coalesceType(elem, a.typ); elem == nil {
 			return nil, mismatch(n)

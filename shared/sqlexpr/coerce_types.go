@@ -162,6 +162,8 @@ func temporalType(l, r arrow.DataType) arrow.DataType {
 			zone = rt.TimeZone
 		}
 		return timestampType(min(lt.Unit, rt.Unit), zone) // units are ordered from coarse to fine
+	case l.ID() == arrow.DURATION && r.ID() == arrow.DURATION:
+		return &arrow.DurationType{Unit: max(unitOf(l), unitOf(r))}
 	case isDate(l) && isDate(r):
 		return arrow.FixedWidthTypes.Date64
 	case isDate(l) && isInteger(r):

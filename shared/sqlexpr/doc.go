@@ -18,6 +18,9 @@
 //	simplify  constants are folded, casts moved to literals      simplify*.go unwrap.go zero.go
 //	Eval      nodes over columns, a whole batch at a time        eval*.go cast*.go fn_*.go
 //
+// Functions are in tables by subject, each at the head of its file fn_….go; functions.go has
+// the list of tables and the other names of functions.
+//
 // Values during evaluation are vecs: typed slices with a validity bitmap, or one
 // constant standing for every row. Two facts about values surprise: comparisons of floats
 // follow the total order in which NaN equals NaN and is above infinity (but a literal zero

@@ -66,8 +66,12 @@ func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
 		return truthTest(args[0], op == opIsTrue, n.not), nil
 	case op.isComparison():
 		return compare(op, args[0], args[1]), nil
+	case op.isArithmetic() && isTemporal(args[0].typ):
+		return temporalRows(n, args, rows)
 	case op.isArithmetic():
 		return arithmetic(op, n.typ, args[0], args[1], rows)
+	case op.isBitwise():
+		return bitwise(n, args, rows)
 	case op == opNeg:
 		return negate(args[0], rows)
 	case op == opConcat:

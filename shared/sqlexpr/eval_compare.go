@@ -64,6 +64,8 @@ func equalBits(l, r vec, n int) bitset {
 	switch a := l.data.(type) {
 	case bitset:
 		return equalBools(l, r, n)
+	case lists:
+		return equalLists(l, r, n)
 	case []int8:
 		return equalSlices(a, r.data.([]int8), l.konst, r.konst, n)
 	case []int16:
@@ -324,4 +326,16 @@ func unsigned64(s []int64) []uint64 {
 
 func unsigned32(s []int32) []uint32 {
 	return arrow.Uint32Traits.CastFromBytes(arrow.Int32Traits.CastToBytes(s))
+}
+
+// equalLists compares by keys.
+func equalLists(l, r vec, n int) bitset {
+	var a, b []byte
+	return collect(n, func(i int) bool {
+		if l.isNull(i) || r.isNull(i) {
+			return false
+		}
+		a, b = l.appendKey(a[:0], l.at(i)), r.appendKey(b[:0], r.at(i))
+		return bytes.Equal(a, b)
+	})
 }

@@ -174,6 +174,10 @@ func (b *branches) vec() vec {
 		out.data = b.text(source, out.valid)
 		return out
 	}
+	if isList(b.typ) {
+		out.data = b.lists(source, out.valid)
+		return out
+	}
 	out.data = zeroData(b.typ, b.n)
 	for i, rows := range b.rows {
 		copyRows(out.data, b.vals[i], rows, b.n)
@@ -193,4 +197,27 @@ func (b *branches) text(source []int, valid bitset) text {
 		t.done()
 	}
 	return t.text()
+}
+
+// lists picks the lists in the order of rows.
+func (b *branches) lists(source []int, valid bitset) lists {
+	elems := make([]vec, len(b.vals))
+	for i, v := range b.vals {
+		elems[i] = v.data.(lists).elems
+	}
+	made := newListBuilder(b.n, elems...)
+	for row, s := range source {
+		if s > 0 && valid.has(row) {
+			_, span := b.vals[s-1].listsOf()
+			for from, to := span(row); from < to; from++ {
+				made.add(s-1, from)
+			}
+		}
+		made.end()
+	}
+	if len(elems) == 0 {
+		return lists{off: made.off, elems: vec{typ: elemType(b.typ), data: emptyData(elemType(b.typ))}}
+	}
+	l, _ := made.lists(elemType(b.typ)) // elements of CASE are not nested
+	return l
 }

@@ -84,20 +84,22 @@ func evalToHex(n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-// maxDistanceWork bounds the steps that a comparison of two strings takes.
-const maxDistanceWork = 1 << 26
+// maxDistanceWork bounds the steps that the comparisons of a batch take.
+const maxDistanceWork = 1 << 28
 
 // evalLevenshtein counts the characters to change, insert or delete.
 func evalLevenshtein(n *node, args []vec, rows bitset) (vec, error) {
 	l, r := args[0].texts(), args[1].texts()
 	var err error
+	work := 0
 	out, rowErr := lengthRows(n, args, rows, func(i int) int {
-		a, b := []rune(string(l(i))), []rune(string(r(i)))
-		if len(a) > 0 && len(b) > maxDistanceWork/len(a) {
-			err = errorf(ErrTooLarge, noPos, "levenshtein of strings of %d and %d characters", len(a), len(b))
+		a, b := l(i), r(i)
+		if err != nil || len(a) > 0 && len(b) > (maxDistanceWork-work)/len(a) {
+			err = errorf(ErrTooLarge, noPos, "levenshtein of so many or so long strings")
 			return 0
 		}
-		return editDistance(a, b)
+		work += len(a) * len(b)
+		return editDistance([]rune(string(a)), []rune(string(b)))
 	})
 	if err == nil {
 		err = rowErr
@@ -209,17 +211,17 @@ func evalDecode(n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-// tokenText takes strings of both kinds as strings with short offsets.
+// tokenText takes everything as strings with short offsets.
 func tokenText(t arrow.DataType) arrow.DataType {
-	if asText(t) == nil {
+	if castText(t) == nil {
 		return nil
 	}
 	return typeString
 }
 
 // evalContainsTokens looks whether all words of the second argument are words of the first,
-// in any order. What the native Lance makes of a column of words is followed too: it looks
-// at those of the first row only.
+// in any order. Of a column of words the native Lance looks at the first row only, whatever
+// row of the table that is, so that the words must be a constant here.
 func evalContainsTokens(n *node, args []vec, _ bitset) (vec, error) {
 	if !args[1].konst {
 		return vec{}, errorf(ErrUnsupported, noPos, "contains_tokens with words that are not a constant")

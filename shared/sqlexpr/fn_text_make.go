@@ -5,21 +5,33 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
 )
 
 // textMakeFunctions are the functions that make strings of others.
 var textMakeFunctions = map[string]*function{
-	"concat":    {minArgs: 1, maxArgs: 1000, bind: signature(gives(typeString), castText), eval: evalConcat},
+	"concat":    {minArgs: 1, maxArgs: 1000, bind: signature(likeAll, castText), eval: evalConcat},
 	"concat_ws": {minArgs: 2, maxArgs: 1000, bind: signature(gives(typeString), castText), eval: evalConcatWS},
-	"lpad":      {minArgs: 2, maxArgs: 3, bind: signature(likeFirst, asText, wholeNumber, asText), eval: padder(true)},
-	"rpad":      {minArgs: 2, maxArgs: 3, bind: signature(likeFirst, asText, wholeNumber, asText), eval: padder(false)},
+	"lpad":      {minArgs: 2, maxArgs: 3, bind: signature(likeFirst, castText, wholeNumber, castText), eval: padder(true)},
+	"rpad":      {minArgs: 2, maxArgs: 3, bind: signature(likeFirst, castText, wholeNumber, castText), eval: padder(false)},
 	"repeat":    {minArgs: 2, maxArgs: 2, bind: signature(likeFirst, asText, wholeNumber), eval: evalRepeat},
 	"replace":   {minArgs: 3, maxArgs: 3, bind: signature(likeWidest, asText), eval: evalReplace},
 	"reverse":   {minArgs: 1, maxArgs: 1, bind: signature(likeFirst, castText), eval: evalReverse},
 	"initcap":   {minArgs: 1, maxArgs: 1, bind: signature(likeFirst, asText), eval: evalInitcap},
-	"translate": {minArgs: 3, maxArgs: 3, bind: signature(likeFirst, asText), eval: evalTranslate},
-	"overlay": {minArgs: 3, maxArgs: 4, bind: signature(likeFirst, asText, asText, wholeNumber),
+	"translate": {minArgs: 3, maxArgs: 3, bind: signature(likeFirst, castText), eval: evalTranslate},
+	"overlay": {minArgs: 3, maxArgs: 4, bind: signature(gives(typeString), castText, castText, wholeNumber),
 		eval: evalOverlay},
+}
+
+// likeAll has long offsets if all arguments have them.
+func likeAll(types []arrow.DataType) arrow.DataType {
+	for _, t := range types {
+		if !sameType(t, arrow.BinaryTypes.LargeString) {
+			return typeString
+		}
+	}
+	return types[0]
 }
 
 // evalConcat joins its arguments. NULLs are as if they were not there.

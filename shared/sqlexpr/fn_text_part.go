@@ -10,18 +10,18 @@ import (
 
 // textPartFunctions are the functions that return a part of a string, or where one is.
 var textPartFunctions = map[string]*function{
-	"substr": {minArgs: 2, maxArgs: 3, bind: signature(likeFirst, asText, wholeNumber), eval: evalSubstr},
-	"left":   {minArgs: 2, maxArgs: 2, bind: signature(likeFirst, castText, wholeNumber), eval: evalLeft},
-	"right":  {minArgs: 2, maxArgs: 2, bind: signature(likeFirst, castText, wholeNumber), eval: evalRight},
+	"substr": {minArgs: 2, maxArgs: 3, bind: signature(gives(typeString), asText, wholeNumber), eval: evalSubstr},
+	"left":   {minArgs: 2, maxArgs: 2, bind: signature(gives(typeString), castText, wholeNumber), eval: evalLeft},
+	"right":  {minArgs: 2, maxArgs: 2, bind: signature(gives(typeString), castText, wholeNumber), eval: evalRight},
 	"btrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(true, true)},
 	"ltrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(true, false)},
 	"rtrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(false, true)},
 	"split_part": {minArgs: 3, maxArgs: 3, bind: signature(likeFirst, asText, asText, wholeNumber),
 		eval: evalSplitPart},
-	"substr_index": {minArgs: 3, maxArgs: 3, bind: signature(likeFirst, asText, asText, wholeNumber),
+	"substr_index": {minArgs: 3, maxArgs: 3, bind: signature(likeFirst, castText, castText, wholeNumber),
 		eval: evalSubstrIndex},
 	"strpos":      {minArgs: 2, maxArgs: 2, bind: signature(lengthOfFirst, asText), eval: evalStrpos},
-	"find_in_set": {minArgs: 2, maxArgs: 2, bind: signature(lengthOfFirst, asText), eval: evalFindInSet},
+	"find_in_set": {minArgs: 2, maxArgs: 2, bind: signature(lengthOfFirst, castText), eval: evalFindInSet},
 }
 
 // charOffset is the byte at which the character of an index begins, the length of the

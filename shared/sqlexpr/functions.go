@@ -23,13 +23,13 @@ type function struct {
 // functionTables are the known functions by their lower-case names. To add one, write its
 // bind and eval in a file fn_….go and its line in the table there.
 var functionTables = []map[string]*function{
-	basicFunctions, textPartFunctions, textMakeFunctions, textCodeFunctions,
+	basicFunctions, choiceFunctions, textPartFunctions, textMakeFunctions, textCodeFunctions,
+	floatFunctions, roundFunctions, regexpFunctions, dateFunctions,
+	listFunctions, listMakeFunctions, castFunctions, jsonFunctions,
 }
 
 // basicFunctions are those that need no table of their own.
 var basicFunctions = map[string]*function{
-	"coalesce": {minArgs: 1, maxArgs: 1000, bind: bindCoalesce},
-
 	"abs": {minArgs: 1, maxArgs: 1, bind: bindAbs, eval: evalAbs},
 
 	"lower":            {minArgs: 1, maxArgs: 1, bind: bindText, eval: evalLower},
@@ -39,26 +39,27 @@ var basicFunctions = map[string]*function{
 	"starts_with":      {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalStartsWith},
 	"ends_with":        {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalEndsWith},
 	"contains":         {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalContains},
-
-	"regexp_like":  {minArgs: 2, maxArgs: 3, bind: bindRegexpLike, prepare: prepareRegexp, eval: evalRegexpLike},
-	"regexp_match": {minArgs: 2, maxArgs: 3, bind: bindRegexpMatch, prepare: prepareRegexp, eval: evalRegexpMatch},
-
-	"array_has":     {minArgs: 2, maxArgs: 2, bind: bindArrayHas, eval: evalArrayHas},
-	"array_has_any": {minArgs: 2, maxArgs: 2, bind: bindArrayHasMany, eval: evalArrayHasAny},
-	"array_has_all": {minArgs: 2, maxArgs: 2, bind: bindArrayHasMany, eval: evalArrayHasAll},
 }
 
+// functionAliases are other names of functions. Those of list functions that begin with array_
+// have one each that begins with list_, see functionNamed.
 var functionAliases = map[string]string{
 	"length": "character_length", "char_length": "character_length",
-	"list_has": "array_has", "array_contains": "array_has", "list_contains": "array_has",
-	"list_has_any": "array_has_any", "arrays_overlap": "array_has_any",
-	"list_has_all": "array_has_all",
-	"substring":    "substr", "trim": "btrim", "instr": "strpos", "position": "strpos", "substring_index": "substr_index",
+	"instr": "strpos", "substring_index": "substr_index",
+	"pow": "power", "ifnull": "nvl", "datepart": "date_part", "datetrunc": "date_trunc",
+
+	"array_contains": "array_has", "arrays_overlap": "array_has_any", "array_empty": "empty",
+	"array_indexof": "array_position", "array_extract": "array_element", "array_join": "array_to_string",
+	"array_push_back": "array_append", "array_push_front": "array_prepend", "array_cat": "array_concat",
+	"make_list": "make_array", "string_to_list": "string_to_array",
 }
 
 // functionNamed finds a function, nil if it is unknown. Case does not matter.
 func functionNamed(name string) *function {
 	name = strings.ToLower(name)
+	if rest, ok := strings.CutPrefix(name, "list_"); ok {
+		name = "array_" + rest
+	}
 	if alias, ok := functionAliases[name]; ok {
 		name = alias
 	}
@@ -127,35 +128,4 @@ func unionOf(n *node, types []arrow.DataType) (arrow.DataType, error) {
 		}
 	}
 	return common, nil
-}
-
-// bindCoalesce makes CASE WHEN a IS NOT NULL THEN a … ELSE z END of coalesce(a, …, z).
-func bindCoalesce(n *node) (*node, error) {
-	types := make([]arrow.DataType, len(n.args))
-	for i, a := range n.args {
-		types[i] = a.typ
-	}
-	typ, err := unionOf(n, types)
-	if err != nil {
-		return nil, err
-	}
-	if isNested(typ) {
-		return nil, errorf(ErrUnsupported, n.pos, "coalesce of %s", typ)
-	}
-	c := &node{op: opCase, typ: typ, pos: n.pos}
-	for i, a := range n.args {
-		x, err := castTo(a, typ)
-		if err != nil {
-			return nil, err
-		}
-		if i == len(n.args)-1 {
-			if i == 0 {
-				return x, nil
-			}
-			c.args = append(c.args, x)
-			break
-		}
-		c.args = append(c.args, &node{op: opIsNull, not: true, typ: typeBool, args: []*node{x}, pos: a.pos}, x)
-	}
-	return c, nil
 }

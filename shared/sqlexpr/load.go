@@ -223,12 +223,30 @@ func (v vec) gather(slots []int, valid bitset) (vec, error) {
 		if d.width > 0 {
 			out.typ = arrow.BinaryTypes.Binary // values of NULLs have no width
 		}
-	case lists, *array.Struct:
+	case lists:
+		return d.gather(out, slots)
+	case *array.Struct:
 		return vec{}, errorf(ErrUnsupported, noPos, "dictionaries of %s", v.typ)
 	default:
 		out.data = gatherFixed(v.data, slots)
 	}
 	return out, nil
+}
+
+// gather puts the lists of the slots into out.
+func (l lists) gather(out vec, slots []int) (vec, error) {
+	b := newListBuilder(len(slots), l.elems)
+	for _, s := range slots {
+		if s >= 0 {
+			for j := l.off[s]; j < l.off[s+1]; j++ {
+				b.add(0, int(j))
+			}
+		}
+		b.end()
+	}
+	var err error
+	out.data, err = b.lists(l.elems.typ)
+	return out, err
 }
 
 // gatherFixed gathers values of fixed width. The zeros left for NULLs are never looked at.

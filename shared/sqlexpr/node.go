@@ -31,6 +31,11 @@ const (
 	opDiv
 	opMod
 	opConcat
+	opBitAnd
+	opBitOr
+	opBitXor
+	opShiftLeft
+	opShiftRight
 	opNeg
 	opIsNull  // inverted by not
 	opIsTrue  // inverted by not
@@ -48,7 +53,8 @@ var opNames = [...]string{
 	opLit: "literal", opCol: "column", opMember: "member", opAnd: "AND", opOr: "OR", opNot: "NOT",
 	opEq: "=", opNe: "!=", opLt: "<", opLe: "<=", opGt: ">", opGe: ">=",
 	opDistinct: "IS DISTINCT FROM", opNotDistinct: "IS NOT DISTINCT FROM",
-	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opMod: "%", opConcat: "||", opNeg: "-",
+	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opMod: "%", opConcat: "||",
+	opBitAnd: "&", opBitOr: "|", opBitXor: "^", opShiftLeft: "<<", opShiftRight: ">>", opNeg: "-",
 	opIsNull: "IS NULL", opIsTrue: "IS TRUE", opIsFalse: "IS FALSE", opIn: "IN", opBetween: "BETWEEN",
 	opLike: "LIKE", opCast: "CAST", opCase: "CASE", opCall: "call", opListLit: "list",
 }
@@ -58,6 +64,8 @@ func (op opcode) String() string { return opNames[op] }
 func (op opcode) isComparison() bool { return opEq <= op && op <= opNotDistinct }
 
 func (op opcode) isArithmetic() bool { return opAdd <= op && op <= opMod }
+
+func (op opcode) isBitwise() bool { return opBitAnd <= op && op <= opShiftRight }
 
 // A node is an operation over arguments: one value of a compiled expression, as in the
 // intermediate form of a compiler. The stages between plan and simplify make new nodes

@@ -41,6 +41,9 @@ func (l Limits) Parse(src string) (Expr, error) {
 //	IS NULL, IS TRUE, IS DISTINCT FROM, NOT NULL
 //	LIKE, ILIKE
 //	= != < <= > >=, IN, BETWEEN
+//	|
+//	^ << >>
+//	&
 //	+ -
 //	* / % ||, the minus sign
 //	::
@@ -59,6 +62,9 @@ const (
 	precIs
 	precLike
 	precCompare // and IN, BETWEEN
+	precBitOr
+	precShift // and ^
+	precBitAnd
 	precSum
 	precProduct // and ||
 	precCast    // ::
@@ -71,6 +77,8 @@ var infix = map[string]struct {
 	"OR": {Or, precOr}, "AND": {And, precAnd},
 	"=": {Eq, precCompare}, "==": {Eq, precCompare}, "!=": {Ne, precCompare}, "<>": {Ne, precCompare},
 	"<": {Lt, precCompare}, "<=": {Le, precCompare}, ">": {Gt, precCompare}, ">=": {Ge, precCompare},
+	"|": {BitOr, precBitOr}, "^": {BitXor, precShift}, "<<": {ShiftLeft, precShift}, ">>": {ShiftRight, precShift},
+	"&": {BitAnd, precBitAnd},
 	"+": {Add, precSum}, "-": {Sub, precSum},
 	"*": {Mul, precProduct}, "/": {Div, precProduct}, "%": {Mod, precProduct}, "||": {Concat, precProduct},
 }
@@ -78,7 +86,7 @@ var infix = map[string]struct {
 // unknownOperator reports whether op is an infix operator of SQL that is not implemented.
 func unknownOperator(op string) bool {
 	switch op {
-	case "&", "|", "^", "~", "!~", "~*", "!~*", "<<", ">>", "//", "->", "->>", "#>", "#>>", "<=>", "&&", "@>", "<@", ":":
+	case "~", "!~", "~*", "!~*", "//", "->", "->>", "#>", "#>>", "<=>", "&&", "@>", "<@", ":":
 		return true
 	}
 	return false

@@ -32,11 +32,18 @@ func (p *parser) operand() (Expr, error) {
 	}
 }
 
-// subscript reads the name of a member in brackets; elements of lists are not supported.
+// subscript reads the name of a member or the index of an element in brackets.
 func (p *parser) subscript(x Expr, bracket token) (Expr, error) {
 	index := p.peek()
 	if index.kind != tokString || !p.peekAt(1).isOp("]") {
-		return nil, errorf(ErrUnsupported, bracket.pos, "subscripts other than the name of a member")
+		at, err := p.expr(precNone)
+		if err != nil {
+			return nil, err
+		}
+		if p.peek().isOp(":") {
+			return nil, errorf(ErrUnsupported, bracket.pos, "slices of lists")
+		}
+		return &Call{position: position(bracket.pos), Name: "array_element", Args: []Expr{x, at}}, p.expectOp("]")
 	}
 	p.next += 2
 	return &Member{position: position(bracket.pos), X: x, Name: index.text}, nil
@@ -164,6 +171,13 @@ func (p *parser) word() (Expr, error) {
 	if err := p.specialForm(); err != nil {
 		return nil, err
 	}
+	if next := p.peekAt(1); t.keyword() == "INTERVAL" &&
+		(next.kind == tokString || next.kind == tokNumber || next.isOp("-") && p.peekAt(2).kind == tokNumber) {
+		return p.interval()
+	}
+	if e, err := p.specialCall(); e != nil || err != nil {
+		return e, err
+	}
 	if p.peekAt(1).isOp("(") {
 		return p.call()
 	}
@@ -194,13 +208,9 @@ func (p *parser) specialForm() error {
 	t := p.peek()
 	next := p.peekAt(1)
 	switch kw := t.keyword(); kw {
-	case "EXISTS", "EXTRACT", "SUBSTRING", "SUBSTR", "TRIM", "POSITION", "OVERLAY", "CONVERT", "CEIL", "FLOOR":
+	case "EXISTS", "CONVERT":
 		if next.isOp("(") {
 			return errorf(ErrUnsupported, t.pos, "function %s", t.text)
-		}
-	case "INTERVAL":
-		if next.kind == tokString || next.kind == tokNumber {
-			return errorf(ErrUnsupported, t.pos, "INTERVAL literals")
 		}
 	case "ARRAY", "STRUCT", "MAP":
 		if next.isOp("[") || next.isOp("{") {

@@ -35,6 +35,9 @@ func (p *planner) plan(e Expr) (*node, error) {
 		return literal(boolConstant(e.Value), pos), nil
 	case *Null:
 		return literal(nullVec(typeNull), pos), nil
+	case *Interval:
+		v, err := parseInterval(e)
+		return literal(v, pos), err
 	case *TypedText:
 		return p.cast(literal(textConstant(typeString, e.Value), pos), e.Type, false, pos)
 	case *Column:
@@ -220,6 +223,7 @@ var binaryOps = map[BinaryOp]opcode{
 	Or: opOr, And: opAnd, Eq: opEq, Ne: opNe, Lt: opLt, Le: opLe, Gt: opGt, Ge: opGe,
 	Distinct: opDistinct, NotDistinct: opNotDistinct,
 	Add: opAdd, Sub: opSub, Mul: opMul, Div: opDiv, Mod: opMod, Concat: opConcat,
+	BitAnd: opBitAnd, BitOr: opBitOr, BitXor: opBitXor, ShiftLeft: opShiftLeft, ShiftRight: opShiftRight,
 }
 
 // binary plans an infix operator.
@@ -298,6 +302,11 @@ func (p *planner) call(e *Call) (*node, error) {
 		}
 		return p.node(node{op: opIsNull, not: true, pos: e.Pos()}, e.Args...)
 	}
+	if strings.EqualFold(e.Name, "get_field") && len(e.Args) == 2 {
+		if name, ok := e.Args[1].(*Text); ok {
+			return p.getField(e, name.Value)
+		}
+	}
 	fn := functionNamed(e.Name)
 	if fn == nil {
 		return nil, errorf(ErrUnsupported, e.Pos(), "function %s", e.Name)
@@ -310,4 +319,16 @@ func (p *planner) call(e *Call) (*node, error) {
 	n, err := p.node(node{op: opCall, fn: fn, pos: e.Pos()}, e.Args...)
 	p.inCall = outer
 	return n, err
+}
+
+// getField plans get_field(x, 'name'), which is x['name'].
+func (p *planner) getField(e *Call, name string) (*node, error) {
+	outer := p.inCall
+	p.inCall = true
+	x, err := p.plan(e.Args[0])
+	p.inCall = outer
+	if err != nil {
+		return nil, err
+	}
+	return member(x, name, e.Pos())
 }

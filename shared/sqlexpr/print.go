@@ -23,6 +23,9 @@ func (e *Null) String() string { return "NULL" }
 // String prints the type and the string.
 func (e *TypedText) String() string { return e.Type.String() + " " + quote(e.Value, '\'') }
 
+// String prints INTERVAL and the string.
+func (e *Interval) String() string { return "INTERVAL " + quote(e.Value, '\'') }
+
 // String prints the path with dots, in backticks where they were written.
 func (e *Column) String() string {
 	parts := make([]string, len(e.Path))

@@ -39,7 +39,7 @@ func resolve(n *node) (*node, error) {
 		return resolveAll(n)
 	case n.op == opIn && n.args[0].op == opCol:
 		return resolveAll(n)
-	case n.op.isComparison() || n.op.isArithmetic() || n.op == opConcat:
+	case n.op.isComparison() || n.op.isArithmetic() || n.op == opConcat || n.op.isBitwise():
 		return resolveBinary(n)
 	}
 	return n, nil
@@ -108,7 +108,7 @@ func literalAs(n *node, typ arrow.DataType) (*node, error) {
 		return literal(v, n.pos), nil
 	case n.op == opCast && !n.try:
 		return narrowFloat(n, typ), nil
-	case len(n.args) == 2 && (n.op <= opConcat && n.op >= opAnd):
+	case len(n.args) == 2 && (n.op <= opShiftRight && n.op >= opAnd):
 		l, err := literalAs(n.args[0], typ)
 		if err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func narrowFloat(n *node, typ arrow.DataType) *node {
 // planned, to the type of a column. It fails where the conversion loses more than the
 // precision of a float.
 func (v vec) literalAs(typ arrow.DataType) (vec, bool) {
-	if v.typ.ID() == arrow.NULL {
+	if v.typ.ID() == arrow.NULL || v.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return v, true
 	}
 	switch d := v.data.(type) {
@@ -172,6 +172,10 @@ func (v vec) literalAs(typ arrow.DataType) (vec, bool) {
 		return v, typ.ID() == arrow.BOOL
 	case text:
 		return v.textLiteral(d, typ)
+	case lists:
+		if isSimpleList(typ) && castable(v.typ, typ) {
+			return v.castLiteral(typ)
+		}
 	}
 	return vec{}, false
 }

@@ -148,6 +148,9 @@ func rewrite(n *node) *node {
 		return unwrapIn(n)
 	case op == opCall && n.fn.name == "array_has" && n.args[0].op == opLit:
 		return hasAsIn(n)
+	case op == opCall && n.fn.name == "array_has" && n.args[0].op == opCall && n.args[0].fn.name == "make_array":
+		list := n.args[0].args // the same for a list that is made for each row
+		return &node{op: opIn, typ: typeBool, args: append([]*node{n.args[1]}, list...), pos: n.pos}
 	case op == opIsNull && !n.args[0].mayBeNull():
 		return literal(boolConstant(n.not), n.pos)
 	}

@@ -77,6 +77,9 @@ func isList(t arrow.DataType) bool {
 	return false
 }
 
+// isSimpleList reports whether the type is of lists of values that are not nested.
+func isSimpleList(t arrow.DataType) bool { return isList(t) && !isNested(elemType(t)) }
+
 func isNested(t arrow.DataType) bool { return isList(t) || t.ID() == arrow.STRUCT }
 
 // precisionScale returns the parameters of a decimal type.

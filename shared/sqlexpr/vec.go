@@ -172,15 +172,7 @@ func (v vec) appendIdentity(dst []byte) []byte {
 		return dst
 	}
 	dst = append(dst, 0)
-	l, ok := v.data.(lists)
-	if !ok {
-		return v.appendKey(dst, 0)
-	}
-	for _, k := range l.keys(0) {
-		dst = binary.AppendUvarint(dst, uint64(len(k)))
-		dst = append(dst, k...)
-	}
-	return dst
+	return v.appendKey(dst, 0)
 }
 
 // textBuilder appends values to a text.
@@ -229,6 +221,12 @@ func (v vec) appendKey(dst []byte, slot int) []byte {
 		return le.AppendUint64(dst, d[slot])
 	case []float64:
 		return le.AppendUint64(dst, math.Float64bits(d[slot]))
+	case lists:
+		for _, k := range d.keys(slot) {
+			dst = append(binary.AppendUvarint(dst, uint64(len(k))), k...)
+		}
+	case []arrow.MonthDayNanoInterval:
+		return append(dst, arrow.MonthDayNanoIntervalTraits.CastToBytes(d[slot:slot+1])...)
 	case []decimal128.Num:
 		return le.AppendUint64(le.AppendUint64(dst, d[slot].LowBits()), uint64(d[slot].HighBits()))
 	case []decimal256.Num:

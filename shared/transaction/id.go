@@ -20,14 +20,15 @@ import (
 //	c5d1…      "c" and 32 digits: a commit that has a record
 //	v7-9b2e…-bW92…
 //	           a commit that needs none: its version, its UUID, and the id of its table,
-//	           joined and in base64
-//	7          below a table: the commit that made this version
+//	           joined and in base64; behind that and a zero byte the branch, if it is of one
+//	7          below a table: the commit that made this version, not of a branch
 //	9b2e…-…    below a table: the commit of this UUID, as native clients name them
 
 // A Ref is a transaction that an id refers to. It has exactly one of Record and Table.
 type Ref struct {
 	Record  string   // key of its record
 	Table   []string // of a commit
+	Branch  string   // of a commit; "" is the table itself
 	Version uint64   // of a commit; 0 when only the UUID is known
 	UUID    string   // of a commit; "" when only the version is known
 }
@@ -78,10 +79,13 @@ func isHex(s string) bool {
 // CommitID returns the id of the transaction that a commit of a table is. It tells all that
 // is needed to find the commit again, which asks for no write. Tables with very long names
 // have no such id; false says so. See [Store.IDOfCommit].
-func CommitID(table []string, version uint64, uuid string) (id string, ok bool) {
-	digits := strings.ReplaceAll(uuid, "-", "")
-	path := base64.RawURLEncoding.EncodeToString([]byte(protocol.JoinID(table, protocol.DefaultDelimiter)))
-	id = fmt.Sprintf("v%d-%s-%s", version, digits, path)
+func CommitID(table []string, commit Commit) (id string, ok bool) {
+	digits := strings.ReplaceAll(commit.UUID, "-", "")
+	path := protocol.JoinID(table, protocol.DefaultDelimiter)
+	if commit.Branch != "" {
+		path += "\x00" + commit.Branch
+	}
+	id = fmt.Sprintf("v%d-%s-%s", commit.Version, digits, base64.RawURLEncoding.EncodeToString([]byte(path)))
 	if _, ok := parseCommitID(id); !ok || len(id) > protocol.MaxIDComponentBytes {
 		return "", false
 	}
@@ -103,12 +107,13 @@ func parseCommitID(id string) (Ref, bool) {
 	if err != nil {
 		return Ref{}, false
 	}
-	table, err := protocol.SplitID(string(joined), protocol.DefaultDelimiter)
-	if err != nil || len(table) == 0 {
+	name, branch, onBranch := strings.Cut(string(joined), "\x00")
+	table, err := protocol.SplitID(name, protocol.DefaultDelimiter)
+	if err != nil || len(table) == 0 || onBranch != (branch != "") {
 		return Ref{}, false
 	}
 	uuid := strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
-	return Ref{Table: table, Version: version, UUID: uuid}, true
+	return Ref{Table: table, Branch: branch, Version: version, UUID: uuid}, true
 }
 
 // newJobID returns the id of a job that begins now.

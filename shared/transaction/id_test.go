@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +15,13 @@ const uuid = "9b2e7c1a-0000-4abc-8def-001122334455"
 
 func TestIDs(t *testing.T) {
 	hex := strings.Repeat("0af9", 8)
-	commit, ok := CommitID([]string{"ns", "a table"}, 12, uuid)
+	commit, ok := CommitID([]string{"ns", "a table"}, Commit{Version: 12, UUID: uuid})
 	if !ok {
 		t.Fatal("a commit of a table of ordinary name has no id")
+	}
+	onBranch, ok := CommitID([]string{"ns", "t"}, Commit{Branch: "dev/one", Version: 3, UUID: uuid})
+	if !ok {
+		t.Fatal("a commit of a branch of ordinary name has no id")
 	}
 	table := []string{"ns", "t"}
 	for _, test := range []struct {
@@ -28,6 +33,7 @@ func TestIDs(t *testing.T) {
 		{[]string{"c" + hex}, Ref{Record: "commit/" + hex}},
 		{[]string{commit}, Ref{Table: []string{"ns", "a table"}, Version: 12, UUID: uuid}},
 		{[]string{"ns", "a table", commit}, Ref{Table: []string{"ns", "a table"}, Version: 12, UUID: uuid}},
+		{[]string{onBranch}, Ref{Table: table, Branch: "dev/one", Version: 3, UUID: uuid}},
 		{[]string{"ns", "t", "12"}, Ref{Table: table, Version: 12}},
 		{[]string{"ns", "t", uuid}, Ref{Table: table, UUID: uuid}},
 	} {
@@ -42,7 +48,7 @@ func TestIDs(t *testing.T) {
 	for _, id := range [][]string{
 		{"12"}, {uuid}, {"nothing"}, {"t", "0"}, {"t", "-1"}, {"t", "99999999999999999999"}, {hex + "0"}, {"C" + hex}, {"v"}, {"v12"},
 		{strings.Replace(commit, "v12", "v0", 1)}, {strings.Replace(commit, "9b", "9B", 1)}, {commit + "="}, {commit + "!"}, {commit[:len(commit)-1]},
-		{"v1-" + strings.Repeat("0", 32) + "-"},
+		{"v1-" + strings.Repeat("0", 32) + "-"}, {"v1-" + strings.Repeat("0", 32) + "-" + base64.RawURLEncoding.EncodeToString([]byte("t\x00"))},
 	} {
 		if got, err := ParseID(id); err == nil || protocol.CodeOf(err) != protocol.TransactionNotFound {
 			t.Errorf("%q: got %+v, %v; want TransactionNotFound", id, got, err)
@@ -55,13 +61,13 @@ func TestIDs(t *testing.T) {
 
 func TestLongNamesHaveNoCommitID(t *testing.T) {
 	for length, want := range map[int]bool{1: true, 100: true, 200: false, 256: false} {
-		id, ok := CommitID([]string{strings.Repeat("n", length)}, 1<<63-1, uuid)
+		id, ok := CommitID([]string{strings.Repeat("n", length)}, Commit{Version: 1<<63 - 1, UUID: uuid})
 		if ok != want || len(id) > protocol.MaxIDComponentBytes {
 			t.Errorf("name of %d bytes: got %q, %v; want %v", length, id, ok, want)
 		}
 	}
 	for _, foreign := range []string{"", "not a uuid", strings.ToUpper(uuid)} {
-		if id, ok := CommitID([]string{"t"}, 1, foreign); ok {
+		if id, ok := CommitID([]string{"t"}, Commit{Version: 1, UUID: foreign}); ok {
 			t.Errorf("a commit of UUID %q has the id %q, want none", foreign, id)
 		}
 	}
@@ -81,7 +87,7 @@ func TestNewestJobsAreFirstByName(t *testing.T) {
 }
 
 func FuzzParseID(f *testing.F) {
-	commit, _ := CommitID([]string{"ns", "t"}, 12, uuid)
+	commit, _ := CommitID([]string{"ns", "t"}, Commit{Version: 12, UUID: uuid})
 	for _, seed := range []string{commit, uuid, "7", strings.Repeat("0", 32), "c" + strings.Repeat("0", 32), "v1--"} {
 		f.Add(seed)
 	}
@@ -96,7 +102,7 @@ func FuzzParseID(f *testing.F) {
 		if ref.Table == nil || ref.Version == 0 || ref.UUID == "" {
 			return
 		}
-		if again, ok := CommitID(ref.Table, ref.Version, ref.UUID); ok {
+		if again, ok := CommitID(ref.Table, Commit{Branch: ref.Branch, Version: ref.Version, UUID: ref.UUID}); ok {
 			if back, err := ParseID([]string{again}); err != nil || !cmp.Equal(back, ref) {
 				t.Fatalf("%q is %+v, and again %+v, %v", id, ref, back, err)
 			}

@@ -41,17 +41,18 @@ func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Trans
 	return t, nil
 }
 
-// IDOfCommit returns the id of the transaction that a commit of a table is. Most often it
+// IDOfCommit returns the id of the transaction that a commit of a table is, of which
+// branch, version and UUID are known. Most often it
 // costs nothing (see [CommitID]); for a table of a very long name it makes a record. It
 // never fails, as the commit has not: when the record cannot be written the id is "".
-func (s *Store) IDOfCommit(ctx context.Context, table []string, version uint64, uuid string) string {
-	if id, ok := CommitID(table, version, uuid); ok || uuid == "" {
+func (s *Store) IDOfCommit(ctx context.Context, table []string, commit Commit) string {
+	if id, ok := CommitID(table, commit); ok || commit.UUID == "" {
 		return id
 	}
-	t := OfCommit(table, Commit{UUID: uuid, Version: version})
+	t := OfCommit(table, commit)
 	t.Created = s.now().UTC()
 	t.Updated = t.Created
-	key := commitKey(table, uuid)
+	key := commitKey(table, commit.UUID)
 	if _, err := s.write(ctx, t, key, "", t.Created.Add(Retention)); err != nil {
 		return ""
 	}

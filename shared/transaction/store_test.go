@@ -224,18 +224,18 @@ func TestOnlyAnAlteredCommitHasARecord(t *testing.T) {
 func TestCommitsOfTablesWithLongNames(t *testing.T) {
 	f := open()
 	f.objects.Reset()
-	id := f.IDOfCommit(t.Context(), []string{"ns", "t"}, 3, uuid)
+	id := f.IDOfCommit(t.Context(), []string{"ns", "t"}, Commit{Version: 3, UUID: uuid})
 	if ref := refOf(t, id); ref.Record != "" || f.objects.Snapshot().Requests != 0 {
 		t.Errorf("an ordinary name: got id %s after %d requests, want one without a record", id, f.objects.Snapshot().Requests)
 	}
-	id = f.IDOfCommit(t.Context(), []string{strings.Repeat("long", 60)}, 3, uuid)
+	id = f.IDOfCommit(t.Context(), []string{strings.Repeat("long", 60)}, Commit{Version: 3, UUID: uuid})
 	f.wantStatus(t, id, protocol.TransactionSucceeded)
 	if _, err := f.Alter(t.Context(), refOf(t, id), set(protocol.TransactionCanceled)); err != nil {
 		t.Fatal(err)
 	}
 	f.wantStatus(t, id, protocol.TransactionCanceled)
 	f.objects.Inject(func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Err: errors.New("out of order")} })
-	if id := f.IDOfCommit(t.Context(), []string{strings.Repeat("other", 50)}, 3, uuid); id != "" {
+	if id := f.IDOfCommit(t.Context(), []string{strings.Repeat("other", 50)}, Commit{Version: 3, UUID: uuid}); id != "" {
 		t.Errorf("the record cannot be written: got id %s, want none", id)
 	}
 }
@@ -274,7 +274,7 @@ func TestJobsAreListedNewestFirst(t *testing.T) {
 		f.clock = f.clock.Add(time.Minute)
 		want = append([]string{f.begin(t).ID}, want...)
 	}
-	f.IDOfCommit(t.Context(), []string{strings.Repeat("long", 60)}, 3, uuid) // has a record, but is no job
+	f.IDOfCommit(t.Context(), []string{strings.Repeat("long", 60)}, Commit{Version: 3, UUID: uuid}) // has a record, but is no job
 	var got []string
 	for after := ""; ; {
 		jobs, next, err := f.Jobs(t.Context(), after, 2)

@@ -45,6 +45,7 @@ type Transaction struct {
 // A Commit is what made a version of a table.
 type Commit struct {
 	UUID        string            `json:"uuid"`
+	Branch      string            `json:"branch,omitempty"` // "" is the table itself
 	Version     uint64            `json:"version"`
 	ReadVersion uint64            `json:"read_version"` // what its writer had read
 	Operation   string            `json:"operation"`
@@ -74,13 +75,16 @@ func (t *Transaction) Describe() map[string]string {
 	if c := t.Commit; c != nil {
 		shown["uuid"], shown["operation"] = c.UUID, c.Operation
 		shown["version"] = strconv.FormatUint(c.Version, 10)
+		if c.Branch != "" {
+			shown["branch"] = c.Branch
+		}
 		shown["read_version"] = strconv.FormatUint(c.ReadVersion, 10)
 	}
 	return shown
 }
 
 // derived is the properties of a commit that are what they are.
-var derived = []string{"uuid", "version", "read_version", "operation", "tag"}
+var derived = []string{"uuid", "branch", "version", "read_version", "operation", "tag"}
 
 // apply makes changes, one after the other. When one cannot be made the transaction is
 // spoilt and the error is the protocol's.

@@ -129,9 +129,14 @@ func (f *File) ReadBlobs(ctx context.Context, blobs []Blob) ([][]byte, error) {
 // maxBlobFiles is how many files are read beside each other.
 const maxBlobFiles = 16
 
-// blobKey returns the key of the object that holds a blob. Side files lie in a folder
-// that is named like the data file; their name is the number of the file in binary
-// digits, the lowest first, which spreads them over the key space.
+// SideFileKey returns the key of a side file of the data file at a key. Side files lie in
+// a folder that is named like the data file; their name is the number of the file in
+// binary digits, the lowest first, which spreads them over the key space.
+func SideFileKey(key string, id uint32) string {
+	return fmt.Sprintf("%s/%032b.blob", strings.TrimSuffix(key, ".lance"), bits.Reverse32(id))
+}
+
+// blobKey returns the key of the object that holds a blob.
 func (f *File) blobKey(b Blob) (string, error) {
 	switch b.Kind {
 	case InlineBlob:
@@ -143,7 +148,7 @@ func (f *File) blobKey(b Blob) (string, error) {
 		if b.Size > maxBlobBytes || b.Position > 1<<63-1-maxBlobBytes {
 			return "", fmt.Errorf("%w: %d bytes at %d of a side file", lance.ErrCorrupt, b.Size, b.Position)
 		}
-		return fmt.Sprintf("%s/%032b.blob", strings.TrimSuffix(f.key, ".lance"), bits.Reverse32(b.ID)), nil
+		return SideFileKey(f.key, b.ID), nil
 	}
 	return "", fmt.Errorf("%w: it is outside of the table at %q", lance.ErrUnsupported, b.URI)
 }

@@ -17,7 +17,8 @@ import (
 
 // A Writer writes one data file:
 //
-//	pages               their buffers, each at a multiple of 64
+//	pages               their buffers, each at a multiple of 64; between them blobs,
+//	                    each at such a multiple, too
 //	file descriptor     the schema and the number of rows, at a multiple of 64;
 //	                    this is global buffer 0, the only one
 //	column metadata     for each column: its pages, where their buffers are

@@ -1,7 +1,6 @@
 package datafile
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -9,10 +8,6 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
 )
-
-// ErrBlob says that a row of a blob column does not say what its value is, or says that
-// it is where it may not be.
-var ErrBlob = errors.New("not a blob")
 
 // BlobPlaces are where a Writer puts blobs that are not in the data file itself, which
 // files of version 2.2 can have. What is nil is refused when a blob needs it.

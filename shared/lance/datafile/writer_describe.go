@@ -19,7 +19,7 @@ func (w *blobWriter) describe(f *schema.Field, column arrow.Array, live []bool) 
 	if f.IsBlob() {
 		return w.describeBlobs(f, column, live)
 	}
-	if !holdsBlobs(f) {
+	if !f.HoldsBlobs() {
 		return column, nil
 	}
 	column = storageArray(column)
@@ -30,19 +30,6 @@ func (w *blobWriter) describe(f *schema.Field, column arrow.Array, live []bool) 
 		return w.describeItems(f, c, live)
 	}
 	return nil, fmt.Errorf("field %q: array of type %s does not hold blobs", f.Name, column.DataType())
-}
-
-// holdsBlobs reports whether a blob is at or below f.
-func holdsBlobs(f *schema.Field) bool {
-	if f.IsBlob() {
-		return true
-	}
-	for _, child := range f.Children {
-		if holdsBlobs(child) {
-			return true
-		}
-	}
-	return false
 }
 
 func storageArray(a arrow.Array) arrow.Array {
@@ -146,14 +133,14 @@ func (w *blobWriter) describeBlobs(f *schema.Field, column arrow.Array, live []b
 // appendDescription appends a blob in the form of the file's version. In version 2.0 no
 // description is null, and that of a null is the position 1.
 func (w *blobWriter) appendDescription(out *array.StructBuilder, b Blob) {
-	isV20 := w.file.version == lance.V2_0
-	switch {
-	case b.Null && isV20:
-		b = Blob{Position: 1}
-	case b.Null:
-		b = Blob{Null: true}
+	if b.Null && w.file.version != lance.V2_0 {
+		out.AppendNull()
+		return
 	}
-	out.Append(!b.Null)
+	if b.Null {
+		b = Blob{Position: 1}
+	}
+	out.Append(true)
 	if out.NumField() == 5 {
 		out.FieldBuilder(0).(*array.Uint8Builder).Append(uint8(b.Kind))
 		out.FieldBuilder(1).(*array.Uint64Builder).Append(b.Position)
@@ -241,9 +228,9 @@ func (in *blobInput) write(w *blobWriter, i int, l blobLimits) (Blob, error) {
 	}
 	switch {
 	case hasData == in.uri.IsValid(i):
-		return Blob{}, fmt.Errorf("%w: it has data and a uri, or neither", ErrBlob)
+		return Blob{}, fmt.Errorf("%w: it has data and a uri, or neither", schema.ErrMismatch)
 	case in.size != nil && in.size.IsValid(i) != hasPart, hasPart && (hasData || size == 0):
-		return Blob{}, fmt.Errorf("%w: position and size go together, with a uri, and size is not 0", ErrBlob)
+		return Blob{}, fmt.Errorf("%w: position and size go together, with a uri, and size is not 0", schema.ErrMismatch)
 	case hasData:
 		return w.put(in.bytes(i), l)
 	}

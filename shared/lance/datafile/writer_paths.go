@@ -93,7 +93,7 @@ func (w *pathWalk) check(f *schema.Field, name string, steps []encoding.Step) er
 		return w.checkBlob(f, steps, refuse)
 	case t.ID() == arrow.STRUCT && len(f.Children) == 0:
 		return refuse("a struct without members")
-	case t.ID() == arrow.MAP && holdsBlobs(f):
+	case t.ID() == arrow.MAP && f.HoldsBlobs():
 		return refuse("blobs in maps")
 	case t.ID() == arrow.MAP && w.version.Minor < 2:
 		return refuse("maps in data files before 2.2")

@@ -33,7 +33,11 @@ type NewColumns struct {
 // IsRowsChanged. Names that are taken, and columns that cannot be null without values, are
 // operation.ErrInvalid. confirm is as for Table.Append.
 func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() error) (*Dataset, error) {
-	added, err := schema.FromArrowAbove(c.Schema, d.manifest.MaxFieldID())
+	format, err := d.fileFormat(Rows{})
+	if err != nil {
+		return nil, err
+	}
+	added, err := newSchema(c.Schema, format.version, d.manifest.MaxFieldID())
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +122,7 @@ func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *project
 }
 
 func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
-	version, err := d.manifest.FileVersion()
+	format, err := d.fileFormat(Rows{})
 	if err != nil {
 		return pb.DataFile{}, err
 	}
@@ -126,13 +130,13 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment, s *schema.Sch
 	if err != nil {
 		return pb.DataFile{}, err
 	}
-	file, err := d.table.newFile(ctx, s, version)
+	file, err := d.table.newFile(ctx, s, format)
 	if err != nil {
 		return pb.DataFile{}, err
 	}
 	rowBytes, err := f.rowBytes(ctx, p.fields())
 	if err != nil {
-		file.upload.abort()
+		file.abort()
 		return pb.DataFile{}, err
 	}
 	step := windowRows(rowBytes)
@@ -143,7 +147,7 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment, s *schema.Sch
 			err = file.write(columns, 0, w.to-w.from)
 		}
 		if err != nil {
-			file.upload.abort()
+			file.abort()
 			return pb.DataFile{}, err
 		}
 	}
@@ -181,7 +185,11 @@ func (d *Dataset) columnsOf(ctx context.Context, w window, deleted *deletion.Vec
 func blanks(s *schema.Schema, n int) []arrow.Array {
 	columns := make([]arrow.Array, len(s.Fields))
 	for i, f := range s.Fields {
-		b := array.NewBuilder(memory.DefaultAllocator, f.Type)
+		t := f.Type
+		if f.IsBlobV2() {
+			t = arrow.BinaryTypes.Binary // is taken, too, and has an empty value
+		}
+		b := array.NewBuilder(memory.DefaultAllocator, t)
 		b.AppendEmptyValues(n)
 		columns[i] = b.NewArray()
 	}

@@ -117,8 +117,11 @@ func (a *altering) alter(ctx context.Context, alteration Alteration) error {
 		}
 		f.Nullable = *alteration.Nullable
 	}
-	if alteration.Type == nil {
+	switch {
+	case alteration.Type == nil:
 		return nil
+	case was.HoldsBlobs():
+		return fmt.Errorf("%w: cast column %s, which holds blobs", lance.ErrUnsupported, alteration.Path)
 	}
 	return a.retype(at, was, alteration.Type)
 }

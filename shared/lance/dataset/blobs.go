@@ -153,6 +153,11 @@ func (d *Dataset) ReadBlobs(ctx context.Context, column string, addresses []uint
 	if err != nil {
 		return nil, err
 	}
+	return d.Contents(ctx, blobs)
+}
+
+// Contents returns the bytes of whole blobs of d, nil of nulls, which it reads side by side.
+func (d *Dataset) Contents(ctx context.Context, blobs []Blob) ([][]byte, error) {
 	contents := make([][]byte, len(blobs))
 	inFile := map[*dataFile][]int{}
 	group, ctx := errgroup.WithContext(ctx)

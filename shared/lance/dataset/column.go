@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/gather"
@@ -97,7 +96,7 @@ func (f *fragment) join(ctx context.Context, field *schema.Field, parts []part, 
 	case live == nil:
 		return join(field, parts, set.len())
 	case len(live) == 0:
-		return nulls(field.Type, set.len()), nil
+		return gather.Nulls(field.Type, set.len()), nil
 	}
 	alive := slices.Clone(parts)
 	for i, p := range parts {
@@ -120,7 +119,7 @@ func (f *fragment) join(ctx context.Context, field *schema.Field, parts []part, 
 func join(field *schema.Field, parts []part, n int) (arrow.Array, error) {
 	switch {
 	case len(parts) == 0:
-		return nulls(field.Type, n), nil
+		return gather.Nulls(field.Type, n), nil
 	case len(parts) == 1 && parts[0].field == field:
 		return parts[0].array, nil
 	case field.IsLeaf():
@@ -197,14 +196,4 @@ func withChildren(t arrow.DataType, like arrow.Array, children []arrow.Array) ar
 	}
 	d := like.Data()
 	return array.MakeFromData(array.NewData(t, d.Len(), d.Buffers(), data, d.NullN(), d.Offset()))
-}
-
-// nulls returns n nulls of any type.
-func nulls(t arrow.DataType, n int) arrow.Array {
-	if t.ID() == arrow.NULL {
-		return array.NewNull(n)
-	}
-	b := array.NewBuilder(memory.DefaultAllocator, t)
-	b.AppendNulls(n)
-	return b.NewArray()
 }

@@ -136,6 +136,9 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, new
 	if c.confirm != nil {
 		group.Go(c.confirm)
 	}
+	if t.branch != nil {
+		group.Go(func() error { return t.branch.confirm(ctx) })
+	}
 	switch {
 	case c.guess != nil:
 		group.Go(func() (err error) {
@@ -300,7 +303,12 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 	key := manifest.Key(t.prefix, next.Version, scheme)
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), putTime)
 	defer done()
-	info, err := t.store.Put(ctx, key, file, objectstore.Condition{IfAbsent: true})
+	var info objectstore.Info
+	if t.publish != nil {
+		info, err = t.publish(ctx, next.Version, scheme, file)
+	} else {
+		info, err = t.store.Put(ctx, key, file, objectstore.Condition{IfAbsent: true})
+	}
 	switch {
 	case err == nil:
 		return t.made(next, info, scheme)

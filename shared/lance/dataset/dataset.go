@@ -48,6 +48,9 @@ func (d *Dataset) Schema() *schema.Schema { return d.manifest.Schema }
 // ArrowSchema returns the table's columns as Arrow sees them.
 func (d *Dataset) ArrowSchema() *arrow.Schema { return d.arrow }
 
+// TextSchema returns the columns as clients are told them: JSON is text.
+func (d *Dataset) TextSchema() *arrow.Schema { return schema.TextSchema(d.arrow) }
+
 // ScanSchema returns the columns as scans answer them: blobs are described.
 func (d *Dataset) ScanSchema() *arrow.Schema { return d.scanned }
 

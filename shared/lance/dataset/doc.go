@@ -16,7 +16,9 @@
 // by address or by id (rowindex.go). Both get columns from the files of a fragment
 // (column.go, file.go), which may lie in other places than the table (base.go), and what
 // is known of rows beside their values (lineage.go). The bytes of blobs are asked for by
-// themselves (blobs.go). Tags and branches (refs.go) name versions.
+// themselves (blobs.go), or for rows that are written again (blobvalues.go), to files of
+// their own (blobfiles.go). Tags and branches (refs.go) name versions; a branch is made
+// and deleted beside the table (createbranch.go, deletebranch.go), and else is one itself.
 //
 // Writing goes in two steps. New files are staged (stage.go) under names that nobody
 // else has. A commit (commit.go) then makes the next manifest by one conditional put;

@@ -54,10 +54,19 @@ func (d *Dataset) Clone(ctx context.Context, to *Table, branch string, confirm f
 		}
 		return nil, fmt.Errorf("clone %s to %s: %w", d.table.uri, to.uri, err)
 	}
+	return d.cloneTo(ctx, to, d.cloneOf(branch), confirm)
+}
+
+// cloneOf returns the operation that makes the clone.
+func (d *Dataset) cloneOf(branch string) *pb.Clone {
 	op := &pb.Clone{IsShallow: true, RefName: d.manifest.Branch, RefVersion: d.Version(), RefPath: d.table.uri}
 	if branch != "" {
 		op.BranchName = &branch
 	}
+	return op
+}
+
+func (d *Dataset) cloneTo(ctx context.Context, to *Table, op *pb.Clone, confirm func() error) (*Dataset, error) {
 	return to.commit(ctx, &change{
 		operation: op, confirm: confirm,
 		apply: func(*Dataset, pb.Operation) (*manifest.Manifest, error) {

@@ -23,14 +23,20 @@ import (
 //
 // Source: crate lance, src/dataset/refs.rs.
 
-// ErrNoRef says that a table has no tag or branch of a name.
-var ErrNoRef = errors.New("no such tag or branch")
+// ErrNoRef says that a table has no tag of a name.
+var ErrNoRef = errors.New("no such tag")
+
+// ErrNoBranch says that a table has no branch of a name.
+var ErrNoBranch = errors.New("no such branch")
 
 // ErrRefExists says that a table has a tag or branch of this name already.
 var ErrRefExists = errors.New("there is such a tag or branch already")
 
 // ErrRefName says that a name is not one that a tag or branch may have.
 var ErrRefName = errors.New("not a name of a tag or branch")
+
+// ErrRefInUse says that a branch cannot be deleted, as tags or other branches need it.
+var ErrRefInUse = errors.New("the branch is still referred to")
 
 // MainBranch names what is no branch: the table itself.
 const MainBranch = "main"
@@ -41,18 +47,19 @@ const (
 	treeDir     = "tree/"
 	refSuffix   = ".json"
 	maxRefBytes = 1 << 20
+	maxRefName  = 250 // of an object, in the directories of most file systems
 )
 
 // CheckTag returns ErrRefName for what may not be the name of a tag: letters, digits,
 // dots, dashes and underscores; no dot at either end, no two in a row, not ".lock" at the end.
 func CheckTag(name string) error {
 	if why := segmentFault(name); why != "" {
-		return fmt.Errorf("%w: tag %q %s", ErrRefName, name, why)
+		return fmt.Errorf("%w: tag %.80q %s", ErrRefName, name, why)
 	}
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") {
-		return fmt.Errorf("%w: tag %q begins or ends with a dot", ErrRefName, name)
+		return fmt.Errorf("%w: tag %.80q begins or ends with a dot", ErrRefName, name)
 	}
-	return nil
+	return checkLength(name)
 }
 
 // CheckBranch returns ErrRefName for what may not be the name of a branch: segments as
@@ -63,8 +70,15 @@ func CheckBranch(name string) error {
 	}
 	for segment := range strings.SplitSeq(name, "/") {
 		if why := segmentFault(segment); why != "" {
-			return fmt.Errorf("%w: branch %q: a segment %s", ErrRefName, name, why)
+			return fmt.Errorf("%w: branch %.80q: a segment %s", ErrRefName, name, why)
 		}
+	}
+	return checkLength(name)
+}
+
+func checkLength(name string) error {
+	if len(refKey("", name)) > maxRefName {
+		return fmt.Errorf("%w: %.40q… is too long", ErrRefName, name)
 	}
 	return nil
 }
@@ -86,16 +100,13 @@ func segmentFault(segment string) string {
 	return ""
 }
 
-// Branch returns the place of a branch: a table of its own, that shares files with the
-// one it was made from. MainBranch and "" are the table itself. It is called on the
-// table, not on one of its branches.
-func (t *Table) Branch(name string) (*Table, error) {
-	if name == "" || name == MainBranch {
-		return t, nil
-	}
-	if err := CheckBranch(name); err != nil {
-		return nil, err
-	}
+// IsMain says whether a name is that of no branch, but of the table itself.
+func IsMain(branch string) bool { return branch == "" || branch == MainBranch }
+
+// branchPlace returns the place of a branch: a table of its own, that shares files with
+// the one it was made from. What is cached of it is that of one incarnation: a branch that
+// was deleted may be made again, other than it was.
+func (t *Table) branchPlace(name string, info BranchInfo) *Table {
 	at := t.home.Location
 	at.Prefix += "/" + treeDir + name
 	at.URI += "/" + treeDir
@@ -105,7 +116,9 @@ func (t *Table) Branch(name string) (*Table, error) {
 		}
 		at.URI += url.PathEscape(segment)
 	}
-	return t.session.Table(at, 0), nil
+	place := t.session.Table(at, 0)
+	place.cached += "?" + info.incarnation()
+	return place
 }
 
 func refKey(dir, name string) string { return dir + url.PathEscape(name) + refSuffix }
@@ -138,15 +151,16 @@ func (t *Table) writeRef(ctx context.Context, key string, what any, cond objects
 }
 
 // listRefs calls read for the names in a directory of tags or branches that come after
-// one, at most limit of them (0 or less: all), side by side. Their order is that of the keys.
-func (t *Table) listRefs(ctx context.Context, dir, after string, limit int, read func(ctx context.Context, name string) error) (more bool, err error) {
+// one, at most limit of them (0 or less: all), side by side. Their order is that of the
+// keys. It returns the last name, if more come after it.
+func (t *Table) listRefs(ctx context.Context, dir, after string, limit int, read func(ctx context.Context, name string) error) (next string, err error) {
 	opts := objectstore.ListOptions{Prefix: t.prefix + "/" + dir, Limit: max(limit, 0)}
 	if after != "" {
 		opts.StartAfter = t.prefix + "/" + refKey(dir, after)
 	}
 	page, err := t.store.List(ctx, opts)
 	if err != nil {
-		return false, fmt.Errorf("list %s of %s: %w", dir, t.uri, err)
+		return "", fmt.Errorf("list %s of %s: %w", dir, t.uri, err)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
@@ -156,13 +170,16 @@ func (t *Table) listRefs(ctx context.Context, dir, after string, limit int, read
 		if !ok || err != nil {
 			continue
 		}
+		if page.More {
+			next = name
+		}
 		group.Go(func() error {
 			err := read(ctx, name)
-			if errors.Is(err, ErrNoRef) || errors.Is(err, ErrRefName) {
+			if errors.Is(err, ErrNoRef) || errors.Is(err, ErrNoBranch) || errors.Is(err, ErrRefName) {
 				return nil // deleted meanwhile, or nobody's
 			}
 			return err
 		})
 	}
-	return page.More, group.Wait()
+	return next, group.Wait()
 }

@@ -15,9 +15,9 @@ import (
 func TestTagsAndBranchesOfNativeLanceAreRead(t *testing.T) {
 	n := openNative(t)
 	table := n.table(t, "main.lance")
-	tags, more, err := table.Tags(t.Context(), "", 0)
-	if err != nil || more {
-		t.Fatalf("more %v, error %v", more, err)
+	tags, next, err := table.Tags(t.Context(), "", 0)
+	if err != nil || next != "" {
+		t.Fatalf("next %q, error %v", next, err)
 	}
 	versions := map[string]uint64{}
 	for name, tag := range tags {
@@ -49,7 +49,7 @@ func TestTagsAndBranchesOfNativeLanceAreRead(t *testing.T) {
 	if branch.Parent != nil || branch.ParentVersion != 2 || len(branch.Identifier.Forks) != 1 || branch.Identifier.Forks[0].Version != 2 {
 		t.Errorf("branch: got %+v", branch)
 	}
-	on, err := table.Branch("dev/one")
+	on, err := table.OpenBranch(t.Context(), "dev/one")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestTagsAreMadeMovedAndRemoved(t *testing.T) {
 		want error
 	}{
 		{"version that is not", func() error { return table.CreateTag(ctx, "a", "", 9) }, ErrNoVersion},
-		{"branch that is not", func() error { return table.CreateTag(ctx, "a", "b", 1) }, ErrNoVersion},
+		{"branch that is not", func() error { return table.CreateTag(ctx, "a", "b", 1) }, ErrNoBranch},
 		{"bad name", func() error { return table.CreateTag(ctx, "a/b", "", 1) }, ErrRefName},
 		{"create", func() error { return table.CreateTag(ctx, "a", "main", 1) }, nil},
 		{"create again", func() error { return table.CreateTag(ctx, "a", "", 2) }, ErrRefExists},
@@ -108,13 +108,13 @@ func TestTagsAreListedByPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first, more, err := table.Tags(t.Context(), "", 3)
-	if err != nil || !more || len(first) != 3 {
-		t.Fatalf("first page: got %v, more %v, error %v, want 3 of 4", first, more, err)
+	first, next, err := table.Tags(t.Context(), "", 3)
+	if err != nil || next != "b" || len(first) != 3 {
+		t.Fatalf("first page: got %v, next %q, error %v, want 3 of 4", first, next, err)
 	}
-	second, more, err := table.Tags(t.Context(), "b", 3)
-	if err != nil || more || len(second) != 1 {
-		t.Fatalf("second page: got %v, more %v, error %v, want c", second, more, err)
+	second, next, err := table.Tags(t.Context(), "b", 3)
+	if err != nil || next != "" || len(second) != 1 {
+		t.Fatalf("second page: got %v, next %q, error %v, want c", second, next, err)
 	}
 }
 

@@ -78,7 +78,7 @@ func (d *Dataset) Delete(ctx context.Context, addresses []uint64, predicate stri
 
 // stageRows writes rows of the table's columns as new files.
 func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*staged, error) {
-	version, err := d.manifest.FileVersion()
+	format, err := d.fileFormat(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.table.stage(ctx, match, version, rows.Batches)
+	return d.table.stage(ctx, match, format, rows.Batches)
 }
 
 // keepRowIDs lists in new fragments the ids that their first rows had before.

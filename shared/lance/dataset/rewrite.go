@@ -3,13 +3,9 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
-	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
 )
@@ -27,11 +23,6 @@ type Rewriting struct {
 // in their order, as few fragments as they fit in. It commits that fragment ids are taken;
 // the rest is for Rewriting.Commit.
 func (d *Dataset) Rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, error) {
-	for f := range d.Schema().All() {
-		if f.IsBlob() {
-			return nil, fmt.Errorf("%w: rewrite column %s, whose values are in files of their own", lance.ErrUnsupported, f.Name)
-		}
-	}
 	r := &Rewriting{read: d, group: map[uint64]int{}, before: map[uint64]int64{}}
 	reserved := uint32(0)
 	for i, ids := range groups {
@@ -63,22 +54,22 @@ func (d *Dataset) Rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, e
 func (r *Rewriting) write(ctx context.Context, group int, ids []uint64) (pb.RewriteGroup, error) {
 	var out pb.RewriteGroup
 	var old []*fragment
-	rows := int64(0)
+	before := int64(0)
 	for _, id := range ids {
 		f := r.read.fragment(id)
 		if _, twice := r.group[id]; f == nil || twice {
 			return out, fmt.Errorf("version %d has no fragment %d, or it is named twice", r.read.Version(), id)
 		}
-		r.group[id], r.before[id] = group, rows
-		rows += f.liveRows()
+		r.group[id], r.before[id] = group, before
+		before += f.liveRows()
 		old = append(old, f)
 		out.OldFragments = append(out.OldFragments, f.meta)
 	}
-	batches, err := r.read.rowsOf(ctx, old)
+	rows, err := r.read.rowsOf(ctx, old)
 	if err != nil {
 		return out, err
 	}
-	files, err := r.read.stageRows(ctx, Rows{Schema: r.read.arrow, Batches: batches})
+	files, err := r.read.stageRows(ctx, rows)
 	if err != nil {
 		return out, err
 	}
@@ -91,13 +82,25 @@ func (r *Rewriting) write(ctx context.Context, group int, ids []uint64) (pb.Rewr
 	return out, files.wait()
 }
 
-// rowsOf returns all rows of some fragments.
-func (d *Dataset) rowsOf(ctx context.Context, fragments []*fragment) (iter.Seq2[arrow.RecordBatch, error], error) {
-	p, err := d.projection(nil)
+// rowsOf returns all rows of some fragments, to be written again.
+func (d *Dataset) rowsOf(ctx context.Context, fragments []*fragment) (Rows, error) {
+	v, err := d.newBlobValues(nil)
 	if err != nil {
-		return nil, err
+		return Rows{}, err
 	}
-	return d.scanFragments(ctx, p, fragments)
+	names := v.names
+	if v.any() {
+		names = append(slices.Clip(names), RowAddr)
+	}
+	p, err := d.projection(names)
+	if err != nil {
+		return Rows{}, err
+	}
+	batches, err := d.scanFragments(ctx, p, fragments)
+	if v.any() {
+		batches = v.fill(ctx, batches)
+	}
+	return Rows{Schema: v.schema, Batches: batches, Trusted: true}, err
 }
 
 // carryLineage lets the rows of old fragments keep their ids and versions in new ones.

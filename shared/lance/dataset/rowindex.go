@@ -75,7 +75,7 @@ const rowIndexPart = "row index "
 // rowIndex returns the index of the version's stable row ids.
 func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
 	cache, part := d.table.session.cache, rowIndexPart+d.manifest.Location.Key
-	if index, ok := get[*rowid.Index](cache, d.table.uri, part); ok {
+	if index, ok := get[*rowid.Index](cache, d.table.cached, part); ok {
 		return index, nil
 	}
 	fragments := make([]rowid.Fragment, len(d.fragments))
@@ -92,7 +92,7 @@ func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
 		return nil, err
 	}
 	index := rowid.NewIndex(fragments)
-	put(cache, d.table.uri, part, index, d.rowIndexBytes())
+	put(cache, d.table.cached, part, index, d.rowIndexBytes())
 	return index, nil
 }
 

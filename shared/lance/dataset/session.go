@@ -39,7 +39,7 @@ func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
 // Table returns the table at a location, which need not exist yet. hint is a version that
 // it is known to have had, where the newest is looked for first, or 0.
 func (s *Session) Table(at objectstore.Location, hint uint64) *Table {
-	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI, hint: hint, home: base{at, true}}
+	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI, cached: at.URI, hint: hint, home: base{at, true}}
 }
 
 // enqueue waits for the turn to commit to a table; leave ends it. done, the context's,

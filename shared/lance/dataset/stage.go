@@ -25,6 +25,9 @@ import (
 type Rows struct {
 	Schema  *arrow.Schema
 	Batches iter.Seq2[arrow.RecordBatch, error]
+	// Trusted says that blobs among them that are elsewhere may be anywhere, because they
+	// were so in a table before. Else they must be below base paths of the table.
+	Trusted bool
 }
 
 const (
@@ -49,14 +52,14 @@ func (s *staged) wait() error { return s.puts.Wait() }
 
 // stage writes rows, whose columns are the fields of s by way of match, as new files. It
 // returns when all have been taken; the last small file may still be on its way.
-func (t *Table) stage(ctx context.Context, match *schema.Match, version lance.Version, rows iter.Seq2[arrow.RecordBatch, error]) (*staged, error) {
+func (t *Table) stage(ctx context.Context, match *schema.Match, format fileFormat, rows iter.Seq2[arrow.RecordBatch, error]) (*staged, error) {
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.SetLimit(maxConcurrentReads)
 	out := &staged{puts: puts}
 	var file *stagedFile
 	defer func() {
 		if file != nil {
-			file.upload.abort()
+			file.abort()
 		}
 	}()
 	for batch, err := range rows {
@@ -69,7 +72,7 @@ func (t *Table) stage(ctx context.Context, match *schema.Match, version lance.Ve
 		}
 		for from := int64(0); from < batch.NumRows(); {
 			if file == nil {
-				if file, err = t.newFile(ctx, match.Schema, version); err != nil {
+				if file, err = t.newFile(ctx, match.Schema, format); err != nil {
 					return nil, err
 				}
 			}
@@ -96,38 +99,52 @@ func (t *Table) stage(ctx context.Context, match *schema.Match, version lance.Ve
 
 // A stagedFile is a data file being written.
 type stagedFile struct {
-	path   string // below data/
-	upload *upload
-	writer *datafile.Writer
-	arrow  *arrow.Schema
-	rows   int64
-	v      lance.Version
+	path     string // below data/
+	upload   *upload
+	sides    []*upload      // files beside it, for blobs, that are being written
+	sidePuts errgroup.Group // and those that are on their way
+	writer   *datafile.Writer
+	rows     int64
+	v        lance.Version
 }
 
-func (t *Table) newFile(ctx context.Context, s *schema.Schema, version lance.Version) (*stagedFile, error) {
-	path := newFileName()
-	u := &upload{ctx: ctx, store: t.store, key: t.prefix + "/data/" + path, buffers: &t.session.buffers}
-	writer, err := datafile.NewWriter(u, s, version)
-	if err != nil {
-		return nil, err
-	}
-	return &stagedFile{path: path, upload: u, writer: writer, arrow: s.Arrow(), v: version}, nil
+// newFile begins a file with the columns of s.
+func (t *Table) newFile(ctx context.Context, s *schema.Schema, format fileFormat) (*stagedFile, error) {
+	f := &stagedFile{path: newFileName(), v: format.version}
+	f.sidePuts.SetLimit(maxSidePuts)
+	f.upload = t.newUpload(ctx, t.prefix+"/data/"+f.path)
+	var err error
+	f.writer, err = datafile.NewBlobWriter(f.upload, s, format.version, f.blobPlaces(ctx, t, format))
+	return f, err
 }
 
 func (f *stagedFile) write(columns []arrow.Array, from, n int64) error {
-	slices := make([]arrow.Array, len(columns))
+	fields, slices := make([]arrow.Field, len(columns)), make([]arrow.Array, len(columns))
 	for i, c := range columns {
-		slices[i] = array.NewSlice(c, from, from+n)
+		// Blobs are not of the type that the table's schema says.
+		fields[i].Type, slices[i] = c.DataType(), array.NewSlice(c, from, from+n)
 	}
 	f.rows += n
-	return f.writer.Write(array.NewRecordBatch(f.arrow, slices, n))
+	return f.writer.Write(array.NewRecordBatch(arrow.NewSchema(fields, nil), slices, n))
+}
+
+// abort gives the file up, and those beside it.
+func (f *stagedFile) abort() {
+	f.upload.abort()
+	for _, side := range f.sides {
+		side.abort()
+	}
+	f.sidePuts.Wait() //nolint:errcheck // the files are garbage either way
 }
 
 // close ends a file, which is then on its way with puts.
 func (f *stagedFile) close(puts *errgroup.Group) (pb.DataFile, error) {
 	summary, err := f.writer.Close()
+	if err == nil {
+		err = f.sidePuts.Wait()
+	}
 	if err != nil {
-		f.upload.abort()
+		f.abort()
 		return pb.DataFile{}, err
 	}
 	if err := f.upload.finish(puts); err != nil {
@@ -174,6 +191,10 @@ type upload struct {
 	buffers *sync.Pool // of *bytes.Buffer: fresh memory costs more than what goes into it
 }
 
+func (t *Table) newUpload(ctx context.Context, key string) *upload {
+	return &upload{ctx: ctx, store: t.store, key: key, buffers: &t.session.buffers}
+}
+
 // Write implements io.Writer.
 func (u *upload) Write(p []byte) (int, error) {
 	if u.stream != nil {
@@ -185,9 +206,8 @@ func (u *upload) Write(p []byte) (int, error) {
 			u.buffer = new(bytes.Buffer)
 		}
 	}
-	u.buffer.Write(p)
-	if u.buffer.Len() <= maxBufferedFile {
-		return len(p), nil
+	if u.buffer.Len()+len(p) <= maxBufferedFile {
+		return u.buffer.Write(p)
 	}
 	stream, err := u.store.Create(u.ctx, u.key)
 	if err != nil {
@@ -198,7 +218,7 @@ func (u *upload) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	u.release()
-	return len(p), nil
+	return u.stream.Write(p)
 }
 
 // release gives the buffer back.

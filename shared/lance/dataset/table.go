@@ -16,9 +16,24 @@ type Table struct {
 	session *Session
 	store   objectstore.Store
 	prefix  string // of all keys of the table, without a slash at its end
-	uri     string // its name in the cache
-	hint    uint64 // a version that it had, or 0
-	home    base   // the same place, of the files that are in it
+	uri     string
+	cached  string    // its name in the cache
+	hint    uint64    // a version that it had, or 0
+	home    base      // the same place, of the files that are in it
+	branch  *branchOf // nil of a table itself
+	publish Publisher // nil: by putting it
+}
+
+// A Publisher puts the manifest of a version at its usual name, like a put if it is absent of
+// an object store: objectstore.ErrPrecondition says that there is such a version already.
+type Publisher func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error)
+
+// PublishWith returns the table, whose versions are now made by publish. Its branches make
+// theirs as before.
+func (t *Table) PublishWith(publish Publisher) *Table {
+	published := *t
+	published.publish = publish
+	return &published
 }
 
 // ErrNoTable says that there is no version of a table at its place.
@@ -97,7 +112,7 @@ func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Data
 }
 
 func (t *Table) known() (known, bool) {
-	k, ok := get[known](t.session.cache, t.uri, latestPart)
+	k, ok := get[known](t.session.cache, t.cached, latestPart)
 	if !ok || t.session.now().Sub(k.listed) > maxProbeAge {
 		return known{}, false
 	}
@@ -106,7 +121,7 @@ func (t *Table) known() (known, bool) {
 
 // remember makes a version the newest known.
 func (t *Table) remember(k known) {
-	put(t.session.cache, t.uri, latestPart, k, k.dataset.memBytes())
+	put(t.session.cache, t.cached, latestPart, k, k.dataset.memBytes())
 }
 
 // list finds the newest version by listing. The version that is hinted at is read
@@ -198,8 +213,8 @@ func (t *Table) Has(ctx context.Context, version uint64) (bool, error) {
 	if _, err := t.find(ctx, version); !errors.Is(err, ErrNoVersion) {
 		return err == nil, err
 	}
-	if k, ok := get[known](t.session.cache, t.uri, latestPart); ok && k.dataset.Version() == version {
-		t.session.cache.drop(t.uri, latestPart)
+	if k, ok := get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.Version() == version {
+		t.session.cache.drop(t.cached, latestPart)
 	}
 	return false, nil
 }
@@ -212,7 +227,7 @@ func (t *Table) find(ctx context.Context, version uint64) (objectstore.Info, err
 		if !errors.Is(err, objectstore.ErrNotExist) {
 			return info, err
 		}
-		t.session.cache.drop(t.uri, datasetPart(key))
+		t.session.cache.drop(t.cached, datasetPart(key))
 	}
 	return objectstore.Info{}, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
 }
@@ -231,7 +246,7 @@ func datasetPart(key string) string { return "dataset " + key }
 func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme, size int64) (*Dataset, error) {
 	key := manifest.Key(t.prefix, version, scheme)
 	part := datasetPart(key)
-	if d, ok := get[*Dataset](t.session.cache, t.uri, part); ok {
+	if d, ok := get[*Dataset](t.session.cache, t.cached, part); ok {
 		return d, nil
 	}
 	m, err := manifest.Read(ctx, t.store, key, size)
@@ -245,6 +260,6 @@ func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme
 	if err != nil {
 		return nil, err
 	}
-	put(t.session.cache, t.uri, part, d, d.memBytes())
+	put(t.session.cache, t.cached, part, d, d.memBytes())
 	return d, nil
 }

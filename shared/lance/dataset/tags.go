@@ -43,12 +43,12 @@ func (t *Table) tag(ctx context.Context, name string) (tag Tag, info objectstore
 	return tag, info, err
 }
 
-// Tags returns the tags whose names come after one ("" for all) in the order of bytes, at
-// most limit of them (0 or less: all), and whether there are more.
-func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]Tag, more bool, err error) {
+// Tags returns the tags whose names come after one ("" for all) in the order of their
+// objects, at most limit of them (0 or less: all), and the name to go on after, "" at the end.
+func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]Tag, next string, err error) {
 	tags = map[string]Tag{}
 	var mu sync.Mutex
-	more, err = t.listRefs(ctx, tagsDir, after, limit, func(ctx context.Context, name string) error {
+	next, err = t.listRefs(ctx, tagsDir, after, limit, func(ctx context.Context, name string) error {
 		tag, err := t.Tag(ctx, name)
 		if err == nil {
 			mu.Lock()
@@ -57,7 +57,7 @@ func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[str
 		}
 		return err
 	})
-	return tags, more, err
+	return tags, next, err
 }
 
 // Tagged opens the version that a tag names.
@@ -66,7 +66,7 @@ func (t *Table) Tagged(ctx context.Context, name string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	on, err := t.Branch(tag.BranchName())
+	on, err := t.OpenBranch(ctx, tag.BranchName())
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (t *Table) Tagged(ctx context.Context, name string) (*Dataset, error) {
 }
 
 // CreateTag names a version of a branch ("" is the table itself), or returns
-// ErrRefExists. The version must be there, else it is ErrNoVersion.
+// ErrRefExists. The version must be there, else it is ErrNoVersion or ErrNoBranch.
 func (t *Table) CreateTag(ctx context.Context, name, branch string, version uint64) error {
 	if err := CheckTag(name); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (t *Table) CreateTag(ctx context.Context, name, branch string, version uint
 }
 
 // UpdateTag makes an existing tag name another version; its metadata stays. It is
-// ErrNoRef when there is no such tag, ErrNoVersion when there is no such version.
+// ErrNoRef when there is no such tag, ErrNoVersion or ErrNoBranch when there is no such version.
 func (t *Table) UpdateTag(ctx context.Context, name, branch string, version uint64) error {
 	to, err := t.newTag(ctx, branch, version)
 	if err != nil {
@@ -125,7 +125,7 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 
 // newTag describes a version that is there.
 func (t *Table) newTag(ctx context.Context, branch string, version uint64) (Tag, error) {
-	on, err := t.Branch(branch)
+	on, err := t.OpenBranch(ctx, branch)
 	if err != nil {
 		return Tag{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/gather"
+	"tiltyard/shared/lance"
 )
 
 // Take returns the rows at the given addresses, in that order; an address may occur more
@@ -29,6 +30,11 @@ func (d *Dataset) Take(ctx context.Context, columns []string, addresses []uint64
 	all, err := gather.Concat(p.schema, batches)
 	if err != nil {
 		return nil, err
+	}
+	for i, f := range p.schema.Fields() {
+		if !arrow.TypeEqual(f.Type, all.Column(i).DataType()) {
+			return nil, fmt.Errorf("%w: the rows have more items in column %s than %s can tell apart", lance.ErrUnsupported, f.Name, f.Type)
+		}
 	}
 	if slices.Equal(sorted, addresses) {
 		return all, nil

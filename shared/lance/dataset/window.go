@@ -245,7 +245,7 @@ func uint64s(values []uint64) arrow.Array {
 func emptyBatch(s *arrow.Schema) arrow.RecordBatch {
 	columns := make([]arrow.Array, s.NumFields())
 	for i, f := range s.Fields() {
-		columns[i] = nulls(f.Type, 0)
+		columns[i] = gather.Nulls(f.Type, 0)
 	}
 	return array.NewRecordBatch(s, columns, 0)
 }

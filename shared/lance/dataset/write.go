@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
@@ -32,11 +34,7 @@ func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions, con
 	if opts.Version == (lance.Version{}) {
 		opts.Version = lance.V2_2
 	}
-	s, err := schema.FromArrow(rows.Schema)
-	if err != nil {
-		return Commit{}, err
-	}
-	files, err := t.stageNew(ctx, s, opts.Version, rows)
+	files, s, err := t.stageNew(ctx, fileFormat{version: opts.Version, anyURI: rows.Trusted}, rows)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -63,7 +61,7 @@ func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Co
 	defer stop()
 	again := &replay{guess: g, next: next}
 	for {
-		made, err := t.append(ctx, g, Rows{rows.Schema, again.rows()}, confirm)
+		made, err := t.append(ctx, g, Rows{rows.Schema, again.rows(), rows.Trusted}, confirm)
 		if err == nil || errors.Is(err, ErrConflict) && !errors.Is(err, errRedo) {
 			return made, err
 		}
@@ -84,7 +82,7 @@ func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Co
 // append is Append for one guess.
 func (t *Table) append(ctx context.Context, g *guess, rows Rows, confirm func() error) (Commit, error) {
 	read := g.read
-	version, err := read.manifest.FileVersion()
+	format, err := read.fileFormat(rows)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -92,7 +90,7 @@ func (t *Table) append(ctx context.Context, g *guess, rows Rows, confirm func() 
 	if err != nil {
 		return Commit{}, err
 	}
-	files, err := t.stage(ctx, match, version, rows.Batches)
+	files, err := t.stage(ctx, match, format, rows.Batches)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -120,15 +118,11 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]stri
 	if err != nil {
 		return Commit{}, err
 	}
-	version, err := g.read.manifest.FileVersion()
+	format, err := g.read.fileFormat(rows)
 	if err != nil {
 		return Commit{}, err
 	}
-	s, err := schema.FromArrow(rows.Schema)
-	if err != nil {
-		return Commit{}, err
-	}
-	files, err := t.stageNew(ctx, s, version, rows)
+	files, s, err := t.stageNew(ctx, format, rows)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -148,13 +142,27 @@ func (t *Table) Find(ctx context.Context) error {
 	return err
 }
 
-// stageNew stages rows that make up a schema of their own.
-func (t *Table) stageNew(ctx context.Context, s *schema.Schema, version lance.Version, rows Rows) (*staged, error) {
+// stageNew stages rows that make up a schema of their own, which it returns.
+func (t *Table) stageNew(ctx context.Context, format fileFormat, rows Rows) (*staged, *schema.Schema, error) {
+	s, err := newSchema(rows.Schema, format.version, -1)
+	if err != nil {
+		return nil, nil, err
+	}
 	match, err := s.Match(rows.Schema)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return t.stage(ctx, match, version, rows.Batches)
+	files, err := t.stage(ctx, match, format, rows.Batches)
+	return files, s, err
+}
+
+// newSchema is schema.FromArrowAbove for columns in data files of a version: in those of
+// 2.2 all blobs are of that version.
+func newSchema(columns *arrow.Schema, version lance.Version, highest int32) (*schema.Schema, error) {
+	if version == lance.V2_2 {
+		columns = schema.WithBlobsV2(columns)
+	}
+	return schema.FromArrowAbove(columns, highest)
 }
 
 func overwriteOf(files *staged, s *schema.Schema) *pb.Overwrite {

@@ -3,6 +3,7 @@ package encoding
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -28,6 +29,7 @@ const maxInlineValue = 32
 
 // constantNulls makes a page of rows without any valid value.
 func (p *pageRows) constantNulls() Page {
+	p.loosen()
 	layout := &pb.ConstantLayout{Layers: p.layers}
 	if len(p.layers) == 1 && p.layers[0] == pb.NullableItem {
 		return newPage(layout, p.n)
@@ -38,6 +40,49 @@ func (p *pageRows) constantNulls() Page {
 		def, layout.DefCompression, layout.NumDefValues = p.compressLevels(p.def)
 	}
 	return newPage(layout, p.rows(), rep, def)
+}
+
+// loosen lets all that is within a struct be null, if the struct may be, with levels that
+// do not occur. The native reader (14.0) makes a null of every value of a constant page
+// that is cut off further out, and takes offence at it in a member that must not be null,
+// unless the struct around that is null as well.
+func (p *pageRows) loosen() {
+	layers := slices.Clone(p.layers)
+	within := false // a nullable item
+	for i := len(layers) - 1; i >= 0; i-- {
+		switch layers[i] {
+		case pb.NullableItem:
+			within = true
+		case pb.AllValidItem:
+			layers[i] = itemLayer(within)
+		default:
+			within = false
+		}
+	}
+	numbers := []uint16{0} // the new levels by the old ones
+	next := uint16(1)
+	for i, layer := range p.layers {
+		for range levelsOf(layer) {
+			numbers = append(numbers, next)
+			next++
+		}
+		next += uint16(levelsOf(layers[i]) - levelsOf(layer))
+	}
+	for i, d := range p.def {
+		p.def[i] = numbers[d]
+	}
+	p.layers = layers
+}
+
+// levelsOf returns how many definition levels a layer has.
+func levelsOf(layer pb.RepDefLayer) int {
+	switch layer {
+	case pb.AllValidItem, pb.AllValidList:
+		return 0
+	case pb.NullAndEmptyList:
+		return 2
+	}
+	return 1
 }
 
 func rawLevels(levels []uint16) []byte { return arrow.Uint16Traits.CastToBytes(levels) }
@@ -55,6 +100,7 @@ func (p *pageRows) constantValue(first int) (Page, bool) {
 	if !p.constants || p.dict != nil || p.values.shape.dims != nil || !p.cheapLevels() || !p.allEqual(first) {
 		return Page{}, false
 	}
+	p.loosen()
 	layout := &pb.ConstantLayout{Layers: p.layers}
 	var buffers [][]byte
 	if p.values.shape.kind == shapeVariable {

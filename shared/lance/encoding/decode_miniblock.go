@@ -175,7 +175,9 @@ func (m *miniBlock) decode(index *chunkIndex, runs []chunkRun, chunks [][]byte, 
 	for i, run := range runs {
 		part.reset()
 		part.values.reserveValues(index.items[run.to]-index.items[run.from], reserveRatio*len(chunks[i]))
-		part.values.reserveText(len(chunks[i]))
+		if run.to-run.from == 1 { // of several, the first one tells more
+			part.values.reserveText(len(chunks[i]))
+		}
 		start := index.offsets[run.from]
 		for c := run.from; c < run.to; c++ {
 			if c == run.from+1 {

@@ -127,3 +127,21 @@ func BenchmarkCompressText(b *testing.B) {
 	})
 	b.Logf("%.2f of the size", float64(len(encoder.compressText(v).data))/float64(len(v.data)))
 }
+
+func BenchmarkDecodeText(b *testing.B) {
+	v := sentences(50_000)
+	encoder := trainText(v)
+	table, err := parseSymbolTable(encoder.table())
+	if err != nil {
+		b.Fatal(err)
+	}
+	codes := encoder.compressText(v)
+	out := newValues(v.shape)
+	b.SetBytes(int64(len(v.data)))
+	for b.Loop() {
+		out.reset()
+		if err := out.appendCodes(table, codes.data, codes.offsets); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

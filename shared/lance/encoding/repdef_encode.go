@@ -42,16 +42,11 @@ func (b *levelBuffer) reset() { b.n, b.rep, b.def = 0, b.rep[:0], b.def[:0] }
 // A list layer that is all valid keeps the level of an empty list when a layer further
 // out has a level: the native reader (14.0) counts lists by their levels, and takes
 // entries of outer layers for items of the list otherwise.
-//
-// If no entry has a value, items within items that are null keep their level, too: the
-// native reader makes nulls of all values then, and takes offence at them in a member
-// that must not be null unless the struct around it is null as well.
 func (b *levelBuffer) finish(s *shredder) (layers []pb.RepDefLayer, visible uint16) {
 	var seen, numbers [256]uint16 // two levels for each of at most 64 steps, and the leaf's
 	for _, d := range b.def {
 		seen[d] = 1
 	}
-	allNull := len(b.def) > 0 && seen[0] == 0
 	next := uint16(1)
 	take := func(level uint16, forced bool) bool {
 		if seen[level] == 0 && !forced {
@@ -61,13 +56,13 @@ func (b *levelBuffer) finish(s *shredder) (layers []pb.RepDefLayer, visible uint
 		next++
 		return true
 	}
-	steps := s.path.Steps
-	layers = append(layers, itemLayer(take(s.leafNull, allNull && s.nullAround(len(steps), &seen))))
+	layers = append(layers, itemLayer(take(s.leafNull, false)))
 	visible = next - 1
 	inLists := false
+	steps := s.path.Steps
 	for i := len(steps) - 1; i >= 0; i-- {
 		if steps[i].Kind != ListStep {
-			layers = append(layers, itemLayer(take(s.nulls[i], allNull && s.nullAround(i, &seen))))
+			layers = append(layers, itemLayer(take(s.nulls[i], false)))
 		} else {
 			inLists = true
 			null := take(s.nulls[i], false)
@@ -85,17 +80,6 @@ func (b *levelBuffer) finish(s *shredder) (layers []pb.RepDefLayer, visible uint
 		b.def = b.def[:0]
 	}
 	return layers, visible
-}
-
-// nullAround reports whether an item layer further out than the i-th step, but within the
-// same list, has its null among the levels seen.
-func (s *shredder) nullAround(i int, seen *[256]uint16) bool {
-	for i--; i >= 0 && s.path.Steps[i].Kind != ListStep; i-- {
-		if seen[s.nulls[i]] != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func itemLayer(null bool) pb.RepDefLayer {

@@ -97,20 +97,6 @@ func TestShred(t *testing.T) {
 			layers: []pb.RepDefLayer{pb.AllValidItem, pb.EmptyableList, pb.NullableList}, values: []int32{1},
 		},
 		{
-			name: "all within null structs can be null", steps: []Step{aStep, aStep},
-			typ:  arrow.StructOf(arrow.Field{Name: "a", Type: pairType}),
-			rows: `[null, null]`,
-			def:  []uint16{3, 3}, visible: 3,
-			layers: []pb.RepDefLayer{pb.NullableItem, pb.NullableItem, pb.NullableItem}, values: []int32{0, 0},
-		},
-		{
-			name: "all within null structs in lists can be null", steps: []Step{aStep, listStep, aStep},
-			typ:  arrow.StructOf(arrow.Field{Name: "a", Type: arrow.ListOf(pairType)}),
-			rows: `[{"a": [null, null]}, {"a": []}]`,
-			rep:  []uint16{1, 0, 1}, def: []uint16{2, 2, 3}, visible: 2,
-			layers: []pb.RepDefLayer{pb.NullableItem, pb.NullableItem, pb.EmptyableList, pb.AllValidItem}, values: []int32{0, 0},
-		},
-		{
 			name: "fixed-size lists of structs repeat their levels", steps: []Step{fixedStep, aStep},
 			typ:  arrow.FixedSizeListOf(2, pairType),
 			rows: `[[{"a": 1}, {"a": 2}], null, [null, {"a": null}]]`,

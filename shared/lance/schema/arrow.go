@@ -57,7 +57,7 @@ func (s *Schema) Arrow() *arrow.Schema {
 
 // FromArrow makes the schema of a new table, with ids given depth first from 0. String
 // and binary views become strings and binaries, and JSON text (extension arrow.json)
-// becomes JSONB, so the values of such columns need converting before they are stored.
+// becomes JSONB: [Match.Columns] converts the values.
 // What the format cannot store is [lance.ErrUnsupported]; the error names field and type.
 func FromArrow(schema *arrow.Schema) (*Schema, error) {
 	return FromArrowAbove(schema, -1)
@@ -237,8 +237,8 @@ func (f *Field) setLogicalType(field arrow.Field, in enclosure) error {
 			return refuse(field, "a map cannot be inside a fixed-size list or have nullable keys")
 		}
 	}
-	if f.IsBlobV2() && field.Type.ID() != arrow.STRUCT {
-		return refuse(field, "a "+blobV2Extension+" must be a struct")
+	if f.IsBlobV2() && (field.Type.ID() != arrow.STRUCT || !holdsBlobs(field)) {
+		return refuse(field, "a "+blobV2Extension+" must be a struct of data, uri and maybe position and size")
 	}
 	name, ok := logicalName(field.Type)
 	if !ok {

@@ -9,12 +9,17 @@ import (
 
 // Columns returns the arrays of a batch of the incoming schema as columns of Schema:
 // in its order and of exactly its types, but for blobs of version 2.2, which keep one of
-// the forms that [Schema.Match] takes. Values are shared with the batch. A null where the
-// table has none is [ErrMismatch].
+// the forms that [Schema.Match] takes. Values are shared with the batch, but for JSON text,
+// which becomes JSONB. A null where the table has none is [ErrMismatch], and so is what
+// should be JSON and is not.
 func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 	columns := make([]arrow.Array, len(m.Schema.Fields))
 	for i, f := range m.Schema.Fields {
-		columns[i] = array.MakeFromData(m.columns[i].arrange(f, batch.Column(m.columns[i].at).Data()))
+		data, err := m.columns[i].arrange(f, batch.Column(m.columns[i].at).Data())
+		if err != nil {
+			return nil, fmt.Errorf("%w: field %s: %w", ErrMismatch, FormatPath(f.Name), err)
+		}
+		columns[i] = array.MakeFromData(data)
 		if err := checkNulls(FormatPath(f.Name), f, columns[i], nil); err != nil {
 			return nil, err
 		}
@@ -22,20 +27,26 @@ func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 	return columns, nil
 }
 
-// arrange returns the data of one field with its children in the field's order.
-func (s source) arrange(f *Field, data arrow.ArrayData) arrow.ArrayData {
-	if f.IsBlobV2() {
-		return retype(data, storageField(arrow.Field{Type: data.DataType()}).Type)
-	}
-	if len(f.Children) == 0 {
-		return retype(data, f.Type)
+// arrange returns the data of one field with its children in the field's order. The error
+// is that of JSON.
+func (s source) arrange(f *Field, data arrow.ArrayData) (arrow.ArrayData, error) {
+	switch {
+	case f.IsBlobV2():
+		return retype(data, storageField(arrow.Field{Type: data.DataType()}).Type), nil
+	case f.IsJSON():
+		return storedJSON(retype(data, storageField(arrow.Field{Type: data.DataType()}).Type))
+	case len(f.Children) == 0:
+		return retype(data, f.Type), nil
 	}
 	children := make([]arrow.ArrayData, len(f.Children))
 	for i, child := range f.Children {
 		below := s.children[i]
-		children[i] = below.arrange(child, data.Children()[below.at])
+		var err error
+		if children[i], err = below.arrange(child, data.Children()[below.at]); err != nil {
+			return nil, err
+		}
 	}
-	return array.NewData(f.Type, data.Len(), data.Buffers(), children, data.NullN(), data.Offset())
+	return array.NewData(f.Type, data.Len(), data.Buffers(), children, data.NullN(), data.Offset()), nil
 }
 
 // retype gives data of the same layout another type: its storage type in place of an

@@ -1,6 +1,9 @@
 package schema
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Metadata keys of fields that decide how a field is stored.
 const (
@@ -79,6 +82,16 @@ func (f *Field) IsBlob() bool {
 
 // IsBlobV2 reports whether the field is a blob in the form of data files 2.2.
 func (f *Field) IsBlobV2() bool { return f.Metadata[extensionName] == blobV2Extension }
+
+// HoldsBlobs reports whether a blob is at or below f.
+func (f *Field) HoldsBlobs() bool { return f.holds((*Field).IsBlob) }
+
+// HoldsBlobsV2 reports whether a blob in the form of data files 2.2 is at or below f.
+func (f *Field) HoldsBlobsV2() bool { return f.holds((*Field).IsBlobV2) }
+
+func (f *Field) holds(is func(*Field) bool) bool {
+	return is(f) || slices.ContainsFunc(f.Children, func(child *Field) bool { return child.holds(is) })
+}
 
 // IsJSON reports whether the field holds JSON in the format's binary form (JSONB),
 // which Arrow sees as large binary.

@@ -28,9 +28,10 @@ type source struct {
 
 // Match lays an incoming schema over the fields of the table, by name and in any order,
 // members of structs included. Absent nullable fields are fine; so are other names of
-// list items, other metadata and other nullability (nulls where the table has none are
-// found by [Match.Columns]). An unknown or doubled field, an absent one that cannot be
-// null, or a different type is [ErrMismatch]; the error names the field and both types.
+// list items, other metadata, any text for JSON, and other nullability (nulls where the
+// table has none are found by [Match.Columns]). An unknown or doubled field, an absent one
+// that cannot be null, or a different type is [ErrMismatch]; the error names the field and
+// both types.
 func (s *Schema) Match(incoming *arrow.Schema) (*Match, error) {
 	fields, sources, err := matchFields("", s.Fields, incoming.Fields())
 	if err != nil {
@@ -94,8 +95,12 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 		return want, nil, nil
 	}
 	name, ok := logicalName(have.Type)
-	if isJSON(have) && have.Type.ID() == arrow.LARGE_BINARY {
-		name = "json" // JSON text, in strings, would have to be converted
+	isText := have.Type.ID() == arrow.STRING || have.Type.ID() == arrow.LARGE_STRING
+	if want.IsJSON() && isText || isJSON(have) && !isText {
+		name = "json" // also of text that is not marked as JSON, as clients send it
+	}
+	if want.HoldsBlobsV2() {
+		name, ok = logicalName(blobV2(have).Type)
 	}
 	if !ok || name != want.LogicalType || hasView(have.Type) {
 		return nil, nil, differ()

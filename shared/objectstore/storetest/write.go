@@ -166,22 +166,25 @@ func cancelledContext(t *testing.T, s objectstore.Store) {
 		t.Fatal(err)
 	}
 	cancel()
-	calls := map[string]func() error{
-		"Get":             func() error { _, _, err := s.Get(ctx, "k"); return err },
-		"GetRanges":       func() error { _, _, err := s.GetRanges(ctx, "k", objectstore.Range{Length: 1}); return err },
-		"Put":             func() error { _, err := s.Put(ctx, "k", nil, always); return err },
-		"Put if absent":   func() error { _, err := s.Put(ctx, "new", nil, ifAbsent); return err },
-		"Put if match":    func() error { _, err := s.Put(ctx, "k", nil, ifMatch(info.ETag)); return err },
-		"Delete":          func() error { return s.Delete(ctx, "k", always) },
-		"Delete if match": func() error { return s.Delete(ctx, "k", ifMatch(info.ETag)) },
-		"List":            func() error { _, err := s.List(ctx, objectstore.ListOptions{}); return err },
-		"Create":          func() error { _, err := s.Create(ctx, "k"); return err },
-		"Write":           func() error { _, err := w.Write([]byte("x")); return err },
-		"Commit":          func() error { _, err := w.Commit(); return err },
+	calls := []struct {
+		name string
+		call func() error // Commit is the last: it uses the writer up
+	}{
+		{"Get", func() error { _, _, err := s.Get(ctx, "k"); return err }},
+		{"GetRanges", func() error { _, _, err := s.GetRanges(ctx, "k", objectstore.Range{Length: 1}); return err }},
+		{"Put", func() error { _, err := s.Put(ctx, "k", nil, always); return err }},
+		{"Put if absent", func() error { _, err := s.Put(ctx, "new", nil, ifAbsent); return err }},
+		{"Put if match", func() error { _, err := s.Put(ctx, "k", nil, ifMatch(info.ETag)); return err }},
+		{"Delete", func() error { return s.Delete(ctx, "k", always) }},
+		{"Delete if match", func() error { return s.Delete(ctx, "k", ifMatch(info.ETag)) }},
+		{"List", func() error { _, err := s.List(ctx, objectstore.ListOptions{}); return err }},
+		{"Create", func() error { _, err := s.Create(ctx, "k"); return err }},
+		{"Write", func() error { _, err := w.Write([]byte("x")); return err }},
+		{"Commit", func() error { _, err := w.Commit(); return err }},
 	}
-	for name, call := range calls {
-		if err := call(); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: got %v, want context.Canceled", name, err)
+	for _, c := range calls {
+		if err := c.call(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v, want context.Canceled", c.name, err)
 		}
 	}
 	if err := w.Abort(); err != nil {

@@ -9,14 +9,11 @@ import (
 
 // Update sets columns to SQL expressions in the rows that match a predicate.
 func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) (*protocol.UpdateTableResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	assignments := make([]engine.Assignment, len(req.Updates))
 	for i, pair := range req.Updates {
 		assignments[i] = engine.Assignment{Column: pair[0], SQL: pair[1]}
 	}
-	done, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
 		return t.Update(ctx, assignments, req.Predicate, confirm)
 	})
 	if err != nil {
@@ -30,10 +27,7 @@ func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) 
 
 // Delete deletes the rows that match a predicate.
 func (s *Service) Delete(ctx context.Context, req *protocol.DeleteFromTableRequest) (*protocol.DeleteFromTableResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
-	done, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
 		return t.Delete(ctx, req.Predicate, confirm)
 	})
 	if err != nil {

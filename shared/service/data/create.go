@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // Create makes a table of uploaded rows. A table that was only declared is filled. When
@@ -81,7 +82,7 @@ func discard(ctx context.Context, location objectstore.Location, cause error) er
 // move brings the rows of a new table to the place that was declared for it.
 func (s *Service) move(ctx context.Context, from objectstore.Location, to *catalog.Table) (*protocol.CreateTableResponse, error) {
 	source := s.tables.Rows.Table(to.ID, from, 0)
-	done, err := s.tables.Rows.Table(to.ID, to.Location, 0).CreateFrom(ctx, source)
+	done, err := s.tables.At(to).CreateFrom(ctx, source)
 	if err = discard(ctx, from, err); err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (s *Service) keep(ctx context.Context, t *catalog.Table) (*protocol.CreateT
 // created answers a create that wrote a version.
 func (s *Service) created(ctx context.Context, t *catalog.Table, done engine.Written) *protocol.CreateTableResponse {
 	made := answer(t, done.Version)
-	made.TransactionID = s.tables.Transactions.IDOfCommit(ctx, t.ID, uint64(done.Version), done.Transaction)
+	made.TransactionID = s.tables.Transactions.IDOfCommit(ctx, t.ID, transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction})
 	return made
 }
 

@@ -11,9 +11,6 @@ import (
 // Merge matches uploaded rows with those of the table by key columns, and updates and
 // inserts as the request says. A table that was only declared is created by the rows.
 func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableRequest) (*protocol.MergeInsertIntoTableResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	if req.Timeout > 0 {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, req.Timeout)
@@ -27,7 +24,7 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 		BySource:   req.WhenNotMatchedBySourceDelete || req.WhenNotMatchedBySourceDeleteFilter != "",
 		BySourceIf: req.WhenNotMatchedBySourceDeleteFilter,
 	}
-	done, err := s.write(ctx, req.ID, req.Body, func(t *engine.Table, rows dataset.Rows, confirm func() error) (engine.Written, error) {
+	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows, confirm func() error) (engine.Written, error) {
 		return t.Merge(ctx, rows, spec, confirm)
 	})
 	if err != nil {

@@ -75,21 +75,20 @@ func (u *upload) keep(batch arrow.RecordBatch) error {
 	return u.found.Confirm()
 }
 
-// write reads the body of a request into rows and gives them, with the table that the id
-// stands for, to do. A table that is only declared is created by them.
-func (s *Service) write(ctx context.Context, id []string, body io.Reader, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (service.Changed, error) {
+// write reads the body of a request into rows and gives them, with the branch of the table
+// that the id stands for, to do. A table that is only declared is created by them.
+func (s *Service) write(ctx context.Context, id []string, branch string, body io.Reader, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (service.Changed, error) {
 	source := &upload{open: func() (*stream, error) { return s.open(body) }}
-	return s.tables.ChangeFound(ctx, id, func(found *catalog.Lookup) (engine.Written, error) {
-		return s.attempt(ctx, source, found, do)
+	return s.tables.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+		return s.attempt(ctx, source, table, found, do)
 	})
 }
 
-func (s *Service) attempt(ctx context.Context, source *upload, found *catalog.Lookup, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (engine.Written, error) {
+func (s *Service) attempt(ctx context.Context, source *upload, table *engine.Table, found *catalog.Lookup, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (engine.Written, error) {
 	rows, err := source.begin(found)
 	if err != nil {
 		return engine.Written{}, err
 	}
-	table := s.tables.At(found.Table)
 	done, err := do(table, rows, found.Confirm)
 	if !engine.IsDeclared(err) {
 		return done, err

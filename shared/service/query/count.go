@@ -9,10 +9,11 @@ import (
 
 // Count tells how many rows a table has, or how many of them match a predicate.
 func (s *Service) Count(ctx context.Context, req *protocol.CountTableRowsRequest) (*protocol.CountTableRowsResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.CountTableRowsResponse, error) {
-		return s.rows.Table(t.ID, t.Location, t.Hint).Count(ctx, req.Version, req.Predicate)
+		rows, err := s.on(ctx, t, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return rows.Count(ctx, req.Version, req.Predicate)
 	})
 }

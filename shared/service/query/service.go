@@ -23,5 +23,7 @@ func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.Arrow("QueryTable", s.Query),
 		httpapi.JSON("CountTableRows", s.Count),
+		httpapi.ArrowStream("FetchTableBlobs", s.FetchBlobs),
+		httpapi.Bytes("ReadTableBlob", s.ReadBlob),
 	}
 }

@@ -5,13 +5,14 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // ListBranches tells the branches of a table, in the order of their names.
 func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranchesRequest) (*protocol.ListTableBranchesResponse, error) {
 	answer := &protocol.ListTableBranchesResponse{Branches: map[string]protocol.BranchContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
-		branches, more, err := t.Branches(ctx, req.PageToken, limit)
+		branches, next, err := t.Branches(ctx, req.PageToken, limit)
 		for name, b := range branches {
 			c := protocol.BranchContents{
 				ParentVersion: int64(b.ParentVersion), CreateAt: b.Created, ManifestSize: b.ManifestBytes, Metadata: b.Metadata,
@@ -21,7 +22,28 @@ func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranc
 			}
 			answer.Branches[name] = c
 		}
-		return lastName(branches, more), err
+		return next, err
 	}, &answer.PageToken)
 	return answer, err
+}
+
+// CreateBranch makes a branch of a version of a table, or of another branch.
+func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBranchRequest) (*protocol.CreateTableBranchResponse, error) {
+	answer := &protocol.CreateTableBranchResponse{}
+	return answer, s.onTable(ctx, req.ID, func(t *engine.Table) error {
+		done, err := t.CreateBranch(ctx, req.Name, protocol.BranchName(req.FromBranch), req.FromVersion)
+		if err != nil {
+			return err
+		}
+		first := transaction.Commit{Branch: req.Name, Version: uint64(done.Version), UUID: done.Transaction}
+		answer.TransactionID = s.tables.Transactions.IDOfCommit(ctx, req.ID, first)
+		return nil
+	})
+}
+
+// DeleteBranch deletes a branch of a table, with its versions.
+func (s *Service) DeleteBranch(ctx context.Context, req *protocol.DeleteTableBranchRequest) (*protocol.DeleteTableBranchResponse, error) {
+	return &protocol.DeleteTableBranchResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
+		return t.DeleteBranch(ctx, req.Name)
+	})
 }

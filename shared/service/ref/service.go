@@ -22,5 +22,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("UpdateTableTag", s.UpdateTag),
 		httpapi.JSON("DeleteTableTag", s.DeleteTag),
 		httpapi.JSON("ListTableBranches", s.ListBranches),
+		httpapi.JSON("CreateTableBranch", s.CreateBranch),
+		httpapi.JSON("DeleteTableBranch", s.DeleteBranch),
 	}
 }

@@ -2,8 +2,6 @@ package ref
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
@@ -15,17 +13,17 @@ import (
 func (s *Service) ListTags(ctx context.Context, req *protocol.ListTableTagsRequest) (*protocol.ListTableTagsResponse, error) {
 	answer := &protocol.ListTableTagsResponse{Dialect: req.Dialect, Tags: map[string]protocol.TagContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
-		tags, more, err := t.Tags(ctx, req.PageToken, limit)
+		tags, next, err := t.Tags(ctx, req.PageToken, limit)
 		for name, tag := range tags {
 			answer.Tags[name] = contents(tag)
 		}
-		return lastName(tags, more), err
+		return next, err
 	}, &answer.PageToken)
 	return answer, err
 }
 
 // list lists tags or branches, and notes where the next page begins.
-func (s *Service) list(ctx context.Context, id []string, page protocol.Page, list func(ctx context.Context, t *engine.Table, limit int) (last string, err error), next *string) error {
+func (s *Service) list(ctx context.Context, id []string, page protocol.Page, list func(ctx context.Context, t *engine.Table, limit int) (next string, err error), next *string) error {
 	limit, bounded := page.Bound()
 	if bounded && limit == 0 {
 		return s.exists(ctx, id)
@@ -41,14 +39,6 @@ func (s *Service) list(ctx context.Context, id []string, page protocol.Page, lis
 func (s *Service) exists(ctx context.Context, id []string) error {
 	_, err := s.tables.Names.Table(ctx, id)
 	return err
-}
-
-// lastName returns the greatest name, or "" when nothing comes after it.
-func lastName[V any](refs map[string]V, more bool) string {
-	if !more {
-		return ""
-	}
-	return slices.Max(slices.Collect(maps.Keys(refs)))
 }
 
 func contents(tag dataset.Tag) protocol.TagContents {
@@ -69,14 +59,14 @@ func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersi
 // CreateTag makes a tag.
 func (s *Service) CreateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
 	return &protocol.SetTableTagResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
-		return t.CreateTag(ctx, req.Tag, branch(req.Branch), uint64(*req.Version))
+		return t.CreateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
 }
 
 // UpdateTag lets a tag name another version.
 func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
 	return &protocol.SetTableTagResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
-		return t.UpdateTag(ctx, req.Tag, branch(req.Branch), uint64(*req.Version))
+		return t.UpdateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
 }
 
@@ -95,12 +85,4 @@ func (s *Service) onTable(ctx context.Context, id []string, work func(*engine.Ta
 		return err
 	}
 	return work(s.tables.At(t))
-}
-
-// branch returns the name of a branch: "" for the table itself.
-func branch(name string) string {
-	if name == dataset.MainBranch {
-		return ""
-	}
-	return name
 }

@@ -13,14 +13,11 @@ import (
 
 // Add adds columns: computed once by SQL expressions, or null in every row.
 func (s *Service) Add(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (*protocol.AlterTableAddColumnsResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	add, err := s.adding(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.tables.Change(ctx, req.ID, add)
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, add)
 	if err != nil {
 		return nil, err
 	}
@@ -60,14 +57,11 @@ func addNulls(ctx context.Context, columns *arrow.Schema) (func(*engine.Table, f
 
 // Alter renames columns, changes their types, and whether they may be null.
 func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumnsRequest) (*protocol.AlterTableAlterColumnsResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	alterations := make([]dataset.Alteration, len(req.Alterations))
 	for i, a := range req.Alterations {
 		alterations[i] = dataset.Alteration{Path: a.Path, Rename: a.Rename, Nullable: a.Nullable, Type: a.DataType.Type}
 	}
-	done, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
 		return t.AlterColumns(ctx, alterations, confirm)
 	})
 	if err != nil {
@@ -78,10 +72,7 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumn
 
 // Drop removes columns.
 func (s *Service) Drop(ctx context.Context, req *protocol.AlterTableDropColumnsRequest) (*protocol.AlterTableDropColumnsResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
-	done, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
 		return t.DropColumns(ctx, req.Columns, confirm)
 	})
 	if err != nil {

@@ -9,11 +9,8 @@ import (
 
 // UpdateSchema sets keys of the metadata of a table's schema.
 func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSchemaMetadataRequest) (*protocol.Properties, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	var after protocol.Properties
-	_, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {
+	_, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {
 		done, after, err = t.UpdateSchemaMetadata(ctx, req.Metadata, confirm)
 		return done, err
 	})
@@ -25,15 +22,12 @@ func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSch
 
 // UpdateField changes the metadata of fields.
 func (s *Service) UpdateField(ctx context.Context, req *protocol.UpdateFieldMetadataRequest) (*protocol.UpdateFieldMetadataResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	updates := make([]engine.FieldMetadata, len(req.Updates))
 	for i, u := range req.Updates {
 		updates[i] = engine.FieldMetadata{Path: u.Path, Set: u.Metadata, Replace: u.Replace}
 	}
 	var after map[string]map[string]string
-	done, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {
 		done, after, err = t.UpdateFieldMetadata(ctx, updates, confirm)
 		return done, err
 	})

@@ -22,5 +22,7 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DeclareTableResponse{Location: declared.Location.URI, Properties: declared.Properties}, nil
+	return &protocol.DeclareTableResponse{
+		Location: declared.Location.URI, Properties: declared.Properties, ManagedVersioning: declared.Managed,
+	}, nil
 }

@@ -12,10 +12,8 @@ import (
 // Describe tells where a table is and, when asked for details, what its schema is and
 // how large it is, at the newest version or a given one.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
-	if !req.Detailed() && req.Version == nil && req.Tag == "" && !req.CheckDeclared {
+	branch := protocol.BranchName(req.Branch)
+	if !req.Detailed() && req.Version == nil && req.Tag == "" && branch == "" && !req.CheckDeclared {
 		t, err := s.names.Table(ctx, req.ID)
 		if err != nil {
 			return nil, err
@@ -34,6 +32,8 @@ func describe(t *catalog.Table, req *protocol.DescribeTableRequest) *protocol.De
 		Namespace:  t.ID[:len(t.ID)-1],
 		Location:   t.Location.URI,
 		Properties: t.Properties,
+
+		ManagedVersioning: t.Managed,
 	}
 	if req.WithTableURI {
 		answer.TableURI = t.Location.URI
@@ -43,13 +43,13 @@ func describe(t *catalog.Table, req *protocol.DescribeTableRequest) *protocol.De
 
 // describeData tells also what the storage knows.
 func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
-	version, err := s.versionAt(ctx, t, req)
+	rows, version, err := s.versionAt(ctx, t, req)
 	if err != nil {
 		return nil, err
 	}
 	answer := describe(t, req)
 	declared := false
-	err = engine.Do(ctx, s.of(t), version, func(_ context.Context, d *dataset.Dataset) error {
+	err = engine.Do(ctx, rows, version, func(_ context.Context, d *dataset.Dataset) error {
 		if !req.Detailed() && version == nil {
 			return nil
 		}
@@ -68,25 +68,25 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *proto
 	return answer, nil
 }
 
-// versionAt returns the version that the request names, itself or by a tag; nil is the newest.
-func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (*int64, error) {
-	if req.Tag == "" {
-		return req.Version, nil
+// versionAt returns the branch and the version that the request names, itself or by a tag;
+// version nil is the newest.
+func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (rows *engine.Table, version *int64, err error) {
+	branch, version := req.Branch, req.Version
+	if req.Tag != "" {
+		tag, err := s.of(t).Tag(ctx, req.Tag)
+		if err != nil {
+			return nil, nil, err
+		}
+		number := int64(tag.Version)
+		branch, version = tag.BranchName(), &number
 	}
-	tag, err := s.of(t).Tag(ctx, req.Tag)
-	if err != nil {
-		return nil, err
-	}
-	if tag.Branch != nil {
-		return nil, protocol.Errorf(protocol.Unsupported, "describing a table at a tag of a branch is not supported")
-	}
-	version := int64(tag.Version)
-	return &version, nil
+	rows, err = s.of(t).On(ctx, branch)
+	return rows, version, err
 }
 
 // addData tells what the manifest of a version says.
 func addData(answer *protocol.DescribeTableResponse, d *dataset.Dataset, dialect protocol.Dialect) error {
-	schema, err := protocol.EncodeSchema(dialect, d.ArrowSchema())
+	schema, err := protocol.EncodeSchema(dialect, d.TextSchema())
 	if err != nil {
 		return err
 	}

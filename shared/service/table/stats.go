@@ -12,11 +12,12 @@ import (
 
 // Stats tells how large a table is and how its rows lie in fragments.
 func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest) (*protocol.GetTableStatsResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.GetTableStatsResponse, error) {
-		return engine.Read(ctx, s.of(t), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.GetTableStatsResponse, error) {
+		rows, err := s.of(t).On(ctx, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return engine.Read(ctx, rows, nil, func(_ context.Context, d *dataset.Dataset) (*protocol.GetTableStatsResponse, error) {
 			indices, err := d.Manifest().Indices()
 			if err != nil {
 				return nil, err

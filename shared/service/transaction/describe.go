@@ -61,7 +61,7 @@ func (s *Service) complete(ctx context.Context, found *transaction.Transaction) 
 	if found.Commit == nil || found.Commit.Operation != "" {
 		return found, nil
 	}
-	commit, err := s.commit(ctx, transaction.Ref{Table: found.Object, Version: found.Commit.Version, UUID: found.Commit.UUID})
+	commit, err := s.commit(ctx, transaction.Ref{Table: found.Object, Branch: found.Commit.Branch, Version: found.Commit.Version, UUID: found.Commit.UUID})
 	switch {
 	case err == nil:
 		found.Commit = &commit

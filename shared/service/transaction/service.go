@@ -45,7 +45,10 @@ func answer(t *transaction.Transaction) *protocol.TransactionResponse {
 // says, is TransactionNotFound.
 func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.Commit, error) {
 	found, err := catalog.Read(ctx, s.names, ref.Table, func(ctx context.Context, t *catalog.Table) (engine.Transaction, error) {
-		table := s.rows.Table(t.ID, t.Location, t.Hint)
+		table, err := s.rows.Table(t.ID, t.Location, t.Hint).On(ctx, ref.Branch)
+		if err != nil {
+			return engine.Transaction{}, err
+		}
 		if ref.Version == 0 {
 			return table.FindTransaction(ctx, ref.UUID)
 		}
@@ -61,7 +64,7 @@ func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.
 		return transaction.Commit{}, notFound(ref, errors.New("the version was made by another transaction"))
 	}
 	return transaction.Commit{
-		UUID: found.UUID, Version: found.Version, ReadVersion: found.ReadVersion,
+		UUID: found.UUID, Branch: ref.Branch, Version: found.Version, ReadVersion: found.ReadVersion,
 		Operation: found.Operation, Properties: found.Properties,
 	}, nil
 }
@@ -69,7 +72,7 @@ func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.
 // isMissing says whether what an id of a commit names is not there.
 func isMissing(err error) bool {
 	switch protocol.CodeOf(err) {
-	case protocol.NamespaceNotFound, protocol.TableNotFound, protocol.TableVersionNotFound, protocol.TransactionNotFound:
+	case protocol.NamespaceNotFound, protocol.TableNotFound, protocol.TableVersionNotFound, protocol.TableBranchNotFound, protocol.TransactionNotFound:
 		return true
 	}
 	return false

@@ -78,7 +78,7 @@ func TestACommitIsDescribedUnderAllItsNames(t *testing.T) {
 	f := open(t)
 	for _, name := range []string{"t", strings.Repeat("long", 60)} {
 		done := f.table(t, name)
-		id := f.jobs.IDOfCommit(t.Context(), []string{name}, uint64(done.Version), done.Transaction)
+		id := f.jobs.IDOfCommit(t.Context(), []string{name}, transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction})
 		want := &protocol.TransactionResponse{Status: protocol.TransactionSucceeded, Properties: protocol.Properties{
 			"uuid": done.Transaction, "version": "2", "read_version": "1", "operation": "Append",
 		}}
@@ -112,7 +112,7 @@ func TestUnknownTransactions(t *testing.T) {
 	f := open(t)
 	done := f.table(t, "t")
 	of := func(table string, version uint64, uuid string) string {
-		id, _ := transaction.CommitID([]string{table}, version, uuid)
+		id, _ := transaction.CommitID([]string{table}, transaction.Commit{Version: version, UUID: uuid})
 		return id
 	}
 	other := "00000000-0000-0000-0000-000000000000"

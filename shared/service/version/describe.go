@@ -9,11 +9,12 @@ import (
 
 // Describe tells about one version of a table, the newest when none is given.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableVersionRequest) (*protocol.DescribeTableVersionResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.DescribeTableVersionResponse, error) {
-		found, err := s.tables.At(t).Version(ctx, req.Version)
+		table, err := s.tables.On(ctx, t, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		found, err := table.Version(ctx, req.Version)
 		if err != nil {
 			return nil, err
 		}

@@ -13,9 +13,6 @@ import (
 // List tells the versions of a table, newest first when asked to, else oldest first. A
 // table that is only declared has none.
 func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsRequest) (*protocol.ListTableVersionsResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
 	opts := engine.VersionList{Descending: req.Descending, Limit: catalog.All}
 	if limit, bounded := req.Bound(); bounded {
 		opts.Limit = int(min(limit, 1<<31-1))
@@ -28,7 +25,11 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 		opts.After = &after
 	}
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.ListTableVersionsResponse, error) {
-		found, err := s.tables.At(t).Versions(ctx, opts)
+		table, err := s.tables.On(ctx, t, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		found, err := table.Versions(ctx, opts)
 		if err != nil {
 			return nil, err
 		}

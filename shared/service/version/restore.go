@@ -9,10 +9,7 @@ import (
 
 // Restore makes an old version the newest again, as a new version.
 func (s *Service) Restore(ctx context.Context, req *protocol.RestoreTableRequest) (*protocol.RestoreTableResponse, error) {
-	if err := protocol.OnMain(req.Branch); err != nil {
-		return nil, err
-	}
-	done, err := s.tables.Change(ctx, req.ID, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
 		return t.Restore(ctx, uint64(*req.Version), confirm)
 	})
 	if err != nil {

@@ -16,7 +16,10 @@ func New(tables service.Tables) *Service { return &Service{tables: tables} }
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("ListTableVersions", s.List),
+		httpapi.JSON("CreateTableVersion", s.Create),
 		httpapi.JSON("DescribeTableVersion", s.Describe),
+		httpapi.JSON("BatchDeleteTableVersions", s.Delete),
+		httpapi.JSON("BatchCreateTableVersions", s.BatchCreate),
 		httpapi.JSON("RestoreTable", s.Restore),
 	}
 }

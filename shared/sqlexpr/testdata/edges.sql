@@ -282,7 +282,6 @@ s || d32 = 'a2024-01-01'
 s || ts_us like '%a'
 s ~ 'a'
 s SIMILAR TO 'a'
-i32 & 1 = 1
 i32 // 2 = 2
 (1,2) = (1,2)
 i32 in (select 1)

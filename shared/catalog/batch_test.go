@@ -1,0 +1,355 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+var batchTables = []string{"a", "b", "c"}
+
+// prepareBatch makes tables with ledgers and without, each of one version.
+func prepareBatch(t *testing.T) func(*Catalog) {
+	return func(c *Catalog) {
+		makeTable(t, c, "a", true)
+		makeTable(t, c, "b", false)
+		makeTable(t, c, "c", true)
+	}
+}
+
+// batchOf is a batch of the next version of each table.
+func batchOf(source string, version uint64, tables ...string) []BatchEntry {
+	var entries []BatchEntry
+	for _, name := range tables {
+		entries = append(entries, BatchEntry{ID: []string{name}, Manifest: manifestOf(version, source+" "+name)})
+	}
+	return entries
+}
+
+// allOrNone says whether the tables have the versions of a batch, or fails.
+func allOrNone(t *testing.T, c *Catalog, source string) bool {
+	t.Helper()
+	found := 0
+	for _, name := range batchTables {
+		if slices.Contains(history(t, c, name), source+" "+name) {
+			found++
+		}
+	}
+	if found != 0 && found != len(batchTables) {
+		t.Fatalf("%d of %d versions of a batch are there", found, len(batchTables))
+	}
+	return found > 0
+}
+
+func TestBatchSurvivesACrashAnywhere(t *testing.T) {
+	eachFault(t, prepareBatch(t),
+		func(c *Catalog) error {
+			_, err := c.CommitBatch(t.Context(), batchOf("batch", 2, batchTables...))
+			return err
+		},
+		func(t *testing.T, inner objectstore.Store, result error) {
+			now := allOrNone(t, open(t, inner), "batch")
+			if result == nil && !now {
+				t.Fatal("the batch was committed, and is not there")
+			}
+			later := afterLease(t, inner)
+			if then := allOrNone(t, later, "batch"); then != now {
+				t.Fatalf("the batch is there: %v; and later: %v", now, then)
+			}
+			// The same batch once more, and then the next: nobody is stuck.
+			if _, err := later.CommitBatch(t.Context(), batchOf("batch", 2, batchTables...)); err != nil {
+				t.Errorf("once more: %v", err)
+			}
+			if !allOrNone(t, later, "batch") {
+				t.Error("once more, the batch is not there")
+			}
+			if err := publish(t.Context(), later, "b", manifestOf(3, "single")); err != nil {
+				t.Errorf("a version after the batch: %v", err)
+			}
+			for _, name := range batchTables {
+				if table, err := later.Table(t.Context(), []string{name}); err != nil || !table.Managed {
+					t.Errorf("table %s is managed: %v (%v), want true", name, table.Managed, err)
+				}
+			}
+		})
+}
+
+func TestWritersGoPastABatchWhoseMakerDied(t *testing.T) {
+	inner := memstore.New()
+	prepareBatch(t)(open(t, inner))
+	dead := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		return faultstore.Fault{Crash: strings.HasPrefix(call.Key, batchesPrefix)}
+	})
+	if _, err := open(t, dead).CommitBatch(t.Context(), batchOf("batch", 2, batchTables...)); err == nil {
+		t.Fatal("the maker of the batch lives")
+	}
+	c := open(t, inner)
+	if table, err := c.Table(t.Context(), []string{"b"}); err != nil || !table.Managed {
+		t.Fatalf("a table that a batch is about is managed: %v (%v), want true", table.Managed, err)
+	}
+	if _, err := c.DropTable(t.Context(), []string{"a"}); err != nil {
+		t.Errorf("drop: %v", err)
+	}
+	if err := publish(t.Context(), c, "b", manifestOf(2, "single")); err != nil {
+		t.Errorf("publish: %v", err)
+	}
+	if got, want := fmt.Sprint(history(t, c, "b"), history(t, c, "c")), "[b first single] [c first]"; got != want {
+		t.Errorf("histories are %s, want %s", got, want)
+	}
+}
+
+func TestBatchWhoseDecisionIsUnknownStands(t *testing.T) {
+	inner := memstore.New()
+	prepareBatch(t)(open(t, inner))
+	mute := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		return faultstore.Fault{Lost: strings.HasPrefix(call.Key, batchesPrefix)}
+	})
+	_, err := open(t, mute).CommitBatch(t.Context(), batchOf("batch", 2, batchTables...))
+	var told *protocol.Error
+	if !errors.As(err, &told) || !told.Unsettled {
+		t.Errorf("got %v, want an error that leaves it open", err)
+	}
+	if !allOrNone(t, open(t, inner), "batch") {
+		t.Error("the batch was committed, and is not there")
+	}
+}
+
+func TestBatchComesAfterWriterThatDidNotKnowOfIt(t *testing.T) {
+	inner := memstore.New()
+	c := open(t, inner)
+	prepareBatch(t)(c)
+	table, err := c.Table(t.Context(), []string{"b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		if call.Kind == faultstore.PutIfMatch && call.Key == tableKey(table.ID) {
+			_, err = inner.Put(t.Context(), manifest.Key(table.Location.Prefix, 2, manifest.V2), []byte("direct"), objectstore.Condition{})
+		}
+		return faultstore.Fault{}
+	})
+	_, lost := open(t, slow).CommitBatch(t.Context(), batchOf("batch", 2, batchTables...))
+	if err != nil || code(lost) != "ConcurrentModification" {
+		t.Errorf("got %v, %v; want ConcurrentModification", err, lost)
+	}
+	if got, want := fmt.Sprint(history(t, c, "a"), history(t, c, "b")), "[a first] [b first direct]"; got != want {
+		t.Errorf("histories are %s, want %s", got, want)
+	}
+}
+
+func TestConflictsOfABatchAreNamed(t *testing.T) {
+	c := open(t, memstore.New())
+	prepareBatch(t)(c)
+	missing := BatchEntry{ID: []string{"c"}, Manifest: Manifest{Version: 2, Source: "nothing"}}
+	for _, test := range []struct {
+		entries []BatchEntry
+		code    string
+		text    string
+	}{
+		{append(batchOf("x", 2, "a"), batchOf("x", 3, "b")...), "ConcurrentModification", "entry 1 of the batch: version 3 of table b is not the next one"},
+		{append(batchOf("x", 2, "a", "b"), batchOf("x", 1, "c")...), "ConcurrentModification", "entry 2 of the batch: version 1 of table c exists already"},
+		{batchOf("x", 2, "a", "none"), "TableNotFound", "entry 1 of the batch: table none does not exist"},
+		{append(batchOf("x", 2, "a"), missing), "InvalidInput", "entry 1 of the batch: there is no manifest"},
+	} {
+		_, err := c.CommitBatch(t.Context(), test.entries)
+		if code(err) != test.code || !strings.HasPrefix(fmt.Sprint(err), test.text) {
+			t.Errorf("got %v, want %s, %s…", err, test.code, test.text)
+		}
+	}
+	for _, name := range batchTables {
+		if got := history(t, c, name); len(got) != 1 {
+			t.Errorf("table %s has %q, want its first version only", name, got)
+		}
+	}
+	if table, err := c.Table(t.Context(), []string{"b"}); err != nil || table.Managed {
+		t.Errorf("after batches that failed the table is managed: %v (%v), want false", table.Managed, err)
+	}
+}
+
+func TestBatchMakesSeveralVersionsOfATable(t *testing.T) {
+	c := open(t, memstore.New())
+	prepareBatch(t)(c)
+	entries := append(batchOf("x", 3, "a"), batchOf("y", 2, "a", "b")...)
+	infos, err := c.CommitBatch(t.Context(), entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(history(t, c, "a"), history(t, c, "b")), "[a first y a x a] [b first y b]"; got != want {
+		t.Errorf("histories are %s, want %s", got, want)
+	}
+	for i, info := range infos {
+		if !strings.HasSuffix(info.Key, entries[i].name()) || info.ETag == "" {
+			t.Errorf("entry %d was made as %+v", i, info)
+		}
+	}
+}
+
+func TestReadsUnderWaySeeABatch(t *testing.T) {
+	inner := memstore.New()
+	prepareBatch(t)(open(t, inner))
+	reader := open(t, inner)
+	if _, err := reader.Lookup(t.Context(), []string{"b"}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := reader.Lookup(t.Context(), []string{"b"}) // from memory
+	if err != nil || found.Confirm() != nil {
+		t.Fatal(err, found.Confirm())
+	}
+	if _, err := open(t, inner).CommitBatch(t.Context(), batchOf("x", 2, "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	if found, err = reader.Lookup(t.Context(), []string{"b"}); err != nil || found.Confirm() == nil {
+		t.Errorf("a read that began with what was known before the batch is confirmed: %v", err)
+	}
+	if _, err := open(t, inner).CommitBatch(t.Context(), batchOf("y", 3, "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	if found, err = reader.Lookup(t.Context(), []string{"b"}); err != nil || found.Confirm() == nil {
+		t.Errorf("a read that began with what was known before the second batch is confirmed: %v", err)
+	}
+}
+
+// A race is writers of batches and of single versions at the same tables. Each makes its
+// versions of what it has read. A manifest is called "<writer>.<try> <tables> <table>".
+type race struct {
+	inner  objectstore.Store
+	tables []string
+	clock  atomic.Int64 // goes on with each look at it, so that leases run out
+	tick   time.Duration
+	crash  float64 // chance that the process dies at a request
+}
+
+func (r *race) open(t *testing.T, store objectstore.Store) *Catalog {
+	c := open(t, store)
+	c.now = func() time.Time { return time.Unix(0, r.clock.Add(int64(r.tick))) }
+	return c
+}
+
+// process opens the catalog as a process does that may die.
+func (r *race) process(t *testing.T, random *rand.Rand) *Catalog {
+	var mu sync.Mutex
+	return r.open(t, faultstore.New(r.inner, func(faultstore.Call) faultstore.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		return faultstore.Fault{Crash: random.Float64() < r.crash, Lost: random.IntN(2) == 0 && random.Float64() < 2*r.crash}
+	}))
+}
+
+// try makes versions of some tables, and returns what they were called.
+func (r *race) try(t *testing.T, random *rand.Rand, name string) ([]BatchEntry, error) {
+	c := r.open(t, r.inner)
+	chosen := random.Perm(len(r.tables))[:1+random.IntN(3)]
+	all := ""
+	for _, k := range chosen {
+		all += r.tables[k]
+	}
+	var entries []BatchEntry
+	for _, k := range chosen {
+		table := r.tables[k]
+		version := uint64(len(history(t, c, table)) + 1)
+		entries = append(entries, BatchEntry{ID: []string{table}, Manifest: manifestOf(version, name+" "+all+" "+table)})
+	}
+	c = r.process(t, random)
+	if len(entries) == 1 {
+		return entries, publish(t.Context(), c, all, entries[0].Manifest)
+	}
+	_, err := c.CommitBatch(t.Context(), entries)
+	return entries, err
+}
+
+// look reads the tables in some order, and checks that who sees a version of a batch in one of
+// them sees it in those that he reads after that.
+func (r *race) look(t *testing.T, random *rand.Rand) {
+	c := r.open(t, r.inner)
+	seen := map[string]bool{}
+	for _, k := range random.Perm(len(r.tables)) {
+		table := r.tables[k]
+		there := history(t, c, table)
+		for source := range seen {
+			if batch, tables := cutSource(source); strings.Contains(tables, table) && !slices.Contains(there, batch+" "+tables+" "+table) {
+				t.Errorf("%q is seen, and after that not in table %s: %q", source, table, there)
+			}
+		}
+		for _, source := range there[1:] {
+			seen[source] = true
+		}
+	}
+}
+
+func cutSource(source string) (batch, tables string) {
+	parts := strings.Split(source, " ")
+	return parts[0], parts[1]
+}
+
+func TestRacingBatches(t *testing.T) {
+	for _, crash := range []float64{0, 0.02} {
+		for seed := range uint64(20) {
+			t.Run(fmt.Sprintf("crash %v seed %d", crash, seed), func(t *testing.T) { testRace(t, crash, seed) })
+		}
+	}
+}
+
+func testRace(t *testing.T, crash float64, seed uint64) {
+	const writers, rounds = 5, 8
+	r := &race{inner: memstore.New(), tables: []string{"a", "b", "c", "d"}, crash: crash, tick: time.Millisecond}
+	if crash > 0 {
+		r.tick = batchLease / 5
+	}
+	for i, name := range r.tables {
+		makeTable(t, r.open(t, r.inner), name, i != 1)
+	}
+	type tried struct {
+		entries []BatchEntry
+		err     error
+	}
+	tries := make([][]tried, writers)
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(w)))
+			for n := range rounds {
+				entries, err := r.try(t, random, fmt.Sprintf("%d.%d", w, n))
+				tries[w] = append(tries[w], tried{entries, err})
+				r.look(t, random)
+			}
+		})
+	}
+	group.Wait()
+	r.clock.Add(int64(batchLease))
+	c := r.open(t, r.inner)
+	made, total := 0, -len(r.tables)
+	for _, name := range r.tables {
+		total += len(history(t, c, name))
+	}
+	for _, try := range slices.Concat(tries...) {
+		found := 0
+		for _, e := range try.entries {
+			if slices.Contains(history(t, c, e.ID[0]), e.Source) {
+				found++
+			}
+		}
+		made += found
+		lost := code(try.err) == "ConcurrentModification"
+		switch {
+		case found != 0 && found != len(try.entries):
+			t.Errorf("%d of %d versions of %q are there", found, len(try.entries), try.entries[0].Source)
+		case try.err == nil && found == 0, lost && found > 0, try.err != nil && !lost && crash == 0:
+			t.Errorf("%d versions of %q are there; their writer was told %v", found, try.entries[0].Source, try.err)
+		}
+	}
+	if total != made || crash == 0 && made == 0 {
+		t.Errorf("%d versions are there, and writers made %d", total, made)
+	}
+}

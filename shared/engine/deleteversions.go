@@ -1,0 +1,19 @@
+package engine
+
+import (
+	"context"
+
+	"tiltyard/shared/lance/dataset"
+)
+
+// DeleteVersions is [dataset.Table.DeleteVersions].
+func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) bool, all bool) (deleted int, err error) {
+	deleted, err = t.data.DeleteVersions(ctx, doomed, all)
+	return deleted, t.translate(err)
+}
+
+// Branch tells about a branch, or returns TableBranchNotFound.
+func (t *Table) Branch(ctx context.Context, name string) (dataset.BranchInfo, error) {
+	info, err := t.data.BranchInfo(ctx, name)
+	return info, t.translate(err)
+}

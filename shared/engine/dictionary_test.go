@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+func TestAnswersHaveOneDictionary(t *testing.T) {
+	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.LargeString}
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "d", Type: typ, Nullable: true},
+	}, nil)
+	// Each fragment has as many items as its indices can tell apart.
+	fragment := func(n int) dataset.Rows {
+		ids, indices := array.NewInt64Builder(memory.DefaultAllocator), array.NewInt8Builder(memory.DefaultAllocator)
+		values := array.NewLargeStringBuilder(memory.DefaultAllocator)
+		for i := range 128 {
+			ids.Append(int64(n*128 + i))
+			indices.Append(int8(i))
+			values.Append(fmt.Sprint("item ", n*128+i))
+		}
+		columns := []arrow.Array{ids.NewArray(), array.NewDictionaryArray(typ, indices.NewArray(), values.NewArray())}
+		batch := array.NewRecordBatch(schema, columns, 128)
+		return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	}
+	table := tableIn(memstore.New(), Limits{})
+	_, err := table.Create(t.Context(), fragment(0), nil)
+	for n := 1; n < 3 && err == nil; n++ {
+		_, err = table.Insert(t.Context(), fragment(n), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		filter string
+		rows   int
+		index  arrow.DataType
+	}{
+		{"", 3 * 128, arrow.PrimitiveTypes.Int16},
+		{"id < 128", 128, arrow.PrimitiveTypes.Int8},
+		{"id % 4 = 0", 96, arrow.PrimitiveTypes.Int8},
+		{"id < 0", 0, arrow.PrimitiveTypes.Int8},
+	} {
+		req := &protocol.QueryTableRequest{Filter: c.filter}
+		lines := show(t, table, req)
+		if len(lines) != c.rows {
+			t.Errorf("filter %q: got %d rows, want %d", c.filter, len(lines), c.rows)
+		}
+		for _, line := range lines {
+			var id, item int
+			if _, err := fmt.Sscanf(line, "id=%d d=item %d", &id, &item); err != nil || id != item {
+				t.Errorf("filter %q: got row %s, want item %d", c.filter, line, id)
+			}
+		}
+		rows, err := table.Query(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rows.Schema.Field(1).Type.(*arrow.DictionaryType).IndexType; !arrow.TypeEqual(got, c.index) {
+			t.Errorf("filter %q: got indices of type %s, want %s", c.filter, got, c.index)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package gather
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// encoded replaces values by indices into a dictionary which is those values, in all
+// places at or below data where there are strings or numbers of 16 bits.
+func encoded(data arrow.ArrayData) arrow.ArrayData {
+	switch data.DataType().ID() {
+	case arrow.STRING, arrow.LARGE_STRING, arrow.UINT16:
+		indices := make([]int32, data.Offset()+data.Len())
+		for i := range indices {
+			indices[i] = int32(i - data.Offset())
+		}
+		t := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: data.DataType()}
+		return array.NewDataWithDictionary(t, data.Len(), []*memory.Buffer{data.Buffers()[0],
+			memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(indices))}, data.NullN(), data.Offset(), data.(*array.Data))
+	}
+	if _, nested := data.DataType().(arrow.NestedType); !nested {
+		return data
+	}
+	children := make([]arrow.ArrayData, len(data.Children()))
+	for i, c := range data.Children() {
+		children[i] = encoded(c)
+	}
+	return withMembers(data, children)
+}
+
+// decoded is the reverse of encoded.
+func decoded(t *rapid.T, data arrow.ArrayData) arrow.ArrayData {
+	if data.DataType().ID() == arrow.DICTIONARY {
+		rows := array.NewDictionaryData(data)
+		positions := make([]int32, rows.Len())
+		for i := range positions {
+			positions[i] = Null
+			if rows.IsValid(i) {
+				positions[i] = int32(rows.GetValueIndex(i))
+			}
+		}
+		values, err := Array(rows.Dictionary(), positions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values.Data()
+	}
+	if _, nested := data.DataType().(arrow.NestedType); !nested {
+		return data
+	}
+	children := make([]arrow.ArrayData, len(data.Children()))
+	for i, c := range data.Children() {
+		children[i] = decoded(t, c)
+	}
+	return withMembers(data, children)
+}
+
+func TestConcatOfDictionariesKeepsValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		typ := typeOf(t, 3)
+		b := array.NewBuilder(memory.DefaultAllocator, typ)
+		n := rapid.IntRange(0, 12).Draw(t, "rows")
+		for range n {
+			fill(t, b)
+		}
+		whole := b.NewArray()
+		var batches []arrow.RecordBatch
+		var schema *arrow.Schema
+		for from := 0; from < n || schema == nil; {
+			to := rapid.IntRange(from, n).Draw(t, "to")
+			part := array.MakeFromData(encoded(array.NewSlice(whole, int64(from), int64(to)).Data()))
+			schema = arrow.NewSchema([]arrow.Field{{Name: "c", Type: part.DataType(), Nullable: true}}, nil)
+			batches = append(batches, array.NewRecordBatch(schema, []arrow.Array{part}, int64(part.Len())))
+			from = to
+		}
+		got, err := Concat(schema, batches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.Schema().Equal(schema) {
+			t.Errorf("got schema %v, want %v", got.Schema(), schema)
+		}
+		if got := array.MakeFromData(decoded(t, got.Column(0).Data())); got.String() != whole.String() {
+			t.Errorf("got %v of %s, want %v of %s", got, got.DataType(), whole, whole.DataType())
+		}
+	})
+}
+
+func TestConcatWidensIndicesAsNeeded(t *testing.T) {
+	cases := []struct {
+		index, want arrow.DataType
+		used        int // items that rows use, of each part's 100
+	}{
+		{arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Int8, 64},
+		{arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Int16, 65},
+		{arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Uint8, 100},
+		{arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Int64, 100},
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprintf("%s with %d items", c.index, 2*c.used), func(t *testing.T) {
+			typ := &arrow.DictionaryType{IndexType: c.index, ValueType: arrow.BinaryTypes.LargeString}
+			schema := arrow.NewSchema([]arrow.Field{{Name: "c", Type: typ}}, nil)
+			var batches []arrow.RecordBatch
+			var want []string
+			for part := range 2 {
+				indices, values := array.NewBuilder(memory.DefaultAllocator, c.index), array.NewLargeStringBuilder(memory.DefaultAllocator)
+				for i := range 100 {
+					values.Append(fmt.Sprint(part, " ", i))
+					if i < c.used {
+						want = append(want, fmt.Sprint(part, " ", i))
+						if err := indices.AppendValueFromString(fmt.Sprint(i)); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				column := array.NewDictionaryArray(typ, indices.NewArray(), values.NewArray())
+				batches = append(batches, array.NewRecordBatch(schema, []arrow.Array{column}, int64(c.used)))
+			}
+			joined, err := Concat(schema, batches)
+			if err != nil {
+				t.Fatal(err)
+			}
+			column := joined.Column(0).(*array.Dictionary)
+			var got []string
+			for i := range column.Len() {
+				got = append(got, column.ValueStr(i))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("values (-want +got):\n%s", diff)
+			}
+			if got := column.DataType().(*arrow.DictionaryType).IndexType; !arrow.TypeEqual(got, c.want) {
+				t.Errorf("got indices of type %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNullsAreOfAnyType(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		typ := typeOf(t, 3)
+		dictionary := array.MakeFromData(encoded(Nulls(typ, 0).Data())).DataType()
+		n := rapid.IntRange(0, 20).Draw(t, "n")
+		for _, typ := range []arrow.DataType{typ, dictionary} {
+			got := Nulls(typ, n)
+			if !arrow.TypeEqual(got.DataType(), typ) || got.Len() != n || got.NullN() != n {
+				t.Fatalf("got %d nulls of %d values of type %s, want %d of type %s", got.NullN(), got.Len(), got.DataType(), n, typ)
+			}
+			if _, err := Array(got, make([]int32, min(n, 1))); err != nil {
+				t.Fatal(err)
+			}
+			if got := got.String(); got == "" {
+				t.Fatal("got no text")
+			}
+		}
+	})
+}

@@ -1,0 +1,485 @@
+package dataset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// onBranch opens the newest version of a branch.
+func onBranch(t testing.TB, table *Table, name string) *Dataset {
+	t.Helper()
+	branch, err := table.OpenBranch(context.Background(), name)
+	if err != nil {
+		t.Fatalf("open branch %q: %v", name, err)
+	}
+	d, err := branch.Latest(context.Background())
+	if err != nil {
+		t.Fatalf("newest version of branch %q: %v", name, err)
+	}
+	return d
+}
+
+func mustAppend(t testing.TB, table *Table, branch string, ids ...int64) *Dataset {
+	t.Helper()
+	on, err := table.OpenBranch(context.Background(), branch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := on.Append(context.Background(), rowsOf(ids...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Dataset
+}
+
+func mustBranch(t testing.TB, table *Table, name, from string, version uint64) *Dataset {
+	t.Helper()
+	d, err := table.CreateBranch(context.Background(), name, from, version)
+	if err != nil {
+		t.Fatalf("create branch %q: %v", name, err)
+	}
+	return d
+}
+
+func keysBelow(t testing.TB, store objectstore.Store, prefix string) []string {
+	t.Helper()
+	page, err := store.List(context.Background(), objectstore.ListOptions{Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, info := range page.Objects {
+		keys = append(keys, info.Key)
+	}
+	return keys
+}
+
+func TestBranchesHaveHistoriesOfTheirOwn(t *testing.T) {
+	store := memstore.New()
+	table := tableIn(store)
+	mustCreate(t, table, 1, 2, 3)
+	mustAppend(t, table, "", 4)
+	if got := mustBranch(t, table, "dev", "", 1).Version(); got != 1 {
+		t.Errorf("first version of the branch: got %d, want 1, that of its source", got)
+	}
+	mustAppend(t, table, "dev", 50)
+	mustBranch(t, table, "dev/x", "dev", 0)
+	mustAppend(t, table, "dev/x", 60)
+	made := onBranch(t, table, "dev/x")
+	if _, err := made.Delete(t.Context(), addressesOf(t, made, multiples(2)), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, reader := range []*Table{table, tableIn(store)} {
+		for branch, want := range map[string][]int64{"": {1, 2, 3, 4}, "main": {1, 2, 3, 4}, "dev": {1, 2, 3, 50}, "dev/x": {1, 3}} {
+			d := onBranch(t, reader, branch)
+			if got := idsOf(t, d, ScanOptions{}); !cmp.Equal(got, want) {
+				t.Errorf("branch %q holds %v, want %v", branch, got, want)
+			}
+			if named := d.Manifest().Branch; !IsMain(branch) && (named == nil || *named != branch) {
+				t.Errorf("the manifest of branch %q says %v", branch, named)
+			}
+		}
+	}
+	infos, _, err := table.Branches(t.Context(), "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, x := infos["dev"], infos["dev/x"]
+	if x.Parent == nil || *x.Parent != "dev" || x.ParentVersion != 2 || len(x.Identifier.Forks) != 2 || x.Identifier.Forks[0] != dev.Identifier.Forks[0] {
+		t.Errorf("dev/x: got %+v, want one of version 2 of dev, which is %+v", x, dev)
+	}
+}
+
+// A branch is stored as native Lance stores it.
+func TestBranchesAreWrittenInTheFormat(t *testing.T) {
+	store := memstore.New()
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
+	table := NewSession(0, func() time.Time { return time.Unix(1_800_000_000, 0) }).Table(at, 0)
+	size := mustCreate(t, table, 1).manifest.Location.Size
+	mustBranch(t, table, "a/é", "main", 0)
+	data, _, err := store.Get(t.Context(), "t.lance/_refs/branches/a%2F%C3%A9.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	fork := got["identifier"].(map[string]any)["version_mapping"].([]any)[0].([]any)
+	if id, ok := fork[1].(string); !ok || len(id) != 32 {
+		t.Errorf("id of the branch: got %v, want 32 digits", fork[1])
+	}
+	want := map[string]any{
+		"parentBranch": nil, "parentVersion": 1.0, "createAt": 1_800_000_000.0, "manifestSize": float64(size), "metadata": map[string]any{},
+		"identifier": map[string]any{"version_mapping": []any{[]any{1.0, fork[1]}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("branch (-want +got):\n%s", diff)
+	}
+	if keys := keysBelow(t, store, "t.lance/tree/a/é/_versions/"); len(keys) != 1 {
+		t.Errorf("versions of the branch: got %v, want one", keys)
+	}
+}
+
+func TestWhatCannotBeDoneToBranches(t *testing.T) {
+	ctx, table := t.Context(), tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	mustBranch(t, table, "a", "", 0)
+	mustBranch(t, table, "a/b", "a", 0)
+	mustBranch(t, table, "tagged", "", 0)
+	if err := table.CreateTag(ctx, "v", "tagged", 1); err != nil {
+		t.Fatal(err)
+	}
+	create := func(name, from string, version uint64) func() error {
+		return func() error {
+			_, err := table.CreateBranch(ctx, name, from, version)
+			return err
+		}
+	}
+	remove := func(name string) func() error { return func() error { return table.DeleteBranch(ctx, name) } }
+	for _, step := range []struct {
+		name string
+		do   func() error
+		want error
+	}{
+		{"create what is there", create("a", "", 0), ErrRefExists},
+		{"create main", create("main", "", 0), ErrRefName},
+		{"create a path", create("../a", "", 0), ErrRefName},
+		{"create a long name", create(strings.Repeat("x", 300), "", 0), ErrRefName},
+		{"create of no version", create("n", "", 9), ErrNoVersion},
+		{"create of no version of a branch", create("n", "a", 9), ErrNoVersion},
+		{"create of no branch", create("n", "z", 0), ErrNoBranch},
+		{"tag of no branch", func() error { return table.CreateTag(ctx, "w", "z", 1) }, ErrNoBranch},
+		{"delete what is not there", remove("z"), ErrNoBranch},
+		{"delete main", remove("main"), ErrRefName},
+		{"delete a parent", remove("a"), ErrRefInUse},
+		{"delete what is tagged", remove("tagged"), ErrRefInUse},
+		{"delete a child", remove("a/b"), nil},
+		{"delete the parent then", remove("a"), nil},
+		{"untag", func() error { return table.DeleteTag(ctx, "v") }, nil},
+		{"delete what was tagged", remove("tagged"), nil},
+	} {
+		if err := step.do(); !errors.Is(err, step.want) {
+			t.Errorf("%s: got %v, want %v", step.name, err, step.want)
+		}
+	}
+	if got := keysBelow(t, table.store, "t.lance/tree/"); len(got) > 0 {
+		t.Errorf("all branches are deleted, but there are %v", got)
+	}
+	if got := idsOf(t, onBranch(t, table, ""), ScanOptions{}); !cmp.Equal(got, []int64{1}) {
+		t.Errorf("the table holds %v, want 1", got)
+	}
+}
+
+// The names of branches may lie in one another, also where a branch keeps its files.
+func TestDeletedBranchLeavesThoseBelowItsNameAlone(t *testing.T) {
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	for i, name := range []string{"a", "a/data", "a/b", "ab"} {
+		mustBranch(t, table, name, "", 0)
+		mustAppend(t, table, name, int64(10+i))
+	}
+	if err := table.DeleteBranch(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	fresh := tableIn(table.store)
+	for name, want := range map[string][]int64{"a/data": {1, 11}, "a/b": {1, 12}, "ab": {1, 13}} {
+		if got := idsOf(t, onBranch(t, fresh, name), ScanOptions{}); !cmp.Equal(got, want) {
+			t.Errorf("branch %s holds %v, want %v", name, got, want)
+		}
+	}
+	if _, err := fresh.OpenBranch(t.Context(), "a"); !errors.Is(err, ErrNoBranch) {
+		t.Errorf("the deleted branch: got %v, want ErrNoBranch", err)
+	}
+}
+
+// What is cached of a branch does not outlive it, and who has it open cannot write to the
+// one that came after it.
+func TestBranchMadeAnewIsAnotherOne(t *testing.T) {
+	ctx, store := t.Context(), memstore.New()
+	table, other := tableIn(store), tableIn(store)
+	mustCreate(t, table, 1)
+	mustBranch(t, table, "b", "", 0)
+	mustAppend(t, table, "b", 2)
+	stale, err := table.OpenBranch(ctx, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, other, "", 3)
+	if err := other.DeleteBranch(ctx, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stale.Append(ctx, rowsOf(9), nil); !errors.Is(err, ErrNoBranch) {
+		t.Errorf("append to a deleted branch: got %v, want ErrNoBranch", err)
+	}
+	mustBranch(t, other, "b", "", 1)
+	mustAppend(t, other, "b", 4)
+	if got := idsOf(t, onBranch(t, table, "b"), ScanOptions{}); !cmp.Equal(got, []int64{1, 4}) {
+		t.Errorf("the branch holds %v, want 1 and 4", got)
+	}
+	if _, err := stale.Append(ctx, rowsOf(9), nil); !errors.Is(err, ErrNoBranch) {
+		t.Errorf("append to the branch as it was: got %v, want ErrNoBranch", err)
+	}
+}
+
+// A branch of writers that stored no identifier gets the one that native Lance gives it.
+func TestBranchWithoutIdentifier(t *testing.T) {
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	mustBranch(t, table, "dev", "", 0)
+	old := `{"parentBranch":null,"parentVersion":1,"createAt":1234567890,"manifestSize":369,"metadata":{}}`
+	if _, err := table.store.Put(t.Context(), "t.lance/_refs/branches/dev.json", []byte(old), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := table.BranchInfo(t.Context(), "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Fork{{Version: 0, ID: "37e68dd00eadf40e569a06574795ef2b"}}
+	if diff := cmp.Diff(want, info.Identifier.Forks); diff != "" {
+		t.Errorf("identifier (-want +got):\n%s", diff)
+	}
+	mustBranch(t, table, "kid", "dev", 0)
+	if err := table.DeleteBranch(t.Context(), "dev"); !errors.Is(err, ErrRefInUse) {
+		t.Errorf("delete the parent: got %v, want ErrRefInUse", err)
+	}
+}
+
+// What a branch of another version left, or its maker has not finished, is not taken for
+// the branch.
+func TestLeftoverOfAnotherVersion(t *testing.T) {
+	ctx, store, now := t.Context(), memstore.New(), time.Now()
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
+	table := NewSession(0, func() time.Time { return now }).Table(at, 0)
+	mustCreate(t, table, 1)
+	newest := mustAppend(t, table, "", 2)
+	place := table.branchPlace("b", BranchInfo{Identifier: BranchIdentifier{[]Fork{{2, "x"}}}})
+	if _, err := newest.Clone(ctx, place, "b", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.CreateBranch(ctx, "b", "", 1); !errors.Is(err, ErrConflict) {
+		t.Errorf("while another may be made: got %v, want ErrConflict", err)
+	}
+	now = now.Add(youngClone + time.Second)
+	mustBranch(t, table, "b", "", 1)
+	if got := idsOf(t, onBranch(t, table, "b"), ScanOptions{}); !cmp.Equal(got, []int64{1}) {
+		t.Errorf("the branch holds %v, want 1", got)
+	}
+}
+
+// Of many that make one branch of different versions at once at most one does, and it is
+// as its maker was told.
+func TestBranchIsMadeOnce(t *testing.T) {
+	for range 50 {
+		store := memstore.New()
+		mustCreate(t, tableIn(store), 1)
+		for id := int64(2); id <= 4; id++ {
+			mustAppend(t, tableIn(store), "", id)
+		}
+		var group sync.WaitGroup
+		var mu sync.Mutex
+		var made []uint64
+		for version := uint64(1); version <= 4; version++ {
+			group.Go(func() {
+				d, err := tableIn(store).CreateBranch(context.Background(), "b", "", version)
+				if err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					made = append(made, d.Version())
+				} else if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrRefExists) {
+					t.Errorf("version %d: %v", version, err)
+				}
+			})
+		}
+		group.Wait()
+		info, err := tableIn(store).BranchInfo(t.Context(), "b")
+		switch {
+		case len(made) > 1:
+			t.Fatalf("%d were told that they made the branch", len(made))
+		case len(made) == 0 && !errors.Is(err, ErrNoBranch):
+			t.Fatalf("nobody made the branch, but it is %+v, %v", info, err)
+		case len(made) == 1:
+			if got := onBranch(t, tableIn(store), "b").Version(); got != made[0] || info.ParentVersion != got {
+				t.Fatalf("the branch is version %d of %d, but was made of version %d", got, info.ParentVersion, made[0])
+			}
+		}
+	}
+}
+
+// during does something when a request is about to be made, once.
+func during(inner objectstore.Store, kind faultstore.Kind, part string, do func() faultstore.Fault) objectstore.Store {
+	var once sync.Once
+	return faultstore.New(inner, func(c faultstore.Call) (fault faultstore.Fault) {
+		if c.Kind == kind && strings.Contains(c.Key, part) {
+			once.Do(func() { fault = do() })
+		}
+		return fault
+	})
+}
+
+func TestBranchIsMadeByTheFirstToNameIt(t *testing.T) {
+	ctx, store := t.Context(), memstore.New()
+	mustCreate(t, tableIn(store), 1)
+	slow := during(store, faultstore.PutIfAbsent, "_refs", func() (none faultstore.Fault) {
+		mustBranch(t, tableIn(store), "b", "", 0)
+		mustAppend(t, tableIn(store), "b", 2)
+		return none
+	})
+	if _, err := tableIn(slow).CreateBranch(ctx, "b", "", 0); !errors.Is(err, ErrRefExists) {
+		t.Errorf("who was later: got %v, want ErrRefExists", err)
+	}
+	if got := idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{}); !cmp.Equal(got, []int64{1, 2}) {
+		t.Errorf("the branch holds %v, want 1 and 2", got)
+	}
+}
+
+// Somebody who makes the branch of another version crashes while we make it.
+func TestBranchIsNotMadeBesideACloneOfAnotherVersion(t *testing.T) {
+	ctx, store := t.Context(), memstore.New()
+	mustCreate(t, tableIn(store), 1)
+	mustAppend(t, tableIn(store), "", 2)
+	crashing := during(store, faultstore.PutIfAbsent, "_refs", func() faultstore.Fault { return faultstore.Fault{Crash: true} })
+	slow := during(store, faultstore.PutIfAbsent, "tree/b/_versions", func() (none faultstore.Fault) {
+		if _, err := tableIn(crashing).CreateBranch(ctx, "b", "", 2); !errors.Is(err, faultstore.ErrCrashed) {
+			t.Errorf("the one that crashes: %v", err)
+		}
+		return none
+	})
+	if _, err := tableIn(slow).CreateBranch(ctx, "b", "", 1); !errors.Is(err, ErrConflict) {
+		t.Errorf("got %v, want ErrConflict", err)
+	}
+	mustBranch(t, tableIn(store), "b", "", 2)
+	if got := idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{}); !cmp.Equal(got, []int64{1, 2}) {
+		t.Errorf("the branch holds %v, want 1 and 2", got)
+	}
+}
+
+// A branch that is made while one of its name is being deleted keeps its files.
+func TestBranchMadeWhileItsNameIsDeletedIsKept(t *testing.T) {
+	ctx, store := t.Context(), memstore.New()
+	mustCreate(t, tableIn(store), 1)
+	mustBranch(t, tableIn(store), "b", "", 0)
+	slow := during(store, faultstore.Delete, "tree/b/", func() (none faultstore.Fault) {
+		mustBranch(t, tableIn(store), "b", "", 0)
+		return none
+	})
+	if err := tableIn(slow).DeleteBranch(ctx, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if got := idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{}); !cmp.Equal(got, []int64{1}) {
+		t.Errorf("the branch holds %v, want 1", got)
+	}
+}
+
+// A branch is not made of one that is deleted meanwhile.
+func TestBranchOfADeletedBranchIsTakenBack(t *testing.T) {
+	ctx, store := t.Context(), memstore.New()
+	mustCreate(t, tableIn(store), 1)
+	mustBranch(t, tableIn(store), "a", "", 0)
+	slow := during(store, faultstore.PutIfAbsent, "_refs", func() (none faultstore.Fault) {
+		if err := tableIn(store).DeleteBranch(ctx, "a"); err != nil {
+			t.Error(err)
+		}
+		return none
+	})
+	if _, err := tableIn(slow).CreateBranch(ctx, "b", "a", 0); !errors.Is(err, ErrNoBranch) {
+		t.Errorf("got %v, want ErrNoBranch", err)
+	}
+	if _, err := tableIn(store).OpenBranch(ctx, "b"); !errors.Is(err, ErrNoBranch) {
+		t.Errorf("the branch of the deleted one: got %v, want ErrNoBranch", err)
+	}
+}
+
+// Making and deleting a branch is tried with a crash, a lost answer and an error at each
+// request. The branch is there or not, and whole; trying again ends well.
+func TestBranchesSurviveACrashAnywhere(t *testing.T) {
+	ctx := context.Background()
+	create := func(table *Table) error {
+		_, err := table.CreateBranch(ctx, "b", "a", 0)
+		return err
+	}
+	remove := func(table *Table) error { return table.DeleteBranch(ctx, "b") }
+	prepare := func() objectstore.Store {
+		store := memstore.New()
+		mustCreate(t, tableIn(store), 1, 2)
+		mustBranch(t, tableIn(store), "a", "", 0)
+		mustAppend(t, tableIn(store), "a", 3)
+		return store
+	}
+	made := func() objectstore.Store {
+		store := prepare()
+		mustBranch(t, tableIn(store), "b", "a", 0)
+		mustAppend(t, tableIn(store), "b", 4)
+		return store
+	}
+	t.Run("create", func(t *testing.T) { branchCrashAnywhere(t, prepare, create, []int64{1, 2, 3}, nil, ErrRefExists) })
+	t.Run("delete", func(t *testing.T) { branchCrashAnywhere(t, made, remove, nil, []int64{1, 2, 3, 4}, ErrNoBranch) })
+}
+
+// branchCrashAnywhere does something to branch b that makes it hold other rows; nil is no
+// branch. When done already it answers again.
+func branchCrashAnywhere(t *testing.T, prepare func() objectstore.Store, do func(*Table) error, after, before []int64, again error) {
+	look := func(store objectstore.Store) []int64 {
+		branches, _, err := tableIn(store).Branches(t.Context(), "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(slices.Collect(maps.Keys(branches)), "b") {
+			return nil
+		}
+		return idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{})
+	}
+	for n, reached := 1, true; reached; n++ {
+		reached = false
+		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
+			inner := prepare()
+			faulty := faultstore.New(inner, func(c faultstore.Call) faultstore.Fault {
+				if c.N != n {
+					return faultstore.Fault{}
+				}
+				reached = true
+				return fault
+			})
+			err := do(tableIn(faulty))
+			at := fmt.Sprintf("request %d, %+v, answer %v", n, fault, err)
+			got := look(inner)
+			if !cmp.Equal(got, after) && !cmp.Equal(got, before) {
+				t.Errorf("%s: the branch holds %v", at, got)
+			}
+			if err == nil && !cmp.Equal(got, after) {
+				t.Errorf("%s: it said yes, but nothing has changed", at)
+			}
+			if errors.Is(err, again) {
+				t.Errorf("%s: it takes itself for somebody else", at)
+			}
+			if err := do(tableIn(inner)); err != nil && (!errors.Is(err, again) || !cmp.Equal(got, after)) {
+				t.Errorf("%s: then %v", at, err)
+			}
+			if got := look(inner); !cmp.Equal(got, after) {
+				t.Errorf("%s: after another try the branch holds %v", at, got)
+			}
+			// Whatever was left of it is in nobody's way.
+			if after == nil {
+				mustBranch(t, tableIn(inner), "b", "a", 0)
+				if got := look(inner); !cmp.Equal(got, []int64{1, 2, 3}) {
+					t.Errorf("%s: the branch made anew holds %v", at, got)
+				}
+			}
+			mustAppend(t, tableIn(inner), "b", 7)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package dataset
+
+import (
+	"context"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// DeleteVersions deletes the manifests of the versions that doomed chooses, and returns how
+// many. Files that only they named stay, for a cleanup to find. What is needed stays
+// too: versions that have tags, those that branches were made from, and the newest one,
+// unless all is set and nothing needs it: then the table is without data, as if declared.
+func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) bool, all bool) (deleted int, err error) {
+	versions, err := t.Versions(ctx, nil, -1)
+	if err != nil || len(versions) == 0 {
+		return 0, err
+	}
+	needed, err := t.neededVersions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if !all {
+		needed[VersionOf(versions[0])] = true
+	}
+	var count atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
+	for _, info := range versions {
+		if version := VersionOf(info); needed[version] || !doomed(version) {
+			continue
+		}
+		group.Go(func() error {
+			if err := t.remove(ctx, info); err != nil {
+				return err
+			}
+			t.session.cache.drop(t.cached, datasetPart(info.Key))
+			count.Add(1)
+			return nil
+		})
+	}
+	err = group.Wait()
+	if all {
+		t.session.cache.drop(t.cached, latestPart)
+	}
+	return int(count.Load()), err
+}
+
+// neededVersions returns the versions that tags name, and that branches were made from.
+func (t *Table) neededVersions(ctx context.Context) (map[uint64]bool, error) {
+	main, name := t, ""
+	if t.branch != nil {
+		main, name = t.branch.table, t.branch.name
+	}
+	tags, _, err := main.Tags(ctx, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	branches, _, err := main.Branches(ctx, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	needed := map[uint64]bool{}
+	for _, tag := range tags {
+		if tag.BranchName() == name {
+			needed[tag.Version] = true
+		}
+	}
+	for _, branch := range branches {
+		if branch.Parent == nil && name == "" || branch.Parent != nil && *branch.Parent == name {
+			needed[branch.ParentVersion] = true
+		}
+	}
+	return needed, nil
+}

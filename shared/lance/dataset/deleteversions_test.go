@@ -1,0 +1,93 @@
+package dataset
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+func versionsOf(t *testing.T, table *Table) []uint64 {
+	t.Helper()
+	infos, err := table.Versions(t.Context(), nil, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var versions []uint64
+	for _, info := range infos {
+		versions = append(versions, VersionOf(info))
+	}
+	return versions
+}
+
+func TestVersionsInUseAreNotDeleted(t *testing.T) {
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	for id := range int64(7) {
+		mustAppend(t, table, "", 2+id)
+	}
+	mustBranch(t, table, "dev", "", 5)
+	mustAppend(t, table, "dev", 100)
+	mustAppend(t, table, "dev", 101)
+	if err := table.CreateTag(t.Context(), "kept", "", 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.CreateTag(t.Context(), "elsewhere", "dev", 6); err != nil {
+		t.Fatal(err)
+	}
+	every := func(uint64) bool { return true }
+	dev, err := table.OpenBranch(t.Context(), "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		what    string
+		table   *Table
+		doomed  func(uint64) bool
+		all     bool
+		deleted int
+		left    []uint64
+	}{
+		{"up to three", table, func(v uint64) bool { return v <= 3 }, false, 2, []uint64{8, 7, 6, 5, 4, 3}},
+		{"once more", table, func(v uint64) bool { return v <= 3 }, false, 0, []uint64{8, 7, 6, 5, 4, 3}},
+		{"what can go", table, every, false, 3, []uint64{8, 5, 3}},
+		{"of a branch", dev, every, false, 1, []uint64{7, 6}},
+		{"the newest too", table, every, true, 1, []uint64{5, 3}},
+	} {
+		deleted, err := step.table.DeleteVersions(t.Context(), step.doomed, step.all)
+		if err != nil || deleted != step.deleted {
+			t.Errorf("%s: deleted %d (%v), want %d", step.what, deleted, err, step.deleted)
+		}
+		if diff := cmp.Diff(step.left, versionsOf(t, step.table)); diff != "" {
+			t.Errorf("%s: versions left (-want +got):\n%s", step.what, diff)
+		}
+	}
+	latest, err := table.Latest(t.Context())
+	if err != nil || latest.Version() != 5 {
+		t.Errorf("newest is %v (%v), want version 5", latest, err)
+	}
+}
+
+func TestVersionsAreMadeByAPublisher(t *testing.T) {
+	store := memstore.New()
+	plain := tableIn(store)
+	mustCreate(t, plain, 1)
+	calls := 0
+	published := tableIn(store).PublishWith(func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error) {
+		if calls++; calls == 1 { // somebody else comes first
+			mustAppend(t, plain, "", 2)
+		}
+		return store.Put(ctx, manifest.Key(plain.prefix, version, scheme), file, objectstore.Condition{IfAbsent: true})
+	})
+	made := mustAppend(t, published, "", 3)
+	if made.Version() != 3 || calls != 2 {
+		t.Errorf("version %d was made by %d calls, want version 3 by 2", made.Version(), calls)
+	}
+	if diff := cmp.Diff([]int64{1, 2, 3}, idsOf(t, made, ScanOptions{})); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,86 @@
+package encoding
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// Native Lance refuses a page without these levels if a member must not be null.
+func TestConstantPagesLetAllWithinNullStructsBeNull(t *testing.T) {
+	inner := arrow.StructOf(arrow.Field{Name: "a", Type: int32Type})
+	outer := arrow.StructOf(arrow.Field{Name: "a", Type: inner})
+	required, leaf := aStep, Leaf{Type: int32Type, Name: "leaf"}
+	required.Nullable = false
+	cases := []struct {
+		name   string
+		steps  []Step
+		typ    arrow.DataType
+		rows   string
+		layers []pb.RepDefLayer
+		def    []uint16
+	}{
+		{
+			"nulls", []Step{aStep, required}, outer, `[null, null]`,
+			[]pb.RepDefLayer{pb.NullableItem, pb.NullableItem, pb.NullableItem}, []uint16{3, 3},
+		},
+		{
+			"a value", []Step{aStep, required}, outer, `[null, {"a": {"a": 7}}]`,
+			[]pb.RepDefLayer{pb.NullableItem, pb.NullableItem, pb.NullableItem}, []uint16{3, 0},
+		},
+		{
+			"in lists", []Step{listStep, aStep, required}, arrow.ListOf(outer), `[[null, {"a": {"a": 7}}], null, []]`,
+			[]pb.RepDefLayer{pb.NullableItem, pb.NullableItem, pb.NullableItem, pb.NullAndEmptyList}, []uint16{3, 0, 4, 5},
+		},
+		{
+			"around lists", []Step{aStep, listStep}, arrow.StructOf(arrow.Field{Name: "a", Type: listType}), `[{"a": [7, 7]}, null]`,
+			[]pb.RepDefLayer{pb.AllValidItem, pb.EmptyableList, pb.NullableItem}, []uint16{0, 0, 2},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			encoder, err := NewColumnEncoder(Path{Steps: c.steps, Leaf: leaf}, lance.V2_2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pages []Page
+			emit := func(p Page) error {
+				p.Buffers = slices.Clone(p.Buffers)
+				pages = append(pages, p)
+				return nil
+			}
+			if err := encoder.Append(parse(t, c.typ, c.rows), emit); err != nil {
+				t.Fatal(err)
+			}
+			if err := encoder.Flush(emit); err != nil {
+				t.Fatal(err)
+			}
+			layout, err := pb.UnmarshalLayout(pages[0].Encoding.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			constant, ok := layout.(*pb.ConstantLayout)
+			if !ok || len(pages) != 1 {
+				t.Fatalf("got %d pages, first of %T; want 1, constant", len(pages), layout)
+			}
+			if diff := cmp.Diff(c.layers, constant.Layers); diff != "" {
+				t.Errorf("layers (-want +got):\n%s", diff)
+			}
+			var def []uint16
+			raw := pages[0].Buffers[len(pages[0].Buffers)-1]
+			if constant.DefCompression == nil {
+				def = slices.Clone(viewAs[uint16](raw))
+			} else if def, err = appendLevels(nil, constant.DefCompression, raw, int(constant.NumDefValues)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.def, def); diff != "" {
+				t.Errorf("definition levels (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

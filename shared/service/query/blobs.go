@@ -1,0 +1,30 @@
+package query
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/protocol"
+)
+
+// FetchBlobs returns values of a blob column, whole.
+func (s *Service) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*protocol.Rows, error) {
+	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Rows, error) {
+		rows, err := s.on(ctx, t, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return rows.FetchBlobs(ctx, req)
+	})
+}
+
+// ReadBlob returns one value of a blob column, to be read in parts.
+func (s *Service) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest) (*protocol.Bytes, error) {
+	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Bytes, error) {
+		rows, err := s.on(ctx, t, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return rows.ReadBlob(ctx, req)
+	})
+}

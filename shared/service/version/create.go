@@ -1,0 +1,56 @@
+package version
+
+import (
+	"context"
+	"errors"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// Create makes a manifest that a client has staged the next version of a table. To ask for the
+// same again, because the answer was lost, is answered the same.
+func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRequest) (*protocol.CreateTableVersionResponse, error) {
+	t, err := s.tables.Names.Table(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	at, err := branchPlace(t, req.Branch)
+	if err != nil {
+		return nil, err
+	}
+	m, err := read(ctx, t, at, &req.StagedVersion, newBudget(maxManifestBytes))
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.publish(ctx, t, at, req, m)
+	if err != nil {
+		return nil, err
+	}
+	m.discard(ctx, at)
+	return &protocol.CreateTableVersionResponse{
+		Version: entry(t, engine.Version{Number: m.Version, Info: info}),
+		TransactionID: s.tables.Transactions.IDOfCommit(ctx, req.ID, transaction.Commit{
+			UUID: m.transaction, Branch: protocol.BranchName(req.Branch), Version: m.Version,
+		}),
+	}, nil
+}
+
+func (s *Service) publish(ctx context.Context, t *catalog.Table, at objectstore.Location, req *protocol.CreateTableVersionRequest, m *staged) (objectstore.Info, error) {
+	if at == t.Location {
+		info, err := s.tables.Names.Publish(ctx, t, m.Manifest)
+		if errors.Is(err, catalog.ErrMoved) {
+			err = protocol.Errorf(protocol.ConcurrentModification, "%w", err)
+		}
+		return info, err
+	}
+	// A client that makes a branch puts the first version before the name.
+	branch, err := s.tables.At(t).Branch(ctx, req.Branch)
+	if err != nil && protocol.CodeOf(err) != protocol.TableBranchNotFound {
+		return objectstore.Info{}, err
+	}
+	return catalog.PublishBranch(ctx, t.ID, at, branch.ParentVersion, m.Manifest)
+}

@@ -1,0 +1,32 @@
+package version
+
+import (
+	"context"
+	"slices"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/protocol"
+)
+
+// Delete deletes the versions in some ranges. What tags and branches need stays, and so does
+// the newest version, unless a range says that all are meant.
+func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVersionsRequest) (*protocol.BatchDeleteTableVersionsResponse, error) {
+	doomed := func(version uint64) bool {
+		return slices.ContainsFunc(req.Ranges, func(r protocol.VersionRange) bool { return r.Holds(version) })
+	}
+	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
+	return catalog.Write(ctx, s.tables.Names, req.ID, func(ctx context.Context, found *catalog.Lookup) (*protocol.BatchDeleteTableVersionsResponse, error) {
+		if err := found.Confirm(); err != nil {
+			return nil, err
+		}
+		table, err := s.tables.On(ctx, found.Table, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		deleted, err := table.DeleteVersions(ctx, doomed, all)
+		if err != nil {
+			return nil, err
+		}
+		return &protocol.BatchDeleteTableVersionsResponse{DeletedCount: int64(deleted)}, nil
+	})
+}

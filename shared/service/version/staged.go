@@ -1,0 +1,161 @@
+package version
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// What one request may hold of manifests in memory.
+const (
+	maxManifestBytes = 64 << 20
+	maxBatchBytes    = 256 << 20
+)
+
+// A budget is how many more bytes of manifests a request may read.
+type budget struct{ left atomic.Int64 }
+
+func newBudget(bytes int64) *budget {
+	b := new(budget)
+	b.left.Store(bytes)
+	return b
+}
+
+func (b *budget) take(bytes int64) error {
+	if b.left.Add(-bytes) >= 0 {
+		return nil
+	}
+	return &protocol.Error{
+		Code: protocol.InvalidInput, TooLarge: true, Message: "the manifests are too large to be copied",
+		Detail: fmt.Sprintf("a request may name up to %d bytes of manifests, and a batch %d", maxManifestBytes, maxBatchBytes),
+	}
+}
+
+// A staged manifest is one that a client has written at a name that means nothing.
+type staged struct {
+	catalog.Manifest
+	key         string // in the table's store
+	transaction string // UUID of what the client did, if the manifest tells
+}
+
+// branchPlace returns where a table, or a branch of it, keeps its versions.
+func branchPlace(t *catalog.Table, branch string) (objectstore.Location, error) {
+	branch = protocol.BranchName(branch)
+	if branch == "" {
+		return t.Location, nil
+	}
+	if err := dataset.CheckBranch(branch); err != nil {
+		return objectstore.Location{}, protocol.Errorf(protocol.InvalidInput, "%w", err)
+	}
+	at := t.Location
+	at.Prefix += "/tree/" + branch
+	return at, nil
+}
+
+// read reads and checks what a client has staged. One that is not there has no data: whether
+// that is because it has become a version is for the catalog to say.
+func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *protocol.StagedVersion, memory *budget) (*staged, error) {
+	key, err := stagedKey(t, at, v.ManifestPath)
+	if err != nil {
+		return nil, err
+	}
+	s := &staged{key: key, Manifest: catalog.Manifest{
+		Version: uint64(*v.Version), Scheme: scheme(v.NamingScheme), ETag: v.ETag, Source: v.ManifestPath,
+	}}
+	data, err := readAll(ctx, at.Store, key, v, memory)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, s.check(data, v)
+}
+
+// readAll reads a staged manifest, which should have the size that its client tells.
+func readAll(ctx context.Context, store objectstore.Store, key string, v *protocol.StagedVersion, memory *budget) ([]byte, error) {
+	size := int64(0)
+	if v.ManifestSize != nil {
+		size = *v.ManifestSize
+	} else {
+		_, info, err := store.GetRanges(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("look for staged manifest: %w", err)
+		}
+		size = info.Size
+	}
+	if err := memory.take(size); err != nil {
+		return nil, err
+	}
+	parts, info, err := store.GetRanges(ctx, key, objectstore.Range{Offset: -size})
+	if err != nil {
+		return nil, fmt.Errorf("read staged manifest: %w", err)
+	}
+	if info.Size != size {
+		return nil, protocol.Errorf(protocol.InvalidInput, "manifest_size is %d, but the manifest at %q has %d bytes", size, v.ManifestPath, info.Size)
+	}
+	return parts[0], nil
+}
+
+// check takes the bytes of a manifest, if they are one, and of the version that it is to be.
+func (s *staged) check(data []byte, v *protocol.StagedVersion) error {
+	m, err := manifest.Parse(data)
+	if err != nil {
+		return &protocol.Error{Code: protocol.InvalidInput, Message: fmt.Sprintf("what is at %q is no manifest", v.ManifestPath), Err: err}
+	}
+	if m.Version != s.Version {
+		return protocol.Errorf(protocol.InvalidInput, "the manifest at %q is of version %d, not %d", v.ManifestPath, m.Version, s.Version)
+	}
+	s.Data = data
+	if _, id, ok := strings.Cut(strings.TrimSuffix(m.TransactionFile, ".txn"), "-"); ok {
+		s.transaction = id
+	}
+	return nil
+}
+
+// stagedKey turns the path of a manifest, as clients write it, into a key of the table's
+// store. It must be among the versions of the table, and not be one of them.
+func stagedKey(t *catalog.Table, at objectstore.Location, given string) (string, error) {
+	refuse := func(why string) error {
+		return &protocol.Error{
+			Code: protocol.InvalidInput, Message: fmt.Sprintf("manifest_path %.200q %s", given, why),
+			Detail: "it is the key of a staged manifest in the bucket, without scheme and leading slash, in the folder " + manifest.VersionsDir + " of the table",
+		}
+	}
+	inside, ok := strings.CutPrefix(given, t.Location.Path()+"/")
+	if !ok {
+		return "", refuse("is outside of the table")
+	}
+	key := t.Location.Prefix + "/" + inside
+	if objectstore.CheckKey(key) != nil {
+		return "", refuse("is no path")
+	}
+	if path.Dir(key) != at.Prefix+"/"+manifest.VersionsDir {
+		return "", refuse("is not in the folder of its versions")
+	}
+	if _, _, ok := manifest.ParseName(path.Base(key)); ok {
+		return "", refuse("is that of a version, not of a staged manifest")
+	}
+	return key, nil
+}
+
+func scheme(s protocol.NamingScheme) manifest.Scheme {
+	if s == protocol.NamingSchemeV1 {
+		return manifest.V1
+	}
+	return manifest.V2
+}
+
+// discard deletes a staged manifest that has become a version. If that fails it is garbage.
+func (s *staged) discard(ctx context.Context, at objectstore.Location) {
+	_ = at.Store.Delete(context.WithoutCancel(ctx), s.key, objectstore.Condition{})
+}

@@ -1,0 +1,104 @@
+package sqlexpr
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// castFunctions are casts to types by the names that Arrow has for them in Rust.
+var castFunctions = map[string]*function{
+	"arrow_cast":     {minArgs: 2, maxArgs: 2, bind: bindArrowCast},
+	"arrow_try_cast": {minArgs: 2, maxArgs: 2, bind: bindArrowCast},
+}
+
+// bindArrowCast takes the name of the type from a constant.
+func bindArrowCast(n *node) (*node, error) {
+	name := n.args[1]
+	if name.op != opLit || !isString(name.typ) || name.isNullLiteral() {
+		return nil, errorf(ErrType, name.pos, "%s to a type that is not a constant string", n.fn.name)
+	}
+	text := string(name.val.data.(text).at(0))
+	typ := arrowType(text)
+	if typ == nil {
+		return nil, errorf(ErrUnsupported, name.pos, "type %s", text)
+	}
+	x := n.args[0]
+	if !castable(x.typ, typ) {
+		return nil, errorf(ErrUnsupported, n.pos, "cast of %s to %s", x.typ, typ)
+	}
+	return &node{op: opCast, typ: typ, try: n.fn.name == "arrow_try_cast", args: []*node{x}, pos: n.pos}, nil
+}
+
+// arrowTypes are the types without parameters.
+var arrowTypes = map[string]arrow.DataType{
+	"Boolean": typeBool, "Int8": arrow.PrimitiveTypes.Int8, "Int16": arrow.PrimitiveTypes.Int16,
+	"Int32": arrow.PrimitiveTypes.Int32, "Int64": typeInt64, "UInt8": arrow.PrimitiveTypes.Uint8,
+	"UInt16": arrow.PrimitiveTypes.Uint16, "UInt32": arrow.PrimitiveTypes.Uint32, "UInt64": typeUint64,
+	"Float16": arrow.FixedWidthTypes.Float16, "Float32": typeFloat32, "Float64": typeFloat64,
+	"Utf8": typeString, "LargeUtf8": arrow.BinaryTypes.LargeString,
+	"Binary": typeBinary, "LargeBinary": arrow.BinaryTypes.LargeBinary,
+	"Date32": arrow.FixedWidthTypes.Date32, "Date64": arrow.FixedWidthTypes.Date64,
+}
+
+var arrowUnits = map[string]arrow.TimeUnit{
+	"Second": arrow.Second, "Millisecond": arrow.Millisecond, "Microsecond": arrow.Microsecond, "Nanosecond": arrow.Nanosecond,
+	"s": arrow.Second, "ms": arrow.Millisecond, "us": arrow.Microsecond, "µs": arrow.Microsecond, "ns": arrow.Nanosecond,
+}
+
+// arrowType is the type of a name such as Timestamp(Second, None), nil if there is none.
+func arrowType(name string) arrow.DataType {
+	if t, ok := arrowTypes[name]; ok {
+		return t
+	}
+	name, rest, ok := strings.Cut(strings.TrimSuffix(name, ")"), "(")
+	if !ok {
+		return nil
+	}
+	args := strings.Split(rest, ",")
+	for i := range args {
+		args[i] = strings.TrimSpace(args[i])
+	}
+	switch name {
+	case "Timestamp":
+		unit, known := arrowUnits[args[0]]
+		switch {
+		case !known || len(args) > 2:
+			return nil
+		case len(args) == 1 || args[1] == "None":
+			return timestampType(unit, "")
+		}
+		zone := strings.TrimSuffix(strings.TrimPrefix(args[1], "Some("), ")")
+		if zone = strings.Trim(zone, `"`); zone == "" {
+			return nil
+		}
+		return timestampType(unit, zone)
+	case "Decimal128", "Decimal256":
+		if len(args) != 2 {
+			return nil
+		}
+		p, err1 := strconv.ParseInt(args[0], 10, 8)
+		s, err2 := strconv.ParseInt(args[1], 10, 8)
+		if err1 != nil || err2 != nil {
+			return nil
+		}
+		return decimalOfName(name, int32(p), int32(s))
+	}
+	return nil
+}
+
+// decimalOfName is nil unless the digits fit the width.
+func decimalOfName(name string, p, s int32) arrow.DataType {
+	most := int32(maxPrecision128)
+	if name == "Decimal256" {
+		most = maxPrecision256
+	}
+	if p < 1 || p > most || s < 0 || s > p {
+		return nil
+	}
+	if name == "Decimal256" {
+		return &arrow.Decimal256Type{Precision: p, Scale: s}
+	}
+	return &arrow.Decimal128Type{Precision: p, Scale: s}
+}

@@ -1,0 +1,130 @@
+package sqlexpr
+
+import (
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// A datePart computes a number from a moment on the clock of its zone.
+type datePart func(t time.Time) int64
+
+// dateParts are the parts by their names. Of a time of day only those from the hour on make
+// sense. Seconds and what is finer contain the coarser: milliseconds count from the minute.
+var dateParts = map[string]datePart{
+	"year":    func(t time.Time) int64 { return int64(t.Year()) },
+	"isoyear": func(t time.Time) int64 { year, _ := t.ISOWeek(); return int64(year) },
+	"quarter": func(t time.Time) int64 { return int64(t.Month()-1)/3 + 1 },
+	"month":   func(t time.Time) int64 { return int64(t.Month()) },
+	"week":    func(t time.Time) int64 { _, week := t.ISOWeek(); return int64(week) },
+	"day":     func(t time.Time) int64 { return int64(t.Day()) },
+	"doy":     func(t time.Time) int64 { return int64(t.YearDay()) },
+	"dow":     func(t time.Time) int64 { return int64(t.Weekday()) },
+	"isodow":  func(t time.Time) int64 { return int64(t.Weekday()+6)%7 + 1 },
+
+	"hour":        func(t time.Time) int64 { return int64(t.Hour()) },
+	"minute":      func(t time.Time) int64 { return int64(t.Minute()) },
+	"second":      func(t time.Time) int64 { return int64(t.Second()) },
+	"millisecond": func(t time.Time) int64 { return sinceMinute(t) / 1e6 },
+	"microsecond": func(t time.Time) int64 { return sinceMinute(t) / 1e3 },
+	"nanosecond":  sinceMinute,
+}
+
+func sinceMinute(t time.Time) int64 { return int64(t.Second())*1e9 + int64(t.Nanosecond()) }
+
+// datePartAliases are other words for the parts, as Arrow has them for intervals.
+var datePartAliases = map[string]string{
+	"y": "year", "yr": "year", "yrs": "year", "years": "year", "qtr": "quarter",
+	"mon": "month", "mons": "month", "months": "month", "w": "week", "weeks": "week",
+	"d": "day", "days": "day", "h": "hour", "hr": "hour", "hrs": "hour", "hours": "hour",
+	"m": "minute", "min": "minute", "mins": "minute", "minutes": "minute",
+	"s": "second", "sec": "second", "secs": "second", "seconds": "second",
+	"ms": "millisecond", "msec": "millisecond", "msecs": "millisecond", "milliseconds": "millisecond",
+	"us": "microsecond", "usec": "microsecond", "usecs": "microsecond", "microseconds": "microsecond",
+	"nanoseconds": "nanosecond",
+}
+
+// bindDatePart takes the name of the part from a constant. The result is an int32, but int64
+// for nanoseconds and float64 for the seconds since 1970.
+func bindDatePart(n *node) (*node, error) {
+	name, err := constantName(n, n.args[0])
+	if err != nil {
+		return nil, err
+	}
+	if full, ok := datePartAliases[name]; ok {
+		name = full
+	}
+	result := arrow.PrimitiveTypes.Int32
+	switch {
+	case name == "epoch":
+		result = typeFloat64
+	case name == "nanosecond":
+		result = typeInt64
+	case dateParts[name] == nil:
+		return nil, errorf(ErrType, n.args[0].pos, "date_part %q", name)
+	}
+	x := n.args[1]
+	switch t := x.typ; {
+	case isTimestamp(t), isDate(t), isTime(t):
+	case clockText(t) != nil:
+		if x, err = castTo(x, clockText(t)); err != nil {
+			return nil, err
+		}
+	case t.ID() == arrow.DURATION:
+		return nil, errorf(ErrUnsupported, n.pos, "date_part of %s", t)
+	default:
+		return nil, mismatch(n)
+	}
+	if isTime(x.typ) && name != "epoch" && !clockPart(name) {
+		return nil, errorf(ErrType, n.pos, "%s of %s", name, x.typ)
+	}
+	n = n.with(n.args[0], x)
+	n.typ, n.name = result, name
+	return n, nil
+}
+
+// clockPart reports whether a time of day has the part.
+func clockPart(name string) bool {
+	switch name {
+	case "hour", "minute", "second", "millisecond", "microsecond", "nanosecond":
+		return true
+	}
+	return false
+}
+
+func evalDatePart(n *node, args []vec, rows bitset) (vec, error) {
+	ticks, per := tickReader(args[1])
+	args = args[1:]
+	if n.name == "epoch" {
+		return fixedRows(n, args, rows, func(i int) (float64, error) {
+			return float64(ticks(i)) / float64(per), nil
+		})
+	}
+	zone, err := loadZone(zoneOf(args[0].typ))
+	if err != nil {
+		return vec{}, err
+	}
+	part := func(i int) int64 {
+		seconds := floorDiv(ticks(i), per)
+		return dateParts[n.name](time.Unix(seconds, (ticks(i)-seconds*per)*(1e9/per)).In(zone))
+	}
+	if n.typ.ID() == arrow.INT64 {
+		return fixedRows(n, args, rows, func(i int) (int64, error) { return part(i), nil })
+	}
+	return fixedRows(n, args, rows, func(i int) (int32, error) { return int32(part(i)), nil })
+}
+
+// tickReader reads dates, times and timestamps as ticks, and returns how many make a second.
+func tickReader(v vec) (ticks func(i int) int64, per int64) {
+	switch {
+	case v.typ.ID() == arrow.DATE32:
+		days := valuesOf[int32](v)
+		return func(i int) int64 { return int64(days(i)) * secondsPerDay }, 1
+	case v.typ.ID() == arrow.DATE64:
+		return valuesOf[int64](v), 1000
+	case v.typ.ID() == arrow.TIME32:
+		clock := valuesOf[int32](v)
+		return func(i int) int64 { return int64(clock(i)) }, perSecond(unitOf(v.typ))
+	}
+	return valuesOf[int64](v), perSecond(unitOf(v.typ))
+}

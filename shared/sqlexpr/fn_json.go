@@ -1,0 +1,256 @@
+package sqlexpr
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// jsonFunctions look into JSON in the binary form in which the format stores it; see json.go.
+var jsonFunctions = map[string]*function{
+	"json_get":        {minArgs: 2, maxArgs: 2, bind: bindJSON(arrow.BinaryTypes.LargeBinary), eval: evalJSONGet},
+	"json_get_string": {minArgs: 2, maxArgs: 2, bind: bindJSON(typeString), eval: evalJSONGetString},
+	"json_get_int":    {minArgs: 2, maxArgs: 2, bind: bindJSON(typeInt64), eval: evalJSONGetInt},
+	"json_get_float":  {minArgs: 2, maxArgs: 2, bind: bindJSON(typeFloat64), eval: evalJSONGetFloat},
+	"json_get_bool":   {minArgs: 2, maxArgs: 2, bind: bindJSON(typeBool), eval: evalJSONGetBool},
+
+	"json_exists":       {minArgs: 2, maxArgs: 2, bind: bindJSON(typeBool), eval: evalJSONExists},
+	"json_extract":      {minArgs: 2, maxArgs: 2, bind: bindJSON(typeString), eval: evalJSONExtract},
+	"json_array_length": {minArgs: 2, maxArgs: 2, bind: bindJSON(typeInt64), eval: evalJSONArrayLength},
+}
+
+// bindJSON takes a document and a string.
+func bindJSON(result arrow.DataType) func(n *node) (*node, error) {
+	return signature(gives(result), func(t arrow.DataType) arrow.DataType {
+		if isVarBinary(t) || t.ID() == arrow.NULL {
+			return arrow.BinaryTypes.LargeBinary
+		}
+		return asText(t)
+	})
+}
+
+// jsonRows computes f for the value that find finds in each document; it is NULL where there
+// is none, or where f says so.
+func jsonRows(n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
+	f func(i int, v jsonValue) (ok bool, err error),
+) (vec, error) {
+	if !isVarBinary(args[0].typ) {
+		return vec{}, errorf(ErrType, noPos, "%s of %s", n.fn.name, args[0].typ)
+	}
+	out, live := callRows(n, args, rows)
+	docs, by := args[0].texts(), args[1].texts()
+	found := newBitset(out.n)
+	var err error
+	live.each(out.n, func(i int) bool {
+		var doc, v jsonValue
+		var ok bool
+		if doc, err = readJSON(docs(i)); err == nil {
+			v, ok, err = find(doc, string(by(i)))
+		}
+		if ok && err == nil {
+			ok, err = f(i, v)
+		}
+		if ok {
+			found.set(i)
+		}
+		return err == nil
+	})
+	out.valid = found
+	return out, err
+}
+
+// jsonTexts is jsonRows for texts.
+func jsonTexts(n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
+	f func(dst []byte, v jsonValue) (_ []byte, ok bool, err error),
+) (vec, error) {
+	size, _ := width(args...)
+	pieces := make([][]byte, size)
+	total := 0
+	out, err := jsonRows(n, args, rows, find, func(i int, v jsonValue) (ok bool, err error) {
+		pieces[i], ok, err = f(nil, v)
+		if total += len(pieces[i]); err == nil {
+			err = fitsText(total, 0)
+		}
+		return ok, err
+	})
+	b := newTextBuilder(size)
+	for _, p := range pieces {
+		b.data = append(b.data, p...)
+		b.done()
+	}
+	out.data = b.text()
+	return out, err
+}
+
+// byKey finds the member of an object, or the element of an array if the key is a number.
+func byKey(doc jsonValue, key string) (jsonValue, bool, error) {
+	if doc.isObject() {
+		return doc.member(key)
+	}
+	if index, err := strconv.ParseUint(key, 10, 31); err == nil && doc.isArray() {
+		return doc.element(int(index))
+	}
+	return jsonValue{}, false, nil
+}
+
+func evalJSONGet(n *node, args []vec, rows bitset) (vec, error) {
+	return jsonTexts(n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
+		return v.appendDocument(dst), true, nil
+	})
+}
+
+// evalJSONGetString tells bools and numbers as text; null is NULL, and arrays and objects are
+// errors.
+func evalJSONGetString(n *node, args []vec, rows bitset) (vec, error) {
+	return jsonTexts(n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
+		switch v.kind() {
+		case jsonNull:
+			return nil, false, nil
+		case jsonString:
+			return append(dst, v.data...), true, nil
+		case jsonNested:
+			return nil, false, errorf(ErrValue, noPos, "an array or object of json is no string")
+		}
+		dst, err := v.appendText(dst, 0)
+		return dst, true, err
+	})
+}
+
+func evalJSONGetInt(n *node, args []vec, rows bitset) (vec, error) {
+	size, _ := width(args...)
+	values := make([]int64, size)
+	out, err := jsonRows(n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
+		values[i], ok, err = v.integer()
+		return ok, err
+	})
+	out.data = values
+	return out, err
+}
+
+func evalJSONGetFloat(n *node, args []vec, rows bitset) (vec, error) {
+	size, _ := width(args...)
+	values := make([]float64, size)
+	out, err := jsonRows(n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
+		values[i], ok, err = v.float()
+		return ok, err
+	})
+	out.data = values
+	return out, err
+}
+
+// evalJSONGetBool takes bools, and some words for them.
+func evalJSONGetBool(n *node, args []vec, rows bitset) (vec, error) {
+	size, _ := width(args...)
+	bits := newBitset(size)
+	out, err := jsonRows(n, args, rows, byKey, func(i int, v jsonValue) (bool, error) {
+		word := strings.ToLower(string(v.data))
+		switch kind := v.kind(); {
+		case kind == jsonNull:
+			return false, nil
+		case kind == jsonTrue, kind == jsonString && (word == "true" || word == "yes"):
+			bits.set(i)
+			return true, nil
+		case kind == jsonFalse, kind == jsonString && (word == "false" || word == "no"):
+			return true, nil
+		}
+		return false, errorf(ErrValue, noPos, "a value of json is no bool")
+	})
+	out.data = bits
+	return out, err
+}
+
+// evalJSONExists is NULL for NULL only.
+func evalJSONExists(n *node, args []vec, rows bitset) (vec, error) {
+	bits, err := jsonRows(n, args, rows, byPath, func(int, jsonValue) (bool, error) { return true, nil })
+	out, _ := callRows(n, args, rows)
+	out.data = bits.valid
+	return out, err
+}
+
+// evalJSONExtract writes what the path leads to as JSON, strings in quotes.
+func evalJSONExtract(n *node, args []vec, rows bitset) (vec, error) {
+	return jsonTexts(n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
+		dst, err := v.appendText(dst, 0)
+		return dst, true, err
+	})
+}
+
+// evalJSONArrayLength is 0 for what is no array.
+func evalJSONArrayLength(n *node, args []vec, rows bitset) (vec, error) {
+	size, _ := width(args...)
+	values := make([]int64, size)
+	out, err := jsonRows(n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
+		if v.isArray() {
+			values[i] = int64(v.count())
+		}
+		return true, nil
+	})
+	out.data = values
+	return out, err
+}
+
+// byPath follows a path such as $.a["b c"][0]; the $ may be missing. Other steps than to
+// members and elements are not supported.
+func byPath(doc jsonValue, path string) (jsonValue, bool, error) {
+	rest, rooted := strings.CutPrefix(path, "$")
+	if !rooted && rest != "" && rest[0] != '[' {
+		rest = "." + rest
+	}
+	v, ok := doc, true
+	for rest != "" {
+		key, index, after, err := pathStep(path, rest)
+		if err != nil {
+			return jsonValue{}, false, err
+		}
+		rest = after
+		switch {
+		case !ok: // the rest of the path must be one, too
+		case index >= 0 && v.isArray():
+			v, ok, err = v.element(index)
+		case index < 0 && v.isObject():
+			v, ok, err = v.member(key)
+		default:
+			ok = false
+		}
+		if err != nil {
+			return jsonValue{}, false, err
+		}
+	}
+	return v, ok, nil
+}
+
+// pathStep reads one step: a key, or an index that is not negative.
+func pathStep(path, rest string) (key string, index int, after string, err error) {
+	bad := errorf(ErrUnsupported, noPos, "json path %q", path)
+	if name, ok := strings.CutPrefix(rest, "."); ok {
+		end := strings.IndexAny(name, ".[")
+		if end < 0 {
+			end = len(name)
+		}
+		for _, r := range name[:end] {
+			if r != '_' && !isAlphanumeric(r) {
+				return "", 0, "", bad
+			}
+		}
+		if end == 0 {
+			return "", 0, "", bad
+		}
+		return name[:end], -1, name[end:], nil
+	}
+	inner, after, ok := strings.Cut(strings.TrimPrefix(rest, "["), "]")
+	if !ok || rest[0] != '[' || inner == "" {
+		return "", 0, "", bad
+	}
+	if q := inner[0]; q == '"' || q == '\'' {
+		if len(inner) < 2 || inner[len(inner)-1] != q || strings.ContainsAny(inner[1:len(inner)-1], `"'\`) {
+			return "", 0, "", bad
+		}
+		return inner[1 : len(inner)-1], -1, after, nil
+	}
+	i, convErr := strconv.ParseUint(inner, 10, 31)
+	if convErr != nil {
+		return "", 0, "", bad
+	}
+	return "", int(i), after, nil
+}

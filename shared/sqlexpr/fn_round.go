@@ -1,0 +1,218 @@
+package sqlexpr
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// roundFunctions round numbers, and compute with whole ones.
+var roundFunctions = map[string]*function{
+	"ceil":  {minArgs: 1, maxArgs: 1, bind: bindWhole, eval: evalWhole},
+	"floor": {minArgs: 1, maxArgs: 1, bind: bindWhole, eval: evalWhole},
+	"round": {minArgs: 1, maxArgs: 2, bind: bindRound, eval: evalRound},
+	"trunc": {minArgs: 1, maxArgs: 2, bind: bindTrunc, eval: evalTrunc},
+
+	"gcd":       {minArgs: 2, maxArgs: 2, bind: signature(gives(typeInt64), wholeNumber), eval: evalGCD},
+	"lcm":       {minArgs: 2, maxArgs: 2, bind: signature(gives(typeInt64), wholeNumber), eval: evalLCM},
+	"factorial": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeInt64), wholeNumber), eval: evalFactorial},
+}
+
+// bindWhole takes floats, integers as float64, and decimals, which keep their scale.
+func bindWhole(n *node) (*node, error) {
+	if t := n.args[0].typ; isDecimal(t) {
+		return castArgs(n, t, t)
+	}
+	return signature(likeFirst, floatNumber)(n)
+}
+
+// evalWhole computes ceil and floor.
+func evalWhole(n *node, args []vec, rows bitset) (vec, error) {
+	up := n.fn.name == "ceil"
+	if isDecimal(args[0].typ) {
+		_, scale := precisionScale(args[0].typ)
+		return roundDecimals(n, args[0], rows, func(x *big.Int) *big.Int {
+			unit := pow10(scale)
+			q, m := new(big.Int).DivMod(x, unit, new(big.Int)) // rounds down, as the unit is positive
+			if up && m.Sign() != 0 {
+				q.Add(q, big.NewInt(1))
+			}
+			return q.Mul(q, unit)
+		})
+	}
+	f := math.Floor
+	if up {
+		f = math.Ceil
+	}
+	return floatFunction(f).eval(n, args, rows)
+}
+
+// roundDecimals computes decimals of the type of n from those of x.
+func roundDecimals(n *node, x vec, rows bitset, f func(x *big.Int) *big.Int) (vec, error) {
+	out, live := callRows(n, []vec{x}, rows)
+	out.data = zeroData(n.typ, x.n)
+	precision, _ := precisionScale(n.typ)
+	var err error
+	live.each(x.n, func(i int) bool {
+		v, _ := x.integer(i)
+		if v = f(v); !digitsFit(v, precision) {
+			err = errorf(ErrValue, noPos, "overflow of %s in %s", n.fn.name, n.typ)
+			return false
+		}
+		setDecimal(out.data, i, v)
+		return true
+	})
+	return out, err
+}
+
+// bindRound takes a number of digits behind the point, which may be negative. Of a decimal
+// it must be a constant, as the scale of the result depends on it.
+func bindRound(n *node) (*node, error) {
+	t := n.args[0].typ
+	if !isDecimal(t) {
+		return signature(likeFirst, floatNumber, wholeNumber)(n)
+	}
+	digits, ok := constantDigits(n)
+	if !ok {
+		return nil, errorf(ErrUnsupported, n.pos, "round of %s to digits that are not a constant", t)
+	}
+	precision, scale := precisionScale(t)
+	to := min(max(digits, 0), int64(scale))
+	n, err := castArgs(n.with(n.args[0]), decimalLike(t, precision, int32(to)), t)
+	if err != nil {
+		return nil, err
+	}
+	n.index = int(max(digits, -maxPrecision256)) // what evalRound looks at
+	return n, nil
+}
+
+// constantDigits is the second argument, 0 if it is not given.
+func constantDigits(n *node) (int64, bool) {
+	if len(n.args) == 1 {
+		return 0, true
+	}
+	x := n.args[1]
+	if x.op != opLit || x.isNullLiteral() || x.typ.ID() != arrow.INT64 {
+		return 0, false
+	}
+	return x.val.data.([]int64)[0], true
+}
+
+// evalRound rounds half away from zero. Floats are scaled, rounded and scaled back, with the
+// errors that this has: round(1.005, 2) is 1.0.
+func evalRound(n *node, args []vec, rows bitset) (vec, error) {
+	if isDecimal(args[0].typ) {
+		_, from := precisionScale(args[0].typ)
+		_, to := precisionScale(n.typ)
+		return roundDecimals(n, args[0], rows, func(x *big.Int) *big.Int {
+			if n.index >= 0 {
+				return rescale(x, from, to)
+			}
+			x = rescale(x, from, int32(n.index))
+			return x.Mul(x, pow10(int32(-n.index)))
+		})
+	}
+	return scaleFloats(n, args, rows, math.Round)
+}
+
+// bindTrunc takes decimals as floats.
+func bindTrunc(n *node) (*node, error) {
+	if len(n.args) == 1 {
+		return signature(likeFirst, floatNumber)(n)
+	}
+	return signature(likeFirst, floatsOf(n.with(n.args[0])), wholeNumber)(n)
+}
+
+// evalTrunc cuts off digits. Without a number of digits it makes 0.0 of both zeros.
+func evalTrunc(n *node, args []vec, rows bitset) (vec, error) {
+	if len(args) == 2 {
+		return scaleFloats(n, args, rows, math.Trunc)
+	}
+	return floatFunction(func(x float64) float64 {
+		if x == 0 {
+			return 0
+		}
+		return math.Trunc(x)
+	}).eval(n, args, rows)
+}
+
+// scaleFloats applies f to floats multiplied by a power of ten.
+func scaleFloats(n *node, args []vec, rows bitset, f func(float64) float64) (vec, error) {
+	digits := func(int) int64 { return 0 }
+	if len(args) == 2 {
+		digits = valuesOf[int64](args[1])
+	}
+	if n.typ.ID() == arrow.FLOAT32 {
+		x := valuesOf[float32](args[0])
+		return fixedRows(n, args, rows, func(i int) (float32, error) {
+			factor := float32(powerOfTen(digits(i)))
+			return float32(f(float64(x(i)*factor))) / factor, nil
+		})
+	}
+	x := valuesOf[float64](args[0])
+	return fixedRows(n, args, rows, func(i int) (float64, error) {
+		factor := powerOfTen(digits(i))
+		return f(x(i)*factor) / factor, nil
+	})
+}
+
+// powerOfTen multiplies squares, as a machine does, and inverts the result for negative
+// exponents: so 10^-2 is what 1/100 is.
+func powerOfTen(exp int64) float64 {
+	power, square := 1.0, 10.0
+	for e := min(max(exp, -exp), 1<<20); e > 0; e >>= 1 {
+		if e&1 != 0 {
+			power *= square
+		}
+		square *= square
+	}
+	if exp < 0 {
+		return 1 / power
+	}
+	return power
+}
+
+// evalGCD fails where the result is no int64.
+func evalGCD(n *node, args []vec, rows bitset) (vec, error) {
+	return wholeRows(n, args, rows, func(x, y *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, x, y) })
+}
+
+func evalLCM(n *node, args []vec, rows bitset) (vec, error) {
+	return wholeRows(n, args, rows, func(x, y *big.Int) *big.Int {
+		if x.Sign() == 0 || y.Sign() == 0 {
+			return new(big.Int)
+		}
+		gcd := new(big.Int).GCD(nil, nil, x, y)
+		return x.Mul(x, y.Quo(y, gcd))
+	})
+}
+
+// wholeRows computes f of absolute values.
+func wholeRows(n *node, args []vec, rows bitset, f func(x, y *big.Int) *big.Int) (vec, error) {
+	a, b := valuesOf[int64](args[0]), valuesOf[int64](args[1])
+	return fixedRows(n, args, rows, func(i int) (int64, error) {
+		x, y := big.NewInt(a(i)), big.NewInt(b(i))
+		z := f(x.Abs(x), y.Abs(y))
+		if !z.IsInt64() {
+			return 0, errorf(ErrValue, noPos, "overflow of %s(%d, %d)", n.fn.name, a(i), b(i))
+		}
+		return z.Int64(), nil
+	})
+}
+
+// evalFactorial reaches to 20, the last that is an int64.
+func evalFactorial(n *node, args []vec, rows bitset) (vec, error) {
+	value := valuesOf[int64](args[0])
+	return fixedRows(n, args, rows, func(i int) (int64, error) {
+		x := value(i)
+		if x < 0 || x > 20 {
+			return 0, errorf(ErrValue, noPos, "factorial of %d", x)
+		}
+		product := int64(1)
+		for ; x > 1; x-- {
+			product *= x
+		}
+		return product, nil
+	})
+}

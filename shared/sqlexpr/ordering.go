@@ -1,0 +1,71 @@
+package sqlexpr
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+)
+
+// ordering ranks the slots by the values in them, in the order of compare; equal values have
+// equal ranks.
+func (v vec) ordering() []int {
+	compareSlots := v.slotOrder()
+	slots := slotsFrom(0, v.n)
+	slices.SortStableFunc(slots, compareSlots)
+	ranks := make([]int, v.n)
+	for i, slot := range slots {
+		ranks[slot] = i
+		if i > 0 && compareSlots(slots[i-1], slot) == 0 {
+			ranks[slot] = ranks[slots[i-1]]
+		}
+	}
+	return ranks
+}
+
+// slotOrder compares the values of two slots.
+func (v vec) slotOrder() func(a, b int) int {
+	switch d := v.data.(type) {
+	case nil:
+		return func(int, int) int { return 0 }
+	case bitset:
+		return func(a, b int) int { return cmp.Compare(bit(d.has(a)), bit(d.has(b))) }
+	case text:
+		return func(a, b int) int { return bytes.Compare(d.at(a), d.at(b)) }
+	case []int8:
+		return orderOf(d)
+	case []int16:
+		return orderOf(d)
+	case []int32:
+		return orderOf(d)
+	case []int64:
+		return orderOf(d)
+	case []uint8:
+		return orderOf(d)
+	case []uint16:
+		return orderOf(d)
+	case []uint32:
+		return orderOf(d)
+	case []uint64:
+		return orderOf(d)
+	case []float32:
+		return func(a, b int) int { return cmp.Compare(totalOrder(float64(d[a])), totalOrder(float64(d[b]))) }
+	case []float64:
+		return func(a, b int) int { return cmp.Compare(totalOrder(d[a]), totalOrder(d[b])) }
+	case []half:
+		low := int16(math.MaxInt16)
+		return func(a, b int) int { return cmp.Compare(ordered(int16(d[a]), 15, low), ordered(int16(d[b]), 15, low)) }
+	}
+	return func(a, b int) int {
+		x, _ := v.integer(a)
+		y, _ := v.integer(b)
+		return x.Cmp(y)
+	}
+}
+
+func orderOf[T cmp.Ordered](d []T) func(a, b int) int {
+	return func(a, b int) int { return cmp.Compare(d[a], d[b]) }
+}
+
+// totalOrder is an integer that is ordered as floats are.
+func totalOrder(f float64) int64 { return ordered(int64(math.Float64bits(f)), 63, math.MaxInt64) }

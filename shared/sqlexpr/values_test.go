@@ -1,0 +1,108 @@
+package sqlexpr
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// compute parses, binds and evaluates an expression.
+func compute(expr string, rec arrow.RecordBatch) (arrow.Array, error) {
+	e, err := Parse(expr)
+	if err != nil {
+		return nil, err
+	}
+	b, err := Bind(e, rec.Schema())
+	if err != nil {
+		return nil, err
+	}
+	return b.Eval(rec)
+}
+
+func TestComputesTheValuesOfTheNativeLance(t *testing.T) {
+	rec, values := readTable(t, "testdata/calls.arrow"), readTable(t, "testdata/calls_values.arrow")
+	lines, err := os.ReadFile("testdata/calls.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(lines) {
+		expr := strings.TrimSpace(string(line))
+		if expr == "" {
+			continue
+		}
+		t.Run(expr, func(t *testing.T) {
+			got, err := compute(expr, rec)
+			at := values.Schema().FieldIndices(expr)
+			if len(at) == 0 {
+				var e *Error
+				if !errors.As(err, &e) {
+					t.Fatalf("got %v, error %v; want an *Error", got, err)
+				}
+				return
+			}
+			want := values.Column(at[0])
+			if err != nil {
+				t.Fatalf("got error %v, want %v", err, want)
+			}
+			if !sameValues(got, want) {
+				t.Errorf("got  %s %v\nwant %s %v", got.DataType(), got, want.DataType(), want)
+			}
+		})
+	}
+}
+
+// TestComputesTheSameValuesFromPieces evaluates the expressions on slices of the table, one of
+// them of a single row, for which they must not mistake a column for a constant.
+func TestComputesTheSameValuesFromPieces(t *testing.T) {
+	rec, values := readTable(t, "testdata/calls.arrow"), readTable(t, "testdata/calls_values.arrow")
+	for i, f := range values.Schema().Fields() {
+		for _, piece := range [][2]int64{{0, 3}, {3, 4}, {4, rec.NumRows()}} {
+			want := array.NewSlice(values.Column(i), piece[0], piece[1])
+			got, err := compute(f.Name, rec.NewSlice(piece[0], piece[1]))
+			if err != nil {
+				t.Errorf("%s: %v", f.Name, err)
+			} else if !sameValues(got, want) {
+				t.Errorf("%s of rows %v: got %v, want %v", f.Name, piece, got, want)
+			}
+		}
+	}
+}
+
+// sameValues compares floats within some units of their last place, as the logarithms and the
+// like of two libraries differ there, and everything else exactly.
+func sameValues(got, want arrow.Array) bool {
+	if !arrow.TypeEqual(got.DataType(), want.DataType()) || got.Len() != want.Len() {
+		return false
+	}
+	switch want := want.(type) {
+	case *array.Float64:
+		return nearFloats(got, want, got.(*array.Float64).Value, want.Value, 1<<4)
+	case *array.Float32:
+		g := got.(*array.Float32)
+		return nearFloats(got, want, func(i int) float64 { return float64(g.Value(i)) },
+			func(i int) float64 { return float64(want.Value(i)) }, 1<<31)
+	}
+	return array.ApproxEqual(got, want, array.WithNaNsEqual(true), array.WithAbsTolerance(0))
+}
+
+func nearFloats(got, want arrow.Array, g, w func(i int) float64, ulps int64) bool {
+	for i := range want.Len() {
+		if got.IsNull(i) != want.IsNull(i) {
+			return false
+		}
+		if want.IsNull(i) || math.IsNaN(g(i)) && math.IsNaN(w(i)) {
+			continue
+		}
+		d := int64(math.Float64bits(g(i))) - int64(math.Float64bits(w(i)))
+		if d < -ulps || d > ulps {
+			return false
+		}
+	}
+	return true
+}
