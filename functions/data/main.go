@@ -5,23 +5,17 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/service"
 	"tiltyard/shared/service/data"
-	"tiltyard/shared/transaction"
 )
 
 func main() {
 	env := boot.FromEnv()
-	session := dataset.NewSession(env.CacheBytes, env.Now)
-	session.Roots = env.Objects
-	tables := service.Tables{
-		Names:        catalog.Open(env.Objects, env.Now),
-		Rows:         engine.New(session, engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}),
-		Transactions: transaction.Open(env.Records, env.Now),
-	}
+	tables := service.Open(service.Stores{
+		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
+	})
 	apigateway.Serve(env.Handler(data.New(tables, env.Uploads).Routes()...))
 }

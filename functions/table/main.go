@@ -5,18 +5,17 @@ package main
 
 import (
 	"tiltyard/shared/boot"
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/service"
 	"tiltyard/shared/service/table"
 )
 
 func main() {
 	env := boot.FromEnv()
-	names := catalog.Open(env.Objects, env.Now)
-	session := dataset.NewSession(env.CacheBytes, env.Now)
-	session.Roots = env.Objects
-	rows := engine.New(session, engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK})
-	apigateway.Serve(env.Handler(table.New(names, rows).Routes()...))
+	tables := service.Open(service.Stores{
+		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
+	})
+	apigateway.Serve(env.Handler(table.New(tables).Routes()...))
 }

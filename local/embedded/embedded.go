@@ -5,15 +5,9 @@ package embedded
 
 import (
 	"slices"
-	"time"
 
 	"tiltyard/shared/arrowipc"
-	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
-	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/objectstore"
-	"tiltyard/shared/record"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service"
 	"tiltyard/shared/service/data"
@@ -22,42 +16,26 @@ import (
 	"tiltyard/shared/service/ref"
 	"tiltyard/shared/service/schema"
 	"tiltyard/shared/service/table"
-	transactionservice "tiltyard/shared/service/transaction"
+	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/service/version"
-	"tiltyard/shared/transaction"
 )
 
-// Stores is what the services stand on. Zero numbers are the defaults.
-type Stores struct {
-	Objects    *objectstore.Roots
-	Records    record.Store // of transactions; nil: in the home root
-	Now        func() time.Time
-	CacheBytes uint64          // of what was read of tables
-	Uploads    arrowipc.Limits // of Arrow bodies
-	Rows       engine.Limits
-}
-
 // Routes returns the routes of all services. What is not among them the handler answers
-// as not supported.
-func Routes(s Stores) []httpapi.Route {
-	names := catalog.Open(s.Objects, s.Now)
-	records := s.Records
-	if records == nil {
-		records = objectrecord.Open(s.Objects.Home().Store, s.Now)
+// as not supported. Records are in the home root when stores has none; the limits are those
+// of Arrow bodies.
+func Routes(stores service.Stores, uploads arrowipc.Limits) []httpapi.Route {
+	if stores.Records == nil {
+		stores.Records = objectrecord.Open(stores.Objects.Home().Store, stores.Now)
 	}
-	transactions := transaction.Open(records, s.Now)
-	session := dataset.NewSession(s.CacheBytes, s.Now)
-	session.Roots = s.Objects
-	rows := engine.New(session, s.Rows)
-	tables := service.Tables{Names: names, Rows: rows, Transactions: transactions}
+	tables := service.Open(stores)
 	return slices.Concat(
-		namespace.New(names).Routes(),
-		table.New(names, rows).Routes(),
-		data.New(tables, s.Uploads).Routes(),
-		query.New(names, rows).Routes(),
-		schema.New(tables, s.Uploads).Routes(),
+		namespace.New(tables.Names).Routes(),
+		table.New(tables).Routes(),
+		data.New(tables, uploads).Routes(),
+		query.New(tables).Routes(),
+		schema.New(tables, uploads).Routes(),
 		version.New(tables).Routes(),
 		ref.New(tables).Routes(),
-		transactionservice.New(transactions, names, rows).Routes(),
+		transaction.New(tables).Routes(),
 	)
 }

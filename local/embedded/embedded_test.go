@@ -15,11 +15,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/service"
 )
 
 // server is the handler of all services over one store.
@@ -38,7 +40,7 @@ func serve(t testing.TB, uri string, store objectstore.Store) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := Routes(Stores{Objects: roots, Now: time.Now})
+	routes := Routes(service.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
 	return &server{t: t, serve: httpapi.Handler(routes, httpapi.Options{Verifier: token})}
 }
 

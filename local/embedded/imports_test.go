@@ -13,16 +13,16 @@ import (
 // for the folders below it that have no row of their own. "*" is the last part of the
 // importer's own path.
 var mayImport = map[string]string{
-	"functions":                 "boot catalog engine httpapi/apigateway lance/dataset service transaction",
+	"functions":                 "boot catalog engine httpapi/apigateway service",
 	"infra":                     "protocol",
-	"local/server":              "adopt boot engine embedded inspect lance/dataset protocol record",
-	"local/embedded":            "arrowipc catalog engine httpapi lance/dataset objectstore record service transaction",
+	"local/server":              "adopt boot engine embedded inspect lance/dataset protocol record service",
+	"local/embedded":            "arrowipc httpapi record service",
 	"shared/boot":               "arrowipc auth httpapi idempotency objectstore record",
 	"shared/httpapi":            "arrowipc auth idempotency protocol",
 	"shared/httpapi/apigateway": "",
 	"shared/auth":               "protocol",
 	"local/enginebench":         "arrowipc lance/dataset objectstore",
-	"shared/service":            "service arrowipc catalog engine httpapi lance/dataset lance/manifest objectstore protocol transaction",
+	"shared/service":            "service arrowipc catalog engine httpapi lance/dataset lance/manifest objectstore protocol record transaction",
 	"shared/adopt":              "catalog engine lance/dataset objectstore protocol",
 	"shared/catalog":            "lance/manifest objectstore protocol",
 	"shared/engine":             "gather lance objectstore protocol sqlexpr vector",

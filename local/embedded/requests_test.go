@@ -20,11 +20,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/service"
 )
 
 var update = flag.Bool("update", false, "write the golden file of storage requests")
@@ -49,7 +51,7 @@ func start(t *testing.T, store objectstore.Store) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := Routes(Stores{Objects: roots, Now: time.Now})
+	routes := Routes(service.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
 	return &process{t: t, store: counted, serve: httpapi.Handler(routes, httpapi.Options{Verifier: token})}
 }
 

@@ -14,12 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/local/embedded"
+	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/service"
 )
 
 var update = flag.Bool("update", false, "write the tables of the README again")
@@ -96,7 +98,7 @@ func prober(t *testing.T) func(protocol.Operation) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := embedded.Routes(embedded.Stores{Objects: roots, Now: time.Now})
+	routes := embedded.Routes(service.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
 	handler := httpapi.Handler(routes, httpapi.Options{Verifier: verifier})
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	return func(op protocol.Operation) bool {

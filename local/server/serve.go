@@ -14,6 +14,7 @@ import (
 	"tiltyard/local/embedded"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/service"
 )
 
 func newServeCommand() *cobra.Command {
@@ -103,14 +104,10 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	handler := env.Handler(embedded.Routes(embedded.Stores{
-		Objects:    env.Objects,
-		Records:    env.Records,
-		Now:        env.Now,
-		CacheBytes: env.CacheBytes,
-		Uploads:    env.Uploads,
-		Rows:       engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
-	})...)
+	handler := env.Handler(embedded.Routes(service.Stores{
+		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
+	}, env.Uploads)...)
 	defer holdHeapFloor()()
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer startSweeps(ctx, env.Records, env.Logger)()

@@ -5,20 +5,43 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/record"
 	"tiltyard/shared/transaction"
 )
+
+// Stores are what tables stand on. Zero numbers are the defaults.
+type Stores struct {
+	Objects    *objectstore.Roots
+	Records    record.Store // of transactions
+	Now        func() time.Time
+	CacheBytes uint64 // of what was read of tables
+	Rows       engine.Limits
+}
 
 // Tables are the names of tables, what is behind them, and what is known of changes.
 type Tables struct {
 	Names        *catalog.Catalog
 	Rows         *engine.Engine
 	Transactions *transaction.Store
+}
+
+// Open returns the tables of stores. It asks nothing of them.
+func Open(s Stores) Tables {
+	session := dataset.NewSession(s.CacheBytes, s.Now)
+	session.Roots = s.Objects
+	return Tables{
+		Names:        catalog.Open(s.Objects, s.Now),
+		Rows:         engine.New(session, s.Rows),
+		Transactions: transaction.Open(s.Records, s.Now),
+	}
 }
 
 // At returns the table that a name was found to stand for.

@@ -9,8 +9,8 @@ import (
 
 // FetchBlobs returns values of a blob column, whole.
 func (s *Service) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*protocol.Rows, error) {
-	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Rows, error) {
-		rows, err := s.on(ctx, t, req.Branch)
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Rows, error) {
+		rows, err := s.tables.On(ctx, t, req.Branch)
 		if err != nil {
 			return nil, err
 		}
@@ -20,8 +20,8 @@ func (s *Service) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsR
 
 // ReadBlob returns one value of a blob column, to be read in parts.
 func (s *Service) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest) (*protocol.Bytes, error) {
-	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Bytes, error) {
-		rows, err := s.on(ctx, t, req.Branch)
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Bytes, error) {
+		rows, err := s.tables.On(ctx, t, req.Branch)
 		if err != nil {
 			return nil, err
 		}

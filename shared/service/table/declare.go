@@ -14,11 +14,11 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
-	location, err := s.names.PlannedLocation(req.ID, req.Location)
+	location, err := s.tables.Names.PlannedLocation(req.ID, req.Location)
 	if err != nil {
 		return nil, err
 	}
-	declared, err := s.names.CreateTable(ctx, req.ID, location, 0, req.Properties, false)
+	declared, err := s.tables.Names.CreateTable(ctx, req.ID, location, 0, req.Properties, false)
 	if err != nil {
 		return nil, err
 	}

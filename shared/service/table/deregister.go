@@ -8,7 +8,7 @@ import (
 
 // Deregister forgets the name of a table. Its data stays where it is.
 func (s *Service) Deregister(ctx context.Context, req *protocol.DeregisterTableRequest) (*protocol.DeregisterTableResponse, error) {
-	gone, err := s.names.DeregisterTable(ctx, req.ID)
+	gone, err := s.tables.Names.DeregisterTable(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -14,13 +14,13 @@ import (
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
 	branch := protocol.BranchName(req.Branch)
 	if !req.Detailed() && req.Version == nil && req.Tag == "" && branch == "" && !req.CheckDeclared {
-		t, err := s.names.Table(ctx, req.ID)
+		t, err := s.tables.Names.Table(ctx, req.ID)
 		if err != nil {
 			return nil, err
 		}
 		return describe(t, req), nil
 	}
-	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.DescribeTableResponse, error) {
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.DescribeTableResponse, error) {
 		return s.describeData(ctx, t, req)
 	})
 }
@@ -73,14 +73,14 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *proto
 func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (rows *engine.Table, version *int64, err error) {
 	branch, version := req.Branch, req.Version
 	if req.Tag != "" {
-		tag, err := s.of(t).Tag(ctx, req.Tag)
+		tag, err := s.tables.At(t).Tag(ctx, req.Tag)
 		if err != nil {
 			return nil, nil, err
 		}
 		number := int64(tag.Version)
 		branch, version = tag.BranchName(), &number
 	}
-	rows, err = s.of(t).On(ctx, branch)
+	rows, err = s.tables.At(t).On(ctx, branch)
 	return rows, version, err
 }
 

@@ -8,7 +8,7 @@ import (
 
 // Drop removes a table: its name first, then its data.
 func (s *Service) Drop(ctx context.Context, req *protocol.DropTableRequest) (*protocol.DropTableResponse, error) {
-	gone, err := s.names.DropTable(ctx, req.ID)
+	gone, err := s.tables.Names.DropTable(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,11 @@ import (
 // has that one.
 func (s *Service) Exists(ctx context.Context, req *protocol.TableExistsRequest) (*protocol.Empty, error) {
 	if req.Version == nil {
-		_, err := s.names.Table(ctx, req.ID)
+		_, err := s.tables.Names.Table(ctx, req.ID)
 		return &protocol.Empty{}, err
 	}
-	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Empty, error) {
-		return engine.Read(ctx, s.of(t), req.Version, func(context.Context, *dataset.Dataset) (*protocol.Empty, error) {
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Empty, error) {
+		return engine.Read(ctx, s.tables.At(t), req.Version, func(context.Context, *dataset.Dataset) (*protocol.Empty, error) {
 			return &protocol.Empty{}, nil
 		})
 	})

@@ -14,7 +14,7 @@ import (
 func (s *Service) List(ctx context.Context, req *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
 	limit := bound(req.Page)
 	if req.IncludeDeclared == nil || *req.IncludeDeclared || limit == 0 {
-		names, next, err := s.names.ListTables(ctx, req.ID, req.PageToken, limit)
+		names, next, err := s.tables.Names.ListTables(ctx, req.ID, req.PageToken, limit)
 		return &protocol.ListTablesResponse{Tables: names, PageToken: next}, err
 	}
 	return s.listWithData(ctx, req.ID, req.PageToken, limit)
@@ -29,7 +29,7 @@ func (s *Service) listWithData(ctx context.Context, namespace []string, after st
 		if limit != catalog.All {
 			ask = limit - len(kept)
 		}
-		names, next, err := s.names.ListTables(ctx, namespace, after, ask)
+		names, next, err := s.tables.Names.ListTables(ctx, namespace, after, ask)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (s *Service) ListAll(ctx context.Context, req *protocol.ListAllTablesReques
 			Common: protocol.Common{Delimiter: req.Delimiter}, Page: req.Page, IncludeDeclared: req.IncludeDeclared,
 		})
 	}
-	ids, err := s.names.AllTables(ctx)
+	ids, err := s.tables.Names.AllTables(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,14 +111,14 @@ func (s *Service) withData(ctx context.Context, ids [][]string) ([][]string, err
 	group.SetLimit(maxChecks)
 	for i, id := range ids {
 		group.Go(func() error {
-			t, err := s.names.Table(ctx, id)
+			t, err := s.tables.Names.Table(ctx, id)
 			if err != nil {
 				if protocol.CodeOf(err) == protocol.TableNotFound || protocol.CodeOf(err) == protocol.NamespaceNotFound {
 					return nil
 				}
 				return err
 			}
-			has[i], err = s.of(t).HasData(ctx)
+			has[i], err = s.tables.At(t).HasData(ctx)
 			return err
 		})
 	}

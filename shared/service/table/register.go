@@ -18,11 +18,11 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
-	location, err := s.names.PlannedLocation(req.ID, req.Location)
+	location, err := s.tables.Names.PlannedLocation(req.ID, req.Location)
 	if err != nil {
 		return nil, err
 	}
-	version, err := s.rows.Table(req.ID, location, 0).Newest(ctx)
+	version, err := s.tables.Rows.Table(req.ID, location, 0).Newest(ctx)
 	if engine.IsDeclared(err) {
 		return nil, &protocol.Error{
 			Code: protocol.InvalidInput, Message: fmt.Sprintf("no Lance table at location %q", req.Location),
@@ -33,7 +33,7 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 		return nil, err
 	}
 	replace := req.Mode == protocol.RegisterModeOverwrite
-	made, err := s.names.CreateTable(ctx, req.ID, location, version, req.Properties, replace)
+	made, err := s.tables.Names.CreateTable(ctx, req.ID, location, version, req.Properties, replace)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 // Rename gives a table another name, in its namespace or another one. Its data stays where
 // it is.
 func (s *Service) Rename(ctx context.Context, req *protocol.RenameTableRequest) (*protocol.RenameTableResponse, error) {
-	if _, err := s.names.RenameTable(ctx, req.ID, req.NewID()); err != nil {
+	if _, err := s.tables.Names.RenameTable(ctx, req.ID, req.NewID()); err != nil {
 		return nil, err
 	}
 	return &protocol.RenameTableResponse{}, nil

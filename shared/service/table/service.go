@@ -2,21 +2,15 @@
 package table
 
 import (
-	"tiltyard/shared/catalog"
-	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/service"
 )
 
 // A Service answers the operations on tables.
-type Service struct {
-	names *catalog.Catalog
-	rows  *engine.Engine
-}
+type Service struct{ tables service.Tables }
 
-// New returns the service over a catalog and an engine.
-func New(names *catalog.Catalog, rows *engine.Engine) *Service {
-	return &Service{names: names, rows: rows}
-}
+// New returns the service over tables.
+func New(tables service.Tables) *Service { return &Service{tables: tables} }
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
@@ -33,6 +27,3 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("GetTableStats", s.Stats),
 	}
 }
-
-// of returns the rows of a table that the catalog has found.
-func (s *Service) of(t *catalog.Table) *engine.Table { return s.rows.Table(t.ID, t.Location, t.Hint) }

@@ -12,8 +12,8 @@ import (
 
 // Stats tells how large a table is and how its rows lie in fragments.
 func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest) (*protocol.GetTableStatsResponse, error) {
-	return catalog.Read(ctx, s.names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.GetTableStatsResponse, error) {
-		rows, err := s.of(t).On(ctx, req.Branch)
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.GetTableStatsResponse, error) {
+		rows, err := s.tables.At(t).On(ctx, req.Branch)
 		if err != nil {
 			return nil, err
 		}

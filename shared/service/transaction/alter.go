@@ -26,11 +26,11 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTransactionReque
 
 func (s *Service) alter(ctx context.Context, ref transaction.Ref, actions []protocol.TransactionAction) (*transaction.Transaction, error) {
 	if ref.Record != "" {
-		return s.records.Alter(ctx, ref, actions)
+		return s.tables.Transactions.Alter(ctx, ref, actions)
 	}
 	commit, err := s.commit(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return s.records.AlterCommit(ctx, ref.Table, commit, actions)
+	return s.tables.Transactions.AlterCommit(ctx, ref.Table, commit, actions)
 }

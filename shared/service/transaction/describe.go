@@ -23,14 +23,14 @@ func (s *Service) find(ctx context.Context, id []string) (*transaction.Transacti
 		return nil, err
 	}
 	if ref.Record != "" {
-		found, err := s.records.Get(ctx, ref)
+		found, err := s.tables.Transactions.Get(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
 		return s.complete(ctx, found)
 	}
 	if ref.UUID != "" {
-		found, err := s.records.GetCommit(ctx, ref.Table, ref.UUID)
+		found, err := s.tables.Transactions.GetCommit(ctx, ref.Table, ref.UUID)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (s *Service) find(ctx context.Context, id []string) (*transaction.Transacti
 		return nil, err
 	}
 	if ref.UUID == "" {
-		found, err := s.records.GetCommit(ctx, ref.Table, commit.UUID)
+		found, err := s.tables.Transactions.GetCommit(ctx, ref.Table, commit.UUID)
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func (s *Service) ListJobs(ctx context.Context, req *protocol.ListJobsRequest) (
 		if bounded {
 			size = min(size, limit-int64(len(answer.Jobs)))
 		}
-		jobs, next, err := s.records.Jobs(ctx, answer.PageToken, int(size))
+		jobs, next, err := s.tables.Transactions.Jobs(ctx, answer.PageToken, int(size))
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*p
 	if err != nil {
 		return nil, err
 	}
-	job, err := s.records.Get(ctx, ref)
+	job, err := s.tables.Transactions.Get(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*pro
 	if !transaction.IsJobID(req.JobID) {
 		return nil, noJob(req.JobID)
 	}
-	_, err := s.records.Advance(ctx, req.JobID, func(t *transaction.Transaction) {
+	_, err := s.tables.Transactions.Advance(ctx, req.JobID, func(t *transaction.Transaction) {
 		t.Status = protocol.TransactionCanceled
 	})
 	if err != nil && !errors.Is(err, transaction.ErrEnded) {

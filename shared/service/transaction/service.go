@@ -10,21 +10,15 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/service"
 	"tiltyard/shared/transaction"
 )
 
 // A Service answers the operations on transactions.
-type Service struct {
-	records *transaction.Store
-	names   *catalog.Catalog
-	rows    *engine.Engine
-}
+type Service struct{ tables service.Tables }
 
-// New returns the service over the records of transactions, and over a catalog and an
-// engine, which know of the commits that have none.
-func New(records *transaction.Store, names *catalog.Catalog, rows *engine.Engine) *Service {
-	return &Service{records: records, names: names, rows: rows}
-}
+// New returns the service over tables.
+func New(tables service.Tables) *Service { return &Service{tables: tables} }
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
@@ -44,8 +38,8 @@ func answer(t *transaction.Transaction) *protocol.TransactionResponse {
 // commit reads what the table tells of a commit. What is not there, or not what the id
 // says, is TransactionNotFound.
 func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.Commit, error) {
-	found, err := catalog.Read(ctx, s.names, ref.Table, func(ctx context.Context, t *catalog.Table) (engine.Transaction, error) {
-		table, err := s.rows.Table(t.ID, t.Location, t.Hint).On(ctx, ref.Branch)
+	found, err := catalog.Read(ctx, s.tables.Names, ref.Table, func(ctx context.Context, t *catalog.Table) (engine.Transaction, error) {
+		table, err := s.tables.At(t).On(ctx, ref.Branch)
 		if err != nil {
 			return engine.Transaction{}, err
 		}

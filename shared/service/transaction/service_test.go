@@ -10,13 +10,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service"
 	"tiltyard/shared/transaction"
 )
 
@@ -33,10 +33,10 @@ func open(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs := transaction.Open(objectrecord.Open(objects, time.Now), time.Now)
-	names := catalog.Open(roots, time.Now)
-	rows := engine.New(dataset.NewSession(1<<20, time.Now), engine.Limits{})
-	return &fixture{Service: New(jobs, names, rows), jobs: jobs}
+	tables := service.Open(service.Stores{
+		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20,
+	})
+	return &fixture{Service: New(tables), jobs: tables.Transactions}
 }
 
 // table makes a table and appends to it, and returns what the append made.
@@ -49,12 +49,12 @@ func (f *fixture) table(t *testing.T, name string) engine.Written {
 	}
 	rows := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 	id := []string{name}
-	location := f.names.NewLocation(id)
-	table := f.rows.Table(id, location, 0)
+	location := f.tables.Names.NewLocation(id)
+	table := f.tables.Rows.Table(id, location, 0)
 	if _, err := table.Create(t.Context(), rows, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.names.CreateTable(t.Context(), id, location, 1, nil, false); err != nil {
+	if _, err := f.tables.Names.CreateTable(t.Context(), id, location, 1, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	done, err := table.Insert(t.Context(), rows, nil)
