@@ -33,6 +33,9 @@ type NewColumns struct {
 // IsRowsChanged. Names that are taken, and columns that cannot be null without values, are
 // operation.ErrInvalid. confirm is as for Table.Append.
 func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() error) (*Dataset, error) {
+	if err := operation.CheckWritable(d.manifest); err != nil {
+		return nil, err
+	}
 	format, err := d.fileFormat(Rows{})
 	if err != nil {
 		return nil, err

@@ -66,6 +66,9 @@ type Cast func(arrow.Array, arrow.DataType) (arrow.Array, error)
 // and cast in one call, and to cast a column that has an index: drop that first. confirm is as
 // for Table.Append.
 func (d *Dataset) AlterColumns(ctx context.Context, alterations []Alteration, cast Cast, confirm func() error) (*Dataset, error) {
+	if err := operation.CheckWritable(d.manifest); err != nil {
+		return nil, err
+	}
 	a := &altering{dataset: d, fields: d.Schema().PB(), highest: d.manifest.MaxFieldID()}
 	for _, alteration := range alterations {
 		if err := a.alter(ctx, alteration); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/schema"
 )
 
@@ -32,14 +33,14 @@ func (t *Table) guess(ctx context.Context) (*guess, error) {
 		}
 		g.read, g.found = d, d
 		close(g.asked)
-		return g, d.manifest.CheckWritable()
+		return g, operation.CheckWritable(d.manifest)
 	}
 	g.read = k.dataset
 	go func() {
 		defer close(g.asked)
 		g.found, g.err = t.probe(ctx, k)
 	}()
-	return g, g.read.manifest.CheckWritable()
+	return g, operation.CheckWritable(g.read.manifest)
 }
 
 // newest waits for the newest version.
@@ -56,7 +57,7 @@ func (g *guess) settle() (moved bool, err error) {
 		return false, err
 	}
 	g.read = newest
-	return true, newest.manifest.CheckWritable()
+	return true, operation.CheckWritable(newest.manifest)
 }
 
 // right says whether the guess is known to have been right, without waiting.

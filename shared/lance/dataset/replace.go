@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
 	"tiltyard/shared/objectstore"
@@ -33,6 +34,9 @@ type Replacement struct {
 // just now. Commits since then are no matter unless they changed or moved rows that it
 // deletes: see IsRowsChanged. confirm is as for Table.Append.
 func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() error) (Commit, error) {
+	if err := operation.CheckWritable(d.manifest); err != nil {
+		return Commit{}, err
+	}
 	rows := newRowChange(d, r.Delete)
 	rows.exclusive = r.Exclusive
 	files := &staged{puts: new(errgroup.Group)}
@@ -63,6 +67,9 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() err
 // Delete commits that rows of d are deleted. predicate is what they have in common, for
 // people to read. What others committed since is no matter unless it was to the same rows.
 func (d *Dataset) Delete(ctx context.Context, addresses []uint64, predicate string, confirm func() error) (Commit, error) {
+	if err := operation.CheckWritable(d.manifest); err != nil {
+		return Commit{}, err
+	}
 	rows := newRowChange(d, addresses)
 	puts := new(errgroup.Group)
 	shrunk, err := rows.shrink(ctx, d, puts)

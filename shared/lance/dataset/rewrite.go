@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
 )
@@ -23,6 +24,9 @@ type Rewriting struct {
 // in their order, as few fragments as they fit in. It commits that fragment ids are taken;
 // the rest is for Rewriting.Commit.
 func (d *Dataset) Rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, error) {
+	if err := operation.CheckWritable(d.manifest); err != nil {
+		return nil, err
+	}
 	r := &Rewriting{read: d, group: map[uint64]int{}, before: map[uint64]int64{}}
 	reserved := uint32(0)
 	for i, ids := range groups {
