@@ -65,9 +65,9 @@ func (t *Table) Versions(ctx context.Context, opts VersionList) (VersionPage, er
 	if err != nil {
 		return VersionPage{}, t.translate(err)
 	}
-	var page VersionPage
-	for _, info := range infos {
-		page.Versions = append(page.Versions, versionOf(info))
+	page := VersionPage{Versions: make([]Version, len(infos))}
+	for i, info := range infos {
+		page.Versions[i] = versionOf(info)
 	}
 	if opts.Limit >= 0 && len(page.Versions) > opts.Limit {
 		page.Versions = page.Versions[:opts.Limit]
@@ -99,7 +99,9 @@ func (t *Table) oldest(ctx context.Context, after *uint64, limit int) ([]objects
 
 // from cuts off what is older than a version, and what is too many.
 func from(ascending []objectstore.Info, first uint64, limit int) []objectstore.Info {
-	ascending = slices.DeleteFunc(ascending, func(info objectstore.Info) bool { return dataset.VersionOf(info) < first })
+	if first > 1 {
+		ascending = slices.DeleteFunc(ascending, func(info objectstore.Info) bool { return dataset.VersionOf(info) < first })
+	}
 	if limit >= 0 && len(ascending) > limit {
 		ascending = ascending[:limit]
 	}

@@ -34,8 +34,9 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 			return nil, err
 		}
 		answer := &protocol.ListTableVersionsResponse{PageToken: found.Next}
+		place := t.Location.Path()
 		for _, v := range found.Versions {
-			answer.Versions = append(answer.Versions, entry(t, v))
+			answer.Versions = append(answer.Versions, entryAt(place, t, v))
 		}
 		return answer, nil
 	})
@@ -44,9 +45,14 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 // entry tells a version as the protocol does. Clients open its manifest in the bucket, or
 // the file system, that the table is in, so its path begins there and not at our root.
 func entry(t *catalog.Table, v engine.Version) protocol.TableVersion {
+	return entryAt(t.Location.Path(), t, v)
+}
+
+// entryAt is entry for a table whose place in its bucket or file system is known.
+func entryAt(place string, t *catalog.Table, v engine.Version) protocol.TableVersion {
 	return protocol.TableVersion{
 		Version:         int64(v.Number),
-		ManifestPath:    t.Location.Path() + strings.TrimPrefix(v.Key, t.Location.Prefix),
+		ManifestPath:    place + strings.TrimPrefix(v.Key, t.Location.Prefix),
 		ManifestSize:    v.Size,
 		ETag:            v.ETag,
 		TimestampMillis: v.Modified.UnixMilli(),
