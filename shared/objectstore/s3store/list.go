@@ -32,9 +32,9 @@ func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objects
 }
 
 func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
-	prefix := s.prefix + opts.Prefix
-	if sendable(prefix) != prefix {
-		return objectstore.ListPage{}, ctx.Err() // no key begins like this
+	prefix := sendable(s.prefix + opts.Prefix)
+	if len(s.prefix+opts.Prefix)-len(prefix) >= utf8.UTFMax {
+		return objectstore.ListPage{}, ctx.Err() // more is missing than the rest of a letter: no key begins like this
 	}
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
 	if opts.Delimiter != "" {
@@ -54,7 +54,7 @@ func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objects
 		if err != nil {
 			return objectstore.ListPage{}, err
 		}
-		if err := s.add(&page, out, opts.StartAfter); err != nil {
+		if err := s.add(&page, out, opts); err != nil {
 			return objectstore.ListPage{}, err
 		}
 		if !aws.ToBool(out.IsTruncated) {
@@ -105,14 +105,16 @@ func sendable(text string) string {
 	return text
 }
 
-// add appends to page what out brings and is greater than startAfter.
-func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, startAfter string) error {
+// add appends to page what out brings and was asked for: the server may have been asked for
+// more, as it takes whole letters only.
+func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, opts objectstore.ListOptions) error {
+	wanted := func(key string) bool { return key > opts.StartAfter && strings.HasPrefix(key, opts.Prefix) }
 	for _, o := range out.Contents {
 		key, err := s.listedKey(o.Key, out.EncodingType)
 		if err != nil {
 			return err
 		}
-		if key <= startAfter || objectstore.CheckKey(key) != nil {
+		if !wanted(key) || objectstore.CheckKey(key) != nil {
 			continue
 		}
 		info, err := infoOfRead(key, aws.ToInt64(o.Size), o.ETag, o.LastModified)
@@ -126,7 +128,7 @@ func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, sta
 		if err != nil {
 			return err
 		}
-		if prefix <= startAfter || objectstore.CheckKey(strings.TrimSuffix(prefix, "/")) != nil {
+		if !wanted(prefix) || objectstore.CheckKey(strings.TrimSuffix(prefix, "/")) != nil {
 			continue
 		}
 		page.Prefixes = append(page.Prefixes, prefix)
