@@ -491,8 +491,20 @@ func TestArrowErrorBeforeTheFirstBatch(t *testing.T) {
 	}
 }
 
-func TestArrowErrorAfterTheFirstBatchBreaksTheConnection(t *testing.T) {
-	s := &service{rows: rowsOf(errors.New("disk on fire"), intBatch(1))}
+// Rows that have not left yet are no reason to break off.
+func TestArrowErrorBeforeTheFirstBytesLeave(t *testing.T) {
+	s := &service{rows: rowsOf(protocol.Errorf(protocol.InvalidInput, "division by zero"), intBatch(1, 2))}
+	w := request{path: "/v1/table/t/query"}.do(t, newTestHandler(s))
+	if p := decodeProblem(t, w); p.Status != 400 || !strings.Contains(p.Error, "division by zero") {
+		t.Errorf("got %+v, want 400", p)
+	}
+	if version := w.Header().Get(versionHeader); version != "" {
+		t.Errorf("the error tells version %s", version)
+	}
+}
+
+func TestArrowErrorAfterTheFirstBytesLeftBreaksTheConnection(t *testing.T) {
+	s := &service{rows: rowsOf(errors.New("disk on fire"), intBatch(make([]int64, 100_000)...))}
 	server := httptest.NewServer(newTestHandler(s))
 	defer server.Close()
 	r, err := http.NewRequest(http.MethodPost, server.URL+"/v1/table/t/query", nil)

@@ -135,7 +135,8 @@ func (c *call) writeRows(rows *protocol.Rows, format arrowFormat) error {
 	out := &arrowResponse{call: c, rows: rows, format: format}
 	for batch, err := range rows.Batches {
 		switch {
-		case err != nil && out.file == nil:
+		case err != nil && c.w.status == 0: // what was written is still in our buffer
+			c.w.Header().Del(versionHeader)
 			return err
 		case err != nil:
 			out.abort(err)

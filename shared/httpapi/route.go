@@ -83,7 +83,7 @@ func Upload[Req, Resp any, PReq interface {
 const maxDrainBytes = 16 << 20
 
 // Arrow serves an operation whose request is a JSON object and whose response is an
-// Arrow file. Errors before the first batch are answered as errors; one that comes later
+// Arrow file. Errors before the first bytes leave are answered as errors; one that comes later
 // aborts the connection, so that no client takes half an answer for a whole one.
 func Arrow[Req any, PReq interface {
 	*Req
