@@ -1,4 +1,4 @@
-# ROOT, ARGS, FUZZTIME, FUNCTION_ARCH and PYTHON may be set: make run ARGS='--log-level debug'
+# ROOT, ARGS, FUZZTIME, FUNCTION_ARCH, URL, TOKEN and PYTHON may be set: make run ARGS='--log-level debug'
 
 ROOT     ?= ./data
 FUZZTIME ?= 10s
@@ -15,25 +15,55 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test bench lint build fuzz fixtures demo clean tiltyard test-go test-e2e
+.PHONY: help run run-lambda test bench bench-functions memory lint build fuzz fixtures demo clean tiltyard test-go test-infra test-e2e synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: tiltyard ## serve the tables in ./data on this machine
 	@exec bin/tiltyard serve --root $(ROOT) $(ARGS)
 
-test: lint test-go test-e2e ## lint, Go tests, and the real Python clients against the server
+run-lambda: build ## serve by the built functions, behind a gateway, on this machine
+	@go build -o bin/lambda ./local/lambda
+	@exec scripts/run-lambda.sh $(ARGS)
+
+test: lint test-go test-infra test-e2e ## lint, Go tests, and the real Python clients against the server
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
 	.venv/bin/python local/e2e/bench_engine.py $(ARGS)
+
+bench-functions: build ## measure cold starts and calls of the built functions
+	scripts/bench-functions.sh $(ARGS)
+
+memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 minutes and 8 GB of disk)
+	.venv/bin/python local/e2e/memory_proof.py $(ARGS)
 
 lint: ## gofmt, go vet, golangci-lint
 	scripts/lint.sh
 
 build: tiltyard ## build the server and all functions into bin/
 	scripts/build-functions.sh
+
+# Both work on functions for the architecture that costs less, unless told otherwise.
+synth deploy: export FUNCTION_ARCH := $(or $(FUNCTION_ARCH),arm64)
+
+synth: ## make the templates of an AWS account without one: ARGS='-c issuer=… -c audience=… -c jwks=…'
+	scripts/build-functions.sh
+	scripts/cdk.sh synth -q -c architecture=$(FUNCTION_ARCH) $(ARGS)
+
+deploy: ## put the service into an AWS account: ARGS as those of synth
+	scripts/build-functions.sh
+	scripts/cdk.sh deploy --all -c architecture=$(FUNCTION_ARCH) $(ARGS)
+
+smoke: ## look whether what is deployed works: URL=https://… TOKEN=…
+	@$(PYTHON) local/e2e/smoke.py $(URL) $(TOKEN)
+
+test-stack: build .venv/ready ## deploy into MiniStack on this machine and use the service there
+	scripts/test-stack.sh
+
+test-localstack: build .venv/ready ## deploy into LocalStack on this machine and use the service there
+	scripts/test-localstack.sh
 
 fuzz: ## run each fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
@@ -52,6 +82,10 @@ tiltyard:
 
 test-go:
 	scripts/test-go.sh
+
+# The CDK says at each start that it no longer supports Node 20; it works.
+test-infra:
+	cd infra && JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 go test ./...
 
 test-e2e: tiltyard .venv/ready
 	.venv/bin/python -m pytest -q -p no:cacheprovider local/e2e $(ARGS)

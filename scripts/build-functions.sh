@@ -1,10 +1,20 @@
 #!/bin/sh
 # Build each folder of functions/ to bin/functions/<group>/bootstrap, for Linux and the
-# architecture of this machine or the one in FUNCTION_ARCH (arm64, amd64).
+# architecture of this machine or the one in FUNCTION_ARCH (arm64, amd64). A function that
+# is more than 12 MB zipped fails: what Lambda loads counts in every cold start.
 set -eu
 cd "$(dirname "$0")/.."
+most=12000000
+failed=0
 for folder in functions/*/; do
 	group=$(basename "$folder")
 	GOOS=linux GOARCH=${FUNCTION_ARCH:-$(go env GOARCH)} CGO_ENABLED=0 \
 		go build -trimpath -tags lambda.norpc -ldflags '-s -w' -o "bin/functions/$group/bootstrap" "./functions/$group"
+	size=$(gzip -c "bin/functions/$group/bootstrap" | wc -c) # a zip file compresses in the same way
+	echo "functions/$group: $((size / 1000)) kB zipped"
+	if [ "$size" -gt "$most" ]; then
+		echo "functions/$group is larger than $((most / 1000)) kB" >&2
+		failed=1
+	fi
 done
+exit $failed

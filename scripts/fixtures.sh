@@ -12,6 +12,7 @@ datafile.py shared/lance/datafile/testdata/native
 datafile_golden.py shared/lance/datafile/testdata/golden
 datafile_matrix.py shared/lance/datafile/testdata/matrix
 dataset.py shared/lance/dataset/testdata/native.zip
+indices.py shared/lance/dataset/testdata
 inspected.py shared/inspect/testdata
 jsonb.py shared/lance/jsonb/testdata/native.json
 manifest.py shared/lance/manifest/testdata
@@ -19,3 +20,5 @@ operation.py shared/lance/operation/testdata/history.zip
 sqlexpr.py  shared/sqlexpr/testdata
 vector.py   shared/vector/testdata/golden.json
 TABLE
+# What is shown of tables has their times and file names, which are new.
+go test ./shared/inspect -update

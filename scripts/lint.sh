@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 version=v2.15.0
 linter=.tools/golangci-lint-$version
 
-unformatted=$(gofmt -l functions local shared)
+unformatted=$(gofmt -l functions infra local shared)
 if [ -n "$unformatted" ]; then
 	printf 'gofmt would change:\n%s\n' "$unformatted"
 	exit 1

@@ -4,13 +4,14 @@
 #
 # It is installed into .tools at pinned versions, listens on a free port of this machine,
 # and ends with the command, which finds its URL in TILTYARD_TEST_S3 and
-# TILTYARD_TEST_DYNAMODB. Where it cannot be had the command runs without; this says so,
+# TILTYARD_TEST_DYNAMODB and TILTYARD_TEST_SQS. Where it cannot be had the command runs without; this says so,
 # or fails if REQUIRE_MINISTACK is set.
 set -eu
 cd "$(dirname "$0")/.."
 server=.tools/ministack-$(cksum <scripts/ministack.txt | cut -d ' ' -f 1)
 work=$(mktemp -d)
 pid=
+trap : INT TERM # the command ends, and then this does, by the next line
 trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; fi; rm -rf "$work"' EXIT
 
 if [ ! -e "$server/ready" ]; then
@@ -23,8 +24,10 @@ fi
 if [ -e "$server/ready" ]; then
 	port=$("$server/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	url=http://127.0.0.1:$port
-	# Without the last it would listen to other machines, too.
-	env BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" IOT_MTLS_ENABLED=0 "$server/bin/ministack" >"$work/log" 2>&1 &
+	# Without the third it would listen to other machines, too. The last is for the
+	# functions that it runs.
+	env BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" IOT_MTLS_ENABLED=0 AWS_ENDPOINT_URL="$url" \
+		"$server/bin/ministack" >"$work/log" 2>&1 &
 	pid=$!
 	if "$server/bin/python" - "$url/_ministack/health" 2>>"$work/log" <<'PYTHON'; then
 import sys, time, urllib.request
@@ -38,7 +41,7 @@ while True:
             raise
         time.sleep(0.1)
 PYTHON
-		export TILTYARD_TEST_S3="$url" TILTYARD_TEST_DYNAMODB="$url"
+		export TILTYARD_TEST_S3="$url" TILTYARD_TEST_DYNAMODB="$url" TILTYARD_TEST_SQS="$url"
 	fi
 fi
 

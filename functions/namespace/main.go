@@ -1,16 +1,19 @@
 // Command namespace is the Lambda function behind /v1/namespace. It reads and writes
-// the records of the catalog and nothing else.
+// the records of the catalog, and begins jobs.
 package main
 
 import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/job"
 	"tiltyard/shared/service/namespace"
+	"tiltyard/shared/transaction"
 )
 
 func main() {
 	env := boot.FromEnv()
 	names := catalog.Open(env.Objects, env.Now)
-	apigateway.Serve(env.Handler(namespace.New(names).Routes()...))
+	jobs := job.NewStarter(transaction.Open(env.Records, env.Now), env.Queue)
+	apigateway.Serve(env.Handler(namespace.New(names, jobs).Routes()...))
 }

@@ -15,7 +15,8 @@ func main() {
 	env := boot.FromEnv()
 	tables := service.Open(service.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
+		Vendor: env.Vendor,
 	})
 	apigateway.Serve(env.Handler(table.New(tables).Routes()...))
 }

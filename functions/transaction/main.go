@@ -1,12 +1,13 @@
 // Command transaction is the Lambda function behind /v1/transaction and /v1/jobs. It reads
 // and writes the records of transactions, and reads those of the catalog and the manifests
-// of tables, which tell of commits.
+// of tables, which tell of commits, and begins jobs.
 package main
 
 import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/maintain"
 	"tiltyard/shared/service"
 	"tiltyard/shared/service/transaction"
 )
@@ -15,7 +16,8 @@ func main() {
 	env := boot.FromEnv()
 	tables := service.Open(service.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
-	apigateway.Serve(env.Handler(transaction.New(tables).Routes()...))
+	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout)}
+	apigateway.Serve(env.Handler(transaction.New(tables, keeper).Routes()...))
 }

@@ -14,7 +14,7 @@ func main() {
 	env := boot.FromEnv()
 	tables := service.Open(service.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
 	apigateway.Serve(env.Handler(version.New(tables).Routes()...))
 }

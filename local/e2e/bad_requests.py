@@ -531,8 +531,8 @@ NAMES = [
     Case("unknown operation", "/v1/table/{t}/juggle", {}, NOT_SUPPORTED),
     Case("unknown namespace operation", "/v1/namespace/{s}/juggle", {}, (404, 0)),
     Case("unknown path", "/v2/table/{t}/describe", {}, (404, 0)),
-    Case("operation not there yet", "/v1/table/{t}/clone", {"new_table_name": "x"}, NOT_SUPPORTED),
-    Case("batch operation not there yet", "/v1/table/batch-commit", {"operations": []}, NOT_SUPPORTED),
+    Case("clone of nothing", "/v1/table/{t}/clone", {"new_table_name": "x"}, says="source_location"),
+    Case("batch of no operations", "/v1/table/batch-commit", {"operations": []}, says="operations"),
     Case("batch of nothing", "/v1/table/version/batch-create", {"entries": []}, says="entries"),
     Case("batch of no list", "/v1/table/version/batch-create", {"entries": {}}),
     Case("batch: entry without a version", "/v1/table/version/batch-create", {"entries": [{"id": ["t"]}]}, says="entries[0]"),
@@ -560,9 +560,7 @@ NAMES = [
         "/v1/table/{t}/version/delete",
         {"ranges": [{"start_version": -1, "end_version": 3}]},
     ),
-    Case(
-        "full text", QUERY, {"full_text_query": {"string_query": {"query": "x"}}}, NOT_SUPPORTED, says="full_text_query"
-    ),
+    Case("full text without a column or an index", QUERY, {"full_text_query": {"string_query": {"query": "x"}}}, says="full_text_query"),
     Case("rename without a name", "/v1/table/{t}/rename", {}, (400, 13), says="new_table_name"),
     Case("rename to a name with a delimiter", "/v1/table/{t}/rename", {"new_table_name": "a$b"}, (400, 13)),
     Case("rename to two namespaces", "/v1/table/{t}/rename",

@@ -13,6 +13,7 @@ once before anything is measured.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import contextlib
 import dataclasses
 import itertools
@@ -34,26 +35,41 @@ import lance
 import numpy as np
 import pyarrow as pa
 
+from bench_catalog import catalog_items, flatness
 from process import REPOSITORY, Server
 from rows import by, difference
 from wire import Line, Wire, stream
 
-DIMENSIONS = 128
-METADATA, WRITE, READ = 0.33, 0.5, 1.0  # targets: ours/adapter, time
+DIMENSIONS, MANY_DIMENSIONS = 128, 768
+METADATA, CROWD, WRITE, READ = 0.33, 0.3, 0.5, 1.0  # targets: ours/adapter, time
 
 
 @dataclasses.dataclass
 class Sizes:
     scan: int = 1_000_000
     vectors: int = 100_000
+    wide_vectors: int = 50_000
     commits: int = 100_000
     names: int = 1_000  # namespaces and tables in the lists
     versions: int = 100
+    catalog: tuple[int, ...] = (10, 1_000, 100_000)  # tables beside which names change
+    adapter_catalog: int = 1_000  # the most of them at the adapter
     quick_rounds: int = 100  # of small operations
     slow_rounds: int = 20  # of scans and writes
 
 
-QUICK = Sizes(scan=200_000, vectors=20_000, commits=20_000, names=100, versions=20, quick_rounds=20, slow_rounds=5)
+QUICK = Sizes(
+    scan=200_000,
+    vectors=20_000,
+    wide_vectors=5_000,
+    commits=20_000,
+    names=100,
+    versions=20,
+    catalog=(10, 100, 1_000),
+    adapter_catalog=100,
+    quick_rounds=20,
+    slow_rounds=5,
+)
 
 
 @dataclasses.dataclass
@@ -130,13 +146,13 @@ def scan_rows(count: int) -> pa.Table:
     )
 
 
-def vector_rows(count: int, start: int = 0, seed: int = 2) -> pa.Table:
-    values = np.random.default_rng(seed).normal(size=count * DIMENSIONS).astype(np.float32)
+def vector_rows(count: int, start: int = 0, seed: int = 2, dimensions: int = DIMENSIONS) -> pa.Table:
+    values = np.random.default_rng(seed).normal(size=count * dimensions).astype(np.float32)
     return pa.table(
         {
             "id": pa.array(np.arange(start, start + count)),
             "s": pa.array([f"row {i}" for i in range(start, start + count)]),
-            "vector": pa.FixedSizeListArray.from_arrays(pa.array(values), DIMENSIONS),
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array(values), dimensions),
         }
     )
 
@@ -323,20 +339,37 @@ def write_items(b: Bench) -> list[Item]:
     ]
 
 
+WRITERS, EACH = 16, 4
+
+
+def crowd_items(b: Bench) -> list[Item]:
+    """Sixteen writers add rows to one table side by side, all at their own pace."""
+    b.load("crowd", vector_rows(b.sizes.commits))
+    pool = concurrent.futures.ThreadPoolExecutor(WRITERS)
+    sides = {"ours": b.ours, "adapter": b.adapter}
+    wires = {who: [Side(side.wire.another(), side.root) for _ in range(WRITERS)] for who, side in sides.items()}
+    bodies = [[stream(vector_rows(100, start=100 * (EACH * w + i), seed=w)) for i in range(EACH)] for w in range(WRITERS)]
+
+    def add(writer: Side, data: list[bytes]) -> None:
+        for body in data:
+            writer.upload("/v1/table/crowd/insert", body)
+
+    return [
+        Item(
+            f"{WRITERS} writers insert 100 rows {EACH} times each",
+            lambda: lambda: list(pool.map(add, wires["ours"], bodies)),
+            lambda: lambda: list(pool.map(add, wires["adapter"], bodies)),
+            target=CROWD,
+            rounds=b.sizes.slow_rounds,
+        )
+    ]
+
+
 def read_items(b: Bench) -> list[Item]:
-    scan, vectors = b.load("scan", scan_rows(b.sizes.scan)), b.load("vectors", vector_rows(b.sizes.vectors))
+    scan = b.load("scan", scan_rows(b.sizes.scan))
     columns = ["id", "x", "y", "s"]
-    queries = np.random.default_rng(3).normal(size=(64, DIMENSIONS)).astype(np.float32)
-    turn = {who: itertools.count() for who in ("ours", "adapter", "native")}
-    pick = lambda who: queries[next(turn[who]) % len(queries)]
     ask = lambda side, table, **fields: side.post(f"/v1/table/{table}/query", {"vector": {}, "k": 0, **fields})
     named = {"column_names": columns}
-    near = lambda side, who: ask(
-        side, "vectors", vector={"single_vector": pick(who).tolist()}, k=10, columns={"column_names": ["id"]}
-    )
-    native_near = lambda: vectors.to_table(
-        columns=["id", "_distance"], nearest={"column": "vector", "q": pick("native"), "k": 10, "use_index": False}
-    )
     rows = lambda a: a if isinstance(a, pa.Table) else a.table
     slow = {"rounds": b.sizes.slow_rounds, "same": rows}
     return [
@@ -356,15 +389,8 @@ def read_items(b: Bench) -> list[Item]:
             target=READ,
             **slow,
         ),
-        Item(
-            f"flat search k=10, {b.sizes.vectors:,} x {DIMENSIONS}",
-            lambda: near(b.ours, "ours"),
-            lambda: near(b.adapter, "adapter"),
-            native_near,
-            target=READ,
-            rounds=b.sizes.quick_rounds,
-            same=rows,
-        ),
+        flat_search(b, "vectors", b.sizes.vectors, DIMENSIONS, rows=rows),
+        flat_search(b, "wide", b.sizes.wide_vectors, MANY_DIMENSIONS, rows=rows),
         Item(
             "count_rows",
             lambda: b.ours.post("/v1/table/scan/count_rows"),
@@ -374,6 +400,29 @@ def read_items(b: Bench) -> list[Item]:
             same=lambda a: a if isinstance(a, int) else a.json,
         ),
     ]
+
+
+def flat_search(b: Bench, table: str, count: int, dimensions: int, rows: Callable) -> Item:
+    """A search without an index for the ten nearest, each time for those of another vector."""
+    native = b.load(table, vector_rows(count, dimensions=dimensions))
+    queries = np.random.default_rng(3).normal(size=(64, dimensions)).astype(np.float32)
+    turn = {who: itertools.count() for who in ("ours", "adapter", "native")}
+    pick = lambda who: queries[next(turn[who]) % len(queries)]
+    near = lambda side, who: side.post(
+        f"/v1/table/{table}/query",
+        {"vector": {"single_vector": pick(who).tolist()}, "k": 10, "columns": {"column_names": ["id"]}},
+    )
+    return Item(
+        f"flat search k=10, {count:,} x {dimensions}",
+        lambda: near(b.ours, "ours"),
+        lambda: near(b.adapter, "adapter"),
+        lambda: native.to_table(
+            columns=["id", "_distance"], nearest={"column": "vector", "q": pick("native"), "k": 10, "use_index": False}
+        ),
+        target=READ,
+        rounds=b.sizes.quick_rounds,
+        same=rows,
+    )
 
 
 # Measuring
@@ -490,12 +539,14 @@ def run(sizes: Sizes, only: str, out: pathlib.Path, root: str | None) -> None:
         bench = Bench(Side(Line(server.url, server.token), ours), Side(adapter, adapters), natives, sizes)
         print("milliseconds of one client; ratios of medians, ours/peer: below 1 we are faster\n")
         print(HEAD)
-        for items in (namespace_items, table_items, write_items, read_items):
+        for items in (namespace_items, table_items, catalog_items, write_items, crowd_items, read_items):
             if only and only not in items.__name__:
                 continue
             for item in items(bench):
                 results.append(measure(item))
                 print(line(results[-1]), flush=True)
+        if not only or only in catalog_items.__name__:
+            print("\n" + flatness(stack, sizes, lambda: place(where)))
         print(f"\nstart of the server, to its first answer: {server.started_in * 1e3:.0f} ms")
         print(f"512 KiB written and synced there, without any server: {durable_write(ours):.2f} ms")
     aimed, late = [r for r in results if r["target"]], [r["item"] for r in results if missed(r)]
@@ -515,7 +566,7 @@ def main() -> None:
         metavar="FILE",
         help="where the figures go",
     )
-    parser.add_argument("--only", default="", metavar="WORD", help="namespace, table, write or read")
+    parser.add_argument("--only", default="", metavar="WORD", help="namespace, table, catalog, write, crowd or read")
     parser.add_argument(
         "--root", metavar="DIR", help="where the tables of all sides go, such as a disk; in memory when not given"
     )

@@ -1,12 +1,22 @@
 """The server under test and its clients.
 
 Without configuration the suite starts bin/tiltyard over a temporary directory. With
-E2E_URL and E2E_TOKEN it judges a server that runs elsewhere, and leaves out the tests
-that need to look into the server's directory or to end its process.
+E2E_TARGET=lambda it starts the built functions behind the stand-in of a gateway, over that
+of S3 and DynamoDB. With E2E_URL and E2E_TOKEN it judges a server that runs elsewhere; then
+
+  E2E_STORAGE_OPTIONS  is a JSON object of what Lance needs to open tables where they are,
+  E2E_OUTSIDE          a place below an allowed one, such as s3://bucket/prefix, in which
+                       the tests may write tables and register them,
+  E2E_BEHIND           says gateway if an HTTP API of AWS is in front.
+
+What a target does not have some tests cannot do without. These are left out, and listed at
+the end with the reason.
 """
 
 from __future__ import annotations
 
+import collections
+import json
 import os
 import pathlib
 import signal
@@ -18,10 +28,11 @@ import pytest
 
 import sample
 from pair import Pair
-from process import Server
+from process import Functions, Server
 from wire import Wire
 
 REMOTE = os.environ.get("E2E_URL")
+TARGET = "url" if REMOTE else os.environ.get("E2E_TARGET", "embedded")
 TEST_SECONDS = 300
 
 
@@ -34,8 +45,30 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """The tests call what the clients have grown out of, too, since users do."""
+    if TARGET not in ("embedded", "lambda", "url"):
+        raise pytest.UsageError(f"E2E_TARGET is {TARGET!r}, want embedded or lambda")
+    config.addinivalue_line("markers", "embedded(reason): only against the local server, for a reason")
     for old in ("table_names", "create_scalar_index"):
         config.addinivalue_line("filterwarnings", f"ignore:{old}")
+
+
+def pytest_collection_modifyitems(items):
+    """Leaves out what only the local server can be asked for."""
+    for item in items:
+        if TARGET != "embedded" and (marker := item.get_closest_marker("embedded")):
+            item.add_marker(pytest.mark.skip(reason=marker.args[0]))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Lists what was left out, by reason."""
+    reasons = collections.defaultdict(collections.Counter)
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason.removeprefix("Skipped: ")][report.nodeid.split("[")[0]] += 1
+    for reason, tests in sorted(reasons.items()):
+        terminalreporter.section(f"left out ({sum(tests.values())}): {reason}", sep="-")
+        for test, count in tests.items():
+            terminalreporter.line(test.removeprefix("local/e2e/") + (f" ({count} cases)" if count > 1 else ""))
 
 
 @pytest.fixture(autouse=True)
@@ -51,11 +84,41 @@ def time_limit():
     signal.alarm(0)
 
 
+class Place(str):
+    """A place in an object store, whose parts are joined as those of paths are."""
+
+    def __truediv__(self, name: str) -> Place:
+        return Place(f"{self}/{name}")
+
+
 class Target:
     """A server to talk to, and the clients for it."""
 
-    def __init__(self, url: str, token: str, process: Server | None = None, directory: pathlib.Path | None = None):
-        self.url, self.token, self.process, self.directory = url, token, process, directory
+    def __init__(self, url: str, token: str, process: Server | None = None):
+        self.url, self.token, self.process = url, token, process
+        self.directory: pathlib.Path | None = process.root if process else None
+        self.behind_gateway = False
+        self.outside: pathlib.Path | Place | None = None  # tables may be written there and registered
+        self.opens = process is not None  # whether Lance here opens the server's tables
+
+    def open_with(self, storage: dict[str, str]) -> None:
+        """Lets Lance open the server's tables, with options for their store. They are put
+        into the environment, where it finds them however a table is opened."""
+        for key, value in storage.items():
+            key = key.upper()
+            os.environ[key if key.startswith("AWS_") else f"AWS_{key}"] = value
+        self.opens = True
+
+    def not_behind_gateway(self, reason: str) -> None:
+        """Leaves the test out where a gateway is between it and the server."""
+        if self.behind_gateway:
+            pytest.skip(reason)
+
+    def sends(self, name: str) -> None:
+        """Leaves the test out where the name does not get through: a gateway that decodes
+        paths makes others of some."""
+        if "/" in name or "+" in name:
+            self.not_behind_gateway("an HTTP API decodes paths: a slash or plus in a name does not get through")
 
     def lancedb(self, **options):
         """The LanceDB client. Retries would hide what the server answered first."""
@@ -72,46 +135,75 @@ class Target:
 
 
 @pytest.fixture(scope="session")
-def allowed(tmp_path_factory) -> pathlib.Path:
-    """The directory that the shared server is told to allow."""
-    return tmp_path_factory.mktemp("outside")
+def outside(server) -> pathlib.Path | Place:
+    """A place beside the server's tables from which tables may be registered."""
+    if server.outside is None:
+        pytest.skip("writes tables to where the server may register them, and E2E_OUTSIDE is not set")
+    return server.outside
 
 
 @pytest.fixture(scope="session")
-def outside(allowed) -> pathlib.Path:
-    """A directory beside the server's root from which tables may be registered."""
-    _need_process()
-    return allowed
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory, allowed, request):
+def server(tmp_path_factory, request):
     """The server that most tests share. It must end well and without a fault in its log."""
-    if REMOTE:
-        yield Target(REMOTE, os.environ["E2E_TOKEN"])
-        return
-    process = Server(tmp_path_factory.mktemp("server") / "root", allow=[allowed]).start()
     failures = request.session.testsfailed
-    yield Target(process.url, process.token, process, process.root)
+    target, process = {"embedded": _embedded, "lambda": _functions, "url": _elsewhere}[TARGET](tmp_path_factory)
+    yield target
+    if process is None:
+        return
     process.stop()
     if request.session.testsfailed > failures:
         print(f"\nlog of the server: {process.log_path}")
     assert not process.faults(), "the server logged faults:\n" + "\n".join(process.faults()[:20])
 
 
+def _embedded(tmp_path_factory) -> tuple[Target, Server]:
+    outside = tmp_path_factory.mktemp("outside")
+    process = Server(tmp_path_factory.mktemp("server") / "root", allow=[outside]).start()
+    target = Target(process.url, process.token, process)
+    target.outside = outside
+    return target, process
+
+
+def _functions(tmp_path_factory) -> tuple[Target, Functions]:
+    process = Functions(tmp_path_factory.mktemp("server") / "functions.log").start()
+    target = Target(process.url, process.token)
+    target.open_with(process.storage)
+    target.outside, target.behind_gateway = Place(process.bucket) / "outside", True
+    return target, process
+
+
+def _elsewhere(_) -> tuple[Target, None]:
+    target = Target(REMOTE, os.environ["E2E_TOKEN"])
+    if options := os.environ.get("E2E_STORAGE_OPTIONS"):
+        target.open_with(json.loads(options))
+        if place := os.environ.get("E2E_OUTSIDE"):
+            target.outside = Place(place.rstrip("/"))
+    target.behind_gateway = os.environ.get("E2E_BEHIND") == "gateway"
+    return target, None
+
+
 @pytest.fixture
 def own_server(tmp_path):
     """A server that one test has to itself, root namespace and all."""
-    _need_process()
+    if TARGET != "embedded":
+        pytest.skip("needs a server of its own")
     with Server(tmp_path / "root") as process:
-        yield Target(process.url, process.token, process, process.root)
+        yield Target(process.url, process.token, process)
     assert not process.faults(), "the server logged faults:\n" + "\n".join(process.faults()[:20])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def opens(server) -> None:
+    """For tests in which Lance opens what the server wrote, from where that is."""
+    if not server.opens:
+        pytest.skip("opens the server's tables, and E2E_STORAGE_OPTIONS is not set")
+
+
+@pytest.fixture(scope="session")
 def directory(server) -> pathlib.Path:
-    """The root of the shared server, for tests that look at its files."""
-    _need_process()
+    """The root of the shared server, for tests that look at its files or make some beside."""
+    if server.directory is None:
+        pytest.skip("looks at files, and the server has none here")
     return server.directory
 
 
@@ -177,11 +269,6 @@ def people(db, module_space, tmp_path_factory) -> Pair:
     fresh = sample.people(150, start=550, seed=3)
     pair.both(lambda t: t.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(fresh))
     return pair
-
-
-def _need_process() -> None:
-    if REMOTE:
-        pytest.skip("needs the server's directory or process, and E2E_URL points elsewhere")
 
 
 def _make_space(server) -> str:

@@ -192,6 +192,12 @@ class Filters:
             f"json_extract(j, '$.{self.pick('b', 'c', 'c[1]', 'z')}')",
             f"coalesce(CASE WHEN b THEN s ELSE s2 END)",
             f"({column} || {self.pick('s', self.word())})",
+            f"to_char({self.pick('d', 'ts', 'tss')}, '{self.pick('%Y-%m-%d', '%H:%M', '%b %-d', '%j %U', '%s')}')",
+            f"arrow_typeof({self.pick('s', 'ts', 'li', 'i32')})",
+            f"named_struct('a', {inner}, 'b', i64)['a']",
+            f"array_to_string(array_slice(lw, {self.r.randint(-2, 2)}, {self.r.randint(-2, 3)}), ',')",
+            f"array_to_string(array_repeat({inner}, {self.r.randint(-1, 2)}), ',')",
+            f"encode(digest({inner}, '{self.pick('md5', 'sha256')}'), 'hex')",
         )
 
     def moment(self) -> str:
@@ -208,6 +214,10 @@ class Filters:
             f"coalesce(d {self.pick('+', '-')} {self.count()})",
             f"greatest({column}, {self.day()})",
             f"nvl(d, {self.day()})",
+            f"date_bin(interval '{self.pick('1 day', '7 days', '15 minutes', '3 hours')}', {self.pick('ts', 'tss', 'd')})",
+            f"to_date(to_char({column}, '%d/%m/%Y'), '%d/%m/%Y')",
+            f"to_timestamp(to_char({column}, '%Y%m%d %H%M'), '%Y%m%d %H%M')",
+            "to_local_time(ts)",
         )
 
     # Predicates
@@ -250,6 +260,7 @@ class Filters:
             f"tp {self.compare()} timestamp '2024-01-1{self.r.randint(0, 9)} 12:00:00'",
             f"date_trunc('day', tp) {self.compare()} tp",
             f"ts - tss {self.compare()} ts - ts",
+            f"{self.pick('d', 'ts', 'tss', 'tp')} {self.compare()} {self.pick('now()', 'current_timestamp', 'current_date', 'today()')}",
         )
 
     def of_lists(self) -> str:
@@ -267,6 +278,28 @@ class Filters:
             f"empty({self.pick('li', 'lw')})",
             f"lw IS {self.maybe_not()}NULL",
             f"coalesce(CASE WHEN b THEN li ELSE [1] END, li) = li",
+            f"{self.made_list()} {self.pick('=', '!=')} {self.made_list()}",
+            f"array_has({self.made_list()}, {self.pick(a, 'i64')})",
+            f"cardinality({self.made_list()}) {self.compare()} {b}",
+            f"{self.pick('array_distance', 'inner_product', 'cosine_distance')}(li, li) {self.compare()} {a}.5",
+        )
+
+    def made_list(self) -> str:
+        a, b, c = self.count(), self.r.randint(-2, 3), self.r.randint(-3, 3)
+        other = self.pick("li", f"[{a}, {b}]", "make_array(i64, 1)")
+        return self.pick(
+            "li",
+            f"array_slice(li, {b}, {c})",
+            f"array_slice(li, {b}, {c}, {self.pick('1', '2', '-1')})",
+            f"array_{self.pick('union', 'intersect', 'except')}(li, {other})",
+            f"array_replace{self.pick('', '_all')}(li, {a}, {self.pick(b, 'i64', 'NULL')})",
+            f"array_remove_n(li, {a}, {c})",
+            f"array_resize(li, {a}{self.pick('', f', {b}')})",
+            "array_compact(li)",
+            f"array_repeat(i64, {b})",
+            f"range({self.pick('', '1, ', 'i32, ')}{self.count()})",
+            f"generate_series({self.count()}, i32 % 50, {self.pick('1', '2', '-3')})",
+            "flatten(make_array(li, li))",
         )
 
     def of_choice(self) -> str:

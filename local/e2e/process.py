@@ -1,4 +1,5 @@
-"""The server as a process: build it, start it on a free port, stop it, kill it.
+"""The server as a process: build it, start it on a free port, stop it, kill it. The same
+for the functions behind the stand-in of a gateway.
 
 The suite, the demo and the benchmark all start the server through here, so that each of
 them judges the program that users start and not a part of it.
@@ -6,6 +7,7 @@ them judges the program that users start and not a part of it.
 
 from __future__ import annotations
 
+import http.client
 import os
 import pathlib
 import re
@@ -13,13 +15,23 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 START_SECONDS = 20
 STOP_SECONDS = 20
+FUNCTIONS_START_SECONDS = 180  # the first time, what stands in for AWS is installed
 
 # The line in which the server says where it is; with port 0 only it knows.
 GREETING = re.compile(rb"^tiltyard serves (\S+) at (http://\S+) ", re.MULTILINE)
+
+
+# What lines of a log have that speak of faults: panics and 500s, as text and as JSON.
+FAULT = re.compile(rb"level=ERROR|\"level\":\"ERROR\"|^panic:|^fatal error:")
+
+
+def faults(log: bytes) -> list[str]:
+    return [line.decode(errors="replace") for line in log.splitlines() if FAULT.search(line)]
 
 
 def binary() -> pathlib.Path:
@@ -111,8 +123,7 @@ class Server:
 
     def faults(self) -> list[str]:
         """The lines of the log that speak of faults of the program: panics and 500s."""
-        lines = self.log().decode(errors="replace").splitlines()
-        return [line for line in lines if "level=ERROR" in line or line.startswith(("panic:", "fatal error:"))]
+        return faults(self.log())
 
     def __enter__(self) -> Server:
         return self.start()
@@ -123,3 +134,74 @@ class Server:
         elif self._process is not None:
             self.kill()
             print(self.log_tail(), file=sys.stderr)
+
+
+class Functions:
+    """The built functions behind a gateway, over the stand-in of S3, DynamoDB and SQS.
+
+    E2E_FUNCTIONS is a folder like bin, with functions and lambda in it; without it both
+    are built from the tree as it is.
+    """
+
+    GREETING = re.compile(rb"^the functions of \S+ answer at (http://\S+), over (s3://\S+) at (http://\S+)$", re.MULTILINE)
+
+    def __init__(self, log_path: pathlib.Path, *, token: str = "e2e-token"):
+        self.log_path, self.token = log_path, token
+        self.url = self.bucket = ""
+        self.storage: dict[str, str] = {}  # options with which Lance opens tables there
+        self._process: subprocess.Popen | None = None
+
+    def start(self) -> Functions:
+        """Starts all and returns when the gateway answers. The functions start when asked."""
+        folder = os.environ.get("E2E_FUNCTIONS") or self._build()
+        command = [str(REPOSITORY / "scripts" / "run-lambda.sh"), "-functions", f"{folder}/functions", "-listen", "127.0.0.1:0"]
+        environment = {**os.environ, "TILTYARD_TOKEN": self.token, "LAMBDA": f"{folder}/lambda"}
+        with open(self.log_path, "wb") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
+        deadline = time.monotonic() + FUNCTIONS_START_SECONDS
+        while not (greeting := self.GREETING.search(self.log_path.read_bytes())):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the functions did not start:\n{self.log_path.read_text(errors='replace')}")
+            time.sleep(0.05)
+        self.url, self.bucket, endpoint = (group.decode() for group in greeting.groups())
+        self.storage = {
+            "aws_endpoint_url": endpoint,
+            "aws_region": "us-east-1",
+            "aws_access_key_id": "test",
+            "aws_secret_access_key": "test",
+            "aws_allow_http": "true",
+        }
+        return self
+
+    @staticmethod
+    def _build() -> str:
+        subprocess.run([str(REPOSITORY / "scripts" / "build-functions.sh")], check=True)
+        build = ["go", "build", "-o", "bin/lambda", "./local/lambda"]
+        subprocess.run(build, cwd=REPOSITORY, check=True, env={**os.environ, "CGO_ENABLED": "0"})
+        return str(REPOSITORY / "bin")
+
+    def stop(self) -> None:
+        """Ends all of it as Ctrl-C does, and insists that it ends well."""
+        os.killpg(self._process.pid, signal.SIGINT)
+        try:
+            code = self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            raise AssertionError("the functions did not stop on SIGINT") from None
+        assert code == 0, f"the functions ended with {code}: {self.log_path}"
+
+    def faults(self) -> list[str]:
+        return faults(self.log_path.read_bytes())
+
+
+def download(server: Server, path: str, body: bytes) -> int:
+    """Posts a query and returns how many bytes were answered; they are not kept."""
+    parts = urllib.parse.urlsplit(server.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=120)
+    connection.request("POST", path, body=body, headers={"Authorization": f"Bearer {server.token}"})
+    response, received = connection.getresponse(), 0
+    while piece := response.read(1 << 20):
+        received += len(piece)
+    connection.close()
+    return received

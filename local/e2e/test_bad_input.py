@@ -67,7 +67,7 @@ def snapshot(directory: pathlib.Path | None) -> dict:
     return {str(p): look(p) for p in files if p.is_file() and p.parent.name != "locks"}
 
 
-def check_problem(case: Case, answer, path: str) -> None:
+def check_problem(case: Case, answer, path: str, broken_on_the_way: bool = False) -> None:
     """An error body holds the fields of both specifications with their exact types."""
     assert answer.headers["Content-Type"] == "application/json"
     problem = answer.json
@@ -75,18 +75,23 @@ def check_problem(case: Case, answer, path: str) -> None:
         assert type(problem.get(field)) is kind, f"{field} is {problem.get(field)!r}"
     assert problem["status"] == answer.status
     assert problem["type"].startswith("/errors/") and problem["title"]
-    assert problem["instance"] == path.split("?")[0]
+    if not broken_on_the_way:
+        assert problem["instance"] == path.split("?")[0]
     assert problem["error"] and "\n" not in problem["error"] and len(problem["error"]) < 2000
     assert case.says.lower() in (problem["error"] + problem["detail"]).lower(), problem
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: ascii(c.name))
 def test_bad_request(server, places, case):
+    if case.name == "query too large":
+        server.not_behind_gateway("an HTTP API refuses large requests in its own words")
     before = snapshot(server.directory)
     answer, path = send(server, places, case)
     got, want = (answer.status, answer.json["code"]), case.want if isinstance(case.want, set) else {case.want}
     assert got in want, f"{got}, want {want}: {answer.body[:500]!r}"
-    check_problem(case, answer, path)
+    # What is not UTF-8 a gateway that decodes paths cannot hand over as it was.
+    undecodable = "\uFFFD" in urllib.parse.unquote(path.split("?")[0])
+    check_problem(case, answer, path, server.behind_gateway and undecodable)
     if answer.status == 401:
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     if answer.status == 405:

@@ -7,12 +7,13 @@ round. The two routes for blobs are asked the way the LanceDB client asks them.
 from __future__ import annotations
 
 import io
-import pathlib
 import shutil
 
 import lance
 import pyarrow as pa
 import pytest
+
+from files import Folder
 
 BLOB = {"lance-encoding:blob": "true"}
 VERSIONS = ("2.0", "2.1", "2.2")
@@ -74,7 +75,7 @@ def register(wire, space, outside):
 
 
 @pytest.fixture
-def create(wire, space, directory):
+def create(wire, space, opens):
     """Creates a table of ours and returns its path and location."""
 
     def create(data, name="blobs"):
@@ -117,7 +118,7 @@ def test_created_blobs_are_those_of_native_lance(create, blobs, tmp_path):
     assert ours.schema == native.schema
     assert ours.to_table()["blob"].to_pylist() == native.to_table()["blob"].to_pylist()
     sizes = [
-        sorted(file.stat().st_size for file in pathlib.Path(table.uri.removeprefix("file://")).rglob("*.blob"))
+        sorted(size for name, size in Folder(table.uri).files().items() if name.endswith(".blob"))
         for table in (ours, native)
     ]
     assert sizes[0] == sizes[1] == [len(VALUES[3]), len(VALUES[4])]
@@ -195,7 +196,7 @@ def test_marked_binaries_in_lists_are_blobs(create):
     assert lance.dataset(location).to_table(blob_handling="all_binary")["lists"].to_pylist() == values
 
 
-def test_blobs_elsewhere_must_be_below_a_base(wire, space, outside):
+def test_blobs_elsewhere_must_be_below_a_base(wire, space, outside, directory):
     outer = outside / "elsewhere.bin"
     outer.write_bytes(b"not for everybody")
     answer = wire.upload(f"/v1/table/{space}$t/create", new_blobs([lance.blob.Blob.from_uri(outer.as_uri())]))
@@ -294,7 +295,7 @@ def test_one_blob_says_what_is_wrong(create, wire):
         assert wire.call("GET", f"{path}/blob/{rest}").status == status, rest
 
 
-def test_the_lancedb_client_writes_blobs_and_reads_where_they_are(server, space, directory):
+def test_the_lancedb_client_writes_blobs_and_reads_where_they_are(server, space, opens):
     table = server.lancedb().create_table("blobs", new_blobs(), namespace_path=[space])
     table.add(new_blobs(start=10))
     described = table.search().select(["id", "blob"]).to_arrow().to_pylist()

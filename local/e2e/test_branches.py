@@ -217,10 +217,8 @@ def test_branches_of_a_declared_table(wire, space):
 
 
 @pytest.fixture
-def native(server, wire, path, pair):
+def native(wire, path, pair, opens):
     """The directory of our table, as native Lance opens it."""
-    if server.directory is None:
-        pytest.skip("needs the server's directory")
     return wire.post(f"{path}/describe", {}).json["location"]
 
 

@@ -160,7 +160,7 @@ def test_tags_and_restore(pair):
         pair.remote.restore(77)
 
 
-def test_native_lance_reads_what_was_changed(pair, directory):
+def test_native_lance_reads_what_was_changed(pair, opens):
     pair.both(lambda t: t.tags.create("kept", 1))
     pair.both(lambda t: t.update(where="id < 20", values_sql={"name": "'changed'"}))
     pair.both(lambda t: t.add_columns({"twice": "id * 2"}))

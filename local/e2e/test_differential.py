@@ -29,7 +29,7 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.fixture
-def history(wire, outside, module_space, seed):
+def history(wire, outside, directory, module_space, seed):
     return History(seed, wire, outside, module_space)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import http.client
 import os
 import random
+import time
 
 import lance
 import pytest
@@ -22,6 +23,10 @@ from wire import Answer
 COMPARED = int(os.environ.get("E2E_FILTERS", "3000"))
 LEAST_VALID = 0.75  # of the filters made
 FRAGMENTS = 3
+
+
+DAMAGED = 3000  # filters; Go's tests of shared/sqlexpr damage 100,000
+SLOWEST = 2.0  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +85,38 @@ def test_we_and_native_lance_select_the_same_rows(both, request):
             faults.append(f"{text}\n    {problem}")
     assert compared >= made * LEAST_VALID, f"native Lance took {compared} of {made} filters"
     assert not faults, f"{len(faults)} of {compared} filters:\n" + "\n".join(faults[:10])
+
+
+def damaged(r: random.Random, text: str) -> str:
+    """A filter with something removed, put in, repeated or nested too deeply."""
+    at, size = r.randrange(len(text) + 1), r.randrange(8)
+    piece = r.choice(["(", ")", "'", '"', "[", "AND", " NOT ", ",", ";", "--", "/*", "\0", "é", "1e999", "::", "CASE", "%s", "``"])
+    depth = 1 << r.randrange(13)
+    return r.choice([
+        text[:at] + text[at + size :],
+        text[:at] + piece + text[at:],
+        text[: at + size] + text[at:],
+        "(" * depth + text + ")" * (depth - r.randrange(2)),
+        "NOT " * depth + text,
+        f"{text} AND " * (depth >> 4) + text[:at],
+        text.replace("(", "((", 1),
+    ])
+
+
+def test_damaged_filters_are_refused_quickly(both, request):
+    """Each gets rows or a 400 that names a place in it, and none keeps the server busy."""
+    _, ask = both
+    r = random.Random(request.config.getoption("--seed") + 2)
+    filters = Filters(r)
+    refused = 0
+    for _ in range(DAMAGED):
+        text = damaged(r, filters.filter())
+        began = time.perf_counter()
+        answer = ask(text)
+        took = time.perf_counter() - began
+        assert took < SLOWEST, f"{text[:300]}: {took:.1f} s"
+        if answer is None or answer.status == 200:
+            continue
+        assert answer.status in (400, 404, 501), f"{text[:300]}: {answer.status} {answer.body}"
+        refused += 1
+    assert refused > DAMAGED // 2, f"{refused} were refused"

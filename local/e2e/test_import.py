@@ -15,6 +15,8 @@ from namespaces import query, read
 from process import Server, binary
 from wire import stream
 
+pytestmark = pytest.mark.embedded("adopts directories, and starts servers of its own")
+
 
 def rows(*ids) -> pa.Table:
     return pa.table({"id": pa.array(ids, pa.int64())})

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pytest
 
 import sample
+from files import Folder
 from process import Server
 from rows import assert_same, by
 from wire import Wire, stream
@@ -57,7 +58,7 @@ def place(outside, space):
 
 
 @pytest.fixture
-def ours(wire, space, directory):
+def ours(wire, space, opens):
     """Creates a table of ours and returns its path and pylance's view of it."""
 
     def ours(rows, name="ours"):
@@ -301,7 +302,7 @@ def test_pylance_reads_what_we_wrote(wire, ours, nulls, fragments):
 
 
 @pytest.mark.parametrize("kind", sample.FURTHER_TYPES)
-def test_types_beyond_are_written_right_or_refused(wire, space, directory, kind):
+def test_types_beyond_are_written_right_or_refused(wire, space, opens, kind):
     rows = pa.table({"id": range(300), "c": sample.column(sample.FURTHER_TYPES[kind], 300, "some")})
     answer = wire.upload(f"/v1/table/{space}$t/create", rows)
     if answer.status != 200:
@@ -409,7 +410,7 @@ def test_we_write_to_what_pylance_wrote(wire, register, place, storage, stable, 
         after.validate()
     check_every_version(wire, path, place)
     # Names that native Lance would not have chosen would hide versions from it.
-    names = [p.name for p in (place / "_versions").iterdir() if p.suffix == ".manifest"]
+    names = [name for name in (Folder(str(place)) / "_versions").files() if name.endswith(".manifest")]
     assert {len(name) == len("18446744073709551614.manifest") for name in names} == {v2_names}
 
 
@@ -471,7 +472,7 @@ def varint(n: int) -> bytes:
     [({"reader": 1 << 40, "writer": 1 << 40}, False), ({"writer": 1 << 40}, True)],
     ids=["reader", "writer"],
 )
-def test_unknown_feature_flags_are_refused(wire, space, place, flags, reads):
+def test_unknown_feature_flags_are_refused(wire, space, place, directory, flags, reads):
     """A table with a feature from the future: who does not know it must not touch it."""
     lance.write_dataset(sample.people(10), place)
     set_flags(next((place / "_versions").glob("*.manifest")), **flags)
@@ -493,7 +494,7 @@ def test_unknown_feature_flags_are_refused(wire, space, place, flags, reads):
 # Registering
 
 
-def test_register_refuses_places_outside_of_the_roots(wire, space, outside, tmp_path):
+def test_register_refuses_places_outside_of_the_roots(wire, space, outside, directory, tmp_path):
     elsewhere = tmp_path / "secret.lance"
     lance.write_dataset(sample.people(1), elsewhere)
     lance.write_dataset(sample.people(1), outside / f"{space}.lance")
@@ -533,7 +534,7 @@ def test_register_refuses_places_outside_of_the_roots(wire, space, outside, tmp_
 
 
 @pytest.mark.parametrize("form", ["{}", "file://{}", "{}/", "FILE://{}"])
-def test_register_takes_each_form_of_a_location(wire, space, place, form):
+def test_register_takes_each_form_of_a_location(wire, space, place, directory, form):
     lance.write_dataset(sample.people(3), place)
     answer = wire.post(f"/v1/table/{space}$t/register", {"location": form.format(place)})
     assert answer.status == 200, answer.body
@@ -541,7 +542,7 @@ def test_register_takes_each_form_of_a_location(wire, space, place, form):
     assert count(wire, f"/v1/table/{space}$t") == 3
 
 
-def test_register_refuses_what_is_no_table(wire, space, outside):
+def test_register_refuses_what_is_no_table(wire, space, outside, directory):
     empty = outside / f"{space}-empty.lance"
     empty.mkdir()
     (outside / f"{space}-file.lance").write_text("not a table")

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import concurrent.futures
 import pathlib
-import shutil
 import uuid
 
 import lance
 import pyarrow as pa
 import pytest
+
+from files import Folder
+
+# Tables are opened by native Lance.
+pytestmark = pytest.mark.usefixtures("opens")
 
 MANAGED = {"managed_versioning": "true"}
 WRITERS = 4
@@ -50,8 +54,8 @@ def described(wire, table: list[str]) -> dict:
     return answer.json
 
 
-def place(wire, table: list[str]) -> pathlib.Path:
-    return pathlib.Path(described(wire, table)["location"].removeprefix("file://"))
+def place(wire, table: list[str]) -> Folder:
+    return Folder(described(wire, table)["location"])
 
 
 def manifest_name(version: int) -> str:
@@ -61,14 +65,14 @@ def manifest_name(version: int) -> str:
 def stage(wire, table: list[str], data: pa.Table, tmp_path: pathlib.Path) -> dict:
     """Writes the next version of a table beside it, and returns what makes it the next one."""
     at = place(wire, table)
-    copy = tmp_path / uuid.uuid4().hex
-    shutil.copytree(at, copy)
-    version = lance.write_dataset(data, str(copy), mode="append").version
+    copy = Folder(str(tmp_path / uuid.uuid4().hex))
+    at.copy_to(copy)
+    version = lance.write_dataset(data, copy.location, mode="append").version
     for folder in ("data", "_transactions"):
-        shutil.copytree(copy / folder, at / folder, dirs_exist_ok=True)
+        (copy / folder).copy_to(at / folder)
     staged = at / "_versions" / f"{manifest_name(version)}-{uuid.uuid4()}"
-    shutil.copy(copy / "_versions" / manifest_name(version), staged)
-    return {"id": table, "version": version, "manifest_path": str(staged)[1:], "naming_scheme": "V2"}
+    (copy / "_versions" / manifest_name(version)).copy_to(staged)
+    return {"id": table, "version": version, "manifest_path": staged.key, "naming_scheme": "V2"}
 
 
 def test_pylance_writes_a_managed_table(server, wire, managed):
@@ -89,7 +93,7 @@ def test_pylance_writes_a_managed_table(server, wire, managed):
     # Who opens the table by its place sees the same, and nothing is left lying about.
     direct = lance.dataset(described(wire, table)["location"])
     assert (direct.version, ids(direct)) == (6, list(range(20)))
-    left = [p.name for p in (place(wire, table) / "_versions").iterdir() if not p.name.endswith((".manifest", ".json"))]
+    left = [name for name in (place(wire, table) / "_versions").files() if not name.endswith((".manifest", ".json"))]
     assert left == []
 
 
@@ -136,7 +140,7 @@ def test_create_version_takes_only_the_next(server, wire, managed, space, tmp_pa
     assert made.status == 200, made.body
     version = made.json["version"]
     assert version["version"] == 2
-    assert version["manifest_path"] == str(place(wire, table) / "_versions" / manifest_name(2))[1:]
+    assert version["manifest_path"] == (place(wire, table) / "_versions" / manifest_name(2)).key
     assert version["manifest_size"] > 0 and version["e_tag"]
     found = wire.post(f"{path}/describe", {"version": 2}).json["version"]
     assert found["manifest_path"] == version["manifest_path"]
@@ -197,7 +201,7 @@ def test_a_batch_is_all_or_nothing(server, wire, managed, space, tmp_path):
     for table in tables:
         assert described(wire, table)["managed_versioning"] is True
         assert ids(opened(server, table)) == list(range(20))
-        assert ids(lance.dataset(str(place(wire, table)))) == list(range(20))
+        assert ids(lance.dataset(place(wire, table).location)) == list(range(20))
     # The same again is the same; others are too late, all of them because of one.
     again = wire.post("/v1/table/version/batch-create", {"entries": entries})
     assert (again.status, [v["version"] for v in again.json["versions"]]) == (200, [2, 2, 2]), again.body
@@ -233,3 +237,98 @@ def test_racing_batches(server, wire, managed, tmp_path):
         if status == 200:
             want[n], want[n + 1] = want[n] + 1, want[n + 1] + 1
     assert versions == want
+
+
+def commit(wire, *operations):
+    return wire.post("/v1/table/batch-commit", {"operations": list(operations)})
+
+
+def known(wire, transaction: str, operation: str, table: list[str] | None = None) -> None:
+    """A transaction is described, alone and below its table."""
+    for path in [transaction] + ([f"{'$'.join(table)}${transaction}"] if table else []):
+        found = wire.post(f"/v1/transaction/{path}/describe", {})
+        assert (found.status, found.json["status"]) == (200, "Succeeded"), found.body
+        assert found.json["properties"]["operation"] == operation
+
+
+def test_a_batch_of_all_kinds(server, wire, space, outside, tmp_path):
+    old, grows, fresh = [space, "old"], [space, "grows"], [space, "fresh"]
+    for table in (old, grows):
+        write(server, table, rows(0))
+    for n in range(1, 4):
+        write(server, grows, rows(10 * n), "append")
+    location = str(outside / f"{space}-fresh.lance")
+    lance.write_dataset(rows(5), location)
+    final = Folder(location) / "_versions" / manifest_name(1)
+    staged = Folder(final.location + "-staged")
+    final.copy_to(staged)
+    final.remove()
+    version = {"version": 1, "manifest_path": staged.key, "metadata": {"from": "batch"}}
+    operations = [
+        {"declare_table": {"id": fresh, "location": location, "properties": {"p": "q"}}},
+        {"create_table_version": {"id": fresh, **version}},
+        {"create_table_version": {**stage(wire, grows, rows(40), tmp_path), "metadata": {"k": "v"}}},
+        {"delete_table_versions": {"id": grows, "ranges": [{"start_version": 1, "end_version": 3}]}},
+        {"deregister_table": {"id": old}},
+    ]
+    wrong = commit(wire, *operations, {"deregister_table": {"id": [space, "missing"]}})
+    assert (wrong.status, wrong.json["code"]) == (404, 4)
+    assert "entry 5 of the batch" in wrong.json["error"]
+    assert wire.post(f"/v1/table/{space}$fresh/exists", {}).status == 404
+    assert opened(server, grows).version == 4
+
+    done = commit(wire, *operations)
+    assert done.status == 200, done.body
+    results = done.json["results"]
+    assert [list(result) for result in results] == [list(operation) for operation in operations]
+    assert results[0]["declare_table"]["properties"] == {"p": "q"}
+    assert results[1]["create_table_version"]["version"]["metadata"] == {"from": "batch"}
+    assert results[2]["create_table_version"]["version"]["version"] == 5
+    assert results[3]["delete_table_versions"]["deleted_count"] == 2
+    assert results[4]["deregister_table"]["id"] == old
+    known(wire, done.json["transaction_id"], "batch-commit", grows)
+
+    assert wire.post(f"/v1/table/{space}$old/exists", {}).status == 404
+    assert ids(opened(server, fresh)) == list(range(5, 15))
+    assert ids(opened(server, grows)) == list(range(50))
+    versions = wire.post(f"/v1/table/{space}$grows/version/list").json["versions"]
+    assert [(v["version"], v["metadata"]) for v in versions] == [(3, {}), (4, {}), (5, {"k": "v"})]
+    again = commit(wire, *operations)
+    assert again.status == 200, again.body
+    assert again.json["results"][4]["deregister_table"]["location"] == results[4]["deregister_table"]["location"]
+    lost = commit(wire, operations[0])
+    assert (lost.status, lost.json["code"]) == (409, 5)
+
+
+@pytest.mark.parametrize("kind", ["managed", "plain"])
+def test_metadata_of_versions_is_kept(server, wire, managed, space, tmp_path, kind):
+    table = [managed if kind == "managed" else space, "t"]
+    write(server, table, rows(0))
+    path = f"/v1/table/{'$'.join(table)}/version"
+    metadata = {"who": "ada", "ü": "x" * 2000}
+    made = wire.post(f"{path}/create", {**stage(wire, table, rows(10), tmp_path), "metadata": metadata})
+    assert made.status == 200, made.body
+    assert made.json["version"]["metadata"] == metadata
+    write(server, table, rows(20), "append")
+    assert wire.post(f"{path}/describe", {"version": 2}).json["version"]["metadata"] == metadata
+    listed = wire.post(f"{path}/list?descending=true").json["versions"]
+    assert [v["metadata"] for v in listed] == [{}, metadata, {}]
+    assert ids(opened(server, table, version=2)) == list(range(20))
+    assert ids(lance.dataset(place(wire, table).location, version=2)) == list(range(20))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {},
+        {"declare_table": {"id": ["x"]}, "deregister_table": {"id": ["x"]}},
+        {"declare_table": {}},
+        {"create_table_version": {"id": ["x"]}},
+        {"delete_table_versions": {"id": ["x"], "ranges": []}},
+        {"rename_table": {"id": ["x"]}},
+    ],
+)
+def test_operations_of_a_batch_are_checked(wire, operation):
+    answer = commit(wire, operation)
+    assert (answer.status, answer.json["code"]) == (400, 13), answer.body
+    assert "operations[0]" in answer.json["error"]

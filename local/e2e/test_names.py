@@ -48,7 +48,8 @@ ODD_NAMES = [
 
 
 @pytest.mark.parametrize("name", ODD_NAMES, ids=lambda s: ascii(s[:20]))
-def test_odd_names(ns, space, name):
+def test_odd_names(server, ns, space, name):
+    server.sends(name)
     ns.create_namespace(n.CreateNamespaceRequest(id=[space, name], properties={"name": name}))
     id = [space, name, name]
     create(ns, id, sample.people(2))
@@ -68,7 +69,8 @@ def test_odd_names(ns, space, name):
     ["with space", "ümläut", "dot.ted", "..", "a/b", "%2F", "100%", "a+b", "q?x#y", "x" * 256, "a\\b"],
     ids=lambda s: ascii(s[:20]),
 )
-def test_native_lance_opens_tables_of_odd_names(ns, space, name, directory):
+def test_native_lance_opens_tables_of_odd_names(server, ns, space, name, opens):
+    server.sends(name)
     id = [space, name]
     location = create(ns, id, sample.people(2)).location
     assert_same(lance.dataset(location).to_table(), sample.people(2))
@@ -88,6 +90,7 @@ def test_names_differ_by_every_byte(ns, space):
 
 @pytest.mark.parametrize("delimiter", [".", "/", "::", "|", " ", "%", "+", "~~", "ß", "&"])
 def test_delimiters(server, space, delimiter):
+    server.sends(delimiter)
     ns = server.namespace(delimiter=delimiter)
     ns.create_namespace(n.CreateNamespaceRequest(id=[space, "inner"]))
     create(ns, [space, "inner", "t"], sample.people(3))

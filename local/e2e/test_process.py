@@ -15,7 +15,7 @@ import sample
 from process import Server, binary
 from wire import Wire, stream
 
-pytestmark = pytest.mark.skipif("E2E_URL" in os.environ, reason="starts servers of its own")
+pytestmark = pytest.mark.embedded("starts servers of its own")
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:

@@ -75,6 +75,10 @@ class Wire:
             if self._connection.sock is None:
                 raise
 
+    def another(self) -> Wire:
+        """One more client of the same server, with a connection of its own."""
+        return type(self)(f"http://{self._connection.host}:{self._connection.port}{self.base}", self.token)
+
     def post(self, path: str, fields=None, **headers) -> Answer:
         """Posts a JSON object, or nothing at all."""
         body = None if fields is None else json.dumps(fields).encode()

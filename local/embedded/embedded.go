@@ -4,13 +4,19 @@
 package embedded
 
 import (
+	"crypto/rand"
+	"log/slog"
 	"slices"
+	"time"
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/job"
+	"tiltyard/shared/maintain"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service"
 	"tiltyard/shared/service/data"
+	"tiltyard/shared/service/index"
 	"tiltyard/shared/service/namespace"
 	"tiltyard/shared/service/query"
 	"tiltyard/shared/service/ref"
@@ -20,22 +26,56 @@ import (
 	"tiltyard/shared/service/version"
 )
 
+// Services are all services over one set of stores.
+type Services struct {
+	Routes []httpapi.Route
+	Worker *job.Worker      // on jobs; nil when the stores have no queue
+	Keeper *maintain.Keeper // of the tables
+}
+
+// Options say what the services are like. Zero values are the defaults.
+type Options struct {
+	Uploads arrowipc.Limits // of Arrow bodies
+	// RequestTimeout is how long a request may take.
+	RequestTimeout time.Duration
+	Logger         *slog.Logger // of jobs
+}
+
 // Routes returns the routes of all services. What is not among them the handler answers
 // as not supported. Records are in the home root when stores has none; the limits are those
 // of Arrow bodies.
 func Routes(stores service.Stores, uploads arrowipc.Limits) []httpapi.Route {
+	return Open(stores, Options{Uploads: uploads}).Routes
+}
+
+// Open returns all services. Nobody works on jobs until the worker is told to.
+func Open(stores service.Stores, opts Options) Services {
 	if stores.Records == nil {
 		stores.Records = objectrecord.Open(stores.Objects.Home().Store, stores.Now)
 	}
 	tables := service.Open(stores)
-	return slices.Concat(
-		namespace.New(tables.Names).Routes(),
+	keeper := &maintain.Keeper{
+		Tables: tables, Records: stores.Records, Now: stores.Now, Grace: maintain.GraceAfter(opts.RequestTimeout),
+	}
+	all := Services{Keeper: keeper, Routes: slices.Concat(
+		namespace.New(tables.Names, tables.Jobs).Routes(),
 		table.New(tables).Routes(),
-		data.New(tables, uploads).Routes(),
+		data.New(tables, opts.Uploads).Routes(),
 		query.New(tables).Routes(),
-		schema.New(tables, uploads).Routes(),
+		index.New(tables).Routes(),
+		schema.New(tables, opts.Uploads).Routes(),
 		version.New(tables).Routes(),
 		ref.New(tables).Routes(),
-		transaction.New(tables).Routes(),
-	)
+		transaction.New(tables, keeper).Routes(),
+	)}
+	if tables.Jobs != nil {
+		all.Worker = &job.Worker{
+			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger,
+			Tasks: map[string]job.Task{
+				service.MaintainKind: keeper.Task(),
+				namespace.KindDrop:   namespace.DropTask(tables.Names),
+			},
+		}
+	}
+	return all
 }

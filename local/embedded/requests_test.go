@@ -40,9 +40,12 @@ type process struct {
 	serve http.Handler
 }
 
+// storageLatency is about what S3 takes to answer a small request.
+const storageLatency = 20 * time.Millisecond
+
 func start(t *testing.T, store objectstore.Store) *process {
 	t.Helper()
-	counted := faultstore.New(store, faultstore.Latency(10*time.Millisecond))
+	counted := faultstore.New(store, faultstore.Latency(storageLatency))
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: counted})
 	if err != nil {
 		t.Fatal(err)
@@ -62,12 +65,19 @@ func (p *process) call(path string, body []byte) faultstore.Counts {
 	req := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
 	req.Header.Set("Authorization", "Bearer secret-of-the-test")
 	answer := httptest.NewRecorder()
+	began := time.Now()
 	p.serve.ServeHTTP(answer, req)
+	took := time.Since(began)
 	if answer.Code != http.StatusOK {
 		p.t.Fatalf("%s: status %d: %s", path, answer.Code, answer.Body)
 	}
 	synctest.Wait()
-	return p.store.Snapshot()
+	counts := p.store.Snapshot()
+	// Only storage takes time here, so that an answer takes what its depth says.
+	if want := time.Duration(counts.Depth) * storageLatency; took != want {
+		p.t.Errorf("%s: took %v, want %v for storage requests %d deep", path, took, want, counts.Depth)
+	}
+	return counts
 }
 
 // stream encodes n rows (id, x, s, 8-dimensional vector), ids from first on.
@@ -107,6 +117,25 @@ func streamOf(t testing.TB, first, n, dim int) []byte {
 	return out.Bytes()
 }
 
+// depthGoals are how many requests to storage may wait for one another in the first request
+// of a process, and in a later one: as many round trips to S3 an answer takes. The golden
+// file may be better than they are, and may not be renewed to be worse.
+var depthGoals = map[string]struct{ cold, warm int }{
+	"namespace create":               {1, 1},
+	"namespace describe":             {1, 1},
+	"table declare":                  {1, 1},
+	"table create, 1000 rows":        {3, 3},
+	"table describe":                 {1, 1},
+	"table describe, latest version": {2, 1},
+	"table list":                     {1, 1},
+	"version list, latest 1":         {2, 1},
+	"open + count":                   {2, 1},
+	"full scan (id, x, s)":           {4, 1},
+	"filter 1%, no index":            {5, 2},
+	"append 1000 rows":               {4, 2},
+	"merge_insert 1000 rows":         {7, 3}, // 6 is what we are after
+}
+
 // The requests to the object store that each operation makes, and how many of them wait
 // for one another, are the latency of the service and its bill. A rise fails here; the golden
 // file is renewed with -update and read in review.
@@ -139,6 +168,12 @@ func TestStorageRequests(t *testing.T) {
 		{"full scan (id, x, s)", "/v1/table/t/query", func(int) []byte { return []byte(`{"columns":["id","x","s"]}`) }, false},
 		{"filter 1%, no index", "/v1/table/t/query", func(int) []byte { return []byte(`{"columns":["id","x","s"],"filter":"id < 500"}`) }, false},
 		{"flat vector search, k = 10", "/v1/table/t/query", func(int) []byte { return near }, false},
+		{"order by x desc, k = 10", "/v1/table/t/query", func(int) []byte {
+			return []byte(`{"columns":["id","x","s"],"order_by":[{"column_name":"x","ascending":false}],"k":10}`)
+		}, false},
+		{"explain plan", "/v1/table/t/explain_plan", func(int) []byte { return fmt.Appendf(nil, `{"query":%s}`, near) }, false},
+		{"analyze plan", "/v1/table/t/analyze_plan", func(int) []byte { return near }, false},
+		{"index list", "/v1/table/t/index/list", nil, false},
 		{"append 1000 rows", "/v1/table/t/insert", func(try int) []byte { return stream(t, rows+1000*try, 1000) }, false},
 		{"merge_insert 1000 rows", "/v1/table/t/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true",
 			func(try int) []byte { return stream(t, rows-900+100*try, 1000) }, false},
@@ -172,6 +207,9 @@ func TestStorageRequests(t *testing.T) {
 				warm.call(path(op.path, 1+try, op.perTry), body(1+try))
 			}
 			now := warm.call(path(op.path, 4, op.perTry), body(4))
+			if goal, ok := depthGoals[op.name]; ok && (cold.Depth > goal.cold || now.Depth > goal.warm) {
+				t.Errorf("%s: cold %d deep, warm %d; want at most %d, %d", op.name, cold.Depth, now.Depth, goal.cold, goal.warm)
+			}
 			fmt.Fprintf(&golden, "\n%s | %d / %d | %d / %d\n", op.name, cold.Requests, cold.Depth, now.Requests, now.Depth)
 			for _, line := range anonymous(now.Log) {
 				fmt.Fprintf(&golden, "    %s\n", line)

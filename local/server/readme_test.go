@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -98,7 +99,7 @@ func prober(t *testing.T) func(protocol.Operation) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := embedded.Routes(service.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
+	routes := embedded.Routes(service.Stores{Objects: roots, Now: time.Now, Queue: new(memqueue.Queue)}, arrowipc.Limits{})
 	handler := httpapi.Handler(routes, httpapi.Options{Verifier: verifier})
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	return func(op protocol.Operation) bool {

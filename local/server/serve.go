@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"tiltyard/local/embedded"
+	"tiltyard/local/prometheus"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/service"
 )
 
@@ -104,13 +106,22 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	handler := env.Handler(embedded.Routes(service.Stores{
+	queue := env.Queue
+	if queue == nil {
+		queue = new(memqueue.Queue)
+	}
+	services := embedded.Open(service.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
-		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK},
-	}, env.Uploads)...)
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain,
+		Vendor: env.Vendor,
+	}, embedded.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger})
+	numbers := prometheus.New(boot.Release(), env.Now())
+	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
+	handler := env.Handler(services.Routes...)
 	defer holdHeapFloor()()
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer startSweeps(ctx, env.Records, env.Logger)()
+	defer startWorker(ctx, services, env)()
 	defer stop()
 	greet(cmd.ErrOrStderr(), env, listener.Addr(), made)
 	return answer(cmd.Context(), listener, handler, env.Logger)

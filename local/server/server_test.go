@@ -119,6 +119,15 @@ func TestServeMakesATokenAndTellsItOnce(t *testing.T) {
 	if status, _ := r.get(t, "/healthz", ""); status != 200 {
 		t.Errorf("healthz: got %d", status)
 	}
+	if status, body := r.get(t, "/readyz", ""); status != 200 || body != `{"status":"ready"}` {
+		t.Errorf("readyz: got %d %s", status, body)
+	}
+	if status, _ := r.get(t, "/metrics", ""); status != 401 {
+		t.Errorf("metrics without a token: got %d, want 401", status)
+	}
+	if status, body := r.get(t, "/metrics", match[1]); status != 200 || !strings.Contains(body, `tiltyard_requests_total{operation="ListAllTables",status="200",code=""} 1`) {
+		t.Errorf("metrics: got %d %s", status, body)
+	}
 	if err := r.stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}

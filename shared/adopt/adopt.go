@@ -183,7 +183,7 @@ func (a *adopter) adoptTable(ctx context.Context, it item, result *Result) error
 	if err != nil || result.Reason != "" {
 		return err
 	}
-	location, err := a.names.PlannedLocation(it.id, it.at.URI)
+	location, err := a.names.PlannedLocation(ctx, it.id, it.at.URI)
 	if err != nil {
 		return err
 	}

@@ -49,8 +49,10 @@ func NewJWT(config JWTConfig, keys *KeySet) (*JWT, error) {
 
 // claims are what we read of a token besides the registered claims.
 type claims struct {
-	Scope  string    `json:"scope"` // separated by spaces, RFC 8693
-	Scopes scopeList `json:"scp"`   // as some issuers write it
+	Scope  string   `json:"scope"` // separated by spaces, RFC 8693
+	Scopes wordList `json:"scp"`   // as some issuers write it
+	Groups nameList `json:"groups"`
+	Roles  nameList `json:"roles"`
 }
 
 // Verify checks signature, issuer, audience, type and times of a token.
@@ -82,6 +84,8 @@ func (v *JWT) Verify(ctx context.Context, token string) (*Principal, error) {
 		Subject: registered.Subject,
 		Issuer:  registered.Issuer,
 		Scopes:  append(strings.Fields(ours.Scope), ours.Scopes...),
+		Groups:  ours.Groups,
+		Roles:   ours.Roles,
 	}, nil
 }
 
@@ -121,17 +125,38 @@ func (v *JWT) checkClaims(registered jwt.Claims) error {
 	return nil
 }
 
-// scopeList is an array of strings or one string of words.
-type scopeList []string
+// wordList is an array of strings or one string of words.
+type wordList []string
 
 // UnmarshalJSON reads both forms.
-func (s *scopeList) UnmarshalJSON(data []byte) error {
+func (s *wordList) UnmarshalJSON(data []byte) error {
 	var words string
 	if json.Unmarshal(data, &words) == nil {
 		*s = strings.Fields(words)
 		return nil
 	}
 	return json.Unmarshal(data, (*[]string)(s))
+}
+
+// nameList is an array of strings or one string. Some issuers put other things into claims of
+// these names, which are none of ours.
+type nameList []string
+
+// UnmarshalJSON takes the strings and leaves out what is none.
+func (n *nameList) UnmarshalJSON(data []byte) error {
+	var several []any
+	if json.Unmarshal(data, &several) != nil {
+		several = make([]any, 1)
+		if err := json.Unmarshal(data, &several[0]); err != nil {
+			return err
+		}
+	}
+	for _, one := range several {
+		if name, ok := one.(string); ok {
+			*n = append(*n, name)
+		}
+	}
+	return nil
 }
 
 var _ Verifier = (*JWT)(nil)

@@ -18,6 +18,8 @@ type Principal struct {
 	Subject string   // unique within Issuer; never a secret
 	Issuer  string   // of the token; empty for keys of our own
 	Scopes  []string // granted by the token
+	Groups  []string // that the issuer counts the subject among
+	Roles   []string // that the issuer gives it
 }
 
 // String names the principal for logs.

@@ -14,8 +14,11 @@ import (
 	"tiltyard/shared/auth"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/idempotency"
+	"tiltyard/shared/job"
+	"tiltyard/shared/metrics"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
+	"tiltyard/shared/vending"
 )
 
 // Config is what the settings say.
@@ -23,15 +26,20 @@ type Config struct {
 	Root           string   // directory, made when it is missing, or s3:// URL
 	AllowLocations []string // directories, which must exist, or s3:// URLs
 	Records        string   // dynamodb://TABLE; empty: in the root
+	Jobs           string   // URL of a queue of SQS; empty: none
+	Maintain       bool     // tables that are written to
 	Listen         string   // of the local server only
 
 	Token                     string // a secret
 	APIKeys                   string // file
 	JWKS                      string // file or URL
 	Issuer, Audience, JWTType string
+	Policies                  string // file, or s3:// URL; empty: scopes decide
+	VendRole, VendKeys        string // ARN, file; at most one of them
 
 	LogLevel slog.Level
 	LogText  bool // and not JSON
+	EMF      bool // metrics for CloudWatch in the log
 
 	BasePath       string
 	RequestTimeout time.Duration
@@ -50,9 +58,19 @@ type Env struct {
 	Config
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
 	Records  record.Store       // of transactions and of answers
+	Queue    job.Queue          // of jobs; nil when none is configured
 	Verifier auth.Verifier
+	Policies *auth.Policies // nil: scopes decide
+	Vendor   vending.Vendor // of credentials for clients; nil: none
 	Logger   *slog.Logger
+	Audit    *slog.Logger // what no log level leaves out
 	Now      func() time.Time
+
+	// Observers are told of each request that the handler has answered, and Metrics writes
+	// what GET /metrics answers; nil when there is none. Who adds to them does so before
+	// Handler is called.
+	Observers []func(*httpapi.Served)
+	Metrics   func(io.Writer)
 }
 
 // FromEnv is Read and Open for functions, which are configured by their environment and
@@ -80,20 +98,34 @@ func openFromEnv(log io.Writer) (*Env, error) {
 
 // Open opens what the configuration names. Log lines go to log.
 func Open(c Config, log io.Writer) (*Env, error) {
+	log = &lockedWriter{w: log}
 	verifier, verifierErr := openVerifier(c)
-	logger := newLogger(c, log)
+	logger := newLogger(c, log, c.LogLevel)
 	objects, objectsErr := openStores(c, logger)
-	if err := errors.Join(verifierErr, objectsErr); err != nil {
+	policies, policiesErr := openPolicies(c, logger, time.Now)
+	vendor, vendorErr := openVendor(c, time.Now)
+	if err := errors.Join(verifierErr, objectsErr, policiesErr, vendorErr); err != nil {
 		return nil, err
 	}
 	records, err := openRecords(c, objects, time.Now)
 	if err != nil {
 		return nil, err
 	}
+	queue, err := openJobs(c)
+	if err != nil {
+		return nil, err
+	}
 	if c.CacheBytes == 0 {
 		c.CacheBytes = cacheBytes(debug.SetMemoryLimit(-1)) // which only asks
 	}
-	return &Env{Config: c, Objects: objects, Records: records, Verifier: verifier, Logger: logger, Now: time.Now}, nil
+	env := &Env{
+		Config: c, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Vendor: vendor,
+		Logger: logger, Audit: newLogger(c, log, slog.LevelDebug), Now: time.Now,
+	}
+	if c.EMF {
+		env.Observers = append(env.Observers, metrics.EMF(log, time.Now))
+	}
+	return env, nil
 }
 
 // Handler serves the routes to those who may sign in, within the configured limits. What
@@ -101,22 +133,19 @@ func Open(c Config, log io.Writer) (*Env, error) {
 func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 	return httpapi.Handler(routes, httpapi.Options{
 		Verifier: e.Verifier,
+		Policies: e.Policies,
 		Ledger:   idempotency.Open(e.Records, e.Now),
 		Logger:   e.Logger,
+		Audit:    e.Audit,
+		Observe:  e.observe,
+		Metrics:  e.Metrics,
+		Ready:    e.ready,
 		Now:      e.Now,
 		BasePath: e.BasePath,
 		Release:  Release(),
 		Timeout:  e.RequestTimeout,
 		Limits:   e.Limits,
 	})
-}
-
-func newLogger(c Config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogText {
-		return slog.New(slog.NewTextHandler(w, options))
-	}
-	return slog.New(slog.NewJSONHandler(w, options))
 }
 
 // cacheBytes is the budget of the cache where none is configured: not so much that a

@@ -33,7 +33,31 @@ func openRecords(c Config, objects *objectstore.Roots, now func() time.Time) (re
 	if aws.Region == "" {
 		return nil, fmt.Errorf("records: no region of AWS is configured (AWS_REGION)")
 	}
-	return dynamorecord.Open(dynamodb.NewFromConfig(aws), table, now), nil
+	return countedRecords{dynamorecord.Open(dynamodb.NewFromConfig(aws), table, now)}, nil
+}
+
+// countedRecords counts the requests to a store that is none of objects, for the log.
+type countedRecords struct{ record.Store }
+
+func (c countedRecords) Get(ctx context.Context, key string) (record.Record, error) {
+	r, err := c.Store.Get(ctx, key)
+	objectstore.Count(ctx, true, 1, len(r.Value))
+	return r, err
+}
+
+func (c countedRecords) Put(ctx context.Context, r record.Record) (version string, err error) {
+	objectstore.Count(ctx, false, 1, len(r.Value))
+	return c.Store.Put(ctx, r)
+}
+
+func (c countedRecords) Delete(ctx context.Context, key, version string) error {
+	objectstore.Count(ctx, false, 1, 0)
+	return c.Store.Delete(ctx, key, version)
+}
+
+func (c countedRecords) List(ctx context.Context, folder, after string, limit int) (record.Page, error) {
+	objectstore.Count(ctx, true, 1, 0)
+	return c.Store.List(ctx, folder, after, limit)
 }
 
 // parseRecords accepts the URL of a DynamoDB table.

@@ -6,8 +6,10 @@ import (
 
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/record"
 	"tiltyard/shared/record/dynamorecord"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/record/recordtest"
 )
 
 func TestWhereRecordsAre(t *testing.T) {
@@ -25,7 +27,8 @@ func TestWhereRecordsAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	apart, err := openRecords(Config{Records: table}, roots, time.Now)
-	if _, ok := apart.(*dynamorecord.Store); err != nil || !ok {
+	counted, _ := apart.(countedRecords)
+	if _, ok := counted.Store.(*dynamorecord.Store); err != nil || !ok {
 		t.Errorf("with a table: got %T, %v; want them in DynamoDB", apart, err)
 	}
 	for _, text := range []string{"records", "dynamodb://", "s3://bucket", "dynamodb://a/b", "dynamodb://a b"} {
@@ -33,4 +36,10 @@ func TestWhereRecordsAre(t *testing.T) {
 			t.Errorf("%q is accepted", text)
 		}
 	}
+}
+
+func TestCountedRecordsAreAStore(t *testing.T) {
+	recordtest.Run(t, func(_ *testing.T, now func() time.Time) record.Store {
+		return countedRecords{objectrecord.Open(memstore.New(), now)}
+	})
 }

@@ -43,6 +43,16 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.Records, err = parseRecords(text); return err },
 	},
 	{
+		Name: "jobs", Value: "URL",
+		Help: "queue of SQS for long work; the local server needs none",
+		set:  func(c *Config, text string) (err error) { c.Jobs, err = parseJobs(text); return err },
+	},
+	{
+		Name: "maintenance", Value: "SWITCH", Default: "on",
+		Help: "on or off: compact and clean up tables that are written to, by jobs, as their properties allow",
+		set:  func(c *Config, text string) (err error) { c.Maintain, err = parseSwitch(text); return err },
+	},
+	{
 		Name: "listen", Value: "HOST:PORT", Local: "127.0.0.1:10024",
 		Help: "host:port that the local server listens on; port 0 takes a free one",
 		set:  func(c *Config, text string) (err error) { c.Listen, err = parseAddress(text); return err },
@@ -78,6 +88,21 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) error { c.JWTType = text; return nil },
 	},
 	{
+		Name: "policies", Value: "PLACE",
+		Help: "file or s3://bucket/key of Cedar policies, which then decide what everybody may do; scopes do when not set",
+		set:  func(c *Config, text string) (err error) { c.Policies, err = parsePlace(text); return err },
+	},
+	{
+		Name: "vend-role", Value: "ARN",
+		Help: "role of AWS that describe gives clients temporary credentials of, for one table each",
+		set:  func(c *Config, text string) error { c.VendRole = text; return nil },
+	},
+	{
+		Name: "vend-keys", Value: "FILE",
+		Help: "JSON object of storage options that describe gives clients in its place, the same for all tables",
+		set:  func(c *Config, text string) error { c.VendKeys = text; return nil },
+	},
+	{
 		Name: "base-path", Value: "PATH",
 		Help: "path in front of /v1, when a proxy adds one",
 		set:  func(c *Config, text string) (err error) { c.BasePath, err = parseBasePath(text); return err },
@@ -91,6 +116,11 @@ var Settings = []Setting{
 		Name: "log-format", Value: "FORMAT", Default: "json", Local: "text",
 		Help: "text or json",
 		set:  func(c *Config, text string) (err error) { c.LogText, err = parseLogFormat(text); return err },
+	},
+	{
+		Name: "metrics", Value: "FORMAT", Default: "auto",
+		Help: "emf or off: metrics for CloudWatch as lines of the log; auto is emf in Lambda only",
+		set:  func(c *Config, text string) (err error) { c.EMF, err = parseMetrics(text); return err },
 	},
 	{
 		Name: "request-timeout", Value: "DURATION", Default: "5m",
@@ -134,8 +164,8 @@ var Settings = []Setting{
 		},
 	},
 	{
-		Name: "max-merge-bytes", Value: "BYTES", Default: "1GiB",
-		Help: "most rows that one merge may bring, in memory",
+		Name: "max-merge-bytes", Value: "BYTES", Default: "16GiB",
+		Help: "most rows that one merge may bring; those beyond 64MiB wait in $TMPDIR",
 		set:  func(c *Config, text string) (err error) { c.MergeBytes, err = parseBytes(text); return err },
 	},
 	{
@@ -182,6 +212,9 @@ func Read(sources ...Source) (Config, error) {
 	}
 	if c.JWKS != "" && (c.Issuer == "" || c.Audience == "") {
 		wrong = append(wrong, errors.New("jwks needs an issuer and an audience"))
+	}
+	if c.VendRole != "" && c.VendKeys != "" {
+		wrong = append(wrong, errors.New("vend-role and vend-keys are two ways to do one thing"))
 	}
 	return c, errors.Join(wrong...)
 }

@@ -27,13 +27,14 @@ func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
 	}
 	want := Config{
 		Root:           "./data",
+		Maintain:       true,
 		Listen:         "127.0.0.1:10024",
 		LogLevel:       slog.LevelInfo,
 		LogText:        true,
 		RequestTimeout: 5 * time.Minute,
 		Limits:         httpapi.Limits{JSON: 1 << 20, Query: 8 << 20, Upload: 4 << 30},
 		Uploads:        arrowipc.Limits{MaxMessageBytes: 256 << 20, MaxDecodedBytes: 1 << 30},
-		MergeBytes:     1 << 30,
+		MergeBytes:     16 << 30,
 		TopK:           100_000,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -56,10 +57,10 @@ func TestReadTakesTheFirstSourceThatKnows(t *testing.T) {
 
 func TestReadTakesEverySetting(t *testing.T) {
 	got, err := Read(texts(map[string]string{
-		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "listen": "[::1]:0",
+		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "maintenance": "off", "listen": "[::1]:0",
 		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
-		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt",
-		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "request-timeout": "90s",
+		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r",
+		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s",
 		"cache-bytes": "2GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
 		"max-message-bytes": "3 MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7",
 	}))
@@ -68,9 +69,10 @@ func TestReadTakesEverySetting(t *testing.T) {
 	}
 	want := Config{
 		Root: "/srv/a b", AllowLocations: []string{"/x", "/with,comma"}, Listen: "[::1]:0",
+		Jobs:  "https://sqs.eu-central-1.amazonaws.com/1/jobs",
 		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
-		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt",
-		LogLevel: slog.LevelDebug, BasePath: "/lance", RequestTimeout: 90 * time.Second,
+		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r",
+		LogLevel: slog.LevelDebug, EMF: true, BasePath: "/lance", RequestTimeout: 90 * time.Second,
 		Limits:     httpapi.Limits{JSON: 1, Query: 2 << 10, Upload: 1 << 40},
 		Uploads:    arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
 		CacheBytes: 2 << 30, MergeBytes: 5 << 20, TopK: 7,
@@ -83,6 +85,9 @@ func TestReadTakesEverySetting(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	cases := []struct{ setting, text, want string }{
 		{"root", "", "is empty"},
+		{"jobs", "queue", "must be the URL of a queue of SQS"},
+		{"jobs", "https://key:secret@host/1/q", "must be the URL of a queue of SQS"},
+		{"maintenance", "perhaps", "must be on or off"},
 		{"root", "s3://", "must be s3://bucket/prefix"},
 		{"root", "s3:///prefix", "must be s3://bucket/prefix"},
 		{"root", "s3://bucket:80/prefix", "must be s3://bucket/prefix"},
@@ -109,6 +114,7 @@ func TestReadRefuses(t *testing.T) {
 		{"base-path", "lance", "slash"},
 		{"log-level", "loud", "log-level"},
 		{"log-format", "xml", "text or json"},
+		{"metrics", "on", "auto, emf or off"},
 		{"request-timeout", "0s", "positive duration"},
 		{"request-timeout", "5", "positive duration"},
 		{"cache-bytes", "0", "positive number of bytes"},

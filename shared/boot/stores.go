@@ -35,6 +35,9 @@ func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
+	for i := range roots {
+		roots[i].Store = objectstore.Counting(roots[i].Store) // for the log of requests
+	}
 	return objectstore.NewRoots(roots...)
 }
 

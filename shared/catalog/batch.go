@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,236 +15,212 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A batch makes versions of several tables, all of them or none. Its entries are put in the
-// ledgers of the tables (ledger.go), where the name of the batch says that they are not to
-// be made yet. Then one object is put, if it is absent, which says how the batch ended:
+// A batch changes several tables, all of them or none: it makes and deletes versions, and
+// declares and deregisters tables. What it is to do to a table is put into the record of the
+// table (pending.go), where the name of the batch says that it is not to be done yet. Then one
+// object is put, if it is absent, which says how the batch ended:
 //
-//	_batches/<batch>    "committed" or "aborted"
+//	_batches/<batch>    {"outcome": "committed" or "aborted", …}
 //
 // That is the commit point. Of two who put it one wins, and nobody ever changes it: so what
 // became of a batch is the same for all, for good. While there is none the batch has not been
-// decided, and its entries mean nothing. Whoever reads the record of a table with entries
-// of a batch reads that object too, and when the batch
+// decided, and what it is to do means nothing. Whoever reads the record of a table that a
+// batch is about reads that object too, and when the batch
 //
-//   - was committed: puts the manifests at their usual names and then takes the name of the
-//     batch out of the ledger, before he looks at the table's versions;
-//   - was aborted: takes the entries out of the ledger;
-//   - is undecided: leaves them, or, when the maker of the batch has not been heard of for its
-//     lease, aborts it.
+//   - was committed: does what the record says and takes the batch out of it, before he looks
+//     at the table;
+//   - was aborted: takes it out;
+//   - is undecided: leaves it, or, when the maker of the batch has not been heard of for its
+//     lease, aborts the batch.
 //
 // A maker that was thought dead finds his batch aborted, and a maker of a batch that
 // committed may die at once: whoever comes to one of its tables does the rest there.
 //
-// A table without a ledger gets one with the entry. Writers that have looked at its record
-// before do not know; the batch therefore looks once more, just before it is decided,
-// whether one of them has made the version, or anybody who writes past the catalog. What is
-// put in spite of all that between this look and the last of the batch gives way to it:
-// that window is the only one, and no request to storage could close it.
+// A table without a ledger gets one with the first versions that a batch makes of it. Writers
+// that have looked at its record before do not know; the batch therefore looks once more, just
+// before it is decided, whether one of them has made the version, or anybody who writes past
+// the catalog. What is put in spite of all that between this look and the last put of the
+// batch has made the version, and is never overwritten: the batch's own gives way to it, and
+// its maker, if he lives, is told. No request to storage could close that window; writers who
+// ask the catalog before they write never come into it.
 //
-// A process that may only read cannot do what is left of a batch that was committed and
-// whose maker died; its reads of those tables fail until one that may write comes along.
+// The name of a batch begins with a digest of what was asked for. A request that is repeated,
+// because its answer was lost, finds its versions in the ledgers, its tables marked as made
+// by it, and for those that it removed, which leave nothing behind, its decision.
 
-// An outcome is how a batch ended.
-type outcome string
-
-const (
-	undecided outcome = ""
-	committed outcome = "committed"
-	aborted   outcome = "aborted"
-)
-
-const (
-	batchesPrefix = "_batches/"
-	batchLease    = 15 * time.Second
-	batchFanOut   = 32
-	// finishTime is allowed for what is left to do once a batch is decided.
-	finishTime = 30 * time.Second
-)
-
-// outcomeOf reads how a batch ended.
-func (c *Catalog) outcomeOf(ctx context.Context, batch string) (outcome, error) {
-	data, _, err := c.store.Get(ctx, batchesPrefix+batch)
-	switch got := outcome(data); {
-	case errors.Is(err, objectstore.ErrNotExist):
-		return undecided, nil
-	case err != nil:
-		return undecided, fmt.Errorf("read outcome of batch: %w", err)
-	case got != committed && got != aborted:
-		return undecided, fmt.Errorf("outcome of batch %s is %.20q", batch, got)
-	default:
-		return got, nil
-	}
+// A Batch is what is to be done together.
+type Batch struct {
+	// Request is the same for requests that ask for the same, and else different.
+	Request    []byte
+	Operations []Operation
 }
 
-// decide ends a batch as wanted, unless it has been decided before, and returns how it ended.
-func (c *Catalog) decide(ctx context.Context, batch string, want outcome) (outcome, error) {
-	for attempt := 1; ; attempt++ {
-		_, err := c.store.Put(ctx, batchesPrefix+batch, []byte(want), objectstore.Condition{IfAbsent: true})
-		if err == nil {
-			return want, nil
-		}
-		if !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
-			return undecided, fmt.Errorf("decide batch: %w", err)
-		}
-		got, read := c.outcomeOf(ctx, batch)
-		if got != undecided {
-			return got, nil
-		}
-		if read != nil || attempt == settleAttempts {
-			return undecided, unsettled(errors.Join(err, read))
-		}
-	}
-}
-
-// awaitBatch waits for a batch that a writer cannot go past.
-func (c *Catalog) awaitBatch(ctx context.Context, l *ledger, attempt int) error {
-	const longest = 100 * time.Millisecond
-	left := max(0, l.Until.Sub(c.now()))
-	return sleep(ctx, min(dropPause<<min(attempt, 10), longest, left+dropPause))
-}
-
-// settleBatch does what is left of a batch, met in the record of a table, which it returns as
-// it is then. An error that is gone asks to read the record again.
-func (c *Catalog) settleBatch(ctx context.Context, record *tableRecord, etag string) (*tableRecord, string, error) {
-	l := record.Ledger
-	if l == nil || l.Batch == "" {
-		return record, etag, nil
-	}
-	ended, err := c.outcomeOf(ctx, l.Batch)
-	if err == nil && ended == undecided && !c.now().Before(l.Until) {
-		ended, err = c.decide(ctx, l.Batch, aborted)
-	}
-	if err != nil || ended == undecided {
-		return record, etag, err
-	}
-	_, after, now, err := c.finish(ctx, record, etag, ended)
-	if err != nil && !gone(err) && after != nil {
-		return after, etag, nil // the write was a service to the next caller
-	}
-	return after, now, err
-}
-
-// finish makes the versions of a batch that was committed, and takes the batch out of the
-// ledger. It returns the manifests and the record as it is then, which is nil when the
-// versions could not be made.
-func (c *Catalog) finish(ctx context.Context, record *tableRecord, etag string, ended outcome) ([]objectstore.Info, *tableRecord, string, error) {
-	var infos []objectstore.Info
-	after := *record
-	if ended == committed {
-		table, err := c.table(record)
-		if err != nil {
-			return nil, nil, "", err
-		}
-		for _, e := range record.Ledger.Next {
-			info, err := c.place(ctx, table.Location, e, nil, true)
-			if errors.Is(err, objectstore.ErrNotExist) {
-				continue // somebody made it before us, and somebody deleted it
-			}
-			if err != nil {
-				return nil, nil, "", fmt.Errorf("make version %d of table %s, which a batch made: %w", e.Version, display(record.ID), err)
-			}
-			infos = append(infos, info)
-		}
-		after.Ledger = record.Ledger.settled()
-	} else {
-		after.Ledger = record.Ledger.without()
-	}
-	now, err := c.write(ctx, tableKey(record.ID), &after, objectstore.Condition{IfMatch: etag})
-	if err == nil && ended == aborted {
-		c.deleteCopies(ctx, record.Ledger.Next)
-	}
-	return infos, &after, now, err
-}
-
-// settled is the ledger once its batch was committed, and its versions made.
-func (l *ledger) settled() *ledger {
-	made := *l
-	made.Batch, made.Until = "", time.Time{}
-	made.Batches++
-	made.Kept = true
-	return &made
-}
-
-// without is the ledger once its batch was aborted: as it was before it.
-func (l *ledger) without() *ledger {
-	if !l.Kept {
-		return nil
-	}
-	before := *l
-	before.Next, before.Batch, before.Until = nil, "", time.Time{}
-	return &before
-}
-
-// A BatchEntry is a version that a batch is to make.
-type BatchEntry struct {
+// An Operation of a batch has exactly one of Create, Declare, Delete and Deregister. Those on
+// one table are done in their order; a table that is deregistered may be declared again, but
+// not be changed before.
+type Operation struct {
 	ID []string // of the table
-	Manifest
+	// Table is what ID stood for when a version was staged or versions were chosen; nil when
+	// the batch itself declares it.
+	Table      *Table
+	Create     *Manifest          // a version
+	Declare    *Declaration       // a table
+	Delete     []objectstore.Info // manifests of versions, when none of the others is there
+	Deregister bool
+}
+
+// A Declaration is a table to be.
+type Declaration struct {
+	Location   objectstore.Location
+	Properties map[string]string
+}
+
+// A Result tells what an operation did.
+type Result struct {
+	Version objectstore.Info // the manifest of a version that was made
+	Table   *Table           // that was declared or deregistered
 }
 
 // A share is what a batch does to one table.
 type share struct {
-	id      []string
-	entries []int // of the batch, by version
-	next    []entry
-	at      objectstore.Location
-	record  *tableRecord // with the entries of the batch
-	etag    string
-	before  bool // all of it was made before, by the same batch
+	id         []string
+	operations []int // of the batch
+	declare    *tableRecord
+	deregister bool
+	next       []entry            // versions to make, ascending
+	versions   []int              // the operations that they are of
+	old        []objectstore.Info // versions to delete
+	deletes    bool               // also if there are none
+
+	at     objectstore.Location // of the versions
+	record *tableRecord         // with what is pending
+	etag   string
+	before bool         // all of it was done before, by a batch of the same request
+	made   *tableRecord // then: what was declared
+	gone   *tableRecord // and what was deregistered
+	done   *finished
 }
 
-// CommitBatch makes the versions of all entries, or none, and returns their manifests in the
-// order of the entries. Several entries of one table are versions one after the other. An
-// error is that of the first entry that has one, and names it. Entries that were all made
-// before, from the same sources, are made again by doing nothing.
-func (c *Catalog) CommitBatch(ctx context.Context, entries []BatchEntry) ([]objectstore.Info, error) {
-	shares := sharesOf(entries)
-	if err := c.putCopies(ctx, entries, shares); err != nil {
-		c.retreat(context.WithoutCancel(ctx), shares)
+// neutral says whether a share does not tell if the batch was done before: to delete what is
+// gone is nothing.
+func (s *share) neutral() bool {
+	return s.declare == nil && !s.deregister && len(s.next) == 0
+}
+
+// A running batch.
+type running struct {
+	*Batch
+	name    string // <digest of the request>-<random>
+	request string
+	shares  []*share
+	asked   bool // to be decided
+}
+
+// CommitBatch does all operations, or none, and returns their results in the same order. An
+// error is that of the first table that has one, and names the operation. What was all done
+// before, by a batch of the same request, is done again by doing nothing.
+func (c *Catalog) CommitBatch(ctx context.Context, batch *Batch) ([]Result, error) {
+	b, err := c.begin(batch)
+	if err != nil {
 		return nil, err
 	}
-	batch := newUID()
-	err := eachShare(ctx, shares, func(ctx context.Context, s *share) error {
-		return c.enter(ctx, batch, entries, s)
-	})
-	if err == nil && slices.ContainsFunc(shares, func(s *share) bool { return !s.before }) {
-		err = c.commitEntered(ctx, batch, entries, shares)
+	if err = c.putCopies(ctx, b); err == nil {
+		err = b.eachShare(ctx, func(ctx context.Context, s *share) error { return c.enter(ctx, b, s) })
+	}
+	fresh := err == nil && !b.doneBefore()
+	if fresh {
+		err = c.commitEntered(ctx, b)
 	}
 	finishing, done := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer done()
-	if err != nil {
-		if protocol.CodeOf(err) != protocol.ServiceUnavailable { // else it may have been committed
-			c.retreat(finishing, shares)
-		}
+	switch {
+	case err != nil && b.asked && protocol.CodeOf(err) == protocol.ServiceUnavailable: // it may have been committed
 		return nil, err
+	case err != nil:
+		c.retreat(finishing, b)
+		return nil, err
+	case !fresh:
+		c.retreat(finishing, b)
+	default:
+		if err := c.finishAll(finishing, b); err != nil {
+			return nil, err
+		}
 	}
-	return c.finishAll(finishing, batch, entries, shares), nil
+	return c.results(finishing, b), nil
 }
 
-// sharesOf sorts entries by table.
-func sharesOf(entries []BatchEntry) []*share {
-	var shares []*share
+// begin sorts operations by table.
+func (c *Catalog) begin(batch *Batch) (*running, error) {
+	sum := sha256.Sum256(batch.Request)
+	b := &running{Batch: batch, request: hex.EncodeToString(sum[:16])}
+	b.name = b.request + "-" + newUID()
 	byTable := map[string]*share{}
-	for i, e := range entries {
-		s := byTable[tableKey(e.ID)]
+	for i := range batch.Operations {
+		op := &batch.Operations[i]
+		s := byTable[tableKey(op.ID)]
 		if s == nil {
-			s = &share{id: e.ID}
-			byTable[tableKey(e.ID)] = s
-			shares = append(shares, s)
+			s = &share{id: op.ID}
+			byTable[tableKey(op.ID)] = s
+			b.shares = append(b.shares, s)
 		}
-		s.entries = append(s.entries, i)
+		s.operations = append(s.operations, i)
+		if err := c.add(b, s, op); err != nil {
+			return nil, inBatch(i, err)
+		}
 	}
-	for _, s := range shares {
-		slices.SortStableFunc(s.entries, func(a, b int) int { return int(int64(entries[a].Version) - int64(entries[b].Version)) })
+	for _, s := range b.shares {
+		slices.SortStableFunc(s.versions, func(a, z int) int {
+			return int(int64(batch.Operations[a].Create.Version) - int64(batch.Operations[z].Create.Version))
+		})
 	}
-	return shares
+	return b, nil
+}
+
+// add takes an operation into the share of its table, after those before.
+func (c *Catalog) add(b *running, s *share, op *Operation) error {
+	i := s.operations[len(s.operations)-1]
+	changed := len(s.versions) > 0 || s.deletes
+	switch {
+	case op.Deregister && (s.declare != nil || changed):
+		return protocol.Errorf(protocol.InvalidInput, "a table that a batch declares or changes cannot be deregistered by it after that")
+	case op.Deregister && s.deregister, !op.Deregister && op.Declare == nil && s.deregister && s.declare == nil:
+		return tableMissing(s.id)
+	case op.Deregister:
+		s.deregister = true
+	case op.Declare != nil && (s.declare != nil || changed):
+		return TableExists(s.id)
+	case op.Declare != nil:
+		s.declare = c.newRecord(s.id, op.Declare.Location, 0, op.Declare.Properties)
+		s.declare.MadeBy = b.request
+	case op.Create != nil:
+		s.versions = append(s.versions, i)
+		if s.declare != nil && op.Create.Noted {
+			s.declare.Annotated = true
+		}
+	default:
+		s.old, s.deletes = append(s.old, op.Delete...), true
+	}
+	return nil
+}
+
+// doneBefore says whether all of the batch was done by one before it.
+func (b *running) doneBefore() bool {
+	known := false
+	for _, s := range b.shares {
+		if !s.neutral() && !s.before {
+			return false
+		}
+		known = known || s.before
+	}
+	return known
 }
 
 // eachShare does work for all shares, several at a time, and returns the error of the first.
-func eachShare(ctx context.Context, shares []*share, work func(context.Context, *share) error) error {
-	errs := make([]error, len(shares))
+func (b *running) eachShare(ctx context.Context, work func(context.Context, *share) error) error {
+	errs := make([]error, len(b.shares))
 	var group errgroup.Group
 	group.SetLimit(batchFanOut)
-	for i, s := range shares {
+	for i, s := range b.shares {
 		group.Go(func() error {
 			errs[i] = work(ctx, s)
 			return nil
@@ -258,14 +236,14 @@ func eachShare(ctx context.Context, shares []*share, work func(context.Context, 
 }
 
 // putCopies keeps the manifests where others find them.
-func (c *Catalog) putCopies(ctx context.Context, entries []BatchEntry, shares []*share) error {
-	return eachShare(ctx, shares, func(ctx context.Context, s *share) error {
-		for _, i := range s.entries {
-			m := entries[i].Manifest
+func (c *Catalog) putCopies(ctx context.Context, b *running) error {
+	return b.eachShare(ctx, func(ctx context.Context, s *share) error {
+		for _, i := range s.versions {
+			m := b.Operations[i].Create
 			e := entry{Version: m.Version, Name: m.name(), Source: m.Source}
 			if m.Data != nil {
 				var err error
-				if e.Copy, err = c.putCopy(ctx, m); err != nil {
+				if e.Copy, err = c.putCopy(ctx, *m); err != nil {
 					return err
 				}
 			}
@@ -275,135 +253,75 @@ func (c *Catalog) putCopies(ctx context.Context, entries []BatchEntry, shares []
 	})
 }
 
-// enter puts the entries of a batch in the ledger of a table.
-func (c *Catalog) enter(ctx context.Context, batch string, entries []BatchEntry, s *share) error {
-	for attempt := range claimAttempts {
-		record, etag, err := c.tableRecord(ctx, s.id)
-		if err != nil {
-			return inBatch(s, 0, err)
-		}
-		l := record.Ledger
-		if l != nil && l.Batch == batch { // the answer was lost
-			s.record, s.etag = record, etag
-			return nil
-		}
-		if l != nil && l.Batch != "" {
-			if err := c.goPast(ctx, batch, l, attempt); err != nil {
-				return inBatch(s, 0, err)
-			}
-			continue
-		}
-		if l == nil {
-			l = &ledger{}
-		}
-		if s.before, err = c.checkEntries(ctx, record, l, entries, s); err != nil || s.before {
-			return err
-		}
-		entered := *record
-		entered.Ledger = l.with(s.next...)
-		entered.Ledger.Batch, entered.Ledger.Until = batch, c.now().Add(batchLease).UTC()
-		etag, err = c.write(ctx, tableKey(s.id), &entered, objectstore.Condition{IfMatch: etag})
-		if err == nil {
-			s.record, s.etag = &entered, etag
-			return nil
-		}
-		if !gone(err) {
-			return inBatch(s, 0, err)
-		}
-	}
-	return inBatch(s, 0, lostRace("table", s.id, objectstore.ErrPrecondition))
-}
-
-// goPast waits for another batch, or ends it when ours comes first: by their names, so that no
-// two batches wait for each other.
-func (c *Catalog) goPast(ctx context.Context, batch string, l *ledger, attempt int) error {
-	if batch < l.Batch {
-		_, err := c.decide(ctx, l.Batch, aborted)
-		return err
-	}
-	return c.awaitBatch(ctx, l, attempt)
-}
-
-// checkEntries says whether the entries may come next, or were made before.
-func (c *Catalog) checkEntries(ctx context.Context, record *tableRecord, l *ledger, entries []BatchEntry, s *share) (before bool, err error) {
-	table, err := c.table(record)
-	if err != nil {
-		return false, err
-	}
-	s.at = table.Location
-	newest, err := c.catchUp(ctx, s.at, l)
-	if err != nil {
-		return false, inBatch(s, 0, err)
-	}
-	known := 0
-	for n, i := range s.entries {
-		m := entries[i].Manifest
-		switch {
-		case l.has(m) && m.Version <= newest:
-			known++
-		case m.Version != newest+1+uint64(n):
-			return false, inBatch(s, n, notNext(s.id, m.Version, newest))
-		case m.Data == nil:
-			return false, inBatch(s, n, m.errNoSource())
-		}
-	}
-	if known > 0 && known < len(s.entries) {
-		return false, inBatch(s, known, notNext(s.id, entries[s.entries[known]].Version, newest))
-	}
-	return known > 0, nil
-}
-
-// inBatch says which entry an error is about.
-func inBatch(s *share, n int, err error) error {
+// inBatch says which operation an error is about.
+func inBatch(i int, err error) error {
 	var known *protocol.Error
 	if !errors.As(err, &known) {
-		return fmt.Errorf("entry %d of the batch: %w", s.entries[n], err)
+		return fmt.Errorf("entry %d of the batch: %w", i, err)
 	}
 	named := *known
-	named.Message = fmt.Sprintf("entry %d of the batch: %s", s.entries[n], known.Text())
+	named.Message = fmt.Sprintf("entry %d of the batch: %s", i, known.Text())
 	named.Object = ""
 	return &named
 }
 
-// commitEntered decides a batch whose entries are all in the ledgers.
-func (c *Catalog) commitEntered(ctx context.Context, batch string, entries []BatchEntry, shares []*share) error {
-	if err := eachShare(ctx, shares, func(ctx context.Context, s *share) error { return c.lookAgain(ctx, entries, s) }); err != nil {
+// commitEntered decides a batch that is in all records.
+func (c *Catalog) commitEntered(ctx context.Context, b *running) error {
+	if err := b.eachShare(ctx, lookAgain); err != nil {
 		return err
 	}
-	switch ended, err := c.decide(ctx, batch, committed); {
+	want := decision{Outcome: committed}
+	for _, s := range b.shares {
+		if s.record != nil {
+			want.Tables = append(want.Tables, s.id)
+		}
+		if s.deregister && s.record != nil {
+			removed := *s.record
+			removed.Pending, removed.Ledger = nil, nil
+			want.Removed = append(want.Removed, &removed)
+		}
+	}
+	b.asked = true
+	switch ended, err := c.decide(ctx, b.name, want); {
 	case err != nil:
 		return unsettled(err)
 	case ended == aborted:
 		return &protocol.Error{
 			Code: protocol.ConcurrentModification, Message: "the batch was ended by another writer of one of its tables",
-			Detail: "none of its versions was made; read the tables again and retry",
+			Detail: "nothing of it was done; read the tables again and retry",
 		}
 	}
 	return nil
 }
 
-// lookAgain refuses what was made by another batch before, in part, and what has been made
-// by writers that do not heed the ledger.
-func (c *Catalog) lookAgain(ctx context.Context, entries []BatchEntry, s *share) error {
+// lookAgain refuses what was done by another batch before, in part, and versions that have
+// been made by writers that do not heed the ledger.
+func lookAgain(ctx context.Context, s *share) error {
 	if s.before {
-		return inBatch(s, 0, notNext(s.id, entries[s.entries[0]].Version, entries[s.entries[0]].Version))
+		return inBatch(s.operations[0], &protocol.Error{
+			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("this was done to table %s before, and the rest of the batch was not", display(s.id)),
+			Detail: "ask for the rest alone",
+		})
+	}
+	if len(s.next) == 0 {
+		return nil
 	}
 	newest, err := newestVersion(ctx, s.at)
 	if err == nil && newest >= s.next[0].Version {
 		err = notNext(s.id, s.next[0].Version, newest)
 	}
 	if err != nil {
-		return inBatch(s, 0, err)
+		return inBatch(s.versions[0], err)
 	}
 	return nil
 }
 
-// retreat takes the entries of a batch that will not be committed out of the ledgers, as far
-// as they are still there.
-func (c *Catalog) retreat(ctx context.Context, shares []*share) {
-	_ = eachShare(ctx, shares, func(ctx context.Context, s *share) error {
+// retreat takes a batch that will not be committed out of the records, as far as it is still
+// in them.
+func (c *Catalog) retreat(ctx context.Context, b *running) {
+	_ = b.eachShare(ctx, func(ctx context.Context, s *share) error {
 		if s.record != nil {
-			_, _, _, _ = c.finish(ctx, s.record, s.etag, aborted)
+			_, _ = c.finish(ctx, s.record, s.etag, aborted)
 		} else {
 			c.deleteCopies(ctx, s.next)
 		}
@@ -412,49 +330,91 @@ func (c *Catalog) retreat(ctx context.Context, shares []*share) {
 	})
 }
 
-// deleteCopies deletes the copies of manifests that nobody will need. What it fails at is
-// garbage.
-func (c *Catalog) deleteCopies(ctx context.Context, entries []entry) {
-	for _, e := range entries {
-		if e.Copy != "" {
-			_ = c.store.Delete(ctx, e.Copy, objectstore.Condition{})
-		}
-	}
-}
-
-// finishAll makes the versions of a batch that was committed. What it fails at is done by
-// whoever comes to the table; then the object that says so has to stay.
-func (c *Catalog) finishAll(ctx context.Context, batch string, entries []BatchEntry, shares []*share) []objectstore.Info {
-	made := make([]objectstore.Info, len(entries))
-	err := eachShare(ctx, shares, func(ctx context.Context, s *share) error {
-		var infos []objectstore.Info
-		var err error
-		if s.record != nil {
-			infos, _, _, err = c.finish(ctx, s.record, s.etag, committed)
-		} else {
-			c.deleteCopies(ctx, s.next)
-		}
+// finishAll does what a batch that was committed is about. What it fails at is done by whoever
+// comes to the table; then the decision has to stay, as it has for repetitions when tables
+// were removed. The error is about versions that gave way to others.
+func (c *Catalog) finishAll(ctx context.Context, b *running) error {
+	err := b.eachShare(ctx, func(ctx context.Context, s *share) error {
+		done, err := c.finish(ctx, s.record, s.etag, committed)
+		s.done = done
 		c.lookups.Invalidate(tableKey(s.id))
-		for n, i := range s.entries {
-			if n < len(infos) {
-				made[i] = infos[n]
-				continue
-			}
-			made[i] = c.manifestOf(ctx, s, n, int64(len(entries[i].Data)))
-		}
 		return err
 	})
-	if err == nil {
-		_ = c.store.Delete(ctx, batchesPrefix+batch, objectstore.Condition{}) // nobody will ask
+	if err == nil && !slices.ContainsFunc(b.shares, func(s *share) bool { return s.deregister }) {
+		_ = c.store.Delete(ctx, batchesPrefix+b.name, objectstore.Condition{}) // nobody will ask
 	}
-	return made
+	for _, s := range b.shares {
+		if s.done != nil && s.done.after != nil && s.done.after.Ledger != nil && len(s.done.after.Ledger.Next) < len(s.next) {
+			return inBatch(s.versions[0], &protocol.Error{
+				Code: protocol.ConcurrentModification, Message: fmt.Sprintf("another writer made a version of table %s in the same moment, past the catalog", display(s.id)),
+				Detail: "its version stays, and the batch's of that table came to nothing; the rest of the batch was done",
+			})
+		}
+	}
+	return nil
 }
 
-// manifestOf tells of a manifest that somebody else put, or will put.
-func (c *Catalog) manifestOf(ctx context.Context, s *share, n int, size int64) objectstore.Info {
-	key := finalKey(s.at, s.next[n].Name)
+// results tells what a batch that was committed did.
+func (c *Catalog) results(ctx context.Context, b *running) []Result {
+	results := make([]Result, len(b.Operations))
+	_ = b.eachShare(ctx, func(ctx context.Context, s *share) error {
+		for _, i := range s.operations {
+			op := &b.Operations[i]
+			switch {
+			case op.Create != nil:
+				results[i].Version = c.madeVersion(ctx, s, op.Create)
+			case op.Declare != nil:
+				results[i].Table = c.declared(s)
+			case op.Deregister:
+				results[i].Table = c.deregistered(s)
+			}
+		}
+		return nil
+	})
+	return results
+}
+
+// madeVersion tells of a manifest that we put, or somebody for us.
+func (c *Catalog) madeVersion(ctx context.Context, s *share, m *Manifest) objectstore.Info {
+	if s.done != nil {
+		if info, ok := s.done.made[m.Version]; ok {
+			return info
+		}
+	}
+	key := finalKey(s.at, m.name())
 	if _, info, err := s.at.Store.GetRanges(ctx, key); err == nil {
 		return info
 	}
-	return objectstore.Info{Key: key, Size: size, Modified: c.now()}
+	return objectstore.Info{Key: key, Size: int64(len(m.Data)), Modified: c.now()}
 }
+
+// declared returns the table that a share has made.
+func (c *Catalog) declared(s *share) *Table {
+	switch {
+	case s.before:
+		return c.told(s.made)
+	case s.done != nil && s.done.after != nil:
+		return c.told(s.done.after)
+	}
+	return c.told(s.declare)
+}
+
+// deregistered returns the table that a share has removed.
+func (c *Catalog) deregistered(s *share) *Table {
+	if s.before {
+		return c.told(s.gone)
+	}
+	return c.told(s.record)
+}
+
+// told returns the table of a record whose location was resolved before.
+func (c *Catalog) told(record *tableRecord) *Table {
+	table, err := c.table(record)
+	if err != nil {
+		return &Table{ID: record.ID, Properties: record.Properties, Location: objectstore.Location{URI: record.Location}}
+	}
+	return table
+}
+
+// until is when others may end a batch that begins now.
+func (c *Catalog) until() time.Time { return c.now().Add(batchLease).UTC() }

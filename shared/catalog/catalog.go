@@ -18,8 +18,9 @@
 //   - A rename changes two records one after the other, and whoever meets one of them in
 //     between finishes it or takes it back (rename.go).
 //   - Versions of tables that are managed here are entered in the table's record before they
-//     are made (ledger.go), and those of several tables are made by one put of one object
-//     (batch.go).
+//     are made (ledger.go).
+//   - What a batch does to several tables is put into their records first, where it means
+//     nothing until one put of one object has decided about all of it (batch.go, pending.go).
 //   - A table's location is never used twice: it carries a random part, so that deleting
 //     the data of a dropped table cannot meet the data of a new one of the same name.
 package catalog
@@ -122,8 +123,10 @@ func (c *Catalog) remove(ctx context.Context, key, etag string) error {
 	return unsettled(errors.Join(cause, err))
 }
 
-// unsettled is the error of a change that may have been made, or may yet be.
+// unsettled is the error of a change that may have been made, or may yet be. It is no longer
+// any of what led to it, such as a precondition that our own first attempt broke.
 func unsettled(cause error) error {
+	cause = fmt.Errorf("%w: %s", objectstore.ErrUnknownOutcome, cause.Error())
 	return &protocol.Error{
 		Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
 		Detail: "look before you retry", Unsettled: true, Err: cause,

@@ -21,8 +21,8 @@ import (
 // and a page continues after any name, also one that is gone.
 //
 // A record is one JSON object. That of a table has an even number of bytes, by a space at
-// its end where needed, unless a rename is on its way (rename.go): then the number is
-// odd. So a LIST, which tells sizes, shows which names have to be looked at, and all
+// its end where needed, unless a rename is on its way (rename.go), or a batch that makes or
+// removes the table (pending.go): then the number is odd. So a LIST, which tells sizes, shows which names have to be looked at, and all
 // others are tables.
 const (
 	recordsPrefix = "_catalog/"

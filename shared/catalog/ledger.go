@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
@@ -31,17 +30,14 @@ import (
 // ever put that is not in the ledger, and the second write tells who comes next. Whoever
 // makes the version after one that was entered and is not there yet does the third write for
 // it first, so that an entry whose writer died is made, or nobody can ever have seen it.
-// Readers look at the usual names only, but for entries of batches.
+// Readers look at the usual names only.
 //
 // Writers that put manifests themselves, past the catalog, lose nothing to entries of single
 // versions: what they put is there, and the entry is void.
 type ledger struct {
-	Next    []entry   `json:"next,omitempty"`  // ascending; may have been made since
-	Made    []entry   `json:"made,omitempty"`  // before those; the last few, for repetitions
-	Batch   string    `json:"batch,omitempty"` // that Next depends on
-	Until   time.Time `json:"until,omitzero"`  // from then on an undecided Batch may be ended
-	Batches int       `json:"batches,omitempty"`
-	Kept    bool      `json:"kept,omitempty"` // also if the first batch fails
+	Next    []entry `json:"next,omitempty"`    // ascending; may have been made since
+	Made    []entry `json:"made,omitempty"`    // before those; the last few, for repetitions
+	Batches int     `json:"batches,omitempty"` // that made versions
 }
 
 // An entry is a version that was, or is to be, made.
@@ -74,6 +70,7 @@ type Manifest struct {
 	// Source is different for each attempt to make a version, but not when an attempt is
 	// repeated because its answer was lost.
 	Source string
+	Noted  bool // Data has a note: see [Catalog.Annotate]
 }
 
 func (m Manifest) name() string { return manifest.Name(m.Version, m.Scheme) }
@@ -107,13 +104,13 @@ func (c *Catalog) Publish(ctx context.Context, t *Table, m Manifest) (objectstor
 		}
 		l := record.Ledger
 		switch {
-		case l == nil:
-			return putNext(ctx, t.ID, t.Location, 1, m)
-		case l.Batch != "": // it will be decided soon
-			if err := c.awaitBatch(ctx, l, attempt); err != nil {
+		case record.Pending != nil: // it will be decided soon
+			if err := c.awaitBatch(ctx, record.Pending, attempt); err != nil {
 				return objectstore.Info{}, err
 			}
 			continue
+		case l == nil:
+			return putNext(ctx, t.ID, t.Location, 1, m)
 		case l.has(m):
 			return c.madeBefore(ctx, t.Location, record, m)
 		}
@@ -151,7 +148,7 @@ func (c *Catalog) Publish(ctx context.Context, t *Table, m Manifest) (objectstor
 func (c *Catalog) placeEntered(ctx context.Context, t *Table, e entry, m Manifest) (objectstore.Info, error) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer done()
-	info, err := c.place(ctx, t.Location, e, m.Data, false)
+	info, err := c.place(ctx, t.Location, e, m.Data)
 	switch {
 	case err == nil:
 		return info, nil
@@ -185,9 +182,7 @@ func (l *ledger) with(next ...entry) *ledger {
 	for i := range made {
 		made[i].Copy = ""
 	}
-	return &ledger{
-		Next: next, Made: made[max(0, len(made)-maxRemembered):], Batches: l.Batches, Kept: l.Kept,
-	}
+	return &ledger{Next: next, Made: made[max(0, len(made)-maxRemembered):], Batches: l.Batches}
 }
 
 // madeBefore answers a manifest that the ledger knows: it was made, unless it came to nothing.
@@ -217,7 +212,7 @@ func (c *Catalog) catchUp(ctx context.Context, at objectstore.Location, l *ledge
 		if e.Version <= newest {
 			continue
 		}
-		switch _, err := c.place(ctx, at, e, nil, false); {
+		switch _, err := c.place(ctx, at, e, nil); {
 		case err == nil:
 			newest = e.Version
 		case !gone(err): // else somebody went past the ledger, or it was made and deleted
@@ -225,107 +220,4 @@ func (c *Catalog) catchUp(ctx context.Context, at objectstore.Location, l *ledge
 		}
 	}
 	return newest, nil
-}
-
-func newestVersion(ctx context.Context, at objectstore.Location) (uint64, error) {
-	newest, err := manifest.Latest(ctx, at.Store, at.Prefix)
-	if errors.Is(err, objectstore.ErrNotExist) {
-		return 0, nil
-	}
-	return newest.Version, err
-}
-
-func finalKey(at objectstore.Location, name string) string {
-	return at.Prefix + "/" + manifest.VersionsDir + "/" + name
-}
-
-// putCopy keeps a manifest where others find it if we die.
-func (c *Catalog) putCopy(ctx context.Context, m Manifest) (key string, err error) {
-	key = copiesPrefix + newUID()
-	if _, err := c.store.Put(ctx, key, m.Data, objectstore.Condition{}); err != nil {
-		return "", fmt.Errorf("copy manifest: %w", err)
-	}
-	return key, nil
-}
-
-// place puts the manifest of an entry, which is data or else in its copy, at its usual name.
-// Where another one is, the error is objectstore.ErrPrecondition, or that one is replaced when
-// the entry rules. An entry without a copy was made before.
-func (c *Catalog) place(ctx context.Context, at objectstore.Location, e entry, data []byte, rules bool) (objectstore.Info, error) {
-	key := finalKey(at, e.Name)
-	if data == nil {
-		var err error
-		if data, _, err = c.store.Get(ctx, e.Copy); errors.Is(err, objectstore.ErrNotExist) {
-			_, info, err := at.Store.GetRanges(ctx, key)
-			return info, err
-		} else if err != nil {
-			return objectstore.Info{}, fmt.Errorf("read copy of version %d: %w", e.Version, err)
-		}
-	}
-	info, err := putOnce(ctx, at.Store, key, data)
-	if errors.Is(err, objectstore.ErrPrecondition) && rules {
-		info, err = at.Store.Put(ctx, key, data, objectstore.Condition{})
-	}
-	if err == nil {
-		_ = c.store.Delete(ctx, e.Copy, objectstore.Condition{}) // else it is garbage
-	}
-	return info, err
-}
-
-// putOnce puts an object that is absent. One with these bytes is ours, or as good; another
-// one is objectstore.ErrPrecondition.
-func putOnce(ctx context.Context, store objectstore.Store, key string, data []byte) (objectstore.Info, error) {
-	for attempt := 1; ; attempt++ {
-		info, err := store.Put(ctx, key, data, objectstore.Condition{IfAbsent: true})
-		unknown := errors.Is(err, objectstore.ErrUnknownOutcome)
-		if !unknown && !errors.Is(err, objectstore.ErrPrecondition) {
-			return info, err
-		}
-		there, info, read := store.Get(ctx, key)
-		switch {
-		case read == nil && bytes.Equal(there, data):
-			return info, nil
-		case read == nil:
-			return objectstore.Info{}, fmt.Errorf("put %s: %w", key, objectstore.ErrPrecondition)
-		case attempt == settleAttempts || !errors.Is(read, objectstore.ErrNotExist):
-			return objectstore.Info{}, unsettled(errors.Join(objectstore.ErrUnknownOutcome, err, read))
-		}
-	}
-}
-
-// PublishBranch makes a version of a branch of a table, at the place of the branch. Ledgers
-// are not about branches. Its first version is first, or any if that is 0.
-func PublishBranch(ctx context.Context, id []string, at objectstore.Location, first uint64, m Manifest) (objectstore.Info, error) {
-	if first == 0 {
-		first = m.Version
-	}
-	return putNext(ctx, id, at, first, m)
-}
-
-// putNext makes a version at a place that no ledger is about. If there is none, it is first.
-func putNext(ctx context.Context, id []string, at objectstore.Location, first uint64, m Manifest) (objectstore.Info, error) {
-	newest, err := newestVersion(ctx, at)
-	if err != nil {
-		return objectstore.Info{}, err
-	}
-	if newest == 0 {
-		newest = first - 1
-	}
-	if newest+1 == m.Version && m.Data == nil {
-		return objectstore.Info{}, m.errNoSource()
-	}
-	if newest+1 == m.Version {
-		info, err := putOnce(ctx, at.Store, finalKey(at, m.name()), m.Data)
-		if !errors.Is(err, objectstore.ErrPrecondition) {
-			return info, err
-		}
-	}
-	there, info, err := at.Store.Get(ctx, finalKey(at, m.name()))
-	switch {
-	case err == nil && m.Data == nil && info.ETag == m.ETag, err == nil && m.Data != nil && bytes.Equal(there, m.Data):
-		return info, nil
-	case err != nil && !errors.Is(err, objectstore.ErrNotExist):
-		return objectstore.Info{}, err
-	}
-	return objectstore.Info{}, notNext(id, m.Version, newest)
 }

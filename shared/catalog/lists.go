@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -34,7 +35,11 @@ func (c *Catalog) ListTables(ctx context.Context, parent []string, after string,
 // list is children for a parent that must exist, which is only asked when nothing was
 // found: what holds children exists.
 func (c *Catalog) list(ctx context.Context, parent []string, kind, after string, limit int) ([]string, string, error) {
-	found, err := c.children(ctx, parent, kind, after, limit)
+	ask := c.children
+	if auth.Limited(ctx) {
+		ask = c.seenChildren
+	}
+	found, err := ask(ctx, parent, kind, after, limit)
 	if err == nil && len(found.names) == 0 {
 		_, err = c.Namespace(ctx, parent)
 	}
@@ -125,11 +130,12 @@ func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]ob
 		page[object.Key] = object
 	}
 	kept := make([]objectstore.Info, 0, len(listed))
+	ended := map[string]outcome{} // of batches, the same for the whole page
 	for _, object := range listed {
 		stood := true
 		if inDoubt(object) {
 			var err error
-			if stood, err = c.stood(ctx, object, page); err != nil {
+			if stood, err = c.stood(ctx, object, page, ended); err != nil {
 				return nil, err
 			}
 		}
@@ -142,10 +148,13 @@ func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]ob
 
 // stood says whether a record in doubt stood for a table when its page was made. It does
 // what is left of the rename.
-func (c *Catalog) stood(ctx context.Context, object objectstore.Info, page map[string]objectstore.Info) (bool, error) {
+func (c *Catalog) stood(ctx context.Context, object objectstore.Info, page map[string]objectstore.Info, ended map[string]outcome) (bool, error) {
 	record, err := c.asListed(ctx, object)
 	if err != nil || record.plain() {
 		return err == nil, err
+	}
+	if record.Pending != nil {
+		return c.stoodPending(ctx, object, record, ended)
 	}
 	there := false
 	origin, here := page[tableKey(record.RenamedFrom)]
@@ -166,6 +175,29 @@ func (c *Catalog) stood(ctx context.Context, object objectstore.Info, page map[s
 	return there, ignoreGone(err)
 }
 
+// stoodPending is stood for a table that a batch makes or removes.
+func (c *Catalog) stoodPending(ctx context.Context, object objectstore.Info, record *tableRecord, ended map[string]outcome) (bool, error) {
+	p := record.Pending
+	now, known := ended[p.Batch]
+	if !known {
+		d, err := c.decisionOf(ctx, p.Batch)
+		if err != nil {
+			return false, err
+		}
+		now = d.Outcome
+		ended[p.Batch] = now
+	}
+	if now == undecided { // if it is still in the record: see settleBatch
+		if _, err := c.asListed(ctx, object); err != nil {
+			return false, err
+		}
+	}
+	if now == committed {
+		return p.Then != nil || !p.Gone, nil
+	}
+	return !p.New, nil
+}
+
 // asListed reads a record that was listed, or returns errStale.
 func (c *Catalog) asListed(ctx context.Context, object objectstore.Info) (*tableRecord, error) {
 	var record tableRecord
@@ -176,7 +208,8 @@ func (c *Catalog) asListed(ctx context.Context, object objectstore.Info) (*table
 	return &record, err
 }
 
-// AllTables returns the ids of all tables of all namespaces, in no particular order.
+// AllTables returns the ids of all tables of all namespaces that the caller sees, in no
+// particular order.
 func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 	var ids [][]string
 	paths := map[string][]string{} // by folder
@@ -191,7 +224,7 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if id != nil {
+			if id != nil && auth.Sees(ctx, auth.Table(id)) {
 				ids = append(ids, id)
 			}
 		}

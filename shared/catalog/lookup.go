@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/objectstore"
 )
 
@@ -56,7 +57,7 @@ const maxLookups = 10_000
 // background, so that the check and the first work on the table take one round trip
 // together.
 func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
-	if isRoot(id) {
+	if isRoot(id) || !auth.Sees(ctx, auth.Table(id)) { // what others have seen counts for nothing
 		_, _, err := c.tableRecord(ctx, id)
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	go func() {
 		defer close(found.checked)
 		now, err := c.look(ctx, id, key)
-		if err == nil && (now.record.UID != last.record.UID || !sameLedger(now.record.Ledger, last.record.Ledger)) {
+		if err == nil && !now.record.continues(last.record) {
 			err = ErrMoved
 		}
 		found.answer = err
@@ -81,13 +82,17 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	return found, nil
 }
 
-// sameLedger says whether what began on a table when its ledger was one may go on now that it
-// is the other: its versions are still made the same way, and by no batch in between.
-func sameLedger(now, last *ledger) bool {
-	if now == nil || last == nil {
-		return now == last
+// continues says whether what began on a table when its record was before may go on now: it
+// is the same table, its versions are still made and told in the same way, and no batch has
+// made any in between.
+func (r *tableRecord) continues(before *tableRecord) bool {
+	batches := func(r *tableRecord) int {
+		if r.Ledger == nil {
+			return 0
+		}
+		return r.Ledger.Batches
 	}
-	return now.Batches == last.Batches
+	return r.UID == before.UID && r.managed() == before.managed() && batches(r) == batches(before) && r.Annotated == before.Annotated
 }
 
 // look reads a record and remembers it.

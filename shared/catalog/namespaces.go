@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -72,7 +73,7 @@ func (c *Catalog) Namespace(ctx context.Context, id []string) (*Namespace, error
 func (c *Catalog) namespaceRecord(ctx context.Context, id []string) (*namespaceRecord, string, error) {
 	var record namespaceRecord
 	etag, err := c.read(ctx, namespaceKey(id), &record)
-	if errors.Is(err, objectstore.ErrNotExist) {
+	if errors.Is(err, objectstore.ErrNotExist) || !auth.Sees(ctx, auth.Namespace(id)) {
 		return nil, "", namespaceNotFound(id)
 	}
 	if err != nil {
@@ -115,7 +116,10 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 				return there, err
 			}
 		case ReplaceIfExists:
-			_, err := c.DropNamespace(ctx, id, true)
+			err := c.CheckCascade(ctx, id)
+			if err == nil {
+				_, err = c.DropNamespace(ctx, id, true)
+			}
 			if err != nil && !hasCode(err, protocol.NamespaceNotFound) {
 				return nil, err
 			}
@@ -154,8 +158,8 @@ func (c *Catalog) createChild(ctx context.Context, id []string, key string, reco
 			}
 			continue
 		}
-		if table, ok := record.(*tableRecord); ok && table.plain() && table.Ledger == nil && wantsLedger(within.Properties) {
-			table.Ledger = &ledger{Kept: true}
+		if table, ok := record.(*tableRecord); ok && table.Arriving == nil && table.Ledger == nil && wantsLedger(within.Properties) {
+			table.Ledger = &ledger{}
 		}
 		etag, err := c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
 		if err != nil {
@@ -217,7 +221,7 @@ func gone(err error) bool {
 // NamespaceNotEmpty, unless cascade drops them first. It returns what was dropped.
 func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) (*Namespace, error) {
 	if isRoot(id) {
-		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace cannot be dropped"}
+		return nil, errRootDrop
 	}
 	record, etag, err := c.namespaceRecord(ctx, id)
 	if err != nil {
@@ -281,10 +285,18 @@ func (c *Catalog) checkEmpty(ctx context.Context, id []string) error {
 	if err != nil || found == "" {
 		return err
 	}
+	notEmpty := namespaceNotEmpty(id)
+	if !auth.Limited(ctx) { // what it holds may be hidden
+		notEmpty.Detail = fmt.Sprintf("it holds %q; %s", found, notEmpty.Detail)
+	}
+	return notEmpty
+}
+
+func namespaceNotEmpty(id []string) *protocol.Error {
 	return &protocol.Error{
 		Code:    protocol.NamespaceNotEmpty,
 		Message: fmt.Sprintf("namespace %s is not empty", display(id)),
-		Detail:  fmt.Sprintf("it holds %q; drop what it holds first, or use behavior \"Cascade\"", found),
+		Detail:  `drop what it holds first, or use behavior "Cascade"`,
 	}
 }
 
@@ -321,8 +333,10 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 	}
 }
 
-// dropChildren drops all that a namespace holds, leaves first.
+// dropChildren drops all that a namespace holds, leaves first, whether the caller sees it or
+// not: see CheckCascade.
 func (c *Catalog) dropChildren(ctx context.Context, id []string) error {
+	ctx = auth.Unlimited(ctx)
 	tables, err := c.children(ctx, id, tableKind, "", All)
 	if err != nil {
 		return err

@@ -50,11 +50,13 @@ type departure struct {
 // renameLease is how long a rename may take before others take it back.
 const renameLease = 30 * time.Second
 
-// errArriving says that a rename to the name is on its way.
-var errArriving = errors.New("a table is being renamed to this name")
+// errArriving says that a rename to the name, or a batch that makes it, is on its way.
+var errArriving = errors.New("a table of this name is being made")
 
-// plain says whether a record stands for a table by itself.
-func (r *tableRecord) plain() bool { return r.Arriving == nil && r.Moved == nil }
+// plain says whether a record stands for a table by itself, whatever else happens.
+func (r *tableRecord) plain() bool {
+	return r.Arriving == nil && r.Moved == nil && (r.Pending == nil || !r.Pending.New && !r.Pending.Gone)
+}
 
 // movedTo says whether the table of r has become that of the other record.
 func (r *tableRecord) movedTo(other *tableRecord) bool {
@@ -200,19 +202,34 @@ func (c *Catalog) depart(ctx context.Context, old *tableRecord, oldETag string) 
 	return c.remove(ctx, tableKey(old.ID), oldETag)
 }
 
-// settled reads what a name stands for, and does what is left of a rename that it meets. The
-// error is objectstore.ErrNotExist when there is no table, and errArriving when there may
-// be one soon.
+// settled reads what a name stands for, and does what is left of a rename or a batch that it
+// meets. The error is objectstore.ErrNotExist when there is no table, and errArriving when
+// there may be one soon.
 //
 // What it answers follows from what it has read; the writes are a service to the next
 // caller, and a reader that may not write does without them.
 func (c *Catalog) settled(ctx context.Context, id []string) (*tableRecord, string, error) {
+	for range settleAttempts {
+		record, etag, err := c.settledName(ctx, id)
+		if err != nil || record.Pending == nil {
+			return record, etag, err
+		}
+		record, etag, err = c.settleBatch(ctx, record, etag)
+		if !errors.Is(err, objectstore.ErrPrecondition) {
+			return record, etag, err
+		}
+	}
+	return nil, "", lostRace("table", id, objectstore.ErrPrecondition)
+}
+
+// settledName is settled as far as renames go.
+func (c *Catalog) settledName(ctx context.Context, id []string) (*tableRecord, string, error) {
 	seen := ""
 	for range settleAttempts {
 		record := new(tableRecord)
 		etag, err := c.read(ctx, tableKey(id), record)
 		switch {
-		case err != nil || record.plain():
+		case err != nil || record.Arriving == nil && record.Moved == nil:
 			return record, etag, err
 		case record.Moved != nil:
 			_ = c.depart(ctx, record, etag)

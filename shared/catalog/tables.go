@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -27,6 +28,8 @@ type Table struct {
 	// Managed says that versions are made through [Catalog.Publish], and not by putting
 	// manifests.
 	Managed bool
+	// Annotated says that manifests of versions may have notes: see [Catalog.Annotate].
+	Annotated bool
 
 	uid string
 }
@@ -47,7 +50,16 @@ type tableRecord struct {
 	Arriving    *arrival   `json:"arriving,omitempty"`
 	Moved       *departure `json:"moved,omitempty"`
 
-	Ledger *ledger `json:"ledger,omitempty"` // of what the catalog makes versions of: see ledger.go
+	Ledger  *ledger  `json:"ledger,omitempty"`  // of what the catalog makes versions of: see ledger.go
+	Pending *pending `json:"pending,omitempty"` // what a batch is about to do: see pending.go
+	// MadeBy is the request of the batch that made the record, to know a repetition by.
+	MadeBy    string `json:"made_by,omitempty"`
+	Annotated bool   `json:"annotated,omitempty"`
+}
+
+// managed says whether versions are made through the ledger, or will be if a batch commits.
+func (r *tableRecord) managed() bool {
+	return r.Ledger != nil || r.Pending != nil && len(r.Pending.Next) > 0
 }
 
 func (c *Catalog) table(record *tableRecord) (*Table, error) {
@@ -61,7 +73,7 @@ func (c *Catalog) table(record *tableRecord) (*Table, error) {
 	}
 	return &Table{
 		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
-		Managed: record.Ledger != nil, uid: record.UID,
+		Managed: record.managed(), Annotated: record.Annotated, uid: record.UID,
 	}, nil
 }
 
@@ -79,30 +91,22 @@ func (c *Catalog) tableRecord(ctx context.Context, id []string) (*tableRecord, s
 	if isRoot(id) {
 		return nil, "", &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace is not a table"}
 	}
-	for range settleAttempts {
-		record, etag, err := c.settled(ctx, id)
-		if errors.Is(err, objectstore.ErrNotExist) || errors.Is(err, errArriving) {
-			return nil, "", c.tableNotFound(ctx, id)
-		}
-		if err == nil {
-			record, etag, err = c.settleBatch(ctx, record, etag)
-		}
-		if !gone(err) {
-			return record, etag, err
-		}
+	record, etag, err := c.settled(ctx, id)
+	if errors.Is(err, objectstore.ErrNotExist) || errors.Is(err, errArriving) || !auth.Sees(ctx, auth.Table(id)) {
+		return nil, "", c.tableNotFound(ctx, id)
 	}
-	return nil, "", lostRace("table", id, objectstore.ErrPrecondition)
+	return record, etag, err
 }
 
-// soleRecord is tableRecord for who takes the record away: batches that have entries in it
-// and are not decided are ended.
+// soleRecord is tableRecord for who takes the record away: a batch that has not been decided
+// about the table is ended.
 func (c *Catalog) soleRecord(ctx context.Context, id []string) (*tableRecord, string, error) {
 	for range settleAttempts {
 		record, etag, err := c.tableRecord(ctx, id)
-		if err != nil || record.Ledger == nil || record.Ledger.Batch == "" {
+		if err != nil || record.Pending == nil {
 			return record, etag, err
 		}
-		if _, err := c.decide(ctx, record.Ledger.Batch, aborted); err != nil {
+		if _, err := c.decide(ctx, record.Pending.Batch, decision{Outcome: aborted}); err != nil {
 			return nil, "", err
 		}
 	}
@@ -113,10 +117,11 @@ func (c *Catalog) tableNotFound(ctx context.Context, id []string) error {
 	if _, err := c.Namespace(ctx, parentOf(id)); err != nil {
 		return err
 	}
-	return &protocol.Error{
-		Code:    protocol.TableNotFound,
-		Message: fmt.Sprintf("table %s does not exist", display(id)),
-	}
+	return tableMissing(id)
+}
+
+func tableMissing(id []string) error {
+	return &protocol.Error{Code: protocol.TableNotFound, Message: fmt.Sprintf("table %s does not exist", display(id))}
 }
 
 // TableExists is the error of creating a table under a name that is taken.
@@ -143,8 +148,8 @@ func (c *Catalog) NewLocation(id []string) objectstore.Location {
 
 // PlannedLocation returns where a new table of that id may keep its data: at the place
 // asked for, or at a new one of our own when none is. A place that the configuration does
-// not allow is InvalidInput.
-func (c *Catalog) PlannedLocation(id []string, asked string) (objectstore.Location, error) {
+// not allow is InvalidInput, one that policies do not PermissionDenied.
+func (c *Catalog) PlannedLocation(ctx context.Context, id []string, asked string) (objectstore.Location, error) {
 	if asked == "" {
 		return c.NewLocation(id), nil
 	}
@@ -160,7 +165,7 @@ func (c *Catalog) PlannedLocation(id []string, asked string) (objectstore.Locati
 			Detail: "it is where the catalog keeps its own records",
 		}
 	}
-	return location, nil
+	return location, auth.CheckLocation(ctx, location.URI)
 }
 
 // reserved says whether a prefix lies in the catalog's own folders.
@@ -181,15 +186,7 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 	if isRoot(id) {
 		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "a table needs a name"}
 	}
-	record := &tableRecord{
-		ID: id, UID: newUID(), Location: location.URI, Properties: maps.Clone(properties), Created: c.now().UTC(), Hint: hint,
-	}
-	if c.isHome(location) {
-		record.Location = location.Prefix
-	}
-	if wantsLedger(properties) {
-		record.Ledger = &ledger{Kept: true}
-	}
+	record := c.newRecord(id, location, hint, properties)
 	defer c.lookups.Invalidate(tableKey(id))
 	for attempt := range createAttempts {
 		_, err := c.createChild(ctx, id, tableKey(id), record)
@@ -209,6 +206,20 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 		}
 	}
 	return nil, lostRace("table", id, objectstore.ErrPrecondition)
+}
+
+// newRecord is the record of a new table.
+func (c *Catalog) newRecord(id []string, at objectstore.Location, hint uint64, properties map[string]string) *tableRecord {
+	record := &tableRecord{
+		ID: id, UID: newUID(), Location: at.URI, Properties: maps.Clone(properties), Created: c.now().UTC(), Hint: hint,
+	}
+	if c.isHome(at) {
+		record.Location = at.Prefix
+	}
+	if wantsLedger(properties) {
+		record.Ledger = &ledger{}
+	}
+	return record
 }
 
 // replaceTable puts a record in the place of one that is there. The error is one that is

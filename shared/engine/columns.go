@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -33,7 +35,58 @@ func (t *Table) AddColumns(ctx context.Context, columns []Assignment, confirm fu
 		if err := newNames(d, added.Schema); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, added, confirm)
+		return d.AddColumns(ctx, added.NewColumns, confirm)
+	})
+}
+
+// AddComputedColumns adds columns that are null in every row and remember the expressions that
+// are to compute them, as LanceDB does: their types are those of the expressions.
+func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, confirm func() error) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		computed, err := computed(d, columns)
+		if err != nil {
+			return nil, err
+		}
+		fields := computed.Schema.Fields()
+		for i := range fields {
+			fields[i].Nullable = true
+			if fields[i].Metadata, err = computedMetadata(columns[i].SQL, computed.inputs[i]); err != nil {
+				return nil, err
+			}
+		}
+		added := arrow.NewSchema(fields, nil)
+		if err := newNames(d, added); err != nil {
+			return nil, err
+		}
+		return d.AddColumns(ctx, dataset.NewColumns{Schema: added}, confirm)
+	})
+}
+
+// computedMetadata is what a field says of the expression that computes it.
+func computedMetadata(expression string, inputs []string) (arrow.Metadata, error) {
+	names, err := json.Marshal(inputs)
+	return arrow.MetadataFrom(map[string]string{
+		"computed_column":                   "true",
+		"computed_column.kind":              "sql",
+		"computed_column.expression":        expression,
+		"computed_column.inputs":            string(names),
+		"computed_refresh.source_signature": "{}", // no row was computed
+	}), err
+}
+
+// AddVirtualColumns is AddNullColumns for columns that others are to compute from some that
+// the table must have.
+func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, inputs []string, confirm func() error) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		for _, path := range inputs {
+			if _, err := d.Schema().Resolve(path); err != nil {
+				return nil, d.NoColumn(path)
+			}
+		}
+		if err := newNames(d, columns); err != nil {
+			return nil, err
+		}
+		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns}, confirm)
 	})
 }
 
@@ -49,20 +102,27 @@ func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 	return checkNames(columns)
 }
 
+// A computation is new columns and, for each, the columns that it is computed from.
+type computation struct {
+	dataset.NewColumns
+	inputs [][]string
+}
+
 // computed binds the expressions of new columns.
-func computed(d *dataset.Dataset, columns []Assignment) (dataset.NewColumns, error) {
+func computed(d *dataset.Dataset, columns []Assignment) (computation, error) {
 	fields := make([]arrow.Field, len(columns))
 	values := make([]*sqlexpr.Bound, len(columns))
-	added := dataset.NewColumns{Read: []string{}}
+	added := computation{NewColumns: dataset.NewColumns{Read: []string{}}, inputs: make([][]string, len(columns))}
 	for i, c := range columns {
-		value, err := bind("column "+c.Column, c.SQL, d.ArrowSchema(), func(e sqlexpr.Expr, _ *arrow.Schema) (*sqlexpr.Bound, error) {
-			return sqlexpr.Bind(e, d.ArrowSchema())
+		value, err := bind("column "+c.Column, c.SQL, d, d.ArrowSchema(), func(e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
+			return sqlexpr.Bind(e, d.ArrowSchema(), now)
 		})
 		if err != nil {
 			return added, err
 		}
 		fields[i] = arrow.Field{Name: c.Column, Type: value.Type(), Nullable: value.Nullable()}
 		values[i] = value
+		added.inputs[i] = value.Columns()
 		added.Read = append(added.Read, value.Columns()...)
 	}
 	slices.Sort(added.Read)

@@ -19,7 +19,7 @@ func (t *Table) Delete(ctx context.Context, predicate string, confirm func() err
 			return rows.dataset.Delete(ctx, rows.addresses, predicate, confirm)
 		})
 	if err != nil {
-		return Written{}, err
+		return already(Written{}, err)
 	}
 	done := written(made)
 	done.Deleted = int64(len(rows.addresses))

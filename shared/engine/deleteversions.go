@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
 )
 
 // DeleteVersions is [dataset.Table.DeleteVersions].
@@ -11,6 +12,15 @@ func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) 
 	deleted, err = t.data.DeleteVersions(ctx, doomed, all)
 	return deleted, t.translate(err)
 }
+
+// ChooseVersions is [dataset.Table.ChooseVersions].
+func (t *Table) ChooseVersions(ctx context.Context, doomed func(version uint64) bool, all bool) ([]objectstore.Info, error) {
+	chosen, err := t.data.ChooseVersions(ctx, doomed, all)
+	return chosen, t.translate(err)
+}
+
+// ForgetVersions is [dataset.Table.ForgetVersions].
+func (t *Table) ForgetVersions(deleted []objectstore.Info) { t.data.ForgetVersions(deleted) }
 
 // Branch tells about a branch, or returns TableBranchNotFound.
 func (t *Table) Branch(ctx context.Context, name string) (dataset.BranchInfo, error) {

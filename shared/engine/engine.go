@@ -28,16 +28,25 @@ type Engine struct {
 	limits  Limits
 }
 
-// Limits bound what one request may hold in memory. Zero values are the defaults.
+// Limits bound what one request may hold. Zero values are the defaults.
 type Limits struct {
-	MergeBytes int64 // rows of a merge's source; default 1 GiB
-	TopK       int   // rows of a search or sort; default 100,000
+	MergeBytes int64 // rows of a merge's source, most of them in the scratch directory; default 16 GiB
+	TopK       int   // rows of a search or sort in memory; default 100,000
+
+	heldBytes  int64 // rows of a merge's source that are held in memory; default 64 MiB
+	mappedRows int   // rows of a merge's source in one map; default 512 Ki
 }
 
 // New returns an engine over a session.
 func New(session *dataset.Session, limits Limits) *Engine {
 	if limits.MergeBytes == 0 {
-		limits.MergeBytes = 1 << 30
+		limits.MergeBytes = 16 << 30
+	}
+	if limits.heldBytes == 0 {
+		limits.heldBytes = 64 << 20
+	}
+	if limits.mappedRows == 0 {
+		limits.mappedRows = 512 << 10
 	}
 	if limits.TopK == 0 {
 		limits.TopK = 100_000
@@ -51,7 +60,8 @@ type Table struct {
 	name   string // for messages
 	data   *dataset.Table
 
-	onBranch bool // of a table, and not the table itself
+	onBranch bool    // of a table, and not the table itself
+	attempt  Attempt // nil: changes are made as often as they are asked for
 }
 
 // Table returns the table of the given id, whose data is at a location and has, or had,
@@ -149,6 +159,8 @@ func (t *Table) translate(err error) error {
 		}
 	case errors.As(err, &column):
 		return noColumn(column)
+	case errors.Is(err, dataset.ErrNoIndex):
+		return &protocol.Error{Code: protocol.TableIndexNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
 	case errors.Is(err, dataset.ErrConflict):
 		return &protocol.Error{
 			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("table %s was changed by another writer", t.name),

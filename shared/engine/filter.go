@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	_ "time/tzdata" // expressions name time zones; hosts of functions have no database of them
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -13,15 +14,18 @@ import (
 	"tiltyard/shared/sqlexpr"
 )
 
+// A resolver is a way to bind an expression: [sqlexpr.Bind], or one like it.
+type resolver func(e sqlexpr.Expr, columns *arrow.Schema, now time.Time) (*sqlexpr.Bound, error)
+
 // bind parses an SQL expression and resolves it with resolve against the columns of a
 // table and its row columns. what names the field of the request that holds it.
-func bind(what, sql string, table *arrow.Schema, resolve func(sqlexpr.Expr, *arrow.Schema) (*sqlexpr.Bound, error)) (*sqlexpr.Bound, error) {
+func bind(what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve resolver) (*sqlexpr.Bound, error) {
 	expr, err := sqlexpr.Parse(sql)
 	if err != nil {
 		return nil, sqlError(what, err)
 	}
 	fields := append(slices.Clone(table.Fields()), dataset.RowColumns()...)
-	bound, err := resolve(expr, arrow.NewSchema(fields, nil))
+	bound, err := resolve(expr, arrow.NewSchema(fields, nil), d.Now())
 	if err != nil {
 		return nil, sqlError(what, err)
 	}
@@ -33,7 +37,7 @@ func where(what, sql string, d *dataset.Dataset) (*dataset.Where, error) {
 	if sql == "" {
 		return nil, nil
 	}
-	bound, err := bind(what, sql, d.ScanSchema(), sqlexpr.BindFilter)
+	bound, err := bind(what, sql, d, d.ScanSchema(), sqlexpr.BindFilter)
 	if err != nil {
 		return nil, err
 	}

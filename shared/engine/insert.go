@@ -44,8 +44,9 @@ func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) 
 // Insert adds rows. The columns are matched by name; absent ones that may be null are.
 // confirm is asked, while the rows are written, whether the table is still meant.
 func (t *Table) Insert(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
-	commit, err := t.data.Append(ctx, rows, confirm)
-	return written(commit), t.translate(err)
+	return t.writeOnce(ctx, rows, confirm, func(rows dataset.Rows, confirm func() error) (dataset.Commit, error) {
+		return t.data.Append(ctx, rows, confirm)
+	})
 }
 
 // Overwrite replaces all rows, and the columns, as a new version.
@@ -53,8 +54,9 @@ func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows, confirm func()
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
 	}
-	commit, err := t.data.Overwrite(ctx, rows, nil, confirm)
-	return written(commit), t.translate(err)
+	return t.writeOnce(ctx, rows, confirm, func(rows dataset.Rows, confirm func() error) (dataset.Commit, error) {
+		return t.data.Overwrite(ctx, rows, nil, confirm)
+	})
 }
 
 func written(c dataset.Commit) Written {

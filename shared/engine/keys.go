@@ -16,8 +16,7 @@ import (
 
 // keys finds the rows of a merge's source that a row of the table matches.
 type keys struct {
-	on     []string
-	source arrow.RecordBatch
+	on []string
 	// The first row of the source with a key; next leads on to those with the same key
 	// (-1: no more). Keys of one column of up to 8 bytes are numbers, others are text.
 	numbers map[uint64]int32
@@ -25,67 +24,88 @@ type keys struct {
 	next    []int32
 }
 
-// newKeys indexes the source by the key columns, which the table must have too.
-func newKeys(d *dataset.Dataset, source arrow.RecordBatch, on []string) (*keys, error) {
-	k := &keys{on: on, source: source, next: make([]int32, source.NumRows())}
-	var columns []arrow.Array
+// checkKeys refuses columns that the table or the source does not have.
+func checkKeys(d *dataset.Dataset, source *arrow.Schema, on []string) error {
 	for _, name := range on {
-		at := source.Schema().FieldIndices(name)
 		if d.Schema().Field(name) == nil {
-			return nil, noColumn(d.NoColumn(name))
+			return noColumn(d.NoColumn(name))
 		}
-		if len(at) == 0 {
-			return nil, &protocol.Error{
+		if !source.HasField(name) {
+			return &protocol.Error{
 				Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("the rows to merge have no column %q, which on names", name),
 			}
 		}
-		columns = append(columns, source.Column(at[0]))
 	}
-	readers, err := newKeyReaders(columns)
-	if err != nil {
-		return nil, err
+	return nil
+}
+
+// keyColumns returns the columns of a batch that make its keys.
+func keyColumns(batch arrow.RecordBatch, on []string) []arrow.Array {
+	columns := make([]arrow.Array, len(on))
+	for i, name := range on {
+		columns[i] = batch.Column(batch.Schema().FieldIndices(name)[0])
 	}
-	n := int(source.NumRows())
-	if readers.number != nil {
-		k.numbers = make(map[uint64]int32, n)
-	} else {
-		k.texts = make(map[string]int32, n)
-	}
-	// From the last row to the first, so that chains lead forward.
-	var buffer []byte
-	for row := n - 1; row >= 0; row-- {
-		k.next[row] = -1
-		if readers.null(row) {
-			continue
+	return columns
+}
+
+// newKeys indexes the source by the key columns.
+func newKeys(source *mergeSource, on []string) (*keys, error) {
+	k := &keys{on: on, next: make([]int32, source.rows), texts: map[string]int32{}, numbers: map[uint64]int32{}}
+	last := map[int32]int32{} // of chains: first row to last row
+	for batch, err := range source.batches() {
+		if err != nil {
+			return nil, err
 		}
-		if readers.number != nil {
-			key := readers.number(row)
-			if first, ok := k.numbers[key]; ok {
-				k.next[row] = first
+		readers, err := newKeyReaders(keyColumns(batch, on))
+		if err != nil {
+			return nil, err
+		}
+		var buffer []byte
+		for i := range int(batch.NumRows()) {
+			row := int32(batch.first + i)
+			k.next[row] = -1
+			if readers.null(i) {
+				continue
 			}
-			k.numbers[key] = int32(row)
-			continue
+			var first int32
+			var known bool
+			if readers.number != nil {
+				key := readers.number(i)
+				if first, known = k.numbers[key]; !known {
+					k.numbers[key] = row
+				}
+			} else {
+				buffer = readers.text(buffer[:0], i)
+				if first, known = k.texts[string(buffer)]; !known {
+					k.texts[string(buffer)] = row
+				}
+			}
+			if known {
+				k.append(first, row, last)
+			}
 		}
-		buffer = readers.text(buffer[:0], row)
-		if first, ok := k.texts[string(buffer)]; ok {
-			k.next[row] = first
-		}
-		k.texts[string(buffer)] = int32(row)
 	}
 	return k, nil
 }
 
-// matched is a row of the table and the first row of the source that it matches.
-type matched struct {
-	row     int32
-	address uint64
+// append puts a row at the end of the chain of a first one.
+func (k *keys) append(first, row int32, last map[int32]int32) {
+	end, ok := last[first]
+	if !ok {
+		end = first
+	}
+	k.next[end], last[first] = row, row
 }
 
-// scan finds the rows of the table that match, in its order. With rest also the
-// addresses of those that do not.
-func (k *keys) scan(ctx context.Context, d *dataset.Dataset, rest bool) (matches []matched, unmatched []uint64, err error) {
+// match pairs the rows of the table with those of the source. With rest it also returns the
+// addresses of rows of the table that match none.
+func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (pairs *pairing, unmatched []uint64, err error) {
+	type hit struct {
+		row     int32
+		address uint64
+	}
 	type part struct {
-		matches   []matched
+		hits      []hit
 		unmatched []uint64
 	}
 	opts := dataset.ScanOptions{Columns: append(append([]string{}, k.on...), dataset.RowAddr)}
@@ -95,7 +115,7 @@ func (k *keys) scan(ctx context.Context, d *dataset.Dataset, rest bool) (matches
 		rows, err := k.lookUp(batch.Columns()[:len(k.on)])
 		for i, row := range rows {
 			if row >= 0 {
-				p.matches = append(p.matches, matched{row, at[i]})
+				p.hits = append(p.hits, hit{row, at[i]})
 			} else if rest {
 				p.unmatched = append(p.unmatched, at[i])
 			}
@@ -105,26 +125,18 @@ func (k *keys) scan(ctx context.Context, d *dataset.Dataset, rest bool) (matches
 	if err != nil {
 		return nil, nil, err
 	}
+	pairs = newPairing(len(k.next))
 	for p, err := range parts {
 		if err != nil {
 			return nil, nil, err
 		}
-		matches = append(matches, p.matches...)
+		for _, h := range p.hits {
+			pairs.add(h.address, h.row, k.next)
+		}
 		unmatched = append(unmatched, p.unmatched...)
 	}
-	return matches, unmatched, nil
-}
-
-// pairs returns each row of the table with each row of the source that it matches. Those
-// of one row of the table stand together.
-func (k *keys) pairs(matches []matched) []merged {
-	pairs := make([]merged, 0, len(matches))
-	for _, m := range matches {
-		for row := m.row; row >= 0; row = k.next[row] {
-			pairs = append(pairs, merged{row, m.address})
-		}
-	}
-	return pairs
+	pairs.sort()
+	return pairs, unmatched, nil
 }
 
 // lookUp returns, for each row of the key columns, the first row of the source that it
@@ -141,7 +153,7 @@ func (k *keys) lookUp(columns []arrow.Array) ([]int32, error) {
 		if readers.null(i) {
 			continue
 		}
-		if k.numbers != nil {
+		if readers.number != nil {
 			if row, ok := k.numbers[readers.number(i)]; ok {
 				rows[i] = row
 			}
@@ -155,12 +167,11 @@ func (k *keys) lookUp(columns []arrow.Array) ([]int32, error) {
 	return rows, nil
 }
 
-// describe names the key of a row of the source, for messages.
-func (k *keys) describe(row int32) string {
-	var parts []string
-	for _, name := range k.on {
-		column := k.source.Column(k.source.Schema().FieldIndices(name)[0])
-		parts = append(parts, fmt.Sprintf("%s = %s", name, column.ValueStr(int(row))))
+// describeKey names the key of a row, for messages.
+func describeKey(batch arrow.RecordBatch, on []string, row int) string {
+	parts := make([]string, len(on))
+	for i, column := range keyColumns(batch, on) {
+		parts[i] = fmt.Sprintf("%s = %s", on[i], column.ValueStr(row))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -175,7 +186,7 @@ type keyReaders struct {
 func newKeyReaders(columns []arrow.Array) (*keyReaders, error) {
 	r := &keyReaders{columns: columns}
 	for _, c := range columns {
-		text, err := textKey(c)
+		text, err := mergeKey(c)
 		if err != nil {
 			return nil, err
 		}
@@ -235,10 +246,12 @@ func numberKey(c arrow.Array) func(row int) uint64 {
 	return nil
 }
 
-// plainKey says whether equal values of a type have equal bytes.
+// plainKey says whether equal values of a type have equal bytes. Floats are equal if their
+// bits are, as they are to the native Lance: NaN equals NaN, and 0.0 is not -0.0.
 func plainKey(t arrow.DataType) bool {
 	switch t.ID() {
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
+		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64,
 		arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION,
 		arrow.DECIMAL128, arrow.DECIMAL256, arrow.FIXED_SIZE_BINARY:
 		return true
@@ -246,8 +259,8 @@ func plainKey(t arrow.DataType) bool {
 	return false
 }
 
-// textKey reads values as bytes.
-func textKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
+// mergeKey reads values as bytes.
+func mergeKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
 	switch c := c.(type) {
 	case *array.String:
 		return func(b []byte, row int) []byte { return append(b, c.Value(row)...) }, nil
@@ -264,6 +277,13 @@ func textKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
 			}
 			return append(b, 0)
 		}, nil
+	case *array.Dictionary:
+		values, err := mergeKey(c.Dictionary())
+		return func(b []byte, row int) []byte { return values(b, c.GetValueIndex(row)) }, err
+	case *array.Struct:
+		return mergeStructKey(c)
+	case array.ListLike:
+		return mergeListKey(c)
 	}
 	if !plainKey(c.DataType()) {
 		return nil, protocol.Errorf(protocol.Unsupported, "merging on a column of type %s is not supported", c.DataType())
@@ -274,4 +294,50 @@ func textKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
 		values = buffer.Bytes()[c.Data().Offset()*width:]
 	}
 	return func(b []byte, row int) []byte { return append(b, values[row*width:(row+1)*width]...) }, nil
+}
+
+// mergeStructKey puts the members one behind the other. A member that is null equals one that is.
+func mergeStructKey(c *array.Struct) (func(buffer []byte, row int) []byte, error) {
+	members := make([]func(buffer []byte, row int) []byte, c.NumField())
+	for i := range members {
+		var err error
+		if members[i], err = mergeMemberKey(c.Field(i)); err != nil {
+			return nil, err
+		}
+	}
+	return func(b []byte, row int) []byte {
+		for _, member := range members {
+			b = member(b, row)
+		}
+		return b
+	}, nil
+}
+
+// mergeListKey puts the elements one behind the other. An element that is null equals one that is.
+func mergeListKey(c array.ListLike) (func(buffer []byte, row int) []byte, error) {
+	if id := c.DataType().ID(); id == arrow.MAP {
+		return nil, protocol.Errorf(protocol.Unsupported, "merging on a column of type %s is not supported", c.DataType())
+	}
+	element, err := mergeMemberKey(c.ListValues())
+	return func(b []byte, row int) []byte {
+		from, to := c.ValueOffsets(row)
+		for ; from < to; from++ {
+			b = element(b, int(from))
+		}
+		return b
+	}, err
+}
+
+// mergeMemberKey reads values that may be null, each behind its length.
+func mergeMemberKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
+	value, err := mergeKey(c)
+	return func(b []byte, row int) []byte {
+		start := len(b)
+		b = append(b, 0xff, 0xff, 0xff, 0xff)
+		if !c.IsNull(row) {
+			b = value(b, row)
+			binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+		}
+		return b
+	}, err
 }

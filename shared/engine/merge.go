@@ -32,8 +32,9 @@ type Merge struct {
 // source that match one row of the table and each other are InvalidInput when that row
 // would be updated: which of them would win?
 //
-// The source is held in memory. The merge is of the newest version: when others commit
-// rows that may matter while it is worked out, it is worked out again.
+// Of a source that is large all but the first rows, and what is needed to match it, wait in
+// the scratch directory. The merge is of the newest version: when others commit rows that may
+// matter while it is worked out, it is worked out again.
 func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confirm func() error) (Written, error) {
 	if !spec.UpdateAll && !spec.InsertAll && !spec.BySource {
 		return Written{}, protocol.Errorf(protocol.InvalidInput,
@@ -43,19 +44,24 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 	if err := t.data.Find(ctx); err != nil {
 		return Written{}, t.translate(err)
 	}
-	source, err := collect(rows.Schema, rows.Batches, t.engine.limits.MergeBytes, "the source of the merge", "merge the rows in several requests")
+	source, err := readSource(rows, t.engine.limits.MergeBytes, t.engine.limits.heldBytes)
 	if err != nil {
 		return Written{}, t.translate(err)
 	}
+	defer source.close()
 	plan, commit, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*mergePlan, error) {
-			return planMerge(ctx, d, source, spec)
+			return planMerge(ctx, d, source, spec, t.engine.limits.mappedRows)
 		},
 		func(p *mergePlan) (dataset.Commit, error) {
-			return p.dataset.Replace(ctx, p.replacement(ctx), confirm)
+			r := p.replacement(ctx)
+			if t.attempt != nil {
+				r.Properties = map[string]string{mergedProperty: fmt.Sprint(p.updated, p.inserted, p.deleted)}
+			}
+			return p.dataset.Replace(ctx, r, confirm)
 		})
 	if err != nil {
-		return Written{}, err
+		return already(Written{}, err)
 	}
 	done := written(commit)
 	done.Updated, done.Inserted, done.Deleted = plan.updated, plan.inserted, plan.deleted
@@ -88,42 +94,26 @@ func collect(schema *arrow.Schema, batches iter.Seq2[arrow.RecordBatch, error], 
 // A mergePlan is which rows of the source go in and which of the version go out.
 type mergePlan struct {
 	dataset *dataset.Dataset
-	source  arrow.RecordBatch
+	source  *mergeSource
+	pairs   *pairing
+	insert  bool     // whether rows of the source that match none go in
 	deletes []uint64 // addresses
-	inserts []merged // in the order of the source
 	missing []string // columns of the table that the source does not have
 	blobs   bool     // whether the source has some, which say where they are
 
 	updated, inserted, deleted int64
 }
 
-// merged is a row to be written: of the source, and in place of which row of the table.
-type merged struct {
-	row      int32
-	replaces uint64 // address; notReplacing for a new row
-}
-
-const notReplacing = ^uint64(0)
-
-// kind sorts rows that replace others before new ones.
-func (m merged) kind() int {
-	if m.replaces == notReplacing {
-		return 1
-	}
-	return 0
-}
-
 // planMerge matches the source with a version of the table.
-func planMerge(ctx context.Context, d *dataset.Dataset, source arrow.RecordBatch, spec Merge) (*mergePlan, error) {
-	match, err := d.Schema().Match(source.Schema())
+func planMerge(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*mergePlan, error) {
+	match, err := d.Schema().Match(source.schema)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := newKeys(d, source, spec.On)
-	if err != nil {
+	if err := checkKeys(d, source.schema, spec.On); err != nil {
 		return nil, err
 	}
-	p := &mergePlan{dataset: d, source: source}
+	p := &mergePlan{dataset: d, source: source, insert: spec.InsertAll}
 	for _, f := range d.Schema().Fields {
 		if match.Schema.Field(f.Name) == nil {
 			p.missing = append(p.missing, f.Name)
@@ -131,28 +121,29 @@ func planMerge(ctx context.Context, d *dataset.Dataset, source arrow.RecordBatch
 			p.blobs = p.blobs || f.HoldsBlobs()
 		}
 	}
-	found, unmatched, err := keys.scan(ctx, d, spec.BySource)
-	if err != nil {
-		return nil, err
+	if p.pairs, p.deletes, err = matchRows(ctx, d, source, spec, mappedRows); err != nil {
+		return nil, scratchError(err)
 	}
 	if spec.BySourceIf != "" {
-		if unmatched, err = chosenOf(ctx, d, unmatched, spec.BySourceIf); err != nil {
+		if p.deletes, err = chosenOf(ctx, d, p.deletes, spec.BySourceIf); err != nil {
 			return nil, err
 		}
 	}
-	p.deletes, p.deleted = unmatched, int64(len(unmatched))
-	pairs := keys.pairs(found)
-	p.insertUnmatched(pairs, spec)
-	if spec.UpdateAll {
-		if spec.UpdateIf != "" {
-			if pairs, err = p.pairsWhere(ctx, pairs, spec.UpdateIf); err != nil {
-				return nil, err
-			}
-		}
-		err = p.update(keys, pairs)
+	p.deleted = int64(len(p.deletes))
+	return p, p.update(ctx, spec)
+}
+
+// matchRows pairs the rows of the version with those of the source: by a map of the source's
+// keys if there are not too many, else by way of the scratch directory.
+func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*pairing, []uint64, error) {
+	if source.rows > mappedRows {
+		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, mappedRows)
 	}
-	slices.SortStableFunc(p.inserts, func(a, b merged) int { return cmp.Compare(a.row, b.row) })
-	return p, err
+	keys, err := newKeys(source, spec.On)
+	if err != nil {
+		return nil, nil, err
+	}
+	return keys.match(ctx, d, spec.BySource)
 }
 
 // chosenOf returns those of ascending addresses for whose rows a condition is true.
@@ -170,35 +161,29 @@ func chosenOf(ctx context.Context, d *dataset.Dataset, addresses []uint64, condi
 	return kept, nil
 }
 
-// insertUnmatched adds the rows of the source that are in no pair.
-func (p *mergePlan) insertUnmatched(pairs []merged, spec Merge) {
-	if !spec.InsertAll {
-		return
-	}
-	hit := make([]bool, p.source.NumRows())
-	for _, pair := range pairs {
-		hit[pair.row] = true
-	}
-	for row, hit := range hit {
-		if !hit {
-			p.inserts = append(p.inserts, merged{int32(row), notReplacing})
+// update narrows the pairs to those that replace rows of the table, and counts.
+func (p *mergePlan) update(ctx context.Context, spec Merge) error {
+	for _, address := range p.pairs.first {
+		if spec.InsertAll && address == notReplacing {
 			p.inserted++
 		}
 	}
-}
-
-// update replaces rows of the table by rows of the source. The pairs of one row of the
-// table stand together.
-func (p *mergePlan) update(keys *keys, pairs []merged) error {
-	for i, pair := range pairs {
-		if i > 0 && pairs[i-1].replaces == pair.replaces {
-			return protocol.Errorf(protocol.InvalidInput,
-				"the merge is ambiguous: several rows of the source match one row of the table on %s", keys.describe(pair.row))
+	switch {
+	case !spec.UpdateAll:
+		p.pairs.dropAll()
+	case spec.UpdateIf != "":
+		if err := p.dropUnless(ctx, spec.UpdateIf); err != nil {
+			return err
 		}
-		p.inserts = append(p.inserts, pair)
-		p.deletes = append(p.deletes, pair.replaces)
-		p.updated++
 	}
+	if row := p.pairs.ambiguous(); row >= 0 {
+		return protocol.Errorf(protocol.InvalidInput,
+			"the merge is ambiguous: several rows of the source match one row of the table on %s", p.source.describe(row, spec.On))
+	}
+	p.pairs.each(0, p.source.rows, func(m merged) {
+		p.deletes = append(p.deletes, m.replaces)
+		p.updated++
+	})
 	return nil
 }
 
@@ -209,19 +194,14 @@ const mergeBatch = 1 << 16
 // being no others that match them, so the commit must not overtake new rows.
 func (p *mergePlan) replacement(ctx context.Context) dataset.Replacement {
 	r := dataset.Replacement{Delete: p.deletes, Exclusive: p.inserted > 0}
-	if len(p.inserts) == 0 {
+	if p.updated+p.inserted == 0 {
 		return r
 	}
-	if p.dataset.Manifest().StableRowIDs() {
-		// Rows that keep their ids come first.
-		slices.SortStableFunc(p.inserts, func(a, b merged) int { return cmp.Compare(a.kind(), b.kind()) })
-		for _, m := range p.inserts {
-			if m.replaces != notReplacing {
-				r.Moved = append(r.Moved, m.replaces)
-			}
-		}
+	stable := p.dataset.Manifest().StableRowIDs()
+	if stable {
+		p.pairs.each(0, p.source.rows, func(m merged) { r.Moved = append(r.Moved, m.replaces) })
 	}
-	fields := append([]arrow.Field(nil), p.source.Schema().Fields()...)
+	fields := append([]arrow.Field(nil), p.source.schema.Fields()...)
 	values := p.dataset.Schema().BlobValues()
 	for _, name := range p.missing {
 		fields = append(fields, values.Field(values.FieldIndices(name)[0]))
@@ -229,20 +209,58 @@ func (p *mergePlan) replacement(ctx context.Context) dataset.Replacement {
 	r.Insert.Schema = arrow.NewSchema(fields, nil)
 	r.Insert.Trusted = !p.blobs
 	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
-		for rows := p.inserts; len(rows) > 0; {
-			batch, err := p.rows(ctx, rows[:min(len(rows), mergeBatch)], r.Insert.Schema)
-			if !yield(batch, err) || err != nil {
-				return
-			}
-			rows = rows[batch.NumRows():]
+		if !stable {
+			p.write(ctx, r.Insert.Schema, true, p.insert, yield)
+			return
+		}
+		// Rows that keep their ids come first.
+		if p.write(ctx, r.Insert.Schema, true, false, yield) && p.insert {
+			p.write(ctx, r.Insert.Schema, false, true, yield)
 		}
 	}
 	return r
 }
 
-// rows puts the first of some rows together, as many as blobs allow: from the source, and
-// where that lacks columns from the rows of the table that they replace.
-func (p *mergePlan) rows(ctx context.Context, inserts []merged, s *arrow.Schema) (arrow.RecordBatch, error) {
+// write yields rows that replace others, or new ones, or both in the order of the source. It
+// is false once nobody wants more.
+func (p *mergePlan) write(ctx context.Context, s *arrow.Schema, replacing, added bool, yield func(arrow.RecordBatch, error) bool) bool {
+	for source, err := range p.source.batches() {
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		for rows := p.rowsOf(source, replacing, added); len(rows) > 0; {
+			batch, err := p.rows(ctx, source, rows[:min(len(rows), mergeBatch)], s)
+			if !yield(batch, err) || err != nil {
+				return false
+			}
+			rows = rows[batch.NumRows():]
+		}
+	}
+	return true
+}
+
+// rowsOf returns the rows of a batch of the source that are written.
+func (p *mergePlan) rowsOf(source sourceBatch, replacing, added bool) []merged {
+	var rows []merged
+	if replacing {
+		p.pairs.each(source.first, source.first+int(source.NumRows()), func(m merged) { rows = append(rows, m) })
+	}
+	if !added {
+		return rows
+	}
+	for i := range int(source.NumRows()) {
+		if row := source.first + i; p.pairs.first[row] == notReplacing {
+			rows = append(rows, merged{int32(row), notReplacing})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b merged) int { return cmp.Compare(a.row, b.row) })
+	return rows
+}
+
+// rows puts the first of some rows together, as many as blobs allow: from a batch of the
+// source, and where that lacks columns from the rows of the table that they replace.
+func (p *mergePlan) rows(ctx context.Context, source sourceBatch, inserts []merged, s *arrow.Schema) (arrow.RecordBatch, error) {
 	var theirs []arrow.Array
 	if len(p.missing) > 0 {
 		var addresses []uint64
@@ -272,18 +290,13 @@ func (p *mergePlan) rows(ctx context.Context, inserts []merged, s *arrow.Schema)
 		}
 		theirs = taken.Columns()
 	}
-	mine, err := gather.Batch(p.source, rowsOf(inserts))
+	positions := make([]int32, len(inserts))
+	for i, m := range inserts {
+		positions[i] = m.row - int32(source.first)
+	}
+	mine, err := gather.Batch(source, positions)
 	if err != nil {
 		return nil, err
 	}
 	return array.NewRecordBatch(s, append(mine.Columns(), theirs...), int64(len(inserts))), nil
-}
-
-// rowsOf returns the rows of the source among inserts.
-func rowsOf(inserts []merged) []int32 {
-	rows := make([]int32, len(inserts))
-	for i, m := range inserts {
-		rows[i] = m.row
-	}
-	return rows
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -11,10 +12,10 @@ import (
 	"tiltyard/shared/sqlexpr"
 )
 
-// pairsWhere returns the pairs of rows for which a condition over the structs source and
-// target is true. Rows of the table are read a batch at a time, and no more of them than
-// the columns that the condition names.
-func (p *mergePlan) pairsWhere(ctx context.Context, pairs []merged, condition string) ([]merged, error) {
+// dropUnless drops the pairs of rows for which a condition over the structs source and target
+// is not true. Rows of the table are read a batch at a time, and no more of them than the
+// columns that the condition names.
+func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 	const what = "when_matched_update_all_filt"
 	columns := p.mentioned(condition)
 	fields := make([]arrow.Field, len(columns))
@@ -26,29 +27,42 @@ func (p *mergePlan) pairsWhere(ctx context.Context, pairs []merged, condition st
 	schema := arrow.NewSchema([]arrow.Field{{Name: "source", Type: sides}, {Name: "target", Type: sides}}, nil)
 	expr, err := sqlexpr.Parse(condition)
 	if err != nil {
-		return nil, sqlError(what, err)
+		return sqlError(what, err)
 	}
-	bound, err := sqlexpr.BindFilter(expr, schema)
+	bound, err := sqlexpr.BindFilter(expr, schema, p.dataset.Now())
 	if err != nil {
-		return nil, sqlError(what, err)
+		return sqlError(what, err)
 	}
-	kept := make([]merged, 0, len(pairs))
-	for len(pairs) > 0 {
-		n := min(len(pairs), mergeBatch)
-		batch, err := p.sides(ctx, pairs[:n], schema, columns)
+	for source, err := range p.source.batches() {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		rows, err := bound.Select(batch, nil)
-		if err != nil {
-			return nil, sqlError(what, err)
+		var all []merged
+		p.pairs.each(source.first, source.first+int(source.NumRows()), func(m merged) { all = append(all, m) })
+		for pairs := range slices.Chunk(all, mergeBatch) {
+			batch, err := p.sides(ctx, source, pairs, schema, columns)
+			if err != nil {
+				return err
+			}
+			rows, err := bound.Select(batch, nil)
+			if err != nil {
+				return sqlError(what, err)
+			}
+			p.dropOthers(pairs, rows)
 		}
-		for _, row := range rows {
-			kept = append(kept, pairs[row])
-		}
-		pairs = pairs[n:]
 	}
-	return kept, nil
+	return nil
+}
+
+// dropOthers drops the pairs that are not among the ascending positions.
+func (p *mergePlan) dropOthers(pairs []merged, kept []int32) {
+	for i, pair := range pairs {
+		if len(kept) > 0 && int(kept[0]) == i {
+			kept = kept[1:]
+			continue
+		}
+		p.pairs.drop(pair)
+	}
 }
 
 // mentioned returns the columns whose names occur in the text of a condition: those that
@@ -67,12 +81,12 @@ func (p *mergePlan) mentioned(condition string) []string {
 	return names
 }
 
-// sides returns pairs as a batch of two structs.
-func (p *mergePlan) sides(ctx context.Context, pairs []merged, schema *arrow.Schema, columns []string) (arrow.RecordBatch, error) {
+// sides returns pairs of a batch of the source as a batch of two structs.
+func (p *mergePlan) sides(ctx context.Context, from sourceBatch, pairs []merged, schema *arrow.Schema, columns []string) (arrow.RecordBatch, error) {
 	positions := make([]int32, len(pairs))
 	addresses := make([]uint64, len(pairs))
 	for i, pair := range pairs {
-		positions[i], addresses[i] = pair.row, pair.replaces
+		positions[i], addresses[i] = pair.row-int32(from.first), pair.replaces
 	}
 	target, err := p.dataset.Take(ctx, columns, addresses)
 	if err != nil {
@@ -81,12 +95,12 @@ func (p *mergePlan) sides(ctx context.Context, pairs []merged, schema *arrow.Sch
 	source := make([]arrow.Array, len(columns))
 	fields := schema.Field(0).Type.(*arrow.StructType).Fields()
 	for i, name := range columns {
-		at := p.source.Schema().FieldIndices(name)
+		at := from.Schema().FieldIndices(name)
 		if len(at) == 0 {
 			source[i] = gather.Nulls(fields[i].Type, len(pairs))
 			continue
 		}
-		if source[i], err = gather.Array(p.source.Column(at[0]), positions); err != nil {
+		if source[i], err = gather.Array(from.Column(at[0]), positions); err != nil {
 			return nil, err
 		}
 		if !arrow.TypeEqual(source[i].DataType(), fields[i].Type) {

@@ -88,6 +88,9 @@ func fieldMetadata(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfi
 
 // Restore makes an old version the newest again, as a new version.
 func (t *Table) Restore(ctx context.Context, version uint64, confirm func() error) (Written, error) {
+	if err := t.unmade(ctx); err != nil {
+		return already(Written{}, err)
+	}
 	made, err := t.data.Restore(ctx, version, confirm)
 	return written(dataset.Commit{Dataset: made}), t.translate(err)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -17,6 +18,7 @@ import (
 // Names of columns that a search adds to its answer.
 const (
 	distanceColumn   = "_distance"   // float32
+	scoreColumn      = "_score"      // float32, of a search for words
 	queryIndexColumn = "query_index" // int32, which of several query vectors
 )
 
@@ -27,7 +29,7 @@ type output struct {
 	sources []string // columns of the table, and row columns, to be read
 }
 
-// outputColumn is read, computed, or a distance. What is read is answered as it is, but JSON
+// outputColumn is read, computed, or a distance or score. What is read is answered as it is, but JSON
 // as text.
 type outputColumn struct {
 	source   int            // position in sources, or -1
@@ -36,9 +38,17 @@ type outputColumn struct {
 	distance bool
 }
 
-// plan resolves the columns that a request asks for. A search has a _distance, at the
-// place where it is asked for or else after the other columns.
+// plan resolves the columns that a request asks for. A search by vector has a _distance.
 func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, search bool) (*output, error) {
+	if search {
+		return planScored(req, d, distanceColumn)
+	}
+	return planScored(req, d, "")
+}
+
+// planScored resolves the columns of a search that adds a column of its own: it is where
+// it is asked for, or else after the other columns. There is none without a name.
+func planScored(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
 	out := &output{sources: []string{}}
 	var fields []arrow.Field
 	add := func(name string, c outputColumn, f arrow.Field) {
@@ -52,12 +62,13 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, search bool) (*ou
 			wanted = append(wanted, protocol.ProjectedColumn{Name: f.Name})
 		}
 	}
-	hasDistance, hasRowID := false, false
+	hasScored, hasRowID := scored == "", false
+	field := arrow.Field{Type: arrow.PrimitiveTypes.Float32, Nullable: true}
 	for _, w := range wanted {
 		switch {
-		case search && w.Name == distanceColumn && w.Expression == "":
-			hasDistance = true
-			add(distanceColumn, outputColumn{source: -1, distance: true}, distanceField)
+		case scored != "" && w.Name == scored && w.Expression == "":
+			hasScored = true
+			add(scored, outputColumn{source: -1, distance: true}, field)
 			continue
 		case w.Name == dataset.RowID:
 			hasRowID = true
@@ -68,8 +79,8 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, search bool) (*ou
 		}
 		add(w.Name, c, f)
 	}
-	if search && !hasDistance {
-		add(distanceColumn, outputColumn{source: -1, distance: true}, distanceField)
+	if !hasScored {
+		add(scored, outputColumn{source: -1, distance: true}, field)
 	}
 	if req.WithRowID && !hasRowID {
 		c, f, err := out.column(protocol.ProjectedColumn{Name: dataset.RowID}, d)
@@ -83,8 +94,6 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, search bool) (*ou
 	return out, nil
 }
 
-var distanceField = arrow.Field{Name: distanceColumn, Type: arrow.PrimitiveTypes.Float32, Nullable: true}
-
 // column resolves one column of the request: a column of the table, a row column, a path
 // into a struct, or an expression.
 func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
@@ -97,7 +106,7 @@ func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputC
 		}
 		return outputColumn{source: o.source(w.Name), stored: field}, schema.TextField(field), err
 	}
-	bound, err := bind("column "+w.Name, sql, d.ScanSchema(), sqlexpr.Bind)
+	bound, err := bind("column "+w.Name, sql, d, d.ScanSchema(), sqlexpr.Bind)
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}
@@ -115,6 +124,21 @@ func (o *output) source(name string) int {
 	}
 	o.sources = append(o.sources, name)
 	return len(o.sources) - 1
+}
+
+// batches makes the answer's columns of each batch of the sources, up to the first error.
+func (o *output) batches(sources iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for read, err := range sources {
+			var batch arrow.RecordBatch
+			if err == nil {
+				batch, err = o.batch(read, nil)
+			}
+			if !yield(batch, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // batch makes the answer's columns from the sources. distances is nil but for a search.

@@ -11,39 +11,50 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Query answers a query with a stream of rows: those nearest to a vector, or else all,
-// in the order of the table; in both cases only where the filter is true.
-func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
-	if err := supportedQuery(req); err != nil {
-		return nil, err
+// An answer is a query that was resolved against a version of a table.
+type answer interface {
+	// rows begins to answer. The first rows are at hand, or were looked for, when it returns.
+	rows(ctx context.Context) (*protocol.Rows, error)
+	// plan tells how the rows are made and, of an answer that was ranged over, what each
+	// step has done.
+	plan() *step
+}
+
+// answer resolves a query. Nothing is read yet.
+func (e *Engine) answer(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
+	switch {
+	case req.FullTextQuery != nil:
+		return e.newTextSearch(d, req)
+	case !req.Vector.Empty():
+		return e.newSearch(d, req)
 	}
+	return newScan(d, req)
+}
+
+// Query answers a query with a stream of rows: those nearest to a vector, or else all,
+// in the order asked for or that of the table; in both cases only where the filter is true.
+func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
-		answer := scan
-		if !req.Vector.Empty() {
-			answer = t.engine.search
-		}
-		rows, err := answer(ctx, d, req)
+		answer, err := t.engine.answer(d, req)
 		if err != nil {
 			return nil, err
 		}
-		if err := withOneDictionary(rows); err != nil {
-			return nil, err
-		}
-		rows.Version = int64(d.Version())
-		rows.Batches = t.translated(ctx, d.Version(), rows.Batches)
-		return rows, nil
+		return t.rows(ctx, d, answer)
 	})
 }
 
-// supportedQuery refuses by name what queries do not do yet.
-func supportedQuery(req *protocol.QueryTableRequest) error {
-	switch {
-	case req.FullTextQuery != nil:
-		return protocol.Errorf(protocol.Unsupported, "full_text_query is not supported yet")
-	case len(req.OrderBy) > 0:
-		return protocol.Errorf(protocol.Unsupported, "order_by is not supported yet")
+// rows begins to answer, as clients get it.
+func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer answer) (*protocol.Rows, error) {
+	rows, err := answer.rows(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if err := withOneDictionary(rows); err != nil {
+		return nil, err
+	}
+	rows.Version = int64(d.Version())
+	rows.Batches = t.translated(ctx, d.Version(), rows.Batches)
+	return rows, nil
 }
 
 // translated gives errors that come up while rows of a version are read their name in
@@ -56,37 +67,6 @@ func (t *Table) translated(ctx context.Context, version uint64, batches iter.Seq
 			}
 		}
 	}
-}
-
-// scan answers a query without a search.
-func scan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
-	out, err := plan(req, d, false)
-	if err != nil {
-		return nil, err
-	}
-	filter, err := where("filter", req.Filter, d)
-	if err != nil {
-		return nil, err
-	}
-	opts := dataset.ScanOptions{Columns: out.sources, Where: filter, Offset: req.Offset}
-	if req.K != nil {
-		opts.Limit = *req.K
-	}
-	_, batches, err := d.Scan(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &protocol.Rows{Schema: out.schema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		for read, err := range batches {
-			var batch arrow.RecordBatch
-			if err == nil {
-				batch, err = out.batch(read, nil)
-			}
-			if !yield(batch, err) || err != nil {
-				return
-			}
-		}
-	}}, nil
 }
 
 // Count tells how many rows there are, or for how many a predicate is true.

@@ -13,9 +13,13 @@ import (
 const maxPlans = 25
 
 // change works out a change on the newest version and commits it there. When others
-// commit what it depends on before it, it is worked out again.
+// commit what it depends on before it, it is worked out again. When an earlier attempt has
+// made it the error is an [*alreadyMade].
 func change[P any](ctx context.Context, t *Table, plan func(context.Context, *dataset.Dataset) (P, error), commit func(P) (dataset.Commit, error)) (P, dataset.Commit, error) {
 	var planned P
+	if err := t.unmade(ctx); err != nil {
+		return planned, dataset.Commit{}, err
+	}
 	for range maxPlans {
 		var err error
 		if planned, err = Read(ctx, t, nil, plan); err != nil {
@@ -41,5 +45,5 @@ func (t *Table) alter(ctx context.Context, commit func(context.Context, *dataset
 			made, err := commit(ctx, d)
 			return dataset.Commit{Dataset: made}, err
 		})
-	return written(made), err
+	return already(written(made), err)
 }

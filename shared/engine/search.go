@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -25,41 +28,115 @@ type found struct {
 	query int32
 }
 
-// search answers a query for the rows nearest to one or several vectors, by measuring
+// A vectorSearch answers a query for the rows nearest to one or several vectors, by measuring
 // every row.
-func (e *Engine) search(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
+type vectorSearch struct {
+	dataset *dataset.Dataset
+	out     *output
+	target  *target
+	where   *dataset.Where
+	before  bool // where is asked before the search, not of what it found
+	k       int  // rows of each query, those to be skipped among them
+	offset  int64
+	bounds  vector.Bounds
+	by      *ordering // of what was found; nil: by distance
+
+	read, nearest, kept, order, take, project *step
+}
+
+// newSearch resolves a query for the nearest rows.
+func (e *Engine) newSearch(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
 	out, err := plan(req, d, true)
 	if err != nil {
 		return nil, err
 	}
-	target, err := newTarget(d, req)
-	if err != nil {
+	s := &vectorSearch{dataset: d, out: out, before: req.Prefilter, offset: req.Offset, bounds: bounds(req)}
+	if s.target, err = newTarget(d, req); err != nil {
 		return nil, err
 	}
-	filter, err := where("filter", req.Filter, d)
-	if err != nil {
+	if s.where, err = where("filter", req.Filter, d); err != nil {
 		return nil, err
 	}
-	k, err := e.searchK(d, req)
-	if err != nil {
+	if s.k, err = e.searchK(d, req, s.target.queries()); err != nil {
 		return nil, err
 	}
-	var before *dataset.Where
-	if req.Prefilter {
-		before = filter
-	}
-	hits, err := target.nearest(ctx, d, before, k, bounds(req))
-	if err != nil {
-		return nil, err
-	}
-	if filter != nil && !req.Prefilter {
-		if hits, err = keep(ctx, d, filter, hits); err != nil {
+	if len(req.OrderBy) > 0 {
+		if s.by, err = newOrdering(d, req.OrderBy); err != nil {
 			return nil, err
 		}
 	}
-	hits = skip(hits, req.Offset, target.queries())
-	answer := &answerRows{dataset: d, out: out, hits: hits, queryIndex: req.Vector.Several}
+	s.describe(req)
+	return s, nil
+}
+
+// describe makes the steps of the search.
+func (s *vectorSearch) describe(req *protocol.QueryTableRequest) {
+	opts := dataset.ScanOptions{Columns: []string{s.target.column}}
+	if s.before {
+		opts.Where = s.where
+	}
+	s.read = scanStep(s.dataset, req, opts)
+	s.nearest = newStep(s.dataset, "Nearest", s.read).says("column=%s", s.target.column).says("metric=%s", s.target.metric).
+		says("k=%d", s.k).says("queries=%d", s.target.queries()).says("%s", s.target.index)
+	if req.LowerBound != nil {
+		s.nearest.says("from=%v", *req.LowerBound)
+	}
+	if req.UpperBound != nil {
+		s.nearest.says("below=%v", *req.UpperBound)
+	}
+	last := s.nearest
+	if s.where != nil && !s.before {
+		s.kept = newStep(s.dataset, stepFilter, last).says("filter=%s", req.Filter).says("columns=%s", list(s.where.Columns))
+		last = s.kept
+	}
+	if s.by != nil {
+		s.order = newStep(s.dataset, "Sort", last).says("by=%s", list(orderNames(req.OrderBy))).says("columns=%s", list(s.by.columns))
+		last = s.order
+	}
+	s.take = newStep(s.dataset, stepTake, last).says("columns=%s", list(s.out.sources))
+	if s.offset > 0 {
+		s.take.says("offset=%d", s.offset)
+	}
+	s.project = projectStep(s.dataset, s.out, s.take)
+}
+
+func (s *vectorSearch) plan() *step { return s.project }
+
+func (s *vectorSearch) rows(ctx context.Context) (*protocol.Rows, error) {
+	hits, err := s.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.kept != nil {
+		began := s.dataset.Now()
+		if hits, err = keep(s.kept.reading(ctx), s.dataset, s.where, hits); err != nil {
+			return nil, err
+		}
+		s.kept.took(began)
+		s.kept.rows.Add(int64(len(hits)))
+	}
+	if s.by != nil {
+		if err := s.sort(s.order.reading(ctx), hits); err != nil {
+			return nil, err
+		}
+	}
+	hits = skip(hits, s.offset, s.target.queries())
+	answer := &answerRows{dataset: s.dataset, out: s.out, hits: hits, queryIndex: s.target.batch, take: s.take, project: s.project}
 	return answer.rows(ctx)
+}
+
+// find returns the k nearest rows of each query, nearest first, query by query.
+func (s *vectorSearch) find(ctx context.Context) ([]found, error) {
+	began := s.dataset.Now()
+	opts := dataset.ScanOptions{Only: s.target.only}
+	if s.before {
+		opts.Where = s.where
+	}
+	hits, err := s.target.nearest(s.read.reading(ctx), s.dataset, opts, s.read, s.k, s.bounds)
+	s.read.took(began)
+	s.nearest.took(began)
+	s.nearest.rows.Add(int64(len(hits)))
+	return hits, err
 }
 
 // topKsPerRequest is how many of the largest searches one request may hold together.
@@ -67,7 +144,7 @@ const topKsPerRequest = 4
 
 // searchK returns how many rows to look for: those to be returned and those to be
 // skipped before them. Of a small table it may be all.
-func (e *Engine) searchK(d *dataset.Dataset, req *protocol.QueryTableRequest) (int, error) {
+func (e *Engine) searchK(d *dataset.Dataset, req *protocol.QueryTableRequest, queries int) (int, error) {
 	k := int64(defaultK)
 	if req.K != nil && *req.K > 0 {
 		k = *req.K
@@ -77,9 +154,9 @@ func (e *Engine) searchK(d *dataset.Dataset, req *protocol.QueryTableRequest) (i
 		return 0, protocol.Errorf(protocol.InvalidInput,
 			"k and offset together are above %d, the largest vector search of a table with more rows than that", e.limits.TopK)
 	}
-	if all := k * int64(len(req.Vector.Vectors)); all > topKsPerRequest*int64(e.limits.TopK) {
+	if all := k * int64(queries); all > topKsPerRequest*int64(e.limits.TopK) {
 		return 0, protocol.Errorf(protocol.InvalidInput,
-			"%d query vectors of %d results each are too many for one request; send them in several", len(req.Vector.Vectors), k)
+			"%d query vectors of %d results each are too many for one request; send them in several", queries, k)
 	}
 	return int(k), nil
 }
@@ -131,6 +208,31 @@ func keep(ctx context.Context, d *dataset.Dataset, filter *dataset.Where, hits [
 	return kept, nil
 }
 
+// sort puts the hits of each query in the order asked for, nearer ones first among equals.
+func (s *vectorSearch) sort(ctx context.Context, hits []found) error {
+	defer s.order.took(s.dataset.Now())
+	keys := make([][]byte, len(hits))
+	for from := 0; from < len(hits); from += fetchRows {
+		to := min(from+fetchRows, len(hits))
+		batch, err := s.dataset.Take(ctx, s.by.columns, addresses(hits[from:to]))
+		if err != nil {
+			return err
+		}
+		for i := from; i < to; i++ {
+			key := binary.BigEndian.AppendUint32(nil, uint32(hits[i].query))
+			keys[i] = appendTail(s.by.appendTo(key, batch, i-from), uint64(i), uint64(i))
+		}
+	}
+	slices.SortFunc(keys, bytes.Compare)
+	sorted := make([]found, len(hits))
+	for i, key := range keys {
+		sorted[i] = hits[keyAt(key)]
+	}
+	copy(hits, sorted)
+	s.order.rows.Add(int64(len(hits)))
+	return nil
+}
+
 func addresses(hits []found) []uint64 {
 	at := make([]uint64, len(hits))
 	for i, h := range hits {
@@ -145,6 +247,8 @@ type answerRows struct {
 	out        *output
 	hits       []found
 	queryIndex bool // the answer says which query found a row
+
+	take, project *step
 }
 
 // rows returns the answer. The first batch is fetched before it returns.
@@ -174,15 +278,18 @@ func (a *answerRows) rows(ctx context.Context) (*protocol.Rows, error) {
 			}
 		}
 	}
-	return &protocol.Rows{Schema: schema, Batches: batches}, nil
+	return &protocol.Rows{Schema: schema, Batches: a.project.counted(batches)}, nil
 }
 
 func (a *answerRows) fetch(ctx context.Context, schema *arrow.Schema, from int) (arrow.RecordBatch, error) {
 	hits := a.hits[min(from, len(a.hits)):min(from+fetchRows, len(a.hits))]
-	read, err := a.dataset.Take(ctx, a.out.sources, addresses(hits))
+	began := a.dataset.Now()
+	read, err := a.dataset.Take(a.take.reading(ctx), a.out.sources, addresses(hits))
 	if err != nil {
 		return nil, err
 	}
+	a.take.took(began)
+	a.take.made(read)
 	distances := make([]float32, len(hits))
 	queries := make([]int32, len(hits))
 	for i, h := range hits {

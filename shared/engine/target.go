@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
 )
@@ -16,13 +17,26 @@ import (
 // A target is a vector column and what to look for in it.
 type target struct {
 	column  string
-	dim     int
 	measure measurer
+	metric  vector.Metric
+	// lists says that a row holds a list of vectors, and that all query vectors are one
+	// query: the distance of a row is the sum of those from each query vector to the vector
+	// of the row that is nearest to it.
+	lists bool
+	batch bool // each query vector is a query of its own, and the answer tells them apart
+
+	only  func(fragment uint64) bool // which fragments are searched; nil: all
+	index string                     // for the plan: what is made of an index
 }
 
-func (t *target) queries() int { return t.measure.queries() }
+func (t *target) queries() int {
+	if t.lists {
+		return 1
+	}
+	return t.measure.queries()
+}
 
-// A measurer writes the distances of vectors to each of its queries.
+// A measurer writes the distances of vectors to each of its query vectors.
 type measurer interface {
 	queries() int
 	measure(items arrow.ArrayData, from, rows int, out [][]float32)
@@ -34,22 +48,73 @@ func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, er
 	if err != nil {
 		return nil, err
 	}
-	list, ok := column.Type.(*arrow.FixedSizeListType)
-	switch {
-	case !isVector(column.Type):
+	vectors, lists := vectorType(column.Type)
+	if vectors == nil {
 		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s holds no vectors, which are fixed-size lists of numbers", column.Name, column.Type)
-	case !ok:
-		return nil, protocol.Errorf(protocol.Unsupported, "searching column %s of type %s, several vectors a row, is not supported yet", column.Name, column.Type)
 	}
-	t := &target{column: column.Name, dim: int(list.Len())}
-	if given := len(req.Vector.Vectors[0]); given != t.dim {
-		return nil, protocol.Errorf(protocol.InvalidInput, "vector has %d dimensions; column %s has %d", given, column.Name, t.dim)
+	t := &target{column: column.Name, lists: lists, batch: req.Vector.Several && !lists}
+	if given := len(req.Vector.Vectors[0]); given != int(vectors.Len()) {
+		return nil, protocol.Errorf(protocol.InvalidInput, "vector has %d dimensions; column %s has %d", given, column.Name, vectors.Len())
 	}
-	t.measure, err = newMeasurer(list.Elem(), req)
+	asked, err := t.useIndex(d, req)
+	if err != nil {
+		return nil, err
+	}
+	if t.metric, err = metricOf(vectors.Elem(), asked); err == nil {
+		t.measure, err = newMeasurer(vectors.Elem(), t.metric, req.Vector.Vectors)
+	}
 	if err != nil {
 		return nil, protocol.Errorf(protocol.InvalidInput, "column %s: %w", column.Name, err)
 	}
 	return t, nil
+}
+
+// useIndex says what an index of the column means to the search. It is not searched yet,
+// so all rows are measured: but its metric is the one meant when the request names none,
+// and a fast search is one of the rows that it covers, which are none without an index of
+// the metric.
+func (t *target) useIndex(d *dataset.Dataset, req *protocol.QueryTableRequest) (asked protocol.DistanceType, err error) {
+	asked, t.index = req.DistanceType, "index=none"
+	index, err := vectorIndex(d, t.column)
+	if err != nil {
+		return asked, err
+	}
+	if index != nil && !req.BypassVectorIndex {
+		var metric protocol.DistanceType
+		if err := metric.UnmarshalText([]byte(index.Kind.Metric)); err != nil {
+			return asked, fmt.Errorf("index %s: %w", index.Name, err)
+		}
+		if asked == protocol.DistanceUnset {
+			asked = metric
+		}
+		if asked != metric {
+			index = nil
+		}
+	}
+	switch {
+	case index != nil && req.FastSearch && !req.BypassVectorIndex:
+		t.index, t.only = fmt.Sprintf("index=%s (its rows are measured)", index.Name), index.Covers
+	case req.FastSearch:
+		t.index, t.only = "index=none (nothing to search fast)", func(uint64) bool { return false }
+	case index != nil:
+		t.index = fmt.Sprintf("index=%s (not used: all rows are measured)", index.Name)
+	}
+	return asked, nil
+}
+
+// vectorIndex returns the index of a column of vectors that covers something, or nil.
+func vectorIndex(d *dataset.Dataset, column string) (*dataset.Index, error) {
+	indices, err := d.Indices()
+	if err != nil {
+		return nil, err
+	}
+	for i := range indices {
+		x := &indices[i]
+		if x.Kind.Metric != "" && len(x.Columns) > 0 && x.Columns[0] == schema.FormatPath(column) && x.Indexed > 0 {
+			return x, nil
+		}
+	}
+	return nil, nil
 }
 
 // vectorColumn finds the column to search: the one named, else the one called vector,
@@ -64,7 +129,7 @@ func vectorColumn(d *dataset.Dataset, name string) (arrow.Field, error) {
 	}
 	var candidates []arrow.Field
 	for _, f := range d.ArrowSchema().Fields() {
-		if !isVector(f.Type) {
+		if vectors, _ := vectorType(f.Type); vectors == nil {
 			continue
 		}
 		if f.Name == "vector" {
@@ -79,37 +144,37 @@ func vectorColumn(d *dataset.Dataset, name string) (arrow.Field, error) {
 	return candidates[0], nil
 }
 
-func isVector(t arrow.DataType) bool {
-	switch t := t.(type) {
-	case *arrow.FixedSizeListType:
-		switch t.Elem().ID() {
-		case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.UINT8:
-			return true
-		}
-	case *arrow.ListType:
-		return isVector(t.Elem())
+// vectorType returns the type of the vectors in a column, or nil when it holds none, and
+// whether each row holds a list of them.
+func vectorType(t arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool) {
+	if list, ok := t.(*arrow.ListType); ok {
+		t, lists = list.Elem(), true
 	}
-	return false
+	vectors, ok := t.(*arrow.FixedSizeListType)
+	if !ok {
+		return nil, false
+	}
+	switch vectors.Elem().ID() {
+	case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.UINT8:
+		return vectors, lists
+	}
+	return nil, false
 }
 
 // newMeasurer prepares the query vectors in the type of the column.
-func newMeasurer(item arrow.DataType, req *protocol.QueryTableRequest) (measurer, error) {
-	metric, err := metricOf(item, req.DistanceType)
-	if err != nil {
-		return nil, err
-	}
+func newMeasurer(item arrow.DataType, metric vector.Metric, vectors [][]float64) (measurer, error) {
 	switch item.ID() {
 	case arrow.FLOAT32:
-		return prepare(metric, req.Vector.Vectors, float32s)
+		return prepare(metric, vectors, float32s)
 	case arrow.FLOAT64:
-		return prepare(metric, req.Vector.Vectors, func(v []float64) ([]float64, error) { return v, nil })
+		return prepare(metric, vectors, func(v []float64) ([]float64, error) { return v, nil })
 	case arrow.FLOAT16:
-		return prepare(metric, req.Vector.Vectors, func(v []float64) ([]uint16, error) {
+		return prepare(metric, vectors, func(v []float64) ([]uint16, error) {
 			narrow, err := float32s(v)
 			return vector.RoundToFloat16(narrow), err
 		})
 	case arrow.UINT8:
-		return prepare(metric, req.Vector.Vectors, bytesOf)
+		return prepare(metric, vectors, bytesOf)
 	}
 	return nil, fmt.Errorf("vectors of %s cannot be searched", item)
 }
@@ -181,10 +246,12 @@ func (m *measuring[T]) measure(items arrow.ArrayData, from, rows int, out [][]fl
 }
 
 // nearest returns the k nearest rows of each query, nearest first, query by query. The
-// ids of the hits are row addresses.
-func (t *target) nearest(ctx context.Context, d *dataset.Dataset, filter *dataset.Where, k int, limit vector.Bounds) ([]found, error) {
-	opts := dataset.ScanOptions{Columns: []string{t.column, dataset.RowAddr}, Where: filter}
+// ids of the hits are row addresses. opts says of which rows; what was read is counted
+// as made by a step.
+func (t *target) nearest(ctx context.Context, d *dataset.Dataset, opts dataset.ScanOptions, read *step, k int, limit vector.Bounds) ([]found, error) {
+	opts.Columns = []string{t.column, dataset.RowAddr}
 	parts, err := dataset.Map(ctx, d, opts, func(_ context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
+		read.made(batch)
 		return t.nearestOf(batch, k, limit), nil
 	})
 	if err != nil {
@@ -228,6 +295,11 @@ func (t *target) nearestOf(batch arrow.RecordBatch, k int, limit vector.Bounds) 
 	distances := make([][]float32, len(tops))
 	for q := range distances {
 		distances[q] = make([]float32, rows)
+	}
+	if t.lists {
+		t.measureLists(column.(*array.List), distances[0])
+		tops[0].AddAll(distances[0], at)
+		return tops
 	}
 	t.measure.measure(column.Data().Children()[0], column.Data().Offset(), rows, distances)
 	for q := range tops {

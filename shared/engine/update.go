@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -34,7 +35,7 @@ func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate 
 			return p.dataset.Replace(ctx, p.replacement(ctx), confirm)
 		})
 	if err != nil {
-		return Written{}, err
+		return already(Written{}, err)
 	}
 	done := written(made)
 	done.Inserted, done.Updated = 0, int64(len(rows.addresses))
@@ -74,17 +75,17 @@ func (p *updatePlan) assign(d *dataset.Dataset, a Assignment) error {
 		return protocol.Errorf(protocol.Unsupported, "updating %s is not supported: its blobs have no SQL type; merge the rows instead", a.Column)
 	}
 	typ, json := p.schema.Field(at[0]).Type, d.Schema().Fields[at[0]].IsJSON()
-	bound, err := bind("updates: "+a.Column, a.SQL, p.schema, func(e sqlexpr.Expr, _ *arrow.Schema) (*sqlexpr.Bound, error) {
+	bound, err := bind("updates: "+a.Column, a.SQL, d, p.schema, func(e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
 		if json {
-			value, err := sqlexpr.Bind(e, p.schema)
+			value, err := sqlexpr.Bind(e, p.schema, now)
 			if err != nil {
 				return nil, err
 			}
 			if value.Type().ID() != typ.ID() {
-				return sqlexpr.BindAs(e, p.schema, arrow.BinaryTypes.String) // JSON text; see assigned
+				return sqlexpr.BindAs(e, p.schema, now, arrow.BinaryTypes.String) // JSON text; see assigned
 			}
 		}
-		return sqlexpr.BindAs(e, p.schema, typ)
+		return sqlexpr.BindAs(e, p.schema, now, typ)
 	})
 	p.columns, p.values[at[0]] = append(p.columns, a.Column), bound
 	return err

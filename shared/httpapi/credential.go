@@ -46,7 +46,26 @@ func (c *call) authenticate(token string) error {
 	}
 	c.principal = principal
 	c.r = c.r.WithContext(auth.NewContext(c.ctx(), principal))
-	return auth.Authorize(principal, c.match.operation)
+	if c.Policies == nil {
+		return auth.Authorize(principal, c.match.operation)
+	}
+	if c.access, err = c.Policies.Access(c.ctx(), principal); err != nil {
+		return err
+	}
+	c.r = c.r.WithContext(auth.WithAccess(c.ctx(), c.access))
+	return nil
+}
+
+// admit asks the policies about a request when it is known what that works on.
+func (c *call) admit(req protocol.Request) error {
+	if c.access == nil {
+		return nil
+	}
+	var targets []protocol.Target
+	if several, ok := req.(interface{ Targets() []protocol.Target }); ok {
+		targets = several.Targets()
+	}
+	return c.access.Admit(c.match.operation, req.RequestCommon().ID, targets)
 }
 
 // headerToken takes the token from Authorization, or else from x-api-key. Both kinds

@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/idempotency"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
@@ -21,10 +23,20 @@ import (
 type Options struct {
 	// Verifier knows who sends requests. Without one every request is refused.
 	Verifier auth.Verifier
+	// Policies say what they may do. Nil: the scopes of their tokens do.
+	Policies *auth.Policies
 	// Ledger makes mutations that are sent again happen once. Nil: they happen again.
 	Ledger *idempotency.Ledger
 	// Logger gets one line per request, and more for what went wrong inside. Nil: none.
 	Logger *slog.Logger
+	// Audit gets one line per change and per refusal for lack of rights. Nil: none.
+	Audit *slog.Logger
+	// Observe is told of each request when it has been answered. Nil: nobody is.
+	Observe func(*Served)
+	// Metrics writes what GET /metrics answers. Nil: there is no such path.
+	Metrics func(io.Writer)
+	// Ready says whether what requests need can be reached, for GET /readyz. Nil: it can.
+	Ready func(context.Context) error
 	// Now is the clock that durations in the log are measured with. Nil: time.Now.
 	Now func() time.Time
 	// NewID makes ids for requests that come without. Nil: random ones.
@@ -47,15 +59,16 @@ type Limits struct {
 }
 
 // Handler serves all operations of the protocol: those with a route by it, the others
-// with an error that says that they are not supported here. It also serves /healthz and
-// /version, which need no token. An unknown or doubled operation among the routes is a
-// mistake of the program and panics.
+// with an error that says that they are not supported here. It also serves /healthz,
+// /readyz and /version, which need no token, and /metrics. An unknown or doubled operation
+// among the routes is a mistake of the program and panics.
 func Handler(routes []Route, options Options) http.Handler {
 	h := &handler{
 		Options: options.withDefaults(),
 		router:  newRouter(options.BasePath, protocol.Operations),
 		routes:  make(map[string]Route, len(routes)),
 	}
+	h.uploads = idempotency.OpenUploads(h.Now)
 	for _, route := range routes {
 		if _, known := protocol.Lookup(route.operation); !known {
 			panic("httpapi: no operation is called " + route.operation)
@@ -101,8 +114,11 @@ func randomID() string {
 
 type handler struct {
 	Options
-	router *router
-	routes map[string]Route
+	router    *router
+	routes    map[string]Route
+	uploads   *idempotency.Uploads
+	readiness readiness
+	warm      atomic.Bool // there was a request
 }
 
 // ServeHTTP answers one request and logs it.
@@ -111,39 +127,31 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	start := h.Now()
-	c := &call{handler: h, w: &responseWriter{ResponseWriter: w}, r: r, client: r.Context(), requestID: h.chooseRequestID(r)}
+	c := h.newCall(w, r)
 	c.w.Header().Set("X-Request-Id", c.requestID)
 	c.w.Header().Set("Phalanx-Version", phalanxVersion)
-	defer func() { h.log(c, h.Now().Sub(start)) }()
+	defer func() { h.report(c.ctx(), c.served(h.Now().Sub(start))) }()
 	defer c.containPanic()
 	if c.err = c.run(); c.err != nil {
 		c.writeProblem(c.err)
 	}
 }
 
+// newCall takes a request in. What it reads and what is asked of storage for it is counted.
+func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
+	c := &call{
+		handler: h, w: &responseWriter{ResponseWriter: w}, client: r.Context(),
+		requestID: h.chooseRequestID(r), cold: !h.warm.Swap(true),
+		received: countedBody{ReadCloser: r.Body},
+	}
+	c.r = r.WithContext(objectstore.WithTotal(r.Context(), &c.storage))
+	c.r.Body = &c.received
+	return c
+}
+
 // phalanxVersion is the level of features that LanceDB clients take us for: with 0.3.0
 // they send structured text queries and several vectors, and no multipart writes.
 const phalanxVersion = "0.3.0"
-
-// serveProbe answers the two paths that are not operations.
-func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
-	segments := h.router.segments(r.URL.EscapedPath())
-	if len(segments) != 1 || r.Method != http.MethodGet {
-		return false
-	}
-	var answer string
-	switch segments[0] {
-	case "healthz":
-		answer = `{"status":"ok"}`
-	case "version":
-		answer = fmt.Sprintf(`{"version":%q,"specification":%q}`, h.Release, protocol.SpecificationVersion)
-	default:
-		return false
-	}
-	w.Header().Set("Content-Type", contentTypeJSON)
-	_, _ = io.WriteString(w, answer)
-	return true
-}
 
 // call is one request on its way through the handler.
 type call struct {
@@ -154,9 +162,17 @@ type call struct {
 	requestID string
 	match     match
 	principal *auth.Principal
-	body      []byte // of JSON, as it came
-	object    string // canonical id, for the log
-	err       error  // what was answered, for the log
+	access    *auth.Access // nil when there are no policies
+	body      []byte       // of JSON, as it came
+	object    string       // canonical id, for the log
+	err       error        // what was answered, for the log
+
+	// More for the log.
+	id                         []string // that object names
+	code, version, transaction string
+	received                   countedBody
+	storage                    objectstore.Usage
+	cold                       bool
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }

@@ -411,7 +411,7 @@ func TestAccessLogHoldsNoSecrets(t *testing.T) {
 	h := Handler(s.routes(), Options{Verifier: verifier{}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	request{path: "/v1/table/a$t/delete", body: `{"predicate":"name = 'private'"}`, header: map[string]string{"X-Request-Id": "r1"}}.do(t, h)
 	request{path: "/v1/table/a$t/exists", header: map[string]string{"Authorization": "Bearer wrong-secret"}}.do(t, h)
-	for _, want := range []string{"request_id=r1", "operation=DeleteFromTable", "object=a$t", "status=200", "principal=ada", "duration=", "bytes=", "status=401"} {
+	for _, want := range []string{"request_id=r1", "operation=DeleteFromTable", "object=a$t", "status=200", "principal=ada", "duration_ms=", "bytes_in=32 bytes_out=", "status=401"} {
 		if !strings.Contains(logged.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, &logged)
 		}

@@ -23,7 +23,8 @@ import (
 //	                  use one for many requests, so the body counts as a part of it
 //
 // Arrow streams are sent again under a new request id, so that only the former counts
-// there; and as nobody knows them before they are read, they are taken to be the same.
+// there; and as nobody knows them before they are read, they are taken to be the same. Those
+// without a key are recognised in stream.go, as far as they can be.
 
 // ledgerTime bounds what is done in the ledger after a mutation, when the time of the
 // request may have passed.
@@ -112,16 +113,19 @@ func (c *call) repeatable() (r idempotency.Request, ok bool, err error) {
 }
 
 // serveAndNote serves a request and notes the reply. An error that leaves nothing behind
-// is not worth a note; one that may have left something is: who repeats the request must
-// not do it again.
+// is not worth a note. One that may have left something is, unless the next attempt can find
+// that: who repeats the request must not do it again.
 func (c *call) serveAndNote(note *idempotency.Note, serve func() (any, error)) (reply, error) {
+	c.attempt(note.Attempt())
 	value, failure := serve()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx()), ledgerTime)
 	defer cancel()
-	var known *protocol.Error
-	if failure != nil && (!errors.As(failure, &known) || !known.Unsettled) {
-		c.warn(note.Release(ctx))
-		return reply{}, failure
+	if failure != nil {
+		ended, err := note.Failed(ctx, unsettled(failure))
+		c.warn(err)
+		if ended {
+			return reply{}, failure
+		}
 	}
 	var r reply
 	var err error
@@ -141,6 +145,26 @@ func (c *call) serveAndNote(note *idempotency.Note, serve func() (any, error)) (
 	return r, failure
 }
 
+// unsettled says whether a failed change may have been made all the same.
+func unsettled(failure error) bool {
+	var known *protocol.Error
+	return errors.As(failure, &known) && known.Unsettled
+}
+
+type attemptKey struct{}
+
+// attempt says what the changes of the request are to be stored under.
+func (c *call) attempt(a *idempotency.Attempt) {
+	c.r = c.r.WithContext(context.WithValue(c.ctx(), attemptKey{}, a))
+}
+
+// AttemptOf returns what the changes of the request are to be stored under, or nil when it
+// is no request that could be recognised when it is sent again.
+func AttemptOf(ctx context.Context) *idempotency.Attempt {
+	a, _ := ctx.Value(attemptKey{}).(*idempotency.Attempt)
+	return a
+}
+
 // warn logs what went wrong in the ledger when the request itself is settled.
 func (c *call) warn(err error) {
 	if err != nil {
@@ -157,9 +181,12 @@ func replay(before *idempotency.Answer) (reply, error) {
 	if r.header == nil {
 		r.header = map[string]string{}
 	}
-	r.header["Idempotent-Replayed"] = "true"
+	r.header[replayedHeader] = "true"
 	return r, nil
 }
+
+// replayedHeader marks the reply of an earlier request.
+const replayedHeader = "Idempotent-Replayed"
 
 // ledgerError words why a request was not begun.
 func (c *call) ledgerError(err error) error {

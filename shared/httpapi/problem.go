@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"unicode"
@@ -138,6 +139,7 @@ func (c *call) writeProblem(err error) {
 // problemReply makes the answer to an error.
 func (c *call) problemReply(err error) reply {
 	p := c.problemOf(err)
+	c.code = path.Base(p.Type)
 	header := map[string]string{"Content-Type": contentTypeJSON}
 	var special *httpError
 	if errors.As(err, &special) && special.allow != nil {

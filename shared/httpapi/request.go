@@ -144,8 +144,8 @@ func (r *contextReader) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// decodeParameters fills what a request takes from path, query string and headers, and
-// validates the whole.
+// decodeParameters fills what a request takes from path, query string and headers, validates
+// the whole, and asks the policies about it.
 func (c *call) decodeParameters(req protocol.Request) error {
 	values, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
@@ -164,9 +164,11 @@ func (c *call) decodeParameters(req protocol.Request) error {
 		return err
 	}
 	if v, ok := req.(interface{ Validate() error }); ok {
-		return v.Validate()
+		if err := v.Validate(); err != nil {
+			return err
+		}
 	}
-	return nil
+	return c.admit(req)
 }
 
 // decodeID takes the id from the path. A body that named another object is refused:
@@ -201,7 +203,7 @@ func (c *call) decodeID(common *protocol.Common, values url.Values) error {
 		return protocol.Errorf(protocol.InvalidInput, "id names the root namespace, which is not what %s works on", c.match.operation.Name)
 	}
 	common.ID = id
-	c.object = protocol.JoinID(id, protocol.DefaultDelimiter)
+	c.id, c.object = id, protocol.JoinID(id, protocol.DefaultDelimiter)
 	return nil
 }
 

@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -92,6 +90,7 @@ func (c *call) encode(value any) (reply, error) {
 
 // send writes a reply. A client that has gone misses nothing.
 func (c *call) send(r reply) {
+	c.note(r)
 	for name, value := range r.header {
 		c.w.Header().Set(name, value)
 	}
@@ -214,29 +213,3 @@ var (
 		return ipc.NewWriter(w, ipc.WithSchema(schema)), nil
 	}}
 )
-
-// log writes the one line of a request. Nothing in it is a secret: tokens, bodies and
-// query strings stay out.
-func (h *handler) log(c *call, took time.Duration) {
-	level := slog.LevelInfo
-	attrs := []slog.Attr{
-		slog.String("request_id", c.requestID),
-		slog.String("method", c.r.Method),
-		slog.String("operation", c.match.operation.Name),
-		slog.String("object", c.object),
-		slog.String("dialect", c.match.dialect.String()),
-		slog.Int("status", c.w.status),
-		slog.Duration("duration", took),
-		slog.Int64("bytes", c.w.bytes),
-	}
-	if c.principal != nil {
-		attrs = append(attrs, slog.String("principal", c.principal.String()))
-	}
-	if c.err != nil {
-		attrs = append(attrs, slog.String("error", c.err.Error()))
-	}
-	if c.w.status >= http.StatusInternalServerError && c.w.status != http.StatusNotImplemented {
-		level = slog.LevelError
-	}
-	h.Logger.LogAttrs(c.ctx(), level, "request", attrs...)
-}

@@ -66,6 +66,12 @@ func Upload[Req, Resp any, PReq interface {
 		if err != nil {
 			return err
 		}
+		if c.streamSentAgain() {
+			return c.serveStream(body, func(body io.Reader) (any, error) {
+				req.RequestUpload().Body = body
+				return serve(c.ctx(), (*Req)(req))
+			})
+		}
 		req.RequestUpload().Body = body
 		r, err := c.once(func() (any, error) { return serve(c.ctx(), (*Req)(req)) })
 		// Some of what the service did not read is read here: a client that is still

@@ -1,12 +1,41 @@
 // Package idempotency makes a request that is sent twice happen once. Clients send again
-// what they got no answer to, and cannot know whether it happened; with both they send the
-// same key.
+// what they got no answer to, and cannot know whether it happened.
 //
-// A [Ledger] notes each request before it begins and its answer before that is sent. Who
-// comes with a key that is noted gets the answer, also when the request is only just being
-// answered elsewhere: it waits. What did not change anything is struck out again, so that
-// the next one may try. A process that dies over a request leaves its note behind, which
-// runs out; until then nobody knows better than to say that the request is being answered.
+// # Requests with a key
+//
+// With both sendings comes the same key. A [Ledger] notes each request before it begins and
+// its answer before that is sent. Who comes with a key that is noted gets the answer, also
+// when the request is only just being answered elsewhere: it waits. What did not change
+// anything is struck out again, so that the next one may try. With the note goes the id
+// under which changes are stored, see [Attempt]. A process that dies over a request leaves
+// its note behind, as does one that could not learn what became of a write; when its lease
+// has run out any process takes the note over, looks among the versions made since for that
+// id, and answers what was done or does it.
+//
+// # Uploads without a key
+//
+// The rows that LanceDB clients add or merge come without a key. A client that is told 409,
+// 429 or 5xx, or waits too long, sends the same bytes again under a new request id, after
+// half a second or so; one whose connection breaks does not send again. To note each upload
+// before it begins would cost every one of them two writes, for what hardly ever happens. And
+// the same bytes within seconds are no proof: ten devices may each report that they have
+// started, a load test adds one batch again and again, and rows that were acknowledged and
+// are not there are worse than rows that are there twice. The watermark that these clients
+// send with a request (x-lancedb-min-version) does not tell either: writers side by side
+// have the same.
+//
+// So [Uploads] goes by evidence that the sender has no answer, which only the process that
+// worked for it has, in its memory: it saw the client go before the answer was out, or the
+// writing of the answer fail, or it had to answer that the outcome is unknown. Each such
+// upload leaves one mark. The next upload of the same bytes by the same principal, to the
+// same table with the same parameters, within [Window], takes the mark and gets the answer,
+// or settles the outcome. A mark is taken once, so that of n uploads with m answers lost just
+// n take place, whoever takes them. And when one request comes twice by itself, same id and same bytes,
+// as balancers that send again or hedge do, both get one answer.
+//
+// What this does not catch: a process that dies between the commit of an upload and its
+// answer, and a proxy that takes our answer and gives another. Who must not add rows twice
+// even then sends a key.
 package idempotency
 
 import (
@@ -62,21 +91,28 @@ func Open(records record.Store, now func() time.Time) *Ledger {
 	return &Ledger{records: records, now: now}
 }
 
-// entry is the value of a record. One without an answer is in the making.
+// entry is the value of a record. One without an answer is in the making, or was.
 type entry struct {
-	Body   string  `json:"body"`
-	Answer *Answer `json:"answer,omitempty"`
+	Body    string    `json:"body"`
+	Attempt string    `json:"attempt,omitempty"` // id of its changes
+	Began   time.Time `json:"began,omitzero"`
+	Until   time.Time `json:"until,omitzero"` // when its lease runs out
+	Answer  *Answer   `json:"answer,omitempty"`
 }
 
 // A Note is a request that the caller has to answer.
 type Note struct {
-	ledger *Ledger
-	record record.Record
-	body   string
+	ledger  *Ledger
+	record  record.Record
+	entry   entry
+	attempt *Attempt
 }
 
+// Attempt returns what the request's changes are to be stored under.
+func (n *Note) Attempt() *Attempt { return n.attempt }
+
 // Begin notes a request. It returns either the answer that the same request was given
-// before, or a note, on which the caller ends with Finish or Release. The error is
+// before, or a note, which the caller ends with Finish or Failed. The error is
 // ErrInFlight, ErrOtherRequest, or that of the storage.
 func (l *Ledger) Begin(ctx context.Context, r Request) (*Answer, *Note, error) {
 	key, body := r.recordKey(), hex.EncodeToString(r.Body[:])
@@ -85,9 +121,17 @@ func (l *Ledger) Begin(ctx context.Context, r Request) (*Answer, *Note, error) {
 		if !errors.Is(err, record.ErrConflict) {
 			return nil, note, err
 		}
-		answer, err := l.look(ctx, key, body)
-		if answer != nil || err != nil {
-			return answer, nil, err
+		note, err = l.look(ctx, key, body)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case note == nil:
+		case note.entry.Answer != nil:
+			return note.entry.Answer, nil, nil
+		case note.lapsed():
+			if err := note.takeOver(ctx, r.Lease); !errors.Is(err, record.ErrConflict) {
+				return nil, note, err
+			}
 		}
 		if err := wait.next(ctx); err != nil {
 			return nil, nil, err
@@ -108,19 +152,17 @@ func (r Request) recordKey() string {
 const folders = "once/"
 
 func (l *Ledger) note(ctx context.Context, key, body string, lease time.Duration) (*Note, error) {
-	value, err := json.Marshal(entry{Body: body})
-	if err != nil {
-		return nil, err
-	}
-	r := record.Record{Key: key, Value: value, Expires: l.now().Add(lease)}
-	if r.Version, err = l.records.Put(ctx, r); err != nil {
+	n := &Note{ledger: l, record: record.Record{Key: key}, attempt: newAttempt()}
+	now := l.now()
+	n.entry = entry{Body: body, Attempt: n.attempt.id, Began: now, Until: now.Add(lease)}
+	if err := n.write(ctx); err != nil {
 		return nil, fmt.Errorf("note a request: %w", err)
 	}
-	return &Note{ledger: l, record: r, body: body}, nil
+	return n, nil
 }
 
-// look reads what is noted under a key: an answer, or nil while there is none.
-func (l *Ledger) look(ctx context.Context, key, body string) (*Answer, error) {
+// look reads what is noted under a key; nil when there is nothing.
+func (l *Ledger) look(ctx context.Context, key, body string) (*Note, error) {
 	r, err := l.records.Get(ctx, key)
 	if errors.Is(err, record.ErrNotExist) {
 		return nil, nil
@@ -128,35 +170,67 @@ func (l *Ledger) look(ctx context.Context, key, body string) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for a request: %w", err)
 	}
-	var noted entry
-	if err := json.Unmarshal(r.Value, &noted); err != nil {
+	n := &Note{ledger: l, record: r, attempt: new(Attempt)}
+	if err := json.Unmarshal(r.Value, &n.entry); err != nil {
 		return nil, fmt.Errorf("decode record %s: %w", key, err)
 	}
-	if noted.Body != body {
+	if n.entry.Body != body {
 		return nil, ErrOtherRequest
 	}
-	return noted.Answer, nil
+	n.attempt.resume(n.entry.Attempt, n.entry.Began)
+	return n, nil
+}
+
+// lapsed says whether nobody works on the request any more.
+func (n *Note) lapsed() bool { return !n.ledger.now().Before(n.entry.Until) }
+
+// takeOver makes the note the caller's. record.ErrConflict says that somebody else has it.
+func (n *Note) takeOver(ctx context.Context, lease time.Duration) error {
+	n.entry.Until = n.ledger.now().Add(lease)
+	if err := n.write(ctx); err != nil {
+		return fmt.Errorf("take a request over: %w", err)
+	}
+	return nil
+}
+
+func (n *Note) write(ctx context.Context) error {
+	value, err := json.Marshal(n.entry)
+	if err != nil {
+		return err
+	}
+	n.record.Value, n.record.Expires = value, n.ledger.now().Add(Retention)
+	n.record.Version, err = n.ledger.records.Put(ctx, n.record)
+	return err
 }
 
 // Finish notes the answer, for all who come with the same request.
 func (n *Note) Finish(ctx context.Context, a Answer) error {
-	value, err := json.Marshal(entry{Body: n.body, Answer: &a})
-	if err != nil {
-		return fmt.Errorf("note an answer: %w", err)
-	}
-	n.record.Value, n.record.Expires = value, n.ledger.now().Add(Retention)
-	if _, err = n.ledger.records.Put(ctx, n.record); err != nil {
+	n.entry.Answer = &a
+	if err := n.write(ctx); err != nil {
 		return fmt.Errorf("note an answer: %w", err)
 	}
 	return nil
 }
 
-// Release strikes out a request that changed nothing.
-func (n *Note) Release(ctx context.Context) error {
-	if err := n.ledger.records.Delete(ctx, n.record.Key, n.record.Version); err != nil {
-		return fmt.Errorf("strike out a request: %w", err)
+// Failed ends a request without an answer that would be worth to be remembered. One that
+// changed nothing is struck out. When it is unsettled whether it did, it is left to the next
+// one that comes with it, who will know its changes by their id; false says that they have
+// none, so that nobody could.
+func (n *Note) Failed(ctx context.Context, unsettled bool) (bool, error) {
+	switch {
+	case unsettled && !n.attempt.resumable():
+		return false, nil
+	case unsettled || n.attempt.again():
+		n.entry.Until = n.ledger.now()
+		if err := n.write(ctx); err != nil {
+			return true, fmt.Errorf("leave a request: %w", err)
+		}
+		return true, nil
 	}
-	return nil
+	if err := n.ledger.records.Delete(ctx, n.record.Key, n.record.Version); err != nil {
+		return true, fmt.Errorf("strike out a request: %w", err)
+	}
+	return true, nil
 }
 
 // maxWait is how long a request waits for the answer of the same one.

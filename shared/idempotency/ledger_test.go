@@ -112,13 +112,18 @@ func TestARepeatDoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// A process that died over a request does not hold it up for longer than its lease.
+// A process that died over a request does not hold it up for longer than its lease. Who
+// takes it over knows under which id its changes would be.
 func TestANoteThatNobodyEndsRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
 		dead := begin(t, l, request)
+		id, began := dead.attempt.id, time.Now()
 		time.Sleep(request.Lease)
 		alive := begin(t, l, request)
+		if got, since := alive.Attempt().Carry()(); got != id || !since.Equal(began) {
+			t.Errorf("attempt: got %s since %v, want %s since %v", got, since, id, began)
+		}
 		if err := dead.Finish(t.Context(), done); err == nil {
 			t.Error("the note that ran out is finished, want an error")
 		}
@@ -128,11 +133,45 @@ func TestANoteThatNobodyEndsRunsOut(t *testing.T) {
 	})
 }
 
-func TestWhatWasReleasedMayBeTriedAgain(t *testing.T) {
+// A note that was taken over is not struck out by a failure: what the first process did
+// may still be there. One of several takes it over at a time.
+func TestARequestThatIsUnsettledIsLeftToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open()
+		note := begin(t, l, request)
+		id, _ := note.Attempt().Carry()()
+		for _, unsettled := range []bool{true, false, true} {
+			if ok, err := note.Failed(t.Context(), unsettled); !ok || err != nil {
+				t.Fatalf("Failed(%v): got %v, %v; want it left", unsettled, ok, err)
+			}
+			note = begin(t, l, request)
+			if got, since := note.Attempt().Carry()(); got != id || since.IsZero() {
+				t.Errorf("attempt: got %s since %v, want %s again", got, since, id)
+			}
+			if _, _, err := l.Begin(t.Context(), request); !errors.Is(err, ErrInFlight) {
+				t.Errorf("another attempt meanwhile: got %v, want ErrInFlight", err)
+			}
+		}
+	})
+}
+
+// When the changes of a request have no id nobody could find them.
+func TestARequestWhoseChangesHaveNoIDIsNotLeft(t *testing.T) {
+	note := begin(t, open(), request)
+	if ok, err := note.Failed(t.Context(), true); ok || err != nil {
+		t.Errorf("got %v, %v; want the caller to note the failure", ok, err)
+	}
+}
+
+func TestWhatChangedNothingMayBeTriedAgain(t *testing.T) {
 	l := open()
 	for range 3 {
-		if err := begin(t, l, request).Release(t.Context()); err != nil {
-			t.Fatal(err)
+		note := begin(t, l, request)
+		if ok, err := note.Failed(t.Context(), false); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if note.Attempt().again() {
+			t.Error("what was struck out counts as tried before")
 		}
 	}
 }

@@ -16,13 +16,32 @@ type AlterTableAddColumnsRequest struct {
 	Branch     string          `json:"branch" query:"branch"`
 }
 
-// A NewColumn is computed once by an SQL expression, or is of another kind.
+// A NewColumn is computed once by an SQL expression; or is null in every row, and remembers
+// an expression, or a function, that is to compute it.
 type NewColumn struct {
-	Name          string          `json:"name"`
-	Expression    string          `json:"expression"`
-	Computed      string          `json:"computed"`
-	VirtualColumn json.RawMessage `json:"virtual_column"`
-	AllNull       bool            `json:"all_null"`
+	Name          string         `json:"name"`
+	Expression    string         `json:"expression"`
+	Computed      string         `json:"computed"`
+	VirtualColumn *VirtualColumn `json:"virtual_column"`
+	AllNull       bool           `json:"all_null"`
+}
+
+// kind says how a column comes by its values; empty if that is not said, or not once.
+func (c NewColumn) kind() string {
+	kind, given := "", 0
+	for name, is := range map[string]bool{
+		"expression": c.Expression != "", "computed": c.Computed != "",
+		"virtual_column": c.VirtualColumn != nil, "all_null": c.AllNull,
+	} {
+		if is {
+			kind = name
+			given++
+		}
+	}
+	if given != 1 {
+		return ""
+	}
+	return kind
 }
 
 // Validate requires columns, each with a name and one way to come by its values.
@@ -37,14 +56,15 @@ func (r *AlterTableAddColumnsRequest) Validate() error {
 		if c.Name == "" {
 			return Errorf(InvalidInput, "new_columns[%d] has no name", i)
 		}
-		given := 0
-		for _, is := range []bool{c.Expression != "", c.Computed != "", isSet(c.VirtualColumn), c.AllNull} {
-			if is {
-				given++
-			}
-		}
-		if given != 1 {
+		switch kind := c.kind(); {
+		case kind == "":
 			return Errorf(InvalidInput, "new_columns[%d], %s, needs exactly one of expression, computed and virtual_column", i, quoteShort(c.Name))
+		case kind != r.NewColumns[0].kind():
+			return Errorf(InvalidInput, "new_columns are of several kinds: give those with expression, computed and virtual_column in requests of their own")
+		case kind == "virtual_column":
+			if err := c.VirtualColumn.validate(i); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

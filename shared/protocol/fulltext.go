@@ -91,16 +91,16 @@ func (o *TextOperator) UnmarshalText(text []byte) error {
 	return textOperators.parse(text, (*uint8)(o))
 }
 
-// OptionalInt is a number for which null means something else than absence: a null
-// fuzziness is chosen by the length of the term, an absent one is 0.
+// OptionalInt is a number for which null, or "auto", means something else than absence: a
+// null fuzziness is chosen by the length of the term, an absent one is 0.
 type OptionalInt struct {
 	Null  bool
 	Value int64
 }
 
-// UnmarshalJSON reads a number or null.
+// UnmarshalJSON reads a number, null or "auto".
 func (o *OptionalInt) UnmarshalJSON(data []byte) error {
-	*o = OptionalInt{Null: !given(data)}
+	*o = OptionalInt{Null: !given(data) || string(data) == `"auto"`}
 	if o.Null {
 		return nil
 	}

@@ -46,6 +46,7 @@ type Origin string
 const (
 	Spec    Origin = "spec"    // the public Lance Namespace specification, 0.13
 	LanceDB Origin = "lancedb" // only the LanceDB clients call it
+	Own     Origin = "own"     // this service, beside all specifications
 )
 
 // Lookup returns the operation of that name.
@@ -148,6 +149,7 @@ var Operations = []Operation{
 	{"CancelJob", post, "/v1/jobs/cancel", GroupTransaction, Write, LanceDB},
 	{"PauseJob", post, "/v1/jobs/pause", GroupTransaction, Write, LanceDB},
 	{"ResumeJob", post, "/v1/jobs/resume", GroupTransaction, Write, LanceDB},
+	{"MaintainTable", post, "/v1/table/{id}/maintain", GroupTransaction, Write, Own},
 
 	{"CreateMaterializedView", post, "/v1/materialized_view/{id}/create", GroupView, Write, Spec},
 	{"RefreshMaterializedView", post, "/v1/materialized_view/{id}/refresh", GroupView, Write, Spec},

@@ -156,6 +156,9 @@ func (r *ExplainTableQueryPlanRequest) Validate() error {
 		return Errorf(InvalidInput, "query is required")
 	}
 	r.Query.Common = r.Common
+	if r.Branch == "" {
+		r.Branch = r.Query.Branch
+	}
 	return r.Query.Validate()
 }
 
@@ -164,3 +167,6 @@ func (r *ExplainTableQueryPlanRequest) Validate() error {
 type AnalyzeTableQueryPlanRequest struct {
 	QueryTableRequest
 }
+
+// QueryPlan tells how a query is answered, as lines of text. On the wire it is one string.
+type QueryPlan string

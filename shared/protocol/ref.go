@@ -138,4 +138,6 @@ type DeleteTableBranchRequest struct {
 func (r *DeleteTableBranchRequest) Validate() error { return requireText("name", r.Name) }
 
 // DeleteTableBranchResponse answers the removal of a branch.
-type DeleteTableBranchResponse struct{}
+type DeleteTableBranchResponse struct {
+	TransactionID string `json:"transaction_id,omitempty"`
+}

@@ -191,6 +191,36 @@ type RenameTableResponse struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 }
 
+// CloneTableRequest asks for a table that begins as a version of the one at a location: the
+// newest, unless a version or a tag is given.
+type CloneTableRequest struct {
+	Common
+	SourceLocation string `json:"source_location"`
+	SourceVersion  *int64 `json:"source_version"`
+	SourceTag      string `json:"source_tag"`
+	// IsShallow says that the clone refers to the files of its source. Nil is true.
+	IsShallow *bool `json:"is_shallow"`
+}
+
+// Validate requires a location, and at most one way to name a version.
+func (r *CloneTableRequest) Validate() error {
+	if r.SourceVersion != nil && r.SourceTag != "" {
+		return Errorf(InvalidInput, "source_version cannot be combined with source_tag")
+	}
+	if r.SourceVersion != nil && *r.SourceVersion < 1 {
+		return Errorf(InvalidInput, "source_version is %d; versions begin at 1", *r.SourceVersion)
+	}
+	return requireText("source_location", r.SourceLocation)
+}
+
+// CloneTableResponse tells where the clone is.
+type CloneTableResponse struct {
+	TransactionID string     `json:"transaction_id,omitempty"`
+	Location      string     `json:"location"`
+	Version       int64      `json:"version"`
+	Properties    Properties `json:"properties"`
+}
+
 // GetTableStatsRequest asks for the sizes of a table.
 type GetTableStatsRequest struct {
 	Common

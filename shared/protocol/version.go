@@ -85,7 +85,7 @@ type StagedVersion struct {
 	ManifestPath string            `json:"manifest_path"` // like that of a TableVersion
 	ManifestSize *int64            `json:"manifest_size"`
 	ETag         string            `json:"e_tag"`
-	Metadata     map[string]string `json:"metadata"` // checked, and not kept
+	Metadata     map[string]string `json:"metadata"` // of the version, for whoever asks for it
 	NamingScheme NamingScheme      `json:"naming_scheme"`
 	Branch       string            `json:"branch"`
 }

@@ -9,12 +9,15 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 	"tiltyard/shared/transaction"
+	"tiltyard/shared/vending"
 )
 
 // Stores are what tables stand on. Zero numbers are the defaults.
@@ -24,6 +27,9 @@ type Stores struct {
 	Now        func() time.Time
 	CacheBytes uint64 // of what was read of tables
 	Rows       engine.Limits
+	Queue      job.Queue      // of jobs; nil: there are none, and what takes long takes long
+	Maintain   bool           // tables that are written to, by jobs; see package maintain
+	Vendor     vending.Vendor // of credentials for clients; nil: there are none
 }
 
 // Tables are the names of tables, what is behind them, and what is known of changes.
@@ -31,16 +37,38 @@ type Tables struct {
 	Names        *catalog.Catalog
 	Rows         *engine.Engine
 	Transactions *transaction.Store
+	Jobs         *job.Starter   // nil when there are no jobs
+	Vendor       vending.Vendor // nil when credentials are not for clients
+
+	maintain bool
 }
 
 // Open returns the tables of stores. It asks nothing of them.
 func Open(s Stores) Tables {
 	session := dataset.NewSession(s.CacheBytes, s.Now)
 	session.Roots = s.Objects
+	transactions := transaction.Open(s.Records, s.Now)
 	return Tables{
 		Names:        catalog.Open(s.Objects, s.Now),
 		Rows:         engine.New(session, s.Rows),
-		Transactions: transaction.Open(s.Records, s.Now),
+		Transactions: transactions,
+		Jobs:         job.NewStarter(transactions, s.Queue),
+		Vendor:       s.Vendor,
+		maintain:     s.Maintain && s.Queue != nil,
+	}
+}
+
+// MaintainKind is the kind of jobs that keep a table fit; package maintain does them.
+const MaintainKind = "maintain"
+
+// lookEvery is how many versions of a table are made between two looks at how fit it is.
+const lookEvery = 16
+
+// written lets a worker look at a table now and then as it is written to. That it does not is
+// no harm: there will be more versions.
+func (t Tables) written(ctx context.Context, id []string, version int64) {
+	if t.maintain && version%lookEvery == 0 {
+		_ = t.Jobs.Suggest(ctx, MaintainKind, id)
 	}
 }
 
@@ -83,9 +111,13 @@ func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, wor
 		if err != nil {
 			return engine.Written{}, err
 		}
+		if attempt := httpapi.AttemptOf(ctx); attempt != nil {
+			table = table.As(attempt.Carry())
+		}
 		done, err := work(table, found)
 		if err == nil && branch == "" {
 			found.Hint(ctx, uint64(done.Version))
+			t.written(ctx, found.Table.ID, done.Version)
 		}
 		return done, err
 	})

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -57,7 +58,7 @@ func BenchmarkSelect(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			bound, err := BindFilter(e, rec.Schema())
+			bound, err := BindFilter(e, rec.Schema(), time.Time{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -107,7 +108,7 @@ func BenchmarkParseAndBind(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := BindFilter(e, rec.Schema()); err != nil {
+				if _, err := BindFilter(e, rec.Schema(), time.Time{}); err != nil {
 					b.Fatal(err)
 				}
 			}

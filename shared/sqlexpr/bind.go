@@ -3,6 +3,7 @@ package sqlexpr
 import (
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -22,21 +23,25 @@ type Bound struct {
 // A bare name of a column matches exactly, or else without regard to the case of ASCII
 // letters; inside the arguments of functions, and in backticks, only exactly. Columns that
 // are not stored, such as _rowid, are columns of the schema like all others.
-func Bind(e Expr, s *arrow.Schema) (*Bound, error) { return bind(e, s, asIs, asIs) }
+//
+// now is what now(), current_date and their like say, for every row.
+func Bind(e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
+	return bind(e, planner{schema: s, now: now}, asIs, asIs)
+}
 
 // BindAs is Bind for an expression whose value is wanted in a type, such as that of the
 // column that it is assigned to. Values are cast to it; those that have no place in it are
 // ErrValue.
-func BindAs(e Expr, s *arrow.Schema, typ arrow.DataType) (*Bound, error) {
-	return bind(e, s, asIs, func(n *node) (*node, error) { return castTo(n, typ) })
+func BindAs(e Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
+	return bind(e, planner{schema: s, now: now}, asIs, func(n *node) (*node, error) { return castTo(n, typ) })
 }
 
 func asIs(n *node) (*node, error) { return n, nil }
 
 // BindFilter binds an expression that selects rows. It must be of type bool; a call of
 // regexp_match stands for whether it matches.
-func BindFilter(e Expr, s *arrow.Schema) (*Bound, error) {
-	b, err := bind(e, s, func(n *node) (*node, error) { return matchesAsTests(n), nil }, asIs)
+func BindFilter(e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
+	b, err := bind(e, planner{schema: s, now: now}, func(n *node) (*node, error) { return matchesAsTests(n), nil }, asIs)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +54,7 @@ func BindFilter(e Expr, s *arrow.Schema) (*Bound, error) {
 // bind runs the stages from plan to prepare. adapt is what filters do between resolve and
 // coerce; it comes there because what regexp_match returns is a list, and no operand of AND.
 // convert is what the value still becomes when its type is known.
-func bind(e Expr, s *arrow.Schema, adapt, convert func(n *node) (*node, error)) (*Bound, error) {
-	p := planner{schema: s}
+func bind(e Expr, p planner, adapt, convert func(n *node) (*node, error)) (*Bound, error) {
 	n, err := p.plan(e)
 	if err != nil {
 		return nil, err
@@ -63,7 +67,7 @@ func bind(e Expr, s *arrow.Schema, adapt, convert func(n *node) (*node, error)) 
 	if n.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return nil, errorf(ErrUnsupported, n.pos, "intervals other than to add and subtract")
 	}
-	b := &Bound{root: n, schema: s}
+	b := &Bound{root: n, schema: p.schema}
 	b.collect(n)
 	slices.Sort(b.columns)
 	b.columns = slices.Compact(b.columns)

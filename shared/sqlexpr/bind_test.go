@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -19,7 +20,7 @@ func bindExpr(t *testing.T, src string, s *arrow.Schema) *Bound {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Bind(e, s)
+	b, err := Bind(e, s, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 		{"array_has(i32, 1)", ErrType, 0, "array_has does not take int32, int64"},
 		{"i32", ErrType, 0, "must be of type bool, not int32"},
 		{"NULL", ErrType, 0, "must be of type bool"},
-		{"json_extract_with_type(bin, s) = 1", ErrUnsupported, 0, "function json_extract_with_type"},
+		{"with_metadata(bin, s, s) = 1", ErrUnsupported, 0, "function with_metadata"},
 		{"my_function(f64) = 1", ErrUnsupported, 0, "function my_function"},
 		{"CAST(i32 AS text) = '1'", ErrUnsupported, 0, "type text"},
 		{"CAST(i32 AS decimal(80, 2)) = 1", ErrUnsupported, 0, "type decimal(80, 2)"},
@@ -70,7 +71,7 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 	for _, c := range cases {
 		e, err := Parse(c.in)
 		if err == nil {
-			_, err = BindFilter(e, schema)
+			_, err = BindFilter(e, schema, time.Time{})
 		}
 		var got *Error
 		if !errors.As(err, &got) || !errors.Is(err, c.kind) || got.Pos != c.pos || !strings.Contains(got.Msg, c.text) {
@@ -269,7 +270,7 @@ func ExampleBound_Select() {
 		fmt.Println(err)
 		return
 	}
-	b, err := BindFilter(e, schema)
+	b, err := BindFilter(e, schema, time.Time{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -62,7 +63,7 @@ func evalAs(sql string, s *arrow.Schema, typ arrow.DataType, batch arrow.RecordB
 	if err != nil {
 		return nil, err
 	}
-	b, err := BindAs(e, s, typ)
+	b, err := BindAs(e, s, time.Time{}, typ)
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,13 @@ func coerce(n *node) (*node, error) {
 	}
 	n = n.with(args...)
 	for _, a := range args {
-		if a.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO && !n.op.isArithmetic() {
+		if a.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO && !n.op.isArithmetic() && (n.op != opCall || !n.fn.intervals) {
 			return nil, errorf(ErrUnsupported, a.pos, "intervals other than to add and subtract")
 		}
 	}
 	switch op := n.op; {
+	case op == opMember && n.index < 0:
+		return member(args[0], n.name, n.pos)
 	case op == opMember, op == opIsNull:
 		if op == opIsNull {
 			n.typ = typeBool

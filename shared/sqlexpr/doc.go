@@ -21,6 +21,10 @@
 // Functions are in tables by subject, each at the head of its file fn_….go; functions.go has
 // the list of tables and the other names of functions.
 //
+// The formats of to_char and to_timestamp are those of strftime: strftime.go reads and writes
+// by them, strptime.go reads texts. now() and its like are constants of the moment that Bind
+// is told; random() and uuid() are made for each row and never folded.
+//
 // Values during evaluation are vecs: typed slices with a validity bitmap, or one
 // constant standing for every row. Two facts about values surprise: comparisons of floats
 // follow the total order in which NaN equals NaN and is above infinity (but a literal zero

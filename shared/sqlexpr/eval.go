@@ -39,6 +39,8 @@ func (f *frame) compute(n *node, rows bitset) (vec, error) {
 		return f.logic(n, rows)
 	case op == opCase:
 		return f.caseWhen(n, rows)
+	case op == opCall && n.fn.perRow != nil:
+		return n.fn.perRow(f.n), nil
 	}
 	args := make([]vec, len(n.args))
 	for i, a := range n.args {
@@ -110,6 +112,7 @@ func selectMember(n *node, x vec) (vec, error) {
 		return vec{}, err
 	}
 	v.valid = and(v.valid, x.valid)
+	v.konst = x.konst
 	return v, nil
 }
 

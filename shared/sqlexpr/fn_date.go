@@ -13,14 +13,14 @@ var dateFunctions = map[string]*function{
 	"date_trunc": {minArgs: 2, maxArgs: 2, bind: bindDateTrunc, eval: evalDateTrunc},
 	"date_part":  {minArgs: 2, maxArgs: 2, bind: bindDatePart, eval: evalDatePart},
 
-	"to_timestamp":         {minArgs: 1, maxArgs: 1, bind: bindToTimestamp(arrow.Nanosecond), eval: evalSeconds},
-	"to_timestamp_seconds": {minArgs: 1, maxArgs: 1, bind: bindToTimestamp(arrow.Second)},
-	"to_timestamp_millis":  {minArgs: 1, maxArgs: 1, bind: bindToTimestamp(arrow.Millisecond)},
-	"to_timestamp_micros":  {minArgs: 1, maxArgs: 1, bind: bindToTimestamp(arrow.Microsecond)},
-	"to_timestamp_nanos":   {minArgs: 1, maxArgs: 1, bind: bindToTimestamp(arrow.Nanosecond)},
+	"to_timestamp":         {minArgs: 1, maxArgs: 20, bind: bindToTimestamp(arrow.Nanosecond), eval: evalSeconds},
+	"to_timestamp_seconds": {minArgs: 1, maxArgs: 20, bind: bindToTimestamp(arrow.Second)},
+	"to_timestamp_millis":  {minArgs: 1, maxArgs: 20, bind: bindToTimestamp(arrow.Millisecond)},
+	"to_timestamp_micros":  {minArgs: 1, maxArgs: 20, bind: bindToTimestamp(arrow.Microsecond)},
+	"to_timestamp_nanos":   {minArgs: 1, maxArgs: 20, bind: bindToTimestamp(arrow.Nanosecond)},
 	"from_unixtime":        {minArgs: 1, maxArgs: 1, bind: bindFromUnixtime},
-	"to_unixtime":          {minArgs: 1, maxArgs: 1, bind: bindToUnixtime},
-	"to_date":              {minArgs: 1, maxArgs: 1, bind: bindToDate},
+	"to_unixtime":          {minArgs: 1, maxArgs: 20, bind: bindToUnixtime},
+	"to_date":              {minArgs: 1, maxArgs: 20, bind: bindToDate},
 	"make_date": {minArgs: 3, maxArgs: 3,
 		bind: signature(gives(arrow.FixedWidthTypes.Date32), calendarNumber), eval: evalMakeDate},
 }
@@ -75,7 +75,7 @@ func bindDateTrunc(n *node) (*node, error) {
 // constantName is the lower-case text of an argument that must be a constant.
 func constantName(n, x *node) (string, error) {
 	if x.op != opLit || !isString(x.typ) || x.isNullLiteral() {
-		return "", errorf(ErrUnsupported, x.pos, "%s of a unit that is not a constant string", n.fn.name)
+		return "", errorf(ErrUnsupported, x.pos, "%s with a name that is not a constant string", n.fn.name)
 	}
 	return strings.ToLower(string(x.val.data.(text).at(0))), nil
 }
@@ -144,6 +144,9 @@ func bindToTimestamp(unit arrow.TimeUnit) func(n *node) (*node, error) {
 	return func(n *node) (*node, error) {
 		to := timestampType(unit, "")
 		x := n.args[0]
+		if len(n.args) > 1 {
+			return bindFormatted(n, to, formattedTimestamps)
+		}
 		switch t := x.typ; {
 		case isTimestamp(t):
 			return opaqueCast(n, inUTC(x), to)
@@ -230,6 +233,11 @@ func bindFromUnixtime(n *node) (*node, error) {
 // bindToUnixtime makes seconds of timestamps, dates and strings.
 func bindToUnixtime(n *node) (*node, error) {
 	x := n.args[0]
+	if len(n.args) > 1 {
+		return bindFormatted(n, typeInt64, func(n *node, args []vec, rows bitset) (vec, error) {
+			return readFormatted(n, args, rows, func(t time.Time) (int64, bool) { return t.Unix(), true })
+		})
+	}
 	var err error
 	switch t := x.typ; {
 	case isTimestamp(t):
@@ -254,6 +262,9 @@ func bindToUnixtime(n *node) (*node, error) {
 // bindToDate takes strings, timestamps, and integers as days since 1970.
 func bindToDate(n *node) (*node, error) {
 	x := n.args[0]
+	if len(n.args) > 1 {
+		return bindFormatted(n, arrow.FixedWidthTypes.Date32, formattedDates)
+	}
 	switch t := x.typ; {
 	case isInteger(t):
 		var err error

@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -15,9 +16,11 @@ var jsonFunctions = map[string]*function{
 	"json_get_float":  {minArgs: 2, maxArgs: 2, bind: bindJSON(typeFloat64), eval: evalJSONGetFloat},
 	"json_get_bool":   {minArgs: 2, maxArgs: 2, bind: bindJSON(typeBool), eval: evalJSONGetBool},
 
-	"json_exists":       {minArgs: 2, maxArgs: 2, bind: bindJSON(typeBool), eval: evalJSONExists},
-	"json_extract":      {minArgs: 2, maxArgs: 2, bind: bindJSON(typeString), eval: evalJSONExtract},
-	"json_array_length": {minArgs: 2, maxArgs: 2, bind: bindJSON(typeInt64), eval: evalJSONArrayLength},
+	"json_exists":            {minArgs: 2, maxArgs: 2, bind: bindJSON(typeBool), eval: evalJSONExists},
+	"json_extract":           {minArgs: 2, maxArgs: 2, bind: bindJSON(typeString), eval: evalJSONExtract},
+	"json_array_contains":    {minArgs: 3, maxArgs: 3, bind: bindJSON(typeBool), eval: evalJSONArrayContains},
+	"json_extract_with_type": {minArgs: 2, maxArgs: 2, bind: bindJSON(typedJSON), eval: evalJSONWithType},
+	"json_array_length":      {minArgs: 2, maxArgs: 2, bind: bindJSON(typeInt64), eval: evalJSONArrayLength},
 }
 
 // bindJSON takes a document and a string.
@@ -188,6 +191,90 @@ func evalJSONArrayLength(n *node, args []vec, rows bitset) (vec, error) {
 	})
 	out.data = values
 	return out, err
+}
+
+// evalJSONArrayContains looks for an element whose text is the value, with or without quotes.
+func evalJSONArrayContains(n *node, args []vec, rows bitset) (vec, error) {
+	out, _ := callRows(n, args, rows)
+	bits, value := newBitset(out.n), args[2].texts()
+	_, err := jsonRows(n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
+		if !v.isArray() {
+			return false, nil
+		}
+		var bad error
+		err := v.each(func(_ int, _ string, item jsonValue) bool {
+			var text []byte
+			if text, bad = item.appendText(nil, 0); bad != nil {
+				return false
+			}
+			if string(text) == string(value(i)) || string(text) == `"`+string(value(i))+`"` {
+				bits.set(i)
+				return false
+			}
+			return true
+		})
+		if err == nil {
+			err = bad
+		}
+		return true, err
+	})
+	out.data = bits
+	return out, err
+}
+
+// typedJSON is a value in binary form and what kind it is: 0 null, 1 bool, 2 integer, 3 float,
+// 4 string, 5 array, 6 object.
+var typedJSON = arrow.StructOf(
+	arrow.Field{Name: "value", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
+	arrow.Field{Name: "type_tag", Type: arrow.PrimitiveTypes.Uint8},
+)
+
+// evalJSONWithType is no NULL but a null of kind 0 where there is no value.
+func evalJSONWithType(n *node, args []vec, rows bitset) (vec, error) {
+	size, konst := width(args...)
+	kinds := make([]uint8, size)
+	values, err := jsonRows(n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
+		var err error
+		kinds[i], err = v.typeTag()
+		return true, err
+	})
+	if err != nil {
+		return vec{}, err
+	}
+	docs, err := evalJSONDocuments(n, args, rows)
+	if err != nil {
+		return vec{}, err
+	}
+	docs.typ, docs.valid = arrow.BinaryTypes.LargeBinary, values.valid
+	return structVec(n.typ, []vec{docs, {typ: arrow.PrimitiveTypes.Uint8, n: size, konst: konst, data: kinds}}, size, konst)
+}
+
+func evalJSONDocuments(n *node, args []vec, rows bitset) (vec, error) {
+	return jsonTexts(n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
+		return v.appendDocument(dst), true, nil
+	})
+}
+
+// typeTag is the number of the kind in typedJSON.
+func (v jsonValue) typeTag() (uint8, error) {
+	switch v.kind() {
+	case jsonNull:
+		return 0, nil
+	case jsonTrue, jsonFalse:
+		return 1, nil
+	case jsonString:
+		return 4, nil
+	case jsonNumber:
+		bits, negative, isInt, _, err := v.number()
+		if isInt && (negative || bits <= math.MaxInt64) {
+			return 2, err
+		}
+		return 3, err
+	}
+	if v.isArray() {
+		return 5, nil
+	}
+	return 6, nil
 }
 
 // byPath follows a path such as $.a["b c"][0]; the $ may be missing. Other steps than to

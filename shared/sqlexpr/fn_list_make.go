@@ -33,7 +33,7 @@ func bindMakeArray(n *node) (*node, error) {
 			return nil, err
 		}
 	}
-	if isNested(elem) {
+	if isNested(elem) && !isSimpleList(elem) {
 		return nil, errorf(ErrUnsupported, n.pos, "lists of %s", elem)
 	}
 	if len(n.args) == 0 {

@@ -30,7 +30,7 @@ func bindRegexpLike(n *node) (*node, error) {
 
 // isText reports whether the node is the literal s.
 func isText(n *node, s string) bool {
-	return n.op == opLit && !n.isNullLiteral() && string(n.val.data.(text).at(0)) == s
+	return n.op == opLit && isString(n.typ) && !n.isNullLiteral() && string(n.val.data.(text).at(0)) == s
 }
 
 // bindRegexpMatch is of a type that no operand of AND has; see matchesAsTests.

@@ -28,6 +28,8 @@ var textCodeFunctions = map[string]*function{
 	"sha384": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha384)},
 	"sha512": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha512Sum)},
 
+	"digest": {minArgs: 2, maxArgs: 2, bind: bindDigest},
+
 	"encode": {minArgs: 2, maxArgs: 2, bind: bindEncode, eval: evalEncode},
 	"decode": {minArgs: 2, maxArgs: 2, bind: bindDecode, eval: evalDecode},
 
@@ -162,6 +164,32 @@ func hasher(sum func(dst, s []byte) []byte) func(n *node, args []vec, rows bitse
 		value := args[0].texts()
 		return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) { return sum(dst, value(i)), nil })
 	}
+}
+
+// digests are the sums by their names. The others that there are, blake2b, blake2s and
+// blake3, are not in Go's library.
+var digests = map[string]func(dst, s []byte) []byte{
+	"md5": md5Sum, "sha224": sha224, "sha256": sha256Sum, "sha384": sha384, "sha512": sha512Sum,
+}
+
+func md5Sum(dst, s []byte) []byte {
+	sum := md5.Sum(s)
+	return append(dst, sum[:]...)
+}
+
+// bindDigest takes the name of the sum from a constant.
+func bindDigest(n *node) (*node, error) {
+	if _, err := constantName(n, n.args[1]); err != nil {
+		return nil, err
+	}
+	name := string(n.args[1].val.data.(text).at(0))
+	sum := digests[name]
+	if sum == nil {
+		return nil, errorf(ErrUnsupported, n.args[1].pos, "digest by %q; there are md5, sha224, sha256, sha384 and sha512", name)
+	}
+	m := n.with(n.args[0])
+	m.fn = &function{name: n.fn.name + " " + name, bind: n.fn.bind, eval: hasher(sum)}
+	return signature(gives(typeBinary), textOrBytes)(m)
 }
 
 // bindEncode looks at the name of the encoding, which must be a constant.

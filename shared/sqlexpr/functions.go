@@ -10,6 +10,7 @@ import (
 type function struct {
 	name             string
 	minArgs, maxArgs int
+	intervals        bool // whether intervals may be among the arguments
 	// bind checks the types of the arguments, casts them and sets the type of the
 	// result. It may return another operation instead of the call.
 	bind func(n *node) (*node, error)
@@ -18,6 +19,9 @@ type function struct {
 	prepare func(n *node) (any, error)
 	// eval computes the call for the rows that count.
 	eval func(n *node, args []vec, rows bitset) (vec, error)
+	// perRow makes other values for each of so many rows, in place of eval. Such functions
+	// have no arguments and are no constants.
+	perRow func(rows int) vec
 }
 
 // functionTables are the known functions by their lower-case names. To add one, write its
@@ -25,7 +29,8 @@ type function struct {
 var functionTables = []map[string]*function{
 	basicFunctions, choiceFunctions, textPartFunctions, textMakeFunctions, textCodeFunctions,
 	floatFunctions, roundFunctions, regexpFunctions, dateFunctions,
-	listFunctions, listMakeFunctions, castFunctions, jsonFunctions,
+	momentFunctions, timeFunctions, listFunctions, listMakeFunctions, listEditFunctions, listMathFunctions,
+	seriesFunctions, structFunctions, castFunctions, jsonFunctions,
 }
 
 // basicFunctions are those that need no table of their own.
@@ -51,7 +56,10 @@ var functionAliases = map[string]string{
 	"array_contains": "array_has", "arrays_overlap": "array_has_any", "array_empty": "empty",
 	"array_indexof": "array_position", "array_extract": "array_element", "array_join": "array_to_string",
 	"array_push_back": "array_append", "array_push_front": "array_prepend", "array_cat": "array_concat",
-	"make_list": "make_array", "string_to_list": "string_to_array",
+	"make_list": "make_array", "string_to_list": "string_to_array", "array_zip": "arrays_zip",
+	"dot_product": "inner_product", "row": "struct",
+
+	"current_timestamp": "now", "today": "current_date", "rand": "random", "date_format": "to_char",
 }
 
 // functionNamed finds a function, nil if it is unknown. Case does not matter.

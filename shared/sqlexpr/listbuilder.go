@@ -19,10 +19,17 @@ func newListBuilder(n int, sources ...vec) *listBuilder {
 // add appends an element to the list that is being made.
 func (b *listBuilder) add(source, slot int) {
 	if b.sources[source].valid != nil && !b.sources[source].valid.has(slot) {
-		source, slot = -1, -1
+		b.addNull()
+		return
 	}
 	b.from = append(b.from, int32(source))
 	b.slot = append(b.slot, slot)
+}
+
+// addNull appends NULL to the list that is being made.
+func (b *listBuilder) addNull() {
+	b.from = append(b.from, -1)
+	b.slot = append(b.slot, -1)
 }
 
 // end ends a list.
@@ -30,6 +37,10 @@ func (b *listBuilder) end() { b.off = append(b.off, int64(len(b.slot))) }
 
 // maxElements bounds the elements that are made of a batch.
 const maxElements = 64 << 20
+
+// maxMade bounds the elements that the functions make of a batch which make many out of a
+// number.
+const maxMade = 4 << 20
 
 // lists gathers the elements.
 func (b *listBuilder) lists(elem arrow.DataType) (lists, error) {

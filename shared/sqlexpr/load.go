@@ -226,7 +226,7 @@ func (v vec) gather(slots []int, valid bitset) (vec, error) {
 	case lists:
 		return d.gather(out, slots)
 	case *array.Struct:
-		return vec{}, errorf(ErrUnsupported, noPos, "dictionaries of %s", v.typ)
+		return gatherStruct(out, d, slots)
 	default:
 		out.data = gatherFixed(v.data, slots)
 	}

@@ -168,6 +168,9 @@ func (n *node) key() nodeKey {
 		b = append(b, n.typ.String()...)
 	case opCall:
 		b = append(b, n.fn.name...)
+		if n.fn.perRow != nil { // no two calls are the same
+			b = binary.LittleEndian.AppendUint64(b, uint64(n.pos))
+		}
 	}
 	for _, a := range n.args {
 		k := a.key()

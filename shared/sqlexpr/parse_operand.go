@@ -1,5 +1,7 @@
 package sqlexpr
 
+import "strings"
+
 // operand reads what can stand between infix operators, with the member accesses that
 // follow it.
 func (p *parser) operand() (Expr, error) {
@@ -162,6 +164,11 @@ func (p *parser) word() (Expr, error) {
 		if p.beginsOperand(1) {
 			return p.caseExpr()
 		}
+	case "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP":
+		if !p.peekAt(1).isOp("(") {
+			p.next++
+			return &Call{position: pos, Name: strings.ToLower(kw)}, nil
+		}
 	case "AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "ILIKE":
 		return nil, errorf(ErrSyntax, t.pos, "expected an expression, found %s (write a column of this name in backticks)", kw)
 	}
@@ -216,7 +223,7 @@ func (p *parser) specialForm() error {
 		if next.isOp("[") || next.isOp("{") {
 			return errorf(ErrUnsupported, t.pos, "%s literals", kw)
 		}
-	case "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP":
+	case "LOCALTIME", "LOCALTIMESTAMP":
 		return errorf(ErrUnsupported, t.pos, "function %s", t.text)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -16,6 +17,7 @@ import (
 // match exactly, and types have other names.
 type planner struct {
 	schema *arrow.Schema
+	now    time.Time
 	inCall bool
 }
 
@@ -204,6 +206,9 @@ func fieldNames(fields []arrow.Field) string {
 
 // member selects a member of a struct.
 func member(x *node, name string, pos int) (*node, error) {
+	if x.typ == nil { // a call, say: coerce looks when it knows
+		return &node{op: opMember, index: -1, name: name, args: []*node{x}, pos: pos}, nil
+	}
 	st, ok := x.typ.(*arrow.StructType)
 	if !ok {
 		return nil, errorf(ErrType, pos, "member %q of something that is not a struct", name)
@@ -311,6 +316,9 @@ func (p *planner) call(e *Call) (*node, error) {
 	if fn == nil {
 		return nil, errorf(ErrUnsupported, e.Pos(), "function %s", e.Name)
 	}
+	if read := clockFunctions[fn.name]; read != nil {
+		fn.bind = func(n *node) (*node, error) { return literal(read(p.now), n.pos), nil }
+	}
 	if len(e.Args) < fn.minArgs || len(e.Args) > fn.maxArgs {
 		return nil, errorf(ErrType, e.Pos(), "function %s does not take %d arguments", e.Name, len(e.Args))
 	}
@@ -318,6 +326,9 @@ func (p *planner) call(e *Call) (*node, error) {
 	p.inCall = true
 	n, err := p.node(node{op: opCall, fn: fn, pos: e.Pos()}, e.Args...)
 	p.inCall = outer
+	if err == nil && fn.name == "arrow_typeof" && n.args[0].op == opCol && p.schema.Field(n.args[0].index).Type.ID() == arrow.DICTIONARY {
+		return nil, errorf(ErrUnsupported, e.Pos(), "arrow_typeof of a dictionary")
+	}
 	return n, err
 }
 

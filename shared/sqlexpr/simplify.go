@@ -100,7 +100,7 @@ func canonical(n *node) *node {
 // fold computes a node whose arguments are all literals. If that fails the node stays, and
 // fails again when it is evaluated for a row; only the cast of a literal fails at once.
 func fold(n *node) (*node, error) {
-	if n.op == opLit || n.op == opCol {
+	if n.op == opLit || n.op == opCol || n.op == opCall && n.fn.perRow != nil {
 		return n, nil
 	}
 	for _, a := range n.args {

@@ -21,12 +21,14 @@ import (
 //	v7-9b2e…-bW92…
 //	           a commit that needs none: its version, its UUID, and the id of its table,
 //	           joined and in base64; behind that and a zero byte the branch, if it is of one
+//	x01…       a change that is no commit; see change.go
 //	7          below a table: the commit that made this version, not of a branch
 //	9b2e…-…    below a table: the commit of this UUID, as native clients name them
 
-// A Ref is a transaction that an id refers to. It has exactly one of Record and Table.
+// A Ref is a transaction that an id refers to. It has exactly one of Record, Change and Table.
 type Ref struct {
 	Record  string   // key of its record
+	Change  string   // the id of a change
 	Table   []string // of a commit
 	Branch  string   // of a commit; "" is the table itself
 	Version uint64   // of a commit; 0 when only the UUID is known
@@ -49,6 +51,9 @@ func ParseID(id []string) (Ref, error) {
 	if ref, ok := parseCommitID(name); ok {
 		return ref, nil
 	}
+	if _, _, ok := parseChangeID(name); ok {
+		return Ref{Change: name}, nil
+	}
 	if len(table) == 0 {
 		return Ref{}, notFound(name, nil)
 	}
@@ -63,6 +68,7 @@ func ParseID(id []string) (Ref, error) {
 
 const (
 	jobFolder    = "job/"
+	partFolder   = "part/"
 	commitFolder = "commit/"
 	idDigits     = 32
 	uuidLen      = 36
@@ -136,7 +142,16 @@ func idOf(key string) string {
 	if name, ok := strings.CutPrefix(key, commitFolder); ok {
 		return "c" + name
 	}
-	return strings.TrimPrefix(key, jobFolder)
+	return strings.TrimPrefix(strings.TrimPrefix(key, jobFolder), partFolder)
+}
+
+// NotFound is the error of a transaction that is not there. That of a commit is told by its
+// table.
+func NotFound(ref Ref) error {
+	if ref.Record != "" {
+		return notFound(idOf(ref.Record), nil)
+	}
+	return notFound(ref.Change, nil)
 }
 
 func notFound(id string, err error) error {

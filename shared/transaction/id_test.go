@@ -109,3 +109,33 @@ func FuzzParseID(f *testing.F) {
 		}
 	})
 }
+
+func TestIDsOfChanges(t *testing.T) {
+	at := time.UnixMilli(1_700_000_000_123).UTC()
+	change := Change{Operation: "create-tag", Object: []string{"ns", "t"}, Properties: map[string]string{"tag": "ü"}}
+	id, ok := ChangeID(change, at)
+	if !ok {
+		t.Fatal("a change of a table of ordinary name has no id")
+	}
+	got, when, ok := parseChangeID(id)
+	if diff := cmp.Diff(change, got); !ok || diff != "" || !when.Equal(at) {
+		t.Errorf("%s: %v, %v (-want +got):\n%s", id, ok, when, diff)
+	}
+	for _, path := range [][]string{{id}, {"ns", "t", id}} {
+		if ref, err := ParseID(path); err != nil || ref.Change != id {
+			t.Errorf("%q: got %+v, %v", path, ref, err)
+		}
+	}
+	other, _ := ChangeID(change, at)
+	for _, wrong := range []string{id[:len(id)-1], id + "A", id[:changeHead], "y" + id[1:], strings.ToUpper(id), other[:changeHead] + id[changeHead:changeHead+3], "x" + other[1:13] + id[13:]} {
+		if wrong == id || wrong == other {
+			continue
+		}
+		if ref, err := ParseID([]string{wrong}); err == nil {
+			t.Errorf("%q is taken for %+v", wrong, ref)
+		}
+	}
+	if id, ok := ChangeID(Change{Operation: "drop-table", Object: []string{strings.Repeat("a", 200)}}, at); ok {
+		t.Errorf("an id of %d bytes", len(id))
+	}
+}

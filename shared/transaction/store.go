@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"time"
 
 	"tiltyard/shared/protocol"
@@ -31,10 +32,12 @@ func Open(records record.Store, now func() time.Time) *Store {
 
 // Begin makes the record of a job that is queued. Kind says what it will do to the object.
 func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Transaction, error) {
+	return s.begin(ctx, &Transaction{Kind: kind, Object: object})
+}
+
+func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error) {
 	now := s.now().UTC()
-	t := &Transaction{
-		ID: newJobID(now), Kind: kind, Object: object, Status: protocol.TransactionQueued, Created: now, Updated: now,
-	}
+	t.ID, t.Status, t.Created, t.Updated = newJobID(now), protocol.TransactionQueued, now, now
 	if _, err := s.write(ctx, t, jobFolder+t.ID, "", time.Time{}); err != nil {
 		return nil, s.translate(t.ID, err)
 	}
@@ -70,7 +73,11 @@ func (s *Store) Get(ctx context.Context, ref Ref) (*Transaction, error) {
 
 // GetCommit returns the record of a commit, or nil when it has none.
 func (s *Store) GetCommit(ctx context.Context, table []string, uuid string) (*Transaction, error) {
-	key := commitKey(table, uuid)
+	return s.getIfAny(ctx, commitKey(table, uuid))
+}
+
+// getIfAny returns the transaction of a record, nil when there is none.
+func (s *Store) getIfAny(ctx context.Context, key string) (*Transaction, error) {
 	t, _, err := s.read(ctx, key)
 	if errors.Is(err, record.ErrNotExist) {
 		return nil, nil
@@ -119,19 +126,17 @@ func (s *Store) change(ctx context.Context, key string, fresh *Transaction, appl
 	for attempt := range maxAttempts {
 		t, version, err := s.read(ctx, key)
 		if errors.Is(err, record.ErrNotExist) && fresh != nil {
-			begun := *fresh
-			begun.ID, begun.Created = idOf(key), s.now().UTC()
-			t, version, err = &begun, "", nil
+			t, version, err = fresh.clone(), "", nil
+			t.ID, t.Created = idOf(key), s.now().UTC()
 		}
 		if err != nil {
 			return nil, s.translate(idOf(key), err)
 		}
-		before := *t
-		before.Properties = maps.Clone(t.Properties)
+		before := t.clone()
 		if err := apply(t); err != nil {
 			return nil, err
 		}
-		if unchanged(&before, t) {
+		if unchanged(before, t) {
 			return t, nil
 		}
 		t.Updated = s.now().UTC()
@@ -158,10 +163,22 @@ func unchanged(a, b *Transaction) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// clone returns a copy that changes of t do not reach. Bytes are replaced, never changed.
+func (t *Transaction) clone() *Transaction {
+	c := *t
+	c.Properties = maps.Clone(t.Properties)
+	if t.Work != nil {
+		work := *t.Work
+		work.Parts = slices.Clone(t.Work.Parts)
+		c.Work = &work
+	}
+	return &c
+}
+
 // expires is when the record may go. Those of jobs that run, and of commits that somebody
 // altered, stay.
 func (t *Transaction) expires() time.Time {
-	if t.Commit == nil && t.Status.Ended() {
+	if t.Commit == nil && t.Change == nil && t.Status.Ended() {
 		return t.Updated.Add(Retention)
 	}
 	return time.Time{}

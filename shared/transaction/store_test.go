@@ -292,3 +292,35 @@ func TestJobsAreListedNewestFirst(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestChangesAreDescribedAndAltered(t *testing.T) {
+	for _, name := range []string{"t", strings.Repeat("long", 60)} {
+		s := Open(objectrecord.Open(memstore.New(), time.Now), time.Now)
+		id := s.IDOfChange(t.Context(), Change{Operation: "rename-table", Object: []string{name}, Properties: map[string]string{"renamed_to": "z"}})
+		ref, err := ParseID([]string{name, id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		get, alter := s.GetChange, s.AlterChange
+		if ref.Record != "" {
+			get, alter = s.Get, s.Alter
+		}
+		found, err := get(t.Context(), ref)
+		if err != nil || found.Status != protocol.TransactionSucceeded || found.Describe()["renamed_to"] != "z" || found.Describe()["operation"] != "rename-table" {
+			t.Errorf("%s: got %+v, %v", id, found, err)
+		}
+		value := "v"
+		set := func(key string) []protocol.TransactionAction {
+			return []protocol.TransactionAction{{SetProperty: &protocol.SetPropertyAction{Key: key, Value: &value}}}
+		}
+		if _, err := alter(t.Context(), ref, set("operation")); protocol.CodeOf(err) != protocol.InvalidInput {
+			t.Errorf("%s: what it was is altered: %v", id, err)
+		}
+		if _, err := alter(t.Context(), ref, set("k")); err != nil {
+			t.Error(err)
+		}
+		if found, err := get(t.Context(), ref); err != nil || found.Describe()["k"] != "v" || found.Describe()["renamed_to"] != "z" {
+			t.Errorf("%s: after an alteration got %+v, %v", id, found, err)
+		}
+	}
+}

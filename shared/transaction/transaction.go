@@ -5,10 +5,12 @@
 // from queued to running to its end; users may change its status and properties at any
 // time ([Store.Alter]). Each change is one conditional write, so none is lost, and a job
 // that a user has ended stays as the user left it: the worker is told so ([ErrEnded]).
+// Workers hold a job one at a time, for as long as they say that they live (work.go).
 //
 // A commit needs no record. What it did is told by the version that it made, and its id
 // says which version that is ([CommitID]). Only when somebody alters it a record is made,
-// which from then on says how it stands.
+// which from then on says how it stands. The same goes for a [Change] that is no commit, whose
+// id says all that it was.
 package transaction
 
 import (
@@ -40,6 +42,8 @@ type Transaction struct {
 	Created    time.Time                  `json:"created"`
 	Updated    time.Time                  `json:"updated"`
 	Commit     *Commit                    `json:"commit,omitempty"` // nil for a job
+	Change     *Change                    `json:"change,omitempty"` // nil for jobs and commits
+	Work       *Work                      `json:"work,omitempty"`   // nil when no worker goes on with it
 }
 
 // A Commit is what made a version of a table.
@@ -72,6 +76,9 @@ func (t *Transaction) Describe() map[string]string {
 		shown["progress"] = strconv.FormatInt(t.Done, 10) + "/" + strconv.FormatInt(t.Total, 10)
 	}
 	maps.Copy(shown, t.Properties)
+	if t.Change != nil {
+		maps.Copy(shown, t.Change.describe())
+	}
 	if c := t.Commit; c != nil {
 		shown["uuid"], shown["operation"] = c.UUID, c.Operation
 		shown["version"] = strconv.FormatUint(c.Version, 10)
@@ -146,6 +153,11 @@ func (t *Transaction) unset(action *protocol.UnsetPropertyAction) error {
 func (t *Transaction) mayChange(key string) error {
 	if t.Commit != nil && slices.Contains(derived, key) {
 		return protocol.Errorf(protocol.InvalidInput, "property %s of a commit cannot be changed", key)
+	}
+	if t.Change != nil {
+		if _, fixed := t.Change.describe()[key]; fixed {
+			return protocol.Errorf(protocol.InvalidInput, "property %s of a change cannot be changed", key)
+		}
 	}
 	return nil
 }

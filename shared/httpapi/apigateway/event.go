@@ -19,13 +19,17 @@ import (
 type event struct {
 	request *http.Request
 	encode  func(*recorder) any
+	limit   int // bytes of the answer as JSON
 }
 
 // parseEvent tells the forms of events apart by what only one of them has.
 func parseEvent(ctx context.Context, payload []byte) (event, error) {
 	var form struct {
-		Version    string `json:"version"`
-		HTTPMethod string `json:"httpMethod"`
+		Version        string `json:"version"`
+		HTTPMethod     string `json:"httpMethod"`
+		RequestContext struct {
+			ELB *json.RawMessage `json:"elb"`
+		} `json:"requestContext"`
 	}
 	if err := json.Unmarshal(payload, &form); err != nil {
 		return event{}, fmt.Errorf("parse the event: %w", err)
@@ -33,10 +37,12 @@ func parseEvent(ctx context.Context, payload []byte) (event, error) {
 	switch {
 	case form.Version == "2.0":
 		return parseV2(ctx, payload)
+	case form.RequestContext.ELB != nil:
+		return parseALB(ctx, payload)
 	case form.HTTPMethod != "":
 		return parseV1(ctx, payload)
 	}
-	return event{}, errors.New("the event is none of an HTTP API, a REST API or a function URL")
+	return event{}, errors.New("the event is none of an HTTP API, a REST API, a load balancer or a function URL")
 }
 
 // parseV2 reads payload 2.0. The adapter gets a path and a query that it cannot stumble
@@ -61,7 +67,7 @@ func parseV2(ctx context.Context, payload []byte) (event, error) {
 	for name, value := range in.Headers {
 		r.Header.Set(name, value)
 	}
-	return event{request: r, encode: encodeV2}, nil
+	return event{request: r, encode: encodeV2, limit: maxPayloadBytes}, nil
 }
 
 // parseV1 reads payload 1.0, whose query parameters come decoded.
@@ -84,12 +90,15 @@ func parseV1(ctx context.Context, payload []byte) (event, error) {
 		return event{}, fmt.Errorf("convert the event: %w", err)
 	}
 	setURL(r, path, query.Encode())
-	return event{request: r, encode: encodeV1}, nil
+	return event{request: r, encode: encodeV1, limit: maxPayloadBytes}, nil
 }
 
 // setURL gives the request the path of the event. Some gateways hand it over decoded: a
-// path that could not have come over the wire as it stands is taken for such a one.
+// path that could not have come over the wire as it stands is taken for such a one. They
+// put U+FFFD where what they decode is not UTF-8: it becomes invalid again, or requests for
+// different names would meet at one.
 func setURL(r *http.Request, path, query string) {
+	path = strings.ReplaceAll(path, "\uFFFD", "\xff")
 	r.URL.Path, r.URL.RawPath = path, ""
 	if decoded, err := url.PathUnescape(path); err == nil {
 		r.URL.Path, r.URL.RawPath = decoded, path // an impossible RawPath is not used

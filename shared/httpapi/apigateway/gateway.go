@@ -1,6 +1,6 @@
 // Package apigateway lets an http.Handler answer the events of a gateway in front of a
-// Lambda function: HTTP APIs and function URLs (payload 2.0) and REST APIs (payload 1.0).
-// It alone knows aws-lambda-go.
+// Lambda function: HTTP APIs and function URLs (payload 2.0), REST APIs (payload 1.0) and
+// application load balancers. It alone knows aws-lambda-go.
 //
 // A gateway hands over whole requests and takes whole responses, within a limit of size.
 // Bodies that are neither JSON nor text travel as base64. A response that is too large,
@@ -20,6 +20,7 @@ import (
 )
 
 // maxPayloadBytes is what a synchronous invocation may answer, as JSON with its envelope.
+// A load balancer takes less.
 const maxPayloadBytes = 6 << 20
 
 // answerMargin is kept of the function's time to answer that the rest was not enough.
@@ -55,7 +56,7 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the response: %w", err)
 	}
-	if len(answer) > maxPayloadBytes {
+	if len(answer) > event.limit {
 		return json.Marshal(event.encode(tooLarge(event.request, response.header)))
 	}
 	return answer, nil

@@ -98,6 +98,68 @@ func TestRESTAPIEvent(t *testing.T) {
 	}
 }
 
+const albEvent = `{
+  "requestContext": {"elb": {"targetGroupArn": "arn:aws:elasticloadbalancing:us-east-1:0:targetgroup/t/1"}},
+  "httpMethod": "POST", "path": "/v1/table/a%24b/insert/",
+  "queryStringParameters": {"on": "b%2Cc", "mode": "append"},
+  "headers": {"authorization": "Bearer t0ken", "content-type": "application/vnd.apache.arrow.stream", "x-forwarded-for": "198.51.100.7, 192.0.2.1"},
+  "body": "/////wA=", "isBase64Encoded": true
+}`
+
+const albMultiEvent = `{
+  "requestContext": {"elb": {"targetGroupArn": "arn"}},
+  "httpMethod": "POST", "path": "/v1/table/a%24b/insert/",
+  "multiValueQueryStringParameters": {"on": ["b%2Cc"], "mode": ["append"]},
+  "multiValueHeaders": {"authorization": ["Bearer t0ken"], "x-forwarded-for": ["192.0.2.1"]},
+  "body": "/////wA=", "isBase64Encoded": true
+}`
+
+func TestLoadBalancerEvent(t *testing.T) {
+	for name, payload := range map[string]string{"headers": albEvent, "multi-value headers": albMultiEvent} {
+		var s seen
+		got := invoke[events.ALBTargetGroupResponse](t, echo(&s, "application/vnd.apache.arrow.file", []byte{0, 0xff}), payload)
+		if s.Method != "POST" || s.Path != "/v1/table/a%24b/insert/" || s.Query != "mode=append&on=b%2Cc" || s.Remote != "192.0.2.1" {
+			t.Errorf("%s: handler sees %+v", name, s)
+		}
+		if s.Body != "\xff\xff\xff\xff\x00" || s.Header.Get("Authorization") != "Bearer t0ken" {
+			t.Errorf("%s: handler sees %q under %v", name, s.Body, s.Header)
+		}
+		if got.StatusDescription != "202 Accepted" || !got.IsBase64Encoded || got.Body != "AP8=" {
+			t.Errorf("%s: got %+v", name, got)
+		}
+		multi := name != "headers"
+		if one, two := got.Headers["X-Two"] == "1,2", len(got.MultiValueHeaders["X-Two"]) == 2; one == multi || two != multi {
+			t.Errorf("%s: got the headers %v and %v", name, got.Headers, got.MultiValueHeaders)
+		}
+	}
+}
+
+func TestLoadBalancersTakeOneMebibyte(t *testing.T) {
+	large := echo(&seen{}, "text/plain", bytes.Repeat([]byte("x"), maxALBBytes))
+	if got := invoke[events.ALBTargetGroupResponse](t, large, albEvent); got.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("status %d, want 413", got.StatusCode)
+	}
+}
+
+// A function URL speaks payload 2.0, but leaves the path as it was sent.
+const functionURLEvent = `{
+  "version": "2.0", "routeKey": "$default", "rawPath": "/v1/table/a%2Fb/describe/", "rawQueryString": "",
+  "headers": {"authorization": "Bearer t0ken"},
+  "requestContext": {"domainName": "x.lambda-url.us-east-1.on.aws", "http": {"method": "POST", "path": "/v1/table/a%2Fb/describe/", "sourceIp": "192.0.2.1"}},
+  "isBase64Encoded": false
+}`
+
+func TestFunctionURLEvent(t *testing.T) {
+	var s seen
+	got := invoke[events.LambdaFunctionURLResponse](t, echo(&s, "application/json", []byte("{}")), functionURLEvent)
+	if s.Path != "/v1/table/a%2Fb/describe/" || s.Body != "" || s.Remote != "192.0.2.1" {
+		t.Errorf("handler sees %+v", s)
+	}
+	if got.StatusCode != http.StatusAccepted || got.Body != "{}" || got.IsBase64Encoded {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestPathsSurvive(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v1/table/t/describe/": "/v1/table/t/describe/",
@@ -108,6 +170,7 @@ func TestPathsSurvive(t *testing.T) {
 		"/v1/table/é/x":         "/v1/table/%C3%A9/x",
 		"/v1/table/50%/x":       "/v1/table/50%25/x",
 		"/v1/table/../x":        "/v1/table/../x",
+		"/v1/table/\uFFFD/x":    "/v1/table/%FF/x", // what a gateway that decodes makes of %FF
 		"":                      "/fallback",
 	} {
 		var s seen

@@ -27,8 +27,8 @@ import (
 //	footer              see footerBytes
 //
 // Rows are buffered until there are enough for a page, so that each column holds
-// about 8 MiB; pages are written as they fill and in no order. A Writer is for one
-// goroutine. After an error nothing more can be written.
+// about 8 MiB, or 32 of texts that may turn out to repeat; pages are written as they fill
+// and in no order. A Writer is for one goroutine. After an error nothing more can be written.
 //
 // Source: protos/file2.proto of the format.
 type Writer struct {

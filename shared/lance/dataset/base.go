@@ -48,6 +48,7 @@ func (b *bases) at(id *uint32) (*base, error) {
 		if err != nil {
 			return nil, fmt.Errorf("base path %d: %w", path.ID, err)
 		}
+		location.Store = objectstore.Counting(location.Store)
 		b.found[*id] = &base{Location: location, root: path.IsDatasetRoot}
 		return b.found[*id], nil
 	}

@@ -42,11 +42,11 @@ func (f *fragment) read(ctx context.Context, fields []*schema.Field, set rowSet)
 			}
 		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, reading := errgroup.WithContext(ctx) // which ends with the group
 	for file, parts := range wanted {
 		group.Go(func() (err error) {
 			defer contain(func(e error) { err = e })
-			return f.readParts(ctx, file, parts, set)
+			return f.readParts(reading, file, parts, set)
 		})
 	}
 	if err := group.Wait(); err != nil {

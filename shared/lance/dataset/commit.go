@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,7 +40,8 @@ type change struct {
 	// rebase says what the operation is to a later version, which it can be applied to as
 	// far as the operations committed since then tell. It returns when its files are
 	// durable; errRedo is an answer. Nil: the operation stays what it is.
-	rebase func(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error)
+	rebase     func(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error)
+	properties map[string]string // of the transaction
 	// apply makes the manifest of the next version; nil is operation.Apply.
 	apply func(base *Dataset, op pb.Operation) (*manifest.Manifest, error)
 }
@@ -53,14 +55,21 @@ func (c *change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error
 }
 
 // transaction returns what the change is stored as.
-func (c *change) transaction() *pb.Transaction {
-	txn := &pb.Transaction{UUID: uuid.NewString(), Operation: c.operation}
+func (t *Table) transaction(c *change) *pb.Transaction {
+	txn := &pb.Transaction{UUID: t.newCommitID(), Operation: c.operation, Properties: c.properties}
 	if clone, ok := c.operation.(*pb.Clone); ok {
 		txn.ReadVersion = clone.RefVersion
 	} else if c.read != nil {
 		txn.ReadVersion = c.read.Version()
 	}
 	return txn
+}
+
+func (t *Table) newCommitID() string {
+	if t.commitID == nil {
+		return uuid.NewString()
+	}
+	return t.commitID()
 }
 
 const (
@@ -74,19 +83,23 @@ const (
 
 // commit makes the next version of the table by one conditional put. Beforehand, all side
 // by side: the files become durable, the transaction file is written, the newest version is
-// looked for, and the table is confirmed. When others commit first, the change is checked
-// against theirs and put after them.
+// looked for, and the table is confirmed. Then it waits for its turn, in which it may be
+// committed together with others (group.go). When other processes commit first, the change
+// is checked against theirs and put after them.
 //
 // The error is ErrConflict, errRedo, what confirm said, or that of the storage.
 // objectstore.ErrUnknownOutcome means that the version may or may not be there.
 func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
-	txn := c.transaction()
+	txn := t.transaction(c)
 	next, err := c.onto(c.read, txn.Operation)
 	if err != nil {
 		return nil, err
 	}
 	newest := c.read
-	if err := t.prepare(ctx, c, txn, &newest); err != nil {
+	joins := c.joins(t)
+	// Among others that wait it will most likely be a part of their transaction.
+	stored := !joins || !t.session.crowded(t.uri)
+	if err := t.prepare(ctx, c, txn, stored, &newest); err != nil {
 		return nil, err
 	}
 	if c.guess != nil && newest != c.read {
@@ -94,27 +107,53 @@ func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
 			return nil, err
 		}
 	}
-	leave, ok := t.session.enqueue(t.uri, ctx.Done())
-	if !ok {
-		return nil, ctx.Err()
-	}
-	defer leave()
+	return t.session.inTurn(ctx, &ready{
+		table: t, change: c, txn: txn, stored: stored, next: next, base: c.read, newest: newest,
+		joins: joins, settled: make(chan struct{}),
+	})
+}
+
+// A ready commit waits for its turn: its files are durable, its table is confirmed.
+type ready struct {
+	table  *Table
+	change *change
+	txn    *pb.Transaction
+	stored bool               // the transaction file is there
+	next   *manifest.Manifest // the version after base
+	base   *Dataset           // nil for a new table
+	newest *Dataset           // the newest version known when it became ready
+
+	joins   bool          // it may be committed together with others
+	once    sync.Once     // settles it
+	settled chan struct{} // closed when others have committed it, or failed to
+	made    *Dataset      // set before settled, as is err
+	err     error
+}
+
+// commit puts the version, which is nobody else's turn to do in this process.
+func (r *ready) commit(ctx context.Context) (*Dataset, error) {
+	t, newest := r.table, r.newest
 	if k, ok := t.known(); ok && newest != nil && k.dataset.Version() > newest.Version() {
 		newest = k.dataset
 	}
-	base := c.read // what next was made of
-	for attempt := range maxCommitAttempts {
-		if newest != base && newest.Version() > base.Version() {
-			if next, err = t.rebase(ctx, c, txn, base, newest); err != nil {
-				return nil, err
-			}
-			base = newest
+	if !r.stored {
+		if err := t.putTransaction(ctx, r.txn); err != nil {
+			return nil, err
 		}
-		made, err := t.put(ctx, next, txn, base)
+	}
+	for attempt := range maxCommitAttempts {
+		if newest != r.base && newest.Version() > r.base.Version() {
+			var err error
+			if r.next, err = t.rebase(ctx, r.change, r.txn, r.base, newest); err != nil {
+				return t.found(ctx, err)
+			}
+			r.base = newest
+		}
+		made, err := t.put(ctx, r.next, r.txn, r.base)
 		if made != nil || !errors.Is(err, objectstore.ErrPrecondition) {
 			return made, err
 		}
-		if newest, err = t.after(ctx, base); err != nil {
+		if newest, err = t.after(ctx, r.base); err != nil {
 			return nil, err
 		}
 		if attempt > 0 {
@@ -127,12 +166,14 @@ func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
 }
 
 // prepare does what a commit needs before its put.
-func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, newest **Dataset) error {
+func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, store bool, newest **Dataset) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if c.wait != nil {
 		group.Go(c.wait)
 	}
-	group.Go(func() error { return t.putTransaction(ctx, txn) })
+	if store {
+		group.Go(func() error { return t.putTransaction(ctx, txn) })
+	}
 	if c.confirm != nil {
 		group.Go(c.confirm)
 	}
@@ -191,15 +232,9 @@ func (t *Table) putTransaction(ctx context.Context, txn *pb.Transaction) error {
 // rebase checks the change against the versions after base, up to newest, and makes the
 // version after newest.
 func (t *Table) rebase(ctx context.Context, c *change, txn *pb.Transaction, base, newest *Dataset) (*manifest.Manifest, error) {
-	since, err := t.transactions(ctx, base, newest)
+	op, err := t.checked(ctx, c, txn, base, newest)
 	if err != nil {
 		return nil, err
-	}
-	op := txn.Operation
-	for _, theirs := range since {
-		if op, err = c.after(op, theirs); err != nil {
-			return nil, err
-		}
 	}
 	if c.rebase != nil {
 		if op, err = c.rebase(ctx, newest, op); err != nil {
@@ -215,6 +250,26 @@ func (t *Table) rebase(ctx context.Context, c *change, txn *pb.Transaction, base
 	return c.onto(newest, op)
 }
 
+// checked returns what the operation is after those that made the versions after base, up
+// to newest, as far as these tell, or says that it cannot come after them, or that it is
+// one of them.
+func (t *Table) checked(ctx context.Context, c *change, txn *pb.Transaction, base, newest *Dataset) (pb.Operation, error) {
+	since, err := t.transactions(ctx, base, newest)
+	if err != nil {
+		return nil, err
+	}
+	op := txn.Operation
+	for _, theirs := range since {
+		if holds(theirs.Transaction, txn.UUID) {
+			return nil, &madeBefore{theirs.version}
+		}
+		if op, err = c.after(op, theirs); err != nil {
+			return nil, err
+		}
+	}
+	return op, nil
+}
+
 // A committed transaction made a version.
 type committed struct {
 	*pb.Transaction
@@ -228,8 +283,13 @@ func (t *Table) transactions(ctx context.Context, base, newest *Dataset) ([]comm
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
 	for i := range found {
+		version := base.Version() + 1 + uint64(i)
+		if at := int(newest.Version() - version); at < len(newest.recent) {
+			found[i] = newest.recent[len(newest.recent)-1-at]
+			continue
+		}
 		group.Go(func() error {
-			d, version := newest, base.Version()+1+uint64(i)
+			d := newest
 			if version < newest.Version() {
 				var err error
 				if d, err = t.load(ctx, version, newest.scheme(), 0); errors.Is(err, ErrNoVersion) {
@@ -303,20 +363,32 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 	key := manifest.Key(t.prefix, next.Version, scheme)
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), putTime)
 	defer done()
-	var info objectstore.Info
-	if t.publish != nil {
-		info, err = t.publish(ctx, next.Version, scheme, file)
-	} else {
-		info, err = t.store.Put(ctx, key, file, objectstore.Condition{IfAbsent: true})
+	for try := 0; ; try++ {
+		var info objectstore.Info
+		if t.publish != nil {
+			info, err = t.publish(ctx, next.Version, scheme, file)
+		} else {
+			info, err = t.store.Put(ctx, key, file, objectstore.Condition{IfAbsent: true})
+		}
+		switch {
+		case err == nil:
+			return t.made(next, info, scheme, recentAfter(base, committed{txn, next.Version}))
+		case !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome):
+			return nil, fmt.Errorf("commit version %d of %s: %w", next.Version, t.uri, err)
+		}
+		made, err := t.settle(ctx, next.Version, scheme, txn, err)
+		if !errors.Is(err, objectstore.ErrUnknownOutcome) || try == maxSettles {
+			return made, err
+		}
+		// To put the same again does no harm, wherever the first put is, and may tell.
+		if pause(ctx, try+4) != nil {
+			return made, err
+		}
 	}
-	switch {
-	case err == nil:
-		return t.made(next, info, scheme)
-	case errors.Is(err, objectstore.ErrPrecondition), errors.Is(err, objectstore.ErrUnknownOutcome):
-		return t.settle(ctx, next.Version, scheme, txn, err)
-	}
-	return nil, fmt.Errorf("commit version %d of %s: %w", next.Version, t.uri, err)
 }
+
+// maxSettles is how often the storage is asked again what became of a put.
+const maxSettles = 4
 
 // settle reads back the version that a put of ours may have made.
 func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Scheme, txn *pb.Transaction, cause error) (*Dataset, error) {
@@ -335,19 +407,39 @@ func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Sche
 		return nil, objectstore.ErrPrecondition
 	}
 	t.noteCommitted(there)
-	return there, nil
+	return t.own(there), nil
 }
 
-// made makes a dataset of the manifest just written. Its transaction, should anyone
-// ask, is in the transaction file.
-func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme) (*Dataset, error) {
+// made makes a dataset of the manifest just written. recent is what led to it, as far as
+// that is remembered.
+func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme, recent []committed) (*Dataset, error) {
 	m.Location = manifest.Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: m.Version, Scheme: scheme}
 	d, err := newDataset(t, m)
 	if err != nil {
 		return nil, err
 	}
+	d.recent = recent
 	t.noteCommitted(d)
-	return d, nil
+	return t.own(d), nil
+}
+
+// maxRecent bounds how many transactions are remembered with a version.
+const maxRecent = 32
+
+// recentAfter returns the transactions that led to a version, of which the last made it,
+// as far as they are remembered: commits that became ready on a version a little older are
+// checked against them without reading anything. Those that name all files of a table are not kept.
+func recentAfter(base *Dataset, last committed) []committed {
+	switch last.Operation.(type) {
+	case *pb.Append, *pb.Delete, *pb.Update:
+	default:
+		return nil
+	}
+	var before []committed
+	if base != nil {
+		before = base.recent[max(0, len(base.recent)-maxRecent+1):]
+	}
+	return append(slices.Clone(before), last)
 }
 
 // noteCommitted makes a version that we put ourselves the newest known. That it could be

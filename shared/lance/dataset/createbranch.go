@@ -149,7 +149,7 @@ func (t *Table) replaceClone(ctx context.Context, source *Dataset, op *pb.Clone,
 	if err != nil {
 		return nil, err
 	}
-	txn := (&change{operation: op}).transaction()
+	txn := t.transaction(&change{operation: op})
 	if err := t.putTransaction(ctx, txn); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (t *Table) replaceClone(ctx context.Context, source *Dataset, op *pb.Clone,
 		return nil, fmt.Errorf("replace %s of %s: %w", same.Key, t.uri, err)
 	}
 	_, scheme, _ := manifest.ParseName(path.Base(same.Key))
-	return t.made(first, info, scheme)
+	return t.made(first, info, scheme, nil)
 }
 
 // removeVersion removes a version that nobody else has seen.

@@ -3,6 +3,8 @@ package dataset
 import (
 	"context"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
@@ -19,22 +21,29 @@ type Dataset struct {
 	rows      int64 // not deleted
 	arrow     *arrow.Schema
 	scanned   *arrow.Schema
+	indices   func() ([]Index, error)
+	recent    []committed // what made the versions up to this one, when that was here
 }
 
 func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
 	if err := m.CheckReadable(); err != nil {
 		return nil, err
 	}
+	t = t.plain()
 	d := &Dataset{table: t, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow(), fragments: newFragments(t, m)}
 	for _, f := range d.fragments {
 		f.before = d.rows
 		d.rows += f.liveRows()
 	}
+	d.indices = sync.OnceValues(d.readIndices)
 	return d, nil
 }
 
 // Version returns the number of the version.
 func (d *Dataset) Version() uint64 { return d.manifest.Version }
+
+// Now returns what the clock of the session says.
+func (d *Dataset) Now() time.Time { return d.table.session.now() }
 
 // scheme returns how the table names its manifests.
 func (d *Dataset) scheme() manifest.Scheme { return d.manifest.Location.Scheme }

@@ -2,9 +2,12 @@ package dataset
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/objectstore"
 )
 
 // DeleteVersions deletes the manifests of the versions that doomed chooses, and returns how
@@ -12,24 +15,14 @@ import (
 // too: versions that have tags, those that branches were made from, and the newest one,
 // unless all is set and nothing needs it: then the table is without data, as if declared.
 func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) bool, all bool) (deleted int, err error) {
-	versions, err := t.Versions(ctx, nil, -1)
-	if err != nil || len(versions) == 0 {
-		return 0, err
-	}
-	needed, err := t.neededVersions(ctx)
+	chosen, err := t.ChooseVersions(ctx, doomed, all)
 	if err != nil {
 		return 0, err
-	}
-	if !all {
-		needed[VersionOf(versions[0])] = true
 	}
 	var count atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
-	for _, info := range versions {
-		if version := VersionOf(info); needed[version] || !doomed(version) {
-			continue
-		}
+	for _, info := range chosen {
 		group.Go(func() error {
 			if err := t.remove(ctx, info); err != nil {
 				return err
@@ -44,6 +37,35 @@ func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) 
 		t.session.cache.drop(t.cached, latestPart)
 	}
 	return int(count.Load()), err
+}
+
+// ChooseVersions returns the manifests that DeleteVersions would delete.
+func (t *Table) ChooseVersions(ctx context.Context, doomed func(version uint64) bool, all bool) ([]objectstore.Info, error) {
+	versions, err := t.Versions(ctx, nil, -1)
+	if err != nil || len(versions) == 0 {
+		return nil, err
+	}
+	needed, err := t.neededVersions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !all {
+		needed[VersionOf(versions[0])] = true
+	}
+	return slices.DeleteFunc(versions, func(info objectstore.Info) bool {
+		version := VersionOf(info)
+		return needed[version] || !doomed(version)
+	}), nil
+}
+
+// ForgetVersions is told of versions that somebody has deleted.
+func (t *Table) ForgetVersions(deleted []objectstore.Info) {
+	for _, info := range deleted {
+		t.session.cache.drop(t.cached, datasetPart(info.Key))
+	}
+	if len(deleted) > 0 {
+		t.session.cache.drop(t.cached, latestPart)
+	}
 }
 
 // neededVersions returns the versions that tags name, and that branches were made from.

@@ -23,7 +23,8 @@
 // Writing goes in two steps. New files are staged (stage.go) under names that nobody
 // else has. A commit (commit.go) then makes the next manifest by one conditional put;
 // when others have committed meanwhile, the change is checked against theirs and put
-// after them. What operations mean, and which go together, is told by package operation.
+// after them. Appends that are ready at the same time become one version (group.go). Who
+// could not learn whether his commit was made finds it by its id (findcommit.go). What operations mean, and which go together, is told by package operation.
 // Writes that make operations are in write.go (create, append, overwrite), replace.go
 // (delete, rows for rows), addcolumns.go and altercolumns.go, rewrite.go (compaction) and
 // operation.go (restore, clone, and all that need no files).

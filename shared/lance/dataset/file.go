@@ -23,16 +23,17 @@ type dataFile struct {
 	columns map[int32]int32 // field id → column of the file
 	err     error           // why it is out of reach
 
+	opening turn
 	mu      sync.Mutex
-	opened  *datafile.File
-	counted int64 // bytes of it that the cache counts
+	opened  *datafile.File // changed by who has the turn, under the lock
+	counted int64          // bytes of it that the cache counts
 }
 
 func newDataFile(at *base, err error, meta *pb.DataFile, columns map[int32]int32) *dataFile {
 	if err != nil {
-		return &dataFile{key: meta.Path, meta: meta, columns: columns, err: err}
+		return &dataFile{key: meta.Path, meta: meta, columns: columns, err: err, opening: newTurn()}
 	}
-	return &dataFile{base: at, key: at.dataKey(meta.Path), meta: meta, columns: columns}
+	return &dataFile{base: at, key: at.dataKey(meta.Path), meta: meta, columns: columns, opening: newTurn()}
 }
 
 // columnLists turns the lists of fields in files into maps. Most files share one.
@@ -68,8 +69,10 @@ func (d *dataFile) holds(field *schema.Field) bool {
 
 // open returns the file, reading its footer the first time.
 func (d *dataFile) open(ctx context.Context, cache *Cache) (*datafile.File, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	if err := d.opening.take(ctx); err != nil {
+		return nil, err
+	}
+	defer d.opening.give()
 	if d.opened != nil {
 		return d.opened, nil
 	}
@@ -83,6 +86,8 @@ func (d *dataFile) open(ctx context.Context, cache *Cache) (*datafile.File, erro
 			return nil, err
 		}
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.opened = file
 	d.count(cache)
 	return file, nil

@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/manifest"
@@ -26,7 +25,7 @@ type fragment struct {
 	deletionBase *base // where the deletion file is
 	deletionErr  error // why it is out of reach
 
-	mu      sync.Mutex
+	loading turn             // of those below
 	deleted *deletion.Vector // nil until loaded
 	ids     *rowid.Sequence  // nil until parsed, or without stable row ids
 	created *rowid.Versions  // the same
@@ -40,7 +39,7 @@ func newFragments(t *Table, m *manifest.Manifest) []*fragment {
 	var columns columnLists
 	fragments := make([]*fragment, len(m.Fragments))
 	for i, meta := range m.Fragments {
-		f := &fragment{table: t, meta: meta, rows: int64(meta.PhysicalRows)}
+		f := &fragment{table: t, meta: meta, rows: int64(meta.PhysicalRows), loading: newTurn()}
 		if meta.DeletionFile != nil {
 			f.deletionBase, f.deletionErr = places.at(meta.DeletionFile.BaseID)
 		}
@@ -74,8 +73,10 @@ func (f *fragment) deletions(ctx context.Context) (*deletion.Vector, error) {
 	if f.meta.DeletionFile == nil {
 		return nil, nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if err := f.loading.take(ctx); err != nil {
+		return nil, err
+	}
+	defer f.loading.give()
 	if f.deleted != nil {
 		return f.deleted, nil
 	}

@@ -80,6 +80,7 @@ type replay struct {
 	next  func() (arrow.RecordBatch, error, bool)
 	kept  []arrow.RecordBatch
 	bytes int64
+	err   error // with which next ended; who asks again must not take it for the end
 }
 
 // rows yields all rows. It is errRedo when they are more than can be kept and the guess
@@ -92,7 +93,7 @@ func (r *replay) rows() iter.Seq2[arrow.RecordBatch, error] {
 			}
 		}
 		for {
-			batch, err, ok := r.next()
+			batch, err, ok := r.more()
 			if !ok {
 				return
 			}
@@ -104,6 +105,16 @@ func (r *replay) rows() iter.Seq2[arrow.RecordBatch, error] {
 			}
 		}
 	}
+}
+
+// more returns the next batch of those that have not been taken.
+func (r *replay) more() (arrow.RecordBatch, error, bool) { //nolint:revive // as iter.Pull2 has it
+	if r.err != nil {
+		return nil, r.err, true
+	}
+	batch, err, ok := r.next()
+	r.err = err
+	return batch, err, ok
 }
 
 // keep keeps a batch for as long as the guess may be wrong.

@@ -43,8 +43,10 @@ func (f *fragment) stableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	if f.meta.RowIDs == nil && spilled == nil {
 		return nil, nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if err := f.loading.take(ctx); err != nil {
+		return nil, err
+	}
+	defer f.loading.give()
 	if f.ids != nil {
 		return f.ids, nil
 	}
@@ -85,8 +87,10 @@ func (f *fragment) versions(ctx context.Context, known **rowid.Versions, inline 
 	if inline == nil && spilled == nil {
 		return func(int64) uint64 { return firstVersion }, nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if err := f.loading.take(ctx); err != nil {
+		return nil, err
+	}
+	defer f.loading.give()
 	if *known != nil {
 		return (*known).At, nil
 	}

@@ -246,7 +246,7 @@ func TestTakeAnswersTheRowsOfTheScan(t *testing.T) {
 
 func TestBlobsAreReadWholeAndInParts(t *testing.T) {
 	n := openNative(t)
-	for _, version := range []string{"2.0", "2.1", "2.2"} {
+	for _, version := range []string{"2.0", "2.1", "2.2", "added"} {
 		t.Run(version, func(t *testing.T) {
 			d, err := n.table(t, "blobs_"+version+".lance").Latest(t.Context())
 			if err != nil {

@@ -24,10 +24,11 @@ type window struct {
 // files are opened before, as they tell how wide the rows are.
 type plan struct {
 	dataset   *Dataset
-	fields    []*schema.Field // that will be read
-	offset    int64           // rows before the fragments that are not deleted
-	fragments []*fragment     // not planned yet
-	from, to  int64           // which rows are wanted, of those that are not deleted
+	fields    []*schema.Field            // that will be read
+	offset    int64                      // rows before the fragments that are not deleted
+	fragments []*fragment                // not planned yet
+	only      func(fragment uint64) bool // nil: all of them
+	from, to  int64                      // which rows are wanted, of those that are not deleted
 	transient bool
 	first     []window
 }
@@ -43,7 +44,7 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 	if p, err = d.projection(opts.Columns); err != nil {
 		return nil, nil, 0, err
 	}
-	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments, to: math.MaxInt64}
+	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments, only: opts.Only, to: math.MaxInt64}
 	if opts.Where != nil {
 		tested, err := d.projection(opts.Where.Columns)
 		if err != nil {
@@ -81,6 +82,18 @@ func (p *plan) begin(ctx context.Context) (err error) {
 // transientShare: what a scan reads is kept only when that is no more than this part of
 // the cache. A larger one would drive out all else, and at its end its own beginning.
 const transientShare = 0.75
+
+// ScanBytes returns about how many bytes a scan of some columns decodes, by what the
+// manifest tells; see ScanOptions for the columns.
+func (d *Dataset) ScanBytes(columns []string) (int64, error) {
+	p, err := d.projection(columns)
+	if err != nil {
+		return 0, err
+	}
+	pl := &plan{fields: p.fields(), fragments: d.fragments}
+	rowColumns := len(p.columns) - len(pl.fields)
+	return int64(pl.estimate()) + 8*int64(rowColumns)*d.rows, nil
+}
 
 // estimate returns about how many bytes the scan reads, by what the manifest tells.
 func (p *plan) estimate() float64 {
@@ -135,7 +148,7 @@ func (p *plan) next(ctx context.Context) ([]window, error) {
 		}
 		at := p.offset
 		p.offset += f.rows - int64(deleted.Len())
-		if p.offset > p.from {
+		if p.offset > p.from && (p.only == nil || p.only(f.meta.ID)) {
 			group, offsets = append(group, f), append(offsets, at)
 		}
 	}

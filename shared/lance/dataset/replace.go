@@ -28,6 +28,8 @@ type Replacement struct {
 	// Exclusive says that rows added by others since d matter too: the replacement
 	// would be another one if it had seen them.
 	Exclusive bool
+	// Properties of the transaction; may be nil.
+	Properties map[string]string
 }
 
 // Replace commits a replacement that was worked out on d, which was the newest version
@@ -60,6 +62,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() err
 	}
 	made, err := d.table.commit(ctx, &change{
 		read: d, operation: op, fresh: true, wait: files.wait, confirm: confirm, rowsKnown: true, rebase: rows.rebase,
+		properties: r.Properties,
 	})
 	return Commit{Dataset: made, Rows: files.rows}, err
 }

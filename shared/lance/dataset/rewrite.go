@@ -24,18 +24,13 @@ type Rewriting struct {
 // in their order, as few fragments as they fit in. It commits that fragment ids are taken;
 // the rest is for Rewriting.Commit.
 func (d *Dataset) Rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, error) {
-	if err := operation.CheckWritable(d.manifest); err != nil {
+	r, err := d.rewrite(ctx, groups)
+	if err != nil {
 		return nil, err
 	}
-	r := &Rewriting{read: d, group: map[uint64]int{}, before: map[uint64]int64{}}
 	reserved := uint32(0)
-	for i, ids := range groups {
-		group, err := r.write(ctx, i, ids)
-		if err != nil {
-			return nil, err
-		}
-		r.groups = append(r.groups, group)
-		reserved += uint32(len(group.NewFragments))
+	for _, g := range r.groups {
+		reserved += uint32(len(g.NewFragments))
 	}
 	made, err := d.Commit(ctx, &pb.ReserveFragments{NumFragments: reserved}, nil)
 	if err != nil {
@@ -50,6 +45,22 @@ func (d *Dataset) Rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, e
 			f.ID = next
 			next++
 		}
+	}
+	return r, nil
+}
+
+// rewrite is Rewrite without ids for the new fragments: the commit gives them theirs.
+func (d *Dataset) rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, error) {
+	if err := operation.CheckWritable(d.manifest); err != nil {
+		return nil, err
+	}
+	r := &Rewriting{read: d, group: map[uint64]int{}, before: map[uint64]int64{}}
+	for i, ids := range groups {
+		group, err := r.write(ctx, i, ids)
+		if err != nil {
+			return nil, err
+		}
+		r.groups = append(r.groups, group)
 	}
 	return r, nil
 }

@@ -20,6 +20,9 @@ type ScanOptions struct {
 	// Offset and Limit cut the rows that Where keeps: Offset are skipped, then at most
 	// Limit returned. Zero or less is no limit.
 	Offset, Limit int64
+	// Only, if not nil, says of which fragments rows are read. It goes with a Where or a
+	// Map, and not with Offset and Limit, which count the rows of the others too.
+	Only func(fragment uint64) bool
 }
 
 // A Where decides which rows a scan returns.

@@ -25,12 +25,6 @@ type Session struct {
 	commits map[string]*commitQueue // by URI of the table
 }
 
-// A commitQueue is held by whoever commits to a table at this moment.
-type commitQueue struct {
-	turn    chan struct{} // holds one token while nobody commits
-	waiting int
-}
-
 // NewSession returns a session with a cache of about maxCacheBytes (0: DefaultCacheBytes).
 func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
 	return &Session{cache: NewCache(maxCacheBytes), now: now, commits: map[string]*commitQueue{}}
@@ -39,37 +33,6 @@ func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
 // Table returns the table at a location, which need not exist yet. hint is a version that
 // it is known to have had, where the newest is looked for first, or 0.
 func (s *Session) Table(at objectstore.Location, hint uint64) *Table {
+	at.Store = objectstore.Counting(at.Store)
 	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI, cached: at.URI, hint: hint, home: base{at, true}}
-}
-
-// enqueue waits for the turn to commit to a table; leave ends it. done, the context's,
-// ends the waiting without a turn.
-func (s *Session) enqueue(uri string, done <-chan struct{}) (leave func(), ok bool) {
-	s.mu.Lock()
-	queue := s.commits[uri]
-	if queue == nil {
-		queue = &commitQueue{turn: make(chan struct{}, 1)}
-		queue.turn <- struct{}{}
-		s.commits[uri] = queue
-	}
-	queue.waiting++
-	s.mu.Unlock()
-
-	unregister := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if queue.waiting--; queue.waiting == 0 {
-			delete(s.commits, uri)
-		}
-	}
-	select {
-	case <-queue.turn:
-		return func() {
-			queue.turn <- struct{}{}
-			unregister()
-		}, true
-	case <-done:
-		unregister()
-		return nil, false
-	}
 }

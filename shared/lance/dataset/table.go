@@ -22,6 +22,8 @@ type Table struct {
 	home    base      // the same place, of the files that are in it
 	branch  *branchOf // nil of a table itself
 	publish Publisher // nil: by putting it
+
+	commitID func() string // nil: a new one for each commit
 }
 
 // A Publisher puts the manifest of a version at its usual name, like a put if it is absent of
@@ -34,6 +36,37 @@ func (t *Table) PublishWith(publish Publisher) *Table {
 	published := *t
 	published.publish = publish
 	return &published
+}
+
+// CommitAs returns the table, whose commits are transactions of the id that is asked for when
+// they begin. It is for changes that are tried more than once: see [Table.FindCommit]. Commits
+// of one id are one change, so that those that were made since it was begun count as its own.
+func (t *Table) CommitAs(id func() string) *Table {
+	named := *t
+	named.commitID = id
+	return &named
+}
+
+// plain returns the table without what CommitAs and PublishWith say. Versions that are kept
+// are of this one: they are shared by all who open them.
+func (t *Table) plain() *Table {
+	if t.publish == nil && t.commitID == nil {
+		return t
+	}
+	plain := *t
+	plain.publish, plain.commitID = nil, nil
+	return &plain
+}
+
+// own returns a version, which is shared, as one of t's: what is committed on it is committed
+// as t says.
+func (t *Table) own(d *Dataset) *Dataset {
+	if d == nil || t.publish == nil && t.commitID == nil {
+		return d
+	}
+	own := *d
+	own.table = t
+	return &own
 }
 
 // ErrNoTable says that there is no version of a table at its place.
@@ -65,6 +98,11 @@ const latestPart = "latest"
 
 // Latest opens the newest version, or returns ErrNoTable.
 func (t *Table) Latest(ctx context.Context) (*Dataset, error) {
+	d, err := t.latest(ctx)
+	return t.own(d), err
+}
+
+func (t *Table) latest(ctx context.Context) (*Dataset, error) {
 	if k, ok := t.known(); ok {
 		return t.probe(ctx, k)
 	}
@@ -84,7 +122,7 @@ func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Data
 			var none T
 			return none, err
 		}
-		return work(ctx, latest)
+		return work(ctx, t.own(latest))
 	}
 	type answer struct {
 		latest *Dataset
@@ -96,7 +134,7 @@ func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Data
 		probed <- answer{latest, err}
 	}()
 	attempt, discard := context.WithCancel(ctx)
-	result, err := work(attempt, k.dataset)
+	result, err := work(attempt, t.own(k.dataset))
 	now := <-probed
 	switch {
 	case now.err != nil:
@@ -105,7 +143,7 @@ func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Data
 		return none, now.err
 	case now.latest != k.dataset:
 		discard()
-		return work(ctx, now.latest)
+		return work(ctx, t.own(now.latest))
 	}
 	context.AfterFunc(ctx, discard)
 	return result, err
@@ -197,11 +235,11 @@ func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
 // the history, are opened by their number too.
 func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 	if k, ok := t.known(); ok && k.dataset.Version() == version {
-		return k.dataset, nil
+		return t.own(k.dataset), nil
 	}
 	for _, scheme := range schemesOf(version) {
 		if d, err := t.load(ctx, version, scheme, 0); !errors.Is(err, ErrNoVersion) {
-			return d, err
+			return t.own(d), err
 		}
 	}
 	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)

@@ -113,14 +113,25 @@ func (t *Table) UpdateTag(ctx context.Context, name, branch string, version uint
 
 // DeleteTag removes a tag, or returns ErrNoRef.
 func (t *Table) DeleteTag(ctx context.Context, name string) error {
-	_, info, err := t.tag(ctx, name)
-	if err != nil {
-		return err
+	for {
+		_, info, err := t.tag(ctx, name)
+		if err != nil {
+			return err
+		}
+		err = t.store.Delete(ctx, info.Key, objectstore.Condition{IfMatch: info.ETag})
+		if errors.Is(err, objectstore.ErrPrecondition) {
+			continue // somebody else updated or deleted it: of two who delete a tag one did
+		}
+		if errors.Is(err, objectstore.ErrUnknownOutcome) {
+			if _, _, now := t.tag(ctx, name); errors.Is(now, ErrNoRef) {
+				return nil
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("delete tag %s of %s: %w", name, t.uri, err)
+		}
+		return nil
 	}
-	if err := t.store.Delete(ctx, info.Key, objectstore.Condition{}); err != nil {
-		return fmt.Errorf("delete tag %s of %s: %w", name, t.uri, err)
-	}
-	return nil
 }
 
 // newTag describes a version that is there.

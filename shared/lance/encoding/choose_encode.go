@@ -1,6 +1,10 @@
 package encoding
 
-import "tiltyard/shared/lance/pb"
+import (
+	"math"
+
+	"tiltyard/shared/lance/pb"
+)
 
 // chooseChunkEncoder picks the codec that takes the least room for the values, within
 // what the field's metadata allows.
@@ -26,17 +30,30 @@ func (p *pageRows) chooseChunkEncoder() chunkEncoder {
 // chooseCompressed returns the encoder with its chunks compressed, or one that splits
 // numbers by their bytes if those compress better.
 func (p *pageRows) chooseCompressed(encoder chunkEncoder) chunkEncoder {
-	compressed := &compressedEncoder{chunkEncoder: encoder, otherwise: encoder, compressor: p.general}
-	bits := p.values.shape.bits
-	if bits != 32 && bits != 64 || p.options.split == "off" {
-		return compressed
+	candidates := []chunkEncoder{encoder}
+	if bits := p.values.shape.bits; bits == 32 || bits == 64 {
+		switch split := (&splitEncoder{p.values.fixed, bits / 8}); p.options.split {
+		case "off":
+		case "on":
+			candidates[0] = split
+		default:
+			candidates = append(candidates, split)
+		}
 	}
-	split := &compressedEncoder{otherwise: encoder, compressor: p.general}
-	split.chunkEncoder = &splitEncoder{p.values.fixed, bits / 8}
-	if p.options.split == "on" || p.tryChunks(split) < p.tryChunks(compressed) {
-		return split
+	var best *compressedEncoder
+	smallest := math.MaxInt
+	for _, compressor := range p.general {
+		for _, candidate := range candidates {
+			c := &compressedEncoder{chunkEncoder: candidate, otherwise: encoder, compressor: compressor}
+			if len(candidates)*len(p.general) == 1 {
+				return c
+			}
+			if size := p.tryChunks(c); size < smallest {
+				best, smallest = c, size
+			}
+		}
 	}
-	return compressed
+	return best
 }
 
 // tryChunks returns how much the first values take.
@@ -79,9 +96,10 @@ func (p *pageRows) chooseTextEncoder() chunkEncoder {
 }
 
 const (
-	minText     = 32 << 10 // bytes of a page's texts that make up for a symbol table
+	minText     = 16 << 10 // bytes of a page's texts that may make up for a symbol table
 	minTextSize = 5        // bytes of the longest of them
 	longText    = 32 << 10 // bytes of a text that is better compressed by itself
+	minGeneral  = 32 << 10 // bytes of a page's texts that are worth to be compressed so
 )
 
 // wantsSymbols reports whether it is worth a try to compress the values by symbols.
@@ -106,6 +124,9 @@ func (c *textChunkEncoder) codec() pb.Codec { return c.symbols.wrap(c.variableEn
 func (p *pageRows) symbols() *textEncoder {
 	if p.trained.values != p.values {
 		p.trained = trainedSymbols{p.values, trainText(p.values)}
+		if e := p.trained.encoder; e != nil && (1-e.ratio)*float64(len(p.values.data)) < fsstTableBytes {
+			p.trained.encoder = nil
+		}
 	}
 	return p.trained.encoder
 }
@@ -121,46 +142,42 @@ func (p *pageRows) chooseNumberEncoder() chunkEncoder {
 	v := p.values
 	switch v.shape.bits {
 	case 8:
-		return smallestNumbers(viewAs[uint8](v.fixed), 8, p.options.runs)
+		return smallestNumbers(p, viewAs[uint8](v.fixed))
 	case 16:
-		return smallestNumbers(viewAs[uint16](v.fixed), 16, p.options.runs)
+		return smallestNumbers(p, viewAs[uint16](v.fixed))
 	case 32:
-		return smallestNumbers(viewAs[uint32](v.fixed), 32, p.options.runs)
+		return smallestNumbers(p, viewAs[uint32](v.fixed))
 	case 64:
-		return smallestNumbers(viewAs[uint64](v.fixed), 64, p.options.runs)
+		return smallestNumbers(p, viewAs[uint64](v.fixed))
 	}
 	return nil
 }
 
-// smallestNumbers picks a codec for integers; nil when they are best left as they are.
-func smallestNumbers[T packable](values []T, bits int, mostRuns float64) chunkEncoder {
+// smallestNumbers picks a codec for the page's values, which are integers; nil when they
+// are best left as they are.
+func smallestNumbers[T packable](p *pageRows, values []T) chunkEncoder {
+	bits := p.values.shape.bits
 	plain := len(values) * bits / 8
 	packed := packedSize(values) * bits / 8
 	best := plain
 	if 16*packed <= 15*plain { // otherwise it is not worth unpacking for
 		best = packed
 	}
-	changes := countChanges(values)
-	if changes*(bits/8+1) < best && (mostRuns == 0 || float64(changes+1) < mostRuns*float64(len(values))) &&
-		runBytes(values, bits, best) < best {
-		return &runEncoder[T]{values, bits}
+	var levels []uint16
+	if len(values) >= minJoined {
+		levels = p.valueLevels()
+	}
+	changes := countChanges(values, levels)
+	mostRuns := p.options.runs
+	if changes*(bits/8+1) < best && (mostRuns == 0 || float64(changes+1) < mostRuns*float64(len(values))) {
+		if joined := joinRuns(values, levels); runBytes(joined, bits, best) < best {
+			return &runEncoder[T]{joined, bits}
+		}
 	}
 	if best < plain {
 		return &packedEncoder[T]{values}
 	}
 	return nil
-}
-
-// countChanges counts the values that differ from the one before: runs are that many at
-// least.
-func countChanges[T packable](values []T) int {
-	changes := 0
-	for i := 1; i < len(values); i++ {
-		if values[i] != values[i-1] {
-			changes++
-		}
-	}
-	return changes
 }
 
 // chooseZipCodec returns the variable values as a full-zip page stores them, and how
@@ -173,7 +190,7 @@ func (p *pageRows) chooseZipCodec() (*values, pb.Codec, error) {
 	c := p.options.compression
 	general := c.scheme != 0 || !c.none && p.values.longest() > longText
 	switch {
-	case general && len(p.values.data) >= minText:
+	case general && len(p.values.data) >= minGeneral:
 		if p.perValue == nil {
 			if c.scheme != pb.Zstd {
 				c = compression{scheme: pb.Zstd} // as the native writer does, whatever was asked
@@ -201,10 +218,12 @@ func (p *pageRows) chooseZipCodec() (*values, pb.Codec, error) {
 // zips reports whether the values go to a full-zip page.
 func (p *pageRows) zips() bool {
 	longest := p.values.longest()
-	switch p.options.layout {
-	case "fullzip":
+	switch {
+	case p.values.noItems():
+		return true // the only layout that leaves them out
+	case p.options.layout == "fullzip":
 		return true
-	case "miniblock":
+	case p.options.layout == "miniblock":
 		return longest > chunkBytes/2 // a chunk has two values at least
 	}
 	return longest >= zipBytes

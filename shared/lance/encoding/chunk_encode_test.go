@@ -75,6 +75,7 @@ func TestColumnsAreStoredAsSuitsTheirValues(t *testing.T) {
 	noise := numbers(5000, func(int) uint64 { return random.Uint64() })
 	runs := numbers(5000, func(i int) uint64 { return uint64(i/100) << 40 })
 	longRuns := numbers(200_000, func(i int) uint64 { return uint64(i/40) * 0x9E3779B97F4A7C15 })
+	dates := numbers(20_000, func(int) uint64 { return uint64(random.IntN(2000)) * 0x2545F4914F & (1<<40 - 1) })
 	few := texts(5000, func(int) string { return fmt.Sprint("customers of kind ", random.IntN(50)) })
 	short := texts(500, func(int) string { return fmt.Sprint("name ", random.Uint32()) })
 	words := sentences(5000)
@@ -100,6 +101,7 @@ func TestColumnsAreStoredAsSuitsTheirValues(t *testing.T) {
 		{"sequence", number, sequence, nil, lance.V2_2, "chunks of InlineBitpacking"},
 		{"noise", number, noise, nil, lance.V2_2, "chunks of Flat"},
 		{"runs of few values", number, runs, nil, lance.V2_2, "chunks of RLE into lz4(Flat)"},
+		{"few numbers below 2^40", number, dates, nil, lance.V2_2, "chunks of InlineBitpacking into OutOfLineBitpacking"},
 		{"runs", number, runs, nil, lance.V2_1, "chunks of RLE"},
 		{"runs of many values", number, longRuns, nil, lance.V2_2, "chunks of RLE"},
 		{"runs not wanted", number, runs, ask("rle-threshold", "0.001"), lance.V2_1, "chunks of InlineBitpacking"},
@@ -205,7 +207,7 @@ func decodeChunks(t *rapid.T, encoder chunkEncoder, v *values) *values {
 	got := newValues(v.shape)
 	page := pageRows{n: v.n, values: v}
 	at := 0
-	for _, chunk := range page.cutEven(encoder) {
+	for _, chunk := range page.cutEven(encoder.fit) {
 		sizes := make([]int, encoder.buffers())
 		b := encoder.append(nil, at, at+chunk.values, sizes)
 		var buffers [][]byte
@@ -230,7 +232,7 @@ func TestLiteralBlocksAreDecoded(t *testing.T) {
 		for i := range plain {
 			plain[i] = byte(random.Uint32())
 		}
-		b := appendLiterals([]byte{byte(n), byte(n >> 8), 0, 0}, plain)
+		b := appendSequence([]byte{byte(n), byte(n >> 8), 0, 0}, plain, 0, 0)
 		got, err := decompressLZ4(b)
 		if err != nil {
 			t.Fatalf("%d bytes: %v", n, err)

@@ -3,6 +3,7 @@ package encoding
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -47,18 +48,7 @@ func (p *pageRows) constantNulls() Page {
 // that is cut off further out, and takes offence at it in a member that must not be null,
 // unless the struct around that is null as well.
 func (p *pageRows) loosen() {
-	layers := slices.Clone(p.layers)
-	within := false // a nullable item
-	for i := len(layers) - 1; i >= 0; i-- {
-		switch layers[i] {
-		case pb.NullableItem:
-			within = true
-		case pb.AllValidItem:
-			layers[i] = itemLayer(within)
-		default:
-			within = false
-		}
-	}
+	layers := p.loosened()
 	numbers := []uint16{0} // the new levels by the old ones
 	next := uint16(1)
 	for i, layer := range p.layers {
@@ -72,6 +62,29 @@ func (p *pageRows) loosen() {
 		p.def[i] = numbers[d]
 	}
 	p.layers = layers
+}
+
+// loosened returns the layers as loosen makes them.
+func (p *pageRows) loosened() []pb.RepDefLayer {
+	layers := slices.Clone(p.layers)
+	within := false // a nullable item
+	for i := len(layers) - 1; i >= 0; i-- {
+		switch layers[i] {
+		case pb.NullableItem:
+			within = true
+		case pb.AllValidItem:
+			layers[i] = itemLayer(within)
+		default:
+			within = false
+		}
+	}
+	return layers
+}
+
+// loosensStructs reports whether loosen lets a struct be null and not just its member. Of
+// that the other members of the struct know nothing, and the native reader may ask them.
+func (p *pageRows) loosensStructs() bool {
+	return !slices.Equal(p.loosened()[1:], p.layers[1:])
 }
 
 // levelsOf returns how many definition levels a layer has.
@@ -91,19 +104,22 @@ func (p *pageRows) compressLevels(levels []uint16) ([]byte, pb.Codec, uint64) {
 	if len(levels) == 0 {
 		return nil, nil, 0
 	}
-	codec := chooseLevelEncoder(levels, []int{len(levels)}, p.runs)
+	codec := chooseLevelEncoder(levels, []int{len(levels)}, math.MaxInt, p.runs)
 	return codec.appendBlock(nil, levels), codec.pb, uint64(len(levels))
 }
 
 // constantValue makes a page of rows whose valid values are all equal, if they are.
 func (p *pageRows) constantValue(first int) (Page, bool) {
-	if !p.constants || p.dict != nil || p.values.shape.dims != nil || !p.cheapLevels() || !p.allEqual(first) {
+	if !p.constants || p.values.shape.dims != nil || p.loosensStructs() || !p.cheapLevels() || !p.allEqual(first) {
 		return Page{}, false
 	}
 	p.loosen()
 	layout := &pb.ConstantLayout{Layers: p.layers}
 	var buffers [][]byte
-	if p.values.shape.kind == shapeVariable {
+	if p.dict != nil {
+		index := viewAs[uint32](p.values.fixed)[first]
+		buffers = append(buffers, p.stringBuffer(p.dict.items.bytes(int(index))))
+	} else if p.values.shape.kind == shapeVariable {
 		buffers = append(buffers, p.stringBuffer(p.values.bytes(first)))
 	} else if inline := p.values.scalar(first); len(inline) <= maxInlineValue {
 		layout.InlineValue = inline
@@ -117,9 +133,13 @@ func (p *pageRows) constantValue(first int) (Page, bool) {
 }
 
 // cheapLevels reports whether levels as u16 take little room beside the values that a
-// constant saves. Otherwise other layouts, which compress levels, do better.
+// constant saves. Otherwise other layouts, which compress levels, do better. Nothing but
+// values is saved of a dictionary; and leaves of a dictionary type must have theirs.
 func (p *pageRows) cheapLevels() bool {
 	size := 2 * (len(p.rep) + len(p.def))
+	if p.dict != nil {
+		return size == 0 && !p.dict.typed
+	}
 	return size <= 1024 || 2*size <= len(p.values.fixed)
 }
 

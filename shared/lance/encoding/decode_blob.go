@@ -15,14 +15,19 @@ import (
 //	position 0                size 0    an empty value
 //	position def << 16 | rep  size 0    null, at the layer that owns the level
 //
-// Version 2.2 has descriptions of its own, which are stored like any other struct.
+// Version 2.2 has descriptions of its own, which are stored like any other struct. But
+// what the native writer (14.0) adds to a table of that version, by add_columns or merge,
+// for a field that is marked as a blob of older versions, are pages as above for a column
+// of the new descriptions. It cannot read them itself.
 type blobPage struct {
 	*pageContext
 	descriptions layoutReader
+	old          bool // descriptions that are not those of the column
 }
 
 func newBlobPage(p *pageContext, layout *pb.BlobLayout) (*blobPage, error) {
-	if !isDescription(p.shape) {
+	old := isDescriptionV2(p.shape)
+	if !old && !isDescription(p.shape) {
 		return nil, corruptf("blob page of a column of type %s", p.path.Leaf.Type)
 	}
 	var err error
@@ -35,7 +40,10 @@ func newBlobPage(p *pageContext, layout *pb.BlobLayout) (*blobPage, error) {
 	}
 	inner := *p
 	inner.path, inner.plan = &Path{Leaf: p.path.Leaf}, nil
-	b := &blobPage{pageContext: p}
+	if old {
+		inner.shape = &shape{kind: shapePacked, items: 1, children: []*shape{fixedShape(64), fixedShape(64)}}
+	}
+	b := &blobPage{pageContext: p, old: old}
 	b.descriptions, err = newLayoutReader(&inner, layout.Inner)
 	return b, err
 }
@@ -46,6 +54,20 @@ func isDescription(s *shape) bool {
 		return false
 	}
 	return wantFixed(s.children[0], 64, "positions") == nil && wantFixed(s.children[1], 64, "sizes") == nil
+}
+
+// isDescriptionV2 reports whether s is the struct that describes blobs in version 2.2:
+// kind, position, size, number and URI.
+func isDescriptionV2(s *shape) bool {
+	if s.kind != shapePacked || len(s.children) != 5 || s.children[4].kind != shapeVariable {
+		return false
+	}
+	for i, bits := range []int{8, 64, 64, 32} {
+		if wantFixed(s.children[i], bits, "descriptions") != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *blobPage) read(fetch Fetch, rows []RowRange) (*Items, error) {
@@ -62,6 +84,9 @@ func (b *blobPage) read(fetch Fetch, rows []RowRange) (*Items, error) {
 	if len(b.plan.depth) > 1 {
 		it.levels.def = descriptionLevels(it.values, n)
 	}
+	if b.old {
+		it.values = newDescriptions(it.values, b.shape)
+	}
 	return it, b.plan.check(it.levels)
 }
 
@@ -75,4 +100,17 @@ func descriptionLevels(v *values, n int) []uint16 {
 		}
 	}
 	return def
+}
+
+// newDescriptions returns the descriptions of version 2.2 for positions and sizes in the
+// data file itself, which all other members being 0 says.
+func newDescriptions(old *values, s *shape) *values {
+	v := newValues(s)
+	v.n = old.n
+	v.children[1], v.children[2] = old.children[0], old.children[1]
+	clear(v.children[0].extendFixed(old.n))
+	clear(v.children[3].extendFixed(old.n))
+	uris := v.children[4]
+	uris.n, uris.offsets = old.n, make([]int32, old.n+1)
+	return v
 }

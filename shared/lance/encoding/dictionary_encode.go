@@ -19,6 +19,8 @@ import (
 //	variable   u32 32 | u32 start | u32 × (n+1) offsets from 0 | at start: bytes
 //	           or the same in u64 with 64
 //	LZ4        u32 bytes of the block | LZ4 block of it
+//	           or, of items of 64 bits, OutOfLineBitpacking if that is smaller: per 1024
+//	           items 16·width u64 words (see packBlock), and the rest as they are or so
 type dictionaryBuilder struct {
 	items      *values
 	index      map[string]int32
@@ -126,25 +128,28 @@ func (d *dictionaryBuilder) overflows(arr *array.Dictionary, s *shredder) bool {
 
 // appendIndices appends the indices of the slots to v, adding items as they come up.
 func (d *dictionaryBuilder) appendIndices(v *values, arr *array.Dictionary, s *shredder) error {
-	d.mark(arr, s)
+	d.remap = d.remap[:0]
+	for range arr.Dictionary().Len() {
+		d.remap = append(d.remap, -1)
+	}
 	cut := s.itemLevels()
 	items := storage(arr.Dictionary())
 	k := 0
 	for _, sp := range s.spans {
-		out := v.extendFixed(sp.to - sp.from)
-		for _, at := range d.slots(arr, sp) {
-			index := int32(0)
+		indices := d.slots(arr, sp)
+		for i, at := range indices {
+			indices[i] = 0
 			if cut == nil || cut[k] == 0 {
 				if d.remap[at] < 0 {
 					if err := d.intern(items, int(at)); err != nil {
 						return err
 					}
 				}
-				index = d.remap[at]
+				indices[i] = d.remap[at]
 			}
-			out = putIndex(out, index, d.indexBits)
 			k++
 		}
+		putIndices(v.extendFixed(len(indices)), indices, d.indexBits)
 	}
 	return nil
 }
@@ -157,7 +162,7 @@ func (d *dictionaryBuilder) intern(items arrow.Array, i int) error {
 	}
 	key := d.items.bytes(n)
 	if at, known := d.index[string(key)]; known {
-		d.items.drop()
+		d.items.truncate(n)
 		d.remap[i] = at
 		return nil
 	}
@@ -166,9 +171,9 @@ func (d *dictionaryBuilder) intern(items arrow.Array, i int) error {
 	return nil
 }
 
-// drop takes the last value away.
-func (v *values) drop() {
-	v.n--
+// truncate keeps the first n values.
+func (v *values) truncate(n int) {
+	v.n = n
 	if v.shape.kind == shapeVariable {
 		v.offsets = v.offsets[:v.n+1]
 		v.data = v.data[:v.offsets[v.n]]
@@ -177,18 +182,20 @@ func (v *values) drop() {
 	v.fixed = v.fixed[:v.n*v.shape.valueBits()/8]
 }
 
-func putIndex(out []byte, index int32, bits int) []byte {
-	switch bits {
-	case 8:
-		out[0] = byte(index)
-	case 16:
-		binary.LittleEndian.PutUint16(out, uint16(index))
-	case 32:
-		binary.LittleEndian.PutUint32(out, uint32(index))
-	default:
-		binary.LittleEndian.PutUint64(out, uint64(index))
+// putIndices puts indices of some width into out.
+func putIndices(out []byte, indices []int32, bits int) {
+	for i, index := range indices {
+		switch bits {
+		case 8:
+			out[i] = byte(index)
+		case 16:
+			binary.LittleEndian.PutUint16(out[2*i:], uint16(index))
+		case 32:
+			binary.LittleEndian.PutUint32(out[4*i:], uint32(index))
+		default:
+			binary.LittleEndian.PutUint64(out[8*i:], uint64(index))
+		}
 	}
-	return out[bits/8:]
 }
 
 // block encodes the items, compressed by c if there is one and it helps.
@@ -197,11 +204,28 @@ func (d *dictionaryBuilder) block(c *compressor) (pb.Codec, []byte) {
 	if c == nil {
 		return codec, plain
 	}
-	packed := c.append(nil, plain)
-	if len(packed) >= len(plain) {
+	compressed := c.append(nil, plain)
+	if bitpacked, b := d.bitpackedBlock(); b != nil && len(b) < min(len(plain), len(compressed)) {
+		return bitpacked, b
+	}
+	if len(compressed) >= len(plain) {
 		return codec, plain
 	}
-	return c.wrap(codec), packed
+	return c.wrap(codec), compressed
+}
+
+// bitpackedBlock packs the items, all with the same width, if they are of 64 bits.
+func (d *dictionaryBuilder) bitpackedBlock() (pb.Codec, []byte) {
+	if d.items.shape.kind != shapeFixed || d.items.shape.bits != 64 || d.items.shape.dims != nil {
+		return nil, nil
+	}
+	items := viewAs[uint64](d.items.fixed)
+	width := max(1, widthOf(items))
+	if width == 64 {
+		return nil, nil
+	}
+	codec := &pb.OutOfLineBitpacking{UncompressedBits: 64, Values: &pb.Flat{BitsPerValue: uint64(width)}}
+	return codec, appendBitpacked(nil, items, width)
 }
 
 func (d *dictionaryBuilder) plainBlock() (pb.Codec, []byte) {
@@ -227,31 +251,71 @@ const dictSample = 4096
 // that is not done for their type or would not make them much smaller.
 func (p *pageRows) buildDictionary() (*values, *dictionaryBuilder) {
 	v := p.values
-	if v.n < dictMinValues || !p.mayIndex() || looksDistinct(v) {
+	if p.distinct || v.n < dictMinValues || !p.mayIndex() || looksDistinct(v) {
 		return nil, nil
 	}
-	d := &dictionaryBuilder{
-		items:      newValues(v.shape),
-		index:      map[string]int32{},
-		offsetBits: p.offsetBits,
-		indexBits:  32,
-		maxItems:   min(v.n/p.options.dictDivisor, dictMaxItems),
-		maxBytes:   p.options.dictMaxBytes,
-	}
-	indices := newValues(fixedShape(32))
-	out := viewAs[uint32](indices.extendFixed(v.n))
-	for i := range out {
-		at, ok := d.indexOf(v.bytes(i))
-		if !ok {
-			return nil, nil
-		}
-		out[i] = uint32(at)
-	}
-	indexed := d.items.memory() + v.n*widthOf([]uint32{uint32(d.items.n - 1)})/8
-	if float64(indexed) >= p.options.dictRatio*float64(p.plainBytes()) || indexed >= p.textBytes(indexed) {
+	indices, d := p.indexValues(min(v.n/p.options.dictDivisor, dictMaxItems))
+	if d == nil || !p.worthIndexing(d) {
 		return nil, nil
 	}
 	return indices, d
+}
+
+// indexValues is buildDictionary for values that are to have up to maxItems of items,
+// whether they take less room then or not.
+func (p *pageRows) indexValues(maxItems int) (*values, *dictionaryBuilder) {
+	d := &dictionaryBuilder{
+		items:      newValues(p.values.shape),
+		index:      map[string]int32{},
+		offsetBits: p.offsetBits,
+		indexBits:  32,
+		maxItems:   maxItems,
+		maxBytes:   p.options.dictMaxBytes,
+	}
+	// A null number goes on with the item before it. Null texts are empty ones, as in
+	// arrays, which the native writer takes as they are.
+	var levels []uint16
+	if p.values.shape.kind == shapeFixed {
+		levels = p.valueLevels()
+	}
+	indices := newValues(fixedShape(32))
+	if !d.appendValues(indices, p.values, levels) {
+		return nil, nil
+	}
+	return indices, d
+}
+
+// appendValues appends the indices of all values to indices, adding items as they come
+// up. Values with a level other than 0 may have any. It stops and reports false when
+// there are too many items.
+func (d *dictionaryBuilder) appendValues(indices, v *values, levels []uint16) bool {
+	out := viewAs[uint32](indices.extendFixed(v.n))
+	at := int32(0)
+	for i := range out {
+		if len(levels) == 0 || levels[i] == 0 {
+			var ok bool
+			if at, ok = d.indexOf(v.bytes(i)); !ok {
+				return false
+			}
+		}
+		out[i] = uint32(at)
+	}
+	return true
+}
+
+// indexBytes returns about how much the indices of n values take.
+func (d *dictionaryBuilder) indexBytes(n int) int {
+	return n * widthOf([]uint32{uint32(d.items.n - 1)}) / 8
+}
+
+// worthIndexing reports whether the values take much less room with the dictionary.
+func (p *pageRows) worthIndexing(d *dictionaryBuilder) bool {
+	n := p.values.n
+	if n < dictMinValues || d.items.n > n/p.options.dictDivisor {
+		return false
+	}
+	indexed := d.items.memory() + d.indexBytes(n)
+	return float64(indexed) < p.options.dictRatio*float64(p.plainBytes()) && indexed < p.textBytes(indexed)
 }
 
 // mayIndex reports whether values of this shape may become indices in this version.
@@ -269,7 +333,7 @@ func (p *pageRows) plainBytes() int {
 	if v.shape.kind == shapeVariable {
 		return len(v.data) + v.n*int(p.offsetBits/8)
 	}
-	if v.shape.bits == 64 && !p.options.compression.none {
+	if v.shape.bits == 64 && !p.options.compression.none && !p.zips() {
 		return min(len(v.fixed), 8*packedSize(viewAs[uint64](v.fixed)))
 	}
 	return len(v.fixed)
@@ -306,18 +370,15 @@ func (d *dictionaryBuilder) indexOf(b []byte) (int32, bool) {
 	return at, true
 }
 
-// looksDistinct reports whether hardly a value of a sample comes twice. Empty texts do
-// not count: nulls are stored as such.
+// looksDistinct reports whether hardly a value of a sample comes twice.
 func looksDistinct(v *values) bool {
 	step := max(1, v.n/dictSample)
 	seen := make(map[uint64]struct{}, min(v.n, dictSample)) // hashes do for a guess
 	seed := maphash.MakeSeed()
 	sampled := 0
 	for i := 0; i < v.n; i += step {
-		if b := v.bytes(i); len(b) > 0 {
-			seen[maphash.Bytes(seed, b)] = struct{}{}
-			sampled++
-		}
+		seen[maphash.Bytes(seed, v.bytes(i))] = struct{}{}
+		sampled++
 	}
-	return sampled > 0 && len(seen)*100 >= sampled*98
+	return len(seen)*100 >= sampled*98
 }

@@ -35,7 +35,7 @@
 //	FixedSizeList         yes   yes      yes
 //	PackedStruct          yes   yes      yes
 //	VariablePackedStruct  yes   yes      yes
-//	Constant              yes   no       yes
+//	Constant              yes   yes      yes
 //	ArrayFlat             yes   yes      yes
 //	ArrayNullable         yes   yes      yes
 //	ArrayFixedSizeList    yes   yes      yes

@@ -32,7 +32,8 @@ const pageBytes = 8 << 20
 
 // A ColumnEncoder turns the rows of a field into the pages of one of its leaves. Rows
 // are gathered and encoded when there are enough for a page, so that it
-// holds no more than about two pages. Use it from one goroutine at a time.
+// holds no more than about two pages, or four of texts that seem to repeat
+// (repeats_encode.go). Use it from one goroutine at a time.
 //
 // A row goes through three stages. The shredder splits it into levels and values
 // (repdef_shred.go). A page's worth of them is given the cheapest layout that holds it
@@ -49,18 +50,18 @@ type ColumnEncoder struct {
 	lender   lender
 	dict     *dictionaryBuilder // for leaves of a dictionary type, whose values are indices
 	packer   *structPacker      // for packed structs, whose values are packed rows
-	step     int                // rows to take at once
-	rows     uint64             // in pages
+	repeats  repeats
+	step     int    // rows to take at once
+	rows     uint64 // in pages
 }
 
 // rules are what a version of the format asks of pages.
 type rules struct {
-	large       bool // chunks may be large, and their sizes are 32 bits
-	constants   bool // constant pages may have a value; their levels may be compressed
-	runs        bool // levels may be run lengths
-	wideItems   bool // values of 64 bits may be indices, too
-	offsetBits  uint64
-	chunkLevels int // how many levels fit in a chunk
+	large      bool // chunks may be large, and their sizes are 32 bits
+	constants  bool // constant pages may have a value; their levels may be compressed
+	runs       bool // levels may be run lengths
+	wideItems  bool // values of 64 bits may be indices, too
+	offsetBits uint64
 }
 
 // NewColumnEncoder returns an encoder for the leaf at the end of path, for data files
@@ -111,17 +112,14 @@ const maxSteps = 64
 
 func rulesOf(v lance.Version, offsetBits uint64) rules {
 	if v == lance.V2_1 {
-		// A chunk is at most 32 KiB: 8 of values and 6 bytes for each level's rep, def and slack.
-		return rules{offsetBits: offsetBits, chunkLevels: 4096}
+		return rules{offsetBits: offsetBits}
 	}
-	// Sizes of level buffers are 16 bits, and uncompressed levels two bytes.
 	return rules{
-		large:       true,
-		constants:   true,
-		runs:        true,
-		wideItems:   true,
-		offsetBits:  offsetBits,
-		chunkLevels: 1<<15 - 1,
+		large:      true,
+		constants:  true,
+		runs:       true,
+		wideItems:  true,
+		offsetBits: offsetBits,
 	}
 }
 
@@ -178,7 +176,7 @@ func (c *ColumnEncoder) Append(arr arrow.Array, emit func(Page) error) error {
 		if done {
 			from += n
 		}
-		if c.Size() >= pageBytes {
+		if c.isFull() {
 			if err := c.Flush(emit); err != nil {
 				return err
 			}
@@ -189,7 +187,7 @@ func (c *ColumnEncoder) Append(arr arrow.Array, emit func(Page) error) error {
 
 // Size returns how much memory the rows take that no page has been made of.
 func (c *ColumnEncoder) Size() int {
-	size := c.values.memory() + 2*len(c.levels.rep) + 2*len(c.levels.def)
+	size := c.values.memory() + c.repeats.memory() + 2*len(c.levels.rep) + 2*len(c.levels.def)
 	if c.dict != nil {
 		size += c.dict.items.memory()
 	}
@@ -228,6 +226,14 @@ func (c *ColumnEncoder) appendPiece(rows arrow.Array, emit func(Page) error) (bo
 	if err != nil {
 		return false, fmt.Errorf("field %q: %w", c.leaf.Name, err)
 	}
+	if c.repeats.dict != nil {
+		if !c.appendRepeats() {
+			return false, c.Flush(emit)
+		}
+		c.levels.add(c.shredder)
+		c.step = pageBytes/8/max(1, size/rows.Len()) + 1
+		return true, nil
+	}
 	c.levels.add(c.shredder)
 	// The next rows are likely to be about as large; fill the page with them.
 	grown, missing := c.Size()-before, max(pageBytes/8, pageBytes-c.Size())
@@ -262,10 +268,15 @@ func (c *ColumnEncoder) Flush(emit func(Page) error) error {
 		n:             c.levels.n,
 		maxRep:        uint16(c.shredder.lists),
 		layers:        layers,
+		chunkLevels:   chunkLevels(c.shredder.lists, layers),
 		visible:       visible,
 		values:        c.values,
 		dict:          c.dict,
 		packer:        c.packer,
+		distinct:      c.repeats.distinct,
+	}
+	if c.repeats.dict != nil {
+		p.values, p.dict = c.repeats.indices, c.repeats.dict
 	}
 	encode := p.encode
 	if c.leaf.Blob {
@@ -281,6 +292,7 @@ func (c *ColumnEncoder) Flush(emit func(Page) error) error {
 	}
 	c.levels.reset()
 	c.giveBack()
+	c.endRepeats()
 	c.values.reset()
 	if c.dict != nil {
 		c.dict.reset()
@@ -295,14 +307,16 @@ func (c *ColumnEncoder) Flush(emit func(Page) error) error {
 type pageRows struct {
 	rules
 	*storageChoice
-	n        int      // entries
-	rep, def []uint16 // empty when all are 0
-	maxRep   uint16
-	layers   []pb.RepDefLayer
-	visible  uint16 // an entry has a stored value when its def is not above this
-	values   *values
-	dict     *dictionaryBuilder // what the values are indices into; nil when they are not
-	packer   *structPacker      // what made the values, if they are packed rows
+	n           int      // entries
+	rep, def    []uint16 // empty when all are 0
+	maxRep      uint16
+	layers      []pb.RepDefLayer
+	chunkLevels int    // how many entries fit in a chunk
+	visible     uint16 // an entry has a stored value when its def is not above this
+	values      *values
+	dict        *dictionaryBuilder // what the values are indices into; nil when they are not
+	packer      *structPacker      // what made the values, if they are packed rows
+	distinct    bool               // the values are known not to be worth a dictionary
 }
 
 // rows counts the rows.
@@ -328,6 +342,9 @@ func (p *pageRows) encode(emit func(Page) error) error {
 	if page, ok := p.constantValue(first); ok {
 		return emit(page)
 	}
+	if end := p.sparseEnd(); end < p.n {
+		return p.encodeParts(end, emit)
+	}
 	if p.dict == nil {
 		indices, dict := p.buildDictionary()
 		if dict != nil {
@@ -344,6 +361,23 @@ func (p *pageRows) encode(emit func(Page) error) error {
 		}
 	}
 	return p.encodeMiniBlocks(emit)
+}
+
+// encodeParts makes pages of the entries before end and others of those behind.
+func (p *pageRows) encodeParts(end int, emit func(Page) error) error {
+	values := p.countValues(end)
+	head, err := p.part(0, end, 0, values)
+	if err != nil {
+		return err
+	}
+	if err := head.encode(emit); err != nil {
+		return err
+	}
+	tail, err := p.part(end, p.n, values, p.values.n)
+	if err != nil {
+		return err
+	}
+	return tail.encode(emit)
 }
 
 // encodePacked makes pages of packed structs. Readers expect those of fixed width in
@@ -388,7 +422,7 @@ func (p *pageRows) firstValid() int {
 // part returns entries [from, to) and the values [fromValue, toValue) that they store.
 func (p *pageRows) part(from, to, fromValue, toValue int) (*pageRows, error) {
 	part := *p
-	part.n = to - from
+	part.n, part.distinct = to-from, false
 	if len(p.rep) > 0 {
 		part.rep = p.rep[from:to]
 	}

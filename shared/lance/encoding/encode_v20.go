@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -127,7 +128,7 @@ func (c *ColumnEncoderV20) Size() int {
 
 func (c *ColumnEncoderV20) appendPiece(rows arrow.Array, emit func(Page) error) error {
 	s := c.shredder
-	arr, err := s.descend(rows)
+	arr, err := s.descendFlat(rows)
 	if err != nil {
 		return err
 	}
@@ -135,6 +136,9 @@ func (c *ColumnEncoderV20) appendPiece(rows arrow.Array, emit func(Page) error) 
 		if err := checkLeaf(arr, &c.node); err != nil {
 			return err
 		}
+	}
+	if c.kind == leafNode && c.dict == nil && c.packer == nil && c.values.shape.kind == shapeFixed {
+		return c.appendFixed(arr)
 	}
 	if err := s.cutNulls(arr, s.leafNull, c.node.Nullable, c.node.Name); err != nil {
 		return err
@@ -148,13 +152,9 @@ func (c *ColumnEncoderV20) appendPiece(rows arrow.Array, emit func(Page) error) 
 			return err
 		}
 	}
-	slots := 0
-	for _, sp := range s.spans {
-		slots += sp.to - sp.from
-	}
-	c.slots += slots
+	c.slots += s.n
 	if cut == nil {
-		c.valid.appendOnes(slots)
+		c.valid.appendOnes(s.n)
 	} else {
 		c.valid.appendBelow(cut, 1)
 	}
@@ -171,6 +171,32 @@ func (c *ColumnEncoderV20) appendPiece(rows arrow.Array, emit func(Page) error) 
 	return nil
 }
 
+// appendFixed adds values of fixed width, with zeros for those that are null.
+func (c *ColumnEncoderV20) appendFixed(arr arrow.Array) error {
+	s := c.shredder
+	if err := c.values.appendArray(arr, s.spans, nil); err != nil {
+		return err
+	}
+	c.slots += s.n
+	bitmap, offset, _ := s.validity(arr)
+	if bitmap == nil {
+		c.valid.appendOnes(s.n)
+		return nil
+	}
+	first, zeros := c.valid.n, c.valid.zeros
+	for _, sp := range s.spans {
+		c.valid.appendBits(bitmap, offset+sp.from, offset+sp.to)
+	}
+	if c.valid.zeros == zeros {
+		return nil
+	}
+	if !c.node.Nullable {
+		return fmt.Errorf("field %q is not nullable but has a null", c.node.Name)
+	}
+	c.values.clearNulls(&c.valid, first)
+	return nil
+}
+
 func allZero(levels []uint16) bool {
 	for _, l := range levels {
 		if l != 0 {
@@ -182,25 +208,38 @@ func allZero(levels []uint16) bool {
 
 // appendEnds adds where the lists end.
 func (c *ColumnEncoderV20) appendEnds(arr arrow.Array, cut []uint16) error {
-	lists, ok := arr.(array.ListLike)
-	if !ok || arr.DataType().ID() != c.node.Type.ID() {
-		return fmt.Errorf("array of type %s does not fit the schema", arr.DataType())
+	switch lists := arr.(type) {
+	case *array.List:
+		if arr.DataType().ID() == c.node.Type.ID() {
+			addEnds(c, slotOffsets(lists.Offsets(), arr), cut)
+			return nil
+		}
+	case *array.LargeList:
+		if arr.DataType().ID() == c.node.Type.ID() {
+			addEnds(c, slotOffsets(lists.Offsets(), arr), cut)
+			return nil
+		}
 	}
+	return fmt.Errorf("array of type %s does not fit the schema", arr.DataType())
+}
+
+func addEnds[O int32 | int64](c *ColumnEncoderV20, offsets []O, cut []uint16) {
 	end := uint64(0)
 	if len(c.ends) > 0 {
 		end = c.ends[len(c.ends)-1]
 	}
+	at := len(c.ends)
+	c.ends = slices.Grow(c.ends, c.shredder.n)[:at+c.shredder.n]
+	out := c.ends[at:]
 	k := 0
 	for _, sp := range c.shredder.spans {
 		for i := sp.from; i < sp.to; i, k = i+1, k+1 {
 			if cut == nil || cut[k] == 0 {
-				from, to := lists.ValueOffsets(i)
-				end += uint64(to - from)
+				end += uint64(offsets[i+1] - offsets[i])
 			}
-			c.ends = append(c.ends, end)
+			out[k] = end
 		}
 	}
-	return nil
 }
 
 // Flush makes a page of all rows that are left. Columns without any get an empty page.
@@ -244,10 +283,10 @@ func (c *ColumnEncoderV20) encode(b *arrayBuffers) []byte {
 		return allNulls()
 	case c.dict != nil:
 		return b.dictionary(c)
-	case c.values.shape.kind == shapeVariable:
-		return b.texts(c)
 	case c.valid.zeros == c.slots:
 		return allNulls()
+	case c.values.shape.kind == shapeVariable:
+		return b.texts(c)
 	}
 	return b.nullable(&c.valid, func() []byte { return b.fixed(c.values, 0) })
 }

@@ -1,8 +1,6 @@
 package encoding
 
 import (
-	"encoding/binary"
-
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"tiltyard/shared/lance/pb"
@@ -59,11 +57,7 @@ func (b *arrayBuffers) nullable(valid *bitmap, values func() []byte) []byte {
 
 // positions is no_nulls of flat 64.
 func (b *arrayBuffers) positions(ends []uint64) []byte {
-	buffer := make([]byte, 0, 8*len(ends))
-	for _, end := range ends {
-		buffer = binary.LittleEndian.AppendUint64(buffer, end)
-	}
-	return b.nullable(&bitmap{n: len(ends)}, func() []byte { return b.flat(64, buffer) })
+	return b.nullable(&bitmap{n: len(ends)}, func() []byte { return b.flat(64, bytesOf(ends)) })
 }
 
 // adjust adds the adjustment to the ends of nulls and returns it.
@@ -130,12 +124,11 @@ func (b *arrayBuffers) dictionary(c *ColumnEncoderV20) []byte {
 	if c.valid.zeros > 0 {
 		items.appendEmpty()
 		valid.appendZeros(1)
-		at := c.values.fixed
+		null := []int32{int32(items.n - 1)}
 		for i := range c.slots {
 			if c.valid.bytes[i/8]>>(i%8)&1 == 0 {
-				putIndex(at, int32(items.n-1), c.dict.indexBits)
+				putIndices(c.values.fixed[i*c.dict.indexBits/8:], null, c.dict.indexBits)
 			}
-			at = at[c.dict.indexBits/8:]
 		}
 	}
 	return arrayMember(7, func(e *pb.Encoder) {

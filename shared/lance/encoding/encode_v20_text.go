@@ -22,7 +22,10 @@ func (b *arrayBuffers) texts(c *ColumnEncoderV20) []byte {
 			return b.symbols(symbols.compressText(c.values), &c.valid, symbols)
 		}
 	}
-	return b.strings(c.values, &c.valid, c.storage.general)
+	if general := c.storage.general; general != nil {
+		return b.strings(c.values, &c.valid, general[0])
+	}
+	return b.strings(c.values, &c.valid, nil)
 }
 
 // fewTexts returns the page's values as indices, 0 for null and k for item k-1. There

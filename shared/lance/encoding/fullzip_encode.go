@@ -20,7 +20,8 @@ import (
 //
 // control is rep<<bits_def | def in 0, 1, 2 or 4 bytes, as few as hold it. Fixed values
 // without levels are their plain memory, and the k-th one needs no search. A value of a
-// fixed-size list with null items is a bitmap per dimension, then the items.
+// fixed-size list with null items is a bitmap per dimension, then the items, unless all
+// are null.
 //
 // For other pages a second buffer has the position of each row, and of the end, in the
 // smallest unsigned integers that hold them.
@@ -53,6 +54,9 @@ func (p *pageRows) fullZip() (Page, error) {
 	} else {
 		layout.BitsPerValue = uint32(8 * z.fixedBytes())
 		layout.ValueCompression = p.values.flatCodec(8)
+		if p.values.noItems() {
+			layout.ValueCompression = p.values.listCodec(&pb.Constant{})
+		}
 		if z.isPlain() {
 			return newPage(layout, p.n, p.values.fixed), nil
 		}
@@ -106,7 +110,10 @@ func (z *zipper) fixedBytes() int {
 			}
 		}
 	}
-	if s.bits == 1 {
+	switch {
+	case z.values.noItems():
+		return size
+	case s.bits == 1:
 		return size + s.items
 	}
 	return size + s.valueBits()/8
@@ -174,7 +181,10 @@ func (z *zipper) appendFixed(i int) {
 			}
 		}
 	}
-	if v.shape.bits != 1 {
+	switch {
+	case v.noItems():
+		return
+	case v.shape.bits != 1:
 		z.data = append(z.data, v.bytes(i)...)
 		return
 	}
@@ -189,13 +199,22 @@ func (z *zipper) appendFixed(i int) {
 // hasInvalid reports whether an item at this depth of fixed-size lists is null.
 func (v *values) hasInvalid(depth int) bool { return v.valid != nil && v.valid[depth].zeros > 0 }
 
+// noItems reports whether all elements of vectors are null.
+func (v *values) noItems() bool {
+	return len(v.shape.dims) == 1 && v.valid != nil && v.valid[0].zeros == v.n*v.shape.items
+}
+
 // flatCodec describes the values as they are, with booleans of the given width.
 func (v *values) flatCodec(boolBits uint64) pb.Codec {
 	width := uint64(v.shape.bits)
 	if width == 1 {
 		width = boolBits
 	}
-	var codec pb.Codec = &pb.Flat{BitsPerValue: width}
+	return v.listCodec(&pb.Flat{BitsPerValue: width})
+}
+
+// listCodec describes values whose elements are in the given codec.
+func (v *values) listCodec(codec pb.Codec) pb.Codec {
 	for depth := len(v.shape.dims) - 1; depth >= 0; depth-- {
 		codec = &pb.FixedSizeList{
 			ItemsPerValue: uint64(v.shape.dims[depth]),

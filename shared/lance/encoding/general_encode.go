@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
 
 	"tiltyard/shared/lance/pb"
 )
@@ -14,28 +13,70 @@ import (
 // what the algorithms need from one buffer to the next.
 type compressor struct {
 	compression
-	lz4     lz4.Compressor
-	scratch []byte
-	zstd    *zstd.Encoder
+	lz4   *lz4Encoder
+	zstd  *zstd.Encoder
+	noise *zstd.Encoder // soon gives up, for what looks like noise
 }
 
+// newCompressor returns a compressor of texts or other bytes.
 func newCompressor(c compression) (*compressor, error) {
-	if c.scheme != pb.Zstd {
-		return &compressor{compression: c}, nil
-	}
 	level := zstd.SpeedDefault
 	if c.level != 0 {
 		level = zstd.EncoderLevelFromZstd(c.level)
 	}
-	encoder, err := zstd.NewWriter(nil,
+	return newCompressorLevel(c, level)
+}
+
+// newNumberCompressors returns compressors of chunks of numbers, to choose from. Unless a
+// level is asked for one of them is the fastest: it looks for short matches, by which
+// numbers often become smaller than by the default.
+func newNumberCompressors(c compression) ([]*compressor, error) {
+	usual, err := newCompressor(c)
+	if err != nil || c.scheme != pb.Zstd || c.level != 0 {
+		return []*compressor{usual}, err
+	}
+	fastest, err := newCompressorLevel(c, zstd.SpeedFastest)
+	return []*compressor{fastest, usual}, err
+}
+
+func newCompressorLevel(c compression, level zstd.EncoderLevel) (*compressor, error) {
+	if c.scheme != pb.Zstd {
+		return &compressor{compression: c, lz4: new(lz4Encoder)}, nil
+	}
+	packer, err := newZstd(zstd.WithEncoderLevel(level), zstd.WithAllLitEntropyCompression(true))
+	if err != nil {
+		return nil, err
+	}
+	noise, err := newZstd(zstd.WithEncoderLevel(level))
+	if err != nil {
+		return nil, err
+	}
+	return &compressor{compression: c, zstd: packer, noise: noise}, nil
+}
+
+func newZstd(options ...zstd.EOption) (*zstd.Encoder, error) {
+	encoder, err := zstd.NewWriter(nil, append(options,
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false),
-		zstd.WithLowerEncoderMem(true),
-		zstd.WithEncoderLevel(level))
+		zstd.WithLowerEncoderMem(true))...)
 	if err != nil {
 		return nil, fmt.Errorf("make a zstd encoder: %w", err)
 	}
-	return &compressor{compression: c, zstd: encoder}, nil
+	return encoder, nil
+}
+
+// looksLikeNoise reports whether all bytes are about equally frequent in a sample.
+func looksLikeNoise(b []byte) bool {
+	var counts [256]int
+	step := max(1, len(b)/1024)
+	n, pairs := 0, 0
+	for i := 0; i < len(b); i += step {
+		pairs += counts[b[i]] // of equal bytes
+		counts[b[i]]++
+		n++
+	}
+	// One of 256 pairs is expected then.
+	return 256*2*pairs < n*n*5/4
 }
 
 // wrap describes what has been compressed.
@@ -45,33 +86,15 @@ func (c *compressor) wrap(inner pb.Codec) pb.Codec {
 
 // append appends the compressed plain to b.
 func (c *compressor) append(b, plain []byte) []byte {
-	if c.scheme == pb.Zstd {
+	if c.zstd != nil {
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(plain)))
+		if looksLikeNoise(plain) {
+			return c.noise.EncodeAll(plain, b)
+		}
 		return c.zstd.EncodeAll(plain, b)
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(plain)))
-	if bound := lz4.CompressBlockBound(len(plain)); len(c.scratch) < bound {
-		c.scratch = make([]byte, bound)
-	}
-	// With this much room it writes a block whether that is shorter or not.
-	n, err := c.lz4.CompressBlock(plain, c.scratch)
-	if err != nil || n == 0 {
-		return appendLiterals(b, plain)
-	}
-	return append(b, c.scratch[:n]...)
-}
-
-// appendLiterals appends an LZ4 block that says plain in so many words.
-func appendLiterals(b, plain []byte) []byte {
-	n := len(plain)
-	if n < 15 {
-		return append(append(b, byte(n<<4)), plain...)
-	}
-	b = append(b, 15<<4)
-	for n -= 15; n >= 255; n -= 255 {
-		b = append(b, 255)
-	}
-	return append(append(b, byte(n)), plain...)
+	return c.lz4.append(b, plain)
 }
 
 // compressedEncoder are the chunks of another encoder with the first buffer of each

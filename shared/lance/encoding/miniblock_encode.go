@@ -3,6 +3,7 @@ package encoding
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"tiltyard/shared/lance"
@@ -31,10 +32,23 @@ import (
 // levels of their last value: null and empty lists that follow go to the next chunk.
 
 const (
-	chunkValues = 4096 // most values of a chunk
-	chunkBytes  = 8000 // most bytes of its values
+	chunkValues = 4096     // most values of a chunk
+	chunkBytes  = 8000     // most bytes of its values
+	levelBytes  = 16 << 10 // most bytes of its levels, without what fills up the last 1024
 	chunkPad    = 0xfe
 )
+
+// chunkLevels returns how many entries fit in a chunk: their number is said in 16 bits,
+// and packed they must not take more than levelBytes, since a chunk of version 2.1 is at
+// most 32 KiB long, values and all.
+func chunkLevels(lists int, layers []pb.RepDefLayer) int {
+	defs := 0
+	for _, layer := range layers {
+		defs += levelsOf(layer)
+	}
+	width := bits.Len(uint(lists)) + bits.Len(uint(defs))
+	return min(math.MaxUint16, levelBytes*8/max(1, width))
+}
 
 // A chunkEncoder compresses the values of chunks.
 type chunkEncoder interface {
@@ -47,6 +61,9 @@ type chunkEncoder interface {
 	// their sizes into sizes.
 	append(b []byte, from, to int, sizes []int) []byte
 }
+
+// A fitFunc says how many values fit in a chunk, see [chunkEncoder].
+type fitFunc func(first int) (n int, exact bool)
 
 // A chunkCut says how much of the entries and values of a page.
 type chunkCut struct {
@@ -61,7 +78,7 @@ type chunkCut struct {
 func (p *pageRows) encodeMiniBlocks(emit func(Page) error) error {
 	rest := p
 	for rest.maxRep > 0 {
-		_, end := rest.cutChunks(rest.plainEncoder())
+		_, end := rest.cutChunks(rest.plainEncoder().fit)
 		if end == rest.n {
 			break
 		}
@@ -104,7 +121,7 @@ func (p *pageRows) emitShort(emit func(Page) error) error {
 
 // chunkPage makes a page of chunks, if the levels fit in them.
 func (p *pageRows) chunkPage(codec chunkEncoder) (Page, bool) {
-	chunks, _ := p.cutChunks(codec)
+	chunks, _ := p.cutChunks(codec.fit)
 	if chunks == nil {
 		return Page{}, false
 	}
@@ -143,16 +160,28 @@ func (p *pageRows) countValues(entries int) int {
 	return n
 }
 
-// cutChunks cuts the page into chunks. When an entry cannot be placed it returns none,
-// and the entry at which a page should end before it.
-func (p *pageRows) cutChunks(codec chunkEncoder) ([]chunkCut, int) {
+// sparseEnd returns the entry at which the page should end because so many lists have no
+// values that a chunk cannot be filled with as many as are packed at once. The last chunk
+// of a page may have fewer. It returns the number of entries when that does not happen.
+func (p *pageRows) sparseEnd() int {
+	if p.maxRep == 0 || p.n-p.values.n+packedValues <= p.chunkLevels {
+		return p.n
+	}
+	_, end := p.cutChunks(func(int) (int, bool) { return packedValues, true })
+	return end
+}
+
+// cutChunks cuts the page into chunks that values fit in, see [chunkEncoder]. When an
+// entry cannot be placed it returns none, and the entry at which a page should end before
+// it.
+func (p *pageRows) cutChunks(fit fitFunc) ([]chunkCut, int) {
 	if p.maxRep == 0 {
-		return p.cutEven(codec), p.n
+		return p.cutEven(fit), p.n
 	}
 	var chunks []chunkCut
 	entry, value := 0, 0
 	for entry < p.n && p.values.n > 0 {
-		c, ok := p.nextChunk(codec, entry, value)
+		c, ok := p.nextChunk(fit, entry, value)
 		if !ok {
 			return nil, p.lastRowStart(entry)
 		}
@@ -164,10 +193,10 @@ func (p *pageRows) cutChunks(codec chunkEncoder) ([]chunkCut, int) {
 }
 
 // cutEven cuts pages without lists, where each entry has a value.
-func (p *pageRows) cutEven(codec chunkEncoder) []chunkCut {
+func (p *pageRows) cutEven(fit fitFunc) []chunkCut {
 	var chunks []chunkCut
 	for at := 0; at < p.n; {
-		n, _ := codec.fit(at)
+		n, _ := fit(at)
 		if n >= p.n-at {
 			n = p.n - at
 			chunks = append(chunks, chunkCut{entries: n, values: n})
@@ -183,8 +212,8 @@ func (p *pageRows) cutEven(codec chunkEncoder) []chunkCut {
 
 // nextChunk returns the chunk that begins at an entry, and whether there can be one: at
 // least two values, or all that remain and one, with their levels.
-func (p *pageRows) nextChunk(codec chunkEncoder, entry, value int) (chunkCut, bool) {
-	fit, exact := codec.fit(value)
+func (p *pageRows) nextChunk(fits fitFunc, entry, value int) (chunkCut, bool) {
+	fit, exact := fits(value)
 	remaining := p.values.n - value
 	if remaining > 0 && remaining <= fit && p.n-entry <= p.chunkLevels {
 		return chunkCut{entries: p.n - entry, values: remaining}, true
@@ -198,20 +227,31 @@ func (p *pageRows) nextChunk(codec chunkEncoder, entry, value int) (chunkCut, bo
 	}
 	var best chunkCut
 	n := 0
-	for e, limit := entry, min(p.n, entry+p.chunkLevels); e < limit; e++ {
-		if len(p.def) > 0 && p.def[e] > p.visible {
-			continue
-		}
-		if n++; n == next {
+	for e, limit := entry, min(p.n, entry+p.chunkLevels); e < limit; {
+		// So many entries have no more values than are missing, and all of those only when the
+		// last of them is one.
+		some := p.def[e:min(limit, e+next-n)]
+		e += len(some)
+		if n += countUpTo(some, p.visible); n == next {
 			// The last value stays for the last chunk, which takes the entries behind it.
 			if n > fit || n >= remaining {
 				break
 			}
-			best = chunkCut{entries: e + 1 - entry, values: n, log: bits.Len(uint(n)) - 1}
+			best = chunkCut{entries: e - entry, values: n, log: bits.Len(uint(n)) - 1}
 			next *= 2
 		}
 	}
 	return best, best.values > 0
+}
+
+// countUpTo counts the levels that are not above a limit, without a branch for each, as
+// nobody could foretell which way it goes.
+func countUpTo(levels []uint16, limit uint16) int {
+	n := uint32(0)
+	for _, level := range levels {
+		n += (uint32(level) - uint32(limit) - 1) >> 31
+	}
+	return int(n)
 }
 
 // evenChunk returns the largest chunk of up to n values, each with an entry of its own.
@@ -262,10 +302,10 @@ func (p *pageRows) miniBlockPage(codec chunkEncoder, chunks []chunkCut) Page {
 	}
 	w := chunkWriter{pageRows: p, codec: codec, chunks: make([]byte, 0, p.values.memory()+p.values.memory()/16+4096)}
 	if len(p.rep) > 0 {
-		w.repEncoder = chooseLevelEncoder(p.rep, blocks, p.runs)
+		w.repEncoder = chooseLevelEncoder(p.rep, blocks, math.MaxUint16, p.runs)
 	}
 	if len(p.def) > 0 {
-		w.defEncoder = chooseLevelEncoder(p.def, blocks, p.runs)
+		w.defEncoder = chooseLevelEncoder(p.def, blocks, math.MaxUint16, p.runs)
 	}
 	entry, value := 0, 0
 	for _, c := range chunks {

@@ -134,10 +134,10 @@ func (m metadataOptions) compression(name string, otherwise compression) (compre
 // what is kept from page to page for that.
 type storageChoice struct {
 	options  options
-	text     bool        // the values are texts and not just bytes
-	general  *compressor // what the field asks for, if anything
-	perValue *compressor // of long values; made when it is needed
-	dictPack *compressor // of dictionaries
+	text     bool          // the values are texts and not just bytes
+	general  []*compressor // what the field asks for, to choose from, if anything
+	perValue *compressor   // of long values; made when it is needed
+	dictPack *compressor   // of dictionaries
 	trained  trainedSymbols
 }
 
@@ -150,12 +150,23 @@ func newStorageChoice(leaf Leaf, v lance.Version) (*storageChoice, error) {
 		o.chunkBytes = min(o.chunkBytes, chunkBytes)
 	}
 	c := &storageChoice{options: o}
+	variable := false
 	switch leaf.Type.ID() {
 	case arrow.STRING, arrow.LARGE_STRING:
-		c.text = true
+		c.text, variable = true, true
+	case arrow.BINARY, arrow.LARGE_BINARY:
+		variable = true
 	}
-	if o.compression.scheme != 0 {
-		if c.general, err = newCompressor(o.compression); err != nil {
+	switch {
+	case o.compression.scheme == 0:
+	case variable:
+		packer, err := newCompressor(o.compression)
+		if err != nil {
+			return nil, err
+		}
+		c.general = []*compressor{packer}
+	default:
+		if c.general, err = newNumberCompressors(o.compression); err != nil {
 			return nil, err
 		}
 	}

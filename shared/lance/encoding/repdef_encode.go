@@ -113,15 +113,18 @@ type levelEncoder struct {
 }
 
 // chooseLevelEncoder picks the codec that takes the least room for levels that are cut
-// into blocks of these lengths. Readers of version 2.1 do not expect RLE.
-func chooseLevelEncoder(levels []uint16, blocks []int, mayRLE bool) levelEncoder {
+// into blocks of these lengths, none of more bytes than a limit that they all keep when
+// packed. Readers of version 2.1 do not expect RLE.
+func chooseLevelEncoder(levels []uint16, blocks []int, limit int, mayRLE bool) levelEncoder {
 	width := max(1, widthOf(levels)) // readers do not expect a width of 0
 	flat, packed, rle := 0, 0, 0
 	for _, n := range blocks {
 		flat += 2 * n
 		packed += packedLevelBytes(n, width)
 		if mayRLE && rle < flat {
-			rle += 8 + 3*countRuns(levels[:n])
+			size := 8 + 3*countRuns(levels[:n])
+			mayRLE = size <= limit
+			rle += size
 		}
 		levels = levels[n:]
 	}
@@ -137,15 +140,17 @@ func chooseLevelEncoder(levels []uint16, blocks []int, mayRLE bool) levelEncoder
 	return levelEncoder{pb: &pb.Flat{BitsPerValue: 16}}
 }
 
-// packsTail reports whether the last n < 1024 levels are worth a packed block. Readers
-// tell by the length of the whole, so the two must not be equally long.
-func packsTail(n, width int) bool { return 64*width < n }
+// packsTail reports whether the last n < 1024 integers of so many words when packed are
+// worth a packed block. Readers tell by the length of the whole, so the two must not be
+// equally long.
+func packsTail(n, words int) bool { return words < n }
 
 func packedLevelBytes(n, width int) int {
-	size := n / packedValues * 128 * width
+	words := packedWords[uint16](width)
+	size := n / packedValues * 2 * words
 	tail := n % packedValues
-	if packsTail(tail, width) {
-		return size + 128*width
+	if packsTail(tail, words) {
+		return size + 2*words
 	}
 	return size + 2*tail
 }
@@ -156,7 +161,7 @@ func (c *levelEncoder) appendBlock(b []byte, levels []uint16) []byte {
 	case *pb.RLE:
 		return appendRuns(b, levels)
 	case *pb.OutOfLineBitpacking:
-		return c.appendPacked(b, levels)
+		return appendBitpacked(b, levels, c.width)
 	default:
 		return append(b, arrow.Uint16Traits.CastToBytes(levels)...)
 	}
@@ -176,18 +181,20 @@ func appendRuns(b []byte, levels []uint16) []byte {
 	return b
 }
 
-func (c *levelEncoder) appendPacked(b []byte, levels []uint16) []byte {
-	var words [packedValues]uint16
-	for len(levels) >= packedValues {
-		packBlock(words[:], (*[packedValues]uint16)(levels), c.width)
-		b = append(b, arrow.Uint16Traits.CastToBytes(words[:64*c.width])...)
-		levels = levels[packedValues:]
+// appendBitpacked appends the block form of OutOfLineBitpacking.
+func appendBitpacked[T packable](b []byte, integers []T, width int) []byte {
+	var packed [packedValues]T
+	words := packed[:packedWords[T](width)]
+	for len(integers) >= packedValues {
+		packBlock(words, (*[packedValues]T)(integers), width)
+		b = append(b, bytesOf(words)...)
+		integers = integers[packedValues:]
 	}
-	if !packsTail(len(levels), c.width) {
-		return append(b, arrow.Uint16Traits.CastToBytes(levels)...)
+	if !packsTail(len(integers), len(words)) {
+		return append(b, bytesOf(integers)...)
 	}
-	var block [packedValues]uint16
-	copy(block[:], levels)
-	packBlock(words[:], &block, c.width)
-	return append(b, arrow.Uint16Traits.CastToBytes(words[:64*c.width])...)
+	var block [packedValues]T
+	copy(block[:], integers)
+	packBlock(words, &block, width)
+	return append(b, bytesOf(words)...)
 }

@@ -1,6 +1,7 @@
 package encoding
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestLevelsTakeTheirSmallestForm(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			encoder := chooseLevelEncoder(c.levels, []int{len(c.levels)}, c.mayRLE)
+			encoder := chooseLevelEncoder(c.levels, []int{len(c.levels)}, math.MaxInt, c.mayRLE)
 			if diff := cmp.Diff(c.want, encoder.pb); diff != "" {
 				t.Errorf("codec (-want +got):\n%s", diff)
 			}
@@ -62,7 +63,7 @@ func TestEncodedLevelsAreDecoded(t *testing.T) {
 		for i := range levels {
 			levels[i] = uint16(i/run) % (highest + 1)
 		}
-		encoder := chooseLevelEncoder(levels, blocks, rapid.Bool().Draw(t, "may be run lengths"))
+		encoder := chooseLevelEncoder(levels, blocks, math.MaxInt, rapid.Bool().Draw(t, "may be run lengths"))
 		var got []uint16
 		at := 0
 		for _, n := range blocks {

@@ -80,6 +80,7 @@ type shredder struct {
 	oldSpans         []span
 	items            []uint16 // levels of the entries with a slot, when lists hide some
 	dictionaryBitmap []byte
+	flat             bool // see descendFlat
 }
 
 // A span is a run of slots of an array: [from, to).
@@ -389,7 +390,7 @@ func (s *shredder) itemLevels() []uint16 {
 	if !s.cut {
 		return nil
 	}
-	if s.lists == 0 {
+	if s.lists == 0 || s.flat {
 		return s.def
 	}
 	s.items = s.items[:0]

@@ -121,11 +121,11 @@ func containsAll(b *roaring.Bitmap, fragments []uint64) bool {
 	return !slices.ContainsFunc(fragments, func(id uint64) bool { return !b.Contains(uint32(id)) })
 }
 
-// namesAddresses reports whether an index finds rows by their addresses even in a table
+// NamesAddresses reports whether an index finds rows by their addresses even in a table
 // with stable row ids, so that rows which move are lost to it.
 //
 // Source: IndexMetadata::results_are_row_addrs of crate lance-table.
-func namesAddresses(x *pb.IndexMetadata) bool {
+func NamesAddresses(x *pb.IndexMetadata) bool {
 	if x.Details == nil {
 		return false
 	}
@@ -154,7 +154,7 @@ func (c *change) coverMoved(op *pb.Update, added []*pb.Fragment) error {
 		from = append(from, f.ID)
 	}
 	for i, x := range c.indices.list {
-		if namesAddresses(x) || dependsOn(x, op.FieldsForPreservingFragBitmap) {
+		if NamesAddresses(x) || dependsOn(x, op.FieldsForPreservingFragBitmap) {
 			continue
 		}
 		if err := c.indices.cover(i, func(b *roaring.Bitmap) error {
@@ -271,7 +271,7 @@ func (c *change) createIndex(op *pb.CreateIndex) error {
 		}
 		if other := first[x.Name]; other == nil {
 			first[x.Name] = x
-		} else if namesAddresses(other) != namesAddresses(x) {
+		} else if NamesAddresses(other) != NamesAddresses(x) {
 			return invalid("segments of index %s name rows by ids and by addresses; build all of them anew", x.Name)
 		}
 	}
@@ -324,7 +324,7 @@ func (c *change) followRewrite(groups []pb.RewriteGroup, remapped []pb.Rewritten
 			continue
 		}
 		if err := c.indices.cover(i, func(b *roaring.Bitmap) error {
-			if !namesAddresses(x) {
+			if !NamesAddresses(x) {
 				return moveCoverage(b, groups)
 			}
 			for _, g := range groups {

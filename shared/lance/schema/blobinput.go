@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"fmt"
+
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
@@ -38,6 +40,33 @@ func holdsBlobs(field arrow.Field) bool {
 		return marked
 	}
 	return false
+}
+
+// blobSizes are the sizes from which blobs are stored in another way, by the keys under
+// which a field's metadata can tell others.
+var blobSizes = []struct{ key, otherwise string }{
+	{"lance-encoding:blob-inline-size-threshold", "65536"},
+	{"lance-encoding:blob-dedicated-size-threshold", "4194304"},
+	{"lance-encoding:blob-pack-file-size-threshold", "1073741824"},
+}
+
+// matchBlobSizes makes sure that data does not ask for other sizes than the table does,
+// whose own count. So does the native writer.
+func matchBlobSizes(path string, want *Field, have arrow.Field) error {
+	for _, s := range blobSizes {
+		asked, ok := have.Metadata.GetValue(s.key)
+		if !ok {
+			continue
+		}
+		size, ok := want.Metadata[s.key]
+		if !ok {
+			size = s.otherwise
+		}
+		if asked != size {
+			return fmt.Errorf("%w: field %s has %s=%s in the table and %s in the data", ErrMismatch, path, s.key, size, asked)
+		}
+	}
+	return nil
 }
 
 // WithBlobsV2 returns the schema of a new table with the marked binaries, which are the

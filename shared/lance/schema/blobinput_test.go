@@ -48,7 +48,8 @@ func TestWhatABlobColumnTakes(t *testing.T) {
 	uri := arrow.Field{Name: "uri", Type: arrow.BinaryTypes.String, Nullable: true}
 	position := arrow.Field{Name: "position", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
 	size := arrow.Field{Name: "size", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
-	blob := marked(arrow.Field{Name: "b", Type: arrow.StructOf(data, uri), Nullable: true}, extensionName, blobV2Extension)
+	const inline, dedicated = "lance-encoding:blob-inline-size-threshold", "lance-encoding:blob-dedicated-size-threshold"
+	blob := marked(arrow.Field{Name: "b", Type: arrow.StructOf(data, uri), Nullable: true}, extensionName, blobV2Extension, inline, "10")
 	table, err := FromArrow(arrow.NewSchema([]arrow.Field{blob}, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +66,10 @@ func TestWhatABlobColumnTakes(t *testing.T) {
 		"marked text":          {marked(arrow.Field{Name: "b", Type: arrow.BinaryTypes.String}, blobKey, "true"), false},
 		"no uri":               {arrow.Field{Name: "b", Type: arrow.StructOf(data)}, false},
 		"a position alone":     {arrow.Field{Name: "b", Type: arrow.StructOf(data, uri, position)}, false},
+		"the table's size":     {marked(arrow.Field{Name: "b", Type: arrow.StructOf(data, uri)}, inline, "10"), true},
+		"the usual size":       {marked(arrow.Field{Name: "b", Type: arrow.StructOf(data, uri)}, dedicated, "4194304"), true},
+		"another size":         {marked(arrow.Field{Name: "b", Type: arrow.StructOf(data, uri)}, inline, "20"), false},
+		"an unusual size":      {marked(arrow.Field{Name: "b", Type: arrow.StructOf(data, uri)}, dedicated, "20"), false},
 		"members out of order": {arrow.Field{Name: "b", Type: arrow.StructOf(uri, data)}, false},
 	} {
 		_, err := table.Match(arrow.NewSchema([]arrow.Field{c.field}, nil))

@@ -92,7 +92,7 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 		if !holdsBlobs(have) {
 			return nil, nil, differ()
 		}
-		return want, nil, nil
+		return want, nil, matchBlobSizes(path, want, have)
 	}
 	name, ok := logicalName(have.Type)
 	isText := have.Type.ID() == arrow.STRING || have.Type.ID() == arrow.LARGE_STRING

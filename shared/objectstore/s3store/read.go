@@ -76,7 +76,9 @@ func infoOfRead(key string, size int64, etag *string, modified *time.Time) (obje
 	if aws.ToString(etag) == "" {
 		return objectstore.Info{}, errNoETag
 	}
-	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: aws.ToTime(modified)}, nil
+	// Headers tell seconds, and so do the listings of S3 itself. Some other servers list finer
+	// times; an object would seem to have two.
+	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: aws.ToTime(modified).Truncate(time.Second)}, nil
 }
 
 func (s *Store) head(ctx context.Context, key, full string) (info objectstore.Info, err error) {

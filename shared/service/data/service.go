@@ -37,7 +37,10 @@ func (s *Service) Routes() []httpapi.Route {
 }
 
 // A stream is an uploaded stream of rows. Its batches are verified as they come.
-type stream struct{ *arrowipc.Reader }
+type stream struct {
+	*arrowipc.Reader
+	body io.Reader
+}
 
 // open begins to read an upload.
 func (s *Service) open(body io.Reader) (*stream, error) {
@@ -45,18 +48,21 @@ func (s *Service) open(body io.Reader) (*stream, error) {
 	if err != nil {
 		return nil, uploadError(err)
 	}
-	return &stream{reader}, nil
+	return &stream{reader, body}, nil
 }
 
 // rows returns the rows that have not been taken yet.
 func (s *stream) rows() dataset.Rows { return dataset.Rows{Schema: s.Schema(), Batches: s.batches} }
 
-// batches yields the batches that have not been taken yet.
+// batches yields the batches that have not been taken yet. The end of the body is looked at
+// too, behind that of the stream: it may say that all this was written before.
 func (s *stream) batches(yield func(arrow.RecordBatch, error) bool) {
 	for {
 		batch, err := s.Next()
 		if errors.Is(err, io.EOF) {
-			return
+			if _, err = io.Copy(io.Discard, s.body); err == nil {
+				return
+			}
 		}
 		if !yield(batch, uploadError(err)) || err != nil {
 			return

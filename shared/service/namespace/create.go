@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 var existsModes = map[protocol.CreateMode]catalog.ExistsMode{
@@ -22,5 +23,6 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateNamespaceReque
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.CreateNamespaceResponse{Properties: made.Properties}, nil
+	id, _ := transaction.ChangeID(transaction.Change{Operation: "create-namespace", Object: req.ID}, made.Created)
+	return &protocol.CreateNamespaceResponse{TransactionID: id, Properties: made.Properties}, nil
 }

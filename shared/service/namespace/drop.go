@@ -2,20 +2,109 @@ package namespace
 
 import (
 	"context"
+	"errors"
 
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // Drop removes a namespace and tells the properties that it had. One that holds tables
 // or namespaces is NamespaceNotEmpty unless the behavior is Cascade; one that is missing
-// is an error unless the mode is Skip, when the answer is nil.
+// is an error unless the mode is Skip, when the answer is nil. A cascade of more than a few
+// is a job, which the answer names: until that is done less and less is there, and nothing
+// can be made there.
 func (s *Service) Drop(ctx context.Context, req *protocol.DropNamespaceRequest) (*protocol.DropNamespaceResponse, error) {
-	dropped, err := s.names.DropNamespace(ctx, req.ID, req.Behavior == protocol.DropBehaviorCascade)
-	if err != nil {
-		if req.Mode == protocol.DropModeSkip && protocol.CodeOf(err) == protocol.NamespaceNotFound {
-			return nil, nil
+	answer, err := s.drop(ctx, req.ID, req.Behavior == protocol.DropBehaviorCascade)
+	if req.Mode == protocol.DropModeSkip && protocol.CodeOf(err) == protocol.NamespaceNotFound {
+		return nil, nil
+	}
+	return answer, err
+}
+
+// maxInline is how many tables and namespaces a cascade drops while the client waits.
+const maxInline = 16
+
+func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protocol.DropNamespaceResponse, error) {
+	if cascade {
+		if err := s.names.CheckCascade(ctx, id); err != nil {
+			return nil, err
 		}
+	}
+	if cascade && s.jobs != nil && len(id) > 0 {
+		large, err := s.names.IsLarge(ctx, id, maxInline)
+		if err != nil {
+			return nil, err
+		}
+		if large {
+			return s.dropLater(ctx, id)
+		}
+	}
+	dropped, err := s.names.DropNamespace(ctx, id, cascade)
+	if err != nil {
 		return nil, err
 	}
 	return &protocol.DropNamespaceResponse{Properties: dropped.Properties}, nil
+}
+
+// KindDrop is the kind of jobs that drop a namespace with all that it holds.
+const KindDrop = "drop_namespace"
+
+// dropOrder is what such a job is begun with.
+type dropOrder struct {
+	UID string `json:"uid"` // the one that was meant; there may be another of its name later
+}
+
+// dropLater begins a job. The namespace is marked before the answer, so that who knows that it
+// is being dropped can make nothing in it.
+func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNamespaceResponse, error) {
+	uid, properties, err := s.names.UID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := s.jobs.Begin(ctx, KindDrop, id, dropOrder{uid})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.names.BeginCascade(ctx, id, uid, begun.ID); err != nil && protocol.CodeOf(err) != protocol.NamespaceNotFound {
+		_, undo := s.jobs.Transactions.Advance(ctx, begun.ID, func(t *transaction.Transaction) {
+			t.Status, t.Failure = protocol.TransactionFailed, "the namespace could not be marked"
+		})
+		return nil, errors.Join(err, undo)
+	}
+	return &protocol.DropNamespaceResponse{Properties: properties, TransactionID: []string{begun.ID}}, nil
+}
+
+// dropResult is what such a job comes to.
+type dropResult struct {
+	Dropped int `json:"dropped"` // tables and namespaces
+}
+
+// DropTask returns what jobs of KindDrop do. A run goes on with what is left.
+func DropTask(names *catalog.Catalog) job.Task {
+	return job.Task{Run: func(ctx context.Context, r *job.Run) (any, error) {
+		var order dropOrder
+		var before dropResult
+		if err := errors.Join(r.Input(&order), r.State(&before)); err != nil {
+			return nil, err
+		}
+		cascade, err := names.BeginCascade(ctx, r.Object(), order.UID, r.ID())
+		if protocol.CodeOf(err) == protocol.NamespaceNotFound {
+			return before, nil // by an earlier run, or by somebody else
+		}
+		if err != nil {
+			return nil, err
+		}
+		now := before
+		err = cascade.Run(ctx, func(dropped int) error {
+			now.Dropped = before.Dropped + dropped
+			return r.Checkpoint(ctx, now, int64(now.Dropped), 0)
+		})
+		if errors.Is(err, transaction.ErrEnded) || errors.Is(context.Cause(ctx), transaction.ErrEnded) {
+			err = errors.Join(err, cascade.Release(context.WithoutCancel(ctx)))
+		}
+		now.Dropped++ // the namespace itself
+		return now, err
+	}}
 }

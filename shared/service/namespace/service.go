@@ -4,15 +4,19 @@ package namespace
 import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/job"
 )
 
 // A Service answers the operations on namespaces.
 type Service struct {
 	names *catalog.Catalog
+	jobs  *job.Starter
 }
 
-// New returns the service over a catalog.
-func New(names *catalog.Catalog) *Service { return &Service{names: names} }
+// New returns the service over a catalog. What takes long is left to jobs, unless that is nil.
+func New(names *catalog.Catalog, jobs *job.Starter) *Service {
+	return &Service{names: names, jobs: jobs}
+}
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {

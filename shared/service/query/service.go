@@ -17,6 +17,8 @@ func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.Arrow("QueryTable", s.Query),
 		httpapi.JSON("CountTableRows", s.Count),
+		httpapi.JSON("ExplainTableQueryPlan", s.Explain),
+		httpapi.JSON("AnalyzeTableQueryPlan", s.Analyze),
 		httpapi.ArrowStream("FetchTableBlobs", s.FetchBlobs),
 		httpapi.Bytes("ReadTableBlob", s.ReadBlob),
 	}

@@ -43,7 +43,10 @@ func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBra
 
 // DeleteBranch deletes a branch of a table, with its versions.
 func (s *Service) DeleteBranch(ctx context.Context, req *protocol.DeleteTableBranchRequest) (*protocol.DeleteTableBranchResponse, error) {
-	return &protocol.DeleteTableBranchResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
-		return t.DeleteBranch(ctx, req.Name)
-	})
+	err := s.onTable(ctx, req.ID, func(t *engine.Table) error { return t.DeleteBranch(ctx, req.Name) })
+	if err != nil {
+		return nil, err
+	}
+	id := s.changed(ctx, "delete-branch", req.ID, map[string]string{"branch": req.Name})
+	return &protocol.DeleteTableBranchResponse{TransactionID: id}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // ListTags tells the tags of a table, in the order of their names.
@@ -58,23 +59,36 @@ func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersi
 
 // CreateTag makes a tag.
 func (s *Service) CreateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
-	return &protocol.SetTableTagResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
+	return s.onTag(ctx, "create-tag", req.ID, req.Tag, func(t *engine.Table) error {
 		return t.CreateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
 }
 
 // UpdateTag lets a tag name another version.
 func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
-	return &protocol.SetTableTagResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
+	return s.onTag(ctx, "update-tag", req.ID, req.Tag, func(t *engine.Table) error {
 		return t.UpdateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
 	})
 }
 
 // DeleteTag removes a tag.
 func (s *Service) DeleteTag(ctx context.Context, req *protocol.DeleteTableTagRequest) (*protocol.SetTableTagResponse, error) {
-	return &protocol.SetTableTagResponse{}, s.onTable(ctx, req.ID, func(t *engine.Table) error {
+	return s.onTag(ctx, "delete-tag", req.ID, req.Tag, func(t *engine.Table) error {
 		return t.DeleteTag(ctx, req.Tag)
 	})
+}
+
+// onTag does work on a tag.
+func (s *Service) onTag(ctx context.Context, operation string, id []string, tag string, work func(*engine.Table) error) (*protocol.SetTableTagResponse, error) {
+	if err := s.onTable(ctx, id, work); err != nil {
+		return nil, err
+	}
+	return &protocol.SetTableTagResponse{TransactionID: s.changed(ctx, operation, id, map[string]string{"tag": tag})}, nil
+}
+
+// changed returns the id of the transaction that a change was.
+func (s *Service) changed(ctx context.Context, operation string, id []string, properties map[string]string) string {
+	return s.tables.Transactions.IDOfChange(ctx, transaction.Change{Operation: operation, Object: id, Properties: properties})
 }
 
 // onTable does work that is one write beside the table's versions, so it asks for the

@@ -2,6 +2,9 @@ package schema
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -33,17 +36,66 @@ func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumns
 		}
 		return addNulls(ctx, reader.Schema())
 	}
+	switch first := req.NewColumns[0]; {
+	case first.VirtualColumn != nil:
+		return addVirtual(ctx, req.NewColumns)
+	case first.AllNull:
+		return nil, protocol.Errorf(protocol.Unsupported,
+			"new_columns[0], %q: columns of registered functions are not supported yet; give an expression", first.Name)
+	}
 	columns := make([]engine.Assignment, len(req.NewColumns))
 	for i, c := range req.NewColumns {
-		if c.Expression == "" {
-			return nil, protocol.Errorf(protocol.Unsupported,
-				"new_columns[%d], %q: columns that a function computes are not supported yet; give an expression", i, c.Name)
-		}
-		columns[i] = engine.Assignment{Column: c.Name, SQL: c.Expression}
+		columns[i] = engine.Assignment{Column: c.Name, SQL: c.Expression + c.Computed}
 	}
 	return func(t *engine.Table, confirm func() error) (engine.Written, error) {
+		if req.NewColumns[0].Computed != "" {
+			return t.AddComputedColumns(ctx, columns, confirm)
+		}
 		return t.AddColumns(ctx, columns, confirm)
 	}, nil
+}
+
+// addVirtual adds the outputs of functions as columns of nulls, whose fields keep what the
+// request says of the function. Rows are filled by those who can run it.
+func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine.Table, func() error) (engine.Written, error), error) {
+	var fields []arrow.Field
+	var inputs []string
+	for _, c := range columns {
+		inputs = append(inputs, c.VirtualColumn.InputColumns...)
+		for _, out := range c.VirtualColumn.Outputs {
+			metadata, err := virtualMetadata(c.VirtualColumn, out)
+			if err != nil {
+				return nil, err
+			}
+			fields = append(fields, arrow.Field{Name: out.Column, Type: out.DataType.Type, Nullable: true, Metadata: metadata})
+		}
+	}
+	added := arrow.NewSchema(fields, nil)
+	return func(t *engine.Table, confirm func() error) (engine.Written, error) {
+		return t.AddVirtualColumns(ctx, added, inputs, confirm)
+	}, nil
+}
+
+// virtualMetadata is what the field of an output keeps. The user's own keys come first: they
+// cannot take the place of the function's.
+func virtualMetadata(v *protocol.VirtualColumn, out protocol.VirtualColumnOutput) (arrow.Metadata, error) {
+	inputs, err := json.Marshal(v.InputColumns)
+	if err != nil {
+		return arrow.Metadata{}, err
+	}
+	kept := map[string]string{}
+	maps.Copy(kept, v.FieldMetadata)
+	maps.Copy(kept, out.Metadata)
+	for key, value := range map[string]string{
+		"": "true", ".udf_inputs": string(inputs), ".struct_field": out.StructField,
+		".image": v.Image, ".udf": v.UDF, ".udf_name": v.UDFName, ".udf_version": v.UDFVersion, ".udf_backend": v.UDFBackend,
+		".auto_backfill": strconv.FormatBool(v.AutoBackfill), ".manifest": v.Manifest, ".manifest_checksum": v.ManifestChecksum,
+	} {
+		if value != "" {
+			kept["virtual_column"+key] = value
+		}
+	}
+	return arrow.MetadataFrom(kept), nil
 }
 
 func addNulls(ctx context.Context, columns *arrow.Schema) (func(*engine.Table, func() error) (engine.Written, error), error) {

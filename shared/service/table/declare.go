@@ -14,7 +14,7 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
-	location, err := s.tables.Names.PlannedLocation(req.ID, req.Location)
+	location, err := s.tables.Names.PlannedLocation(ctx, req.ID, req.Location)
 	if err != nil {
 		return nil, err
 	}
@@ -23,6 +23,7 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 		return nil, err
 	}
 	return &protocol.DeclareTableResponse{
-		Location: declared.Location.URI, Properties: declared.Properties, ManagedVersioning: declared.Managed,
+		TransactionID: s.changed(ctx, "declare-table", declared.ID, nil),
+		Location:      declared.Location.URI, Properties: declared.Properties, ManagedVersioning: declared.Managed,
 	}, nil
 }

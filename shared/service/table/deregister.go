@@ -12,5 +12,8 @@ func (s *Service) Deregister(ctx context.Context, req *protocol.DeregisterTableR
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DeregisterTableResponse{ID: gone.ID, Location: gone.Location.URI, Properties: gone.Properties}, nil
+	return &protocol.DeregisterTableResponse{
+		TransactionID: s.changed(ctx, "deregister-table", gone.ID, nil),
+		ID:            gone.ID, Location: gone.Location.URI, Properties: gone.Properties,
+	}, nil
 }

@@ -10,8 +10,17 @@ import (
 )
 
 // Describe tells where a table is and, when asked for details, what its schema is and
-// how large it is, at the newest version or a given one.
+// how large it is, at the newest version or a given one. Credentials for its location are
+// told where the deployment has some.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
+	answer, err := s.describe(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return answer, s.addCredentials(ctx, req, answer)
+}
+
+func (s *Service) describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
 	branch := protocol.BranchName(req.Branch)
 	if !req.Detailed() && req.Version == nil && req.Tag == "" && branch == "" && !req.CheckDeclared {
 		t, err := s.tables.Names.Table(ctx, req.ID)

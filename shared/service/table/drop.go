@@ -12,5 +12,8 @@ func (s *Service) Drop(ctx context.Context, req *protocol.DropTableRequest) (*pr
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.DropTableResponse{ID: gone.ID, Location: gone.Location.URI, Properties: gone.Properties}, nil
+	return &protocol.DropTableResponse{
+		TransactionID: s.changed(ctx, "drop-table", gone.ID, nil),
+		ID:            gone.ID, Location: gone.Location.URI, Properties: gone.Properties,
+	}, nil
 }

@@ -18,7 +18,7 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
 	}
-	location, err := s.tables.Names.PlannedLocation(req.ID, req.Location)
+	location, err := s.tables.Names.PlannedLocation(ctx, req.ID, req.Location)
 	if err != nil {
 		return nil, err
 	}
@@ -37,5 +37,8 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.RegisterTableResponse{Location: made.Location.URI, Properties: made.Properties}, nil
+	return &protocol.RegisterTableResponse{
+		TransactionID: s.changed(ctx, "register-table", made.ID, nil),
+		Location:      made.Location.URI, Properties: made.Properties,
+	}, nil
 }

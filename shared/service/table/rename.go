@@ -12,5 +12,6 @@ func (s *Service) Rename(ctx context.Context, req *protocol.RenameTableRequest) 
 	if _, err := s.tables.Names.RenameTable(ctx, req.ID, req.NewID()); err != nil {
 		return nil, err
 	}
-	return &protocol.RenameTableResponse{}, nil
+	to := map[string]string{"renamed_to": protocol.JoinID(req.NewID(), protocol.DefaultDelimiter)}
+	return &protocol.RenameTableResponse{TransactionID: s.changed(ctx, "rename-table", req.ID, to)}, nil
 }

@@ -2,8 +2,11 @@
 package table
 
 import (
+	"context"
+
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/service"
+	"tiltyard/shared/transaction"
 )
 
 // A Service answers the operations on tables.
@@ -11,6 +14,11 @@ type Service struct{ tables service.Tables }
 
 // New returns the service over tables.
 func New(tables service.Tables) *Service { return &Service{tables: tables} }
+
+// changed returns the id of the transaction that a change of a table was.
+func (s *Service) changed(ctx context.Context, operation string, id []string, properties map[string]string) string {
+	return s.tables.Transactions.IDOfChange(ctx, transaction.Change{Operation: operation, Object: id, Properties: properties})
+}
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
@@ -24,6 +32,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DeregisterTable", s.Deregister),
 		httpapi.JSON("DeclareTable", s.Declare),
 		httpapi.JSON("RenameTable", s.Rename),
+		httpapi.JSON("CloneTable", s.Clone),
 		httpapi.JSON("GetTableStats", s.Stats),
 	}
 }

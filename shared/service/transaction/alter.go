@@ -14,6 +14,9 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTransactionReque
 	if err != nil {
 		return nil, err
 	}
+	if err := s.admit(ctx, "AlterTransaction", ref); err != nil {
+		return nil, err
+	}
 	altered, err := s.alter(ctx, ref, req.Actions)
 	if err != nil {
 		return nil, err
@@ -27,6 +30,9 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTransactionReque
 func (s *Service) alter(ctx context.Context, ref transaction.Ref, actions []protocol.TransactionAction) (*transaction.Transaction, error) {
 	if ref.Record != "" {
 		return s.tables.Transactions.Alter(ctx, ref, actions)
+	}
+	if ref.Change != "" {
+		return s.tables.Transactions.AlterChange(ctx, ref, actions)
 	}
 	commit, err := s.commit(ctx, ref)
 	if err != nil {

@@ -10,24 +10,30 @@ import (
 // Describe tells how a transaction stands. A commit has succeeded, unless somebody said
 // otherwise.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTransactionRequest) (*protocol.TransactionResponse, error) {
-	found, err := s.find(ctx, req.ID)
+	ref, err := transaction.ParseID(req.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.admit(ctx, "DescribeTransaction", ref); err != nil {
+		return nil, err
+	}
+	found, err := s.find(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	return answer(found), nil
 }
 
-func (s *Service) find(ctx context.Context, id []string) (*transaction.Transaction, error) {
-	ref, err := transaction.ParseID(id)
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.Transaction, error) {
 	if ref.Record != "" {
 		found, err := s.tables.Transactions.Get(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
 		return s.complete(ctx, found)
+	}
+	if ref.Change != "" {
+		return s.tables.Transactions.GetChange(ctx, ref)
 	}
 	if ref.UUID != "" {
 		found, err := s.tables.Transactions.GetCommit(ctx, ref.Table, ref.UUID)

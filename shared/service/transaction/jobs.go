@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"tiltyard/shared/auth"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -35,7 +36,9 @@ func (s *Service) ListJobs(ctx context.Context, req *protocol.ListJobsRequest) (
 			return nil, err
 		}
 		for _, job := range jobs {
-			answer.Jobs = append(answer.Jobs, listed(job))
+			if auth.Sees(ctx, objectOf(job)) {
+				answer.Jobs = append(answer.Jobs, listed(job))
+			}
 		}
 		if answer.PageToken = next; next == "" {
 			return answer, nil
@@ -56,10 +59,7 @@ func listed(job *transaction.Transaction) protocol.Job {
 
 // DescribeJob tells how a job stands.
 func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.DescribeJobResponse, error) {
-	if !transaction.IsJobID(req.JobID) {
-		return nil, noJob(req.JobID)
-	}
-	ref, err := transaction.ParseID([]string{req.JobID})
+	ref, err := s.admitJob(ctx, "DescribeJob", req)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*p
 // CancelJob ends a job, which its worker notices when it next looks. A job that has ended
 // stays as it is.
 func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*protocol.Empty, error) {
-	if !transaction.IsJobID(req.JobID) {
-		return nil, noJob(req.JobID)
+	if _, err := s.admitJob(ctx, "CancelJob", req); err != nil {
+		return nil, err
 	}
 	_, err := s.tables.Transactions.Advance(ctx, req.JobID, func(t *transaction.Transaction) {
 		t.Status = protocol.TransactionCanceled
@@ -90,6 +90,41 @@ func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*pro
 		return nil, err
 	}
 	return &protocol.Empty{}, nil
+}
+
+// PauseJob lets nobody work on a job from its next checkpoint on.
+func (s *Service) PauseJob(ctx context.Context, req *protocol.JobRequest) (*protocol.PauseJobResponse, error) {
+	if _, err := s.admitJob(ctx, "PauseJob", req); err != nil {
+		return nil, err
+	}
+	before, err := s.tables.Transactions.Pause(ctx, req.JobID)
+	if errors.Is(err, transaction.ErrEnded) {
+		return &protocol.PauseJobResponse{Committing: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.PauseJobResponse{Paused: !before}, nil
+}
+
+// ResumeJob lets a job go on that was paused.
+func (s *Service) ResumeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.ResumeJobResponse, error) {
+	if _, err := s.admitJob(ctx, "ResumeJob", req); err != nil {
+		return nil, err
+	}
+	if s.tables.Jobs == nil {
+		return nil, errNoJobs
+	}
+	paused, pausing, err := s.tables.Jobs.Resume(ctx, req.JobID, s.keeper.Now())
+	if err != nil && !errors.Is(err, transaction.ErrEnded) {
+		return nil, err
+	}
+	return &protocol.ResumeJobResponse{Resumed: paused && !pausing, StillPausing: pausing}, nil
+}
+
+// errNoJobs is the answer where no queue is configured.
+var errNoJobs = &protocol.Error{
+	Code: protocol.Unsupported, Message: "this deployment has no workers", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
 }
 
 func noJob(id string) error {

@@ -5,20 +5,28 @@ package transaction
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/maintain"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/service"
 	"tiltyard/shared/transaction"
 )
 
 // A Service answers the operations on transactions.
-type Service struct{ tables service.Tables }
+type Service struct {
+	tables service.Tables
+	keeper *maintain.Keeper
+}
 
-// New returns the service over tables.
-func New(tables service.Tables) *Service { return &Service{tables: tables} }
+// New returns the service over tables, and what keeps them fit.
+func New(tables service.Tables, keeper *maintain.Keeper) *Service {
+	return &Service{tables: tables, keeper: keeper}
+}
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
@@ -28,6 +36,9 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("ListJobs", s.ListJobs),
 		httpapi.JSON("DescribeJob", s.DescribeJob),
 		httpapi.JSON("CancelJob", s.CancelJob),
+		httpapi.JSON("PauseJob", s.PauseJob),
+		httpapi.JSON("ResumeJob", s.ResumeJob),
+		httpapi.JSON("MaintainTable", s.MaintainTable),
 	}
 }
 
@@ -35,18 +46,60 @@ func answer(t *transaction.Transaction) *protocol.TransactionResponse {
 	return &protocol.TransactionResponse{Status: t.Status, Properties: t.Describe()}
 }
 
+// onBranch reads what a branch tells of a commit.
+func (s *Service) onBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref) (engine.Transaction, error) {
+	table, err := s.tables.On(ctx, t, ref.Branch)
+	if err != nil {
+		return engine.Transaction{}, err
+	}
+	if ref.Version == 0 {
+		return table.FindTransaction(ctx, ref.UUID)
+	}
+	return table.TransactionOf(ctx, ref.Version)
+}
+
+// onAnyBranch looks at the branches of a table for a commit that the table itself has not,
+// when its id does not tell the branch. A version that several branches have is none of them.
+func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref, missing error) (only engine.Transaction, branch string, err error) {
+	branches, _, err := s.tables.At(t).Branches(ctx, "", 0)
+	if err != nil {
+		return only, "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(branches)) {
+		there := ref
+		there.Branch = name
+		found, err := s.onBranch(ctx, t, there)
+		switch {
+		case err != nil && isMissing(err):
+			continue
+		case err != nil:
+			return only, "", err
+		case branch != "":
+			return only, "", protocol.Errorf(protocol.TransactionNotFound, "branches %s and %s both have version %d", branch, name, ref.Version)
+		}
+		only, branch = found, name
+		if ref.UUID != "" {
+			break
+		}
+	}
+	if branch == "" {
+		return only, "", missing
+	}
+	return only, branch, nil
+}
+
 // commit reads what the table tells of a commit. What is not there, or not what the id
 // says, is TransactionNotFound.
 func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.Commit, error) {
+	var branch string
 	found, err := catalog.Read(ctx, s.tables.Names, ref.Table, func(ctx context.Context, t *catalog.Table) (engine.Transaction, error) {
-		table, err := s.tables.At(t).On(ctx, ref.Branch)
-		if err != nil {
-			return engine.Transaction{}, err
+		branch = ref.Branch
+		found, err := s.onBranch(ctx, t, ref)
+		if err == nil || !isMissing(err) || ref.Branch != "" || ref.UUID != "" && ref.Version != 0 {
+			return found, err
 		}
-		if ref.Version == 0 {
-			return table.FindTransaction(ctx, ref.UUID)
-		}
-		return table.TransactionOf(ctx, ref.Version)
+		found, branch, err = s.onAnyBranch(ctx, t, ref, err)
+		return found, err
 	})
 	switch {
 	case err != nil && isMissing(err):
@@ -58,7 +111,7 @@ func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.
 		return transaction.Commit{}, notFound(ref, errors.New("the version was made by another transaction"))
 	}
 	return transaction.Commit{
-		UUID: found.UUID, Branch: ref.Branch, Version: found.Version, ReadVersion: found.ReadVersion,
+		UUID: found.UUID, Branch: branch, Version: found.Version, ReadVersion: found.ReadVersion,
 		Operation: found.Operation, Properties: found.Properties,
 	}, nil
 }

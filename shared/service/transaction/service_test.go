@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/maintain"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -33,10 +35,12 @@ func open(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	records := objectrecord.Open(objects, time.Now)
 	tables := service.Open(service.Stores{
-		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20,
+		Objects: roots, Records: records, Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
 	})
-	return &fixture{Service: New(tables), jobs: tables.Transactions}
+	keeper := &maintain.Keeper{Tables: tables, Records: records, Now: time.Now}
+	return &fixture{Service: New(tables, keeper), jobs: tables.Transactions}
 }
 
 // table makes a table and appends to it, and returns what the append made.

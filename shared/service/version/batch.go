@@ -2,8 +2,10 @@ package version
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,52 +18,96 @@ import (
 // batchFanOut is how many tables of a batch are looked at side by side.
 const batchFanOut = 32
 
-// A batched version is an entry of a batch, and what was found of it.
-type batched struct {
-	*staged
-	table *catalog.Table
-}
-
 // BatchCreate makes staged manifests versions of their tables, all of them or none. To ask for
 // the same again, because the answer was lost, is answered the same.
 func (s *Service) BatchCreate(ctx context.Context, req *protocol.BatchCreateTableVersionsRequest) (*protocol.BatchCreateTableVersionsResponse, error) {
-	found, err := s.readBatch(ctx, req.Entries)
-	if err != nil {
-		return nil, err
+	operations := make([]protocol.CommitTableOperation, len(req.Entries))
+	for i := range req.Entries {
+		e := &req.Entries[i]
+		operations[i].Create = &protocol.CreateTableVersionRequest{Common: protocol.Common{ID: e.ID}, StagedVersion: e.StagedVersion}
 	}
-	entries := make([]catalog.BatchEntry, len(found))
-	for i, b := range found {
-		entries[i] = catalog.BatchEntry{ID: req.Entries[i].ID, Manifest: b.Manifest}
-	}
-	infos, err := s.tables.Names.CommitBatch(ctx, entries)
+	done, err := s.commit(ctx, operations)
 	if err != nil {
 		return nil, err
 	}
 	answer := new(protocol.BatchCreateTableVersionsResponse)
-	var group errgroup.Group
-	group.SetLimit(batchFanOut)
-	for i, b := range found {
-		answer.Versions = append(answer.Versions, entry(b.table, engine.Version{Number: b.Version, Info: infos[i]}))
-		group.Go(func() error {
-			b.discard(ctx, b.table.Location)
-			return nil
-		})
+	for _, p := range done {
+		answer.Versions = append(answer.Versions, p.entry())
 	}
-	_ = group.Wait()
-	answer.TransactionID = s.record(context.WithoutCancel(ctx), len(entries))
+	answer.TransactionID = s.tables.Transactions.IDOfChange(ctx, batchChange("batch-create", done))
 	return answer, nil
 }
 
-// readBatch finds the tables of a batch, and reads what is staged for them.
-func (s *Service) readBatch(ctx context.Context, entries []protocol.BatchVersionEntry) ([]batched, error) {
-	found := make([]batched, len(entries))
-	errs := make([]error, len(entries))
+// batchChange is the transaction that a batch was.
+func batchChange(operation string, done []*prepared) transaction.Change {
+	return transaction.Change{Operation: operation, Properties: map[string]string{"operations": strconv.Itoa(len(done))}}
+}
+
+// A prepared operation of a batch, and then what came of it.
+type prepared struct {
+	catalog.Operation
+	table  *catalog.Table // that it is about; nil before a declaration
+	staged *staged        // for a version
+	result catalog.Result
+}
+
+// entry tells of a version that was made.
+func (p *prepared) entry() protocol.TableVersion {
+	e := entry(p.table, engine.Version{Number: p.staged.Version, Info: p.result.Version})
+	e.Metadata = p.staged.metadata
+	return e
+}
+
+// commit does operations together, or none of them.
+func (s *Service) commit(ctx context.Context, operations []protocol.CommitTableOperation) ([]*prepared, error) {
+	request, err := json.Marshal(operations)
+	if err != nil {
+		return nil, fmt.Errorf("digest of the batch: %w", err)
+	}
+	done, err := s.prepare(ctx, operations)
+	if err != nil {
+		return nil, err
+	}
+	batch := &catalog.Batch{Request: request}
+	for _, p := range done {
+		batch.Operations = append(batch.Operations, p.Operation)
+	}
+	results, err := s.tables.Names.CommitBatch(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	var group errgroup.Group
+	group.SetLimit(batchFanOut)
+	for i, p := range done {
+		p.result = results[i]
+		if p.staged != nil {
+			group.Go(func() error {
+				p.staged.discard(ctx, p.table.Location)
+				return nil
+			})
+		}
+		if p.Delete != nil && p.Table != nil {
+			s.tables.At(p.Table).ForgetVersions(p.Delete)
+		}
+	}
+	_ = group.Wait()
+	return done, nil
+}
+
+// prepare finds the tables of a batch, and reads what is staged for them.
+func (s *Service) prepare(ctx context.Context, operations []protocol.CommitTableOperation) ([]*prepared, error) {
+	found := make([]*prepared, len(operations))
+	errs := make([]error, len(operations))
+	declared, err := s.declarations(ctx, operations)
+	if err != nil {
+		return nil, err
+	}
 	memory := newBudget(maxBatchBytes)
 	var group errgroup.Group
 	group.SetLimit(batchFanOut)
-	for i := range entries {
+	for i := range operations {
 		group.Go(func() error {
-			found[i], errs[i] = s.readEntry(ctx, &entries[i], memory)
+			found[i], errs[i] = s.prepareOne(ctx, &operations[i], declared[key(operations[i].TableID())], memory)
 			return nil
 		})
 	}
@@ -74,16 +120,55 @@ func (s *Service) readBatch(ctx context.Context, entries []protocol.BatchVersion
 	return found, nil
 }
 
-func (s *Service) readEntry(ctx context.Context, e *protocol.BatchVersionEntry, memory *budget) (batched, error) {
-	if protocol.BranchName(e.Branch) != "" {
-		return batched{}, protocol.Errorf(protocol.Unsupported, "a batch cannot make versions of branches")
+// key is an id as a key of maps: ids hold no zero bytes.
+func key(id []string) string { return protocol.JoinID(id, "\x00") }
+
+// declarations plans the tables that a batch declares, by key.
+func (s *Service) declarations(ctx context.Context, operations []protocol.CommitTableOperation) (map[string]*catalog.Table, error) {
+	planned := map[string]*catalog.Table{}
+	for i, op := range operations {
+		if op.Declare == nil || planned[key(op.Declare.ID)] != nil {
+			continue
+		}
+		at, err := s.tables.Names.PlannedLocation(ctx, op.Declare.ID, op.Declare.Location)
+		if err != nil {
+			return nil, inEntry(i, err)
+		}
+		planned[key(op.Declare.ID)] = &catalog.Table{ID: op.Declare.ID, Location: at, Properties: op.Declare.Properties}
 	}
-	t, err := s.tables.Names.Table(ctx, e.ID)
-	if err != nil {
-		return batched{}, err
+	return planned, nil
+}
+
+// prepareOne prepares one operation. declared is its table if the batch declares it.
+func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperation, declared *catalog.Table, memory *budget) (*prepared, error) {
+	p := &prepared{Operation: catalog.Operation{ID: op.TableID()}, table: declared}
+	switch {
+	case op.Declare != nil:
+		p.Declare = &catalog.Declaration{Location: declared.Location, Properties: op.Declare.Properties}
+		return p, nil
+	case op.Deregister != nil:
+		p.Deregister = true
+		return p, nil
 	}
-	m, err := read(ctx, t, t.Location, &e.StagedVersion, memory)
-	return batched{m, t}, err
+	if declared == nil {
+		t, err := s.tables.Names.Table(ctx, op.TableID())
+		if err != nil {
+			return nil, err
+		}
+		p.table, p.Table = t, t
+	}
+	if op.Delete != nil {
+		return p, s.prepareDelete(ctx, p, op.Delete)
+	}
+	if protocol.BranchName(op.Create.Branch) != "" {
+		return nil, protocol.Errorf(protocol.Unsupported, "a batch cannot make versions of branches")
+	}
+	var err error
+	if p.staged, err = read(ctx, p.table, p.table.Location, &op.Create.StagedVersion, memory); err != nil {
+		return nil, err
+	}
+	p.Create = &p.staged.Manifest
+	return p, s.annotate(ctx, p.Table, p.staged)
 }
 
 // inEntry says which entry of a batch an error is about.
@@ -95,21 +180,4 @@ func inEntry(i int, err error) error {
 	named := *known
 	named.Object, named.Message = "", fmt.Sprintf("entry %d of the batch: %s", i, known.Text())
 	return &named
-}
-
-// record makes the transaction that a batch was, after the fact, and returns its id: "" when
-// it cannot be written, as the batch has not failed.
-func (s *Service) record(ctx context.Context, entries int) string {
-	t, err := s.tables.Transactions.Begin(ctx, "batch-create", nil)
-	if err != nil {
-		return ""
-	}
-	_, err = s.tables.Transactions.Advance(ctx, t.ID, func(t *transaction.Transaction) {
-		t.Status = protocol.TransactionSucceeded
-		t.Done, t.Total = int64(entries), int64(entries)
-	})
-	if err != nil {
-		return ""
-	}
-	return t.ID
 }

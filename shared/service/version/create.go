@@ -23,6 +23,9 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRe
 		return nil, err
 	}
 	m, err := read(ctx, t, at, &req.StagedVersion, newBudget(maxManifestBytes))
+	if err == nil {
+		err = s.annotate(ctx, t, m)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +34,10 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRe
 		return nil, err
 	}
 	m.discard(ctx, at)
+	made := entry(t, engine.Version{Number: m.Version, Info: info})
+	made.Metadata = m.metadata
 	return &protocol.CreateTableVersionResponse{
-		Version: entry(t, engine.Version{Number: m.Version, Info: info}),
+		Version: made,
 		TransactionID: s.tables.Transactions.IDOfCommit(ctx, req.ID, transaction.Commit{
 			UUID: m.transaction, Branch: protocol.BranchName(req.Branch), Version: m.Version,
 		}),

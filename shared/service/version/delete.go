@@ -6,14 +6,13 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // Delete deletes the versions in some ranges. What tags and branches need stays, and so does
 // the newest version, unless a range says that all are meant.
 func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVersionsRequest) (*protocol.BatchDeleteTableVersionsResponse, error) {
-	doomed := func(version uint64) bool {
-		return slices.ContainsFunc(req.Ranges, func(r protocol.VersionRange) bool { return r.Holds(version) })
-	}
+	doomed := anyOf(req.Ranges)
 	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
 	return catalog.Write(ctx, s.tables.Names, req.ID, func(ctx context.Context, found *catalog.Lookup) (*protocol.BatchDeleteTableVersionsResponse, error) {
 		if err := found.Confirm(); err != nil {
@@ -27,6 +26,26 @@ func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVers
 		if err != nil {
 			return nil, err
 		}
-		return &protocol.BatchDeleteTableVersionsResponse{DeletedCount: int64(deleted)}, nil
+		return &protocol.BatchDeleteTableVersionsResponse{
+			DeletedCount: int64(deleted),
+			TransactionID: s.tables.Transactions.IDOfChange(ctx, transaction.Change{
+				Operation: "delete-versions", Object: req.ID, Properties: onBranch(req.Branch),
+			}),
+		}, nil
 	})
+}
+
+// onBranch tells the branch of a change, if it is of one.
+func onBranch(branch string) map[string]string {
+	if branch = protocol.BranchName(branch); branch == "" {
+		return nil
+	}
+	return map[string]string{"branch": branch}
+}
+
+// anyOf says which versions are in one of the ranges.
+func anyOf(ranges []protocol.VersionRange) func(version uint64) bool {
+	return func(version uint64) bool {
+		return slices.ContainsFunc(ranges, func(r protocol.VersionRange) bool { return r.Holds(version) })
+	}
 }

@@ -18,6 +18,10 @@ func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableVersi
 		if err != nil {
 			return nil, err
 		}
-		return &protocol.DescribeTableVersionResponse{Version: entry(t, found)}, nil
+		entries := []protocol.TableVersion{entry(t, found)}
+		if err := addMetadata(ctx, t, []string{found.Key}, entries); err != nil {
+			return nil, err
+		}
+		return &protocol.DescribeTableVersionResponse{Version: entries[0]}, nil
 	})
 }

@@ -35,10 +35,12 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 		}
 		answer := &protocol.ListTableVersionsResponse{PageToken: found.Next}
 		place := t.Location.Path()
-		for _, v := range found.Versions {
+		keys := make([]string, len(found.Versions))
+		for i, v := range found.Versions {
 			answer.Versions = append(answer.Versions, entryAt(place, t, v))
+			keys[i] = v.Key
 		}
-		return answer, nil
+		return answer, addMetadata(ctx, t, keys, answer.Versions)
 	})
 }
 

@@ -20,6 +20,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DescribeTableVersion", s.Describe),
 		httpapi.JSON("BatchDeleteTableVersions", s.Delete),
 		httpapi.JSON("BatchCreateTableVersions", s.BatchCreate),
+		httpapi.JSON("BatchCommitTables", s.BatchCommit),
 		httpapi.JSON("RestoreTable", s.Restore),
 	}
 }

@@ -45,6 +45,7 @@ type staged struct {
 	catalog.Manifest
 	key         string // in the table's store
 	transaction string // UUID of what the client did, if the manifest tells
+	metadata    map[string]string
 }
 
 // branchPlace returns where a table, or a branch of it, keeps its versions.
@@ -68,8 +69,12 @@ func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *pro
 	if err != nil {
 		return nil, err
 	}
-	s := &staged{key: key, Manifest: catalog.Manifest{
+	if err := protocol.CheckProperties(v.Metadata); err != nil {
+		return nil, err
+	}
+	s := &staged{key: key, metadata: v.Metadata, Manifest: catalog.Manifest{
 		Version: uint64(*v.Version), Scheme: scheme(v.NamingScheme), ETag: v.ETag, Source: v.ManifestPath,
+		Noted: len(v.Metadata) > 0,
 	}}
 	data, err := readAll(ctx, at.Store, key, v, memory)
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -115,7 +120,9 @@ func (s *staged) check(data []byte, v *protocol.StagedVersion) error {
 	if m.Version != s.Version {
 		return protocol.Errorf(protocol.InvalidInput, "the manifest at %q is of version %d, not %d", v.ManifestPath, m.Version, s.Version)
 	}
-	s.Data = data
+	if s.Data, err = withMetadata(data, v.Metadata); err != nil {
+		return err
+	}
 	if _, id, ok := strings.Cut(strings.TrimSuffix(m.TransactionFile, ".txn"), "-"); ok {
 		s.transaction = id
 	}

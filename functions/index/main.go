@@ -1,0 +1,20 @@
+// Command index is the Lambda function behind the operations on indices of tables. It reads the records of the
+// catalog, and reads and writes versions of tables.
+package main
+
+import (
+	"tiltyard/shared/boot"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/service"
+	"tiltyard/shared/service/index"
+)
+
+func main() {
+	env := boot.FromEnv()
+	tables := service.Open(service.Stores{
+		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
+	})
+	apigateway.Serve(env.Handler(index.New(tables).Routes()...))
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+
+	"tiltyard/shared/protocol"
+)
+
+// A route is one line of the gateway's table.
+type route struct {
+	method, path, function string
+}
+
+// routes are the operations that some function serves. The others, unknown paths, and
+// those that end in a slash, which gateways do not take for the same, go to the function
+// called default.
+func routes() []route {
+	var all []route
+	for _, op := range protocol.Operations {
+		if _, served := functions[string(op.Group)]; !served {
+			continue
+		}
+		for _, method := range op.Methods {
+			all = append(all, route{method: method, path: op.Path, function: string(op.Group)})
+		}
+	}
+	return all
+}
+
+// routeID is the name of a route's construct, of which CDK makes that of the resource.
+func routeID(r route) string {
+	id := "Route" + title(strings.ToLower(r.method))
+	for _, word := range strings.FieldsFunc(strings.TrimPrefix(r.path, "/v1"), func(c rune) bool { return c < 'a' || c > 'z' }) {
+		id += title(word)
+	}
+	return id
+}
+
+// traffic is what a gateway is watched by. The rate is the share of the requests that met
+// an error of the service: gateways count each as 1 and all others as 0.
+type traffic struct {
+	requests, serverErrors, errorRate, clientErrors, latency awscloudwatch.IMetric
+}
+
+// newHTTPAPI makes the gateway: an HTTP API, whose table is made from the operations.
+//
+// Functions verify tokens in any case. An authorizer in front of them saves the calls of
+// those who have none, but it knows the header Authorization only: clients that send
+// their token as x-api-key, as LanceDB's do, are turned away.
+func (s *Service) newHTTPAPI() traffic {
+	api := awsapigatewayv2.NewCfnApi(s.Stack, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
+		Name: s.StackName(), ProtocolType: jsii.String("HTTP"),
+		Description: jsii.String("Tiltyard"),
+	})
+	integrations := map[string]*string{}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		if functions[name].worker {
+			continue
+		}
+		f := s.Functions[name]
+		integration := awsapigatewayv2.NewCfnIntegration(s.Stack, jsii.String(title(name)+"Integration"), &awsapigatewayv2.CfnIntegrationProps{
+			ApiId: api.Ref(), IntegrationType: jsii.String("AWS_PROXY"),
+			IntegrationUri: f.FunctionArn(), PayloadFormatVersion: jsii.String("2.0"),
+		})
+		integrations[name] = join("integrations/", integration.Ref())
+		s.allowCalls(name, "apigateway.amazonaws.com", s.executeARN(api.Ref(), "/*/*"))
+	}
+	authorization, authorizer := s.newAuthorizer(api)
+	add := func(id, key, function string, open bool) {
+		props := &awsapigatewayv2.CfnRouteProps{
+			ApiId: api.Ref(), RouteKey: &key, Target: integrations[function],
+			AuthorizationType: &authorization, AuthorizerId: authorizer,
+		}
+		if open {
+			props.AuthorizationType, props.AuthorizerId = jsii.String("NONE"), nil
+		}
+		awsapigatewayv2.NewCfnRoute(s.Stack, &id, props)
+	}
+	for _, r := range routes() {
+		add(routeID(r), r.method+" "+r.path, r.function, false)
+	}
+	add("RouteDefault", "$default", "default", false)
+	for _, probe := range []string{"healthz", "readyz", "version"} {
+		add("Route"+title(probe), "GET /"+probe, "namespace", true)
+	}
+	s.newStage(api)
+	output(s.Stack, "Url", "where clients connect to", s.newHTTPDomain(api))
+	return httpTraffic(api)
+}
+
+func (s *Service) newAuthorizer(api awsapigatewayv2.CfnApi) (kind string, id *string) {
+	if s.config.Authorizer != "gateway" {
+		return "NONE", nil
+	}
+	authorizer := awsapigatewayv2.NewCfnAuthorizer(s.Stack, jsii.String("Authorizer"), &awsapigatewayv2.CfnAuthorizerProps{
+		ApiId: api.Ref(), Name: jsii.String("issuer"), AuthorizerType: jsii.String("JWT"),
+		IdentitySource: jsii.Strings("$request.header.Authorization"),
+		JwtConfiguration: &awsapigatewayv2.CfnAuthorizer_JWTConfigurationProperty{
+			Audience: jsii.Strings(s.config.Audience), Issuer: &s.config.Issuer,
+		},
+	})
+	return "JWT", authorizer.Ref()
+}
+
+// accessLog are the fields of a line in the gateway's log.
+const accessLog = `{"requestId":"$context.requestId","ip":"$context.identity.sourceIp","method":"$context.httpMethod",` +
+	`"path":"$context.path","status":"$context.status","bytes":"$context.responseLength",` +
+	`"latency":"$context.responseLatency","error":"$context.error.message","integration":"$context.integrationErrorMessage"}`
+
+func (s *Service) newStage(api awsapigatewayv2.CfnApi) {
+	awsapigatewayv2.NewCfnStage(s.Stack, jsii.String("Stage"), &awsapigatewayv2.CfnStageProps{
+		ApiId: api.Ref(), StageName: jsii.String("$default"), AutoDeploy: jsii.Bool(true),
+		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{
+			DestinationArn: s.newAccessLog().LogGroupArn(), Format: jsii.String(accessLog),
+		},
+	})
+}
+
+func (s *Service) newAccessLog() awslogs.LogGroup {
+	return awslogs.NewLogGroup(s.Stack, jsii.String("AccessLog"), &awslogs.LogGroupProps{
+		LogGroupName:  jsii.String("/tiltyard/" + s.config.Stage + "/gateway"),
+		Retention:     retentions[s.config.LogDays],
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+}
+
+// newHTTPDomain gives the API its own name, if one is configured, and returns the URL.
+func (s *Service) newHTTPDomain(api awsapigatewayv2.CfnApi) *string {
+	if s.config.Domain == "" {
+		return api.AttrApiEndpoint()
+	}
+	domain := awsapigatewayv2.NewCfnDomainName(s.Stack, jsii.String("Domain"), &awsapigatewayv2.CfnDomainNameProps{
+		DomainName: &s.config.Domain,
+		DomainNameConfigurations: []any{&awsapigatewayv2.CfnDomainName_DomainNameConfigurationProperty{
+			CertificateArn: &s.config.Certificate, EndpointType: jsii.String("REGIONAL"),
+			SecurityPolicy: jsii.String("TLS_1_2"),
+		}},
+	})
+	awsapigatewayv2.NewCfnApiMapping(s.Stack, jsii.String("DomainMapping"), &awsapigatewayv2.CfnApiMappingProps{
+		ApiId: api.Ref(), DomainName: domain.Ref(), Stage: jsii.String("$default"),
+	})
+	output(s.Stack, "DomainTarget", "what the CNAME of the domain must name", domain.AttrRegionalDomainName())
+	return jsii.String("https://" + s.config.Domain)
+}
+
+// allowCalls lets a service call the function of a folder, for one source.
+func (s *Service) allowCalls(name, service string, source *string) {
+	s.Functions[name].AddPermission(jsii.String("Gateway"), &awslambda.Permission{
+		Principal: awsiam.NewServicePrincipal(&service, nil), SourceArn: source,
+	})
+}
+
+func (s *Service) executeARN(api *string, rest string) *string {
+	return awscdk.Fn_Join(jsii.String(""), &[]*string{
+		jsii.String("arn:"), s.Partition(), jsii.String(":execute-api:"), s.Region(), jsii.String(":"), s.Account(),
+		jsii.String(":"), api, &rest,
+	})
+}

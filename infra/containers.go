@@ -1,0 +1,62 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsecs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsecspatterns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// serverPort is the one that the image listens on.
+const serverPort = 10024
+
+// newContainers makes a service of the same handlers that is not bound to the sizes that
+// functions can take: one task behind a load balancer, for uploads and answers of any
+// length. It works on the same bucket and records.
+func (s *Service) newContainers() {
+	vpc := awsec2.NewVpc(s.Stack, jsii.String("Network"), &awsec2.VpcProps{
+		MaxAzs: jsii.Number(2), NatGateways: jsii.Number(0),
+		SubnetConfiguration: &[]*awsec2.SubnetConfiguration{{Name: jsii.String("public"), SubnetType: awsec2.SubnetType_PUBLIC}},
+		GatewayEndpoints: &map[string]*awsec2.GatewayVpcEndpointOptions{
+			"s3":       {Service: awsec2.GatewayVpcEndpointAwsService_S3()},
+			"dynamodb": {Service: awsec2.GatewayVpcEndpointAwsService_DYNAMODB()},
+		},
+	})
+	n := functions["default"]
+	log := awslogs.NewLogGroup(s.Stack, jsii.String("ContainersLog"), &awslogs.LogGroupProps{
+		LogGroupName: jsii.String("/tiltyard/" + s.config.Stage + "/containers"),
+		Retention:    retentions[s.config.LogDays], RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	environment := s.environment(n, 4096, 3600)
+	(*environment)["TILTYARD_LISTEN"] = jsii.String("0.0.0.0:10024")
+	service := awsecspatterns.NewApplicationLoadBalancedFargateService(s.Stack, jsii.String("Containers"), &awsecspatterns.ApplicationLoadBalancedFargateServiceProps{
+		Vpc: vpc, AssignPublicIp: jsii.Bool(true), DesiredCount: jsii.Number(1),
+		Cpu: jsii.Number(2048), MemoryLimitMiB: jsii.Number(4096),
+		RuntimePlatform: &awsecs.RuntimePlatform{CpuArchitecture: s.cpu(), OperatingSystemFamily: awsecs.OperatingSystemFamily_LINUX()},
+		Certificate:     awscertificatemanager.Certificate_FromCertificateArn(s.Stack, jsii.String("ContainersCertificate"), &s.config.Certificate),
+		SslPolicy:       awselasticloadbalancingv2.SslPolicy_RECOMMENDED_TLS,
+		IdleTimeout:     awscdk.Duration_Minutes(jsii.Number(30)),
+		CircuitBreaker:  &awsecs.DeploymentCircuitBreaker{Rollback: jsii.Bool(true)},
+		TaskImageOptions: &awsecspatterns.ApplicationLoadBalancedTaskImageOptions{
+			Image:         awsecs.ContainerImage_FromRegistry(&s.config.Image, nil),
+			ContainerPort: jsii.Number(serverPort),
+			Environment:   environment,
+			TaskRole:      s.newRole("Containers", n, log, "ecs-tasks.amazonaws.com"),
+			LogDriver:     awsecs.LogDrivers_AwsLogs(&awsecs.AwsLogDriverProps{LogGroup: log, StreamPrefix: jsii.String("server")}),
+		},
+	})
+	service.TargetGroup().ConfigureHealthCheck(&awselasticloadbalancingv2.HealthCheck{Path: jsii.String("/readyz")})
+	output(s.Stack, "ContainersUrl", "the same service without limits of size; give its certificate's name to the load balancer",
+		join("https://", service.LoadBalancer().LoadBalancerDnsName()))
+}
+
+func (s *Service) cpu() awsecs.CpuArchitecture {
+	if s.config.Architecture == "amd64" {
+		return awsecs.CpuArchitecture_X86_64()
+	}
+	return awsecs.CpuArchitecture_ARM64()
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// access is what a function may do with one of the stores.
+type access int
+
+const (
+	none access = iota
+	read
+	write // includes read
+)
+
+// needs is what one folder of functions/ uses, as its main wires it. Its role allows this
+// and no more.
+type needs struct {
+	objects  access // the bucket, and other locations of tables
+	records  access
+	enqueues bool // may begin a job
+	rows     bool // reads or writes rows, and so needs memory
+	worker   bool // is driven by the queue and not by the gateway
+}
+
+// functions are all there are: one for each group of operations, the worker, and the one
+// for what the gateway cannot route.
+var functions = map[string]needs{
+	"namespace":   {objects: write, records: write, enqueues: true},
+	"table":       {objects: write, records: write, enqueues: true},
+	"schema":      {objects: write, records: write, enqueues: true, rows: true},
+	"data":        {objects: write, records: write, enqueues: true, rows: true},
+	"query":       {objects: read, records: read, rows: true},
+	"index":       {objects: write, records: write, enqueues: true},
+	"version":     {objects: write, records: write, enqueues: true},
+	"ref":         {objects: write, records: write},
+	"transaction": {objects: read, records: write, enqueues: true},
+	"default":     {objects: write, records: write, enqueues: true, rows: true},
+	"worker":      {objects: write, records: write, enqueues: true, rows: true, worker: true},
+}
+
+// gatewaySeconds is what an HTTP API waits for an answer, less what it takes to say that
+// there is none.
+const gatewaySeconds = 29
+
+// newFunction makes the function of a folder, with its role and its log.
+func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
+	id := title(name)
+	log := awslogs.NewLogGroup(s.Stack, jsii.String(id+"Log"), &awslogs.LogGroupProps{
+		LogGroupName:  jsii.String("/tiltyard/" + s.config.Stage + "/" + name),
+		Retention:     retentions[s.config.LogDays],
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	memory, timeout := s.config.Memory, gatewaySeconds
+	if n.rows {
+		memory = s.config.DataMemory
+	}
+	if n.worker {
+		timeout = jobMinutes * 60
+	}
+	tracing := awslambda.Tracing_DISABLED
+	if s.config.Tracing {
+		tracing = awslambda.Tracing_ACTIVE
+	}
+	f := awslambda.NewFunction(s.Stack, jsii.String(id+"Function"), &awslambda.FunctionProps{
+		Description:  jsii.String("tiltyard functions/" + name),
+		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture: architectures[s.config.Architecture](),
+		Handler:      jsii.String("bootstrap"),
+		Code:         awslambda.Code_FromAsset(jsii.String(filepath.Join(s.config.Functions, name)), nil),
+		MemorySize:   jsii.Number(memory),
+		Timeout:      awscdk.Duration_Seconds(jsii.Number(timeout)),
+		Environment:  s.environment(n, memory, timeout),
+		Role:         s.newRole(id, n, log, "lambda.amazonaws.com"),
+		LogGroup:     log,
+		Tracing:      tracing,
+	})
+	if s.config.Provisioned == 0 || n.worker {
+		return f
+	}
+	return awslambda.NewAlias(s.Stack, jsii.String(id+"Live"), &awslambda.AliasProps{
+		AliasName: jsii.String("live"), Version: f.CurrentVersion(),
+		ProvisionedConcurrentExecutions: jsii.Number(s.config.Provisioned),
+	})
+}
+
+var architectures = map[string]func() awslambda.Architecture{
+	"arm64": awslambda.Architecture_ARM_64, "amd64": awslambda.Architecture_X86_64,
+}
+
+// environment is the configuration that boot reads.
+func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[string]*string {
+	env := map[string]*string{
+		"TILTYARD_ROOT":            s3URL(s.storage.Bucket.BucketName()),
+		"TILTYARD_RECORDS":         join("dynamodb://", s.storage.Records.TableName()),
+		"TILTYARD_REQUEST_TIMEOUT": jsii.String(strconv.Itoa(timeoutSeconds-1) + "s"),
+		"TILTYARD_ISSUER":          &s.config.Issuer,
+		"TILTYARD_AUDIENCE":        &s.config.Audience,
+		"TILTYARD_JWKS":            &s.config.JWKS,
+		// The rest is for the runtime, stacks, and what is not on the heap.
+		"GOMEMLIMIT": jsii.String(strconv.Itoa(memoryMiB*85/100) + "MiB"),
+	}
+	if s.config.JWTType != "" {
+		env["TILTYARD_JWT_TYPE"] = &s.config.JWTType
+	}
+	if len(s.config.AllowLocations) > 0 {
+		env["TILTYARD_ALLOW_LOCATION"] = jsii.String(commaSeparated(s.config.AllowLocations))
+	}
+	if n.enqueues {
+		env["TILTYARD_JOBS"] = s.storage.Jobs.QueueUrl()
+	}
+	return &env
+}
+
+// newRole lets a function write its own log and do what it needs; the event source adds
+// what a worker does with its queue. The roles that AWS keeps ready allow more.
+func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service string) awsiam.Role {
+	role := awsiam.NewRole(s.Stack, jsii.String(id+"Role"), &awsiam.RoleProps{
+		AssumedBy: awsiam.NewServicePrincipal(&service, nil),
+	})
+	allow := func(resources []*string, actions ...string) {
+		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			Actions: jsii.Strings(actions...), Resources: &resources,
+		}))
+	}
+	allow([]*string{log.LogGroupArn()}, "logs:CreateLogStream", "logs:PutLogEvents")
+	s.allowObjects(allow, n.objects)
+	records := []*string{s.storage.Records.TableArn()}
+	if n.records >= read {
+		allow(records, "dynamodb:GetItem", "dynamodb:Query")
+	}
+	if n.records >= write {
+		allow(records, "dynamodb:PutItem", "dynamodb:DeleteItem")
+	}
+	if n.enqueues {
+		allow([]*string{s.storage.Jobs.QueueArn()}, "sqs:SendMessage")
+	}
+	if s.storage.Key != nil {
+		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")
+	}
+	if s.config.Tracing {
+		// X-Ray knows no resources.
+		allow([]*string{jsii.String("*")}, "xray:PutTraceSegments", "xray:PutTelemetryRecords")
+	}
+	return role
+}
+
+// allowObjects allows access to the bucket and to the other locations of tables.
+func (s *Service) allowObjects(allow func(resources []*string, actions ...string), a access) {
+	buckets := []*string{s.storage.Bucket.BucketArn()}
+	objects := []*string{s.storage.Bucket.ArnForObjects(jsii.String("*"))}
+	for _, location := range s.config.AllowLocations {
+		bucket, prefix := splitLocation(location)
+		buckets = append(buckets, s.objectsARN(bucket))
+		objects = append(objects, s.objectsARN(bucket+"/"+prefix+"*"))
+	}
+	if a >= read {
+		allow(buckets, "s3:ListBucket")
+		allow(objects, "s3:GetObject")
+	}
+	if a >= write {
+		allow(objects, "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+	}
+}
+
+// objectsARN names a bucket or, by a pattern, objects in it; partitions are parts of AWS
+// that know nothing of each other, such as that of China.
+func (s *Service) objectsARN(pattern string) *string {
+	return awscdk.Fn_Join(jsii.String(""), &[]*string{jsii.String("arn:"), s.Partition(), jsii.String(":s3:::" + pattern)})
+}
+
+// checkBuilt refuses to deploy functions that nobody has built.
+func checkBuilt(folder string) error {
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		if _, err := os.Stat(filepath.Join(folder, name, "bootstrap")); err != nil {
+			return fmt.Errorf("functions: %w; build them with make build", err)
+		}
+	}
+	return nil
+}

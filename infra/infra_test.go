@@ -1,0 +1,410 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/jsii-runtime-go"
+
+	"tiltyard/shared/protocol"
+)
+
+// A template is the JSON of a stack.
+type template struct {
+	resources map[string]any
+	outputs   map[string]any
+}
+
+// all returns the properties of the resources of a type, by their logical ids.
+func (t template) all(kind string) map[string]map[string]any {
+	found := map[string]map[string]any{}
+	for id, resource := range t.resources {
+		if r := resource.(map[string]any); r["Type"] == kind {
+			properties, _ := r["Properties"].(map[string]any)
+			found[id] = properties
+		}
+	}
+	return found
+}
+
+// synthesize makes the templates of both stacks. The context is that of a small
+// configuration and what the case changes in it.
+func synthesize(t *testing.T, context map[string]any) (storage, service template) {
+	t.Helper()
+	values := map[string]any{
+		"issuer": "https://id.example.com", "audience": "tiltyard", "jwks": "https://id.example.com/keys",
+		"functions": builtFunctions(t),
+	}
+	maps.Copy(values, context)
+	config, err := ReadConfig(func(name string) any { return values[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := awscdk.NewApp(nil)
+	first := NewStorage(app, config)
+	second := NewService(app, config, first)
+	return readTemplate(first.Stack), readTemplate(second.Stack)
+}
+
+func readTemplate(stack awscdk.Stack) template {
+	json := *assertions.Template_FromStack(stack, nil).ToJSON()
+	t := template{resources: json["Resources"].(map[string]any)}
+	t.outputs, _ = json["Outputs"].(map[string]any)
+	return t
+}
+
+// builtFunctions is a folder with a file for each function.
+func builtFunctions(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name := range functions {
+		path := filepath.Join(folder, name, "bootstrap")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// TestMain ends the process that the CDK runs in.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+func TestFoldersAndTableOfFunctionsAgree(t *testing.T) {
+	mains, err := filepath.Glob("../functions/*/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folders []string
+	for _, main := range mains {
+		folders = append(folders, filepath.Base(filepath.Dir(main)))
+	}
+	if got := slices.Sorted(maps.Keys(functions)); !slices.Equal(got, folders) {
+		t.Errorf("the table has %v, functions/ has %v", got, folders)
+	}
+}
+
+func TestEachOperationIsRoutedToItsGroup(t *testing.T) {
+	_, service := synthesize(t, nil)
+	integrations := map[string]string{} // logical id to function
+	for id, p := range service.all("AWS::ApiGatewayV2::Integration") {
+		integrations[id] = reference(t, p["IntegrationUri"])
+	}
+	got := map[string]string{}
+	for _, p := range service.all("AWS::ApiGatewayV2::Route") {
+		target := p["Target"].(map[string]any)["Fn::Join"].([]any)[1].([]any)[1]
+		got[p["RouteKey"].(string)] = integrations[reference(t, target)]
+	}
+	for _, op := range protocol.Operations {
+		for _, method := range op.Methods {
+			function, ok := got[method+" "+op.Path]
+			switch _, served := functions[string(op.Group)]; {
+			case served && !strings.HasPrefix(function, title(string(op.Group))):
+				t.Errorf("%s goes to %q, want that of %s", op.Name, function, op.Group)
+			case !served && ok:
+				t.Errorf("%s goes to %q, which does not serve it", op.Name, function)
+			}
+		}
+	}
+	if !strings.HasPrefix(got["$default"], "Default") {
+		t.Errorf("what has no route goes to %q", got["$default"])
+	}
+}
+
+// reference is the logical id that a value refers to.
+func reference(t *testing.T, value any) string {
+	t.Helper()
+	switch v := value.(type) {
+	case map[string]any:
+		if id, ok := v["Ref"].(string); ok {
+			return id
+		}
+		if path, ok := v["Fn::GetAtt"].([]any); ok {
+			return path[0].(string)
+		}
+	}
+	t.Fatalf("%v refers to nothing", value)
+	return ""
+}
+
+func TestOnlyTheGatewayAuthorizerAsksForTokens(t *testing.T) {
+	_, service := synthesize(t, map[string]any{"authorizer": "gateway"})
+	for id, p := range service.all("AWS::ApiGatewayV2::Route") {
+		want := "JWT"
+		if key := p["RouteKey"]; key == "GET /healthz" || key == "GET /readyz" || key == "GET /version" {
+			want = "NONE"
+		}
+		if p["AuthorizationType"] != want {
+			t.Errorf("%s %v: authorization %v, want %s", id, p["RouteKey"], p["AuthorizationType"], want)
+		}
+	}
+}
+
+func TestRolesAllowWhatTheirMainsNeed(t *testing.T) {
+	const objects, objectsToo = "s3:GetObject s3:ListBucket", "s3:AbortMultipartUpload s3:DeleteObject s3:PutObject"
+	const records, recordsToo = "dynamodb:GetItem dynamodb:Query", "dynamodb:DeleteItem dynamodb:PutItem"
+	const log, send = "logs:CreateLogStream logs:PutLogEvents", "sqs:SendMessage"
+	const receive = "sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage"
+	writes := strings.Join([]string{objects, objectsToo, records, recordsToo, log}, " ")
+	want := map[string]string{
+		"Namespace": writes + " " + send, "Table": writes + " " + send, "Schema": writes + " " + send,
+		"Data": writes + " " + send, "Index": writes + " " + send, "Version": writes + " " + send,
+		"Ref": writes, "Default": writes + " " + send,
+		"Query":       strings.Join([]string{objects, records, log}, " "),
+		"Transaction": strings.Join([]string{objects, records, recordsToo, log, send}, " "),
+		"Worker":      strings.Join([]string{writes, send, receive}, " "),
+		"Clock":       send,
+	}
+	_, service := synthesize(t, map[string]any{"allow-locations": "s3://lake/tables, s3://other"})
+	for id, p := range service.all("AWS::IAM::Policy") {
+		name, _, _ := strings.Cut(id, "Role")
+		got := map[string]bool{}
+		for _, s := range statements(p["PolicyDocument"]) {
+			for _, action := range texts(s["Action"]) {
+				got[action] = true
+			}
+		}
+		wanted := strings.Fields(want[name])
+		slices.Sort(wanted)
+		if got := slices.Sorted(maps.Keys(got)); !slices.Equal(got, wanted) {
+			t.Errorf("%s may %v, want %v", name, got, wanted)
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("no policies for %v", slices.Sorted(maps.Keys(want)))
+	}
+}
+
+func statements(document any) []map[string]any {
+	var all []map[string]any
+	for _, s := range document.(map[string]any)["Statement"].([]any) {
+		all = append(all, s.(map[string]any))
+	}
+	return all
+}
+
+// texts are a text or several.
+func texts(value any) []string {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	var all []string
+	for _, item := range list {
+		if text, ok := item.(string); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// variants are configurations that change which resources there are.
+var variants = map[string]map[string]any{
+	"plain": nil,
+	"everything": {
+		"authorizer": "gateway", "tracing": true, "kms": "true", "domain": "api.example.com",
+		"certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/c", "provisioned-concurrency": "2",
+		"alarm-topic": "arn:aws:sns:eu-central-1:123456789012:alarms", "image": "example.com/tiltyard:1",
+		"allow-locations": "s3://lake/tables", "architecture": "amd64", "jwt-type": "at+jwt",
+	},
+	"rest": {
+		"gateway": "rest", "web-acl": "arn:aws:wafv2:eu-central-1:123456789012:regional/webacl/w/1",
+		"domain": "api.example.com", "certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/c",
+	},
+}
+
+func TestNothingIsPublicOrWide(t *testing.T) {
+	for name, context := range variants {
+		t.Run(name, func(t *testing.T) {
+			storage, service := synthesize(t, context)
+			for _, stack := range []template{storage, service} {
+				if len(stack.resources) > 450 {
+					t.Errorf("%d resources; CloudFormation takes 500", len(stack.resources))
+				}
+				checkPolicies(t, stack)
+			}
+		})
+	}
+}
+
+// checkPolicies looks at every statement in the template, wherever it stands.
+func checkPolicies(t *testing.T, stack template) {
+	t.Helper()
+	for id, resource := range stack.resources {
+		if resource.(map[string]any)["Type"] == "AWS::KMS::Key" {
+			continue // its policy is about itself: the account's roles may use it
+		}
+		walk(resource, func(s map[string]any) {
+			if s["Effect"] != "Allow" {
+				return
+			}
+			if principal, ok := s["Principal"]; ok && (principal == "*" || principal.(map[string]any)["AWS"] == "*") {
+				t.Errorf("%s lets anybody in: %v", id, s)
+			}
+			for _, action := range texts(s["Action"]) {
+				if strings.Contains(action, "*") {
+					t.Errorf("%s allows %s", id, action)
+				}
+				tracing := strings.HasPrefix(action, "xray:")
+				registry := action == "ecr:GetAuthorizationToken"
+				if slices.Contains(texts(s["Resource"]), "*") && !tracing && !registry {
+					t.Errorf("%s allows %s everywhere", id, action)
+				}
+			}
+		})
+	}
+	for id, p := range stack.all("AWS::Lambda::Permission") {
+		if principal := p["Principal"]; principal != "apigateway.amazonaws.com" || p["SourceArn"] == nil {
+			t.Errorf("%s lets %v call", id, principal)
+		}
+	}
+}
+
+// walk visits every object in a value.
+func walk(value any, visit func(map[string]any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		visit(v)
+		for _, item := range v {
+			walk(item, visit)
+		}
+	case []any:
+		for _, item := range v {
+			walk(item, visit)
+		}
+	}
+}
+
+func TestStoresAreEncryptedAndKept(t *testing.T) {
+	for name, context := range variants {
+		t.Run(name, func(t *testing.T) {
+			storage, _ := synthesize(t, context)
+			for id, p := range storage.all("AWS::S3::Bucket") {
+				block := p["PublicAccessBlockConfiguration"].(map[string]any)
+				for _, what := range []string{"BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"} {
+					if block[what] != true {
+						t.Errorf("%s: %s is %v", id, what, block[what])
+					}
+				}
+				if p["BucketEncryption"] == nil || p["LifecycleConfiguration"] == nil {
+					t.Errorf("%s: encryption %v, lifecycle %v", id, p["BucketEncryption"], p["LifecycleConfiguration"])
+				}
+				if status := p["VersioningConfiguration"].(map[string]any)["Status"]; status != "Enabled" {
+					t.Errorf("%s: versioning %v", id, status)
+				}
+			}
+			for id, p := range storage.all("AWS::DynamoDB::Table") {
+				if p["SSESpecification"].(map[string]any)["SSEEnabled"] != true || p["BillingMode"] != "PAY_PER_REQUEST" ||
+					p["PointInTimeRecoverySpecification"].(map[string]any)["PointInTimeRecoveryEnabled"] != true ||
+					p["TimeToLiveSpecification"].(map[string]any)["AttributeName"] != "expires" {
+					t.Errorf("%s: %v", id, p)
+				}
+			}
+			for id, p := range storage.all("AWS::SQS::Queue") {
+				if p["SqsManagedSseEnabled"] != true && p["KmsMasterKeyId"] == nil {
+					t.Errorf("%s is not encrypted: %v", id, p)
+				}
+			}
+			insecure := 0
+			for _, kind := range []string{"AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy"} {
+				for _, p := range storage.all(kind) {
+					for _, s := range statements(p["PolicyDocument"]) {
+						condition, _ := s["Condition"].(map[string]any)["Bool"].(map[string]any)
+						if s["Effect"] == "Deny" && condition["aws:SecureTransport"] == "false" {
+							insecure++
+						}
+					}
+				}
+			}
+			if insecure != 3 {
+				t.Errorf("%d policies refuse plain HTTP, want those of the bucket and both queues", insecure)
+			}
+			for id, resource := range storage.resources {
+				r := resource.(map[string]any)
+				if kind := r["Type"]; (kind == "AWS::S3::Bucket" || kind == "AWS::DynamoDB::Table") && r["DeletionPolicy"] != "Retain" {
+					t.Errorf("%s goes with the stack", id)
+				}
+			}
+		})
+	}
+}
+
+func TestFunctionsAreBounded(t *testing.T) {
+	_, service := synthesize(t, nil)
+	made := service.all("AWS::Lambda::Function")
+	if len(made) != len(functions) {
+		t.Errorf("%d functions, want %d", len(made), len(functions))
+	}
+	for id, p := range made {
+		if p["Runtime"] != "provided.al2023" || !slices.Equal(texts(p["Architectures"]), []string{"arm64"}) {
+			t.Errorf("%s runs on %v %v", id, p["Runtime"], p["Architectures"])
+		}
+		want := float64(gatewaySeconds)
+		if strings.HasPrefix(id, "Worker") {
+			want = jobMinutes * 60
+		}
+		if p["Timeout"] != want {
+			t.Errorf("%s has %v s, want %v", id, p["Timeout"], want)
+		}
+		if p["LoggingConfig"] == nil {
+			t.Errorf("%s logs where nobody bounds it", id)
+		}
+	}
+	for id, p := range service.all("AWS::Logs::LogGroup") {
+		if p["RetentionInDays"] != 30.0 {
+			t.Errorf("%s is kept for %v days", id, p["RetentionInDays"])
+		}
+	}
+}
+
+func TestWorkerReportsWhatFailed(t *testing.T) {
+	_, service := synthesize(t, nil)
+	sources := service.all("AWS::Lambda::EventSourceMapping")
+	for id, p := range sources {
+		if !slices.Equal(texts(p["FunctionResponseTypes"]), []string{"ReportBatchItemFailures"}) || !strings.HasPrefix(reference(t, p["FunctionName"]), "Worker") {
+			t.Errorf("%s: %v", id, p)
+		}
+	}
+	if len(sources) != 1 {
+		t.Errorf("%d sources of events, want the queue", len(sources))
+	}
+}
+
+func TestRESTAPIHasTheSameTable(t *testing.T) {
+	_, service := synthesize(t, variants["rest"])
+	for _, p := range service.all("AWS::ApiGateway::RestApi") {
+		body := p["Body"].(map[string]any)
+		paths := body["paths"].(map[string]any)
+		for _, r := range routes() {
+			if methods, _ := paths[r.path].(map[string]any); methods[strings.ToLower(r.method)] == nil {
+				t.Errorf("no %s %s", r.method, r.path)
+			}
+		}
+		if paths["/{path+}"] == nil {
+			t.Error("nothing takes what has no route")
+		}
+		return
+	}
+	t.Error("no REST API")
+}
+
+func TestOutputs(t *testing.T) {
+	for name, context := range variants {
+		if _, service := synthesize(t, context); service.outputs["Url"] == nil {
+			t.Errorf("%s: no URL among %v", name, slices.Sorted(maps.Keys(service.outputs)))
+		}
+	}
+}

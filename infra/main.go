@@ -1,0 +1,31 @@
+// Command infra is the CDK app that puts Tiltyard into an AWS account, as two stacks: one
+// that keeps state ([NewStorage]) and outlives the other, which serves ([NewService]). It
+// is a module of its own, so that nobody who builds the service compiles the CDK.
+//
+// What can be chosen is the context of the app: see [Config]. The functions come from
+// bin/functions, where scripts/build-functions.sh puts them.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+)
+
+func main() {
+	defer jsii.Close()
+	app := awscdk.NewApp(nil)
+	config, err := ReadConfig(func(name string) any { return app.Node().TryGetContext(&name) })
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "configuration (cdk.json, or -c name=value):\n%v\n", err)
+		os.Exit(1)
+	}
+	if err := checkBuilt(config.Functions); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	NewService(app, config, NewStorage(app, config))
+	app.Synth(nil)
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awswafv2"
+	"github.com/aws/jsii-runtime-go"
+
+	"tiltyard/shared/protocol"
+)
+
+// newRESTAPI makes the gateway as a REST API: dearer than an HTTP API, but a web ACL can
+// stand in front of it, and its own errors can have the form of ours. Its table is one
+// OpenAPI document made from the operations.
+func (s *Service) newRESTAPI() traffic {
+	api := awsapigateway.NewSpecRestApi(s.Stack, jsii.String("RestApi"), &awsapigateway.SpecRestApiProps{
+		RestApiName:   s.StackName(),
+		ApiDefinition: awsapigateway.ApiDefinition_FromInline(s.openAPI()),
+		EndpointTypes: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
+		DeployOptions: &awsapigateway.StageOptions{
+			StageName:            &s.config.Stage,
+			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.newAccessLog()),
+			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
+			TracingEnabled:       &s.config.Tracing,
+		},
+	})
+	for name, n := range functions {
+		if !n.worker {
+			s.allowCalls(name, "apigateway.amazonaws.com", s.executeARN(api.RestApiId(), "/*/*/*"))
+		}
+	}
+	if s.config.WebACL != "" {
+		awswafv2.NewCfnWebACLAssociation(s.Stack, jsii.String("WebAcl"), &awswafv2.CfnWebACLAssociationProps{
+			ResourceArn: api.DeploymentStage().StageArn(), WebAclArn: &s.config.WebACL,
+		})
+	}
+	output(s.Stack, "Url", "where clients connect to", s.newRESTDomain(api))
+	return traffic{
+		requests:     api.MetricCount(nil),
+		serverErrors: api.MetricServerError(nil),
+		errorRate:    api.MetricServerError(&awscloudwatch.MetricOptions{Statistic: jsii.String("Average")}),
+		clientErrors: api.MetricClientError(nil),
+		latency:      api.MetricLatency(nil),
+	}
+}
+
+func (s *Service) newRESTDomain(api awsapigateway.SpecRestApi) *string {
+	if s.config.Domain == "" {
+		return awscdk.Fn_Join(jsii.String(""), &[]*string{
+			jsii.String("https://"), api.RestApiId(), jsii.String(".execute-api."), s.Region(), jsii.String("."), s.UrlSuffix(),
+			jsii.String("/" + s.config.Stage),
+		})
+	}
+	domain := api.AddDomainName(jsii.String("Domain"), &awsapigateway.DomainNameOptions{
+		DomainName:     &s.config.Domain,
+		Certificate:    awscertificatemanager.Certificate_FromCertificateArn(s.Stack, jsii.String("Certificate"), &s.config.Certificate),
+		EndpointType:   awsapigateway.EndpointType_REGIONAL,
+		SecurityPolicy: awsapigateway.SecurityPolicy_TLS_1_2,
+	})
+	output(s.Stack, "DomainTarget", "what the CNAME of the domain must name", domain.DomainNameAliasDomainName())
+	return jsii.String("https://" + s.config.Domain)
+}
+
+// openAPI is the table of the gateway. Bodies are handed over as they are, whatever their
+// type.
+func (s *Service) openAPI() map[string]any {
+	paths := map[string]any{}
+	add := func(path, method string, function awslambda.IFunction) {
+		methods, ok := paths[path].(map[string]any)
+		if !ok {
+			methods = map[string]any{}
+			paths[path] = methods
+		}
+		methods[method] = map[string]any{
+			"parameters": parameters(path),
+			"responses":  map[string]any{"default": map[string]any{"description": "an answer"}},
+			"x-amazon-apigateway-integration": map[string]any{
+				"type": "aws_proxy", "httpMethod": "POST", "uri": s.invocationARN(function),
+			},
+		}
+	}
+	for _, r := range routes() {
+		add(r.path, strings.ToLower(r.method), s.Functions[r.function])
+	}
+	for _, probe := range []string{"/healthz", "/readyz", "/version"} {
+		add(probe, "get", s.Functions["namespace"])
+	}
+	add("/{path+}", "x-amazon-apigateway-any-method", s.Functions["default"])
+	return map[string]any{
+		"openapi":                                "3.0.1",
+		"info":                                   map[string]any{"title": "Tiltyard", "version": "1"},
+		"paths":                                  paths,
+		"x-amazon-apigateway-binary-media-types": []any{"*/*"},
+		"x-amazon-apigateway-gateway-responses":  gatewayResponses(),
+	}
+}
+
+func parameters(path string) []any {
+	all := []any{}
+	for _, segment := range strings.Split(path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			name = strings.TrimRight(name, "+}")
+			all = append(all, map[string]any{
+				"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"},
+			})
+		}
+	}
+	return all
+}
+
+func (s *Service) invocationARN(f awslambda.IFunction) *string {
+	return awscdk.Fn_Join(jsii.String(""), &[]*string{
+		jsii.String("arn:"), s.Partition(), jsii.String(":apigateway:"), s.Region(),
+		jsii.String(":lambda:path/2015-03-31/functions/"), f.FunctionArn(), jsii.String("/invocations"),
+	})
+}
+
+// gatewayResponses gives the errors that the gateway itself makes the form that clients
+// read: they look for the number in code.
+func gatewayResponses() map[string]any {
+	answer := func(status int, code protocol.Code, message string) map[string]any {
+		body := fmt.Sprintf(`{"error":%[1]q,"code":%[2]d,"type":"/errors/gateway","title":%[1]q,"status":%[3]d,`+
+			`"detail":$context.error.messageString,"instance":"$context.path","request_id":"$context.requestId"}`,
+			message, code, status)
+		return map[string]any{
+			"statusCode": strconv.Itoa(status), "responseTemplates": map[string]any{"application/json": body},
+		}
+	}
+	return map[string]any{
+		"DEFAULT_4XX":         answer(http.StatusBadRequest, protocol.InvalidInput, "the gateway refused the request"),
+		"DEFAULT_5XX":         answer(http.StatusServiceUnavailable, protocol.ServiceUnavailable, "the gateway got no answer"),
+		"INTEGRATION_TIMEOUT": answer(http.StatusGatewayTimeout, protocol.ServiceUnavailable, "the function took too long"),
+		"REQUEST_TOO_LARGE":   answer(http.StatusRequestEntityTooLarge, protocol.InvalidInput, "the request is larger than the gateway takes"),
+		"THROTTLED":           answer(http.StatusTooManyRequests, protocol.Throttling, "too many requests"),
+		"WAF_FILTERED":        answer(http.StatusForbidden, protocol.PermissionDenied, "the web ACL refused the request"),
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Service is the stack that serves. It keeps nothing: it can be destroyed and made again.
+type Service struct {
+	awscdk.Stack
+	Functions map[string]awslambda.IFunction // by folder of functions/
+
+	config  Config
+	storage *Storage
+}
+
+// NewService makes the stack.
+func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
+	s := &Service{
+		Stack:     newStack(app, c, "service", "Tiltyard: functions and gateway"),
+		Functions: map[string]awslambda.IFunction{},
+		config:    c,
+		storage:   storage,
+	}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		s.Functions[name] = s.newFunction(name, functions[name])
+	}
+	s.Functions["worker"].AddEventSource(awslambdaeventsources.NewSqsEventSource(storage.Jobs, &awslambdaeventsources.SqsEventSourceProps{
+		BatchSize:               jsii.Number(1),
+		ReportBatchItemFailures: jsii.Bool(true),
+		MaxConcurrency:          jsii.Number(c.Workers),
+	}))
+	s.lookDaily()
+	var requests traffic
+	if c.Gateway == "rest" {
+		requests = s.newRESTAPI()
+	} else {
+		requests = s.newHTTPAPI()
+	}
+	s.watch(requests)
+	if c.Image != "" {
+		s.newContainers()
+	}
+	return s
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Storage is the stack that keeps state. Destroying it keeps what is in it, unless
+// configured otherwise.
+type Storage struct {
+	awscdk.Stack
+	Bucket      awss3.Bucket      // of the catalog and its tables
+	Records     awsdynamodb.Table // of transactions and of answers
+	Jobs        awssqs.Queue      // of work that outlasts a request
+	DeadLetters awssqs.Queue      // of messages that no worker could make anything of
+	Key         awskms.Key        // nil when the services' own keys encrypt
+}
+
+// jobMinutes is how long a worker may take for one message: what functions are given at
+// most. Longer jobs continue with another message.
+const jobMinutes = 15
+
+// NewStorage makes the stack.
+func NewStorage(app constructs.Construct, c Config) *Storage {
+	stack := newStack(app, c, "storage", "Tiltyard: catalog, tables and transactions")
+	s := &Storage{Stack: stack}
+	removal := awscdk.RemovalPolicy_RETAIN
+	if c.Throw {
+		removal = awscdk.RemovalPolicy_DESTROY
+	}
+	if c.KMS {
+		s.Key = awskms.NewKey(stack, jsii.String("Key"), &awskms.KeyProps{
+			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: removal,
+		})
+	}
+	s.Bucket = s.newBucket(removal)
+	s.Records = s.newRecords(removal)
+	s.DeadLetters = s.newQueue("DeadLetters", &awssqs.QueueProps{
+		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
+	})
+	s.Jobs = s.newQueue("Jobs", &awssqs.QueueProps{
+		// A message is seen again once its worker cannot be running any more.
+		VisibilityTimeout: awscdk.Duration_Minutes(jsii.Number(jobMinutes + 1)),
+		RetentionPeriod:   awscdk.Duration_Days(jsii.Number(14)),
+		DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: s.DeadLetters, MaxReceiveCount: jsii.Number(5)},
+	})
+	output(stack, "Bucket", "the catalog and its tables", s.Bucket.BucketName())
+	return s
+}
+
+// newBucket keeps what was overwritten or deleted for a month: objects of a table are
+// never overwritten, so this costs what is dropped and cleaned up.
+func (s *Storage) newBucket(removal awscdk.RemovalPolicy) awss3.Bucket {
+	encryption := awss3.BucketEncryption_S3_MANAGED
+	if s.Key != nil {
+		encryption = awss3.BucketEncryption_KMS
+	}
+	return awss3.NewBucket(s.Stack, jsii.String("Catalog"), &awss3.BucketProps{
+		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(),
+		ObjectOwnership:   awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
+		EnforceSSL:        jsii.Bool(true),
+		Encryption:        encryption,
+		EncryptionKey:     s.Key,
+		BucketKeyEnabled:  keyed(s.Key),
+		Versioned:         jsii.Bool(true),
+		LifecycleRules: &[]*awss3.LifecycleRule{{
+			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(7)),
+			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(30)),
+			ExpiredObjectDeleteMarker:           jsii.Bool(true),
+		}},
+		RemovalPolicy: removal,
+	})
+}
+
+func keyed(key awskms.Key) *bool {
+	if key == nil {
+		return nil
+	}
+	return jsii.Bool(true)
+}
+
+// newRecords makes the table as shared/record/dynamorecord wants it. It is of the older
+// resource type: emulators do not know the newer, which is for several regions.
+func (s *Storage) newRecords(removal awscdk.RemovalPolicy) awsdynamodb.Table {
+	encryption := awsdynamodb.TableEncryption_AWS_MANAGED
+	if s.Key != nil {
+		encryption = awsdynamodb.TableEncryption_CUSTOMER_MANAGED
+	}
+	return awsdynamodb.NewTable(s.Stack, jsii.String("Records"), &awsdynamodb.TableProps{
+		PartitionKey:        &awsdynamodb.Attribute{Name: jsii.String("folder"), Type: awsdynamodb.AttributeType_STRING},
+		SortKey:             &awsdynamodb.Attribute{Name: jsii.String("name"), Type: awsdynamodb.AttributeType_STRING},
+		TimeToLiveAttribute: jsii.String("expires"),
+		BillingMode:         awsdynamodb.BillingMode_PAY_PER_REQUEST,
+		Encryption:          encryption,
+		EncryptionKey:       s.Key,
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: jsii.Bool(true),
+		},
+		RemovalPolicy: removal,
+	})
+}
+
+func (s *Storage) newQueue(id string, props *awssqs.QueueProps) awssqs.Queue {
+	props.EnforceSSL = jsii.Bool(true)
+	props.Encryption = awssqs.QueueEncryption_SQS_MANAGED
+	if s.Key != nil {
+		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.Key
+	}
+	return awssqs.NewQueue(s.Stack, &id, props)
+}
+
+func newStack(app constructs.Construct, c Config, name, description string) awscdk.Stack {
+	stack := awscdk.NewStack(app, jsii.String("tiltyard-"+c.Stage+"-"+name), &awscdk.StackProps{
+		Description: &description,
+	})
+	awscdk.Tags_Of(stack).Add(jsii.String("application"), jsii.String("tiltyard"), nil)
+	awscdk.Tags_Of(stack).Add(jsii.String("stage"), &c.Stage, nil)
+	return stack
+}
+
+func output(stack awscdk.Stack, name, description string, value *string) {
+	awscdk.NewCfnOutput(stack, &name, &awscdk.CfnOutputProps{Value: value, Description: &description})
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// httpTraffic are the metrics that an HTTP API makes.
+func httpTraffic(api awsapigatewayv2.CfnApi) traffic {
+	metric := func(name, statistic string) awscloudwatch.IMetric {
+		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+			Namespace: jsii.String("AWS/ApiGateway"), MetricName: &name, Statistic: &statistic,
+			DimensionsMap: &map[string]*string{"ApiId": api.Ref()},
+		})
+	}
+	return traffic{
+		requests:     metric("Count", "Sum"),
+		serverErrors: metric("5xx", "Sum"),
+		errorRate:    metric("5xx", "Average"),
+		clientErrors: metric("4xx", "Sum"),
+		latency:      metric("Latency", "p95"),
+	}
+}
+
+// watch makes the alarms and the dashboard. An alarm means that somebody should look: a
+// function failed (which an error that a client was told of is not), the service answers
+// with its own errors, or a job was given up.
+func (s *Service) watch(t traffic) {
+	s.alarm("ServerErrors", "more than one in a hundred requests met an error of the service", t.errorRate, 0.01)
+	s.alarm("JobsGivenUp", "a job failed again and again; its message is among the dead letters",
+		s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil), 0)
+	var calls, errors, durations, throttles []awscloudwatch.IMetric
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		f := s.Functions[name]
+		s.alarm(title(name)+"Errors", "functions/"+name+" ended without an answer", f.MetricErrors(nil), 0)
+		s.alarm(title(name)+"Throttles", "functions/"+name+" was called more often than the account allows", f.MetricThrottles(nil), 0)
+		calls = append(calls, f.MetricInvocations(nil))
+		errors = append(errors, f.MetricErrors(nil))
+		durations = append(durations, f.MetricDuration(&awscloudwatch.MetricOptions{Statistic: jsii.String("p95")}))
+		throttles = append(throttles, f.MetricThrottles(nil))
+	}
+	dashboard := awscloudwatch.NewDashboard(s.Stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
+		DashboardName: s.StackName(),
+	})
+	dashboard.AddWidgets(
+		graph("Requests", t.requests, t.clientErrors, t.serverErrors), graph("Latency (p95)", t.latency))
+	dashboard.AddWidgets(graph("Calls", calls...), graph("Duration (p95)", durations...))
+	dashboard.AddWidgets(graph("Errors", errors...), graph("Throttles", throttles...))
+	dashboard.AddWidgets(
+		graph("Jobs waiting", s.storage.Jobs.MetricApproximateNumberOfMessagesVisible(nil),
+			s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil)),
+		graph("Age of the oldest job", s.storage.Jobs.MetricApproximateAgeOfOldestMessage(nil)))
+}
+
+func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {
+	return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{
+		Title: &title, Left: &metrics, Width: jsii.Number(12),
+	})
+}
+
+// alarm rings when a metric is above a number for five minutes.
+func (s *Service) alarm(id, description string, metric awscloudwatch.IMetric, above float64) {
+	alarm := awscloudwatch.NewAlarm(s.Stack, jsii.String(id+"Alarm"), &awscloudwatch.AlarmProps{
+		AlarmDescription: &description, Metric: metric, Threshold: &above,
+		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_THRESHOLD,
+		EvaluationPeriods:  jsii.Number(1),
+		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
+	})
+	if s.config.AlarmTopic == "" {
+		return
+	}
+	topic := awssns.Topic_FromTopicArn(s.Stack, jsii.String(id+"Topic"), &s.config.AlarmTopic)
+	alarm.AddAlarmAction(awscloudwatchactions.NewSnsAction(topic))
+}

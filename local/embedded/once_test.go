@@ -1,0 +1,232 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/auth"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/idempotency"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service"
+)
+
+// serveNoting is serve with requests noted in the store, too.
+func serveNoting(t *testing.T, store objectstore.Store) *server {
+	t.Helper()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := auth.NewStatic("test", "secret-of-the-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{t: t, serve: httpapi.Handler(
+		Routes(service.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{}),
+		httpapi.Options{Verifier: token, Ledger: idempotency.Open(objectrecord.Open(store, time.Now), time.Now)},
+	)}
+}
+
+// A write is a request that may be sent twice.
+type write struct {
+	name, path string
+	body       []byte
+}
+
+// writes returns one of each kind, none of which changes nothing the second time.
+func writes(t *testing.T) []write {
+	more := stream(t, 3, 4)
+	return []write{
+		{"insert", "/v1/table/t/insert", more},
+		{"overwrite", "/v1/table/t/insert?mode=overwrite", more},
+		{"insert that creates", "/v1/table/declared/insert", more},
+		{"merge", "/v1/table/t/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true&when_not_matched_by_source_delete=true", more},
+		{"merge that inserts", "/v1/table/t/merge_insert?on=s&when_not_matched_insert_all=true", more},
+		{"update", "/v1/table/t/update", []byte(`{"predicate":"id > 1","updates":[["x","x + 1"]]}`)},
+		{"delete", "/v1/table/t/delete", []byte(`{"predicate":"id > 3"}`)},
+		{"add columns", "/v1/table/t/add_columns", []byte(`{"new_columns":[{"name":"y","expression":"x * 2"}]}`)},
+		{"drop columns", "/v1/table/t/drop_columns", []byte(`{"columns":["s"]}`)},
+		{"restore", "/v1/table/t/restore", []byte(`{"version":1}`)},
+	}
+}
+
+// send sends a write, with a key unless that is "", and returns status and answer.
+func (s *server) send(ctx context.Context, w write, key string) (int, []byte) {
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, w.path, bytes.NewReader(w.body))
+	req.Header.Set("Authorization", "Bearer secret-of-the-test")
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	answer := httptest.NewRecorder()
+	defer func() { _ = recover() }() // the connection is cut when the client has gone
+	s.serve.ServeHTTP(answer, req)
+	return answer.Code, answer.Body.Bytes()
+}
+
+// tables makes a table of two versions and one that is only declared.
+func tables(t *testing.T) objectstore.Store {
+	store := memstore.New()
+	s := serveNoting(t, store)
+	s.ok("/v1/table/t/create", stream(t, 0, 5))
+	s.ok("/v1/table/t/update", `{"predicate":"id = 0","updates":[["x","-1"]]}`)
+	s.ok("/v1/table/declared/declare", `{}`)
+	return store
+}
+
+// outcome is what a write has made of its table, and what it told, but for ids.
+func outcome(t *testing.T, store objectstore.Store, w write, answer []byte) map[string]any {
+	t.Helper()
+	told := map[string]any{}
+	if err := json.Unmarshal(answer, &told); err != nil {
+		t.Fatalf("answer %s: %v", answer, err)
+	}
+	delete(told, "transaction_id")
+	name := strings.Split(w.path, "/")[3]
+	s := serveNoting(t, store)
+	told["rows"] = s.query(name, `{"k":100}`)
+	told["versions"] = len(s.ok("/v1/table/"+name+"/version/list", "{}")["versions"].([]any))
+	return told
+}
+
+func isPut(call faultstore.Call) bool {
+	return call.Kind == faultstore.Put || call.Kind == faultstore.PutIfAbsent || call.Kind == faultstore.PutIfMatch
+}
+
+// Each write is broken off at each of its storage calls: the process dies before or after
+// the call, or the answer to the call is lost. Whoever sends the write again under its key,
+// to another process and when the first can no longer be at work, gets the answer that he
+// would have had, and the write took place once.
+func TestKeyedWritesSurviveACrashAnywhere(t *testing.T) {
+	faults := map[string]faultstore.Fault{
+		"crash before": {Crash: true}, "crash after": {Crash: true, Lost: true}, "lost answer": {Lost: true},
+		"unknown": {Err: objectstore.ErrUnknownOutcome},
+	}
+	for _, w := range writes(t) {
+		synctest.Test(t, func(t *testing.T) {
+			plain := tables(t)
+			status, answer := serveNoting(t, plain).send(t.Context(), w, "")
+			if status != http.StatusOK {
+				t.Fatalf("%s: status %d: %s", w.name, status, answer)
+			}
+			want := outcome(t, plain, w, answer)
+			for kind, fault := range faults {
+				for n, reached := 1, true; reached; n++ {
+					reached = false
+					store := tables(t)
+					broken := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+						if call.N != n {
+							return faultstore.Fault{}
+						}
+						reached = true
+						if fault.Err != nil && !isPut(call) {
+							return faultstore.Fault{}
+						}
+						return fault
+					})
+					serveNoting(t, broken).send(t.Context(), w, "k")
+					time.Sleep(10 * time.Minute) // longer than any lease
+					status, answer := serveNoting(t, store).send(t.Context(), w, "k")
+					if status != http.StatusOK {
+						t.Errorf("%s, %s of call %d: sent again: status %d: %s", w.name, kind, n, status, answer)
+						continue
+					}
+					if diff := cmp.Diff(want, outcome(t, store, w, answer)); diff != "" {
+						t.Errorf("%s, %s of call %d (-want +got):\n%s", w.name, kind, n, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// An upload without a key that the storage does not tell the outcome of is settled by the
+// next one of the same bytes: once with and once without the rows being there.
+func TestUnsettledUploadsAreSettledByTheNext(t *testing.T) {
+	for _, w := range writes(t)[:2] {
+		for _, made := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				plain := tables(t)
+				_, answer := serveNoting(t, plain).send(t.Context(), w, "")
+				want := outcome(t, plain, w, answer)
+
+				store := tables(t)
+				down, healed := false, false
+				s := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+					put := isPut(call) && strings.Contains(call.Key, "/_versions/")
+					switch {
+					case healed:
+						return faultstore.Fault{}
+					case down && !isPut(call):
+						return faultstore.Fault{Err: errors.New("the storage is down")}
+					case down:
+						return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
+					case put && made:
+						down = true
+						return faultstore.Fault{Lost: true}
+					case put:
+						down = true
+						return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
+					}
+					return faultstore.Fault{}
+				}))
+				if status, answer := s.send(t.Context(), w, ""); status != http.StatusServiceUnavailable {
+					t.Fatalf("%s: status %d: %s, want 503", w.name, status, answer)
+				}
+				if status, answer := s.send(t.Context(), w, ""); status == http.StatusOK {
+					t.Fatalf("%s while the storage is down: got %s, want a failure", w.name, answer)
+				}
+				healed = true
+				status, answer := s.send(t.Context(), w, "")
+				if status != http.StatusOK {
+					t.Fatalf("%s sent again: status %d: %s", w.name, status, answer)
+				}
+				if diff := cmp.Diff(want, outcome(t, store, w, answer)); diff != "" {
+					t.Errorf("%s, made %v (-want +got):\n%s", w.name, made, diff)
+				}
+			})
+		}
+	}
+}
+
+// Who goes away while his rows are being committed and sends them again adds them once; who
+// adds the same rows again although he was answered adds them again.
+func TestUploadsWithoutAnAnswerAreKnownAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := writes(t)[0]
+		store := tables(t)
+		client, leave := context.WithCancel(t.Context())
+		s := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+			if isPut(call) && strings.Contains(call.Key, "/_versions/") {
+				leave()
+			}
+			return faultstore.Fault{}
+		}))
+		s.send(client, w, "")
+		if n := len(s.query("t", `{"k":100}`)); n != 9 {
+			t.Fatalf("the table has %d rows, want 9: the put was on its way", n)
+		}
+		for _, want := range []int{9, 13, 17} {
+			if status, answer := s.send(t.Context(), w, ""); status != http.StatusOK {
+				t.Fatalf("status %d: %s", status, answer)
+			}
+			if n := len(s.query("t", `{"k":100}`)); n != want {
+				t.Errorf("the table has %d rows, want %d", n, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,268 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/auth"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service"
+	"tiltyard/shared/vending"
+)
+
+// groups is a verifier for which a token names the only group of its holder.
+type groups struct{}
+
+func (groups) Verify(_ context.Context, token string) (*auth.Principal, error) {
+	return &auth.Principal{Subject: "sub-" + token, Issuer: "iss", Groups: []string{token}, Scopes: []string{auth.ScopeWrite}}, nil
+}
+
+const testPolicies = `
+permit (principal in Group::"admins", action, resource);
+permit (principal in Group::"readers", action in Action::"read", resource in Namespace::"oak");
+permit (principal in Group::"writers", action, resource in Namespace::"oak");
+forbid (principal, action, resource == Table::"oak$secret") unless { principal in Group::"admins" };
+permit (principal == User::"iss#sub-askers", action == Action::"QueryTable", resource == Table::"elm$x");
+permit (principal in Group::"listers", action in [Action::"ListTables", Action::"ListNamespaces"], resource == Namespace::"$");
+permit (principal in Group::"viewers", action == Action::"DescribeTable", resource in Namespace::"oak");
+permit (principal in Group::"listers", action in Action::"read", resource) when { resource has name && resource.name like "*2" };
+`
+
+// limited is a server with policies, and what it stands on.
+type limited struct {
+	t       testing.TB
+	store   *memstore.Store
+	handler http.Handler
+}
+
+func serveLimited(t testing.TB) *limited {
+	t.Helper()
+	s := &limited{t: t, store: memstore.New()}
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: s.store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(testPolicies), nil }, time.Now)
+	routes := Routes(service.Stores{
+		Objects: roots, Now: time.Now, Records: objectrecord.Open(s.store, time.Now), Queue: new(memqueue.Queue), Vendor: s,
+	}, arrowipc.Limits{})
+	s.handler = httpapi.Handler(routes, httpapi.Options{
+		Verifier: groups{}, Policies: policies, NewID: func() string { return "request" },
+	})
+	return s
+}
+
+// Vend gives what it was asked for in place of credentials.
+func (s *limited) Vend(_ context.Context, r vending.Request) (map[string]string, error) {
+	return map[string]string{"location": r.Location, "write": strconv.FormatBool(r.Write), "holder": r.Holder}, nil
+}
+
+// as sends a request as a member of a group.
+func (s *limited) as(group, method, path, body string) (status int, answer string) {
+	s.t.Helper()
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Header.Set("Authorization", "Bearer "+group)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, req)
+	return w.Code, w.Body.String()
+}
+
+// must is as for requests that succeed.
+func (s *limited) must(group, path, body string) string {
+	s.t.Helper()
+	status, answer := s.as(group, http.MethodPost, path, body)
+	if status != http.StatusOK {
+		s.t.Fatalf("%s %s: %d %s", group, path, status, answer)
+	}
+	return answer
+}
+
+// populate makes three namespaces and four tables, none of which has rows.
+func (s *limited) populate() {
+	s.t.Helper()
+	for _, id := range []string{"oak", "elm", "oak$in"} {
+		s.must("admins", "/v1/namespace/"+id+"/create", "{}")
+	}
+	for _, id := range []string{"oak$t", "oak$secret", "oak$in$deep", "elm$x"} {
+		s.must("admins", "/v1/table/"+id+"/declare", "{}")
+	}
+}
+
+// content is the keys and ETags of everything in the store.
+func (s *limited) content() map[string]string {
+	s.t.Helper()
+	listed, err := s.store.List(s.t.Context(), objectstore.ListOptions{Limit: 1000})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, object := range listed.Objects {
+		all[object.Key] = object.ETag
+	}
+	return all
+}
+
+// The model of testPolicies: what each group may do, and sees.
+
+func inOak(id string) bool { return id == "oak" || strings.HasPrefix(id, "oak$") }
+
+func modelPermits(group string, op protocol.Operation, id string) bool {
+	switch group {
+	case "admins":
+		return true
+	case "readers":
+		return inOak(id) && id != "oak$secret" && op.Access == protocol.Read
+	case "writers":
+		return inOak(id) && id != "oak$secret"
+	case "askers":
+		return op.Name == "QueryTable" && id == "elm$x"
+	}
+	return false
+}
+
+func modelSees(group, id string) bool {
+	switch group {
+	case "admins":
+		return true
+	case "readers", "writers":
+		return inOak(id) && id != "oak$secret"
+	}
+	return false
+}
+
+// twin is a name of the same shape as id that is there for nobody, where whatever the group
+// sees of the way to id is there as well.
+func twin(group, id string) string {
+	parts := strings.Split(id, "$")
+	for i := range parts {
+		if !modelSees(group, strings.Join(parts[:i+1], "$")) {
+			parts[i] = strings.Repeat("z", len(parts[i]))
+			break
+		}
+	}
+	return strings.Join(parts, "$")
+}
+
+// bodies are the smallest requests that are valid, of operations for which {} is none.
+var bodies = map[string]string{
+	"RenameTable": `{"new_table_name":"renamed"}`, "UpdateTable": `{"updates":[["c","1"]]}`, "DeleteFromTable": `{"predicate":"true"}`,
+	"RegisterTable": `{"location":"elsewhere"}`, "CloneTable": `{"source_location":"elsewhere"}`,
+	"AlterTableAddColumns": `{"new_columns":[{"name":"c","expression":"1"}]}`, "AlterTableDropColumns": `{"columns":["c"]}`,
+	"AlterTableAlterColumns": `{"alterations":[{"path":"c","rename":"d"}]}`,
+	"UpdateFieldMetadata":    `{"updates":[{"path":"c","metadata":{}}]}`,
+	"QueryTable":             `{"k":1,"vector":{}}`, "ExplainTableQueryPlan": `{"query":{"k":1,"vector":{}}}`, "AnalyzeTableQueryPlan": `{"k":1,"vector":{}}`,
+	"FetchTableBlobs": `{"column":"c","row_ids":[0]}`, "CreateTableVersion": `{"version":1,"manifest_path":"p"}`,
+	"DescribeTableVersion": `{"version":1}`, "BatchDeleteTableVersions": `{"ranges":[{"start_version":1,"end_version":2}]}`,
+	"RestoreTable": `{"version":1}`, "GetTableTagVersion": `{"tag":"x"}`, "CreateTableTag": `{"tag":"x","version":1}`,
+	"UpdateTableTag": `{"tag":"x","version":1}`, "DeleteTableTag": `{"tag":"x"}`,
+	"CreateTableBranch": `{"name":"x"}`, "DeleteTableBranch": `{"name":"x"}`,
+}
+
+// request is the path and body of an operation on an object.
+func request(op protocol.Operation, id string) (path, body string) {
+	path = strings.NewReplacer("{id}", id, "{index_name}", "i", "{column}", "c", "{row_id}", "0").Replace(op.Path)
+	if op.Name == "MergeInsertIntoTable" {
+		path += "?on=c"
+	}
+	if body = bodies[op.Name]; body == "" {
+		body = "{}"
+	}
+	return path, body
+}
+
+// served are the operations with an object in their path that are supported here: those on
+// transactions name it otherwise.
+func served(t *testing.T) []protocol.Operation {
+	s := serveLimited(t)
+	s.populate()
+	return slices.DeleteFunc(slices.Clone(protocol.Operations), func(op protocol.Operation) bool {
+		if !strings.Contains(op.Path, "{id}") || strings.HasPrefix(op.Path, "/v1/transaction/") {
+			return true
+		}
+		path, body := request(op, "none$none")
+		_, answer := s.as("nobody", op.Methods[0], path, body)
+		return strings.Contains(answer, "not supported by this server")
+	})
+}
+
+// Each group tries each operation on each object, there or not, and the model says what
+// comes of it: what is denied changes nothing, and what is hidden is answered, word for
+// word, as if it were not there.
+func TestPoliciesHoldForEveryOperation(t *testing.T) {
+	tables := []string{"oak$t", "oak$secret", "oak$none", "oak$in$deep", "elm$x", "elm$none", "none$none"}
+	namespaces := []string{"oak", "oak$in", "oak$none", "elm", "elm$none", "none"}
+	for _, op := range served(t) {
+		objects := tables
+		if strings.HasPrefix(op.Path, "/v1/namespace/") {
+			objects = namespaces
+		}
+		t.Run(op.Name, func(t *testing.T) {
+			for _, group := range []string{"readers", "writers", "askers", "nobody"} {
+				for _, id := range objects {
+					checkDecision(t, op, group, id)
+				}
+			}
+		})
+	}
+}
+
+func checkDecision(t *testing.T, op protocol.Operation, group, id string) {
+	t.Helper()
+	s := serveLimited(t)
+	s.populate()
+	path, body := request(op, id)
+	before := s.content()
+	status, answer := s.as(group, op.Methods[0], path, body)
+	where := fmt.Sprintf("%s by %s on %s", op.Name, group, id)
+	permitted, sees := modelPermits(group, op, id), modelSees(group, id)
+	switch op.Name {
+	case "RenameTable": // to a name beside it
+		create, _ := protocol.Lookup("CreateTable")
+		if !modelPermits(group, create, parentOf(id)+"$renamed") {
+			permitted, sees = false, true
+		}
+	case "RegisterTable", "CloneTable": // of places that nobody but admins may use
+		permitted = false
+	}
+	if permitted {
+		if status == http.StatusForbidden {
+			t.Errorf("%s: %d %s, want it permitted", where, status, answer)
+		}
+		return
+	}
+	if diff := cmp.Diff(before, s.content()); diff != "" {
+		t.Errorf("%s is denied, but changed (-before +after):\n%s", where, diff)
+	}
+	switch {
+	case sees || op.Makes():
+		if status != http.StatusForbidden {
+			t.Errorf("%s: %d %s, want 403", where, status, answer)
+		}
+	default:
+		other := twin(group, id)
+		path, body = request(op, other)
+		wantStatus, want := s.as("admins", op.Methods[0], path, body)
+		answer = strings.ReplaceAll(answer, id, other)
+		answer = strings.ReplaceAll(answer, "namespace "+parentOf(id)+" does", "namespace "+parentOf(other)+" does")
+		if status != wantStatus || answer != want {
+			t.Errorf("%s is hidden:\n got %d %s\nwant %d %s", where, status, answer, wantStatus, want)
+		}
+	}
+}
+
+func parentOf(id string) string { return id[:max(strings.LastIndex(id, "$"), 0)] }

@@ -1,0 +1,213 @@
+// Package gateway stands in for the HTTP API in front of the functions: it routes requests
+// by the operation table, hands them over as the events that API Gateway makes, and turns
+// the functions' answers back. What the real one does to requests it does too, as far as
+// functions can notice:
+//
+//   - a path arrives decoded, but for %25, and a path that ends in a slash has no route
+//   - names of headers arrive in lower case, repeated ones joined by commas
+//   - bodies arrive as base64 unless their type says text
+//   - what is larger than an invocation carries is refused, and so are larger answers
+//   - who waits for 30 seconds is told that there is no answer
+//
+// The limits are those of HTTP APIs and of synchronous invocations of Lambda.
+package gateway
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"tiltyard/shared/protocol"
+)
+
+const (
+	maxPayloadBytes = 6 << 20 // of an event, and of an answer
+	maxHeaderBytes  = 10240
+	timeout         = 30 * time.Second
+)
+
+// Fallback is the name of the function that gets what has no route.
+const Fallback = "default"
+
+// A Function answers events, as [tiltyard/local/runtimeapi.Function] does.
+type Function interface {
+	Invoke(ctx context.Context, event []byte) ([]byte, error)
+}
+
+// Handler serves the operations by the functions of their groups, and everything else by
+// that called [Fallback], which there must be. It logs what functions fail with.
+func Handler(functions map[string]Function, log *slog.Logger) http.Handler {
+	return &handler{functions: functions, log: log}
+}
+
+type handler struct {
+	functions map[string]Function
+	log       *slog.Logger
+}
+
+// ServeHTTP sends one request through a function.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	event, status := newEvent(r)
+	if status != 0 {
+		refuse(w, status)
+		return
+	}
+	key, function := h.route(r.Method, event.RawPath)
+	event.RouteKey, event.RequestContext.RouteKey = key, key
+	payload, err := json.Marshal(event)
+	if err != nil || len(payload) > maxPayloadBytes {
+		refuse(w, http.StatusRequestEntityTooLarge)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	answer, err := function.Invoke(ctx, payload)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		refuse(w, http.StatusServiceUnavailable)
+	case err != nil || len(answer) > maxPayloadBytes:
+		h.log.ErrorContext(ctx, "function failed", "path", event.RawPath, "error", err, "answer_bytes", len(answer))
+		refuse(w, http.StatusInternalServerError)
+	default:
+		h.write(w, answer)
+	}
+}
+
+// route finds the operation that a path belongs to; the key is that of its route.
+func (h *handler) route(method, path string) (key string, f Function) {
+	segments := strings.Split(path, "/")
+	for _, op := range protocol.Operations {
+		function, served := h.functions[string(op.Group)]
+		if served && matches(strings.Split(op.Path, "/"), segments) && slices.Contains(op.Methods, method) {
+			return method + " " + op.Path, function
+		}
+	}
+	return "$default", h.functions[Fallback]
+}
+
+func matches(pattern, segments []string) bool {
+	if len(pattern) != len(segments) {
+		return false
+	}
+	for i, p := range pattern {
+		if strings.HasPrefix(p, "{") && segments[i] != "" || p == segments[i] {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+// newEvent makes the event of a request. The status is that of a refusal, or 0.
+func newEvent(r *http.Request) (events.APIGatewayV2HTTPRequest, int) {
+	headers, bytes := joinHeaders(r)
+	if bytes > maxHeaderBytes {
+		return events.APIGatewayV2HTTPRequest{}, http.StatusRequestHeaderFieldsTooLarge
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxPayloadBytes+1))
+	if err != nil || len(body) > maxPayloadBytes {
+		return events.APIGatewayV2HTTPRequest{}, http.StatusRequestEntityTooLarge
+	}
+	path := decode(r.URL.EscapedPath())
+	now := time.Now()
+	event := events.APIGatewayV2HTTPRequest{
+		Version: "2.0", RawPath: path, RawQueryString: r.URL.RawQuery, Headers: headers,
+		RequestContext: events.APIGatewayV2HTTPRequestContext{
+			Stage: "$default", RequestID: headers["x-amzn-trace-id"], APIID: "local", DomainName: r.Host,
+			Time: now.Format("02/Jan/2006:15:04:05 -0700"), TimeEpoch: now.UnixMilli(),
+			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
+				Method: r.Method, Path: path, Protocol: r.Proto, SourceIP: "127.0.0.1", UserAgent: r.UserAgent(),
+			},
+		},
+	}
+	if isText(r.Header.Get("Content-Type")) {
+		event.Body = string(body)
+	} else if len(body) > 0 {
+		event.Body, event.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
+	}
+	return event, 0
+}
+
+// joinHeaders returns the headers of an event and how long they are.
+func joinHeaders(r *http.Request) (headers map[string]string, bytes int) {
+	headers = map[string]string{"host": r.Host}
+	for name, values := range r.Header {
+		headers[strings.ToLower(name)] = strings.Join(values, ",")
+	}
+	for name, value := range headers {
+		bytes += len(name) + len(value)
+	}
+	return headers, bytes + len(r.URL.RequestURI())
+}
+
+// isText says which bodies are handed over as they are.
+func isText(contentType string) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	switch kind = strings.TrimSpace(kind); kind {
+	case "application/json", "application/xml", "application/javascript":
+		return true
+	}
+	return strings.HasPrefix(kind, "text/")
+}
+
+// decode undoes the escapes in a path as an HTTP API does: all but those of the percent
+// sign.
+func decode(path string) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		if path[i] == '%' && i+2 < len(path) && path[i+1:i+3] != "25" {
+			b.WriteByte(unhex(path[i+1])<<4 | unhex(path[i+2]))
+			i += 2
+			continue
+		}
+		b.WriteByte(path[i])
+	}
+	return b.String()
+}
+
+// unhex is the value of a digit; net/url has made sure that it is one.
+func unhex(c byte) byte {
+	switch {
+	case c >= 'a':
+		return c - 'a' + 10
+	case c >= 'A':
+		return c - 'A' + 10
+	}
+	return c - '0'
+}
+
+// write sends the answer of a function.
+func (h *handler) write(w http.ResponseWriter, answer []byte) {
+	var response events.APIGatewayV2HTTPResponse
+	err := json.Unmarshal(answer, &response)
+	body := []byte(response.Body)
+	if err == nil && response.IsBase64Encoded {
+		body, err = base64.StdEncoding.DecodeString(response.Body)
+	}
+	if err != nil || response.StatusCode == 0 {
+		h.log.Error("a function's answer is none", "error", err)
+		refuse(w, http.StatusInternalServerError)
+		return
+	}
+	for name, value := range response.Headers {
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(response.StatusCode)
+	_, _ = w.Write(body) // a client that has gone is not told
+}
+
+// refuse answers as the gateway does by itself, in a form that is not ours.
+func refuse(w http.ResponseWriter, status int) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"message": http.StatusText(status)})
+}

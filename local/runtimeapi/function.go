@@ -1,0 +1,104 @@
+package runtimeapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Config describes a function. All of its fields are needed.
+type Config struct {
+	Name      string
+	Bootstrap string        // path of the program
+	Env       []string      // NAME=value; the program sees these and what Lambda sets
+	Timeout   time.Duration // for one event
+	Instances int           // most that run at once
+	Log       io.Writer     // what the program writes goes here; safe for concurrent use
+}
+
+// A Function runs instances of one program. It is safe for concurrent use.
+type Function struct {
+	config Config
+	slots  chan struct{} // one for each instance that is running or may be started
+
+	mu   sync.Mutex
+	idle []*instance
+}
+
+// New returns a function none of whose instances is running yet.
+func New(config Config) *Function {
+	return &Function{config: config, slots: make(chan struct{}, config.Instances)}
+}
+
+// An Error is what a function reports in place of an answer, or what happened to it.
+type Error struct {
+	Function string
+	Message  string // JSON when it comes from the program
+}
+
+// Error returns a text for logs.
+func (e *Error) Error() string { return "function " + e.Function + ": " + e.Message }
+
+// ErrTimeout is wrapped by the error of an event that was not answered in time.
+var ErrTimeout = errors.New("timed out")
+
+// Invoke hands an event to an idle instance, or to a new one, and returns its answer. It
+// waits while all instances are busy. The error is an *[Error] when the function failed.
+func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	i, err := f.take()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := i.invoke(event, f.config.Timeout)
+	if i.ended() {
+		return nil, errors.Join(err, i.close())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.idle = append(f.idle, i)
+	return answer, err
+}
+
+// take returns the instance that was busy last, or a new one.
+func (f *Function) take() (*instance, error) {
+	f.mu.Lock()
+	if n := len(f.idle); n > 0 {
+		i := f.idle[n-1]
+		f.idle = f.idle[:n-1]
+		f.mu.Unlock()
+		if !i.ended() {
+			return i, nil
+		}
+		if err := i.close(); err != nil {
+			return nil, err
+		}
+		return f.take()
+	}
+	f.mu.Unlock()
+	i, err := start(f.config)
+	if err != nil {
+		return nil, fmt.Errorf("start function %s: %w", f.config.Name, err)
+	}
+	return i, nil
+}
+
+// Close ends the idle instances. Nothing is to be invoked any more.
+func (f *Function) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var failed []error
+	for _, i := range f.idle {
+		failed = append(failed, i.close())
+	}
+	f.idle = nil
+	return errors.Join(failed...)
+}

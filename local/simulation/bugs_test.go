@@ -1,0 +1,285 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/objectstore"
+)
+
+// A bug is something wrong that is planted in instances. The zero bug is none.
+type bug struct {
+	name      string
+	about     domain
+	odds      func(*odds) // the faults that it takes, if it takes more of them than usual
+	faults    bool        // it is made of them
+	onSend    func(*sent)
+	onAnswer  func(*answer)
+	onStore   func(objectstore.Store) objectstore.Store
+	onOptions func(*httpapi.Options)
+	onHandler func(http.Handler) http.Handler
+}
+
+func (b bug) send(s *sent) {
+	if b.onSend != nil {
+		b.onSend(s)
+	}
+}
+
+func (b bug) receive(v verdict) verdict {
+	if b.onAnswer != nil && v.err == nil {
+		b.onAnswer(&v.answer)
+	}
+	return v
+}
+
+func (b bug) store(s objectstore.Store) objectstore.Store {
+	if b.onStore != nil {
+		return b.onStore(s)
+	}
+	return s
+}
+
+func (b bug) options(o *httpapi.Options) {
+	if b.onOptions != nil {
+		b.onOptions(o)
+	}
+}
+
+func (b bug) handler(h http.Handler) http.Handler {
+	if b.onHandler != nil {
+		return b.onHandler(h)
+	}
+	return h
+}
+
+// plantedBugs are mistakes that a service like this could have.
+var plantedBugs = []bug{
+	{
+		name: "a put that should be conditional is not", about: names,
+		onSend: func(s *sent) { s.header.Del("If-None-Match") },
+	},
+	{
+		name: "a lost race against an own earlier attempt is taken for one against others", about: names,
+		odds: func(o *odds) { o.lost = 60 },
+		onStore: func(s objectstore.Store) objectstore.Store {
+			return &wrong{Store: s, put: func(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+				info, err := s.Put(ctx, key, data, cond)
+				if errors.Is(err, objectstore.ErrUnknownOutcome) {
+					info, err = s.Put(ctx, key, data, cond) // an attempt that nobody is told of
+				}
+				return info, err
+			}}
+		},
+	},
+	{
+		name: "409 is taken for 412", about: names,
+		odds: func(o *odds) { o.conflict = 150 },
+		onAnswer: func(a *answer) {
+			if a.status == http.StatusConflict {
+				a.status = http.StatusPreconditionFailed
+			}
+		},
+	},
+	{
+		name: "a write is acknowledged before it is made", about: names,
+		odds: func(o *odds) { o.crash, o.reset = 25, 60 },
+		onStore: func(s objectstore.Store) objectstore.Store {
+			return &wrong{Store: s, put: func(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+				data = bytes.Clone(data)
+				go func() { _, _ = s.Put(context.WithoutCancel(ctx), key, data, cond) }()
+				return objectstore.Info{Key: key, Size: int64(len(data)), ETag: etagOf(data)}, nil
+			}}
+		},
+	},
+	{
+		name: "records are cached and not looked at again", about: names,
+		onStore: func(s objectstore.Store) objectstore.Store { return &remembering{Store: s, seen: map[string][]byte{}} },
+	},
+	{
+		name: "requests that are sent again are served again", about: rows,
+		odds:      func(o *odds) { o.twice = 1000 },
+		onOptions: func(o *httpapi.Options) { o.Ledger = nil },
+	},
+	{
+		name: "the versions of a batch are made one by one", about: versions,
+		odds:      func(o *odds) { o.crash = 25 },
+		onHandler: func(h http.Handler) http.Handler { return oneByOne{h} },
+	},
+	{
+		name: "a prefix is not ended by a slash", about: names,
+		onStore: func(s objectstore.Store) objectstore.Store { return careless{s} },
+	},
+	{
+		name: "a write whose answer was lost is taken for done", about: names,
+		odds: func(o *odds) { o.reset = 60 },
+		onStore: func(s objectstore.Store) objectstore.Store {
+			return &wrong{Store: s, put: func(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+				info, err := s.Put(ctx, key, data, cond)
+				if errors.Is(err, objectstore.ErrUnknownOutcome) {
+					return objectstore.Info{Key: key, Size: int64(len(data)), ETag: etagOf(data)}, nil
+				}
+				return info, err
+			}}
+		},
+	},
+	{
+		name: "the lease of a request that is being served is not heeded", about: rows,
+		odds: func(o *odds) { o.twice, o.skew = 1000, time.Hour }, faults: true,
+	},
+	{
+		name: "a namespace is dropped without a mark that creators see", about: names,
+		onStore: func(s objectstore.Store) objectstore.Store {
+			return &wrong{Store: s, put: func(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+				if bytes.Contains(data, []byte(`"dropping"`)) {
+					return objectstore.Info{Key: key, Size: int64(len(data)), ETag: cond.IfMatch}, nil
+				}
+				return s.Put(ctx, key, data, cond)
+			}}
+		},
+	},
+	{
+		name: "a rename takes the old name away before the new one is there", about: names,
+		onHandler: func(h http.Handler) http.Handler { return awayFirst{h} },
+	},
+}
+
+// A wrong is a store whose puts are not what they should be.
+type wrong struct {
+	objectstore.Store
+	put func(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error)
+}
+
+func (s *wrong) Put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	if !strings.HasPrefix(key, "_catalog/") {
+		return s.Store.Put(ctx, key, data, cond)
+	}
+	return s.put(ctx, key, data, cond)
+}
+
+// A remembering store never asks twice for a record.
+type remembering struct {
+	objectstore.Store
+	mu   sync.Mutex
+	seen map[string][]byte
+}
+
+func (s *remembering) Get(ctx context.Context, key string) ([]byte, objectstore.Info, error) {
+	s.mu.Lock()
+	data, known := s.seen[key]
+	s.mu.Unlock()
+	if known {
+		return bytes.Clone(data), objectstore.Info{Key: key, Size: int64(len(data)), ETag: etagOf(data)}, nil
+	}
+	data, info, err := s.Store.Get(ctx, key)
+	if err == nil && strings.HasPrefix(key, "_catalog/") {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.seen[key] = bytes.Clone(data)
+	}
+	return data, info, err
+}
+
+// A careless store lists the siblings of a folder, too.
+type careless struct{ objectstore.Store }
+
+func (s careless) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
+	opts.Prefix = strings.TrimSuffix(opts.Prefix, "/")
+	return s.Store.List(ctx, opts)
+}
+
+// oneByOne makes each version of a batch by a request of its own.
+type oneByOne struct{ http.Handler }
+
+func (h oneByOne) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !strings.HasSuffix(r.URL.Path, "/batch-create") {
+		h.Handler.ServeHTTP(w, r)
+		return
+	}
+	var batch struct{ Entries []map[string]any }
+	body, _ := io.ReadAll(r.Body)
+	_ = json.Unmarshal(body, &batch)
+	var last *httptest.ResponseRecorder
+	for _, e := range batch.Entries {
+		name := e["id"].([]any)[0].(string)
+		delete(e, "id")
+		if last = inside(h.Handler, r, "/v1/table/"+name+"/version/create", e); last.Code >= 300 {
+			break
+		}
+	}
+	w.WriteHeader(last.Code)
+	_, _ = w.Write(last.Body.Bytes())
+}
+
+// inside serves another request in place of one.
+func inside(h http.Handler, r *http.Request, path string, body any) *httptest.ResponseRecorder {
+	text, _ := json.Marshal(body)
+	inner := httptest.NewRequestWithContext(r.Context(), http.MethodPost, path, bytes.NewReader(text))
+	inner.Header.Set("Authorization", r.Header.Get("Authorization"))
+	inner.Header.Set("User-Agent", "simulation")
+	got := httptest.NewRecorder()
+	h.ServeHTTP(got, inner)
+	return got
+}
+
+// awayFirst renames a table by taking it out and putting it in again.
+type awayFirst struct{ http.Handler }
+
+func (h awayFirst) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	from, isRename := strings.CutSuffix(r.URL.Path, "/rename")
+	if !isRename {
+		h.Handler.ServeHTTP(w, r)
+		return
+	}
+	var to struct {
+		Name      string   `json:"new_table_name"`
+		Namespace []string `json:"new_namespace_id"`
+	}
+	body, _ := io.ReadAll(r.Body)
+	_ = json.Unmarshal(body, &to)
+	got := inside(h.Handler, r, from+"/deregister", map[string]any{})
+	if got.Code < 300 {
+		var gone struct{ Properties map[string]string }
+		_ = json.Unmarshal(got.Body.Bytes(), &gone)
+		id := strings.Join(append(to.Namespace, to.Name), "$")
+		got = inside(h.Handler, r, "/v1/table/"+id+"/declare", map[string]any{"properties": gone.Properties})
+	}
+	w.WriteHeader(got.Code)
+	_, _ = w.Write(got.Body.Bytes())
+}
+
+// Every planted bug is found within a few histories: the checkers can fail.
+func TestPlantedBugsAreFound(t *testing.T) {
+	settleDown(t)
+	const most = 300
+	for _, b := range plantedBugs {
+		t.Run(b.name, func(t *testing.T) {
+			for seed := uint64(1); seed <= most; seed++ {
+				r := simulate(t, seed, []domain{b.about}, b)
+				if r.failure == "" || strings.Contains(r.failure, tooLong) {
+					continue
+				}
+				without := bug{odds: b.odds}
+				if b.faults {
+					without.odds = nil
+				}
+				if sound := simulate(t, seed, []domain{b.about}, without); sound.failure != "" {
+					t.Fatalf("seed %d fails without the bug, too: %s", seed, sound.failure)
+				}
+				t.Logf("seed %d: %s", seed, r.failure)
+				return
+			}
+			t.Errorf("not found in %d histories", most)
+		})
+	}
+}

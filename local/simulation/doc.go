@@ -1,0 +1,35 @@
+// Package simulation proves, as far as testing can, that the service keeps its promises when
+// everything around it fails. It has tests and nothing else.
+//
+// A history is a few clients sending requests to a few function instances, which are the
+// real thing: the handler of all services, the real clients of S3 and DynamoDB below it,
+// caches of their own. What they talk to is simulated: a bucket and a table that answer the
+// requests of the AWS clients in memory. Every request to them is parked until the scheduler
+// lets it go, one at a time, so a seed decides in which order things happen, and what goes
+// wrong:
+//
+//   - an instance dies, at any request, before or after it was carried out
+//   - an answer is lost after the write took place, or before
+//   - a write is carried out long after everybody has given it up
+//   - S3 answers 500, 503 or 409 ConditionalRequestConflict
+//   - an instance freezes and goes on when its leases have run out
+//   - clocks differ between instances
+//   - clients send a request again, or twice at once
+//
+// Time is that of a testing/synctest bubble and passes only when the scheduler says so, and
+// randomness is seeded: the same seed is the same history, but for rare cases, in which
+// several goroutines wake at once and draw their random numbers in another order.
+//
+// Each history is checked in two ways. What clients were told has to be linearizable against
+// a small model of the operations (porcupine), where a request without an answer may have
+// happened at any time or never: that is, acknowledged writes are there exactly once, others
+// are whole or absent, one creator wins a name and one writer a version, a batch makes all of
+// its versions or none. And when the storm is over, a fresh instance has to be able to do
+// everything: nothing needs an operator.
+//
+// The checkers are proven, too: bugs_test.go plants bugs, and each has to be found.
+//
+//	go test ./local/simulation                  all of it
+//	go test ./local/simulation -run TestHistories -seed 1234 -v
+//	go test ./local/simulation -run TestHistories -seeds 100000
+package simulation

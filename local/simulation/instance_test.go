@@ -1,0 +1,150 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"tiltyard/local/embedded"
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/auth"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/idempotency"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/s3store"
+	"tiltyard/shared/record"
+	"tiltyard/shared/record/dynamorecord"
+	"tiltyard/shared/service"
+)
+
+const token = "secret-of-the-simulation"
+
+// requestTimeout is what a request may take, as a function is given.
+const requestTimeout = 30 * time.Second
+
+// An instance is a process that serves: the handler of all services over stores of its own,
+// with nothing in its caches.
+type instance struct {
+	name    string
+	handler http.Handler
+	died    chan struct{} // closed when it is dead
+	plan    func(w *world, p *parked) bool
+
+	// What follows is the world's.
+	world  *world
+	dead   bool
+	frozen time.Time // until then
+}
+
+func (i *instance) deadNow() bool {
+	i.world.mu.Lock()
+	defer i.world.mu.Unlock()
+	return i.dead
+}
+
+// start starts an instance whose clock is ahead of the servers' by skew.
+func (w *world) start(name string, skew time.Duration) *instance {
+	i := &instance{name: name, world: w, died: make(chan struct{})}
+	now := func() time.Time {
+		_, clock := w.now()
+		return clock.Add(skew)
+	}
+	var objects objectstore.Store = &direct{w, i}
+	var items record.Store = &records{w, i, now}
+	if w.wired {
+		objects, items = w.connect(i, now)
+	}
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "s3://bucket", Store: w.bugs.store(objects)})
+	if err != nil {
+		panic(err)
+	}
+	verifier, err := auth.NewStatic("simulation", token)
+	if err != nil {
+		panic(err)
+	}
+	stores := service.Stores{Objects: roots, Records: items, Now: now, CacheBytes: 1 << 20}
+	options := httpapi.Options{
+		Verifier: verifier, Ledger: idempotency.Open(stores.Records, now), Now: now, Timeout: requestTimeout,
+	}
+	w.bugs.options(&options)
+	i.handler = w.bugs.handler(httpapi.Handler(embedded.Routes(stores, arrowipc.Limits{}), options))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.instances = append(w.instances, i)
+	return i
+}
+
+// connect returns the stores of an instance over the real clients of AWS.
+func (w *world) connect(i *instance, now func() time.Time) (objectstore.Store, record.Store) {
+	http := &wire{w, i}
+	anyone := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "simulated", SecretAccessKey: "simulated"}, nil
+	})
+	bucket := s3.New(s3.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://s3"), UsePathStyle: true, HTTPClient: http, Credentials: anyone,
+		Retryer: aws.NopRetryer{}, DisableLogOutputChecksumValidationSkipped: true,
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
+		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
+	})
+	items := dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://dynamodb"), HTTPClient: http, Credentials: anyone,
+		Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = time.Second }),
+	})
+	objects, err := s3store.New(bucket, "bucket", "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		panic(err)
+	}
+	return objects, dynamorecord.Open(items, "records", now)
+}
+
+// A request is one of a client.
+type request struct {
+	path string
+	body []byte
+	key  string // Idempotency-Key, if any
+}
+
+// A response is what a client gets; the zero status means that it gets nothing.
+type response struct {
+	status int
+	body   []byte
+}
+
+// serve sends a request to the instance and waits for the response.
+func (i *instance) serve(who string, r request) response {
+	done := make(chan response, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil && cause != http.ErrAbortHandler {
+				panic(cause)
+			}
+		}()
+		ctx := context.WithValue(context.Background(), whoKey{}, who)
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, r.path, bytes.NewReader(r.body))
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("User-Agent", "simulation")
+		if r.key != "" {
+			req.Header.Set("Idempotency-Key", r.key)
+		}
+		answer := httptest.NewRecorder()
+		i.handler.ServeHTTP(answer, req)
+		done <- response{answer.Code, answer.Body.Bytes()}
+	}()
+	select {
+	case r := <-done:
+		if i.deadNow() {
+			return response{} // it could not have told
+		}
+		return r
+	case <-i.died:
+		return response{}
+	}
+}

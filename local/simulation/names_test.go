@@ -1,0 +1,280 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// names are namespaces and tables without data. The facts are "n <id>" of a namespace and
+// "t <id>" of a table, each with the number of the operation that created it.
+//
+// A creation whose client got no answer may come true after its namespace was dropped: the
+// last request of an instance that died can be carried out at any time. Such an orphan can
+// be seen, is in the namespace when there is one of that name again, and goes with it.
+var names = domain{name: "names", setup: func(*client) {}, draw: drawName, finale: finishNames}
+
+var (
+	namespaceIDs = []string{"p", "pq", "p$x"}
+	tableIDs     = []string{"d", "p$d", "p$e", "pq$d", "p$x$d"}
+)
+
+// otherTables are in the root, too.
+var otherTables = []string{"rows", "managed", "switched", "plain", "refs", "altered"}
+
+func drawName(c *client) *op {
+	namespace := func() string { return namespaceIDs[c.rng.IntN(len(namespaceIDs))] }
+	table := func() string { return tableIDs[c.rng.IntN(len(tableIDs))] }
+	switch c.rng.IntN(16) {
+	case 0, 1, 2:
+		return c.createNamespace(namespace(), "Create")
+	case 3:
+		return c.createNamespace(namespace(), "ExistOk")
+	case 4, 5:
+		return dropNamespace(namespace())
+	case 6:
+		return cascade(namespace())
+	case 7, 8, 9:
+		return c.declare(table())
+	case 10:
+		return removeTable("drop", table())
+	case 11:
+		return removeTable("deregister", table())
+	case 12:
+		return rename(table(), table())
+	case 13:
+		return describeTable(table())
+	case 14:
+		return listNames("table/list", "tables", "t ", []string{"", "p", "pq", "p$x"}[c.rng.IntN(4)])
+	default:
+		return listNames("list", "namespaces", "n ", []string{"", "p"}[c.rng.IntN(2)])
+	}
+}
+
+// finishNames looks at everything, drops it and makes it anew.
+func finishNames(c *client) {
+	for _, id := range tableIDs {
+		c.do(describeTable(id))
+	}
+	for _, id := range []string{"", "p"} {
+		c.do(listNames("table/list", "tables", "t ", id))
+		c.do(listNames("list", "namespaces", "n ", id))
+	}
+	for _, id := range []string{"p", "pq"} {
+		c.do(cascade(id))
+	}
+	c.do(removeTable("drop", "d"))
+	for _, id := range []string{"p", "pq"} { // with what orphans there are
+		c.do(c.createNamespace(id, "Create"))
+		c.do(cascade(id))
+		c.do(c.createNamespace(id, "Create"))
+	}
+	c.do(c.declare("pq$d"))
+	c.do(strictly(dropNamespace("p"))) // whose children's names are not those of pq
+	c.do(cascade("pq"))
+	for _, id := range namespaceIDs {
+		c.do(c.createNamespace(id, "Create"))
+	}
+	for _, id := range tableIDs {
+		c.do(c.declare(id))
+	}
+	c.do(dropNamespace("pq"))
+	c.do(removeTable("drop", "pq$d"))
+	c.do(rename("d", "pq$d"))
+	c.do(listNames("table/list", "tables", "t ", "pq"))
+	c.do(removeTable("deregister", "pq$d"))
+	c.do(dropNamespace("pq"))
+	c.do(cascade("p"))
+	c.do(listNames("list", "namespaces", "n ", ""))
+}
+
+func parentOf(id string) string {
+	i := strings.LastIndexByte(id, '$')
+	return id[:max(i, 0)]
+}
+
+// there says whether a namespace exists. The root, "", always does.
+func there(f facts, namespace string) bool { return namespace == "" || f.has("n "+namespace) }
+
+// children returns the ids directly inside a namespace, of a kind: "n " or "t ".
+func children(f facts, kind, namespace string) []string {
+	return slices.DeleteFunc(f.names(kind), func(id string) bool { return parentOf(id) != namespace })
+}
+
+func empty(f facts, namespace string) bool {
+	return len(children(f, "n ", namespace)) == 0 && len(children(f, "t ", namespace)) == 0
+}
+
+// by is a name for what an operation creates.
+func (c *client) by() string { return fmt.Sprintf("%d-%d", c.number, c.sent+1) }
+
+// creatorOf reads who made what an answer tells of.
+func creatorOf(o outcome) string {
+	var told struct{ Properties map[string]string }
+	o.decode(&told)
+	return told.Properties["by"]
+}
+
+func post(path string, body any) request {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return request{path: path, body: text}
+}
+
+func (c *client) createNamespace(id, mode string) *op {
+	by := c.by()
+	return &op{
+		domain: "names", text: fmt.Sprintf("create namespace %s (%s) by %s", id, mode, by),
+		request: post("/v1/namespace/"+id+"/create", map[string]any{"mode": mode, "properties": map[string]string{"by": by}}),
+		apply: usual(func(f facts, o outcome) (facts, bool) {
+			if creator, exists := f.get("n " + id); exists {
+				return f, mode == "ExistOk" && (o.unknown || creatorOf(o) == creator)
+			}
+			return f.with("n "+id, by), o.unknown || there(f, parentOf(id)) && creatorOf(o) == by
+		}, func(f facts, o outcome) bool {
+			return o.refusedWith(2) && f.has("n "+id) && mode == "Create" || o.refusedWith(1) && !there(f, parentOf(id))
+		}),
+	}
+}
+
+func dropNamespace(id string) *op {
+	return &op{
+		domain: "names", text: "drop namespace " + id,
+		request: post("/v1/namespace/"+id+"/drop", map[string]any{"behavior": "Restrict"}),
+		apply: usual(func(f facts, _ outcome) (facts, bool) {
+			return f.without("n " + id), f.has("n "+id) && empty(f, id)
+		}, func(f facts, o outcome) bool {
+			// A child that is being created counts, and may be taken back.
+			return o.refusedWith(1) && !f.has("n "+id) || o.refusedWith(3) && f.has("n "+id)
+		}),
+	}
+}
+
+// strictly is an operation that nothing stands in the way of.
+func strictly(o *op) *op {
+	known := o.apply
+	o.apply = func(f facts, got outcome) []facts {
+		if !got.ok() {
+			return nil
+		}
+		return known(f, got)
+	}
+	return o
+}
+
+// cascade drops a namespace and before that all it holds, one after the other.
+func cascade(id string) *op {
+	o := &op{
+		domain: "names", text: "drop namespace " + id + " with all it holds",
+		request: post("/v1/namespace/"+id+"/drop", map[string]any{"behavior": "Cascade"}),
+		apply: usual(func(f facts, _ outcome) (facts, bool) {
+			return f.without("n " + id), f.has("n "+id) && empty(f, id)
+		}, func(f facts, o outcome) bool {
+			return o.refusedWith(1) && !f.has("n "+id) || o.refusedWith(3) && f.has("n "+id)
+		}),
+	}
+	for _, table := range tableIDs {
+		if strings.HasPrefix(table, id+"$") {
+			o.parts = append(o.parts, func(f facts) []facts { return []facts{f, f.without("t " + table)} })
+		}
+	}
+	for _, inner := range namespaceIDs {
+		if strings.HasPrefix(inner, id+"$") {
+			o.parts = append(o.parts, func(f facts) []facts {
+				if !empty(f, inner) {
+					return []facts{f}
+				}
+				return []facts{f, f.without("n " + inner)}
+			})
+		}
+	}
+	return o
+}
+
+// missing says whether a table is rightly said not to be there.
+func missing(f facts, id string, o outcome) bool {
+	return o.refusedWith(4) && !f.has("t "+id) || o.refusedWith(1) && !there(f, parentOf(id))
+}
+
+func (c *client) declare(id string) *op {
+	by := c.by()
+	return &op{
+		domain: "names", text: fmt.Sprintf("declare table %s by %s", id, by),
+		request: post("/v1/table/"+id+"/declare", map[string]any{"properties": map[string]string{"by": by}}),
+		apply: usual(func(f facts, o outcome) (facts, bool) {
+			return f.with("t "+id, by), !f.has("t "+id) && (o.unknown || there(f, parentOf(id)))
+		}, func(f facts, o outcome) bool {
+			return o.refusedWith(5) && f.has("t "+id) || o.refusedWith(1) && !there(f, parentOf(id))
+		}),
+	}
+}
+
+func removeTable(verb, id string) *op {
+	return &op{
+		domain: "names", text: verb + " table " + id, request: post("/v1/table/"+id+"/"+verb, map[string]any{}),
+		apply: usual(func(f facts, o outcome) (facts, bool) {
+			creator, exists := f.get("t " + id)
+			return f.without("t " + id), exists && (o.unknown || creatorOf(o) == creator)
+		}, func(f facts, o outcome) bool { return missing(f, id, o) }),
+	}
+}
+
+func rename(from, to string) *op {
+	namespace := []string{}
+	if parent := parentOf(to); parent != "" {
+		namespace = strings.Split(parent, "$")
+	}
+	return &op{
+		domain: "names", text: fmt.Sprintf("rename table %s to %s", from, to),
+		request: post("/v1/table/"+from+"/rename", map[string]any{
+			"new_table_name": to[strings.LastIndexByte(to, '$')+1:], "new_namespace_id": namespace,
+		}),
+		apply: usual(func(f facts, _ outcome) (facts, bool) {
+			creator, exists := f.get("t " + from)
+			return f.without("t "+from).with("t "+to, creator), exists && !f.has("t "+to) && there(f, parentOf(to))
+		}, func(f facts, o outcome) bool {
+			return missing(f, from, o) || o.refusedWith(5) && f.has("t "+to) || o.refusedWith(1) && !there(f, parentOf(to))
+		}),
+	}
+}
+
+func describeTable(id string) *op {
+	return &op{
+		domain: "names", text: "describe table " + id, request: post("/v1/table/"+id+"/describe", map[string]any{}),
+		apply: reading(func(f facts, o outcome) bool {
+			creator, exists := f.get("t " + id)
+			return o.ok() && exists && creatorOf(o) == creator || missing(f, id, o)
+		}),
+	}
+}
+
+// listNames lists the children of a kind, "n " or "t ", of a namespace.
+func listNames(path, field, kind, id string) *op {
+	in := id
+	if id == "" {
+		in = "$"
+	}
+	return &op{
+		domain: "names", text: "list " + field + " of " + in, request: post("/v1/namespace/"+in+"/"+path, map[string]any{}),
+		apply: reading(func(f facts, o outcome) bool {
+			if !o.ok() {
+				return o.refusedWith(1) && !there(f, id)
+			}
+			var told map[string]json.RawMessage
+			o.decode(&told)
+			var found []string
+			if err := json.Unmarshal(told[field], &found); err != nil {
+				return false
+			}
+			var want []string
+			for _, child := range children(f, kind, id) {
+				want = append(want, child[strings.LastIndexByte(child, '$')+1:])
+			}
+			found = slices.DeleteFunc(found, func(name string) bool { return slices.Contains(otherTables, name) })
+			return slices.Equal(found, want) && (there(f, id) || len(want) > 0)
+		}),
+	}
+}

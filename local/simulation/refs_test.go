@@ -1,0 +1,159 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+)
+
+// refs are tags and branches of a table of three versions. The facts are "tag <name>", a
+// version, and "branch <name>", the version that it was made from.
+var refs = domain{name: "refs", setup: setupRefs, draw: drawRefs, finale: finishRefs}
+
+const refsTable = "/v1/table/refs/"
+
+func setupRefs(c *client) {
+	for version, path := range []string{"create", "insert", "insert"} {
+		c.do(&op{
+			domain: "refs", text: path + " rows", request: request{path: refsTable + path, body: stream(map[int]int{version: 0})},
+			apply: reading(func(_ facts, o outcome) bool { return o.ok() }),
+		})
+	}
+}
+
+func drawRefs(c *client) *op {
+	tag, branch := []string{"a", "b"}[c.rng.IntN(2)], []string{"x", "y"}[c.rng.IntN(2)]
+	version := 1 + c.rng.IntN(3)
+	switch c.rng.IntN(10) {
+	case 0, 1:
+		return createRef("tag", tag, version)
+	case 2:
+		return updateTag(tag, version)
+	case 3:
+		return deleteRef("tag", tag)
+	case 4:
+		return tagVersion(tag)
+	case 5, 6:
+		return listRefs("tag")
+	case 7:
+		return createRef("branch", branch, version)
+	case 8:
+		return deleteRef("branch", branch)
+	default:
+		return listRefs("branch")
+	}
+}
+
+func finishRefs(c *client) {
+	c.do(listRefs("tag"))
+	c.do(listRefs("branch"))
+	for _, name := range []string{"a", "b"} {
+		c.do(tagVersion(name))
+		c.do(createRef("tag", name, 2))
+		c.do(updateTag(name, 3))
+		c.do(tagVersion(name))
+		c.do(deleteRef("tag", name))
+	}
+	for _, name := range []string{"x", "y"} {
+		c.do(createRef("branch", name, 1))
+		c.do(deleteRef("branch", name))
+		c.do(createRef("branch", name, 2))
+	}
+	c.do(listRefs("tag"))
+	c.do(listRefs("branch"))
+}
+
+// refCodes are the codes of what is missing and of what is there already.
+var refCodes = map[string][2]int{"tag": {8, 9}, "branch": {22, 23}}
+
+func createRef(kind, name string, version int) *op {
+	paths := map[string]string{"tag": "tags/create", "branch": "branches/create"}
+	return &op{
+		domain: "refs", text: fmt.Sprintf("create %s %s of version %d", kind, name, version),
+		request: post(refsTable+paths[kind], map[string]any{
+			map[string]string{"tag": "tag", "branch": "name"}[kind]:             name,
+			map[string]string{"tag": "version", "branch": "from_version"}[kind]: version,
+		}),
+		apply: usual(func(f facts, _ outcome) (facts, bool) {
+			return f.with(kind+" "+name, strconv.Itoa(version)), !f.has(kind + " " + name)
+		}, func(f facts, o outcome) bool { return o.refusedWith(refCodes[kind][1]) && f.has(kind+" "+name) }),
+	}
+}
+
+func updateTag(name string, version int) *op {
+	return &op{
+		domain: "refs", text: fmt.Sprintf("update tag %s to version %d", name, version),
+		request: post(refsTable+"tags/update", map[string]any{"tag": name, "version": version}),
+		apply: usual(func(f facts, _ outcome) (facts, bool) {
+			return f.with("tag "+name, strconv.Itoa(version)), f.has("tag " + name)
+		}, func(f facts, o outcome) bool { return o.refusedWith(8) && !f.has("tag "+name) }),
+	}
+}
+
+func deleteRef(kind, name string) *op {
+	request := post(refsTable+"tags/delete", map[string]any{"tag": name})
+	if kind == "branch" {
+		request = post(refsTable+"branches/delete", map[string]any{"name": name})
+	}
+	return &op{
+		domain: "refs", text: fmt.Sprintf("delete %s %s", kind, name), request: request,
+		apply: usual(func(f facts, _ outcome) (facts, bool) {
+			return f.without(kind + " " + name), f.has(kind + " " + name)
+		}, func(f facts, o outcome) bool { return o.refusedWith(refCodes[kind][0]) && !f.has(kind+" "+name) }),
+	}
+}
+
+func tagVersion(name string) *op {
+	return &op{
+		domain: "refs", text: "version of tag " + name, request: post(refsTable+"tags/version", map[string]any{"tag": name}),
+		apply: reading(func(f facts, o outcome) bool {
+			version, exists := f.get("tag " + name)
+			if !exists {
+				return o.refusedWith(8)
+			}
+			var told struct{ Version int }
+			if o.ok() {
+				o.decode(&told)
+			}
+			return strconv.Itoa(told.Version) == version
+		}),
+	}
+}
+
+// listRefs lists all tags or branches. What it tells of each it reads one after the other,
+// so each name is a reading of its own.
+func listRefs(kind string) *op {
+	path, field := "tags/list", "tags"
+	if kind == "branch" {
+		path, field = "branches/list", "branches"
+	}
+	return &op{
+		domain: "refs", text: "list " + field, request: post(refsTable+path, map[string]any{}),
+		apply: reading(func(f facts, o outcome) bool {
+			if !o.ok() {
+				return false
+			}
+			var told map[string]json.RawMessage
+			o.decode(&told)
+			var found map[string]struct {
+				Version       int
+				ParentVersion int
+			}
+			if told[field] == nil {
+				found = nil
+				_ = json.Unmarshal(o.body, &found)
+			} else if err := json.Unmarshal(told[field], &found); err != nil {
+				return false
+			}
+			got, want := map[string]string{}, map[string]string{}
+			for name, ref := range found {
+				got[name] = strconv.Itoa(ref.Version + ref.ParentVersion)
+			}
+			for _, name := range f.names(kind + " ") {
+				want[name], _ = f.get(kind + " " + name)
+			}
+			return maps.Equal(got, want)
+		}),
+	}
+}

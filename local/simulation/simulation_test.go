@@ -1,0 +1,259 @@
+package simulation
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	seedFlag  = flag.Uint64("seed", 0, "run this seed alone")
+	seedsFlag = flag.Int("seeds", 0, "how many seeds to run instead of the usual number")
+)
+
+var background = context.Background()
+
+// A history is what some clients do in a world.
+type history struct {
+	world *world
+
+	mu      sync.Mutex
+	slots   [3]*instance
+	started int
+	events  []event
+	settled int64 // the step after which nothing is on its way
+}
+
+// haveSettled says that nothing is on its way any more. Versions that are entered in a ledger
+// are, even when their writers have died: the next writer makes them.
+func (h *history) haveSettled() { h.settled, _ = h.world.now() }
+
+func (h *history) record(e event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, e)
+}
+
+func (h *history) newClient(number int, seed uint64) *client {
+	return &client{history: h, number: number, rng: rand.New(rand.NewPCG(seed, uint64(number)+1)), memory: map[string]any{}}
+}
+
+// A domain is a part of the interface with a state of its own.
+type domain struct {
+	name   string
+	setup  func(c *client)     // makes what the operations are about, in a calm world
+	draw   func(c *client) *op // the next operation of a client
+	finale func(c *client)     // does everything once more
+}
+
+var domains = []domain{names, rows, versions, refs, transactions}
+
+const (
+	clients    = 3
+	operations = 7 // of each client
+)
+
+// domainsOf chooses what a history is about: most of one thing, sometimes of two.
+func domainsOf(seed uint64) []domain {
+	first := domains[seed%uint64(len(domains))]
+	second := domains[(seed/20)%uint64(len(domains))]
+	if seed%4 != 3 || first.name == second.name {
+		return []domain{first}
+	}
+	return []domain{first, second}
+}
+
+// result is what is known of a history afterwards.
+type result struct {
+	events  []event
+	trace   []string
+	failure string
+	steps   int64
+	settled int64 // when nothing was on its way any more
+}
+
+// simulate runs the history of a seed.
+func simulate(t *testing.T, seed uint64, about []domain, planted bug) (r result) {
+	cryptotest.SetGlobalRandom(t, seed)
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(seed)
+		w.bugs = planted
+		if planted.odds != nil {
+			planted.odds(&w.odds)
+		}
+		h := &history{world: w}
+		r.failure = h.play(seed, about)
+		w.end()
+		r.events, r.trace, r.steps, r.settled = h.events, w.trace, w.step, h.settled
+	})
+	if r.failure == "" {
+		r.failure = check(r.events, r.settled)
+	}
+	return r
+}
+
+// play lets the clients loose, and when they are done lets a fresh one do everything.
+func (h *history) play(seed uint64, about []domain) string {
+	h.world.calm = true
+	err := h.together(1, func(int) {
+		c := h.newClient(0, seed)
+		for _, d := range about {
+			d.setup(c)
+		}
+	})
+	if err != nil {
+		return "setup: " + err.Error()
+	}
+	h.world.calm = false
+	h.slots = [3]*instance{}
+	err = h.together(clients, func(n int) {
+		c := h.newClient(n+1, seed)
+		for range operations {
+			c.do(about[c.rng.IntN(len(about))].draw(c))
+		}
+	})
+	if err != nil {
+		return err.Error()
+	}
+	h.world.calmDown()
+	if err := h.settle(); err != nil {
+		return err.Error()
+	}
+	h.haveSettled()
+	h.slots = [3]*instance{}
+	from := len(h.events)
+	err = h.together(1, func(int) {
+		c := h.newClient(clients+1, seed)
+		for _, d := range about {
+			d.finale(c)
+		}
+	})
+	if err != nil {
+		return "afterwards: " + err.Error()
+	}
+	for _, e := range h.events[from:] {
+		if e.outcome.unknown || e.outcome.lostRace() && e.call > h.settled {
+			return "afterwards, with nobody else about: " + e.String()
+		}
+	}
+	return ""
+}
+
+// together runs clients until all of them have ended.
+func (h *history) together(n int, run func(n int)) error {
+	var mu sync.Mutex
+	left := n
+	for i := range n {
+		go func() {
+			run(i)
+			mu.Lock()
+			defer mu.Unlock()
+			left--
+		}()
+	}
+	return h.world.run(func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return left == 0
+	})
+}
+
+// settle lets what is still on its way happen, and all leases run out.
+func (h *history) settle() error {
+	quiet := 0
+	return h.world.run(func() bool {
+		h.world.mu.Lock()
+		busy := len(h.world.parked) > 0 || len(h.world.ghosts) > 0
+		h.world.mu.Unlock()
+		if busy {
+			quiet = 0
+			return false
+		}
+		quiet++
+		return quiet > 100
+	})
+}
+
+// report prints what happened.
+func (r result) report(t *testing.T) {
+	t.Helper()
+	var text strings.Builder
+	for _, line := range r.trace {
+		fmt.Fprintln(&text, line)
+	}
+	fmt.Fprintln(&text)
+	for _, e := range r.events {
+		fmt.Fprintln(&text, e)
+	}
+	t.Log("\n" + text.String())
+	if r.failure != "" {
+		t.Log("first unexplained: " + firstWrong(r.events, r.settled))
+	}
+}
+
+// settleDown makes the process one in which the same seed is the same history, but for rare
+// cases: of goroutines that time wakes together nobody knows which draws the next random
+// number. Little lives
+// long here, so there need not be much collecting of garbage either.
+func settleDown(t *testing.T) {
+	processors, garbage := runtime.GOMAXPROCS(1), debug.SetGCPercent(800)
+	t.Cleanup(func() {
+		runtime.GOMAXPROCS(processors)
+		debug.SetGCPercent(garbage)
+	})
+}
+
+// Histories of random operations under random faults are linearizable, and end in a world
+// where all is well.
+func TestHistories(t *testing.T) {
+	settleDown(t)
+	if *seedFlag != 0 {
+		r := simulate(t, *seedFlag, domainsOf(*seedFlag), bug{})
+		r.report(t)
+		if r.failure != "" {
+			t.Error(r.failure)
+		}
+		return
+	}
+	seeds := 1000
+	if testing.Short() {
+		seeds = 200
+	}
+	if *seedsFlag > 0 {
+		seeds = *seedsFlag
+	}
+	start, steps, failed, long := time.Now(), int64(0), 0, 0
+	for seed := uint64(1); seed <= uint64(seeds); seed++ {
+		r := simulate(t, seed, domainsOf(seed), bug{})
+		steps += r.steps
+		switch {
+		case r.failure == "":
+			continue
+		case strings.Contains(r.failure, tooLong):
+			t.Logf("seed %d: %s", seed, r.failure)
+			long++
+			continue
+		}
+		failed++
+		t.Errorf("seed %d: %s", seed, r.failure)
+		if failed == 1 {
+			r.report(t)
+		}
+		if failed == 20 {
+			break
+		}
+	}
+	if long > seeds/100 {
+		t.Errorf("%d histories are too long to be checked, want at most one in a hundred", long)
+	}
+	t.Logf("%d histories, %d decisions, %v", seeds, steps, time.Since(start).Round(time.Second))
+}

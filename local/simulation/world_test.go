@@ -1,0 +1,440 @@
+package simulation
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+)
+
+// A world is all that one history happens in. Its scheduler is the goroutine that calls run.
+type world struct {
+	rng    *rand.Rand // of the scheduler
+	odds   odds
+	bucket *bucket
+	table  *table
+	bugs   bug  // see bugs_test.go
+	wired  bool // instances use the real clients of AWS
+
+	mu     sync.Mutex
+	parked []*parked
+	step   int64     // decisions so far: the time of histories
+	clock  time.Time // of the servers; instances have their own
+	calm   bool      // no more faults
+	over   bool      // nothing is served any more
+	ghosts []*sent   // writes that may be carried out although nobody waits for them
+	trace  []string
+
+	instances []*instance
+
+	transaction string // that the clients alter, see transactions_test.go
+}
+
+// odds are the chances of faults, each of one request to storage, in thousandths.
+type odds struct {
+	crash, crashAfter int // the instance dies before or after the request is carried out
+	lost, reset       int // no answer, after and before it is carried out
+	broken, busy      int // 500 and 503
+	conflict          int // 409, of conditional writes
+	late              int // no answer, and it is carried out later
+	freeze            int // the instance, with all that it has asked
+	leap              int // of time, past the leases
+	resend, twice     int // of requests to instances: again without an answer; two at once
+	skew              time.Duration
+}
+
+// newOdds draws odds: some faults happen in a history and others do not, so that what needs
+// many of one kind is met, too.
+func newOdds(rng *rand.Rand) odds {
+	some := func(most int) int { return rng.IntN(2) * rng.IntN(most+1) }
+	return odds{
+		crash: some(25), crashAfter: some(25), lost: some(60), reset: some(60), broken: some(60), busy: some(60),
+		conflict: some(150), late: some(40), freeze: some(20), leap: some(20), resend: 700, twice: some(300),
+		skew: time.Duration(some(20)) * time.Second,
+	}
+}
+
+// A sent is a request on the wire.
+type sent struct {
+	method string
+	url    *url.URL
+	header http.Header
+	body   []byte
+	text   string // see String
+}
+
+// isRecord says whether it is one to DynamoDB.
+func (r *sent) isRecord() bool { return r.header.Get("X-Amz-Target") != "" }
+
+func (r *sent) isWrite() bool {
+	if r.isRecord() {
+		return r.operation() == "PutItem" || r.operation() == "DeleteItem"
+	}
+	return r.method == http.MethodPut || r.method == http.MethodDelete
+}
+
+func (r *sent) isConditional() bool {
+	return r.header.Get("If-Match") != "" || r.header.Get("If-None-Match") != ""
+}
+
+// random is what differs in keys when the same seed is run in another process.
+var random = regexp.MustCompile(`[01]{24}[0-9a-f]{26}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24,}|[0-9]{15,20}(\.arrow|\.bin)`)
+
+// String tells what a request is about. It is asked for in one goroutine first.
+func (r *sent) String() string {
+	if r.text == "" {
+		r.text = r.describe()
+	}
+	return r.text
+}
+
+func (r *sent) describe() string {
+	if r.isRecord() {
+		var in tableRequest
+		_ = json.Unmarshal(r.body, &in)
+		key := in.Item
+		if key == nil {
+			key = in.Key
+		}
+		return r.operation() + " " + key["folder"]["S"] + "/" + random.ReplaceAllString(key["name"]["S"], "*")
+	}
+	text := r.method + " " + random.ReplaceAllString(strings.TrimPrefix(r.url.Path, "/bucket/"), "*")
+	if prefix := r.url.Query().Get("prefix"); prefix != "" {
+		text = "LIST " + random.ReplaceAllString(prefix, "*")
+	}
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		if r.header.Get(name) != "" {
+			text += " " + strings.ToLower(name)
+		}
+	}
+	return text
+}
+
+// A parked is something that waits for the scheduler: a request of an instance to storage, or
+// a client that is about to do something.
+type parked struct {
+	who      string // for the trace and the order
+	instance *instance
+	sent     *sent // nil of a client
+	grant    chan verdict
+	gone     bool // nobody waits for it any more
+}
+
+// A verdict is what becomes of a request.
+type verdict struct {
+	answer answer
+	err    error
+}
+
+var (
+	errDied  = errors.New("the instance has died")
+	errReset = errors.New("connection reset by peer")
+	errOver  = errors.New("the history is over")
+)
+
+func newWorld(seed uint64) *world {
+	w := &world{
+		rng: rand.New(rand.NewPCG(seed, 0)), bucket: newBucket(), table: newTable(),
+		clock: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	w.odds = newOdds(w.rng)
+	w.wired = w.rng.IntN(10) == 0
+	return w
+}
+
+// note adds a line to the trace.
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trace = append(w.trace, fmt.Sprintf("%5d  ", w.step)+fmt.Sprintf(format, args...))
+}
+
+func (w *world) now() (step int64, clock time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.step, w.clock
+}
+
+// park waits for the scheduler.
+func (w *world) park(ctx context.Context, p *parked) verdict {
+	p.grant = make(chan verdict, 1)
+	w.mu.Lock()
+	switch {
+	case w.over:
+		w.mu.Unlock()
+		return verdict{err: errOver}
+	case p.instance != nil && p.instance.dead:
+		w.mu.Unlock()
+		return verdict{err: errDied}
+	}
+	w.parked = append(w.parked, p)
+	w.mu.Unlock()
+	select {
+	case v := <-p.grant:
+		return v
+	case <-ctx.Done():
+		w.mu.Lock()
+		p.gone = true
+		w.mu.Unlock()
+		return verdict{err: ctx.Err()}
+	}
+}
+
+// tick is how far time goes when nothing else can happen. All pauses between attempts are
+// shorter, so that the order in which they end does not matter.
+const tick = 2100 * time.Millisecond
+
+// run lets things happen until done says that it is enough.
+func (w *world) run(done func() bool) error {
+	idle := 0
+	for {
+		synctest.Wait()
+		if done() {
+			return nil
+		}
+		w.mu.Lock()
+		w.step++
+		w.clock = w.clock.Add(time.Millisecond)
+		p, ghost := w.choose()
+		leap := p != nil && p.instance != nil && w.fault(w.odds.leap)
+		w.mu.Unlock()
+		switch {
+		case ghost != nil:
+			w.note("late: %s", ghost)
+			w.carryOut(ghost)
+		case p != nil:
+			idle = 0
+			if leap {
+				w.leap()
+			}
+			w.decide(p)
+		default:
+			if idle++; idle > 1000 {
+				return errors.New("nothing happens any more, and not everybody has finished")
+			}
+			w.pass(tick)
+		}
+	}
+}
+
+// pass lets time pass, and frozen instances go on when their time has come.
+func (w *world) pass(d time.Duration) {
+	w.mu.Lock()
+	w.clock = w.clock.Add(d)
+	w.mu.Unlock()
+	time.Sleep(d)
+}
+
+// leap lets so much time pass that leases run out, for those that wait.
+func (w *world) leap() {
+	w.note("time passes")
+	for range 10 + w.rng.IntN(10) {
+		w.pass(tick)
+		synctest.Wait()
+	}
+}
+
+// fault throws the dice.
+func (w *world) fault(thousandths int) bool {
+	return !w.calm && thousandths > 0 && w.rng.IntN(1000) < thousandths
+}
+
+// choose picks what happens next, if anything can: of those that wait, in an order that
+// depends on nothing but what they are.
+func (w *world) choose() (*parked, *sent) {
+	w.parked = slices.DeleteFunc(w.parked, func(p *parked) bool {
+		if p.gone && p.sent.isWrite() && w.rng.IntN(2) == 0 {
+			w.ghosts = append(w.ghosts, p.sent)
+		}
+		return p.gone
+	})
+	if len(w.ghosts) > 0 && w.rng.IntN(20) == 0 {
+		ghost := w.ghosts[0]
+		w.ghosts = w.ghosts[1:]
+		return nil, ghost
+	}
+	able := make([]*parked, 0, len(w.parked))
+	for _, p := range w.parked {
+		if p.instance == nil || !w.clock.Before(p.instance.frozen) {
+			able = append(able, p)
+		}
+	}
+	if len(able) == 0 {
+		return nil, nil
+	}
+	slices.SortStableFunc(able, func(a, b *parked) int { return cmp.Compare(a.who, b.who) })
+	chosen := able[w.rng.IntN(len(able))]
+	w.parked = slices.DeleteFunc(w.parked, func(p *parked) bool { return p == chosen })
+	return chosen, nil
+}
+
+// decide lets a request happen, with or without a fault.
+func (w *world) decide(p *parked) {
+	if p.sent == nil {
+		p.grant <- verdict{}
+		return
+	}
+	o := w.odds
+	switch write := p.sent.isWrite(); {
+	case p.instance.deadNow():
+		p.grant <- verdict{err: errDied}
+	case p.instance.plan != nil && p.instance.plan(w, p):
+	case w.fault(o.crash):
+		w.note("%s: DIES BEFORE IT", p.who)
+		w.kill(p)
+	case w.fault(o.crashAfter):
+		w.note("%s: DIES AFTER IT", p.who)
+		w.carryOut(p.sent)
+		w.kill(p)
+	case w.fault(o.freeze):
+		w.note("%s: FREEZES", p.who)
+		w.freeze(p)
+	case w.fault(o.lost):
+		w.note("%s: ANSWER LOST", p.who)
+		w.carryOut(p.sent)
+		p.grant <- verdict{err: errReset}
+	case w.fault(o.reset):
+		w.note("%s: LOST", p.who)
+		p.grant <- verdict{err: errReset}
+	case write && w.fault(o.late):
+		w.note("%s: WILL BE LATE", p.who)
+		w.ghosts = append(w.ghosts, p.sent)
+		p.grant <- verdict{err: errReset}
+	case w.fault(o.broken):
+		w.refuse(p, http.StatusInternalServerError)
+	case w.fault(o.busy):
+		w.refuse(p, http.StatusServiceUnavailable)
+	case p.sent.isConditional() && w.fault(o.conflict):
+		w.refuse(p, http.StatusConflict)
+	default:
+		a := w.carryOut(p.sent)
+		w.note("%s: %d", p.who, a.status)
+		p.grant <- verdict{answer: a}
+	}
+}
+
+// refuse answers without carrying anything out.
+func (w *world) refuse(p *parked, status int) {
+	w.note("%s: %d AS A FAULT", p.who, status)
+	var a answer
+	switch record := p.sent.isRecord(); {
+	case record && status == http.StatusInternalServerError:
+		a = refused(status, "InternalServerError")
+	case record:
+		a = refused(http.StatusBadRequest, "ThrottlingException")
+	case status == http.StatusInternalServerError:
+		a = refusal(status, "InternalError")
+	case status == http.StatusServiceUnavailable:
+		a = refusal(status, "SlowDown")
+	default:
+		a = refusal(status, "ConditionalRequestConflict")
+	}
+	p.grant <- verdict{answer: a}
+}
+
+// carryOut does what a request asks.
+func (w *world) carryOut(r *sent) answer {
+	if r.isRecord() {
+		return w.table.serve(r)
+	}
+	_, clock := w.now()
+	return w.bucket.serve(r, clock)
+}
+
+// kill ends an instance. All that it has asked and all that it will ask fails.
+func (w *world) kill(p *parked) {
+	p.grant <- verdict{err: errDied}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.instance.dead = true
+	w.parked = slices.DeleteFunc(w.parked, func(other *parked) bool {
+		if other.instance != p.instance {
+			return false
+		}
+		other.grant <- verdict{err: errDied}
+		return true
+	})
+	close(p.instance.died)
+}
+
+// freeze parks the request again, and lets nothing of the instance happen for a while.
+func (w *world) freeze(p *parked) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.instance.frozen = w.clock.Add(time.Duration(w.rng.IntN(90)) * time.Second)
+	w.parked = append(w.parked, p)
+}
+
+// calmDown ends the faults: what is frozen goes on.
+func (w *world) calmDown() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calm = true
+	for _, i := range w.instances {
+		i.frozen = time.Time{}
+	}
+}
+
+// end lets all that still runs come to its end.
+func (w *world) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	for _, p := range w.parked {
+		p.grant <- verdict{err: errOver}
+	}
+	w.parked = nil
+}
+
+// A wire is the HTTP client of one instance's SDK.
+type wire struct {
+	world    *world
+	instance *instance
+}
+
+// Do implements the HTTP client that the SDK wants.
+func (h *wire) Do(r *http.Request) (*http.Response, error) {
+	s := &sent{method: r.Method, url: r.URL, header: r.Header.Clone()}
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		s.body = body
+	}
+	v := h.world.ask(r.Context(), h.instance, s)
+	if v.err != nil {
+		return nil, v.err
+	}
+	length := int64(len(v.answer.body))
+	if text := v.answer.header.Get("Content-Length"); text != "" {
+		length, _ = strconv.ParseInt(text, 10, 64)
+	}
+	return &http.Response{
+		StatusCode: v.answer.status, Status: http.StatusText(v.answer.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: v.answer.header, Body: io.NopCloser(bytes.NewReader(v.answer.body)), ContentLength: length, Request: r,
+	}, nil
+}
+
+// ask sends a request of an instance to storage.
+func (w *world) ask(ctx context.Context, i *instance, s *sent) verdict {
+	w.bugs.send(s)
+	who, _ := ctx.Value(whoKey{}).(string)
+	return w.bugs.receive(w.park(ctx, &parked{who: i.name + " " + who + " " + s.String(), instance: i, sent: s}))
+}
+
+// whoKey is the key of what a request to storage belongs to, in its context.
+type whoKey struct{}

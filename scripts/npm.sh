@@ -1,0 +1,36 @@
+#!/bin/sh
+# Run a command with the npm packages of a folder: scripts/npm.sh infra cdk --version
+#
+# They are installed into .tools as the folder's package-lock.json says, once. Where there
+# is no Node, or one older than 22, a pinned one is used; that needs npm all the same.
+set -eu
+cd "$(dirname "$0")/.."
+folder=$1
+shift
+node=24.21.0
+packages=$PWD/.tools/npm-$(cksum <"$folder/package-lock.json" | cut -d ' ' -f 1)
+
+if ! command -v npm >/dev/null; then
+	echo "npm, which comes with Node, is needed for the packages of $folder" >&2
+	exit 1
+fi
+if [ ! -e "$packages/ready" ]; then
+	echo "installing the packages of $folder (once)" >&2
+	rm -rf "$packages"
+	mkdir -p "$packages"
+	cp "$folder/package.json" "$folder/package-lock.json" "$packages"
+	npm ci --prefix "$packages" --no-audit --no-fund --loglevel=error >&2
+	touch "$packages/ready"
+fi
+if [ "$(node -p 'parseInt(process.versions.node)')" -lt 22 ]; then
+	own=$PWD/.tools/node-$node
+	if [ ! -e "$own/ready" ]; then
+		echo "installing Node $node (once)" >&2
+		npm install --prefix "$own" --no-save --no-audit --no-fund --loglevel=error \
+			"node-$(node -p 'process.platform + "-" + process.arch')@$node" >&2
+		touch "$own/ready"
+	fi
+	PATH=$own/node_modules/.bin:$PATH
+fi
+export PATH="$packages/node_modules/.bin:$PATH" NODE_PATH="$packages/node_modules"
+exec "$@"

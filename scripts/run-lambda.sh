@@ -1,0 +1,10 @@
+#!/bin/sh
+# Run the built functions behind a gateway on this machine, beside MiniStack, which speaks
+# the protocols of S3, DynamoDB and SQS, and forgets everything when this ends. Arguments
+# are those of local/lambda; LAMBDA is where that was built, if not in bin.
+set -eu
+cd "$(dirname "$0")/.."
+export REQUIRE_MINISTACK=1
+exec scripts/ministack.sh sh -c '
+	export AWS_ENDPOINT_URL="$TILTYARD_TEST_S3" AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
+	exec "${LAMBDA:-bin/lambda}" "$@"' lambda "$@"

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Run the real clients against the local server, and against the built functions behind the
+# stand-ins of a gateway, S3 and DynamoDB. Arguments are pytest's. E2E_TARGET=embedded or
+# lambda runs only one; with E2E_URL and E2E_TOKEN it is the server there.
+set -eu
+cd "$(dirname "$0")/.."
+failed=0
+[ -z "${E2E_URL:-}" ] || E2E_TARGET=url
+for target in ${E2E_TARGET:-embedded lambda}; do
+	E2E_TARGET=$target .venv/bin/python -m pytest -q -p no:cacheprovider local/e2e "$@" || failed=1
+done
+exit $failed

@@ -1,0 +1,70 @@
+#!/bin/sh
+# Deploy both stacks into the stand-in for AWS at AWS_ENDPOINT_URL, use the service through
+# its gateway with the tokens of a real authorization server, and destroy them again:
+#
+#	scripts/try-stack.sh 'GATEWAY OPTIONS' ['GATEWAY OPTIONS' ...]
+#
+# Each argument is what cdk is given besides, such as -c authorizer=gateway. Those after the
+# first update what is deployed. scripts/test-stack.sh and scripts/test-localstack.sh call this.
+set -eu
+cd "$(dirname "$0")/.."
+python=.venv/bin/python
+work=$(mktemp -d)
+pid=
+trap 'exit 1' INT TERM
+trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; fi; rm -rf "$work"' EXIT
+export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
+
+# The issuer must be known before the stacks are made.
+scripts/npm.sh local/issuer true
+scripts/npm.sh local/issuer node local/issuer/main.cjs >"$work/issuer" 2>"$work/issuer.log" &
+pid=$!
+until issuer=$(grep '^http://' "$work/issuer"); do
+	kill -0 "$pid" || { cat "$work/issuer.log" >&2; exit 1; }
+	sleep 0.1
+done
+
+cdk() {
+	echo "cdk $1" >&2
+	if ! scripts/cdk.sh "$@" >"$work/log" 2>&1; then
+		tail -n 60 "$work/log" >&2
+		return 1
+	fi
+}
+
+# A token of who may do everything, and how Lance gets to the tables.
+token() {
+	(cd local/e2e && "../../$python" -c 'import smoke, sys; print(smoke.sign_in(sys.argv[1], "writer", smoke.BOTH))' "$issuer")
+}
+storage=$(printf '{"aws_endpoint_url": "%s", "aws_allow_http": "true", "aws_region": "%s", "aws_access_key_id": "test", "aws_secret_access_key": "test"}' \
+	"$AWS_ENDPOINT_URL" "$AWS_REGION")
+
+bootstrapped=
+for options; do
+	# The options are words: they have no spaces in them.
+	# shellcheck disable=SC2086
+	cdk synth -q -o "$work/app" -c stage=try -c throw-away=true -c "architecture=$(go env GOARCH)" \
+		-c "issuer=$issuer" -c audience=urn:tiltyard -c "jwks=$issuer/jwks" $options
+	[ -n "$bootstrapped" ] || cdk bootstrap aws://000000000000/us-east-1 --app "$work/app"
+	bootstrapped=yes
+	cdk deploy --all --require-approval never --outputs-file "$work/outputs.json" --app "$work/app"
+	# The names of gateways do not resolve on this machine: the stand-in takes them as paths.
+	url=$("$python" - "$work/outputs.json" "$AWS_ENDPOINT_URL" <<'PYTHON'
+import json, sys, urllib.parse
+url = urllib.parse.urlsplit(json.load(open(sys.argv[1]))["tiltyard-try-service"]["Url"])
+print(f"{sys.argv[2]}/_aws/execute-api/{url.hostname.split('.')[0]}/{url.path.strip('/') or '$default'}")
+PYTHON
+)
+	echo "deployed with $options: $url" >&2
+	# LanceDB's clients send their token as x-api-key, which a gateway that checks tokens
+	# does not look for.
+	key=--key tests=
+	case $options in
+	*authorizer=gateway*) key= ;;
+	*authorizer=function*) tests=local/e2e/test_lancedb_remote.py ;;
+	esac
+	"$python" local/e2e/smoke.py "$url" --issuer "$issuer" $key
+	[ -z "$tests" ] || E2E_URL="$url" E2E_BEHIND=gateway E2E_TOKEN="$(token)" E2E_STORAGE_OPTIONS="$storage" \
+		"$python" -m pytest -q -p no:cacheprovider "$tests"
+done
+cdk destroy --all --force --app "$work/app"

@@ -1,0 +1,216 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	cedar "github.com/cedar-policy/cedar-go"
+
+	"tiltyard/shared/protocol"
+)
+
+// An Access is what policies let one principal do, during one request, which it belongs to.
+// After [Access.Admit] it is safe for concurrent use.
+type Access struct {
+	policies *cedar.PolicySet
+	user     cedar.Entity
+	admitted map[Object]bool // what the request itself works on
+}
+
+// Access returns what the policies let a principal do. The error is ServiceUnavailable.
+func (p *Policies) Access(ctx context.Context, principal *Principal) (*Access, error) {
+	current, err := p.current(ctx)
+	return &Access{policies: current, user: principal.entity(), admitted: map[Object]bool{}}, err
+}
+
+// entity is the principal as policies see it.
+func (p *Principal) entity() cedar.Entity {
+	var parents []cedar.EntityUID
+	for kind, names := range map[cedar.EntityType][]string{typeGroup: p.Groups, typeRole: p.Roles, typeScope: p.Scopes} {
+		for _, name := range names {
+			parents = append(parents, cedar.NewEntityUID(kind, cedar.String(name)))
+		}
+	}
+	return cedar.Entity{
+		UID:     cedar.NewEntityUID(typeUser, cedar.String(p.String())),
+		Parents: cedar.NewEntityUIDSet(parents...),
+		Attributes: cedar.NewRecord(cedar.RecordMap{
+			"subject": cedar.String(p.Subject), "issuer": cedar.String(p.Issuer),
+		}),
+	}
+}
+
+// Admit decides about an operation on the object with the id in its path, and on the other
+// targets of the request. The error is PermissionDenied. An object that is hidden is no error
+// here, unless the operation would make it: [Sees] is false for it, so that it is answered
+// like one that is missing.
+func (a *Access) Admit(op protocol.Operation, id []string, targets []protocol.Target) error {
+	if object, ok := objectOf(op, id); ok {
+		if err := a.admit(op, object); err != nil {
+			return err
+		}
+	}
+	for _, target := range targets {
+		work, known := protocol.Lookup(target.Operation)
+		if !known {
+			return fmt.Errorf("no operation is called %s", target.Operation)
+		}
+		if err := a.admit(work, Table(target.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Access) admit(op protocol.Operation, object Object) error {
+	if a.permits(op.Name, object) {
+		a.admitted[object] = true
+		return nil
+	}
+	if op.Makes() || a.sees(object) {
+		return Denied(op.Name, object)
+	}
+	return nil
+}
+
+// Denied is the error of what no policy permits on an object that the caller sees.
+func Denied(action string, object Object) error {
+	return &protocol.Error{
+		Code:    protocol.PermissionDenied,
+		Message: fmt.Sprintf("no policy permits %s on %s %s", action, object.kind, object.name),
+	}
+}
+
+// sees says whether the object is there for the principal: the root is for everybody.
+func (a *Access) sees(object Object) bool {
+	return object.isRoot() || a.admitted[object] || a.permits(object.describe(), object)
+}
+
+// permits asks the policies about one action on one object.
+func (a *Access) permits(action string, object Object) bool {
+	decision, _ := cedar.Authorize(a.policies, entities{a}, cedar.Request{
+		Principal: a.user.UID, Action: actionUID(action), Resource: object.uid(), Context: cedar.NewRecord(nil),
+	})
+	return decision == cedar.Allow
+}
+
+// entities tells policies about the principal, actions and objects, which are all known by
+// their names.
+type entities struct{ access *Access }
+
+// Get returns the entity of that name.
+func (e entities) Get(uid cedar.EntityUID) (cedar.Entity, bool) {
+	switch uid.Type {
+	case typeNamespace, typeTable, typeLocation:
+		return Object{uid.Type, string(uid.ID)}.entity(), true
+	case typeAction:
+		return actionEntity(uid), true
+	}
+	return e.access.user, uid == e.access.user.UID
+}
+
+// useLocation is the action of naming a place for the data of a table.
+const useLocation = "UseLocation"
+
+func actionUID(name string) cedar.EntityUID {
+	return cedar.NewEntityUID(typeAction, cedar.String(name))
+}
+
+// actionEntity puts an operation into its access and its group.
+func actionEntity(uid cedar.EntityUID) cedar.Entity {
+	e := cedar.Entity{UID: uid}
+	if op, known := protocol.Lookup(string(uid.ID)); known {
+		e.Parents = cedar.NewEntityUIDSet(actionUID(string(op.Access)), actionUID(string(op.Group)))
+	} else if uid.ID == useLocation {
+		e.Parents = cedar.NewEntityUIDSet(actionUID(string(protocol.Write)))
+	}
+	return e
+}
+
+type accessKey struct{}
+
+// WithAccess returns a context that carries what the sender of the request may do.
+func WithAccess(ctx context.Context, a *Access) context.Context {
+	return context.WithValue(ctx, accessKey{}, a)
+}
+
+// Unlimited returns the context without that: what a request that was allowed leads to is not
+// asked about again.
+func Unlimited(ctx context.Context) context.Context { return WithAccess(ctx, nil) }
+
+// limits returns the access of a request that policies limit; nil for what works for nobody in
+// particular, such as jobs.
+func limits(ctx context.Context) *Access {
+	a, _ := ctx.Value(accessKey{}).(*Access)
+	return a
+}
+
+// Hides says whether policies hide what an operation works on, the object with that id, from
+// the sender of the request.
+func Hides(ctx context.Context, op protocol.Operation, id []string) bool {
+	object, ok := objectOf(op, id)
+	return ok && !Sees(ctx, object)
+}
+
+// Sees says whether an object is there for the sender of the request.
+func Sees(ctx context.Context, object Object) bool {
+	a := limits(ctx)
+	return a == nil || a.sees(object)
+}
+
+// Limited says whether there is anything that the sender of the request might not see.
+func Limited(ctx context.Context) bool { return limits(ctx) != nil }
+
+// Permits says whether policies, if there are any, permit the sender of the request an
+// operation on an object. It is for objects that the request does not name: [Access.Admit] has
+// asked about the others.
+func Permits(ctx context.Context, operation string, object Object) bool {
+	a := limits(ctx)
+	return a == nil || a.permits(operation, object)
+}
+
+// CheckLocation says whether the sender of the request may name a place for the data of a
+// table; the error is PermissionDenied.
+func CheckLocation(ctx context.Context, uri string) error {
+	if object := Location(uri); !Permits(ctx, useLocation, object) {
+		return Denied(useLocation, object)
+	}
+	return nil
+}
+
+// DataAccess says what the sender of a request may do with all rows of a table, whatever the
+// way: read them, and change everything that is stored of the table.
+func DataAccess(ctx context.Context, table []string) (reads, writes bool) {
+	principal := FromContext(ctx)
+	if principal == nil {
+		return false, false
+	}
+	reads, writes = true, true
+	for _, op := range protocol.Operations {
+		if !ofData(op) {
+			continue
+		}
+		allowed := Permits(ctx, op.Name, Table(table))
+		if limits(ctx) == nil {
+			allowed = Authorize(principal, op) == nil
+		}
+		if !allowed && op.Access == protocol.Read {
+			return false, false
+		}
+		writes = writes && allowed
+	}
+	return reads, writes
+}
+
+// ofData says whether an operation works on what is stored of a table that is there.
+func ofData(op protocol.Operation) bool {
+	if op.Makes() || op.Origin == protocol.Own || !strings.HasPrefix(op.Path, "/v1/table/{id}/") {
+		return false
+	}
+	switch op.Group {
+	case protocol.GroupSchema, protocol.GroupData, protocol.GroupQuery, protocol.GroupIndex, protocol.GroupVersion, protocol.GroupRef:
+		return true
+	}
+	return op.Name == "DropTable"
+}

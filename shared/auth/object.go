@@ -1,0 +1,103 @@
+package auth
+
+import (
+	"strings"
+
+	cedar "github.com/cedar-policy/cedar-go"
+
+	"tiltyard/shared/protocol"
+)
+
+// An Object is what policies are about: a namespace, a table, or a place of data.
+type Object struct {
+	kind cedar.EntityType
+	name string
+}
+
+// The entity types of policies.
+const (
+	typeUser      cedar.EntityType = "User"
+	typeGroup     cedar.EntityType = "Group"
+	typeRole      cedar.EntityType = "Role"
+	typeScope     cedar.EntityType = "Scope"
+	typeAction    cedar.EntityType = "Action"
+	typeNamespace cedar.EntityType = "Namespace"
+	typeTable     cedar.EntityType = "Table"
+	typeLocation  cedar.EntityType = "Location"
+)
+
+// Namespace is the namespace of an id; the empty id is the root, Namespace::"$".
+func Namespace(id []string) Object {
+	return Object{typeNamespace, protocol.JoinID(id, protocol.DefaultDelimiter)}
+}
+
+// Table is the table of an id. Components of ids never hold the delimiter, so no two ids
+// make the same name.
+func Table(id []string) Object {
+	return Object{typeTable, protocol.JoinID(id, protocol.DefaultDelimiter)}
+}
+
+// Location is a place of data by its canonical URI, without a slash at the end.
+func Location(uri string) Object { return Object{typeLocation, uri} }
+
+// objectOf is the object in the path of an operation; false when its path names none that
+// policies are about.
+func objectOf(op protocol.Operation, id []string) (Object, bool) {
+	switch {
+	case !strings.Contains(op.Path, "{id}"), strings.HasPrefix(op.Path, "/v1/transaction/"):
+		return Object{}, false
+	case strings.HasPrefix(op.Path, "/v1/namespace/"):
+		return Namespace(id), true
+	}
+	return Table(id), true
+}
+
+func (o Object) uid() cedar.EntityUID { return cedar.NewEntityUID(o.kind, cedar.String(o.name)) }
+
+// isRoot says whether the object is the root namespace, which everybody knows to be there.
+func (o Object) isRoot() bool {
+	return o.kind == typeNamespace && o.name == protocol.DefaultDelimiter
+}
+
+// parent is what the object lies in. The root namespace and the first part of a place lie
+// in nothing.
+func (o Object) parent() (Object, bool) {
+	if o.kind == typeLocation {
+		cut := strings.LastIndexByte(o.name, '/')
+		if cut < 0 || strings.HasSuffix(o.name[:cut], "/") {
+			return Object{}, false
+		}
+		return Location(o.name[:cut]), true
+	}
+	if o.isRoot() {
+		return Object{}, false
+	}
+	cut := strings.LastIndex(o.name, protocol.DefaultDelimiter)
+	if cut < 0 {
+		return Namespace(nil), true
+	}
+	return Object{typeNamespace, o.name[:cut]}, true
+}
+
+// describe is the operation that whoever sees an object may do.
+func (o Object) describe() string {
+	switch o.kind {
+	case typeNamespace:
+		return "DescribeNamespace"
+	case typeTable:
+		return "DescribeTable"
+	}
+	return ""
+}
+
+// entity is the object as policies see it: its name is the last part.
+func (o Object) entity() cedar.Entity {
+	e := cedar.Entity{UID: o.uid()}
+	last := o.name
+	if parent, ok := o.parent(); ok {
+		e.Parents = cedar.NewEntityUIDSet(parent.uid())
+		last = strings.TrimPrefix(strings.TrimPrefix(o.name, parent.name), protocol.DefaultDelimiter)
+	}
+	e.Attributes = cedar.NewRecord(cedar.RecordMap{"name": cedar.String(last)})
+	return e
+}

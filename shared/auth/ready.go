@@ -1,0 +1,47 @@
+package auth
+
+import (
+	"context"
+	"time"
+)
+
+// Ready says whether a verifier could tell who sends a request: the error is why it could
+// not. Those that need nothing from elsewhere always can.
+func Ready(ctx context.Context, v Verifier) error {
+	if r, ok := v.(interface {
+		Ready(ctx context.Context) error
+	}); ok {
+		return r.Ready(ctx)
+	}
+	return nil
+}
+
+// Ready asks all verifiers, since each has holders of tokens of its own.
+func (c Chain) Ready(ctx context.Context) error {
+	for _, v := range c {
+		if err := Ready(ctx, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ready fetches the keys, unless there are some.
+func (v *JWT) Ready(ctx context.Context) error { return v.keys.ready(ctx, v.config.Now()) }
+
+func (s *KeySet) ready(ctx context.Context, now time.Time) error {
+	if s.any() {
+		return nil
+	}
+	err := s.refresh(ctx, now)
+	if s.any() { // somebody else has fetched them meanwhile
+		return nil
+	}
+	return err
+}
+
+func (s *KeySet) any() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.keys) > 0
+}

@@ -1,0 +1,50 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/sqsqueue"
+)
+
+// openJobs opens the queue of jobs, nil when none is configured. It sends nothing. Region,
+// endpoint and credentials are those of the environment.
+func openJobs(c Config) (job.Queue, error) {
+	if c.Jobs == "" {
+		return nil, nil
+	}
+	aws, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	if aws.Region == "" {
+		return nil, errors.New("jobs: no region of AWS is configured (AWS_REGION)")
+	}
+	return sqsqueue.Open(sqs.NewFromConfig(aws), c.Jobs), nil
+}
+
+// parseJobs accepts the URL of a queue of SQS.
+func parseJobs(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(u.Path) < 2 || u.User != nil || u.RawQuery != "" {
+		return "", errors.New("must be the URL of a queue of SQS")
+	}
+	return text, nil
+}
+
+// parseSwitch accepts on and off.
+func parseSwitch(text string) (bool, error) {
+	switch text {
+	case "on":
+		return true, nil
+	case "off":
+		return false, nil
+	}
+	return false, errors.New("must be on or off")
+}

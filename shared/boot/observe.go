@@ -1,0 +1,77 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/objectstore"
+)
+
+func newLogger(c Config, w io.Writer, level slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if c.LogText {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// lockedWriter lets the loggers and the metrics share what they write to, line by line.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// observe tells all observers.
+func (e *Env) observe(s *httpapi.Served) {
+	for _, tell := range e.Observers {
+		tell(s)
+	}
+}
+
+// readyKey is a key that nothing is stored under. To learn that there is nothing takes the
+// same rights as to read, and is the cheapest request there is.
+const readyKey = "_catalog/ready"
+
+// ready says whether what requests need is within reach.
+func (e *Env) ready(ctx context.Context) error {
+	if _, _, err := e.Objects.Home().Store.Get(ctx, readyKey); err != nil && !errors.Is(err, objectstore.ErrNotExist) {
+		return fmt.Errorf("the root cannot be read: %w", err)
+	}
+	if err := auth.Ready(ctx, e.Verifier); err != nil {
+		return fmt.Errorf("nobody with a JWT could sign in: %w", err)
+	}
+	if e.Policies == nil {
+		return nil
+	}
+	if err := e.Policies.Check(ctx); err != nil {
+		return fmt.Errorf("nobody is permitted anything: %w", err)
+	}
+	return nil
+}
+
+// parseMetrics says whether metrics go into the log. Lambda is known by the variable that it
+// sets for functions.
+func parseMetrics(text string) (emf bool, err error) {
+	switch text {
+	case "emf":
+		return true, nil
+	case "off":
+		return false, nil
+	case "auto":
+		return os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "", nil
+	}
+	return false, errors.New("must be auto, emf or off")
+}

@@ -1,0 +1,50 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path"
+	"time"
+
+	"tiltyard/shared/auth"
+)
+
+// openPolicies opens the policies that are configured, nil when none are. Those in a file are
+// read, so that mistakes are told at once; a bucket is not asked before it is needed.
+func openPolicies(c Config, log *slog.Logger, now func() time.Time) (*auth.Policies, error) {
+	switch {
+	case c.Policies == "":
+		return nil, nil
+	case isBucket(c.Policies):
+		return policiesInBucket(c.Policies, log, now)
+	}
+	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) { return os.ReadFile(c.Policies) }, now)
+	if err := policies.Check(context.Background()); err != nil {
+		return nil, fmt.Errorf("policies: %w", err)
+	}
+	return policies, nil
+}
+
+func policiesInBucket(place string, log *slog.Logger, now func() time.Time) (*auth.Policies, error) {
+	u, err := url.Parse(place)
+	if err != nil {
+		return nil, fmt.Errorf("policies: %w", err)
+	}
+	folder, name := path.Split(u.Path)
+	if name == "" {
+		return nil, errors.New("policies: must be s3://bucket/key")
+	}
+	parent := url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Clean(folder)}
+	root, err := (&bucketOpener{log: log}).open(parent.String())
+	if err != nil {
+		return nil, fmt.Errorf("policies: %w", err)
+	}
+	return auth.OpenPolicies(func(ctx context.Context) ([]byte, error) {
+		text, _, err := root.Store.Get(ctx, name)
+		return text, err
+	}, now), nil
+}

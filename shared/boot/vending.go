@@ -1,0 +1,55 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"tiltyard/shared/vending"
+)
+
+// openVendor opens what gives clients credentials, nil when nothing is configured. It sends
+// nothing. Region, endpoints and credentials are those of the environment.
+func openVendor(c Config, now func() time.Time) (vending.Vendor, error) {
+	switch {
+	case c.VendKeys != "":
+		return openVendedKeys(c.VendKeys)
+	case c.VendRole == "":
+		return nil, nil
+	}
+	environment, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("vend-role: %w", err)
+	}
+	if environment.Region == "" {
+		return nil, errors.New("vend-role: no region of AWS is configured (AWS_REGION)")
+	}
+	endpoint := aws.ToString(s3.NewFromConfig(environment).Options().BaseEndpoint)
+	role, err := vending.OpenRole(sts.NewFromConfig(environment), vending.Config{
+		Role: c.VendRole, Region: environment.Region, Endpoint: endpoint, Now: now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("vend-role: %w", err)
+	}
+	return role, nil
+}
+
+func openVendedKeys(file string) (vending.Vendor, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("vend-keys: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	keys, err := vending.ParseStatic(f)
+	if err != nil {
+		return nil, fmt.Errorf("vend-keys: %w", err)
+	}
+	return keys, nil
+}

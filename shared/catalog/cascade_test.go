@@ -1,0 +1,216 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// plant makes a namespace p with tables and namespaces in it, some levels deep.
+func plant(t *testing.T, c *Catalog) (uid string) {
+	t.Helper()
+	ctx := context.Background()
+	for _, id := range [][]string{{"p"}, {"p", "a"}, {"p", "b"}, {"p", "a", "x"}, {"q"}} {
+		if _, err := c.CreateNamespace(ctx, id, nil, FailIfExists); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			name := child(id, fmt.Sprintf("t%d", n))
+			location := c.NewLocation(name)
+			if _, err := location.Store.Put(ctx, location.Prefix+"/_versions/1.manifest", []byte("x"), objectstore.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.CreateTable(ctx, name, location, 0, nil, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	uid, _, err := c.UID(ctx, []string{"p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uid
+}
+
+// cascade does what a run of the job does.
+func cascade(c *Catalog, uid, by string, step func(int) error) error {
+	d, err := c.BeginCascade(context.Background(), []string{"p"}, uid, by)
+	if hasCode(err, protocol.NamespaceNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.Run(context.Background(), step)
+}
+
+// wantNoOrphans checks that every record has a parent, and returns how many are below p.
+func wantNoOrphans(t *testing.T, store objectstore.Store, where string) int {
+	t.Helper()
+	page, err := store.List(t.Context(), objectstore.ListOptions{Prefix: recordsPrefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for _, object := range page.Objects {
+		keys[object.Key] = true
+	}
+	below := 0
+	for key := range keys {
+		dir, _, _ := strings.Cut(strings.TrimPrefix(key, recordsPrefix), "/")
+		parent, ok := folderPath(dir)
+		if !ok || len(parent) == 0 {
+			continue
+		}
+		if !keys[namespaceKey(parent)] {
+			t.Errorf("%s: %s is left without its namespace", where, key)
+		}
+		if parent[0] == "p" {
+			below++
+		}
+	}
+	return below
+}
+
+func TestCascadeDropsAllThereIs(t *testing.T) {
+	store := memstore.New()
+	c := open(t, store)
+	uid := plant(t, c)
+	steps := 0
+	if err := cascade(c, uid, "job", func(int) error { steps++; wantNoOrphans(t, store, fmt.Sprint("step ", steps)); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if left := wantNoOrphans(t, store, "the end"); left != 0 || steps < 8 {
+		t.Errorf("%d records are left after %d steps", left, steps)
+	}
+	if _, err := c.Namespace(t.Context(), []string{"p"}); !hasCode(err, protocol.NamespaceNotFound) {
+		t.Errorf("the namespace: got %v, want NamespaceNotFound", err)
+	}
+	if tables, _, err := c.ListTables(t.Context(), []string{"q"}, "", All); err != nil || len(tables) != 2 {
+		t.Errorf("its neighbour holds %v, %v; want two tables", tables, err)
+	}
+	page, err := store.List(t.Context(), objectstore.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Objects) != 5 { // q, its tables and their data
+		t.Errorf("left: %v", page.Objects)
+	}
+}
+
+func TestNothingIsMadeWhereACascadeIs(t *testing.T) {
+	c := open(t, memstore.New())
+	uid := plant(t, c)
+	makeOne := func() error {
+		_, err := c.CreateNamespace(t.Context(), []string{"p", "new"}, nil, FailIfExists)
+		return err
+	}
+	stop := errors.New("enough")
+	if err := cascade(c, uid, "job", func(int) error { return stop }); !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	if err := makeOne(); !hasCode(err, protocol.ConcurrentModification) {
+		t.Errorf("create: got %v, want ConcurrentModification", err)
+	}
+	if _, err := c.BeginCascade(t.Context(), []string{"p"}, uid, "another"); !hasCode(err, protocol.ConcurrentModification) {
+		t.Errorf("another drop: got %v, want ConcurrentModification", err)
+	}
+	d, err := c.BeginCascade(t.Context(), []string{"p"}, uid, "job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeOne(); err != nil {
+		t.Errorf("create after the cascade was given up: %v", err)
+	}
+}
+
+func TestACascadeSparesAnotherOfTheName(t *testing.T) {
+	c := open(t, memstore.New())
+	uid := plant(t, c)
+	if _, err := c.CreateNamespace(t.Context(), []string{"p"}, nil, ReplaceIfExists); err != nil {
+		t.Fatal(err)
+	}
+	if err := cascade(c, uid, "job", func(int) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Namespace(t.Context(), []string{"p"}); err != nil {
+		t.Errorf("the new one: %v", err)
+	}
+}
+
+// A cascade is killed at each of its requests. Nothing is ever left that has no parent, and
+// the next run does what is left.
+func TestACascadeSurvivesACrashAnywhere(t *testing.T) {
+	for n := int32(1); ; n++ {
+		reached := false
+		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
+			inner := memstore.New()
+			uid := plant(t, open(t, inner))
+			var calls atomic.Int32
+			faulty := faultstore.New(inner, func(faultstore.Call) faultstore.Fault {
+				if calls.Add(1) != n {
+					return faultstore.Fault{}
+				}
+				return fault
+			})
+			where := fmt.Sprintf("request %d, %+v", n, fault)
+			_ = cascade(open(t, faulty), uid, "job", func(int) error { return nil })
+			reached = reached || calls.Load() >= n
+			wantNoOrphans(t, inner, where)
+			if err := cascade(open(t, inner), uid, "job", func(int) error { return nil }); err != nil {
+				t.Errorf("%s: the next run: %v", where, err)
+			}
+			if left := wantNoOrphans(t, inner, where); left != 0 {
+				t.Errorf("%s: %d records are left", where, left)
+			}
+		}
+		if !reached {
+			if n < 30 {
+				t.Errorf("only %d requests were tried", n)
+			}
+			return
+		}
+	}
+}
+
+func TestAMarkIsRenewed(t *testing.T) {
+	store := memstore.New()
+	clock := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	c := open(t, store)
+	c.now = func() time.Time { return clock }
+	uid := plant(t, c)
+	err := cascade(c, uid, "job", func(int) error {
+		clock = clock.Add(cascadeLease * 3 / 4)
+		_, err := c.CreateNamespace(t.Context(), []string{"p", "new"}, nil, FailIfExists)
+		if !hasCode(err, protocol.ConcurrentModification) {
+			t.Errorf("create: got %v, want ConcurrentModification", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestIsLarge(t *testing.T) {
+	c := open(t, memstore.New())
+	plant(t, c)
+	for limit, want := range map[int]bool{0: true, 5: true, 10: true, 11: false, 100: false} {
+		got, err := c.IsLarge(t.Context(), []string{"p"}, limit)
+		if err != nil || got != want {
+			t.Errorf("more than %d: got %v, %v; want %v", limit, got, err, want)
+		}
+	}
+}

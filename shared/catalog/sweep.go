@@ -1,0 +1,77 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// MinSweepAge is the least age of what a sweep takes: no request goes on for so long.
+const MinSweepAge = time.Hour
+
+// Sweep removes what writers that died have left of batches and of manifests to be, of that
+// older than age, or [MinSweepAge] if that is more. It returns how many objects it deleted.
+// Batches that committed are finished first, so that no table ever asks for the decision of
+// one again; then copies of manifests are of nobody who could still be told of success.
+func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
+	oldest := c.now().Add(-max(age, MinSweepAge))
+	decisions, err := c.sweep(ctx, batchesPrefix, oldest, c.endBatch)
+	if err != nil {
+		return decisions, err
+	}
+	copies, err := c.sweep(ctx, copiesPrefix, oldest, func(context.Context, string) error { return nil })
+	return decisions + copies, err
+}
+
+// sweep deletes objects older than a time, when end has returned no error for their names.
+func (c *Catalog) sweep(ctx context.Context, prefix string, oldest time.Time, end func(ctx context.Context, name string) error) (deleted int, err error) {
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
+	for {
+		listed, err := c.store.List(ctx, opts)
+		if err != nil {
+			return deleted, fmt.Errorf("sweep %s: %w", prefix, err)
+		}
+		for _, object := range listed.Objects {
+			opts.StartAfter = object.Key
+			if object.Modified.After(oldest) {
+				continue
+			}
+			if err := end(ctx, strings.TrimPrefix(object.Key, prefix)); err != nil {
+				return deleted, fmt.Errorf("sweep %s: %w", object.Key, err)
+			}
+			err := c.store.Delete(ctx, object.Key, objectstore.Condition{})
+			if err != nil && !errors.Is(err, objectstore.ErrNotExist) {
+				return deleted, fmt.Errorf("sweep %s: %w", object.Key, err)
+			}
+			deleted++
+		}
+		if !listed.More || len(listed.Objects) == 0 {
+			return deleted, nil
+		}
+	}
+}
+
+// endBatch does what is left of a batch that was committed, at all of its tables.
+func (c *Catalog) endBatch(ctx context.Context, batch string) error {
+	d, err := c.decisionOf(ctx, batch)
+	if err != nil {
+		return err
+	}
+	for _, id := range d.Tables {
+		record, _, err := c.tableRecord(ctx, id)
+		switch {
+		case err == nil && record.Pending != nil && record.Pending.Batch == batch:
+			return lostRace("table", id, objectstore.ErrPrecondition)
+		case hasCode(err, protocol.TableNotFound), hasCode(err, protocol.NamespaceNotFound):
+			continue
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}

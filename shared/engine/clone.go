@@ -1,0 +1,28 @@
+package engine
+
+import (
+	"context"
+
+	"tiltyard/shared/lance/dataset"
+)
+
+// CloneTo makes a table that begins as a version of this one, the newest when number is nil,
+// at a place where there is none. The clone refers to the files of this table, which must
+// stay where they are.
+func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64) (Written, error) {
+	var source *dataset.Dataset
+	var err error
+	if number == nil {
+		source, err = t.data.Latest(ctx)
+	} else {
+		source, err = t.data.Version(ctx, uint64(*number))
+	}
+	if err != nil {
+		return Written{}, t.translate(err)
+	}
+	made, err := source.Clone(ctx, to.data, "", nil)
+	if err != nil {
+		return Written{}, t.translate(err)
+	}
+	return written(dataset.Commit{Dataset: made}), nil
+}

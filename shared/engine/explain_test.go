@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
+)
+
+func TestPlansTellTheSteps(t *testing.T) {
+	table, lower := points(t), 4.0
+	near := protocol.QueryVector{Vectors: [][]float64{{0, 0}}}
+	three := int64(3)
+	for name, c := range map[string]struct {
+		req     protocol.QueryTableRequest
+		verbose bool
+		want    string
+	}{
+		"scan": {
+			protocol.QueryTableRequest{K: &three, Offset: 2, Filter: "id > 4"}, false, `
+Project: columns=[id, vector]
+  Scan: columns=[id, vector], filter=id > 4, offset=2, limit=3
+`,
+		},
+		"verbose": {
+			protocol.QueryTableRequest{Columns: protocol.Projection{{Name: "x", Expression: "id + 1"}}}, true, `
+Project: columns=[x], types=[int64]
+  Scan: columns=[id], version=1, fragments=1, rows=10, deleted_rows=0, bytes_estimate=80
+`,
+		},
+		"sort": {
+			protocol.QueryTableRequest{K: &three, OrderBy: []protocol.OrderBy{desc("id")}}, false, `
+Project: columns=[id, vector]
+  Sort: by=[id desc], limit=3
+    Scan: columns=[id, vector]
+`,
+		},
+		"search": {
+			protocol.QueryTableRequest{K: &three, Offset: 1, Vector: near, Filter: "id < 9", LowerBound: &lower}, false, `
+Project: columns=[id, vector, _distance]
+  Take: columns=[id, vector], offset=1
+    Filter: filter=id < 9, columns=[id]
+      Nearest: column=vector, metric=l2, k=4, queries=1, index=none, from=4
+        Scan: columns=[vector]
+`,
+		},
+		"fast search": {
+			protocol.QueryTableRequest{K: &three, Vector: near, FastSearch: true, Filter: "id < 9", Prefilter: true, Columns: protocol.Projection{{Name: "id"}}}, false, `
+Project: columns=[id, _distance]
+  Take: columns=[id]
+    Nearest: column=vector, metric=l2, k=3, queries=1, index=none (nothing to search fast)
+      Scan: columns=[vector], filter=id < 9
+`,
+		},
+	} {
+		got, err := table.Explain(t.Context(), &c.req, c.verbose)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(c.want[1:], got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAnalyzeMeasuresTheSteps(t *testing.T) {
+	table := points(t)
+	three := int64(3)
+	req := &protocol.QueryTableRequest{
+		K: &three, Vector: protocol.QueryVector{Vectors: [][]float64{{0, 0}}}, Filter: "id > 4", Prefilter: true,
+		Columns: protocol.Projection{{Name: "id"}},
+	}
+	text, err := table.Analyze(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`(elapsed|bytes_read|requests)=[^],]+`).ReplaceAllString(text, "$1=*")
+	want := `Query: version=1 [rows=3, elapsed=*]
+  Project: columns=[id, _distance], types=[int64, float32] [rows=3, batches=1, bytes=36, elapsed=*]
+    Take: columns=[id] [rows=3, batches=1, bytes=24, requests=*, bytes_read=*, elapsed=*]
+      Nearest: column=vector, metric=l2, k=3, queries=1, index=none [rows=3, elapsed=*]
+        Scan: columns=[vector], filter=id > 4, filter_columns=[id], version=1, fragments=1, rows=10, deleted_rows=0, bytes_estimate=80 [rows=5, batches=1, bytes=80, requests=*, bytes_read=*, elapsed=*]
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A fast search of a table without an index finds nothing, as in native Lance.
+func TestFastSearchWithoutAnIndexFindsNothing(t *testing.T) {
+	table := points(t)
+	req := &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{{0, 0}}}, FastSearch: true}
+	if got := show(t, table, req); len(got) != 0 {
+		t.Errorf("found %v", got)
+	}
+}

@@ -1,0 +1,28 @@
+package engine
+
+import (
+	"context"
+
+	"tiltyard/shared/lance/dataset"
+)
+
+// Indices tells the indices of a version, in the order of their names.
+func (t *Table) Indices(ctx context.Context, version *int64) ([]dataset.Index, error) {
+	return Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) ([]dataset.Index, error) {
+		return d.Indices()
+	})
+}
+
+// Index tells one index of a version.
+func (t *Table) Index(ctx context.Context, version *int64, name string) (dataset.Index, error) {
+	return Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) (dataset.Index, error) {
+		return d.Index(name)
+	})
+}
+
+// DropIndex removes an index. confirm is as for Insert.
+func (t *Table) DropIndex(ctx context.Context, name string, confirm func() error) (Written, error) {
+	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		return d.DropIndex(ctx, name, confirm)
+	})
+}

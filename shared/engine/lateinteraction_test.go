@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
+)
+
+// manyVectors is a table of rows with lists of points on a line.
+func manyVectors(t *testing.T) *Table {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "m", Type: arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)), Nullable: true},
+	}, nil)
+	return create(t, schema, `[
+		{"id":0,"m":[[1,0],[5,0]]}, {"id":1,"m":null}, {"id":2,"m":[]}, {"id":3,"m":[[2,0]]}, {"id":4,"m":[[4,0],[0,0],[9,9]]}]`)
+}
+
+func TestListsOfVectorsAreMeasuredByLateInteraction(t *testing.T) {
+	table := manyVectors(t)
+	several := protocol.QueryVector{Vectors: [][]float64{{1, 0}, {4, 0}}, Several: true}
+	one := protocol.QueryVector{Vectors: [][]float64{{1, 0}}}
+	for name, c := range map[string]struct {
+		vector protocol.QueryVector
+		filter string
+		want   []string
+	}{
+		// To 1 and to 4 of each row: 0+1, 1+4, 1+0; equal ones in the order of the table.
+		"several": {several, "", []string{"id=0 _distance=1", "id=4 _distance=1", "id=3 _distance=5"}},
+		"one":     {one, "", []string{"id=0 _distance=0", "id=3 _distance=1", "id=4 _distance=1"}},
+		"filter":  {several, "id > 0", []string{"id=4 _distance=1", "id=3 _distance=5"}},
+	} {
+		req := &protocol.QueryTableRequest{Vector: c.vector, Filter: c.filter, Prefilter: true, Columns: protocol.Projection{{Name: "id"}}}
+		if diff := cmp.Diff(c.want, show(t, table, req)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Lists are measured in blocks, which must not show.
+func TestManyListsOfVectors(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "m", Type: arrow.ListOf(arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float64)), Nullable: true},
+	}, nil)
+	const n = 2000
+	rows, want := make([]string, n), make([]float64, n)
+	for i := range rows {
+		list := make([]string, i%7)
+		nearest := math.Inf(1)
+		for j := range list {
+			x := float64((i*31 + j*17) % 1000)
+			list[j], nearest = fmt.Sprintf("[%v]", x), min(nearest, (x-500)*(x-500))
+		}
+		rows[i], want[i] = fmt.Sprintf(`{"id":%d,"m":[%s]}`, i, strings.Join(list, ",")), nearest
+	}
+	table := create(t, schema, "["+strings.Join(rows, ",")+"]")
+	k := int64(n)
+	req := &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{{500}}, Several: true}, K: &k, Columns: protocol.Projection{{Name: "id"}}}
+	got := show(t, table, req)
+	var lines []string
+	for i, d := range want {
+		if !math.IsInf(d, 1) {
+			lines = append(lines, fmt.Sprintf("id=%d _distance=%v", i, d))
+		}
+	}
+	slices.Sort(lines)
+	slices.Sort(got)
+	if diff := cmp.Diff(lines, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFloatsInTheirTotalOrder(t *testing.T) {
+	negative := math.Float32frombits(math.Float32bits(float32(math.NaN())) | 1<<31)
+	order := []float32{negative, float32(math.Inf(-1)), -1, 0, 2, float32(math.Inf(1)), float32(math.NaN())}
+	for i, a := range order {
+		for j, b := range order {
+			if got := totalLess(a, b); got != (i < j) {
+				t.Errorf("totalLess(%v, %v) is %v", a, b, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// Compacted is what one compaction did. Its Version is zero when there was nothing to do.
+type Compacted struct {
+	Written
+	Removed   int // fragments
+	Added     int // that took their place
+	Remaining int // fragments that are left for another time
+}
+
+// maxCompactions bounds how often a compaction is done over because others were quicker: they
+// come first, and it can wait.
+const maxCompactions = 3
+
+// Compact does what is worth it of a compaction, up to a good deal, as one commit. When writers
+// keep changing what it compacts the error is ConcurrentModification. confirm is as for Insert.
+func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions, confirm func() error) (Compacted, error) {
+	for range maxCompactions {
+		done, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (dataset.Compacted, error) {
+			return d.Compact(ctx, opts, confirm)
+		})
+		if !dataset.IsRowsChanged(err) {
+			return Compacted{written(dataset.Commit{Dataset: done.Dataset}), done.Removed, done.Added, done.Remaining}, err
+		}
+	}
+	return Compacted{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than it can be compacted", t.name)
+}
+
+// ToCompact returns how many fragments a compaction would rewrite.
+func (t *Table) ToCompact(ctx context.Context, opts dataset.CompactionOptions) (fragments int, err error) {
+	return Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (int, error) {
+		groups, err := d.PlanCompaction(opts)
+		total := 0
+		for _, g := range groups {
+			total += len(g)
+		}
+		return total, err
+	})
+}
+
+// ExpireVersions is [dataset.Table.ExpireVersions] of the table and of its branches.
+func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.CleanupReport, error) {
+	report, err := t.data.ExpireVersions(ctx, e)
+	if err != nil {
+		return report, t.translate(err)
+	}
+	branches, _, err := t.data.Branches(ctx, "", 0)
+	for name := range branches {
+		if err != nil {
+			break
+		}
+		var branch *dataset.Table
+		var more dataset.CleanupReport
+		if branch, err = t.data.OpenBranch(ctx, name); err == nil {
+			more, err = branch.ExpireVersions(ctx, e)
+		}
+		report.Versions += more.Versions
+		report.Bytes += more.Bytes
+	}
+	return report, t.translate(err)
+}
+
+// DeleteOrphans is [dataset.Table.DeleteOrphans].
+func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool, progress func(looked int) error) (dataset.CleanupReport, error) {
+	report, err := t.data.DeleteOrphans(ctx, before, dryRun, progress)
+	return report, t.translate(err)
+}

@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"os"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance/dataset"
+)
+
+// This file matches rows when there are too many keys for a map. It is a hash join by way of
+// the disk: the keys of the source and those of the table are put into buckets by their
+// hashes, and then a map of one bucket at a time is enough.
+
+// A rowKey stands for the key of a row: 128 bits of hash with seeds that nobody knows, so that
+// two keys have one rowKey no sooner than a disk errs.
+type rowKey [2]uint64
+
+// A keyed is the key of a row and which row it is: a number in the source, or an address.
+type keyed struct {
+	key rowKey
+	row uint64
+}
+
+const keyedBytes = 24
+
+// A keyHash makes the rowKeys of one merge.
+type keyHash struct{ a, b maphash.Seed }
+
+// of returns the keys of the rows without a null among their keys; rows has what names them.
+// The rows that have one are in nulls.
+func (h keyHash) of(columns []arrow.Array, rows func(i int) uint64) (keys []keyed, nulls []uint64, err error) {
+	readers, err := newKeyReaders(columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	var buffer []byte
+	keys = make([]keyed, 0, columns[0].Len())
+	for i := range columns[0].Len() {
+		if readers.null(i) {
+			nulls = append(nulls, rows(i))
+			continue
+		}
+		buffer = readers.text(buffer[:0], i)
+		keys = append(keys, keyed{rowKey{maphash.Bytes(h.a, buffer), maphash.Bytes(h.b, buffer)}, rows(i)})
+	}
+	return keys, nulls, nil
+}
+
+// buckets are keys on their way through a file, in buckets by their hashes. Each bucket has
+// a little memory; when that is full it becomes the next chunk of the file.
+type buckets struct {
+	file   *os.File
+	chunks int64 // in the file
+	each   []bucket
+}
+
+type bucket struct {
+	pending []byte
+	chunks  []int64
+}
+
+const chunkBytes = keyedBytes << 10
+
+func newBuckets(n int) (*buckets, error) {
+	file, err := scratchFile()
+	if err != nil {
+		return nil, err
+	}
+	return &buckets{file: file, each: make([]bucket, n)}, nil
+}
+
+func (b *buckets) close() { _ = b.file.Close() } // nobody reads it any more
+
+func (b *buckets) add(k keyed) error {
+	to := &b.each[k.key[0]%uint64(len(b.each))]
+	if to.pending == nil {
+		to.pending = make([]byte, 0, chunkBytes)
+	}
+	to.pending = binary.LittleEndian.AppendUint64(to.pending, k.key[0])
+	to.pending = binary.LittleEndian.AppendUint64(to.pending, k.key[1])
+	to.pending = binary.LittleEndian.AppendUint64(to.pending, k.row)
+	if len(to.pending) < chunkBytes {
+		return nil
+	}
+	if _, err := b.file.WriteAt(to.pending, b.chunks*chunkBytes); err != nil {
+		return fmt.Errorf("write keys of a merge: %w", err)
+	}
+	to.chunks = append(to.chunks, b.chunks)
+	b.chunks++
+	to.pending = to.pending[:0]
+	return nil
+}
+
+// read calls f with the keys of a bucket, in the order in which they came.
+func (b *buckets) read(n int, f func(k keyed)) error {
+	from := b.each[n]
+	chunk := make([]byte, chunkBytes)
+	for _, at := range from.chunks {
+		if _, err := b.file.ReadAt(chunk, at*chunkBytes); err != nil {
+			return fmt.Errorf("read keys of a merge back: %w", err)
+		}
+		eachKey(chunk, f)
+	}
+	eachKey(from.pending, f)
+	return nil
+}
+
+func eachKey(b []byte, f func(k keyed)) {
+	for ; len(b) >= keyedBytes; b = b[keyedBytes:] {
+		f(keyed{
+			rowKey{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])},
+			binary.LittleEndian.Uint64(b[16:]),
+		})
+	}
+}
+
+// A keyFilter knows the hashes of a source, and takes a few others for one of them. It keeps
+// most rows of the table that match nothing off the disk.
+type keyFilter []uint64
+
+// newKeyFilter has 16 bits per row.
+func newKeyFilter(rows int) keyFilter { return make(keyFilter, rows/4+1) }
+
+func (f keyFilter) bit(k rowKey) (word uint64, mask uint64) {
+	bit := k[1] % (uint64(len(f)) * 64)
+	return bit / 64, 1 << (bit % 64)
+}
+
+func (f keyFilter) add(k rowKey) {
+	word, mask := f.bit(k)
+	f[word] |= mask
+}
+
+func (f keyFilter) has(k rowKey) bool {
+	word, mask := f.bit(k)
+	return f[word]&mask != 0
+}
+
+// maxBuckets bounds the memory of buckets: 24 KiB each, twice.
+const maxBuckets = 512
+
+// A diskJoin is a merge's rows on the way to their pairs.
+type diskJoin struct {
+	on     []string
+	rest   bool // whether unmatched is wanted
+	hash   keyHash
+	source *buckets
+	table  *buckets
+	filter keyFilter
+
+	unmatched []uint64
+}
+
+// matchOnDisk is keys.match for a source of many rows: no map has more than about so many.
+func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, on []string, rest bool, mapRows int) (*pairing, []uint64, error) {
+	n := min(4*(source.rows/mapRows+1), maxBuckets)
+	j := &diskJoin{on: on, rest: rest, hash: keyHash{maphash.MakeSeed(), maphash.MakeSeed()}, filter: newKeyFilter(source.rows)}
+	var err error
+	if j.source, err = newBuckets(n); err != nil {
+		return nil, nil, err
+	}
+	defer j.source.close()
+	if j.table, err = newBuckets(n); err != nil {
+		return nil, nil, err
+	}
+	defer j.table.close()
+	if err := j.readSource(source); err != nil {
+		return nil, nil, err
+	}
+	if err := j.readTable(ctx, d); err != nil {
+		return nil, nil, err
+	}
+	pairs := newPairing(source.rows)
+	next := make([]int32, source.rows)
+	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if err := j.joinBucket(i, pairs, next); err != nil {
+			return nil, nil, err
+		}
+	}
+	pairs.sort()
+	return pairs, j.unmatched, nil
+}
+
+func (j *diskJoin) readSource(source *mergeSource) error {
+	for batch, err := range source.batches() {
+		if err != nil {
+			return err
+		}
+		keys, _, err := j.hash.of(keyColumns(batch, j.on), func(i int) uint64 { return uint64(batch.first + i) })
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			j.filter.add(k.key)
+			if err := j.source.add(k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readTable reads the keys of the table on all cores.
+func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
+	type part struct {
+		keys      []keyed
+		unmatched []uint64
+	}
+	opts := dataset.ScanOptions{Columns: append(append([]string{}, j.on...), dataset.RowAddr)}
+	parts, err := dataset.Map(ctx, d, opts, func(_ context.Context, batch arrow.RecordBatch) (part, error) {
+		at := batch.Column(len(j.on)).(*array.Uint64).Uint64Values()
+		all, unmatched, err := j.hash.of(batch.Columns()[:len(j.on)], func(i int) uint64 { return at[i] })
+		keys := all[:0]
+		for _, k := range all {
+			if j.filter.has(k.key) {
+				keys = append(keys, k)
+			} else {
+				unmatched = append(unmatched, k.row)
+			}
+		}
+		if !j.rest {
+			unmatched = nil
+		}
+		return part{keys, unmatched}, err
+	})
+	if err != nil {
+		return err
+	}
+	for p, err := range parts {
+		if err != nil {
+			return err
+		}
+		j.unmatched = append(j.unmatched, p.unmatched...)
+		for _, k := range p.keys {
+			if err := j.table.add(k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// joinBucket pairs the rows of one bucket. next is for the chains of rows with one key.
+func (j *diskJoin) joinBucket(n int, pairs *pairing, next []int32) error {
+	first, last := map[rowKey]int32{}, map[int32]int32{}
+	err := j.source.read(n, func(k keyed) {
+		row := int32(k.row)
+		next[row] = -1
+		head, known := first[k.key]
+		if !known {
+			first[k.key] = row
+			return
+		}
+		end, ok := last[head]
+		if !ok {
+			end = head
+		}
+		next[end], last[head] = row, row
+	})
+	if err != nil {
+		return err
+	}
+	return j.table.read(n, func(k keyed) {
+		if row, ok := first[k.key]; ok {
+			pairs.add(k.row, row, next)
+		} else if j.rest {
+			j.unmatched = append(j.unmatched, k.row)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// A tableScan answers a query without a search and without an order: the rows that its filter
+// keeps, as they lie in the table.
+type tableScan struct {
+	dataset       *dataset.Dataset
+	out           *output
+	opts          dataset.ScanOptions
+	read, project *step
+}
+
+// newScan resolves a query without a search.
+func newScan(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
+	out, err := plan(req, d, false)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := where("filter", req.Filter, d)
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(0)
+	if req.K != nil {
+		limit = *req.K
+	}
+	if len(req.OrderBy) > 0 {
+		return newSort(d, req, out, filter, limit)
+	}
+	s := &tableScan{dataset: d, out: out, opts: dataset.ScanOptions{Columns: out.sources, Where: filter, Offset: req.Offset, Limit: limit}}
+	s.read = scanStep(d, req, s.opts)
+	if req.Offset > 0 {
+		s.read.says("offset=%d", req.Offset)
+	}
+	if limit > 0 {
+		s.read.says("limit=%d", limit)
+	}
+	s.project = projectStep(d, out, s.read)
+	return s, nil
+}
+
+// scanStep describes the reading of a table, or of what is left of it.
+func scanStep(d *dataset.Dataset, req *protocol.QueryTableRequest, opts dataset.ScanOptions) *step {
+	s := newStep(d, stepScan).says("columns=%s", list(opts.Columns))
+	if opts.Where != nil {
+		s.says("filter=%s", req.Filter).adds("filter_columns=%s", list(opts.Where.Columns))
+	}
+	sizes := d.Stats()
+	s.adds("version=%d", d.Version()).adds("fragments=%d", len(sizes.Lengths)).adds("rows=%d", sizes.Rows).adds("deleted_rows=%d", sizes.DeletedRows)
+	if bytes, err := d.ScanBytes(opts.Columns); err == nil {
+		s.adds("bytes_estimate=%d", bytes)
+	}
+	return s
+}
+
+// projectStep describes the making of the answer's columns.
+func projectStep(d *dataset.Dataset, out *output, from *step) *step {
+	names := make([]string, len(out.columns))
+	for i, f := range out.schema.Fields() {
+		names[i] = f.Name
+	}
+	s := newStep(d, "Project", from).says("columns=%s", list(names))
+	return s.adds("types=%s", list(typeNames(out.schema)))
+}
+
+func typeNames(schema *arrow.Schema) []string {
+	names := make([]string, schema.NumFields())
+	for i, f := range schema.Fields() {
+		names[i] = f.Type.String()
+	}
+	return names
+}
+
+func (s *tableScan) plan() *step { return s.project }
+
+func (s *tableScan) rows(ctx context.Context) (*protocol.Rows, error) {
+	_, batches, err := s.dataset.Scan(s.read.reading(ctx), s.opts)
+	if err != nil {
+		return nil, err
+	}
+	batches = s.read.counted(batches)
+	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.counted(s.out.batches(batches))}, nil
+}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/vector"
+)
+
+// A textSearch answers a query for the rows that hold words, the best first, by reading
+// all texts. What an index on them says of how words are told apart is heeded; the rows
+// that it covers are scored as it would score them.
+type textSearch struct {
+	dataset *dataset.Dataset
+	out     *output
+	query   fulltext.Query
+	where   *dataset.Where
+	before  bool // where is asked before the search, not of what it found
+	fast    bool // only rows that an index covers may be found
+	k       int64
+	limit   int // rows that may be found at most
+	offset  int64
+
+	read, score, kept, take, project *step
+}
+
+// newTextSearch resolves a query for words.
+func (e *Engine) newTextSearch(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
+	if len(req.OrderBy) > 0 {
+		return nil, protocol.Errorf(protocol.Unsupported, "order_by is not supported with full_text_query: the best rows come first")
+	}
+	s := &textSearch{dataset: d, before: req.Prefilter, fast: req.FastSearch, k: textK(req), limit: e.limits.TopK, offset: req.Offset}
+	var err error
+	if s.out, err = planScored(req, d, scoreColumn); err != nil {
+		return nil, err
+	}
+	if s.where, err = where("filter", req.Filter, d); err != nil {
+		return nil, err
+	}
+	indices, err := textIndices(d)
+	if err != nil {
+		return nil, err
+	}
+	if s.query, err = (textQuery{indexed: slices.Sorted(maps.Keys(indices))}).of(req.FullTextQuery); err != nil {
+		return nil, err
+	}
+	columns := fulltext.Columns(s.query)
+	for _, column := range columns {
+		if _, err := newTextColumn(d, column); err != nil {
+			return nil, err
+		}
+	}
+	s.describe(req, columns)
+	return s, nil
+}
+
+// describe makes the steps of the search.
+func (s *textSearch) describe(req *protocol.QueryTableRequest, columns []string) {
+	opts := dataset.ScanOptions{Columns: columns}
+	if s.before {
+		opts.Where = s.where
+	}
+	s.read = scanStep(s.dataset, req, opts)
+	s.score = newStep(s.dataset, "MatchText", s.read).says("columns=%s", list(columns))
+	if s.k < math.MaxInt64 {
+		s.score.says("k=%d", s.k)
+	}
+	last := s.score
+	if s.where != nil && !s.before {
+		s.kept = newStep(s.dataset, stepFilter, last).says("filter=%s", req.Filter).says("columns=%s", list(s.where.Columns))
+		last = s.kept
+	}
+	s.take = newStep(s.dataset, stepTake, last).says("columns=%s", list(s.out.sources))
+	if s.offset > 0 {
+		s.take.says("offset=%d", s.offset)
+	}
+	s.project = projectStep(s.dataset, s.out, s.take)
+}
+
+func (s *textSearch) plan() *step { return s.project }
+
+// rows is the answer's. The search is over when it returns.
+func (s *textSearch) rows(ctx context.Context) (*protocol.Rows, error) {
+	hits, err := s.find(s.read.reading(ctx))
+	if err != nil {
+		return nil, textError(err)
+	}
+	if s.kept != nil {
+		began := s.dataset.Now()
+		if hits, err = keep(s.kept.reading(ctx), s.dataset, s.where, hits); err != nil {
+			return nil, err
+		}
+		s.kept.took(began)
+		s.kept.rows.Add(int64(len(hits)))
+	}
+	hits = skip(hits, s.offset, 1)
+	for i := range hits {
+		hits[i].Distance = -hits[i].Distance // see best
+	}
+	answer := &answerRows{dataset: s.dataset, out: s.out, hits: hits, take: s.take, project: s.project}
+	return answer.rows(ctx)
+}
+
+// find returns the best rows.
+func (s *textSearch) find(ctx context.Context) ([]found, error) {
+	began := s.dataset.Now()
+	scan, err := newTextScan(ctx, s.dataset, s.query)
+	if err != nil {
+		return nil, err
+	}
+	scan.fast, scan.made = s.fast, s.read.made
+	if s.before {
+		scan.filter = s.where
+	}
+	hits, err := scan.best(ctx, s.k, s.limit)
+	s.score.took(began)
+	s.score.rows.Add(int64(len(hits)))
+	return hits, err
+}
+
+// textK returns how many rows to look for: those to be returned and those to be skipped
+// before them. Without a limit it is the largest number that there is.
+func textK(req *protocol.QueryTableRequest) int64 {
+	if req.K == nil || *req.K == 0 {
+		return math.MaxInt64
+	}
+	return saturating(*req.K, req.Offset)
+}
+
+// textError gives errors of the search its name in the protocol.
+func textError(err error) error {
+	var bad *fulltext.Error
+	switch {
+	case errors.As(err, &bad):
+		return &protocol.Error{Code: protocol.InvalidInput, Message: "full_text_query: " + bad.Error(), Err: err}
+	case errors.Is(err, lance.ErrUnsupported):
+		return &protocol.Error{Code: protocol.Unsupported, Message: "full_text_query: " + err.Error(), Err: err}
+	}
+	return err
+}
+
+// best returns the k best rows, best first, as hits whose distance is the score with the
+// other sign: the nearest are the best, and of equal ones those that come first in the
+// table. When there are more than limit of them, and as many were asked for, that is an
+// error.
+func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error) {
+	if s.fast && s.coverage == nil {
+		return nil, nil
+	}
+	if err := s.expand(ctx); err != nil {
+		return nil, err
+	}
+	counted, err := s.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	top := vector.NewTopK(int(min(k, int64(limit)+1)), vector.Bounds{})
+	scorer := s.search.Scorer(counted.total)
+	if counted.overflow {
+		err = s.scoreAgain(ctx, scorer, top)
+	} else {
+		for _, rows := range counted.rows {
+			addScores(top, scorer, rows)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	hits := top.Hits()
+	if len(hits) > limit {
+		return nil, protocol.Errorf(protocol.InvalidInput,
+			"the full_text_query finds more than %d rows; ask for fewer of them with k, or narrow it down", limit)
+	}
+	list := make([]found, len(hits))
+	for i, h := range hits {
+		list[i] = found{Hit: h}
+	}
+	return list, nil
+}
+
+// addScores shows the rows that a tally has kept.
+func addScores(top *vector.TopK, scorer *fulltext.Scorer, rows *fulltext.Tally) {
+	for i, address := range rows.Addresses {
+		if score, ok := scorer.Score(rows.Row(i)); ok {
+			top.Add(-score, address)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// nativeTexts is the table in testdata/text.
+func nativeTexts(t *testing.T, limits Limits) *Table {
+	t.Helper()
+	store, root := memstore.New(), "testdata/text/table.lance"
+	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		_, err = store.Put(t.Context(), "t.lance/"+filepath.ToSlash(below), data, objectstore.Condition{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tableIn(store, limits)
+}
+
+func textAnswers(t *testing.T) []textAnswer {
+	t.Helper()
+	data, err := os.ReadFile("testdata/text/answers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []textAnswer
+	if err := json.Unmarshal(data, &answers); err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
+type textAnswer struct {
+	Request protocol.QueryTableRequest
+	Scores  map[int64]float64 // by id
+}
+
+// scoresOf returns the answer to a query by id, and fails unless the best come first.
+func scoresOf(t *testing.T, table *Table, req *protocol.QueryTableRequest) map[int64]float64 {
+	t.Helper()
+	rows, err := table.Query(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores, last := map[int64]float64{}, math.Inf(1)
+	for batch, err := range rows.Batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(batch.NumRows()) {
+			score := float64(batch.Column(1).(*array.Float32).Value(i))
+			if score > last {
+				t.Errorf("a score of %v comes after %v", score, last)
+			}
+			last = score
+			scores[batch.Column(0).(*array.Int64).Value(i)] = score
+		}
+	}
+	return scores
+}
+
+// closeScores compares scores within rounding.
+var closeScores = cmp.Comparer(func(a, b float64) bool {
+	return math.Abs(a-b) <= 1e-5*max(1, math.Abs(a), math.Abs(b))
+})
+
+func TestTextScoresAreThoseOfNativeLance(t *testing.T) {
+	table := nativeTexts(t, Limits{})
+	for i, answer := range textAnswers(t) {
+		if diff := cmp.Diff(answer.Scores, scoresOf(t, table, &answer.Request), closeScores); diff != "" {
+			t.Errorf("query %d: want -, got +:\n%s", i, diff)
+		}
+	}
+}
+
+// When there is no room for the counts of all rows, they are scored in a second reading.
+func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
+	table := nativeTexts(t, Limits{})
+	for i, answer := range textAnswers(t)[:20] {
+		hits, err := Read(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) ([]found, error) {
+			resolved, err := table.engine.newTextSearch(d, &answer.Request)
+			if err != nil {
+				return nil, err
+			}
+			search := resolved.(*textSearch)
+			scan, err := newTextScan(ctx, d, search.query)
+			if err != nil {
+				return nil, err
+			}
+			scan.filter, scan.budget = search.where, 0
+			return scan.best(ctx, search.k, 1000)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(hits) != len(answer.Scores) {
+			t.Errorf("query %d finds %d rows, want %d", i, len(hits), len(answer.Scores))
+		}
+	}
+}
+
+func textTable(t *testing.T) *Table {
+	t.Helper()
+	return create(t, pairs, `[{"id":1,"v":"quick fox"},{"id":2,"v":"lazy dog"},{"id":3,"v":null},{"id":4,"v":"fox fox dog"},{"id":5,"v":"Fox"}]`)
+}
+
+func textRequest(query string) *protocol.QueryTableRequest {
+	req := &protocol.QueryTableRequest{FullTextQuery: new(protocol.FullTextQuery)}
+	if err := json.Unmarshal([]byte(query), req.FullTextQuery); err != nil {
+		panic(err)
+	}
+	return req
+}
+
+func TestTextOfColumnsWithoutAnIndexIsTakenAsItStands(t *testing.T) {
+	req := textRequest(`{"query":"fox","columns":["v"]}`)
+	req.WithRowID = true
+	got := show(t, textTable(t), req)
+	want := []string{"id=4 v=fox fox dog _score=0.83557475 _rowid=3", "id=1 v=quick fox _score=0.6931472 _rowid=0"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows with fox: want -, got +:\n%s", diff)
+	}
+}
+
+func TestTextSearchHeedsLimitOffsetAndFilters(t *testing.T) {
+	table, one := textTable(t), int64(1)
+	for _, c := range []struct {
+		name   string
+		change func(*protocol.QueryTableRequest)
+		want   []string
+	}{
+		{"limit", func(r *protocol.QueryTableRequest) { r.K = &one }, []string{"id=4"}},
+		{"offset", func(r *protocol.QueryTableRequest) { r.Offset = 1 }, []string{"id=1"}},
+		{"limit and offset", func(r *protocol.QueryTableRequest) { r.K, r.Offset = &one, 1 }, []string{"id=1"}},
+		{"filter before", func(r *protocol.QueryTableRequest) { r.K, r.Filter, r.Prefilter = &one, "id < 4", true }, []string{"id=1"}},
+		{"filter after", func(r *protocol.QueryTableRequest) { r.K, r.Filter = &one, "id < 4" }, []string{}},
+		{"only indexed rows", func(r *protocol.QueryTableRequest) { r.FastSearch = true }, []string{}},
+	} {
+		req := textRequest(`{"query":"fox","columns":["v"]}`)
+		req.Columns = protocol.Projection{{Name: "id"}}
+		c.change(req)
+		got := show(t, table, req)
+		for i := range got {
+			got[i], _, _ = strings.Cut(got[i], " ")
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: want -, got +:\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestTextSearchesThatMakeNoSenseAreInvalid(t *testing.T) {
+	table := textTable(t)
+	for query, code := range map[string]protocol.Code{
+		`{"query":"fox"}`:                                                             protocol.InvalidInput,
+		`{"query":"fox","columns":["id"]}`:                                            protocol.InvalidInput,
+		`{"query":"fox","columns":["w"]}`:                                             protocol.TableColumnNotFound,
+		`{"query":{"match":{"terms":"fox","column":"v","boost":-1}}}`:                 protocol.InvalidInput,
+		`{"query":{"boolean":{"must_not":[{"match":{"terms":"fox","column":"v"}}]}}}`: protocol.InvalidInput,
+		`{"query":{"combined_fields":{"query":"fox","columns":["v"]}}}`:               protocol.InvalidInput,
+		`{"query":{"phrase":{"terms":"fox","column":"v","slop":-1}}}`:                 protocol.InvalidInput,
+		`{"query":{"multi_match":{"query":"fox","columns":[]}}}`:                      protocol.InvalidInput,
+	} {
+		_, err := table.Query(t.Context(), textRequest(query))
+		if got := protocol.CodeOf(err); got != code {
+			t.Errorf("%s: error %v has code %v, want %v", query, err, got, code)
+		}
+	}
+}
+
+// A search may find more rows than one answer holds; then a limit has to be given.
+func TestTextSearchesFindAsManyRowsAsMayBeHeld(t *testing.T) {
+	table := tableIn(memstore.New(), Limits{TopK: 2})
+	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"},{"id":2,"v":"a"},{"id":3,"v":"a b"}]`), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Query(t.Context(), textRequest(`{"query":"a","columns":["v"]}`)); protocol.CodeOf(err) != protocol.InvalidInput {
+		t.Errorf("all of three rows with room for two: error is %v, want InvalidInput", err)
+	}
+	two := int64(2)
+	req := textRequest(`{"query":"a","columns":["v"]}`)
+	req.K = &two
+	if got := show(t, table, req); len(got) != 2 {
+		t.Errorf("the best two of three rows are %q", got)
+	}
+	if got := show(t, table, textRequest(`{"query":"b","columns":["v"]}`)); len(got) != 1 {
+		t.Errorf("the only row with b is %q", got)
+	}
+}
+
+// Whatever clients send as a query, it becomes a search or an error.
+func FuzzTextQueries(f *testing.F) {
+	data, err := os.ReadFile("testdata/text/answers.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var answers []struct {
+		Request struct {
+			Query json.RawMessage `json:"full_text_query"`
+		}
+	}
+	if err := json.Unmarshal(data, &answers); err != nil {
+		f.Fatal(err)
+	}
+	for _, a := range answers {
+		f.Add(string(a.Request.Query))
+	}
+	f.Add(`{"columns":["a"],"query":"\"two words\""}`)
+	f.Add(`{"query":{"multi_match":{"query":"a","columns":["a","b"],"boost":[1,2]}}}`)
+	f.Add(`{"query":{"match":{"terms":"a","fuzziness":"auto","max_expansions":0}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var query protocol.FullTextQuery
+		if len(text) > 1<<12 || json.Unmarshal([]byte(text), &query) != nil {
+			return
+		}
+		q, err := textQuery{indexed: []string{"a", "b"}}.of(&query)
+		if err != nil {
+			return
+		}
+		params := fulltext.DefaultParams()
+		params.WithPosition = true
+		analyzer, err := fulltext.NewAnalyzer(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := fulltext.NewSearch(q, func(string) (fulltext.Field, error) {
+			return fulltext.Field{Analyzer: analyzer, Indexed: true}, nil
+		})
+		if err != nil {
+			return
+		}
+		documents := make([]fulltext.Document, len(s.Columns()))
+		for i := range documents {
+			documents[i] = fulltext.Document{Text: "a b two words", Covered: true}
+		}
+		v := s.NewVocabulary()
+		if err := errors.Join(v.Add(documents), s.Expand(v)); err != nil {
+			return
+		}
+		tally := s.NewTally()
+		if err := tally.Add(1, documents, true, true); err != nil {
+			t.Fatal(err)
+		}
+		scorer := s.Scorer(tally)
+		for i := range tally.Addresses {
+			if score, _ := scorer.Score(tally.Row(i)); math.IsNaN(float64(score)) {
+				t.Errorf("%s: score is not a number", text)
+			}
+		}
+	})
+}

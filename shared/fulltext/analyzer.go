@@ -1,0 +1,161 @@
+package fulltext
+
+import (
+	"fmt"
+	"strings"
+
+	"tiltyard/shared/lance"
+)
+
+// An Analyzer makes terms of texts. It is safe for concurrent use.
+type Analyzer struct {
+	params  Params
+	split   splitter
+	json    bool
+	longest int // bytes from which on words are dropped; 0 is no limit
+	lower   bool
+	stemmer stemmer
+	stops   map[string]bool
+	fold    bool
+}
+
+// A Term is a word of a query, and its place among the others.
+type Term struct {
+	Text     string
+	Position int
+}
+
+// Plain returns the analyzer of columns without an index: words as they stand.
+func Plain(json bool) *Analyzer { return &Analyzer{split: simpleWords, json: json} }
+
+// NewAnalyzer returns the analyzer for parameters. Those that need a dictionary are
+// [lance.ErrUnsupported].
+func NewAnalyzer(p Params) (*Analyzer, error) {
+	a := &Analyzer{params: p, lower: p.LowerCase, fold: p.ASCIIFolding}
+	var err error
+	if a.split, err = splitterOf(&p); err != nil {
+		return nil, err
+	}
+	if p.DocumentGranularity == "list_element" {
+		return nil, fmt.Errorf("%w: a text index whose documents are the elements of lists", lance.ErrUnsupported)
+	}
+	switch p.LanceTokenizer {
+	case "", "text":
+	case "json":
+		a.json = true
+	default:
+		return nil, fmt.Errorf("%w: tokenizer %q", lance.ErrUnsupported, p.LanceTokenizer)
+	}
+	if p.MaxTokenLength != nil {
+		a.longest = max(*p.MaxTokenLength, 1)
+	}
+	stem, known := stemmers[p.Language]
+	if !known && (p.Stem || p.RemoveStopWords) {
+		return nil, fmt.Errorf("%w: text in %q", lance.ErrUnsupported, p.Language)
+	}
+	if p.Stem {
+		a.stemmer = stem
+	}
+	switch {
+	case !p.RemoveStopWords:
+	case p.CustomStopWords != nil:
+		a.stops = wordSet(p.CustomStopWords)
+	default:
+		a.stops, err = stopWordsOf(p.Language)
+	}
+	return a, err
+}
+
+func splitterOf(p *Params) (splitter, error) {
+	switch p.BaseTokenizer {
+	case "simple":
+		return simpleWords, nil
+	case "whitespace":
+		return spacedWords, nil
+	case "raw":
+		return wholeText, nil
+	case "ngram":
+		if p.MinNgramLength < 1 || p.MaxNgramLength < p.MinNgramLength || p.MaxNgramLength > maxNgram {
+			return nil, fmt.Errorf("%w: ngrams of %d to %d characters", lance.ErrUnsupported, p.MinNgramLength, p.MaxNgramLength)
+		}
+		return ngrams(p.MinNgramLength, p.MaxNgramLength, p.PrefixOnly), nil
+	case "code":
+		return codeWords{
+			operators: p.IndexOperators, splitIdentifiers: p.SplitIdentifiers,
+			splitOnNumerics: p.SplitOnNumerics, preserveOriginal: p.PreserveOriginal,
+		}.split, nil
+	}
+	return nil, fmt.Errorf("%w: a text index with the tokenizer %q, which needs a dictionary", lance.ErrUnsupported, p.BaseTokenizer)
+}
+
+// maxNgram bounds how many ngrams begin at one character.
+const maxNgram = 1 << 10
+
+// Params returns the parameters that the analyzer was made of; the zero value for [Plain].
+func (a *Analyzer) Params() *Params { return &a.params }
+
+// terms calls yield with the terms of a plain text, in order. Words that are dropped
+// leave gaps in the positions.
+func (a *Analyzer) terms(text string, yield func(term string, position int)) {
+	a.split(text, func(word string, position int) bool {
+		if term, ok := a.term(word); ok {
+			yield(term, position)
+		}
+		return true
+	})
+}
+
+// term returns what becomes of a word; false when it is dropped. It is stemmed before it
+// is looked up among the stop words, so that "being" is one ("be"), and "because" is none
+// ("becaus").
+func (a *Analyzer) term(word string) (string, bool) {
+	if a.longest > 0 && len(word) >= a.longest {
+		return "", false
+	}
+	if a.lower {
+		word = lowered(word)
+	}
+	if a.stemmer != nil {
+		word = a.stemmer.stem(word)
+	}
+	if a.stops[word] {
+		return "", false
+	}
+	if a.fold {
+		word = folded(word)
+	}
+	return word, true
+}
+
+// Query returns the terms of a query's text, counted from the first that is not dropped.
+// Queries of JSON are triples "path,type,value", with ";" between them; anything else is
+// an error.
+func (a *Analyzer) Query(text string) ([]Term, error) {
+	var terms []Term
+	add := func(term string, position int) {
+		terms = append(terms, Term{Text: strings.Clone(term), Position: position})
+	}
+	if a.json {
+		if err := a.triples(text, add); err != nil {
+			return nil, err
+		}
+	} else {
+		a.terms(text, add)
+	}
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	first := terms[0].Position
+	for _, t := range terms {
+		first = min(first, t.Position)
+	}
+	for i := range terms {
+		terms[i].Position -= first
+	}
+	return terms, nil
+}
+
+// fuzzyQuery returns the words of a query that are looked for with misspellings: they are
+// cut by the simple tokenizer, whatever the column's is, and not changed, as native Lance
+// does it.
+func (a *Analyzer) fuzzyQuery(text string) ([]Term, error) { return Plain(a.json).Query(text) }

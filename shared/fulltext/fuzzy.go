@@ -1,0 +1,206 @@
+package fulltext
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// fuzzyLeaf is a match whose terms are known only when the vocabulary of the documents
+// that the index covers is.
+type fuzzyLeaf struct {
+	leaf      *matchLeaf
+	positions []int        // of the words of the query, ascending
+	like      [][]likeness // what terms have to be like, by position
+	most      int          // terms in all
+}
+
+// A likeness is a term that others are compared with.
+type likeness struct {
+	prefix string // which they begin with
+	suffix []rune // what the rest may differ from …
+	edits  int    // … by so many characters that are added, left out or exchanged
+}
+
+// fuzzy asks for the terms that are like those of a match query.
+func (s *Search) fuzzy(leaf *matchLeaf, q *Match) error {
+	if q.MaxExpansions < 0 || q.MaxExpansions > maxExpansions {
+		return invalid("max_expansions is %d; it has to be from 0 to %d", q.MaxExpansions, maxExpansions)
+	}
+	if q.PrefixLength < 0 || q.Fuzziness > maxFuzziness {
+		return invalid("fuzziness is %d and prefix_length %d", q.Fuzziness, q.PrefixLength)
+	}
+	terms, err := leaf.column.analyzer.fuzzyQuery(q.Terms)
+	if err != nil {
+		return invalid("column %s: %v", q.Column, err)
+	}
+	f := &fuzzyLeaf{leaf: leaf, most: q.MaxExpansions}
+	for _, t := range terms {
+		if n := len(f.positions); n == 0 || f.positions[n-1] != t.Position {
+			f.positions, f.like = append(f.positions, t.Position), append(f.like, nil)
+		}
+		last := len(f.like) - 1
+		f.like[last] = append(f.like[last], likenessOf(t.Text, leaf.column.analyzer.json, q))
+	}
+	s.fuzzies = append(s.fuzzies, f)
+	return nil
+}
+
+// likenessOf takes a term apart. Path and type of a term of JSON may not differ.
+func likenessOf(term string, json bool, q *Match) likeness {
+	start := 0
+	if json {
+		first := strings.IndexByte(term, ',') + 1
+		start = first + strings.IndexByte(term[first:], ',') + 1
+	}
+	for i := 0; i < q.PrefixLength && start < len(term); i++ {
+		_, size := utf8.DecodeRuneInString(term[start:])
+		start += size
+	}
+	return likeness{prefix: term[:start], suffix: []rune(term[start:]), edits: q.Fuzziness}
+}
+
+func (l *likeness) matches(term string) bool {
+	rest, ok := strings.CutPrefix(term, l.prefix)
+	return ok && within(l.suffix, []rune(rest), l.edits)
+}
+
+// within says whether no more than the given number of edits make b of a.
+func within(a, b []rune, edits int) bool {
+	if len(a)-len(b) > edits || len(b)-len(a) > edits {
+		return false
+	}
+	row := make([]int, len(b)+1) // edits that make b[:j] of a[:i]
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range a {
+		diagonal, least := row[0], i+1
+		row[0] = i + 1
+		for j, y := range b {
+			cost := diagonal
+			if x != y {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+			least = min(least, cost)
+		}
+		if least > edits {
+			return false
+		}
+	}
+	return row[len(b)] <= edits
+}
+
+// Fuzzy says whether the search needs a [Vocabulary] before it can count.
+func (s *Search) Fuzzy() bool { return len(s.fuzzies) > 0 }
+
+// A Vocabulary collects terms that are like those of a query. It is for one goroutine.
+type Vocabulary struct {
+	search *Search
+	seen   []map[string]bool // words by column
+	found  [][][]string      // by fuzzy leaf and position: terms, sorted, no more than count
+}
+
+// NewVocabulary returns an empty vocabulary.
+func (s *Search) NewVocabulary() *Vocabulary {
+	v := &Vocabulary{search: s, seen: make([]map[string]bool, len(s.columns)), found: make([][][]string, len(s.fuzzies))}
+	for i, f := range s.fuzzies {
+		v.found[i] = make([][]string, len(f.positions))
+	}
+	for i := range v.seen {
+		v.seen[i] = map[string]bool{}
+	}
+	return v
+}
+
+// Add looks through the documents of a row, of those that the index covers.
+func (v *Vocabulary) Add(documents []Document) error {
+	for i, d := range documents {
+		if !d.Covered || d.Null || !slices.ContainsFunc(v.search.fuzzies, func(f *fuzzyLeaf) bool { return f.leaf.column.number == i }) {
+			continue
+		}
+		analyzer := v.search.columns[i].analyzer
+		if analyzer.json {
+			if err := analyzer.jsonTerms(d.Text, func(term string, _ int) { v.term(i, term) }); err != nil {
+				return err
+			}
+			continue
+		}
+		analyzer.split(d.Text, func(word string, _ int) bool {
+			if !v.seen[i][word] {
+				v.word(i, word)
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+func (v *Vocabulary) word(column int, word string) {
+	if len(v.seen[column]) >= maxKnown {
+		clear(v.seen[column])
+	}
+	v.seen[column][strings.Clone(word)] = true
+	if term, ok := v.search.columns[column].analyzer.term(word); ok {
+		v.term(column, term)
+	}
+}
+
+func (v *Vocabulary) term(column int, term string) {
+	for i, f := range v.search.fuzzies {
+		if f.leaf.column.number != column {
+			continue
+		}
+		for p := range f.positions {
+			if slices.ContainsFunc(f.like[p], func(l likeness) bool { return l.matches(term) }) {
+				v.keep(i, p, term)
+			}
+		}
+	}
+}
+
+// keep enters a term, and drops the last when there are more than could be used.
+func (v *Vocabulary) keep(leaf, position int, term string) {
+	found := v.found[leaf][position]
+	at, there := slices.BinarySearch(found, term)
+	if there || at >= v.search.fuzzies[leaf].most {
+		return
+	}
+	found = slices.Insert(found, at, strings.Clone(term))
+	v.found[leaf][position] = found[:min(len(found), v.search.fuzzies[leaf].most)]
+}
+
+// Merge adds what another vocabulary has found.
+func (v *Vocabulary) Merge(other *Vocabulary) {
+	for leaf, positions := range other.found {
+		for position, terms := range positions {
+			for _, term := range terms {
+				v.keep(leaf, position, term)
+			}
+		}
+	}
+}
+
+// Expand puts the terms that were found in the place of those in the query, first those
+// for its first word, until there are enough. It comes before any tally.
+func (s *Search) Expand(v *Vocabulary) error {
+	for i, f := range s.fuzzies {
+		var terms []Term
+		for p, position := range f.positions {
+			found := v.found[i][p]
+			found = found[:min(len(found), f.most-len(terms))]
+			for _, text := range found {
+				terms = append(terms, Term{Text: text, Position: position})
+			}
+			f.leaf.impossible = f.leaf.impossible || f.leaf.all && len(found) == 0
+		}
+		uses, err := s.slots(f.leaf.column, terms)
+		if err != nil {
+			return err
+		}
+		f.leaf.covered = once(uses)
+	}
+	s.layOut()
+	return nil
+}

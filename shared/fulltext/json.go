@@ -1,0 +1,100 @@
+package fulltext
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// JSON documents become terms "path,type,value": of each number, truth value and null one,
+// of each text one for each of its words. The names of nested objects are joined with
+// dots; the elements of lists are at the path of the list.
+
+// triples yields the terms of a query of JSON documents.
+func (a *Analyzer) triples(text string, yield func(term string, position int)) error {
+	position := 0
+	for triple := range strings.SplitSeq(text, ";") {
+		parts := strings.SplitN(triple, ",", 3)
+		if len(parts) != 3 {
+			return fmt.Errorf("%q is no query of a JSON column: it has to be path,type,value", triple)
+		}
+		prefix := parts[0] + "," + parts[1] + ","
+		switch parts[1] {
+		case "number", "bool", "null":
+			yield(triple, position)
+			position++
+		case "str":
+			a.terms(parts[2], func(term string, _ int) {
+				yield(prefix+term, position)
+				position++
+			})
+		default:
+			return fmt.Errorf("%q is no type in JSON: str, number, bool and null are", parts[1])
+		}
+	}
+	return nil
+}
+
+// maxJSONDepth is how deep documents may be nested. Deeper members are passed over.
+const maxJSONDepth = 128
+
+// jsonTerms yields the terms of a JSON document.
+func (a *Analyzer) jsonTerms(text string, yield func(term string, position int)) error {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var document any
+	if err := decoder.Decode(&document); err == io.EOF {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("document is no JSON: %w", err)
+	}
+	w := jsonWalk{analyzer: a, yield: yield}
+	w.value(document, "", 0)
+	return nil
+}
+
+type jsonWalk struct {
+	analyzer *Analyzer
+	yield    func(string, int)
+	position int
+}
+
+func (w *jsonWalk) value(value any, path string, depth int) {
+	if depth > maxJSONDepth {
+		return
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			below := name
+			if path != "" {
+				below = path + "." + name
+			}
+			w.value(v[name], below, depth+1)
+		}
+	case []any:
+		for _, element := range v {
+			w.value(element, path, depth+1)
+		}
+	case string:
+		w.analyzer.terms(v, func(term string, _ int) { w.term(path + ",str," + term) })
+	case json.Number:
+		w.term(path + ",number," + v.String())
+	case bool:
+		w.term(fmt.Sprintf("%s,bool,%t", path, v))
+	default:
+		w.term(path + ",null,null")
+	}
+}
+
+func (w *jsonWalk) term(term string) {
+	w.yield(term, w.position)
+	w.position++
+}

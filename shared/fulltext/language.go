@@ -1,0 +1,69 @@
+package fulltext
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"tiltyard/shared/fulltext/snowball"
+	"tiltyard/shared/fulltext/snowball/arabic"
+	"tiltyard/shared/fulltext/snowball/danish"
+	"tiltyard/shared/fulltext/snowball/dutch"
+	"tiltyard/shared/fulltext/snowball/english"
+	"tiltyard/shared/fulltext/snowball/finnish"
+	"tiltyard/shared/fulltext/snowball/french"
+	"tiltyard/shared/fulltext/snowball/german"
+	"tiltyard/shared/fulltext/snowball/greek"
+	"tiltyard/shared/fulltext/snowball/hungarian"
+	"tiltyard/shared/fulltext/snowball/italian"
+	"tiltyard/shared/fulltext/snowball/norwegian"
+	"tiltyard/shared/fulltext/snowball/portuguese"
+	"tiltyard/shared/fulltext/snowball/romanian"
+	"tiltyard/shared/fulltext/snowball/russian"
+	"tiltyard/shared/fulltext/snowball/spanish"
+	"tiltyard/shared/fulltext/snowball/swedish"
+	"tiltyard/shared/fulltext/snowball/tamil"
+	"tiltyard/shared/fulltext/snowball/turkish"
+)
+
+// A stemmer turns a word into its stem.
+type stemmer func(*snowball.Env) bool
+
+// stemmers are the languages, by their names in parameters.
+var stemmers = map[string]stemmer{
+	"Arabic": arabic.Stem, "Danish": danish.Stem, "Dutch": dutch.Stem, "English": english.Stem,
+	"Finnish": finnish.Stem, "French": french.Stem, "German": german.Stem, "Greek": greek.Stem,
+	"Hungarian": hungarian.Stem, "Italian": italian.Stem, "Norwegian": norwegian.Stem,
+	"Portuguese": portuguese.Stem, "Romanian": romanian.Stem, "Russian": russian.Stem,
+	"Spanish": spanish.Stem, "Swedish": swedish.Stem, "Tamil": tamil.Stem, "Turkish": turkish.Stem,
+}
+
+// stem returns the stem of a word.
+func (s stemmer) stem(word string) string {
+	env := snowball.NewEnv(word)
+	s(env)
+	return env.Current()
+}
+
+// stopWordFiles has a list for each language, a word on a line. Where they come from and
+// whose they are is in stopwords/README.md.
+//
+//go:embed stopwords/*.txt
+var stopWordFiles embed.FS
+
+// stopWordsOf returns the stop words of a language that has a stemmer.
+func stopWordsOf(language string) (map[string]bool, error) {
+	list, err := stopWordFiles.ReadFile("stopwords/" + strings.ToLower(language) + ".txt")
+	if err != nil {
+		return nil, fmt.Errorf("stop words of %s: %w", language, err)
+	}
+	return wordSet(strings.Fields(string(list))), nil
+}
+
+func wordSet(words []string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
+}

@@ -1,0 +1,80 @@
+package fulltext
+
+import "slices"
+
+// A phrase is terms of a column in their order.
+type phrase struct {
+	column *column
+	terms  []use
+	slop   int
+	word   int // of a row: 1 when its document holds the phrase
+}
+
+// in says whether a document holds the phrase, given the ascending positions of each term
+// of the column in it. Each term has to follow the one before at the distance that they
+// have in the query, or up to slop words behind that.
+func (p *phrase) in(positions [][]int, covered bool) bool {
+	if covered && p.slop > 0 {
+		return p.inIndexed(positions)
+	}
+	return p.inText(positions)
+}
+
+// inIndexed looks for the phrase as native Lance does in an index. It moves all terms
+// forward together, also those that were right already, and so misses some of what
+// inText finds.
+func (p *phrase) inIndexed(positions [][]int) bool {
+	left := make([][]int, len(p.terms)) // positions that were not passed
+	for i, t := range p.terms {
+		left[i] = positions[t.slot]
+	}
+	for {
+		target, right := 0, true
+		for i := range left {
+			if len(left[i]) == 0 {
+				return false
+			}
+			if i == 0 {
+				continue
+			}
+			last, next := left[i-1][0]-p.terms[i-1].position, left[i][0]-p.terms[i].position
+			move := max(last+1, next-p.slop)
+			if last > next {
+				move = last
+			}
+			if i == 1 || move > target {
+				target = move
+			}
+			if right = last <= next && next <= last+p.slop; !right {
+				break
+			}
+		}
+		if right {
+			return true
+		}
+		for i, t := range p.terms {
+			n, _ := slices.BinarySearch(left[i], target+t.position)
+			left[i] = left[i][n:]
+		}
+	}
+}
+
+func (p *phrase) inText(positions [][]int) bool {
+	ends := positions[p.terms[0].slot] // of the phrase as far as it was looked for
+	for i, term := range p.terms[1:] {
+		apart := term.position - p.terms[i].position
+		if apart < 0 || len(ends) == 0 {
+			return false
+		}
+		var next []int
+		for _, at := range positions[term.slot] {
+			// An end from which this term is neither too near nor too far.
+			j, _ := slices.BinarySearch(ends, at-apart-p.slop)
+			if j < len(ends) && ends[j] <= at-apart {
+				next = append(next, at)
+			}
+		}
+		ends = next
+	}
+	return len(ends) > 0
+}

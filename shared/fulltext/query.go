@@ -1,0 +1,210 @@
+package fulltext
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Query is a tree of [*Match], [*Phrase], [*MultiMatch], [*CombinedFields], [*Boost] and
+// [*Boolean].
+type Query interface {
+	// prepare makes the node that scores rows, and asks s for the columns and terms that
+	// it needs.
+	prepare(s *Search) (node, error)
+}
+
+// Match finds the rows that hold some of the terms, or all of them.
+type Match struct {
+	Column string
+	Terms  string
+	All    bool    // all terms must be there
+	Boost  float32 // of the score, not negative
+
+	// Fuzziness is by how many characters a term in the index may differ; its first
+	// PrefixLength characters may not. No more than MaxExpansions such terms are looked
+	// for, the first in their order. It does nothing for rows that no index covers.
+	Fuzziness     int
+	PrefixLength  int
+	MaxExpansions int
+}
+
+// Phrase finds the rows that hold the terms in their order.
+type Phrase struct {
+	Column string
+	Terms  string
+	Slop   int // by how many words a term may be farther from the one before
+}
+
+// MultiMatch finds the rows that any of the queries finds; the best score counts.
+type MultiMatch struct{ Matches []*Match }
+
+// CombinedFields finds the rows whose columns, taken as one text, hold the terms.
+type CombinedFields struct {
+	Columns []string
+	Weights []float32 // how much a column counts, 1 or more; one for each, or none
+	Terms   string
+	All     bool
+}
+
+// Boost finds what Positive finds and takes from the score NegativeBoost times that of
+// Negative.
+type Boost struct {
+	Positive, Negative Query
+	NegativeBoost      float32
+}
+
+// Boolean finds the rows that all of Must find and none of MustNot; those of Should add to
+// the score. Without Must one of Should has to find the row.
+type Boolean struct{ Must, Should, MustNot []Query }
+
+// Columns returns the names of the columns that a query is about, each once.
+func Columns(q Query) []string {
+	var names []string
+	add := func(more ...string) {
+		for _, name := range more {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch q := q.(type) {
+	case *Match:
+		add(q.Column)
+	case *Phrase:
+		add(q.Column)
+	case *MultiMatch:
+		for _, m := range q.Matches {
+			add(m.Column)
+		}
+	case *CombinedFields:
+		add(q.Columns...)
+	case *Boost:
+		add(Columns(q.Positive)...)
+		add(Columns(q.Negative)...)
+	case *Boolean:
+		for _, clause := range slices.Concat(q.Must, q.Should, q.MustNot) {
+			add(Columns(clause)...)
+		}
+	}
+	return names
+}
+
+// An Error is a query that makes no sense, or not for the table.
+type Error struct{ message string }
+
+func (e *Error) Error() string { return e.message }
+
+func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+// The largest numbers in queries.
+const (
+	maxTerms      = 1 << 14 // terms of one search, in all columns
+	maxExpansions = 10_000
+	maxFuzziness  = 1 << 10
+	maxWeight     = 1 << 20
+)
+
+func factor(what string, f float32) error {
+	if !(f >= 0) || math.IsInf(float64(f), 0) {
+		return invalid("%s is %v; it has to be a number that is not negative", what, f)
+	}
+	return nil
+}
+
+func (q *Match) prepare(s *Search) (node, error) {
+	if err := factor("boost of a match query", q.Boost); err != nil {
+		return nil, err
+	}
+	column, err := s.column(q.Column)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := column.analyzer.Query(q.Terms)
+	if err != nil {
+		return nil, invalid("column %s: %v", q.Column, err)
+	}
+	leaf := &matchLeaf{column: column, all: q.All, boost: q.Boost}
+	if leaf.rest, err = s.slots(column, terms); err != nil {
+		return nil, err
+	}
+	leaf.covered = once(leaf.rest)
+	if q.Fuzziness > 0 && column.indexed {
+		leaf.covered = nil // until the vocabulary is known
+		return leaf, s.fuzzy(leaf, q)
+	}
+	return leaf, nil
+}
+
+func (q *Phrase) prepare(s *Search) (node, error) {
+	if q.Slop < 0 {
+		return nil, invalid("slop of a phrase query is %d", q.Slop)
+	}
+	column, err := s.column(q.Column)
+	if err != nil {
+		return nil, err
+	}
+	if column.indexed && !column.analyzer.params.WithPosition {
+		return nil, invalid("the index on column %s has no positions, which phrases need; make it anew with_position", q.Column)
+	}
+	terms, err := column.analyzer.Query(q.Terms)
+	if err != nil {
+		return nil, invalid("column %s: %v", q.Column, err)
+	}
+	leaf := &matchLeaf{column: column, all: true, boost: 1}
+	if leaf.rest, err = s.slots(column, terms); err != nil {
+		return nil, err
+	}
+	leaf.covered = once(leaf.rest)
+	if len(terms) > 0 {
+		leaf.phrase = s.phrase(column, leaf.rest, q.Slop)
+	}
+	return leaf, nil
+}
+
+func (q *MultiMatch) prepare(s *Search) (node, error) {
+	if len(q.Matches) == 0 {
+		return nil, invalid("a multi_match query needs a column")
+	}
+	var best bestOf
+	for _, m := range q.Matches {
+		leaf, err := m.prepare(s)
+		if err != nil {
+			return nil, err
+		}
+		best = append(best, leaf)
+	}
+	return best, nil
+}
+
+func (q *Boost) prepare(s *Search) (node, error) {
+	if err := factor("negative_boost", q.NegativeBoost); err != nil {
+		return nil, err
+	}
+	positive, err := q.Positive.prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	negative, err := q.Negative.prepare(s)
+	return &demoted{positive, negative, q.NegativeBoost}, err
+}
+
+func (q *Boolean) prepare(s *Search) (node, error) {
+	if len(q.Must)+len(q.Should) == 0 {
+		return nil, invalid("a boolean query needs a must or a should query")
+	}
+	var c clauses
+	for _, part := range []struct {
+		queries []Query
+		nodes   *[]node
+	}{{q.Must, &c.must}, {q.Should, &c.should}, {q.MustNot, &c.mustNot}} {
+		for _, query := range part.queries {
+			n, err := query.prepare(s)
+			if err != nil {
+				return nil, err
+			}
+			*part.nodes = append(*part.nodes, n)
+		}
+	}
+	return &c, nil
+}

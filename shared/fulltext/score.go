@@ -1,0 +1,202 @@
+package fulltext
+
+import "math"
+
+// The constants of BM25: how soon more of the same term stops to matter, and how much the
+// length of the document does.
+const (
+	k1 = 1.2
+	b  = 0.75
+)
+
+// A Scorer scores rows by what a tally of all of them counted.
+type Scorer struct {
+	search  *Search
+	columns []weights
+	fields  []combinedWeights // by combined leaf
+}
+
+// weights are what the documents of a column are scored by.
+type weights struct{ covered, others model }
+
+// A model is BM25 for some corpus.
+type model struct {
+	averageLength float32
+	idf           []float32 // by term
+}
+
+func newModel(c ...*corpus) model {
+	var sum corpus
+	sum.holding = make([]int64, len(c[0].holding))
+	for _, part := range c {
+		sum.merge(part)
+	}
+	m := model{averageLength: float32(sum.length) / float32(sum.documents), idf: make([]float32, len(sum.holding))}
+	for i, n := range sum.holding {
+		m.idf[i] = idf(n, sum.documents)
+	}
+	return m
+}
+
+// idf is how much a term says that so many of all documents hold.
+func idf(holding, documents int64) float32 {
+	n := float32(holding)
+	return float32(math.Log(float64((float32(documents)-n+0.5)/(n+0.5) + 1)))
+}
+
+// Scorer returns what scores rows when total has counted all of them.
+func (s *Search) Scorer(total *Tally) *Scorer {
+	scorer := &Scorer{search: s, columns: make([]weights, len(s.columns))}
+	for i := range s.columns {
+		c := &total.columns[i]
+		scorer.columns[i] = weights{covered: newModel(&c.covered), others: newModel(&c.covered, &c.passed)}
+	}
+	s.root.weigh(scorer, total)
+	return scorer
+}
+
+// Score scores a row, and says whether it is found at all.
+func (s *Scorer) Score(row []uint32) (score float32, found bool) {
+	return s.search.root.score(s, row)
+}
+
+// saturation is how much a term counts that is so often in a document.
+func saturation(frequency, length, averageLength float32) float32 {
+	return frequency * (k1 + 1) / (frequency + k1*(1-b+b*length/averageLength))
+}
+
+// A node scores rows.
+type node interface {
+	score(s *Scorer, row []uint32) (float32, bool)
+	// weigh works out what the scores of the node depend on.
+	weigh(s *Scorer, total *Tally)
+}
+
+// A matchLeaf finds terms in a column.
+type matchLeaf struct {
+	column  *column
+	covered []use // what is looked for in documents that the index covers
+	rest    []use // … and in the others
+	all     bool
+	boost   float32
+	phrase  *phrase // nil: the terms may be anywhere
+	// impossible says that the index has no term that is like one that must be there.
+	impossible bool
+}
+
+func (m *matchLeaf) weigh(*Scorer, *Tally) {}
+
+func (m *matchLeaf) score(s *Scorer, row []uint32) (float32, bool) {
+	d := s.search.document(row, m.column.number)
+	uses, by := m.rest, &s.columns[m.column.number].others
+	if d.covered {
+		uses, by = m.covered, &s.columns[m.column.number].covered
+		if m.impossible {
+			return 0, false
+		}
+	}
+	if m.phrase != nil && row[m.phrase.word] == 0 || m.all && !hasAll(uses, d.terms) {
+		return 0, false
+	}
+	score, found := float32(0), false
+	for _, u := range uses {
+		if n := d.terms[u.slot]; n > 0 {
+			score += by.idf[u.slot] * saturation(float32(n), float32(d.length), by.averageLength)
+			found = true
+		}
+	}
+	return score * m.boost, found
+}
+
+// hasAll says whether at each position of the query one of the terms there is in the
+// document.
+func hasAll(uses []use, terms []uint32) bool {
+	for i := 0; i < len(uses); {
+		position, has := uses[i].position, false
+		for ; i < len(uses) && uses[i].position == position; i++ {
+			has = has || terms[uses[i].slot] > 0
+		}
+		if !has {
+			return false
+		}
+	}
+	return true
+}
+
+// bestOf is the best of several.
+type bestOf []node
+
+func (b bestOf) weigh(s *Scorer, total *Tally) {
+	for _, n := range b {
+		n.weigh(s, total)
+	}
+}
+
+func (b bestOf) score(s *Scorer, row []uint32) (best float32, found bool) {
+	for _, n := range b {
+		if score, ok := n.score(s, row); ok {
+			if !found || score > best {
+				best = score
+			}
+			found = true
+		}
+	}
+	return best, found
+}
+
+// demoted is a node whose score another one lowers.
+type demoted struct {
+	positive, negative node
+	by                 float32
+}
+
+func (d *demoted) weigh(s *Scorer, total *Tally) {
+	d.positive.weigh(s, total)
+	d.negative.weigh(s, total)
+}
+
+func (d *demoted) score(s *Scorer, row []uint32) (float32, bool) {
+	score, found := d.positive.score(s, row)
+	if !found {
+		return 0, false
+	}
+	if less, ok := d.negative.score(s, row); ok {
+		score -= d.by * less
+	}
+	return score, true
+}
+
+// clauses are those of a boolean query.
+type clauses struct{ must, should, mustNot []node }
+
+func (c *clauses) weigh(s *Scorer, total *Tally) {
+	for _, nodes := range [][]node{c.must, c.should, c.mustNot} {
+		bestOf(nodes).weigh(s, total)
+	}
+}
+
+func (c *clauses) score(s *Scorer, row []uint32) (sum float32, found bool) {
+	for _, n := range c.must {
+		score, ok := n.score(s, row)
+		if !ok {
+			return 0, false
+		}
+		sum += score
+	}
+	found = len(c.must) > 0
+	for _, n := range c.should {
+		if score, ok := n.score(s, row); ok {
+			sum += score
+			found = true
+		}
+	}
+	if !found {
+		return 0, false
+	}
+	for _, n := range c.mustNot {
+		if _, ok := n.score(s, row); ok {
+			return 0, false
+		}
+	}
+	return sum, true
+}

@@ -1,0 +1,35 @@
+package fulltext
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// testdata/stems.json is what native Lance makes of words in each language.
+func TestStemsAreThoseOfNativeLance(t *testing.T) {
+	data, err := os.ReadFile("testdata/stems.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden map[string]map[string]string
+	if err := json.Unmarshal(data, &golden); err != nil {
+		t.Fatal(err)
+	}
+	if len(golden) != len(stemmers) {
+		t.Errorf("the golden file has %d languages, want %d", len(golden), len(stemmers))
+	}
+	for language, stems := range golden {
+		differ := 0
+		for word, want := range stems {
+			if got := stemmers[language].stem(word); got != want {
+				if differ++; differ <= 5 {
+					t.Errorf("%s: stem of %s is %s, want %s", language, word, got, want)
+				}
+			}
+		}
+		if differ > 0 {
+			t.Errorf("%s: %d of %d stems differ", language, differ, len(stems))
+		}
+	}
+}

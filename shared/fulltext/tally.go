@@ -1,0 +1,252 @@
+package fulltext
+
+import (
+	"math"
+	"strings"
+)
+
+// A Document is the text of a row in one column.
+type Document struct {
+	Text    string
+	Null    bool // there is no text
+	Covered bool // by the index on the column
+}
+
+// A Tally counts documents. It is for one goroutine; several are merged.
+type Tally struct {
+	search   *Search
+	counters *counters
+	columns  []corpora
+
+	// Addresses are of the rows that were kept. Their counts are in the same order.
+	Addresses []uint64
+	rows      []uint32
+}
+
+// A corpus is what BM25 knows of many documents. Those without a term count for nothing.
+type corpus struct {
+	documents int64
+	length    int64   // of all documents together, in terms
+	holding   []int64 // documents that hold each of the terms
+}
+
+// corpora are the documents of a column: those that the index covers, the others as far
+// as the filter passes them, and all of the others.
+type corpora struct{ covered, passed, others corpus }
+
+// NewTally returns an empty tally.
+func (s *Search) NewTally() *Tally {
+	t := &Tally{search: s, columns: make([]corpora, len(s.columns))}
+	for i, c := range s.columns {
+		for _, corpus := range []*corpus{&t.columns[i].covered, &t.columns[i].passed, &t.columns[i].others} {
+			corpus.holding = make([]int64, len(c.terms))
+		}
+	}
+	if pooled, ok := s.pool.Get().(*counters); ok {
+		t.counters = pooled
+	} else {
+		t.counters = s.newCounters()
+	}
+	return t
+}
+
+// Done says that nothing will be added any more.
+func (t *Tally) Done() {
+	t.search.pool.Put(t.counters)
+	t.counters = nil
+}
+
+// Add counts the documents of a row, one for each column. found says that the row may be
+// an answer: it is not deleted and the filter passes it. With keep its counts are kept if
+// there is a term in them.
+func (t *Tally) Add(address uint64, documents []Document, found, keep bool) error {
+	row := t.counters.row
+	clear(row)
+	matches := false
+	for i, d := range documents {
+		holds, err := t.counters.count(row, i, d)
+		if err != nil {
+			return err
+		}
+		matches = matches || holds
+		if row[t.search.base[i]]&^coveredMark > 0 {
+			t.enter(i, row, found)
+		}
+	}
+	if matches && found && keep {
+		t.Addresses = append(t.Addresses, address)
+		t.rows = append(t.rows, row...)
+	}
+	return nil
+}
+
+// enter counts a document of a column in its corpora.
+func (t *Tally) enter(column int, row []uint32, found bool) {
+	d := t.search.document(row, column)
+	c := &t.columns[column]
+	switch {
+	case d.covered:
+		c.covered.add(d)
+	default:
+		c.others.add(d)
+		if found {
+			c.passed.add(d)
+		}
+	}
+}
+
+func (c *corpus) add(d counted) {
+	c.documents++
+	c.length += int64(d.length)
+	for i, n := range d.terms {
+		if n > 0 {
+			c.holding[i]++
+		}
+	}
+}
+
+func (c *corpus) merge(other *corpus) {
+	c.documents += other.documents
+	c.length += other.length
+	for i, n := range other.holding {
+		c.holding[i] += n
+	}
+}
+
+// Merge adds what another tally counted. The rows that it kept stay with it.
+func (t *Tally) Merge(other *Tally) {
+	for i := range t.columns {
+		t.columns[i].covered.merge(&other.columns[i].covered)
+		t.columns[i].passed.merge(&other.columns[i].passed)
+		t.columns[i].others.merge(&other.columns[i].others)
+	}
+}
+
+// Row returns the counts of a row that was kept, for [Scorer.Score].
+func (t *Tally) Row(i int) []uint32 {
+	n := t.search.rowWords
+	return t.rows[i*n : (i+1)*n]
+}
+
+// counters count documents, and remember what became of words.
+type counters struct {
+	search  *Search
+	row     []uint32
+	columns []counter
+}
+
+func (s *Search) newCounters() *counters {
+	c := &counters{search: s, row: make([]uint32, s.rowWords), columns: make([]counter, len(s.columns))}
+	for i, column := range s.columns {
+		c.columns[i] = counter{column: column, known: map[string]int32{}}
+		if column.ordered {
+			c.columns[i].positions = make([][]int, len(column.terms))
+		}
+	}
+	return c
+}
+
+// count counts a document into its part of the row, and says whether it holds a term.
+func (c *counters) count(row []uint32, column int, d Document) (holds bool, err error) {
+	counter := &c.columns[column]
+	at := c.search.base[column]
+	length, err := 0, error(nil)
+	counter.clear()
+	if !d.Null {
+		length, err = counter.count(d.Text, row[at+1:at+1+len(counter.column.terms)])
+	}
+	if err != nil {
+		return false, err
+	}
+	row[at] = uint32(min(length, coveredMark-1))
+	if d.Covered {
+		row[at] |= coveredMark
+	}
+	for _, p := range c.search.phrases {
+		if p.column == counter.column && counter.holds && p.in(counter.positions, d.Covered) {
+			row[p.word] = 1
+		}
+	}
+	return counter.holds, nil
+}
+
+// A counter counts the terms in the documents of a column.
+type counter struct {
+	column    *column
+	known     map[string]int32 // words: the slot of the term that it becomes, or one of the below
+	positions [][]int          // of each term in the document; nil unless wanted
+	holds     bool             // the document holds a term
+}
+
+const (
+	otherWord   = -1 // is a term that is not looked for
+	droppedWord = -2 // is no term
+	maxKnown    = 1 << 16
+)
+
+func (c *counter) clear() {
+	c.holds = false
+	for i := range c.positions {
+		c.positions[i] = c.positions[i][:0]
+	}
+}
+
+// count returns how many terms the document has, and adds those that are looked for.
+func (c *counter) count(text string, counts []uint32) (length int, err error) {
+	if c.column.analyzer.json {
+		err = c.column.analyzer.jsonTerms(text, func(term string, position int) {
+			length++
+			if slot, ok := c.column.slot[term]; ok {
+				c.found(counts, slot, position)
+			}
+		})
+		return length, err
+	}
+	c.column.analyzer.split(text, func(word string, position int) bool {
+		slot, ok := c.known[word]
+		if !ok {
+			slot = c.learn(word)
+		}
+		if slot != droppedWord {
+			length++
+		}
+		if slot >= 0 {
+			c.found(counts, int(slot), position)
+		}
+		return true
+	})
+	return length, nil
+}
+
+func (c *counter) found(counts []uint32, slot, position int) {
+	c.holds = true
+	if counts[slot] < math.MaxUint32 {
+		counts[slot]++
+	}
+	if c.positions != nil {
+		c.positions[slot] = append(c.positions[slot], position)
+	}
+}
+
+// learn finds out what becomes of a word, and remembers it. Texts repeat their words, and
+// what becomes of one takes far longer to find out than to look up.
+func (c *counter) learn(word string) int32 {
+	slot := int32(droppedWord)
+	if term, ok := c.column.analyzer.term(word); ok {
+		slot = otherWord
+		if s, wanted := c.column.slot[term]; wanted {
+			slot = int32(s)
+		}
+	}
+	if len(word) > maxKnownBytes {
+		return slot
+	}
+	if len(c.known) >= maxKnown {
+		clear(c.known)
+	}
+	c.known[strings.Clone(word)] = slot
+	return slot
+}
+
+// maxKnownBytes is how long words are that are remembered.
+const maxKnownBytes = 64

@@ -1,0 +1,93 @@
+package apigateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+)
+
+// maxALBBytes is what a load balancer takes as the answer of a function, as JSON.
+const maxALBBytes = 1 << 20
+
+// parseALB reads the event of a load balancer, whose path and query come as they were sent.
+func parseALB(ctx context.Context, payload []byte) (event, error) {
+	var in events.ALBTargetGroupRequest
+	if err := json.Unmarshal(payload, &in); err != nil {
+		return event{}, fmt.Errorf("parse the event: %w", err)
+	}
+	path, query := in.Path, albQuery(in)
+	in.Path, in.MultiValueQueryStringParameters, in.QueryStringParameters = "/", nil, nil
+	var accessor core.RequestAccessorALB
+	r, err := accessor.EventToRequestWithContext(ctx, in)
+	if err != nil {
+		return event{}, fmt.Errorf("convert the event: %w", err)
+	}
+	setURL(r, path, query)
+	// The load balancer puts whom it talked to behind what it was told.
+	if hops := strings.Split(r.Header.Get("X-Forwarded-For"), ","); len(hops) > 0 {
+		r.RemoteAddr = strings.TrimSpace(hops[len(hops)-1])
+	}
+	encode := encodeALB
+	if in.MultiValueHeaders != nil {
+		encode = encodeALBMulti
+	}
+	return event{request: r, encode: encode, limit: maxALBBytes}, nil
+}
+
+// albQuery joins the parameters again, which nobody has decoded.
+func albQuery(in events.ALBTargetGroupRequest) string {
+	parameters := in.MultiValueQueryStringParameters
+	if parameters == nil {
+		parameters = map[string][]string{}
+		for name, value := range in.QueryStringParameters {
+			parameters[name] = []string{value}
+		}
+	}
+	query := url.Values{}
+	for name, values := range parameters {
+		for _, value := range values {
+			query.Add(unescape(name), unescape(value))
+		}
+	}
+	return query.Encode()
+}
+
+// unescape decodes a part of a query, and leaves alone what is no encoding.
+func unescape(text string) string {
+	if decoded, err := url.QueryUnescape(text); err == nil {
+		return decoded
+	}
+	return text
+}
+
+// encodeALB answers a load balancer that knows one value of each header.
+func encodeALB(response *recorder) any {
+	answer := albResponse(response)
+	answer.Headers = make(map[string]string, len(response.header))
+	for name, values := range response.header {
+		answer.Headers[name] = strings.Join(values, ",")
+	}
+	return answer
+}
+
+// encodeALBMulti answers a load balancer whose target group has multi-value headers on: it
+// does not look at the others.
+func encodeALBMulti(response *recorder) any {
+	answer := albResponse(response)
+	answer.MultiValueHeaders = response.header
+	return answer
+}
+
+func albResponse(response *recorder) events.ALBTargetGroupResponse {
+	body, isBase64 := response.text()
+	return events.ALBTargetGroupResponse{
+		StatusCode: response.status, StatusDescription: fmt.Sprintf("%d %s", response.status, http.StatusText(response.status)),
+		Body: body, IsBase64Encoded: isBase64,
+	}
+}

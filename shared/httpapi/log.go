@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+
+	"tiltyard/shared/protocol"
+)
+
+// report tells everybody who wants to know of a request.
+func (h *handler) report(ctx context.Context, s *Served) {
+	h.log(ctx, s)
+	h.audit(ctx, s)
+	if h.Observe != nil {
+		h.Observe(s)
+	}
+}
+
+// log writes the one line of a request. Nothing in it is a secret: tokens, bodies and
+// query strings stay out.
+func (h *handler) log(ctx context.Context, s *Served) {
+	level := slog.LevelInfo
+	if s.Failed() {
+		level = slog.LevelError
+	}
+	if !h.Logger.Enabled(ctx, level) {
+		return
+	}
+	attrs := append(make([]slog.Attr, 0, 24),
+		slog.String("request_id", s.RequestID),
+		slog.String("method", s.Method),
+		slog.String("operation", s.Operation.Name),
+		slog.String("object", s.Object),
+		slog.String("dialect", s.Dialect.String()),
+		slog.Int("status", s.Status),
+		slog.Float64("duration_ms", float64(s.Duration.Microseconds())/1000),
+		slog.Int64("bytes_in", s.Received),
+		slog.Int64("bytes_out", s.Sent),
+		slog.Int64("storage_reads", s.Storage.Requests()),
+		slog.Int64("storage_writes", s.Storage.Writes()),
+		slog.Int64("storage_bytes_read", s.Storage.Bytes()),
+		slog.Int64("storage_bytes_written", s.Storage.Written()),
+		slog.Bool("cold", s.Cold),
+	)
+	attrs = appendSaid(attrs, "principal", s.Principal)
+	attrs = appendSaid(attrs, "version", s.Version)
+	attrs = appendSaid(attrs, "code", s.Code)
+	if s.Err != nil {
+		attrs = append(attrs, slog.String("error", s.Err.Error()))
+	}
+	h.Logger.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// audit writes the line of a change, whatever became of it, and of a request that was
+// refused for who sent it. Its message tells it from others; no level leaves it out.
+func (h *handler) audit(ctx context.Context, s *Served) {
+	if h.Audit == nil || s.Operation.Name == "" || s.Operation.Access != protocol.Write && !s.denied() {
+		return
+	}
+	attrs := append(make([]slog.Attr, 0, 12),
+		slog.String("outcome", s.outcome()),
+		slog.String("principal", s.Principal),
+		slog.String("remote", s.Remote),
+		slog.String("operation", s.Operation.Name),
+		slog.String("object", s.Object),
+		slog.Int("status", s.Status),
+		slog.String("request_id", s.RequestID),
+	)
+	attrs = appendSaid(attrs, "version", s.Version)
+	attrs = appendSaid(attrs, "transaction", s.Transaction)
+	attrs = appendSaid(attrs, "code", s.Code)
+	h.Audit.LogAttrs(ctx, slog.LevelInfo, "audit", attrs...)
+}
+
+// outcome is what became of a request, as the audit puts it. Of one that failed without
+// a settled end the change may have been made.
+func (s *Served) outcome() string {
+	switch {
+	case s.denied():
+		return "denied"
+	case s.mayHaveChanged():
+		return "unknown"
+	case s.Err != nil:
+		return "failed"
+	case s.Replayed:
+		return "replayed"
+	}
+	return "done"
+}
+
+// appendSaid leaves out what there is nothing to say of.
+func appendSaid(attrs []slog.Attr, key, value string) []slog.Attr {
+	if value == "" {
+		return attrs
+	}
+	return append(attrs, slog.String(key, value))
+}

@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"tiltyard/shared/protocol"
+)
+
+// serveProbe answers the paths that are no operations:
+//
+//	/healthz   the process runs
+//	/readyz    the stores and the keys of tokens can be reached; 503 when not
+//	/version   of the program, and of the specification
+//	/metrics   numbers, to whoever may sign in, where the server keeps any
+func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
+	segments := h.router.segments(r.URL.EscapedPath())
+	if len(segments) != 1 || r.Method != http.MethodGet {
+		return false
+	}
+	switch segments[0] {
+	case "healthz":
+		writeProbe(w, http.StatusOK, `{"status":"ok"}`)
+	case "readyz":
+		h.serveReady(w, r)
+	case "version":
+		writeProbe(w, http.StatusOK, fmt.Sprintf(`{"version":%q,"specification":%q}`, h.Release, protocol.SpecificationVersion))
+	case "metrics":
+		if h.Metrics == nil {
+			return false
+		}
+		h.serveMetrics(w, r)
+	default:
+		return false
+	}
+	return true
+}
+
+func writeProbe(w http.ResponseWriter, status int, answer string) {
+	w.Header().Set("Content-Type", contentTypeJSON)
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, answer)
+}
+
+// serveReady tells no stranger what is wrong: that is in the log.
+func (h *handler) serveReady(w http.ResponseWriter, r *http.Request) {
+	if err := h.readiness.check(r.Context(), h.Ready, h.Now); err != nil {
+		h.Logger.ErrorContext(r.Context(), "not ready", "error", err)
+		writeProbe(w, http.StatusServiceUnavailable, `{"status":"not ready"}`)
+		return
+	}
+	writeProbe(w, http.StatusOK, `{"status":"ready"}`)
+}
+
+// Anybody may ask whether we are ready, and each answer costs requests to storage. So one
+// is good for a while, and nobody waits for long.
+const (
+	readyAge     = 5 * time.Second
+	readyTimeout = 3 * time.Second
+)
+
+// readiness is the last answer to whether we are ready.
+type readiness struct {
+	mu   sync.Mutex // held while finding out, so that one does it for all
+	at   time.Time
+	last error
+}
+
+func (r *readiness) check(ctx context.Context, ready func(context.Context) error, now func() time.Time) error {
+	if ready == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.at.IsZero() && now().Sub(r.at).Abs() < readyAge {
+		return r.last
+	}
+	// The answer is for others, too, who have not gone when this one has.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	defer cancel()
+	r.last = ready(ctx)
+	r.at = now()
+	return r.last
+}
+
+// serveMetrics asks for credentials as operations do: numbers tell of the business of others.
+func (h *handler) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	token, ok, err := headerToken(r.Header)
+	if err == nil && !ok || h.Verifier == nil {
+		err = errNoCredentials
+	}
+	if err == nil {
+		_, err = h.Verifier.Verify(r.Context(), token)
+	}
+	if err != nil {
+		c := &call{handler: h, w: &responseWriter{ResponseWriter: w}, r: r, client: r.Context(), requestID: h.chooseRequestID(r)}
+		c.writeProblem(err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	h.Metrics(w)
+}

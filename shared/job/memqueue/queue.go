@@ -1,0 +1,116 @@
+// Package memqueue carries messages of jobs within one process. They end with it: what was
+// not done is told by the records of jobs, from which a worker that starts recovers
+// ([job.Worker.Recover]).
+package memqueue
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"tiltyard/shared/job"
+)
+
+// A Queue is messages in memory. Its zero value is ready to use.
+type Queue struct {
+	mu      sync.Mutex
+	waiting []message
+	last    int           // receipt given
+	changed chan struct{} // closed when waiting changes; nil while nobody waits
+}
+
+type message struct {
+	job.Message
+	from    time.Time // from then on it can be received
+	receipt string    // of its delivery; "" before the first
+}
+
+var _ job.Queue = (*Queue)(nil)
+
+// Send implements job.Queue. One that is there, to be received no later, is not put twice.
+func (q *Queue) Send(_ context.Context, m job.Message, after time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	from := time.Now().Add(after)
+	for _, other := range q.waiting {
+		if other.receipt == "" && !other.from.After(from) && reflect.DeepEqual(other.Message, m) {
+			return nil
+		}
+	}
+	q.waiting = append(q.waiting, message{Message: m, from: from})
+	q.wake()
+	return nil
+}
+
+// Receive implements job.Queue.
+func (q *Queue) Receive(ctx context.Context, hold time.Duration) (job.Delivery, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return job.Delivery{}, err
+		}
+		d, changed, wait := q.take(hold)
+		if d.Receipt != "" {
+			return d, nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// take returns a message whose time has come, or what to wait for.
+func (q *Queue) take(hold time.Duration) (d job.Delivery, changed <-chan struct{}, wait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	wait = time.Hour
+	for i := range q.waiting {
+		m := &q.waiting[i]
+		if left := m.from.Sub(now); left > 0 {
+			wait = min(wait, left)
+			continue
+		}
+		q.last++
+		m.from, m.receipt = now.Add(hold), strconv.Itoa(q.last)
+		return job.Delivery{Message: m.Message, Receipt: m.receipt}, nil, 0
+	}
+	if q.changed == nil {
+		q.changed = make(chan struct{})
+	}
+	return job.Delivery{}, q.changed, wait
+}
+
+// Extend implements job.Queue.
+func (q *Queue) Extend(_ context.Context, d job.Delivery, hold time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range q.waiting {
+		if q.waiting[i].receipt == d.Receipt {
+			q.waiting[i].from = time.Now().Add(hold)
+		}
+	}
+	return nil
+}
+
+// Done implements job.Queue.
+func (q *Queue) Done(_ context.Context, d job.Delivery) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = slices.DeleteFunc(q.waiting, func(m message) bool { return m.receipt == d.Receipt })
+	return nil
+}
+
+// wake lets those who wait look again.
+func (q *Queue) wake() {
+	if q.changed != nil {
+		close(q.changed)
+		q.changed = nil
+	}
+}

@@ -1,0 +1,166 @@
+// Package queuetest holds the contract of queues of jobs, for implementations to run.
+package queuetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/job"
+)
+
+// Hold is a time that queues which count in seconds can hold a message for, and soon is when
+// that is over. Patience is how long a message may take: one whose delivery got lost on its
+// way comes again only when it has been held for so long as was asked for.
+const (
+	Hold     = time.Second
+	soon     = 10 * time.Second
+	patience = time.Minute
+)
+
+// Run checks a queue. open returns one that is empty, and that nobody else uses. within runs
+// each check: [InRealTime], or synctest.Test for queues in memory.
+func Run(t *testing.T, within func(*testing.T, func(*testing.T)), open func(t *testing.T) job.Queue) {
+	for name, check := range map[string]func(*testing.T, job.Queue){
+		"a message arrives as it was":       arrives,
+		"each message is received once":     once,
+		"one that is not done comes again":  again,
+		"one that is held longer waits":     held,
+		"one can be held back":              later,
+		"receiving ends with its context":   ends,
+		"done twice, or late, does no harm": doneTwice,
+	} {
+		t.Run(name, func(t *testing.T) {
+			within(t, func(t *testing.T) { check(t, open(t)) })
+		})
+	}
+}
+
+// InRealTime runs a check as it is.
+func InRealTime(t *testing.T, check func(*testing.T)) { check(t) }
+
+func id(n byte) string {
+	b := []byte("00000000000000000000000000000000")
+	b[31] += n
+	return string(b)
+}
+
+func send(t *testing.T, q job.Queue, after time.Duration, messages ...job.Message) {
+	t.Helper()
+	for _, m := range messages {
+		if err := q.Send(t.Context(), m, after); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func receive(t *testing.T, q job.Queue, hold time.Duration) job.Delivery {
+	t.Helper()
+	ctx, done := context.WithTimeout(t.Context(), patience)
+	defer done()
+	d, err := q.Receive(ctx, hold)
+	if err != nil {
+		t.Fatalf("nothing was received: %v", err)
+	}
+	return d
+}
+
+// none checks that nothing can be received, now and for a little while.
+func none(t *testing.T, q job.Queue) {
+	t.Helper()
+	ctx, done := context.WithTimeout(t.Context(), Hold/4)
+	defer done()
+	if d, err := q.Receive(ctx, Hold); err == nil {
+		t.Fatalf("received %+v, want nothing", d)
+	}
+}
+
+func finish(t *testing.T, q job.Queue, d job.Delivery) {
+	t.Helper()
+	if err := q.Done(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func arrives(t *testing.T, q job.Queue) {
+	want := job.Message{Job: id(1), Part: 7, Kind: "k", Object: []string{"a $", "ü\"\n"}}
+	send(t, q, 0, want)
+	d := receive(t, q, soon)
+	if diff := cmp.Diff(want, d.Message); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+	finish(t, q, d)
+	none(t, q)
+}
+
+func once(t *testing.T, q job.Queue) {
+	seen := map[string]bool{}
+	for n := range byte(5) {
+		send(t, q, 0, job.Message{Job: id(n)})
+	}
+	for range 5 {
+		d := receive(t, q, 30*time.Second)
+		if seen[d.Job] {
+			t.Errorf("%s was received twice", d.Job)
+		}
+		seen[d.Job] = true
+		finish(t, q, d)
+	}
+	none(t, q)
+}
+
+func again(t *testing.T, q job.Queue) {
+	send(t, q, 0, job.Message{Job: id(1)})
+	first := receive(t, q, Hold)
+	none(t, q)
+	second := receive(t, q, soon)
+	if first.Job != second.Job || first.Receipt == second.Receipt {
+		t.Errorf("got %+v and then %+v, want the same message in two deliveries", first, second)
+	}
+	finish(t, q, second)
+	none(t, q)
+}
+
+func held(t *testing.T, q job.Queue) {
+	send(t, q, 0, job.Message{Job: id(1)})
+	d := receive(t, q, Hold)
+	if err := q.Extend(t.Context(), d, 3*Hold); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	second := receive(t, q, soon)
+	if waited := time.Since(begun); waited < 2*Hold {
+		t.Errorf("it came again after %v, want after 3 s", waited)
+	}
+	finish(t, q, second)
+}
+
+func later(t *testing.T, q job.Queue) {
+	begun := time.Now()
+	send(t, q, 2*Hold, job.Message{Job: id(1)})
+	none(t, q)
+	d := receive(t, q, soon)
+	if waited := time.Since(begun); waited < 3*Hold/2 {
+		t.Errorf("it came after %v, want after 2 s", waited)
+	}
+	finish(t, q, d)
+}
+
+func ends(t *testing.T, q job.Queue) {
+	ctx, done := context.WithTimeout(t.Context(), Hold/10)
+	defer done()
+	if _, err := q.Receive(ctx, Hold); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want that the deadline was exceeded", err)
+	}
+}
+
+func doneTwice(t *testing.T, q job.Queue) {
+	send(t, q, 0, job.Message{Job: id(1)})
+	d := receive(t, q, Hold)
+	finish(t, q, d)
+	finish(t, q, d)
+	none(t, q)
+}

@@ -1,0 +1,44 @@
+package sqsqueue_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/queuetest"
+	"tiltyard/shared/job/sqsqueue"
+)
+
+// TILTYARD_TEST_SQS is the endpoint of a server of the protocol, one that anything may be done
+// to.
+func TestQueue(t *testing.T) {
+	endpoint := os.Getenv("TILTYARD_TEST_SQS")
+	if endpoint == "" {
+		t.Skip("TILTYARD_TEST_SQS names no endpoint: SQS WAS NOT TESTED")
+	}
+	client := sqs.New(sqs.Options{
+		BaseEndpoint: &endpoint, Region: "us-east-1",
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
+		}),
+	})
+	queuetest.Run(t, queuetest.InRealTime, func(t *testing.T) job.Queue {
+		name := "jobs-" + strings.ReplaceAll(time.Now().Format("150405.000000000"), ".", "-")
+		made, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if _, err := client.DeleteQueue(context.WithoutCancel(t.Context()), &sqs.DeleteQueueInput{QueueUrl: made.QueueUrl}); err != nil {
+				t.Errorf("delete the queue: %v", err)
+			}
+		})
+		return sqsqueue.Open(client, *made.QueueUrl)
+	})
+}

@@ -1,0 +1,342 @@
+package job_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/transaction"
+)
+
+// house is workers over one storage and one queue.
+type house struct {
+	*job.Worker
+	names atomic.Int64
+}
+
+func newHouse(objects objectstore.Store, queue job.Queue, task job.Task) *house {
+	h := &house{}
+	h.Worker = &job.Worker{
+		Starter: job.Starter{Transactions: transaction.Open(objectrecord.Open(objects, time.Now), time.Now), Queue: queue},
+		Tasks:   map[string]job.Task{"k": task},
+		Name:    func() string { return strconv.FormatInt(h.names.Add(1), 10) + fmt.Sprintf("%p", h) },
+		Now:     time.Now, Logger: slog.New(slog.DiscardHandler),
+	}
+	return h
+}
+
+// serve works until a job has ended, and returns it.
+func (h *house) serve(t *testing.T, id string) *transaction.Transaction {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.Serve(ctx, 3)
+	}()
+	defer func() { stop(); <-done }()
+	for range 10_000 {
+		got, err := h.Transactions.Job(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status.Ended() {
+			return got
+		}
+		time.Sleep(time.Second)
+	}
+	t.Fatal("the job does not end")
+	return nil
+}
+
+func (h *house) begin(t *testing.T, input any) string {
+	t.Helper()
+	begun, err := h.Begin(t.Context(), "k", []string{"t"}, input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return begun.ID
+}
+
+func wantEnd(t *testing.T, got *transaction.Transaction, status protocol.TransactionStatus, result string) {
+	t.Helper()
+	if got.Status != status || string(got.Result) != result {
+		t.Errorf("the job is %v with %s (%s), want %v with %s", got.Status, got.Result, got.Failure, status, result)
+	}
+}
+
+// count counts up to the input, with a checkpoint after each number.
+func count(visit func(n int)) job.Task {
+	return job.Task{Run: func(ctx context.Context, r *job.Run) (any, error) {
+		var to, n int
+		if err := errors.Join(r.Input(&to), r.State(&n)); err != nil {
+			return nil, err
+		}
+		for n < to {
+			visit(n)
+			n++
+			if err := r.Checkpoint(ctx, n, int64(n), int64(to)); err != nil {
+				return nil, err
+			}
+		}
+		return n, nil
+	}}
+}
+
+func TestAJobRunsToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { time.Sleep(time.Minute) }))
+		got := h.serve(t, h.begin(t, 7))
+		wantEnd(t, got, protocol.TransactionSucceeded, "7")
+		if got.Done != 7 || got.Total != 7 || got.Work.Holder != "" {
+			t.Errorf("it is %+v with %+v, want 7 of 7, and nobody who holds it", got, got.Work)
+		}
+	})
+}
+
+func TestALongStepKeepsItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps := 0
+		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) { steps++; time.Sleep(time.Hour) }))
+		wantEnd(t, h.serve(t, h.begin(t, 2)), protocol.TransactionSucceeded, "2")
+		if steps != 2 {
+			t.Errorf("%d steps were done, want 2", steps)
+		}
+	})
+}
+
+func TestACanceledJobStopsAtItsNextCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *house
+		var id string
+		last := 0
+		h = newHouse(memstore.New(), new(memqueue.Queue), count(func(n int) {
+			if last = n; n == 3 {
+				_, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}))
+		id = h.begin(t, 9)
+		wantEnd(t, h.serve(t, id), protocol.TransactionCanceled, "")
+		if last != 3 {
+			t.Errorf("the last step was %d, want 3", last)
+		}
+	})
+}
+
+func TestAPausedJobGoesOnWhenItIsResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h *house
+		var id string
+		visits := map[int]int{}
+		h = newHouse(memstore.New(), new(memqueue.Queue), count(func(n int) {
+			if visits[n]++; n == 3 {
+				if before, err := h.Pause(t.Context(), id); err != nil || before {
+					t.Errorf("paused before: %v, %v", before, err)
+				}
+				go func() {
+					time.Sleep(time.Hour)
+					if paused, pausing, err := h.Resume(t.Context(), id, time.Now()); err != nil || !paused || pausing {
+						t.Errorf("resume: paused %v, pausing %v, %v", paused, pausing, err)
+					}
+				}()
+			}
+		}))
+		begun := time.Now()
+		id = h.begin(t, 6)
+		wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, "6")
+		if time.Since(begun) < time.Hour || visits[3] != 1 || visits[4] != 1 {
+			t.Errorf("it took %v with the visits %v, want an hour of rest and each step once", time.Since(begun), visits)
+		}
+	})
+}
+
+func TestAJobThatFailsIsTriedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		runs int
+	}{
+		"an error of the house":  {errors.New("disk on fire"), 5},
+		"a conflict":             {protocol.Errorf(protocol.ConcurrentModification, "busy"), 5},
+		"an error of the caller": {protocol.Errorf(protocol.TableNotFound, "no table"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runs := 0
+				h := newHouse(memstore.New(), new(memqueue.Queue), job.Task{Run: func(context.Context, *job.Run) (any, error) { runs++; return nil, c.err }})
+				wantEnd(t, h.serve(t, h.begin(t, nil)), protocol.TransactionFailed, "")
+				if runs != c.runs {
+					t.Errorf("it was tried %d times, want %d", runs, c.runs)
+				}
+			})
+		})
+	}
+}
+
+func TestAJobMayWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		h := newHouse(memstore.New(), new(memqueue.Queue), job.Task{Run: func(context.Context, *job.Run) (any, error) {
+			if wait := time.Hour - time.Since(begun); wait > 0 {
+				return nil, job.Later(wait)
+			}
+			return "done", nil
+		}})
+		wantEnd(t, h.serve(t, h.begin(t, nil)), protocol.TransactionSucceeded, `"done"`)
+		if time.Since(begun) < time.Hour {
+			t.Errorf("it took %v, want an hour", time.Since(begun))
+		}
+	})
+}
+
+func TestARunEndsBeforeItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		visits := map[int]int{}
+		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(n int) { visits[n]++; time.Sleep(55 * time.Second) }))
+		id := h.begin(t, 4)
+		for runs := 1; ; runs++ {
+			ctx, done := context.WithTimeout(t.Context(), 2*time.Minute)
+			d, err := h.Queue.Receive(ctx, time.Hour)
+			if err == nil {
+				err = h.Do(ctx, d.Message)
+			}
+			done()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := h.Transactions.Job(t.Context(), id); got.Status.Ended() {
+				wantEnd(t, got, protocol.TransactionSucceeded, "4")
+				if runs != 3 || visits[1] != 1 || visits[2] != 1 {
+					t.Errorf("%d runs with visits %v, want 3 runs and each step once", runs, visits)
+				}
+				return
+			}
+		}
+	})
+}
+
+// parts splits a job and adds up what the parts come to.
+func parts(n int, part func(n int) error) job.Task {
+	return job.Task{
+		Run: func(ctx context.Context, r *job.Run) (any, error) {
+			results, err := r.Results(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if results == nil {
+				return nil, r.Split(ctx, n)
+			}
+			sum := 0
+			for _, text := range results {
+				var one int
+				if err := json.Unmarshal(text, &one); err != nil {
+					return nil, err
+				}
+				sum += one
+			}
+			return sum, nil
+		},
+		Part: func(_ context.Context, _ *job.Run, n int) (any, error) { return n, part(n) },
+	}
+}
+
+func TestPartsAreJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), parts(10, func(int) error { time.Sleep(time.Minute); return nil }))
+		got := h.serve(t, h.begin(t, nil))
+		wantEnd(t, got, protocol.TransactionSucceeded, "55")
+	})
+}
+
+func TestAPartThatFailsEndsTheJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), parts(3, func(n int) error {
+			if n == 2 {
+				return protocol.Errorf(protocol.InvalidInput, "no")
+			}
+			return nil
+		}))
+		got := h.serve(t, h.begin(t, nil))
+		wantEnd(t, got, protocol.TransactionFailed, "")
+		if got.Failure != "part 2: no" {
+			t.Errorf("the failure is %q", got.Failure)
+		}
+	})
+}
+
+func TestALookBeginsAJobWhenItIsWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wanted := false
+		task := count(func(int) {})
+		task.Wanted = func(context.Context, []string) (any, bool, error) { return 1, wanted, nil }
+		h := newHouse(memstore.New(), new(memqueue.Queue), task)
+		for _, wanted = range []bool{false, true} {
+			if err := h.Do(t.Context(), job.Message{Kind: "k", Object: []string{"t"}}); err != nil {
+				t.Fatal(err)
+			}
+			jobs, _, err := h.Transactions.Jobs(t.Context(), "", 10)
+			if err != nil || (len(jobs) == 1) != wanted {
+				t.Errorf("%d jobs were begun, %v; wanted: %v", len(jobs), err, wanted)
+			}
+		}
+	})
+}
+
+// A job is killed at each of its requests to the storage, before and after they take place,
+// or loses their answers. Another process recovers it, and it comes to the same end.
+func TestAJobSurvivesACrashAnywhere(t *testing.T) {
+	for name, task := range map[string]job.Task{
+		"steps": count(func(int) {}), "parts": parts(3, func(int) error { return nil }),
+	} {
+		want := map[string]string{"steps": "3", "parts": "6"}[name]
+		for n := int32(1); ; n++ {
+			reached := false
+			for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
+				synctest.Test(t, func(t *testing.T) {
+					inner := memstore.New()
+					id := newHouse(inner, new(memqueue.Queue), task).begin(t, 3)
+					var calls atomic.Int32
+					faulty := faultstore.New(inner, func(faultstore.Call) faultstore.Fault {
+						if calls.Add(1) != n {
+							return faultstore.Fault{}
+						}
+						return fault
+					})
+					first := newHouse(faulty, new(memqueue.Queue), task)
+					_, _ = first.Recover(t.Context())
+					ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+					first.Serve(ctx, 1)
+					stop()
+					reached = reached || calls.Load() >= n
+					second := newHouse(inner, new(memqueue.Queue), task)
+					if _, err := second.Recover(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					got := second.serve(t, id)
+					if got.Status != protocol.TransactionSucceeded || string(got.Result) != want {
+						t.Errorf("%s, request %d, %+v: the job is %v with %s (%s)", name, n, fault, got.Status, got.Result, got.Failure)
+					}
+				})
+			}
+			if !reached || n > 60 {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package dataset
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// MapDeleted is Map for rows that are deleted but still in their files: those of the
+// fragments that wanted is true for. An index may know them still.
+func MapDeleted[T any](ctx context.Context, d *Dataset, columns []string, wanted func(fragment uint64) bool, f func(context.Context, arrow.RecordBatch) (T, error)) (iter.Seq2[T, error], error) {
+	p, err := d.projection(columns)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.loadDeletions(ctx); err != nil {
+		return nil, err
+	}
+	pl := &plan{dataset: d, fields: p.fields(), to: math.MaxInt64, transient: true}
+	if err := pl.deleted(ctx, wanted); err != nil {
+		return nil, err
+	}
+	return mapWindows(ctx, pl, func(ctx context.Context, w window) (T, int64, error) {
+		var none T
+		rows, err := w.deletedPositions(ctx)
+		if err != nil {
+			return none, 0, err
+		}
+		batch, err := d.assemble(ctx, w, p, rows, nil)
+		if err != nil {
+			return none, 0, err
+		}
+		result, err := f(ctx, batch)
+		return result, sizeOf(batch), err
+	}), nil
+}
+
+// deleted plans the windows of some fragments that have deleted rows.
+func (p *plan) deleted(ctx context.Context, wanted func(fragment uint64) bool) error {
+	for _, f := range p.dataset.fragments {
+		if f.deletedRows() == 0 || !wanted(f.meta.ID) {
+			continue
+		}
+		gone, err := f.deletions(ctx)
+		if err != nil {
+			return err
+		}
+		rowBytes, err := f.rowBytes(ctx, p.fields)
+		if err != nil {
+			return err
+		}
+		rows := windowRows(rowBytes)
+		for from := int64(0); from < f.rows; from += rows {
+			w := window{fragment: f, from: from, to: min(from+rows, f.rows), transient: p.transient}
+			n := gone.Deleted(w.from, w.to)
+			w.live, w.bytes = w.to-w.from-n, int64(float64(n)*rowBytes)
+			if n > 0 {
+				p.first = append(p.first, w)
+			}
+		}
+	}
+	return nil
+}
+
+// deletedPositions returns the rows of the window that are deleted, counted from its
+// first.
+func (w *window) deletedPositions(ctx context.Context) ([]int32, error) {
+	deleted, err := w.fragment.deletions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := make([]int32, 0, deleted.Deleted(w.from, w.to))
+	next := w.from
+	for start, end := range deleted.Live(w.from, w.to) {
+		for ; next < start; next++ {
+			gone = append(gone, int32(next-w.from))
+		}
+		next = end
+	}
+	for ; next < w.to; next++ {
+		gone = append(gone, int32(next-w.from))
+	}
+	return gone, nil
+}

@@ -1,0 +1,110 @@
+package dataset
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tiltyard/shared/objectstore/memstore"
+)
+
+func TestCommitsAreFoundByTheirID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := tableIn(memstore.New())
+		named := table.CommitAs(func() string { return "one" })
+		find := func(id string, since time.Time) uint64 {
+			d, _, err := table.FindCommit(t.Context(), id, since)
+			if errors.Is(err, ErrNoTransaction) {
+				return 0
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.Version()
+		}
+		if got := find("one", time.Now()); got != 0 {
+			t.Errorf("without a table: got version %d, want none", got)
+		}
+		mustCreate(t, table, 1)
+		start := time.Now()
+		if _, err := named.Append(t.Context(), rowsOf(2), nil); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			time.Sleep(time.Hour)
+			if _, err := table.Append(t.Context(), rowsOf(3), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := find("one", start); got != 2 {
+			t.Errorf("got version %d, want 2", got)
+		}
+		if got := find("other", start); got != 0 {
+			t.Errorf("another id: got version %d, want none", got)
+		}
+		if got := find("one", start.Add(time.Hour)); got != 0 {
+			t.Errorf("begun later: got version %d, want none", got)
+		}
+	})
+}
+
+// A process that was frozen over its commit finds that another try of it was made meanwhile.
+func TestCommitThatWasMadeByAnotherTryIsNotMadeAgain(t *testing.T) {
+	store := memstore.New()
+	id := func() string { return "one" }
+	frozen, other := tableIn(store).CommitAs(id), tableIn(store).CommitAs(id)
+	mustCreate(t, tableIn(store), 1)
+	old, err := frozen.Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := rowsOf(2)
+	for _, add := range []func() error{
+		func() error { _, err := other.Append(t.Context(), rows, nil); return err },
+		func() error { _, err := tableIn(store).Append(t.Context(), rowsOf(3), nil); return err },
+	} {
+		if err := add(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := old.Replace(t.Context(), Replacement{Insert: rows}, nil)
+	if err != nil || made.Dataset.Version() != 2 {
+		t.Errorf("got %+v, %v; want version 2, of the other try", made, err)
+	}
+	if latest, err := tableIn(store).Latest(t.Context()); err != nil || latest.CountRows() != 3 {
+		t.Errorf("got %d rows, %v; want 3", latest.CountRows(), err)
+	}
+}
+
+// Versions are shared by all who open them, but how one of them commits is its own affair.
+func TestVersionsDoNotKeepHowTheyWereMade(t *testing.T) {
+	store := memstore.New()
+	mustCreate(t, tableIn(store), 1)
+	for name, open := range map[string]func(named *Table) (*Dataset, error){
+		"opened": func(named *Table) (*Dataset, error) { return named.Latest(t.Context()) },
+		"committed": func(named *Table) (*Dataset, error) {
+			made, err := named.Append(t.Context(), rowsOf(2), nil)
+			return made.Dataset, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := tableIn(store)
+			theirs, err := open(table.CommitAs(func() string { return "one" }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mine, err := table.Latest(t.Context())
+			if err != nil || mine.Version() != theirs.Version() {
+				t.Fatalf("got version %d, %v; want %d", mine.Version(), err, theirs.Version())
+			}
+			made, err := mine.Replace(t.Context(), Replacement{Insert: rowsOf(3)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if id := made.Dataset.TransactionUUID(); id == "one" {
+				t.Errorf("got the id %q of another's change", id)
+			}
+		})
+	}
+}

@@ -1,0 +1,225 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tiltyard/shared/lance/pb"
+)
+
+// Commits to one table wait for each other within a process instead of colliding, and
+// appends do not wait one by one. While one commit is on its way, others become ready, each
+// with its own files durable and its own table confirmed. The first of them whose turn it is
+// leads: it commits the fragments of all appends that wait as one transaction, and each is
+// answered with that version. So writers share the price of a version, the longer it takes
+// the more of them, and a writer who is alone pays and waits for nothing more.
+//
+// What one append cannot be is decided before it joins: an append that cannot come after
+// what was committed since it was begun is told so, and the others go on without it. From
+// then on they are one operation of one kind, which succeeds or fails for all alike. A
+// caller who goes away while he waits is left out; once he is among those who are being
+// committed the outcome is his, and the leader's own going away stops nobody.
+
+// A commitQueue is the commits to one table.
+type commitQueue struct {
+	turn    chan struct{} // holds one token while nobody commits
+	waiting int           // and committing
+	joining []*ready      // those among them that may be committed together
+}
+
+const (
+	// maxJoined bounds how many appends become one transaction.
+	maxJoined = 512
+	// joinTime bounds how long a leader commits for others, whatever his own deadline is.
+	joinTime = time.Minute
+)
+
+// joins says whether the change may be committed together with others: it is rows that go
+// to the end, by a writer that makes versions by plain puts.
+func (c *change) joins(t *Table) bool {
+	_, ok := c.operation.(*pb.Append)
+	return ok && c.guess != nil && t.publish == nil
+}
+
+// crowded says whether somebody commits to the table at this moment.
+func (s *Session) crowded(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.commits[uri] != nil
+}
+
+// inTurn commits r when it is its turn, or lets others commit it.
+func (s *Session) inTurn(ctx context.Context, r *ready) (*Dataset, error) {
+	queue := s.enter(r)
+	defer s.leave(r.table.uri, queue)
+	select {
+	case <-queue.turn:
+		defer func() { queue.turn <- struct{}{} }()
+		switch together := s.begin(queue, r); len(together) {
+		case 0: // whose turn it was before has committed it
+		case 1:
+			return r.commit(ctx)
+		default:
+			commitTogether(ctx, r.table, together)
+		}
+	case <-r.settled:
+	case <-ctx.Done():
+		if s.withdraw(queue, r) {
+			return nil, ctx.Err()
+		}
+	}
+	<-r.settled
+	return r.made, r.err
+}
+
+// settle tells what became of r, once.
+func (r *ready) settle(made *Dataset, err error) {
+	r.once.Do(func() {
+		r.made, r.err = made, err
+		close(r.settled)
+	})
+}
+
+func (s *Session) enter(r *ready) *commitQueue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	queue := s.commits[r.table.uri]
+	if queue == nil {
+		queue = &commitQueue{turn: make(chan struct{}, 1)}
+		queue.turn <- struct{}{}
+		s.commits[r.table.uri] = queue
+	}
+	queue.waiting++
+	if r.joins {
+		queue.joining = append(queue.joining, r)
+	}
+	return queue
+}
+
+func (s *Session) leave(uri string, queue *commitQueue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if queue.waiting--; queue.waiting == 0 {
+		delete(s.commits, uri)
+	}
+}
+
+// begin returns who is to be committed now that it is the turn of r: it alone, or all
+// appends that wait, or nobody when r has been committed.
+func (s *Session) begin(queue *commitQueue, r *ready) []*ready {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !r.joins {
+		return []*ready{r}
+	}
+	at := slices.Index(queue.joining, r)
+	if at < 0 {
+		return nil
+	}
+	end := min(len(queue.joining), max(maxJoined, at+1))
+	together := slices.Clone(queue.joining[:end])
+	queue.joining = slices.Delete(queue.joining, 0, end)
+	return together
+}
+
+// withdraw takes r back, unless it is being committed.
+func (s *Session) withdraw(queue *commitQueue, r *ready) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !r.joins {
+		return true
+	}
+	at := slices.Index(queue.joining, r)
+	if at >= 0 {
+		queue.joining = slices.Delete(queue.joining, at, at+1)
+	}
+	return at >= 0
+}
+
+// commitTogether commits appends as one transaction and settles each. Whoever cannot come
+// after what was committed since he became ready is settled before, and left out.
+func commitTogether(ctx context.Context, t *Table, together []*ready) {
+	failure := fmt.Errorf("commit to %s: the commit was broken off", t.uri)
+	defer func() { // also when it panics: others wait
+		for _, r := range together {
+			r.settle(nil, failure)
+		}
+	}()
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), joinTime)
+	defer done()
+	base := newestOf(t, together)
+	var members []*ready
+	for _, r := range together {
+		if err := r.comesAfter(ctx, base); err != nil {
+			r.settle(t.found(ctx, err))
+			continue
+		}
+		members = append(members, r)
+	}
+	if len(members) == 0 {
+		return
+	}
+	one, err := joined(members, base)
+	var made *Dataset
+	if err == nil {
+		made, err = one.commit(ctx)
+	}
+	for _, r := range members {
+		r.settle(made, err)
+	}
+}
+
+// newestOf returns the newest version that is known.
+func newestOf(t *Table, together []*ready) *Dataset {
+	newest := together[0].newest
+	for _, r := range together[1:] {
+		if r.newest.Version() > newest.Version() {
+			newest = r.newest
+		}
+	}
+	if k, ok := t.known(); ok && k.dataset.Version() > newest.Version() {
+		newest = k.dataset
+	}
+	return newest
+}
+
+// comesAfter says whether r can be committed after a version.
+func (r *ready) comesAfter(ctx context.Context, newest *Dataset) error {
+	if newest.Version() <= r.base.Version() {
+		return nil
+	}
+	_, err := r.table.checked(ctx, r.change, r.txn, r.base, newest)
+	return err
+}
+
+// joinedProperty is the property of a transaction that holds the UUIDs of those that
+// were joined in it, separated by spaces.
+const joinedProperty = "tiltyard.joined"
+
+// joined makes one commit of several appends, as if it had been worked out on base.
+func joined(members []*ready, base *Dataset) (*ready, error) {
+	first := members[0]
+	if len(members) == 1 && first.base == base {
+		return first, nil
+	}
+	all := new(pb.Append)
+	var ids []string
+	for _, r := range members {
+		all.Fragments = append(all.Fragments, r.txn.Operation.(*pb.Append).Fragments...)
+		ids = append(ids, r.txn.UUID)
+	}
+	one := &ready{
+		table: first.table, base: base, newest: base,
+		change: &change{read: base, operation: all},
+		txn:    &pb.Transaction{ReadVersion: base.Version(), UUID: first.txn.UUID, Operation: all},
+	}
+	if len(ids) > 1 {
+		one.txn.Properties = map[string]string{joinedProperty: strings.Join(ids, " ")}
+	}
+	var err error
+	one.next, err = one.change.onto(base, all)
+	return one, err
+}

@@ -1,0 +1,296 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// A gate holds back the puts of manifests.
+type gate struct {
+	mu     sync.Mutex
+	closed chan struct{} // nil: open
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = make(chan struct{})
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.closed)
+	g.closed = nil
+}
+
+func (g *gate) hold(call faultstore.Call) func(context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	closed := g.closed
+	if closed == nil || !isManifestPut(call) {
+		return nil
+	}
+	return func(context.Context) error {
+		<-closed
+		return nil
+	}
+}
+
+func isManifestPut(call faultstore.Call) bool {
+	return call.Kind == faultstore.PutIfAbsent && strings.Contains(call.Key, "/"+manifest.VersionsDir+"/")
+}
+
+// A crowd appends to one table while the first of the appends is held back.
+type crowd struct {
+	t     *testing.T
+	store *faultstore.Store
+	gate  gate
+	table *Table
+	wait  sync.WaitGroup
+	mu    sync.Mutex
+	made  map[int64]uint64 // by id: the version
+	errs  map[int64]error
+}
+
+// newCrowd makes a table with the row 0. fault decides on calls that passed the gate.
+func newCrowd(t *testing.T, fault func(faultstore.Call) faultstore.Fault) *crowd {
+	c := &crowd{t: t, made: map[int64]uint64{}, errs: map[int64]error{}}
+	c.store = faultstore.New(memstore.New(), func(call faultstore.Call) faultstore.Fault {
+		var f faultstore.Fault
+		if fault != nil {
+			f = fault(call)
+		}
+		f.Wait = c.gate.hold(call)
+		return f
+	})
+	c.table = tableIn(c.store)
+	mustCreate(t, c.table, 0)
+	return c
+}
+
+// append appends one row; it waits until all that can happen now has happened.
+func (c *crowd) append(ctx context.Context, id int64) {
+	c.wait.Go(func() {
+		made, err := c.table.Append(ctx, rowsOf(id), nil)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.errs[id] = err; err == nil {
+			c.made[id] = made.Dataset.Version()
+		}
+	})
+	synctest.Wait()
+}
+
+func (c *crowd) rows() []int64 {
+	latest, err := tableIn(c.store).Latest(context.Background())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return idsOf(c.t, latest, ScanOptions{})
+}
+
+func (c *crowd) check(made map[int64]uint64, rows ...int64) {
+	c.t.Helper()
+	if diff := cmp.Diff(made, c.made); diff != "" {
+		c.t.Errorf("versions by row (-want +got):\n%s\nerrors: %v", diff, c.errs)
+	}
+	got := c.rows()
+	slices.Sort(got)
+	if diff := cmp.Diff(rows, got); diff != "" {
+		c.t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestAppendsThatWaitAreOneVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		c.gate.close()
+		for id := range int64(5) {
+			c.append(t.Context(), id+1)
+		}
+		c.gate.open()
+		c.wait.Wait()
+		c.check(map[int64]uint64{1: 2, 2: 3, 3: 3, 4: 3, 5: 3}, 0, 1, 2, 3, 4, 5)
+
+		third, err := tableIn(c.store).Version(t.Context(), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		txn, err := third.Transaction(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		joined := strings.Fields(txn.Properties[joinedProperty])
+		if n := len(txn.Operation.(*pb.Append).Fragments); n != 4 || len(joined) != 4 || joined[0] != txn.UUID || txn.ReadVersion != 2 {
+			t.Errorf("transaction has %d fragments, joins %v, is %s and read %d; want 4 of each, it the first, after 2", n, joined, txn.UUID, txn.ReadVersion)
+		}
+		if third.TransactionUUID() != txn.UUID {
+			t.Errorf("the version tells of transaction %s, want %s", third.TransactionUUID(), txn.UUID)
+		}
+	})
+}
+
+// One writer that is alone asks the storage for no more than before there were groups.
+func TestLoneAppendWritesThreeFiles(t *testing.T) {
+	store := faultstore.New(memstore.New(), nil)
+	table := tableIn(store)
+	mustCreate(t, table, 0)
+	store.Reset()
+	if _, err := table.Append(t.Context(), rowsOf(1), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := store.Snapshot().ByKind; n[faultstore.Put] != 2 || n[faultstore.PutIfAbsent] != 1 {
+		t.Errorf("got %v, want 3 puts: data, transaction, manifest", n)
+	}
+}
+
+func TestWhoGoesAwayIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		c.gate.close()
+		first, leaveFirst := context.WithCancel(t.Context())
+		second, leaveSecond := context.WithCancel(t.Context())
+		c.append(first, 1)
+		c.append(second, 2)
+		c.append(t.Context(), 3)
+		leaveFirst() // its put is on its way: its outcome must be learnt
+		leaveSecond()
+		synctest.Wait()
+		if err := c.errs[2]; !errors.Is(err, context.Canceled) {
+			t.Errorf("who left while waiting: got %v, want it cancelled at once", err)
+		}
+		c.gate.open()
+		c.wait.Wait()
+		c.check(map[int64]uint64{1: 2, 3: 3}, 0, 1, 3)
+	})
+}
+
+// Whoever leads commits for the others even when he himself goes away.
+func TestLeaderThatGoesAwayStopsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		c.gate.close()
+		c.append(t.Context(), 1)
+		leader, leave := context.WithCancel(t.Context())
+		c.append(leader, 2)
+		c.append(t.Context(), 3)
+		c.gate.open()
+		c.gate.close()
+		synctest.Wait() // 1 is made, 2 or 3 leads and is held back
+		leave()
+		c.gate.open()
+		c.wait.Wait()
+		c.check(map[int64]uint64{1: 2, 2: 3, 3: 3}, 0, 1, 2, 3)
+	})
+}
+
+func TestOneThatCannotComeAfterFailsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		c.gate.close()
+		c.wait.Go(func() {
+			if _, err := c.table.Overwrite(t.Context(), rowsOf(7), nil, nil); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		c.append(t.Context(), 1)
+		c.append(t.Context(), 2)
+		c.gate.open()
+		c.wait.Wait()
+		for id := range c.errs {
+			if !errors.Is(c.errs[id], ErrConflict) {
+				t.Errorf("append of %d after an overwrite: got %v, want a conflict", id, c.errs[id])
+			}
+		}
+		c.append(t.Context(), 3)
+		c.wait.Wait()
+		c.check(map[int64]uint64{3: 3}, 3, 7)
+	})
+}
+
+// What becomes of the one put becomes of all who are in it.
+func TestAllLearnWhatBecameOfThePut(t *testing.T) {
+	broken := errors.New("500")
+	for _, test := range []struct {
+		name  string
+		fault faultstore.Fault
+		all   bool // the answers of all tries are lost
+		want  error
+		rows  []int64
+	}{
+		{"its answer is lost", faultstore.Fault{Lost: true}, false, nil, []int64{0, 1, 2, 3}},
+		{"it failed", faultstore.Fault{Err: broken}, false, broken, []int64{0, 1}},
+		{"nobody knows", faultstore.Fault{Err: objectstore.ErrUnknownOutcome}, true, objectstore.ErrUnknownOutcome, []int64{0, 1}},
+		{"nobody knows at first", faultstore.Fault{Err: objectstore.ErrUnknownOutcome}, false, nil, []int64{0, 1, 2, 3}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				puts := 0
+				c := newCrowd(t, func(call faultstore.Call) faultstore.Fault {
+					if !isManifestPut(call) {
+						return faultstore.Fault{}
+					}
+					if puts++; puts == 3 || puts > 3 && test.all {
+						return test.fault
+					}
+					return faultstore.Fault{}
+				})
+				c.gate.close()
+				for id := range int64(3) {
+					c.append(t.Context(), id+1)
+				}
+				c.gate.open()
+				c.wait.Wait()
+				for _, id := range []int64{2, 3} {
+					if err := c.errs[id]; !errors.Is(err, test.want) {
+						t.Errorf("append of %d: got %v, want %v", id, err, test.want)
+					}
+				}
+				got := c.rows()
+				slices.Sort(got)
+				if diff := cmp.Diff(test.rows, got); diff != "" {
+					t.Errorf("rows (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// Another process commits while appends wait: they come after it, each once.
+func TestJoinedAppendsComeAfterOtherProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		other := tableIn(c.store)
+		c.gate.close()
+		c.append(t.Context(), 1)
+		c.append(t.Context(), 2)
+		c.append(t.Context(), 3)
+		held := c.gate.closed
+		c.gate.mu.Lock()
+		c.gate.closed = nil // for the other process
+		c.gate.mu.Unlock()
+		for id := range int64(2) {
+			if _, err := other.Append(t.Context(), rowsOf(100+id), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(held)
+		c.wait.Wait()
+		c.check(map[int64]uint64{1: 4, 2: 5, 3: 5}, 0, 1, 2, 3, 100, 101)
+	})
+}

@@ -1,0 +1,64 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/pb"
+)
+
+// IndexMetadata returns the metadata of a file of an index, that of its first segment: the
+// parameters of most kinds are there. It must not be changed. A version without the index
+// is ErrNoIndex; a file that is not there is objectstore.ErrNotExist.
+func (d *Dataset) IndexMetadata(ctx context.Context, index, file string) (map[string]string, error) {
+	segment, err := d.firstSegment(index)
+	if err != nil {
+		return nil, err
+	}
+	at, err := newBases(d.table, d.manifest).at(segment.BaseID)
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", index, err)
+	}
+	// Segments do not change, so what was read of one is good for ever.
+	key := at.Prefix + "/_indices/" + segment.UUID.String() + "/" + file
+	cache := d.table.session.cache
+	if known, ok := get[map[string]string](cache, at.URI, key); ok {
+		return known, nil
+	}
+	size := int64(0)
+	for i := range segment.Files {
+		if segment.Files[i].Path == file {
+			size = int64(segment.Files[i].SizeBytes)
+		}
+	}
+	opened, err := datafile.Open(ctx, at.Store, key, size, map[int32]int32{})
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", index, err)
+	}
+	s, err := opened.Schema(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("index %s: %w", index, err)
+	}
+	bytes := int64(0)
+	for name, value := range s.Metadata {
+		bytes += int64(len(name) + len(value))
+	}
+	put(cache, at.URI, key, s.Metadata, bytes)
+	return s.Metadata, nil
+}
+
+func (d *Dataset) firstSegment(index string) (*pb.IndexMetadata, error) {
+	segments, err := d.manifest.Indices()
+	if err != nil {
+		return nil, fmt.Errorf("%w: indices: %w", lance.ErrCorrupt, err)
+	}
+	for _, x := range segments {
+		if x.Name == index && !strings.HasPrefix(index, systemIndex) {
+			return x, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %q", ErrNoIndex, index)
+}

@@ -1,0 +1,177 @@
+package dataset
+
+import (
+	"encoding/json"
+	"strings"
+
+	"tiltyard/shared/lance/pb"
+)
+
+// IndexKind is the kind of an index.
+type IndexKind struct {
+	// Type is its name, as clients write it: BTREE, IVF_PQ … Unknown is a vector index
+	// whose entry is too old to say which.
+	Type    string
+	TypeURL string // of the details in its entry
+	Metric  string // of a vector index: l2, cosine, dot or hamming
+	// Details are the parameters that it was made with, as a JSON object.
+	Details string
+}
+
+// IsVector says whether the index is one of vectors.
+func (k IndexKind) IsVector() bool { return isVectorDetails(k.TypeURL) }
+
+// indexTypes are the kinds that native Lance reads, with the newest version of each that
+// it does, by the name of the message that details them.
+//
+// Source: scalar/*.rs and lib.rs of crate lance-index.
+var indexTypes = map[string]struct {
+	name    string
+	version int32
+}{
+	"btree":       {"BTREE", 1},
+	"bitmap":      {"BITMAP", 0},
+	"labellist":   {"LABEL_LIST", 1},
+	"ngram":       {"NGRAM", 0},
+	"zonemap":     {"ZONEMAP", 0},
+	"bloomfilter": {"BLOOMFILTER", 0},
+	"inverted":    {"FTS", 3},
+	"fm":          {"FM", 10},
+	"rtree":       {"RTREE", 0},
+	"vector":      {"Unknown", 2},
+}
+
+// detailsName returns "btree" for "/lance.table.BTreeIndexDetails".
+func detailsName(url string) string {
+	name := strings.ToLower(url[strings.LastIndexAny(url, "./")+1:])
+	return strings.TrimSuffix(name, "indexdetails")
+}
+
+func isVectorDetails(url string) bool { return detailsName(url) == "vector" }
+
+func versionOf(x *pb.IndexMetadata) int32 {
+	if x.IndexVersion == nil {
+		return 0
+	}
+	return *x.IndexVersion
+}
+
+// isKnownIndex says whether an entry is of a kind and version that readers know.
+func isKnownIndex(x *pb.IndexMetadata) bool {
+	if x.Details == nil {
+		return false
+	}
+	known, ok := indexTypes[detailsName(x.Details.TypeURL)]
+	return ok && versionOf(x) <= known.version
+}
+
+func indexKind(details *pb.Any) (IndexKind, error) {
+	name := detailsName(details.TypeURL)
+	kind := IndexKind{Type: indexTypes[name].name, TypeURL: details.TypeURL, Details: "{}"}
+	switch {
+	case name == "vector" && len(details.Value) > 0:
+		var d pb.VectorIndexDetails
+		if err := d.Unmarshal(details.Value); err != nil {
+			return kind, err
+		}
+		kind.Type, kind.Metric = vectorType(&d), metricName(d.Metric)
+		return kind, kind.detail(vectorDetails(&d))
+	case name == "inverted":
+		var d pb.InvertedIndexDetails
+		if err := d.Unmarshal(details.Value); err != nil {
+			return kind, err
+		}
+		return kind, kind.detail(textDetails(&d))
+	}
+	return kind, nil
+}
+
+func (k *IndexKind) detail(of any) error {
+	text, err := json.Marshal(of)
+	k.Details = string(text)
+	return err
+}
+
+func vectorType(d *pb.VectorIndexDetails) string {
+	name := "IVF_"
+	if d.HNSW != nil {
+		name = "IVF_HNSW_"
+	}
+	switch d.Compression {
+	case pb.CompressionPQ:
+		return name + "PQ"
+	case pb.CompressionSQ:
+		return name + "SQ"
+	case pb.CompressionRQ:
+		return name + "RQ"
+	}
+	return name + "FLAT"
+}
+
+// metricName is empty for a metric to come.
+func metricName(m pb.VectorMetric) string {
+	names := []string{pb.VectorL2: "l2", pb.VectorCosine: "cosine", pb.VectorDot: "dot", pb.VectorHamming: "hamming"}
+	if int(m) >= len(names) {
+		return ""
+	}
+	return names[m]
+}
+
+// vectorDetails are the details of a vector index under the names that native Lance
+// lists them with.
+func vectorDetails(d *pb.VectorIndexDetails) map[string]any {
+	details := map[string]any{"metric_type": strings.ToUpper(metricName(d.Metric))}
+	if len(d.RuntimeHints) > 0 {
+		details["runtime_hints"] = d.RuntimeHints
+	}
+	if d.TargetPartitionSize > 0 {
+		details["target_partition_size"] = d.TargetPartitionSize
+	}
+	if h := d.HNSW; h != nil {
+		details["hnsw"] = map[string]any{
+			"max_connections": h.MaxConnections, "construction_ef": h.ConstructionDepth, "max_level": h.MaxLevel,
+		}
+	}
+	switch d.Compression {
+	case pb.CompressionPQ:
+		details["compression"] = map[string]any{"type": "pq", "num_bits": d.NumBits, "num_sub_vectors": d.NumSubVectors}
+	case pb.CompressionSQ:
+		details["compression"] = map[string]any{"type": "sq", "num_bits": d.NumBits}
+	case pb.CompressionRQ:
+		rotation := "fast"
+		if d.RotationMatrix {
+			rotation = "matrix"
+		}
+		details["compression"] = map[string]any{"type": "rq", "num_bits": d.NumBits, "rotation_type": rotation}
+	}
+	return details
+}
+
+// textDetails are the details of a full-text index, likewise. Clients make the same tokens
+// of a text by them.
+func textDetails(d *pb.InvertedIndexDetails) map[string]any {
+	details := map[string]any{
+		"lance_tokenizer": nil,
+		"base_tokenizer":  "simple", "language": "English", "with_position": d.WithPosition,
+		"max_token_length": d.MaxTokenLength, "lower_case": d.LowerCase, "stem": d.Stem,
+		"remove_stop_words": d.RemoveStopWords, "custom_stop_words": nil, "ascii_folding": d.ASCIIFolding,
+		"min_ngram_length": d.MinNgramLength, "max_ngram_length": d.MaxNgramLength, "prefix_only": d.PrefixOnly,
+		"split_identifiers": d.SplitIdentifiers, "split_on_numerics": d.SplitOnNumerics,
+		"preserve_original": d.PreserveOriginal, "index_operators": d.IndexOperators,
+		"document_granularity": "row",
+	}
+	if d.BaseTokenizer != nil {
+		details["base_tokenizer"] = *d.BaseTokenizer
+	}
+	var language string
+	if json.Unmarshal([]byte(d.Language), &language) == nil {
+		details["language"] = language
+	}
+	if d.BlockSize != nil {
+		details["block_size"] = *d.BlockSize
+	}
+	if d.DocumentGranularity == 1 {
+		details["document_granularity"] = "list_element"
+	}
+	return details
+}

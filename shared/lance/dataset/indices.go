@@ -1,0 +1,161 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// An Index is an index of a version: all segments of one name. What it is, the manifest
+// tells; its files are not read.
+type Index struct {
+	Name     string
+	Columns  []string // paths of the fields it is on
+	Kind     IndexKind
+	Segments int
+	UUID     string // of the first segment
+	Version  int32  // of the index format
+	// Indexed and Unindexed are rows that are not deleted, in fragments that the index
+	// covers and in those that it does not.
+	Indexed, Unindexed int64
+	Bytes              int64     // of its files, -1 when it does not tell
+	Created            time.Time // of the oldest segment; zero when it does not tell
+
+	covered *roaring.Bitmap
+}
+
+// ErrNoIndex says that a version has no index of a name.
+var ErrNoIndex = errors.New("no such index")
+
+// Names of entries of the index section that are no indices of columns begin so.
+const systemIndex = "__lance_"
+
+// Indices returns the indices of the version in the order of their names. Those of kinds
+// and versions that nobody here could read are left out, as native Lance does. The slice
+// must not be changed.
+func (d *Dataset) Indices() ([]Index, error) { return d.indices() }
+
+func (d *Dataset) readIndices() ([]Index, error) {
+	segments, err := d.manifest.Indices()
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string][]*pb.IndexMetadata{}
+	for _, x := range segments {
+		if strings.HasPrefix(x.Name, systemIndex) || !isKnownIndex(x) {
+			continue
+		}
+		byName[x.Name] = append(byName[x.Name], x)
+	}
+	indices := make([]Index, 0, len(byName))
+	for _, segments := range byName {
+		index, err := d.index(segments)
+		if err != nil {
+			return nil, err
+		}
+		indices = append(indices, index)
+	}
+	slices.SortFunc(indices, func(a, b Index) int { return cmp.Compare(a.Name, b.Name) })
+	return indices, nil
+}
+
+// index sums up the segments of one name.
+func (d *Dataset) index(segments []*pb.IndexMetadata) (Index, error) {
+	first := segments[0]
+	index := Index{
+		Name: first.Name, Segments: len(segments), UUID: first.UUID.String(), Version: versionOf(first),
+		covered: roaring.New(),
+	}
+	for _, id := range first.Fields {
+		index.Columns = append(index.Columns, d.manifest.Schema.Path(id))
+	}
+	var err error
+	if index.Kind, err = indexKind(first.Details); err != nil {
+		return index, fmt.Errorf("%w: details of index %s: %w", lance.ErrCorrupt, index.Name, err)
+	}
+	for _, x := range segments {
+		if err := index.add(x); err != nil {
+			return index, err
+		}
+	}
+	for _, f := range d.fragments {
+		if index.Covers(f.meta.ID) {
+			index.Indexed += f.liveRows()
+		} else {
+			index.Unindexed += f.liveRows()
+		}
+	}
+	return index, nil
+}
+
+// add counts in what one segment covers and occupies.
+func (x *Index) add(segment *pb.IndexMetadata) error {
+	if len(segment.FragmentBitmap) > 0 {
+		covered := roaring.New()
+		if err := covered.UnmarshalBinary(segment.FragmentBitmap); err != nil {
+			return fmt.Errorf("%w: coverage of index %s: %w", lance.ErrCorrupt, x.Name, err)
+		}
+		x.covered.Or(covered)
+	}
+	if segment.CreatedAt != nil {
+		if at := time.UnixMilli(int64(*segment.CreatedAt)).UTC(); x.Created.IsZero() || at.Before(x.Created) {
+			x.Created = at
+		}
+	}
+	if len(segment.Files) == 0 {
+		x.Bytes = -1
+	}
+	for i := range segment.Files {
+		if x.Bytes >= 0 {
+			x.Bytes += int64(segment.Files[i].SizeBytes)
+		}
+	}
+	return nil
+}
+
+// Covers says whether a segment of the index is of the rows of a fragment.
+func (x *Index) Covers(fragment uint64) bool {
+	return fragment <= 1<<32-1 && x.covered.Contains(uint32(fragment))
+}
+
+// Index returns one index, or ErrNoIndex.
+func (d *Dataset) Index(name string) (Index, error) {
+	indices, err := d.Indices()
+	if err != nil {
+		return Index{}, err
+	}
+	for _, x := range indices {
+		if x.Name == name {
+			return x, nil
+		}
+	}
+	return Index{}, fmt.Errorf("%w: %q", ErrNoIndex, name)
+}
+
+// DropIndex removes an index, also one of a kind that nobody here could read, or returns
+// ErrNoIndex. Its files stay for the versions that have it. confirm is as for Table.Append.
+func (d *Dataset) DropIndex(ctx context.Context, name string, confirm func() error) (*Dataset, error) {
+	segments, err := d.manifest.Indices()
+	if err != nil {
+		return nil, err
+	}
+	op := &pb.CreateIndex{}
+	for _, x := range segments {
+		if x.Name == name && !strings.HasPrefix(name, systemIndex) {
+			op.RemovedIndices = append(op.RemovedIndices, x)
+		}
+	}
+	if len(op.RemovedIndices) == 0 {
+		return nil, fmt.Errorf("%w: %q", ErrNoIndex, name)
+	}
+	return d.Commit(ctx, op, confirm)
+}

@@ -1,0 +1,186 @@
+package pb
+
+// VectorIndexDetails is what the entry of a vector index says of it. Of an entry that is
+// older than this message it is empty.
+//
+// Source: protos/index.proto of the format, message VectorIndexDetails.
+type VectorIndexDetails struct {
+	Metric              VectorMetric      // 1
+	TargetPartitionSize uint64            // 2: 0 is not set
+	HNSW                *HNSWDetails      // 3: nil is no graph within the partitions
+	Compression         VectorCompression // 4 to 8: how vectors are stored
+	NumBits             uint32            // of a compressed component
+	NumSubVectors       uint32            // of product quantization
+	RotationMatrix      bool              // of RaBitQ: rotated by a matrix, not the fast way
+	RuntimeHints        map[string]string // 9: how it was built
+}
+
+// VectorMetric is the distance that an index was built for.
+type VectorMetric uint32
+
+// The metrics, by their numbers in the format.
+const (
+	VectorL2 VectorMetric = iota
+	VectorCosine
+	VectorDot
+	VectorHamming
+)
+
+// VectorCompression is the field of VectorIndexDetails that is set, which says how an index
+// stores vectors.
+type VectorCompression uint32
+
+// The compressions, by their field numbers. An index with none of them stores vectors as they are.
+const (
+	CompressionNone VectorCompression = 0
+	CompressionPQ   VectorCompression = 4
+	CompressionSQ   VectorCompression = 5
+	CompressionRQ   VectorCompression = 6
+	CompressionFlat VectorCompression = 8
+)
+
+// HNSWDetails are the parameters of a graph.
+type HNSWDetails struct {
+	MaxConnections    uint32 // 1
+	ConstructionDepth uint32 // 2: candidates while it was built
+	MaxLevel          uint32 // 3
+}
+
+// Unmarshal reads an encoded VectorIndexDetails.
+func (d *VectorIndexDetails) Unmarshal(b []byte) error {
+	*d = VectorIndexDetails{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			d.Metric = VectorMetric(s.Uint32())
+		case 2:
+			d.TargetPartitionSize = s.Uint64()
+		case 3:
+			d.HNSW = new(HNSWDetails)
+			s.Message(d.HNSW.Unmarshal)
+		case 4, 5, 6, 8:
+			d.Compression = VectorCompression(s.Num)
+			s.Message(d.unmarshalCompression)
+		case 9:
+			ScanMapEntry(s, &d.RuntimeHints)
+		}
+	}
+	return s.Err()
+}
+
+// unmarshalCompression reads the message of the compression that is set. Field 1 is the
+// number of bits in all of them.
+func (d *VectorIndexDetails) unmarshalCompression(b []byte) error {
+	d.NumBits, d.NumSubVectors, d.RotationMatrix = 0, 0, false
+	s := NewScanner(b)
+	for s.Next() {
+		switch {
+		case s.Num == 1:
+			d.NumBits = s.Uint32()
+		case s.Num == 2 && d.Compression == CompressionPQ:
+			d.NumSubVectors = s.Uint32()
+		case s.Num == 2 && d.Compression == CompressionRQ:
+			d.RotationMatrix = s.Uint32() == 1
+		}
+	}
+	return s.Err()
+}
+
+// Unmarshal reads an encoded HNSWDetails.
+func (d *HNSWDetails) Unmarshal(b []byte) error {
+	*d = HNSWDetails{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			d.MaxConnections = s.Uint32()
+		case 2:
+			d.ConstructionDepth = s.Uint32()
+		case 3:
+			d.MaxLevel = s.Uint32()
+		}
+	}
+	return s.Err()
+}
+
+// InvertedIndexDetails is what the entry of a full-text index says of how it makes tokens
+// of texts.
+//
+// Source: protos/index_old.proto of the format, message InvertedIndexDetails.
+type InvertedIndexDetails struct {
+	BaseTokenizer       *string // 1
+	Language            string  // 2: a JSON string, with its quotes
+	WithPosition        bool    // 3
+	MaxTokenLength      *uint32 // 4: nil is no limit
+	LowerCase           bool    // 5
+	Stem                bool    // 6
+	RemoveStopWords     bool    // 7
+	ASCIIFolding        bool    // 8
+	MinNgramLength      uint32  // 9
+	MaxNgramLength      uint32  // 10
+	PrefixOnly          bool    // 11
+	BlockSize           *uint32 // 12
+	SplitIdentifiers    bool    // 13.1
+	SplitOnNumerics     bool    // 13.2
+	PreserveOriginal    bool    // 13.3
+	IndexOperators      bool    // 13.4
+	DocumentGranularity uint32  // 14: 0 is a row, 1 an element of a list
+}
+
+// Unmarshal reads an encoded InvertedIndexDetails.
+func (d *InvertedIndexDetails) Unmarshal(b []byte) error {
+	*d = InvertedIndexDetails{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			d.BaseTokenizer = ptr(s.String())
+		case 2:
+			d.Language = s.String()
+		case 3:
+			d.WithPosition = s.Bool()
+		case 4:
+			d.MaxTokenLength = ptr(s.Uint32())
+		case 5:
+			d.LowerCase = s.Bool()
+		case 6:
+			d.Stem = s.Bool()
+		case 7:
+			d.RemoveStopWords = s.Bool()
+		case 8:
+			d.ASCIIFolding = s.Bool()
+		case 9:
+			d.MinNgramLength = s.Uint32()
+		case 10:
+			d.MaxNgramLength = s.Uint32()
+		case 11:
+			d.PrefixOnly = s.Bool()
+		case 12:
+			d.BlockSize = ptr(s.Uint32())
+		case 13:
+			s.Message(d.unmarshalCode)
+		case 14:
+			d.DocumentGranularity = s.Uint32()
+		}
+	}
+	return s.Err()
+}
+
+// unmarshalCode reads how the tokens of program text are made.
+func (d *InvertedIndexDetails) unmarshalCode(b []byte) error {
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			d.SplitIdentifiers = s.Bool()
+		case 2:
+			d.SplitOnNumerics = s.Bool()
+		case 3:
+			d.PreserveOriginal = s.Bool()
+		case 4:
+			d.IndexOperators = s.Bool()
+		}
+	}
+	return s.Err()
+}

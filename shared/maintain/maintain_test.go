@@ -1,0 +1,371 @@
+package maintain_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/maintain"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service"
+)
+
+// grace is that of the tests.
+const grace = 10 * time.Minute
+
+// house is a server and a worker over one storage.
+type house struct {
+	tables service.Tables
+	keeper *maintain.Keeper
+	worker *job.Worker
+	names  int
+}
+
+func open(t *testing.T, objects objectstore.Store) *house {
+	t.Helper()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := objectrecord.Open(objects, time.Now)
+	h := &house{tables: service.Open(service.Stores{
+		Objects: roots, Records: records, Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Maintain: true,
+	})}
+	h.keeper = &maintain.Keeper{Tables: h.tables, Records: records, Now: time.Now, Grace: grace}
+	h.worker = &job.Worker{
+		Starter: *h.tables.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Name:  func() string { h.names++; return fmt.Sprintf("%p %d", h, h.names) },
+		Tasks: map[string]job.Task{service.MaintainKind: h.keeper.Task()},
+	}
+	return h
+}
+
+var table = []string{"ns", "t"}
+
+func rows(id int64) dataset.Rows {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"id":`+strconv.FormatInt(id, 10)+`}]`))
+	if err != nil {
+		panic(err)
+	}
+	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+// create makes the table, with the properties.
+func (h *house) create(t *testing.T, ofNamespace, ofTable map[string]string) {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := h.tables.Names.CreateNamespace(ctx, table[:1], ofNamespace, 0); err != nil {
+		t.Fatal(err)
+	}
+	location := h.tables.Names.NewLocation(table)
+	if _, err := h.tables.Rows.Table(table, location, 0).Create(ctx, rows(0), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.tables.Names.CreateTable(ctx, table, location, 1, ofTable, false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// insert adds rows one by one.
+func (h *house) insert(t *testing.T, from, to int64) {
+	t.Helper()
+	for id := from; id < to; id++ {
+		_, err := h.tables.Change(t.Context(), table, "", func(t *engine.Table, confirm func() error) (engine.Written, error) {
+			return t.Insert(context.Background(), rows(id), confirm)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// work works on jobs for a time, the end of which the jobs do not see coming.
+func (h *house) work(t *testing.T, d time.Duration) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	defer time.AfterFunc(d, stop).Stop()
+	h.worker.Serve(ctx, 1)
+}
+
+// look returns the ids in the table and the number of its fragments.
+func (h *house) look(t *testing.T) (ids []int64, fragments int) {
+	t.Helper()
+	found, err := h.tables.Names.Table(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = engine.Do(t.Context(), h.tables.At(found), nil, func(ctx context.Context, d *dataset.Dataset) error {
+		_, batches, err := d.Scan(ctx, dataset.ScanOptions{})
+		if err != nil {
+			return err
+		}
+		for batch, err := range batches {
+			if err != nil {
+				return err
+			}
+			ids = append(ids, batch.Column(0).(*array.Int64).Int64Values()...)
+		}
+		fragments = len(d.Stats().Lengths)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ids)
+	return ids, fragments
+}
+
+func upTo(n int64) []int64 {
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = int64(i)
+	}
+	return ids
+}
+
+func (h *house) want(t *testing.T, rows int64, fragments int) {
+	t.Helper()
+	ids, got := h.look(t)
+	if diff := cmp.Diff(upTo(rows), ids); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if got != fragments {
+		t.Errorf("%d fragments, want %d", got, fragments)
+	}
+}
+
+func TestSmallWritesAreCompactedAsTheyCome(t *testing.T) {
+	on, off := map[string]string{"maintenance": "on"}, map[string]string{"maintenance": "OFF"}
+	for name, c := range map[string]struct {
+		ofNamespace, ofTable map[string]string
+		want                 int
+	}{
+		"by default":          {nil, nil, 1},
+		"not if switched off": {nil, off, 16},
+		"off around it":       {off, nil, 16},
+		"on nevertheless":     {off, on, 1},
+		"only cleanup":        {nil, map[string]string{"maintenance": "cleanup"}, 16},
+		"nonsense":            {nil, map[string]string{"maintenance": "perhaps"}, 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, memstore.New())
+				h.create(t, c.ofNamespace, c.ofTable)
+				h.insert(t, 1, 16)
+				h.work(t, time.Minute)
+				h.want(t, 16, c.want)
+			})
+		})
+	}
+}
+
+// The more a table grows the less often what is old is written again.
+func TestCompactionIsTiered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New())
+		h.create(t, nil, nil)
+		rewritten := 0
+		for n := int64(1); n < 400; n++ {
+			h.insert(t, n, n+1)
+			h.work(t, time.Second)
+		}
+		jobs, _, err := h.tables.Transactions.Jobs(t.Context(), "", 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range jobs {
+			var report maintain.Report
+			if err := json.Unmarshal(j.Result, &report); err != nil {
+				t.Fatal(err)
+			}
+			rewritten += report.FragmentsRemoved
+		}
+		ids, fragments := h.look(t)
+		if len(ids) != 400 || fragments > 60 || rewritten < 200 || rewritten > 800 {
+			t.Errorf("%d rows in %d fragments, %d were rewritten by %d jobs", len(ids), fragments, rewritten, len(jobs))
+		}
+	})
+}
+
+// begin begins a job.
+func (h *house) begin(t *testing.T, order maintain.Order) string {
+	t.Helper()
+	begun, err := h.tables.Jobs.Begin(t.Context(), service.MaintainKind, table, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return begun.ID
+}
+
+// report returns what a job came to.
+func (h *house) report(t *testing.T, id string) maintain.Report {
+	t.Helper()
+	got, err := h.tables.Transactions.Job(t.Context(), id)
+	if err != nil || got.Status != protocol.TransactionSucceeded {
+		t.Fatalf("the job is %+v, %v", got, err)
+	}
+	var report maintain.Report
+	if err := json.Unmarshal(got.Result, &report); err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestCleanupWaitsForThoseWhoBeganBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		objects := memstore.New()
+		h := open(t, objects)
+		h.create(t, nil, nil)
+		h.insert(t, 1, 5)
+		h.begin(t, maintain.Order{Compact: true})
+		h.work(t, time.Second)
+		time.Sleep(30 * 24 * time.Hour)
+		id := h.begin(t, maintain.Order{Cleanup: true, Retention: 24 * time.Hour, Keep: 1})
+		count := func(dir string) int {
+			page, err := objects.List(t.Context(), objectstore.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, o := range page.Objects {
+				if strings.Contains(o.Key, dir) {
+					n++
+				}
+			}
+			return n
+		}
+		h.work(t, grace-time.Second)
+		if versions, data := count("/_versions/"), count("/data/"); versions != 1 || data != 6 {
+			t.Errorf("before the time is over there are %d versions and %d data files, want 1 and 6", versions, data)
+		}
+		h.work(t, 2*time.Second)
+		if data := count("/data/"); data != 1 {
+			t.Errorf("then there are %d data files, want 1", data)
+		}
+		report := h.report(t, id)
+		if report.Cleaned.Versions != 5 || report.Cleaned.Files["data"] != 5 {
+			t.Errorf("the report is %+v, want 5 versions and 5 data files", report)
+		}
+		h.want(t, 5, 1)
+	})
+}
+
+func TestTablesAreCleanedUpOnceADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New())
+		h.create(t, nil, map[string]string{"maintenance.retention": "2d"})
+		h.insert(t, 1, 5)
+		jobs := func() int {
+			found, _, err := h.tables.Transactions.Jobs(t.Context(), "", 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(found)
+		}
+		for day, want := range []int{0, 1, 2, 3} {
+			for range 3 {
+				if err := h.tables.Jobs.Suggest(t.Context(), service.MaintainKind, nil); err != nil { // all of them
+					t.Fatal(err)
+				}
+				h.work(t, time.Second)
+			}
+			if got := jobs(); got != want {
+				t.Errorf("day %d: %d jobs, want %d", day, got, want)
+			}
+			h.work(t, time.Hour)
+			time.Sleep(24 * time.Hour)
+		}
+		found, err := h.tables.Names.Table(t.Context(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := int64(1)
+		err = engine.Do(t.Context(), h.tables.At(found), &one, func(context.Context, *dataset.Dataset) error { return nil })
+		if protocol.CodeOf(err) != protocol.TableVersionNotFound {
+			t.Errorf("version 1 after three days: got %v, want TableVersionNotFound", err)
+		}
+		h.want(t, 5, 5)
+	})
+}
+
+func TestADryRunTellsWhatWouldBeDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New())
+		h.create(t, nil, nil)
+		h.insert(t, 1, 5)
+		time.Sleep(30 * 24 * time.Hour)
+		report, err := h.keeper.DryRun(t.Context(), table, maintain.Order{Compact: true, Cleanup: true, Retention: time.Hour})
+		if err != nil || report.FragmentsRemoved != 5 || report.Cleaned.Versions != 4 {
+			t.Errorf("got %+v, %v; want 5 fragments and 4 versions", report, err)
+		}
+		h.want(t, 5, 5)
+	})
+}
+
+// A job is killed at each of its requests to the storage. The rows are there all the time, and
+// the next worker brings it to its end.
+func TestMaintenanceSurvivesACrashAnywhere(t *testing.T) {
+	for n := int32(1); ; n++ {
+		reached := false
+		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
+			synctest.Test(t, func(t *testing.T) {
+				inner := memstore.New()
+				before := open(t, inner)
+				before.create(t, nil, nil)
+				before.insert(t, 1, 5)
+				time.Sleep(30 * 24 * time.Hour)
+				id := before.begin(t, maintain.Order{Compact: true, Cleanup: true, Retention: time.Hour, Keep: 1})
+				var calls atomic.Int32
+				faulty := open(t, faultstore.New(inner, func(faultstore.Call) faultstore.Fault {
+					if calls.Add(1) != n {
+						return faultstore.Fault{}
+					}
+					return fault
+				}))
+				where := fmt.Sprintf("request %d, %+v", n, fault)
+				_, _ = faulty.worker.Recover(t.Context())
+				faulty.work(t, time.Hour)
+				reached = reached || calls.Load() >= n
+				after := open(t, inner)
+				if ids, _ := after.look(t); !slices.Equal(ids, upTo(5)) {
+					t.Errorf("%s: the table holds %v", where, ids)
+				}
+				if _, err := after.worker.Recover(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				after.work(t, time.Hour)
+				after.report(t, id)
+				after.want(t, 5, 1)
+			})
+		}
+		if !reached || t.Failed() {
+			if n < 20 && !t.Failed() {
+				t.Errorf("only %d requests were tried", n)
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package protocol
+
+import "time"
+
+// ListTableIndicesRequest asks for the indices of a table.
+type ListTableIndicesRequest struct {
+	Common
+	Page
+	Version *int64 `json:"version"` // nil: the latest
+	Branch  string `json:"branch" query:"branch"`
+}
+
+// Validate refuses negative versions.
+func (r *ListTableIndicesRequest) Validate() error { return notNegative("version", r.Version) }
+
+// ListTableIndicesResponse holds the indices in the order of their names.
+type ListTableIndicesResponse struct {
+	Indexes   List[IndexContent] `json:"indexes"`
+	PageToken string             `json:"page_token,omitempty"`
+}
+
+// IndexContent describes an index. LanceDB clients refuse the whole list for an index type
+// that they do not know, or a column that the table does not have.
+type IndexContent struct {
+	Name             string       `json:"index_name"`
+	UUID             string       `json:"index_uuid"`
+	Columns          List[string] `json:"columns"`
+	Status           string       `json:"status"`
+	Type             string       `json:"index_type"`
+	TypeURL          string       `json:"type_url"`
+	NumIndexedRows   int64        `json:"num_indexed_rows"`
+	NumUnindexedRows int64        `json:"num_unindexed_rows"`
+	SizeBytes        *int64       `json:"size_bytes,omitempty"` // nil: not known
+	NumSegments      int64        `json:"num_segments"`
+	CreatedAt        *time.Time   `json:"created_at,omitempty"` // nil: not known
+	Version          int64        `json:"index_version"`
+	Details          string       `json:"index_details"` // a JSON object
+}
+
+// IndexReady is the status of an index that is there.
+const IndexReady = "SUCCEEDED"
+
+// DescribeTableIndexStatsRequest asks what an index covers.
+type DescribeTableIndexStatsRequest struct {
+	Common
+	IndexName string `json:"index_name" path:"index_name"`
+	Version   *int64 `json:"version"` // nil: the latest
+	Branch    string `json:"branch" query:"branch"`
+}
+
+// Validate refuses negative versions.
+func (r *DescribeTableIndexStatsRequest) Validate() error { return notNegative("version", r.Version) }
+
+// DescribeTableIndexStatsResponse says what an index covers.
+type DescribeTableIndexStatsResponse struct {
+	IndexType        string `json:"index_type"`
+	DistanceType     string `json:"distance_type,omitempty"` // of vector indices
+	NumIndexedRows   int64  `json:"num_indexed_rows"`
+	NumUnindexedRows int64  `json:"num_unindexed_rows"`
+	NumIndices       int64  `json:"num_indices"` // segments
+}
+
+// DropTableIndexRequest asks to remove an index.
+type DropTableIndexRequest struct {
+	Common
+	IndexName string `json:"index_name" path:"index_name"`
+	Branch    string `json:"branch" query:"branch"`
+}
+
+// DropTableIndexResponse answers the removal of an index.
+type DropTableIndexResponse struct {
+	TransactionID string `json:"transaction_id,omitempty"`
+}

@@ -1,0 +1,57 @@
+package protocol
+
+// MaintainTableRequest asks for a table to be kept fit now. It is an operation of this service
+// that no specification has.
+type MaintainTableRequest struct {
+	Common
+	// Compact and Cleanup say what to do. Nil: both, or only the other when that is true.
+	Compact *bool `json:"compact"`
+	Cleanup *bool `json:"cleanup"`
+	// OlderThan is for how long versions are kept after they were replaced, such as 7d or
+	// 36h, an hour at least. Empty: what the properties of the table say.
+	OlderThan string `json:"older_than"`
+	// KeepVersions is how many versions are kept at least. Nil: what the properties say.
+	KeepVersions *int `json:"keep_versions"`
+	// DryRun tells what would be done instead of doing it.
+	DryRun bool `json:"dry_run"`
+}
+
+// Validate refuses what asks for nothing.
+func (r *MaintainTableRequest) Validate() error {
+	if !r.Wants(r.Compact, r.Cleanup) && !r.Wants(r.Cleanup, r.Compact) {
+		return Errorf(InvalidInput, "neither compact nor cleanup is asked for")
+	}
+	if r.KeepVersions != nil && *r.KeepVersions < 1 {
+		return Errorf(InvalidInput, "keep_versions is %d; it must be 1 or more", *r.KeepVersions)
+	}
+	return nil
+}
+
+// Wants says whether one of the two is asked for.
+func (r *MaintainTableRequest) Wants(this, other *bool) bool {
+	if this != nil {
+		return *this
+	}
+	return other == nil || !*other
+}
+
+// MaintainTableResponse names the job, under both of its names, or tells what it would do.
+type MaintainTableResponse struct {
+	JobID         string `json:"job_id,omitempty"`
+	TransactionID string `json:"transaction_id,omitempty"`
+	Report        any    `json:"report,omitempty"`
+}
+
+// PauseJobResponse tells how a job that was to be paused stood. No field is set when it was
+// paused before.
+type PauseJobResponse struct {
+	Paused     bool `json:"paused,omitempty"`     // it will be, from its next checkpoint on
+	Committing bool `json:"committing,omitempty"` // it has ended, or is just about to
+}
+
+// ResumeJobResponse tells how a job that was to go on stood. No field is set when it was not
+// paused.
+type ResumeJobResponse struct {
+	Resumed      bool `json:"resumed,omitempty"`
+	StillPausing bool `json:"still_pausing,omitempty"` // its worker had not noticed; it goes on
+}

@@ -1,0 +1,19 @@
+package index
+
+import (
+	"context"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/protocol"
+)
+
+// Drop removes an index. Its files stay for the versions that have it.
+func (s *Service) Drop(ctx context.Context, req *protocol.DropTableIndexRequest) (*protocol.DropTableIndexResponse, error) {
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+		return t.DropIndex(ctx, req.IndexName, confirm)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.DropTableIndexResponse{TransactionID: done.TransactionID}, nil
+}

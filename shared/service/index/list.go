@@ -1,0 +1,58 @@
+package index
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// List tells the indices of a table, in the order of their names.
+func (s *Service) List(ctx context.Context, req *protocol.ListTableIndicesRequest) (*protocol.ListTableIndicesResponse, error) {
+	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.ListTableIndicesResponse, error) {
+		table, err := s.tables.On(ctx, t, req.Branch)
+		if err != nil {
+			return nil, err
+		}
+		indices, err := table.Indices(ctx, req.Version)
+		if err != nil {
+			return nil, err
+		}
+		return page(indices, req.Page), nil
+	})
+}
+
+// page answers those indices that a page holds.
+func page(indices []dataset.Index, p protocol.Page) *protocol.ListTableIndicesResponse {
+	answer := &protocol.ListTableIndicesResponse{}
+	limit, bounded := p.Bound()
+	for _, x := range indices {
+		if p.PageToken != "" && x.Name <= p.PageToken {
+			continue
+		}
+		if n := int64(len(answer.Indexes)); bounded && n == limit {
+			if n > 0 {
+				answer.PageToken = answer.Indexes[n-1].Name
+			}
+			break
+		}
+		answer.Indexes = append(answer.Indexes, content(x))
+	}
+	return answer
+}
+
+func content(x dataset.Index) protocol.IndexContent {
+	c := protocol.IndexContent{
+		Name: x.Name, UUID: x.UUID, Columns: x.Columns, Status: protocol.IndexReady,
+		Type: x.Kind.Type, TypeURL: x.Kind.TypeURL, Details: x.Kind.Details, Version: int64(x.Version),
+		NumIndexedRows: x.Indexed, NumUnindexedRows: x.Unindexed, NumSegments: int64(x.Segments),
+	}
+	if x.Bytes >= 0 {
+		c.SizeBytes = &x.Bytes
+	}
+	if !x.Created.IsZero() {
+		c.CreatedAt = &x.Created
+	}
+	return c
+}

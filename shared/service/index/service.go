@@ -1,0 +1,23 @@
+// Package index answers the operations on indices of tables. They tell and drop the indices
+// that native writers have built; building them is not done here yet.
+package index
+
+import (
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/service"
+)
+
+// A Service answers the operations on indices.
+type Service struct{ tables service.Tables }
+
+// New returns the service over tables.
+func New(tables service.Tables) *Service { return &Service{tables: tables} }
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{
+		httpapi.JSON("ListTableIndices", s.List),
+		httpapi.JSON("DescribeTableIndexStats", s.Stats),
+		httpapi.JSON("DropTableIndex", s.Drop),
+	}
+}

@@ -1,0 +1,78 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// Clone makes a table that begins as a version of another one, at a place of its own, without
+// copying rows: it refers to the files of the other, which must stay. The source is named by
+// its location, as LanceDB's clients do, and need not be in the catalog.
+func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*protocol.CloneTableResponse, error) {
+	if err := protocol.RequireName(req.ID); err != nil {
+		return nil, err
+	}
+	if req.IsShallow != nil && !*req.IsShallow {
+		return nil, protocol.Errorf(protocol.Unsupported, "a clone that copies all files is not supported; is_shallow must be true")
+	}
+	source, version, err := s.cloned(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	switch _, err := s.tables.Names.Table(ctx, req.ID); {
+	case err == nil:
+		return nil, catalog.TableExists(req.ID)
+	case protocol.CodeOf(err) != protocol.TableNotFound:
+		return nil, err
+	}
+	location := s.tables.Names.NewLocation(req.ID)
+	done, err := source.CloneTo(ctx, s.tables.Rows.Table(req.ID, location, 0), version)
+	if engine.IsDeclared(err) {
+		return nil, noTableAt(req.SourceLocation)
+	}
+	var made *catalog.Table
+	if err == nil {
+		made, err = s.tables.Names.CreateTable(ctx, req.ID, location, uint64(done.Version), nil, false)
+	}
+	if err != nil {
+		return nil, errors.Join(err, catalog.DeleteData(context.WithoutCancel(ctx), location))
+	}
+	first := transaction.Commit{Version: uint64(done.Version), UUID: done.Transaction}
+	return &protocol.CloneTableResponse{
+		TransactionID: s.tables.Transactions.IDOfCommit(ctx, req.ID, first),
+		Location:      made.Location.URI, Version: done.Version, Properties: made.Properties,
+	}, nil
+}
+
+// cloned finds what is to be cloned, and of which version; nil is the newest.
+func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (source *engine.Table, version *int64, err error) {
+	at, err := s.tables.Names.PlannedLocation(ctx, req.ID, req.SourceLocation)
+	if err != nil {
+		return nil, nil, err
+	}
+	source = s.tables.Rows.Table(req.ID, at, 0)
+	if req.SourceTag == "" {
+		return source, req.SourceVersion, nil
+	}
+	tag, err := source.Tag(ctx, req.SourceTag)
+	if err != nil {
+		return nil, nil, err
+	}
+	number := int64(tag.Version)
+	source, err = source.On(ctx, tag.BranchName())
+	return source, &number, err
+}
+
+// noTableAt is the answer to who names a location where there is none.
+func noTableAt(location string) error {
+	return &protocol.Error{
+		Code: protocol.InvalidInput, Message: fmt.Sprintf("no Lance table at location %q", location),
+		Detail: "it names the folder that holds a table's _versions folder",
+	}
+}

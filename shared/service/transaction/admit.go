@@ -1,0 +1,61 @@
+package transaction
+
+import (
+	"context"
+	"strings"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// admit asks policies about an operation on a transaction, which counts as one on what the
+// transaction is about. That of something hidden is not there.
+func (s *Service) admit(ctx context.Context, operation string, ref transaction.Ref) error {
+	if !auth.Limited(ctx) {
+		return nil
+	}
+	object, missing := auth.Table(ref.Table), notFound(ref, nil)
+	if ref.Table == nil {
+		found, err := s.recorded(ctx, ref)
+		if err != nil {
+			return err
+		}
+		object, missing = objectOf(found), transaction.NotFound(ref)
+	}
+	switch {
+	case !auth.Sees(ctx, object):
+		return missing
+	case !auth.Permits(ctx, operation, object):
+		return auth.Denied(operation, object)
+	}
+	return nil
+}
+
+// recorded returns a transaction that is no commit.
+func (s *Service) recorded(ctx context.Context, ref transaction.Ref) (*transaction.Transaction, error) {
+	if ref.Record != "" {
+		return s.tables.Transactions.Get(ctx, ref)
+	}
+	return s.tables.Transactions.GetChange(ctx, ref)
+}
+
+// objectOf is what a transaction is about: what is about several tables is about the root.
+func objectOf(t *transaction.Transaction) auth.Object {
+	if len(t.Object) == 0 || strings.HasSuffix(t.Kind, "namespace") { // such as "create-namespace"
+		return auth.Namespace(t.Object)
+	}
+	return auth.Table(t.Object)
+}
+
+// admitJob is admit for the job of a request.
+func (s *Service) admitJob(ctx context.Context, operation string, req *protocol.JobRequest) (transaction.Ref, error) {
+	if !transaction.IsJobID(req.JobID) {
+		return transaction.Ref{}, noJob(req.JobID)
+	}
+	ref, err := transaction.ParseID([]string{req.JobID})
+	if err != nil {
+		return ref, err
+	}
+	return ref, s.admit(ctx, operation, ref)
+}

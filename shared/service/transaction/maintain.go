@@ -1,0 +1,54 @@
+package transaction
+
+import (
+	"context"
+
+	"tiltyard/shared/maintain"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/service"
+)
+
+// MaintainTable begins a job that compacts a table, cleans it up, or both, or tells what that
+// would do.
+func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTableRequest) (*protocol.MaintainTableResponse, error) {
+	order, err := s.order(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if req.DryRun {
+		report, err := s.keeper.DryRun(ctx, req.ID, order)
+		if err != nil {
+			return nil, err
+		}
+		return &protocol.MaintainTableResponse{Report: report}, nil
+	}
+	if s.tables.Jobs == nil {
+		return nil, errNoJobs
+	}
+	begun, err := s.tables.Jobs.Begin(ctx, service.MaintainKind, req.ID, order)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.MaintainTableResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
+}
+
+// order is what is asked for, and for the rest what the properties say.
+func (s *Service) order(ctx context.Context, req *protocol.MaintainTableRequest) (maintain.Order, error) {
+	policy, err := maintain.PolicyOf(ctx, s.tables.Names, req.ID)
+	if err != nil {
+		return maintain.Order{}, err
+	}
+	order := maintain.Order{
+		Compact: req.Wants(req.Compact, req.Cleanup), Cleanup: req.Wants(req.Cleanup, req.Compact),
+		Retention: policy.Retention, Keep: policy.Keep,
+	}
+	if req.OlderThan != "" {
+		if order.Retention, err = maintain.ParseRetention(req.OlderThan); err != nil {
+			return order, protocol.Errorf(protocol.InvalidInput, "older_than: %w", err)
+		}
+	}
+	if req.KeepVersions != nil {
+		order.Keep = *req.KeepVersions
+	}
+	return order, nil
+}

@@ -1,0 +1,72 @@
+package version
+
+import (
+	"context"
+	"slices"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// maxBatchDeletes bounds the versions that a batch deletes of one table: they are in its
+// record until the batch has ended.
+const maxBatchDeletes = 1000
+
+// BatchCommit declares and deregisters tables, and makes and deletes versions of them: all
+// that is asked for, or none. To ask for the same again, because the answer was lost, is
+// answered the same.
+func (s *Service) BatchCommit(ctx context.Context, req *protocol.BatchCommitTablesRequest) (*protocol.BatchCommitTablesResponse, error) {
+	done, err := s.commit(ctx, req.Operations)
+	if err != nil {
+		return nil, err
+	}
+	answer := &protocol.BatchCommitTablesResponse{
+		TransactionID: s.tables.Transactions.IDOfChange(ctx, batchChange("batch-commit", done)),
+	}
+	for i, p := range done {
+		answer.Results = append(answer.Results, p.answer(&req.Operations[i], answer.TransactionID))
+	}
+	return answer, nil
+}
+
+// answer tells what came of an operation.
+func (p *prepared) answer(op *protocol.CommitTableOperation, transactionID string) protocol.CommitTableResult {
+	made := p.result.Table
+	switch {
+	case op.Declare != nil:
+		return protocol.CommitTableResult{Declare: &protocol.DeclareTableResponse{
+			TransactionID: transactionID, Location: made.Location.URI, Properties: made.Properties, ManagedVersioning: made.Managed,
+		}}
+	case op.Create != nil:
+		return protocol.CommitTableResult{Create: &protocol.CreateTableVersionResponse{TransactionID: transactionID, Version: p.entry()}}
+	case op.Delete != nil:
+		return protocol.CommitTableResult{Delete: &protocol.BatchDeleteTableVersionsResponse{
+			TransactionID: transactionID, DeletedCount: int64(len(p.Delete)),
+		}}
+	}
+	return protocol.CommitTableResult{Deregister: &protocol.DeregisterTableResponse{
+		TransactionID: transactionID, ID: made.ID, Location: made.Location.URI, Properties: made.Properties,
+	}}
+}
+
+// prepareDelete chooses the versions that an operation deletes. A table that the batch itself
+// declares has none.
+func (s *Service) prepareDelete(ctx context.Context, p *prepared, req *protocol.BatchDeleteTableVersionsRequest) error {
+	if protocol.BranchName(req.Branch) != "" {
+		return protocol.Errorf(protocol.Unsupported, "a batch cannot delete versions of branches")
+	}
+	p.Delete = []objectstore.Info{}
+	if p.Table == nil {
+		return nil
+	}
+	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
+	chosen, err := s.tables.At(p.Table).ChooseVersions(ctx, anyOf(req.Ranges), all)
+	if err != nil {
+		return err
+	}
+	if len(chosen) > maxBatchDeletes {
+		return protocol.Errorf(protocol.InvalidInput, "%d versions are in the ranges; a batch deletes up to %d of a table", len(chosen), maxBatchDeletes)
+	}
+	p.Delete = append(p.Delete, chosen...)
+	return nil
+}

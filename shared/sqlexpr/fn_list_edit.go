@@ -1,0 +1,433 @@
+package sqlexpr
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// listEditFunctions make lists of the elements of other lists.
+var listEditFunctions = map[string]*function{
+	"array_compact":     {minArgs: 1, maxArgs: 1, bind: bindLists(likeFirst), eval: evalArrayCompact},
+	"array_except":      {minArgs: 2, maxArgs: 2, bind: bindTwoLists, eval: evalArrayExcept},
+	"array_intersect":   {minArgs: 2, maxArgs: 2, bind: bindTwoLists, eval: evalArrayIntersect},
+	"array_union":       {minArgs: 2, maxArgs: 2, bind: bindTwoLists, eval: evalArrayUnion},
+	"array_positions":   {minArgs: 2, maxArgs: 2, bind: bindListAndValue(gives(arrow.ListOf(typeUint64))), eval: evalArrayPositions},
+	"array_remove_n":    {minArgs: 3, maxArgs: 3, bind: bindListEdit, eval: evalArrayRemoveN},
+	"array_replace":     {minArgs: 3, maxArgs: 3, bind: bindListEdit, eval: replacer(1)},
+	"array_replace_n":   {minArgs: 4, maxArgs: 4, bind: bindListEdit, eval: evalArrayReplaceN},
+	"array_replace_all": {minArgs: 3, maxArgs: 3, bind: bindListEdit, eval: replacer(math.MaxInt64)},
+	"array_resize":      {minArgs: 2, maxArgs: 3, bind: bindArrayResize, eval: evalArrayResize},
+	"array_slice":       {minArgs: 3, maxArgs: 4, bind: signature(likeFirst, anyList, wholeNumber), eval: evalArraySlice},
+	"array_repeat":      {minArgs: 2, maxArgs: 2, bind: bindArrayRepeat, eval: evalArrayRepeat},
+	"flatten":           {minArgs: 1, maxArgs: 1, bind: bindFlatten, eval: evalFlatten},
+}
+
+func evalArrayCompact(n *node, args []vec, rows bitset) (vec, error) {
+	elems := args[0].data.(lists).elems
+	return editLists(n, args, rows, func(_, from, to int) []int {
+		var kept []int
+		for j := from; j < to; j++ {
+			if !elems.isNull(j) {
+				kept = append(kept, j)
+			}
+		}
+		return kept
+	})
+}
+
+// bindTwoLists finds one type for the elements of two lists, of which the result is a list.
+func bindTwoLists(n *node) (*node, error) {
+	for _, a := range n.args {
+		if other := n.args[0].typ; a.typ.ID() == arrow.NULL {
+			if !isSimpleList(other) {
+				other = n.args[1].typ
+			}
+			if !isSimpleList(other) {
+				return nil, mismatch(n)
+			}
+			return literal(nullVec(anyList(other)), n.pos), nil
+		}
+	}
+	n, err := bindArrayHasMany(n)
+	if err == nil {
+		n.typ = n.args[0].typ
+	}
+	return n, err
+}
+
+// elementSet is the keys of the elements of a list.
+func (v vec) elementSet(from, to int) map[string]bool {
+	set := make(map[string]bool, to-from)
+	for j := from; j < to; j++ {
+		set[string(v.elementKey(nil, j))] = true
+	}
+	return set
+}
+
+// pickDifferent makes lists of the different elements of two: pick adds those of a row, each
+// of which counts once.
+func pickDifferent(n *node, args []vec, rows bitset, pick func(i int, add func(source, slot int))) (vec, error) {
+	sources := []vec{args[0].data.(lists).elems, args[1].data.(lists).elems}
+	size, _ := width(args...)
+	b := newListBuilder(size, sources...)
+	seen := map[string]bool{}
+	add := func(source, slot int) {
+		if key := string(sources[source].elementKey(nil, slot)); !seen[key] {
+			seen[key] = true
+			b.add(source, slot)
+		}
+	}
+	return listRows(n, args, rows, b, func(i int) bool {
+		clear(seen)
+		pick(i, add)
+		return true
+	})
+}
+
+func evalArrayUnion(n *node, args []vec, rows bitset) (vec, error) {
+	return pickDifferent(n, args, rows, func(i int, add func(source, slot int)) {
+		for source, list := range args {
+			_, span := list.listsOf()
+			for j, end := span(i); j < end; j++ {
+				add(source, j)
+			}
+		}
+	})
+}
+
+func evalArrayExcept(n *node, args []vec, rows bitset) (vec, error) {
+	return pickDifferent(n, args, rows, func(i int, add func(source, slot int)) {
+		addWhere(args, i, 0, false, add)
+	})
+}
+
+// evalArrayIntersect is in the order of the longer list, the first if they are equal.
+func evalArrayIntersect(n *node, args []vec, rows bitset) (vec, error) {
+	return pickDifferent(n, args, rows, func(i int, add func(source, slot int)) {
+		_, first := args[0].listsOf()
+		_, second := args[1].listsOf()
+		from, to := first(i)
+		source := 0
+		if from2, to2 := second(i); to-from < to2-from2 {
+			source = 1
+		}
+		addWhere(args, i, source, true, add)
+	})
+}
+
+// addWhere adds the elements of one list that are in the other one, or those that are not.
+func addWhere(args []vec, i, source int, shared bool, add func(source, slot int)) {
+	l, span := args[source].listsOf()
+	other, otherSpan := args[1-source].listsOf()
+	set := other.elems.elementSet(otherSpan(i))
+	var key []byte
+	for j, end := span(i); j < end; j++ {
+		if key = l.elems.elementKey(key[:0], j); set[string(key)] == shared {
+			add(source, j)
+		}
+	}
+}
+
+// evalArrayPositions counts from 1. NULL equals NULL.
+func evalArrayPositions(n *node, args []vec, rows bitset) (vec, error) {
+	l, span := args[0].listsOf()
+	x := args[1]
+	out, live := callRows(n, args[:1], rows)
+	out.n, out.konst = width(args...)
+	positions, off := []uint64{}, make([]int64, 1, out.n+1)
+	var want, have []byte
+	for i := range out.n {
+		if live == nil || live.has(i) {
+			want = x.elementKey(want[:0], x.at(i))
+			from, to := span(i)
+			for j := from; j < to; j++ {
+				if have = l.elems.elementKey(have[:0], j); bytes.Equal(want, have) {
+					positions = append(positions, uint64(j-from+1))
+				}
+			}
+		}
+		off = append(off, int64(len(positions)))
+	}
+	out.data = lists{off: off, elems: vec{typ: typeUint64, n: len(positions), data: positions}}
+	return out, nil
+}
+
+// bindListEdit takes a list, one or two values of its elements' type, and a count last where
+// the name ends with _n.
+func bindListEdit(n *node) (*node, error) {
+	list := n.args[0].typ
+	if !isList(list) {
+		return nil, mismatch(n)
+	}
+	values, counted := n.args[1:], n.fn.name == "array_remove_n" || n.fn.name == "array_replace_n"
+	if counted {
+		values = values[:len(values)-1]
+	}
+	elem := valueType(elemType(list))
+	for _, v := range values {
+		var err error
+		if elem, err = elementType(n, elem, v.typ); err != nil {
+			return nil, err
+		}
+	}
+	types := []arrow.DataType{listLike(list, elem)}
+	for range values {
+		types = append(types, elem)
+	}
+	if counted {
+		count := wholeNumber(n.args[len(n.args)-1].typ)
+		if count == nil {
+			return nil, mismatch(n)
+		}
+		types = append(types, count)
+	}
+	return castArgs(n, types[0], types...)
+}
+
+// evalArrayRemoveN removes so many elements that equal the value, from the front.
+func evalArrayRemoveN(n *node, args []vec, rows bitset) (vec, error) {
+	elems, x, most := args[0].data.(lists).elems, args[1], valuesOf[int64](args[2])
+	return editLists(n, args[:2], rows, func(i, from, to int) []int {
+		want := x.elementKey(nil, x.at(i))
+		var have []byte
+		var kept []int
+		removed := int64(0)
+		for j := from; j < to; j++ {
+			have = elems.elementKey(have[:0], j)
+			if removed < most(i) && bytes.Equal(have, want) {
+				removed++
+				continue
+			}
+			kept = append(kept, j)
+		}
+		return kept
+	})
+}
+
+// replacer replaces so many elements that equal a value.
+func replacer(most int64) func(n *node, args []vec, rows bitset) (vec, error) {
+	return func(n *node, args []vec, rows bitset) (vec, error) {
+		return replaceElements(n, args, rows, func(int) int64 { return most })
+	}
+}
+
+func evalArrayReplaceN(n *node, args []vec, rows bitset) (vec, error) {
+	return replaceElements(n, args, rows, valuesOf[int64](args[3]))
+}
+
+// replaceElements puts args[2] in the place of elements that equal args[1]; NULL equals NULL.
+// Only a list that is NULL makes NULL.
+func replaceElements(n *node, args []vec, rows bitset, most func(i int) int64) (vec, error) {
+	l, span := args[0].listsOf()
+	from, to := args[1], args[2]
+	out, live := callRows(n, args[:1], rows)
+	out.n, out.konst = width(args...)
+	b := newListBuilder(out.n, l.elems, to)
+	var want, have []byte
+	for i := range out.n {
+		if live == nil || live.has(i) {
+			want = from.elementKey(want[:0], from.at(i))
+			replaced := int64(0)
+			for j, end := span(i); j < end; j++ {
+				have = l.elems.elementKey(have[:0], j)
+				if replaced < most(i) && bytes.Equal(have, want) {
+					replaced++
+					b.add(1, to.at(i))
+					continue
+				}
+				b.add(0, j)
+			}
+		}
+		b.end()
+	}
+	var err error
+	out.data, err = b.lists(elemType(n.typ))
+	return out, err
+}
+
+// bindArrayResize takes what fills a list that is too short; NULL without it.
+func bindArrayResize(n *node) (*node, error) {
+	list := n.args[0].typ
+	if !isList(list) || wholeNumber(n.args[1].typ) == nil {
+		return nil, mismatch(n)
+	}
+	if isNested(elemType(list)) {
+		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, list)
+	}
+	elem := valueType(elemType(list))
+	if len(n.args) == 2 {
+		n = n.with(n.args[0], n.args[1], literal(nullVec(elem), n.pos))
+	}
+	return castArgs(n, listLike(list, elem), listLike(list, elem), typeInt64, elem)
+}
+
+func evalArrayResize(n *node, args []vec, rows bitset) (vec, error) {
+	l, span := args[0].listsOf()
+	length, fill := valuesOf[int64](args[1]), args[2]
+	size, _ := width(args...)
+	b := newListBuilder(size, l.elems, fill)
+	out, live := callRows(n, args[:2], rows)
+	out.n, out.konst = width(args...)
+	for i := range size {
+		if live == nil || live.has(i) {
+			want := length(i)
+			if want < 0 {
+				return vec{}, errorf(ErrValue, noPos, "array_resize to %d elements", want)
+			}
+			if want > maxMade-int64(len(b.slot)) {
+				return vec{}, errorf(ErrTooLarge, noPos, "lists of more than %d elements", maxMade)
+			}
+			for j, end := span(i); j < end && want > 0; j++ {
+				b.add(0, j)
+				want--
+			}
+			for ; want > 0; want-- {
+				b.add(1, fill.at(i))
+			}
+		}
+		b.end()
+	}
+	var err error
+	out.data, err = b.lists(elemType(n.typ))
+	return out, err
+}
+
+// evalArraySlice takes the elements from one place to another, both counted from 1 and both
+// in the slice, or from the end where they are negative. A negative stride walks back.
+func evalArraySlice(n *node, args []vec, rows bitset) (vec, error) {
+	first, last := valuesOf[int64](args[1]), valuesOf[int64](args[2])
+	stride := func(int) int64 { return 1 }
+	if len(args) == 4 {
+		stride = valuesOf[int64](args[3])
+	}
+	var bad error
+	out, err := editLists(n, args, rows, func(i, from, to int) []int {
+		if from < to && stride(i) == 0 {
+			bad = errorf(ErrValue, noPos, "array_slice with a stride of 0")
+		}
+		if from == to || stride(i) == 0 {
+			return nil
+		}
+		slots := sliceOf(int64(to-from), first(i), last(i), stride(i))
+		for k := range slots {
+			slots[k] += from
+		}
+		return slots
+	})
+	if err == nil {
+		err = bad
+	}
+	return out, err
+}
+
+// sliceOf returns the places, counted from 0, of the slice of a list of so many elements.
+func sliceOf(size, first, last, stride int64) []int {
+	switch {
+	case first < -size:
+		first = 0
+	case first < 0:
+		first += size
+	default:
+		first = max(first-1, 0)
+	}
+	switch {
+	case last < -size:
+		last = -1
+	case last < 0:
+		last += size
+	default:
+		last = min(last-1, size-1)
+	}
+	var slots []int
+	if first < size && last >= 0 {
+		if stride < 0 {
+			for at := first; at >= last; at += max(stride, -size) {
+				slots = append(slots, int(at))
+			}
+		} else {
+			for at := first; at <= last; at += min(stride, size) {
+				slots = append(slots, int(at))
+			}
+		}
+	}
+	return slots
+}
+
+// bindArrayRepeat makes lists of anything but structs.
+func bindArrayRepeat(n *node) (*node, error) {
+	x := valueType(n.args[0].typ)
+	if wholeNumber(n.args[1].typ) == nil {
+		return nil, mismatch(n)
+	}
+	if x.ID() == arrow.STRUCT || isList(x) && !isSimpleList(x) {
+		return nil, errorf(ErrUnsupported, n.pos, "lists of %s", x)
+	}
+	if isList(x) {
+		x = listLike(x, valueType(elemType(x)))
+	}
+	return castArgs(n, arrow.ListOf(x), x, typeInt64)
+}
+
+// evalArrayRepeat repeats NULL like any value, and makes an empty list for counts below one.
+func evalArrayRepeat(n *node, args []vec, rows bitset) (vec, error) {
+	x, count := args[0], valuesOf[int64](args[1])
+	out, live := callRows(n, args[1:], rows)
+	out.n, out.konst = width(args...)
+	b := newListBuilder(out.n, x)
+	for i := range out.n {
+		if live == nil || live.has(i) {
+			if count(i) > maxMade-int64(len(b.slot)) {
+				return vec{}, errorf(ErrTooLarge, noPos, "lists of more than %d elements", maxMade)
+			}
+			for range max(count(i), 0) {
+				b.add(0, x.at(i))
+			}
+		}
+		b.end()
+	}
+	var err error
+	out.data, err = b.lists(elemType(n.typ))
+	return out, err
+}
+
+// bindFlatten takes lists of lists, and leaves others as they are.
+func bindFlatten(n *node) (*node, error) {
+	list := n.args[0].typ
+	if list.ID() == arrow.NULL {
+		return n.args[0], nil
+	}
+	if !isList(list) {
+		return nil, mismatch(n)
+	}
+	inner := elemType(list)
+	switch {
+	case !isNested(inner):
+		return castTo(n.args[0], listLike(list, valueType(inner)))
+	case !isSimpleList(inner) || list.ID() == arrow.FIXED_SIZE_LIST || inner.ID() == arrow.FIXED_SIZE_LIST:
+		return nil, errorf(ErrUnsupported, n.pos, "flatten of %s", list)
+	}
+	n = n.with(n.args...)
+	n.typ = listLike(list, valueType(elemType(inner)))
+	return n, nil
+}
+
+// evalFlatten puts the elements of the inner lists together; those that are NULL have none.
+func evalFlatten(n *node, args []vec, rows bitset) (vec, error) {
+	l, span := args[0].listsOf()
+	inner, innerSpan := l.elems.listsOf()
+	size, _ := width(args...)
+	b := newListBuilder(size, inner.elems)
+	return listRows(n, args, rows, b, func(i int) bool {
+		for j, end := span(i); j < end; j++ {
+			if l.elems.isNull(j) {
+				continue
+			}
+			for k, to := innerSpan(j); k < to; k++ {
+				b.add(0, k)
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,149 @@
+package sqlexpr
+
+import (
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// listMathFunctions take lists for vectors, or count their dimensions.
+var listMathFunctions = map[string]*function{
+	"array_distance":  {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(typeFloat64)), eval: vectorPairs(euclidean)},
+	"cosine_distance": {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(typeFloat64)), eval: vectorPairs(cosine)},
+	"inner_product":   {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(typeFloat64)), eval: vectorPairs(inner)},
+	"array_normalize": {minArgs: 1, maxArgs: 1, bind: bindVectors(likeFirst), eval: evalArrayNormalize},
+	"array_dims":      {minArgs: 1, maxArgs: 1, bind: bindLists(gives(arrow.ListOf(typeUint64))), eval: evalArrayDims},
+	"array_ndims":     {minArgs: 1, maxArgs: 1, bind: bindArrayNDims, eval: evalArrayNDims},
+}
+
+// bindVectors takes lists of numbers as lists of float64.
+func bindVectors(result func([]arrow.DataType) arrow.DataType) func(n *node) (*node, error) {
+	return signature(result, func(t arrow.DataType) arrow.DataType {
+		if !isSimpleList(t) || !isNumeric(valueType(elemType(t))) {
+			return nil
+		}
+		return listLike(t, typeFloat64)
+	})
+}
+
+// vectorPairs computes a number for two vectors of one length. It is NULL where an element is
+// NULL, or f says so.
+func vectorPairs(f func(x, y []float64) (float64, bool)) func(n *node, args []vec, rows bitset) (vec, error) {
+	return func(n *node, args []vec, rows bitset) (vec, error) {
+		l, lSpan := args[0].listsOf()
+		r, rSpan := args[1].listsOf()
+		xs, ys := l.elems.data.([]float64), r.elems.data.([]float64)
+		found := newBitset(max(args[0].n, args[1].n))
+		out, err := fixedRows(n, args, rows, func(i int) (float64, error) {
+			from, to := lSpan(i)
+			from2, to2 := rSpan(i)
+			if l.elems.anyNull(from, to) || r.elems.anyNull(from2, to2) {
+				return 0, nil
+			}
+			if to-from != to2-from2 {
+				return 0, errorf(ErrValue, noPos, "%s of lists of %d and of %d elements", n.fn.name, to-from, to2-from2)
+			}
+			value, ok := f(xs[from:to], ys[from2:to2])
+			if ok {
+				found.set(i)
+			}
+			return value, nil
+		})
+		out.valid = and(out.valid, found)
+		return out, err
+	}
+}
+
+// anyNull says whether one of the slots is NULL.
+func (v vec) anyNull(from, to int) bool {
+	for j := from; j < to; j++ {
+		if v.isNull(j) {
+			return true
+		}
+	}
+	return false
+}
+
+// euclidean is -0.0 for empty vectors, as sums of no floats are in Rust.
+func euclidean(x, y []float64) (float64, bool) {
+	sum := math.Copysign(0, -1)
+	for i := range x {
+		sum += (x[i] - y[i]) * (x[i] - y[i])
+	}
+	return math.Sqrt(sum), true
+}
+
+// cosine has no value for vectors of no length.
+func cosine(x, y []float64) (float64, bool) {
+	var dot, xx, yy float64
+	for i := range x {
+		dot += x[i] * y[i]
+		xx += x[i] * x[i]
+		yy += y[i] * y[i]
+	}
+	if xx == 0 || yy == 0 {
+		return 0, false
+	}
+	return 1 - dot/(math.Sqrt(xx)*math.Sqrt(yy)), true
+}
+
+func inner(x, y []float64) (float64, bool) {
+	sum := 0.0
+	for i := range x {
+		sum += x[i] * y[i]
+	}
+	return sum, true
+}
+
+// evalArrayNormalize makes vectors of length 1. It is NULL for those with a NULL and for
+// those that are zero, other than for the empty one.
+func evalArrayNormalize(n *node, args []vec, rows bitset) (vec, error) {
+	l, span := args[0].listsOf()
+	xs := l.elems.data.([]float64)
+	values := make([]float64, len(xs))
+	scaled := lists{elems: vec{typ: typeFloat64, n: len(xs), data: values}}
+	b := newListBuilder(args[0].n, scaled.elems)
+	return listRows(n, args, rows, b, func(i int) bool {
+		from, to := span(i)
+		length, _ := inner(xs[from:to], xs[from:to])
+		if l.elems.anyNull(from, to) || length == 0 && from < to {
+			return false
+		}
+		for j := from; j < to; j++ {
+			values[j] = xs[j] / math.Sqrt(length)
+			b.add(0, j)
+		}
+		return true
+	})
+}
+
+// evalArrayDims is the length of a list in a list, NULL for an empty one.
+func evalArrayDims(n *node, args []vec, rows bitset) (vec, error) {
+	_, span := args[0].listsOf()
+	lengths := make([]uint64, args[0].n)
+	b := newListBuilder(args[0].n, vec{typ: typeUint64, n: len(lengths), data: lengths})
+	return listRows(n, args, rows, b, func(i int) bool {
+		from, to := span(i)
+		lengths[i] = uint64(to - from)
+		b.add(0, i)
+		return from < to
+	})
+}
+
+// bindArrayNDims takes lists of lists of any depth.
+func bindArrayNDims(n *node) (*node, error) {
+	if !isList(n.args[0].typ) {
+		return nil, mismatch(n)
+	}
+	n = n.with(n.args...)
+	n.typ = typeUint64
+	return n, nil
+}
+
+func evalArrayNDims(n *node, args []vec, rows bitset) (vec, error) {
+	depth := uint64(0)
+	for t := args[0].typ; isList(t); t = elemType(t) {
+		depth++
+	}
+	return fixedRows(n, args, rows, func(int) (uint64, error) { return depth, nil })
+}

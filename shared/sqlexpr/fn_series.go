@@ -1,0 +1,156 @@
+package sqlexpr
+
+import (
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// seriesFunctions make lists of values that are one step apart; the end belongs to
+// generate_series and not to range.
+var seriesFunctions = map[string]*function{
+	"range":           {minArgs: 1, maxArgs: 3, intervals: true, bind: bindSeries, eval: evalSeries},
+	"generate_series": {minArgs: 1, maxArgs: 3, intervals: true, bind: bindSeries, eval: evalSeries},
+}
+
+// bindSeries takes integers, from 0 and one apart if they do not say; or dates, or timestamps,
+// and an interval.
+func bindSeries(n *node) (*node, error) {
+	last := n.args[len(n.args)-1]
+	if last.typ.ID() != arrow.INTERVAL_MONTH_DAY_NANO {
+		return signature(gives(arrow.ListOf(typeInt64)), wholeNumber)(n)
+	}
+	if len(n.args) != 3 {
+		return nil, mismatch(n)
+	}
+	typ := arrow.DataType(arrow.FixedWidthTypes.Date32)
+	for _, a := range n.args[:2] {
+		switch {
+		case isTimestamp(a.typ) && zoneOf(a.typ) == "":
+			typ = timestampType(arrow.Nanosecond, "")
+		case a.typ.ID() != arrow.DATE32 && a.typ.ID() != arrow.NULL:
+			return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, a.typ)
+		}
+	}
+	return castArgs(n, arrow.ListOf(typ), typ, typ, last.typ)
+}
+
+func evalSeries(n *node, args []vec, rows bitset) (vec, error) {
+	switch elem := elemType(n.typ); {
+	case elem.ID() == arrow.INT64:
+		return integerSeries(n, args, rows)
+	case elem.ID() == arrow.DATE32:
+		return dateSeries(n, args, rows)
+	}
+	return timestampSeries(n, args, rows)
+}
+
+// integerSeries counts; it fails for a step of 0.
+func integerSeries(n *node, args []vec, rows bitset) (vec, error) {
+	start, stop, step := func(int) int64 { return 0 }, valuesOf[int64](args[0]), func(int) int64 { return 1 }
+	if len(args) > 1 {
+		start, stop = stop, valuesOf[int64](args[1])
+	}
+	if len(args) > 2 {
+		step = valuesOf[int64](args[2])
+	}
+	return makeSeries(n, args, rows, func(i int, add func(v int64) bool) error {
+		at, end, by := start(i), stop(i), step(i)
+		if by == 0 {
+			return errorf(ErrValue, noPos, "%s with a step of 0", n.fn.name)
+		}
+		closed := n.fn.name == "generate_series"
+		for by > 0 && at < end || by < 0 && at > end || closed && at == end {
+			if !add(at) {
+				break
+			}
+			next := at + by
+			if (next > at) != (by > 0) {
+				break // past the last int64
+			}
+			at = next
+		}
+		return nil
+	})
+}
+
+// dateSeries steps through the calendar by months and days. The end of a range is one step
+// before its bound, which is not where steps from the start lead if months differ.
+func dateSeries(n *node, args []vec, rows bitset) (vec, error) {
+	start, stop, step := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[arrow.MonthDayNanoInterval](args[2])
+	return makeSeries(n, args, rows, func(i int, add func(v int32) bool) error {
+		by, end := step(i), int64(stop(i))
+		if by.Months == 0 && by.Days == 0 {
+			return errorf(ErrValue, noPos, "%s of dates with a step of less than a day", n.fn.name)
+		}
+		if n.fn.name == "range" {
+			end = addToDate(end, -by.Months, -by.Days)
+		}
+		down := by.Months < 0 || by.Days < 0
+		for at := int64(start(i)); down && at >= end || !down && at <= end; {
+			if at != int64(int32(at)) || !add(int32(at)) {
+				break
+			}
+			next := addToDate(at, by.Months, by.Days)
+			if next == at || next < at != down {
+				return errorf(ErrValue, noPos, "%s with a step that goes nowhere", n.fn.name)
+			}
+			at = next
+		}
+		return nil
+	})
+}
+
+// addToDate adds months and then days to days since 1970.
+func addToDate(date int64, months, days int32) int64 {
+	return floorDiv(addMonths(date*secondsPerDay, int64(months)), secondsPerDay) + int64(days)
+}
+
+// timestampSeries steps by months, days and nanoseconds, which must go the same way.
+func timestampSeries(n *node, args []vec, rows bitset) (vec, error) {
+	start, stop, step := valuesOf[int64](args[0]), valuesOf[int64](args[1]), valuesOf[arrow.MonthDayNanoInterval](args[2])
+	closed := n.fn.name == "generate_series"
+	return makeSeries(n, args, rows, func(i int, add func(v int64) bool) error {
+		by, end := step(i), stop(i)
+		down := by.Months < 0 || by.Days < 0 || by.Nanoseconds < 0
+		for at := start(i); at < end && !down || at > end && down || closed && at == end; {
+			if !add(at) {
+				break
+			}
+			t := time.Unix(0, at)
+			t = time.Unix(addMonths(t.Unix(), int64(by.Months))+int64(by.Days)*secondsPerDay, int64(t.Nanosecond())+by.Nanoseconds)
+			if !nanosecondYears(t) {
+				break
+			}
+			next := t.UnixNano()
+			if next == at || next < at != down {
+				return errorf(ErrValue, noPos, "%s with a step that goes nowhere", n.fn.name)
+			}
+			at = next
+		}
+		return nil
+	})
+}
+
+// makeSeries makes a list for each row of what f adds, which ends when there is too much.
+func makeSeries[T int32 | int64](n *node, args []vec, rows bitset, f func(i int, add func(v T) bool) error) (vec, error) {
+	out, live := callRows(n, args, rows)
+	values, off := []T{}, make([]int64, 1, out.n+1)
+	add := func(v T) bool {
+		values = append(values, v)
+		return len(values) <= maxMade
+	}
+	for i := range out.n {
+		if live == nil || live.has(i) {
+			if err := f(i, add); err != nil {
+				return vec{}, err
+			}
+			if len(values) > maxMade {
+				return vec{}, errorf(ErrTooLarge, noPos, "lists of more than %d elements", maxMade)
+			}
+		}
+		off = append(off, int64(len(values)))
+	}
+	out.data = lists{off: off, elems: vec{typ: elemType(n.typ), n: len(values), data: values}}
+	return out, nil
+}

@@ -1,0 +1,335 @@
+package sqlexpr
+
+import (
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// timeFunctions write and read dates and times by formats, and cut them into bins.
+var timeFunctions = map[string]*function{
+	"to_char":       {minArgs: 2, maxArgs: 2, bind: signature(gives(typeString), calendarValue, asText), eval: evalToChar},
+	"to_time":       {minArgs: 1, maxArgs: 20, bind: bindToTime, eval: evalToTime},
+	"to_local_time": {minArgs: 1, maxArgs: 1, bind: bindToLocalTime, eval: evalToLocalTime},
+	"make_time": {minArgs: 3, maxArgs: 3,
+		bind: signature(gives(arrow.FixedWidthTypes.Time32s), calendarNumber), eval: evalMakeTime},
+	"date_bin": {minArgs: 2, maxArgs: 3, intervals: true, bind: bindDateBin, eval: evalDateBin},
+}
+
+// calendarValue takes dates, times and timestamps as they are.
+func calendarValue(t arrow.DataType) arrow.DataType {
+	switch {
+	case isTemporal(t) && t.ID() != arrow.DURATION:
+		return t
+	case t.ID() == arrow.NULL:
+		return arrow.FixedWidthTypes.Date32
+	}
+	return nil
+}
+
+// formatCache reads each format once, however many rows have it.
+type formatCache map[string]clockFormat
+
+// format is nil for what is no format.
+func (c formatCache) format(s []byte) clockFormat {
+	f, ok := c[string(s)]
+	if !ok {
+		if f, ok = parseClockFormat(string(s)); ok && f == nil {
+			f = clockFormat{}
+		}
+		c[string(s)] = f
+	}
+	return f
+}
+
+// evalToChar fails for formats that ask for what the value does not have: the date of a
+// time, or the zone of a timestamp without one.
+func evalToChar(n *node, args []vec, rows bitset) (vec, error) {
+	x := args[0]
+	zone, err := loadZone(zoneOf(x.typ))
+	if err != nil {
+		return vec{}, err
+	}
+	missing := ""
+	if isTime(x.typ) {
+		missing = dateVerbs
+	}
+	if zoneOf(x.typ) == "" {
+		missing += zoneVerbs
+	}
+	at, formats, known := momentReader(x), args[1].texts(), formatCache{}
+	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		f := known.format(formats(i))
+		if f == nil || f.needs(missing) {
+			return nil, errorf(ErrValue, noPos, "%q is no format for %s", formats(i), x.typ)
+		}
+		return f.append(dst, at(i).In(zone)), nil
+	})
+}
+
+// momentReader returns the values of the calendar as moments; times are on the first day of
+// 1970.
+func momentReader(v vec) func(i int) time.Time {
+	ticks, per := tickReader(v)
+	return func(i int) time.Time {
+		x := ticks(i)
+		seconds := floorDiv(x, per)
+		return time.Unix(seconds, (x-seconds*per)*(1e9/per)).UTC()
+	}
+}
+
+// bindToTime takes the time of day of timestamps, on the clock of their zone, and strings with the formats to try.
+func bindToTime(n *node) (*node, error) {
+	x := n.args[0].typ
+	switch {
+	case isTimestamp(x) && len(n.args) == 1:
+		n = n.with(n.args...)
+		n.typ = arrow.FixedWidthTypes.Time64ns
+		return n, nil
+	case isTime(x):
+		return nil, errorf(ErrUnsupported, n.pos, "to_time of %s", x)
+	}
+	return signature(gives(arrow.FixedWidthTypes.Time64ns), asText)(n)
+}
+
+func evalToTime(n *node, args []vec, rows bitset) (vec, error) {
+	if isTimestamp(args[0].typ) {
+		zone, err := loadZone(zoneOf(args[0].typ))
+		if err != nil {
+			return vec{}, err
+		}
+		at := momentReader(args[0])
+		return fixedRows(n, args, rows, func(i int) (int64, error) {
+			t := at(i).In(zone)
+			return int64(t.Hour()*3600+t.Minute()*60+t.Second())*1e9 + int64(t.Nanosecond()), nil
+		})
+	}
+	known := formatCache{}
+	usual := []clockFormat{known.format([]byte("%H:%M:%S%.f")), known.format([]byte("%H:%M"))}
+	return fixedRows(n, args, rows, func(i int) (int64, error) {
+		formats := usual
+		if len(args) > 1 {
+			formats = known.of(args[1:], i)
+		}
+		text := string(args[0].texts()(i))
+		for _, f := range formats {
+			if r, ok := f.read(text); ok {
+				if nanos, ok := r.timeOfDay(); ok {
+					return nanos, nil
+				}
+			}
+		}
+		return 0, errorf(ErrValue, noPos, "%q is no time of the formats", text)
+	})
+}
+
+// of returns the formats of a row, without those that are none.
+func (c formatCache) of(formats []vec, i int) []clockFormat {
+	var out []clockFormat
+	for _, v := range formats {
+		if f := c.format(v.texts()(i)); f != nil && !v.isNull(i) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// readFormatted reads strings by the formats of the other arguments, on the clock of the
+// zone; put makes the value of a moment.
+func readFormatted[T any](n *node, args []vec, rows bitset, put func(t time.Time) (T, bool)) (vec, error) {
+	known, str := formatCache{}, args[0].texts()
+	return fixedRows(n, args, rows, func(i int) (T, error) {
+		text := string(str(i))
+		for _, f := range known.of(args[1:], i) {
+			if r, ok := f.read(text); ok {
+				if t, ok := r.moment(time.UTC); ok {
+					if value, ok := put(t); ok {
+						return value, nil
+					}
+				}
+			}
+		}
+		var zero T
+		return zero, errorf(ErrValue, noPos, "%s: %q has none of the formats", n.fn.name, text)
+	})
+}
+
+// bindFormatted binds a function of a string and formats that reads moments.
+func bindFormatted(n *node, typ arrow.DataType, eval func(n *node, args []vec, rows bitset) (vec, error)) (*node, error) {
+	n, err := signature(gives(typ), asText)(n)
+	if err != nil {
+		return nil, err
+	}
+	n.fn = &function{name: n.fn.name, eval: eval}
+	return n, nil
+}
+
+// formattedTimestamps cuts off what is finer than the unit.
+func formattedTimestamps(n *node, args []vec, rows bitset) (vec, error) {
+	per := perSecond(unitOf(n.typ))
+	return readFormatted(n, args, rows, func(t time.Time) (int64, bool) {
+		ticks, ok := mulChecked(t.Unix(), per)
+		return ticks + int64(t.Nanosecond())/(1e9/per), ok && (per != 1e9 || nanosecondYears(t))
+	})
+}
+
+func formattedDates(n *node, args []vec, rows bitset) (vec, error) {
+	return readFormatted(n, args, rows, func(t time.Time) (int32, bool) {
+		days := floorDiv(t.Unix(), secondsPerDay)
+		return int32(days), days == int64(int32(days))
+	})
+}
+
+// bindToLocalTime drops the zone of a timestamp and leaves what its clock shows.
+func bindToLocalTime(n *node) (*node, error) {
+	x := n.args[0]
+	if x.typ.ID() == arrow.NULL {
+		return castTo(x, timestampType(arrow.Nanosecond, ""))
+	}
+	if !isTimestamp(x.typ) {
+		return nil, mismatch(n)
+	}
+	if zoneOf(x.typ) == "" {
+		return x, nil
+	}
+	n = n.with(x)
+	n.typ = timestampType(unitOf(x.typ), "")
+	return n, nil
+}
+
+func evalToLocalTime(n *node, args []vec, rows bitset) (vec, error) {
+	zone, err := loadZone(zoneOf(args[0].typ))
+	if err != nil {
+		return vec{}, err
+	}
+	x, per := valuesOf[int64](args[0]), perSecond(unitOf(n.typ))
+	return fixedRows(n, args, rows, func(i int) (int64, error) {
+		_, offset := time.Unix(floorDiv(x(i), per), 0).In(zone).Zone()
+		return x(i) + int64(offset)*per, nil
+	})
+}
+
+// evalMakeTime fails for times that are not in the day.
+func evalMakeTime(n *node, args []vec, rows bitset) (vec, error) {
+	hour, minute, second := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[int32](args[2])
+	return fixedRows(n, args, rows, func(i int) (int32, error) {
+		h, m, s := hour(i), minute(i), second(i)
+		if h < 0 || h > 23 || m < 0 || m > 59 || s < 0 || s > 59 {
+			return 0, errorf(ErrValue, noPos, "no time %d:%d:%d in a day", h, m, s)
+		}
+		return h*3600 + m*60 + s, nil
+	})
+}
+
+// bindDateBin takes a constant interval, what is put into bins of that length, and where
+// one of them begins, which is 1970 if it is not said.
+func bindDateBin(n *node) (*node, error) {
+	step, x := n.args[0], n.args[1]
+	to := x.typ
+	if isString(step.typ) && step.op == opLit && !step.isNullLiteral() {
+		v, err := parseInterval(&Interval{position: position(step.pos), Value: string(step.val.data.(text).at(0))})
+		if err != nil {
+			return nil, err
+		}
+		step = literal(v, step.pos)
+		if isTimestamp(to) {
+			to = timestampType(arrow.Nanosecond, zoneOf(to))
+		}
+	}
+	if step.typ.ID() != arrow.INTERVAL_MONTH_DAY_NANO || step.op != opLit {
+		return nil, errorf(ErrUnsupported, step.pos, "date_bin of an interval that is not constant")
+	}
+	switch {
+	case isTimestamp(to) && zoneOf(to) == "", isTime(to):
+	case isTimestamp(to) && zoneOf(to) == "UTC":
+		to = timestampType(arrow.Nanosecond, "UTC")
+	case isDate(to), isString(to), to.ID() == arrow.NULL:
+		to = timestampType(arrow.Nanosecond, "")
+	case isTimestamp(to):
+		return nil, errorf(ErrUnsupported, n.pos, "date_bin of %s", to)
+	default:
+		return nil, mismatch(n)
+	}
+	x, err := castTo(x, to)
+	if err != nil {
+		return nil, err
+	}
+	args := []*node{step, x}
+	if len(n.args) == 3 {
+		origin, err := castTo(n.args[2], to)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, origin)
+	}
+	n = n.with(args...)
+	n.typ = to
+	return n, checkStep(step)
+}
+
+// checkStep refuses steps that go nowhere, and those of months with a rest.
+func checkStep(step *node) error {
+	by := step.val.data.([]arrow.MonthDayNanoInterval)[0]
+	switch rest := int64(by.Days)*secondsPerDay*1e9 + by.Nanoseconds; {
+	case by.Months != 0 && rest != 0:
+		return errorf(ErrUnsupported, step.pos, "date_bin of months and a part of one")
+	case by.Months <= 0 && rest <= 0:
+		return errorf(ErrValue, step.pos, "date_bin of an interval that is not above zero")
+	case by.Days > 100_000:
+		return errorf(ErrValue, step.pos, "date_bin of an interval that is too long")
+	}
+	return nil
+}
+
+func evalDateBin(n *node, args []vec, rows bitset) (vec, error) {
+	by := args[0].data.([]arrow.MonthDayNanoInterval)[0]
+	at, per := momentReader(args[1]), int64(1)
+	if u, ok := n.typ.(arrow.TemporalWithUnit); ok {
+		per = perSecond(u.TimeUnit())
+	}
+	origin := func(int) time.Time { return time.Unix(0, 0).UTC() }
+	if len(args) == 3 {
+		origin = momentReader(args[2])
+	}
+	bin := func(i int) (int64, error) {
+		t, ok := binOf(at(i), origin(i), by)
+		if !ok {
+			return 0, errorf(ErrValue, noPos, "date_bin of a timestamp out of range")
+		}
+		return t.Unix()*per + int64(t.Nanosecond())/(1e9/per), nil
+	}
+	if n.typ.ID() == arrow.TIME32 {
+		return fixedRows(n, args[1:], rows, func(i int) (int32, error) {
+			value, err := bin(i)
+			return int32(value), err
+		})
+	}
+	return fixedRows(n, args[1:], rows, bin)
+}
+
+// binOf is where the bin of t begins; false where nanoseconds do not count so far.
+func binOf(t, origin time.Time, by arrow.MonthDayNanoInterval) (time.Time, bool) {
+	if !nanosecondYears(t) || !nanosecondYears(origin) {
+		return t, false
+	}
+	if by.Months == 0 {
+		step := int64(by.Days)*secondsPerDay*1e9 + by.Nanoseconds
+		apart := t.UnixNano() - origin.UnixNano()
+		if (apart > 0) != t.After(origin) && apart != 0 {
+			return t, false
+		}
+		return time.Unix(0, origin.UnixNano()+floorTo(apart, step)).UTC(), true
+	}
+	step := int64(by.Months)
+	months := floorTo(int64(t.Year()-origin.Year())*12+int64(t.Month()-origin.Month()), step)
+	begin := func() time.Time {
+		return time.Unix(addMonths(origin.Unix(), months), int64(origin.Nanosecond())).UTC()
+	}
+	if begin().After(t) {
+		months -= step
+	}
+	return begin(), nanosecondYears(begin())
+}
+
+// nanosecondYears says whether nanoseconds since 1970 reach that far.
+func nanosecondYears(t time.Time) bool { return t.Year() >= 1678 && t.Year() <= 2261 }

@@ -1,0 +1,132 @@
+package transaction
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"tiltyard/shared/protocol"
+)
+
+// A Change is what a request did at once and without a commit of a table: to names, tags,
+// branches, or several tables together. There may be nothing left that tells of it, as of a
+// table that was dropped, so its id tells all, and asks for no write. An id proves nothing: who
+// makes one up is told what he has put in.
+type Change struct {
+	Operation  string            `json:"operation"`            // such as "drop-table"
+	Object     []string          `json:"object,omitempty"`     // the table or namespace
+	Properties map[string]string `json:"properties,omitempty"` // such as the tag
+}
+
+// OfChange returns the transaction that a change is, as long as nobody has altered it.
+func OfChange(change Change, at time.Time) *Transaction {
+	return &Transaction{
+		Kind: change.Operation, Object: change.Object, Status: protocol.TransactionSucceeded, Created: at, Updated: at, Change: &change,
+	}
+}
+
+// describe returns the properties of a change, which are what they are.
+func (c *Change) describe() map[string]string {
+	shown := maps.Clone(c.Properties)
+	if shown == nil {
+		shown = map[string]string{}
+	}
+	shown["operation"] = c.Operation
+	return shown
+}
+
+// IDOfChange returns the id of the transaction that a change is, which has just been made.
+// Most often it costs nothing; when names are very long it makes a record. It never fails,
+// as the change has not: when the record cannot be written the id is "".
+func (s *Store) IDOfChange(ctx context.Context, change Change) string {
+	now := s.now().UTC()
+	id, ok := ChangeID(change, now)
+	if ok {
+		return id
+	}
+	t := OfChange(change, now)
+	key := changeKey(id)
+	if _, err := s.write(context.WithoutCancel(ctx), t, key, "", now.Add(Retention)); err != nil {
+		return ""
+	}
+	return idOf(key)
+}
+
+// Ids of changes are an x, 12 digits of milliseconds since 1970, 8 that are random, 8 that are
+// a sum of all others, and the change in base64.
+const (
+	timeDigits  = 12
+	otherDigits = 8
+	changeHead  = 1 + timeDigits + 2*otherDigits
+)
+
+// ChangeID returns the id of the transaction that a change was at a time. Names that are very
+// long are not for ids; false says so. See [Store.IDOfChange].
+func ChangeID(change Change, at time.Time) (id string, ok bool) {
+	var random [otherDigits / 2]byte
+	rand.Read(random[:]) // never fails: the program ends first
+	body, err := json.Marshal(change)
+	if err != nil {
+		body = nil // cannot be: strings only
+	}
+	text := base64.RawURLEncoding.EncodeToString(body)
+	head := fmt.Sprintf("x%012x%x", at.UnixMilli(), random)
+	id = head + sumOf(head+text) + text
+	return id, len(id) <= protocol.MaxIDComponentBytes
+}
+
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:otherDigits/2])
+}
+
+// parseChangeID reads the id of a change that needs no record.
+func parseChangeID(id string) (change Change, at time.Time, ok bool) {
+	if len(id) <= changeHead || id[0] != 'x' || !isHex(id[1:changeHead]) {
+		return Change{}, time.Time{}, false
+	}
+	head, sum, text := id[:changeHead-otherDigits], id[changeHead-otherDigits:changeHead], id[changeHead:]
+	body, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || sumOf(head+text) != sum || json.Unmarshal(body, &change) != nil {
+		return Change{}, time.Time{}, false
+	}
+	millis, err := strconv.ParseInt(head[1:1+timeDigits], 16, 64)
+	return change, time.UnixMilli(millis).UTC(), err == nil
+}
+
+// changeKey returns the key of the record of a change, if it has one.
+func changeKey(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return commitFolder + hex.EncodeToString(sum[:idDigits/2])
+}
+
+// GetChange returns a change, as its record says if somebody altered it.
+func (s *Store) GetChange(ctx context.Context, ref Ref) (*Transaction, error) {
+	change, at, ok := parseChangeID(ref.Change)
+	if !ok {
+		return nil, notFound(ref.Change, nil)
+	}
+	t, err := s.getIfAny(ctx, changeKey(ref.Change))
+	if t != nil || err != nil {
+		return t, err
+	}
+	t = OfChange(change, at)
+	t.ID = ref.Change
+	return t, nil
+}
+
+// AlterChange is Alter for a change, which may have no record yet.
+func (s *Store) AlterChange(ctx context.Context, ref Ref, actions []protocol.TransactionAction) (*Transaction, error) {
+	change, at, ok := parseChangeID(ref.Change)
+	if !ok {
+		return nil, notFound(ref.Change, nil)
+	}
+	return s.change(ctx, changeKey(ref.Change), OfChange(change, at), func(t *Transaction) error { return t.apply(actions) })
+}

@@ -1,0 +1,69 @@
+package vending
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// A place is a location in S3.
+type place struct{ bucket, prefix string }
+
+// parsePlace takes a canonical URI apart; false for one that is not in S3. The prefix has no
+// slash at its end.
+func parsePlace(uri string) (place, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "s3" || u.Host == "" {
+		return place{}, false
+	}
+	p := place{u.Host, strings.Trim(u.Path, "/")}
+	return p, p.prefix != ""
+}
+
+// A statement of a policy, as IAM reads it.
+type statement struct {
+	Effect    string
+	Action    []string
+	Resource  string
+	Condition map[string]map[string]string `json:",omitempty"`
+}
+
+// maxPolicyBytes is the longest session policy that STS takes.
+const maxPolicyBytes = 2048
+
+// sessionPolicy allows what is needed for the objects below a place, and nothing beside it:
+// the slash behind the prefix keeps table-1 from opening table-10. partition is that of AWS,
+// such as aws-cn.
+func sessionPolicy(partition string, p place, write bool) (string, error) {
+	bucket, below := "arn:"+partition+":s3:::"+p.bucket, literal(p.prefix)+"/*"
+	objects := []string{"s3:GetObject"}
+	keys := []string{"kms:Decrypt"}
+	if write {
+		objects = append(objects, "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload")
+		keys = append(keys, "kms:GenerateDataKey")
+	}
+	text, err := json.Marshal(map[string]any{
+		"Version": "2012-10-17",
+		"Statement": []statement{
+			{Effect: "Allow", Action: objects, Resource: bucket + "/" + below},
+			{
+				Effect: "Allow", Action: []string{"s3:ListBucket"}, Resource: bucket,
+				Condition: map[string]map[string]string{"StringLike": {"s3:prefix": below}},
+			},
+			{ // of a bucket with a key of its own, if the role may use that
+				Effect: "Allow", Action: keys, Resource: "*",
+				Condition: map[string]map[string]string{"StringLike": {"kms:ViaService": "s3.*"}},
+			},
+		},
+	})
+	if err == nil && len(text) > maxPolicyBytes {
+		err = errors.New("the location is too long for a session policy")
+	}
+	return string(text), err
+}
+
+// literal writes a key so that IAM takes no part of it for a wildcard or a variable.
+func literal(key string) string {
+	return strings.NewReplacer("*", "${*}", "?", "${?}", "$", "${$}").Replace(key)
+}

@@ -1,0 +1,192 @@
+package vending
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/google/go-cmp/cmp"
+)
+
+var testNow = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// fakeSTS answers AssumeRole with credentials that expire after lasts, and remembers what it
+// was asked.
+type fakeSTS struct {
+	asked  []url.Values
+	lasts  time.Duration
+	status int
+}
+
+func (f *fakeSTS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	f.asked = append(f.asked, r.Form)
+	if f.status != 0 {
+		w.WriteHeader(f.status)
+		_, _ = fmt.Fprint(w, `<ErrorResponse><Error><Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>`)
+		return
+	}
+	_, _ = fmt.Fprintf(w, `<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>key%d</AccessKeyId>
+<SecretAccessKey>secret</SecretAccessKey><SessionToken>session</SessionToken><Expiration>%s</Expiration></Credentials>
+</AssumeRoleResult></AssumeRoleResponse>`, len(f.asked), testNow.Add(f.lasts).Format(time.RFC3339))
+}
+
+func openRole(t *testing.T, f *fakeSTS, now func() time.Time) *Role {
+	t.Helper()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	client := sts.New(sts.Options{
+		Region: "eu-central-1", BaseEndpoint: &server.URL, Retryer: aws.NopRetryer{},
+		Credentials: credentials.NewStaticCredentialsProvider("own", "own", ""),
+	})
+	role, err := OpenRole(client, Config{
+		Role: "arn:aws:iam::123456789012:role/vend", Region: "eu-central-1", Endpoint: "http://127.0.0.1:9000", Now: now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return role
+}
+
+func TestRoleVendsWhatSTSSays(t *testing.T) {
+	f := &fakeSTS{lasts: 40 * time.Minute}
+	role := openRole(t, f, func() time.Time { return testNow })
+	got, err := role.Vend(t.Context(), Request{Location: "s3://lake/root/t-1.lance", Holder: "https://iss#ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"aws_access_key_id": "key1", "aws_secret_access_key": "secret", "aws_session_token": "session",
+		"aws_region": "eu-central-1", "aws_endpoint": "http://127.0.0.1:9000", "allow_http": "true",
+		"expires_at_millis": strconv.FormatInt(testNow.Add(40*time.Minute).UnixMilli(), 10),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("storage options (-want +got):\n%s", diff)
+	}
+	form := f.asked[0]
+	if form.Get("RoleArn") != "arn:aws:iam::123456789012:role/vend" || form.Get("DurationSeconds") != "3600" || form.Get("RoleSessionName") != "tiltyard-https---iss-ada" {
+		t.Errorf("asked for %v", form)
+	}
+	policy, _ := sessionPolicy("aws", place{"lake", "root/t-1.lance"}, false)
+	if form.Get("Policy") != policy {
+		t.Errorf("policy is %s, want %s", form.Get("Policy"), policy)
+	}
+}
+
+// Credentials are handed out again to the same holder for the same, while they last.
+func TestRoleAsksAgainWhenItMust(t *testing.T) {
+	f, now := &fakeSTS{lasts: time.Hour}, testNow
+	role := openRole(t, f, func() time.Time { return now })
+	base := Request{Location: "s3://lake/t", Holder: "ada"}
+	steps := []struct {
+		name   string
+		after  time.Duration
+		change func(*Request)
+		asked  int
+	}{
+		{"first", 0, func(*Request) {}, 1},
+		{"again", 0, func(*Request) {}, 1},
+		{"to write", 0, func(r *Request) { r.Write = true }, 2},
+		{"another table", 0, func(r *Request) { r.Location += "2" }, 3},
+		{"another holder", 0, func(r *Request) { r.Holder = "eve" }, 4},
+		{"a holder whose session is called the same", 0, func(r *Request) { r.Holder = "e e" }, 5},
+		{"another such", 0, func(r *Request) { r.Holder = "e#e" }, 6},
+		{"with half of the time left", duration - leastLeft, func(*Request) {}, 6},
+		{"with less", time.Second, func(*Request) {}, 7},
+		{"not in S3", 0, func(r *Request) { r.Location = "file:///t" }, 7},
+		{"a whole bucket", 0, func(r *Request) { r.Location = "s3://lake/" }, 7},
+	}
+	for _, s := range steps {
+		request := base
+		s.change(&request)
+		now = now.Add(s.after)
+		options, err := role.Vend(t.Context(), request)
+		if err != nil || len(f.asked) != s.asked {
+			t.Errorf("%s: asked %d times, want %d (%v)", s.name, len(f.asked), s.asked, err)
+		}
+		clear(options) // is ours
+	}
+}
+
+func TestRoleTellsWhenThereIsNone(t *testing.T) {
+	role := openRole(t, &fakeSTS{status: http.StatusForbidden}, time.Now)
+	if options, err := role.Vend(t.Context(), Request{Location: "s3://lake/t"}); err == nil || options != nil {
+		t.Errorf("Vend = %v, %v, want an error", options, err)
+	}
+	for _, arn := range []string{"", "vend", "arn:aws:iam::1:user/u", "arn:aws:s3:::role/x"} {
+		if _, err := OpenRole(nil, Config{Role: arn}); err == nil {
+			t.Errorf("OpenRole(%q) succeeded, want an error", arn)
+		}
+	}
+}
+
+func TestSessionPolicyOpensOneTable(t *testing.T) {
+	got, err := sessionPolicy("aws-cn", place{"lake", "root/a-1"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"Statement":[` +
+		`{"Effect":"Allow","Action":["s3:GetObject","s3:PutObject","s3:DeleteObject","s3:AbortMultipartUpload"],"Resource":"arn:aws-cn:s3:::lake/root/a-1/*"},` +
+		`{"Effect":"Allow","Action":["s3:ListBucket"],"Resource":"arn:aws-cn:s3:::lake","Condition":{"StringLike":{"s3:prefix":"root/a-1/*"}}},` +
+		`{"Effect":"Allow","Action":["kms:Decrypt","kms:GenerateDataKey"],"Resource":"*","Condition":{"StringLike":{"kms:ViaService":"s3.*"}}}],` +
+		`"Version":"2012-10-17"}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+	read, _ := sessionPolicy("aws", place{"lake", "t"}, false)
+	for _, action := range []string{"Put", "Delete", "Abort", "GenerateDataKey"} {
+		if strings.Contains(read, action) {
+			t.Errorf("who reads may %s: %s", action, read)
+		}
+	}
+	if _, err := sessionPolicy("aws", place{"lake", strings.Repeat("x", 1000)}, true); err == nil {
+		t.Error("a policy longer than STS takes was made")
+	}
+}
+
+// What IAM would read as a wildcard or a variable in a name stands for itself.
+func TestSessionPolicyTakesNamesLiterally(t *testing.T) {
+	at, ok := parsePlace("s3://lake/a%2A/$%7Baws:userid%7D/%3F")
+	if !ok || at.prefix != "a*/${aws:userid}/?" {
+		t.Fatalf("place is %+v", at)
+	}
+	text, err := sessionPolicy("aws", at, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy struct{ Statement []statement }
+	if err := json.Unmarshal([]byte(text), &policy); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := policy.Statement[0].Resource, "arn:aws:s3:::lake/a${*}/${$}{aws:userid}/${?}/*"; got != want {
+		t.Errorf("resource is %s, want %s", got, want)
+	}
+}
+
+func TestStaticVendsWhatItWasGiven(t *testing.T) {
+	s, err := ParseStatic(strings.NewReader(`{"aws_access_key_id":"k","aws_secret_access_key":"s"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got, err := s.Vend(t.Context(), Request{})
+		if diff := cmp.Diff(map[string]string{"aws_access_key_id": "k", "aws_secret_access_key": "s"}, got); diff != "" || err != nil {
+			t.Errorf("options (-want +got), %v:\n%s", err, diff)
+		}
+		clear(got) // is ours
+	}
+	for _, text := range []string{"", "{}", `{"secret":1}`, `["secret"]`} {
+		if _, err := ParseStatic(strings.NewReader(text)); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("ParseStatic(%s): %v, want an error that repeats nothing", text, err)
+		}
+	}
+}
