@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
@@ -27,8 +30,9 @@ import (
 //	footer              see footerBytes
 //
 // Rows are buffered until there are enough for a page, so that each column holds
-// about 8 MiB, or 32 of texts that may turn out to repeat; pages are written as they fill
-// and in no order. A Writer is for one goroutine. After an error nothing more can be written.
+// about 8 MiB, or 32 of texts that may turn out to repeat. Columns are encoded side by side
+// where that is worth it; pages are written as they fill and in no order but that of their
+// rows. A Writer is for one goroutine. After an error nothing more can be written.
 //
 // Source: protos/file2.proto of the format.
 type Writer struct {
@@ -38,6 +42,7 @@ type Writer struct {
 	version lance.Version
 	columns []*columnWriter
 	blobs   blobWriter
+	alone   bool // columns are encoded one after another
 	rows    int64
 	err     error // what went wrong before
 }
@@ -89,6 +94,10 @@ func NewWriter(out io.Writer, sch *schema.Schema, v lance.Version) (*Writer, err
 func NewBlobWriter(out io.Writer, sch *schema.Schema, v lance.Version, places BlobPlaces) (*Writer, error) {
 	w := &Writer{out: out, schema: sch, version: v}
 	w.blobs = blobWriter{file: w, places: places}
+	for field := range sch.All() {
+		// To slice an array of nulls writes to what arrays share, in arrow-go.
+		w.alone = w.alone || field.LogicalType == "null"
+	}
 	for i, field := range sch.Fields {
 		for path := range columnPaths(field, v) {
 			c, err := newColumnWriter(path, v)
@@ -127,13 +136,46 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 			return fmt.Errorf("write data file: %w", err)
 		}
 	}
-	for _, c := range w.columns {
-		if err := c.encoder.Append(stored[c.top], w.pageOf(c)); err != nil {
-			return fmt.Errorf("write data file: %w", err)
-		}
+	err := w.eachColumn(rec.NumRows() >= sideBySideRows, func(c *columnWriter, emit func(encoding.Page) error) error {
+		return c.encoder.Append(stored[c.top], emit)
+	})
+	if err != nil {
+		return fmt.Errorf("write data file: %w", err)
 	}
 	w.rows += rec.NumRows()
 	return nil
+}
+
+// What is worth a goroutine for each column: rows in a batch, and buffered bytes.
+const (
+	sideBySideRows  = 4096
+	sideBySideBytes = 256 << 10
+)
+
+// eachColumn lets each column encode rows and writes the pages that it emits. Side by side
+// the columns share nothing but the file, in which their pages are then in any order.
+func (w *Writer) eachColumn(sideBySide bool, encode func(c *columnWriter, emit func(encoding.Page) error) error) error {
+	if w.alone || !sideBySide || runtime.GOMAXPROCS(0) == 1 {
+		for _, c := range w.columns {
+			if err := encode(c, func(p encoding.Page) error { return w.putPage(c, p) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0)) // as many pages are in memory beside the rows
+	var file sync.Mutex
+	for _, c := range w.columns {
+		group.Go(func() error {
+			return encode(c, func(p encoding.Page) error {
+				file.Lock()
+				defer file.Unlock()
+				return w.putPage(c, p)
+			})
+		})
+	}
+	return group.Wait()
 }
 
 // Buffered returns how many bytes of rows wait to become pages.
@@ -153,23 +195,21 @@ const (
 	pagePadding   = 'H'
 )
 
-// pageOf returns the function that writes the pages of c.
-func (w *Writer) pageOf(c *columnWriter) func(encoding.Page) error {
-	return func(p encoding.Page) error {
-		meta := pb.Page{Length: uint64(p.Rows), Priority: p.Priority, Encoding: p.Encoding}
-		for _, buffer := range p.Buffers {
-			if err := w.align(); err != nil {
-				return err
-			}
-			meta.BufferOffsets = append(meta.BufferOffsets, uint64(w.size))
-			meta.BufferSizes = append(meta.BufferSizes, uint64(len(buffer)))
-			if err := w.put(buffer); err != nil {
-				return err
-			}
+// putPage writes a page of c.
+func (w *Writer) putPage(c *columnWriter, p encoding.Page) error {
+	meta := pb.Page{Length: uint64(p.Rows), Priority: p.Priority, Encoding: p.Encoding}
+	for _, buffer := range p.Buffers {
+		if err := w.align(); err != nil {
+			return err
 		}
-		c.meta.Pages = append(c.meta.Pages, meta)
-		return nil
+		meta.BufferOffsets = append(meta.BufferOffsets, uint64(w.size))
+		meta.BufferSizes = append(meta.BufferSizes, uint64(len(buffer)))
+		if err := w.put(buffer); err != nil {
+			return err
+		}
 	}
+	c.meta.Pages = append(c.meta.Pages, meta)
+	return nil
 }
 
 func (w *Writer) put(b []byte) error {
@@ -198,10 +238,11 @@ func (w *Writer) Close() (Summary, error) {
 }
 
 func (w *Writer) finish() error {
-	for _, c := range w.columns {
-		if err := c.encoder.Flush(w.pageOf(c)); err != nil {
-			return fmt.Errorf("write data file: %w", err)
-		}
+	err := w.eachColumn(w.Buffered() >= sideBySideBytes, func(c *columnWriter, emit func(encoding.Page) error) error {
+		return c.encoder.Flush(emit)
+	})
+	if err != nil {
+		return fmt.Errorf("write data file: %w", err)
 	}
 	if err := w.blobs.close(); err != nil {
 		return fmt.Errorf("write side file: %w", err)
