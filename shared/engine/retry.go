@@ -3,14 +3,22 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
 
-// maxPlans bounds how often a change is worked out anew because others changed what it
-// depends on.
-const maxPlans = 25
+const (
+	// maxPlans bounds how often a change is worked out anew because others changed what it
+	// depends on: those in other processes, as it goes before all in this one after having
+	// been patient for a few times.
+	maxPlans = 25
+	patience = 3
+	// maxHold bounds how long others in this process wait for a change to be worked out: one
+	// that takes longer only hopes.
+	maxHold = 10 * time.Second
+)
 
 // change works out a change on the newest version and commits it there. When others
 // commit what it depends on before it, it is worked out again. When an earlier attempt has
@@ -20,15 +28,27 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 	if err := t.unmade(ctx); err != nil {
 		return planned, dataset.Commit{}, err
 	}
-	for range maxPlans {
+	for plans, held := 0, false; plans < maxPlans; plans++ {
+		began := time.Now()
 		var err error
 		if planned, err = Read(ctx, t, nil, plan); err != nil {
 			return planned, dataset.Commit{}, err
 		}
+		took := time.Since(began)
 		made, err := commit(planned)
 		if !dataset.IsRowsChanged(err) {
 			return planned, made, t.translate(err)
 		}
+		if held || plans+1 < patience || took > maxHold {
+			continue
+		}
+		first := *t
+		var release func()
+		if first.data, release, err = t.data.Hold(ctx); err != nil {
+			return planned, dataset.Commit{}, t.translate(err)
+		}
+		defer release()
+		t, held = &first, true
 	}
 	return planned, dataset.Commit{}, &protocol.Error{
 		Code:    protocol.ConcurrentModification,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tiltyard/shared/lance/pb"
@@ -51,10 +52,35 @@ func (s *Session) crowded(uri string) bool {
 	return s.commits[uri] != nil
 }
 
+// Hold waits until nobody else in this process commits to the table, and returns the table,
+// between whose commits nobody else's come until release is called: a change that depends on
+// what others change all the time is worked out and committed without one of them in between.
+func (t *Table) Hold(ctx context.Context) (held *Table, release func(), err error) {
+	queue := t.session.enter(t.uri)
+	select {
+	case <-queue.turn:
+	case <-ctx.Done():
+		t.session.leave(t.uri, queue)
+		return nil, nil, ctx.Err()
+	}
+	view := *t
+	view.held = true
+	return &view, sync.OnceFunc(func() {
+		queue.turn <- struct{}{}
+		t.session.leave(t.uri, queue)
+	}), nil
+}
+
 // inTurn commits r when it is its turn, or lets others commit it.
 func (s *Session) inTurn(ctx context.Context, r *ready) (*Dataset, error) {
-	queue := s.enter(r)
+	if r.table.held {
+		return r.commit(ctx)
+	}
+	queue := s.enter(r.table.uri)
 	defer s.leave(r.table.uri, queue)
+	if r.joins {
+		s.join(queue, r)
+	}
 	select {
 	case <-queue.turn:
 		defer func() { queue.turn <- struct{}{} }()
@@ -83,20 +109,23 @@ func (r *ready) settle(made *Dataset, err error) {
 	})
 }
 
-func (s *Session) enter(r *ready) *commitQueue {
+func (s *Session) enter(uri string) *commitQueue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	queue := s.commits[r.table.uri]
+	queue := s.commits[uri]
 	if queue == nil {
 		queue = &commitQueue{turn: make(chan struct{}, 1)}
 		queue.turn <- struct{}{}
-		s.commits[r.table.uri] = queue
+		s.commits[uri] = queue
 	}
 	queue.waiting++
-	if r.joins {
-		queue.joining = append(queue.joining, r)
-	}
 	return queue
+}
+
+func (s *Session) join(queue *commitQueue, r *ready) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	queue.joining = append(queue.joining, r)
 }
 
 func (s *Session) leave(uri string, queue *commitQueue) {

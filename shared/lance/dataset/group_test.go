@@ -294,3 +294,42 @@ func TestJoinedAppendsComeAfterOtherProcesses(t *testing.T) {
 		c.check(map[int64]uint64{1: 4, 2: 5, 3: 5}, 0, 1, 2, 3, 100, 101)
 	})
 }
+
+func TestNobodyCommitsBetweenTheCommitsOfWhoHoldsTheTable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, nil)
+		held, release, err := c.table.Hold(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.append(t.Context(), 1)
+		c.append(t.Context(), 2)
+		for want := uint64(2); want < 4; want++ {
+			latest, err := held.Latest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, err := latest.Replace(t.Context(), Replacement{Insert: rowsOf(10 * int64(want))}, nil)
+			if err != nil || made.Dataset.Version() != want {
+				t.Fatalf("got %+v, %v; want version %d", made, err, want)
+			}
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		c.wait.Go(func() {
+			if _, _, err := c.table.Hold(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("who goes away while he waits for the table: got %v, want %v", err, context.Canceled)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		release()
+		release() // once more is nothing
+		c.wait.Wait()
+		c.check(map[int64]uint64{1: 4, 2: 4}, 0, 1, 2, 20, 30)
+		if len(c.table.session.commits) > 0 {
+			t.Errorf("%d tables are still being committed to", len(c.table.session.commits))
+		}
+	})
+}

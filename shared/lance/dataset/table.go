@@ -24,6 +24,7 @@ type Table struct {
 	publish Publisher // nil: by putting it
 
 	commitID func() string // nil: a new one for each commit
+	held     bool          // its commits wait for nobody: see Hold
 }
 
 // A Publisher puts the manifest of a version at its usual name, like a put if it is absent of
@@ -47,21 +48,24 @@ func (t *Table) CommitAs(id func() string) *Table {
 	return &named
 }
 
-// plain returns the table without what CommitAs and PublishWith say. Versions that are kept
-// are of this one: they are shared by all who open them.
+// isPlain says whether the table commits as any other view of it does.
+func (t *Table) isPlain() bool { return t.publish == nil && t.commitID == nil && !t.held }
+
+// plain returns the table without what PublishWith, CommitAs and Hold say. Versions that are
+// kept are of this one: they are shared by all who open them.
 func (t *Table) plain() *Table {
-	if t.publish == nil && t.commitID == nil {
+	if t.isPlain() {
 		return t
 	}
 	plain := *t
-	plain.publish, plain.commitID = nil, nil
+	plain.publish, plain.commitID, plain.held = nil, nil, false
 	return &plain
 }
 
 // own returns a version, which is shared, as one of t's: what is committed on it is committed
 // as t says.
 func (t *Table) own(d *Dataset) *Dataset {
-	if d == nil || t.publish == nil && t.commitID == nil {
+	if d == nil || t.isPlain() {
 		return d
 	}
 	own := *d

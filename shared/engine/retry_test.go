@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/dataset"
+)
+
+// A change that others are in the way of each time it has been worked out is made all the
+// same, as it goes before them in the end.
+func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		table := create(t, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"n": 1}, {"n": 2}]`)
+		var others []chan error
+		plan := func(ctx context.Context, d *dataset.Dataset) (*chosen, error) {
+			rows, err := choose(ctx, d, "n = 1")
+			other := make(chan error, 1)
+			others = append(others, other)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, err := table.Update(context.Background(), []Assignment{{Column: "n", SQL: "n"}}, "n = 1", nil)
+				other <- err
+			}()
+			select {
+			case <-done:
+			case <-time.After(time.Second): // it waits
+			}
+			return rows, err
+		}
+		_, made, err := change(ctx, table, plan, func(rows *chosen) (dataset.Commit, error) {
+			return rows.dataset.Delete(ctx, rows.addresses, "n = 1", nil)
+		})
+		if err != nil || made.Dataset.CountRows() != 1 {
+			t.Fatalf("got %+v, %v; want one row less", made, err)
+		}
+		for i, other := range others {
+			if err := <-other; err != nil {
+				t.Errorf("other %d: %v", i, err)
+			}
+		}
+		if len(others) <= patience {
+			t.Errorf("it was worked out %d times: nobody was in its way", len(others))
+		}
+	})
+}
