@@ -5,12 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
@@ -31,8 +28,8 @@ import (
 //
 // Rows are buffered until there are enough for a page, so that each column holds
 // about 8 MiB, or 32 of texts that may turn out to repeat. Columns are encoded side by side
-// where that is worth it; pages are written as they fill and in no order but that of their
-// rows. A Writer is for one goroutine. After an error nothing more can be written.
+// where that is worth it; pages are written as they fill, those of one batch column by column.
+// A Writer is for one goroutine. After an error nothing more can be written.
 //
 // Source: protos/file2.proto of the format.
 type Writer struct {
@@ -144,38 +141,6 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 	}
 	w.rows += rec.NumRows()
 	return nil
-}
-
-// What is worth a goroutine for each column: rows in a batch, and buffered bytes.
-const (
-	sideBySideRows  = 4096
-	sideBySideBytes = 256 << 10
-)
-
-// eachColumn lets each column encode rows and writes the pages that it emits. Side by side
-// the columns share nothing but the file, in which their pages are then in any order.
-func (w *Writer) eachColumn(sideBySide bool, encode func(c *columnWriter, emit func(encoding.Page) error) error) error {
-	if w.alone || !sideBySide || runtime.GOMAXPROCS(0) == 1 {
-		for _, c := range w.columns {
-			if err := encode(c, func(p encoding.Page) error { return w.putPage(c, p) }); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0)) // as many pages are in memory beside the rows
-	var file sync.Mutex
-	for _, c := range w.columns {
-		group.Go(func() error {
-			return encode(c, func(p encoding.Page) error {
-				file.Lock()
-				defer file.Unlock()
-				return w.putPage(c, p)
-			})
-		})
-	}
-	return group.Wait()
 }
 
 // Buffered returns how many bytes of rows wait to become pages.
