@@ -7,13 +7,12 @@ ratio of the medians. Ours and the reference server are spoken to by the same pl
 client on one kept-alive connection, with the same requests. Their answers are compared
 once before anything is measured.
 
-    python bench.py [--quick] [--json FILE] [--only WORD] [--root DIR]
+    python bench.py [--quick] [--json FILE] [--only WORDS] [--root DIR]
 """
 
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import contextlib
 import dataclasses
 import itertools
@@ -29,61 +28,16 @@ import tempfile
 import time
 from collections.abc import Callable
 
-os.environ.setdefault("LANCE_LOG", "error")  # read once, by the import: pylance warns of new tables
-
-import lance
-import numpy as np
 import pyarrow as pa
 
 from bench_catalog import catalog_items, flatness
+from bench_item import QUICK, Bench, Item, Side, Sizes, vector_rows
+from bench_rows import bulk_items, commit_crowd_items, commit_items, vector_items
 from process import REPOSITORY, Server
 from rows import by, difference
-from wire import Line, Wire, stream
+from wire import Line, stream
 
-DIMENSIONS, MANY_DIMENSIONS = 128, 768
-METADATA, CROWD, WRITE, READ = 0.33, 0.3, 0.5, 1.0  # targets: ours/adapter, time
-
-
-@dataclasses.dataclass
-class Sizes:
-    scan: int = 1_000_000
-    vectors: int = 100_000
-    wide_vectors: int = 50_000
-    commits: int = 100_000
-    names: int = 1_000  # namespaces and tables in the lists
-    versions: int = 100
-    catalog: tuple[int, ...] = (10, 1_000, 100_000)  # tables beside which names change
-    adapter_catalog: int = 1_000  # the most of them at the adapter
-    quick_rounds: int = 100  # of small operations
-    slow_rounds: int = 20  # of scans and writes
-
-
-QUICK = Sizes(
-    scan=200_000,
-    vectors=20_000,
-    wide_vectors=5_000,
-    commits=20_000,
-    names=100,
-    versions=20,
-    catalog=(10, 100, 1_000),
-    adapter_catalog=100,
-    quick_rounds=20,
-    slow_rounds=5,
-)
-
-
-@dataclasses.dataclass
-class Item:
-    """One thing to measure: what to do at ours, at the adapter, and in process if that
-    means anything. What they return must be equal where same says so."""
-
-    name: str
-    ours: Callable
-    adapter: Callable
-    native: Callable | None = None
-    target: float | None = None
-    rounds: int = 0
-    same: Callable | None = None
+METADATA = 0.33  # target: ours/adapter, time
 
 
 # The two servers
@@ -106,73 +60,6 @@ def adapter_process(root: pathlib.Path):
     ) as process:
         yield Line(f"http://127.0.0.1:{int(process.stdout.readline())}")
         process.stdin.close()
-
-
-class Side:
-    """One server: requests are the same for both, but for how a location is written."""
-
-    def __init__(self, wire: Wire, root: pathlib.Path):
-        self.wire, self.root = wire, root
-        self.numbers = itertools.count()
-
-    def post(self, path: str, fields=None):
-        return self._checked(path, self.wire.post(path, fields if fields is not None else {}))
-
-    def get(self, path: str):
-        return self._checked(path, self.wire.call("GET", path))
-
-    def upload(self, path: str, data: bytes):
-        return self._checked(path, self.wire.upload(path, data))
-
-    def _checked(self, path: str, answer):
-        if answer.status >= 300:
-            raise SystemExit(f"bench: {path}: {answer.status} {answer.body[:300]!r}")
-        return answer
-
-
-# Data
-
-
-def scan_rows(count: int) -> pa.Table:
-    rng = np.random.default_rng(1)
-    return pa.table(
-        {
-            "id": pa.array(np.arange(count)),
-            "x": rng.random(count),
-            "y": rng.normal(size=count).astype(np.float32),
-            "s": pa.array([f"row number {i}" for i in range(count)]),
-            "grp": pa.array(rng.permutation(count) % 100, pa.int32()),
-        }
-    )
-
-
-def vector_rows(count: int, start: int = 0, seed: int = 2, dimensions: int = DIMENSIONS) -> pa.Table:
-    values = np.random.default_rng(seed).normal(size=count * dimensions).astype(np.float32)
-    return pa.table(
-        {
-            "id": pa.array(np.arange(start, start + count)),
-            "s": pa.array([f"row {i}" for i in range(start, start + count)]),
-            "vector": pa.FixedSizeListArray.from_arrays(pa.array(values), dimensions),
-        }
-    )
-
-
-@dataclasses.dataclass
-class Bench:
-    ours: Side
-    adapter: Side
-    native_root: pathlib.Path
-    sizes: Sizes
-
-    def load(self, name: str, rows: pa.Table) -> lance.LanceDataset:
-        """Puts a table everywhere. The adapter refuses bodies above 2 MiB, so its files are
-        written by pylance; ours come through the front door."""
-        lance.write_dataset(rows, self.adapter.root / f"{name}.lance")
-        self.ours.upload(f"/v1/table/{name}/create", stream(rows))
-        return lance.write_dataset(rows, self.native_root / f"{name}.lance")
-
-    def both(self, name: str, do: Callable, **fields) -> Item:
-        return Item(name, lambda: do(self.ours), lambda: do(self.adapter), **fields)
 
 
 # Items
@@ -292,139 +179,6 @@ def table_items(b: Bench) -> list[Item]:
     ]
 
 
-def write_items(b: Bench) -> list[Item]:
-    rounds, size = b.sizes.slow_rounds, b.sizes.commits
-    native = b.load("commits", vector_rows(size))
-    numbers = {
-        what: itertools.count() for what in ("ours", "adapter", "native", "ours merge", "adapter merge", "native merge")
-    }
-
-    def new_rows(who: str) -> pa.Table:
-        return vector_rows(1000, start=10_000_000 + 1000 * next(numbers[who]))
-
-    def merged_rows(who: str) -> pa.Table:
-        """900 rows that are there and 100 that are not."""
-        number = next(numbers[who])
-        old = vector_rows(900, start=(number * 900) % (size - 900), seed=number)
-        return pa.concat_tables([old, vector_rows(100, start=20_000_000 + 100 * number)]).combine_chunks()
-
-    def prepared(who: str, rows: Callable, send: Callable) -> Callable:
-        """The rows are made before the clock runs."""
-        return lambda: (lambda data: lambda: send(data))(rows(who))
-
-    insert = lambda side: lambda data: side.upload("/v1/table/commits/insert", data)
-    path = "/v1/table/commits/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true"
-    merge = lambda side: lambda data: side.upload(path, data)
-    native_merge = lambda rows: (
-        native.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
-    )
-    as_stream = lambda rows: lambda who: stream(rows(who))
-    return [
-        Item(
-            "insert 1,000 rows",
-            prepared("ours", as_stream(new_rows), insert(b.ours)),
-            prepared("adapter", as_stream(new_rows), insert(b.adapter)),
-            prepared("native", new_rows, native.insert),
-            target=WRITE,
-            rounds=rounds,
-        ),
-        Item(
-            "merge_insert 1,000 rows (900 update, 100 insert)",
-            prepared("ours merge", as_stream(merged_rows), merge(b.ours)),
-            prepared("adapter merge", as_stream(merged_rows), merge(b.adapter)),
-            prepared("native merge", merged_rows, native_merge),
-            target=WRITE,
-            rounds=rounds,
-        ),
-    ]
-
-
-WRITERS, EACH = 16, 4
-
-
-def crowd_items(b: Bench) -> list[Item]:
-    """Sixteen writers add rows to one table side by side, all at their own pace."""
-    b.load("crowd", vector_rows(b.sizes.commits))
-    pool = concurrent.futures.ThreadPoolExecutor(WRITERS)
-    sides = {"ours": b.ours, "adapter": b.adapter}
-    wires = {who: [Side(side.wire.another(), side.root) for _ in range(WRITERS)] for who, side in sides.items()}
-    bodies = [[stream(vector_rows(100, start=100 * (EACH * w + i), seed=w)) for i in range(EACH)] for w in range(WRITERS)]
-
-    def add(writer: Side, data: list[bytes]) -> None:
-        for body in data:
-            writer.upload("/v1/table/crowd/insert", body)
-
-    return [
-        Item(
-            f"{WRITERS} writers insert 100 rows {EACH} times each",
-            lambda: lambda: list(pool.map(add, wires["ours"], bodies)),
-            lambda: lambda: list(pool.map(add, wires["adapter"], bodies)),
-            target=CROWD,
-            rounds=b.sizes.slow_rounds,
-        )
-    ]
-
-
-def read_items(b: Bench) -> list[Item]:
-    scan = b.load("scan", scan_rows(b.sizes.scan))
-    columns = ["id", "x", "y", "s"]
-    ask = lambda side, table, **fields: side.post(f"/v1/table/{table}/query", {"vector": {}, "k": 0, **fields})
-    named = {"column_names": columns}
-    rows = lambda a: a if isinstance(a, pa.Table) else a.table
-    slow = {"rounds": b.sizes.slow_rounds, "same": rows}
-    return [
-        Item(
-            f"scan {b.sizes.scan:,} rows (id, x, y, s)",
-            lambda: ask(b.ours, "scan", columns=named),
-            lambda: ask(b.adapter, "scan", columns=named),
-            lambda: scan.to_table(columns=columns),
-            target=READ,
-            **slow,
-        ),
-        Item(
-            "filter 1%, no index",
-            lambda: ask(b.ours, "scan", columns=named, filter="grp = 7"),
-            lambda: ask(b.adapter, "scan", columns=named, filter="grp = 7"),
-            lambda: scan.to_table(columns=columns, filter="grp = 7"),
-            target=READ,
-            **slow,
-        ),
-        flat_search(b, "vectors", b.sizes.vectors, DIMENSIONS, rows=rows),
-        flat_search(b, "wide", b.sizes.wide_vectors, MANY_DIMENSIONS, rows=rows),
-        Item(
-            "count_rows",
-            lambda: b.ours.post("/v1/table/scan/count_rows"),
-            lambda: b.adapter.post("/v1/table/scan/count_rows"),
-            scan.count_rows,
-            rounds=b.sizes.quick_rounds,
-            same=lambda a: a if isinstance(a, int) else a.json,
-        ),
-    ]
-
-
-def flat_search(b: Bench, table: str, count: int, dimensions: int, rows: Callable) -> Item:
-    """A search without an index for the ten nearest, each time for those of another vector."""
-    native = b.load(table, vector_rows(count, dimensions=dimensions))
-    queries = np.random.default_rng(3).normal(size=(64, dimensions)).astype(np.float32)
-    turn = {who: itertools.count() for who in ("ours", "adapter", "native")}
-    pick = lambda who: queries[next(turn[who]) % len(queries)]
-    near = lambda side, who: side.post(
-        f"/v1/table/{table}/query",
-        {"vector": {"single_vector": pick(who).tolist()}, "k": 10, "columns": {"column_names": ["id"]}},
-    )
-    return Item(
-        f"flat search k=10, {count:,} x {dimensions}",
-        lambda: near(b.ours, "ours"),
-        lambda: near(b.adapter, "adapter"),
-        lambda: native.to_table(
-            columns=["id", "_distance"], nearest={"column": "vector", "q": pick("native"), "k": 10, "use_index": False}
-        ),
-        target=READ,
-        rounds=b.sizes.quick_rounds,
-        same=rows,
-    )
-
-
 # Measuring
 
 
@@ -438,13 +192,18 @@ def timed(call: Callable) -> float:
     return time.perf_counter() - began
 
 
+def calls_of(item: Item) -> dict[str, Callable]:
+    """The calls of an item by side, of those that have one."""
+    calls = {"ours": item.ours, "adapter": item.adapter, "native": item.native}
+    return {who: call for who, call in calls.items() if call is not None}
+
+
 def compare(item: Item) -> None:
-    """Both servers, and pylance, must answer the same before their speed counts."""
+    """All sides must answer the same before their speed counts."""
     if item.same is None:
         return
-    calls = {"ours": item.ours, "the adapter": item.adapter} | ({"pylance": item.native} if item.native else {})
-    answers = {who: item.same(call()) for who, call in calls.items()}
-    want = answers["the adapter"]
+    answers = {who: item.same(call()) for who, call in calls_of(item).items()}
+    want = answers["adapter"]
     for who, got in answers.items():
         if isinstance(want, pa.Table):
             order = "_distance" if "_distance" in want.column_names else "id"
@@ -458,14 +217,14 @@ def compare(item: Item) -> None:
 def measure(item: Item) -> dict:
     """Runs an item by turns, in an order drawn anew each time."""
     compare(item)
-    calls = {"ours": item.ours, "adapter": item.adapter} | ({"native": item.native} if item.native else {})
+    calls = calls_of(item)
     for call in calls.values():
         timed(call)
     seconds: dict[str, list[float]] = {who: [] for who in calls}
     for _ in range(item.rounds):
         for who in random.sample(list(calls), len(calls)):
             seconds[who].append(timed(calls[who]))
-    result = {"item": item.name, "target": item.target, "rounds": item.rounds}
+    result = {"item": item.name, "targets": {"adapter": item.target, "native": item.native_target}, "rounds": item.rounds}
     for who, times in seconds.items():
         times.sort()
         result[who] = {"p50_ms": statistics.median(times) * 1e3, "p99_ms": times[int(0.99 * (len(times) - 1))] * 1e3}
@@ -478,11 +237,14 @@ def measure(item: Item) -> dict:
 # Telling
 
 
-def row(item: str, figures: list[str], to_adapter: str, target: str, to_native: str) -> str:
-    return f"{item:50}" + "".join(f" {f:>17}" for f in figures) + f"  {to_adapter:>8} {target:>7}  {to_native:>8}"
+PEERS = {"adapter": "adapter", "native": "pylance"}
 
 
-HEAD = row("", ["ours p50/p99", "adapter p50/p99", "pylance p50/p99"], "/adapter", "target", "/pylance")
+def row(item: str, figures: list[str], ratios: list[str]) -> str:
+    return f"{item:50}" + "".join(f" {f:>17}" for f in figures) + "".join(f"  {r:>16}" for r in ratios)
+
+
+HEAD = row("", [f"{who} p50/p99" for who in ("ours", *PEERS.values())], [f"/{who}, target" for who in PEERS.values()])
 
 
 def line(result: dict) -> str:
@@ -490,17 +252,51 @@ def line(result: dict) -> str:
         return f"{result[who]['p50_ms']:8.2f} {result[who]['p99_ms']:8.2f}" if who in result else ""
 
     def ratio(who: str) -> str:
-        return f"{result[f'ours/{who}']:.3f}" if f"ours/{who}" in result else ""
+        if who not in result:
+            return ""
+        target = result["targets"][who]
+        return f"{result[f'ours/{who}']:.3f}" + (f"  ≤ {target:<5}" if target else " " * 9)
 
-    target = f"≤ {result['target']}" if result["target"] else ""
-    figures = [pair(who) for who in ("ours", "adapter", "native")]
-    return row(result["item"], figures, ratio("adapter"), target, ratio("native")) + (
-        "  MISSED" if missed(result) else ""
-    )
+    told = row(result["item"], [pair(who) for who in ("ours", *PEERS)], [ratio(who) for who in PEERS])
+    return told + ("  MISSED" if missed(result) else "")
 
 
-def missed(result: dict) -> bool:
-    return result["target"] is not None and result["ours/adapter"] > result["target"]
+def aimed(result: dict) -> list[str]:
+    """The peers to which there is a target."""
+    return [who for who in PEERS if result["targets"][who] and who in result]
+
+
+def missed(result: dict) -> list[str]:
+    return [who for who in aimed(result) if result[f"ours/{who}"] > result["targets"][who]]
+
+
+def conditions() -> str:
+    """What a reader has to know of the machine: peers that use all cores suffer more from
+    others on it."""
+    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
+    return f"{os.cpu_count()} cores, load averages at the end {load} (1, 5 and 15 minutes)."
+
+
+def markdown(results: list[dict]) -> str:
+    """The items with a target as the table of the README. What missed its target is bold."""
+
+    def milliseconds(result: dict, who: str) -> str:
+        if who not in result:
+            return ""
+        p50 = result[who]["p50_ms"]
+        return f"{p50:.2f}" if p50 < 10 else f"{p50:,.0f}"
+
+    def ratio(result: dict, who: str) -> str:
+        if who not in aimed(result):
+            return ""
+        told = f"{result[f'ours/{who}']:.2f} (≤ {result['targets'][who]})"
+        return f"**{told}**" if who in missed(result) else told
+
+    lines = [conditions(), "", "| milliseconds, median | ours | adapter | pylance | ours / adapter | ours / pylance |", "|---|--:|--:|--:|--:|--:|"]
+    for result in filter(aimed, results):
+        cells = [milliseconds(result, who) for who in ("ours", *PEERS)] + [ratio(result, who) for who in PEERS]
+        lines.append(f"| {result['item']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def memory() -> str | None:
@@ -526,7 +322,11 @@ def durable_write(directory: pathlib.Path, size: int = 512 << 10) -> float:
     return statistics.median(times) * 1e3
 
 
-def run(sizes: Sizes, only: str, out: pathlib.Path, root: str | None) -> None:
+GROUPS = (namespace_items, table_items, catalog_items, commit_items, commit_crowd_items, bulk_items, vector_items)
+
+
+def run(sizes: Sizes, only: list[str], out: pathlib.Path, root: str | None) -> None:
+    chosen = [items for items in GROUPS if not only or any(word in items.__name__ for word in only)]
     results = []
     with contextlib.ExitStack() as stack:
         place = lambda where: pathlib.Path(
@@ -536,24 +336,30 @@ def run(sizes: Sizes, only: str, out: pathlib.Path, root: str | None) -> None:
         ours, adapters, natives = place(where) / "root", place(where), place(where)
         server = stack.enter_context(Server(ours, settings={"TILTYARD_LOG_LEVEL": "warn"}))
         adapter = stack.enter_context(adapter_process(adapters))
-        bench = Bench(Side(Line(server.url, server.token), ours), Side(adapter, adapters), natives, sizes)
+
+        def uncached() -> Side:
+            root = place(where) / "root"
+            settings = {"TILTYARD_LOG_LEVEL": "warn", "TILTYARD_CACHE_BYTES": "16MiB"}
+            small = stack.enter_context(Server(root, settings=settings))
+            return Side(Line(small.url, small.token), root)
+
+        bench = Bench(Side(Line(server.url, server.token), ours), Side(adapter, adapters), natives, sizes, uncached)
         print("milliseconds of one client; ratios of medians, ours/peer: below 1 we are faster\n")
         print(HEAD)
-        for items in (namespace_items, table_items, catalog_items, write_items, crowd_items, read_items):
-            if only and only not in items.__name__:
-                continue
+        for items in chosen:
             for item in items(bench):
                 results.append(measure(item))
                 print(line(results[-1]), flush=True)
-        if not only or only in catalog_items.__name__:
+        if catalog_items in chosen:
             print("\n" + flatness(stack, sizes, lambda: place(where)))
         print(f"\nstart of the server, to its first answer: {server.started_in * 1e3:.0f} ms")
         print(f"512 KiB written and synced there, without any server: {durable_write(ours):.2f} ms")
-    aimed, late = [r for r in results if r["target"]], [r["item"] for r in results if missed(r)]
-    print(f"{len(aimed) - len(late)} of {len(aimed)} targets met" + (f"; missed: {', '.join(late)}" if late else ""))
+    late = [f"{r['item']} (/{PEERS[who]})" for r in results for who in missed(r)]
+    count = sum(len(aimed(r)) for r in results)
+    print(f"{count - len(late)} of {count} targets met" + (f"; missed: {', '.join(late)}" if late else ""))
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps({"sizes": dataclasses.asdict(sizes), "results": results}, indent=1) + "\n")
-    print(f"all figures: {out}")
+    print(f"all figures: {out}\n\n{markdown(results)}")
 
 
 def main() -> None:
@@ -566,7 +372,13 @@ def main() -> None:
         metavar="FILE",
         help="where the figures go",
     )
-    parser.add_argument("--only", default="", metavar="WORD", help="namespace, table, catalog, write, crowd or read")
+    parser.add_argument(
+        "--only",
+        type=lambda words: words.split(","),
+        default=[],
+        metavar="WORDS",
+        help="some, with commas between, of namespace, table, catalog, commit, crowd, bulk and vector",
+    )
     parser.add_argument(
         "--root", metavar="DIR", help="where the tables of all sides go, such as a disk; in memory when not given"
     )

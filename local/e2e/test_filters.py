@@ -68,6 +68,7 @@ def difference(answer: Answer | None, want: list[int]) -> str | None:
     return f"too many {sorted(set(got) - set(want))}, missing {sorted(set(want) - set(got))}"
 
 
+@pytest.mark.embedded("very many cases of the engine, which is the same behind a gateway")
 def test_we_and_native_lance_select_the_same_rows(both, request):
     dataset, ask = both
     filters = Filters(random.Random(request.config.getoption("--seed") + 1))
@@ -103,6 +104,7 @@ def damaged(r: random.Random, text: str) -> str:
     ])
 
 
+@pytest.mark.embedded("very many cases of the engine, which is the same behind a gateway")
 def test_damaged_filters_are_refused_quickly(both, request):
     """Each gets rows or a 400 that names a place in it, and none keeps the server busy."""
     _, ask = both

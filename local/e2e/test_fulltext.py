@@ -360,6 +360,64 @@ def test_clients_search_for_queries(hybrid):
         assert not difference(got, want), query
 
 
+@pytest.mark.parametrize("limit,offset", [(5, 0), (5, 3), (7, 30), (300, 0), (300, 20)])
+def test_the_best_are_answered_in_the_order_asked_for(hybrid, limit, offset):
+    """Which rows are the best is decided before they are put in order and the offset is skipped."""
+    from lancedb.query import ColumnOrdering
+
+    ours, local = hybrid
+    for keys in ([("id", False)], [("id", True)], [("body", True), ("id", False)]):
+        by = [ColumnOrdering(column_name=name, ascending=ascending) for name, ascending in keys]
+        for build in (
+            lambda t: t,
+            lambda t: t.where("id % 3 = 1"),
+            lambda t: t.where("id % 3 = 1", prefilter=False),
+        ):
+            got, want = (
+                build(t.search("jumping foxes run", query_type="fts")).order_by(by).limit(limit).offset(offset).select(["id", "_score"]).to_arrow()
+                for t in (ours, local)
+            )
+            assert got["id"].to_pylist() == want["id"].to_pylist(), (keys, limit, offset)
+            assert all(near(a, b) for a, b in zip(got["_score"].to_pylist(), want["_score"].to_pylist()))
+
+
+@pytest.mark.parametrize("column", ["_score", "nope"])
+def test_order_of_words_found_by_what_no_column_is(hybrid, wire, space, column):
+    from lancedb.query import ColumnOrdering
+
+    _, local = hybrid
+    with pytest.raises(ValueError, match="not found"):
+        local.search("fox", query_type="fts").order_by([ColumnOrdering(column_name=column)]).limit(3).to_arrow()
+    asked = {"k": 3, "vector": [], "full_text_query": {"query": "fox", "columns": ["body"]}, "order_by": [{"column_name": column}]}
+    answer = wire.post(f"/v1/table/{space}$t/query", asked)
+    assert (answer.status, answer.json["code"]) == (404, 12), answer.body
+
+
+def test_index_that_needs_a_language_model(server, outside, space, monkeypatch, tmp_path):
+    """Neither side has the model with which the index was made: searches are refused, and
+    nothing else is."""
+    model = tmp_path / "jieba" / "default"
+    model.mkdir(parents=True)
+    (model / "config.json").write_text('{"main": "dict.txt"}')
+    (model / "dict.txt").write_text("今天 100 t\n天气 100 n\n")
+    monkeypatch.setenv("LANCE_LANGUAGE_MODEL_HOME", str(tmp_path))
+    place = outside / f"chinese-{space}.lance"
+    native = lance.write_dataset(pa.table({"id": [1, 2], "body": ["今天天气 hello", "quick fox"]}), place)
+    native.create_scalar_index("body", "INVERTED", base_tokenizer="jieba/default")
+    monkeypatch.delenv("LANCE_LANGUAGE_MODEL_HOME")
+    native = lance.dataset(place, session=lance.Session())
+    with pytest.raises(Exception, match="Invalid user input"):
+        native.to_table(full_text_query="hello")
+    wire = server.wire()
+    path = f"/v1/table/{space}$t"
+    assert wire.post(f"{path}/register", {"location": str(place)}).status == 200
+    answer = wire.post(f"{path}/query", {"k": 3, "vector": [], "full_text_query": {"query": "hello"}})
+    assert (answer.status, answer.json["code"]) == (400, 13), answer.body
+    assert "jieba/default" in answer.json["error"] and "base_tokenizer" in answer.json["error"]
+    assert wire.post(f"{path}/query", {"k": 0, "vector": [], "filter": "body LIKE '%fox'"}).table["id"].to_pylist() == [2]
+    wire.close()
+
+
 def test_hybrid_search_of_the_client(hybrid):
     ours, local = hybrid
     for reranker in (RRFReranker(), RRFReranker(return_score="all")):

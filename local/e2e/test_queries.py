@@ -180,6 +180,88 @@ def test_vectors_without_a_direction(both, outside, module_space):
             assert_same(got, want, f"{metric} of {column}")
 
 
+@pytest.fixture(scope="module")
+def deep(server, outside, module_space) -> Both:
+    """Vectors in structs in structs, of which some are null at each depth, beside others."""
+    count = 400
+    missing = lambda every: pa.array(np.arange(count) % every == 0)
+    narrow, wide, half = (sample.vectors(count, 4, seed=s, dtype=t) for s, t in ((1, np.float32), (2, np.float64), (3, np.float16)))
+    several = lists(np.random.default_rng(4).normal(size=(count * 4, DIMENSIONS)).astype(np.float32), count)
+    inner = pa.StructArray.from_arrays([narrow, half, several, pa.array(range(count))], ["e", "h", "many", "n"], mask=missing(7))
+    outer = pa.StructArray.from_arrays([inner, wide, narrow], ["in.ner", "e", "a`b"], mask=missing(11))
+    place = outside / f"deep-{module_space}.lance"
+    native = lance.write_dataset(pa.table({"id": range(count), "doc": outer}), place, max_rows_per_file=150)
+    native.delete("id % 13 = 5")
+    wire = server.wire()
+    path = f"/v1/table/{module_space}$deep"
+    assert wire.post(f"{path}/register", {"location": str(place)}).status == 200
+    yield Both(wire, path, native)
+    wire.close()
+
+
+DEEP = {"doc.`in.ner`.e": 4, "doc.`in.ner`.h": 4, "doc.`in.ner`.many": DIMENSIONS, "doc.e": 4, "doc.`a``b`": 4}
+
+
+@pytest.mark.parametrize("metric", FLOATS)
+@pytest.mark.parametrize("column", DEEP)
+def test_vectors_in_structs(deep, column, metric):
+    q = np.random.default_rng(6).normal(size=DEEP[column]).astype(np.float32)
+    for condition, prefilter in ((None, True), ("id < 90", True), ("doc.`in.ner`.n > 60", False)):
+        how = {"filter": condition, "prefilter": prefilter}
+        search = {"column": column, "q": q, "k": 40, "metric": metric}
+        got = deep.ask(vector=q.tolist(), vector_column=column, distance_type=metric, k=40, columns=["id"], **how)
+        want = deep.native.to_table(columns=["id", "_distance"], nearest=search, **how)
+        if column.endswith("h"):
+            same_but_for_rounding(got, want)
+        else:
+            assert_same(got, want, f"{metric} of {column} where {condition}")
+
+
+def test_members_that_are_no_vectors(deep):
+    for column, status in (("doc.`in.ner`.n", 400), ("doc", 400), ("doc.nope", 404), ("doc.in.ner.e", 404)):
+        with pytest.raises(Exception):
+            deep.native.to_table(nearest={"column": column, "q": np.zeros(4, np.float32), "k": 1})
+        answer = deep.wire.post(f"{deep.path}/query", {"vector": [0.0] * 4, "vector_column": column, "k": 1})
+        assert answer.status == status, answer.body
+
+
+def documents() -> pa.Array:
+    return pa.StructArray.from_arrays([sample.vectors(50, 4), pa.array(range(50))], ["embedding", "n"])
+
+
+def test_the_only_vectors_may_be_in_a_struct(make):
+    """They need not be named, as with native LanceDB."""
+    pair = make(data=pa.table({"id": range(50), "doc": documents()}))
+    pair.same(lambda t: t.search(sample.query(1, 4)).limit(5).select(["id"]).to_arrow())
+    pair.same(lambda t: t.search(sample.query(1, 4), vector_column_name="doc.embedding").limit(5).to_arrow())
+
+
+def test_one_of_the_vectors_in_and_beside_structs_has_to_be_named(make):
+    pair = make(data=pa.table({"id": range(50), "doc": documents(), "v": sample.vectors(50, 4)}))
+    for table in (pair.remote, pair.local):
+        with pytest.raises(Exception, match="vector.column"):
+            table.search(sample.query(1, 4)).limit(5).to_arrow()
+
+
+def test_index_on_vectors_in_a_struct_lends_its_metric(server, outside, space):
+    place = outside / f"deepindex-{space}.lance"
+    docs = pa.StructArray.from_arrays([sample.vectors(300, 4)], ["a.b"])
+    native = lance.write_dataset(pa.table({"id": range(300), "doc": docs}), place)
+    native.create_index("doc.`a.b`", "IVF_FLAT", num_partitions=1, metric="cosine")
+    native = lance.write_dataset(pa.table({"id": range(300, 330), "doc": docs[:30]}), place, mode="append")
+    wire = server.wire()
+    path = f"/v1/table/{space}$deepindex"
+    assert wire.post(f"{path}/register", {"location": str(place)}).status == 200
+    q = np.array(sample.query(2, 4), np.float32)
+    for fast in (False, True):
+        got = wire.post(f"{path}/query", {"vector": q.tolist(), "k": 400, "columns": ["id"], "fast_search": fast}).table
+        scanner = native.scanner(columns=["id", "_distance"], nearest={"column": "doc.`a.b`", "q": q, "k": 400}, fast_search=fast)
+        want = scanner.to_table()
+        assert (got.num_rows, want.num_rows) == ((300, 300) if fast else (330, 330))
+        assert_same(got.sort_by([("_distance", "ascending"), ("id", "ascending")]), want.sort_by([("_distance", "ascending"), ("id", "ascending")]))
+    wire.close()
+
+
 def test_order_of_what_was_found(make):
     """A search may be asked for in another order, which is that of the rows found."""
     from lancedb.query import ColumnOrdering as Order

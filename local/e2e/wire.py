@@ -109,9 +109,13 @@ class Wire:
         self._connection.close()
 
 
+LARGE = 1 << 20  # bytes that are not copied to be sent with one call
+
+
 class Line(Wire):
-    """A client that sends a request with one call and reads nothing of the response but
-    its status and its length. It must not be used for more than one request at a time."""
+    """A client that sends a request with one call, unless it is large, and reads nothing of
+    the response but its status and its length. It must not be used for more than one request
+    at a time."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 60):
         super().__init__(url, token, timeout)
@@ -129,7 +133,11 @@ class Line(Wire):
         if self.token is not None:
             lines.append(f"Authorization: Bearer {self.token}")
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-        self._socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode() + (body or b""))
+        head, body = ("\r\n".join(lines) + "\r\n\r\n").encode(), body or b""
+        if len(body) < LARGE:
+            head, body = head + body, b""
+        self._socket.sendall(head)
+        self._socket.sendall(body)
         return self._read()
 
     def _read(self) -> Answer:

@@ -16,21 +16,21 @@ func (t *Table) Delete(ctx context.Context, predicate string, confirm func() err
 			return choose(ctx, d, predicate)
 		},
 		func(rows *chosen) (dataset.Commit, error) {
-			return rows.dataset.Delete(ctx, rows.addresses, predicate, confirm)
+			return rows.dataset.Delete(ctx, rows.set, predicate, confirm)
 		})
 	if err != nil {
 		return already(Written{}, err)
 	}
 	done := written(made)
-	done.Deleted = int64(len(rows.addresses))
+	done.Deleted = rows.set.Len()
 	return done, nil
 }
 
 // chosen are rows of a version.
 type chosen struct {
-	dataset   *dataset.Dataset
-	where     *dataset.Where
-	addresses []uint64 // in the order of the table
+	dataset *dataset.Dataset
+	where   *dataset.Where
+	set     *dataset.RowSet
 }
 
 // choose finds the rows for which a predicate is true: all, when it is empty.
@@ -39,7 +39,7 @@ func choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen,
 	if err != nil {
 		return nil, err
 	}
-	rows := &chosen{dataset: d, where: where}
+	rows := &chosen{dataset: d, where: where, set: dataset.RowsAt()}
 	_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{dataset.RowAddr}, Where: where})
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen,
 		if err != nil {
 			return nil, err
 		}
-		rows.addresses = append(rows.addresses, batch.Column(0).(*array.Uint64).Uint64Values()...)
+		rows.set.Add(batch.Column(0).(*array.Uint64).Uint64Values())
 	}
 	return rows, nil
 }

@@ -146,7 +146,7 @@ func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spe
 	return keys.match(ctx, d, spec.BySource)
 }
 
-// chosenOf returns those of ascending addresses for whose rows a condition is true.
+// chosenOf returns those of some addresses for whose rows a condition is true.
 func chosenOf(ctx context.Context, d *dataset.Dataset, addresses []uint64, condition string) ([]uint64, error) {
 	rows, err := choose(ctx, d, condition)
 	if err != nil {
@@ -154,7 +154,7 @@ func chosenOf(ctx context.Context, d *dataset.Dataset, addresses []uint64, condi
 	}
 	kept := addresses[:0]
 	for _, address := range addresses {
-		if _, ok := slices.BinarySearch(rows.addresses, address); ok {
+		if rows.set.Contains(address) {
 			kept = append(kept, address)
 		}
 	}
@@ -193,7 +193,7 @@ const mergeBatch = 1 << 16
 // replacement returns what is to be committed. Rows that are inserted depend on there
 // being no others that match them, so the commit must not overtake new rows.
 func (p *mergePlan) replacement(ctx context.Context) dataset.Replacement {
-	r := dataset.Replacement{Delete: p.deletes, Exclusive: p.inserted > 0}
+	r := dataset.Replacement{Delete: dataset.RowsAt(p.deletes...), Exclusive: p.inserted > 0}
 	if p.updated+p.inserted == 0 {
 		return r
 	}

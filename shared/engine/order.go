@@ -23,7 +23,7 @@ type tableSort struct {
 	dataset       *dataset.Dataset
 	out           *output
 	by            *ordering // reads the columns of the answer too, or where the rows are
-	where         *dataset.Where
+	among         asked
 	offset, limit int64
 	whole         bool // all columns are read at once
 
@@ -37,8 +37,8 @@ const (
 	littleBytes = 1 << 20
 )
 
-func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, where *dataset.Where, limit int64) (answer, error) {
-	s := &tableSort{dataset: d, out: out, where: where, offset: req.Offset, limit: noLimit}
+func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (answer, error) {
+	s := &tableSort{dataset: d, out: out, among: rows, offset: req.Offset, limit: noLimit}
 	if limit > 0 {
 		s.limit = limit
 	}
@@ -56,7 +56,7 @@ func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, w
 			return nil, err
 		}
 	}
-	s.read = scanStep(d, req, dataset.ScanOptions{Columns: s.by.columns, Where: where})
+	s.read = rows.step(d, req, s.by.columns)
 	s.order = newStep(d, "Sort", s.read).says("by=%s", list(orderNames(req.OrderBy)))
 	if s.offset > 0 {
 		s.order.says("offset=%d", s.offset)
@@ -112,7 +112,7 @@ func (s *tableSort) rows(ctx context.Context) (*protocol.Rows, error) {
 // sortWhole reads all that is answered and puts it in order.
 func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	began := s.dataset.Now()
-	schema, batches, err := s.dataset.Scan(s.read.reading(ctx), dataset.ScanOptions{Columns: s.by.columns, Where: s.where})
+	schema, batches, err := s.dataset.Scan(s.read.reading(ctx), s.among.options(s.by.columns))
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +152,7 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	began := s.dataset.Now()
 	keys := newSorter(saturating(s.limit, s.offset), sortBytes)
-	opts := dataset.ScanOptions{Columns: s.by.columns, Where: s.where}
-	parts, err := dataset.Map(s.read.reading(ctx), s.dataset, opts, func(_ context.Context, batch arrow.RecordBatch) ([][]byte, error) {
+	parts, err := dataset.Map(s.read.reading(ctx), s.dataset, s.among.options(s.by.columns), func(_ context.Context, batch arrow.RecordBatch) ([][]byte, error) {
 		s.read.made(batch)
 		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
 		return s.keysOf(batch, keys.limit, func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) }), nil

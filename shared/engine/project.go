@@ -38,17 +38,10 @@ type outputColumn struct {
 	distance bool
 }
 
-// plan resolves the columns that a request asks for. A search by vector has a _distance.
-func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, search bool) (*output, error) {
-	if search {
-		return planScored(req, d, distanceColumn)
-	}
-	return planScored(req, d, "")
-}
-
-// planScored resolves the columns of a search that adds a column of its own: it is where
-// it is asked for, or else after the other columns. There is none without a name.
-func planScored(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
+// plan resolves the columns that a request asks for. A search adds a column of its own,
+// scored: it is where it is asked for, or else after the other columns. There is none
+// without a name.
+func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
 	out := &output{sources: []string{}}
 	var fields []arrow.Field
 	add := func(name string, c outputColumn, f arrow.Field) {

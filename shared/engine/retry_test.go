@@ -35,7 +35,7 @@ func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
 			return rows, err
 		}
 		_, made, err := change(ctx, table, plan, func(rows *chosen) (dataset.Commit, error) {
-			return rows.dataset.Delete(ctx, rows.addresses, "n = 1", nil)
+			return rows.dataset.Delete(ctx, rows.set, "n = 1", nil)
 		})
 		if err != nil || made.Dataset.CountRows() != 1 {
 			t.Fatalf("got %+v, %v; want one row less", made, err)

@@ -20,11 +20,11 @@ type tableScan struct {
 
 // newScan resolves a query without a search.
 func newScan(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
-	out, err := plan(req, d, false)
+	out, err := plan(req, d, "")
 	if err != nil {
 		return nil, err
 	}
-	filter, err := where("filter", req.Filter, d)
+	rows, err := newAsked(d, req)
 	if err != nil {
 		return nil, err
 	}
@@ -33,10 +33,10 @@ func newScan(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error
 		limit = *req.K
 	}
 	if len(req.OrderBy) > 0 {
-		return newSort(d, req, out, filter, limit)
+		return newSort(d, req, out, rows, limit)
 	}
-	s := &tableScan{dataset: d, out: out, opts: dataset.ScanOptions{Columns: out.sources, Where: filter, Offset: req.Offset, Limit: limit}}
-	s.read = scanStep(d, req, s.opts)
+	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, req, out.sources)}
+	s.opts.Offset, s.opts.Limit = req.Offset, limit
 	if req.Offset > 0 {
 		s.read.says("offset=%d", req.Offset)
 	}
@@ -45,6 +45,35 @@ func newScan(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error
 	}
 	s.project = projectStep(d, out, s.read)
 	return s, nil
+}
+
+// asked is which rows of a table a query is about, or may find by its search.
+type asked struct {
+	where   *dataset.Where
+	only    func(fragment uint64) bool // nil: of all fragments
+	indices []string                   // that say so
+}
+
+func newAsked(d *dataset.Dataset, req *protocol.QueryTableRequest) (a asked, err error) {
+	if a.where, err = where("filter", req.Filter, d); err != nil {
+		return a, err
+	}
+	a.only, a.indices, err = indexedOnly(d, req)
+	return a, err
+}
+
+// options are those of a scan of columns of the rows.
+func (a asked) options(columns []string) dataset.ScanOptions {
+	return dataset.ScanOptions{Columns: columns, Where: a.where, Only: a.only}
+}
+
+// step describes such a scan.
+func (a asked) step(d *dataset.Dataset, req *protocol.QueryTableRequest, columns []string) *step {
+	s := scanStep(d, req, a.options(columns))
+	if a.only != nil {
+		s.says("only_indexed_by=%s", list(a.indices))
+	}
+	return s
 }
 
 // scanStep describes the reading of a table, or of what is left of it.

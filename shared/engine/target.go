@@ -9,14 +9,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
 )
 
 // A target is a vector column and what to look for in it.
 type target struct {
-	column  string
+	column  string // or the path of a member of structs
 	measure measurer
 	metric  vector.Metric
 	// lists says that a row holds a list of vectors, and that all query vectors are one
@@ -100,65 +99,6 @@ func (t *target) useIndex(d *dataset.Dataset, req *protocol.QueryTableRequest) (
 		t.index = fmt.Sprintf("index=%s (not used: all rows are measured)", index.Name)
 	}
 	return asked, nil
-}
-
-// vectorIndex returns the index of a column of vectors that covers something, or nil.
-func vectorIndex(d *dataset.Dataset, column string) (*dataset.Index, error) {
-	indices, err := d.Indices()
-	if err != nil {
-		return nil, err
-	}
-	for i := range indices {
-		x := &indices[i]
-		if x.Kind.Metric != "" && len(x.Columns) > 0 && x.Columns[0] == schema.FormatPath(column) && x.Indexed > 0 {
-			return x, nil
-		}
-	}
-	return nil, nil
-}
-
-// vectorColumn finds the column to search: the one named, else the one called vector,
-// else the only one of vectors.
-func vectorColumn(d *dataset.Dataset, name string) (arrow.Field, error) {
-	if name != "" {
-		f := d.Schema().Field(name)
-		if f == nil {
-			return arrow.Field{}, noColumn(d.NoColumn(name))
-		}
-		return f.Arrow(), nil
-	}
-	var candidates []arrow.Field
-	for _, f := range d.ArrowSchema().Fields() {
-		if vectors, _ := vectorType(f.Type); vectors == nil {
-			continue
-		}
-		if f.Name == "vector" {
-			return f, nil
-		}
-		candidates = append(candidates, f)
-	}
-	if len(candidates) != 1 {
-		return arrow.Field{}, protocol.Errorf(protocol.InvalidInput,
-			"vector_column is required: the table has %d columns of vectors and none is called vector", len(candidates))
-	}
-	return candidates[0], nil
-}
-
-// vectorType returns the type of the vectors in a column, or nil when it holds none, and
-// whether each row holds a list of them.
-func vectorType(t arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool) {
-	if list, ok := t.(*arrow.ListType); ok {
-		t, lists = list.Elem(), true
-	}
-	vectors, ok := t.(*arrow.FixedSizeListType)
-	if !ok {
-		return nil, false
-	}
-	switch vectors.Elem().ID() {
-	case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.UINT8:
-		return vectors, lists
-	}
-	return nil, false
 }
 
 // newMeasurer prepares the query vectors in the type of the column.
@@ -245,11 +185,11 @@ func (m *measuring[T]) measure(items arrow.ArrayData, from, rows int, out [][]fl
 	vector.DistancesMany(m.prepared, values[from*dim:(from+rows)*dim], out)
 }
 
-// nearest returns the k nearest rows of each query, nearest first, query by query. The
-// ids of the hits are row addresses. opts says of which rows; what was read is counted
-// as made by a step.
-func (t *target) nearest(ctx context.Context, d *dataset.Dataset, opts dataset.ScanOptions, read *step, k int, limit vector.Bounds) ([]found, error) {
-	opts.Columns = []string{t.column, dataset.RowAddr}
+// nearest returns the k nearest rows of each query among some, nearest first, query by
+// query. The ids of the hits are row addresses. What was read is counted as made by a step.
+func (t *target) nearest(ctx context.Context, d *dataset.Dataset, among asked, read *step, k int, limit vector.Bounds) ([]found, error) {
+	opts := among.options([]string{t.column, dataset.RowAddr})
+	opts.Only = inBoth(t.only, among.only)
 	parts, err := dataset.Map(ctx, d, opts, func(_ context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
 		read.made(batch)
 		return t.nearestOf(batch, k, limit), nil

@@ -18,30 +18,24 @@ import (
 // all texts. What an index on them says of how words are told apart is heeded; the rows
 // that it covers are scored as it would score them.
 type textSearch struct {
-	dataset *dataset.Dataset
-	out     *output
-	query   fulltext.Query
-	where   *dataset.Where
-	before  bool // where is asked before the search, not of what it found
-	fast    bool // only rows that an index covers may be found
-	k       int64
-	limit   int // rows that may be found at most
-	offset  int64
+	*foundRows
+	query fulltext.Query
+	among asked // of which rows the best are looked for
+	fast  bool  // only rows that an index covers may be found
+	k     int64 // those to be skipped among them
+	limit int   // rows that may be found at most
 
-	read, score, kept, take, project *step
+	read, score *step
 }
 
 // newTextSearch resolves a query for words.
 func (e *Engine) newTextSearch(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
-	if len(req.OrderBy) > 0 {
-		return nil, protocol.Errorf(protocol.Unsupported, "order_by is not supported with full_text_query: the best rows come first")
-	}
-	s := &textSearch{dataset: d, before: req.Prefilter, fast: req.FastSearch, k: textK(req), limit: e.limits.TopK, offset: req.Offset}
+	s := &textSearch{fast: req.FastSearch, k: textK(req), limit: e.limits.TopK}
 	var err error
-	if s.out, err = planScored(req, d, scoreColumn); err != nil {
+	if s.foundRows, err = newFoundRows(d, req, scoreColumn); err != nil {
 		return nil, err
 	}
-	if s.where, err = where("filter", req.Filter, d); err != nil {
+	if s.among, err = before(req, d); err != nil {
 		return nil, err
 	}
 	indices, err := textIndices(d)
@@ -63,28 +57,13 @@ func (e *Engine) newTextSearch(d *dataset.Dataset, req *protocol.QueryTableReque
 
 // describe makes the steps of the search.
 func (s *textSearch) describe(req *protocol.QueryTableRequest, columns []string) {
-	opts := dataset.ScanOptions{Columns: columns}
-	if s.before {
-		opts.Where = s.where
-	}
-	s.read = scanStep(s.dataset, req, opts)
+	s.read = s.among.step(s.dataset, req, columns)
 	s.score = newStep(s.dataset, "MatchText", s.read).says("columns=%s", list(columns))
 	if s.k < math.MaxInt64 {
 		s.score.says("k=%d", s.k)
 	}
-	last := s.score
-	if s.where != nil && !s.before {
-		s.kept = newStep(s.dataset, stepFilter, last).says("filter=%s", req.Filter).says("columns=%s", list(s.where.Columns))
-		last = s.kept
-	}
-	s.take = newStep(s.dataset, stepTake, last).says("columns=%s", list(s.out.sources))
-	if s.offset > 0 {
-		s.take.says("offset=%d", s.offset)
-	}
-	s.project = projectStep(s.dataset, s.out, s.take)
+	s.follow(req, s.score)
 }
-
-func (s *textSearch) plan() *step { return s.project }
 
 // rows is the answer's. The search is over when it returns.
 func (s *textSearch) rows(ctx context.Context) (*protocol.Rows, error) {
@@ -92,20 +71,7 @@ func (s *textSearch) rows(ctx context.Context) (*protocol.Rows, error) {
 	if err != nil {
 		return nil, textError(err)
 	}
-	if s.kept != nil {
-		began := s.dataset.Now()
-		if hits, err = keep(s.kept.reading(ctx), s.dataset, s.where, hits); err != nil {
-			return nil, err
-		}
-		s.kept.took(began)
-		s.kept.rows.Add(int64(len(hits)))
-	}
-	hits = skip(hits, s.offset, 1)
-	for i := range hits {
-		hits[i].Distance = -hits[i].Distance // see best
-	}
-	answer := &answerRows{dataset: s.dataset, out: s.out, hits: hits, take: s.take, project: s.project}
-	return answer.rows(ctx)
+	return s.of(ctx, hits)
 }
 
 // find returns the best rows.
@@ -115,10 +81,7 @@ func (s *textSearch) find(ctx context.Context) ([]found, error) {
 	if err != nil {
 		return nil, err
 	}
-	scan.fast, scan.made = s.fast, s.read.made
-	if s.before {
-		scan.filter = s.where
-	}
+	scan.fast, scan.made, scan.filter, scan.only = s.fast, s.read.made, s.among.where, s.among.only
 	hits, err := scan.best(ctx, s.k, s.limit)
 	s.score.took(began)
 	s.score.rows.Add(int64(len(hits)))
@@ -146,10 +109,9 @@ func textError(err error) error {
 	return err
 }
 
-// best returns the k best rows, best first, as hits whose distance is the score with the
-// other sign: the nearest are the best, and of equal ones those that come first in the
-// table. When there are more than limit of them, and as many were asked for, that is an
-// error.
+// best returns the k best rows with their scores, best first, and of equal ones those that
+// come first in the table. When there are more than limit of them, and as many were asked
+// for, that is an error.
 func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error) {
 	if s.fast && s.coverage == nil {
 		return nil, nil
@@ -180,12 +142,14 @@ func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error
 	}
 	list := make([]found, len(hits))
 	for i, h := range hits {
+		h.Distance = -h.Distance // see addScores
 		list[i] = found{Hit: h}
 	}
 	return list, nil
 }
 
-// addScores shows the rows that a tally has kept.
+// addScores shows the rows that a tally has kept, as hits whose distance is the score with
+// the other sign: the nearest are the best.
 func addScores(top *vector.TopK, scorer *fulltext.Scorer, rows *fulltext.Tally) {
 	for i, address := range rows.Addresses {
 		if score, ok := scorer.Score(rows.Row(i)); ok {

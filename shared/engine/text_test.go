@@ -115,7 +115,7 @@ func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			scan.filter, scan.budget = search.where, 0
+			scan.filter, scan.budget = search.among.where, 0
 			return scan.best(ctx, search.k, 1000)
 		})
 		if err != nil {
@@ -162,6 +162,9 @@ func TestTextSearchHeedsLimitOffsetAndFilters(t *testing.T) {
 		{"limit and offset", func(r *protocol.QueryTableRequest) { r.K, r.Offset = &one, 1 }, []string{"id=1"}},
 		{"filter before", func(r *protocol.QueryTableRequest) { r.K, r.Filter, r.Prefilter = &one, "id < 4", true }, []string{"id=1"}},
 		{"filter after", func(r *protocol.QueryTableRequest) { r.K, r.Filter = &one, "id < 4" }, []string{}},
+		{"another order", func(r *protocol.QueryTableRequest) { r.OrderBy = []protocol.OrderBy{asc("id")} }, []string{"id=1", "id=4"}},
+		{"order of the best", func(r *protocol.QueryTableRequest) { r.K, r.OrderBy = &one, []protocol.OrderBy{asc("id")} }, []string{"id=4"}},
+		{"offset in another order", func(r *protocol.QueryTableRequest) { r.K, r.Offset, r.OrderBy = &one, 1, []protocol.OrderBy{asc("id")} }, []string{"id=4"}},
 		{"only indexed rows", func(r *protocol.QueryTableRequest) { r.FastSearch = true }, []string{}},
 	} {
 		req := textRequest(`{"query":"fox","columns":["v"]}`)
@@ -174,6 +177,27 @@ func TestTextSearchHeedsLimitOffsetAndFilters(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: want -, got +:\n%s", c.name, diff)
 		}
+	}
+}
+
+func TestPlanOfATextSearchInAnotherOrder(t *testing.T) {
+	three := int64(3)
+	req := textRequest(`{"query":"fox","columns":["v"]}`)
+	req.K, req.Filter, req.OrderBy, req.Columns = &three, "id < 9", []protocol.OrderBy{desc("id")}, protocol.Projection{{Name: "id"}}
+	got, err := textTable(t).Explain(t.Context(), req, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `
+Project: columns=[id, _score]
+  Take: columns=[id]
+    Sort: by=[id desc], columns=[id]
+      Filter: filter=id < 9, columns=[id]
+        MatchText: columns=[v], k=3
+          Scan: columns=[v]
+`
+	if diff := cmp.Diff(want[1:], got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

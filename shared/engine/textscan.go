@@ -22,6 +22,7 @@ type textScan struct {
 	texts    []textColumn            // the same
 	coverage []coverage              // the same; nil when no index covers anything
 	filter   *dataset.Where          // of rows that may be found; nil is all
+	only     func(uint64) bool       // of fragments with such rows; nil is all; goes with a filter
 	fast     bool                    // only texts that an index covers are looked at
 	budget   int64                   // bytes of counts to keep
 	made     func(arrow.RecordBatch) // is told of each batch that was read
@@ -123,7 +124,7 @@ func (s *textScan) batch(batch arrow.RecordBatch, filter *dataset.Where) (*textB
 	}
 	b.found = make([]bool, batch.NumRows())
 	for _, r := range rows {
-		b.found[r] = true
+		b.found[r] = s.only == nil || s.only(b.addresses[r]>>32)
 	}
 	return b, nil
 }
@@ -191,6 +192,9 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 	opts := dataset.ScanOptions{Columns: columns, Where: left}
 	if s.fast {
 		opts.Only = s.anyCovered
+	}
+	if left != nil {
+		opts.Only = inBoth(opts.Only, s.only)
 	}
 	return dataset.Map(ctx, s.dataset, opts, func(_ context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
 		b, err := s.batch(batch, own)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ type Assignment struct {
 // empty), as one commit, which is made also when there are none. Values are cast to the type of
 // their column. confirm is as for Insert.
 //
-// Only the addresses of the rows are held in memory.
+// Of the rows only which they are is held in memory.
 func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate string, confirm func() error) (Written, error) {
 	rows, made, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*updatePlan, error) {
@@ -38,7 +39,7 @@ func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate 
 		return already(Written{}, err)
 	}
 	done := written(made)
-	done.Inserted, done.Updated = 0, int64(len(rows.addresses))
+	done.Inserted, done.Updated = 0, rows.set.Len()
 	return done, nil
 }
 
@@ -93,13 +94,17 @@ func (p *updatePlan) assign(d *dataset.Dataset, a Assignment) error {
 
 // replacement returns what is to be committed.
 func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
-	r := dataset.Replacement{Delete: p.addresses, Moved: p.addresses, Changed: p.columns}
-	if len(p.addresses) == 0 {
+	r := dataset.Replacement{Delete: p.set, Changed: p.columns}
+	chosen := p.set.Len()
+	if chosen == 0 {
 		return r
+	}
+	if p.dataset.Manifest().StableRowIDs() {
+		r.Moved = slices.Collect(p.set.All())
 	}
 	r.Insert.Schema, r.Insert.Trusted = p.schema, true
 	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
-		rows := 0
+		rows := int64(0)
 		_, batches, err := p.dataset.ScanValues(ctx, dataset.ScanOptions{Where: p.where})
 		if err != nil {
 			yield(nil, err)
@@ -107,15 +112,15 @@ func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
 		}
 		for batch, err := range batches {
 			if err == nil {
-				rows += int(batch.NumRows())
+				rows += batch.NumRows()
 				batch, err = p.assigned(batch)
 			}
 			if !yield(batch, err) || err != nil {
 				return
 			}
 		}
-		if rows != len(p.addresses) {
-			yield(nil, fmt.Errorf("the predicate kept %d rows and then %d", len(p.addresses), rows))
+		if rows != chosen {
+			yield(nil, fmt.Errorf("the predicate kept %d rows and then %d", chosen, rows))
 		}
 	}
 	return r

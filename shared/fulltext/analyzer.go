@@ -28,8 +28,8 @@ type Term struct {
 // Plain returns the analyzer of columns without an index: words as they stand.
 func Plain(json bool) *Analyzer { return &Analyzer{split: simpleWords, json: json} }
 
-// NewAnalyzer returns the analyzer for parameters. Those that need a dictionary are
-// [lance.ErrUnsupported].
+// NewAnalyzer returns the analyzer for parameters. Tokenizers that need a language model,
+// jieba and lindera, are an [Error], other unknown parameters [lance.ErrUnsupported].
 func NewAnalyzer(p Params) (*Analyzer, error) {
 	a := &Analyzer{params: p, lower: p.LowerCase, fold: p.ASCIIFolding}
 	var err error
@@ -85,7 +85,14 @@ func splitterOf(p *Params) (splitter, error) {
 			splitOnNumerics: p.SplitOnNumerics, preserveOriginal: p.PreserveOriginal,
 		}.split, nil
 	}
-	return nil, fmt.Errorf("%w: a text index with the tokenizer %q, which needs a dictionary", lance.ErrUnsupported, p.BaseTokenizer)
+	switch family, _, _ := strings.Cut(p.BaseTokenizer, "/"); family {
+	case "jieba", "lindera":
+		// Native Lance has none either until somebody lays one beside it, and says the same.
+		return nil, invalid("the text index cuts words with %s, which needs a language model that is not here; "+
+			"make the index with another base_tokenizer, such as ngram", p.BaseTokenizer)
+	}
+	return nil, fmt.Errorf("%w: a text index that cuts words with %s; make it with another base_tokenizer, such as ngram",
+		lance.ErrUnsupported, p.BaseTokenizer)
 }
 
 // maxNgram bounds how many ngrams begin at one character.

@@ -73,12 +73,16 @@ func TestEachLanguageHasStopWords(t *testing.T) {
 	}
 }
 
-func TestTokenizersThatNeedADictionaryAreUnsupported(t *testing.T) {
-	for _, name := range []string{"icu", "icu/split", "jieba/default", "lindera/ipadic", "other"} {
+func TestTokenizersThatAreNotHere(t *testing.T) {
+	for name, isMistake := range map[string]bool{
+		"icu": false, "icu/split": false, "other": false, "jieba/default": true, "jieba": true, "lindera/ipadic": true,
+	} {
 		p := DefaultParams()
 		p.BaseTokenizer = name
-		if _, err := NewAnalyzer(p); !errors.Is(err, lance.ErrUnsupported) {
-			t.Errorf("analyzer with the tokenizer %s: error is %v, want lance.ErrUnsupported", name, err)
+		_, err := NewAnalyzer(p)
+		var mistake *Error
+		if errors.As(err, &mistake) != isMistake || errors.Is(err, lance.ErrUnsupported) == isMistake {
+			t.Errorf("analyzer with the tokenizer %s: got error %v, which should be a *Error: %t, or else ErrUnsupported", name, err, isMistake)
 		}
 	}
 }

@@ -14,8 +14,8 @@ type Params struct {
 	// LanceTokenizer is "json" for documents that are JSON, else "text" or "".
 	LanceTokenizer string `json:"lance_tokenizer"`
 	// BaseTokenizer cuts texts into words: simple (letters and digits), whitespace, raw
-	// (the whole text), ngram or code. There are others that need dictionaries: icu,
-	// icu/split, lindera/… and jieba/….
+	// (the whole text), ngram or code. There are others that cannot be searched here: icu
+	// and icu/split, and lindera/… and jieba/…, which need language models.
 	BaseTokenizer   string   `json:"base_tokenizer"`
 	Language        string   `json:"language"`         // of the stemmer and the stop words
 	WithPosition    bool     `json:"with_position"`    // phrases can be looked for

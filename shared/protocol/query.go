@@ -34,7 +34,7 @@ type QueryTableRequest struct {
 	Filter  string     `json:"filter"`
 	// Prefilter says that the filter applies before the search for the nearest.
 	Prefilter bool      `json:"prefilter"`
-	OrderBy   []OrderBy `json:"order_by"` // for scans
+	OrderBy   []OrderBy `json:"order_by"` // of scans, and of what a search has found
 
 	Vector            QueryVector  `json:"vector"`
 	VectorColumn      string       `json:"vector_column"` // empty: "vector", or the only one

@@ -16,6 +16,6 @@
 // underflow to zero and NaN happen where they happen there. Native Lance drops NaN
 // distances and keeps infinite ones, so under Cosine a zero vector is never found.
 //
-// The inner loops are assembly for amd64 with AVX2, FMA and F16C and for arm64, and Go
-// elsewhere. The portable Go loops in portable.go say what the assembly computes.
+// The inner loops are assembly for amd64 with AVX-512, or with AVX2, FMA and F16C, and for
+// arm64, and Go elsewhere. The portable Go loops in portable.go say what the assembly computes.
 package vector

@@ -2,78 +2,108 @@ package vector
 
 import "golang.org/x/sys/cpu"
 
-// hasAVX2 says whether the kernels of kernels_amd64.s can run; all that have AVX2 but a
-// few hypervisor configurations have the other two.
-var hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+// Which kernels can run. All that have AVX2 but a few hypervisor configurations have the
+// other two; of AVX-512 the foundation is enough.
+var (
+	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+	hasAVX512 = cpu.X86.HasAVX512F
+)
 
 func l2Float32(query, rows, out []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		l2Float32AVX512(query, rows, out)
+	case hasAVX2:
 		l2Float32AVX2(query, rows, out)
-	} else {
+	default:
 		l2Portable(query, rows, out)
 	}
 }
 
 func dotFloat32(query, rows, out []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		dotFloat32AVX512(query, rows, out)
+	case hasAVX2:
 		dotFloat32AVX2(query, rows, out)
-	} else {
+	default:
 		dotPortable(query, rows, out)
 	}
 }
 
 func cosineFloat32(query, rows, xy, yy []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		cosineFloat32AVX512(query, rows, xy, yy)
+	case hasAVX2:
 		cosineFloat32AVX2(query, rows, xy, yy)
-	} else {
+	default:
 		cosinePortable(query, rows, xy, yy)
 	}
 }
 
 func l2Float64(query, rows []float64, out []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		l2Float64AVX512(query, rows, out)
+	case hasAVX2:
 		l2Float64AVX2(query, rows, out)
-	} else {
+	default:
 		l2Portable(query, rows, out)
 	}
 }
 
 func dotFloat64(query, rows []float64, out []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		dotFloat64AVX512(query, rows, out)
+	case hasAVX2:
 		dotFloat64AVX2(query, rows, out)
-	} else {
+	default:
 		dotPortable(query, rows, out)
 	}
 }
 
 func cosineFloat64(query, rows []float64, xy, yy []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		cosineFloat64AVX512(query, rows, xy, yy)
+	case hasAVX2:
 		cosineFloat64AVX2(query, rows, xy, yy)
-	} else {
+	default:
 		cosinePortable(query, rows, xy, yy)
 	}
 }
 
 func l2Float16(query []float32, rows []uint16, out []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		l2Float16AVX512(query, rows, out)
+	case hasAVX2:
 		l2Float16AVX2(query, rows, out)
-	} else {
+	default:
 		l2HalfPortable(query, rows, out)
 	}
 }
 
 func dotFloat16(query []float32, rows []uint16, out []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		dotFloat16AVX512(query, rows, out)
+	case hasAVX2:
 		dotFloat16AVX2(query, rows, out)
-	} else {
+	default:
 		dotHalfPortable(query, rows, out)
 	}
 }
 
 func cosineFloat16(query []float32, rows []uint16, xy, yy []float32) {
-	if hasAVX2 {
+	switch {
+	case hasAVX512:
+		cosineFloat16AVX512(query, rows, xy, yy)
+	case hasAVX2:
 		cosineFloat16AVX2(query, rows, xy, yy)
-	} else {
+	default:
 		cosineHalfPortable(query, rows, xy, yy)
 	}
 }
@@ -82,25 +112,52 @@ func cosineFloat16(query []float32, rows []uint16, xy, yy []float32) {
 func l2Float32AVX2(query, rows, out []float32)
 
 //go:noescape
+func l2Float32AVX512(query, rows, out []float32)
+
+//go:noescape
 func dotFloat32AVX2(query, rows, out []float32)
+
+//go:noescape
+func dotFloat32AVX512(query, rows, out []float32)
 
 //go:noescape
 func cosineFloat32AVX2(query, rows, xy, yy []float32)
 
 //go:noescape
+func cosineFloat32AVX512(query, rows, xy, yy []float32)
+
+//go:noescape
 func l2Float64AVX2(query, rows []float64, out []float32)
+
+//go:noescape
+func l2Float64AVX512(query, rows []float64, out []float32)
 
 //go:noescape
 func dotFloat64AVX2(query, rows []float64, out []float32)
 
 //go:noescape
+func dotFloat64AVX512(query, rows []float64, out []float32)
+
+//go:noescape
 func cosineFloat64AVX2(query, rows []float64, xy, yy []float32)
+
+//go:noescape
+func cosineFloat64AVX512(query, rows []float64, xy, yy []float32)
 
 //go:noescape
 func l2Float16AVX2(query []float32, rows []uint16, out []float32)
 
 //go:noescape
+func l2Float16AVX512(query []float32, rows []uint16, out []float32)
+
+//go:noescape
 func dotFloat16AVX2(query []float32, rows []uint16, out []float32)
 
 //go:noescape
+func dotFloat16AVX512(query []float32, rows []uint16, out []float32)
+
+//go:noescape
 func cosineFloat16AVX2(query []float32, rows []uint16, xy, yy []float32)
+
+//go:noescape
+func cosineFloat16AVX512(query []float32, rows []uint16, xy, yy []float32)

@@ -14,21 +14,34 @@ import (
 const maxDim = 130
 
 func TestFloat32KernelsMatchReference(t *testing.T) {
-	testKernels(t, func(x float64) float32 { return float32(x) }, func(x float32) float64 { return float64(x) },
+	testFloat32(t,
 		kernels[float32, float32]{"native", l2Float32, dotFloat32, cosineFloat32},
 		kernels[float32, float32]{"portable", l2Portable[float32], dotPortable[float32], cosinePortable[float32]})
 }
 
 func TestFloat64KernelsMatchReference(t *testing.T) {
-	testKernels(t, func(x float64) float64 { return x }, func(x float64) float64 { return x },
+	testFloat64(t,
 		kernels[float64, float64]{"native", l2Float64, dotFloat64, cosineFloat64},
 		kernels[float64, float64]{"portable", l2Portable[float64], dotPortable[float64], cosinePortable[float64]})
 }
 
 func TestFloat16KernelsMatchReference(t *testing.T) {
-	testKernels(t, func(x float64) uint16 { return roundToHalf(float32(x)) }, func(h uint16) float64 { return float64(halfToFloat32(h)) },
+	testFloat16(t,
 		kernels[float32, uint16]{"native", l2Float16, dotFloat16, cosineFloat16},
 		kernels[float32, uint16]{"portable", l2HalfPortable, dotHalfPortable, cosineHalfPortable})
+}
+
+func testFloat32(t *testing.T, impls ...kernels[float32, float32]) {
+	testKernels(t, func(x float64) float32 { return float32(x) }, func(x float32) float64 { return float64(x) }, impls...)
+}
+
+func testFloat64(t *testing.T, impls ...kernels[float64, float64]) {
+	same := func(x float64) float64 { return x }
+	testKernels(t, same, same, impls...)
+}
+
+func testFloat16(t *testing.T, impls ...kernels[float32, uint16]) {
+	testKernels(t, func(x float64) uint16 { return roundToHalf(float32(x)) }, func(h uint16) float64 { return float64(halfToFloat32(h)) }, impls...)
 }
 
 // kernels are the three kernels of one element type R; Q is what the query is widened to.

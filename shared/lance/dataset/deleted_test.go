@@ -18,7 +18,7 @@ func TestMapDeletedReadsJustTheDeletedRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleted, err := appended.Dataset.Delete(t.Context(), addressesOf(t, appended.Dataset, multiples(7)), "", nil)
+	deleted, err := appended.Dataset.Delete(t.Context(), RowsAt(addressesOf(t, appended.Dataset, multiples(7))...), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

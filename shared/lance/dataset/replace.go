@@ -17,10 +17,11 @@ import (
 
 // A Replacement takes rows out of a version and puts others in.
 type Replacement struct {
-	Delete []uint64 // addresses of rows of the version, in any order
-	Insert Rows     // Schema nil: none; columns are matched as for Table.Append
+	Delete *RowSet // rows of the version; may be nil
+	Insert Rows    // Schema nil: none; columns are matched as for Table.Append
 	// Moved are addresses among Delete: the first rows of Insert take their places, one
-	// for one, and keep their ids where a table has stable ones. The rows behind them are new.
+	// for one, and keep their ids. The rows behind them are new. It matters only to tables
+	// with stable row ids.
 	Moved []uint64
 	// Changed are the columns in which a row of Insert may differ from the one whose place
 	// it takes. Nil is all.
@@ -69,11 +70,11 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() err
 
 // Delete commits that rows of d are deleted. predicate is what they have in common, for
 // people to read. What others committed since is no matter unless it was to the same rows.
-func (d *Dataset) Delete(ctx context.Context, addresses []uint64, predicate string, confirm func() error) (Commit, error) {
+func (d *Dataset) Delete(ctx context.Context, gone *RowSet, predicate string, confirm func() error) (Commit, error) {
 	if err := operation.CheckWritable(d.manifest); err != nil {
 		return Commit{}, err
 	}
-	rows := newRowChange(d, addresses)
+	rows := newRowChange(d, gone)
 	puts := new(errgroup.Group)
 	shrunk, err := rows.shrink(ctx, d, puts)
 	if err != nil {
@@ -151,17 +152,8 @@ type rowChange struct {
 	exclusive bool
 }
 
-// newRowChange sorts row addresses into one vector per fragment.
-func newRowChange(d *Dataset, addresses []uint64) *rowChange {
-	offsets := map[uint64][]uint32{}
-	for _, a := range addresses {
-		offsets[a>>32] = append(offsets[a>>32], uint32(a))
-	}
-	vectors := make(map[uint64]*deletion.Vector, len(offsets))
-	for id, rows := range offsets {
-		vectors[id] = deletion.New(rows...)
-	}
-	return &rowChange{read: d, deleted: vectors}
+func newRowChange(d *Dataset, rows *RowSet) *rowChange {
+	return &rowChange{read: d, deleted: rows.vectors()}
 }
 
 // shrunk is what becomes of the fragments that lose rows.
@@ -264,8 +256,8 @@ func (c *rowChange) union(ctx context.Context, f *fragment, rows *deletion.Vecto
 		return nil, fmt.Errorf("%w: rows of fragment %d were deleted", errRedo, f.meta.ID)
 	}
 	all := already.Union(rows)
-	if last := all.Offsets(); int64(last[len(last)-1]) >= f.rows {
-		return nil, fmt.Errorf("fragment %d has no row %d", f.meta.ID, last[len(last)-1])
+	if behind := rows.Deleted(f.rows, 1<<32); behind > 0 {
+		return nil, fmt.Errorf("fragment %d has %d rows, and %d to be deleted are behind them", f.meta.ID, f.rows, behind)
 	}
 	return all, nil
 }

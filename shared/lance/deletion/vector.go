@@ -27,6 +27,9 @@ func New(offsets ...uint32) *Vector {
 	return v
 }
 
+// Of returns the vector of the offsets in a bitmap, which is the vector's from then on.
+func Of(offsets *roaring.Bitmap) *Vector { return &Vector{bits: offsets} }
+
 // Contains reports whether the row at offset is deleted.
 func (v *Vector) Contains(offset uint32) bool { return v != nil && v.bits.Contains(offset) }
 

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
+)
+
+// Vectors of which the struct around them is null are as such that are null themselves.
+func TestVectorsInStructs(t *testing.T) {
+	vectors := arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32)
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "doc", Type: arrow.StructOf(arrow.Field{Name: "a.b", Type: vectors, Nullable: true}), Nullable: true},
+	}, nil)
+	table := create(t, schema, `[{"id":0,"doc":{"a.b":[5]}}, {"id":1,"doc":null}, {"id":2,"doc":{"a.b":null}}, {"id":3,"doc":{"a.b":[1]}}]`)
+	want := []string{"id=3 _distance=1", "id=0 _distance=25"}
+	for _, column := range []string{"doc.`a.b`", "`doc`.`a.b`", ""} {
+		req := &protocol.QueryTableRequest{
+			Vector: protocol.QueryVector{Vectors: [][]float64{{0}}}, VectorColumn: column, Columns: protocol.Projection{{Name: "id"}},
+		}
+		if diff := cmp.Diff(want, show(t, table, req)); diff != "" {
+			t.Errorf("vectors of %q (-want +got):\n%s", column, diff)
+		}
+	}
+}
+
+func TestVectorColumnsThatAreNone(t *testing.T) {
+	vectors := arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32)
+	table := create(t, arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "doc", Type: arrow.StructOf(arrow.Field{Name: "v", Type: vectors})},
+		{Name: "v", Type: vectors},
+	}, nil), `[{"id":0,"doc":{"v":[5]},"v":[1]}]`)
+	for column, code := range map[string]protocol.Code{
+		"":         protocol.InvalidInput, // two, and none is called vector
+		"id":       protocol.InvalidInput,
+		"doc":      protocol.InvalidInput,
+		"_rowid":   protocol.InvalidInput,
+		"doc.w":    protocol.TableColumnNotFound,
+		"doc.v.v":  protocol.TableColumnNotFound,
+		"doc.`v":   protocol.TableColumnNotFound,
+		"nothing":  protocol.TableColumnNotFound,
+		"doc.item": protocol.TableColumnNotFound,
+	} {
+		req := &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{{0}}}, VectorColumn: column}
+		_, err := table.Query(t.Context(), req)
+		if got := protocol.CodeOf(err); got != code {
+			t.Errorf("vector_column %q: error %v has code %v, want %v", column, err, got, code)
+		}
+	}
+}
