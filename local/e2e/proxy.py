@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import http.client
 import http.server
+import itertools
 import threading
 import urllib.parse
 
@@ -94,11 +95,11 @@ class Answer:
 
 
 class Proxy:
-    """Forwards to a server. Faults that were planned meet the next requests whose path ends
-    in what they are planned for, one each."""
+    """Forwards to servers of the same tables, in turn. Faults that were planned meet the next
+    requests whose path ends in what they are planned for, one each."""
 
-    def __init__(self, url: str):
-        self._target = urllib.parse.urlsplit(url)
+    def __init__(self, *urls: str):
+        self._targets = itertools.cycle([urllib.parse.urlsplit(url) for url in urls])
         self.planned: list[tuple[str, object]] = []
         self._lock = threading.Lock()
         self.seen: list[Seen] = []
@@ -124,14 +125,19 @@ class Proxy:
 
     def send(self, seen: Seen) -> http.client.HTTPConnection:
         """Sends a request on, over a connection of its own."""
-        connection = http.client.HTTPConnection(self._target.hostname, self._target.port, timeout=ANSWER_SECONDS)
+        with self._lock:
+            target = next(self._targets)
+        connection = http.client.HTTPConnection(target.hostname, target.port, timeout=ANSWER_SECONDS)
         headers = {k: v for k, v in seen.headers.items() if k not in OF_THE_CONNECTION}
         connection.request(seen.method, seen.path, body=seen.body, headers=headers)
         return connection
 
     def forward(self, seen: Seen) -> Answer:
         """Sends a request on and waits for the answer."""
-        connection = self.send(seen)
+        return self.receive(seen, self.send(seen))
+
+    def receive(self, seen: Seen, connection: http.client.HTTPConnection) -> Answer:
+        """Waits for the answer to a request that was sent."""
         try:
             response = connection.getresponse()
             answer = Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())

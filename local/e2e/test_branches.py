@@ -16,6 +16,7 @@ from lancedb.remote.errors import HttpError
 import sample
 from pair import everything
 from rows import assert_same
+from test_maintenance import maintain
 
 
 @pytest.fixture
@@ -272,6 +273,26 @@ def test_cleanup_of_main_keeps_what_our_branch_needs(native, pair):
     pair.remote.delete("true")
     lance.dataset(native).cleanup_old_versions(older_than=datetime.timedelta(0), delete_unverified=True)
     assert_same(everything(pair.remote.branches.checkout("dev")), before)
+
+
+def test_branches_are_compacted_with_their_table(native, wire, space, pair):
+    ours = pair.remote.branches.create("dev")
+    for start in range(100, 200, 20):
+        ours.add(sample.people(20, start=start))
+    ours.delete("id = 5 OR id = 105")
+    before, of_main = everything(ours), everything(pair.remote)
+    report = maintain(wire, f"{space}$t", compact=True)
+    assert (report["fragments_removed"], report["fragments_added"]) == (2 + 5, 2), "what they share is not copied"
+    assert_same(everything(ours), before)
+    assert_same(everything(pair.remote), of_main)
+    dataset = lance.dataset(native)
+    branch = dataset.checkout_version(("dev", None))
+    branch.validate()
+    assert (len(dataset.get_fragments()), len(branch.get_fragments())) == (1, 2 + 1)
+    assert_same(branch.to_table(), before)
+    branch.insert(sample.people(5, start=300))
+    dataset.cleanup_old_versions(older_than=datetime.timedelta(0), delete_unverified=True)
+    assert ours.count_rows() == before.num_rows + 5
 
 
 def test_names_of_branches_are_those_of_folders(native, pair):

@@ -300,6 +300,23 @@ def test_a_batch_of_all_kinds(server, wire, space, outside, tmp_path):
     assert (lost.status, lost.json["code"]) == (409, 5)
 
 
+def test_a_batch_is_not_of_branches(server, wire, space, tmp_path):
+    table = [space, "t"]
+    write(server, table, rows(0))
+    assert wire.post(f"/v1/table/{space}$t/branches/create", {"name": "dev"}).status == 200
+    entry = stage(wire, table, rows(10), tmp_path)
+    ranges = [{"start_version": 1, "end_version": 2}]
+    for answer in (
+        wire.post("/v1/table/version/batch-create", {"entries": [entry | {"branch": "dev"}]}),
+        commit(wire, {"create_table_version": entry | {"branch": "dev"}}),
+        commit(wire, {"delete_table_versions": {"id": table, "ranges": ranges, "branch": "dev"}}),
+    ):
+        assert (answer.status, answer.json["code"]) == (400, 13), answer.body
+        assert "entry 0 of the batch" in answer.json["error"] and "version/create" in answer.json["detail"]
+    made = wire.post("/v1/table/version/batch-create", {"entries": [entry | {"branch": "main"}]})
+    assert (made.status, made.json["versions"][0]["version"]) == (200, 2), made.body
+
+
 @pytest.mark.parametrize("kind", ["managed", "plain"])
 def test_metadata_of_versions_is_kept(server, wire, managed, space, tmp_path, kind):
     table = [managed if kind == "managed" else space, "t"]

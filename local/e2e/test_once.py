@@ -9,6 +9,12 @@ again, and tells its user.
 from __future__ import annotations
 
 import concurrent.futures
+import os
+import pathlib
+import select
+import signal
+import socket
+import struct
 import threading
 
 import lancedb
@@ -16,6 +22,7 @@ import pyarrow as pa
 import pytest
 
 import proxy
+from process import Server
 from wire import Wire, stream
 
 STATUSES = (409, 429, 500, 502, 503, 504)
@@ -171,6 +178,123 @@ def test_lost_answers_among_equal_uploads_are_counted(server, way, table, space)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         list(pool.map(add, range(4)))
     assert words(table) == [*OLD, *[(9, "same")] * 12]
+
+
+@pytest.fixture
+def two(server, tmp_path):
+    """Two servers of the same tables."""
+    if server.directory is None:
+        pytest.skip("starts servers of its own over a directory")
+    root = tmp_path / "root"
+    with Server(root) as one, Server(root, log="other.log") as other:
+        yield one, other
+    for process in (one, other):
+        assert not process.faults(), "a server logged faults:\n" + "\n".join(process.faults()[:20])
+
+
+@pytest.fixture
+def between(two):
+    """A proxy that sends requests to the two in turn, and the client, which waits a little less
+    than it does for users."""
+    retries = {"retry_config": {"backoff_factor": 0.1, "backoff_jitter": 0.1}}
+    with proxy.Proxy(*(process.url for process in two)) as way:
+        yield way, lancedb.connect("db://e2e", api_key=two[0].token, host_override=way.url, client_config=retries)
+
+
+GIVEN_UP = {
+    "given up": [proxy.give_up(503)],
+    "given up twice": [proxy.give_up(504), proxy.give_up(500)],
+    "refused, then given up": [proxy.instead(503), proxy.give_up(502)],
+}
+
+
+@pytest.mark.parametrize("what", GIVEN_UP)
+@pytest.mark.parametrize("write", WRITES, ids=repr)
+def test_a_write_that_is_sent_again_to_another_process_takes_place_once(between, write, what):
+    way, client = between
+    table = client.create_table("t", rows(range(5), "old"))
+    words(table), words(table)  # both know the table
+    way.plan(write.operation, *GIVEN_UP[what])
+    write.do(table)
+    assert words(table) == words(table) == write.want
+    assert not way.planned, "a fault that was planned did not happen"
+
+
+class Interrupted:
+    """A fault: the process that a request goes to is stopped between its commit and its answer,
+    the connection is reset, and the process goes on. Where it was quicker, it has answered."""
+
+    def __init__(self, processes, versions: pathlib.Path):
+        self._processes, self._versions, self.happened = processes, versions, 0
+
+    def __call__(self, way, seen):
+        before = len(os.listdir(self._versions))
+        connection = way.send(seen)
+        process = next(p for p in self._processes if p.url.endswith(f":{connection.port}"))
+        answered = lambda: select.select([connection.sock], [], [], 0)[0]
+        while len(os.listdir(self._versions)) == before and not answered():
+            pass
+        os.kill(process.pid, signal.SIGSTOP)
+        while pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+            pass
+        try:
+            if answered():
+                os.kill(process.pid, signal.SIGCONT)
+                return way.receive(seen, connection)
+            self.happened += 1
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+        return proxy.instead(503)(way, seen)
+
+
+@pytest.mark.parametrize("write", WRITES[:2], ids=repr)
+def test_a_commit_that_was_not_answered_is_known_to_another_process(two, between, write):
+    way, client = between
+    for n in range(20):
+        table = client.create_table(f"t{n}", rows(range(5), "old"))
+        words(table), words(table)
+        [versions] = two[0].root.glob(f"t{n}-*.lance/_versions")
+        fault = Interrupted(two, versions)
+        way.plan(write.operation, fault)
+        write.do(table)
+        assert words(table) == write.want
+        if fault.happened:
+            return
+    pytest.fail("the server was always quicker")
+
+
+def test_lost_answers_among_equal_uploads_to_two_processes_are_counted(between):
+    """The proxy gives some up, and the client's next sending goes wherever it does: as many rows
+    as were added are there, not more and not fewer."""
+    way, client = between
+    table = client.create_table("t", rows(range(5), "old"))
+    way.plan("insert", *[proxy.give_up(503)] * 6)
+    same = rows([9], "same")
+
+    def add(_) -> None:
+        for _ in range(4):
+            table.add(same)
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(add, range(3)))
+    assert words(table) == [*OLD, *[(9, "same")] * 12]
+    assert not way.planned
+
+
+def test_an_answer_by_key_is_known_when_its_process_has_died(two, between):
+    _, client = between
+    table = client.create_table("t", rows(range(5), "old"))
+    path, body = "/v1/table/t/insert", stream(rows([7], "new"))
+    connection = Wire(two[0].url, two[0].token)
+    answer = connection.call("POST", path, body, {"Idempotency-Key": "once"})
+    assert answer.status == 200
+    two[0].kill()
+    again = Wire(two[1].url, two[1].token).call("POST", path, body, {"Idempotency-Key": "once"})
+    assert (again.status, again.json) == (200, answer.json)
+    two[0].start()
+    assert words(lancedb.connect("db://e2e", api_key=two[1].token, host_override=two[1].url).open_table("t")) == [*OLD, (7, "new")]
 
 
 def test_a_key_makes_any_upload_happen_once(server, way, table, space):

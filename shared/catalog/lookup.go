@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"time"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/objectstore"
@@ -11,10 +12,11 @@ import (
 // A Lookup is a table as it was when last seen, while its record is read again. Work that
 // changes nothing may begin at once; what it found counts when Confirm returns nil.
 type Lookup struct {
-	Table   *Table
-	catalog *Catalog
-	checked chan struct{} // closed when answer is there
-	answer  error
+	Table      *Table
+	catalog    *Catalog
+	unanswered time.Time     // see Unanswered
+	checked    chan struct{} // closed when answer is there
+	answer     error
 }
 
 // ErrMoved says that a name stands for another table, or place, than when last seen.
@@ -68,13 +70,13 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Lookup{Table: now.table, catalog: c, checked: closed}, nil
+		return &Lookup{Table: now.table, catalog: c, unanswered: now.record.Unanswered, checked: closed}, nil
 	}
-	found := &Lookup{Table: last.table, catalog: c, checked: make(chan struct{})}
+	found := &Lookup{Table: last.table, catalog: c, unanswered: last.record.Unanswered, checked: make(chan struct{})}
 	go func() {
 		defer close(found.checked)
 		now, err := c.look(ctx, id, key)
-		if err == nil && !now.record.continues(last.record) {
+		if err == nil && (!now.record.continues(last.record) || c.unanswered(now.record.Unanswered) && !found.Unanswered()) {
 			err = ErrMoved
 		}
 		found.answer = err

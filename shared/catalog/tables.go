@@ -44,8 +44,10 @@ type tableRecord struct {
 	Properties map[string]string `json:"properties,omitempty"`
 	Created    time.Time         `json:"created_at"`
 	Hint       uint64            `json:"version_hint,omitempty"`
-	// The rest is about renames: see rename.go. Turn counts those that were taken back.
-	Turn        int        `json:"turn,omitempty"`
+	// Turn counts renames that were taken back and batches that have ended, after which the
+	// record is the same as before but for that.
+	Turn int `json:"turn,omitempty"`
+	// What follows is about renames: see rename.go.
 	RenamedFrom []string   `json:"renamed_from,omitempty"`
 	Arriving    *arrival   `json:"arriving,omitempty"`
 	Moved       *departure `json:"moved,omitempty"`
@@ -55,6 +57,8 @@ type tableRecord struct {
 	// MadeBy is the request of the batch that made the record, to know a repetition by.
 	MadeBy    string `json:"made_by,omitempty"`
 	Annotated bool   `json:"annotated,omitempty"`
+	// Unanswered is until when writers may come again who had no answer: see unanswered.go.
+	Unanswered time.Time `json:"unanswered_until,omitzero"`
 }
 
 // managed says whether versions are made through the ledger, or will be if a batch commits.
@@ -236,7 +240,9 @@ func (c *Catalog) replaceTable(ctx context.Context, record *tableRecord) error {
 	return err
 }
 
-// DeregisterTable removes the name. The data stays.
+// DeregisterTable removes the name. The data stays. When the answer of the storage was lost
+// and the record is not there any more, nobody knows who took it away: it may have been a
+// rename, and then the table lives on under another name, with its data.
 func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, error) {
 	defer c.lookups.Invalidate(tableKey(id))
 	uid := ""
@@ -253,7 +259,7 @@ func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, err
 		if err != nil {
 			return nil, err
 		}
-		err = c.remove(ctx, tableKey(id), etag)
+		_, err = c.tryRemove(ctx, tableKey(id), record.UID, etag)
 		if err == nil {
 			return table, nil
 		}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"tiltyard/shared/lance/dataset"
@@ -34,34 +36,53 @@ func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions, con
 	return Compacted{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than it can be compacted", t.name)
 }
 
-// ToCompact returns how many fragments a compaction would rewrite.
+// ToCompact returns how many fragments a compaction of the table, and of what its branches have
+// of their own, would rewrite.
 func (t *Table) ToCompact(ctx context.Context, opts dataset.CompactionOptions) (fragments int, err error) {
-	return Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (int, error) {
-		groups, err := d.PlanCompaction(opts)
-		total := 0
-		for _, g := range groups {
-			total += len(g)
+	tables, err := t.withBranches(ctx)
+	for _, one := range tables {
+		if err != nil {
+			break
 		}
-		return total, err
-	})
+		opts.Own = opts.Own || one.onBranch
+		var groups [][]uint64
+		groups, err = Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([][]uint64, error) {
+			return d.PlanCompaction(opts)
+		})
+		for _, g := range groups {
+			fragments += len(g)
+		}
+	}
+	return fragments, err
+}
+
+// withBranches returns the table and its branches, which are as On returns them.
+func (t *Table) withBranches(ctx context.Context) ([]*Table, error) {
+	branches, _, err := t.data.Branches(ctx, "", 0)
+	all := []*Table{t}
+	for _, name := range slices.Sorted(maps.Keys(branches)) {
+		branch, err := t.On(ctx, name)
+		if protocol.CodeOf(err) == protocol.TableBranchNotFound {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, branch)
+	}
+	return all, t.translate(err)
 }
 
 // ExpireVersions is [dataset.Table.ExpireVersions] of the table and of its branches.
 func (t *Table) ExpireVersions(ctx context.Context, e dataset.Expiry) (dataset.CleanupReport, error) {
-	report, err := t.data.ExpireVersions(ctx, e)
-	if err != nil {
-		return report, t.translate(err)
-	}
-	branches, _, err := t.data.Branches(ctx, "", 0)
-	for name := range branches {
+	var report dataset.CleanupReport
+	tables, err := t.withBranches(ctx)
+	for _, one := range tables {
 		if err != nil {
 			break
 		}
-		var branch *dataset.Table
 		var more dataset.CleanupReport
-		if branch, err = t.data.OpenBranch(ctx, name); err == nil {
-			more, err = branch.ExpireVersions(ctx, e)
-		}
+		more, err = one.data.ExpireVersions(ctx, e)
 		report.Versions += more.Versions
 		report.Bytes += more.Bytes
 	}

@@ -68,7 +68,7 @@ func Handler(routes []Route, options Options) http.Handler {
 		router:  newRouter(options.BasePath, protocol.Operations),
 		routes:  make(map[string]Route, len(routes)),
 	}
-	h.uploads = idempotency.OpenUploads(h.Now)
+	h.uploads = idempotency.OpenUploads(h.Ledger, h.Now)
 	for _, route := range routes {
 		if _, known := protocol.Lookup(route.operation); !known {
 			panic("httpapi: no operation is called " + route.operation)

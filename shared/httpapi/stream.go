@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -43,13 +44,13 @@ func (c *call) serveStream(body io.Reader, serve func(io.Reader) (any, error)) e
 	switch {
 	case errors.As(err, &before):
 		r, err = replay(&before.Answer)
-	case errors.Is(err, idempotency.ErrInFlight):
+	case errors.Is(err, idempotency.ErrInFlight), errors.Is(err, idempotency.ErrNotRecalled):
 		err = c.ledgerError(err)
 	case err == nil:
 		r, err = c.encode(value)
 	}
 	if err != nil {
-		stream.Failed(unsettled(err))
+		c.warn(stream.Failed(unsettled(err)))
 		return err
 	}
 	return c.sendTo(stream, r)
@@ -62,15 +63,27 @@ func (c *call) sendTo(stream *idempotency.Stream, r reply) error {
 		return err
 	}
 	answer := idempotency.Answer{Status: r.status, Header: header, Body: r.body}
-	// Who goes after the answer was sent may go because he has it.
-	reached := c.client.Err() == nil
+	// Who goes after the answer was sent may go because he has it. Behind a gateway nobody is
+	// seen to go, but the time of a function may be up.
+	reached := !errors.Is(c.client.Err(), context.Canceled)
+	mine, err := stream.Settle(reached)
+	c.warn(err)
+	if !mine {
+		return errTookTooLong
+	}
 	c.send(r)
 	if reached && c.flushed() {
 		stream.Answered(answer)
 	} else {
-		stream.Lost(answer)
+		c.warn(stream.Lost(answer))
 	}
 	return nil
+}
+
+// errTookTooLong answers an upload that another one has been taken for.
+var errTookTooLong = &protocol.Error{
+	Code: protocol.ServiceUnavailable, Message: "the request took longer than it was given",
+	Detail: "the same rows were sent again meanwhile; send them once more if that was not you", Unsettled: true,
 }
 
 // flushed sends what was written and says whether the connection took it. Servers that have

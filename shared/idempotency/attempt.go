@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -11,23 +12,40 @@ import (
 // ID, so that who attempts the same again can look whether they were. It is safe for
 // concurrent use.
 type Attempt struct {
+	recall func(context.Context) error // of an upload without a key: see Recall
+
 	mu      sync.Mutex
 	id      string
 	since   time.Time
 	carried bool
+	sign    Sign
 }
 
 func newAttempt() *Attempt { return &Attempt{id: uuid.NewString()} }
 
+// A Sign lets all who work for the same object call [Attempt.Recall], for a while.
+type Sign func(ctx context.Context, d time.Duration) error
+
 // Carry returns what tells the id under which the change is to be stored, and when it was
 // first attempted; zero when this is the first attempt. Who calls it sees to it that a change
 // which an earlier attempt made is not made again: from then on the request counts as one that
-// can be attempted again whatever became of it.
-func (a *Attempt) Carry() (current func() (id string, since time.Time)) {
+// can be attempted again whatever became of it. sign, which may be nil, is called when such a
+// one has left a mark.
+func (a *Attempt) Carry(sign Sign) (current func() (id string, since time.Time)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.carried = true
+	a.carried, a.sign = true, sign
 	return a.current
+}
+
+// Recall says that there may be marks of uploads to the same object, one of which the request
+// may be: it takes that, as soon as all of it has been read. Its change is not to be begun
+// when there is an error.
+func (a *Attempt) Recall(ctx context.Context) error {
+	if a.recall == nil {
+		return nil // what has a key is known by that
+	}
+	return a.recall(ctx)
 }
 
 func (a *Attempt) current() (id string, since time.Time) {
@@ -53,4 +71,15 @@ func (a *Attempt) resume(id string, since time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.id, a.since = id, since
+}
+
+// leaveSign tells the others to look for marks.
+func (a *Attempt) leaveSign(ctx context.Context) error {
+	a.mu.Lock()
+	sign := a.sign
+	a.mu.Unlock()
+	if sign == nil {
+		return nil
+	}
+	return sign(ctx, 2*Window) // clocks differ
 }

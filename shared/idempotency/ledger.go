@@ -15,27 +15,37 @@
 // # Uploads without a key
 //
 // The rows that LanceDB clients add or merge come without a key. A client that is told 409,
-// 429 or 5xx, or waits too long, sends the same bytes again under a new request id, after
-// half a second or so; one whose connection breaks does not send again. To note each upload
-// before it begins would cost every one of them two writes, for what hardly ever happens. And
-// the same bytes within seconds are no proof: ten devices may each report that they have
-// started, a load test adds one batch again and again, and rows that were acknowledged and
-// are not there are worse than rows that are there twice. The watermark that these clients
-// send with a request (x-lancedb-min-version) does not tell either: writers side by side
-// have the same.
+// 429 or 5xx, or waits too long, sends the same bytes again under a new request id, after a
+// quarter of a second or more; one whose connection breaks does not send again. To note each
+// upload before it begins would cost every one of them two writes, for what hardly ever
+// happens. And the same bytes within seconds are no proof, nor would be a digest of them in
+// the commit before: ten devices may each report that they have started, a load test adds one
+// batch again and again, and rows that were acknowledged and are not there are worse than
+// rows that are there twice. The watermark that these clients send with a request
+// (x-lancedb-min-version) does not tell either: writers side by side have the same.
 //
 // So [Uploads] goes by evidence that the sender has no answer, which only the process that
-// worked for it has, in its memory: it saw the client go before the answer was out, or the
-// writing of the answer fail, or it had to answer that the outcome is unknown. Each such
-// upload leaves one mark. The next upload of the same bytes by the same principal, to the
-// same table with the same parameters, within [Window], takes the mark and gets the answer,
-// or settles the outcome. A mark is taken once, so that of n uploads with m answers lost just
-// n take place, whoever takes them. And when one request comes twice by itself, same id and same bytes,
-// as balancers that send again or hedge do, both get one answer.
+// works for it has: it sees the client go before the answer is out, or the writing of the
+// answer fail, or the time of the request run out, or has to answer that the outcome is
+// unknown. It then leaves a mark, before it answers, and while it is still at work, because
+// it may not live to the end: a Lambda function is ended soon after its time. The mark is a
+// record that names the attempt, found by principal, operation, table, parameters and a
+// checksum of the bytes. Whichever process is sent the same within [Window] takes the mark
+// away, and by that the change becomes its own: it looks among the versions made since for
+// that attempt, and answers what was done or does it, under the same id, so that a put which
+// is still on its way does no harm. Who left the mark and was in time after all may only
+// answer when he can take it back. So of n uploads with m answers lost just n take place,
+// whoever takes the marks. A mark of an attempt that made nothing does no harm.
 //
-// What this does not catch: a process that dies between the commit of an upload and its
-// answer, and a proxy that takes our answer and gives another. Who must not add rows twice
-// even then sends a key.
+// To look for marks costs nothing where nothing goes wrong: that there may be some is told by
+// the record of the table, which all who write to it read anyway, see [Attempt.Carry] and
+// [Attempt.Recall]. A mark that cannot be stored is kept in the memory of the process. And
+// when one request comes twice by itself, same id and same bytes, as balancers that send again
+// or hedge do, both get one answer if they come to the same process.
+//
+// What this does not catch, because nobody is left who knows: a process that dies at once
+// between the commit of an upload and its answer, and a proxy that takes our answer and gives
+// another. Who must not add rows twice even then sends a key.
 package idempotency
 
 import (
@@ -246,12 +256,20 @@ func (w *waiting) next(ctx context.Context) error {
 	if w.left <= 0 {
 		return ErrInFlight
 	}
-	timer := time.NewTimer(w.step)
+	if err := pause(ctx, w.step); err != nil {
+		return err
+	}
+	w.left -= w.step
+	w.step = min(2*w.step, time.Second)
+	return nil
+}
+
+// pause waits, or returns why it did not.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		w.left -= w.step
-		w.step = min(2*w.step, time.Second)
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

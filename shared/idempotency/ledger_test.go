@@ -121,7 +121,7 @@ func TestANoteThatNobodyEndsRunsOut(t *testing.T) {
 		id, began := dead.attempt.id, time.Now()
 		time.Sleep(request.Lease)
 		alive := begin(t, l, request)
-		if got, since := alive.Attempt().Carry()(); got != id || !since.Equal(began) {
+		if got, since := alive.Attempt().Carry(nil)(); got != id || !since.Equal(began) {
 			t.Errorf("attempt: got %s since %v, want %s since %v", got, since, id, began)
 		}
 		if err := dead.Finish(t.Context(), done); err == nil {
@@ -139,13 +139,13 @@ func TestARequestThatIsUnsettledIsLeftToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
 		note := begin(t, l, request)
-		id, _ := note.Attempt().Carry()()
+		id, _ := note.Attempt().Carry(nil)()
 		for _, unsettled := range []bool{true, false, true} {
 			if ok, err := note.Failed(t.Context(), unsettled); !ok || err != nil {
 				t.Fatalf("Failed(%v): got %v, %v; want it left", unsettled, ok, err)
 			}
 			note = begin(t, l, request)
-			if got, since := note.Attempt().Carry()(); got != id || since.IsZero() {
+			if got, since := note.Attempt().Carry(nil)(); got != id || since.IsZero() {
 				t.Errorf("attempt: got %s since %v, want %s again", got, since, id)
 			}
 			if _, _, err := l.Begin(t.Context(), request); !errors.Is(err, ErrInFlight) {

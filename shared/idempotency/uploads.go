@@ -3,36 +3,49 @@ package idempotency
 import (
 	"context"
 	"errors"
-	"hash/maphash"
+	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// Window is how long it is remembered that an upload has had no answer, and what one of
-	// a certain id was answered. Clients that send again by themselves do so within seconds.
-	Window = 2 * time.Minute
 	// maxRemembered bounds how much is remembered of uploads; the oldest goes first.
 	maxRemembered = 20_000
+	// markTime bounds what is done about marks at the end of an upload, when the time of
+	// the request may have passed.
+	markTime = 10 * time.Second
 )
 
-// Uploads recognises uploads that are sent again, in the memory of this process: what costs
-// nothing where nothing goes wrong. See the package comment for what it goes by. It is safe
-// for concurrent use.
+// ErrNotRecalled says that it could not be found out whether an upload was made before.
+var ErrNotRecalled = errors.New("whether the upload was made before cannot be found out")
+
+// Uploads recognises uploads that are sent again, without asking anything of the storage
+// where nothing goes wrong. See the package comment for what it goes by. It is safe for
+// concurrent use.
 type Uploads struct {
-	now  func() time.Time
-	seed maphash.Seed
+	marks marks // with no records when there is no ledger
+	now   func() time.Time
 
 	mu       sync.Mutex
 	requests map[requestKey]*uploaded // by id; in the making or answered
-	lost     map[content][]lost       // oldest first
+	leaving  map[content][]*departure // whose senders are known here to have no answer
+	kept     map[content][]mark       // those that could not be stored
 	aged     []aged                   // what there is to forget, oldest first
 }
 
-// OpenUploads returns a memory in which nothing is.
-func OpenUploads(now func() time.Time) *Uploads {
-	return &Uploads{now: now, seed: maphash.MakeSeed(), requests: map[requestKey]*uploaded{}, lost: map[content][]lost{}}
+// OpenUploads returns what recognises uploads, by marks among the records of a ledger. Without
+// one, which is nil, they are known to this process only.
+func OpenUploads(ledger *Ledger, now func() time.Time) *Uploads {
+	u := &Uploads{
+		now: now, requests: map[requestKey]*uploaded{},
+		leaving: map[content][]*departure{}, kept: map[content][]mark{},
+	}
+	if ledger != nil {
+		u.marks = marks{records: ledger.records, now: now}
+	}
+	return u
 }
 
 // An Upload is what may be sent twice.
@@ -42,13 +55,6 @@ type Upload struct {
 	Target    string // all else that the request says but the body: path and parameters
 	// ID of the request, when it stands for this one upload; else "".
 	ID string
-}
-
-// content is an upload with its body, known by its length and hash.
-type content struct {
-	principal, operation, target string
-	size                         int64
-	sum                          uint64
 }
 
 type requestKey struct {
@@ -62,171 +68,44 @@ type uploaded struct {
 	answer *Answer       // set before done; nil when given up
 }
 
-// lost is an upload whose sender knows of no answer: the answer, or, when there is none, the
-// attempt whose outcome nobody knows.
-type lost struct {
-	at      time.Time
-	answer  *Answer
-	attempt string
-	since   time.Time
+// departure is a mark on its way into the records.
+type departure struct {
+	done chan struct{} // closed when it is there, or could not be stored
+	err  error         // set before done
 }
 
 // aged is something to forget.
 type aged struct {
 	at      time.Time
 	content content
-	id      string // "": one that was lost
+	id      string // "": of a departure
 }
 
-// Repeated ends the reading of an upload that was made before.
-type Repeated struct{ Answer Answer }
-
-// Error says so.
-func (*Repeated) Error() string { return "the upload was made before" }
-
-// A Stream is the body of an upload. Once it is read it is known whether the upload is one
-// that was made before: then the end of the stream is not io.EOF but a [*Repeated]. A
-// stream that ended otherwise must be told what became of it, by one of Answered, Lost and Failed.
-type Stream struct {
-	uploads *Uploads
-	ctx     context.Context //nolint:containedctx // an io.Reader of one request
-	body    io.Reader
-	upload  Upload
-	attempt *Attempt
-	began   time.Time
-
-	hash    maphash.Hash
-	size    int64
-	end     error // what Read returns when it is not nil
-	content content
-	note    *uploaded // nil: not to be known by its id
-	taken   bool      // it stands for one that was lost
-}
-
-// Open returns the body of an upload as a stream.
-func (u *Uploads) Open(ctx context.Context, upload Upload, body io.Reader) *Stream {
-	s := &Stream{uploads: u, ctx: ctx, body: body, upload: upload, attempt: newAttempt(), began: u.now()}
-	s.hash.SetSeed(u.seed)
-	return s
-}
-
-// Attempt returns what the upload's change is to be stored under.
-func (s *Stream) Attempt() *Attempt { return s.attempt }
-
-// Read implements io.Reader.
-func (s *Stream) Read(p []byte) (int, error) {
-	if s.end != nil {
-		return 0, s.end
-	}
-	n, err := s.body.Read(p)
-	_, _ = s.hash.Write(p[:n]) // never fails
-	s.size += int64(n)
-	if errors.Is(err, io.EOF) {
-		err = s.recognise()
-	}
-	s.end = err
-	return n, err
-}
-
-// recognise returns io.EOF when the upload is to be made, or why not.
-func (s *Stream) recognise() error {
-	s.content = content{s.upload.Principal, s.upload.Operation, s.upload.Target, s.size, s.hash.Sum64()}
-	for {
-		same := s.uploads.admit(s)
-		if same == nil {
-			return io.EOF
-		}
-		if err := s.await(same); err != nil {
-			return err
-		}
-	}
-}
-
-// await waits for the answer to the same request, which is then a *Repeated. It is nil when
-// that request was given up.
-func (s *Stream) await(same *uploaded) error {
-	timer := time.NewTimer(maxWait)
-	defer timer.Stop()
-	select {
-	case <-same.done:
-		if same.answer != nil {
-			return &Repeated{*same.answer}
-		}
-		return nil
-	case <-timer.C:
-		return ErrInFlight
-	case <-s.ctx.Done():
-		return s.ctx.Err()
-	}
-}
-
-// admit lets an upload be made, and returns nil, unless it is the same as another, which
-// it returns. One that was lost is replaced by it.
+// admit lets an upload be made, and returns nil, unless one of the same id is being made or
+// was, which it returns.
 func (u *Uploads) admit(s *Stream) *uploaded {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.forget()
+	if s.upload.ID == "" {
+		return nil
+	}
 	key := requestKey{s.content, s.upload.ID}
-	if same := u.requests[key]; same != nil && key.id != "" {
+	if same := u.requests[key]; same != nil {
 		return same
 	}
-	if again := u.lost[s.content]; len(again) > 0 {
-		u.setLost(s.content, again[1:])
-		s.taken = true
-		if answer := again[0].answer; answer != nil {
-			answered := &uploaded{done: make(chan struct{}), answer: answer}
-			close(answered.done)
-			if key.id != "" {
-				u.requests[key] = answered
-				u.aged = append(u.aged, aged{u.now(), s.content, key.id})
-			}
-			return answered
-		}
-		s.attempt.resume(again[0].attempt, again[0].since)
-	}
-	if key.id != "" {
-		s.note = &uploaded{done: make(chan struct{})}
-		u.requests[key] = s.note
-	}
+	s.note = &uploaded{done: make(chan struct{})}
+	u.requests[key] = s.note
 	return nil
 }
 
-// Answered tells that the sender has the answer.
-func (s *Stream) Answered(a Answer) { s.finish(&a) }
-
-// Lost tells that the upload was made and answered, and that its sender does not have the
-// answer: who sends the same again means this upload.
-func (s *Stream) Lost(a Answer) {
-	s.finish(&a)
-	var before *Repeated
-	if errors.As(s.end, &before) && !s.taken {
-		return // the answer was that of another request, which knows what became of it
-	}
-	s.leave(lost{answer: &a})
-}
-
-// Failed tells that the upload was not made, or, when it is unsettled, that nobody knows.
-func (s *Stream) Failed(unsettled bool) {
-	s.finish(nil)
-	switch id, since := s.attempt.current(); {
-	case !since.IsZero():
-		s.leave(lost{attempt: id, since: since})
-	case unsettled && s.attempt.resumable():
-		s.leave(lost{attempt: id, since: s.began})
-	}
-}
-
-// Close ends a stream of which nothing was told, as when the program failed over it.
-func (s *Stream) Close() { s.finish(nil) }
-
-// finish ends the waiting of those who sent the same request.
-func (s *Stream) finish(a *Answer) {
+// end ends the waiting of those who sent the same request.
+func (u *Uploads) end(s *Stream, a *Answer) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if s.note == nil {
 		return
 	}
-	u := s.uploads
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	s.note.answer = a
 	close(s.note.done)
 	if a == nil {
@@ -237,17 +116,86 @@ func (s *Stream) finish(a *Answer) {
 	s.note = nil
 }
 
-// leave remembers that the sender has no answer.
-func (s *Stream) leave(l lost) {
-	if s.content == (content{}) {
-		return // not read to its end: nothing was made
-	}
-	u := s.uploads
+// depart begins to leave a mark: who sends the same to this process waits for it.
+func (u *Uploads) depart(c content) *departure {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	l.at = u.now()
-	u.lost[s.content] = append(u.lost[s.content], l)
-	u.aged = append(u.aged, aged{l.at, s.content, ""})
+	u.forget()
+	d := &departure{done: make(chan struct{})}
+	u.leaving[c] = append(u.leaving[c], d)
+	u.aged = append(u.aged, aged{u.now(), c, ""})
+	return d
+}
+
+// leave leaves a mark that has begun to depart.
+func (u *Uploads) leave(ctx context.Context, c content, left mark, d *departure) {
+	defer close(d.done)
+	if u.marks.records != nil {
+		if d.err = u.marks.leave(ctx, c, left); d.err == nil {
+			return
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.kept[c] = append(u.kept[c], left)
+}
+
+// take takes a mark of the content away, nil when there is none. It asks the records when this
+// process knows of one, or when look says that others may.
+func (u *Uploads) take(ctx context.Context, c content, look bool) (*mark, error) {
+	u.mu.Lock()
+	leaving := slices.Clone(u.leaving[c])
+	u.mu.Unlock()
+	for _, d := range leaving {
+		select {
+		case <-d.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	var taken *mark
+	if u.marks.records != nil && (look || len(leaving) > 0) {
+		var err error
+		if taken, err = u.marks.take(ctx, c); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNotRecalled, err)
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	kept := u.kept[c]
+	if taken == nil && len(kept) > 0 {
+		taken = &kept[0]
+	}
+	if taken != nil { // one may be in both places when its storing was not answered
+		u.setKept(c, without(kept, taken.Attempt))
+	}
+	return taken, nil
+}
+
+// withdraw takes back the mark of an attempt, and says whether nobody has taken it.
+func (u *Uploads) withdraw(ctx context.Context, c content, attempt string) (bool, error) {
+	stored, err := false, error(nil)
+	if u.marks.records != nil {
+		stored, err = u.marks.withdraw(ctx, c, attempt)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	kept := u.kept[c]
+	left := without(kept, attempt)
+	u.setKept(c, left)
+	return err == nil && (stored || len(left) < len(kept)), err
+}
+
+func without(marks []mark, attempt string) []mark {
+	return slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return m.Attempt == attempt })
+}
+
+func (u *Uploads) setKept(c content, left []mark) {
+	if len(left) == 0 {
+		delete(u.kept, c)
+		return
+	}
+	u.kept[c] = left
 }
 
 // forget forgets what is old.
@@ -258,16 +206,27 @@ func (u *Uploads) forget() {
 		u.aged = u.aged[1:]
 		if old.id != "" {
 			delete(u.requests, requestKey{old.content, old.id})
-		} else if left := u.lost[old.content]; len(left) > 0 && !left[0].at.After(old.at) {
-			u.setLost(old.content, left[1:])
+			continue
+		}
+		if left := u.leaving[old.content]; len(left) > 1 {
+			u.leaving[old.content] = left[1:]
+		} else {
+			delete(u.leaving, old.content)
+		}
+		if kept := u.kept[old.content]; len(kept) > 0 && !kept[0].Left.After(old.at) {
+			u.setKept(old.content, kept[1:])
 		}
 	}
 }
 
-func (u *Uploads) setLost(c content, left []lost) {
-	if len(left) == 0 {
-		delete(u.lost, c)
-		return
-	}
-	u.lost[c] = left
+// Repeated ends the reading of an upload that was made before.
+type Repeated struct{ Answer Answer }
+
+// Error says so.
+func (*Repeated) Error() string { return "the upload was made before" }
+
+// Open returns the body of an upload as a stream. The context is that of the request, which
+// ends when its sender goes or its time is up.
+func (u *Uploads) Open(ctx context.Context, upload Upload, body io.Reader) *Stream {
+	return newStream(ctx, u, upload, body)
 }

@@ -2,7 +2,8 @@
 // nothing but a job of this package ever takes one away:
 //
 //   - compaction joins small fragments and leaves out rows that are deleted, as native Lance
-//     does, a good deal at a time, each of them one commit;
+//     does, a good deal at a time, each of them one commit. Branches are compacted like the
+//     table, but for what they share with it, which would have to be copied;
 //   - cleanup deletes versions that were replaced long ago, unless a tag or a branch needs
 //     them, and then files that no version names any more.
 //
@@ -18,6 +19,8 @@ package maintain
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"tiltyard/shared/catalog"
@@ -66,7 +69,7 @@ type Order struct {
 type Report struct {
 	FragmentsRemoved int                   `json:"fragments_removed"`
 	FragmentsAdded   int                   `json:"fragments_added"`
-	Version          int64                 `json:"version,omitempty"` // that the last compaction made
+	Version          int64                 `json:"version,omitempty"` // of the table, that the last compaction made
 	Cleaned          dataset.CleanupReport `json:"cleaned"`
 }
 
@@ -118,7 +121,7 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 }
 
 // gradual is how fragments are chosen when nobody has asked for it.
-var gradual = dataset.CompactionOptions{MinFragments: 8, Tiered: true}
+var gradual = dataset.CompactionOptions{MinFragments: 8, Tiered: true, Own: true}
 
 func (o Order) compaction() dataset.CompactionOptions {
 	if o.Gradual {
@@ -127,12 +130,41 @@ func (o Order) compaction() dataset.CompactionOptions {
 	return dataset.CompactionOptions{}
 }
 
-// compact compacts until nothing is left that is worth it. Each round takes some of that away.
+// compact compacts the table, and then each of its branches, until nothing is left that is
+// worth it.
 func (k *Keeper) compact(ctx context.Context, r *job.Run, order Order, at *progress) error {
+	if err := k.compactOne(ctx, r, order, at, ""); err != nil {
+		return err
+	}
+	found, err := k.Tables.Names.Table(ctx, r.Object())
+	if err != nil {
+		return err
+	}
+	branches, _, err := k.Tables.At(found).Branches(ctx, "", 0)
+	for _, branch := range slices.Sorted(maps.Keys(branches)) {
+		if err == nil {
+			err = k.compactOne(ctx, r, order, at, branch)
+		}
+		if protocol.CodeOf(err) == protocol.TableBranchNotFound {
+			err = nil // deleted meanwhile
+		}
+	}
+	return err
+}
+
+// compactOne compacts a branch, or the table when it is "". Each round takes some of what there
+// is to do away.
+func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *progress, branch string) error {
 	for {
 		done, err := catalog.Write(ctx, k.Tables.Names, r.Object(), func(ctx context.Context, found *catalog.Lookup) (engine.Compacted, error) {
-			done, err := k.Tables.At(found.Table).Compact(ctx, order.compaction(), found.Confirm)
-			if err == nil && done.Version > 0 {
+			table, err := k.Tables.On(ctx, found.Table, branch)
+			if err != nil {
+				return engine.Compacted{}, err
+			}
+			opts := order.compaction()
+			opts.Own = opts.Own || branch != ""
+			done, err := table.Compact(ctx, opts, found.Confirm)
+			if err == nil && done.Version > 0 && branch == "" {
 				found.Hint(ctx, uint64(done.Version))
 			}
 			return done, err
@@ -147,7 +179,9 @@ func (k *Keeper) compact(ctx context.Context, r *job.Run, order Order, at *progr
 		}
 		at.Report.FragmentsRemoved += done.Removed
 		at.Report.FragmentsAdded += done.Added
-		at.Report.Version = done.Version
+		if branch == "" {
+			at.Report.Version = done.Version
+		}
 		steps := int64(at.Report.FragmentsRemoved)
 		if err := r.Checkpoint(ctx, at, steps, steps+int64(done.Remaining)); err != nil {
 			return err

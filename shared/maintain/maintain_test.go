@@ -92,8 +92,14 @@ func (h *house) create(t *testing.T, ofNamespace, ofTable map[string]string) {
 // insert adds rows one by one.
 func (h *house) insert(t *testing.T, from, to int64) {
 	t.Helper()
+	h.insertInto(t, "", from, to)
+}
+
+// insertInto is insert for a branch.
+func (h *house) insertInto(t *testing.T, branch string, from, to int64) {
+	t.Helper()
 	for id := from; id < to; id++ {
-		_, err := h.tables.Change(t.Context(), table, "", func(t *engine.Table, confirm func() error) (engine.Written, error) {
+		_, err := h.tables.Change(t.Context(), table, branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
 			return t.Insert(context.Background(), rows(id), confirm)
 		})
 		if err != nil {
@@ -113,11 +119,21 @@ func (h *house) work(t *testing.T, d time.Duration) {
 // look returns the ids in the table and the number of its fragments.
 func (h *house) look(t *testing.T) (ids []int64, fragments int) {
 	t.Helper()
+	return h.lookAt(t, "")
+}
+
+// lookAt is look for a branch.
+func (h *house) lookAt(t *testing.T, branch string) (ids []int64, fragments int) {
+	t.Helper()
 	found, err := h.tables.Names.Table(t.Context(), table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = engine.Do(t.Context(), h.tables.At(found), nil, func(ctx context.Context, d *dataset.Dataset) error {
+	at, err := h.tables.On(t.Context(), found, branch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = engine.Do(t.Context(), at, nil, func(ctx context.Context, d *dataset.Dataset) error {
 		_, batches, err := d.Scan(ctx, dataset.ScanOptions{})
 		if err != nil {
 			return err
@@ -180,6 +196,71 @@ func TestSmallWritesAreCompactedAsTheyCome(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A branch is compacted as it is written to. What it shares with the table is not copied.
+func TestBranchesAreCompacted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New())
+		h.create(t, nil, map[string]string{"maintenance": "off"})
+		h.insert(t, 1, 10)
+		found, err := h.tables.Names.Table(t.Context(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.tables.At(found).CreateBranch(t.Context(), "dev", "", nil); err != nil {
+			t.Fatal(err)
+		}
+		h.insertInto(t, "dev", 10, 32)
+		want := func(branch string, rows int64, fragments int) {
+			t.Helper()
+			ids, got := h.lookAt(t, branch)
+			if diff := cmp.Diff(upTo(rows), ids); diff != "" {
+				t.Errorf("rows of branch %q (-want +got):\n%s", branch, diff)
+			}
+			if got != fragments {
+				t.Errorf("branch %q has %d fragments, want %d", branch, got, fragments)
+			}
+		}
+		if report, err := h.keeper.DryRun(t.Context(), table, maintain.Order{Compact: true, Gradual: true}); err != nil || report.FragmentsRemoved != 10+22 {
+			t.Errorf("a dry run tells %+v, %v; want 32 fragments, those of the table and those of the branch", report, err)
+		}
+		h.report(t, h.run(t, maintain.Order{Compact: true, Gradual: true}))
+		want("", 10, 1)
+		want("dev", 32, 10+1)
+		h.insertInto(t, "dev", 32, 34)
+		h.report(t, h.run(t, maintain.Order{Compact: true}))
+		want("", 10, 1)
+		want("dev", 34, 10+1)
+	})
+}
+
+// run begins a job and works on it.
+func (h *house) run(t *testing.T, order maintain.Order) string {
+	t.Helper()
+	id := h.begin(t, order)
+	h.work(t, time.Minute)
+	return id
+}
+
+// Writes to a branch are what lets a worker look.
+func TestWritesToBranchesAreNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New())
+		h.create(t, nil, nil)
+		found, err := h.tables.Names.Table(t.Context(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.tables.At(found).CreateBranch(t.Context(), "dev", "", nil); err != nil {
+			t.Fatal(err)
+		}
+		h.insertInto(t, "dev", 1, 16)
+		h.work(t, time.Minute)
+		if ids, fragments := h.lookAt(t, "dev"); len(ids) != 16 || fragments > 3 {
+			t.Errorf("the branch has %d rows in %d fragments, want 16 in a few", len(ids), fragments)
+		}
+	})
 }
 
 // The more a table grows the less often what is old is written again.

@@ -112,11 +112,18 @@ func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, wor
 			return engine.Written{}, err
 		}
 		if attempt := httpapi.AttemptOf(ctx); attempt != nil {
-			table = table.As(attempt.Carry())
+			if found.Unanswered() {
+				if err := attempt.Recall(ctx); err != nil {
+					return engine.Written{}, err
+				}
+			}
+			table = table.As(attempt.Carry(found.NoteUnanswered))
 		}
 		done, err := work(table, found)
 		if err == nil && branch == "" {
 			found.Hint(ctx, uint64(done.Version))
+		}
+		if err == nil {
 			t.written(ctx, found.Table.ID, done.Version)
 		}
 		return done, err

@@ -35,6 +35,9 @@ type CompactionOptions struct {
 	// joined. A table that is compacted time and again, as it grows, is rewritten log n times
 	// then, and not n times.
 	Tiered bool
+	// Own leaves fragments alone that have files in another table: in the one, or the branch,
+	// that this is a branch or a shallow clone of. To write those anew is to copy them.
+	Own bool
 }
 
 const (
@@ -133,6 +136,7 @@ func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
 	}
 	for _, f := range d.fragments {
 		c, ok := candidateOf(f, opts)
+		ok = ok && !(opts.Own && f.borrows())
 		if c.coverage = covered.of(f); !ok || covered.bound.Contains(uint32(f.meta.ID)) {
 			end()
 			continue
@@ -150,6 +154,16 @@ func candidateOf(f *fragment, opts CompactionOptions) (candidate, bool) {
 	lost := float64(f.deletedRows()) > opts.DeletedShare*float64(f.rows)
 	small := f.rows < opts.TargetRows && f.bytes() < opts.TargetBytes
 	return candidate{fragment: f, itself: lost}, lost || small
+}
+
+// borrows says whether data files of a fragment lie in another table.
+func (f *fragment) borrows() bool {
+	for i := range f.meta.Files {
+		if f.meta.Files[i].BaseID != nil && (f.files[i].base == nil || f.files[i].base.root) {
+			return true
+		}
+	}
+	return false
 }
 
 // bytes returns the size of a fragment's data files, as far as the manifest tells.

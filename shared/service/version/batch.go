@@ -161,7 +161,7 @@ func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperat
 		return p, s.prepareDelete(ctx, p, op.Delete)
 	}
 	if protocol.BranchName(op.Create.Branch) != "" {
-		return nil, protocol.Errorf(protocol.Unsupported, "a batch cannot make versions of branches")
+		return nil, errBranchInBatch
 	}
 	var err error
 	if p.staged, err = read(ctx, p.table, p.table.Location, &op.Create.StagedVersion, memory); err != nil {
@@ -169,6 +169,13 @@ func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperat
 	}
 	p.Create = &p.staged.Manifest
 	return p, s.annotate(ctx, p.Table, p.staged)
+}
+
+// errBranchInBatch refuses what could not be done together with the rest: the versions of a
+// branch are what lies in its folder, also of a table whose versions are what its record says.
+var errBranchInBatch = &protocol.Error{
+	Code: protocol.InvalidInput, Message: "a batch cannot make or delete versions of a branch",
+	Detail: "use version/create and version/delete, which take a branch, one by one; a batch is of the tables themselves",
 }
 
 // inEntry says which entry of a batch an error is about.

@@ -53,7 +53,7 @@ func (p *prepared) answer(op *protocol.CommitTableOperation, transactionID strin
 // declares has none.
 func (s *Service) prepareDelete(ctx context.Context, p *prepared, req *protocol.BatchDeleteTableVersionsRequest) error {
 	if protocol.BranchName(req.Branch) != "" {
-		return protocol.Errorf(protocol.Unsupported, "a batch cannot delete versions of branches")
+		return errBranchInBatch
 	}
 	p.Delete = []objectstore.Info{}
 	if p.Table == nil {

@@ -1,0 +1,222 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+)
+
+// isOfTables says whether a call is about the data of tables, and not about records.
+func isOfTables(call faultstore.Call) bool { return !strings.HasPrefix(call.Key, "_") }
+
+// An upload without a key goes to a process that from one call on, or for one call, has no
+// answers of the storage that holds the tables. Whoever was told that it failed sends it again,
+// to another process, and it has taken place once. That process may have served the table
+// before, and so believe to know all about it.
+func TestUploadsThatFailAreSettledByAnotherProcess(t *testing.T) {
+	lost, unknown := faultstore.Fault{Lost: true}, faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
+	down := func(call faultstore.Call) faultstore.Fault {
+		if isPut(call) {
+			return unknown
+		}
+		return faultstore.Fault{Err: errors.New("the storage is down")}
+	}
+	for name, fault := range map[string]func(call faultstore.Call, n int) faultstore.Fault{
+		"lost": func(call faultstore.Call, n int) faultstore.Fault {
+			if call.N == n {
+				return lost
+			}
+			return faultstore.Fault{}
+		},
+		"down from there on": func(call faultstore.Call, n int) faultstore.Fault {
+			if call.N >= n && isOfTables(call) {
+				return down(call)
+			}
+			return faultstore.Fault{}
+		},
+		"lost, and then down": func(call faultstore.Call, n int) faultstore.Fault {
+			switch {
+			case call.N == n:
+				return lost
+			case call.N > n && isOfTables(call):
+				return down(call)
+			}
+			return faultstore.Fault{}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, w := range writes(t)[:5] {
+				synctest.Test(t, func(t *testing.T) { sendElsewhereAgain(t, w, fault) })
+			}
+		})
+	}
+}
+
+// sendElsewhereAgain has a fault met by each call of a write in turn.
+func sendElsewhereAgain(t *testing.T, w write, fault func(call faultstore.Call, n int) faultstore.Fault) {
+	plain := tables(t)
+	_, answer := serveNoting(t, plain).send(t.Context(), w, "")
+	want := outcome(t, plain, w, answer)
+	for n, reached := 1, true; reached; n++ {
+		reached = false
+		store := tables(t)
+		warm := serveNoting(t, store)
+		warm.ok("/v1/table/"+strings.Split(w.path, "/")[3]+"/describe", `{}`)
+		broken := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+			reached = reached || call.N >= n
+			return fault(call, n)
+		})
+		status, answer := serveNoting(t, broken).send(t.Context(), w, "")
+		if status != http.StatusOK {
+			other := warm
+			if n%2 == 0 {
+				other = serveNoting(t, store)
+			}
+			status, answer = other.send(t.Context(), w, "")
+		}
+		if status != http.StatusOK {
+			t.Errorf("%s, call %d: status %d: %s", w.name, n, status, answer)
+			continue
+		}
+		if diff := cmp.Diff(want, outcome(t, store, w, answer)); diff != "" {
+			t.Errorf("%s, call %d (-want +got):\n%s", w.name, n, diff)
+		}
+	}
+}
+
+// A process is ended when its time is up, with the put on its way that makes the version. The
+// put arrives before the upload is sent again, or after it, or never.
+func TestUploadsThatTakeTooLongAreSettledByAnotherProcess(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"before": 10 * time.Second, "after": time.Minute, "never": 0} {
+		t.Run(name, func(t *testing.T) {
+			for _, w := range writes(t)[:2] {
+				synctest.Test(t, func(t *testing.T) {
+					plain := tables(t)
+					_, answer := serveNoting(t, plain).send(t.Context(), w, "")
+					want := outcome(t, plain, w, answer)
+
+					store := tables(t)
+					slow := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+						if !isPut(call) || !strings.Contains(call.Key, "/_versions/") {
+							return faultstore.Fault{}
+						}
+						if takes > 0 {
+							time.AfterFunc(takes, func() {
+								_, _ = store.Put(context.Background(), call.Key, call.Data, objectstore.Condition{IfAbsent: true})
+							})
+						}
+						time.Sleep(20 * time.Second)
+						return faultstore.Fault{Crash: true}
+					}))
+					warm := serveNoting(t, store)
+					warm.ok("/v1/table/t/describe", `{}`)
+					ended := make(chan int)
+					go func() {
+						ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+						defer cancel()
+						status, _ := slow.send(ctx, w, "")
+						ended <- status
+					}()
+					time.Sleep(25 * time.Second)
+					status, answer := warm.send(t.Context(), w, "")
+					if status != http.StatusOK {
+						t.Fatalf("%s: status %d: %s", w.name, status, answer)
+					}
+					if status := <-ended; status == http.StatusOK {
+						t.Errorf("%s: who took the change over was answered, and so was who began it", w.name)
+					}
+					time.Sleep(time.Minute)
+					if diff := cmp.Diff(want, outcome(t, store, w, answer)); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", w.name, diff)
+					}
+				})
+			}
+		})
+	}
+}
+
+// Who is answered although his time was up has made his own change: one that was taken for it
+// meanwhile leaves him without, and he sends it again.
+func TestUploadsThatAreInTimeAfterAll(t *testing.T) {
+	for name, meanwhile := range map[string]bool{"nobody came": false, "another came": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := writes(t)[0]
+				store := tables(t)
+				slow := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+					if isPut(call) && strings.Contains(call.Key, "/_versions/") {
+						time.Sleep(20 * time.Second)
+					}
+					return faultstore.Fault{}
+				}))
+				other := serveNoting(t, store)
+				ended := make(chan int)
+				go func() {
+					req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, w.path, bytes.NewReader(w.body))
+					req.Header.Set("Authorization", "Bearer secret-of-the-test")
+					req.Header.Set("X-Request-Timeout-Ms", "5000")
+					answer := httptest.NewRecorder()
+					slow.serve.ServeHTTP(answer, req)
+					ended <- answer.Code
+				}()
+				time.Sleep(10 * time.Second)
+				uploads := 1
+				if meanwhile {
+					uploads++
+					if status, answer := other.send(t.Context(), w, ""); status != http.StatusOK {
+						t.Fatalf("status %d: %s", status, answer)
+					}
+				}
+				switch status := <-ended; {
+				case !meanwhile && status != http.StatusOK:
+					t.Fatalf("it was in time, and is answered %d", status)
+				case meanwhile && status != http.StatusServiceUnavailable:
+					t.Fatalf("another was taken for it, and it is answered %d", status)
+				case meanwhile:
+					other.send(t.Context(), w, "")
+				}
+				other.send(t.Context(), w, "") // on purpose
+				if got, want := len(other.query("t", `{"k":100}`)), 5+4*(uploads+1); got != want {
+					t.Errorf("the table has %d rows, want %d", got, want)
+				}
+			})
+		})
+	}
+}
+
+// Who goes away while his rows are being committed adds them once, whichever process he sends
+// them to again; equal rows of others count.
+func TestUploadsOfThoseWhoWentAreKnownElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := writes(t)[0]
+		store := tables(t)
+		client, leave := context.WithCancel(t.Context())
+		first := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+			if isPut(call) && strings.Contains(call.Key, "/_versions/") {
+				leave()
+			}
+			return faultstore.Fault{}
+		}))
+		others := []*server{serveNoting(t, store), serveNoting(t, store), first}
+		first.send(client, w, "")
+		for i, want := range []int{9, 13, 17} {
+			if status, answer := others[i].send(t.Context(), w, ""); status != http.StatusOK {
+				t.Fatalf("status %d: %s", status, answer)
+			}
+			if n := len(others[i].query("t", `{"k":100}`)); n != want {
+				t.Errorf("the table has %d rows, want %d", n, want)
+			}
+		}
+	})
+}
