@@ -8,6 +8,9 @@ export PYTHON
 # Everything is pure Go; only the race detector, which sets this for itself, is not.
 export CGO_ENABLED := 0
 
+# Functions do not tell where they were built; with one way to build, all share what is built.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 # A binary carries the commit it was built from; a tree that is no repository has none.
 ifneq ($(shell git rev-parse HEAD >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
@@ -24,10 +27,9 @@ run: tiltyard ## serve the tables in ./data on this machine
 	@exec bin/tiltyard serve --root $(ROOT) $(ARGS)
 
 run-lambda: build ## serve by the built functions, behind a gateway, on this machine
-	@go build -o bin/lambda ./local/lambda
 	@exec scripts/run-lambda.sh $(ARGS)
 
-test: lint test-go test-infra test-e2e ## lint, Go tests, and the real Python clients against the server
+test: lint test-go test-infra test-e2e test-stack ## lint, Go tests, and the real clients against the server, the functions and the stacks
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
@@ -42,8 +44,9 @@ memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 min
 lint: ## gofmt, go vet, golangci-lint
 	scripts/lint.sh
 
-build: tiltyard ## build the server and all functions into bin/
+build: tiltyard ## build the server, all functions, and what runs them here, into bin/
 	scripts/build-functions.sh
+	go build -o bin/lambda ./local/lambda
 
 # Both work on functions for the architecture that costs less, unless told otherwise.
 synth deploy: export FUNCTION_ARCH := $(or $(FUNCTION_ARCH),arm64)
@@ -87,8 +90,8 @@ test-go:
 test-infra:
 	cd infra && JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1 go test ./...
 
-test-e2e: tiltyard .venv/ready
-	.venv/bin/python -m pytest -q -p no:cacheprovider local/e2e $(ARGS)
+test-e2e: build .venv/ready
+	E2E_BINARY=$(CURDIR)/bin/tiltyard E2E_FUNCTIONS=$(CURDIR)/bin scripts/test-e2e.sh $(ARGS)
 
 .venv/ready: local/e2e/requirements.txt
 	scripts/venv.sh .venv local/e2e/requirements.txt

@@ -98,6 +98,16 @@ func (s *Service) newHTTPAPI() traffic {
 	return httpTraffic(api)
 }
 
+// newStreamURL gives the function that serves all operations a URL of its own, which
+// streams what it answers: HTTP APIs cannot. Everybody may call it, as they may call the
+// gateway; it verifies tokens as behind that.
+func (s *Service) newStreamURL() {
+	url := s.Functions["default"].AddFunctionUrl(&awslambda.FunctionUrlOptions{
+		AuthType: awslambda.FunctionUrlAuthType_NONE, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM,
+	})
+	output(s.Stack, "StreamUrl", "the same service for answers beyond 6 MB", url.Url())
+}
+
 func (s *Service) newAuthorizer(api awsapigatewayv2.CfnApi) (kind string, id *string) {
 	if s.config.Authorizer != "gateway" {
 		return "NONE", nil

@@ -23,6 +23,8 @@ type Config struct {
 	Gateway    string // gateway: http (the default) or rest, which WAF can stand in front of
 	Authorizer string // authorizer: function (the default), or gateway to refuse bad tokens there, too; see api.go
 
+	Stream         bool     // stream: answers beyond 6 MB, as they are made: by a REST API, or beside an HTTP API by the URL of a function; false
+	Vending        bool     // vending: describing a table gives temporary credentials for its data to those who may read it; false
 	AllowLocations []string // allow-locations: more s3://bucket/prefix whose tables may be registered, separated by commas
 
 	Architecture string // architecture: arm64 (the default) or amd64; what the functions were built for
@@ -58,6 +60,8 @@ func ReadConfig(context func(name string) any) (Config, error) {
 		JWTType:        r.text("jwt-type", ""),
 		Gateway:        r.oneOf("gateway", "http", "rest"),
 		Authorizer:     r.oneOf("authorizer", "function", "gateway"),
+		Stream:         r.flag("stream"),
+		Vending:        r.flag("vending"),
 		AllowLocations: r.locations("allow-locations"),
 		Architecture:   r.oneOf("architecture", "arm64", "amd64"),
 		Memory:         r.number("memory", 512, 128, 10240),

@@ -30,6 +30,7 @@ type needs struct {
 	objects  access // the bucket, and other locations of tables
 	records  access
 	enqueues bool // may begin a job
+	vends    bool // gives clients credentials, where that is configured
 	rows     bool // reads or writes rows, and so needs memory
 	worker   bool // is driven by the queue and not by the gateway
 }
@@ -38,7 +39,7 @@ type needs struct {
 // for what the gateway cannot route.
 var functions = map[string]needs{
 	"namespace":   {objects: write, records: write, enqueues: true},
-	"table":       {objects: write, records: write, enqueues: true},
+	"table":       {objects: write, records: write, enqueues: true, vends: true},
 	"schema":      {objects: write, records: write, enqueues: true, rows: true},
 	"data":        {objects: write, records: write, enqueues: true, rows: true},
 	"query":       {objects: read, records: read, rows: true},
@@ -46,7 +47,7 @@ var functions = map[string]needs{
 	"version":     {objects: write, records: write, enqueues: true},
 	"ref":         {objects: write, records: write},
 	"transaction": {objects: read, records: write, enqueues: true},
-	"default":     {objects: write, records: write, enqueues: true, rows: true},
+	"default":     {objects: write, records: write, enqueues: true, rows: true, vends: true},
 	"worker":      {objects: write, records: write, enqueues: true, rows: true, worker: true},
 }
 
@@ -120,6 +121,12 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	if n.enqueues {
 		env["TILTYARD_JOBS"] = s.storage.Jobs.QueueUrl()
 	}
+	if n.vends && s.vend != nil {
+		env["TILTYARD_VEND_ROLE"] = s.vend.arn
+	}
+	if s.config.Stream {
+		env["TILTYARD_STREAM"] = jsii.String("on")
+	}
 	return &env
 }
 
@@ -152,6 +159,9 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	if s.config.Tracing {
 		// X-Ray knows no resources.
 		allow([]*string{jsii.String("*")}, "xray:PutTraceSegments", "xray:PutTelemetryRecords")
+	}
+	if n.vends && s.vend != nil {
+		s.allowVending(role)
 	}
 	return role
 }

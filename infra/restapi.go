@@ -80,11 +80,9 @@ func (s *Service) openAPI() map[string]any {
 			paths[path] = methods
 		}
 		methods[method] = map[string]any{
-			"parameters": parameters(path),
-			"responses":  map[string]any{"default": map[string]any{"description": "an answer"}},
-			"x-amazon-apigateway-integration": map[string]any{
-				"type": "aws_proxy", "httpMethod": "POST", "uri": s.invocationARN(function),
-			},
+			"parameters":                      parameters(path),
+			"responses":                       map[string]any{"default": map[string]any{"description": "an answer"}},
+			"x-amazon-apigateway-integration": s.integration(function),
 		}
 	}
 	for _, r := range routes() {
@@ -116,11 +114,21 @@ func parameters(path string) []any {
 	return all
 }
 
-func (s *Service) invocationARN(f awslambda.IFunction) *string {
-	return awscdk.Fn_Join(jsii.String(""), &[]*string{
-		jsii.String("arn:"), s.Partition(), jsii.String(":apigateway:"), s.Region(),
-		jsii.String(":lambda:path/2015-03-31/functions/"), f.FunctionArn(), jsii.String("/invocations"),
-	})
+// integration is how a function is called, and how it answers.
+func (s *Service) integration(f awslambda.IFunction) map[string]any {
+	uri := func(version, what string) *string {
+		return awscdk.Fn_Join(jsii.String(""), &[]*string{
+			jsii.String("arn:"), s.Partition(), jsii.String(":apigateway:"), s.Region(),
+			jsii.String(":lambda:path/" + version + "/functions/"), f.FunctionArn(), &what,
+		})
+	}
+	if s.config.Stream {
+		return map[string]any{
+			"type": "aws_proxy", "httpMethod": "POST", "responseTransferMode": "STREAM",
+			"uri": uri("2021-11-15", "/response-streaming-invocations"),
+		}
+	}
+	return map[string]any{"type": "aws_proxy", "httpMethod": "POST", "uri": uri("2015-03-31", "/invocations")}
 }
 
 // gatewayResponses gives the errors that the gateway itself makes the form that clients

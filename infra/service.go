@@ -18,6 +18,7 @@ type Service struct {
 
 	config  Config
 	storage *Storage
+	vend    *vendRole // nil when clients get no credentials
 }
 
 // NewService makes the stack.
@@ -27,6 +28,9 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 		Functions: map[string]awslambda.IFunction{},
 		config:    c,
 		storage:   storage,
+	}
+	if c.Vending {
+		s.vend = s.newVendRole()
 	}
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		s.Functions[name] = s.newFunction(name, functions[name])
@@ -42,6 +46,9 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 		requests = s.newRESTAPI()
 	} else {
 		requests = s.newHTTPAPI()
+		if c.Stream {
+			s.newStreamURL()
+		}
 	}
 	s.watch(requests)
 	if c.Image != "" {

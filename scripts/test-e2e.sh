@@ -2,11 +2,16 @@
 # Run the real clients against the local server, and against the built functions behind the
 # stand-ins of a gateway, S3 and DynamoDB. Arguments are pytest's. E2E_TARGET=embedded or
 # lambda runs only one; with E2E_URL and E2E_TOKEN it is the server there.
+#
+# Half of the tests run in each of two processes, which have servers of their own: most of
+# the time either the clients or the server compute.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
 [ -z "${E2E_URL:-}" ] || E2E_TARGET=url
 for target in ${E2E_TARGET:-embedded lambda}; do
-	E2E_TARGET=$target .venv/bin/python -m pytest -q -p no:cacheprovider local/e2e "$@" || failed=1
+	echo "the clients against: $target"
+	[ "$target" != lambda ] || REQUIRE_MINISTACK=1 scripts/ministack.sh true # installs it once
+	E2E_TARGET=$target .venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal local/e2e "$@" || failed=1
 done
 exit $failed

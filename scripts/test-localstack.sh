@@ -72,7 +72,9 @@ until "$localstack/bin/python" -c 'import sys, urllib.request; urllib.request.ur
 done
 
 # It has no HTTP APIs; and its REST APIs verify no tokens, which the functions do in any case.
-scripts/try-stack.sh '-c gateway=rest' || {
+# Nor do they decode binary answers where all media types are binary, as those of AWS do: the
+# answers of queries do not get through.
+scripts/try-stack.sh "test_operations.py test_vending.py -k 'not query_table and not vended'" '-c gateway=rest -c vending=true' || {
 	grep -v ' => 200$' "$work/log" | tail -n 40 | cut -c 1-300 >&2
 	exit 1
 }

@@ -6,4 +6,6 @@ set -eu
 cd "$(dirname "$0")/.."
 export REQUIRE_MINISTACK=1
 exec scripts/ministack.sh sh -c '
-	AWS_ENDPOINT_URL=$TILTYARD_TEST_S3 exec scripts/try-stack.sh "-c authorizer=gateway" "-c authorizer=function"'
+	AWS_ENDPOINT_URL=$TILTYARD_TEST_S3 exec scripts/try-stack.sh \
+		"test_operations.py test_lancedb_remote.py test_streaming.py test_vending.py" \
+		"-c authorizer=gateway" "-c authorizer=function -c stream=true -c vending=true"'

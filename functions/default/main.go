@@ -17,5 +17,5 @@ func main() {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,
-	}, env.Uploads)...))
+	}, env.Uploads)...), env.Stream)
 }

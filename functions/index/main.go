@@ -16,5 +16,5 @@ func main() {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
-	apigateway.Serve(env.Handler(index.New(tables).Routes()...))
+	apigateway.Serve(env.Handler(index.New(tables).Routes()...), env.Stream)
 }

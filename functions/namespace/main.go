@@ -15,5 +15,5 @@ func main() {
 	env := boot.FromEnv()
 	names := catalog.Open(env.Objects, env.Now)
 	jobs := job.NewStarter(transaction.Open(env.Records, env.Now), env.Queue)
-	apigateway.Serve(env.Handler(namespace.New(names, jobs).Routes()...))
+	apigateway.Serve(env.Handler(namespace.New(names, jobs).Routes()...), env.Stream)
 }

@@ -18,5 +18,5 @@ func main() {
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,
 	})
-	apigateway.Serve(env.Handler(table.New(tables).Routes()...))
+	apigateway.Serve(env.Handler(table.New(tables).Routes()...), env.Stream)
 }

@@ -19,5 +19,5 @@ func main() {
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout)}
-	apigateway.Serve(env.Handler(transaction.New(tables, keeper).Routes()...))
+	apigateway.Serve(env.Handler(transaction.New(tables, keeper).Routes()...), env.Stream)
 }

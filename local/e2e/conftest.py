@@ -7,10 +7,15 @@ of S3 and DynamoDB. With E2E_URL and E2E_TOKEN it judges a server that runs else
   E2E_STORAGE_OPTIONS  is a JSON object of what Lance needs to open tables where they are,
   E2E_OUTSIDE          a place below an allowed one, such as s3://bucket/prefix, in which
                        the tests may write tables and register them,
-  E2E_BEHIND           says gateway if an HTTP API of AWS is in front.
+  E2E_BEHIND           says gateway if an HTTP API of AWS is in front,
+  E2E_STREAMS_AT       then is the URL of a function that streams what it answers,
+  E2E_VENDS            is set when describing a table gives credentials for it.
 
 What a target does not have some tests cannot do without. These are left out, and listed at
-the end with the reason.
+the end with the reason. So are, where functions are judged, the tests of very many cases
+about the engine and the format alone (thousands of filters and merges, hundreds of tables
+and file sizes): the engine is the same there, and each kind of operation has its own tests,
+which all run.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ import pytest
 
 import sample
 from pair import Pair
-from process import Functions, Server
+from process import Functions, Server, binary
 from wire import Wire
 
 REMOTE = os.environ.get("E2E_URL")
@@ -47,6 +52,10 @@ def pytest_configure(config):
     """The tests call what the clients have grown out of, too, since users do."""
     if TARGET not in ("embedded", "lambda", "url"):
         raise pytest.UsageError(f"E2E_TARGET is {TARGET!r}, want embedded or lambda")
+    if TARGET == "embedded":
+        os.environ["E2E_BINARY"] = str(binary())  # built once, also when several processes test
+    elif TARGET == "lambda":
+        os.environ["E2E_FUNCTIONS"] = Functions.folder()
     config.addinivalue_line("markers", "embedded(reason): only against the local server, for a reason")
     for old in ("table_names", "create_scalar_index"):
         config.addinivalue_line("filterwarnings", f"ignore:{old}")
@@ -90,6 +99,10 @@ class Place(str):
     def __truediv__(self, name: str) -> Place:
         return Place(f"{self}/{name}")
 
+    @property
+    def parent(self) -> Place:
+        return Place(self.rpartition("/")[0])
+
 
 class Target:
     """A server to talk to, and the clients for it."""
@@ -98,6 +111,7 @@ class Target:
         self.url, self.token, self.process = url, token, process
         self.directory: pathlib.Path | None = process.root if process else None
         self.behind_gateway = False
+        self.streams_at: str | None = url  # where answers may be larger than what a gateway takes
         self.outside: pathlib.Path | Place | None = None  # tables may be written there and registered
         self.opens = process is not None  # whether Lance here opens the server's tables
 
@@ -169,6 +183,7 @@ def _functions(tmp_path_factory) -> tuple[Target, Functions]:
     target = Target(process.url, process.token)
     target.open_with(process.storage)
     target.outside, target.behind_gateway = Place(process.bucket) / "outside", True
+    target.streams_at = process.streams_at
     return target, process
 
 
@@ -179,6 +194,8 @@ def _elsewhere(_) -> tuple[Target, None]:
         if place := os.environ.get("E2E_OUTSIDE"):
             target.outside = Place(place.rstrip("/"))
     target.behind_gateway = os.environ.get("E2E_BEHIND") == "gateway"
+    if target.behind_gateway:
+        target.streams_at = os.environ.get("E2E_STREAMS_AT")
     return target, None
 
 
@@ -217,6 +234,16 @@ def space(server) -> str:
 def module_space(server) -> str:
     """A namespace that the tests of one file share."""
     return _make_space(server)
+
+
+@pytest.fixture
+def streams(server):
+    """Plain HTTP to where answers may be of any size."""
+    if not server.streams_at:
+        pytest.skip("the answer is larger than a gateway takes, and E2E_STREAMS_AT is not set")
+    client = Wire(server.streams_at, server.token)
+    yield client
+    client.close()
 
 
 @pytest.fixture(scope="session")

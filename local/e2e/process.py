@@ -144,26 +144,34 @@ class Functions:
     """
 
     GREETING = re.compile(rb"^the functions of \S+ answer at (http://\S+), over (s3://\S+) at (http://\S+)$", re.MULTILINE)
+    URL = re.compile(rb"^the URL of the function \S+ is (http://\S+)$", re.MULTILINE)
 
     def __init__(self, log_path: pathlib.Path, *, token: str = "e2e-token"):
         self.log_path, self.token = log_path, token
         self.url = self.bucket = ""
+        self.streams_at = ""  # the function that serves everything, without a gateway
         self.storage: dict[str, str] = {}  # options with which Lance opens tables there
         self._process: subprocess.Popen | None = None
 
     def start(self) -> Functions:
         """Starts all and returns when the gateway answers. The functions start when asked."""
-        folder = os.environ.get("E2E_FUNCTIONS") or self._build()
+        folder = self.folder()
         command = [str(REPOSITORY / "scripts" / "run-lambda.sh"), "-functions", f"{folder}/functions", "-listen", "127.0.0.1:0"]
+        command += ["-url", "127.0.0.1:0"]
         environment = {**os.environ, "TILTYARD_TOKEN": self.token, "LAMBDA": f"{folder}/lambda"}
         with open(self.log_path, "wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
         deadline = time.monotonic() + FUNCTIONS_START_SECONDS
-        while not (greeting := self.GREETING.search(self.log_path.read_bytes())):
+        while True:
+            log = self.log_path.read_bytes()
+            greeting, url = self.GREETING.search(log), self.URL.search(log)
+            if greeting and url:
+                break
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the functions did not start:\n{self.log_path.read_text(errors='replace')}")
             time.sleep(0.05)
         self.url, self.bucket, endpoint = (group.decode() for group in greeting.groups())
+        self.streams_at = url.group(1).decode()
         self.storage = {
             "aws_endpoint_url": endpoint,
             "aws_region": "us-east-1",
@@ -174,7 +182,10 @@ class Functions:
         return self
 
     @staticmethod
-    def _build() -> str:
+    def folder() -> str:
+        """E2E_FUNCTIONS, or bin with what the tree builds."""
+        if given := os.environ.get("E2E_FUNCTIONS"):
+            return given
         subprocess.run([str(REPOSITORY / "scripts" / "build-functions.sh")], check=True)
         build = ["go", "build", "-o", "bin/lambda", "./local/lambda"]
         subprocess.run(build, cwd=REPOSITORY, check=True, env={**os.environ, "CGO_ENABLED": "0"})

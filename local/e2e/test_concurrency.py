@@ -75,7 +75,6 @@ def threads():
         yield pool
 
 
-@pytest.mark.embedded("not understood yet: fails where eight processes of pylance race over S3")
 def test_sixteen_writers_lose_and_double_nothing(server, db, space, opens, processes, threads):
     table = db.create_table("shared", schema=SCHEMA, namespace_path=[space])
     jobs = [threads.submit(append_over_http, server.url, server.token, space, w) for w in range(WRITERS)]
@@ -88,7 +87,10 @@ def test_sixteen_writers_lose_and_double_nothing(server, db, space, opens, proce
     )
     dataset = lance.dataset(table.uri)
     dataset.validate()
-    assert dataset.version <= 1 + 2 * WRITERS * BATCHES, "appends may share a version, and make no more than one"
+    # Meanwhile the server may have compacted the table, which makes versions, too.
+    made = [dataset.read_transaction(v["version"]).operation for v in dataset.versions()]
+    appends = sum(isinstance(operation, lance.LanceOperation.Append) for operation in made)
+    assert appends <= 2 * WRITERS * BATCHES, "appends may share a version, and make no more than one"
     assert_same(by(dataset.to_table(), "id"), by(want, "id"))
     assert_same(by(table.search().to_arrow(), "id"), by(want, "id"))
     assert table.count_rows() == want.num_rows

@@ -10,6 +10,8 @@
 //   - who waits for 30 seconds is told that there is no answer
 //
 // The limits are those of HTTP APIs and of synchronous invocations of Lambda.
+//
+// [FunctionURL] stands in for the URL of one function, which streams what that answers.
 package gateway
 
 import (
@@ -56,7 +58,7 @@ type handler struct {
 
 // ServeHTTP sends one request through a function.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	event, status := newEvent(r)
+	event, status := newEvent(r, decode(r.URL.EscapedPath()))
 	if status != 0 {
 		refuse(w, status)
 		return
@@ -74,6 +76,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		refuse(w, http.StatusServiceUnavailable)
+	case errors.Is(err, context.Canceled): // the client has gone before an instance was free
 	case err != nil || len(answer) > maxPayloadBytes:
 		h.log.ErrorContext(ctx, "function failed", "path", event.RawPath, "error", err, "answer_bytes", len(answer))
 		refuse(w, http.StatusInternalServerError)
@@ -107,8 +110,9 @@ func matches(pattern, segments []string) bool {
 	return true
 }
 
-// newEvent makes the event of a request. The status is that of a refusal, or 0.
-func newEvent(r *http.Request) (events.APIGatewayV2HTTPRequest, int) {
+// newEvent makes the event of a request, which has its path in the form of the gateway. The
+// status is that of a refusal, or 0.
+func newEvent(r *http.Request, path string) (events.APIGatewayV2HTTPRequest, int) {
 	headers, bytes := joinHeaders(r)
 	if bytes > maxHeaderBytes {
 		return events.APIGatewayV2HTTPRequest{}, http.StatusRequestHeaderFieldsTooLarge
@@ -117,7 +121,6 @@ func newEvent(r *http.Request) (events.APIGatewayV2HTTPRequest, int) {
 	if err != nil || len(body) > maxPayloadBytes {
 		return events.APIGatewayV2HTTPRequest{}, http.StatusRequestEntityTooLarge
 	}
-	path := decode(r.URL.EscapedPath())
 	now := time.Now()
 	event := events.APIGatewayV2HTTPRequest{
 		Version: "2.0", RawPath: path, RawQueryString: r.URL.RawQuery, Headers: headers,

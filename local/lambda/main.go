@@ -5,6 +5,9 @@
 //
 //	lambda -functions bin/functions -listen 127.0.0.1:10025
 //
+// With -url it answers there, too, as the URL of the function called default does, which
+// serves all operations and streams what it answers.
+//
 // The functions see the environment of this program, so that TILTYARD_TOKEN and the like
 // configure them as they do the local server.
 package main
@@ -24,6 +27,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"tiltyard/local/gateway"
 	"tiltyard/local/runtimeapi"
 )
@@ -32,6 +37,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.folder, "functions", "bin/functions", "`folder` of the built functions")
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:10025", "`host:port` of the gateway; port 0 takes a free one")
+	flag.StringVar(&o.url, "url", "", "`host:port` of the URL of the function that serves everything, which streams; none when empty")
 	flag.StringVar(&o.stage, "stage", "local", "`name` of the bucket, the table and the queue, after tiltyard-")
 	flag.IntVar(&o.instances, "instances", 10, "most `instances` of a function")
 	flag.Parse()
@@ -45,8 +51,8 @@ func main() {
 }
 
 type options struct {
-	folder, listen, stage string
-	instances             int
+	folder, listen, url, stage string
+	instances                  int
 }
 
 // functionTimeout is what functions behind a gateway are given.
@@ -78,13 +84,28 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	tasks, ctx := errgroup.WithContext(ctx)
+	tasks.Go(func() error { stores.poll(ctx, worker, log); return nil })
+	tasks.Go(func() error { return serve(ctx, listener, gateway.Handler(byGroup, log)) })
+	if o.url != "" {
+		tasks.Go(func() error { return o.serveURL(ctx, environment, log) })
+	}
 	fmt.Fprintf(os.Stderr, "the functions of %s answer at http://%s, over s3://%s at %s\n",
 		o.folder, listener.Addr(), stores.name, os.Getenv("AWS_ENDPOINT_URL"))
-	ctx, stop := context.WithCancel(ctx)
-	polled := make(chan struct{})
-	go func() { defer close(polled); stores.poll(ctx, worker, log) }()
-	defer func() { stop(); <-polled }()
-	return serve(ctx, listener, gateway.Handler(byGroup, log))
+	return tasks.Wait()
+}
+
+// serveURL serves by one function, which is told to stream, until the context ends.
+func (o options) serveURL(ctx context.Context, environment []string, log *slog.Logger) (err error) {
+	path := filepath.Join(o.folder, gateway.Fallback, "bootstrap")
+	function := runtimeapi.New(o.config(gateway.Fallback, path, append(environment, "TILTYARD_STREAM=on")))
+	defer func() { err = errors.Join(err, function.Close()) }()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.url)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "the URL of the function %s is http://%s\n", gateway.Fallback, listener.Addr())
+	return serve(ctx, listener, gateway.FunctionURL(function, log))
 }
 
 // chooseToken makes a token when nothing else lets anybody sign in.
@@ -106,10 +127,7 @@ func (o options) find(environment []string) (functions map[string]*runtimeapi.Fu
 	functions = map[string]*runtimeapi.Function{}
 	for _, path := range paths {
 		name := filepath.Base(filepath.Dir(path))
-		config := runtimeapi.Config{
-			Name: name, Bootstrap: path, Timeout: functionTimeout, Instances: o.instances, Log: os.Stderr,
-			Env: append([]string{"TILTYARD_REQUEST_TIMEOUT=28s"}, environment...),
-		}
+		config := o.config(name, path, environment)
 		if name == workerName {
 			config.Timeout, config.Instances = workerTimeout, 1
 		}
@@ -121,6 +139,13 @@ func (o options) find(environment []string) (functions map[string]*runtimeapi.Fu
 		return nil, nil, fmt.Errorf("no built functions in %s: make build", o.folder)
 	}
 	return functions, worker, nil
+}
+
+func (o options) config(name, path string, environment []string) runtimeapi.Config {
+	return runtimeapi.Config{
+		Name: name, Bootstrap: path, Timeout: functionTimeout, Instances: o.instances, Log: os.Stderr,
+		Env: append([]string{"TILTYARD_REQUEST_TIMEOUT=28s"}, environment...),
+	}
 }
 
 // serve answers requests until the context ends, and then lets those that run finish.

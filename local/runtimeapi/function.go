@@ -45,31 +45,46 @@ func (e *Error) Error() string { return "function " + e.Function + ": " + e.Mess
 // ErrTimeout is wrapped by the error of an event that was not answered in time.
 var ErrTimeout = errors.New("timed out")
 
+// maxAnswerBytes is what Invoke returns at most. Lambda takes 6 MiB; the rest is for the
+// caller to find out that it was more.
+const maxAnswerBytes = 8 << 20
+
 // Invoke hands an event to an idle instance, or to a new one, and returns its answer. It
 // waits while all instances are busy. The error is an *[Error] when the function failed.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	var answer []byte
+	err := f.Stream(ctx, event, func(_ string, body io.Reader) (err error) {
+		answer, err = io.ReadAll(io.LimitReader(body, maxAnswerBytes))
+		return err
+	})
+	return answer, err
+}
+
+// Stream is Invoke for an answer that is taken while it comes. The function's time ends
+// when take returns, whose error is returned.
+func (f *Function) Stream(ctx context.Context, event []byte, take func(contentType string, body io.Reader) error) error {
 	select {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	i, err := f.take()
+	i, err := f.idleOrNew()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	answer, err := i.invoke(event, f.config.Timeout)
+	err = i.invoke(event, f.config.Timeout, take)
 	if i.ended() {
-		return nil, errors.Join(err, i.close())
+		return errors.Join(err, i.close())
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.idle = append(f.idle, i)
-	return answer, err
+	return err
 }
 
-// take returns the instance that was busy last, or a new one.
-func (f *Function) take() (*instance, error) {
+// idleOrNew returns the instance that was busy last, or a new one.
+func (f *Function) idleOrNew() (*instance, error) {
 	f.mu.Lock()
 	if n := len(f.idle); n > 0 {
 		i := f.idle[n-1]
@@ -81,7 +96,7 @@ func (f *Function) take() (*instance, error) {
 		if err := i.close(); err != nil {
 			return nil, err
 		}
-		return f.take()
+		return f.idleOrNew()
 	}
 	f.mu.Unlock()
 	i, err := start(f.config)

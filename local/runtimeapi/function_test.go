@@ -20,15 +20,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
+// broken fails after what it has.
+type broken struct{ io.Reader }
+
+func (b broken) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF {
+		err = errors.New("as told, later")
+	}
+	return n, err
+}
+
+// paused waits before its end until a file is there.
+type paused struct {
+	io.Reader
+	file string
+}
+
+func (w paused) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	for err == io.EOF {
+		if _, missing := os.Stat(w.file); missing == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return n, err
+}
+
 func main() {
 	calls := 0
-	lambda.Start(func(ctx context.Context, what string) (string, error) {
+	lambda.Start(func(ctx context.Context, what string) (any, error) {
 		calls++
 		switch what {
 		case "fail":
@@ -37,10 +68,18 @@ func main() {
 			os.Exit(3)
 		case "sleep":
 			time.Sleep(time.Hour)
+		case "stream":
+			return streamed(paused{strings.NewReader("a piece"), os.Getenv("GO_ON")}), nil
+		case "break":
+			return streamed(broken{strings.NewReader("half an answ")}), nil
 		}
 		deadline, _ := ctx.Deadline()
 		return fmt.Sprintf("%s %s call %d, %t", what, os.Getenv("COLOUR"), calls, time.Until(deadline) > 0), nil
 	})
+}
+
+func streamed(body io.Reader) any {
+	return &events.LambdaFunctionURLStreamingResponse{StatusCode: 202, Body: body}
 }
 `
 
@@ -70,14 +109,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func newFunction(t *testing.T, timeout time.Duration) *Function {
+func newFunction(t *testing.T, timeout time.Duration, env ...string) *Function {
 	t.Helper()
 	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := New(Config{
-		Name: "test", Bootstrap: path, Env: []string{"COLOUR=green"}, Timeout: timeout, Instances: 2, Log: io.Discard,
+		Name: "test", Bootstrap: path, Env: append(env, "COLOUR=green"), Timeout: timeout, Instances: 2, Log: io.Discard,
 	})
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
@@ -108,6 +147,63 @@ func TestFailuresAreTold(t *testing.T) {
 			t.Errorf("after %s: %s, %v", event, answer, err)
 		}
 	}
+}
+
+// The first piece is taken before the program has made the last.
+func TestStreamsAreHandedOnAsTheyCome(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "go on")
+	f := newFunction(t, time.Minute, "GO_ON="+file)
+	const prelude, piece = `{"statusCode":202}` + "\x00\x00\x00\x00\x00\x00\x00\x00", "a piece"
+	err := f.Stream(t.Context(), []byte(`"stream"`), func(contentType string, body io.Reader) error {
+		if contentType != "application/vnd.awslambda.http-integration-response" {
+			t.Errorf("content type %q", contentType)
+		}
+		first := make([]byte, len(prelude)+len(piece))
+		if _, err := io.ReadFull(body, first); err != nil || string(first) != prelude+piece {
+			t.Errorf("first %q, %v", first, err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			return err
+		}
+		rest, err := io.ReadAll(body)
+		if len(rest) > 0 {
+			t.Errorf("then %q", rest)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStreamsThatCannotBeCompleted(t *testing.T) {
+	gone := errors.New("nobody reads")
+	f := newFunction(t, 2*time.Second, "GO_ON="+filepath.Join(t.TempDir(), "never"))
+	cases := []struct {
+		name, event string
+		take        func(contentType string, body io.Reader) error
+		want        func(error) bool
+	}{
+		{"the program fails", `"break"`, drain, func(err error) bool {
+			var failed *Error
+			return errors.As(err, &failed) && strings.Contains(failed.Message, "as told, later")
+		}},
+		{"nobody reads", `"break"`, func(string, io.Reader) error { return gone }, func(err error) bool { return errors.Is(err, gone) }},
+		{"it takes too long", `"stream"`, drain, func(err error) bool { return errors.Is(err, ErrTimeout) }},
+	}
+	for _, c := range cases {
+		if err := f.Stream(t.Context(), []byte(c.event), c.take); !c.want(err) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if answer, err := f.Invoke(t.Context(), []byte(`"go"`)); err != nil {
+			t.Errorf("after %s: %s, %v", c.name, answer, err)
+		}
+	}
+}
+
+func drain(_ string, body io.Reader) error {
+	_, err := io.Copy(io.Discard, body)
+	return err
 }
 
 func TestWhoTakesTooLongIsKilled(t *testing.T) {

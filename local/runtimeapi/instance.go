@@ -3,6 +3,7 @@ package runtimeapi
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -13,27 +14,27 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // apiPath is in front of the paths of the runtime API.
 const apiPath = "/2018-06-01/runtime/"
 
-// maxAnswerBytes is what an instance may answer. Lambda takes 6 MiB; the rest is for the
-// caller to find out that it was more.
-const maxAnswerBytes = 8 << 20
-
 // An invocation is an event on its way.
 type invocation struct {
 	id       string
 	event    []byte
 	deadline time.Time
-	answer   chan result // holds one
+	answer   chan result   // holds one
+	taken    chan struct{} // closed when nobody reads the answer any more
 }
 
+// A result is an answer that is still coming, or an error.
 type result struct {
-	answer []byte
-	err    error
+	contentType string
+	body        io.Reader
+	err         error
 }
 
 // An instance is a running program and the server that it asks for events.
@@ -86,24 +87,40 @@ func start(config Config) (*instance, error) {
 	return i, nil
 }
 
-// invoke hands over an event and waits for its answer.
-func (i *instance) invoke(event []byte, timeout time.Duration) ([]byte, error) {
-	v := &invocation{id: rand.Text(), event: event, deadline: time.Now().Add(timeout), answer: make(chan result, 1)}
-	timer := time.NewTimer(timeout)
+// invoke hands over an event, and its answer as it comes.
+func (i *instance) invoke(event []byte, timeout time.Duration, take func(contentType string, body io.Reader) error) error {
+	v := &invocation{
+		id: rand.Text(), event: event, deadline: time.Now().Add(timeout),
+		answer: make(chan result, 1), taken: make(chan struct{}),
+	}
+	defer close(v.taken)
+	var late atomic.Bool
+	timer := time.AfterFunc(timeout, func() {
+		late.Store(true)
+		_ = i.process.Process.Kill() // it may have ended by itself
+	})
 	defer timer.Stop()
+	err := i.await(v, take)
+	if late.Load() {
+		<-i.exited
+		return fmt.Errorf("function %s: %w after %v", i.config.Name, ErrTimeout, timeout)
+	}
+	return err
+}
+
+func (i *instance) await(v *invocation, take func(contentType string, body io.Reader) error) error {
 	events := i.events
 	for {
 		select {
 		case events <- v:
 			events = nil // it is on its way
 		case r := <-v.answer:
-			return r.answer, r.err
+			if r.err != nil {
+				return r.err
+			}
+			return take(r.contentType, r.body)
 		case <-i.exited:
-			return nil, &Error{Function: i.config.Name, Message: "the program ended"}
-		case <-timer.C:
-			_ = i.process.Process.Kill() // it may have ended by itself
-			<-i.exited
-			return nil, fmt.Errorf("function %s: %w after %v", i.config.Name, ErrTimeout, timeout)
+			return &Error{Function: i.config.Name, Message: "the program ended"}
 		}
 	}
 }
@@ -112,13 +129,11 @@ func (i *instance) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+apiPath+"invocation/next", i.next)
 	mux.HandleFunc("POST "+apiPath+"invocation/{id}/response", func(w http.ResponseWriter, r *http.Request) {
-		i.finish(w, r, func(body []byte) result { return result{answer: body} })
+		i.finish(w, r, result{contentType: r.Header.Get("Content-Type"), body: &answer{function: i.config.Name, request: r}})
 	})
-	failed := func(body []byte) result {
-		return result{err: &Error{Function: i.config.Name, Message: string(body)}}
-	}
 	mux.HandleFunc("POST "+apiPath+"invocation/{id}/error", func(w http.ResponseWriter, r *http.Request) {
-		i.finish(w, r, failed)
+		body, _ := io.ReadAll(io.LimitReader(r.Body, maxAnswerBytes))
+		i.finish(w, r, result{err: &Error{Function: i.config.Name, Message: string(body)}})
 	})
 	mux.HandleFunc("POST "+apiPath+"init/error", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(io.LimitReader(r.Body, maxAnswerBytes))
@@ -145,21 +160,42 @@ func (i *instance) next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// finish takes what the program has made of the current event.
-func (i *instance) finish(w http.ResponseWriter, r *http.Request, toResult func(body []byte) result) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxAnswerBytes))
+// finish hands on what the program makes of the current event, and waits until it was taken.
+func (i *instance) finish(w http.ResponseWriter, r *http.Request, got result) {
 	i.mu.Lock()
 	v := i.current
+	known := v != nil && v.id == r.PathValue("id")
+	if known {
+		i.current = nil
+	}
 	i.mu.Unlock()
-	if err != nil || v == nil || v.id != r.PathValue("id") {
+	if !known {
 		http.Error(w, `{"errorType":"InvalidRequestID"}`, http.StatusBadRequest)
 		return
 	}
-	i.mu.Lock()
-	i.current = nil
-	i.mu.Unlock()
-	v.answer <- toResult(body)
+	v.answer <- got
+	<-v.taken
+	_, _ = io.Copy(io.Discard, r.Body) // the program goes on when nobody reads
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// An answer is a body on its way. A program that cannot complete it says so behind it.
+type answer struct {
+	function string
+	request  *http.Request
+}
+
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.request.Body.Read(p)
+	switch {
+	case err == nil:
+	case err != io.EOF:
+		err = &Error{Function: a.function, Message: "the answer broke off: " + err.Error()}
+	case a.request.Trailer.Get("Lambda-Runtime-Function-Error-Type") != "":
+		message, _ := base64.StdEncoding.DecodeString(a.request.Trailer.Get("Lambda-Runtime-Function-Error-Body"))
+		err = &Error{Function: a.function, Message: string(message)}
+	}
+	return n, err
 }
 
 // ended says whether the program is no longer running.

@@ -43,6 +43,7 @@ type Config struct {
 
 	BasePath       string
 	RequestTimeout time.Duration
+	Stream         bool            // answers of functions
 	Limits         httpapi.Limits  // of bodies
 	Uploads        arrowipc.Limits // of what is in Arrow bodies
 	CacheBytes     uint64          // of what was read of tables; Open chooses when it is 0

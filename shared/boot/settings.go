@@ -128,6 +128,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.RequestTimeout, err = parseTimeout(text); return err },
 	},
 	{
+		Name: "stream", Value: "SWITCH", Default: "off",
+		Help: "on or off: functions send answers as they come, to the function URLs and REST APIs that are set up for it",
+		set:  func(c *Config, text string) (err error) { c.Stream, err = parseSwitch(text); return err },
+	},
+	{
 		Name: "cache-bytes", Value: "BYTES", Default: "auto",
 		Help: "memory for what was read of tables; auto is 512MiB, or a quarter of GOMEMLIMIT if that is less",
 		set:  func(c *Config, text string) (err error) { c.CacheBytes, err = parseCache(text); return err },

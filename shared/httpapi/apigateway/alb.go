@@ -69,10 +69,7 @@ func unescape(text string) string {
 // encodeALB answers a load balancer that knows one value of each header.
 func encodeALB(response *recorder) any {
 	answer := albResponse(response)
-	answer.Headers = make(map[string]string, len(response.header))
-	for name, values := range response.header {
-		answer.Headers[name] = strings.Join(values, ",")
-	}
+	answer.Headers = joined(response.header)
 	return answer
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -19,7 +20,8 @@ import (
 type event struct {
 	request *http.Request
 	encode  func(*recorder) any
-	limit   int // bytes of the answer as JSON
+	limit   int                         // bytes of the answer as JSON
+	stream  func(*stream) io.ReadCloser // nil: the gateway takes whole answers only
 }
 
 // parseEvent tells the forms of events apart by what only one of them has.
@@ -67,8 +69,15 @@ func parseV2(ctx context.Context, payload []byte) (event, error) {
 	for name, value := range in.Headers {
 		r.Header.Set(name, value)
 	}
-	return event{request: r, encode: encodeV2, limit: maxPayloadBytes}, nil
+	answer := event{request: r, encode: encodeV2, limit: maxPayloadBytes}
+	if strings.Contains(in.RequestContext.DomainName, functionURLDomain) {
+		answer.stream = streamV2
+	}
+	return answer, nil
 }
+
+// functionURLDomain is in the middle of the names of function URLs, and of no other gateway's.
+const functionURLDomain = ".lambda-url."
 
 // parseV1 reads payload 1.0, whose query parameters come decoded.
 func parseV1(ctx context.Context, payload []byte) (event, error) {
@@ -90,7 +99,11 @@ func parseV1(ctx context.Context, payload []byte) (event, error) {
 		return event{}, fmt.Errorf("convert the event: %w", err)
 	}
 	setURL(r, path, query.Encode())
-	return event{request: r, encode: encodeV1, limit: maxPayloadBytes}, nil
+	// A REST API names itself for clients that give no name, by which one of them is known.
+	if strings.HasPrefix(r.UserAgent(), "AmazonAPIGateway_") {
+		r.Header.Del("User-Agent")
+	}
+	return event{request: r, encode: encodeV1, limit: maxPayloadBytes, stream: streamV1}, nil
 }
 
 // setURL gives the request the path of the event. Some gateways hand it over decoded: a
@@ -109,13 +122,18 @@ func setURL(r *http.Request, path, query string) {
 
 func encodeV2(response *recorder) any {
 	body, isBase64 := response.text()
-	headers := make(map[string]string, len(response.header))
-	for name, values := range response.header {
-		headers[name] = strings.Join(values, ",")
-	}
 	return events.APIGatewayV2HTTPResponse{
-		StatusCode: response.status, Headers: headers, Body: body, IsBase64Encoded: isBase64,
+		StatusCode: response.status, Headers: joined(response.header), Body: body, IsBase64Encoded: isBase64,
 	}
+}
+
+// joined are headers for a gateway that knows one value of each.
+func joined(header http.Header) map[string]string {
+	values := make(map[string]string, len(header))
+	for name, several := range header {
+		values[name] = strings.Join(several, ",")
+	}
+	return values
 }
 
 func encodeV1(response *recorder) any {

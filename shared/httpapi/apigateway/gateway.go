@@ -6,6 +6,10 @@
 // Bodies that are neither JSON nor text travel as base64. A response that is too large,
 // or that broke off while it was written, is never delivered in part: the client gets an
 // error in its place.
+//
+// Function URLs and REST APIs can be set up to take responses as they are written, which
+// may be larger and are sent as they are. The events do not tell, so that the function has
+// to be told. There a response that fails after it has begun breaks off.
 package apigateway
 
 import (
@@ -26,18 +30,26 @@ const maxPayloadBytes = 6 << 20
 // answerMargin is kept of the function's time to answer that the rest was not enough.
 const answerMargin = 500 * time.Millisecond
 
-// Serve answers events with the handler until the function is shut down.
-func Serve(handler http.Handler) {
+// Serve answers events with the handler until the function is shut down. stream says that
+// the function URLs and the REST APIs which call it take answers as they come.
+func Serve(handler http.Handler, stream bool) {
+	if stream {
+		lambda.Start(New(handler).Stream)
+		return
+	}
 	lambda.Start(New(handler))
 }
 
 // Function answers single events. It is what the Lambda runtime calls.
 type Function struct {
-	handler http.Handler
+	handler     http.Handler
+	streamBytes int // the longest answer as a stream
 }
 
 // New returns the function that answers events with the handler.
-func New(handler http.Handler) *Function { return &Function{handler: handler} }
+func New(handler http.Handler) *Function {
+	return &Function{handler: handler, streamBytes: maxStreamBytes}
+}
 
 // Invoke answers one event. The error is for events that no gateway sends; whatever goes
 // wrong with a request is in the response.
@@ -46,11 +58,13 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-answerMargin))
-		defer cancel()
-	}
+	return f.answer(ctx, event)
+}
+
+// answer makes the whole answer.
+func (f *Function) answer(ctx context.Context, event event) ([]byte, error) {
+	ctx, cancel := withMargin(ctx)
+	defer cancel()
 	response := f.respond(event.request.WithContext(ctx))
 	answer, err := json.Marshal(event.encode(response))
 	if err != nil {
@@ -60,6 +74,15 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		return json.Marshal(event.encode(tooLarge(event.request, response.header)))
 	}
 	return answer, nil
+}
+
+// withMargin keeps some of the function's time.
+func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-answerMargin))
 }
 
 // respond runs the handler and keeps what it writes.

@@ -98,6 +98,18 @@ func TestRESTAPIEvent(t *testing.T) {
 	}
 }
 
+// What a REST API calls clients that give no name is not handed on.
+func TestRESTAPINamesNoClients(t *testing.T) {
+	for sent, want := range map[string]string{"curl/8": "curl/8", "AmazonAPIGateway_a1b2c3": ""} {
+		var s seen
+		payload := strings.Replace(restAPIEvent, `"Authorization": ["Bearer t0ken"]`, `"User-Agent": ["`+sent+`"]`, 1)
+		invoke[events.APIGatewayProxyResponse](t, echo(&s, "application/json", nil), payload)
+		if got := s.Header.Get("User-Agent"); got != want {
+			t.Errorf("%s: the handler sees %q, want %q", sent, got, want)
+		}
+	}
+}
+
 const albEvent = `{
   "requestContext": {"elb": {"targetGroupArn": "arn:aws:elasticloadbalancing:us-east-1:0:targetgroup/t/1"}},
   "httpMethod": "POST", "path": "/v1/table/a%24b/insert/",

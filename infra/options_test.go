@@ -1,0 +1,151 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// environments are the variables of the functions, by their folders.
+func environments(service template) map[string]map[string]any {
+	found := map[string]map[string]any{}
+	for id, p := range service.all("AWS::Lambda::Function") {
+		name, _, _ := strings.Cut(id, "Function")
+		found[strings.ToLower(name)], _ = p["Environment"].(map[string]any)["Variables"].(map[string]any)
+	}
+	return found
+}
+
+func TestVendedCredentialsAreThoseOfOneRole(t *testing.T) {
+	_, service := synthesize(t, map[string]any{"vending": "true", "kms": "true", "allow-locations": "s3://lake/tables"})
+	const vend = "VendRole"
+	role := service.all("AWS::IAM::Role")[vend]
+	if role == nil {
+		t.Fatal("there is no role to vend")
+	}
+
+	// Who may assume it is trusted by it, and told of it, and nobody else.
+	want := []string{"default", "table"}
+	var trusted, allowed, told []string
+	for _, s := range statements(role["AssumeRolePolicyDocument"]) {
+		principal, _ := s["Principal"].(map[string]any)
+		name, _, _ := strings.Cut(reference(t, principal["AWS"]), "Role")
+		trusted = append(trusted, strings.ToLower(name))
+	}
+	for id, p := range service.all("AWS::IAM::Policy") {
+		for _, s := range statements(p["PolicyDocument"]) {
+			if slices.Contains(texts(s["Action"]), "sts:AssumeRole") {
+				name, _, _ := strings.Cut(id, "Role")
+				allowed = append(allowed, strings.ToLower(name))
+				if got := reference(t, s["Resource"]); got != vend {
+					t.Errorf("%s may assume %s", name, got)
+				}
+			}
+		}
+	}
+	for name, variables := range environments(service) {
+		if variables["TILTYARD_VEND_ROLE"] != nil {
+			told = append(told, name)
+		}
+	}
+	for what, got := range map[string][]string{"trusted": trusted, "allowed": allowed, "told": told} {
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+}
+
+// What a client gets opens data of tables, and not what the catalog keeps beside it.
+func TestVendedCredentialsDoNotOpenTheCatalog(t *testing.T) {
+	_, service := synthesize(t, map[string]any{"vending": "true"})
+	var rights []map[string]any
+	for _, p := range service.all("AWS::IAM::Role")["VendRole"]["Policies"].([]any) {
+		rights = append(rights, statements(p.(map[string]any)["PolicyDocument"])...)
+	}
+	allowed, denied := map[string]bool{}, ""
+	for _, s := range rights {
+		for _, action := range texts(s["Action"]) {
+			switch s["Effect"] {
+			case "Allow":
+				allowed[action] = true
+			case "Deny":
+				walk(s["Resource"], func(join map[string]any) {
+					if parts, ok := join["Fn::Join"].([]any); ok {
+						denied += " " + strings.Join(texts(parts[1]), "")
+					}
+				})
+			}
+		}
+	}
+	want := []string{"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:ListBucket", "s3:PutObject"}
+	if got := slices.Sorted(maps.Keys(allowed)); !slices.Equal(got, want) {
+		t.Errorf("the role may %v, want %v", got, want)
+	}
+	own := ownFoldersInSource(t)
+	if len(own) == 0 {
+		t.Fatal("the source has no folders of its own")
+	}
+	for _, folder := range own {
+		if !strings.Contains(denied, "/"+folder+"/*") {
+			t.Errorf("the role may use %s; denied are %s", folder, denied)
+		}
+	}
+}
+
+// ownFoldersInSource finds the constants that name them.
+func ownFoldersInSource(t *testing.T) []string {
+	t.Helper()
+	constant := regexp.MustCompile(`(?m)^(?:const)?\s*\w*[pP]refix\s+= "(_\w+)/"`)
+	var found []string
+	for _, pattern := range []string{"../shared/catalog/*.go", "../shared/record/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range constant.FindAllSubmatch(text, -1) {
+				found = append(found, string(match[1]))
+			}
+		}
+	}
+	return found
+}
+
+func TestNothingIsVendedUnlessConfigured(t *testing.T) {
+	_, service := synthesize(t, nil)
+	if service.all("AWS::IAM::Role")["VendRole"] != nil {
+		t.Error("there is a role to vend")
+	}
+	for name, variables := range environments(service) {
+		if variables["TILTYARD_VEND_ROLE"] != nil || variables["TILTYARD_STREAM"] != nil {
+			t.Errorf("%s is told %v", name, variables)
+		}
+	}
+}
+
+func TestStreamURL(t *testing.T) {
+	_, service := synthesize(t, map[string]any{"stream": "true"})
+	urls := service.all("AWS::Lambda::Url")
+	for id, p := range urls {
+		if p["InvokeMode"] != "RESPONSE_STREAM" || !strings.HasPrefix(reference(t, p["TargetFunctionArn"]), "Default") {
+			t.Errorf("%s: %v", id, p)
+		}
+	}
+	if len(urls) != 1 || service.outputs["StreamUrl"] == nil {
+		t.Errorf("%d URLs, outputs %v", len(urls), slices.Sorted(maps.Keys(service.outputs)))
+	}
+	if environments(service)["default"]["TILTYARD_STREAM"] != "on" {
+		t.Error("the function is not told to stream")
+	}
+	if _, service := synthesize(t, nil); len(service.all("AWS::Lambda::Url")) != 0 {
+		t.Error("a function has a URL that nobody asked for")
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// ownFolders are where the catalog keeps its records, beside the folders of its tables.
+var ownFolders = []string{"_batches", "_catalog", "_manifests", "_records"}
+
+// A vendRole is the role whose credentials clients get, cut down to one table each by the
+// functions that vend them.
+type vendRole struct {
+	arn   *string
+	trust awsiam.PolicyDocument
+}
+
+// newVendRole makes the role. It allows what is asked of the data of tables, and nobody to
+// assume it: see allowVending.
+func (s *Service) newVendRole() *vendRole {
+	trust, rights := awsiam.NewPolicyDocument(nil), awsiam.NewPolicyDocument(nil)
+	add := func(effect awsiam.Effect, resources []*string, actions ...string) {
+		rights.AddStatements(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			Effect: effect, Actions: jsii.Strings(actions...), Resources: &resources,
+		}))
+	}
+	allow := func(resources []*string, actions ...string) { add(awsiam.Effect_ALLOW, resources, actions...) }
+	s.allowObjects(allow, write)
+	if s.storage.Key != nil {
+		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")
+	}
+	var own []*string
+	for _, folder := range ownFolders {
+		own = append(own, s.storage.Bucket.ArnForObjects(jsii.String(folder+"/*")))
+	}
+	add(awsiam.Effect_DENY, own, "s3:*")
+	// The construct for roles wants to know who assumes it before there is anybody.
+	role := awsiam.NewCfnRole(s.Stack, jsii.String("VendRole"), &awsiam.CfnRoleProps{
+		Description:              jsii.String("tiltyard: temporary credentials for single tables"),
+		AssumeRolePolicyDocument: trust,
+		Policies: []any{&awsiam.CfnRole_PolicyProperty{
+			PolicyName: jsii.String("tables"), PolicyDocument: rights,
+		}},
+	})
+	return &vendRole{arn: role.AttrArn(), trust: trust}
+}
+
+// allowVending lets a role of ours assume that of the credentials, and no other role.
+func (s *Service) allowVending(role awsiam.Role) {
+	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions: jsii.Strings("sts:AssumeRole"), Resources: &[]*string{s.vend.arn},
+	}))
+	s.vend.trust.AddStatements(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions: jsii.Strings("sts:AssumeRole"), Principals: &[]awsiam.IPrincipal{awsiam.NewArnPrincipal(role.RoleArn())},
+	}))
+}
