@@ -61,6 +61,7 @@ func (c *client) try(o *op) outcome {
 	var wait sync.WaitGroup
 	for n, i := range []*instance{c.instance(), c.instance()} {
 		wait.Go(func() {
+			time.Sleep(time.Duration(n) * moment / 2) // see moment
 			both[n] = classify(i.serve(fmt.Sprintf("%d-%d/%d", c.number, c.sent, n), o.request))
 		})
 	}

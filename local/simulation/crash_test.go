@@ -3,8 +3,8 @@ package simulation
 import (
 	"fmt"
 	"testing"
-	"testing/cryptotest"
-	"testing/synctest"
+
+	"tiltyard/shared/catalog"
 )
 
 // A mutation is one operation, in a world that is prepared for it.
@@ -37,6 +37,10 @@ var mutations = []mutation{
 		c.do(c.declare("p$x$d"))
 	}, func(*client) *op { return cascade("p") }},
 	{"declare a table", names, namesFirst, func(c *client) *op { return c.declare("pq$d") }},
+	{"register a table", names, namesFirst, func(c *client) *op { return c.register("pq$d", "Create") }},
+	{"register a table in the place of another", names, namesFirst, func(c *client) *op { return c.register("p$d", "Overwrite") }},
+	{"declare two tables together", names, namesFirst, func(c *client) *op { return c.commitBatch("p$e", "pq$d", true) }},
+	{"declare a table and deregister another", names, namesFirst, func(c *client) *op { return c.commitBatch("pq$d", "p$d", false) }},
 	{"drop a table", names, namesFirst, func(*client) *op { return removeTable("drop", "p$d") }},
 	{"deregister a table", names, namesFirst, func(*client) *op { return removeTable("deregister", "p$d") }},
 	{"rename a table", names, namesFirst, func(*client) *op { return rename("p$d", "p$e") }},
@@ -47,15 +51,24 @@ var mutations = []mutation{
 	{"update a row", rows, nothing, func(c *client) *op { return update(1, c.value()) }},
 	{"delete a row", rows, nothing, func(*client) *op { return remove(1) }},
 	{"restore a version", rows, func(c *client) { c.do(remove(1)) }, func(*client) *op { return restore(1) }},
-	{"delete a version", rows, func(c *client) { c.do(remove(1)) }, func(*client) *op { return deleteVersion(1) }},
+	{"delete a version", rows, func(c *client) { c.do(remove(1)) }, func(*client) *op { return deleteVersions(1) }},
 	{"create a managed version", versions, nothing, func(c *client) *op { return c.createVersion("managed") }},
 	{"create a version", versions, nothing, func(c *client) *op { return c.createVersion("plain") }},
-	{"create a batch of versions", versions, nothing, func(c *client) *op { return c.createBatch() }},
-	{"create a tag", refs, nothing, func(*client) *op { return createRef("tag", "a", 1) }},
-	{"update a tag", refs, func(c *client) { c.do(createRef("tag", "a", 1)) }, func(*client) *op { return updateTag("a", 2) }},
-	{"delete a tag", refs, func(c *client) { c.do(createRef("tag", "a", 1)) }, func(*client) *op { return deleteRef("tag", "a") }},
-	{"create a branch", refs, nothing, func(*client) *op { return createRef("branch", "x", 1) }},
-	{"delete a branch", refs, func(c *client) { c.do(createRef("branch", "x", 1)) }, func(*client) *op { return deleteRef("branch", "x") }},
+	{"create a batch of versions", versions, nothing, func(c *client) *op { return c.createBatch("managed", "switched") }},
+	{"create the first batch of versions", versions, nothing, func(c *client) *op { return c.createBatch("managed", "plain") }},
+	{"create a tag", refs, nothing, func(c *client) *op { return c.createRef("tag", "a", 1) }},
+	{"update a tag", refs, func(c *client) { c.do(c.createRef("tag", "a", 1)) }, func(*client) *op { return updateTag("a", 2) }},
+	{"delete a tag", refs, func(c *client) { c.do(c.createRef("tag", "a", 1)) }, func(c *client) *op { return c.deleteRef("tag", "a") }},
+	{"create a branch", refs, nothing, func(c *client) *op { return c.createRef("branch", "x", 1) }},
+	{"delete a branch", refs, func(c *client) { c.do(c.createRef("branch", "x", 1)) }, func(c *client) *op { return c.deleteRef("branch", "x") }},
+	{"begin a job", jobs, nothing, func(c *client) *op { return c.beginJob() }},
+	{"do a job", jobs, func(c *client) { c.do(c.beginJob()) }, func(c *client) *op {
+		if m, ok := c.world.queue.take(c.world, true); ok {
+			return c.work(m)
+		}
+		return c.beginJob()
+	}},
+	{"cancel a job", jobs, func(c *client) { c.do(c.beginJob()) }, func(c *client) *op { return cancelJob(c.world.queue.begun[0]) }},
 	{"alter a transaction", transactions, nothing, func(c *client) *op { return c.alter(setProperty("a", "1", "Overwrite"), setStatus("Running")) }},
 }
 
@@ -94,10 +107,8 @@ func at(n, ending int) (plan func(*world, *parked) bool, happened func() bool) {
 // leases have run out, and then everything else. It says whether there was such a request.
 func crash(t *testing.T, m mutation, n, ending int) (r result, happened bool) {
 	const seed = 1
-	cryptotest.SetGlobalRandom(t, seed)
-	synctest.Test(t, func(*testing.T) {
-		w := newWorld(seed)
-		w.wired, w.odds = false, odds{}
+	within(t, seed, func(w *world) {
+		w.wired, w.files, w.odds = false, false, odds{}
 		h := &history{world: w}
 		c := h.newClient(1, seed)
 		err := h.together(1, func(int) {
@@ -116,7 +127,7 @@ func crash(t *testing.T, m mutation, n, ending int) (r result, happened bool) {
 		}
 		h.slots = [3]*instance{}
 		if err == nil {
-			w.pass(requestTimeout * 10)
+			w.pass(2 * catalog.MinSweepAge)
 			h.haveSettled()
 			err = h.together(1, func(int) { c.do(m.run(c)) })
 		}

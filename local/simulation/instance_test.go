@@ -16,13 +16,16 @@ import (
 	"tiltyard/local/embedded"
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/s3store"
 	"tiltyard/shared/record"
 	"tiltyard/shared/record/dynamorecord"
+	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service"
+	"tiltyard/shared/transaction"
 )
 
 const token = "secret-of-the-simulation"
@@ -62,6 +65,9 @@ func (w *world) start(name string, skew time.Duration) *instance {
 	if w.wired {
 		objects, items = w.connect(i, now)
 	}
+	if w.files {
+		items = objectrecord.Open(objects, now)
+	}
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "s3://bucket", Store: w.bugs.store(objects)})
 	if err != nil {
 		panic(err)
@@ -75,11 +81,26 @@ func (w *world) start(name string, skew time.Duration) *instance {
 		Verifier: verifier, Ledger: idempotency.Open(stores.Records, now), Now: now, Timeout: requestTimeout,
 	}
 	w.bugs.options(&options)
-	i.handler = w.bugs.handler(httpapi.Handler(embedded.Routes(stores, arrowipc.Limits{}), options))
+	mux := http.NewServeMux()
+	mux.Handle("/", httpapi.Handler(embedded.Routes(stores, arrowipc.Limits{}), options))
+	mux.Handle(sweepPath, sweeper{catalog.Open(roots, now)})
+	mux.Handle("/jobs/", jobHandler(i, transaction.Open(items, now), now))
+	i.handler = w.bugs.handler(mux)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.instances = append(w.instances, i)
 	return i
+}
+
+// sweepPath is that of a request to sweep the catalog, which workers do without being asked.
+const sweepPath = "/sweep"
+
+type sweeper struct{ names *catalog.Catalog }
+
+func (s sweeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.names.Sweep(r.Context(), 0); err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
 }
 
 // connect returns the stores of an instance over the real clients of AWS.
@@ -96,7 +117,11 @@ func (w *world) connect(i *instance, now func() time.Time) (objectstore.Store, r
 	})
 	items := dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String("http://dynamodb"), HTTPClient: http, Credentials: anyone,
-		Retryer: retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = time.Second }),
+		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
+				return time.Duration(attempt+1) * 100 * time.Millisecond, nil // and not by chance
+			})
+		}),
 	})
 	objects, err := s3store.New(bucket, "bucket", "", slog.New(slog.DiscardHandler))
 	if err != nil {

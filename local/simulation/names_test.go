@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tiltyard/shared/lance/manifest"
 )
 
 // names are namespaces and tables without data. The facts are "n <id>" of a namespace and
@@ -12,8 +14,9 @@ import (
 //
 // A creation whose client got no answer may come true after its namespace was dropped: the
 // last request of an instance that died can be carried out at any time. Such an orphan can
-// be seen, is in the namespace when there is one of that name again, and goes with it.
-var names = domain{name: "names", setup: func(*client) {}, draw: drawName, finale: finishNames}
+// be seen, is in the namespace when there is one of that name again, and goes with it, or
+// with a sweep when it is old.
+var names = domain{name: "names", setup: setupNames, draw: drawName, finale: finishNames}
 
 var (
 	namespaceIDs = []string{"p", "pq", "p$x"}
@@ -21,12 +24,28 @@ var (
 )
 
 // otherTables are in the root, too.
-var otherTables = []string{"rows", "managed", "switched", "plain", "refs", "altered"}
+var otherTables = []string{"rows", "managed", "switched", "plain", "refs", "altered", "source"}
+
+// setupNames makes a table of which others are copies that have no name yet.
+func setupNames(c *client) {
+	c.do(&op{
+		domain: "names", text: "create table source", request: request{path: "/v1/table/source/create", body: stream(map[int]int{0: 0})},
+		apply: reading(func(_ facts, o outcome) bool { return o.ok() }),
+	})
+}
 
 func drawName(c *client) *op {
 	namespace := func() string { return namespaceIDs[c.rng.IntN(len(namespaceIDs))] }
 	table := func() string { return tableIDs[c.rng.IntN(len(tableIDs))] }
-	switch c.rng.IntN(16) {
+	switch c.rng.IntN(20) {
+	case 16:
+		return c.register(table(), "Create")
+	case 17:
+		return c.register(table(), "Overwrite")
+	case 18, 19:
+		a := c.rng.IntN(len(tableIDs))
+		b := (a + 1 + c.rng.IntN(len(tableIDs)-1)) % len(tableIDs)
+		return c.commitBatch(tableIDs[a], tableIDs[b], c.rng.IntN(2) == 0)
 	case 0, 1, 2:
 		return c.createNamespace(namespace(), "Create")
 	case 3:
@@ -57,6 +76,7 @@ func finishNames(c *client) {
 	for _, id := range tableIDs {
 		c.do(describeTable(id))
 	}
+	c.do(sweep())
 	for _, id := range []string{"", "p"} {
 		c.do(listNames("table/list", "tables", "t ", id))
 		c.do(listNames("list", "namespaces", "n ", id))
@@ -65,7 +85,8 @@ func finishNames(c *client) {
 		c.do(cascade(id))
 	}
 	c.do(removeTable("drop", "d"))
-	for _, id := range []string{"p", "pq"} { // with what orphans there are
+	c.do(sweep()) // which takes what was in p$x, if p$x was an orphan
+	for _, id := range []string{"p", "pq"} {
 		c.do(c.createNamespace(id, "Create"))
 		c.do(cascade(id))
 		c.do(c.createNamespace(id, "Create"))
@@ -80,6 +101,11 @@ func finishNames(c *client) {
 		c.do(c.declare(id))
 	}
 	c.do(dropNamespace("pq"))
+	c.do(c.register("p$d", "Overwrite"))
+	c.do(removeTable("drop", "p$d"))
+	c.do(c.commitBatch("p$d", "p$e", false))
+	c.do(removeTable("drop", "p$d"))
+	c.do(c.commitBatch("p$d", "p$e", true))
 	c.do(removeTable("drop", "pq$d"))
 	c.do(rename("d", "pq$d"))
 	c.do(listNames("table/list", "tables", "t ", "pq"))
@@ -116,6 +142,21 @@ func creatorOf(o outcome) string {
 	return told.Properties["by"]
 }
 
+// sentAgain are the parts of an operation that makes something by one put. The client of S3
+// sends a put again that it has no answer to, and if what the first has made was dropped
+// meanwhile, the second makes it again.
+func (c *client) sentAgain(name, by string) []func(f facts) []facts {
+	if !c.world.wired {
+		return nil
+	}
+	return []func(f facts) []facts{func(f facts) []facts {
+		if f.has(name) {
+			return []facts{f}
+		}
+		return []facts{f, f.with(name, by)}
+	}}
+}
+
 func post(path string, body any) request {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -137,6 +178,7 @@ func (c *client) createNamespace(id, mode string) *op {
 		}, func(f facts, o outcome) bool {
 			return o.refusedWith(2) && f.has("n "+id) && mode == "Create" || o.refusedWith(1) && !there(f, parentOf(id))
 		}),
+		parts: c.sentAgain("n "+id, by),
 	}
 }
 
@@ -150,6 +192,27 @@ func dropNamespace(id string) *op {
 			// A child that is being created counts, and may be taken back.
 			return o.refusedWith(1) && !f.has("n "+id) || o.refusedWith(3) && f.has("n "+id)
 		}),
+	}
+}
+
+// sweep takes away what is in no namespace, and in namespaces that are in none, if that is all.
+func sweep() *op {
+	return &op{
+		domain: "names", text: "sweep", request: post(sweepPath, nil),
+		apply: usual(func(f facts, _ outcome) (facts, bool) {
+			after := f
+			for _, id := range f.names("t ") {
+				if !there(f, parentOf(id)) {
+					after = after.without("t " + id)
+				}
+			}
+			for _, id := range f.names("n ") {
+				if !there(f, parentOf(id)) && empty(after, id) {
+					after = after.without("n " + id)
+				}
+			}
+			return after, true
+		}, func(facts, outcome) bool { return false }),
 	}
 }
 
@@ -208,6 +271,67 @@ func (c *client) declare(id string) *op {
 			return f.with("t "+id, by), !f.has("t "+id) && (o.unknown || there(f, parentOf(id)))
 		}, func(f facts, o outcome) bool {
 			return o.refusedWith(5) && f.has("t "+id) || o.refusedWith(1) && !there(f, parentOf(id))
+		}),
+		parts: c.sentAgain("t "+id, by),
+	}
+}
+
+// register gives a name to a table that is a copy of source, at a place of its own.
+func (c *client) register(id, mode string) *op {
+	by := c.by()
+	place := fmt.Sprintf("copy-%d-%d.lance", c.number, c.sent)
+	c.world.copySource(place)
+	return &op{
+		domain: "names", text: fmt.Sprintf("register table %s (%s) by %s", id, mode, by),
+		request: post("/v1/table/"+id+"/register", map[string]any{
+			"location": place, "mode": mode, "properties": map[string]string{"by": by},
+		}),
+		apply: usual(func(f facts, o outcome) (facts, bool) {
+			return f.with("t "+id, by), f.has("t "+id) && mode == "Overwrite" || !f.has("t "+id) && (o.unknown || there(f, parentOf(id)))
+		}, func(f facts, o outcome) bool {
+			return o.refusedWith(5) && f.has("t "+id) && mode == "Create" || o.refusedWith(1) && !there(f, parentOf(id))
+		}),
+		parts: c.sentAgain("t "+id, by),
+	}
+}
+
+// copySource makes a table at a place, from what the client of setupNames has made.
+func (w *world) copySource(place string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, _ := slices.BinarySearch(w.bucket.keys, "source-")
+	source, _, _ := strings.Cut(w.bucket.keys[i], "/")
+	w.bucket.put(manifest.Key(place, 1, manifest.V2), w.bucket.objects[manifest.Key(source, 1, manifest.V2)].data, w.clock)
+}
+
+// commitBatch declares one table and, in the same moment, declares or deregisters another.
+func (c *client) commitBatch(id, other string, both bool) *op {
+	by := c.by()
+	declare := func(id string) map[string]any {
+		return map[string]any{"declare_table": map[string]any{"id": strings.Split(id, "$"), "properties": map[string]string{"by": by}}}
+	}
+	first, second := c.declare(id), c.declare(other)
+	text, last := "declare", declare(other)
+	if !both {
+		second = removeTable("deregister", other)
+		text, last = "deregister", map[string]any{"deregister_table": map[string]any{"id": strings.Split(other, "$")}}
+	}
+	part := outcome{unknown: true} // what became of each alone is not told
+	return &op{
+		domain: "names", text: fmt.Sprintf("declare table %s by %s and %s table %s together", id, by, text, other),
+		request: post("/v1/table/batch-commit", map[string]any{"operations": []map[string]any{declare(id), last}}),
+		apply: usual(func(f facts, o outcome) (facts, bool) {
+			after := f
+			for _, one := range []*op{first, second} {
+				next := one.apply(after, part)
+				if len(next) < 2 {
+					return f, false // it can only not have happened
+				}
+				after = next[1]
+			}
+			return after, o.unknown || there(f, parentOf(id)) && (!both || there(f, parentOf(other)))
+		}, func(f facts, o outcome) bool {
+			return len(first.apply(f, o)) > 0 || len(second.apply(f, o)) > 0
 		}),
 	}
 }

@@ -27,19 +27,19 @@ func drawRefs(c *client) *op {
 	version := 1 + c.rng.IntN(3)
 	switch c.rng.IntN(10) {
 	case 0, 1:
-		return createRef("tag", tag, version)
+		return c.createRef("tag", tag, version)
 	case 2:
 		return updateTag(tag, version)
 	case 3:
-		return deleteRef("tag", tag)
+		return c.deleteRef("tag", tag)
 	case 4:
 		return tagVersion(tag)
 	case 5, 6:
 		return listRefs("tag")
 	case 7:
-		return createRef("branch", branch, version)
+		return c.createRef("branch", branch, version)
 	case 8:
-		return deleteRef("branch", branch)
+		return c.deleteRef("branch", branch)
 	default:
 		return listRefs("branch")
 	}
@@ -50,15 +50,15 @@ func finishRefs(c *client) {
 	c.do(listRefs("branch"))
 	for _, name := range []string{"a", "b"} {
 		c.do(tagVersion(name))
-		c.do(createRef("tag", name, 2))
+		c.do(c.createRef("tag", name, 2))
 		c.do(updateTag(name, 3))
 		c.do(tagVersion(name))
-		c.do(deleteRef("tag", name))
+		c.do(c.deleteRef("tag", name))
 	}
 	for _, name := range []string{"x", "y"} {
-		c.do(createRef("branch", name, 1))
-		c.do(deleteRef("branch", name))
-		c.do(createRef("branch", name, 2))
+		c.do(c.createRef("branch", name, 1))
+		c.do(c.deleteRef("branch", name))
+		c.do(c.createRef("branch", name, 2))
 	}
 	c.do(listRefs("tag"))
 	c.do(listRefs("branch"))
@@ -67,7 +67,7 @@ func finishRefs(c *client) {
 // refCodes are the codes of what is missing and of what is there already.
 var refCodes = map[string][2]int{"tag": {8, 9}, "branch": {22, 23}}
 
-func createRef(kind, name string, version int) *op {
+func (c *client) createRef(kind, name string, version int) *op {
 	paths := map[string]string{"tag": "tags/create", "branch": "branches/create"}
 	return &op{
 		domain: "refs", text: fmt.Sprintf("create %s %s of version %d", kind, name, version),
@@ -78,6 +78,7 @@ func createRef(kind, name string, version int) *op {
 		apply: usual(func(f facts, _ outcome) (facts, bool) {
 			return f.with(kind+" "+name, strconv.Itoa(version)), !f.has(kind + " " + name)
 		}, func(f facts, o outcome) bool { return o.refusedWith(refCodes[kind][1]) && f.has(kind+" "+name) }),
+		parts: c.sentAgain(kind+" "+name, strconv.Itoa(version)),
 	}
 }
 
@@ -91,7 +92,11 @@ func updateTag(name string, version int) *op {
 	}
 }
 
-func deleteRef(kind, name string) *op {
+// deleteRef deletes a tag or a branch. When the storage does not answer and it is gone, it is
+// deleted, whoever did it: so of two who delete it at once both may be told that they did.
+// "seen <operation>" is the fact that it was there while the operation ran.
+func (c *client) deleteRef(kind, name string) *op {
+	ref, seen := kind+" "+name, "seen "+c.by()
 	request := post(refsTable+"tags/delete", map[string]any{"tag": name})
 	if kind == "branch" {
 		request = post(refsTable+"branches/delete", map[string]any{"name": name})
@@ -99,8 +104,14 @@ func deleteRef(kind, name string) *op {
 	return &op{
 		domain: "refs", text: fmt.Sprintf("delete %s %s", kind, name), request: request,
 		apply: usual(func(f facts, _ outcome) (facts, bool) {
-			return f.without(kind + " " + name), f.has(kind + " " + name)
-		}, func(f facts, o outcome) bool { return o.refusedWith(refCodes[kind][0]) && !f.has(kind+" "+name) }),
+			return f.without(ref).without(seen), f.has(ref) || f.has(seen)
+		}, func(f facts, o outcome) bool { return o.refusedWith(refCodes[kind][0]) && !f.has(ref) }),
+		parts: []func(f facts) []facts{func(f facts) []facts {
+			if !f.has(ref) {
+				return []facts{f}
+			}
+			return []facts{f, f.with(seen, "")}
+		}},
 	}
 }
 

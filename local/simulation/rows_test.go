@@ -51,7 +51,9 @@ func setupRows(c *client) {
 
 func drawRows(c *client) *op {
 	id := func() int { return c.rng.IntN(2 * firstRows) }
-	switch c.rng.IntN(12) {
+	switch c.rng.IntN(13) {
+	case 12:
+		return deleteVersions(1 + c.rng.IntN(3))
 	case 0, 1, 2:
 		return c.insert()
 	case 3, 4:
@@ -101,10 +103,10 @@ func newest(f facts) (version int, rows map[int]int) {
 func rowsOf(f facts, version int) map[int]int {
 	rows := map[int]int{}
 	text, _ := f.get(strconv.Itoa(version))
-	for _, row := range strings.Fields(text) {
-		var id, value int
-		_, _ = fmt.Sscanf(row, "%d:%d", &id, &value)
-		rows[id] = value
+	for row := range strings.FieldsSeq(text) {
+		id, value, _ := strings.Cut(row, ":")
+		n, _ := strconv.Atoi(id)
+		rows[n], _ = strconv.Atoi(value)
 	}
 	return rows
 }
@@ -112,7 +114,7 @@ func rowsOf(f facts, version int) map[int]int {
 func textOf(rows map[int]int) string {
 	var parts []string
 	for id, value := range rows {
-		parts = append(parts, fmt.Sprintf("%d:%d", id, value))
+		parts = append(parts, strconv.Itoa(id)+":"+strconv.Itoa(value))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, " ")
@@ -137,7 +139,8 @@ func madeBy(o outcome) *counts {
 	told := new(counts)
 	o.decode(told)
 	if told.Version == 0 { // a restore tells it in the name of its transaction
-		_, _ = fmt.Sscanf(told.ID, "v%d-", &told.Version)
+		version, _, _ := strings.Cut(strings.TrimPrefix(told.ID, "v"), "-")
+		told.Version, _ = strconv.Atoi(version)
 	}
 	return told
 }
@@ -156,15 +159,16 @@ type change func(f facts, rows map[int]int, told *counts) []map[int]int
 // Inserts that meet in one instance become one version.
 func write(text string, r request, change change) *op {
 	joins := strings.HasPrefix(text, "insert")
+	read := once(madeBy)
 	made := func(o outcome) int {
-		if told := madeBy(o); told != nil {
+		if told := read(o); told != nil {
 			return told.Version
 		}
 		return 0
 	}
 	return &op{domain: "rows", text: text, request: r, made: made, apply: func(f facts, o outcome) []facts {
 		version, rows := newest(f)
-		told := madeBy(o)
+		told := read(o)
 		var next []facts
 		switch {
 		case o.lostRace():
@@ -279,40 +283,64 @@ func restore(version int) *op {
 	return o
 }
 
-// deleteVersion deletes a version, unless it is the newest. It is not among what clients do
-// at random: a slow writer that began before a version which is deleted by now finds its
-// number free, is told that it made it, and nobody sees what it wrote. Instances that have seen it may
-// go on answering it, as they keep what cannot change: "gone <number>" says that it need
-// not be there.
-func deleteVersion(version int) *op {
+// deleteVersions deletes the first versions, up to a number, but not the newest. Instances that
+// have seen one may go on answering it, as they keep what cannot change, and a put that nobody
+// had an answer to may make another of that number: "gone <number>" says that it need not be
+// there, nor be what it was.
+func deleteVersions(upTo int) *op {
 	return &op{
-		domain: "rows", text: fmt.Sprintf("delete version %d", version),
+		domain: "rows", text: fmt.Sprintf("delete versions up to %d", upTo),
 		request: post(rowsTable+"version/delete", map[string]any{
-			"ranges": []map[string]int{{"start_version": version, "end_version": version + 1}},
+			"ranges": []map[string]int{{"start_version": 1, "end_version": upTo + 1}},
 		}),
-		apply: usual(func(f facts, _ outcome) (facts, bool) {
-			if number, _ := newest(f); number == version {
-				return f, true
-			}
-			if !f.has(strconv.Itoa(version)) {
-				return f, true
-			}
-			return f.with("gone "+strconv.Itoa(version), ""), true
-		}, func(facts, outcome) bool { return false }),
+		// One after the other, at any time while it runs.
+		parts: []func(f facts) []facts{func(f facts) []facts { return []facts{f, goneUpTo(f, upTo)} }},
+		apply: usual(func(f facts, _ outcome) (facts, bool) { return goneUpTo(f, upTo), true },
+			func(facts, outcome) bool { return false }),
 	}
 }
 
+func goneUpTo(f facts, version int) facts {
+	number, _ := newest(f)
+	for ; version > 0; version-- {
+		if version < number && f.has(strconv.Itoa(version)) {
+			f = f.with("gone "+strconv.Itoa(version), "")
+		}
+	}
+	return f
+}
+
+// once reads the answer of an operation the first time only: the search for an order of a
+// history asks for it many times.
+func once[T any](read func(outcome) T) func(outcome) T {
+	var is *T
+	return func(o outcome) T {
+		if !o.ok() {
+			return read(o)
+		}
+		if is == nil {
+			v := read(o)
+			is = &v
+		}
+		return *is
+	}
+}
+
+func rowsTold(o outcome) string { return rowsIn(o.body) }
+
 func query() *op {
+	told := once(rowsTold)
 	return &op{
 		domain: "rows", text: "query", request: post(rowsTable+"query", map[string]any{"columns": []string{"id", "value"}}),
 		apply: reading(func(f facts, o outcome) bool {
 			_, rows := newest(f)
-			return o.ok() && rowsIn(o.body) == textOf(rows)
+			return o.ok() && told(o) == textOf(rows)
 		}),
 	}
 }
 
 func queryVersion(version int) *op {
+	told := once(rowsTold)
 	return &op{
 		domain: "rows", text: fmt.Sprintf("query version %d", version),
 		request: post(rowsTable+"query", map[string]any{"columns": []string{"id", "value"}, "version": version}),
@@ -320,7 +348,7 @@ func queryVersion(version int) *op {
 			if !o.ok() {
 				return o.refusedWith(11) && (!f.has(strconv.Itoa(version)) || f.has("gone "+strconv.Itoa(version)))
 			}
-			return f.has(strconv.Itoa(version)) && rowsIn(o.body) == textOf(rowsOf(f, version))
+			return f.has("gone "+strconv.Itoa(version)) || f.has(strconv.Itoa(version)) && told(o) == textOf(rowsOf(f, version))
 		}),
 	}
 }

@@ -2,17 +2,20 @@ package simulation
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
 	"testing/cryptotest"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/uuid"
+
+	"tiltyard/shared/catalog"
 )
 
 var (
@@ -55,7 +58,7 @@ type domain struct {
 	finale func(c *client)     // does everything once more
 }
 
-var domains = []domain{names, rows, versions, refs, transactions}
+var domains = []domain{names, rows, versions, refs, transactions, jobs}
 
 const (
 	clients    = 3
@@ -83,9 +86,7 @@ type result struct {
 
 // simulate runs the history of a seed.
 func simulate(t *testing.T, seed uint64, about []domain, planted bug) (r result) {
-	cryptotest.SetGlobalRandom(t, seed)
-	synctest.Test(t, func(*testing.T) {
-		w := newWorld(seed)
+	within(t, seed, func(w *world) {
 		w.bugs = planted
 		if planted.odds != nil {
 			planted.odds(&w.odds)
@@ -99,6 +100,25 @@ func simulate(t *testing.T, seed uint64, about []domain, planted bug) (r result)
 		r.failure = check(r.events, r.settled)
 	}
 	return r
+}
+
+// within lets something happen in a world of its own.
+func within(t *testing.T, seed uint64, happen func(w *world)) {
+	t.Helper()
+	cryptotest.SetGlobalRandom(t, seed) // also for who has taken it before
+	chance := newChance(seed)
+	before := cryptorand.Reader
+	cryptorand.Reader = chance
+	uuid.SetRand(chance)
+	undisturbed(func() {
+		synctest.Test(t, func(*testing.T) {
+			w := newWorld(seed)
+			w.chance = chance
+			happen(w)
+		})
+	})
+	cryptorand.Reader = before
+	uuid.SetRand(nil)
 }
 
 // play lets the clients loose, and when they are done lets a fresh one do everything.
@@ -128,6 +148,7 @@ func (h *history) play(seed uint64, about []domain) string {
 	if err := h.settle(); err != nil {
 		return err.Error()
 	}
+	h.world.pass(2 * catalog.MinSweepAge)
 	h.haveSettled()
 	h.slots = [3]*instance{}
 	from := len(h.events)
@@ -200,18 +221,6 @@ func (r result) report(t *testing.T) {
 	}
 }
 
-// settleDown makes the process one in which the same seed is the same history, but for rare
-// cases: of goroutines that time wakes together nobody knows which draws the next random
-// number. Little lives
-// long here, so there need not be much collecting of garbage either.
-func settleDown(t *testing.T) {
-	processors, garbage := runtime.GOMAXPROCS(1), debug.SetGCPercent(800)
-	t.Cleanup(func() {
-		runtime.GOMAXPROCS(processors)
-		debug.SetGCPercent(garbage)
-	})
-}
-
 // Histories of random operations under random faults are linearizable, and end in a world
 // where all is well.
 func TestHistories(t *testing.T) {
@@ -224,17 +233,24 @@ func TestHistories(t *testing.T) {
 		}
 		return
 	}
-	seeds := 1000
+	seeds := 5000
 	if testing.Short() {
-		seeds = 200
+		seeds = 500
 	}
 	if *seedsFlag > 0 {
 		seeds = *seedsFlag
 	}
-	start, steps, failed, long := time.Now(), int64(0), 0, 0
-	for seed := uint64(1); seed <= uint64(seeds); seed++ {
+	processes(t, func(share, of int) { playAll(t, uint64(share), uint64(of), uint64(seeds)) })
+}
+
+// playAll plays every so manyth history, and counts what it finds.
+func playAll(t *testing.T, first, every, last uint64) {
+	t.Helper()
+	start, steps, played, failed, long := time.Now(), int64(0), 0, 0, 0
+	for seed := first; seed <= last; seed += every {
 		r := simulate(t, seed, domainsOf(seed), bug{})
 		steps += r.steps
+		played++
 		switch {
 		case r.failure == "":
 			continue
@@ -252,8 +268,8 @@ func TestHistories(t *testing.T) {
 			break
 		}
 	}
-	if long > seeds/100 {
+	if long > played/100 {
 		t.Errorf("%d histories are too long to be checked, want at most one in a hundred", long)
 	}
-	t.Logf("%d histories, %d decisions, %v", seeds, steps, time.Since(start).Round(time.Second))
+	t.Logf("%d histories, %d decisions, %v", played, steps, time.Since(start).Round(time.Second))
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,8 +17,8 @@ import (
 var versions = domain{name: "versions", setup: setupVersions, draw: drawVersions, finale: finishVersions}
 
 // versionTables are three: one has managed versions from the start, one since a batch named
-// it, and one has none. Batches are about the first two: a batch that is the first to name a
-// table may lose against a writer that has looked at the table before, see shared/catalog.
+// it, and one has none until a batch names it. To that one, such a batch may have given way:
+// see shared/catalog.
 var versionTables = []string{"managed", "switched", "plain"}
 
 func setupVersions(c *client) {
@@ -36,7 +37,7 @@ func setupVersions(c *client) {
 			},
 		})
 	}
-	c.do(c.createBatch())
+	c.do(c.createBatch("managed", "switched"))
 }
 
 func drawVersions(c *client) *op {
@@ -44,8 +45,10 @@ func drawVersions(c *client) *op {
 	switch c.rng.IntN(8) {
 	case 0, 1:
 		return c.createVersion(name)
-	case 2, 3, 4:
-		return c.createBatch()
+	case 2, 3:
+		return c.createBatch("managed", "switched")
+	case 4:
+		return c.createBatch(name, []string{"plain", "managed", "switched"}[slices.Index(versionTables, name)])
 	case 5:
 		return c.describeVersion(name, 1+c.rng.IntN(4))
 	default:
@@ -58,10 +61,14 @@ func finishVersions(c *client) {
 		for _, name := range versionTables {
 			c.do(c.newestVersion(name))
 		}
-		c.do(c.createBatch())
+		c.do(c.createBatch("managed", "switched"))
 		for _, name := range versionTables {
 			c.do(c.newestVersion(name))
 			c.do(c.createVersion(name))
+			c.do(c.newestVersion(name))
+		}
+		c.do(c.createBatch("plain", "managed"))
+		for _, name := range versionTables {
 			c.do(c.newestVersion(name))
 		}
 		c.haveSettled()
@@ -149,29 +156,53 @@ func (c *client) createVersion(name string) *op {
 	}
 }
 
-func (c *client) createBatch() *op {
+func (c *client) createBatch(names ...string) *op {
 	var entries []map[string]any
-	var made [2]string
-	var numbers [2]int
-	for i, name := range versionTables[:2] {
+	made, numbers := make([]string, len(names)), make([]int, len(names))
+	for i, name := range names {
 		numbers[i] = c.seen(name).newest + 1
 		entry, etag := c.stage(name, numbers[i])
 		entries, made[i] = append(entries, entry), etag
 	}
+	all := func(f facts, _ outcome) (facts, bool) {
+		before := f
+		for i, name := range names {
+			var ok bool
+			if f, ok = f.append(name, numbers[i], made[i]); !ok {
+				return before, false
+			}
+		}
+		return f, true
+	}
+	whole := usual(all, func(facts, outcome) bool { return false })
 	return &op{
-		domain: "versions", text: fmt.Sprintf("create versions %v of %v: %.6s %.6s", numbers, versionTables[:2], made[0], made[1]),
+		domain: "versions", text: fmt.Sprintf("create versions %v of %v: %.6s", numbers, names, made),
 		request: post("/v1/table/version/batch-create", map[string]any{"entries": entries}),
-		apply: usual(func(f facts, _ outcome) (facts, bool) {
-			before := f
-			for i, name := range versionTables[:2] {
-				var ok bool
-				if f, ok = f.append(name, numbers[i], made[i]); !ok {
-					return before, false
+		apply: func(f facts, o outcome) []facts {
+			var next []facts
+			if !gaveWay(o) {
+				next = whole(f, o)
+			}
+			if i := slices.Index(names, "plain"); i >= 0 && (o.unknown || gaveWay(o)) && f.newest("plain") >= numbers[i] {
+				other := 1 - i
+				if half, ok := f.append(names[other], numbers[other], made[other]); ok {
+					next = append(next, half)
 				}
 			}
-			return f, true
-		}, func(facts, outcome) bool { return false }),
+			return next
+		},
 	}
+}
+
+// gaveWay says whether a batch was done but for what somebody else was quicker with.
+func gaveWay(o outcome) bool {
+	return o.lostRace() && bytes.Contains(o.body, []byte("the rest of the batch was done"))
+}
+
+// newest is the number of the newest version of a table.
+func (f facts) newest(name string) int {
+	text, _ := f.get(name)
+	return len(strings.Fields(text))
 }
 
 type toldVersion struct {

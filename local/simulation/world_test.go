@@ -23,11 +23,13 @@ import (
 // A world is all that one history happens in. Its scheduler is the goroutine that calls run.
 type world struct {
 	rng    *rand.Rand // of the scheduler
+	chance *chance    // of everybody else
 	odds   odds
 	bucket *bucket
 	table  *table
 	bugs   bug  // see bugs_test.go
 	wired  bool // instances use the real clients of AWS
+	files  bool // and keep their records beside the tables
 
 	mu     sync.Mutex
 	parked []*parked
@@ -41,6 +43,7 @@ type world struct {
 	instances []*instance
 
 	transaction string // that the clients alter, see transactions_test.go
+	queue       queue  // of jobs, see jobs_test.go
 }
 
 // odds are the chances of faults, each of one request to storage, in thousandths.
@@ -133,6 +136,14 @@ type parked struct {
 	gone     bool // nobody waits for it any more
 }
 
+// compare puts what waits in an order that depends on nothing but what it is.
+func (p *parked) compare(other *parked) int {
+	if c := cmp.Compare(p.who, other.who); c != 0 || p.sent == nil || other.sent == nil {
+		return c
+	}
+	return cmp.Or(cmp.Compare(p.sent.url.Path, other.sent.url.Path), bytes.Compare(p.sent.body, other.sent.body))
+}
+
 // A verdict is what becomes of a request.
 type verdict struct {
 	answer answer
@@ -151,7 +162,7 @@ func newWorld(seed uint64) *world {
 		clock: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	w.odds = newOdds(w.rng)
-	w.wired = w.rng.IntN(10) == 0
+	w.wired, w.files = w.rng.IntN(10) == 0, w.rng.IntN(4) == 0
 	return w
 }
 
@@ -197,6 +208,10 @@ func (w *world) park(ctx context.Context, p *parked) verdict {
 // shorter, so that the order in which they end does not matter.
 const tick = 2100 * time.Millisecond
 
+// moment is the time of one step: so little that no pause between attempts ends while there is
+// something else to do.
+const moment = 2 * time.Nanosecond
+
 // run lets things happen until done says that it is enough.
 func (w *world) run(done func() bool) error {
 	idle := 0
@@ -205,8 +220,13 @@ func (w *world) run(done func() bool) error {
 		if done() {
 			return nil
 		}
+		// A little time passes with each step, so that those who wait for as long as others,
+		// but not since the same step, do not wake together.
+		time.Sleep(moment)
+		synctest.Wait()
 		w.mu.Lock()
 		w.step++
+		w.chance.begin(w.step)
 		w.clock = w.clock.Add(time.Millisecond)
 		p, ghost := w.choose()
 		leap := p != nil && p.instance != nil && w.fault(w.odds.leap)
@@ -252,9 +272,9 @@ func (w *world) fault(thousandths int) bool {
 	return !w.calm && thousandths > 0 && w.rng.IntN(1000) < thousandths
 }
 
-// choose picks what happens next, if anything can: of those that wait, in an order that
-// depends on nothing but what they are.
+// choose picks what happens next, of those that wait, if anything can.
 func (w *world) choose() (*parked, *sent) {
+	slices.SortStableFunc(w.parked, (*parked).compare)
 	w.parked = slices.DeleteFunc(w.parked, func(p *parked) bool {
 		if p.gone && p.sent.isWrite() && w.rng.IntN(2) == 0 {
 			w.ghosts = append(w.ghosts, p.sent)
@@ -275,7 +295,6 @@ func (w *world) choose() (*parked, *sent) {
 	if len(able) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(able, func(a, b *parked) int { return cmp.Compare(a.who, b.who) })
 	chosen := able[w.rng.IntN(len(able))]
 	w.parked = slices.DeleteFunc(w.parked, func(p *parked) bool { return p == chosen })
 	return chosen, nil

@@ -37,12 +37,17 @@ import (
 // committed may die at once: whoever comes to one of its tables does the rest there.
 //
 // A table without a ledger gets one with the first versions that a batch makes of it. Writers
-// that have looked at its record before do not know; the batch therefore looks once more, just
-// before it is decided, whether one of them has made the version, or anybody who writes past
-// the catalog. What is put in spite of all that between this look and the last put of the
-// batch has made the version, and is never overwritten: the batch's own gives way to it, and
-// its maker, if he lives, is told. No request to storage could close that window; writers who
-// ask the catalog before they write never come into it.
+// that have looked at its record before do not know, and what they put makes the version. The
+// batch therefore waits a little, until they have most likely put it, and then looks once more
+// whether one of them has, or anybody who writes past the catalog, just before it is decided.
+// What is put between this look and the last put of the batch has made the version, and is
+// never overwritten: the batch's own gives way to it, and its maker, if he lives, is told.
+//
+// That cannot be ruled out. A put that is on its way to a free key may be carried out at any
+// time, unless there is something at that key. What the batch could put there would be seen by
+// those who read the table directly, before the batch is decided; and what another has put
+// there cannot be replaced afterwards, since he may have been told that he made the version,
+// and others may have read it. It can happen once in the life of a table.
 //
 // The name of a batch begins with a digest of what was asked for. A request that is repeated,
 // because its answer was lost, finds its versions in the ledgers, its tables marked as made
@@ -93,6 +98,7 @@ type share struct {
 	deletes    bool               // also if there are none
 
 	at     objectstore.Location // of the versions
+	first  bool                 // the table gets its ledger
 	record *tableRecord         // with what is pending
 	etag   string
 	before bool         // all of it was done before, by a batch of the same request
@@ -267,6 +273,11 @@ func inBatch(i int, err error) error {
 
 // commitEntered decides a batch that is in all records.
 func (c *Catalog) commitEntered(ctx context.Context, b *running) error {
+	if slices.ContainsFunc(b.shares, func(s *share) bool { return s.first }) {
+		if err := sleep(ctx, c.firstPause); err != nil {
+			return err
+		}
+	}
 	if err := b.eachShare(ctx, lookAgain); err != nil {
 		return err
 	}
@@ -293,6 +304,10 @@ func (c *Catalog) commitEntered(ctx context.Context, b *running) error {
 	}
 	return nil
 }
+
+// firstPause is how long a batch waits for writers that do not know of it: longer than most
+// of them take between a look at the record and the answer to their put.
+const firstPause = 500 * time.Millisecond
 
 // lookAgain refuses what was done by another batch before, in part, and versions that have
 // been made by writers that do not heed the ledger.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tiltyard/shared/lance/manifest"
@@ -164,6 +165,29 @@ func TestBatchComesAfterWriterThatDidNotKnowOfIt(t *testing.T) {
 	if got, want := fmt.Sprint(history(t, c, "a"), history(t, c, "b")), "[a first] [b first direct]"; got != want {
 		t.Errorf("histories are %s, want %s", got, want)
 	}
+}
+
+// A writer that looked at the record just before, and puts the version just after, is waited for.
+func TestFirstBatchWaitsForWritersThatDoNotKnowOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := memstore.New()
+		prepareBatch(t)(open(t, inner))
+		c := open(t, inner)
+		table, err := c.Table(t.Context(), []string{"b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(firstPause/2, func() {
+			_, _ = inner.Put(context.Background(), manifest.Key(table.Location.Prefix, 2, manifest.V2), []byte("direct"), objectstore.Condition{})
+		})
+		c.firstPause = firstPause
+		if _, err := commit(t.Context(), c, batchOf("batch", 2, batchTables...)); code(err) != "ConcurrentModification" {
+			t.Errorf("got %v, want ConcurrentModification", err)
+		}
+		if got, want := fmt.Sprint(history(t, c, "a"), history(t, c, "b")), "[a first] [b first direct]"; got != want {
+			t.Errorf("histories are %s, want %s", got, want)
+		}
+	})
 }
 
 // What is put past the catalog when the batch has looked for the last time is not overwritten.

@@ -202,7 +202,7 @@ func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	if err := c.checkEmpty(ctx, id); err != nil {
 		return ignore(err, protocol.NamespaceNotEmpty)
 	}
-	err := c.remove(ctx, namespaceKey(id), here.etag)
+	err := c.remove(ctx, namespaceKey(id), here.record.UID, here.etag)
 	if gone(err) {
 		// The mark has run out, and somebody has removed it: begin here again.
 		d.marked = d.marked[:len(d.marked)-1]
@@ -213,10 +213,5 @@ func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	}
 	d.marked = d.marked[:len(d.marked)-1]
 	d.dropped++
-	// See DropNamespace: the child of a creator that died.
-	late, err := c.anyChild(ctx, id)
-	if err == nil && late != "" {
-		err = c.dropChildren(ctx, id)
-	}
-	return err
+	return c.forgetLate(ctx, id)
 }

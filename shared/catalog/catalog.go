@@ -14,6 +14,8 @@
 //     empty namespace's record is deleted. Whoever creates inside reads the parent again
 //     after its own put, and takes that back when the parent is going or gone. So either
 //     the drop sees the child or the creator sees the drop.
+//   - The put of a creator that died may come after all that: what is in no namespace goes
+//     with a sweep (orphans.go).
 //   - A mark whose owner died runs out; the next caller that meets it removes it.
 //   - A rename changes two records one after the other, and whoever meets one of them in
 //     between finishes it or takes it back (rename.go).
@@ -48,13 +50,16 @@ type Catalog struct {
 	store   objectstore.Store // the home root's: where the records are
 	now     func() time.Time
 	lookups *otter.Cache[string, lookedUp] // by key
+
+	firstPause time.Duration // as the constant says, but in tests
 }
 
 // Open returns the catalog whose records lie under the home root.
 func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	return &Catalog{
 		roots: roots, store: roots.Home().Store, now: now,
-		lookups: otter.Must(&otter.Options[string, lookedUp]{MaximumSize: maxLookups}),
+		lookups:    otter.Must(&otter.Options[string, lookedUp]{MaximumSize: maxLookups}),
+		firstPause: firstPause,
 	}
 }
 
@@ -89,38 +94,53 @@ func (c *Catalog) write(ctx context.Context, key string, record any, cond object
 }
 
 // settle reads back what a put whose answer was lost may have written. Where the record
-// is as it was before, the put may still come to pass: nobody knows.
+// is as it was before, the put may still come to pass: nobody knows. Nor does anybody where
+// there should have been none and there is another's: once that is gone, a put that is still
+// on its way makes ours. A put in place of a certain record cannot happen after that is gone:
+// no record is ever the same again.
 func (c *Catalog) settle(ctx context.Context, key string, data []byte, cond objectstore.Condition, cause error) (etag string, err error) {
 	there, info, err := c.store.Get(ctx, key)
 	missing := errors.Is(err, objectstore.ErrNotExist)
 	switch {
 	case err == nil && string(there) == string(data):
 		return info.ETag, nil
-	case err == nil && info.ETag != cond.IfMatch, missing && cond.IfMatch != "":
+	case cond.IfMatch != "" && (missing || err == nil && info.ETag != cond.IfMatch):
 		return "", fmt.Errorf("write record: %w", objectstore.ErrPrecondition)
 	}
 	return "", unsettled(errors.Join(cause, err))
 }
 
-// remove deletes a record if it is still the one with that ETag; another one, or none, is
-// an error that is gone. When the answer was lost, a record that is not there any more
-// counts as deleted.
-func (c *Catalog) remove(ctx context.Context, key, etag string) error {
+// remove deletes a record of that uid if it still has that ETag; another one, or none, is an
+// error that is gone. When the answer was lost, a record that is not there any more counts as
+// deleted: by us, or by somebody who wanted the same.
+func (c *Catalog) remove(ctx context.Context, key, uid, etag string) error {
+	vanished, err := c.tryRemove(ctx, key, uid, etag)
+	if vanished {
+		return nil
+	}
+	return err
+}
+
+// tryRemove is remove for who has to know whose deletion it was: a record has vanished when
+// the answer was lost and it is not there any more, nor what it was changed into. The error is
+// then one that is unsettled.
+func (c *Catalog) tryRemove(ctx context.Context, key, uid, etag string) (vanished bool, err error) {
 	cause := c.store.Delete(ctx, key, objectstore.Condition{IfMatch: etag})
 	if cause == nil {
-		return nil
+		return false, nil
 	}
 	if !errors.Is(cause, objectstore.ErrUnknownOutcome) {
-		return fmt.Errorf("delete record: %w", cause)
+		return false, fmt.Errorf("delete record: %w", cause)
 	}
-	_, info, err := c.store.GetRanges(ctx, key)
-	switch {
-	case errors.Is(err, objectstore.ErrNotExist):
-		return nil
-	case err == nil && info.ETag != etag:
-		return fmt.Errorf("delete record: %w", objectstore.ErrPrecondition)
+	var there struct {
+		UID string `json:"uid"`
 	}
-	return unsettled(errors.Join(cause, err))
+	now, err := c.read(ctx, key, &there)
+	if err == nil && there.UID == uid && now != etag {
+		return false, fmt.Errorf("delete record: %w", objectstore.ErrPrecondition)
+	}
+	vanished = errors.Is(err, objectstore.ErrNotExist) || err == nil && there.UID != uid
+	return vanished, unsettled(errors.Join(cause, err))
 }
 
 // unsettled is the error of a change that may have been made, or may yet be. It is no longer

@@ -23,7 +23,9 @@ func open(t *testing.T, store objectstore.Store) *Catalog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Open(roots, time.Now)
+	c := Open(roots, time.Now)
+	c.firstPause = 0
+	return c
 }
 
 // code returns the code of an error, "" for none.
@@ -417,35 +419,87 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	wantCode(t, "read of a dropped table", err, "TableNotFound")
 }
 
-// A put that was sent and is not there may still come: that is neither success nor
-// somebody else's record.
+// A put that was sent and is not there may still come: that is neither success nor somebody
+// else's record. Nor is it settled by somebody else's, which may go again.
 func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
-	faulty := faultstore.New(memstore.New(), func(call faultstore.Call) faultstore.Fault {
-		if call.Kind == faultstore.PutIfAbsent {
-			return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
-		}
-		return faultstore.Fault{}
-	})
-	_, err := open(t, faulty).CreateNamespace(t.Context(), []string{"n"}, nil, FailIfExists)
-	wantCode(t, "create whose put was lost on its way", err, "ServiceUnavailable")
-}
-
-// A deletion whose answer was lost is settled by looking: what is not there is deleted, and
-// of what is there nobody knows.
-func TestLostAnswersOfDeletionsAreSettled(t *testing.T) {
-	changes := []struct {
+	creations := []struct {
 		name string
 		do   func(context.Context, *Catalog) error
 	}{
-		{"drop table", func(ctx context.Context, c *Catalog) error { _, err := c.DropTable(ctx, []string{"t"}); return err }},
+		{"namespace", func(ctx context.Context, c *Catalog) error {
+			_, err := c.CreateNamespace(ctx, []string{"n"}, nil, FailIfExists)
+			return err
+		}},
+		{"namespace that may exist", func(ctx context.Context, c *Catalog) error {
+			_, err := c.CreateNamespace(ctx, []string{"n"}, nil, KeepIfExists)
+			return err
+		}},
+		{"table", func(ctx context.Context, c *Catalog) error {
+			_, err := c.CreateTable(ctx, []string{"t"}, c.NewLocation([]string{"t"}), 0, nil, false)
+			return err
+		}},
+	}
+	for _, creation := range creations {
+		for _, taken := range []bool{false, true} {
+			inner := memstore.New()
+			if taken {
+				mustCreate(t, open(t, inner), "n")
+				mustTable(t, open(t, inner), "t")
+			}
+			faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+				if call.Kind == faultstore.PutIfAbsent {
+					return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
+				}
+				return faultstore.Fault{}
+			})
+			what := fmt.Sprintf("create %s whose put was lost on its way (the name is taken: %v)", creation.name, taken)
+			wantCode(t, what, creation.do(t.Context(), open(t, faulty)), "ServiceUnavailable")
+		}
+	}
+}
+
+// A creator that cannot look at the parent again does not take back what others may have
+// seen by then.
+func TestWhatWasMadeStaysWhenTheParentCannotBeRead(t *testing.T) {
+	inner := memstore.New()
+	mustCreate(t, open(t, inner), "n")
+	looked := 0
+	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		if call.Key == namespaceKey([]string{"n"}) {
+			looked++
+		}
+		if looked > 1 {
+			return faultstore.Fault{Err: errors.New("the storage is down")}
+		}
+		return faultstore.Fault{}
+	})
+	c := open(t, faulty)
+	_, err := c.CreateTable(t.Context(), []string{"n", "t"}, c.NewLocation([]string{"n", "t"}), 0, nil, false)
+	wantCode(t, "create of which nobody knows whether it may stay", err, "ServiceUnavailable")
+	_, err = open(t, inner).Table(t.Context(), []string{"n", "t"})
+	wantCode(t, "the table afterwards", err, "")
+}
+
+// A deletion whose answer was lost is settled by looking: a namespace that is not there is
+// dropped. Who took the record of a table away nobody knows: it may have been a rename.
+func TestLostAnswersOfDeletionsAreSettled(t *testing.T) {
+	changes := []struct {
+		name    string
+		do      func(context.Context, *Catalog) error
+		deleted string // the answer when it is not there
+	}{
+		{"drop table", func(ctx context.Context, c *Catalog) error {
+			_, err := c.DropTable(ctx, []string{"t"})
+			return err
+		}, "ServiceUnavailable"},
 		{"deregister table", func(ctx context.Context, c *Catalog) error {
 			_, err := c.DeregisterTable(ctx, []string{"t"})
 			return err
-		}},
+		}, "ServiceUnavailable"},
 		{"drop namespace", func(ctx context.Context, c *Catalog) error {
 			_, err := c.DropNamespace(ctx, []string{"n"}, false)
 			return err
-		}},
+		}, ""},
 	}
 	faults := []struct {
 		name  string
@@ -456,6 +510,7 @@ func TestLostAnswersOfDeletionsAreSettled(t *testing.T) {
 		{"not deleted", faultstore.Fault{Err: objectstore.ErrUnknownOutcome}, "ServiceUnavailable"},
 	}
 	for _, change := range changes {
+		faults[0].want = change.deleted
 		for _, f := range faults {
 			inner := memstore.New()
 			mustTable(t, open(t, inner), "t")
@@ -468,6 +523,65 @@ func TestLostAnswersOfDeletionsAreSettled(t *testing.T) {
 			})
 			wantCode(t, change.name+", "+f.name, change.do(t.Context(), open(t, faulty)), f.want)
 		}
+	}
+}
+
+// A name that somebody else has made anew, before the answer to its drop was looked for, was
+// dropped by us for all that anybody knows.
+func TestDroppedNamesMayBeMadeAnew(t *testing.T) {
+	lostAndAnew := func(key string, anew func(c *Catalog)) *Catalog {
+		inner := memstore.New()
+		mustCreate(t, open(t, inner), "n")
+		mustTable(t, open(t, inner), "t")
+		gone := false
+		return open(t, faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+			if call.Kind == faultstore.Delete && call.Key == key {
+				gone = true
+				return faultstore.Fault{Lost: true}
+			}
+			if gone && call.Key == key {
+				gone = false
+				anew(open(t, inner))
+			}
+			return faultstore.Fault{}
+		}))
+	}
+	c := lostAndAnew(namespaceKey([]string{"n"}), func(c *Catalog) { mustCreate(t, c, "n") })
+	_, err := c.DropNamespace(t.Context(), []string{"n"}, false)
+	wantCode(t, "drop a namespace", err, "")
+	c = lostAndAnew(tableKey([]string{"t"}), func(c *Catalog) { mustTable(t, c, "t") })
+	_, err = c.DeregisterTable(t.Context(), []string{"t"})
+	wantCode(t, "deregister a table", err, "ServiceUnavailable")
+	_, err = c.Table(t.Context(), []string{"t"})
+	wantCode(t, "the table that was made anew", err, "")
+}
+
+// A table that was renamed while it was dropped keeps its data, also when the storage did not
+// answer the drop.
+func TestDropSparesATableThatWasRenamed(t *testing.T) {
+	inner := memstore.New()
+	mustTable(t, open(t, inner), "t")
+	table, err := open(t, inner).Table(t.Context(), []string{"t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := table.Location.Prefix + "/data/x.lance"
+	if _, err := inner.Put(t.Context(), key, []byte("x"), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		if call.Kind != faultstore.Delete || call.Key != tableKey([]string{"t"}) {
+			return faultstore.Fault{}
+		}
+		if _, err := open(t, inner).RenameTable(t.Context(), []string{"t"}, []string{"u"}); err != nil {
+			t.Error(err)
+		}
+		return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
+	})
+	_, err = open(t, faulty).DropTable(t.Context(), []string{"t"})
+	wantCode(t, "drop of a table that was renamed meanwhile", err, "ServiceUnavailable")
+	if _, _, err := inner.Get(t.Context(), key); err != nil {
+		t.Errorf("data of the table under its new name: %v", err)
 	}
 }
 

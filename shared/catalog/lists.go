@@ -220,7 +220,10 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 			return nil, fmt.Errorf("list all tables: %w", err)
 		}
 		for _, object := range records {
-			id, err := c.idOfTableKey(ctx, object.Key, paths)
+			if !strings.Contains(object.Key, tableKind) {
+				continue
+			}
+			id, err := c.idOf(ctx, object.Key, paths)
 			if err != nil {
 				return nil, err
 			}
@@ -234,18 +237,21 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 	}
 }
 
-// idOfTableKey returns the id behind the key of a table's record, nil for other keys.
-// A hashed folder does not tell its path; one of its records does.
-func (c *Catalog) idOfTableKey(ctx context.Context, key string, paths map[string][]string) ([]string, error) {
-	dir, escaped, ok := strings.Cut(strings.TrimPrefix(key, recordsPrefix), tableKind)
+// idOf returns the id behind the key of a record, nil for other keys. A hashed folder does not
+// tell its path; one of its records does.
+func (c *Catalog) idOf(ctx context.Context, key string, paths map[string][]string) ([]string, error) {
+	dir, rest, _ := strings.Cut(strings.TrimPrefix(key, recordsPrefix), "/")
+	_, escaped, ok := strings.Cut(rest, "/")
 	name, err := unescape(escaped)
 	if !ok || err != nil {
-		return nil, nil //nolint:nilerr // a key that is no table's
+		return nil, nil //nolint:nilerr // a key that is no record's
 	}
 	path, known := paths[dir]
 	if !known {
 		if path, known = folderPath(dir); !known {
-			var record tableRecord
+			var record struct {
+				ID []string `json:"id"`
+			}
 			if _, err := c.read(ctx, key, &record); err != nil {
 				return nil, ignoreGone(err)
 			}

@@ -109,7 +109,7 @@ func (c *Catalog) CreateNamespace(ctx context.Context, id []string, properties m
 		}
 		switch mode {
 		case FailIfExists:
-			return nil, namespaceExists(id)
+			return nil, c.taken(ctx, id, namespaceExists(id))
 		case KeepIfExists:
 			there, err := c.Namespace(ctx, id)
 			if !hasCode(err, protocol.NamespaceNotFound) {
@@ -136,13 +136,20 @@ func namespaceExists(id []string) error {
 	}
 }
 
+// A childRecord is what is stored of a namespace or a table.
+type childRecord interface{ uid() string }
+
+func (r *namespaceRecord) uid() string { return r.UID }
+
+func (r *tableRecord) uid() string { return r.UID }
+
 // createAttempts bounds how often a create that meets a concurrent drop starts again.
 const createAttempts = 5
 
 // createChild puts the record of a new namespace or table, which must not exist yet
 // (objectstore.ErrPrecondition), into a parent that must exist before and after. It
 // returns the ETag of the record.
-func (c *Catalog) createChild(ctx context.Context, id []string, key string, record any) (etag string, err error) {
+func (c *Catalog) createChild(ctx context.Context, id []string, key string, record childRecord) (etag string, err error) {
 	parent := parentOf(id)
 	if isRoot(parent) {
 		return c.write(ctx, key, record, objectstore.Condition{IfAbsent: true})
@@ -169,9 +176,13 @@ func (c *Catalog) createChild(ctx context.Context, id []string, key string, reco
 		if err == nil {
 			return etag, nil
 		}
+		if !errors.Is(err, errDropping) && !hasCode(err, protocol.NamespaceNotFound) {
+			// Others may have seen it, and there is most likely nothing wrong with it.
+			return "", unsettled(err)
+		}
 		// The drop may have listed before our put: take it back. Only this record: if it
 		// has been replaced meanwhile, its new owner has made the same check.
-		if undo := c.remove(ctx, key, etag); undo != nil && !gone(undo) {
+		if undo := c.remove(ctx, key, record.uid(), etag); undo != nil && !gone(undo) {
 			return "", fmt.Errorf("take back %s: %w", display(id), undo)
 		}
 		if !errors.Is(err, errDropping) {
@@ -179,6 +190,18 @@ func (c *Catalog) createChild(ctx context.Context, id []string, key string, reco
 		}
 	}
 	return "", droppingToConflict(parent, errDropping)
+}
+
+// taken is the answer to who creates something under a name that is taken: exists, unless what
+// has the name is left of a namespace that is gone, or is about to be taken back.
+func (c *Catalog) taken(ctx context.Context, id []string, exists error) error {
+	if isRoot(parentOf(id)) {
+		return exists
+	}
+	if _, err := c.checkParent(ctx, parentOf(id)); err != nil {
+		return droppingToConflict(parentOf(id), err)
+	}
+	return exists
 }
 
 // dropPause is the first wait for a drop in progress to end; it doubles.
@@ -223,19 +246,37 @@ func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) 
 	if isRoot(id) {
 		return nil, errRootDrop
 	}
+	var children dropTable
+	if cascade {
+		children = c.DropTable
+	}
+	return c.dropNamed(ctx, id, children)
+}
+
+// A dropTable is how the tables of a namespace go with it; nil: they do not.
+type dropTable func(ctx context.Context, id []string) (*Table, error)
+
+// dropNamed drops the namespace of that name.
+func (c *Catalog) dropNamed(ctx context.Context, id []string, children dropTable) (*Namespace, error) {
 	record, etag, err := c.namespaceRecord(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	return c.dropNamespace(ctx, record, etag, children)
+}
+
+// dropNamespace drops the namespace of a record, if it is still that.
+func (c *Catalog) dropNamespace(ctx context.Context, record *namespaceRecord, etag string, children dropTable) (*Namespace, error) {
+	id := record.ID
 	if record.Dropping != nil && c.now().Before(record.Dropping.Until) {
 		return nil, lostRace("namespace", id, errDropping)
 	}
-	etag, err = c.markDropping(ctx, record, etag)
+	etag, err := c.markDropping(ctx, record, etag)
 	if err != nil {
 		return nil, err
 	}
-	if cascade {
-		err = c.dropChildren(ctx, id)
+	if children != nil {
+		err = c.dropChildren(ctx, id, children)
 	}
 	if err == nil {
 		err = c.checkEmpty(ctx, id)
@@ -243,20 +284,26 @@ func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) 
 	if err != nil {
 		return nil, errors.Join(err, c.unmark(ctx, record, etag))
 	}
-	err = c.remove(ctx, namespaceKey(id), etag)
+	err = c.remove(ctx, namespaceKey(id), record.UID, etag)
 	if gone(err) {
 		return nil, lostRace("namespace", id, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("drop namespace %s: %w", display(id), err)
 	}
-	// A creator that put its child after our listing and then died could not take it
-	// back. Nobody was told of that child; it goes with its parent.
+	return record.namespace(), c.forgetLate(ctx, id)
+}
+
+// forgetLate takes away what is in a namespace that has just been dropped: a creator that put
+// its child after our listing and then died could not take it back. Nobody was told of that
+// child. Its data stays, which may be somebody's who wanted it to be a table. What comes later
+// yet is found by a sweep.
+func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 	late, err := c.anyChild(ctx, id)
 	if err == nil && late != "" {
-		err = c.dropChildren(ctx, id)
+		err = c.dropChildren(ctx, id, c.DeregisterTable)
 	}
-	return record.namespace(), err
+	return err
 }
 
 func (c *Catalog) markDropping(ctx context.Context, record *namespaceRecord, etag string) (string, error) {
@@ -335,7 +382,7 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 
 // dropChildren drops all that a namespace holds, leaves first, whether the caller sees it or
 // not: see CheckCascade.
-func (c *Catalog) dropChildren(ctx context.Context, id []string) error {
+func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable) error {
 	ctx = auth.Unlimited(ctx)
 	tables, err := c.children(ctx, id, tableKind, "", All)
 	if err != nil {
@@ -349,13 +396,13 @@ func (c *Catalog) dropChildren(ctx context.Context, id []string) error {
 	group.SetLimit(dropFanOut)
 	for _, name := range tables.names {
 		group.Go(func() error {
-			_, err := c.DropTable(ctx, child(id, name))
+			_, err := drop(ctx, child(id, name))
 			return ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
 		})
 	}
 	for _, name := range namespaces.names {
 		group.Go(func() error {
-			_, err := c.DropNamespace(ctx, child(id, name), true)
+			_, err := c.dropNamed(ctx, child(id, name), drop)
 			return ignore(err, protocol.NamespaceNotFound)
 		})
 	}

@@ -120,7 +120,7 @@ func (c *Catalog) finish(ctx context.Context, record *tableRecord, etag string, 
 	}
 	var err error
 	if done.after == nil {
-		err = c.remove(ctx, tableKey(record.ID), etag)
+		err = c.remove(ctx, tableKey(record.ID), record.UID, etag)
 	} else {
 		done.etag, err = c.write(ctx, tableKey(record.ID), done.after, objectstore.Condition{IfMatch: etag})
 	}
@@ -144,22 +144,29 @@ func (r *tableRecord) without() *tableRecord {
 	if r.Pending.New {
 		return nil
 	}
+	return r.turned()
+}
+
+// turned is the record as it was before the batch, but for its turn: what was sent to be done
+// to that one, and is still on its way, cannot happen any more.
+func (r *tableRecord) turned() *tableRecord {
 	before := *r
 	before.Pending = nil
+	before.Turn++
 	return &before
 }
 
 // with is the record once its batch was committed, nil for none.
 func (r *tableRecord) with() *tableRecord {
 	p := r.Pending
-	after := *r
+	after := *r.turned()
 	if p.Gone {
 		if p.Then == nil {
 			return nil
 		}
 		after = *p.Then
+		after.Pending = nil
 	}
-	after.Pending = nil
 	if len(p.Next) > 0 {
 		before := after.Ledger
 		if before == nil {

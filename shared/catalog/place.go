@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
@@ -84,6 +85,7 @@ func PublishBranch(ctx context.Context, id []string, at objectstore.Location, fi
 
 // putNext makes a version at a place that no ledger is about. If there is none, it is first.
 func putNext(ctx context.Context, id []string, at objectstore.Location, first uint64, m Manifest) (objectstore.Info, error) {
+	listed := time.Now()
 	newest, err := newestVersion(ctx, at)
 	if err != nil {
 		return objectstore.Info{}, err
@@ -96,6 +98,9 @@ func putNext(ctx context.Context, id []string, at objectstore.Location, first ui
 	}
 	if newest+1 == m.Version {
 		info, err := putOnce(ctx, at.Store, finalKey(at, m.name()), m.Data)
+		if err == nil && time.Since(listed) >= manifest.FreshFor {
+			err = checkPlace(ctx, id, at, m, info)
+		}
 		if !errors.Is(err, objectstore.ErrPrecondition) {
 			return info, err
 		}
@@ -108,4 +113,23 @@ func putNext(ctx context.Context, id []string, at objectstore.Location, first ui
 		return objectstore.Info{}, err
 	}
 	return objectstore.Info{}, notNext(id, m.Version, newest)
+}
+
+// checkPlace looks whether a version that was made long after the others were listed is in the
+// place of one that was deleted, and then takes it back.
+func checkPlace(ctx context.Context, id []string, at objectstore.Location, m Manifest, made objectstore.Info) error {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	defer done()
+	key := finalKey(at, m.name())
+	hole, err := manifest.InHole(ctx, at.Store, at.Prefix, m.Version, key)
+	if err == nil && !hole {
+		return nil
+	}
+	if err == nil {
+		err = at.Store.Delete(ctx, key, objectstore.Condition{IfMatch: made.ETag})
+	}
+	if err != nil {
+		return unsettled(err)
+	}
+	return notNext(id, m.Version, m.Version)
 }

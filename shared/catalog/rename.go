@@ -174,7 +174,7 @@ func (c *Catalog) takeBack(ctx context.Context, arriving *tableRecord, etag stri
 			return err
 		}
 	}
-	return c.remove(ctx, tableKey(arriving.ID), etag)
+	return c.remove(ctx, tableKey(arriving.ID), arriving.UID, etag)
 }
 
 // arrive does what is left of a rename after its commit point, and returns the ETag of the
@@ -184,7 +184,7 @@ func (c *Catalog) arrive(ctx context.Context, arriving *tableRecord, etag, oldET
 	if err != nil {
 		return "", err
 	}
-	_ = c.remove(ctx, tableKey(arriving.RenamedFrom), oldETag) // or whoever meets it
+	_ = c.remove(ctx, tableKey(arriving.RenamedFrom), arriving.Arriving.UID, oldETag) // or whoever meets it
 	return plain, nil
 }
 
@@ -199,7 +199,7 @@ func (c *Catalog) depart(ctx context.Context, old *tableRecord, oldETag string) 
 		_, err := c.arrive(ctx, &there, etag, oldETag)
 		return err
 	}
-	return c.remove(ctx, tableKey(old.ID), oldETag)
+	return c.remove(ctx, tableKey(old.ID), old.UID, oldETag)
 }
 
 // settled reads what a name stands for, and does what is left of a rename or a batch that it
@@ -295,7 +295,7 @@ func (c *Catalog) awaitFree(ctx context.Context, id []string, attempt int) error
 	_, _, err := c.settled(ctx, id)
 	switch {
 	case err == nil:
-		return TableExists(id)
+		return c.taken(ctx, id, TableExists(id))
 	case errors.Is(err, errArriving):
 		return sleep(ctx, dropPause<<attempt)
 	case errors.Is(err, objectstore.ErrNotExist):

@@ -40,6 +40,7 @@ func (c *Catalog) enter(ctx context.Context, b *running, s *share) error {
 		}
 		if err == nil {
 			s.record, s.etag = next, etag
+			s.first = record != nil && !next.Pending.Gone && len(next.Pending.Next) > 0 && record.Ledger == nil
 			return nil
 		}
 		if !gone(err) {
@@ -89,7 +90,7 @@ func (c *Catalog) pendingOf(ctx context.Context, b *running, s *share, record *t
 	case record == nil && s.declare == nil:
 		return nil, inShare(s, c.tableNotFound(ctx, s.id))
 	case record != nil && s.declare != nil && !s.deregister:
-		return nil, inShare(s, TableExists(s.id))
+		return nil, inShare(s, c.taken(ctx, s.id, TableExists(s.id)))
 	}
 	next, p := record, &pending{}
 	switch {

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,22 +13,32 @@ import (
 // MinSweepAge is the least age of what a sweep takes: no request goes on for so long.
 const MinSweepAge = time.Hour
 
-// Sweep removes what writers that died have left of batches and of manifests to be, of that
-// older than age, or [MinSweepAge] if that is more. It returns how many objects it deleted.
+// Sweep removes what writers that died have left of batches, of manifests to be, and under the
+// names of namespaces that are gone, of that older than age, or [MinSweepAge] if that is more.
+// It returns how many objects it deleted.
 // Batches that committed are finished first, so that no table ever asks for the decision of
 // one again; then copies of manifests are of nobody who could still be told of success.
 func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
 	oldest := c.now().Add(-max(age, MinSweepAge))
-	decisions, err := c.sweep(ctx, batchesPrefix, oldest, c.endBatch)
+	decisions, err := c.sweep(ctx, batchesPrefix, oldest, func(ctx context.Context, object objectstore.Info) (bool, error) {
+		if err := c.endBatch(ctx, strings.TrimPrefix(object.Key, batchesPrefix)); err != nil {
+			return false, err
+		}
+		return c.sweepObject(ctx, object)
+	})
 	if err != nil {
 		return decisions, err
 	}
-	copies, err := c.sweep(ctx, copiesPrefix, oldest, func(context.Context, string) error { return nil })
-	return decisions + copies, err
+	copies, err := c.sweep(ctx, copiesPrefix, oldest, c.sweepObject)
+	if err != nil {
+		return decisions + copies, err
+	}
+	orphans, err := c.sweepOrphans(ctx, oldest)
+	return decisions + copies + orphans, err
 }
 
-// sweep deletes objects older than a time, when end has returned no error for their names.
-func (c *Catalog) sweep(ctx context.Context, prefix string, oldest time.Time, end func(ctx context.Context, name string) error) (deleted int, err error) {
+// sweep takes away objects older than a time, one by one, and counts them.
+func (c *Catalog) sweep(ctx context.Context, prefix string, oldest time.Time, one func(ctx context.Context, object objectstore.Info) (deleted bool, err error)) (deleted int, err error) {
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
 	for {
 		listed, err := c.store.List(ctx, opts)
@@ -41,19 +50,24 @@ func (c *Catalog) sweep(ctx context.Context, prefix string, oldest time.Time, en
 			if object.Modified.After(oldest) {
 				continue
 			}
-			if err := end(ctx, strings.TrimPrefix(object.Key, prefix)); err != nil {
+			done, err := one(ctx, object)
+			if err != nil {
 				return deleted, fmt.Errorf("sweep %s: %w", object.Key, err)
 			}
-			err := c.store.Delete(ctx, object.Key, objectstore.Condition{})
-			if err != nil && !errors.Is(err, objectstore.ErrNotExist) {
-				return deleted, fmt.Errorf("sweep %s: %w", object.Key, err)
+			if done {
+				deleted++
 			}
-			deleted++
 		}
 		if !listed.More || len(listed.Objects) == 0 {
 			return deleted, nil
 		}
 	}
+}
+
+// sweepObject deletes an object that nobody needs.
+func (c *Catalog) sweepObject(ctx context.Context, object objectstore.Info) (deleted bool, err error) {
+	err = c.store.Delete(ctx, object.Key, objectstore.Condition{})
+	return err == nil, ignoreGone(err)
 }
 
 // endBatch does what is left of a batch that was committed, at all of its tables.

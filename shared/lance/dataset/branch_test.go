@@ -80,7 +80,7 @@ func TestBranchesHaveHistoriesOfTheirOwn(t *testing.T) {
 	mustBranch(t, table, "dev/x", "dev", 0)
 	mustAppend(t, table, "dev/x", 60)
 	made := onBranch(t, table, "dev/x")
-	if _, err := made.Delete(t.Context(), addressesOf(t, made, multiples(2)), "", nil); err != nil {
+	if _, err := made.Delete(t.Context(), RowsAt(addressesOf(t, made, multiples(2))...), "", nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, reader := range []*Table{table, tableIn(store)} {

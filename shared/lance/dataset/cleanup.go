@@ -77,6 +77,9 @@ func (t *Table) ExpireVersions(ctx context.Context, e Expiry) (CleanupReport, er
 	if e.DryRun {
 		return report, nil
 	}
+	if err := t.outlast(ctx, old); err != nil {
+		return CleanupReport{}, err
+	}
 	return report, t.removeAll(ctx, old, func(info objectstore.Info) {
 		t.session.cache.drop(t.cached, datasetPart(info.Key))
 	})

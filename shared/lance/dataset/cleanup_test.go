@@ -93,7 +93,7 @@ func worn(t fataler, table *Table) {
 			t.Fatal(err)
 		}
 	}
-	_, err := d.Delete(ctx, []uint64{1}, "", nil) // 4
+	_, err := d.Delete(ctx, RowsAt(1), "", nil) // 4
 	must(err)
 	must(table.CreateTag(ctx, "kept", "", 2))
 	_, err = table.CreateBranch(ctx, "b", "", 4)

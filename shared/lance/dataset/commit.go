@@ -142,15 +142,22 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 		}
 	}
 	for attempt := range maxCommitAttempts {
+		var listed time.Time
+		var err error
+		if newest, listed, err = t.fresh(ctx, newest); err != nil {
+			return nil, err
+		}
 		if newest != r.base && newest.Version() > r.base.Version() {
-			var err error
 			if r.next, err = t.rebase(ctx, r.change, r.txn, r.base, newest); err != nil {
 				return t.found(ctx, err)
 			}
 			r.base = newest
 		}
 		made, err := t.put(ctx, r.next, r.txn, r.base)
-		if made != nil || !errors.Is(err, objectstore.ErrPrecondition) {
+		if err == nil {
+			err = t.checkPlace(ctx, made, listed)
+		}
+		if !errors.Is(err, objectstore.ErrPrecondition) {
 			return made, err
 		}
 		if newest, err = t.after(ctx, r.base); err != nil {
@@ -190,10 +197,10 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, sto
 		group.Go(func() error {
 			k, ok := t.known()
 			if !ok {
-				k = known{dataset: c.read, seen: t.session.now(), listed: t.session.now()}
+				k = known{dataset: c.read, seen: t.session.now()}
 			}
 			var err error
-			*newest, err = t.probe(ctx, k)
+			*newest, err = t.newest(ctx, k)
 			return err
 		})
 	}
@@ -363,6 +370,7 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 	key := manifest.Key(t.prefix, next.Version, scheme)
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), putTime)
 	defer done()
+	sent := t.session.now()
 	for try := 0; ; try++ {
 		var info objectstore.Info
 		if t.publish != nil {
@@ -372,11 +380,11 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 		}
 		switch {
 		case err == nil:
-			return t.made(next, info, scheme, recentAfter(base, committed{txn, next.Version}))
+			return t.made(next, info, scheme, recentAfter(base, committed{txn, next.Version}), sent)
 		case !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome):
 			return nil, fmt.Errorf("commit version %d of %s: %w", next.Version, t.uri, err)
 		}
-		made, err := t.settle(ctx, next.Version, scheme, txn, err)
+		made, err := t.settle(ctx, next.Version, scheme, txn, sent, err)
 		if !errors.Is(err, objectstore.ErrUnknownOutcome) || try == maxSettles {
 			return made, err
 		}
@@ -391,7 +399,7 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 const maxSettles = 4
 
 // settle reads back the version that a put of ours may have made.
-func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Scheme, txn *pb.Transaction, cause error) (*Dataset, error) {
+func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Scheme, txn *pb.Transaction, sent time.Time, cause error) (*Dataset, error) {
 	there, err := t.load(ctx, version, scheme, 0)
 	if err != nil {
 		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.uri, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
@@ -406,20 +414,20 @@ func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Sche
 	case theirs.UUID != txn.UUID:
 		return nil, objectstore.ErrPrecondition
 	}
-	t.noteCommitted(there)
+	t.noteCommitted(there, sent)
 	return t.own(there), nil
 }
 
 // made makes a dataset of the manifest just written. recent is what led to it, as far as
-// that is remembered.
-func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme, recent []committed) (*Dataset, error) {
+// that is remembered, and sent when the first put was.
+func (t *Table) made(m *manifest.Manifest, info objectstore.Info, scheme manifest.Scheme, recent []committed, sent time.Time) (*Dataset, error) {
 	m.Location = manifest.Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: m.Version, Scheme: scheme}
 	d, err := newDataset(t, m)
 	if err != nil {
 		return nil, err
 	}
 	d.recent = recent
-	t.noteCommitted(d)
+	t.noteCommitted(d, sent)
 	return t.own(d), nil
 }
 
@@ -443,10 +451,9 @@ func recentAfter(base *Dataset, last committed) []committed {
 }
 
 // noteCommitted makes a version that we put ourselves the newest known. That it could be
-// put is proof that there was none after it, as good as a listing.
-func (t *Table) noteCommitted(d *Dataset) {
-	now := t.session.now()
-	t.remember(known{dataset: d, seen: now, listed: now})
+// put is proof that there was none after it when it was sent, as good as a listing.
+func (t *Table) noteCommitted(d *Dataset, sent time.Time) {
+	t.remember(known{dataset: d, seen: t.session.now(), listed: sent})
 }
 
 // after finds the newest version, knowing that there is one after base.
@@ -454,8 +461,10 @@ func (t *Table) after(ctx context.Context, base *Dataset) (*Dataset, error) {
 	if base == nil {
 		return nil, ErrTableExists
 	}
-	now := t.session.now()
-	return t.probe(ctx, known{dataset: base, seen: now, listed: now})
+	if k, ok := t.known(); ok {
+		return t.newest(ctx, k)
+	}
+	return t.list(ctx)
 }
 
 // ErrTableExists says that a table to be created is there.

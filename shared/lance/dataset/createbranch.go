@@ -159,6 +159,7 @@ func (t *Table) replaceClone(ctx context.Context, source *Dataset, op *pb.Clone,
 	if err != nil {
 		return nil, err
 	}
+	sent := t.session.now()
 	info, err := t.store.Put(ctx, same.Key, file, objectstore.Condition{IfMatch: same.ETag})
 	if errors.Is(err, objectstore.ErrPrecondition) {
 		return nil, fmt.Errorf("%w: somebody else makes or deletes branch %s", ErrConflict, *op.BranchName)
@@ -167,7 +168,7 @@ func (t *Table) replaceClone(ctx context.Context, source *Dataset, op *pb.Clone,
 		return nil, fmt.Errorf("replace %s of %s: %w", same.Key, t.uri, err)
 	}
 	_, scheme, _ := manifest.ParseName(path.Base(same.Key))
-	return t.made(first, info, scheme, nil)
+	return t.made(first, info, scheme, nil, sent)
 }
 
 // removeVersion removes a version that nobody else has seen.

@@ -220,7 +220,7 @@ func TestScanEqualsListOfRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := addressesOf(t, d, multiples(3))
-	made, err := d.Replace(ctx, Replacement{Delete: gone}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: RowsAt(gone...)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 	if got, want := batch.Column(2).(*array.Uint64).Uint64Values(), []uint64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
 		t.Errorf("their offsets are %v, want %v", got, want)
 	}
-	made, err := d.Replace(ctx, Replacement{Delete: all[3:4]}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: RowsAt(all[3:4]...)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,10 +334,10 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := addressesOf(t, da, nil)
-	if _, err := da.Replace(ctx, Replacement{Delete: rows[:2], Insert: rowsOf(100)}, nil); err != nil {
+	if _, err := da.Replace(ctx, Replacement{Delete: RowsAt(rows[:2]...), Insert: rowsOf(100)}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Replace(ctx, Replacement{Delete: rows[2:4], Insert: rowsOf(200)}, nil); err != nil {
+	if _, err := db.Replace(ctx, Replacement{Delete: RowsAt(rows[2:4]...), Insert: rowsOf(200)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	latest, err := a.Latest(ctx)
@@ -347,7 +347,7 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	if got, want := idsOf(t, latest, ScanOptions{}), []int64{4, 5, 6, 7, 8, 9, 100, 200}; !cmp.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
-	_, err = db.Replace(ctx, Replacement{Delete: rows[1:2]}, nil)
+	_, err = db.Replace(ctx, Replacement{Delete: RowsAt(rows[1:2]...)}, nil)
 	if !IsRowsChanged(err) {
 		t.Errorf("replacing a row that is gone: %v, want rows changed", err)
 	}
@@ -367,7 +367,7 @@ func TestFragmentThatLosesItsLastRowIsRemoved(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := mustCreate(t, table, upTo(10)...)
-	made, err := d.Replace(ctx, Replacement{Delete: addressesOf(t, d, nil), Insert: rowsOf(5)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: RowsAt(addressesOf(t, d, nil)...), Insert: rowsOf(5)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) 
 	return int(count.Load()), err
 }
 
-// ChooseVersions returns the manifests that DeleteVersions would delete.
+// ChooseVersions returns the manifests that DeleteVersions would delete, when they may be.
 func (t *Table) ChooseVersions(ctx context.Context, doomed func(version uint64) bool, all bool) ([]objectstore.Info, error) {
 	versions, err := t.Versions(ctx, nil, -1)
 	if err != nil || len(versions) == 0 {
@@ -52,10 +52,11 @@ func (t *Table) ChooseVersions(ctx context.Context, doomed func(version uint64) 
 	if !all {
 		needed[VersionOf(versions[0])] = true
 	}
-	return slices.DeleteFunc(versions, func(info objectstore.Info) bool {
+	chosen := slices.DeleteFunc(versions, func(info objectstore.Info) bool {
 		version := VersionOf(info)
 		return needed[version] || !doomed(version)
-	}), nil
+	})
+	return chosen, t.outlast(ctx, chosen)
 }
 
 // ForgetVersions is told of versions that somebody has deleted.

@@ -38,7 +38,7 @@ func (t *Table) guess(ctx context.Context) (*guess, error) {
 	g.read = k.dataset
 	go func() {
 		defer close(g.asked)
-		g.found, g.err = t.probe(ctx, k)
+		g.found, g.err = t.newest(ctx, k)
 	}()
 	return g, operation.CheckWritable(g.read.manifest)
 }

@@ -188,7 +188,10 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 		return nil, fmt.Errorf("find the latest version of %s: %w", t.uri, err)
 	}
 	var d *Dataset
-	if t.hint == newest.Version && newest.Scheme == manifest.V2 {
+	if k, ok := get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.manifest.Location == newest {
+		d = k.dataset
+	}
+	if d == nil && t.hint == newest.Version && newest.Scheme == manifest.V2 {
 		d = <-ahead
 	}
 	if d == nil {

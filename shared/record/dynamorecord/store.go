@@ -24,6 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 
 	"tiltyard/shared/record"
 )
@@ -105,27 +106,42 @@ func textOf(i item, name string) string {
 
 // Put writes a record. The client may send it several times, when it hears of no answer:
 // the item that is found when the condition fails tells whether it was an earlier try that
-// won.
+// won, unless others have written more than once since then.
 func (s *Store) Put(ctx context.Context, r record.Record) (version string, err error) {
 	if err := r.Check(); err != nil {
 		return "", err
 	}
 	mine := record.Trace{Write: rand.Text(), After: r.Version}
-	_, err = s.client.PutItem(ctx, s.putInput(r, mine))
+	tries := 0
+	_, err = s.client.PutItem(ctx, s.putInput(r, mine), counting(&tries))
 	var failed *types.ConditionalCheckFailedException
 	switch {
 	case err == nil:
 		return mine.Write, nil
 	case errors.As(err, &failed):
 		there := record.Trace{Write: textOf(failed.Item, "write"), After: textOf(failed.Item, "after")}
-		if mine.Settle(there) == nil {
+		if tries == 1 {
+			err = record.ErrConflict
+		} else if err = mine.Settle(there); err == nil {
 			return mine.Write, nil
 		}
-		err = record.ErrConflict
 	case ambiguous(err):
 		err = fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
 	}
 	return "", fmt.Errorf("put record %s: %w", r.Key, err)
+}
+
+// counting counts how often the client sends a request.
+func counting(tries *int) func(*dynamodb.Options) {
+	count := middleware.FinalizeMiddlewareFunc("CountTries", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		*tries++
+		return next.HandleFinalize(ctx, in)
+	})
+	return func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Finalize.Insert(count, "Retry", middleware.After)
+		})
+	}
 }
 
 func (s *Store) putInput(r record.Record, mine record.Trace) *dynamodb.PutItemInput {

@@ -123,6 +123,10 @@ func TestAnswersOfPut(t *testing.T) {
 	}{
 		{"written", answers{answer(200, `{}`)}, nil},
 		{"another is there", answers{answer(400, fails+`x"},"after":{"S":"old"}}}`)}, record.ErrConflict},
+		{"others are there", answers{answer(400, fails+`y"},"after":{"S":"x"}}}`)}, record.ErrConflict},
+		{"another was before the second try", answers{broken, answer(400, fails+`x"},"after":{"S":"old"}}}`)}, record.ErrConflict},
+		{"others were before the second try", answers{lost, answer(400, fails+`y"},"after":{"S":"x"}}}`)}, record.ErrUnknownOutcome},
+		{"nothing is there for the second try", answers{lost, answer(400, `{"__type":"ConditionalCheckFailedException"}`)}, record.ErrUnknownOutcome},
 		{"nothing is there", answers{answer(400, `{"__type":"ConditionalCheckFailedException"}`)}, record.ErrConflict},
 		{"the first try had won", answers{broken, answer(400, fails+`{write}"},"after":{"S":"old"}}}`)}, nil},
 		{"the first try had won and its answer was lost", answers{lost, answer(400, fails+`{write}"},"after":{"S":"old"}}}`)}, nil},

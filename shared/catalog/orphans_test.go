@@ -1,0 +1,82 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// What a creator that was late has left of a namespace that is gone goes with a sweep, once it
+// is old; what has a parent stays, and so does data.
+func TestSweepTakesOrphansAway(t *testing.T) {
+	long := strings.Repeat("long", 60) // whose folder is hashed
+	store := memstore.New()
+	c := open(t, store)
+	mustCreate(t, c, "kept", "kept/in", long, long+"/in", "gone", "gone/in", "gone/full")
+	mustTable(t, c, "t", "kept/t", "kept/in/t", long+"/t", long+"/in/t", "gone/t", "gone/full/t")
+	table, err := c.Table(t.Context(), split("gone/t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := table.Location.Prefix + "/data/x.lance"
+	if _, err := store.Put(t.Context(), data, []byte("x"), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"gone", long} {
+		if err := store.Delete(t.Context(), namespaceKey([]string{id}), objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 0 {
+		t.Errorf("a sweep took %d records that are young (%v)", deleted, err)
+	}
+	c.now = func() time.Time { return time.Now().Add(48 * time.Hour) }
+	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 3 {
+		t.Errorf("a sweep took %d records (%v), want 3", deleted, err)
+	}
+	left := map[string]bool{}
+	page, err := store.List(t.Context(), objectstore.ListOptions{Prefix: recordsPrefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range page.Objects {
+		left[object.Key] = true
+	}
+	for id, want := range map[string]bool{
+		"t": true, "kept/t": true, "kept/in/t": true, "gone/full/t": true, "gone/t": false, long + "/t": false, long + "/in/t": true,
+	} {
+		if key := tableKey(split(id)); left[key] != want {
+			t.Errorf("table %s is there: %v, want %v", id, left[key], want)
+		}
+	}
+	for id, want := range map[string]bool{"kept": true, "kept/in": true, "gone/in": false, "gone/full": true, long + "/in": true} {
+		if key := namespaceKey(split(id)); left[key] != want {
+			t.Errorf("namespace %s is there: %v, want %v", id, left[key], want)
+		}
+	}
+	if _, _, err := store.Get(t.Context(), data); err != nil {
+		t.Errorf("data of a table that was an orphan: %v", err)
+	}
+}
+
+// A name in a namespace that is gone is not one that exists already.
+func TestNamesOfOrphansAreNotTaken(t *testing.T) {
+	store := memstore.New()
+	c := open(t, store)
+	mustCreate(t, c, "gone", "gone/in")
+	mustTable(t, c, "gone/t", "other")
+	if err := store.Delete(t.Context(), namespaceKey([]string{"gone"}), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.CreateNamespace(t.Context(), split("gone/in"), nil, FailIfExists)
+	wantCode(t, "create a namespace", err, "NamespaceNotFound")
+	_, err = c.CreateTable(t.Context(), split("gone/t"), c.NewLocation(split("gone/t")), 0, nil, false)
+	wantCode(t, "create a table", err, "NamespaceNotFound")
+	_, err = c.RenameTable(t.Context(), split("other"), split("gone/t"))
+	wantCode(t, "rename a table", err, "NamespaceNotFound")
+	_, err = commit(t.Context(), c, []Operation{{ID: split("gone/t"), Declare: &Declaration{Location: c.NewLocation(split("gone/t"))}}})
+	wantCode(t, "declare a table in a batch", err, "NamespaceNotFound")
+}

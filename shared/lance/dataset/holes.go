@@ -1,0 +1,86 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
+)
+
+// See package manifest for how writers keep out of the places of versions that were deleted.
+
+// newest finds the newest version for who is going to make the next one: what is known of a
+// listing must be good for a put that is yet to come.
+func (t *Table) newest(ctx context.Context, k known) (*Dataset, error) {
+	if t.stale(k.listed) {
+		return t.list(ctx)
+	}
+	return t.probe(ctx, k)
+}
+
+// stale says whether a put that is begun now may be answered too late after a listing.
+func (t *Table) stale(listed time.Time) bool {
+	return t.publish == nil && t.session.now().Sub(listed) > manifest.FreshFor/2
+}
+
+// fresh returns the newest version, and when a listing was asked for that said so. That is
+// newest, nil for a new table, as long as what is known of it is good enough.
+func (t *Table) fresh(ctx context.Context, newest *Dataset) (*Dataset, time.Time, error) {
+	if newest == nil || t.publish != nil {
+		return newest, time.Time{}, nil
+	}
+	if k, ok := t.known(); ok && k.dataset.Version() == newest.Version() && !t.stale(k.listed) {
+		return newest, k.listed, nil
+	}
+	at := t.session.now()
+	listed, err := t.list(ctx)
+	if err == nil && listed.Version() < newest.Version() {
+		err = fmt.Errorf("%w: version %d of %s has been deleted", ErrConflict, newest.Version(), t.uri)
+	}
+	return listed, at, err
+}
+
+// checkPlace looks whether a version that was just made is the next one after what was listed,
+// if that is long ago. One that is not is taken back, and the error is
+// objectstore.ErrPrecondition, as if another had been quicker.
+func (t *Table) checkPlace(ctx context.Context, made *Dataset, listed time.Time) error {
+	if t.publish != nil || listed.IsZero() || t.session.now().Sub(listed) < manifest.FreshFor {
+		return nil
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), putTime)
+	defer done()
+	at := made.manifest.Location
+	hole, err := manifest.InHole(ctx, t.store, t.prefix, at.Version, at.Key)
+	if err == nil && !hole {
+		return nil
+	}
+	t.session.cache.drop(t.cached, latestPart)
+	if err == nil {
+		t.session.cache.drop(t.cached, datasetPart(at.Key))
+		err = t.remove(ctx, objectstore.Info{Key: at.Key, ETag: at.ETag})
+	}
+	if err != nil {
+		return fmt.Errorf("commit version %d of %s: %w", at.Version, t.uri, errors.Join(objectstore.ErrUnknownOutcome, err))
+	}
+	return objectstore.ErrPrecondition
+}
+
+// outlast waits until versions that have been listed just now may be deleted.
+func (t *Table) outlast(ctx context.Context, versions []objectstore.Info) error {
+	young := t.session.now().Add(-maxClockSkew - manifest.FreshFor)
+	if !slices.ContainsFunc(versions, func(info objectstore.Info) bool { return info.Modified.After(young) }) {
+		return nil
+	}
+	timer := time.NewTimer(manifest.FreshFor)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

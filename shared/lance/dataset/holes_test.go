@@ -1,0 +1,96 @@
+package dataset
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// What was written by somebody who was slow, or had looked long ago, is in the newest version,
+// also when the versions that others have made meanwhile have been deleted but for the last.
+func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
+	others := func(t *testing.T, inner objectstore.Store) {
+		t.Helper()
+		other := tableIn(inner)
+		mustAppend(t, other, "", 2)
+		mustAppend(t, other, "", 3)
+		mustAppend(t, other, "", 4)
+		deleted, err := other.DeleteVersions(context.Background(), func(v uint64) bool { return v == 2 || v == 3 }, false)
+		if err != nil || deleted != 2 {
+			t.Errorf("deleted %d versions (%v), want 2", deleted, err)
+		}
+	}
+	// Each is about version 2, which the writer takes for the next one.
+	slowPut := func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault {
+		met := false
+		return func(call faultstore.Call) faultstore.Fault {
+			if call.Kind != faultstore.PutIfAbsent || met || !strings.Contains(call.Key, "/_versions/") {
+				return faultstore.Fault{}
+			}
+			met = true
+			return faultstore.Fault{Wait: func(context.Context) error {
+				others(t, inner)
+				return nil
+			}}
+		}
+	}
+	slowRows := func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault {
+		met := false
+		return func(call faultstore.Call) faultstore.Fault {
+			if call.Kind != faultstore.Put || met || !strings.Contains(call.Key, "/data/") {
+				return faultstore.Fault{}
+			}
+			met = true
+			return faultstore.Fault{Wait: func(context.Context) error {
+				others(t, inner)
+				return nil
+			}}
+		}
+	}
+	longAgo := func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault {
+		time.Sleep(30 * time.Second)
+		others(t, inner)
+		return func(faultstore.Call) faultstore.Fault { return faultstore.Fault{} }
+	}
+	for _, test := range []struct {
+		name string
+		plan func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault
+	}{
+		{"the put is slow", slowPut},
+		{"the rows are slow", slowRows},
+		{"the table was looked at long ago", longAgo},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner := memstore.New()
+				plan := func(faultstore.Call) faultstore.Fault { return faultstore.Fault{} }
+				table := tableIn(faultstore.New(inner, func(call faultstore.Call) faultstore.Fault { return plan(call) }))
+				mustCreate(t, table, 1)
+				plan = test.plan(t, inner)
+				made := mustAppend(t, table, "", 5)
+				if made.Version() != 5 {
+					t.Errorf("it made version %d, want 5", made.Version())
+				}
+				newest, err := tableIn(inner).Latest(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids := idsOf(t, newest, ScanOptions{})
+				slices.Sort(ids)
+				if want := []int64{1, 2, 3, 4, 5}; !slices.Equal(ids, want) {
+					t.Errorf("the newest version holds %v, want %v", ids, want)
+				}
+				if got, want := versionsOf(t, table), []uint64{5, 4, 1}; !slices.Equal(got, want) {
+					t.Errorf("there are versions %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
