@@ -34,9 +34,10 @@ def ids(dataset) -> list[int]:
 
 @pytest.fixture
 def managed(wire):
-    """A namespace in which new tables are managed."""
+    """A namespace in which new tables are managed, and no versions are made but the tests'."""
     name = f"managed_{uuid.uuid4().hex[:8]}"
-    assert wire.post(f"/v1/namespace/{name}/create", {"properties": MANAGED}).status == 200
+    properties = MANAGED | {"maintenance": "off"}
+    assert wire.post(f"/v1/namespace/{name}/create", {"properties": properties}).status == 200
     return name
 
 

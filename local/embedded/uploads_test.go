@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,13 +69,16 @@ func sendElsewhereAgain(t *testing.T, w write, fault func(call faultstore.Call, 
 	plain := tables(t)
 	_, answer := serveNoting(t, plain).send(t.Context(), w, "")
 	want := outcome(t, plain, w, answer)
-	for n, reached := 1, true; reached; n++ {
-		reached = false
+	reached := new(atomic.Bool)
+	reached.Store(true)
+	for n := 1; reached.Swap(false); n++ {
 		store := tables(t)
 		warm := serveNoting(t, store)
 		warm.ok("/v1/table/"+strings.Split(w.path, "/")[3]+"/describe", `{}`)
 		broken := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
-			reached = reached || call.N >= n
+			if call.N >= n {
+				reached.Store(true)
+			}
 			return fault(call, n)
 		})
 		status, answer := serveNoting(t, broken).send(t.Context(), w, "")

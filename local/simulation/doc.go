@@ -18,8 +18,9 @@
 //   - clients send a request again, or twice at once
 //
 // Time is that of a testing/synctest bubble and passes only when the scheduler says so, and
-// randomness is seeded (chance_test.go): the same seed is the same history, but for about one
-// in a thousand, in which a pause by chance ends before or after something else that time does.
+// randomness is seeded (chance_test.go): the same seed is the same history. What is not seeded
+// are the pauses between attempts. They end when nothing else can happen, in any order, which
+// may show in the order of the lines of one step, and hardly ever in more.
 // The histories are divided among as many processes as there are processors.
 //
 // Each history is checked in two ways. What clients were told has to be linearizable against
@@ -37,6 +38,6 @@
 // The checkers are proven, too: bugs_test.go plants bugs, and each has to be found.
 //
 //	go test ./local/simulation                  all of it
-//	go test ./local/simulation -run TestHistories -seed 1234 -v
+//	GODEBUG=asyncpreemptoff=1 go test ./local/simulation -run TestHistories -seed 1234 -v
 //	go test ./local/simulation -run TestHistories -seeds 100000
 package simulation
