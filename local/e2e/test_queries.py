@@ -298,3 +298,16 @@ def test_plan_of_a_wrong_query_is_the_users_mistake(both):
     for route, body in (("explain_plan", {"query": {"vector": [], "filter": "nope > 1"}}), ("analyze_plan", {"vector": [], "filter": "nope > 1"})):
         answer = both.wire.post(f"{both.path}/{route}", body)
         assert (answer.status, answer.json["code"]) == (404, 12), answer.body
+
+
+@pytest.mark.parametrize("form", ["file", "stream"])
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_answers_are_compressed_for_who_asks(people, wire, module_space, form, compression):
+    query = {"k": 1000, "vector": [], "columns": {"column_names": ["id"]}}
+    path = f"/v1/table/{module_space}$people/query"
+    plain = wire.post(path, query)
+    accept = f"application/vnd.apache.arrow.{form}; compression={compression}"
+    answer = wire.post(path, query, Accept=accept)
+    assert answer.headers["Content-Type"] == f"application/vnd.apache.arrow.{form}"
+    rows = pa.ipc.open_stream(answer.body).read_all() if form == "stream" else answer.table
+    assert rows == plain.table and len(answer.body) < len(plain.body)

@@ -1,7 +1,6 @@
 package arrowipc
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 
@@ -28,9 +27,8 @@ const (
 
 // A Writer writes record batches in one of the two forms of Arrow IPC. It streams: each
 // batch has been handed to the underlying writer when Write returns, in pieces of any
-// size. It is for one goroutine at a time.
+// size, many of them of a few bytes. It is for one goroutine at a time.
 type Writer struct {
-	out    *bufio.Writer
 	format interface {
 		Write(batch arrow.RecordBatch) error
 		Close() error
@@ -41,23 +39,17 @@ type Writer struct {
 // A file has one dictionary per dictionary-encoded column; a batch that brings another
 // one is an error.
 func NewFileWriter(w io.Writer, schema *arrow.Schema, c Compression) (*Writer, error) {
-	out := bufio.NewWriterSize(w, writeBuffer)
-	format, err := ipc.NewFileWriter(out, options(schema, c)...)
+	format, err := ipc.NewFileWriter(w, options(schema, c)...)
 	if err != nil {
 		return nil, fmt.Errorf("write arrow file: %w", err)
 	}
-	return &Writer{out: out, format: format}, nil
+	return &Writer{format}, nil
 }
 
 // NewStreamWriter returns a Writer of the stream form.
 func NewStreamWriter(w io.Writer, schema *arrow.Schema, c Compression) *Writer {
-	out := bufio.NewWriterSize(w, writeBuffer)
-	return &Writer{out: out, format: ipc.NewWriter(out, options(schema, c)...)}
+	return &Writer{ipc.NewWriter(w, options(schema, c)...)}
 }
-
-// The small pieces of a message (lengths, metadata, padding) are gathered in a buffer;
-// large buffers pass it by.
-const writeBuffer = 16 << 10
 
 func options(schema *arrow.Schema, c Compression) []ipc.Option {
 	opts := []ipc.Option{ipc.WithSchema(schema)}
@@ -76,7 +68,7 @@ func (w *Writer) Write(batch arrow.RecordBatch) error {
 	if err := w.format.Write(batch); err != nil {
 		return fmt.Errorf("write arrow batch: %w", err)
 	}
-	return w.flush()
+	return nil
 }
 
 // Close writes the end, and the schema when there was no batch. It does not close the
@@ -84,13 +76,6 @@ func (w *Writer) Write(batch arrow.RecordBatch) error {
 func (w *Writer) Close() error {
 	if err := w.format.Close(); err != nil {
 		return fmt.Errorf("end arrow output: %w", err)
-	}
-	return w.flush()
-}
-
-func (w *Writer) flush() error {
-	if err := w.out.Flush(); err != nil {
-		return fmt.Errorf("write arrow output: %w", err)
 	}
 	return nil
 }

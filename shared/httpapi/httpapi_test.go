@@ -484,6 +484,62 @@ func TestArrowAnswers(t *testing.T) {
 	}
 }
 
+func TestArrowAnswersInTheFormThatIsAskedFor(t *testing.T) {
+	const file, stream = "application/vnd.apache.arrow.file", "application/vnd.apache.arrow.stream"
+	values := make([]int64, 10_000)
+	plain := len(values) * 8
+	for accept, want := range map[string]struct {
+		contentType string
+		compressed  bool
+	}{
+		"":                                    {file, false},
+		"*/*":                                 {file, false},
+		"application/json":                    {file, false},
+		"application/json; compression=zstd":  {file, false},
+		stream:                                {stream, false},
+		"text/html, " + stream + ", " + file:  {stream, false},
+		stream + "; compression=zstd":         {stream, true},
+		stream + ";compression=LZ4;q=0.9":     {stream, true},
+		file + "; compression=\"lz4\"":        {file, true},
+		file + "; compression=brotli":         {file, false},
+		"; ;, " + file + "; compression=zstd": {file, true},
+	} {
+		t.Run(accept, func(t *testing.T) {
+			s := &service{rows: rowsOf(nil, intBatch(values...))}
+			w := request{path: "/v1/table/t/query", body: `{"k":1}`, header: map[string]string{"Accept": accept}}.do(t, newTestHandler(s))
+			if got := w.Header().Get("Content-Type"); w.Code != 200 || got != want.contentType {
+				t.Fatalf("status %d, content type %q, want %q: %s", w.Code, got, want.contentType, w.Body)
+			}
+			if compressed := w.Body.Len() < plain; compressed != want.compressed {
+				t.Errorf("%d bytes of %d: compressed %v, want %v", w.Body.Len(), plain, compressed, want.compressed)
+			}
+			rows := 0
+			if want.contentType == stream {
+				r, err := ipc.NewReader(w.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for r.Next() {
+					rows += int(r.RecordBatch().NumRows())
+				}
+			} else {
+				r, err := ipc.NewFileReader(bytes.NewReader(w.Body.Bytes()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				batch, err := r.RecordBatchAt(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows = int(batch.NumRows())
+			}
+			if rows != len(values) {
+				t.Errorf("got %d rows, want %d", rows, len(values))
+			}
+		})
+	}
+}
+
 func TestArrowErrorBeforeTheFirstBatch(t *testing.T) {
 	s := &service{rows: rowsOf(protocol.Errorf(protocol.TableColumnNotFound, "no column y"))}
 	if p := decodeProblem(t, request{path: "/v1/table/t/query"}.do(t, newTestHandler(s))); p.Status != 404 {

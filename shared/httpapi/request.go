@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/protocol"
 )
 
@@ -105,7 +106,7 @@ func (c *call) decodeBody(req protocol.Request) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if u, ok := req.(interface{ RequestUpload() *protocol.Upload }); ok && strings.HasPrefix(c.r.Header.Get("Content-Type"), contentTypeArrowStream) {
+	if u, ok := req.(interface{ RequestUpload() *protocol.Upload }); ok && strings.HasPrefix(c.r.Header.Get("Content-Type"), arrowipc.ContentTypeStream) {
 		u.RequestUpload().Body = bytes.NewReader(data) // columns may come as a schema of Arrow
 		return nil
 	}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -9,17 +8,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-
 	"tiltyard/shared/protocol"
 )
 
-const (
-	contentTypeJSON        = "application/json"
-	contentTypeArrowStream = "application/vnd.apache.arrow.stream"
-	contentTypeArrowFile   = "application/vnd.apache.arrow.file"
-)
+const contentTypeJSON = "application/json"
 
 // responseWriter remembers what went out.
 type responseWriter struct {
@@ -127,89 +119,3 @@ func versionOf(value any) string {
 	}
 	return ""
 }
-
-// writeRows streams batches in a format of Arrow. The header goes out with the first batch,
-// so that an error before it is still an error response.
-func (c *call) writeRows(rows *protocol.Rows, format arrowFormat) error {
-	out := &arrowResponse{call: c, rows: rows, format: format}
-	for batch, err := range rows.Batches {
-		switch {
-		case err != nil && c.w.status == 0: // what was written is still in our buffer
-			c.w.Header().Del(versionHeader)
-			return err
-		case err != nil:
-			out.abort(err)
-		}
-		if err := out.begin(); err != nil {
-			return err
-		}
-		if err := out.file.Write(batch); err != nil {
-			out.abort(err)
-		}
-	}
-	if err := out.begin(); err != nil {
-		return err
-	}
-	if err := out.file.Close(); err != nil {
-		out.abort(err)
-	}
-	if err := out.buffer.Flush(); err != nil {
-		out.abort(err)
-	}
-	return nil
-}
-
-// arrowResponse is an Arrow file or stream on its way out.
-type arrowResponse struct {
-	call   *call
-	rows   *protocol.Rows
-	format arrowFormat
-	buffer *bufio.Writer
-	file   arrowWriter
-}
-
-// begin opens the file on the first call.
-func (o *arrowResponse) begin() error {
-	if o.file != nil {
-		return nil
-	}
-	buffer := bufio.NewWriterSize(o.call.w, 64<<10)
-	file, err := o.format.writer(buffer, o.rows.Schema)
-	if err != nil {
-		return fmt.Errorf("open the Arrow response: %w", err)
-	}
-	if version := versionOf(o.rows); version != "" {
-		o.call.w.Header().Set(versionHeader, version)
-	}
-	o.call.w.Header().Set("Content-Type", o.format.contentType)
-	o.buffer, o.file = buffer, file
-	return nil
-}
-
-// abort ends a response that cannot be completed, so that the client sees it break off.
-func (o *arrowResponse) abort(err error) {
-	o.call.err = err
-	panic(http.ErrAbortHandler)
-}
-
-// arrowFormat is one of the two ways in which Arrow writes batches.
-type arrowFormat struct {
-	contentType string
-	writer      func(io.Writer, *arrow.Schema) (arrowWriter, error)
-}
-
-type arrowWriter interface {
-	Write(arrow.RecordBatch) error
-	Close() error
-}
-
-// The formats. Batches are not compressed: not every reader of the specification's clients
-// can undo it.
-var (
-	arrowFile = arrowFormat{contentTypeArrowFile, func(w io.Writer, schema *arrow.Schema) (arrowWriter, error) {
-		return ipc.NewFileWriter(w, ipc.WithSchema(schema))
-	}}
-	arrowStream = arrowFormat{contentTypeArrowStream, func(w io.Writer, schema *arrow.Schema) (arrowWriter, error) {
-		return ipc.NewWriter(w, ipc.WithSchema(schema)), nil
-	}}
-)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/protocol"
 )
 
@@ -89,13 +90,13 @@ func Upload[Req, Resp any, PReq interface {
 const maxDrainBytes = 16 << 20
 
 // Arrow serves an operation whose request is a JSON object and whose response is an
-// Arrow file. Errors before the first bytes leave are answered as errors; one that comes later
+// Arrow file, unless the client asks for the stream, or compressed. Errors before the first bytes leave are answered as errors; one that comes later
 // aborts the connection, so that no client takes half an answer for a whole one.
 func Arrow[Req any, PReq interface {
 	*Req
 	protocol.Request
 }](operation string, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
-	return rowsRoute[Req, PReq](operation, arrowFile, serve)
+	return rowsRoute[Req, PReq](operation, arrowForm{contentType: arrowipc.ContentTypeFile}, serve)
 }
 
 // ArrowStream is Arrow for operations that are answered with an Arrow stream.
@@ -103,13 +104,13 @@ func ArrowStream[Req any, PReq interface {
 	*Req
 	protocol.Request
 }](operation string, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
-	return rowsRoute[Req, PReq](operation, arrowStream, serve)
+	return rowsRoute[Req, PReq](operation, arrowForm{contentType: arrowipc.ContentTypeStream}, serve)
 }
 
 func rowsRoute[Req any, PReq interface {
 	*Req
 	protocol.Request
-}](operation string, format arrowFormat, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
+}](operation string, form arrowForm, serve func(context.Context, *Req) (*protocol.Rows, error)) Route {
 	return Route{operation: operation, serve: func(c *call) error {
 		req := PReq(new(Req))
 		if err := c.decodeJSON(req); err != nil {
@@ -119,6 +120,6 @@ func rowsRoute[Req any, PReq interface {
 		if err != nil {
 			return err
 		}
-		return c.writeRows(rows, format)
+		return c.writeRows(rows, form.asked(c.r.Header.Values("Accept")))
 	}}
 }

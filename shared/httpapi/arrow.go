@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/protocol"
+)
+
+// An arrowForm is how rows are answered: a file or a stream of Arrow IPC, and how the buffers
+// of its batches are compressed.
+type arrowForm struct {
+	contentType string
+	compression arrowipc.Compression
+}
+
+// asked returns the form that a client asks for by its Accept header, such as
+//
+//	Accept: application/vnd.apache.arrow.stream; compression=zstd
+//
+// Compression is lz4 or zstd. What does not name a form of Arrow, as most clients' headers do
+// not, asks for nothing: the rows are answered as the operation does, uncompressed, since not
+// every reader can undo it.
+func (f arrowForm) asked(accept []string) arrowForm {
+	for _, header := range accept {
+		for wanted := range strings.SplitSeq(header, ",") {
+			contentType, parameters, err := mime.ParseMediaType(wanted)
+			if err != nil || contentType != arrowipc.ContentTypeFile && contentType != arrowipc.ContentTypeStream {
+				continue
+			}
+			f.contentType = contentType
+			switch strings.ToLower(parameters["compression"]) {
+			case "lz4":
+				f.compression = arrowipc.LZ4
+			case "zstd":
+				f.compression = arrowipc.ZSTD
+			}
+			return f
+		}
+	}
+	return f
+}
+
+func (f arrowForm) writer(w io.Writer, schema *arrow.Schema) (*arrowipc.Writer, error) {
+	if f.contentType == arrowipc.ContentTypeStream {
+		return arrowipc.NewStreamWriter(w, schema, f.compression), nil
+	}
+	return arrowipc.NewFileWriter(w, schema, f.compression)
+}
+
+// writeRows streams batches in a form of Arrow. The header goes out with the first batch,
+// so that an error before it is still an error response.
+func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
+	out := &arrowResponse{call: c, rows: rows, form: form}
+	for batch, err := range rows.Batches {
+		switch {
+		case err != nil && c.w.status == 0: // what was written is still in our buffer
+			c.w.Header().Del(versionHeader)
+			return err
+		case err != nil:
+			out.abort(err)
+		}
+		if err := out.begin(); err != nil {
+			return err
+		}
+		if err := out.file.Write(batch); err != nil {
+			out.abort(err)
+		}
+	}
+	if err := out.begin(); err != nil {
+		return err
+	}
+	if err := out.file.Close(); err != nil {
+		out.abort(err)
+	}
+	if err := out.buffer.Flush(); err != nil {
+		out.abort(err)
+	}
+	return nil
+}
+
+// arrowResponse is an Arrow file or stream on its way out.
+type arrowResponse struct {
+	call   *call
+	rows   *protocol.Rows
+	form   arrowForm
+	buffer *bufio.Writer
+	file   *arrowipc.Writer
+}
+
+// begin opens the file on the first call.
+func (o *arrowResponse) begin() error {
+	if o.file != nil {
+		return nil
+	}
+	buffer := bufio.NewWriterSize(o.call.w, 64<<10)
+	file, err := o.form.writer(buffer, o.rows.Schema)
+	if err != nil {
+		return fmt.Errorf("open the Arrow response: %w", err)
+	}
+	if version := versionOf(o.rows); version != "" {
+		o.call.w.Header().Set(versionHeader, version)
+	}
+	o.call.w.Header().Set("Content-Type", o.form.contentType)
+	o.buffer, o.file = buffer, file
+	return nil
+}
+
+// abort ends a response that cannot be completed, so that the client sees it break off.
+func (o *arrowResponse) abort(err error) {
+	o.call.err = err
+	panic(http.ErrAbortHandler)
+}
