@@ -311,3 +311,10 @@ def test_answers_are_compressed_for_who_asks(people, wire, module_space, form, c
     assert answer.headers["Content-Type"] == f"application/vnd.apache.arrow.{form}"
     rows = pa.ipc.open_stream(answer.body).read_all() if form == "stream" else answer.table
     assert rows == plain.table and len(answer.body) < len(plain.body)
+
+
+def test_a_table_is_read_ahead(people, wire, module_space):
+    people.remote.prewarm_data(["id"])
+    people.remote.prewarm_data()
+    assert wire.post(f"/v1/table/{module_space}$people/page_cache/prewarm", {"columns": ["nope"]}).status == 404
+    assert wire.post(f"/v1/table/{module_space}$people/index/nope/prewarm").json["type"] == "/errors/table-index-not-found"

@@ -71,3 +71,13 @@ type DropTableIndexRequest struct {
 type DropTableIndexResponse struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 }
+
+// PrewarmTableIndexRequest asks to have an index at hand for the queries that come.
+type PrewarmTableIndexRequest struct {
+	Common
+	IndexName string `json:"index_name" path:"index_name"`
+	Branch    string `json:"branch" query:"branch"`
+}
+
+// PrewarmTableIndexResponse says that it was done.
+type PrewarmTableIndexResponse struct{}

@@ -116,6 +116,16 @@ type Rows struct {
 // AtVersion returns the version of the table that was read.
 func (r *Rows) AtVersion() int64 { return r.Version }
 
+// PrewarmTableRequest asks to have columns at hand for the queries that come.
+type PrewarmTableRequest struct {
+	Common
+	Columns []string `json:"columns"` // empty: all
+	Branch  string   `json:"branch" query:"branch"`
+}
+
+// PrewarmTableResponse says that it was done.
+type PrewarmTableResponse struct{}
+
 // CountTableRowsRequest asks for the number of rows that match.
 type CountTableRowsRequest struct {
 	Common

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,31 +28,20 @@ func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
 			t.Errorf("deleted %d versions (%v), want 2", deleted, err)
 		}
 	}
-	// Each is about version 2, which the writer takes for the next one.
-	slowPut := func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault {
-		met := false
-		return func(call faultstore.Call) faultstore.Fault {
-			if call.Kind != faultstore.PutIfAbsent || met || !strings.Contains(call.Key, "/_versions/") {
-				return faultstore.Fault{}
+	// Each is about version 2, which the writer takes for the next one: others are quick while
+	// he waits for his first request of a kind.
+	slow := func(kind faultstore.Kind, folder string) func(*testing.T, objectstore.Store) func(faultstore.Call) faultstore.Fault {
+		return func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault {
+			var met atomic.Bool
+			return func(call faultstore.Call) faultstore.Fault {
+				if call.Kind != kind || !strings.Contains(call.Key, folder) || met.Swap(true) {
+					return faultstore.Fault{}
+				}
+				return faultstore.Fault{Wait: func(context.Context) error {
+					others(t, inner)
+					return nil
+				}}
 			}
-			met = true
-			return faultstore.Fault{Wait: func(context.Context) error {
-				others(t, inner)
-				return nil
-			}}
-		}
-	}
-	slowRows := func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault {
-		met := false
-		return func(call faultstore.Call) faultstore.Fault {
-			if call.Kind != faultstore.Put || met || !strings.Contains(call.Key, "/data/") {
-				return faultstore.Fault{}
-			}
-			met = true
-			return faultstore.Fault{Wait: func(context.Context) error {
-				others(t, inner)
-				return nil
-			}}
 		}
 	}
 	longAgo := func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault {
@@ -63,8 +53,8 @@ func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
 		name string
 		plan func(t *testing.T, inner objectstore.Store) func(faultstore.Call) faultstore.Fault
 	}{
-		{"the put is slow", slowPut},
-		{"the rows are slow", slowRows},
+		{"the put is slow", slow(faultstore.PutIfAbsent, "/_versions/")},
+		{"the rows are slow", slow(faultstore.Put, "/data/")},
 		{"the table was looked at long ago", longAgo},
 	} {
 		t.Run(test.name, func(t *testing.T) {

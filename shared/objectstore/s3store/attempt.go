@@ -102,6 +102,8 @@ func outcomeOfStatus(status int, code string) outcome {
 		return unclear
 	case status < 300: // an error, or nothing that could be read, under a good status
 		return unclear
+	case code == "" && status != http.StatusPreconditionFailed: // what tells why did not arrive
+		return refused
 	}
 	return settled
 }

@@ -82,6 +82,7 @@ func TestWritesThroughFaults(t *testing.T) {
 		{"match, is another", "other", ifOld, nil, nil, "precondition", "other", 1},
 		{"match, is gone", "", ifOld, nil, nil, "precondition", "", 1},
 		{"match, no bucket", "old", ifOld, []fault{{status: 404, code: "NoSuchBucket"}}, nil, "other", "old", 1},
+		{"match, is gone, as a broken answer tells", "", ifOld, []fault{{status: 404, code: "NoSuchKey", cut: true}}, nil, "precondition", "", 2},
 		{"match, 409", "old", ifOld, []fault{conflict409}, nil, "", "new", 2},
 		{"match, answer lost", "old", ifOld, []fault{{lost: true}}, nil, "unknown", "new", 2},
 		{"match, written and 500", "old", ifOld, []fault{{after: 500}}, nil, "unknown", "new", 2},

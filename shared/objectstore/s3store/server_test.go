@@ -107,6 +107,11 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case f.reset:
 		panic(http.ErrAbortHandler)
+	case f.status != 0 && f.cut:
+		w.Header().Set("Content-Length", "200")
+		fail(w, f.status, f.code)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
 	case f.status != 0:
 		fail(w, f.status, f.code)
 		return

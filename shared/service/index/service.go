@@ -19,5 +19,6 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("ListTableIndices", s.List),
 		httpapi.JSON("DescribeTableIndexStats", s.Stats),
 		httpapi.JSON("DropTableIndex", s.Drop),
+		httpapi.JSON("PrewarmTableIndex", s.Prewarm),
 	}
 }

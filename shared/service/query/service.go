@@ -19,6 +19,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("CountTableRows", s.Count),
 		httpapi.JSON("ExplainTableQueryPlan", s.Explain),
 		httpapi.JSON("AnalyzeTableQueryPlan", s.Analyze),
+		httpapi.JSON("PrewarmTable", s.Prewarm),
 		httpapi.ArrowStream("FetchTableBlobs", s.FetchBlobs),
 		httpapi.Bytes("ReadTableBlob", s.ReadBlob),
 	}

@@ -1,0 +1,21 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"tiltyard/shared/lance/dataset"
+)
+
+// Prewarm is [dataset.Dataset.Prewarm] of the newest version.
+func (t *Table) Prewarm(ctx context.Context, columns []string) error {
+	_, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (struct{}, error) {
+		err := d.Prewarm(ctx, columns)
+		var unknown *dataset.ErrNoColumn
+		if errors.As(err, &unknown) {
+			err = noColumn(unknown)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
