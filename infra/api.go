@@ -137,11 +137,7 @@ func (s *Service) newStage(api awsapigatewayv2.CfnApi) {
 }
 
 func (s *Service) newAccessLog() awslogs.LogGroup {
-	return awslogs.NewLogGroup(s.Stack, jsii.String("AccessLog"), &awslogs.LogGroupProps{
-		LogGroupName:  jsii.String("/tiltyard/" + s.config.Stage + "/gateway"),
-		Retention:     retentions[s.config.LogDays],
-		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
-	})
+	return s.newLog("AccessLog", jsii.String("/tiltyard/"+s.config.Stage+"/gateway"))
 }
 
 // newHTTPDomain gives the API its own name, if one is configured, and returns the URL.

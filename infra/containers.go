@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsecs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsecspatterns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awselasticloadbalancingv2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -27,10 +26,7 @@ func (s *Service) newContainers() {
 		},
 	})
 	n := functions["default"]
-	log := awslogs.NewLogGroup(s.Stack, jsii.String("ContainersLog"), &awslogs.LogGroupProps{
-		LogGroupName: jsii.String("/tiltyard/" + s.config.Stage + "/containers"),
-		Retention:    retentions[s.config.LogDays], RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
-	})
+	log := s.newLog("ContainersLog", jsii.String("/tiltyard/"+s.config.Stage+"/containers"))
 	environment := s.environment(n, 4096, 3600)
 	(*environment)["TILTYARD_LISTEN"] = jsii.String("0.0.0.0:10024")
 	service := awsecspatterns.NewApplicationLoadBalancedFargateService(s.Stack, jsii.String("Containers"), &awsecspatterns.ApplicationLoadBalancedFargateServiceProps{

@@ -58,11 +58,7 @@ const gatewaySeconds = 29
 // newFunction makes the function of a folder, with its role and its log.
 func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	id := title(name)
-	log := awslogs.NewLogGroup(s.Stack, jsii.String(id+"Log"), &awslogs.LogGroupProps{
-		LogGroupName:  jsii.String("/tiltyard/" + s.config.Stage + "/" + name),
-		Retention:     retentions[s.config.LogDays],
-		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
-	})
+	log := s.newLog(id+"Log", jsii.String("/tiltyard/"+s.config.Stage+"/"+name))
 	memory, timeout := s.config.Memory, gatewaySeconds
 	if n.rows {
 		memory = s.config.DataMemory

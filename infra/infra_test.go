@@ -33,9 +33,9 @@ func (t template) all(kind string) map[string]map[string]any {
 	return found
 }
 
-// synthesize makes the templates of both stacks. The context is that of a small
-// configuration and what the case changes in it.
-func synthesize(t *testing.T, context map[string]any) (storage, service template) {
+// newStacks makes both stacks. The context is that of a small configuration and what the
+// case changes in it.
+func newStacks(t *testing.T, context map[string]any) (*Storage, *Service) {
 	t.Helper()
 	values := map[string]any{
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwks": "https://id.example.com/keys",
@@ -47,8 +47,14 @@ func synthesize(t *testing.T, context map[string]any) (storage, service template
 		t.Fatal(err)
 	}
 	app := awscdk.NewApp(nil)
-	first := NewStorage(app, config)
-	second := NewService(app, config, first)
+	storage := NewStorage(app, config)
+	return storage, NewService(app, config, storage)
+}
+
+// synthesize makes the templates of both stacks.
+func synthesize(t *testing.T, context map[string]any) (storage, service template) {
+	t.Helper()
+	first, second := newStacks(t, context)
 	return readTemplate(first.Stack), readTemplate(second.Stack)
 }
 

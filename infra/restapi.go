@@ -29,9 +29,16 @@ func (s *Service) newRESTAPI() traffic {
 			StageName:            &s.config.Stage,
 			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.newAccessLog()),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
+			LoggingLevel:         awsapigateway.MethodLoggingLevel_ERROR,
 			TracingEnabled:       &s.config.Tracing,
 		},
 	})
+	// The gateway writes its errors to a log of this name, and would make one that is kept
+	// for ever.
+	errors := s.newLog("ErrorLog", awscdk.Fn_Join(jsii.String(""), &[]*string{
+		jsii.String("API-Gateway-Execution-Logs_"), api.RestApiId(), jsii.String("/" + s.config.Stage),
+	}))
+	api.DeploymentStage().Node().AddDependency(errors)
 	for name, n := range functions {
 		if !n.worker {
 			s.allowCalls(name, "apigateway.amazonaws.com", s.executeARN(api.RestApiId(), "/*/*/*"))

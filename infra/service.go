@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -55,4 +56,13 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 		s.newContainers()
 	}
 	return s
+}
+
+// newLog makes a log that is kept as long as configured and goes with the stack.
+func (s *Service) newLog(id string, name *string) awslogs.LogGroup {
+	return awslogs.NewLogGroup(s.Stack, &id, &awslogs.LogGroupProps{
+		LogGroupName:  name,
+		Retention:     retentions[s.config.LogDays],
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
 }

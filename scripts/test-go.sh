@@ -12,6 +12,7 @@ failed=0
 
 if command -v "$(go env CC)" >/dev/null; then
 	CGO_ENABLED=1 go test -race $concurrent || failed=1
+	CGO_ENABLED=1 go test -race -run SideBySide ./shared/lance/datafile || failed=1
 else
 	echo '*** no C compiler: the race detector DID NOT RUN ***'
 	go test $concurrent || failed=1
