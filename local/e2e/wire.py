@@ -25,11 +25,11 @@ ARROW_FILE = "application/vnd.apache.arrow.file"
 class Answer:
     status: int
     headers: http.client.HTTPMessage
-    body: bytes
+    body: bytes | memoryview
 
     @property
     def json(self):
-        return json.loads(self.body)
+        return json.loads(bytes(self.body))
 
     @property
     def table(self) -> pa.Table:
@@ -115,13 +115,14 @@ LARGE = 1 << 20  # bytes that are not copied to be sent with one call
 class Line(Wire):
     """A client that sends a request with one call, unless it is large, and reads nothing of
     the response but its status and its length. It must not be used for more than one request
-    at a time."""
+    at a time; a large body is good until the next one, which gets its memory."""
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 60):
         super().__init__(url, token, timeout)
         self._socket = socket.create_connection((self._connection.host, self._connection.port), timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._reader = self._socket.makefile("rb", 1 << 18)
+        self._memory = bytearray(LARGE)
 
     def call(self, method: str, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
         lines = [
@@ -150,14 +151,29 @@ class Line(Wire):
                 length = int(value)
             elif name == b"transfer-encoding":
                 chunked = b"chunked" in value
-        if not chunked:
-            return Answer(status, http.client.HTTPMessage(), self._reader.read(length))
-        chunks = []
-        while size := int(self._reader.readline(), 16):
-            chunks.append(self._reader.read(size))
+        if chunked:
+            length = 0
+            while size := int(self._reader.readline(), 16):
+                self._fill(length, size)
+                length += size
+                self._reader.readline()
             self._reader.readline()
-        self._reader.readline()
-        return Answer(status, http.client.HTTPMessage(), b"".join(chunks))
+        else:
+            self._fill(0, length)
+        body = memoryview(self._memory)[:length]
+        return Answer(status, http.client.HTTPMessage(), body if length > LARGE else bytes(body))
+
+    def _fill(self, at: int, size: int) -> None:
+        """Reads so many bytes into memory that larger bodies have been in before: to copy
+        them, or to get new pages from the system, is not what a request costs."""
+        if len(self._memory) < at + size:
+            self._memory = self._memory + bytes(2 * (at + size) - len(self._memory))
+        with memoryview(self._memory) as memory:
+            while size:
+                got = self._reader.readinto(memory[at : at + size])
+                if not got:
+                    raise ConnectionResetError("the answer broke off")
+                at, size = at + got, size - got
 
     def close(self) -> None:
         self._reader.close()
