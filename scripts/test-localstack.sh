@@ -3,8 +3,8 @@
 # through its REST API: scripts/try-stack.sh says how. The functions run as processes
 # (local/localstack), and MiniStack is what LocalStack keeps DynamoDB's tables in.
 #
-# It needs npm, bin/functions for this machine, and Python 3.13. Where something is missing this says so and ends well, or
-# fails if REQUIRE_LOCALSTACK is set.
+# It needs npm, bin/functions for this machine, and Python 3.13. Where something is missing
+# this says so and ends well, or fails if REQUIRE_LOCALSTACK is set.
 set -eu
 cd "$(dirname "$0")/.."
 tools=$PWD/.tools

@@ -22,8 +22,8 @@ import (
 // A version that was not there when the writer listed is seen later than that, and is there
 // when he puts. A put whose writer has given up may yet be carried out where a version was
 // deleted: under that number something is there again, which nobody was told of and the
-// newest version has nothing of. Other writers of the format do not know of this. They leave versions alone
-// for days, unless they are told to do otherwise.
+// newest version has nothing of. Other writers of the format do not know of this. They leave
+// versions alone for days, unless they are told to do otherwise.
 
 // FreshFor is how long what a listing said of the newest version is good for.
 const FreshFor = 4 * time.Second
