@@ -99,6 +99,12 @@ func sendElsewhereAgain(t *testing.T, w write, fault func(call faultstore.Call, 
 	}
 }
 
+// takeLong takes no notice of who has given up.
+func takeLong(context.Context) error {
+	time.Sleep(20 * time.Second)
+	return nil
+}
+
 // A process is ended when its time is up, with the put on its way that makes the version. The
 // put arrives before the upload is sent again, or after it, or never.
 func TestUploadsThatTakeTooLongAreSettledByAnotherProcess(t *testing.T) {
@@ -120,8 +126,7 @@ func TestUploadsThatTakeTooLongAreSettledByAnotherProcess(t *testing.T) {
 								_, _ = store.Put(context.Background(), call.Key, call.Data, objectstore.Condition{IfAbsent: true})
 							})
 						}
-						time.Sleep(20 * time.Second)
-						return faultstore.Fault{Crash: true}
+						return faultstore.Fault{Wait: takeLong, Crash: true}
 					}))
 					warm := serveNoting(t, store)
 					warm.ok("/v1/table/t/describe", `{}`)
@@ -160,7 +165,7 @@ func TestUploadsThatAreInTimeAfterAll(t *testing.T) {
 				store := tables(t)
 				slow := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 					if isPut(call) && strings.Contains(call.Key, "/_versions/") {
-						time.Sleep(20 * time.Second)
+						return faultstore.Fault{Wait: takeLong}
 					}
 					return faultstore.Fault{}
 				}))

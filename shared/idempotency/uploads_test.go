@@ -323,10 +323,7 @@ func TestAMarkIsLeftWhileTheUploadIsMade(t *testing.T) {
 func TestUploadsWaitForMarks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet()
-		f.objects = faultstore.New(f.objects, func(faultstore.Call) faultstore.Fault {
-			time.Sleep(time.Second)
-			return faultstore.Fault{}
-		})
+		f.objects = faultstore.New(f.objects, faultstore.Latency(time.Second))
 		p := f.open()
 		ctx, cancel := context.WithCancel(t.Context())
 		slow, err := p.read(ctx, insert, "rows")

@@ -94,19 +94,21 @@ func Latency(d time.Duration) func(Call) Fault {
 	return func(Call) Fault { return Fault{Wait: wait} }
 }
 
-// A Store is a wrapped store. It is safe for concurrent use if the decision is.
+// A Store is a wrapped store. It is safe for concurrent use.
 type Store struct {
 	*Recorder
 	inner objectstore.Store
 
-	mu      sync.Mutex
-	decide  func(Call) Fault
-	crashed bool
+	deciding sync.Mutex // held while decide runs
+	mu       sync.Mutex
+	decide   func(Call) Fault
+	crashed  bool
 }
 
 var _ objectstore.Store = (*Store)(nil)
 
-// New wraps inner. decide is asked before each call; nil means that there are no faults.
+// New wraps inner. decide is asked before each call, about one call at a time; nil means that
+// there are no faults. It must not wait, which is what Fault.Wait is for, nor use the Store.
 func New(inner objectstore.Store, decide func(Call) Fault) *Store {
 	return &Store{Recorder: new(Recorder), inner: inner, decide: decide}
 }
@@ -161,6 +163,8 @@ func (s *Store) fault(call Call) (Fault, error) {
 	if decide == nil {
 		return Fault{}, nil
 	}
+	s.deciding.Lock()
+	defer s.deciding.Unlock()
 	return decide(call), nil
 }
 
