@@ -43,8 +43,8 @@ func where(what, sql string, d *dataset.Dataset) (*dataset.Where, error) {
 	}
 	return &dataset.Where{
 		Columns: append([]string{}, bound.Columns()...),
-		Select: func(batch arrow.RecordBatch) ([]int32, error) {
-			rows, err := bound.Select(batch, nil)
+		Select: func(batch arrow.RecordBatch, among []uint64) ([]int32, error) {
+			rows, err := bound.Select(batch, among)
 			return rows, sqlError(what, err)
 		},
 	}, nil

@@ -109,7 +109,7 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, err := f.where.Select(batch)
+		rows, err := f.where.Select(batch, nil)
 		if err != nil {
 			return nil, err
 		}

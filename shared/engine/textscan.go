@@ -118,7 +118,7 @@ func (s *textScan) batch(batch arrow.RecordBatch, filter *dataset.Where) (*textB
 	}
 	tested := array.NewRecordBatch(
 		arrow.NewSchema(batch.Schema().Fields()[n+1:], nil), batch.Columns()[n+1:], batch.NumRows())
-	rows, err := filter.Select(tested)
+	rows, err := filter.Select(tested, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
 	r.Insert.Schema, r.Insert.Trusted = p.schema, true
 	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
 		rows := int64(0)
-		_, batches, err := p.dataset.ScanValues(ctx, dataset.ScanOptions{Where: p.where})
+		_, batches, err := p.dataset.ScanValues(ctx, dataset.ScanOptions{Rows: p.set})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -103,9 +103,10 @@ func (s Starter) Begin(ctx context.Context, kind string, object []string, input 
 	return t, s.send(ctx, Message{Job: t.ID}, 0)
 }
 
-// Suggest asks a worker to look whether a job of the kind has something to do for an object.
-func (s Starter) Suggest(ctx context.Context, kind string, object []string) error {
-	return s.send(ctx, Message{Kind: kind, Object: object}, 0)
+// Suggest asks a worker to look, after some time, whether a job of the kind has something to
+// do for an object.
+func (s Starter) Suggest(ctx context.Context, kind string, object []string, after time.Duration) error {
+	return s.send(ctx, Message{Kind: kind, Object: object}, after)
 }
 
 // Pause lets nobody work on a job from its next checkpoint on; see [transaction.Store.Pause].

@@ -368,7 +368,7 @@ func TestTablesAreCleanedUpOnceADay(t *testing.T) {
 		}
 		for day, want := range []int{0, 1, 2, 3} {
 			for range 3 {
-				if err := h.tables.Jobs.Suggest(t.Context(), service.MaintainKind, nil); err != nil { // all of them
+				if err := h.tables.Jobs.Suggest(t.Context(), service.MaintainKind, nil, 0); err != nil { // all of them
 					t.Fatal(err)
 				}
 				h.work(t, time.Second)

@@ -109,7 +109,7 @@ func (k *Keeper) SuggestAll(ctx context.Context) error {
 	ids, err := k.Tables.Names.AllTables(ctx)
 	for _, id := range ids {
 		if err == nil {
-			err = k.Tables.Jobs.Suggest(ctx, service.MaintainKind, id)
+			err = k.Tables.Jobs.Suggest(ctx, service.MaintainKind, id, 0)
 		}
 	}
 	return err

@@ -61,14 +61,19 @@ func Open(s Stores) Tables {
 // MaintainKind is the kind of jobs that keep a table fit; package maintain does them.
 const MaintainKind = "maintain"
 
-// lookEvery is how many versions of a table are made between two looks at how fit it is.
-const lookEvery = 16
+const (
+	// lookEvery is how many versions of a table are made between two looks at how fit it is.
+	lookEvery = 16
+	// lookAfter is how long a look waits: who writes much at a time should not have to share
+	// the machine, nor the table, and afterwards all of it is compacted together.
+	lookAfter = 5 * time.Second
+)
 
 // written lets a worker look at a table now and then as it is written to. That it does not is
 // no harm: there will be more versions.
 func (t Tables) written(ctx context.Context, id []string, version int64) {
 	if t.maintain && version%lookEvery == 0 {
-		_ = t.Jobs.Suggest(ctx, MaintainKind, id)
+		_ = t.Jobs.Suggest(ctx, MaintainKind, id, lookAfter)
 	}
 }
 

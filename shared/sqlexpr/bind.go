@@ -153,7 +153,7 @@ func (b *Bound) Columns() []string {
 // names and must have the types they have in the schema. Errors wrap ErrValue,
 // ErrUnsupported, ErrUnknownColumn or ErrType.
 func (b *Bound) Eval(rec arrow.RecordBatch) (arrow.Array, error) {
-	v, err := b.eval(rec)
+	v, err := b.eval(rec, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -161,22 +161,23 @@ func (b *Bound) Eval(rec arrow.RecordBatch) (arrow.Array, error) {
 	return arr, at(err, b.root.pos)
 }
 
-// Select appends to dst the numbers of the rows for which the expression, of type bool, is
-// TRUE, in ascending order.
-func (b *Bound) Select(rec arrow.RecordBatch, dst []int32) ([]int32, error) {
+// Select returns the numbers of the rows for which the expression, of type bool, is TRUE, in
+// ascending order. Other rows than those among are passed over: it has one bit for each row,
+// the first in the lowest bit of the first word; nil is all of them.
+func (b *Bound) Select(rec arrow.RecordBatch, among []uint64) ([]int32, error) {
 	if b.root.typ.ID() != arrow.BOOL {
-		return dst, errorf(ErrType, b.root.pos, "only a bool selects rows, not %s", b.root.typ)
+		return nil, errorf(ErrType, b.root.pos, "only a bool selects rows, not %s", b.root.typ)
 	}
-	v, err := b.eval(rec)
+	v, err := b.eval(rec, among)
 	if err != nil {
-		return dst, err
+		return nil, err
 	}
 	n := int(rec.NumRows())
-	selected := truth(spread(v, n), true)
 	if n == 0 {
-		return dst, nil
+		return nil, nil
 	}
-	dst = slices.Grow(dst, selected.count())
+	selected := and(truth(spread(v, n), true), among)
+	dst := make([]int32, 0, selected.count())
 	for w, word := range selected {
 		for ; word != 0; word &= word - 1 {
 			dst = append(dst, int32(w<<6+bits.TrailingZeros64(word)))
@@ -186,8 +187,8 @@ func (b *Bound) Select(rec arrow.RecordBatch, dst []int32) ([]int32, error) {
 }
 
 // eval looks up the columns of a batch by name, as its order of columns need not be that of
-// the schema, and computes the expression.
-func (b *Bound) eval(rec arrow.RecordBatch) (vec, error) {
+// the schema, and computes the expression for the rows that count; nil is all.
+func (b *Bound) eval(rec arrow.RecordBatch, rows bitset) (vec, error) {
 	f := frame{n: int(rec.NumRows()), arrs: make([]arrow.Array, b.schema.NumFields()), cols: map[int]vec{}}
 	if f.n == 0 {
 		v := nullVec(b.root.typ)
@@ -204,5 +205,5 @@ func (b *Bound) eval(rec arrow.RecordBatch) (vec, error) {
 			return vec{}, errorf(ErrType, b.root.pos, "column %q of the batch is %s, not %s", field.Name, got, field.Type)
 		}
 	}
-	return f.eval(b.root, nil)
+	return f.eval(b.root, rows)
 }

@@ -66,7 +66,7 @@ func selectRows(filter string, rec arrow.RecordBatch) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.Select(rec, []int32{})
+	return b.Select(rec, nil)
 }
 
 func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
@@ -124,6 +124,36 @@ func TestSelectsTheSameRowsFromPieces(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.Rows, got); diff != "" {
 			t.Errorf("%s: rows (-want +got):\n%s", c.Filter, diff)
+		}
+	}
+}
+
+// Rows that do not count are not found, and nothing is wrong with them.
+func TestSelectPassesOverOtherRows(t *testing.T) {
+	rec := readTable(t, "testdata/edges.arrow")
+	n := int(rec.NumRows())
+	for _, filter := range []string{
+		"10 / i64 > 2", "i32 >= 0 OR i32 IS NULL", "i32 IN (1, 5, 7)", "s LIKE '%a%'", "NOT (i64 = 0)", "10 / i64 = 2 OR s = 'a'",
+		"coalesce(i32, 1) > 0", "true", "i32 > 0 AND i64 < 5",
+	} {
+		b := bindExpr(t, filter, rec.Schema())
+		good, want := newBitset(n), []int32{}
+		for i := range n {
+			if i%3 == 1 {
+				continue
+			}
+			rows, err := b.Select(rec.NewSlice(int64(i), int64(i)+1), nil)
+			if err != nil {
+				continue
+			}
+			good.set(i)
+			if len(rows) > 0 {
+				want = append(want, int32(i))
+			}
+		}
+		got, err := b.Select(rec, good)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v, rows (-want +got):\n%s", filter, err, diff)
 		}
 	}
 }

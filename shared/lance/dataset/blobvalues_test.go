@@ -89,15 +89,7 @@ func blobValue(column arrow.Array, i int) []byte {
 
 // idIn keeps rows with one of the ids.
 func idIn(ids ...int64) *Where {
-	return &Where{Columns: []string{"id"}, Select: func(batch arrow.RecordBatch) ([]int32, error) {
-		var rows []int32
-		for i, id := range batch.Column(0).(*array.Int64).Int64Values() {
-			if slices.Contains(ids, id) {
-				rows = append(rows, int32(i))
-			}
-		}
-		return rows, nil
-	}}
+	return whereID(func(id int64) bool { return slices.Contains(ids, id) })
 }
 
 func sameBlobs(t *testing.T, what string, d *Dataset, want map[int64][]byte) {

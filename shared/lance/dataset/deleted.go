@@ -24,11 +24,11 @@ func MapDeleted[T any](ctx context.Context, d *Dataset, columns []string, wanted
 	}
 	return mapWindows(ctx, pl, func(ctx context.Context, w window) (T, int64, error) {
 		var none T
-		rows, err := w.deletedPositions(ctx)
+		deleted, err := w.fragment.deletions(ctx)
 		if err != nil {
 			return none, 0, err
 		}
-		batch, err := d.assemble(ctx, w, p, rows, nil)
+		batch, err := d.assemble(ctx, w, p, deleted.Positions(w.from, w.to), nil)
 		if err != nil {
 			return none, 0, err
 		}
@@ -62,25 +62,4 @@ func (p *plan) deleted(ctx context.Context, wanted func(fragment uint64) bool) e
 		}
 	}
 	return nil
-}
-
-// deletedPositions returns the rows of the window that are deleted, counted from its
-// first.
-func (w *window) deletedPositions(ctx context.Context) ([]int32, error) {
-	deleted, err := w.fragment.deletions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	gone := make([]int32, 0, deleted.Deleted(w.from, w.to))
-	next := w.from
-	for start, end := range deleted.Live(w.from, w.to) {
-		for ; next < start; next++ {
-			gone = append(gone, int32(next-w.from))
-		}
-		next = end
-	}
-	for ; next < w.to; next++ {
-		gone = append(gone, int32(next-w.from))
-	}
-	return gone, nil
 }

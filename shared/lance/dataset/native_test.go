@@ -183,14 +183,7 @@ func TestScanAnswersWhatNativeLanceDoes(t *testing.T) {
 
 func TestFilteredScanAnswersTheSameRows(t *testing.T) {
 	n := openNative(t)
-	odd := &Where{Columns: []string{"id"}, Select: func(batch arrow.RecordBatch) (rows []int32, err error) {
-		for i, id := range batch.Column(0).(*array.Int64).Int64Values() {
-			if id%2 == 1 {
-				rows = append(rows, int32(i))
-			}
-		}
-		return rows, nil
-	}}
+	odd := whereID(func(id int64) bool { return id%2 == 1 })
 	for _, c := range n.cases {
 		if c.Columns != nil && !slices.Contains(c.Columns, "id") {
 			continue
@@ -198,7 +191,7 @@ func TestFilteredScanAnswersTheSameRows(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			answer := n.answer(t, c.Name)
 			id := answer.Schema().FieldIndices("id")[0]
-			rows, _ := odd.Select(array.NewRecordBatch(arrow.NewSchema([]arrow.Field{answer.Schema().Field(id)}, nil), []arrow.Array{answer.Column(id)}, answer.NumRows()))
+			rows, _ := odd.Select(array.NewRecordBatch(arrow.NewSchema([]arrow.Field{answer.Schema().Field(id)}, nil), []arrow.Array{answer.Column(id)}, answer.NumRows()), nil)
 			want, err := gather.Batch(answer, rows)
 			if err != nil {
 				t.Fatal(err)

@@ -28,6 +28,7 @@ type plan struct {
 	offset    int64                      // rows before the fragments that are not deleted
 	fragments []*fragment                // not planned yet
 	only      func(fragment uint64) bool // nil: all of them
+	rows      *RowSet                    // which rows are wanted; nil: all of them
 	from, to  int64                      // which rows are wanted, of those that are not deleted
 	transient bool
 	first     []window
@@ -44,7 +45,7 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 	if p, err = d.projection(opts.Columns); err != nil {
 		return nil, nil, 0, err
 	}
-	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments, only: opts.Only, to: math.MaxInt64}
+	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments, only: opts.Only, rows: opts.Rows, to: math.MaxInt64}
 	if opts.Where != nil {
 		tested, err := d.projection(opts.Where.Columns)
 		if err != nil {
@@ -148,7 +149,7 @@ func (p *plan) next(ctx context.Context) ([]window, error) {
 		}
 		at := p.offset
 		p.offset += f.rows - int64(deleted.Len())
-		if p.offset > p.from && (p.only == nil || p.only(f.meta.ID)) {
+		if p.offset > p.from && p.wants(f.meta.ID) {
 			group, offsets = append(group, f), append(offsets, at)
 		}
 	}
@@ -168,6 +169,11 @@ func (p *plan) next(ctx context.Context) ([]window, error) {
 		windows = append(windows, cutOff...)
 	}
 	return windows, nil
+}
+
+// wants reports whether rows of a fragment are wanted.
+func (p *plan) wants(fragment uint64) bool {
+	return (p.only == nil || p.only(fragment)) && (p.rows == nil || p.rows.of(fragment) != nil)
 }
 
 // widths returns the bytes of a row of each fragment, once it is decoded.
@@ -200,7 +206,7 @@ func (p *plan) cut(ctx context.Context, f *fragment, offset int64, rowBytes floa
 		w.live = w.to - w.from - deleted.Deleted(w.from, w.to)
 		w.bytes = int64(float64(w.to-w.from) * rowBytes)
 		offset += w.live
-		if w.live > 0 && offset > p.from {
+		if w.live > 0 && offset > p.from && (p.rows == nil || p.rows.of(f.meta.ID).Deleted(w.from, w.to) > 0) {
 			windows = append(windows, w)
 		}
 	}

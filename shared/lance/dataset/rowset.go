@@ -79,6 +79,14 @@ func (s *RowSet) All() iter.Seq[uint64] {
 	}
 }
 
+// of returns the rows of a fragment.
+func (s *RowSet) of(fragment uint64) *deletion.Vector {
+	if rows := s.fragments[fragment]; rows != nil {
+		return deletion.Of(rows)
+	}
+	return nil
+}
+
 // vectors returns the rows of each fragment as they are deleted. The set must not be added
 // to afterwards.
 func (s *RowSet) vectors() map[uint64]*deletion.Vector {

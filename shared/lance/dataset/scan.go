@@ -23,15 +23,19 @@ type ScanOptions struct {
 	// Only, if not nil, says of which fragments rows are read. It goes with a Where or a
 	// Map, and not with Offset and Limit, which count the rows of the others too.
 	Only func(fragment uint64) bool
+	// Rows, if not nil, are the rows to read, none of which is deleted. It goes without
+	// the other options that choose rows.
+	Rows *RowSet
 }
 
 // A Where decides which rows a scan returns.
 type Where struct {
 	// Columns are what Select reads, as in ScanOptions.
 	Columns []string
-	// Select returns the positions within the batch, ascending, of the rows to keep. It
-	// is called from several goroutines at a time.
-	Select func(arrow.RecordBatch) ([]int32, error)
+	// Select returns the positions within the batch, ascending, of the rows to keep, of
+	// those among, which has one bit for each row from the lowest of the first word on; nil
+	// is all. It is called from several goroutines at a time.
+	Select func(batch arrow.RecordBatch, among []uint64) ([]int32, error)
 }
 
 // Scan returns the rows in their order in the table as batches, which are never empty.
@@ -43,7 +47,7 @@ func (d *Dataset) Scan(ctx context.Context, opts ScanOptions) (*arrow.Schema, it
 		return nil, nil, err
 	}
 	batches := mapWindows(ctx, plan, func(ctx context.Context, w window) (arrow.RecordBatch, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, opts.Where)
+		batch, err := d.readWindow(ctx, w, p, opts)
 		return batch, sizeOf(batch), err
 	})
 	return p.schema, cut(batches, skip, opts.Limit), nil
@@ -56,7 +60,7 @@ func (d *Dataset) scanFragments(ctx context.Context, p *projection, fragments []
 		return nil, err
 	}
 	return mapWindows(ctx, pl, func(ctx context.Context, w window) (arrow.RecordBatch, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, nil)
+		batch, err := d.readWindow(ctx, w, p, ScanOptions{})
 		return batch, sizeOf(batch), err
 	}), nil
 }
@@ -70,7 +74,7 @@ func Map[T any](ctx context.Context, d *Dataset, opts ScanOptions, f func(contex
 		return nil, err
 	}
 	return mapWindows(ctx, plan, func(ctx context.Context, w window) (T, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, opts.Where)
+		batch, err := d.readWindow(ctx, w, p, opts)
 		if err != nil {
 			var none T
 			return none, 0, err

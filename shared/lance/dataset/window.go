@@ -15,26 +15,41 @@ import (
 )
 
 // readWindow returns the projected columns of the rows of a window that are not deleted
-// and that where keeps. The columns that where needs are read first; when it keeps
-// nothing no others are read, and when it keeps little only those rows of the others.
-func (d *Dataset) readWindow(ctx context.Context, w window, p *projection, where *Where) (arrow.RecordBatch, error) {
+// and that the options choose.
+func (d *Dataset) readWindow(ctx context.Context, w window, p *projection, opts ScanOptions) (arrow.RecordBatch, error) {
+	if opts.Rows != nil {
+		return d.assemble(ctx, w, p, opts.Rows.of(w.fragment.meta.ID).Positions(w.from, w.to), nil)
+	}
 	deleted, err := w.fragment.deletions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	live := livePositions(deleted, w.from, w.to) // nil: all
-	if where == nil {
-		return d.assemble(ctx, w, p, live, nil)
+	if opts.Where == nil {
+		return d.assemble(ctx, w, p, livePositions(deleted, w.from, w.to), nil)
 	}
+	return d.filterWindow(ctx, w, deleted, p, opts.Where)
+}
+
+// filterWindow returns the projected columns of the rows of a window that where keeps. The
+// columns that where needs are read first; when it keeps nothing no others are read, and when
+// it keeps little only those rows of the others.
+func (d *Dataset) filterWindow(ctx context.Context, w window, deleted *deletion.Vector, p *projection, where *Where) (arrow.RecordBatch, error) {
 	tested, err := d.projection(where.Columns)
 	if err != nil {
 		return nil, err
+	}
+	var live []int32   // what is tested; nil: all rows
+	var among []uint64 // of what is tested; nil: all of it
+	if w.mostlyLive() && len(tested.fields()) == len(tested.columns) {
+		among = deleted.LiveBits(w.from, w.to) // to pass over rows costs less than to gather the others
+	} else {
+		live = livePositions(deleted, w.from, w.to)
 	}
 	test, err := d.assemble(ctx, w, tested, live, nil)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := where.Select(test)
+	kept, err := where.Select(test, among)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +68,9 @@ func (d *Dataset) readWindow(ctx context.Context, w window, p *projection, where
 	}
 	return d.assemble(ctx, w, p, compose(live, kept), have)
 }
+
+// mostlyLive reports whether fewer than half of the rows are deleted.
+func (w window) mostlyLive() bool { return 2*w.live > w.to-w.from }
 
 // compose returns the positions in the window of rows kept among the live ones.
 func compose(live, kept []int32) []int32 {

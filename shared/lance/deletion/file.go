@@ -111,13 +111,21 @@ func Encode(v *Vector) (data []byte, fileType int32, err error) {
 	return data, pb.DeletionArrow, err
 }
 
-// encodeArrow writes one batch of one column of offsets, compressed with zstd.
+// compressFrom is how many offsets are worth compressing: those that fill a page of 4 KiB.
+const compressFrom = 1024
+
+// encodeArrow writes one batch of one column of offsets, compressed with zstd when they are
+// many.
 func encodeArrow(v *Vector) ([]byte, error) {
 	column := array.NewUint32Builder(memory.DefaultAllocator)
 	column.AppendValues(v.Offsets(), nil)
 	schema := arrow.NewSchema([]arrow.Field{{Name: columnName, Type: arrow.PrimitiveTypes.Uint32}}, nil)
 	var out bytes.Buffer
-	w, err := ipc.NewFileWriter(&out, ipc.WithSchema(schema), ipc.WithZstd())
+	options := []ipc.Option{ipc.WithSchema(schema)}
+	if v.Len() >= compressFrom {
+		options = append(options, ipc.WithZstd())
+	}
+	w, err := ipc.NewFileWriter(&out, options...)
 	if err != nil {
 		return nil, fmt.Errorf("write deletion file: %w", err)
 	}

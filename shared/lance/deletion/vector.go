@@ -71,6 +71,51 @@ func (v *Vector) Live(from, to int64) iter.Seq2[int64, int64] {
 	}
 }
 
+// LiveBits returns a bit for each row from offset from to before to, the first in the lowest
+// bit of the first word, which is set unless the row is deleted. Nil: none of them is deleted.
+func (v *Vector) LiveBits(from, to int64) []uint64 {
+	if v.Deleted(from, to) == 0 {
+		return nil
+	}
+	words := make([]uint64, (to-from+63)/64)
+	for i := range words {
+		words[i] = ^uint64(0)
+	}
+	if rest := (to - from) % 64; rest != 0 {
+		words[len(words)-1] = 1<<rest - 1
+	}
+	for row := range v.within(from, to) {
+		words[row/64] &^= 1 << (row % 64)
+	}
+	return words
+}
+
+// Positions returns the deleted rows among those from offset from to before to, counted from
+// from.
+func (v *Vector) Positions(from, to int64) []int32 {
+	positions := make([]int32, 0, v.Deleted(from, to))
+	for row := range v.within(from, to) {
+		positions = append(positions, int32(row))
+	}
+	return positions
+}
+
+// within yields the deleted rows among those from offset from to before to, counted from from.
+func (v *Vector) within(from, to int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		if v == nil || from > math.MaxUint32 {
+			return
+		}
+		deleted := v.bits.Iterator()
+		deleted.AdvanceIfNeeded(uint32(from))
+		for deleted.HasNext() && int64(deleted.PeekNext()) < to {
+			if !yield(int64(deleted.Next()) - from) {
+				return
+			}
+		}
+	}
+}
+
 // Offset returns the physical offset of the k-th row, from 0, that is not deleted. It
 // does not know how many rows the fragment has: past the last it counts on.
 func (v *Vector) Offset(k int64) int64 {

@@ -61,6 +61,22 @@ func TestVectorBehavesLikeASet(t *testing.T) {
 		if d := v.Deleted(from, to); d != deleted || v.Len() != len(set) || len(v.Offsets()) != len(set) {
 			t.Fatalf("deleted: got %d and %d in all, want %d and %d", d, v.Len(), deleted, len(set))
 		}
+		bits, gone := v.LiveBits(from, to), []int32{}
+		for at := from; at < to; at++ {
+			i := at - from
+			if bits != nil && bits[i/64]>>(i%64)&1 == 1 == set[at] || bits == nil && set[at] {
+				t.Fatalf("LiveBits says of row %d that it is deleted: %v, want %v", at, !set[at], set[at])
+			}
+			if set[at] {
+				gone = append(gone, int32(i))
+			}
+		}
+		if n := max(to-from, 0) % 64; bits != nil && n != 0 && bits[len(bits)-1]>>n != 0 {
+			t.Fatal("LiveBits has bits for rows behind the last")
+		}
+		if diff := cmp.Diff(gone, v.Positions(from, to)); diff != "" {
+			t.Fatalf("Positions (-want +got):\n%s", diff)
+		}
 		k := int64(0)
 		for at := range int64(n) {
 			if set[at] {

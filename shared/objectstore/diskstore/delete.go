@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -54,7 +53,7 @@ func (s *Store) delete(ctx context.Context, key, etag string) error {
 
 // remove unlinks the entry base of d, under the lock of key, if it is an object with the
 // ETag etag or etag is empty. A directory of that name is no object.
-func (s *Store) remove(ctx context.Context, key string, d *os.File, base, etag string) error {
+func (s *Store) remove(ctx context.Context, key string, d *handle, base, etag string) error {
 	unlock, err := s.locks.lock(ctx, key)
 	if err != nil {
 		return err
@@ -67,7 +66,7 @@ func (s *Store) remove(ctx context.Context, key string, d *os.File, base, etag s
 	} else if st, err := statAt(d, base); err == nil && isDir(st) {
 		return objectstore.ErrNotExist
 	}
-	err = unix.Unlinkat(int(d.Fd()), base, 0)
+	err = unix.Unlinkat(d.fd, base, 0)
 	if errors.Is(err, unix.EISDIR) {
 		return objectstore.ErrNotExist
 	}

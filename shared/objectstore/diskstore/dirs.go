@@ -41,27 +41,21 @@ func makeRoot(root string) error {
 }
 
 // openDir opens the directory dir below the root, through no link that leads out of it.
-func (s *Store) openDir(dir string) (*os.File, error) {
-	return s.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+func (s *Store) openDir(dir string) (*handle, error) {
+	return s.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
-// openNames opens a directory for its names to be read. What os.Root opened asks the system
-// about each of them, which is most of the time of a listing; a plain file does not.
+// openNames opens a directory for its names to be read.
 func (s *Store) openNames(dir string) (*os.File, error) {
 	d, err := s.openDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = d.Close() }()
-	fd, err := unix.FcntlInt(d.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), filepath.Join(s.root.Name(), dir)), nil
+	return d.file(s.root, dir), nil
 }
 
 // makeDir opens the directory dir and makes it, with those above it, if it is missing.
-func (s *Store) makeDir(dir string) (*os.File, error) {
+func (s *Store) makeDir(dir string) (*handle, error) {
 	for range dirTries {
 		d, err := s.openDir(dir)
 		if errors.Is(err, unix.ENOTDIR) {
@@ -82,12 +76,12 @@ func (s *Store) makeDir(dir string) (*os.File, error) {
 // sync makes what was done in d, which is the directory dir, survive a loss of power.
 // That takes the entries of the directories above it too, which whoever made them may
 // not have synced yet; once seen to, they are remembered.
-func (s *Store) sync(d *os.File, dir string) error {
+func (s *Store) sync(d *handle, dir string) error {
 	if err := d.Sync(); err != nil {
 		return err
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(int(d.Fd()), &st); err != nil {
+	st, err := d.stat()
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -96,7 +90,7 @@ func (s *Store) sync(d *os.File, dir string) error {
 	if known {
 		return nil
 	}
-	if err := syncAbove(int(d.Fd()), strings.Count("/"+dir, "/")); err != nil {
+	if err := syncAbove(d.fd, strings.Count("/"+dir, "/")); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -137,7 +131,7 @@ func (s *Store) prune(dir string) {
 		if err != nil {
 			return
 		}
-		err = unix.Unlinkat(int(d.Fd()), base, unix.AT_REMOVEDIR)
+		err = unix.Unlinkat(d.fd, base, unix.AT_REMOVEDIR)
 		_ = d.Close()
 		if err != nil {
 			return
@@ -147,9 +141,9 @@ func (s *Store) prune(dir string) {
 }
 
 // statAt describes the entry name of the directory d, a link as the link it is.
-func statAt(d *os.File, name string) (*unix.Stat_t, error) {
+func statAt(d *handle, name string) (*unix.Stat_t, error) {
 	var st unix.Stat_t
-	if err := unix.Fstatat(int(d.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil, err
 	}
 	return &st, nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ type listing struct {
 	opts  objectstore.ListOptions
 	page  objectstore.ListPage
 
-	open   *os.File // the directory of the object added last
+	open   *handle // the directory of the object added last
 	openAt string
 	split  bool // a directory read last holds rests of long names
 }

@@ -1,7 +1,6 @@
 package diskstore
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +25,8 @@ type sortedDir struct {
 	entries  []entry // not to be changed
 }
 
+func newNameCache() nameCache { return nameCache{dirs: map[string]sortedDir{}} }
+
 const (
 	quietTime   = 200 * time.Millisecond // far above a tick
 	minRemember = 64                     // smaller directories are read as fast
@@ -33,25 +34,25 @@ const (
 )
 
 // get returns the entries of the directory, if it has not changed since.
-func (c *nameCache) get(dir string, info os.FileInfo) ([]entry, bool) {
+func (c *nameCache) get(dir string, modified time.Time) ([]entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.dirs[dir]
-	if !ok || !known.modified.Equal(info.ModTime()) {
+	if !ok || !known.modified.Equal(modified) {
 		return nil, false
 	}
 	return known.entries, true
 }
 
-// put remembers entries that were read at a time when the directory was as info says.
-func (c *nameCache) put(dir string, info os.FileInfo, read time.Time, entries []entry) {
-	if len(entries) < minRemember || len(entries) > maxRemember || read.Sub(info.ModTime()) < quietTime {
+// put remembers entries that were read at a time when the directory had been modified last.
+func (c *nameCache) put(dir string, modified, read time.Time, entries []entry) {
+	if len(entries) < minRemember || len(entries) > maxRemember || read.Sub(modified) < quietTime {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.size += len(entries) - len(c.dirs[dir].entries)
-	c.dirs[dir] = sortedDir{modified: info.ModTime(), entries: entries}
+	c.dirs[dir] = sortedDir{modified: modified, entries: entries}
 	for other, d := range c.dirs {
 		if c.size <= maxRemember {
 			return
@@ -71,11 +72,11 @@ func (l *listing) sorted(dir, prefix string) ([]entry, error) {
 		return nil, ignoreMissing(err)
 	}
 	defer func() { _ = d.Close() }()
-	info, err := d.Stat()
+	st, err := d.stat()
 	if err != nil {
 		return nil, err
 	}
-	if entries, ok := l.store.names.get(dir, info); ok {
+	if entries, ok := l.store.names.get(dir, modified(st)); ok {
 		return entries, nil
 	}
 	read := time.Now()
@@ -86,7 +87,7 @@ func (l *listing) sorted(dir, prefix string) ([]entry, error) {
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	if !l.split {
-		l.store.names.put(dir, info, read, entries)
+		l.store.names.put(dir, modified(st), read, entries)
 	}
 	return entries, nil
 }

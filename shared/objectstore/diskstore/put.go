@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -85,7 +84,7 @@ func (s *Store) foresee(key string, cond objectstore.Condition) error {
 }
 
 // matches returns ErrPrecondition unless the entry base of d is an object with this ETag.
-func matches(d *os.File, base, etag string) error {
+func matches(d *handle, base, etag string) error {
 	st, err := statAt(d, base)
 	if err != nil {
 		return precondition(missing(err))
@@ -163,7 +162,7 @@ func (s *Store) name(ctx context.Context, key string, t *temp, st *unix.Stat_t, 
 
 // place gives t its name in dir and returns the directory, open. It begins again when
 // the directory was removed between its opening and the placing.
-func (s *Store) place(ctx context.Context, dir, base string, t *temp, cond objectstore.Condition) (*os.File, error) {
+func (s *Store) place(ctx context.Context, dir, base string, t *temp, cond objectstore.Condition) (*handle, error) {
 	for range dirTries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -197,13 +196,13 @@ func (s *Store) place(ctx context.Context, dir, base string, t *temp, cond objec
 // it holds no objects and may go.
 var errFolder = errors.New("a directory is in the way")
 
-func rmdir(d *os.File, base string) error {
-	return unix.Unlinkat(int(d.Fd()), base, unix.AT_REMOVEDIR)
+func rmdir(d *handle, base string) error {
+	return unix.Unlinkat(d.fd, base, unix.AT_REMOVEDIR)
 }
 
 // replace renames t over the entry base of d, if the object there has the ETag etag or
 // etag is empty. The caller has the lock of the key.
-func replace(d *os.File, base string, t *temp, etag string) error {
+func replace(d *handle, base string, t *temp, etag string) error {
 	if etag != "" {
 		if err := matches(d, base, etag); err != nil {
 			return err
@@ -214,16 +213,16 @@ func replace(d *os.File, base string, t *temp, etag string) error {
 
 // A temp is a file without a place yet. Its writer discards it in the end, come what may.
 type temp struct {
-	dir  *os.File
+	dir  *handle
 	name string // "" once renamed
-	file *os.File
+	file *handle
 }
 
 func (s *Store) newTemp() (*temp, error) {
 	name := rand.Text()
-	file, err := s.root.OpenFile(tempDir+"/"+name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := s.temp.create(name)
 	if err != nil {
-		return nil, fmt.Errorf("create file: %w", err)
+		return nil, err
 	}
 	return &temp{dir: s.temp, name: name, file: file}, nil
 }
@@ -235,19 +234,15 @@ func (t *temp) stamp() (*unix.Stat_t, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.UtimesNanoAt(int(t.dir.Fd()), t.name, []unix.Timespec{now, now}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unix.UtimesNanoAt(t.dir.fd, t.name, []unix.Timespec{now, now}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil, fmt.Errorf("set time of file: %w", err)
 	}
-	var st unix.Stat_t
-	if err := unix.Fstat(int(t.file.Fd()), &st); err != nil {
-		return nil, err
-	}
-	return &st, nil
+	return t.file.stat()
 }
 
 // link gives the file a second name, which must be free.
-func (t *temp) link(d *os.File, base string) error {
-	err := unix.Linkat(int(t.dir.Fd()), t.name, int(d.Fd()), base, 0)
+func (t *temp) link(d *handle, base string) error {
+	err := unix.Linkat(t.dir.fd, t.name, d.fd, base, 0)
 	if !errors.Is(err, unix.EEXIST) {
 		return err
 	}
@@ -258,8 +253,8 @@ func (t *temp) link(d *os.File, base string) error {
 }
 
 // rename gives the file another name, which may be taken by an object.
-func (t *temp) rename(d *os.File, base string) error {
-	err := unix.Renameat(int(t.dir.Fd()), t.name, int(d.Fd()), base)
+func (t *temp) rename(d *handle, base string) error {
+	err := unix.Renameat(t.dir.fd, t.name, d.fd, base)
 	switch {
 	case err == nil:
 		t.name = ""
@@ -273,6 +268,6 @@ func (t *temp) rename(d *os.File, base string) error {
 func (t *temp) discard() {
 	_ = t.file.Close()
 	if t.name != "" {
-		_ = unix.Unlinkat(int(t.dir.Fd()), t.name, 0)
+		_ = unix.Unlinkat(t.dir.fd, t.name, 0)
 	}
 }

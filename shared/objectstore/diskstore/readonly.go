@@ -15,7 +15,7 @@ var ErrReadOnly = errors.New("store is read only")
 // A ReadOnly is a store on a directory that it leaves as it is, down to the files that
 // Open would add. Its writes are ErrReadOnly.
 type ReadOnly struct {
-	files Store // of which only the root is there, which is all that reading needs
+	files Store // of which only the root is open, which is all that reading needs
 }
 
 var _ objectstore.Store = (*ReadOnly)(nil)
@@ -26,11 +26,15 @@ func OpenReadOnly(root string) (*ReadOnly, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open disk store: %w", err)
 	}
-	return &ReadOnly{files: Store{root: r, names: nameCache{dirs: map[string]sortedDir{}}}}, nil
+	top, err := openIn(r, ".", os.O_RDONLY)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open disk store: %w", err), r.Close())
+	}
+	return &ReadOnly{files: Store{root: r, top: top, names: newNameCache()}}, nil
 }
 
 // Close frees the store's file handles. No method may be called afterwards.
-func (s *ReadOnly) Close() error { return s.files.root.Close() }
+func (s *ReadOnly) Close() error { return errors.Join(s.files.top.Close(), s.files.root.Close()) }
 
 // Get implements objectstore.Store.
 func (s *ReadOnly) Get(ctx context.Context, key string) ([]byte, objectstore.Info, error) {

@@ -61,7 +61,8 @@ var ErrOverlap = errors.New("a directory cannot hold an object and a folder of t
 // A Store holds objects in a directory. Make one with Open.
 type Store struct {
 	root  *os.Root
-	temp  *os.File // the directory of unfinished files
+	top   *handle // the root
+	temp  *handle // the directory of unfinished files
 	locks *lockTable
 	names nameCache
 
@@ -81,22 +82,37 @@ func Open(root string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open disk store: %w", err)
 	}
-	s := &Store{root: r, locks: newLockTable(r), durable: make(map[string]uint64), names: nameCache{dirs: map[string]sortedDir{}}}
-	for _, dir := range []string{tempDir, locksDir} {
-		if err := r.MkdirAll(dir, 0o755); err != nil {
-			return nil, errors.Join(fmt.Errorf("open disk store %s: %w", root, err), r.Close())
-		}
-	}
-	if s.temp, err = r.Open(tempDir); err != nil {
-		return nil, errors.Join(fmt.Errorf("open disk store %s: %w", root, err), r.Close())
+	s := &Store{root: r, locks: newLockTable(r), durable: make(map[string]uint64), names: newNameCache()}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open disk store %s: %w", root, err), s.Close())
 	}
 	s.removeStale(time.Now())
 	return s, nil
 }
 
+// begin makes and opens the store's own directories.
+func (s *Store) begin() (err error) {
+	for _, dir := range []string{tempDir, locksDir} {
+		if err := s.root.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if s.top, err = openIn(s.root, ".", os.O_RDONLY); err != nil {
+		return err
+	}
+	s.temp, err = openIn(s.root, tempDir, os.O_RDONLY)
+	return err
+}
+
 // Close frees the store's file handles. No method may be called afterwards.
 func (s *Store) Close() error {
-	return errors.Join(s.temp.Close(), s.locks.close(), s.root.Close())
+	var errs []error
+	for _, h := range []*handle{s.top, s.temp} {
+		if h != nil {
+			errs = append(errs, h.Close())
+		}
+	}
+	return errors.Join(append(errs, s.locks.close(), s.root.Close())...)
 }
 
 // removeStale removes what crashed writers left. A file that cannot be removed only
@@ -111,7 +127,7 @@ func (s *Store) removeStale(now time.Time) {
 	for _, name := range names {
 		st, err := statAt(s.temp, name)
 		if err == nil && isRegular(st) && now.Sub(modified(st)) > staleAfter {
-			_ = unix.Unlinkat(int(s.temp.Fd()), name, 0)
+			_ = unix.Unlinkat(s.temp.fd, name, 0)
 		}
 	}
 }
@@ -142,23 +158,23 @@ func (s *Store) read(ctx context.Context, key string, ranges []objectstore.Range
 		return nil, objectstore.Info{}, err
 	}
 	// Without O_NONBLOCK the open of a pipe that someone placed here would hang.
-	f, err := s.root.OpenFile(toPath(key), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := s.open(toPath(key), unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, objectstore.Info{}, missing(err)
 	}
 	defer func() { _ = f.Close() }()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+	st, err := f.stat()
+	if err != nil {
 		return nil, objectstore.Info{}, err
 	}
-	if !isRegular(&st) {
+	if !isRegular(st) {
 		return nil, objectstore.Info{}, objectstore.ErrNotExist
 	}
 	parts, err := readRanges(ctx, f, st.Size, ranges)
 	if err != nil {
 		return nil, objectstore.Info{}, err
 	}
-	return parts, infoOf(key, &st), nil
+	return parts, infoOf(key, st), nil
 }
 
 // readRanges checks all ranges against size before it allocates for any.

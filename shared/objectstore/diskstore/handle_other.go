@@ -1,0 +1,21 @@
+//go:build !linux
+
+package diskstore
+
+import (
+	"errors"
+	"os"
+)
+
+// openBeneath is for systems that open a path below a directory in one call.
+func openBeneath(int, string, int) (int, error) { return 0, errors.ErrUnsupported }
+
+// fsync is left to package os, which knows what each system takes to reach the disk.
+func fsync(fd int) error {
+	copied, err := dup(fd)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(copied), "")
+	return errors.Join(f.Sync(), f.Close())
+}
