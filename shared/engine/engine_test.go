@@ -222,6 +222,30 @@ func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 	}
 }
 
+// What is updated is what the predicate was true for when it was looked at.
+func TestUpdateLooksAtRowsOnce(t *testing.T) {
+	ctx, rows := t.Context(), []string{}
+	for id := range 100 {
+		rows = append(rows, fmt.Sprintf(`{"id":%d,"v":"a"}`, id))
+	}
+	table := create(t, pairs, "["+strings.Join(rows, ",")+"]")
+	total := int64(0)
+	for range 5 {
+		done, err := table.Update(ctx, []Assignment{{"v", "v || 'b'"}}, "random() < 0.5", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += done.Updated
+	}
+	marks := 0
+	for _, row := range show(t, table, &protocol.QueryTableRequest{}) {
+		marks += strings.Count(row, "b")
+	}
+	if marks != int(total) || total == 0 || total == 500 {
+		t.Errorf("%d rows were said to be updated, %d were; want the same, and some", total, marks)
+	}
+}
+
 func TestQueryComputesColumns(t *testing.T) {
 	point := arrow.StructOf(arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int32, Nullable: true})
 	schema := arrow.NewSchema([]arrow.Field{
