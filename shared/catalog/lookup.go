@@ -57,7 +57,7 @@ const maxLookups = 10_000
 
 // Lookup finds a table. One that was seen before is returned at once and checked in the
 // background, so that the check and the first work on the table take one round trip
-// together.
+// together, where a round trip is worth that.
 func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	if isRoot(id) || !auth.Sees(ctx, auth.Table(id)) { // what others have seen counts for nothing
 		_, _, err := c.tableRecord(ctx, id)
@@ -65,7 +65,7 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	}
 	key := tableKey(id)
 	last, seen := c.lookups.GetIfPresent(key)
-	if !seen {
+	if !seen || objectstore.Near(c.store) {
 		now, err := c.look(ctx, id, key)
 		if err != nil {
 			return nil, err

@@ -6,6 +6,8 @@ import (
 	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/objectstore"
 )
 
 // A scan reads and decodes windows ahead of whoever takes its batches: about windowBytes
@@ -18,16 +20,26 @@ const (
 	maxUnproven = 4
 )
 
+// Small windows of storage that is near are read one after the other, up to so many and so
+// large: a goroutine for each takes longer than to read it.
+const (
+	runWindows = 32
+	runBytes   = 1 << 20
+)
+
 // mapWindows calls f on windows, several at a time, and yields the results in order; f
 // also returns the size of what it read. Empty batches are left out. The first windows
 // are begun before it returns.
 func mapWindows[T any](ctx context.Context, plan *plan, f func(context.Context, window) (T, int64, error)) iter.Seq2[T, error] {
 	ctx, stop := context.WithCancel(ctx)
-	ahead := readAhead[T]{ctx: ctx, windows: plan.first, more: plan.rest(ctx), f: f, scale: 1}
+	ahead := readAhead[T]{
+		ctx: ctx, windows: plan.first, more: plan.rest(ctx), f: f, scale: 1,
+		near: objectstore.Near(plan.dataset.table.store),
+	}
 	ahead.fill()
 	return func(yield func(T, error) bool) {
 		defer stop()
-		for ; len(ahead.queue) > 0; ahead.fill() {
+		for ; len(ahead.read)+len(ahead.queue) > 0; ahead.fill() {
 			r := ahead.take()
 			if r.err == nil {
 				r.err = ctx.Err()
@@ -48,14 +60,17 @@ type readAhead[T any] struct {
 	windows []window        // not begun
 	more    <-chan planned  // those after them
 	f       func(context.Context, window) (T, int64, error)
+	near    bool
+	read    []result[T] // that were in work
 	queue   []inWork[T]
 	bytes   float64 // of the windows in work, as estimated
 	scale   float64 // how much more windows turned out to hold
 	proven  bool    // whether one did
 }
 
+// inWork is a run of windows: one, or some small ones.
 type inWork[T any] struct {
-	done  chan result[T]
+	done  chan []result[T]
 	bytes float64
 }
 
@@ -68,17 +83,35 @@ type result[T any] struct {
 // fill begins windows while memory allows.
 func (a *readAhead[T]) fill() {
 	for a.room() && a.refill() {
-		w := a.windows[0]
-		a.windows = a.windows[1:]
-		done := make(chan result[T], 1)
-		a.queue = append(a.queue, inWork[T]{done, float64(w.bytes)})
-		a.bytes += float64(w.bytes)
+		run, bytes := a.run()
+		done := make(chan []result[T], 1)
+		a.queue = append(a.queue, inWork[T]{done, float64(bytes)})
+		a.bytes += float64(bytes)
 		go func() {
-			defer contain(func(err error) { done <- result[T]{err: err} })
-			value, bytes, err := a.f(a.ctx, w)
-			done <- result[T]{value, bytes, err}
+			defer contain(func(err error) { done <- []result[T]{{err: err}} })
+			results := make([]result[T], 0, len(run))
+			for _, w := range run {
+				value, bytes, err := a.f(a.ctx, w)
+				results = append(results, result[T]{value, bytes, err})
+				if err != nil {
+					break
+				}
+			}
+			done <- results
 		}()
 	}
+}
+
+// run takes the windows that one goroutine reads next.
+func (a *readAhead[T]) run() (run []window, bytes int64) {
+	n := 1
+	bytes = a.windows[0].bytes
+	for a.near && n < min(len(a.windows), runWindows) && bytes+a.windows[n].bytes <= runBytes {
+		bytes += a.windows[n].bytes
+		n++
+	}
+	run, a.windows = a.windows[:n], a.windows[n:]
+	return run, bytes
 }
 
 func (a *readAhead[T]) room() bool {
@@ -110,8 +143,8 @@ func (a *readAhead[T]) refill() bool {
 			return false
 		}
 		if p.err != nil {
-			failed := make(chan result[T], 1)
-			failed <- result[T]{err: p.err}
+			failed := make(chan []result[T], 1)
+			failed <- []result[T]{{err: p.err}}
 			a.queue = append(a.queue, inWork[T]{done: failed})
 			return false
 		}
@@ -122,15 +155,28 @@ func (a *readAhead[T]) refill() bool {
 
 // take waits for the first window in work.
 func (a *readAhead[T]) take() result[T] {
+	if len(a.read) == 0 {
+		a.read = a.takeRun()
+	}
+	r := a.read[0]
+	a.read = a.read[1:]
+	return r
+}
+
+func (a *readAhead[T]) takeRun() []result[T] {
 	first := a.queue[0]
 	a.queue = a.queue[1:]
 	a.bytes -= first.bytes
-	r := <-first.done
-	if r.bytes > 0 && first.bytes > 0 {
-		a.scale = max(1, (a.scale+float64(r.bytes)/first.bytes)/2)
+	run := <-first.done
+	bytes := int64(0)
+	for _, r := range run {
+		bytes += r.bytes
+	}
+	if bytes > 0 && first.bytes > 0 {
+		a.scale = max(1, (a.scale+float64(bytes)/first.bytes)/2)
 		a.proven = true
 	}
-	return r
+	return run
 }
 
 // sizeOf returns the bytes of a batch.

@@ -188,6 +188,7 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, sto
 		group.Go(func() error { return t.branch.confirm(ctx) })
 	}
 	switch {
+	case c.guess != nil && c.guess.right():
 	case c.guess != nil:
 		group.Go(func() (err error) {
 			*newest, err = c.guess.newest()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -25,8 +26,13 @@ type dataFile struct {
 
 	opening turn
 	mu      sync.Mutex
-	opened  *datafile.File // changed by who has the turn, under the lock
-	counted int64          // bytes of it that the cache counts
+	opened  *openFile // changed by who has the turn, under the lock
+}
+
+// An openFile is one that the cache holds, or held.
+type openFile struct {
+	*datafile.File
+	counted atomic.Int64 // its bytes as the cache was told
 }
 
 func newDataFile(at *base, err error, meta *pb.DataFile, columns map[int32]int32) *dataFile {
@@ -74,34 +80,46 @@ func (d *dataFile) open(ctx context.Context, cache *Cache) (*datafile.File, erro
 	}
 	defer d.opening.give()
 	if d.opened != nil {
-		return d.opened, nil
+		return d.opened.File, nil
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("data file %s: %w", d.key, d.err)
 	}
-	file, ok := get[*datafile.File](cache, d.base.URI, d.key)
+	file, ok := get[*openFile](cache, d.base.URI, d.key)
 	if !ok {
-		var err error
-		if file, err = datafile.Open(ctx, d.base.Store, d.key, int64(d.meta.SizeBytes), d.columns); err != nil {
+		read, err := datafile.Open(ctx, d.base.Store, d.key, int64(d.meta.SizeBytes), d.columns)
+		if err != nil {
 			return nil, err
 		}
+		file = &openFile{File: read}
+		file.count(cache, d)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opened = file
-	d.count(cache)
-	return file, nil
+	return file.File, nil
+}
+
+// ready reports whether open has nothing to read.
+func (d *dataFile) ready(cache *Cache) bool {
+	d.mu.Lock()
+	opened := d.opened
+	d.mu.Unlock()
+	if opened != nil || d.err != nil {
+		return true
+	}
+	_, there := get[*openFile](cache, d.base.URI, d.key)
+	return there
 }
 
 // recountBytes is by how much a file may grow before the cache is told.
 const recountBytes = 64 << 10
 
-// count tells the cache how large the open file is, which grows as it is used. It is
-// called with the lock held.
-func (d *dataFile) count(cache *Cache) {
-	if n := d.opened.MemBytes(); d.counted == 0 || n > d.counted+recountBytes {
-		d.counted = n
-		put(cache, d.base.URI, d.key, d.opened, n)
+// count tells the cache how large a file is, which grows as it is used.
+func (o *openFile) count(cache *Cache, d *dataFile) {
+	n := o.MemBytes()
+	if counted := o.counted.Load(); (counted == 0 || n > counted+recountBytes) && o.counted.CompareAndSwap(counted, n) {
+		put(cache, d.base.URI, d.key, o, n)
 	}
 }
 
@@ -136,8 +154,9 @@ func (d *dataFile) read(ctx context.Context, cache *Cache, rows int64, fields []
 		read, err = opened.ReadRange(ctx, fields, set.from, set.to)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.count(cache)
+	file := d.opened
+	d.mu.Unlock()
+	file.count(cache, d)
 	return read, err
 }
 

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/manifest"
@@ -61,6 +62,11 @@ func (f *fragment) deletedRows() int64 {
 		return 0
 	}
 	return int64(f.meta.DeletionFile.DeletedRows)
+}
+
+// ready reports whether all files can be opened without reading anything.
+func (f *fragment) ready() bool {
+	return !slices.ContainsFunc(f.files, func(d *dataFile) bool { return !d.ready(f.table.session.cache) })
 }
 
 func (f *fragment) liveRows() int64 { return f.rows - f.deletedRows() }

@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
 )
 
 // A guess is the version that a write begins with: the newest that is known, while the
@@ -26,21 +27,26 @@ type guess struct {
 func (t *Table) guess(ctx context.Context) (*guess, error) {
 	g := &guess{asked: make(chan struct{})}
 	k, ok := t.known()
-	if !ok {
-		d, err := t.list(ctx)
-		if err != nil {
-			return nil, err
-		}
-		g.read, g.found = d, d
-		close(g.asked)
-		return g, operation.CheckWritable(d.manifest)
+	switch {
+	case !ok:
+		g.answer(t.list(ctx))
+	case objectstore.Near(t.store):
+		g.answer(t.newest(ctx, k))
+	default:
+		g.read = k.dataset
+		go func() { g.answer(t.newest(ctx, k)) }()
+		return g, operation.CheckWritable(g.read.manifest)
 	}
-	g.read = k.dataset
-	go func() {
-		defer close(g.asked)
-		g.found, g.err = t.newest(ctx, k)
-	}()
+	if g.err != nil {
+		return nil, g.err
+	}
+	g.read = g.found
 	return g, operation.CheckWritable(g.read.manifest)
+}
+
+func (g *guess) answer(newest *Dataset, err error) {
+	g.found, g.err = newest, err
+	close(g.asked)
 }
 
 // newest waits for the newest version.

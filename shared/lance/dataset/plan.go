@@ -2,9 +2,11 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/bits"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/schema"
@@ -28,10 +30,19 @@ type plan struct {
 	offset    int64                      // rows before the fragments that are not deleted
 	fragments []*fragment                // not planned yet
 	only      func(fragment uint64) bool // nil: all of them
-	rows      *RowSet                    // which rows are wanted; nil: all of them
-	from, to  int64                      // which rows are wanted, of those that are not deleted
+	choice    choice
+	from, to  int64 // which rows are wanted, of those that are not deleted
 	transient bool
 	first     []window
+}
+
+// A choice says which rows of the windows are read: all that are not deleted, unless it says
+// more.
+type choice struct {
+	rows   *RowSet           // nil: all of them
+	where  *Where            // may be nil
+	tested *projection       // what where needs
+	none   arrow.RecordBatch // no rows, where it keeps none
 }
 
 // planned is the windows of some fragments.
@@ -45,13 +56,13 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 	if p, err = d.projection(opts.Columns); err != nil {
 		return nil, nil, 0, err
 	}
-	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments, only: opts.Only, rows: opts.Rows, to: math.MaxInt64}
+	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments, only: opts.Only, choice: choice{rows: opts.Rows}, to: math.MaxInt64}
 	if opts.Where != nil {
-		tested, err := d.projection(opts.Where.Columns)
-		if err != nil {
+		pl.choice = choice{where: opts.Where, none: emptyBatch(p.schema)}
+		if pl.choice.tested, err = d.projection(opts.Where.Columns); err != nil {
 			return nil, nil, 0, err
 		}
-		pl.fields = append(pl.fields, tested.fields()...)
+		pl.fields = append(pl.fields, pl.choice.tested.fields()...)
 		skip = opts.Offset
 	} else {
 		pl.from = max(opts.Offset, 0)
@@ -173,7 +184,7 @@ func (p *plan) next(ctx context.Context) ([]window, error) {
 
 // wants reports whether rows of a fragment are wanted.
 func (p *plan) wants(fragment uint64) bool {
-	return (p.only == nil || p.only(fragment)) && (p.rows == nil || p.rows.of(fragment) != nil)
+	return (p.only == nil || p.only(fragment)) && (p.choice.rows == nil || p.choice.rows.of(fragment) != nil)
 }
 
 // widths returns the bytes of a row of each fragment, once it is decoded.
@@ -182,11 +193,16 @@ func (p *plan) widths(ctx context.Context, fragments []*fragment) ([]float64, er
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
 	for i, f := range fragments {
-		group.Go(func() (err error) {
+		width := func() (err error) {
 			defer contain(func(e error) { err = e })
 			widths[i], err = f.rowBytes(ctx, p.fields)
 			return err
-		})
+		}
+		if !f.ready() {
+			group.Go(width)
+		} else if err := width(); err != nil {
+			return nil, errors.Join(err, group.Wait())
+		}
 	}
 	return widths, group.Wait()
 }
@@ -206,7 +222,7 @@ func (p *plan) cut(ctx context.Context, f *fragment, offset int64, rowBytes floa
 		w.live = w.to - w.from - deleted.Deleted(w.from, w.to)
 		w.bytes = int64(float64(w.to-w.from) * rowBytes)
 		offset += w.live
-		if w.live > 0 && offset > p.from && (p.rows == nil || p.rows.of(f.meta.ID).Deleted(w.from, w.to) > 0) {
+		if w.live > 0 && offset > p.from && (p.choice.rows == nil || p.choice.rows.of(f.meta.ID).Deleted(w.from, w.to) > 0) {
 			windows = append(windows, w)
 		}
 	}

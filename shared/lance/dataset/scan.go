@@ -47,7 +47,7 @@ func (d *Dataset) Scan(ctx context.Context, opts ScanOptions) (*arrow.Schema, it
 		return nil, nil, err
 	}
 	batches := mapWindows(ctx, plan, func(ctx context.Context, w window) (arrow.RecordBatch, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, opts)
+		batch, err := d.readWindow(ctx, w, p, plan.choice)
 		return batch, sizeOf(batch), err
 	})
 	return p.schema, cut(batches, skip, opts.Limit), nil
@@ -60,7 +60,7 @@ func (d *Dataset) scanFragments(ctx context.Context, p *projection, fragments []
 		return nil, err
 	}
 	return mapWindows(ctx, pl, func(ctx context.Context, w window) (arrow.RecordBatch, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, ScanOptions{})
+		batch, err := d.readWindow(ctx, w, p, choice{})
 		return batch, sizeOf(batch), err
 	}), nil
 }
@@ -74,7 +74,7 @@ func Map[T any](ctx context.Context, d *Dataset, opts ScanOptions, f func(contex
 		return nil, err
 	}
 	return mapWindows(ctx, plan, func(ctx context.Context, w window) (T, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, opts)
+		batch, err := d.readWindow(ctx, w, p, plan.choice)
 		if err != nil {
 			var none T
 			return none, 0, err

@@ -116,17 +116,17 @@ func (t *Table) latest(ctx context.Context) (*Dataset, error) {
 // Read does work on the newest version. While the work runs on the newest version that
 // is known, the storage is asked whether there is a newer one; then that work's result
 // is discarded and the work done again. So a read of a table that did not change waits
-// for the storage once, not twice. The context that work gets outlives it, for results
-// that go on reading, unless the result is discarded.
+// for the storage once, not twice. Storage that is near is asked before. The context that work
+// gets outlives it, for results that go on reading, unless the result is discarded.
 func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Dataset) (T, error)) (T, error) {
 	k, ok := t.known()
-	if !ok {
-		latest, err := t.list(ctx)
+	if !ok || objectstore.Near(t.store) {
+		latest, err := t.Latest(ctx)
 		if err != nil {
 			var none T
 			return none, err
 		}
-		return work(ctx, t.own(latest))
+		return work(ctx, latest)
 	}
 	type answer struct {
 		latest *Dataset

@@ -15,29 +15,26 @@ import (
 )
 
 // readWindow returns the projected columns of the rows of a window that are not deleted
-// and that the options choose.
-func (d *Dataset) readWindow(ctx context.Context, w window, p *projection, opts ScanOptions) (arrow.RecordBatch, error) {
-	if opts.Rows != nil {
-		return d.assemble(ctx, w, p, opts.Rows.of(w.fragment.meta.ID).Positions(w.from, w.to), nil)
+// and that are chosen.
+func (d *Dataset) readWindow(ctx context.Context, w window, p *projection, chosen choice) (arrow.RecordBatch, error) {
+	if chosen.rows != nil {
+		return d.assemble(ctx, w, p, chosen.rows.of(w.fragment.meta.ID).Positions(w.from, w.to), nil)
 	}
 	deleted, err := w.fragment.deletions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if opts.Where == nil {
+	if chosen.where == nil {
 		return d.assemble(ctx, w, p, livePositions(deleted, w.from, w.to), nil)
 	}
-	return d.filterWindow(ctx, w, deleted, p, opts.Where)
+	return d.filterWindow(ctx, w, deleted, p, chosen)
 }
 
-// filterWindow returns the projected columns of the rows of a window that where keeps. The
-// columns that where needs are read first; when it keeps nothing no others are read, and when
-// it keeps little only those rows of the others.
-func (d *Dataset) filterWindow(ctx context.Context, w window, deleted *deletion.Vector, p *projection, where *Where) (arrow.RecordBatch, error) {
-	tested, err := d.projection(where.Columns)
-	if err != nil {
-		return nil, err
-	}
+// filterWindow returns the projected columns of the rows of a window that a filter keeps. The
+// columns that it needs are read first; when it keeps nothing no others are read, and when it
+// keeps little only those rows of the others.
+func (d *Dataset) filterWindow(ctx context.Context, w window, deleted *deletion.Vector, p *projection, filter choice) (arrow.RecordBatch, error) {
+	tested := filter.tested
 	var live []int32   // what is tested; nil: all rows
 	var among []uint64 // of what is tested; nil: all of it
 	if w.mostlyLive() && len(tested.fields()) == len(tested.columns) {
@@ -49,12 +46,12 @@ func (d *Dataset) filterWindow(ctx context.Context, w window, deleted *deletion.
 	if err != nil {
 		return nil, err
 	}
-	kept, err := where.Select(test, among)
+	kept, err := filter.where.Select(test, among)
 	if err != nil {
 		return nil, err
 	}
 	if len(kept) == 0 {
-		return emptyBatch(p.schema), nil
+		return filter.none, nil
 	}
 	have := map[string]arrow.Array{}
 	for i, c := range tested.columns {
