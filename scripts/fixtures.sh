@@ -19,6 +19,7 @@ manifest.py shared/lance/manifest/testdata
 operation.py shared/lance/operation/testdata/history.zip
 sqlexpr.py  shared/sqlexpr/testdata
 vector.py   shared/vector/testdata/golden.json
+wordbreak.py shared/fulltext/wordbreak/testdata/words.json
 TABLE
 # What is shown of tables has their times and file names, which are new.
 go test ./shared/inspect -update

@@ -60,6 +60,8 @@ func NewAnalyzer(p Params) (*Analyzer, error) {
 	case !p.RemoveStopWords:
 	case p.CustomStopWords != nil:
 		a.stops = wordSet(p.CustomStopWords)
+	case isICU(p.BaseTokenizer):
+		a.stops, err = allStopWords() // the words may be of any language
 	default:
 		a.stops, err = stopWordsOf(p.Language)
 	}
@@ -79,6 +81,10 @@ func splitterOf(p *Params) (splitter, error) {
 			return nil, fmt.Errorf("%w: ngrams of %d to %d characters", lance.ErrUnsupported, p.MinNgramLength, p.MaxNgramLength)
 		}
 		return ngrams(p.MinNgramLength, p.MaxNgramLength, p.PrefixOnly), nil
+	case "icu":
+		return icuWords, nil
+	case "icu/split":
+		return icuParts, nil
 	case "code":
 		return codeWords{
 			operators: p.IndexOperators, splitIdentifiers: p.SplitIdentifiers,
@@ -94,6 +100,8 @@ func splitterOf(p *Params) (splitter, error) {
 	return nil, fmt.Errorf("%w: a text index that cuts words with %s; make it with another base_tokenizer, such as ngram",
 		lance.ErrUnsupported, p.BaseTokenizer)
 }
+
+func isICU(tokenizer string) bool { return tokenizer == "icu" || tokenizer == "icu/split" }
 
 // maxNgram bounds how many ngrams begin at one character.
 const maxNgram = 1 << 10

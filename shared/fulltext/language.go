@@ -3,7 +3,11 @@ package fulltext
 import (
 	"embed"
 	"fmt"
+	"io/fs"
+	"maps"
+	"path"
 	"strings"
+	"sync"
 
 	"tiltyard/shared/fulltext/snowball"
 	"tiltyard/shared/fulltext/snowball/arabic"
@@ -45,13 +49,14 @@ func (s stemmer) stem(word string) string {
 	return env.Current()
 }
 
-// stopWordFiles has a list for each language, a word on a line. Where they come from and
-// whose they are is in stopwords/README.md.
+// stopWordFiles has a list for each language, a word on a line, and in excluded.txt the words
+// that mean something in another language. Where they come from and whose they are is in
+// stopwords/README.md.
 //
 //go:embed stopwords/*.txt
 var stopWordFiles embed.FS
 
-// stopWordsOf returns the stop words of a language that has a stemmer.
+// stopWordsOf returns the stop words of a language that has a list.
 func stopWordsOf(language string) (map[string]bool, error) {
 	list, err := stopWordFiles.ReadFile("stopwords/" + strings.ToLower(language) + ".txt")
 	if err != nil {
@@ -59,6 +64,26 @@ func stopWordsOf(language string) (map[string]bool, error) {
 	}
 	return wordSet(strings.Fields(string(list))), nil
 }
+
+// allStopWords are those of all languages, but for those that are excluded. They are also of
+// languages that have no stemmer.
+var allStopWords = sync.OnceValues(func() (map[string]bool, error) {
+	files, err := fs.Glob(stopWordFiles, "stopwords/*.txt")
+	if err != nil {
+		return nil, fmt.Errorf("stop words: %w", err)
+	}
+	all := map[string]bool{}
+	for _, file := range files {
+		words, err := stopWordsOf(strings.TrimSuffix(path.Base(file), ".txt"))
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, words)
+	}
+	excluded, err := stopWordsOf("excluded")
+	maps.DeleteFunc(all, func(word string, _ bool) bool { return excluded[word] })
+	return all, err
+})
 
 func wordSet(words []string) map[string]bool {
 	set := make(map[string]bool, len(words))

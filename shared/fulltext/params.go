@@ -14,8 +14,9 @@ type Params struct {
 	// LanceTokenizer is "json" for documents that are JSON, else "text" or "".
 	LanceTokenizer string `json:"lance_tokenizer"`
 	// BaseTokenizer cuts texts into words: simple (letters and digits), whitespace, raw
-	// (the whole text), ngram or code. There are others that cannot be searched here: icu
-	// and icu/split, and lindera/… and jieba/…, which need language models.
+	// (the whole text), ngram, code, icu (by Unicode's rules and dictionaries) or icu/split
+	// (and again as simple does). There are others that cannot be searched here: lindera/…
+	// and jieba/…, which need language models.
 	BaseTokenizer   string   `json:"base_tokenizer"`
 	Language        string   `json:"language"`         // of the stemmer and the stop words
 	WithPosition    bool     `json:"with_position"`    // phrases can be looked for

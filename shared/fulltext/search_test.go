@@ -278,6 +278,7 @@ func FuzzAnalyzers(f *testing.F) {
 	f.Add("parseHTML2JSON a::b", `{"base_tokenizer":"code","stem":false,"split_identifiers":true,"index_operators":true}`)
 	f.Add("日本語 テキスト ½", `{"base_tokenizer":"ngram","min_ngram_length":1,"max_ngram_length":3,"language":"German"}`)
 	f.Add("αντιθετε \xff\xfe", `{"base_tokenizer":"whitespace","language":"Greek","lance_tokenizer":"json"}`)
+	f.Add("Can't 3.14 東京都に住んで ภาษาไทย \xe0", `{"base_tokenizer":"icu"}`)
 	f.Fuzz(func(t *testing.T, text, params string) {
 		p, err := ParseParams([]byte(params))
 		if err != nil || len(text) > 1<<10 {

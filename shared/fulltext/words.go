@@ -10,15 +10,6 @@ import (
 // text, and its position; it returns false to end it.
 type splitter func(text string, yield func(word string, position int) bool)
 
-// alphanumeric says whether a character is part of a word: it is alphabetic or numeric as
-// Unicode has it.
-func alphanumeric(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-	}
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Other_Alphabetic, r)
-}
-
 // simpleWords are the longest runs of letters and digits.
 func simpleWords(text string, yield func(string, int) bool) {
 	start, position := -1, 0

@@ -1,0 +1,34 @@
+package wordbreak
+
+import "unicode/utf8"
+
+// clusters are the grapheme clusters of a run of characters of one script, one after the
+// other. The rules are those of UAX #29 that matter within such scripts: GB9, GB9a, GB9c.
+type clusters struct {
+	table *table
+	text  string
+	end   int // of the last one
+}
+
+// next returns where the next cluster ends: the length of the text if there is none.
+func (c *clusters) next() int {
+	joins := false // a consonant would be joined to the one before it
+	var last role  // the last consonant or base
+	for first := true; c.end < len(c.text); first = false {
+		r, size := utf8.DecodeRuneInString(c.text[c.end:])
+		switch role := c.table.of(r).role(); role {
+		case clusterExtend:
+		case spacingMark:
+			last, joins = base, false
+		case linker:
+			joins = last == consonant
+		default:
+			if !first && (role != consonant || !joins) {
+				return c.end
+			}
+			last, joins = role, false
+		}
+		c.end += size
+	}
+	return c.end
+}

@@ -1,0 +1,148 @@
+package wordbreak
+
+import (
+	"compress/flate"
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// dictionaries are those of the scripts that have one. Each is read on first use. They are
+// written by scripts/fixtures/wordbreak_data.py; whose the words are is in LICENSE.
+var dictionaries = [none]func() *dictionary{
+	burmese:         sync.OnceValue(func() *dictionary { return readDictionary(burmeseWords) }),
+	chineseJapanese: sync.OnceValue(func() *dictionary { return readDictionary(chineseJapaneseWords) }),
+	khmer:           sync.OnceValue(func() *dictionary { return readDictionary(khmerWords) }),
+	lao:             sync.OnceValue(func() *dictionary { return readDictionary(laoWords) }),
+	thai:            sync.OnceValue(func() *dictionary { return readDictionary(thaiWords) }),
+}
+
+var (
+	//go:embed dictionaries/burmese.trie
+	burmeseWords string
+	//go:embed dictionaries/chinese_japanese.trie
+	chineseJapaneseWords string
+	//go:embed dictionaries/khmer.trie
+	khmerWords string
+	//go:embed dictionaries/lao.trie
+	laoWords string
+	//go:embed dictionaries/thai.trie
+	thaiWords string
+)
+
+// A dictionary is a trie. Its nodes are numbered breadth first, the root is node 0; the
+// children of a node are neighbours, in the order of their characters.
+type dictionary struct {
+	nodes []node
+}
+
+type node struct {
+	character  rune
+	firstChild uint32 // of the next node: where the children end
+	word       bool   // a word ends here
+}
+
+// readDictionary reads the file of a dictionary. It is compressed with DEFLATE, and has for n
+// nodes, in the order of their numbers:
+//
+//	n bytes  low byte of (number of children × 2 + 1 if a word ends here)
+//	n bytes  high byte of it
+//	n bytes  low byte of the character; 0 of the root
+//	n bytes  middle byte of it
+//	n bytes  high byte of it
+func readDictionary(file string) *dictionary {
+	data, err := io.ReadAll(flate.NewReader(strings.NewReader(file)))
+	if err != nil {
+		panic(fmt.Sprintf("dictionary of words: %v", err)) // a broken program
+	}
+	n := len(data) / 5
+	nodes := make([]node, n+1)
+	child := uint32(1)
+	for i := range n {
+		lead := uint32(data[i]) | uint32(data[n+i])<<8
+		character := rune(data[2*n+i]) | rune(data[3*n+i])<<8 | rune(data[4*n+i])<<16
+		nodes[i] = node{character: character, firstChild: child, word: lead&1 != 0}
+		child += lead >> 1
+	}
+	nodes[n].firstChild = child
+	return &dictionary{nodes: nodes}
+}
+
+// children returns the numbers of a node's first child and the one behind its last.
+func (d *dictionary) children(number int) (from, to int) {
+	return int(d.nodes[number].firstChild), int(d.nodes[number+1].firstChild)
+}
+
+// step returns the child of a node by a character; false when there is none.
+func (d *dictionary) step(number int, character rune) (int, bool) {
+	from, to := d.children(number)
+	i, found := slices.BinarySearchFunc(d.nodes[from:to], character, func(n node, c rune) int { return int(n.character - c) })
+	return from + i, found
+}
+
+// ends appends the ends of the words in a run of characters of one script, which begins at
+// an offset of the text: each time of the longest word that begins there or, when there is
+// none, of what had to be read to know that. When longer words may go on behind the run, the
+// last ends are missing: what is left is a run of its own. There is one end at least.
+func (d *dictionary) ends(ends []int, t *table, run string, offset int) []int {
+	boundaries := clusters{table: t, text: run}
+	for start := 0; start < len(run); {
+		m := d.match(run, start, &boundaries)
+		if m.end > start {
+			ends = append(ends, offset+m.end)
+		}
+		if m.exhausted {
+			break
+		}
+		start = m.end
+	}
+	return ends
+}
+
+// A match is what begins at a place in a run.
+type match struct {
+	end       int  // of the word; 0 if there is none
+	exhausted bool // the run ended before it was clear that there is no longer word
+}
+
+// match looks for the longest word that begins at start. A word that longer ones begin with
+// counts if it ends where a grapheme cluster does. The clusters are not wound back when a
+// longer word comes to nothing, so that words are passed over that end behind: there the
+// crate errs, and an index with it.
+func (d *dictionary) match(run string, start int, boundaries *clusters) match {
+	var found, boundary int
+	prefix := false // the run goes on as some word does
+	for at, number := start, 0; at < len(run); {
+		character, size := utf8.DecodeRuneInString(run[at:])
+		at += size
+		next, ok := d.step(number, character)
+		if !ok {
+			if found == 0 {
+				found = at
+			}
+			return match{end: found}
+		}
+		number = next
+		switch from, to := d.children(number); {
+		case !d.nodes[number].word:
+			prefix = true
+		case from == to:
+			return match{end: at}
+		default:
+			for boundary < at {
+				boundary = boundaries.next()
+			}
+			if boundary == at {
+				found = at
+			}
+		}
+	}
+	if found == 0 && prefix {
+		found = len(run)
+	}
+	return match{end: found, exhausted: true}
+}

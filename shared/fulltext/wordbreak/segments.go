@@ -1,0 +1,143 @@
+// Package wordbreak cuts texts at the boundaries of words, as Unicode does it (UAX #29, in
+// Unicode 17) and, in scripts that are written without spaces, by dictionaries: Burmese,
+// Chinese, Japanese, Khmer, Lao and Thai. It finds the boundaries that the Rust crate
+// icu_segmenter 2.2.0 finds with its dictionaries, which is what the native Lance cuts
+// with, and where that one errs, it errs likewise: a word that is cut otherwise than in an
+// index is not found.
+package wordbreak
+
+import (
+	"iter"
+	"unicode/utf8"
+)
+
+// Segments returns the parts of a text between boundaries: words, and also white space and
+// punctuation. Together they are the text.
+func Segments(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		c := cutter{text: text, table: properties()}
+		for start := 0; start < len(text); {
+			end := c.end(start)
+			if !yield(text[start:end]) {
+				return
+			}
+			start = end
+		}
+	}
+}
+
+// A cutter finds the boundaries in a text, one after the other.
+type cutter struct {
+	text  string
+	table *table
+	ends  []int // of the words in the last run of complex characters
+	used  int   // how many of them have been returned
+}
+
+// at returns the property of the character at an offset, and the offset behind it; none at
+// the end of the text.
+func (c *cutter) at(offset int) (property, int) {
+	if offset >= len(c.text) {
+		return none, offset
+	}
+	if b := c.text[offset]; b < utf8.RuneSelf {
+		return c.table.ascii[b], offset + 1
+	}
+	r, size := utf8.DecodeRuneInString(c.text[offset:])
+	return c.table.of(r).property(), offset + size
+}
+
+// end returns where the segment that begins at start ends, by the rules of UAX #29.
+func (c *cutter) end(start int) int {
+	if c.used < len(c.ends) {
+		c.used++
+		return c.ends[c.used-1]
+	}
+	left, end := c.at(start)
+	switch {
+	case left.complex():
+		return c.complexEnd(start)
+	case left == lf || left == newline: // WB3a
+		return end
+	case left == cr: // WB3
+		if right, behind := c.at(end); right == lf {
+			return behind
+		}
+		return end
+	}
+	for last := left; ; { // left is what counts for the rules, last the very last character
+		right, behind := c.at(end)
+		switch {
+		case right.in(ignored): // WB4
+		case last == segmentSpace && right == segmentSpace: // WB3d
+		case last == zwj && right.in(pictographs): // WB3c
+			left = right
+		case right.in(middles[left]) && c.bridged(&left, right, &behind): // WB6, WB7, WB7b, WB7c, WB11, WB12
+			right = left
+		case left == katakana && last == zwj && right == extendNumLet:
+			return end // against WB13a, which the crate's tables do not have here
+		case right.in(joined[left]): // WB5, WB7a, WB8 to WB10, WB13 to WB13b
+			left = right
+			if right == regionalIndicator {
+				left = other // WB15, WB16: flags are pairs
+			}
+		default: // WB999, or the end of the text
+			return end
+		}
+		last, end = right, behind
+	}
+}
+
+// bridged says whether a character in the middle joins what is before it to what is behind:
+// the stop in "3.14". If it does, left becomes the property of that, and behind the offset
+// after it.
+func (c *cutter) bridged(left *property, middle property, behind *int) bool {
+	right, after := c.at(*behind)
+	for right.in(ignored) {
+		right, after = c.at(after)
+	}
+	var wanted set
+	switch {
+	case left.in(letters) && middle.in(letterMiddles):
+		wanted = letters
+	case left.in(letters):
+		wanted = setOf(hebrewLetter)
+	default:
+		wanted = setOf(numeric)
+	}
+	if !right.in(wanted) {
+		return false
+	}
+	*left, *behind = right, after
+	return true
+}
+
+// complexEnd returns where the first word ends in the run of complex characters that begins
+// at start, and keeps the ends of those that follow. Nothing else, not even a combining
+// mark, belongs to a word with complex characters.
+func (c *cutter) complexEnd(start int) int {
+	c.ends, c.used = c.ends[:0], 1
+	script, _ := c.at(start)
+	for offset := start; script.complex(); script, _ = c.at(offset) {
+		end := c.sameEnd(offset)
+		if script == complexOther {
+			c.ends = append(c.ends, end)
+		} else {
+			c.ends = dictionaries[script]().ends(c.ends, c.table, c.text[offset:end], offset)
+		}
+		offset = end
+	}
+	return c.ends[0]
+}
+
+// sameEnd returns where the run of characters with the same property as that at start ends.
+func (c *cutter) sameEnd(start int) int {
+	same, end := c.at(start)
+	for {
+		next, behind := c.at(end)
+		if next != same {
+			return end
+		}
+		end = behind
+	}
+}
