@@ -6,16 +6,11 @@ import "context"
 // in the cache. Of what is larger than scans leave there, only what tells where the pages are
 // is read. Its error is [*ErrNoColumn] for a name that is no column.
 func (d *Dataset) Prewarm(ctx context.Context, columns []string) error {
-	opts := ScanOptions{Columns: columns}
-	_, plan, _, err := d.planScan(ctx, opts)
+	p, plan, _, err := d.planScan(ctx, ScanOptions{Columns: columns})
 	if err != nil || plan.transient {
 		return err
 	}
-	_, batches, err := d.Scan(ctx, opts)
-	if err != nil {
-		return err
-	}
-	for _, err := range batches {
+	for _, err := range d.readPlan(ctx, p, plan) {
 		if err != nil {
 			return err
 		}

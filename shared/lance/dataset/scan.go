@@ -46,11 +46,15 @@ func (d *Dataset) Scan(ctx context.Context, opts ScanOptions) (*arrow.Schema, it
 	if err != nil {
 		return nil, nil, err
 	}
-	batches := mapWindows(ctx, plan, func(ctx context.Context, w window) (arrow.RecordBatch, int64, error) {
+	return p.schema, cut(d.readPlan(ctx, p, plan), skip, opts.Limit), nil
+}
+
+// readPlan returns the rows of what is planned.
+func (d *Dataset) readPlan(ctx context.Context, p *projection, plan *plan) iter.Seq2[arrow.RecordBatch, error] {
+	return mapWindows(ctx, plan, func(ctx context.Context, w window) (arrow.RecordBatch, int64, error) {
 		batch, err := d.readWindow(ctx, w, p, plan.choice)
 		return batch, sizeOf(batch), err
 	})
-	return p.schema, cut(batches, skip, opts.Limit), nil
 }
 
 // scanFragments returns all rows of some fragments, in the order of these.
@@ -59,10 +63,7 @@ func (d *Dataset) scanFragments(ctx context.Context, p *projection, fragments []
 	if err := pl.begin(ctx); err != nil {
 		return nil, err
 	}
-	return mapWindows(ctx, pl, func(ctx context.Context, w window) (arrow.RecordBatch, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, choice{})
-		return batch, sizeOf(batch), err
-	}), nil
+	return d.readPlan(ctx, p, pl), nil
 }
 
 // Map is Scan that calls f on each batch where it was read, on all cores, and yields its

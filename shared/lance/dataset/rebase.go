@@ -1,0 +1,128 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/operation"
+	"tiltyard/shared/lance/pb"
+)
+
+// rebase checks the change against the versions after base, up to newest, and makes the
+// version after newest.
+func (t *Table) rebase(ctx context.Context, c *change, txn *pb.Transaction, base, newest *Dataset) (*manifest.Manifest, error) {
+	op, err := t.checked(ctx, c, txn, base, newest)
+	if err != nil {
+		return nil, err
+	}
+	if c.rebase != nil {
+		if op, err = c.rebase(ctx, newest, op); err != nil {
+			return nil, err
+		}
+	}
+	if op != txn.Operation { // as if it had been worked out on the newest version
+		txn.Operation, txn.ReadVersion = op, newest.Version()
+		if err := t.putTransaction(ctx, txn); err != nil {
+			return nil, err
+		}
+	}
+	return c.onto(newest, op)
+}
+
+// checked returns what the operation is after those that made the versions after base, up
+// to newest, as far as these tell, or says that it cannot come after them, or that it is
+// one of them.
+func (t *Table) checked(ctx context.Context, c *change, txn *pb.Transaction, base, newest *Dataset) (pb.Operation, error) {
+	since, err := t.transactions(ctx, base, newest)
+	if err != nil {
+		return nil, err
+	}
+	op := txn.Operation
+	for _, theirs := range since {
+		if holds(theirs.Transaction, txn.UUID) {
+			return nil, &madeBefore{theirs.version}
+		}
+		if op, err = c.after(op, theirs); err != nil {
+			return nil, err
+		}
+	}
+	return op, nil
+}
+
+// A committed transaction made a version.
+type committed struct {
+	*pb.Transaction
+	version uint64
+}
+
+// transactions reads, several at a time, what made the versions after base up to newest.
+// Those that have been cleaned up are left out, as native writers do.
+func (t *Table) transactions(ctx context.Context, base, newest *Dataset) ([]committed, error) {
+	found := make([]committed, newest.Version()-base.Version())
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxConcurrentReads)
+	for i := range found {
+		version := base.Version() + 1 + uint64(i)
+		if at := int(newest.Version() - version); at < len(newest.recent) {
+			found[i] = newest.recent[len(newest.recent)-1-at]
+			continue
+		}
+		group.Go(func() error {
+			d := newest
+			if version < newest.Version() {
+				var err error
+				if d, err = t.load(ctx, version, newest.scheme(), 0); errors.Is(err, ErrNoVersion) {
+					return nil
+				} else if err != nil {
+					return err
+				}
+			}
+			txn, err := d.manifest.ReadTransaction(ctx, t.store, t.prefix)
+			found[i] = committed{txn, version}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(c committed) bool { return c.Transaction == nil }), nil
+}
+
+// after returns what the operation is after one that was committed, or says that it
+// cannot come after it.
+func (c *change) after(op pb.Operation, theirs committed) (pb.Operation, error) {
+	ours := operation.Ours{Operation: op}
+	if c.rowsKnown {
+		ours.ReadFragment = func(id uint64) *pb.Fragment {
+			if f := c.read.fragment(id); f != nil {
+				return f.meta
+			}
+			return nil
+		}
+	}
+	switch ours.Check(theirs.Operation) {
+	case operation.Redo:
+		return nil, fmt.Errorf("%w: %s after the %s of version %d", errRedo, op.OperationName(), theirs.OperationName(), theirs.version)
+	case operation.Incompatible:
+		return nil, fmt.Errorf("%w: %s cannot be committed after the %s of version %d", ErrConflict,
+			op.OperationName(), theirs.OperationName(), theirs.version)
+	}
+	return operation.Rebased(op, theirs.Operation)
+}
+
+// ErrConflict says that a change cannot be made because of one that was committed since
+// the version it was made for. Its text names both.
+var ErrConflict = errors.New("conflicting change")
+
+// errRedo says that a change must be worked out again on the newer version, where it may
+// well succeed: it depends on what has changed.
+var errRedo = fmt.Errorf("%w: work it out again on the newer version", ErrConflict)
+
+// IsRowsChanged says whether a write should be worked out again on the newest version,
+// where it may well succeed.
+func IsRowsChanged(err error) bool { return errors.Is(err, errRedo) }
