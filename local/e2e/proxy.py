@@ -10,6 +10,7 @@ import dataclasses
 import http.client
 import http.server
 import itertools
+import socket
 import threading
 import urllib.parse
 
@@ -63,10 +64,11 @@ def afterwards(status: int):
 
 
 def give_up(status: int):
-    """Forwarded, but not waited for: the connection to the server is closed at once."""
+    """Forwarded, but not waited for: the connection to the server is closed at once. The system
+    keeps the last of the request until then, as the server may be quicker than we are."""
 
     def fault(proxy, seen):
-        proxy.send(seen).close()
+        proxy.send(seen, corked=True).close()
         return instead(status)(proxy, seen)
 
     return fault
@@ -123,13 +125,17 @@ class Proxy:
                     return fault
         return forward
 
-    def send(self, seen: Seen) -> http.client.HTTPConnection:
-        """Sends a request on, over a connection of its own."""
+    def send(self, seen: Seen, corked: bool = False) -> http.client.HTTPConnection:
+        """Sends a request on, over a connection of its own. What is corked is sent when that
+        is closed, or when it fills a packet."""
         with self._lock:
             target = next(self._targets)
         connection = http.client.HTTPConnection(target.hostname, target.port, timeout=ANSWER_SECONDS)
         headers = {k: v for k, v in seen.headers.items() if k not in OF_THE_CONNECTION}
-        connection.request(seen.method, seen.path, body=seen.body, headers=headers)
+        connection.connect()
+        if corked:
+            connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        connection.request(seen.method, target.path.rstrip("/") + seen.path, body=seen.body, headers=headers)
         return connection
 
     def forward(self, seen: Seen) -> Answer:
