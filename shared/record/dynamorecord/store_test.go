@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func createTable(t *testing.T, client *dynamodb.Client, name string) {
 // the name of the write that was sent.
 func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) *Store {
 	t.Helper()
-	served := 0
+	var served atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var sent struct {
@@ -86,17 +87,17 @@ func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) 
 		if err == nil && len(body) > 0 {
 			err = json.Unmarshal(body, &sent)
 		}
-		if err != nil || served >= len(answers) {
-			t.Errorf("request %d: %v, want %d requests", served+1, err, len(answers))
+		n := int(served.Add(1))
+		if err != nil || n > len(answers) {
+			t.Errorf("request %d: %v, want %d requests", n, err, len(answers))
 			return
 		}
-		served++
-		answers[served-1](w, sent.Item.Write.S)
+		answers[n-1](w, sent.Item.Write.S)
 	}))
 	t.Cleanup(func() {
 		server.Close()
-		if served != len(answers) {
-			t.Errorf("got %d requests, want %d", served, len(answers))
+		if n := int(served.Load()); n != len(answers) {
+			t.Errorf("got %d requests, want %d", n, len(answers))
 		}
 	})
 	return Open(clientOf(server.URL), "t", time.Now)
