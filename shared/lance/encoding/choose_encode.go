@@ -122,6 +122,9 @@ func (c *textChunkEncoder) codec() pb.Codec { return c.symbols.wrap(c.variableEn
 
 // symbols returns the encoder for the page's texts, nil when it would not help.
 func (p *pageRows) symbols() *textEncoder {
+	if len(p.values.data) <= fsstTableBytes {
+		return nil
+	}
 	if p.trained.values != p.values {
 		p.trained = trainedSymbols{p.values, trainText(p.values)}
 		if e := p.trained.encoder; e != nil && (1-e.ratio)*float64(len(p.values.data)) < fsstTableBytes {
