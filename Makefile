@@ -62,10 +62,10 @@ deploy: ## put the service into an AWS account: ARGS as those of synth
 smoke: ## look whether what is deployed works: URL=https://… TOKEN=…
 	@$(PYTHON) local/e2e/smoke.py $(URL) $(TOKEN)
 
-test-stack: build .venv/ready ## deploy into MiniStack on this machine and use the service there
+test-stack: build .venv/ready ## deploy into MiniStack on this machine and run the acceptance suite there
 	scripts/test-stack.sh
 
-test-localstack: build .venv/ready ## deploy into LocalStack on this machine and use the service there
+test-localstack: build .venv/ready ## deploy into LocalStack on this machine and run a part of it there
 	scripts/test-localstack.sh
 
 fuzz: ## run each fuzz target for FUZZTIME

@@ -15,17 +15,24 @@ import (
 )
 
 func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run makes the templates of both stacks, where the CDK's command line looks for them.
+func run() error {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)
 	config, err := ReadConfig(func(name string) any { return app.Node().TryGetContext(&name) })
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "configuration (cdk.json, or -c name=value):\n%v\n", err)
-		os.Exit(1)
+		return fmt.Errorf("configuration (cdk.json, or -c name=value):\n%w", err)
 	}
 	if err := checkBuilt(config.Functions); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return err
 	}
 	NewService(app, config, NewStorage(app, config))
 	app.Synth(nil)
+	return nil
 }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Check the form of the Go code. golangci-lint, which has the checks of go vet among its own,
-# is built at the pinned version into .tools; where it cannot be had go vet still counts, and
-# this says so.
+# Check the form of the Go code, in both modules. golangci-lint, which has the checks of go
+# vet among its own, is built at the pinned version into .tools; where it cannot be had go
+# vet still counts, and this says so.
 set -eu
 cd "$(dirname "$0")/.."
 version=v2.15.0
-linter=.tools/golangci-lint-$version
+linter=$PWD/.tools/golangci-lint-$version
 
 unformatted=$(gofmt -l functions infra local shared)
 if [ -n "$unformatted" ]; then
@@ -20,7 +20,10 @@ if [ ! -x "$linter" ]; then
 		echo '**************************************************************'
 		echo '*** golangci-lint could not be installed: LINT DID NOT RUN ***'
 		echo '**************************************************************'
-		exec go vet ./...
+		go vet ./...
+		(cd infra && go vet ./...)
+		exit
 	fi
 fi
 "$linter" run --allow-parallel-runners ./...
+(cd infra && "$linter" run --allow-parallel-runners ./...)

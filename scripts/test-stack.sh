@@ -1,11 +1,10 @@
 #!/bin/sh
 # Deploy the real stacks into MiniStack on this machine, whose HTTP API checks tokens, too,
-# and use them through it: scripts/try-stack.sh says how. It needs npm, and bin/functions for
-# this machine.
+# and run the acceptance suite through it: scripts/try-stack.sh says how. It needs npm, and
+# bin/functions for this machine.
 set -eu
 cd "$(dirname "$0")/.."
 export REQUIRE_MINISTACK=1
 exec scripts/ministack.sh sh -c '
 	AWS_ENDPOINT_URL=$TILTYARD_TEST_S3 exec scripts/try-stack.sh \
-		"test_operations.py test_lancedb_remote.py test_streaming.py test_vending.py" \
-		"-c authorizer=gateway" "-c authorizer=function -c stream=true -c vending=true"'
+		. "-c authorizer=gateway" "-c authorizer=function -c stream=true -c vending=true"'

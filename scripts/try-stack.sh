@@ -4,8 +4,8 @@
 #
 #	scripts/try-stack.sh TESTS 'GATEWAY OPTIONS' ['GATEWAY OPTIONS' ...]
 #
-# The tests are arguments of pytest, in local/e2e. The whole suite is about what is behind the
-# gateway, too, and runs against the same functions in scripts/test-e2e.sh.
+# The tests are arguments of pytest, in local/e2e; . is the whole suite. It leaves out what
+# cannot be had here, and says so.
 #
 # Each other argument is what cdk is given besides, such as -c authorizer=gateway. Those after
 # the first update what is deployed. scripts/test-stack.sh and scripts/test-localstack.sh call this.
@@ -45,12 +45,16 @@ token() {
 storage=$(printf '{"aws_endpoint_url": "%s", "aws_allow_http": "true", "aws_region": "%s", "aws_access_key_id": "test", "aws_secret_access_key": "test"}' \
 	"$AWS_ENDPOINT_URL" "$AWS_REGION")
 
+# Where tables may be that others wrote, and the service then registers.
+outside=tiltyard-try-outside
+"$python" -c 'import sys, urllib.request; urllib.request.urlopen(urllib.request.Request(sys.argv[1], method="PUT"))' "$AWS_ENDPOINT_URL/$outside"
+
 bootstrapped=
 for options; do
 	# The options are words: they have no spaces in them.
 	# shellcheck disable=SC2086
 	cdk synth -q -o "$work/app" -c stage=try -c throw-away=true -c "architecture=$(go env GOARCH)" \
-		-c "issuer=$issuer" -c audience=urn:tiltyard -c "jwks=$issuer/jwks" $options
+		-c "issuer=$issuer" -c audience=urn:tiltyard -c "jwks=$issuer/jwks" -c "allow-locations=s3://$outside" $options
 	[ -n "$bootstrapped" ] || cdk bootstrap aws://000000000000/us-east-1 --app "$work/app"
 	bootstrapped=yes
 	cdk deploy --all --require-approval never --outputs-file "$work/outputs.json" --app "$work/app"
@@ -81,8 +85,8 @@ PYTHON
 	[ -z "$streams" ] || "$python" local/e2e/smoke.py "$streams" --issuer "$issuer" --key
 	[ -z "$key" ] || (
 		cd local/e2e
-		E2E_URL="$url" E2E_BEHIND=gateway E2E_VENDS=$vends E2E_TOKEN="$(token)" E2E_STORAGE_OPTIONS="$storage" \
-			sh -c "exec '$python' -m pytest -q -p no:cacheprovider -n 4 $tests" # who mostly wait
+		E2E_URL="$url" E2E_BEHIND=gateway E2E_VENDS=$vends E2E_TOKEN="$(token)" E2E_STORAGE_OPTIONS="$storage" E2E_OUTSIDE="s3://$outside" \
+			sh -c "exec '$python' -m pytest -q -p no:cacheprovider -n 4 --dist worksteal $tests" # who mostly wait
 	)
 done
 cdk destroy --all --force --app "$work/app"

@@ -15,7 +15,8 @@ What a target does not have some tests cannot do without. These are left out, an
 the end with the reason. So are, where functions are judged, the tests of very many cases
 about the engine and the format alone (thousands of filters and merges, hundreds of tables
 and file sizes): the engine is the same there, and each kind of operation has its own tests,
-which all run.
+which all run. With E2E_URL, where a request takes longer, so are most cases of tests that
+are marked as many, which are about the engine, too: one in MANY runs, always the same.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from wire import Wire
 REMOTE = os.environ.get("E2E_URL")
 TARGET = "url" if REMOTE else os.environ.get("E2E_TARGET", "embedded")
 TEST_SECONDS = 300
+MANY = 7  # no divisor of how many values the parameters of such tests have
 
 
 def pytest_addoption(parser):
@@ -57,15 +59,21 @@ def pytest_configure(config):
     elif TARGET == "lambda":
         os.environ["E2E_FUNCTIONS"] = Functions.folder()
     config.addinivalue_line("markers", "embedded(reason): only against the local server, for a reason")
+    config.addinivalue_line("markers", "many: has many cases about the engine, of which some do elsewhere")
     for old in ("table_names", "create_scalar_index"):
         config.addinivalue_line("filterwarnings", f"ignore:{old}")
 
 
 def pytest_collection_modifyitems(items):
-    """Leaves out what only the local server can be asked for."""
+    """Leaves out what only the local server can be asked for, or is too much to ask of others."""
+    cases = collections.Counter()
     for item in items:
         if TARGET != "embedded" and (marker := item.get_closest_marker("embedded")):
             item.add_marker(pytest.mark.skip(reason=marker.args[0]))
+        if TARGET == "url" and item.get_closest_marker("many"):
+            if cases[item.function] % MANY:
+                item.add_marker(pytest.mark.skip(reason=f"of these cases of the engine a URL is asked one in {MANY}"))
+            cases[item.function] += 1
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -163,6 +163,7 @@ def raw(server, data: bytes) -> bytes:
     ],
 )
 def test_broken_http(server, data):
+    server.not_behind_gateway("what is no HTTP ends at the gateway, which answers as it likes")
     answer = raw(server, data)
     assert answer == b"" or b" 4" in answer[:15] or b" 505 " in answer[:15], answer[:100]
     assert server.wire().call("GET", "/healthz").status == 200
@@ -172,7 +173,8 @@ def test_broken_http(server, data):
 def test_connection_lost_in_an_upload_changes_nothing(server, places, path):
     table = f"{places['s']}$lost" if path == "create" else places["t"]
     body = stream(sample.people(5000))
-    head = f"POST /v1/table/{table}/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n"
+    base = urllib.parse.urlsplit(server.url).path.rstrip("/")
+    head = f"POST {base}/v1/table/{table}/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n"
     head += f"Content-Length: {len(body)}\r\n\r\n"
     raw(server, head.encode() + body[: len(body) // 2])
     wire = server.wire()

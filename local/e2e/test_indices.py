@@ -307,6 +307,7 @@ def fast(server, outside, module_space):
 
 
 @pytest.mark.parametrize("condition", list(itertools.chain(*TESTS)))
+@pytest.mark.many
 def test_fast_scan(fast, condition):
     problem = fast(condition)
     assert problem is None, problem
@@ -321,6 +322,7 @@ def test_fast_scan_of_some_rows(fast, offset, limit, order):
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.many
 def test_fast_scan_of_several_conditions(fast, seed):
     """Of conditions joined by AND each may be left to its index, of those joined by OR all or none."""
     random = np.random.default_rng(seed)

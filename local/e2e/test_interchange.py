@@ -109,6 +109,7 @@ def write_fragments(rows: pa.Table, place, per_fragment: int, **options) -> lanc
 @pytest.mark.parametrize("fragments", FRAGMENTS)
 @pytest.mark.parametrize("nulls", sample.NULLS)
 @pytest.mark.parametrize("storage", STORAGE_VERSIONS)
+@pytest.mark.many
 def test_we_read_what_pylance_wrote(wire, register, place, storage, nulls, fragments, deletions):
     rows = sample.of_all_types(BITMAP_ROWS if deletions == "deletion bitmap" else 500, nulls)
     if storage == "2.0":
@@ -144,6 +145,7 @@ def test_we_read_what_pylance_wrote(wire, register, place, storage, nulls, fragm
 @pytest.mark.parametrize("nulls", sample.NULLS)
 @pytest.mark.parametrize("kind", sample.FURTHER_TYPES)
 @pytest.mark.parametrize("storage", STORAGE_VERSIONS)
+@pytest.mark.many
 def test_types_beyond_are_read_right_or_refused(wire, register, place, storage, kind, nulls):
     rows = pa.table({"id": range(300), "c": sample.column(sample.FURTHER_TYPES[kind], 300, nulls)})
     try:
@@ -162,6 +164,7 @@ def test_types_beyond_are_read_right_or_refused(wire, register, place, storage, 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 1023, 1024, 1025, 4095, 4097, 40_000], ids=str)
 @pytest.mark.parametrize("storage", STORAGE_VERSIONS)
+@pytest.mark.many
 def test_page_and_chunk_edges(wire, register, place, storage, rows):
     table = pa.table(
         {

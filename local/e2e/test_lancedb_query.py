@@ -119,6 +119,7 @@ id NOT IN (1, 2) AND id < 6
 
 
 @pytest.mark.parametrize("condition", FILTERS)
+@pytest.mark.many
 def test_filter(people, condition):
     ask = lambda t: t.search().where(condition).select(["id", "name", "price"]).to_arrow()
     rows = people.same(ask).num_rows

@@ -83,6 +83,7 @@ class RuntimeAPI:
     def _handler(api):
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # in two pieces a reply would wait 40 ms for the first to be acknowledged
 
             def do_GET(self):
                 if self.path != PREFIX + "invocation/next":
