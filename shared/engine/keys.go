@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -20,6 +22,7 @@ type keys struct {
 	// The first row of the source with a key; next leads on to those with the same key
 	// (-1: no more). Keys of one column of up to 8 bytes are numbers, others are text.
 	numbers map[uint64]int32
+	filter  numberFilter // of the numbers
 	texts   map[string]int32
 	next    []int32
 }
@@ -85,6 +88,7 @@ func newKeys(source *mergeSource, on []string) (*keys, error) {
 			}
 		}
 	}
+	k.filter = newNumberFilter(k.numbers)
 	return k, nil
 }
 
@@ -109,17 +113,24 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (pairs 
 		unmatched []uint64
 	}
 	opts := dataset.ScanOptions{Columns: append(append([]string{}, k.on...), dataset.RowAddr)}
+	if !rest {
+		opts.Where = &dataset.Where{Columns: k.on, Select: k.matching}
+	}
 	parts, err := dataset.Map(ctx, d, opts, func(_ context.Context, batch arrow.RecordBatch) (part, error) {
 		var p part
 		at := batch.Column(len(k.on)).(*array.Uint64).Uint64Values()
-		rows, err := k.lookUp(batch.Columns()[:len(k.on)])
-		for i, row := range rows {
-			if row >= 0 {
-				p.hits = append(p.hits, hit{row, at[i]})
-			} else if rest {
-				p.unmatched = append(p.unmatched, at[i])
+		pass := func(to int) {
+			if rest {
+				p.unmatched = append(p.unmatched, at[:to]...)
 			}
 		}
+		seen := 0
+		err := k.lookUp(batch.Columns()[:len(k.on)], nil, func(i int, row int32) {
+			pass(i - seen)
+			p.hits = append(p.hits, hit{row, at[i-seen]})
+			at, seen = at[i-seen+1:], i+1
+		})
+		pass(len(at))
 		return p, err
 	})
 	if err != nil {
@@ -139,32 +150,71 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (pairs 
 	return pairs, unmatched, nil
 }
 
-// lookUp returns, for each row of the key columns, the first row of the source that it
-// matches, or -1.
-func (k *keys) lookUp(columns []arrow.Array) ([]int32, error) {
+// matching returns the rows of a batch that match the source, as a filter of a scan does.
+func (k *keys) matching(batch arrow.RecordBatch, among []uint64) (rows []int32, err error) {
+	err = k.lookUp(keyColumns(batch, k.on), among, func(i int, _ int32) { rows = append(rows, int32(i)) })
+	return rows, err
+}
+
+// lookUp calls found for the rows of the key columns that match, in order, with the first row
+// of the source that they match. Other rows than those among are passed over; see
+// [dataset.Where].
+func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, row int32)) error {
 	readers, err := newKeyReaders(columns)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	rows := make([]int32, columns[0].Len())
+	nulls := slices.ContainsFunc(columns, func(c arrow.Array) bool { return c.NullN() > 0 })
 	var buffer []byte
-	for i := range rows {
-		rows[i] = -1
-		if readers.null(i) {
-			continue
-		}
-		if readers.number != nil {
-			if row, ok := k.numbers[readers.number(i)]; ok {
-				rows[i] = row
+	for i := range columns[0].Len() {
+		var row int32
+		var known bool
+		switch {
+		case nulls && readers.null(i):
+		case readers.number != nil:
+			if key := readers.number(i); k.filter.mayHave(key) {
+				row, known = k.numbers[key]
 			}
-			continue
+		default:
+			buffer = readers.text(buffer[:0], i)
+			row, known = k.texts[string(buffer)]
 		}
-		buffer = readers.text(buffer[:0], i)
-		if row, ok := k.texts[string(buffer)]; ok {
-			rows[i] = row
+		if known && (among == nil || among[i/64]>>(i%64)&1 != 0) {
+			found(i, row)
 		}
 	}
-	return rows, nil
+	return nil
+}
+
+// A numberFilter knows of most numbers that they are not in a set: it has one bit that is set
+// for each that is, and many more that are not. It costs less to ask than a map, which is for
+// the few that are left.
+type numberFilter struct {
+	bits  []uint64
+	shift int
+}
+
+const (
+	filterBitsPerKey = 64
+	maxFilterBits    = 24 // log2, of 2 MiB
+)
+
+func newNumberFilter(numbers map[uint64]int32) numberFilter {
+	log := min(max(bits.Len(uint(len(numbers)*filterBitsPerKey)), 6), maxFilterBits)
+	f := numberFilter{bits: make([]uint64, 1<<(log-6)), shift: 64 - log}
+	for key := range numbers {
+		bit := f.bit(key)
+		f.bits[bit/64] |= 1 << (bit % 64)
+	}
+	return f
+}
+
+// bit spreads numbers, which are often consecutive, by Fibonacci hashing.
+func (f *numberFilter) bit(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 >> f.shift }
+
+func (f *numberFilter) mayHave(key uint64) bool {
+	bit := f.bit(key)
+	return f.bits[bit/64]>>(bit%64)&1 != 0
 }
 
 // describeKey names the key of a row, for messages.

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,40 +172,41 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 	return nil, fmt.Errorf("%w: lost %d races for the next version", ErrConflict, maxCommitAttempts)
 }
 
-// prepare does what a commit needs before its put.
+// prepare does what a commit needs before its put. The files of the change, the look for newer
+// versions and the one at the table's name are on their way already, and are waited for.
 func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, store bool, newest **Dataset) error {
-	group, ctx := errgroup.WithContext(ctx)
-	if c.wait != nil {
-		group.Go(c.wait)
-	}
-	if store {
-		group.Go(func() error { return t.putTransaction(ctx, txn) })
-	}
-	if c.confirm != nil {
-		group.Go(c.confirm)
-	}
+	group, beside := errgroup.WithContext(ctx)
 	if t.branch != nil {
-		group.Go(func() error { return t.branch.confirm(ctx) })
+		group.Go(func() error { return t.branch.confirm(beside) })
 	}
-	switch {
-	case c.guess != nil && c.guess.right():
-	case c.guess != nil:
+	if c.guess == nil && c.read != nil && !c.fresh {
 		group.Go(func() (err error) {
-			*newest, err = c.guess.newest()
-			return err
-		})
-	case c.read != nil && !c.fresh:
-		group.Go(func() error {
 			k, ok := t.known()
 			if !ok {
 				k = known{dataset: c.read, seen: t.session.now()}
 			}
-			var err error
-			*newest, err = t.newest(ctx, k)
+			*newest, err = t.newest(beside, k)
 			return err
 		})
 	}
-	return group.Wait()
+	var failed error
+	ended := func(err error) { failed = cmp.Or(failed, err) }
+	if store {
+		ended(t.putTransaction(ctx, txn))
+	}
+	if c.wait != nil {
+		ended(c.wait())
+	}
+	if c.confirm != nil {
+		ended(c.confirm())
+	}
+	if c.guess != nil {
+		found, err := c.guess.newest()
+		*newest = found
+		ended(err)
+	}
+	ended(group.Wait())
+	return failed
 }
 
 // errGuess says that a change must be worked out on the newest version, as the one that it

@@ -133,35 +133,53 @@ func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []i
 			whole = append(whole, i)
 		}
 	}
+	if len(single) == 0 {
+		return w.gatherFields(ctx, fields, rows)
+	}
+	if len(whole) == 0 {
+		return w.takeFields(ctx, fields, rows)
+	}
 	columns := make([]arrow.Array, len(fields))
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		defer contain(func(e error) { err = e })
-		physical := make([]int64, len(rows))
-		for i, r := range rows {
-			physical[i] = w.from + int64(r)
-		}
-		taken, err := w.fragment.read(ctx, pick(fields, single), rowSet{rows: physical})
-		for i, at := range single {
+	for _, part := range []struct {
+		read func(context.Context, []*schema.Field, []int32) ([]arrow.Array, error)
+		at   []int
+	}{{w.takeFields, single}, {w.gatherFields, whole}} {
+		group.Go(func() (err error) {
+			defer contain(func(e error) { err = e })
+			read, err := part.read(ctx, pick(fields, part.at), rows)
 			if err == nil {
-				columns[at] = taken[i]
-			}
-		}
-		return err
-	})
-	group.Go(func() (err error) {
-		defer contain(func(e error) { err = e })
-		read, err := w.fragment.read(ctx, pick(fields, whole), w.rows())
-		for i, at := range whole {
-			if err == nil {
-				if columns[at], err = gather.Array(read[i], rows); err != nil {
-					err = fmt.Errorf("column %s: %w", fields[at].Name, err)
+				for i, at := range part.at {
+					columns[at] = read[i]
 				}
 			}
-		}
-		return err
-	})
+			return err
+		})
+	}
 	return columns, group.Wait()
+}
+
+// takeFields reads just the rows.
+func (w window) takeFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
+	physical := make([]int64, len(rows))
+	for i, r := range rows {
+		physical[i] = w.from + int64(r)
+	}
+	return w.fragment.read(ctx, fields, rowSet{rows: physical})
+}
+
+// gatherFields reads the whole window, and gathers the rows.
+func (w window) gatherFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
+	columns, err := w.fragment.read(ctx, fields, w.rows())
+	if err != nil {
+		return nil, err
+	}
+	for i, column := range columns {
+		if columns[i], err = gather.Array(column, rows); err != nil {
+			return nil, fmt.Errorf("column %s: %w", fields[i].Name, err)
+		}
+	}
+	return columns, nil
 }
 
 func pick(fields []*schema.Field, positions []int) []*schema.Field {
