@@ -20,4 +20,14 @@ func openBeneath(dir int, name string, flags int) (int, error) {
 	return fd, err
 }
 
+// renameNew renames a file to a name that must be free; EEXIST says that it is not. Some file
+// systems, such as those of networks, cannot.
+func renameNew(from int, name string, to int, free string) error {
+	err := unix.Renameat2(from, name, to, free, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	return err
+}
+
 func fsync(fd int) error { return unix.Fsync(fd) }

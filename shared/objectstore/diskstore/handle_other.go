@@ -10,6 +10,9 @@ import (
 // openBeneath is for systems that open a path below a directory in one call.
 func openBeneath(int, string, int) (int, error) { return 0, errors.ErrUnsupported }
 
+// renameNew is for systems that rename a file to a name that must be free.
+func renameNew(int, string, int, string) error { return errors.ErrUnsupported }
+
 // fsync is left to package os, which knows what each system takes to reach the disk.
 func fsync(fd int) error {
 	copied, err := dup(fd)

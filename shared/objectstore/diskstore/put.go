@@ -172,7 +172,7 @@ func (s *Store) place(ctx context.Context, dir, base string, t *temp, cond objec
 			return nil, err
 		}
 		if cond.IfAbsent {
-			err = t.link(d, base)
+			err = t.settle(d, base)
 		} else {
 			err = replace(d, base, t, cond.IfMatch)
 		}
@@ -240,9 +240,25 @@ func (t *temp) stamp() (*unix.Stat_t, error) {
 	return t.file.stat()
 }
 
+// settle gives the file another name, which must be free.
+func (t *temp) settle(d *handle, base string) error {
+	err := renameNew(t.dir.fd, t.name, d.fd, base)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return t.link(d, base)
+	}
+	if err == nil {
+		t.name = ""
+	}
+	return taken(d, base, err)
+}
+
 // link gives the file a second name, which must be free.
 func (t *temp) link(d *handle, base string) error {
-	err := unix.Linkat(t.dir.fd, t.name, d.fd, base, 0)
+	return taken(d, base, unix.Linkat(t.dir.fd, t.name, d.fd, base, 0))
+}
+
+// taken says what it means that the name base in d was not free.
+func taken(d *handle, base string, err error) error {
 	if !errors.Is(err, unix.EEXIST) {
 		return err
 	}

@@ -3,11 +3,11 @@
 // open a Store on it.
 //
 // An object is a file at the path that its key spells. It is written under another name,
-// synced, and then appears at once: by a hard link when it must be new, which fails where
-// something exists, and otherwise by a rename. A crash therefore leaves an object whole,
-// as it was before, or absent. Conditional overwrites and deletes are a look and an act;
-// a file lock makes the two one step among all Stores on the directory. Writers that know
-// nothing of the locks are held off by hard links only, which is enough for commits.
+// synced, and then appears at once: by a rename, which fails where something exists when the
+// object must be new. A crash therefore leaves an object whole, as it was before, or absent.
+// Conditional overwrites and deletes are a look and an act; a file lock makes the two one step
+// among all Stores on the directory. Writers that know nothing of the locks are held off only
+// by names that must be free, which is enough for commits.
 //
 // What foreign writers have not finished lies beside their objects and is listed like them:
 // Lance makes ".tmpXXXXXX" and "<name>#1", which sort among the manifests, so that the
