@@ -174,13 +174,10 @@ def bulk_items(b: Bench) -> Iterator[Item]:
         0.4,
         **slow,
     )
-    yield b.both(
-        "count_rows",
-        lambda side: side.post("/v1/table/scan/count_rows"),
-        target=0.15,
-        rounds=b.sizes.quick_rounds,
-        same=lambda answer: answer.json,
-    )
+    count = lambda side: side.post("/v1/table/scan/count_rows")
+    yield b.both("count_rows", count, target=0.15, rounds=b.sizes.quick_rounds, same=lambda answer: answer.json)
+    # What is left of that when there is nothing to do.
+    yield Item("GET /healthz, beside count_rows", lambda: b.ours.get("/healthz"), lambda: count(b.adapter), rounds=b.sizes.quick_rounds)
 
 
 def creation(b: Bench) -> Item:

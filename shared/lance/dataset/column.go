@@ -44,10 +44,15 @@ func (f *fragment) read(ctx context.Context, fields []*schema.Field, set rowSet)
 	}
 	group, reading := errgroup.WithContext(ctx) // which ends with the group
 	for file, parts := range wanted {
-		group.Go(func() (err error) {
+		read := func() (err error) {
 			defer contain(func(e error) { err = e })
 			return f.readParts(reading, file, parts, set)
-		})
+		}
+		if len(wanted) > 1 {
+			group.Go(read)
+		} else if err := read(); err != nil {
+			return nil, err
+		}
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
