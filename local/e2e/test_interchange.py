@@ -244,7 +244,7 @@ def test_restored_and_tagged_versions(wire, register, place):
     assert count(wire, path) == 20
 
 
-def test_cleaned_up_versions_are_gone_and_the_rest_stays(wire, register, place):
+def test_cleaned_up_versions_are_gone_and_the_rest_stays(server, wire, register, place):
     dataset = lance.write_dataset(sample.people(20), place)
     path = register(place)
     assert count(wire, path) == 20
@@ -254,12 +254,14 @@ def test_cleaned_up_versions_are_gone_and_the_rest_stays(wire, register, place):
     assert count(wire, path, version=2) == 25
     dataset.optimize.compact_files()
     dataset.cleanup_old_versions(older_than=datetime.timedelta(0))
+    if server.behind_gateway:
+        time.sleep(1.1)  # an instance of the function may know of no version but the first: see below
     assert count(wire, path) == 50
     answer = wire.post(f"{path}/query", {"k": 0, "vector": [], "version": 2})
     assert (answer.status, answer.json["code"]) == (404, 11), answer.body
     dataset.insert(sample.people(5, start=90))
-    # That a forced cleanup took the version after the newest one that the server knew is
-    # noticed within a second.
+    # That a forced cleanup took the version after the newest one that a process knew is
+    # noticed by it within a second.
     time.sleep(1.1)
     assert count(wire, path) == 55
     assert_same(ask(wire, path), lance.dataset(place).to_table())
