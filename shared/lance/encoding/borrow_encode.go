@@ -6,7 +6,7 @@ import (
 )
 
 // borrowBytes is how much of an array is worth not to be copied.
-const borrowBytes = 64 << 10
+const borrowBytes = 4 << 10
 
 // A lender is what the encoder's values hold when their memory is an array's: an array
 // that a page begins with, and often is all of it, need not be copied first.

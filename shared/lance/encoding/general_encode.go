@@ -13,7 +13,7 @@ import (
 // what the algorithms need from one buffer to the next.
 type compressor struct {
 	compression
-	lz4   *lz4Encoder
+	lz4   *lz4Encoder // nil until there is something to compress: it is large
 	zstd  *zstd.Encoder
 	noise *zstd.Encoder // soon gives up, for what looks like noise
 }
@@ -41,7 +41,7 @@ func newNumberCompressors(c compression) ([]*compressor, error) {
 
 func newCompressorLevel(c compression, level zstd.EncoderLevel) (*compressor, error) {
 	if c.scheme != pb.Zstd {
-		return &compressor{compression: c, lz4: new(lz4Encoder)}, nil
+		return &compressor{compression: c}, nil
 	}
 	packer, err := newZstd(zstd.WithEncoderLevel(level), zstd.WithAllLitEntropyCompression(true))
 	if err != nil {
@@ -94,6 +94,9 @@ func (c *compressor) append(b, plain []byte) []byte {
 		return c.zstd.EncodeAll(plain, b)
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(plain)))
+	if c.lz4 == nil {
+		c.lz4 = new(lz4Encoder)
+	}
 	return c.lz4.append(b, plain)
 }
 
