@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,14 +126,15 @@ func TestKeyedWritesSurviveACrashAnywhere(t *testing.T) {
 			}
 			want := outcome(t, plain, w, answer)
 			for kind, fault := range faults {
-				for n, reached := 1, true; reached; n++ {
-					reached = false
+				var reached atomic.Bool
+				reached.Store(true)
+				for n := 1; reached.Swap(false); n++ {
 					store := tables(t)
 					broken := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 						if call.N != n {
 							return faultstore.Fault{}
 						}
-						reached = true
+						reached.Store(true)
 						if fault.Err != nil && !isPut(call) {
 							return faultstore.Fault{}
 						}
@@ -165,12 +167,10 @@ func TestUnsettledUploadsAreSettledByTheNext(t *testing.T) {
 				want := outcome(t, plain, w, answer)
 
 				store := tables(t)
-				down, healed := false, false
-				s := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+				down := false
+				faulty := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 					put := isPut(call) && strings.Contains(call.Key, "/_versions/")
 					switch {
-					case healed:
-						return faultstore.Fault{}
 					case down && !isPut(call):
 						return faultstore.Fault{Err: errors.New("the storage is down")}
 					case down:
@@ -183,14 +183,15 @@ func TestUnsettledUploadsAreSettledByTheNext(t *testing.T) {
 						return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
 					}
 					return faultstore.Fault{}
-				}))
+				})
+				s := serveNoting(t, faulty)
 				if status, answer := s.send(t.Context(), w, ""); status != http.StatusServiceUnavailable {
 					t.Fatalf("%s: status %d: %s, want 503", w.name, status, answer)
 				}
 				if status, answer := s.send(t.Context(), w, ""); status == http.StatusOK {
 					t.Fatalf("%s while the storage is down: got %s, want a failure", w.name, answer)
 				}
-				healed = true
+				faulty.Inject(nil)
 				status, answer := s.send(t.Context(), w, "")
 				if status != http.StatusOK {
 					t.Fatalf("%s sent again: status %d: %s", w.name, status, answer)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -358,7 +359,7 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 	for _, change := range changes {
 		t.Run(change.name, func(t *testing.T) {
 			for n := 1; ; n++ {
-				reached := false
+				var reached atomic.Bool
 				for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}} {
 					inner := memstore.New()
 					prepare(t, inner)
@@ -366,7 +367,7 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 						if call.N != n {
 							return faultstore.Fault{}
 						}
-						reached = true
+						reached.Store(true)
 						return fault
 					})
 					first := change.do(t.Context(), open(t, faulty))
@@ -380,7 +381,7 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 						t.Errorf("request %d, %+v: both tries say that they made the change", n, fault)
 					}
 				}
-				if !reached {
+				if !reached.Load() {
 					return
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,7 +129,7 @@ var faults = []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost:
 func eachFault(t *testing.T, prepare func(*Catalog), work func(*Catalog) error, check func(t *testing.T, inner objectstore.Store, result error)) {
 	t.Helper()
 	for n := 1; ; n++ {
-		reached := false
+		var reached atomic.Bool
 		for _, fault := range faults {
 			inner := memstore.New()
 			prepare(open(t, inner))
@@ -136,13 +137,13 @@ func eachFault(t *testing.T, prepare func(*Catalog), work func(*Catalog) error, 
 				if call.N != n {
 					return faultstore.Fault{}
 				}
-				reached = true
+				reached.Store(true)
 				return fault
 			})
 			result := work(open(t, faulty))
 			t.Run(fmt.Sprintf("request %d crash %v lost %v error %v", n, fault.Crash, fault.Lost, fault.Err != nil), func(t *testing.T) { check(t, inner, result) })
 		}
-		if !reached {
+		if !reached.Load() {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,7 +85,7 @@ func TestRenameMovesTheNameOnly(t *testing.T) {
 func TestRenameSurvivesACrashAnywhere(t *testing.T) {
 	from, to := []string{"p", "old"}, []string{"q", "new"}
 	for n := 1; ; n++ {
-		reached := false
+		var reached atomic.Bool
 		for _, fault := range []faultstore.Fault{
 			{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: objectstore.ErrUnknownOutcome}, {Err: errors.New("busy")},
 		} {
@@ -98,7 +99,7 @@ func TestRenameSurvivesACrashAnywhere(t *testing.T) {
 				if call.N != n {
 					return faultstore.Fault{}
 				}
-				reached = true
+				reached.Store(true)
 				return fault
 			})
 			_, first := open(t, faulty).RenameTable(t.Context(), from, to)
@@ -126,7 +127,7 @@ func TestRenameSurvivesACrashAnywhere(t *testing.T) {
 			}
 			dropAll(t, what, inner, "p", "q")
 		}
-		if !reached {
+		if !reached.Load() {
 			return
 		}
 	}

@@ -246,13 +246,8 @@ func TestMarksThatCannotBeStoredAreKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFleet()
-			down := true
-			f.objects = faultstore.New(f.objects, func(faultstore.Call) faultstore.Fault {
-				if down {
-					return fault
-				}
-				return faultstore.Fault{}
-			})
+			faulty := faultstore.New(f.objects, func(faultstore.Call) faultstore.Fault { return fault })
+			f.objects = faulty
 			p := f.open()
 			s, id := p.fresh(t, insert, "rows")
 			_ = s.Failed(true)
@@ -260,7 +255,7 @@ func TestMarksThatCannotBeStoredAreKept(t *testing.T) {
 			if fault.Err != nil && !errors.Is(err, ErrNotRecalled) {
 				t.Errorf("while the storage is down: got %v, want ErrNotRecalled", err)
 			}
-			down = false
+			faulty.Inject(nil)
 			end(t, p.again(t, insert, "rows", id), true)
 			s, _ = p.fresh(t, insert, "rows")
 			end(t, s, true)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -443,15 +444,16 @@ func branchCrashAnywhere(t *testing.T, prepare func() objectstore.Store, do func
 		}
 		return idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{})
 	}
-	for n, reached := 1, true; reached; n++ {
-		reached = false
+	var reached atomic.Bool
+	reached.Store(true)
+	for n := 1; reached.Swap(false); n++ {
 		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
 			inner := prepare()
 			faulty := faultstore.New(inner, func(c faultstore.Call) faultstore.Fault {
 				if c.N != n {
 					return faultstore.Fault{}
 				}
-				reached = true
+				reached.Store(true)
 				return fault
 			})
 			err := do(tableIn(faulty))

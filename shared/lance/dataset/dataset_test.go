@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -424,7 +425,7 @@ func TestConcurrentAppendsLoseNothing(t *testing.T) {
 func TestAppendSurvivesACrashAnywhere(t *testing.T) {
 	ctx := t.Context()
 	for n := 1; ; n++ {
-		reached := false
+		var reached atomic.Bool
 		for _, fault := range []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("500")}} {
 			inner := memstore.New()
 			mustCreate(t, tableIn(inner), 1)
@@ -432,7 +433,7 @@ func TestAppendSurvivesACrashAnywhere(t *testing.T) {
 				if call.N != n {
 					return faultstore.Fault{}
 				}
-				reached = true
+				reached.Store(true)
 				return fault
 			})
 			_, err := tableIn(faulty).Append(ctx, rowsOf(2), nil)
@@ -452,7 +453,7 @@ func TestAppendSurvivesACrashAnywhere(t *testing.T) {
 				t.Errorf("request %d, %+v: the append said no (%v), but the table holds %v", n, fault, err, got)
 			}
 		}
-		if !reached {
+		if !reached.Load() {
 			break
 		}
 	}
