@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ type keys struct {
 	// The first row of the source with a key; next leads on to those with the same key
 	// (-1: no more). Keys of one column of up to 8 bytes are numbers, others are text.
 	numbers map[uint64]int32
-	filter  numberFilter // of the numbers
+	filter  keyFilter // of the numbers: most rows need not be looked up
 	texts   map[string]int32
 	next    []int32
 }
@@ -88,7 +87,10 @@ func newKeys(source *mergeSource, on []string) (*keys, error) {
 			}
 		}
 	}
-	k.filter = newNumberFilter(k.numbers)
+	k.filter = newKeyFilter(len(k.numbers), 64)
+	for number := range k.numbers {
+		k.filter.add(spread(number))
+	}
 	return k, nil
 }
 
@@ -172,7 +174,7 @@ func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, r
 		switch {
 		case nulls && readers.null(i):
 		case readers.number != nil:
-			if key := readers.number(i); k.filter.mayHave(key) {
+			if key := readers.number(i); k.filter.has(spread(key)) {
 				row, known = k.numbers[key]
 			}
 		default:
@@ -184,37 +186,6 @@ func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, r
 		}
 	}
 	return nil
-}
-
-// A numberFilter knows of most numbers that they are not in a set: it has one bit that is set
-// for each that is, and many more that are not. It costs less to ask than a map, which is for
-// the few that are left.
-type numberFilter struct {
-	bits  []uint64
-	shift int
-}
-
-const (
-	filterBitsPerKey = 64
-	maxFilterBits    = 24 // log2, of 2 MiB
-)
-
-func newNumberFilter(numbers map[uint64]int32) numberFilter {
-	log := min(max(bits.Len(uint(len(numbers)*filterBitsPerKey)), 6), maxFilterBits)
-	f := numberFilter{bits: make([]uint64, 1<<(log-6)), shift: 64 - log}
-	for key := range numbers {
-		bit := f.bit(key)
-		f.bits[bit/64] |= 1 << (bit % 64)
-	}
-	return f
-}
-
-// bit spreads numbers, which are often consecutive, by Fibonacci hashing.
-func (f *numberFilter) bit(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 >> f.shift }
-
-func (f *numberFilter) mayHave(key uint64) bool {
-	bit := f.bit(key)
-	return f.bits[bit/64]>>(bit%64)&1 != 0
 }
 
 // describeKey names the key of a row, for messages.

@@ -120,28 +120,6 @@ func eachKey(b []byte, f func(k keyed)) {
 	}
 }
 
-// A keyFilter knows the hashes of a source, and takes a few others for one of them. It keeps
-// most rows of the table that match nothing off the disk.
-type keyFilter []uint64
-
-// newKeyFilter has 16 bits per row.
-func newKeyFilter(rows int) keyFilter { return make(keyFilter, rows/4+1) }
-
-func (f keyFilter) bit(k rowKey) (word uint64, mask uint64) {
-	bit := k[1] % (uint64(len(f)) * 64)
-	return bit / 64, 1 << (bit % 64)
-}
-
-func (f keyFilter) add(k rowKey) {
-	word, mask := f.bit(k)
-	f[word] |= mask
-}
-
-func (f keyFilter) has(k rowKey) bool {
-	word, mask := f.bit(k)
-	return f[word]&mask != 0
-}
-
 // maxBuckets bounds the memory of buckets: 24 KiB each, twice.
 const maxBuckets = 512
 
@@ -152,7 +130,7 @@ type diskJoin struct {
 	hash   keyHash
 	source *buckets
 	table  *buckets
-	filter keyFilter
+	filter keyFilter // keeps most rows of the table that match nothing off the disk
 
 	unmatched []uint64
 }
@@ -160,7 +138,7 @@ type diskJoin struct {
 // matchOnDisk is keys.match for a source of many rows: no map has more than about so many.
 func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, on []string, rest bool, mapRows int) (*pairing, []uint64, error) {
 	n := min(4*(source.rows/mapRows+1), maxBuckets)
-	j := &diskJoin{on: on, rest: rest, hash: keyHash{maphash.MakeSeed(), maphash.MakeSeed()}, filter: newKeyFilter(source.rows)}
+	j := &diskJoin{on: on, rest: rest, hash: keyHash{maphash.MakeSeed(), maphash.MakeSeed()}, filter: newKeyFilter(source.rows, 16)}
 	var err error
 	if j.source, err = newBuckets(n); err != nil {
 		return nil, nil, err
@@ -200,7 +178,7 @@ func (j *diskJoin) readSource(source *mergeSource) error {
 			return err
 		}
 		for _, k := range keys {
-			j.filter.add(k.key)
+			j.filter.add(k.key[1])
 			if err := j.source.add(k); err != nil {
 				return err
 			}
@@ -221,7 +199,7 @@ func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 		all, unmatched, err := j.hash.of(batch.Columns()[:len(j.on)], func(i int) uint64 { return at[i] })
 		keys := all[:0]
 		for _, k := range all {
-			if j.filter.has(k.key) {
+			if j.filter.has(k.key[1]) {
 				keys = append(keys, k)
 			} else {
 				unmatched = append(unmatched, k.row)
