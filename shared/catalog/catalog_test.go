@@ -557,19 +557,26 @@ func TestDroppedNamesMayBeMadeAnew(t *testing.T) {
 	wantCode(t, "the table that was made anew", err, "")
 }
 
-// A table that was renamed while it was dropped keeps its data, also when the storage did not
-// answer the drop.
-func TestDropSparesATableThatWasRenamed(t *testing.T) {
+// storeWithTable has a table t, in which there is a file with the key.
+func storeWithTable(t *testing.T) (store objectstore.Store, key string) {
+	t.Helper()
 	inner := memstore.New()
 	mustTable(t, open(t, inner), "t")
 	table, err := open(t, inner).Table(t.Context(), []string{"t"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := table.Location.Prefix + "/data/x.lance"
+	key = table.Location.Prefix + "/data/x.lance"
 	if _, err := inner.Put(t.Context(), key, []byte("x"), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
+	return inner, key
+}
+
+// A table that was renamed while it was dropped keeps its data, also when the storage did not
+// answer the drop.
+func TestDropSparesATableThatWasRenamed(t *testing.T) {
+	inner, key := storeWithTable(t)
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		if call.Kind != faultstore.Delete || call.Key != tableKey([]string{"t"}) {
 			return faultstore.Fault{}
@@ -579,7 +586,7 @@ func TestDropSparesATableThatWasRenamed(t *testing.T) {
 		}
 		return faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
 	})
-	_, err = open(t, faulty).DropTable(t.Context(), []string{"t"})
+	_, err := open(t, faulty).DropTable(t.Context(), []string{"t"})
 	wantCode(t, "drop of a table that was renamed meanwhile", err, "ServiceUnavailable")
 	if _, _, err := inner.Get(t.Context(), key); err != nil {
 		t.Errorf("data of the table under its new name: %v", err)
@@ -588,16 +595,7 @@ func TestDropSparesATableThatWasRenamed(t *testing.T) {
 
 // Data whose deletion was not answered is deleted again, since nobody else owns it.
 func TestDropTableDeletesDataInSpiteOfLostAnswers(t *testing.T) {
-	inner := memstore.New()
-	mustTable(t, open(t, inner), "t")
-	table, err := open(t, inner).Table(t.Context(), []string{"t"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := table.Location.Prefix + "/data/x.lance"
-	if _, err := inner.Put(t.Context(), key, []byte("x"), objectstore.Condition{}); err != nil {
-		t.Fatal(err)
-	}
+	inner, key := storeWithTable(t)
 	lost := 0
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		if call.Kind != faultstore.Delete || call.Key != key {
