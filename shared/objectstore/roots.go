@@ -116,8 +116,8 @@ func (r *Roots) Resolve(location string) (Location, error) {
 	if why != "" {
 		return Location{}, r.refuse(why)
 	}
-	if p.scheme == "" {
-		return r.below(r.roots[0], p.path)
+	if home := r.roots[0]; p.scheme == "" {
+		p = place{home.scheme, home.host, slices.Concat(home.path, p.path)}
 	}
 	var found *root
 	for i := range r.roots {

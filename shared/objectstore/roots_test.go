@@ -60,6 +60,7 @@ func TestResolveAccepts(t *testing.T) {
 		{"memory://scratch/t.lance", memoryStore, "t.lance", "memory://scratch/t.lance"},
 		{"s3://bucket/orders/t.lance", bucketStore, "t.lance", "s3://bucket/orders/t.lance"},
 		{"/srv/lake house/inner/t", nestedStore, "t", "file:///srv/lake%20house/inner/t"},
+		{"inner/t", nestedStore, "t", "file:///srv/lake%20house/inner/t"},
 		{"/srv/lake house/inner2/t", homeStore, "inner2/t", "file:///srv/lake%20house/inner2/t"},
 	}
 	roots := newRoots(t)
@@ -106,7 +107,7 @@ func TestResolveRefuses(t *testing.T) {
 		// Places outside, siblings and roots themselves.
 		"", "/", "//", "~", "~/t", "~root/t", "/etc/passwd", "file:///etc/passwd", "file:///", "file://", "/srv", "/srv/lake house", "/srv/lake house/",
 		"file:///srv/lake%20house", home, "/srv/lake house2/t", "file:///srv/lake%20house2/t", "/srv/lake%20house/t", "file:///srv/lake%2520house/t",
-		"file:///SRV/lake%20house/t", "/srv/lake house/inner", "s3://bucket/orders", "s3://bucket/orders/", "s3://bucket/orders2/t", "s3://bucket/order",
+		"file:///SRV/lake%20house/t", "/srv/lake house/inner", "inner", "inner/_tiltyard/t", "s3://bucket/orders", "s3://bucket/orders/", "s3://bucket/orders2/t", "s3://bucket/order",
 		"s3://bucket", "s3://bucket/", "s3://bucket2/orders/t", "s3://BUCKET/orders/t", "memory://scratch", "memory://scratch/", "memory://other/t", "memory://",
 		// The store's own folder, and lengths.
 		"_tiltyard", "_tiltyard/tmp/x", home + "_tiltyard/locks", home + "%5Ftiltyard/tmp", "memory://scratch/_tiltyard/x",
@@ -174,7 +175,7 @@ func FuzzResolve(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{"t.lance", "file:///srv/lake%20house/a%2Fb", "s3://bucket/orders/t", "/srv/lake house/inner/x", "a/../b"} {
+	for _, seed := range []string{"t.lance", "inner", "inner/x", "file:///srv/lake%20house/a%2Fb", "s3://bucket/orders/t", "/srv/lake house/inner/x", "a/../b"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, location string) {
