@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -105,12 +106,14 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 }
 
-// What encoding/json writes says the same after a round trip.
+// What encoding/json writes says the same after a round trip. It writes minus zero as an
+// integer, of which there is no negative one, so the numbers do without.
 func TestTextsSurviveTheRoundTrip(t *testing.T) {
+	floats := rapid.Float64().Filter(func(f float64) bool { return f != 0 || !math.Signbit(f) })
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
 		kinds := []*rapid.Generator[any]{
-			rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.String().AsAny(), rapid.Float64().AsAny(), rapid.Int64().AsAny(), rapid.Uint64().AsAny(),
+			rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.String().AsAny(), floats.AsAny(), rapid.Int64().AsAny(), rapid.Uint64().AsAny(),
 		}
 		if depth > 0 {
 			kinds = append(kinds, rapid.SliceOfN(value(depth-1), 0, 4).AsAny(), rapid.MapOfN(rapid.String(), value(depth-1), 0, 4).AsAny())
