@@ -104,8 +104,8 @@ func (k *keys) append(first, row int32, last map[int32]int32) {
 }
 
 // match pairs the rows of the table with those of the source. With rest it also returns the
-// addresses of rows of the table that match none.
-func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (pairs *pairing, unmatched []uint64, err error) {
+// rows of the table that match none.
+func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairing, *dataset.RowSet, error) {
 	type hit struct {
 		row     int32
 		address uint64
@@ -138,7 +138,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (pairs 
 	if err != nil {
 		return nil, nil, err
 	}
-	pairs = newPairing(len(k.next))
+	pairs, unmatched := newPairing(len(k.next)), dataset.RowsAt()
 	for p, err := range parts {
 		if err != nil {
 			return nil, nil, err
@@ -146,7 +146,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (pairs 
 		for _, h := range p.hits {
 			pairs.add(h.address, h.row, k.next)
 		}
-		unmatched = append(unmatched, p.unmatched...)
+		unmatched.Add(p.unmatched)
 	}
 	pairs.sort()
 	return pairs, unmatched, nil

@@ -96,10 +96,10 @@ type mergePlan struct {
 	dataset *dataset.Dataset
 	source  *mergeSource
 	pairs   *pairing
-	insert  bool     // whether rows of the source that match none go in
-	deletes []uint64 // addresses
-	missing []string // columns of the table that the source does not have
-	blobs   bool     // whether the source has some, which say where they are
+	insert  bool            // whether rows of the source that match none go in
+	deletes *dataset.RowSet // also those that are replaced
+	missing []string        // columns of the table that the source does not have
+	blobs   bool            // whether the source has some, which say where they are
 
 	updated, inserted, deleted int64
 }
@@ -125,17 +125,19 @@ func planMerge(ctx context.Context, d *dataset.Dataset, source *mergeSource, spe
 		return nil, scratchError(err)
 	}
 	if spec.BySourceIf != "" {
-		if p.deletes, err = chosenOf(ctx, d, p.deletes, spec.BySourceIf); err != nil {
+		rows, err := choose(ctx, d, spec.BySourceIf)
+		if err != nil {
 			return nil, err
 		}
+		p.deletes.Intersect(rows.set)
 	}
-	p.deleted = int64(len(p.deletes))
+	p.deleted = p.deletes.Len()
 	return p, p.update(ctx, spec)
 }
 
 // matchRows pairs the rows of the version with those of the source: by a map of the source's
 // keys if there are not too many, else by way of the scratch directory.
-func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*pairing, []uint64, error) {
+func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*pairing, *dataset.RowSet, error) {
 	if source.rows > mappedRows {
 		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, mappedRows)
 	}
@@ -144,21 +146,6 @@ func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spe
 		return nil, nil, err
 	}
 	return keys.match(ctx, d, spec.BySource)
-}
-
-// chosenOf returns those of some addresses for whose rows a condition is true.
-func chosenOf(ctx context.Context, d *dataset.Dataset, addresses []uint64, condition string) ([]uint64, error) {
-	rows, err := choose(ctx, d, condition)
-	if err != nil {
-		return nil, err
-	}
-	kept := addresses[:0]
-	for _, address := range addresses {
-		if rows.set.Contains(address) {
-			kept = append(kept, address)
-		}
-	}
-	return kept, nil
 }
 
 // update narrows the pairs to those that replace rows of the table, and counts.
@@ -180,10 +167,20 @@ func (p *mergePlan) update(ctx context.Context, spec Merge) error {
 		return protocol.Errorf(protocol.InvalidInput,
 			"the merge is ambiguous: several rows of the source match one row of the table on %s", p.source.describe(row, spec.On))
 	}
+	// The source may be in any order; a set is made faster from rows in that of the table.
+	replaced := make([]uint64, 0, min(p.source.rows, mergeBatch))
+	flush := func() {
+		slices.Sort(replaced)
+		p.deletes.Add(replaced)
+		replaced = replaced[:0]
+	}
 	p.pairs.each(0, p.source.rows, func(m merged) {
-		p.deletes = append(p.deletes, m.replaces)
+		if replaced = append(replaced, m.replaces); len(replaced) == mergeBatch {
+			flush()
+		}
 		p.updated++
 	})
+	flush()
 	return nil
 }
 
@@ -193,7 +190,7 @@ const mergeBatch = 1 << 16
 // replacement returns what is to be committed. Rows that are inserted depend on there
 // being no others that match them, so the commit must not overtake new rows.
 func (p *mergePlan) replacement(ctx context.Context) dataset.Replacement {
-	r := dataset.Replacement{Delete: dataset.RowsAt(p.deletes...), Exclusive: p.inserted > 0}
+	r := dataset.Replacement{Delete: p.deletes, Exclusive: p.inserted > 0}
 	if p.updated+p.inserted == 0 {
 		return r
 	}

@@ -132,13 +132,16 @@ type diskJoin struct {
 	table  *buckets
 	filter keyFilter // keeps most rows of the table that match nothing off the disk
 
-	unmatched []uint64
+	unmatched *dataset.RowSet
 }
 
 // matchOnDisk is keys.match for a source of many rows: no map has more than about so many.
-func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, on []string, rest bool, mapRows int) (*pairing, []uint64, error) {
+func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, on []string, rest bool, mapRows int) (*pairing, *dataset.RowSet, error) {
 	n := min(4*(source.rows/mapRows+1), maxBuckets)
-	j := &diskJoin{on: on, rest: rest, hash: keyHash{maphash.MakeSeed(), maphash.MakeSeed()}, filter: newKeyFilter(source.rows, 16)}
+	j := &diskJoin{
+		on: on, rest: rest, hash: keyHash{maphash.MakeSeed(), maphash.MakeSeed()},
+		filter: newKeyFilter(source.rows, 16), unmatched: dataset.RowsAt(),
+	}
 	var err error
 	if j.source, err = newBuckets(n); err != nil {
 		return nil, nil, err
@@ -217,7 +220,7 @@ func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 		if err != nil {
 			return err
 		}
-		j.unmatched = append(j.unmatched, p.unmatched...)
+		j.unmatched.Add(p.unmatched)
 		for _, k := range p.keys {
 			if err := j.table.add(k); err != nil {
 				return err
@@ -247,11 +250,14 @@ func (j *diskJoin) joinBucket(n int, pairs *pairing, next []int32) error {
 	if err != nil {
 		return err
 	}
-	return j.table.read(n, func(k keyed) {
+	var unmatched []uint64
+	err = j.table.read(n, func(k keyed) {
 		if row, ok := first[k.key]; ok {
 			pairs.add(k.row, row, next)
 		} else if j.rest {
-			j.unmatched = append(j.unmatched, k.row)
+			unmatched = append(unmatched, k.row)
 		}
 	})
+	j.unmatched.Add(unmatched)
+	return err
 }

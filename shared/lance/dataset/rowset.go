@@ -43,6 +43,17 @@ func (s *RowSet) Add(addresses []uint64) {
 	}
 }
 
+// Intersect leaves the rows that are in another set, too.
+func (s *RowSet) Intersect(o *RowSet) {
+	for id, rows := range s.fragments {
+		if others := o.fragments[id]; others != nil {
+			rows.And(others)
+		} else {
+			delete(s.fragments, id)
+		}
+	}
+}
+
 // Len returns how many rows there are.
 func (s *RowSet) Len() int64 {
 	n := uint64(0)

@@ -37,6 +37,23 @@ func TestRowSetIsASet(t *testing.T) {
 	}
 }
 
+func TestRowSetIntersects(t *testing.T) {
+	cases := []struct{ a, b, want []uint64 }{
+		{[]uint64{1, 2, 3}, []uint64{2, 3, 4}, []uint64{2, 3}},
+		{[]uint64{1, 1<<32 | 1}, []uint64{1<<32 | 1, 2 << 32}, []uint64{1<<32 | 1}},
+		{[]uint64{1}, []uint64{1 << 32}, nil},
+		{[]uint64{1}, nil, nil},
+		{nil, []uint64{1}, nil},
+	}
+	for _, c := range cases {
+		set := RowsAt(c.a...)
+		set.Intersect(RowsAt(c.b...))
+		if got := slices.Collect(set.All()); !slices.Equal(got, c.want) || set.Len() != int64(len(c.want)) {
+			t.Errorf("%x and %x: got %x, want %x", c.a, c.b, got, c.want)
+		}
+	}
+}
+
 func TestRowSetOfNothing(t *testing.T) {
 	var none *RowSet
 	for _, set := range []*RowSet{none, {}, RowsAt()} {
