@@ -152,9 +152,9 @@ func bindExtreme(n *node) (*node, error) {
 // and NaN is greater than any number.
 func extreme(op opcode) func(n *node, args []vec, rows bitset) (vec, error) {
 	return func(n *node, args []vec, _ bitset) (vec, error) {
-		size, konst := width(args...)
 		best := args[0]
 		for _, a := range args[1:] {
+			size, konst := width(best, a)
 			has, hasBest := and(fullBitset(size), a.live(nil, size)), and(fullBitset(size), best.live(nil, size))
 			take := and(has, or(hasBest.invert(size), compareBits(op, a, best, size)))
 			b := branches{n: size, typ: n.typ}
