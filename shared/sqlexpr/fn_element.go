@@ -13,9 +13,9 @@ var listFunctions = map[string]*function{
 	"array_has_any": {minArgs: 2, maxArgs: 2, bind: bindArrayHasMany, eval: evalArrayHasAny},
 	"array_has_all": {minArgs: 2, maxArgs: 2, bind: bindArrayHasMany, eval: evalArrayHasAll},
 
-	"array_length":   {minArgs: 1, maxArgs: 1, bind: bindLists(gives(typeUint64)), eval: evalArrayLength},
+	"array_length":   {minArgs: 1, maxArgs: 1, bind: bindLengths(typeUint64), eval: evalArrayLength},
 	"cardinality":    {minArgs: 1, maxArgs: 1, bind: bindLists(gives(typeUint64)), eval: evalArrayLength},
-	"empty":          {minArgs: 1, maxArgs: 1, bind: bindLists(gives(typeBool)), eval: evalEmpty},
+	"empty":          {minArgs: 1, maxArgs: 1, bind: bindLengths(typeBool), eval: evalEmpty},
 	"array_position": {minArgs: 2, maxArgs: 2, bind: bindListAndValue(gives(typeUint64)), eval: evalArrayPosition},
 
 	"array_element":   {minArgs: 2, maxArgs: 2, bind: bindArrayElement, eval: evalArrayElement},
@@ -45,6 +45,16 @@ func bindLists(result func([]arrow.DataType) arrow.DataType) func(n *node) (*nod
 			}
 		}
 		return signature(result, anyList)(n)
+	}
+}
+
+// bindLengths binds a function of how long a list is, whatever it holds.
+func bindLengths(result arrow.DataType) func(n *node) (*node, error) {
+	return func(n *node) (*node, error) {
+		if !isList(n.args[0].typ) {
+			return nil, mismatch(n)
+		}
+		return castArgs(n, result, n.args[0].typ)
 	}
 }
 
@@ -84,16 +94,10 @@ func evalEmpty(n *node, args []vec, rows bitset) (vec, error) {
 func evalArrayPosition(n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	x := args[1]
-	size, _ := width(args...)
-	found := newBitset(size)
+	out, live := strictRows(n, args, args[:1], rows)
+	found, positions := newBitset(out.n), make([]uint64, out.n)
 	var want, have []byte
-	out, err := fixedRows(n, args[:1], nil, func(int) (uint64, error) { return 0, nil })
-	if err != nil {
-		return vec{}, err
-	}
-	positions := make([]uint64, size)
-	_, live := callRows(n, args[:1], rows)
-	live.each(size, func(i int) bool {
+	live.each(out.n, func(i int) bool {
 		want = x.elementKey(want[:0], x.at(i))
 		from, to := span(i)
 		for j := from; j < to; j++ {
@@ -105,8 +109,7 @@ func evalArrayPosition(n *node, args []vec, rows bitset) (vec, error) {
 		}
 		return true
 	})
-	_, konst := width(args...)
-	out.n, out.konst, out.valid, out.data = size, konst, found, positions
+	out.valid, out.data = found, positions
 	return out, nil
 }
 
@@ -225,7 +228,7 @@ func bindArrayToString(n *node) (*node, error) {
 func evalArrayToString(n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	elems, sep := l.elems.texts(), args[1].texts()
-	return textRows(n, args[:2], rows, func(dst []byte, i int) ([]byte, error) {
+	return strictTexts(n, args, args[:2], rows, func(dst []byte, i int) ([]byte, error) {
 		first := true
 		from, to := span(i)
 		for j := from; j < to; j++ {

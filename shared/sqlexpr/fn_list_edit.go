@@ -134,8 +134,7 @@ func addWhere(args []vec, i, source int, shared bool, add func(source, slot int)
 func evalArrayPositions(n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	x := args[1]
-	out, live := callRows(n, args[:1], rows)
-	out.n, out.konst = width(args...)
+	out, live := strictRows(n, args, args[:1], rows)
 	positions, off := []uint64{}, make([]int64, 1, out.n+1)
 	var want, have []byte
 	for i := range out.n {
@@ -222,8 +221,7 @@ func evalArrayReplaceN(n *node, args []vec, rows bitset) (vec, error) {
 func replaceElements(n *node, args []vec, rows bitset, most func(i int) int64) (vec, error) {
 	l, span := args[0].listsOf()
 	from, to := args[1], args[2]
-	out, live := callRows(n, args[:1], rows)
-	out.n, out.konst = width(args...)
+	out, live := strictRows(n, args, args[:1], rows)
 	b := newListBuilder(out.n, l.elems, to)
 	var want, have []byte
 	for i := range out.n {
@@ -266,11 +264,9 @@ func bindArrayResize(n *node) (*node, error) {
 func evalArrayResize(n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	length, fill := valuesOf[int64](args[1]), args[2]
-	size, _ := width(args...)
-	b := newListBuilder(size, l.elems, fill)
-	out, live := callRows(n, args[:2], rows)
-	out.n, out.konst = width(args...)
-	for i := range size {
+	out, live := strictRows(n, args, args[:2], rows)
+	b := newListBuilder(out.n, l.elems, fill)
+	for i := range out.n {
 		if live == nil || live.has(i) {
 			want := length(i)
 			if want < 0 {
@@ -373,8 +369,7 @@ func bindArrayRepeat(n *node) (*node, error) {
 // evalArrayRepeat repeats NULL like any value, and makes an empty list for counts below one.
 func evalArrayRepeat(n *node, args []vec, rows bitset) (vec, error) {
 	x, count := args[0], valuesOf[int64](args[1])
-	out, live := callRows(n, args[1:], rows)
-	out.n, out.konst = width(args...)
+	out, live := strictRows(n, args, args[1:], rows)
 	b := newListBuilder(out.n, x)
 	for i := range out.n {
 		if live == nil || live.has(i) {

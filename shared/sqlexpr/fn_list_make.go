@@ -268,8 +268,7 @@ func bindStringToArray(n *node) (*node, error) {
 // evalStringToArray makes a list of the pieces between delimiters: an empty one of the empty
 // string, one of characters if the delimiter is NULL, and the string if it is empty.
 func evalStringToArray(n *node, args []vec, rows bitset) (vec, error) {
-	out, live := callRows(n, args[:1], rows)
-	out.n, out.konst = width(args...)
+	out, live := strictRows(n, args, args[:1], rows)
 	str, sep := args[0].texts(), args[1].texts()
 	elems, valid, off := newTextBuilder(out.n), []bool{}, make([]int64, 1, out.n+1)
 	for i := range out.n {

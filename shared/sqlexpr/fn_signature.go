@@ -91,9 +91,14 @@ func doubleNumber(t arrow.DataType) arrow.DataType {
 // callRows makes the vec of a call without its data: it is NULL where an argument is. It
 // returns the rows to compute.
 func callRows(n *node, args []vec, rows bitset) (out vec, live bitset) {
+	return strictRows(n, args, args, rows)
+}
+
+// strictRows is callRows of a call that is NULL only where one of some arguments is.
+func strictRows(n *node, args, strict []vec, rows bitset) (out vec, live bitset) {
 	size, konst := width(args...)
 	out = vec{typ: n.typ, n: size, konst: konst}
-	for _, a := range args {
+	for _, a := range strict {
 		out.valid = a.live(out.valid, size)
 	}
 	if konst {
@@ -104,7 +109,12 @@ func callRows(n *node, args []vec, rows bitset) (out vec, live bitset) {
 
 // textRows computes texts, for which f appends to dst, for the rows without a NULL.
 func textRows(n *node, args []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
-	out, live := callRows(n, args, rows)
+	return strictTexts(n, args, args, rows, f)
+}
+
+// strictTexts is textRows of a call that is NULL only where one of some arguments is.
+func strictTexts(n *node, args, strict []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
+	out, live := strictRows(n, args, strict, rows)
 	b := newTextBuilder(out.n)
 	for i := range out.n {
 		if live == nil || live.has(i) {
