@@ -7,17 +7,17 @@ those that were sent, as native Lance reads them.
 
 from __future__ import annotations
 
-import contextlib
 import pathlib
 import shutil
 import urllib.parse
-from collections.abc import Iterator
 
 import lance
 import pyarrow as pa
 
+from native import Refused, native_calls
 from random_tables import Generator
 from rows import assert_same, by, without_dictionaries
+from twins import Twins
 from wire import Wire
 
 STORAGE_VERSIONS = ["2.0", "2.1", "2.2"]
@@ -37,7 +37,7 @@ def left_out(type_: pa.DataType, inside: str) -> bool:
     return any(rule(type_, inside) for rule in TYPES_LEFT_OUT.values())
 
 
-class History:
+class History(Twins):
     """One table and what happened to it. log tells the steps, for who has to find a fault."""
 
     def __init__(self, seed: int, wire: Wire, directory: pathlib.Path, space: str):
@@ -131,8 +131,9 @@ class History:
             "native restores": self._native_restores,
             "native overwrites": self._native_overwrites,
             "native sets metadata": self._native_sets_metadata,
+            **self.twin_steps(),
         }
-        weights = [4, 3, 0.5, 3, 3, 2, 2, 2, 1, 1, 2, 1, 0.5, 0.5, 1]
+        weights = [4, 3, 0.5, 3, 3, 2, 2, 2, 1, 1, 2, 1, 0.5, 0.5, 1, 3, 3, 2, 2, 1, 1, 2, 0.5, 2]
         for _ in range(self.random.random.integers(0, MOST_STEPS + 1)):
             name = self.random.pick(list(steps), weights)
             dataset = self.native()
@@ -290,23 +291,6 @@ class History:
     def _say(self, more) -> str:
         self.log[-1] += f": {_shape(more) if isinstance(more, pa.Table) else more}"
         return more
-
-
-class Refused(Exception):
-    """Native Lance did not do what it was told."""
-
-
-@contextlib.contextmanager
-def native_calls() -> Iterator[None]:
-    """Turns what native Lance raises into Refused. Its panics are no Exception."""
-    try:
-        yield
-    except (TimeoutError, KeyboardInterrupt, AssertionError):
-        raise
-    except BaseException as fault:
-        if not isinstance(fault, Exception) and type(fault).__name__ != "PanicException":
-            raise
-        raise Refused(f"{type(fault).__name__}: {str(fault)[:300]}") from fault
 
 
 def _by_id(rows: pa.Table) -> pa.Table:

@@ -24,6 +24,10 @@ START = pa.table({
     "vec": pa.array([[1, 2], [3, 4], None, [5, 6]], pa.list_(pa.float32(), 2)),
     "st": pa.array([{"x": 1, "y": "p"}, {"x": None, "y": "q"}, None, {"x": 4, "y": None}], pa.struct([("x", pa.int32()), ("y", pa.string())])),
     "bin": pa.array([b"", b"\0\xff", None, b"b"], pa.binary()),
+    "kind": pa.array(["k", None, "l", "k"]).dictionary_encode(),
+    "dur": pa.array([5, None, -5, 0], pa.duration("ms")),
+    "tod": pa.array([5, None, 7, 0], pa.time64("us")),
+    "pairs": pa.array([[("a", 1)], [], None, [("b", None)]], pa.map_(pa.string(), pa.int32())),
 })
 
 # No expression reads a column that is updated as well: native Lance assigns in the order of a
@@ -62,6 +66,20 @@ UPDATES = [
     ({"st.x": "9"}, None),
     ({"s": "cast(id as string)"}, None),
     ({"id": "_rowid"}, None),
+    ({"kind": "'x'"}, "id < 3"),
+    ({"kind": "s"}, None),
+    ({"kind": "id"}, None),
+    ({"kind": "upper(kind)"}, "kind = 'k'"),
+    ({"kind": "NULL"}, "id = 1"),
+    ({"st": "NULL"}, None),
+    ({"pairs": "NULL"}, "id < 3"),
+    ({"dur": "id"}, None),
+    ({"dur": "NULL"}, None),
+    ({"id": "dur"}, None),
+    ({"tod": "1000000"}, None),
+    ({"id": "tod"}, None),
+    ({"li": "7"}, None),
+    ({"bin": "id"}, None),
 ]
 
 ALTERATIONS = [

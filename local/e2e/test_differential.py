@@ -15,7 +15,8 @@ import contextlib
 import pyarrow as pa
 import pytest
 
-from histories import History, Refused, left_out, native_calls
+from histories import History, left_out
+from native import Refused, native_calls
 from random_tables import Generator
 from rows import assert_same, without_dictionaries
 

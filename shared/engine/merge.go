@@ -106,7 +106,11 @@ type mergePlan struct {
 
 // planMerge matches the source with a version of the table.
 func planMerge(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*mergePlan, error) {
-	match, err := d.Schema().Match(source.schema)
+	matching := d.Schema().MatchSome
+	if spec.InsertAll {
+		matching = d.Schema().Match
+	}
+	match, err := matching(source.schema)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
@@ -48,7 +50,7 @@ type updatePlan struct {
 	*chosen
 	schema  *arrow.Schema // of the rows, with the values of blobs
 	columns []string
-	values  map[int]*sqlexpr.Bound // by index of the column
+	values  map[int]*sqlexpr.Bound // by index of the column; nil for NULL
 }
 
 func planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
@@ -77,14 +79,17 @@ func (p *updatePlan) assign(d *dataset.Dataset, a Assignment) error {
 	}
 	typ, json := p.schema.Field(at[0]).Type, d.Schema().Fields[at[0]].IsJSON()
 	bound, err := bind("updates: "+a.Column, a.SQL, d, p.schema, func(e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
-		if json {
-			value, err := sqlexpr.Bind(e, p.schema, now)
-			if err != nil {
-				return nil, err
-			}
-			if value.Type().ID() != typ.ID() {
-				return sqlexpr.BindAs(e, p.schema, now, arrow.BinaryTypes.String) // JSON text; see assigned
-			}
+		value, err := sqlexpr.Bind(e, p.schema, now)
+		switch {
+		case err != nil:
+			return nil, err
+		case value.Type().ID() == arrow.NULL:
+			return nil, nil // of any type, also of those that SQL does not know
+		case json && value.Type().ID() != typ.ID():
+			return sqlexpr.BindAs(e, p.schema, now, arrow.BinaryTypes.String) // JSON text; see assigned
+		}
+		if dictionary, ok := typ.(*arrow.DictionaryType); ok {
+			return sqlexpr.BindAs(e, p.schema, now, dictionary.ValueType)
 		}
 		return sqlexpr.BindAs(e, p.schema, now, typ)
 	})
@@ -130,14 +135,26 @@ func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
 func (p *updatePlan) assigned(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 	columns := append([]arrow.Array(nil), batch.Columns()...)
 	for at, value := range p.values {
+		typ := p.schema.Field(at).Type
+		if value == nil {
+			columns[at] = array.MakeArrayOfNull(memory.DefaultAllocator, typ, int(batch.NumRows()))
+			continue
+		}
 		var err error
 		if columns[at], err = value.Eval(batch); err != nil {
 			return nil, sqlError("updates: "+batch.ColumnName(at), err)
 		}
-		if p.dataset.Schema().Fields[at].IsJSON() && columns[at].DataType().ID() == arrow.STRING {
-			if columns[at], err = schema.StoredJSON(columns[at]); err != nil {
-				return nil, fmt.Errorf("updates: %s: %w", batch.ColumnName(at), err)
+		switch dictionary, ok := typ.(*arrow.DictionaryType); {
+		case ok:
+			if columns[at], err = gather.Encode(columns[at], dictionary); err == nil && !arrow.TypeEqual(columns[at].DataType(), typ) {
+				return nil, protocol.Errorf(protocol.InvalidInput, "updates: %s: more different values than indices of type %s can tell apart",
+					batch.ColumnName(at), dictionary.IndexType)
 			}
+		case p.dataset.Schema().Fields[at].IsJSON() && columns[at].DataType().ID() == arrow.STRING:
+			columns[at], err = schema.StoredJSON(columns[at])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("updates: %s: %w", batch.ColumnName(at), err)
 		}
 	}
 	return array.NewRecordBatch(p.schema, columns, batch.NumRows()), nil

@@ -21,6 +21,39 @@ func HasDictionary(t arrow.DataType) bool {
 	return ok && slices.ContainsFunc(nested.Fields(), func(f arrow.Field) bool { return HasDictionary(f.Type) })
 }
 
+// Encode returns values as indices into a dictionary of those that occur, in the order in
+// which they first do. The indices are wider than the type says where it must be.
+func Encode(values arrow.Array, t *arrow.DictionaryType) (arrow.Array, error) {
+	data := values.Data()
+	key, err := keys(data)
+	if err != nil {
+		return nil, err
+	}
+	places := map[string]int32{}
+	var used []int32
+	indices := make([]int32, data.Offset()+data.Len())
+	for i := range data.Len() {
+		if values.IsNull(i) {
+			continue
+		}
+		k := key(i)
+		place, seen := places[k]
+		if !seen {
+			place = int32(len(places))
+			places[k], used = place, append(used, int32(i))
+		}
+		indices[data.Offset()+i] = place
+	}
+	dictionary, err := Array(values, used)
+	if err != nil {
+		return nil, err
+	}
+	index := wideEnough(t.IndexType, len(places))
+	typ := &arrow.DictionaryType{IndexType: index, ValueType: t.ValueType, Ordered: t.Ordered}
+	buffers := []*memory.Buffer{data.Buffers()[0], packed(indices, index.(arrow.FixedWidthDataType).BitWidth()/8)}
+	return array.MakeFromData(array.NewDataWithDictionary(typ, data.Len(), buffers, data.NullN(), data.Offset(), dictionary.Data().(*array.Data))), nil
+}
+
 // concatDictionaries joins arrays of one type that has dictionaries in it: it takes them
 // off, which leaves indices into dictionaries that the parts share, joins these, and puts
 // the shared dictionaries on.

@@ -160,3 +160,43 @@ func TestNullsAreOfAnyType(t *testing.T) {
 		}
 	})
 }
+
+func TestEncodeMakesADictionary(t *testing.T) {
+	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	b := array.NewStringBuilder(memory.DefaultAllocator)
+	b.AppendValues([]string{"before", "b", "a", "", "b", "a"}, []bool{true, true, true, false, true, true})
+	all := b.NewArray()
+	got, err := Encode(array.NewSlice(all, 1, 6), typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !arrow.TypeEqual(got.DataType(), typ) {
+		t.Errorf("got type %s, want %s", got.DataType(), typ)
+	}
+	rows := got.(*array.Dictionary)
+	if diff := cmp.Diff("[\"b\" \"a\"]", rows.Dictionary().String()); diff != "" {
+		t.Errorf("dictionary (-want +got):\n%s", diff)
+	}
+	for i := range rows.Len() {
+		if want := all.ValueStr(i + 1); rows.ValueStr(i) != want {
+			t.Errorf("row %d: got %s, want %s", i, rows.ValueStr(i), want)
+		}
+	}
+}
+
+func TestEncodeWidensIndices(t *testing.T) {
+	b := array.NewInt64Builder(memory.DefaultAllocator)
+	for i := range int64(129) {
+		b.Append(i)
+	}
+	values := b.NewArray()
+	for n, want := range map[int64]arrow.DataType{128: arrow.PrimitiveTypes.Int8, 129: arrow.PrimitiveTypes.Int16} {
+		got, err := Encode(array.NewSlice(values, 0, n), &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.PrimitiveTypes.Int64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if index := got.DataType().(*arrow.DictionaryType).IndexType; !arrow.TypeEqual(index, want) || got.(*array.Dictionary).GetValueIndex(127) != 127 {
+			t.Errorf("%d values: got indices of %s, want %s", n, index, want)
+		}
+	}
+}

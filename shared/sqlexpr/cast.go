@@ -13,6 +13,8 @@ func castable(from, to arrow.DataType) bool {
 		return true
 	case isList(from) && isList(to):
 		return castable(elemType(from), elemType(to)) && !(to.ID() == arrow.FIXED_SIZE_LIST && isNested(elemType(to)))
+	case to.ID() == arrow.LIST || to.ID() == arrow.LARGE_LIST:
+		return castable(from, elemType(to)) // lists of one value
 	case isNested(from) || isNested(to):
 		return false
 	case isNumeric(from) && isNumeric(to):
@@ -28,6 +30,8 @@ func castable(from, to arrow.DataType) bool {
 		return isNumeric(from) && from.ID() != arrow.FLOAT16 || isVarBinary(from) || isDate(from) || isTimestamp(from) || isTime(from)
 	case isBinary(from):
 		return isBinary(to) && to.ID() != arrow.FIXED_SIZE_BINARY
+	case isVarBinary(to):
+		return isInteger(from)
 	}
 	return temporalCastable(from, to)
 }
@@ -75,7 +79,7 @@ func castVec(v vec, to arrow.DataType, rows bitset, try bool) (vec, error) {
 		return v, nil
 	}
 	if v.konst {
-		if v.isNull(0) {
+		if v.isNull(0) && (isList(v.typ) || !isList(to)) {
 			return nullVec(to), nil
 		}
 		rows = nil
@@ -117,6 +121,8 @@ func (c *caster) convert() {
 		}
 	case isList(from):
 		c.lists()
+	case isList(to):
+		c.singles()
 	case isBinary(from) && isString(to):
 		c.checkUTF8()
 	case (isString(from) || isBinary(from)) && (isString(to) || isBinary(to)):
@@ -125,16 +131,18 @@ func (c *caster) convert() {
 		c.parse()
 	case isString(to):
 		c.format()
+	case isTemporal(from) || isTemporal(to):
+		c.temporal()
 	case isDecimal(from) || isDecimal(to):
 		c.decimals()
 	case from.ID() == arrow.BOOL:
 		c.fromBool()
 	case to.ID() == arrow.BOOL:
 		c.toBool()
-	case isNumeric(from) && isNumeric(to):
-		c.numbers()
+	case isVarBinary(to):
+		c.bytes()
 	default:
-		c.temporal()
+		c.numbers()
 	}
 }
 
@@ -150,6 +158,28 @@ func (c *caster) lists() {
 			return n == int64(to.Len()) || c.fail(i, "list of %d values, where %d are wanted", n, to.Len())
 		})
 	}
+}
+
+// singles makes a list of each value, also of one that is NULL.
+func (c *caster) singles() {
+	elems, err := castVec(c.from, elemType(c.to), c.live, c.try)
+	c.err = err
+	off := make([]int64, c.from.n+1)
+	for i := range off {
+		off[i] = int64(i)
+	}
+	elems.konst = false
+	c.out.valid, c.out.data = nil, lists{off: off, elems: elems}
+}
+
+// bytes makes binaries of the bytes of integers, the lowest first.
+func (c *caster) bytes() {
+	b := newTextBuilder(c.from.n)
+	for i := range c.from.n {
+		b.data = c.from.appendKey(b.data, i)
+		b.done()
+	}
+	c.out.data = b.text()
 }
 
 // checkUTF8 makes strings of binaries, which must be valid for the rows that count only.

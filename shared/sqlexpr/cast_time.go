@@ -18,6 +18,8 @@ import (
 //	                        clock stays and the instant moves; of two zones it is the
 //	                        instant that stays
 //	number ↔ timestamp      ticks, whatever the unit
+//	number ↔ duration       the same
+//	integer ↔ time          the same, of 32 bits or of 64
 //
 // Source: arrow-cast 58, cast/mod.rs.
 const (
@@ -48,15 +50,31 @@ func temporalCastable(from, to arrow.DataType) bool {
 		from.ID() == arrow.DURATION && to.ID() == arrow.DURATION:
 		return true
 	case isTimestamp(from):
-		return isDate(to) || isInteger(to) || isFloat(to)
+		return isDate(to) || isNumeric(to)
 	case isTimestamp(to):
-		return isDate(from) || isInteger(from) || isFloat(from)
+		return isDate(from) || isNumeric(from)
 	case isDate(to):
 		return from.ID() == arrow.INT32 || from.ID() == arrow.INT64
 	case isDate(from):
 		return to.ID() == arrow.INT32 || to.ID() == arrow.INT64
+	case isTime(to):
+		return from.ID() == ticksOf(to).ID()
+	case isTime(from):
+		return to.ID() == ticksOf(from).ID() || to.ID() == arrow.INT64
+	case to.ID() == arrow.DURATION:
+		return isNumeric(from)
+	case from.ID() == arrow.DURATION:
+		return isNumeric(to)
 	}
 	return false
+}
+
+// ticksOf is the type of the integers that count times of a type.
+func ticksOf(t arrow.DataType) arrow.DataType {
+	if t.ID() == arrow.TIME32 {
+		return arrow.PrimitiveTypes.Int32
+	}
+	return typeInt64
 }
 
 // temporal converts among numbers, dates, times and timestamps. Numbers are the count of
@@ -64,13 +82,16 @@ func temporalCastable(from, to arrow.DataType) bool {
 func (c *caster) temporal() {
 	from, to := c.from.typ, c.to
 	switch {
-	case isNumeric(from) && isTimestamp(to):
+	case isNumeric(from) && (isTimestamp(to) || to.ID() == arrow.DURATION):
 		if c.from, c.err = castVec(c.from, typeInt64, c.live, c.try); c.err == nil {
 			c.out.valid, c.out.data = c.from.valid, c.from.data
 		}
-	case isTimestamp(from) && isNumeric(to):
-		c.from.typ = typeInt64
-		c.integers()
+	case (isTimestamp(from) || from.ID() == arrow.DURATION) && isNumeric(to):
+		c.ticks(typeInt64)
+	case isNumeric(from) && isTime(to):
+		c.out.data = c.from.data
+	case isTime(from) && isNumeric(to):
+		c.ticks(ticksOf(from))
 	case isInteger(from) || isInteger(to):
 		c.dateInteger()
 	case isDate(from) && isDate(to):
@@ -86,13 +107,13 @@ func (c *caster) temporal() {
 	}
 }
 
-// integers converts int64 to the target, which may be int64 too.
-func (c *caster) integers() {
-	if c.to.ID() == arrow.INT64 {
-		c.out.data = c.from.data
-		return
+// ticks converts what a type counts, as integers of another one.
+func (c *caster) ticks(as arrow.DataType) {
+	counts := c.from
+	counts.typ = as
+	if counts, c.err = castVec(counts, c.to, c.live, c.try); c.err == nil {
+		c.out.valid, c.out.data = counts.valid, counts.data
 	}
-	c.numbers()
 }
 
 // dateInteger converts between the count of days or milliseconds of a date and an integer.

@@ -30,8 +30,12 @@ type Error struct {
 	kind error
 }
 
-// Error returns the message with its position.
+// Error returns the message with its position. What converts values without an expression
+// knows none.
 func (e *Error) Error() string {
+	if e.Pos < 0 {
+		return fmt.Sprintf("%v: %s", e.kind, e.Msg)
+	}
 	return fmt.Sprintf("%v at byte %d: %s", e.kind, e.Pos, e.Msg)
 }
 

@@ -20,7 +20,7 @@ func bindArrowCast(n *node) (*node, error) {
 		return nil, errorf(ErrType, name.pos, "%s to a type that is not a constant string", n.fn.name)
 	}
 	text := string(name.val.data.(text).at(0))
-	typ := arrowType(text)
+	typ := arrowType(text, maxTypeDepth)
 	if typ == nil {
 		return nil, errorf(ErrUnsupported, name.pos, "type %s", text)
 	}
@@ -47,22 +47,33 @@ var arrowUnits = map[string]arrow.TimeUnit{
 	"s": arrow.Second, "ms": arrow.Millisecond, "us": arrow.Microsecond, "µs": arrow.Microsecond, "ns": arrow.Nanosecond,
 }
 
+// maxTypeDepth bounds how many lists are inside of each other.
+const maxTypeDepth = 16
+
 // arrowType is the type of a name such as Timestamp(Second, None), nil if there is none.
-func arrowType(name string) arrow.DataType {
+func arrowType(name string, depth int) arrow.DataType {
 	if t, ok := arrowTypes[name]; ok {
 		return t
 	}
 	name, rest, ok := strings.Cut(strings.TrimSuffix(name, ")"), "(")
-	if !ok {
+	if !ok || depth == 0 {
 		return nil
+	}
+	if name == "List" || name == "LargeList" {
+		return arrowList(name, arrowType(rest, depth-1))
 	}
 	args := strings.Split(rest, ",")
 	for i := range args {
 		args[i] = strings.TrimSpace(args[i])
 	}
+	unit, known := arrowUnits[args[0]]
 	switch name {
+	case "Time32", "Time64", "Duration":
+		if !known || len(args) > 1 {
+			return nil
+		}
+		return arrowTicks(name, unit)
 	case "Timestamp":
-		unit, known := arrowUnits[args[0]]
 		switch {
 		case !known || len(args) > 2:
 			return nil
@@ -84,6 +95,30 @@ func arrowType(name string) arrow.DataType {
 			return nil
 		}
 		return decimalOfName(name, int32(p), int32(s))
+	}
+	return nil
+}
+
+// arrowList is nil without a type of the elements.
+func arrowList(name string, elem arrow.DataType) arrow.DataType {
+	switch {
+	case elem == nil:
+		return nil
+	case name == "LargeList":
+		return arrow.LargeListOf(elem)
+	}
+	return arrow.ListOf(elem)
+}
+
+// arrowTicks is nil unless the unit is one of the type.
+func arrowTicks(name string, unit arrow.TimeUnit) arrow.DataType {
+	switch fine := unit == arrow.Microsecond || unit == arrow.Nanosecond; {
+	case name == "Duration":
+		return &arrow.DurationType{Unit: unit}
+	case name == "Time64" && fine:
+		return &arrow.Time64Type{Unit: unit}
+	case name == "Time32" && !fine:
+		return &arrow.Time32Type{Unit: unit}
 	}
 	return nil
 }

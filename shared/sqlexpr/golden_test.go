@@ -200,7 +200,6 @@ func TestDiffersFromTheNativeLanceOnPurpose(t *testing.T) {
 		// It can do these.
 		{"words of a column", "contains_tokens(s, ls)", nil, ErrUnsupported},
 		{"half as text", "CAST(f16 AS string) = '1'", nil, ErrUnsupported},
-		{"integer as binary", "CAST(i32 AS binary) = X'05000000'", nil, ErrUnsupported},
 		{"order of lists", "li < [1, 2]", nil, ErrUnsupported},
 		{"part of a duration", "date_part('day', dur) = 1", nil, ErrUnsupported},
 		{"word boundary in text that is not ascii", `regexp_like(s, '\bfoo\b')`, nil, ErrUnsupported},

@@ -33,7 +33,16 @@ type source struct {
 // that cannot be null, or a different type is [ErrMismatch]; the error names the field and
 // both types.
 func (s *Schema) Match(incoming *arrow.Schema) (*Match, error) {
-	fields, sources, err := matchFields("", s.Fields, incoming.Fields())
+	return s.match(incoming, false)
+}
+
+// MatchSome is Match for new values of rows that are there: any columns may be absent.
+func (s *Schema) MatchSome(incoming *arrow.Schema) (*Match, error) {
+	return s.match(incoming, true)
+}
+
+func (s *Schema) match(incoming *arrow.Schema, some bool) (*Match, error) {
+	fields, sources, err := matchFields("", s.Fields, incoming.Fields(), some)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +52,9 @@ func (s *Schema) Match(incoming *arrow.Schema) (*Match, error) {
 	}, nil
 }
 
-// matchFields matches the members of the table's field at path, or its columns.
-func matchFields(path string, want []*Field, have []arrow.Field) ([]*Field, []source, error) {
+// matchFields matches the members of the table's field at path, or its columns. With some
+// also those that cannot be null may be absent.
+func matchFields(path string, want []*Field, have []arrow.Field, some bool) ([]*Field, []source, error) {
 	at := make(map[string]int, len(have))
 	for i, h := range have {
 		if _, doubled := at[h.Name]; doubled {
@@ -60,7 +70,7 @@ func matchFields(path string, want []*Field, have []arrow.Field) ([]*Field, []so
 	for _, w := range want {
 		i, ok := at[w.Name]
 		if !ok {
-			if !w.Nullable {
+			if !w.Nullable && !some {
 				return nil, nil, fmt.Errorf("%w: field %s is missing and cannot be null", ErrMismatch, join(path, w.Name))
 			}
 			continue
@@ -112,7 +122,7 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 	var sources []source
 	var err error
 	if want.LogicalType == "struct" {
-		found.Children, sources, err = matchFields(path, want.Children, arrowChildren(have.Type))
+		found.Children, sources, err = matchFields(path, want.Children, arrowChildren(have.Type), false)
 	} else {
 		found.Children, sources, err = matchItem(path, want, arrowChildren(have.Type)[0])
 	}

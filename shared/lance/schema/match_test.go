@@ -65,6 +65,27 @@ func TestMatchArrangesIncomingData(t *testing.T) {
 	}
 }
 
+func TestMatchSomeTakesAnyColumns(t *testing.T) {
+	table, err := FromArrow(arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "s", Type: arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int8}, arrow.Field{Name: "b", Type: arrow.PrimitiveTypes.Int8})},
+	}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	if _, err := table.Match(id); !errors.Is(err, ErrMismatch) {
+		t.Errorf("Match without s: got %v, want ErrMismatch", err)
+	}
+	if m, err := table.MatchSome(id); err != nil || len(m.Schema.Fields) != 1 {
+		t.Errorf("MatchSome without s: got %v and error %v", m, err)
+	}
+	half := arrow.NewSchema([]arrow.Field{{Name: "s", Type: arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int8})}}, nil)
+	if _, err := table.MatchSome(half); !errors.Is(err, ErrMismatch) {
+		t.Errorf("MatchSome of half of s: got %v, want ErrMismatch", err)
+	}
+}
+
 func TestMatchSaysWhatDiffers(t *testing.T) {
 	s := mustFromArrow(t,
 		arrow.Field{Name: "id", Type: int32s},
