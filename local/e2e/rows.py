@@ -52,15 +52,15 @@ def without_dictionaries(table: pa.Table) -> pa.Table:
     """The table with values in place of indices into dictionaries, of which pyarrow cannot
     sort or join some."""
     for i, field in enumerate(table.schema):
-        if _holds_dictionary(field.type):
+        if holds_dictionary(field.type):
             plain = _plain(field.type)
             table = table.set_column(i, field.with_type(plain), table.column(i).cast(plain))
     return table
 
 
-def _holds_dictionary(type_: pa.DataType) -> bool:
+def holds_dictionary(type_: pa.DataType) -> bool:
     children = (type_.field(i).type for i in range(type_.num_fields))
-    return pa.types.is_dictionary(type_) or any(map(_holds_dictionary, children))
+    return pa.types.is_dictionary(type_) or any(map(holds_dictionary, children))
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:
@@ -93,13 +93,13 @@ def _column_difference(name: str, got: pa.ChunkedArray, want: pa.ChunkedArray) -
     if got.equals(want):
         return None
     tolerance = DISTANCE_TOLERANCE if name == "_distance" else 0.0
-    for row, (g, w) in enumerate(zip(_values(got), _values(want))):
+    for row, (g, w) in enumerate(zip(values(got), values(want))):
         if not _same(g, w, tolerance):
             return f"column {name}, row {row}: {g!r}, want {w!r}"
     return None
 
 
-def _values(column: pa.ChunkedArray) -> list:
+def values(column: pa.ChunkedArray) -> list:
     """The values as Python has them, but for moments: its calendar does not hold them all,
     so these are integers."""
     return [value for chunk in column.chunks for value in _python(chunk)]
