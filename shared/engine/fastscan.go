@@ -64,6 +64,9 @@ func scalarIndices(d *dataset.Dataset) (map[string]*dataset.Index, error) {
 		if len(x.Columns) != 1 || x.Indexed == 0 || !knowsValues(x) {
 			continue
 		}
+		if path, err := schema.ParsePath(x.Columns[0]); err != nil || len(path) > 1 && !knowsMembers(x) {
+			continue
+		}
 		if other := byColumn[x.Columns[0]]; other == nil || x.Created.Before(other.Created) {
 			byColumn[x.Columns[0]] = x
 		}
@@ -84,7 +87,12 @@ func knowsValues(x *dataset.Index) bool {
 	return false
 }
 
-// shortestNgram is how long a text must be for an index of ngrams to know of it.
+// knowsMembers says whether native Lance asks an index of its kind about members of structs.
+func knowsMembers(x *dataset.Index) bool {
+	return x.Kind.Type == "BTREE" || x.Kind.Type == "BITMAP" || x.Kind.Type == "ZONEMAP"
+}
+
+// shortestNgram is how many characters contains must ask an index of ngrams for.
 const shortestNgram = 3
 
 // answerOf says what an index, which may be nil, does for a test of its column.
@@ -107,8 +115,8 @@ func answerOf(x *dataset.Index, p sqlexpr.Probe) sqlexpr.ProbeAnswer {
 	case "FTS":
 		able = p.Test == sqlexpr.ProbeTokens
 	case "NGRAM":
-		able = exact && p.LongestWord >= shortestNgram
-		if p.Test != sqlexpr.ProbeContains && able {
+		able = exact && (p.Characters >= shortestNgram || p.Needs(fulltext.HasTrigram))
+		if able && (p.Test == sqlexpr.ProbePrefix || p.Test == sqlexpr.ProbePattern) {
 			return sqlexpr.ProbeNarrows
 		}
 	}

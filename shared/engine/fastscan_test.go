@@ -2,6 +2,9 @@ package engine
 
 import (
 	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
@@ -12,23 +15,20 @@ func TestWhatKindsOfIndicesAnswer(t *testing.T) {
 	equal, unequal := sqlexpr.Probe{Test: sqlexpr.ProbeEqual}, sqlexpr.Probe{Test: sqlexpr.ProbeEqual, Not: true}
 	null, notNull := sqlexpr.Probe{Test: sqlexpr.ProbeNull}, sqlexpr.Probe{Test: sqlexpr.ProbeNull, Not: true}
 	below := sqlexpr.Probe{Test: sqlexpr.ProbeRange}
-	begins, begins3 := sqlexpr.Probe{Test: sqlexpr.ProbePrefix, LongestWord: 2}, sqlexpr.Probe{Test: sqlexpr.ProbePrefix, LongestWord: 3}
-	like3 := sqlexpr.Probe{Test: sqlexpr.ProbePattern, LongestWord: 3}
-	has2, has3 := sqlexpr.Probe{Test: sqlexpr.ProbeContains, LongestWord: 2}, sqlexpr.Probe{Test: sqlexpr.ProbeContains, LongestWord: 3}
-	hasNot := sqlexpr.Probe{Test: sqlexpr.ProbeContains, LongestWord: 3, Not: true}
+	begins, like, has := sqlexpr.Probe{Test: sqlexpr.ProbePrefix}, sqlexpr.Probe{Test: sqlexpr.ProbePattern}, sqlexpr.Probe{Test: sqlexpr.ProbeContains, Characters: 3}
 	elements, words := sqlexpr.Probe{Test: sqlexpr.ProbeElements}, sqlexpr.Probe{Test: sqlexpr.ProbeTokens}
-	all := []sqlexpr.Probe{equal, unequal, null, notNull, below, begins, begins3, like3, has2, has3, hasNot, elements, words}
-	const no, some, yes = sqlexpr.ProbeOpen, sqlexpr.ProbeNarrows, sqlexpr.ProbeAnswers
+	all := []sqlexpr.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
+	const no, yes = sqlexpr.ProbeOpen, sqlexpr.ProbeAnswers
 	for kind, answers := range map[string][]sqlexpr.ProbeAnswer{
-		//             equal, unequal, null, notNull, below, begins, begins3, like3, has2, has3, hasNot, elements, words
-		"BTREE":       {yes, yes, yes, yes, yes, yes, yes, no, no, no, no, no, no},
-		"BITMAP":      {yes, yes, yes, yes, yes, no, no, no, no, no, no, no, no},
-		"ZONEMAP":     {yes, no, yes, yes, yes, yes, yes, no, no, no, no, no, no},
-		"BLOOMFILTER": {yes, no, yes, no, no, no, no, no, no, no, no, no, no},
-		"LABEL_LIST":  {no, no, no, no, no, no, no, no, no, no, no, yes, no},
-		"NGRAM":       {no, no, no, no, no, no, some, some, no, yes, no, no, no},
-		"FTS":         {no, no, no, no, no, no, no, no, no, no, no, no, yes},
-		"IVF_PQ":      {no, no, no, no, no, no, no, no, no, no, no, no, no},
+		//             equal, unequal, null, notNull, below, begins, like, has, elements, words
+		"BTREE":       {yes, yes, yes, yes, yes, yes, no, no, no, no},
+		"BITMAP":      {yes, yes, yes, yes, yes, no, no, no, no, no},
+		"ZONEMAP":     {yes, no, yes, yes, yes, yes, no, no, no, no},
+		"BLOOMFILTER": {yes, no, yes, no, no, no, no, no, no, no},
+		"LABEL_LIST":  {no, no, no, no, no, no, no, no, yes, no},
+		"NGRAM":       {no, no, no, no, no, no, no, yes, no, no},
+		"FTS":         {no, no, no, no, no, no, no, no, no, yes},
+		"IVF_PQ":      {no, no, no, no, no, no, no, no, no, no},
 	} {
 		x := &dataset.Index{Kind: dataset.IndexKind{Type: kind}}
 		for i, probe := range all {
@@ -39,6 +39,91 @@ func TestWhatKindsOfIndicesAnswer(t *testing.T) {
 	}
 	if got := answerOf(nil, equal); got != no {
 		t.Errorf("no index: got %d, want %d", got, no)
+	}
+}
+
+// Native Lance 14.0.2 asks the index for these filters, as its plans tell, and for no others.
+func TestWhatNgramIndicesAnswer(t *testing.T) {
+	const no, some, yes = sqlexpr.ProbeOpen, sqlexpr.ProbeNarrows, sqlexpr.ProbeAnswers
+	fields := []arrow.Field{{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}}
+	for filter, want := range map[string]sqlexpr.ProbeAnswer{
+		"contains(s, 'fo')":                        no,
+		"contains(s, 'o b')":                       yes,
+		"contains(s, '日本語')":                       yes,
+		"NOT contains(s, 'foo')":                   no,
+		"s LIKE '%foo%'":                           some,
+		"s LIKE '%fo_o%'":                          no,
+		"s LIKE '%fo o%'":                          no,
+		"s LIKE 'foo'":                             no,
+		"s LIKE '%日本語%'":                           no,
+		"s LIKE '%éàü%'":                           some,
+		"s LIKE '%½¼¾%'":                           some, // 1/2, 1/4 and 3/4
+		"s LIKE '%ßa%'":                            no,   // ssa, of two letters
+		`s LIKE '%f\oo%'`:                          no,
+		`s LIKE '%f\oo%' ESCAPE '\'`:               some,
+		`s LIKE '%foo\_%'`:                         some,
+		"s NOT LIKE '%foo%'":                       no,
+		"s ILIKE '%foo%'":                          no,
+		"starts_with(s, 'foo')":                    some,
+		"starts_with(s, 'fo_o')":                   no,
+		"ends_with(s, 'foo')":                      no,
+		"regexp_like(s, 'foo')":                    some, // LIKE '%foo%'
+		"regexp_like(s, '^foo')":                   some,
+		"regexp_like(s, 'foo$')":                   some,
+		"regexp_like(s, '^foo$')":                  no, // = 'foo'
+		"regexp_like(s, 'fo+bar')":                 no,
+		"regexp_like(s, 'foo|bar')":                no, // each of them is more than the index knows
+		"regexp_like(s, 'foo', '')":                some,
+		"regexp_like(s, 'foo', 'i')":               no,
+		"regexp_like(s, 'foo', 's')":               yes,
+		"regexp_like(s, 'foo|bar', 'ms')":          yes,
+		"regexp_like(s, 'foo', 'is')":              no,
+		"regexp_like(s, '123', 'is')":              yes,
+		"regexp_like(s, 'foo', 'U')":               no,
+		"regexp_like(s, 'foo', NULL)":              no,
+		"regexp_like(s, 'foo', 's') IS TRUE":       no,
+		"NOT regexp_like(s, 'foo', 's')":           no,
+		"regexp_match(s, 'foo')":                   yes,
+		"regexp_match(s, 'foo') IS NOT NULL":       yes,
+		"regexp_match(s, 'foo') IS NULL":           no,
+		"NOT regexp_match(s, 'foo')":               no,
+		"regexp_match(s, NULL)":                    no,
+		"regexp_match(s, 'fo.o')":                  no,
+		"regexp_match(s, 'foo|ba')":                no,
+		"regexp_match(s, '(aa|ab)c')":              yes,
+		"regexp_match(s, '[ab]ac')":                no,
+		"regexp_match(s, '(?:a|a)bc')":             yes,
+		"regexp_match(s, 'fo{2}')":                 no,
+		"regexp_match(s, 'fo{1}o')":                yes,
+		"regexp_match(s, '(foo)+')":                yes,
+		"regexp_match(s, '(foo)?')":                no,
+		"regexp_match(s, 'f^oo')":                  yes,
+		"regexp_match(s, '(?i)foo')":               no,
+		"regexp_match(s, '(?i:f)123')":             yes,
+		"regexp_match(s, 'ﬃ')":                     yes, // ffi
+		"regexp_match(upper(s), 'foo')":            no,
+		"regexp_match('foo', s)":                   no,
+		"array_length(regexp_match(s, 'foo')) = 1": no,
+	} {
+		e, err := sqlexpr.Parse(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound, err := sqlexpr.BindFilter(e, arrow.NewSchema(fields, nil), time.Now())
+		if err != nil {
+			t.Fatalf("%s: %v", filter, err)
+		}
+		got := no
+		used := bound.Probes(func(p sqlexpr.Probe) sqlexpr.ProbeAnswer {
+			got = answerOf(&dataset.Index{Kind: dataset.IndexKind{Type: "NGRAM"}}, p)
+			return got
+		})
+		if used == nil {
+			got = no
+		}
+		if got != want {
+			t.Errorf("%s: got %d, want %d", filter, got, want)
+		}
 	}
 }
 

@@ -6,14 +6,17 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // A Bound is an expression over the columns of a schema, ready to be evaluated. It does not
 // change and may be used by several goroutines at once.
 type Bound struct {
-	root    *node
-	schema  *arrow.Schema
-	columns []int // indices of the columns it reads, ascending
+	root     *node
+	schema   *arrow.Schema
+	columns  []int // indices of the columns it reads, ascending
+	nullable bool
 }
 
 // Bind binds an expression whose value is wanted, such as a computed column. Its errors
@@ -63,19 +66,22 @@ func bind(e Expr, p planner, adapt, convert func(n *node) (*node, error)) (*Boun
 		if n, err = stage(n); err != nil {
 			return nil, err
 		}
+		if err = n.checkSize(); err != nil {
+			return nil, err
+		}
 	}
 	if n.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return nil, errorf(ErrUnsupported, n.pos, "intervals other than to add and subtract")
 	}
-	b := &Bound{root: n, schema: p.schema}
+	b := &Bound{root: n, schema: p.schema, nullable: n.nullable(true)}
 	b.collect(n)
 	slices.Sort(b.columns)
 	b.columns = slices.Compact(b.columns)
 	return b, nil
 }
 
-// matchesAsTests turns calls of regexp_match into tests, at the top and below AND, OR and
-// NOT there.
+// matchesAsTests turns calls of regexp_match into tests for NULL, at the top and below AND,
+// OR and NOT there.
 func matchesAsTests(n *node) *node {
 	switch {
 	case n.op == opAnd || n.op == opOr || n.op == opNot:
@@ -85,9 +91,7 @@ func matchesAsTests(n *node) *node {
 		}
 		return n.with(args...)
 	case n.op == opCall && n.fn.name == "regexp_match":
-		m := n.copy()
-		m.fn = functionNamed("regexp_like")
-		return &node{op: opIsTrue, args: []*node{m}, pos: n.pos}
+		return &node{op: opIsNull, not: true, args: []*node{n}, pos: n.pos}
 	}
 	return n
 }
@@ -110,6 +114,8 @@ func prepare(n *node) (*node, error) {
 		if set := prepareIn(n); set != nil {
 			n.ready = set
 		}
+	case n.op == opIsNull && args[0].op == opCall && args[0].fn.name == "regexp_match":
+		n.args[0] = matchAsFound(args[0])
 	case n.op == opLike && args[1].op == opLit && !args[1].isNullLiteral():
 		n.ready = newLikePattern(args[1].val.data.(text).at(0), n.fold)
 	case n.op == opCall && n.fn.prepare != nil:
@@ -136,8 +142,17 @@ func (b *Bound) collect(n *node) {
 // Type returns the type of the values. Dictionaries count as what they contain.
 func (b *Bound) Type() arrow.DataType { return b.root.typ }
 
-// Nullable says whether a value can be NULL, as far as the schema tells.
-func (b *Bound) Nullable() bool { return b.root.mayBeNull() }
+// Column returns the name of the column that the expression is, if it is nothing but one.
+func (b *Bound) Column() (name string, ok bool) {
+	if b.root.op != opCol {
+		return "", false
+	}
+	return b.schema.Field(b.root.index).Name, true
+}
+
+// Nullable says whether a column of the values is one that may hold NULLs, as far as the schema
+// tells.
+func (b *Bound) Nullable() bool { return b.nullable }
 
 // Columns returns the names of the top-level columns that the expression reads, in the
 // order of the schema. Columns that do not matter to the value may be missing.
@@ -153,6 +168,9 @@ func (b *Bound) Columns() []string {
 // names and must have the types they have in the schema. Errors wrap ErrValue,
 // ErrUnsupported, ErrUnknownColumn or ErrType.
 func (b *Bound) Eval(rec arrow.RecordBatch) (arrow.Array, error) {
+	if rec.NumRows() == 0 {
+		return array.MakeArrayOfNull(memory.DefaultAllocator, b.root.typ, 0), nil
+	}
 	v, err := b.eval(rec, nil)
 	if err != nil {
 		return nil, err

@@ -80,6 +80,29 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// What repeats its operands does so with those in each other more and more often.
+func TestOperationsThatRepeatTheirOperandsAreBounded(t *testing.T) {
+	schema := readTable(t, "testdata/edges.arrow").Schema()
+	for _, c := range []struct{ before, x, behind, compared string }{
+		{"coalesce(", "i32", ", 1)", " = 1"},
+		{"coalesce(", "f64", ", 1.0)", " = 1.0"},
+		{"coalesce(", "b", ", true)", ""},
+		{"nullif(", "i32", ", 1)", " = 1"},
+		{"(", "b", " BETWEEN false AND true)", ""},
+	} {
+		for times, want := range map[int]error{3: nil, 60: ErrTooLarge} {
+			filter := strings.Repeat(c.before, times) + c.x + strings.Repeat(c.behind, times) + c.compared
+			e, err := Parse(filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := BindFilter(e, schema, time.Time{}); !errors.Is(err, want) {
+				t.Errorf("%d of %s…%s: got error %v, want %v", times, c.before, c.behind, err, want)
+			}
+		}
+	}
+}
+
 func TestBoundKnowsItsColumnsAndType(t *testing.T) {
 	schema := readTable(t, "testdata/edges.arrow").Schema()
 	cases := []struct {
@@ -110,6 +133,46 @@ func TestBoundKnowsItsColumnsAndType(t *testing.T) {
 		}
 		if got := b.Type().String(); got != c.typ {
 			t.Errorf("%s: got type %s, want %s", c.in, got, c.typ)
+		}
+	}
+}
+
+// What native Lance declares of the columns of a query's result.
+func TestBoundKnowsWhetherItIsNullable(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
+		{Name: "k", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "b", Type: arrow.FixedWidthTypes.Boolean, Nullable: true},
+	}, nil)
+	for in, want := range map[string]bool{
+		"n + 1": true, "k + 1": false, "n IS NULL": false, "abs(k)": true, "k + n": true,
+		"coalesce(n, 0)": false, "coalesce(n, 0) + 1": false, "nvl(n, n + 1)": true, "nvl2(n, 1, 2)": false, "coalesce(n)": true,
+		"CASE WHEN b THEN 1 ELSE 2 END": false, "CASE WHEN b THEN 1 END": true, "CASE WHEN k IS NOT NULL THEN n ELSE 2 END": true,
+		"coalesce(b, true)": true, "b IS NOT TRUE": true, "n IS NOT NULL AND k > 1": false, "NULL": true, "1": false,
+	} {
+		if got := bindExpr(t, in, schema).Nullable(); got != want {
+			t.Errorf("%s: nullable is %v, want %v", in, got, want)
+		}
+	}
+}
+
+func TestListsOfAnythingHaveLengths(t *testing.T) {
+	pair := arrow.StructOf(arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int32, Nullable: true})
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "pairs", Type: arrow.ListOf(pair), Nullable: true},
+		{Name: "vectors", Type: arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)), Nullable: true},
+	}, nil)
+	rec, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(
+		`[{"pairs":[{"x":1},null],"vectors":[[1,2]]},{"pairs":[],"vectors":[]},{"pairs":null,"vectors":null}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		"array_length(pairs)": "[2 0 (null)]", "list_length(vectors)": "[1 0 (null)]",
+		"empty(pairs)": "[false true (null)]", "empty(vectors)": "[false true (null)]",
+	} {
+		if got, err := bindExpr(t, in, schema).Eval(rec); err != nil || got.String() != want {
+			t.Errorf("%s: got %v, %v; want %s", in, got, err, want)
 		}
 	}
 }
@@ -168,11 +231,11 @@ func decimalsString(d *array.Decimal128) string {
 
 func TestEvalOfNoRowsComputesNothing(t *testing.T) {
 	rec := readTable(t, "testdata/edges.arrow").NewSlice(3, 3)
-	for _, in := range []string{"1 / 0 = 1", "s = 'a'", "upper(s)", "li", "i32 + 1", "[1, 2]"} {
+	for _, in := range []string{"1 / 0 = 1", "s = 'a'", "upper(s)", "li", "i32 + 1", "[1, 2]", "st", "st.in"} {
 		b := bindExpr(t, in, rec.Schema())
 		arr, err := b.Eval(rec)
-		if err != nil || arr.Len() != 0 {
-			t.Errorf("%s: got %v, %v; want no values", in, arr, err)
+		if err != nil || arr.Len() != 0 || !arrow.TypeEqual(arr.DataType(), b.Type()) {
+			t.Errorf("%s: got %v, %v; want no values of type %s", in, arr, err, b.Type())
 		}
 	}
 }

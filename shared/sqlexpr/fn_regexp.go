@@ -125,6 +125,24 @@ func evalRegexpLike(n *node, args []vec, rows bitset) (vec, error) {
 	return out, err
 }
 
+// matchAsFound makes of regexp_match what is NULL for the same rows, and no list.
+func matchAsFound(n *node) *node {
+	m := n.copy()
+	fn := *n.fn
+	fn.eval = evalRegexpFound
+	m.fn, m.typ = &fn, typeBool
+	return m
+}
+
+// evalRegexpFound is NULL where nothing matches.
+func evalRegexpFound(n *node, args []vec, rows bitset) (vec, error) {
+	v, err := evalRegexpLike(n, args, rows)
+	if err == nil {
+		v.valid = and(v.valid, v.data.(bitset))
+	}
+	return v, err
+}
+
 // evalRegexpMatch returns lists of the captured groups, NULL where nothing matches.
 func evalRegexpMatch(n *node, args []vec, rows bitset) (vec, error) {
 	size, konst := width(args...)

@@ -3,6 +3,7 @@ package sqlexpr
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -82,6 +83,7 @@ type node struct {
 	null  bool      // opCol, opMember: may be NULL
 	not   bool      // inverts the tests
 	fold  bool      // opLike: ILIKE
+	given bool      // opLike: the escape character is given, which is the one that it always is
 	try   bool      // opCast
 	exact bool      // a comparison that the rewrites of simplify leave alone
 	fn    *function // opCall
@@ -124,29 +126,79 @@ func (n *node) boolLiteral() (value, ok bool) {
 }
 
 // mayBeNull reports whether the node can be NULL as far as the schema tells.
-func (n *node) mayBeNull() bool {
+func (n *node) mayBeNull() bool { return n.nullable(false) }
+
+// nullable is mayBeNull, or whether a column that is declared to hold the values is one that
+// may hold NULLs. Native Lance declares that of comparisons with TRUE and FALSE, too, which it
+// computes as it does others.
+func (n *node) nullable(declared bool) bool {
 	switch n.op {
 	case opLit:
 		return n.val.isNull(0)
 	case opCol:
 		return n.null
 	case opMember:
-		return n.null || n.args[0].mayBeNull()
-	case opIsNull, opIsTrue, opIsFalse, opDistinct, opNotDistinct:
+		return n.null || n.args[0].nullable(declared)
+	case opIsNull:
 		return false
-	case opCall, opCase:
+	case opIsTrue, opIsFalse, opDistinct, opNotDistinct:
+		if !declared {
+			return false
+		}
+	case opCall:
 		return true
+	case opCase:
+		return n.caseNullable(declared)
 	case opCast:
 		if n.try {
 			return true
 		}
 	}
 	for _, a := range n.args {
-		if a.mayBeNull() {
+		if a.nullable(declared) {
 			return true
 		}
 	}
 	return false
+}
+
+// caseNullable looks at all values of a CASE but those that are the values of their branches
+// because they are not NULL, as coalesce makes them. Native Lance makes AND and OR of a CASE
+// of bools and forgets that.
+func (n *node) caseNullable(declared bool) bool {
+	if len(n.args)%2 == 0 || n.args[len(n.args)-1].nullable(declared) {
+		return true
+	}
+	for i := 0; i+1 < len(n.args); i += 2 {
+		cond, then := n.args[i], n.args[i+1]
+		guarded := cond.op == opIsNull && cond.not && n.typ.ID() != arrow.BOOL && cond.args[0].key() == then.key()
+		if !guarded && then.nullable(declared) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWithin says whether an operation is of no more than so many nodes.
+func (n *node) isWithin(nodes int) bool {
+	left := nodes
+	var count func(n *node) bool
+	count = func(n *node) bool {
+		left--
+		return left >= 0 && !slices.ContainsFunc(n.args, func(a *node) bool { return !count(a) })
+	}
+	return count(n)
+}
+
+// maxNodes bounds what becomes of an expression. Calls such as coalesce, and BETWEEN, have
+// the same operand twice, those in each other as often as there are powers of two.
+const maxNodes = 1 << 18
+
+func (n *node) checkSize() error {
+	if !n.isWithin(maxNodes) {
+		return errorf(ErrTooLarge, n.pos, "more than %d operations; nest fewer of coalesce, nullif and BETWEEN in each other", maxNodes)
+	}
+	return nil
 }
 
 // A nodeKey tells operations apart.
@@ -159,7 +211,7 @@ func (n *node) key() nodeKey {
 	if n.memo != (nodeKey{}) {
 		return n.memo
 	}
-	b := []byte{byte(n.op), byte(bit(n.not) | bit(n.fold)<<1 | bit(n.try)<<2 | bit(n.exact)<<3)}
+	b := []byte{byte(n.op), byte(bit(n.not) | bit(n.fold)<<1 | bit(n.try)<<2 | bit(n.exact)<<3 | bit(n.given)<<4)}
 	b = binary.LittleEndian.AppendUint32(b, uint32(n.index))
 	switch n.op {
 	case opLit:

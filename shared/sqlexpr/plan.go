@@ -69,7 +69,7 @@ func (p *planner) plan(e Expr) (*node, error) {
 		if e.Escape != "" && e.Escape != `\` {
 			return nil, errorf(ErrUnsupported, pos, `ESCAPE with another character than \`)
 		}
-		return p.node(node{op: opLike, not: e.Not, fold: e.Fold, pos: pos}, e.X, e.Pattern)
+		return p.node(node{op: opLike, not: e.Not, fold: e.Fold, given: e.Escape != "", pos: pos}, e.X, e.Pattern)
 	case *Cast:
 		x, err := p.plan(e.X)
 		if err != nil {

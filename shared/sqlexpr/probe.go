@@ -1,7 +1,6 @@
 package sqlexpr
 
 import (
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -15,10 +14,16 @@ type Probe struct {
 	Test   ProbeTest
 	// Not says that the rows are wanted for which the test is false.
 	Not bool
-	// LongestWord is the number of letters and digits, one after another, in the longest
-	// piece of text that a ProbePattern asks for, and the number of characters that a
-	// ProbeContains does.
-	LongestWord int
+	// Characters is how many a ProbeContains asks for.
+	Characters int
+	texts      *regexNode // what texts pass that are not only asked where they are in the order
+}
+
+// Needs says whether each text that passes the test has a piece that an index of such pieces
+// knows, as far as native Lance finds out. known says whether the index knows a piece of a
+// text. Of a ProbeContains nothing is found out.
+func (p Probe) Needs(known func(text string) bool) bool {
+	return p.texts != nil && p.texts.needsKnown(known)
 }
 
 // ProbeTest is the kind of test that a probe makes.
@@ -32,6 +37,7 @@ const (
 	ProbeElements                  // that a list has one of some elements, or all
 	ProbePrefix                    // how a text begins
 	ProbePattern                   // LIKE with anything before, within or behind the text
+	ProbeRegexp                    // a regular expression
 	ProbeContains                  // a piece of a text
 	ProbeTokens                    // contains_tokens
 )
@@ -110,6 +116,9 @@ func (p *probing) probe(n *node) (probe *Probe, partly bool) {
 		}
 		return p.on(n.args[0], ProbeEqual), false
 	case opIsNull:
+		if call := n.args[0]; n.not && call.op == opCall && call.fn.name == "regexp_match" {
+			return p.regexp(call), false
+		}
 		return p.on(n.args[0], ProbeNull).not(n.not), false
 	case opEq, opNe:
 		return p.comparison(n, ProbeEqual).not(n.op == opNe), false
@@ -172,6 +181,12 @@ func areValues(nodes []*node) bool {
 
 // call returns the probe that is a call of a function on a column and a literal.
 func (p *probing) call(n *node) *Probe {
+	if n.fn.name == "regexp_like" {
+		if len(n.args) == 2 || isText(n.args[2], "") || isText(n.args[2], "i") {
+			return nil
+		}
+		return p.regexp(n)
+	}
 	if len(n.args) != 2 || !areValues(n.args[1:]) {
 		return nil
 	}
@@ -183,73 +198,14 @@ func (p *probing) call(n *node) *Probe {
 			return nil
 		}
 		return p.on(n.args[0], ProbeElements)
-	case "starts_with":
-		return p.prefix(n.args[0], n.args[1].val.data.(text).at(0))
 	case "contains":
 		probe := p.on(n.args[0], ProbeContains)
 		if probe != nil {
-			probe.LongestWord = utf8.RuneCount(n.args[1].val.data.(text).at(0))
+			probe.Characters = utf8.RuneCount(n.args[1].val.data.(text).at(0))
 		}
 		return probe
 	case "contains_tokens":
 		return p.on(n.args[0], ProbeTokens)
 	}
 	return nil
-}
-
-func (p *probing) prefix(x *node, begin []byte) *Probe {
-	probe := p.on(x, ProbePrefix)
-	if probe == nil || len(begin) == 0 {
-		return nil
-	}
-	probe.LongestWord = longestWord([]rune(string(begin)), nil)
-	return probe
-}
-
-// like returns the probe for what a LIKE says: an equality, a prefix and no more, the
-// prefix of what it says, or no more than that some text is somewhere in it.
-func (p *probing) like(n *node) (probe *Probe, partly bool) {
-	pattern, ok := n.ready.(*likePattern)
-	if !ok || pattern.fold {
-		return nil, false
-	}
-	first := pattern.parts[0]
-	if len(pattern.parts) == 1 && first.any == nil {
-		return p.on(n.args[0], ProbeEqual).not(n.not), false
-	}
-	if n.not {
-		return nil, false
-	}
-	var begin []rune
-	for i, r := range first.runes {
-		if i < len(first.any) && first.any[i] {
-			break
-		}
-		begin = append(begin, r)
-	}
-	if probe = p.prefix(n.args[0], []byte(string(begin))); probe == nil {
-		if probe = p.on(n.args[0], ProbePattern); probe == nil {
-			return nil, false
-		}
-	}
-	partly = len(begin) < len(first.runes) || len(pattern.parts) == 1
-	for i, part := range pattern.parts {
-		partly = partly || i > 0 && len(part.runes) > 0
-		probe.LongestWord = max(probe.LongestWord, longestWord(part.runes, part.any))
-	}
-	return probe, partly
-}
-
-// longestWord returns the length of the longest run of letters and digits, which characters
-// that stand for any one interrupt.
-func longestWord(text []rune, wild []bool) int {
-	longest, run := 0, 0
-	for i, r := range text {
-		run++
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) || i < len(wild) && wild[i] {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	return longest
 }

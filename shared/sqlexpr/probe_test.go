@@ -23,13 +23,13 @@ func probeSchema() *arrow.Schema {
 }
 
 func probeText(p Probe) string {
-	tests := []string{"equal", "range", "null", "elements", "prefix", "pattern", "contains", "tokens"}
+	tests := []string{"equal", "range", "null", "elements", "prefix", "pattern", "regexp", "contains", "tokens"}
 	text := strings.Join(p.Column, "/") + " " + tests[p.Test]
 	if p.Not {
 		text = "not " + text
 	}
-	if p.LongestWord > 0 {
-		text += fmt.Sprintf(" %d", p.LongestWord)
+	if p.Characters > 0 {
+		text += fmt.Sprintf(" %d", p.Characters)
 	}
 	return text
 }
@@ -83,15 +83,15 @@ func TestProbesOfFilters(t *testing.T) {
 		"NOT array_has_any(l, ['x'])":          {"not l elements"},
 		"array_has_all(l, [])":                 nil,
 		"array_has(['x'], s)":                  {"s equal"}, // which is an IN
-		"s LIKE 'ab%'":                         {"s prefix 2"},
+		"s LIKE 'ab%'":                         {"s prefix"},
 		"s LIKE 'ab'":                          {"s equal"},
 		"s NOT LIKE 'ab'":                      {"not s equal"},
-		"s LIKE '%abc_%'":                      {"s pattern 3"},
-		"s LIKE 'a\\_b%'":                      {"s prefix 1"},
+		"s LIKE '%abc_%'":                      {"s pattern"},
+		"s LIKE 'a\\_b%'":                      {"s prefix"},
 		"s NOT LIKE 'ab%'":                     nil,
 		"s ILIKE 'ab%'":                        nil,
-		"starts_with(s, 'ab')":                 {"s prefix 2"},
-		"starts_with(s, '')":                   nil,
+		"starts_with(s, 'ab')":                 {"s prefix"},
+		"starts_with(s, '')":                   {"s pattern"}, // LIKE '%'
 		"contains(s, 'a b')":                   {"s contains 3"},
 		"contains_tokens(s, 'a b')":            {"s tokens"},
 		"a = 1 AND b > 2":                      {"a equal", "b range"},
@@ -101,10 +101,33 @@ func TestProbesOfFilters(t *testing.T) {
 		"(a = 1 AND none = 2) OR b > 2":        nil,
 		"(a = 1 OR none = 2) AND b > 2":        {"b range"},
 		"NOT (a = 1 AND b > 2)":                {"not a equal", "b range"},
-		"s LIKE 'ab%' OR a = 1":                {"s prefix 2", "a equal"},
+		"s LIKE 'ab%' OR a = 1":                {"s prefix", "a equal"},
 		"s LIKE 'a_%' OR a = 1":                nil, // there is more to test than the prefix
-		"s LIKE 'ab%c' AND a = 1":              {"s prefix 2", "a equal"},
+		"s LIKE 'ab%c' AND a = 1":              {"s prefix", "a equal"},
 		"CASE WHEN a = 1 THEN true ELSE f END": nil,
+		"coalesce(a = 1, false)":               {"a equal"},
+		"coalesce(f, true)":                    {"not f null", "f equal", "f null"},
+		"coalesce(f, a = 1)":                   {"not f null", "f equal", "f null", "a equal"},
+		"NOT coalesce(f, false)":               {"f null", "not f equal"},
+		"s LIKE 'a\\b'":                        {"s pattern"}, // has no prefix without a wildcard
+		"regexp_like(s, 'a')":                  {"s pattern"},
+		"regexp_like(s, '^a')":                 {"s prefix"},
+		"regexp_like(s, '^a$')":                {"s equal"},
+		"NOT regexp_like(s, '^a$')":            {"not s equal"},
+		"regexp_like(s, '^(a|b_c)$')":          {"s equal"},
+		"regexp_like(s, '^b_c$')":              nil,
+		"regexp_like(s, '^a|^b')":              nil, // ^[ab]
+		"regexp_like(s, '^a|b$')":              nil, // the end is more than an index knows
+		"regexp_like(s, '^a|^b|^c|^d|^e')":     nil,
+		"regexp_like(s, '^a$', 'i')":           nil,
+		"regexp_like(s, 'a.')":                 nil,
+		"regexp_like(s, 'a.', 's')":            {"s regexp"},
+		"regexp_like(s, 'a.', 's') OR a = 1":   {"s regexp", "a equal"},
+		"regexp_like(s, '.*')":                 {"not s null"},
+		"regexp_match(s, 'a')":                 {"s regexp"},
+		"regexp_match(s, 'a') IS NULL":         nil,
+		"regexp_match(s, 'a') IS NOT NULL":     {"s regexp"},
+		"regexp_match('a', s)":                 nil,
 	} {
 		if got := probesOf(t, filter, answersAll); !slices.Equal(got, want) {
 			t.Errorf("%s: got probes %q, want %q", filter, got, want)

@@ -55,6 +55,9 @@ func simplifyRounds(n *node) (*node, error) {
 			return nil, err
 		}
 		n, _ = mapUp(n, always(rewrite))
+		if err = n.checkSize(); err != nil {
+			return nil, err
+		}
 		after := n.key()
 		if after == before {
 			break
@@ -146,6 +149,12 @@ func rewrite(n *node) *node {
 		return rewriteCase(n)
 	case op == opIn:
 		return unwrapIn(n)
+	case op == opLike:
+		return rewriteLike(n)
+	case op == opCall && n.fn.name == "starts_with":
+		return rewriteStartsWith(n)
+	case op == opCall && n.fn.name == "regexp_like":
+		return rewriteRegexpLike(n)
 	case op == opCall && n.fn.name == "array_has" && n.args[0].op == opLit:
 		return hasAsIn(n)
 	case op == opCall && n.fn.name == "array_has" && n.args[0].op == opCall && n.args[0].fn.name == "make_array":
@@ -226,7 +235,11 @@ func rewriteCase(n *node) *node {
 	}
 	switch {
 	case len(kept) > 0:
-		return n.with(append(kept, last...)...)
+		m := n.with(append(kept, last...)...)
+		if tests := caseAsTests(m); tests != nil {
+			return tests
+		}
+		return m
 	case len(last) > 0:
 		return last[0]
 	}

@@ -1,6 +1,10 @@
 package sqlexpr
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
 
 // rewriteLogic simplifies AND and OR. For operands that may be NULL every rule but those on
 // lists keeps the three-valued answer.
@@ -223,4 +227,37 @@ func listNode(in *node, not bool, list []*node) *node {
 	m.not = not
 	m.args = append([]*node{in.args[0]}, list...)
 	return m
+}
+
+// maxRepeatedNodes bounds what a rewrite may repeat, or it would grow with each of those that
+// are in each other.
+const maxRepeatedNodes = 100
+
+// caseAsTests returns the conditions that a CASE of one or two tests for NULL says with AND
+// and OR, or nil. That is what coalesce is of.
+func caseAsTests(n *node) *node {
+	pairs := len(n.args) / 2
+	if n.typ.ID() != arrow.BOOL || pairs > 2 || !n.isWithin(maxRepeatedNodes) {
+		return nil
+	}
+	before, all := literal(boolConstant(false), n.pos), literal(boolConstant(false), n.pos)
+	not := func(x *node) *node { return &node{op: opNot, typ: typeBool, args: []*node{x}, pos: n.pos} }
+	add := func(when, then *node) {
+		all = n.binary(opOr, typeBool, all, n.binary(opAnd, typeBool, when, then))
+	}
+	for i := range pairs {
+		when, then := n.args[2*i], n.args[2*i+1]
+		if when.op != opIsNull {
+			return nil
+		}
+		add(n.binary(opAnd, typeBool, when, not(before)), then)
+		before = n.binary(opOr, typeBool, before, when)
+	}
+	last := literal(nullVec(typeBool), n.pos)
+	if len(n.args) > 2*pairs {
+		last = n.args[2*pairs]
+	}
+	add(not(before), last)
+	all, _ = mapUp(all, always(rewrite))
+	return all
 }

@@ -1,0 +1,177 @@
+package sqlexpr
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Tests of texts become LIKE, =, IN and others where DataFusion makes them so: which index
+// helps depends on it, and they are quicker.
+
+var percentSigns = regexp.MustCompile("%%+")
+
+// rewriteLike makes an equality of a pattern without wildcards, and one percent sign of
+// several.
+func rewriteLike(n *node) *node {
+	pattern, ok := constantText(n.args[1])
+	switch {
+	case !ok || strings.Contains(pattern, `\`):
+		return n
+	case strings.Contains(pattern, "%%"):
+		return n.with(n.args[0], n.textLike(percentSigns.ReplaceAllString(pattern, "%")))
+	case n.fold || strings.ContainsAny(pattern, "%_"):
+		return n
+	}
+	op := opEq
+	if n.not {
+		op = opNe
+	}
+	return n.binary(op, typeBool, n.args[0], n.args[1])
+}
+
+// constantText returns the text that a node always is, which is not NULL.
+func constantText(n *node) (s string, ok bool) {
+	if n.op != opLit || !isString(n.typ) || n.isNullLiteral() {
+		return "", false
+	}
+	return string(n.val.data.(text).at(0)), true
+}
+
+// textLike makes a literal of the type of the text that n tests.
+func (n *node) textLike(s string) *node {
+	return literal(textConstant(n.args[0].typ, s), n.pos)
+}
+
+var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
+
+// rewriteStartsWith makes a LIKE.
+func rewriteStartsWith(n *node) *node {
+	begin, ok := constantText(n.args[1])
+	if !ok {
+		return n
+	}
+	pattern := n.textLike(likeEscapes.Replace(begin) + "%")
+	return &node{op: opLike, typ: typeBool, args: []*node{n.args[0], pattern}, pos: n.pos}
+}
+
+// maxAlternatives is how many alternatives of a regular expression become tests of their own.
+const maxAlternatives = 4
+
+// rewriteRegexpLike makes simpler tests of an expression of literals, without flags or with
+// i alone.
+func rewriteRegexpLike(n *node) *node {
+	pattern, ok := constantText(n.args[1])
+	m := regexMatch{node: n}
+	if len(n.args) == 3 {
+		flags, isText := constantText(n.args[2])
+		m.fold = flags == "i"
+		ok = ok && isText && (m.fold || flags == "")
+	}
+	if !ok {
+		return n
+	}
+	re, err := parseRegex(pattern, "")
+	if err != nil {
+		return n
+	}
+	alternatives := []*regexNode{re}
+	if re.kind == regexAlternate {
+		alternatives = re.subs
+	}
+	if len(alternatives) > maxAlternatives || len(alternatives) > 1 && !n.args[0].isWithin(maxRepeatedNodes) {
+		return n
+	}
+	var tests *node
+	for _, re := range alternatives {
+		switch test := m.test(re); {
+		case test == nil:
+			return n
+		case tests == nil:
+			tests = test
+		default:
+			tests = n.binary(opOr, typeBool, tests, test)
+		}
+	}
+	if _, err := compileRegex(pattern, ""); err != nil {
+		return n // which is told when the expression is prepared
+	}
+	return tests
+}
+
+// A regexMatch is a call of regexp_like of which the expression is known.
+type regexMatch struct {
+	*node
+	fold bool
+}
+
+// test returns the test that says the same as an expression, or nil.
+func (m regexMatch) test(re *regexNode) *node {
+	parts := []*regexNode{re}
+	if re.kind == regexConcat {
+		parts = re.subs
+	}
+	isAt := func(i int, look string) bool { return parts[i].kind == regexLook && parts[i].look == look }
+	last := len(parts) - 1
+	begins, ends := isAt(0, "^"), isAt(last, "$")
+	switch {
+	case re.kind == regexEmpty:
+		return m.like("%")
+	case len(parts) == 1:
+		return m.contains("%", re, "%")
+	case begins && ends && last == 1:
+		return m.equal("")
+	case begins && ends && last == 2 && parts[1].kind == regexLiteral:
+		if strings.ContainsAny(parts[1].text, "%_") {
+			return nil
+		}
+		return m.equal(parts[1].text)
+	case begins && ends && last == 2 && parts[1].kind == regexGroup && !m.fold:
+		return m.in(parts[1].subs[0])
+	case begins && last == 1:
+		return m.contains("", parts[1], "%")
+	case ends && last == 1:
+		return m.contains("%", parts[0], "")
+	}
+	return nil
+}
+
+func (m regexMatch) like(pattern string) *node {
+	return &node{op: opLike, typ: typeBool, fold: m.fold, args: []*node{m.args[0], m.textLike(pattern)}, pos: m.pos}
+}
+
+// contains returns a LIKE, or nil if the expression is no literal or has a special meaning
+// in patterns. DataFusion forgets about the backslash, and has LIKE then find other rows
+// than the expression.
+func (m regexMatch) contains(before string, re *regexNode, behind string) *node {
+	if re.kind != regexLiteral || strings.ContainsAny(re.text, `%_\`) {
+		return nil
+	}
+	return m.like(before + re.text + behind)
+}
+
+func (m regexMatch) equal(s string) *node {
+	if m.fold {
+		if strings.Contains(s, `\`) {
+			return nil
+		}
+		return m.like(s)
+	}
+	return m.binary(opEq, typeBool, m.args[0], m.textLike(s))
+}
+
+// in returns the test for one of some literals, nil if they are something else.
+func (m regexMatch) in(re *regexNode) *node {
+	literals := []*regexNode{re}
+	if re.kind == regexAlternate {
+		literals = re.subs
+	}
+	if slices.ContainsFunc(literals, func(re *regexNode) bool { return re.kind != regexLiteral }) {
+		return nil
+	}
+	args := []*node{m.args[0]}
+	for _, re := range literals {
+		args = append(args, m.textLike(re.text))
+	}
+	return &node{op: opIn, typ: typeBool, args: args, pos: m.pos}
+}
