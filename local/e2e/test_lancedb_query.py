@@ -155,6 +155,12 @@ def test_limit_and_offset(people, limit, offset):
     assert rows == max(0, min(limit, ROWS - offset))
 
 
+@pytest.mark.parametrize("offset", [1, 299, 699, 700])
+def test_offset_without_limit(people, offset):
+    people.same(lambda t: t.search().offset(offset).to_arrow())
+    people.same(lambda t: t.search().where("grp = 4").offset(offset).select(["id"]).to_arrow())
+
+
 @pytest.mark.parametrize("limit,offset", [(3, 0), (3, 2), (100, 90), (5, 100)])
 def test_limit_and_offset_of_a_filter(people, limit, offset):
     people.same(lambda t: t.search().where("grp = 4").limit(limit).offset(offset).to_arrow())
@@ -171,11 +177,12 @@ def test_limit_and_offset_of_a_filter(people, limit, offset):
         ["tags", "raw", "at"],
         {"twice": "id * 2", "loud": "upper(name)"},
         {"id": "id", "w": "spec.w"},
+        ["*"],
     ],
     ids=str,
 )
 def test_select(people, columns):
-    want = sorted(columns) if isinstance(columns, dict) else columns
+    want = sorted(columns) if isinstance(columns, dict) else people.local.schema.names if columns == ["*"] else columns
     for rows in (
         lambda t: t.search().select(columns),
         lambda t: t.search().where("id > 290").limit(20).select(columns),
@@ -183,10 +190,24 @@ def test_select(people, columns):
         people.same(lambda t: rows(t).to_arrow().select(want))
 
 
+def test_select_of_what_cannot_be_null(people):
+    columns = {"a": "coalesce(grp, 0)", "b": "grp IS NULL", "c": "grp + 1", "d": "flag IS TRUE", "e": "nvl2(grp, 1, 2)"}
+    people.same(lambda t: t.search().limit(20).select(columns).to_arrow())
+
+
+@pytest.mark.parametrize("columns", [["id", "id"], ["name", "id", "name"]], ids=str)
+def test_a_column_is_answered_once(people, columns):
+    for table in (people.remote, people.local):
+        with pytest.raises(Exception, match="twice|Duplicate"):
+            table.search().limit(3).select(columns).to_arrow()
+
+
 def test_row_ids(people):
     answer = people.same(lambda t: t.search().select(["id"]).with_row_id(True).limit(ROWS).to_arrow())
     assert answer.schema.field("_rowid").type == pa.uint64()
     assert len(set(answer["_rowid"].to_pylist())) == ROWS
+    for wanted in (True, False):  # they come last when they are wanted beside the columns
+        people.same(lambda t: t.search().select(["_rowid", "id"]).with_row_id(wanted).limit(5).to_arrow())
 
 
 def test_rows_by_row_id_and_offset(people):
@@ -203,7 +224,8 @@ def test_rows_by_row_id_and_offset(people):
 
 
 def test_head(people):
-    people.same(lambda t: t.head(4))
+    for rows in (4, 0, 10_000):
+        people.same(lambda t: t.head(rows))
 
 
 def test_other_forms_of_the_answer(people):
@@ -271,6 +293,18 @@ def test_nearest_select(people, columns):
     people.same(lambda t: t.search(query(8)).limit(4).select(columns).to_arrow())
 
 
+@pytest.mark.parametrize("columns", [{"d": "_distance"}, {"_distance": "_distance", "id": "id"}, {"d": "_distance * 2 + id", "e": "round(_distance)"}], ids=str)
+def test_distances_in_expressions(people, columns):
+    people.same(lambda t: t.search(query(8)).limit(9).select(columns).to_arrow())
+    people.same(lambda t: t.search(query(8)).limit(9).select(columns).where("_distance > 20 AND id > 9", prefilter=False).to_arrow())
+
+
+def test_distances_are_not_known_before_the_search(people):
+    for table in (people.remote, people.local):
+        with pytest.raises(Exception, match="_distance"):
+            table.search(query(8)).limit(9).where("_distance > 20").to_arrow()
+
+
 def test_nearest_with_row_id(people):
     people.same(lambda t: t.search(query(9)).limit(6).select(["id"]).with_row_id(True).to_arrow())
     people.same(lambda t: t.search(query(9)).limit(6).with_row_id(True).to_arrow())
@@ -314,6 +348,19 @@ def test_one_of_two_vector_columns(make):
     pair = make(data=data)
     pair.same(lambda t: t.search(query(1, 4), vector_column_name="a").limit(5).to_arrow())
     pair.same(lambda t: t.search(query(1, 6), vector_column_name="b").limit(5).to_arrow())
+
+
+def test_vectors_are_of_the_column_that_has_their_dimensions(make):
+    docs = pa.StructArray.from_arrays([sample.vectors(50, 8, seed=3)], ["emb"])
+    columns = {"a": sample.vectors(50, 4, seed=1), "b": sample.vectors(50, 6, seed=2), "doc": docs, "c": sample.vectors(50, 4, seed=4)}
+    pair = make(data=pa.table({"id": range(50), **columns}))
+    for dimensions in (6, 8):
+        pair.same(lambda t: t.search(query(1, dimensions)).limit(5).to_arrow())
+        pair.same(lambda t: t.search([query(1, dimensions)]).limit(5).select(["id"]).to_arrow())
+    for dimensions in (4, 5):  # two columns, and none
+        for table in (pair.remote, pair.local):
+            with pytest.raises(Exception, match="vector.column"):
+                table.search(query(1, dimensions)).limit(5).to_arrow()
 
 
 def test_null_vectors_are_never_near(make):

@@ -8,6 +8,7 @@ import (
 	_ "time/tzdata" // expressions name time zones; hosts of functions have no database of them
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
@@ -37,17 +38,44 @@ func where(what, sql string, d *dataset.Dataset) (*dataset.Where, error) {
 	if sql == "" {
 		return nil, nil
 	}
-	bound, err := bind(what, sql, d, d.ScanSchema(), sqlexpr.BindFilter)
+	return whereFound(what, sql, d, "")
+}
+
+// whereFound makes a filter of what a search has found, which may ask for what the search
+// says of a row, too: a column named scored, which is none of those that the filter reads
+// but one that is added to them.
+func whereFound(what, sql string, d *dataset.Dataset, scored string) (*dataset.Where, error) {
+	bound, err := bind(what, sql, d, scoredSchema(d, scored), sqlexpr.BindFilter)
 	if err != nil {
 		return nil, err
 	}
 	return &dataset.Where{
-		Columns: append([]string{}, bound.Columns()...),
+		Columns: slices.DeleteFunc(append([]string{}, bound.Columns()...), func(name string) bool { return name == scored }),
 		Select: func(batch arrow.RecordBatch, among []uint64) ([]int32, error) {
 			rows, err := bound.Select(batch, among)
 			return rows, sqlError(what, err)
 		},
 	}, nil
+}
+
+// scoredSchema returns the columns of the table and the one that a search adds, which has no
+// name if there is none.
+func scoredSchema(d *dataset.Dataset, scored string) *arrow.Schema {
+	if scored == "" {
+		return d.ScanSchema()
+	}
+	return arrow.NewSchema(append(slices.Clone(d.ScanSchema().Fields()), scoreField(scored)), nil)
+}
+
+// scoreField is the column that a search adds.
+func scoreField(name string) arrow.Field {
+	return arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Float32, Nullable: true}
+}
+
+// withScore adds what the search says of each row to what was read of the rows.
+func withScore(read arrow.RecordBatch, name string, scores arrow.Array) arrow.RecordBatch {
+	schema := arrow.NewSchema(append(slices.Clone(read.Schema().Fields()), scoreField(name)), nil)
+	return array.NewRecordBatch(schema, append(slices.Clone(read.Columns()), scores), read.NumRows())
 }
 
 // sqlError words what is wrong with an expression of the request.

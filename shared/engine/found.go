@@ -49,8 +49,8 @@ func newFoundRows(d *dataset.Dataset, req *protocol.QueryTableRequest, scored st
 	if f.out, err = plan(req, d, scored); err != nil {
 		return nil, err
 	}
-	if !req.Prefilter {
-		if f.where, err = where("filter", req.Filter, d); err != nil {
+	if !req.Prefilter && req.Filter != "" {
+		if f.where, err = whereFound("filter", req.Filter, d, scored); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +109,7 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, err := f.where.Select(batch, nil)
+		rows, err := f.where.Select(withScore(batch, f.out.scored, scores(part)), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -205,17 +205,25 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 	}
 	f.take.took(began)
 	f.take.made(read)
-	distances := make([]float32, len(hits))
-	queries := make([]int32, len(hits))
-	for i, h := range hits {
-		distances[i], queries[i] = h.Distance, h.query
-	}
-	batch, err := f.out.batch(read, plain(arrow.PrimitiveTypes.Float32, arrow.Float32Traits.CastToBytes(distances), len(hits)))
+	batch, err := f.out.batch(read, scores(hits))
 	if err != nil || !f.index {
 		return batch, err
 	}
+	queries := make([]int32, len(hits))
+	for i, h := range hits {
+		queries[i] = h.query
+	}
 	index := plain(arrow.PrimitiveTypes.Int32, arrow.Int32Traits.CastToBytes(queries), len(hits))
 	return array.NewRecordBatch(schema, append([]arrow.Array{index}, batch.Columns()...), batch.NumRows()), nil
+}
+
+// scores returns what the search says of found rows.
+func scores(hits []found) arrow.Array {
+	values := make([]float32, len(hits))
+	for i, h := range hits {
+		values[i] = h.Distance
+	}
+	return plain(arrow.PrimitiveTypes.Float32, arrow.Float32Traits.CastToBytes(values), len(hits))
 }
 
 // plain makes an array without nulls of values of fixed width.

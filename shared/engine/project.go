@@ -27,6 +27,8 @@ type output struct {
 	schema  *arrow.Schema
 	columns []outputColumn
 	sources []string // columns of the table, and row columns, to be read
+	scored  string   // the column that a search adds; empty if there is no search
+	rates   bool     // an expression asks for that column
 }
 
 // outputColumn is read, computed, or a distance or score. What is read is answered as it is, but JSON
@@ -40,9 +42,10 @@ type outputColumn struct {
 
 // plan resolves the columns that a request asks for. A search adds a column of its own,
 // scored: it is where it is asked for, or else after the other columns. There is none
-// without a name.
+// without a name. Row ids are last when they are wanted beside the columns, also if they are
+// one of them.
 func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
-	out := &output{sources: []string{}}
+	out := &output{sources: []string{}, scored: scored}
 	var fields []arrow.Field
 	add := func(name string, c outputColumn, f arrow.Field) {
 		f.Name = name
@@ -50,21 +53,20 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*
 		out.columns = append(out.columns, c)
 	}
 	wanted := req.Columns
-	if len(wanted) == 0 {
+	if len(wanted) == 0 || len(wanted) == 1 && (wanted[0] == protocol.ProjectedColumn{Name: "*"}) && d.Schema().Field("*") == nil {
+		wanted = nil
 		for _, f := range d.Schema().Fields {
 			wanted = append(wanted, protocol.ProjectedColumn{Name: f.Name})
 		}
 	}
-	hasScored, hasRowID := scored == "", false
-	field := arrow.Field{Type: arrow.PrimitiveTypes.Float32, Nullable: true}
+	hasScored := scored == ""
 	for _, w := range wanted {
-		switch {
-		case scored != "" && w.Name == scored && w.Expression == "":
-			hasScored = true
-			add(scored, outputColumn{source: -1, distance: true}, field)
+		if w.Name == dataset.RowID && w.Expression == "" && req.WithRowID {
 			continue
-		case w.Name == dataset.RowID:
-			hasRowID = true
+		}
+		hasScored = hasScored || w.Name == scored
+		if slices.ContainsFunc(fields, func(f arrow.Field) bool { return f.Name == w.Name }) {
+			return nil, protocol.Errorf(protocol.InvalidInput, "columns: %q is there twice; an answer has one column of a name", w.Name)
 		}
 		c, f, err := out.column(w, d)
 		if err != nil {
@@ -73,9 +75,9 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*
 		add(w.Name, c, f)
 	}
 	if !hasScored {
-		add(scored, outputColumn{source: -1, distance: true}, field)
+		add(scored, outputColumn{source: -1, distance: true}, scoreField(scored))
 	}
-	if req.WithRowID && !hasRowID {
+	if req.WithRowID {
 		c, f, err := out.column(protocol.ProjectedColumn{Name: dataset.RowID}, d)
 		if err != nil {
 			return nil, err
@@ -88,10 +90,15 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*
 }
 
 // column resolves one column of the request: a column of the table, a row column, a path
-// into a struct, or an expression.
+// into a struct, what the search says of the row, or an expression.
 func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
 	sql := w.Expression
-	if sql == "" {
+	switch {
+	case sql != "" && d.Schema().Field(sql) != nil: // also a column whose name is no expression, such as a-b
+		return o.column(protocol.ProjectedColumn{Name: sql}, d)
+	case sql == "" && o.scored != "" && w.Name == o.scored:
+		return outputColumn{source: -1, distance: true}, scoreField(w.Name), nil
+	case sql == "":
 		field, err := d.Column(w.Name)
 		var unknown *dataset.ErrNoColumn
 		if errors.As(err, &unknown) {
@@ -99,14 +106,21 @@ func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputC
 		}
 		return outputColumn{source: o.source(w.Name), stored: field}, schema.TextField(field), err
 	}
-	bound, err := bind("column "+w.Name, sql, d, d.ScanSchema(), sqlexpr.Bind)
+	bound, err := bind("column "+w.Name, sql, d, scoredSchema(d, o.scored), sqlexpr.Bind)
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}
+	if name, ok := bound.Column(); ok {
+		return o.column(protocol.ProjectedColumn{Name: name}, d)
+	}
 	for _, name := range bound.Columns() {
+		if o.scored != "" && name == o.scored {
+			o.rates = true
+			continue
+		}
 		o.source(name)
 	}
-	return outputColumn{source: -1, bound: bound}, arrow.Field{Type: bound.Type(), Nullable: true}, nil
+	return outputColumn{source: -1, bound: bound}, arrow.Field{Type: bound.Type(), Nullable: bound.Nullable()}, nil
 }
 
 // source returns the position of a column among those to be read, and adds it if it is
@@ -137,13 +151,17 @@ func (o *output) batches(sources iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[
 // batch makes the answer's columns from the sources. distances is nil but for a search.
 func (o *output) batch(read arrow.RecordBatch, distances arrow.Array) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(o.columns))
+	given := read
+	if o.rates {
+		given = withScore(read, o.scored, distances)
+	}
 	for i, c := range o.columns {
 		switch {
 		case c.distance:
 			columns[i] = distances
 		case c.bound != nil:
 			var err error
-			if columns[i], err = c.bound.Eval(read); err != nil {
+			if columns[i], err = c.bound.Eval(given); err != nil {
 				return nil, sqlError("column "+o.schema.Field(i).Name, err)
 			}
 		default:

@@ -32,6 +32,9 @@ func newScan(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error
 	if req.K != nil {
 		limit = *req.K
 	}
+	if req.K != nil && limit == 0 && req.Dialect == protocol.DialectLanceDB {
+		return &noRows{out.schema, projectStep(d, out, nil)}, nil
+	}
 	if len(req.OrderBy) > 0 {
 		return newSort(d, req, out, rows, limit)
 	}
@@ -45,6 +48,20 @@ func newScan(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error
 	}
 	s.project = projectStep(d, out, s.read)
 	return s, nil
+}
+
+// noRows answers a query for none of a table's rows, which the clients of LanceDB ask with a k of
+// zero. They say it in another way that they want all.
+type noRows struct {
+	schema  *arrow.Schema
+	project *step
+}
+
+func (n *noRows) plan() *step { return n.project }
+
+func (n *noRows) rows(context.Context) (*protocol.Rows, error) {
+	none := func(func(arrow.RecordBatch, error) bool) {}
+	return &protocol.Rows{Schema: n.schema, Batches: n.project.counted(none)}, nil
 }
 
 // asked is which rows of a table a query is about, or may find by its search.

@@ -91,8 +91,11 @@ const topKsPerRequest = 4
 // skipped before them. Of a small table it may be all.
 func (e *Engine) searchK(d *dataset.Dataset, req *protocol.QueryTableRequest, queries int) (int, error) {
 	k := int64(defaultK)
-	if req.K != nil && *req.K > 0 {
+	switch {
+	case req.K != nil && *req.K > 0:
 		k = *req.K
+	case req.K != nil && req.Dialect == protocol.DialectLanceDB: // to which zero is no default
+		return 0, protocol.Errorf(protocol.InvalidInput, "k must be positive in a search for vectors")
 	}
 	k = min(saturating(k, req.Offset), d.CountRows())
 	if k > int64(e.limits.TopK) {

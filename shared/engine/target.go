@@ -43,7 +43,7 @@ type measurer interface {
 
 // newTarget resolves the column and the query vectors of a request against each other.
 func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, error) {
-	column, err := vectorColumn(d, req.VectorColumn)
+	column, err := vectorColumn(d, req.VectorColumn, len(req.Vector.Vectors[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +71,14 @@ func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, er
 // useIndex says what an index of the column means to the search. It is not searched yet,
 // so all rows are measured: but its metric is the one meant when the request names none,
 // and a fast search is one of the rows that it covers, which are none without an index of
-// the metric.
+// the metric. It is one of an index also where the request says to pass by the index.
 func (t *target) useIndex(d *dataset.Dataset, req *protocol.QueryTableRequest) (asked protocol.DistanceType, err error) {
 	asked, t.index = req.DistanceType, "index=none"
 	index, err := vectorIndex(d, t.column)
 	if err != nil {
 		return asked, err
 	}
-	if index != nil && !req.BypassVectorIndex {
+	if index != nil && (req.FastSearch || !req.BypassVectorIndex) {
 		var metric protocol.DistanceType
 		if err := metric.UnmarshalText([]byte(index.Kind.Metric)); err != nil {
 			return asked, fmt.Errorf("index %s: %w", index.Name, err)
@@ -91,7 +91,7 @@ func (t *target) useIndex(d *dataset.Dataset, req *protocol.QueryTableRequest) (
 		}
 	}
 	switch {
-	case index != nil && req.FastSearch && !req.BypassVectorIndex:
+	case index != nil && req.FastSearch:
 		t.index, t.only = fmt.Sprintf("index=%s (its rows are measured)", index.Name), index.Covers
 	case req.FastSearch:
 		t.index, t.only = "index=none (nothing to search fast)", func(uint64) bool { return false }

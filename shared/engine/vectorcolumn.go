@@ -11,10 +11,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// vectorColumn finds the column to search: the one named, which may be the path of a member
-// of structs, else the one called vector, else the only one of vectors, also within structs.
-// The field is named as it is to be read.
-func vectorColumn(d *dataset.Dataset, name string) (arrow.Field, error) {
+// vectorColumn finds the column to search for vectors of so many dimensions: the one named,
+// which may be the path of a member of structs. Without a name it is the one called vector,
+// or the only one of vectors, also within structs, and of several those with the dimensions
+// come first. The field is named as it is to be read.
+func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field, error) {
 	if name != "" {
 		field, err := d.Column(name)
 		var unknown *dataset.ErrNoColumn
@@ -23,32 +24,39 @@ func vectorColumn(d *dataset.Dataset, name string) (arrow.Field, error) {
 		}
 		return field, err
 	}
-	if top := d.Schema().Field("vector"); top != nil {
-		if vectors, _ := vectorType(top.Arrow().Type); vectors != nil {
-			return top.Arrow(), nil
-		}
+	all, fitting := vectorPaths(d.Schema().Fields, dimensions)
+	candidates := all
+	if len(fitting) > 0 {
+		candidates = fitting
 	}
-	candidates := vectorPaths(d.Schema().Fields)
-	if len(candidates) != 1 {
-		return arrow.Field{}, protocol.Errorf(protocol.InvalidInput,
-			"vector_column is required: the table has %d columns of vectors and none is called vector", len(candidates))
+	switch {
+	case slices.Contains(candidates, "vector"):
+		return d.Column("vector")
+	case len(candidates) == 1:
+		return d.Column(candidates[0])
 	}
-	return d.Column(candidates[0])
+	return arrow.Field{}, protocol.Errorf(protocol.InvalidInput,
+		"vector_column is required: the table has %d columns of vectors, %d of them with %d dimensions, and none of these is called vector",
+		len(all), len(fitting), dimensions)
 }
 
-// vectorPaths returns the paths of all columns of vectors, and of such members of structs.
-func vectorPaths(fields []*schema.Field, around ...string) []string {
-	var paths []string
+// vectorPaths returns the paths of all columns of vectors, and of such members of structs,
+// and which of them are of so many dimensions.
+func vectorPaths(fields []*schema.Field, dimensions int, around ...string) (all, fitting []string) {
 	for _, f := range fields {
 		path := slices.Concat(around, []string{f.Name})
 		t := f.Arrow().Type
 		if vectors, _ := vectorType(t); vectors != nil {
-			paths = append(paths, schema.FormatPath(path...))
+			all = append(all, schema.FormatPath(path...))
+			if int(vectors.Len()) == dimensions {
+				fitting = append(fitting, schema.FormatPath(path...))
+			}
 		} else if t.ID() == arrow.STRUCT {
-			paths = append(paths, vectorPaths(f.Children, path...)...)
+			inner, innerFitting := vectorPaths(f.Children, dimensions, path...)
+			all, fitting = append(all, inner...), append(fitting, innerFitting...)
 		}
 	}
-	return paths
+	return all, fitting
 }
 
 // vectorType returns the type of the vectors in a column, or nil when it holds none, and

@@ -28,6 +28,29 @@ func TestVectorsInStructs(t *testing.T) {
 	}
 }
 
+// Without a name the dimensions of the query tell which column is meant.
+func TestVectorColumnsByTheirDimensions(t *testing.T) {
+	vectors := func(n int32) arrow.DataType { return arrow.FixedSizeListOf(n, arrow.PrimitiveTypes.Float32) }
+	table := create(t, arrow.NewSchema([]arrow.Field{
+		{Name: "vector", Type: vectors(1)},
+		{Name: "twin", Type: vectors(1)},
+		{Name: "doc", Type: arrow.StructOf(arrow.Field{Name: "v", Type: vectors(2)})},
+		{Name: "many", Type: arrow.ListOf(vectors(3))},
+		{Name: "a", Type: vectors(4)},
+		{Name: "b", Type: vectors(4)},
+	}, nil), `[{"vector":[1],"twin":[2],"doc":{"v":[3,0]},"many":[[4,0,0]],"a":[5,0,0,0],"b":[6,0,0,0]}]`)
+	for dimensions, want := range map[int]string{1: "_distance=1", 2: "_distance=9", 3: "_distance=16"} {
+		req := &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{make([]float64, dimensions)}}, Columns: protocol.Projection{{Name: "_distance"}}}
+		if diff := cmp.Diff([]string{want}, show(t, table, req)); diff != "" {
+			t.Errorf("%d dimensions (-want +got):\n%s", dimensions, diff)
+		}
+	}
+	for _, dimensions := range []int{4, 5} { // two columns; none, and vector is one of several
+		_, err := table.Query(t.Context(), &protocol.QueryTableRequest{Vector: protocol.QueryVector{Vectors: [][]float64{make([]float64, dimensions)}}})
+		wantCode(t, "a query that fits several columns, or none", err, protocol.InvalidInput)
+	}
+}
+
 func TestVectorColumnsThatAreNone(t *testing.T) {
 	vectors := arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32)
 	table := create(t, arrow.NewSchema([]arrow.Field{

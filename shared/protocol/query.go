@@ -25,8 +25,8 @@ type QueryTableRequest struct {
 	Branch  string `json:"branch"`
 
 	// K is the number of rows after Offset. Nil: 10 for a vector query, else no limit.
-	// Zero: no limit for scans and text. 1<<63-1 is how clients say no limit; K+Offset
-	// may overflow.
+	// Zero: no limit for scans and text, but for a scan by a client of LanceDB no rows.
+	// 1<<63-1 is how clients say no limit; K+Offset may overflow.
 	K      *int64 `json:"k"`
 	Offset int64  `json:"offset"`
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -240,7 +241,7 @@ func TestScanEqualsListOfRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		opts := ScanOptions{
 			Offset: rapid.Int64Range(0, 5000).Draw(t, "offset"),
-			Limit:  rapid.Int64Range(0, 5000).Draw(t, "limit"),
+			Limit:  rapid.OneOf(rapid.Int64Range(0, 5000), rapid.Just[int64](math.MaxInt64)).Draw(t, "limit"),
 		}
 		expected := want
 		if n := rapid.SampledFrom([]int64{0, 2, 7, 500, 100_000}).Draw(t, "multiples of"); n > 0 {
@@ -252,7 +253,7 @@ func TestScanEqualsListOfRows(t *testing.T) {
 		}
 		expected = expected[min(int(opts.Offset), len(expected)):]
 		if opts.Limit > 0 {
-			expected = expected[:min(int(opts.Limit), len(expected))]
+			expected = expected[:min(opts.Limit, int64(len(expected)))]
 		}
 		if opts.Where != nil && rapid.Bool().Draw(t, "by their addresses") {
 			expected = idsOf(t, d, ScanOptions{Where: opts.Where})

@@ -102,7 +102,7 @@ func cut(batches iter.Seq2[arrow.RecordBatch, error], skip, limit int64) iter.Se
 			if skip > 0 || (limit > 0 && n-skip > limit) {
 				end := n
 				if limit > 0 {
-					end = min(n, skip+limit)
+					end = skip + min(n-skip, limit)
 				}
 				batch = batch.NewSlice(skip, end)
 				skip = 0
