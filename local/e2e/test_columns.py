@@ -27,6 +27,8 @@ START = pa.table({
     "kind": pa.array(["k", None, "l", "k"]).dictionary_encode(),
     "dur": pa.array([5, None, -5, 0], pa.duration("ms")),
     "tod": pa.array([5, None, 7, 0], pa.time64("us")),
+    "odd": pa.array([{"n": None}, None, {"n": None}, None], pa.struct([("n", pa.null())])),
+    "one": pa.array([[1], None, [3], [4]], pa.list_(pa.int8(), 1)),
     "pairs": pa.array([[("a", 1)], [], None, [("b", None)]], pa.map_(pa.string(), pa.int32())),
 })
 
@@ -73,6 +75,9 @@ UPDATES = [
     ({"kind": "NULL"}, "id = 1"),
     ({"st": "NULL"}, None),
     ({"pairs": "NULL"}, "id < 3"),
+    ({"odd": "NULL"}, None),
+    ({"one": "7"}, "id > 1"),
+    ({"vec": "7"}, None),
     ({"dur": "id"}, None),
     ({"dur": "NULL"}, None),
     ({"id": "dur"}, None),

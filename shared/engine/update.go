@@ -9,7 +9,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
@@ -137,7 +136,7 @@ func (p *updatePlan) assigned(batch arrow.RecordBatch) (arrow.RecordBatch, error
 	for at, value := range p.values {
 		typ := p.schema.Field(at).Type
 		if value == nil {
-			columns[at] = array.MakeArrayOfNull(memory.DefaultAllocator, typ, int(batch.NumRows()))
+			columns[at] = gather.Nulls(typ, int(batch.NumRows()))
 			continue
 		}
 		var err error

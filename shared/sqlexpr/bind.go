@@ -169,7 +169,7 @@ func (b *Bound) Columns() []string {
 // ErrUnsupported, ErrUnknownColumn or ErrType.
 func (b *Bound) Eval(rec arrow.RecordBatch) (arrow.Array, error) {
 	if rec.NumRows() == 0 {
-		return array.MakeArrayOfNull(memory.DefaultAllocator, b.root.typ, 0), nil
+		return noValues(b.root.typ), nil
 	}
 	v, err := b.eval(rec, nil)
 	if err != nil {
@@ -177,6 +177,22 @@ func (b *Bound) Eval(rec arrow.RecordBatch) (arrow.Array, error) {
 	}
 	arr, err := v.array(int(rec.NumRows()))
 	return arr, at(err, b.root.pos)
+}
+
+// noValues returns an array of no values. That of Arrow knows no type null within others.
+func noValues(t arrow.DataType) arrow.Array {
+	var children []arrow.ArrayData
+	switch t := t.(type) {
+	case *arrow.StructType:
+		for _, f := range t.Fields() {
+			children = append(children, noValues(f.Type).Data())
+		}
+	case *arrow.FixedSizeListType:
+		children = append(children, noValues(t.Elem()).Data())
+	default:
+		return array.MakeArrayOfNull(memory.DefaultAllocator, t, 0)
+	}
+	return array.MakeFromData(array.NewData(t, 0, []*memory.Buffer{nil}, children, 0, 0))
 }
 
 // Select returns the numbers of the rows for which the expression, of type bool, is TRUE, in

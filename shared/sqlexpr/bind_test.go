@@ -287,6 +287,25 @@ func TestEvalChecksTheBatch(t *testing.T) {
 	}
 }
 
+func TestExpressionsOverNoRowsKeepTheirTypes(t *testing.T) {
+	types := []arrow.DataType{
+		arrow.Null, arrow.BinaryTypes.LargeString, arrow.ListOf(arrow.StructOf(arrow.Field{Name: "n", Type: arrow.Null, Nullable: true})),
+		arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32),
+		arrow.StructOf(arrow.Field{Name: "n", Type: arrow.Null, Nullable: true}, arrow.Field{
+			Name: "d", Type: &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.LargeString}, Nullable: true,
+		}),
+	}
+	for _, typ := range types {
+		field := arrow.Field{Name: "s", Type: arrow.StructOf(arrow.Field{Name: "m", Type: typ, Nullable: true})}
+		schema := arrow.NewSchema([]arrow.Field{field}, nil)
+		rec := array.NewRecordBatch(schema, []arrow.Array{noValues(field.Type)}, 0)
+		got, err := bindExpr(t, "s.m", schema).Eval(rec)
+		if err != nil || got.Len() != 0 || !arrow.TypeEqual(got.DataType(), typ) {
+			t.Errorf("%s: got %v and error %v", typ, got, err)
+		}
+	}
+}
+
 func TestBoundMayBeUsedByManyAtOnce(t *testing.T) {
 	rec := readTable(t, "testdata/edges.arrow")
 	b := bindExpr(t, `regexp_like(s, '\w') AND s LIKE '%a%' AND i32 IN (0, 1, 2, 3, 4, 5)`, rec.Schema())

@@ -13,8 +13,8 @@ func castable(from, to arrow.DataType) bool {
 		return true
 	case isList(from) && isList(to):
 		return castable(elemType(from), elemType(to)) && !(to.ID() == arrow.FIXED_SIZE_LIST && isNested(elemType(to)))
-	case to.ID() == arrow.LIST || to.ID() == arrow.LARGE_LIST:
-		return castable(from, elemType(to)) // lists of one value
+	case isList(to) && holdsOne(to):
+		return castable(from, elemType(to))
 	case isNested(from) || isNested(to):
 		return false
 	case isNumeric(from) && isNumeric(to):
@@ -34,6 +34,12 @@ func castable(from, to arrow.DataType) bool {
 		return isInteger(from)
 	}
 	return temporalCastable(from, to)
+}
+
+// holdsOne says whether a list of a type may be of one value.
+func holdsOne(list arrow.DataType) bool {
+	fixed, ok := list.(*arrow.FixedSizeListType)
+	return !ok || fixed.Len() == 1
 }
 
 func isVarBinary(t arrow.DataType) bool {

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
 	"tiltyard/shared/lance/schema"
@@ -73,7 +74,7 @@ type nullField struct {
 }
 
 func (f nullField) array(n int) (arrow.Array, error) {
-	return array.MakeArrayOfNull(memory.DefaultAllocator, f.t, n), nil
+	return gather.Nulls(f.t, n), nil
 }
 
 // A nestedField is a field with children of which the file has some. Its structure is
