@@ -145,7 +145,10 @@ func (p *updatePlan) assigned(batch arrow.RecordBatch) (arrow.RecordBatch, error
 		}
 		switch dictionary, ok := typ.(*arrow.DictionaryType); {
 		case ok:
-			if columns[at], err = gather.Encode(columns[at], dictionary); err == nil && !arrow.TypeEqual(columns[at].DataType(), typ) {
+			if columns[at], err = gather.Encode(columns[at], dictionary); err != nil {
+				return nil, protocol.Errorf(protocol.Unsupported, "updates: %s: %v", batch.ColumnName(at), err)
+			}
+			if !arrow.TypeEqual(columns[at].DataType(), typ) {
 				return nil, protocol.Errorf(protocol.InvalidInput, "updates: %s: more different values than indices of type %s can tell apart",
 					batch.ColumnName(at), dictionary.IndexType)
 			}

@@ -235,14 +235,14 @@ func keys(values arrow.ArrayData) (func(i int) string, error) {
 	case arrow.FixedWidthDataType:
 		width := t.BitWidth() / 8
 		if width == 0 || HasDictionary(t) {
-			return nil, fmt.Errorf("cannot join dictionaries of type %s", t)
+			return nil, fmt.Errorf("no dictionaries of type %s", t)
 		}
 		bytes = func(i int) []byte {
 			at := (values.Offset() + i) * width
 			return values.Buffers()[1].Bytes()[at : at+width]
 		}
 	default:
-		return nil, fmt.Errorf("cannot join dictionaries of type %s", t)
+		return nil, fmt.Errorf("no dictionaries of type %s", t)
 	}
 	valid := validBits(values)
 	return func(i int) string {
