@@ -29,5 +29,26 @@ var (
 	V2_2 = Version{2, 2} // what new tables use
 )
 
+// Legacy is the version of data files before 2.0, which are laid out in another way
+// altogether. Manifests call the format 0.1, and the files of it 0.0 to 0.2.
+var Legacy = Version{0, 2}
+
+// VersionOf returns the version that the entry of a data file in a manifest, or the footer
+// of the file, means by its two numbers: files of version 2.0 may have 0.3 there, and those
+// of [Legacy] 0.0 to 0.2. Other versions are [ErrUnsupported].
+//
+// Source: crate lance-file, src/version.rs.
+func VersionOf(major, minor uint32) (Version, error) {
+	switch {
+	case major == 0 && minor < 3:
+		return Legacy, nil
+	case major == 0 && minor == 3, major == 2 && minor == 0:
+		return V2_0, nil
+	case major == 2 && minor <= 2:
+		return Version{uint16(major), uint16(minor)}, nil
+	}
+	return Version{}, fmt.Errorf("%w: data file of version %d.%d", ErrUnsupported, major, minor)
+}
+
 // String returns "major.minor".
 func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }

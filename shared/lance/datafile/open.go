@@ -152,19 +152,13 @@ func parseFooter(tail []byte, size int64) (footer, error) {
 	return footer{at[0], at[1], at[2], int(globals), int(columns), version}, nil
 }
 
-// fileVersion returns the version of a file whose footer says major and minor. Files of
-// version 2.0 say 0.3, and those before it, of another layout altogether, 0.1 or 0.2.
+// fileVersion returns the version of a file whose footer says major and minor.
 func fileVersion(major, minor uint16) (lance.Version, error) {
-	switch v := (lance.Version{Major: major, Minor: minor}); v {
-	case lance.Version{Major: 0, Minor: 3}, lance.V2_0:
-		return lance.V2_0, nil
-	case lance.V2_1, lance.V2_2:
-		return v, nil
-	case lance.Version{Major: 0, Minor: 1}, lance.Version{Major: 0, Minor: 2}:
-		return v, fmt.Errorf("%w: legacy data file of version %s", lance.ErrUnsupported, v)
-	default:
-		return v, fmt.Errorf("%w: data file of version %s", lance.ErrUnsupported, v)
+	v, err := lance.VersionOf(uint32(major), uint32(minor))
+	if err == nil && v == lance.Legacy {
+		err = fmt.Errorf("%w: legacy data file of version %d.%d", lance.ErrUnsupported, major, minor)
 	}
+	return v, err
 }
 
 // extend returns tail with what comes before it from position first on.

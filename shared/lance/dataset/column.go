@@ -123,6 +123,8 @@ func (f *fragment) join(ctx context.Context, field *schema.Field, parts []part, 
 // join makes one array of n rows from the parts of a field.
 func join(field *schema.Field, parts []part, n int) (arrow.Array, error) {
 	switch {
+	case len(parts) == 0 && !field.Nullable && n > 0:
+		return nil, fmt.Errorf("%w: %s is not nullable and in no data file", lance.ErrCorrupt, field.Name)
 	case len(parts) == 0:
 		return gather.Nulls(field.Type, n), nil
 	case len(parts) == 1 && parts[0].field == field:

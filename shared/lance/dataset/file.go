@@ -94,10 +94,23 @@ func (d *dataFile) open(ctx context.Context, cache *Cache) (*datafile.File, erro
 		file = &openFile{File: read}
 		file.count(cache, d)
 	}
+	if err := d.checkVersion(file.Version()); err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opened = file
 	return file.File, nil
+}
+
+// checkVersion refuses a file of another version than its entry in the manifest says: the
+// version decides what the entry's list of fields means.
+func (d *dataFile) checkVersion(is lance.Version) error {
+	want, err := lance.VersionOf(d.meta.MajorVersion, d.meta.MinorVersion)
+	if err == nil && want != is {
+		err = fmt.Errorf("%w: data file %s is of version %s, and the manifest says %s", lance.ErrCorrupt, d.key, is, want)
+	}
+	return err
 }
 
 // ready reports whether open has nothing to read.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
@@ -129,7 +130,10 @@ func (f *fragment) parts(field *schema.Field) ([]part, error) {
 		}
 		parts = append(parts, part{file: file, field: field})
 	}
-	if len(parts) < 2 {
+	switch len(parts) {
+	case 0:
+		return nil, f.checkAbsent(field)
+	case 1:
 		return parts, nil
 	}
 	taken := map[int32]bool{}
@@ -146,4 +150,24 @@ func (f *fragment) parts(field *schema.Field) ([]part, error) {
 		parts[i].field = kept
 	}
 	return parts, nil
+}
+
+// checkAbsent refuses a column that no file holds the leaves of, although one lists a field
+// around them: files of version 2.1 and later list a field with members only where these are
+// stored together, in a way that the schema does not say.
+func (f *fragment) checkAbsent(field *schema.Field) error {
+	if field.IsLeaf() {
+		return nil
+	}
+	for _, file := range f.files {
+		if _, listed := file.columns[field.ID]; listed && file.meta.MajorVersion == 2 && file.meta.MinorVersion > 0 {
+			return fmt.Errorf("%w: data file %s holds column %s of type %s as a whole", lance.ErrUnsupported, file.key, field.Name, field.Type)
+		}
+	}
+	for _, child := range field.Children {
+		if err := f.checkAbsent(child); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,10 +5,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -47,8 +50,28 @@ func TestManifestsThatDisagreeWithFilesAreCorrupt(t *testing.T) {
 		}, objectstore.ErrInvalidKey},
 		{"another number of rows", []string{"id"}, func(_ *manifest.Manifest, f *pb.Fragment) {
 			f.PhysicalRows--
-			f.RowIDs = nil
 		}, lance.ErrCorrupt},
+		{"another version of a file", []string{"id"}, func(_ *manifest.Manifest, f *pb.Fragment) {
+			f.Files[0].MinorVersion = 0
+		}, lance.ErrCorrupt},
+		{"a column that is in no file and cannot be null", []string{"id"}, func(m *manifest.Manifest, f *pb.Fragment) {
+			required := *m.Schema
+			required.Fields = slices.Clone(m.Schema.Fields)
+			id := *required.Fields[0]
+			id.Nullable = false
+			required.Fields[0], m.Schema = &id, &required
+			f.Files[0].Fields, f.Files[0].ColumnIndices = []int32{1}, []int32{1}
+		}, lance.ErrCorrupt},
+		{"a struct that is listed without its members", []string{"id"}, func(m *manifest.Manifest, f *pb.Fragment) {
+			nested := *m.Schema
+			nested.Fields = slices.Clone(m.Schema.Fields)
+			id := *nested.Fields[0]
+			member := id
+			member.ID, member.ParentID, member.Name = 9, id.ID, "x"
+			id.LogicalType, id.Children = "struct", []*schema.Field{&member}
+			id.Type = arrow.StructOf(member.Arrow())
+			nested.Fields[0], m.Schema = &id, &nested
+		}, lance.ErrUnsupported},
 		{"a column that is not in the file", []string{"id"}, func(_ *manifest.Manifest, f *pb.Fragment) {
 			f.Files[0].ColumnIndices = []int32{7, 8}
 		}, lance.ErrCorrupt},

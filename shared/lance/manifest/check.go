@@ -47,7 +47,8 @@ func (m *Manifest) checkFragment(f *pb.Fragment) error {
 	}
 	for i := range f.Files {
 		file := &f.Files[i]
-		if file.MajorVersion >= 2 && len(file.Fields) != len(file.ColumnIndices) {
+		version, err := fileVersion(file)
+		if err == nil && version != lance.Legacy && len(file.Fields) != len(file.ColumnIndices) {
 			return m.corrupt("file %s of fragment %d has %d fields and %d columns", file.Path, f.ID, len(file.Fields), len(file.ColumnIndices))
 		}
 	}

@@ -52,8 +52,14 @@ const (
 )
 
 // CheckReadable returns [lance.ErrUnsupported], naming the features, when the table uses
-// some that reading it correctly needs and that we do not have.
-func (m *Manifest) CheckReadable() error { return refuseFlags("read", m.ReaderFlags&^readable) }
+// some that reading it correctly needs and that we do not have: those of its flags, and
+// those that its files and fragments have without a flag.
+func (m *Manifest) CheckReadable() error {
+	if err := refuseFlags("read", m.ReaderFlags&^readable); err != nil {
+		return err
+	}
+	return m.checkUnderstood()
+}
 
 // CheckWritable is CheckReadable for writing.
 func (m *Manifest) CheckWritable() error {

@@ -57,26 +57,6 @@ func (m *Manifest) SetTime(t time.Time) {
 	m.Timestamp = &pb.Timestamp{Seconds: t.Unix(), Nanos: int32(t.Nanosecond())}
 }
 
-// FileVersion returns the version of new data files. Tables of the format's first
-// generation ("0.1", or nothing) are [lance.ErrUnsupported], as are versions to come.
-func (m *Manifest) FileVersion() (lance.Version, error) {
-	name := ""
-	if m.DataFormat != nil {
-		name = m.DataFormat.Version
-	} else if len(m.Fragments) > 0 && len(m.Fragments[0].Files) > 0 {
-		f := m.Fragments[0].Files[0]
-		name = fmt.Sprintf("%d.%d", f.MajorVersion, f.MinorVersion)
-	} else if m.WriterFlags&FlagV2Format != 0 {
-		name = lance.V2_0.String()
-	}
-	for _, v := range []lance.Version{lance.V2_0, lance.V2_1, lance.V2_2} {
-		if name == v.String() {
-			return v, nil
-		}
-	}
-	return lance.Version{}, fmt.Errorf("%w: data files of version %q", lance.ErrUnsupported, name)
-}
-
 // MaxFieldID returns the highest field id that is in use or that a file of a fragment
 // still mentions; new fields get higher ones. It is -1 when there is none.
 func (m *Manifest) MaxFieldID() int32 {

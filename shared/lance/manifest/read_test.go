@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
@@ -209,6 +210,7 @@ func TestFlagsThatWeLackAreNamed(t *testing.T) {
 	}
 	for _, c := range cases {
 		m := &Manifest{}
+		m.DataFormat = &pb.DataFormat{FileFormat: "lance", Version: "2.2"}
 		m.ReaderFlags, m.WriterFlags = c.reader, c.writer
 		for what, got := range map[string]error{c.read: m.CheckReadable(), c.write: m.CheckWritable()} {
 			if what == "" && c.read == c.write && got != nil {
@@ -218,6 +220,66 @@ func TestFlagsThatWeLackAreNamed(t *testing.T) {
 				t.Errorf("flags %b, %b: got error %v, want one about %s", c.reader, c.writer, got, what)
 			}
 		}
+	}
+}
+
+// What readers would take for nulls, or for nothing, is refused, and named.
+func TestContentThatWeDoNotUnderstandIsNamed(t *testing.T) {
+	unknown := func(field protowire.Number, value []byte) []byte {
+		var e pb.Encoder
+		e.AlwaysBytes(field, value)
+		return e.B
+	}
+	cases := []struct {
+		name   string
+		change func(m *Manifest, f *pb.Fragment)
+		want   error
+		word   string
+	}{
+		{"legacy table", func(m *Manifest, _ *pb.Fragment) { m.DataFormat.Version = "0.1" }, lance.ErrUnsupported, "legacy"},
+		{"no format and legacy files", func(m *Manifest, f *pb.Fragment) {
+			m.DataFormat, f.Files[0].MajorVersion, f.Files[0].MinorVersion = nil, 0, 0
+		}, lance.ErrUnsupported, "legacy"},
+		{"no format and no files", func(m *Manifest, _ *pb.Fragment) { m.DataFormat, m.Fragments = nil, nil }, lance.ErrUnsupported, "legacy"},
+		{"table of tomorrow", func(m *Manifest, _ *pb.Fragment) { m.DataFormat.Version = "2.3" }, lance.ErrUnsupported, `"2.3"`},
+		{"other format", func(m *Manifest, _ *pb.Fragment) { m.DataFormat.FileFormat = "parquet" }, lance.ErrUnsupported, "parquet"},
+		{"legacy file", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MajorVersion, f.Files[0].MinorVersion = 0, 2 }, lance.ErrUnsupported, "legacy"},
+		{"legacy file without columns", func(_ *Manifest, f *pb.Fragment) {
+			f.Files[0].MajorVersion, f.Files[0].MinorVersion, f.Files[0].ColumnIndices = 0, 1, nil
+		}, lance.ErrUnsupported, "legacy"},
+		{"file of tomorrow", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MinorVersion = 3 }, lance.ErrUnsupported, "2.3"},
+		{"file of the day after", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MajorVersion = 65536 + 2 }, lance.ErrUnsupported, "65538"},
+		{"file between generations", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MajorVersion = 1 }, lance.ErrUnsupported, "1."},
+		{"deletion file", func(_ *Manifest, f *pb.Fragment) { f.DeletionFile = &pb.DeletionFile{FileType: 2} }, lance.ErrUnsupported, "type 2"},
+		{"overlays", func(_ *Manifest, f *pb.Fragment) { f.Unknown = unknown(11, nil) }, lance.ErrUnsupported, "data overlays"},
+		{"row ids in no column", func(_ *Manifest, f *pb.Fragment) { f.Unknown = unknown(12, nil) }, lance.ErrCorrupt, "row ids"},
+		{"row ids elsewhere", func(m *Manifest, _ *pb.Fragment) { m.ReaderFlags = FlagStableRowIDs | FlagSpilledRowLineage }, lance.ErrCorrupt, "row ids"},
+		{"update versions in no column", func(_ *Manifest, f *pb.Fragment) { f.Unknown = unknown(13, nil) }, lance.ErrCorrupt, "row versions"},
+		{"creation versions in no column", func(_ *Manifest, f *pb.Fragment) { f.Unknown = unknown(14, nil) }, lance.ErrCorrupt, "row versions"},
+	}
+	for _, c := range cases {
+		m := wide(t, 1, 3)
+		if err := m.CheckReadable(); err != nil {
+			t.Fatal(err)
+		}
+		format := *m.DataFormat
+		m.DataFormat = &format
+		c.change(m, m.Fragments[1])
+		for what, err := range map[string]error{"read": m.CheckReadable(), "write": m.CheckWritable()} {
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.word) {
+				t.Errorf("%s: %s: got error %v, want %v that names %s", c.name, what, err, c.want, c.word)
+			}
+		}
+	}
+	// Files of 2.0 may say 0.3, and need their columns as others do.
+	m := wide(t, 1, 3)
+	m.Fragments[1].Files[0].MajorVersion, m.Fragments[1].Files[0].MinorVersion = 0, 3
+	if err := m.CheckReadable(); err != nil {
+		t.Error(err)
+	}
+	m.Fragments[1].Files[0].ColumnIndices = nil
+	if err := m.check(); !errors.Is(err, lance.ErrCorrupt) {
+		t.Errorf("a file 0.3 without columns: got error %v, want ErrCorrupt", err)
 	}
 }
 

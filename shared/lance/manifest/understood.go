@@ -1,0 +1,138 @@
+package manifest
+
+import (
+	"fmt"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// fileFormat is the name of the format of data files.
+const fileFormat = "lance"
+
+// legacyFormat is what manifests call the format of data files before 2.0.
+const legacyFormat = "0.1"
+
+// FileVersion returns the version of new data files. A manifest of the format's first
+// generation does not name it: the first data file does then, or a flag.
+//
+// Source: crate lance-table, src/format/manifest.rs.
+func (m *Manifest) FileVersion() (lance.Version, error) {
+	switch {
+	case m.DataFormat != nil:
+		return formatVersion(m.DataFormat)
+	case len(m.Fragments) > 0 && len(m.Fragments[0].Files) > 0:
+		return fileVersion(&m.Fragments[0].Files[0])
+	case m.WriterFlags&FlagV2Format != 0:
+		return lance.V2_0, nil
+	}
+	return lance.Legacy, nil
+}
+
+func formatVersion(f *pb.DataFormat) (lance.Version, error) {
+	if f.FileFormat != fileFormat {
+		return lance.Version{}, fmt.Errorf("%w: data files of the format %q", lance.ErrUnsupported, f.FileFormat)
+	}
+	if f.Version == legacyFormat {
+		return lance.Legacy, nil
+	}
+	for _, v := range []lance.Version{lance.V2_0, lance.V2_1, lance.V2_2} {
+		if f.Version == v.String() {
+			return v, nil
+		}
+	}
+	return lance.Version{}, fmt.Errorf("%w: data files of version %q", lance.ErrUnsupported, f.Version)
+}
+
+// fileVersion returns the version of a data file by its entry.
+func fileVersion(f *pb.DataFile) (lance.Version, error) {
+	return lance.VersionOf(f.MajorVersion, f.MinorVersion)
+}
+
+// checkUnderstood refuses what a version has that this implementation would otherwise take
+// for something else, or for nothing: a column of a file that is not understood would be
+// null in all rows. It is [lance.ErrUnsupported], or [lance.ErrCorrupt] when no version of
+// the format allows it.
+func (m *Manifest) checkUnderstood() error {
+	version, err := m.FileVersion()
+	if err != nil {
+		return fmt.Errorf("version %d: %w", m.Version, err)
+	}
+	if version == lance.Legacy {
+		return fmt.Errorf("%w: version %d of the table has legacy data files (%s)", lance.ErrUnsupported, m.Version, legacyFormat)
+	}
+	for _, f := range m.Fragments {
+		if err := m.checkUnderstoodFragment(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Fields of the message DataFragment that package pb keeps as they are.
+const (
+	fragmentOverlays      = 11
+	fragmentColumnRowIDs  = 12
+	fragmentColumnUpdated = 13
+	fragmentColumnCreated = 14
+)
+
+// Ids of hidden columns in data files; see package dataset.
+const (
+	rowIDField     int32 = -3
+	createdAtField int32 = -4
+	updatedAtField int32 = -5
+)
+
+func (m *Manifest) checkUnderstoodFragment(f *pb.Fragment) error {
+	for i := range f.Files {
+		if err := m.checkUnderstoodFile(f, &f.Files[i]); err != nil {
+			return err
+		}
+	}
+	if d := f.DeletionFile; d != nil && d.FileType != pb.DeletionArrow && d.FileType != pb.DeletionBitmap {
+		return fmt.Errorf("%w: fragment %d has a deletion file of type %d", lance.ErrUnsupported, f.ID, d.FileType)
+	}
+	if m.StableRowIDs() && f.RowIDs == nil && !holdsField(f, rowIDField) {
+		return m.corrupt("no data file holds the row ids of fragment %d", f.ID)
+	}
+	if len(f.Unknown) == 0 {
+		return nil
+	}
+	s := pb.NewScanner(f.Unknown)
+	for s.Next() {
+		switch {
+		case s.Num == fragmentOverlays:
+			return refuseFlags("read", FlagDataOverlays)
+		case s.Num == fragmentColumnRowIDs && !holdsField(f, rowIDField):
+			return m.corrupt("no data file holds the row ids of fragment %d", f.ID)
+		case s.Num == fragmentColumnUpdated && !holdsField(f, updatedAtField),
+			s.Num == fragmentColumnCreated && !holdsField(f, createdAtField):
+			return m.corrupt("no data file holds the row versions of fragment %d", f.ID)
+		}
+	}
+	return nil
+}
+
+func holdsField(f *pb.Fragment, id int32) bool {
+	for i := range f.Files {
+		for _, field := range f.Files[i].Fields {
+			if field == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *Manifest) checkUnderstoodFile(f *pb.Fragment, file *pb.DataFile) error {
+	version, err := fileVersion(file)
+	switch {
+	case err != nil:
+		return fmt.Errorf("file %s of fragment %d: %w", file.Path, f.ID, err)
+	case version == lance.Legacy:
+		return fmt.Errorf("%w: file %s of fragment %d is a legacy data file of version %d.%d",
+			lance.ErrUnsupported, file.Path, f.ID, file.MajorVersion, file.MinorVersion)
+	}
+	return nil
+}
