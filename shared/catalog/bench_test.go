@@ -79,3 +79,25 @@ func openFor(b *testing.B, store objectstore.Store) *Catalog {
 	}
 	return Open(roots, time.Now)
 }
+
+// A thousand names in pages of a hundred.
+func BenchmarkListNamespaces(b *testing.B) {
+	store, err := diskstore.Open(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := openFor(b, store)
+	for i := range 1000 {
+		if _, err := c.CreateNamespace(b.Context(), []string{fmt.Sprintf("namespace-%06d", i)}, nil, FailIfExists); err != nil {
+			b.Fatal(err)
+		}
+	}
+	time.Sleep(time.Second) // the directory has been quiet then
+	for b.Loop() {
+		for after, first := "", true; first || after != ""; first = false {
+			if _, after, err = c.ListNamespaces(b.Context(), nil, after, 100); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -150,8 +150,16 @@ func markOf(c byte) byte {
 
 // unescape is the inverse of escape; it refuses what escape does not write.
 func unescape(s string) (string, error) {
+	plain := 0
+	for plain < len(s) && markOf(s[plain]) == 0 {
+		plain++
+	}
+	if plain == len(s) {
+		return s, nil
+	}
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
+	b.WriteString(s[:plain])
+	for i := plain; i < len(s); i++ {
 		if markOf(s[i]) == 0 {
 			b.WriteByte(s[i])
 			continue

@@ -60,7 +60,7 @@ func (c *Catalog) children(ctx context.Context, parent []string, kind, after str
 		return page{names: names}, nil
 	}
 	prefix := childrenPrefix(parent, kind)
-	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize, KeysOnly: kind == namespaceKind}
 	if after != "" {
 		opts.StartAfter = prefix + escape(after)
 	}

@@ -72,6 +72,7 @@ type ListOptions struct {
 	StartAfter string // only keys (and common prefixes) bytewise greater than it
 	Delimiter  string // "" or "/": keys that hold it after Prefix are rolled up in Prefixes
 	Limit      int    // at most so many objects and prefixes together; 0 means no limit
+	KeysOnly   bool   // of each object the key is enough, which spares some stores a look at it
 }
 
 // ListPage is one answer of List.

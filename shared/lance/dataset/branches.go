@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/objectstore"
@@ -131,16 +130,5 @@ func (b *branchOf) confirm(ctx context.Context) error {
 
 // Branches returns the branches as Tags returns the tags.
 func (t *Table) Branches(ctx context.Context, after string, limit int) (branches map[string]BranchInfo, next string, err error) {
-	branches = map[string]BranchInfo{}
-	var mu sync.Mutex
-	next, err = t.listRefs(ctx, branchesDir, after, limit, func(ctx context.Context, name string) error {
-		info, err := t.BranchInfo(ctx, name)
-		if err == nil {
-			mu.Lock()
-			defer mu.Unlock()
-			branches[name] = info
-		}
-		return err
-	})
-	return branches, next, err
+	return listRefs(ctx, t, branchesDir, after, limit, t.branchInfo)
 }

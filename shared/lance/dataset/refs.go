@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 
 	"golang.org/x/sync/errgroup"
@@ -150,22 +152,29 @@ func (t *Table) writeRef(ctx context.Context, key string, what any, cond objects
 	return nil
 }
 
-// listRefs calls read for the names in a directory of tags or branches that come after
-// one, at most limit of them (0 or less: all), side by side. Their order is that of the
-// keys. It returns the last name, if more come after it.
-func (t *Table) listRefs(ctx context.Context, dir, after string, limit int, read func(ctx context.Context, name string) error) (next string, err error) {
+// quietRef is how old an object must be to be kept by its ETag: on a directory, that holds
+// the time of a write only as finely as the kernel's tick.
+const quietRef = time.Second
+
+// listRefs reads the tags or branches of a directory that come after a name, at most limit
+// of them (0 or less: all), side by side; those that the cache holds as they are listed are
+// not read again. Their order is that of the keys. It returns the last name, if more come
+// after it.
+func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int, read func(ctx context.Context, name string) (T, objectstore.Info, error)) (refs map[string]T, next string, err error) {
 	opts := objectstore.ListOptions{Prefix: t.prefix + "/" + dir, Limit: max(limit, 0)}
 	if after != "" {
 		opts.StartAfter = t.prefix + "/" + refKey(dir, after)
 	}
 	page, err := t.store.List(ctx, opts)
 	if err != nil {
-		return "", fmt.Errorf("list %s of %s: %w", dir, t.uri, err)
+		return nil, "", fmt.Errorf("list %s of %s: %w", dir, t.uri, err)
 	}
+	refs = make(map[string]T, len(page.Objects))
+	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
-	for _, info := range page.Objects {
-		escaped, ok := strings.CutSuffix(info.Key[len(opts.Prefix):], refSuffix)
+	for _, listed := range page.Objects {
+		escaped, ok := strings.CutSuffix(listed.Key[len(opts.Prefix):], refSuffix)
 		name, err := url.PathUnescape(escaped)
 		if !ok || err != nil {
 			continue
@@ -173,13 +182,35 @@ func (t *Table) listRefs(ctx context.Context, dir, after string, limit int, read
 		if page.More {
 			next = name
 		}
+		object := t.uri + "/" + dir + escaped
+		if ref, ok := get[T](t.session.cache, object, refPart(listed)); ok {
+			mu.Lock()
+			refs[name] = ref
+			mu.Unlock()
+			continue
+		}
 		group.Go(func() error {
-			err := read(ctx, name)
+			ref, info, err := read(ctx, name)
 			if errors.Is(err, ErrNoRef) || errors.Is(err, ErrNoBranch) || errors.Is(err, ErrRefName) {
-				return nil // deleted meanwhile, or nobody's
+				return nil // deleted since it was listed, or no name that a tag or branch may have
 			}
-			return err
+			if err != nil {
+				return err
+			}
+			if t.session.now().Sub(info.Modified) > quietRef {
+				put(t.session.cache, object, refPart(info), ref, refMemory*info.Size)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			refs[name] = ref
+			return nil
 		})
 	}
-	return next, group.Wait()
+	return refs, next, group.Wait()
 }
+
+// refMemory is about how many times its bytes as JSON a tag or branch takes when decoded.
+const refMemory = 4
+
+// refPart names the content of a tag or branch in the cache.
+func refPart(object objectstore.Info) string { return "ref " + object.ETag }

@@ -118,6 +118,56 @@ func TestTagsAreListedByPages(t *testing.T) {
 	}
 }
 
+// Of tags that have not changed since they were read, a listing is one request; one that has
+// is read again, whoever changed it.
+func TestTagsAreReadOncePerContent(t *testing.T) {
+	store := objectstore.Counting(memstore.New())
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
+	later := func() time.Time { return time.Now().Add(time.Hour) }
+	ours, others := NewSession(0, later).Table(at, 0), NewSession(0, time.Now).Table(at, 0)
+	mustCreate(t, ours, 1)
+	if _, err := ours.Append(t.Context(), rowsOf(2), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if err := others.CreateTag(t.Context(), name, "", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(requests int64, versions map[string]uint64) {
+		t.Helper()
+		var usage objectstore.Usage
+		tags, _, err := ours.Tags(objectstore.WithUsage(t.Context(), &usage), "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]uint64{}
+		for name, tag := range tags {
+			got[name] = tag.Version
+		}
+		if diff := cmp.Diff(versions, got); diff != "" {
+			t.Errorf("tags (-want +got):\n%s", diff)
+		}
+		if usage.Requests() != requests {
+			t.Errorf("got %d requests, want %d", usage.Requests(), requests)
+		}
+	}
+	list(4, map[string]uint64{"a": 1, "b": 1, "c": 1})
+	list(1, map[string]uint64{"a": 1, "b": 1, "c": 1})
+	if err := others.UpdateTag(t.Context(), "b", "", 2); err != nil {
+		t.Fatal(err)
+	}
+	list(2, map[string]uint64{"a": 1, "b": 2, "c": 1})
+	if err := others.DeleteTag(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := others.CreateTag(t.Context(), "a", "", 2); err != nil {
+		t.Fatal(err)
+	}
+	list(2, map[string]uint64{"a": 2, "b": 2, "c": 1})
+	list(1, map[string]uint64{"a": 2, "b": 2, "c": 1})
+}
+
 func TestNamesOfRefs(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"v1.2.3-rc4": true, "a_b": true, "é": true, "": false, ".a": false, "a.": false, "a..b": false,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"tiltyard/shared/objectstore"
@@ -46,18 +45,7 @@ func (t *Table) tag(ctx context.Context, name string) (tag Tag, info objectstore
 // Tags returns the tags whose names come after one ("" for all) in the order of their
 // objects, at most limit of them (0 or less: all), and the name to go on after, "" at the end.
 func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]Tag, next string, err error) {
-	tags = map[string]Tag{}
-	var mu sync.Mutex
-	next, err = t.listRefs(ctx, tagsDir, after, limit, func(ctx context.Context, name string) error {
-		tag, err := t.Tag(ctx, name)
-		if err == nil {
-			mu.Lock()
-			defer mu.Unlock()
-			tags[name] = tag
-		}
-		return err
-	})
-	return tags, next, err
+	return listRefs(ctx, t, tagsDir, after, limit, t.tag)
 }
 
 // Tagged opens the version that a tag names.

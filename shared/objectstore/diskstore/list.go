@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"tiltyard/shared/objectstore"
@@ -80,7 +81,7 @@ func (l *listing) walk(dir, prefix string) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
+	for _, e := range l.behindStart(entries) {
 		switch {
 		case e.isFolder() && !l.mayHold(e.key), !e.isFolder() && !l.wants(e.key):
 			continue
@@ -96,6 +97,13 @@ func (l *listing) walk(dir, prefix string) error {
 		}
 	}
 	return nil
+}
+
+// behindStart leaves out entries that come before the start of the listing. The last of
+// those may be the folder in which it lies.
+func (l *listing) behindStart(entries []entry) []entry {
+	first := sort.Search(len(entries), func(i int) bool { return entries[i].key > l.opts.StartAfter })
+	return entries[max(first-1, 0):]
 }
 
 // entries appends what dir holds. Its keys begin with prefix. A directory that
@@ -158,6 +166,10 @@ func (l *listing) mayHold(start string) bool {
 func (l *listing) object(e entry) error {
 	if l.full() {
 		return errFull
+	}
+	if l.opts.KeysOnly {
+		l.page.Objects = append(l.page.Objects, objectstore.Info{Key: e.key})
+		return nil
 	}
 	if l.open == nil || l.openAt != e.dir {
 		l.close()

@@ -112,6 +112,7 @@ func listAgreesWithModel(t *testing.T, s objectstore.Store) {
 			Delimiter:  rapid.SampledFrom([]string{"", "/"}).Draw(t, "delimiter"),
 			Limit:      rapid.IntRange(0, 6).Draw(t, "limit"),
 			StartAfter: drawNearKey(t, "startAfter"),
+			KeysOnly:   rapid.Bool().Draw(t, "keysOnly"),
 		}
 		if diff := cmp.Diff(model(listed, opts), list(t, s, opts)); diff != "" {
 			t.Fatalf("List(%+v) (-want +got):\n%s", opts, diff)
