@@ -154,9 +154,31 @@ def test_create_version_takes_only_the_next(server, wire, managed, space, tmp_pa
         assert (again.status, again.json["version"]["version"]) == (200, 2)
     missing = wire.post(f"{path}/create", {**entry, "version": 3, "manifest_path": entry["manifest_path"] + "x"})
     assert (missing.status, missing.json["code"]) == (400, 13)
-    for outside in ("/" + entry["manifest_path"], "etc/passwd", entry["manifest_path"].replace("_versions", "_versions/../data")):
+    for outside in ("/etc" + entry["manifest_path"], "etc/passwd", entry["manifest_path"].replace("_versions", "_versions/../data")):
         refused = wire.post(f"{path}/create", {**entry, "version": 3, "manifest_path": outside})
         assert (refused.status, refused.json["code"]) == (400, 13), outside
+    assert ids(opened(server, table)) == list(range(20))
+
+
+@pytest.mark.parametrize("form", ["key", "absolute", "uri", "below the table"])
+@pytest.mark.parametrize("batch", [False, True], ids=["alone", "batch"])
+def test_a_staged_manifest_is_named_in_each_way(server, wire, managed, tmp_path, form, batch):
+    table = [managed, "t"]
+    write(server, table, rows(0))
+    entry = stage(wire, table, rows(10), tmp_path)
+    key, location = entry["manifest_path"], described(wire, table)["location"]
+    name = key.rsplit("/", 1)[1]
+    entry["manifest_path"] = {
+        "key": key,
+        "absolute": "/" + key,
+        "uri": f"{location}/_versions/{name}",
+        "below the table": f"_versions/{name}",
+    }[form]
+    if batch:
+        made = wire.post("/v1/table/version/batch-create", {"entries": [entry]})
+    else:
+        made = wire.post(f"/v1/table/{'$'.join(table)}/version/create", entry)
+    assert made.status == 200, made.body
     assert ids(opened(server, table)) == list(range(20))
 
 

@@ -43,6 +43,37 @@ func (l Location) Path() string {
 	return strings.Join(p.path, "/")
 }
 
+// Within returns the path below the location that a client names by a URI, an absolute path,
+// a key in the bucket or the file system, or a path that begins at the root or at the location
+// itself. What names another place, or is refused by [Roots.Resolve], is not within. The path
+// may still be none that a key can have: see [CheckKey].
+func (l Location) Within(named string) (inside string, ok bool) {
+	if inside, ok = strings.CutPrefix(named, l.Path()+"/"); ok {
+		return inside, true
+	}
+	whole, _ := parseLocation(l.URI)
+	p, why := parseLocation(named)
+	if why != "" {
+		return "", false
+	}
+	below := func(path []string) bool { return len(p.path) > len(path) && slices.Equal(p.path[:len(path)], path) }
+	cut := 0
+	switch fromRoot := strings.Split(l.Prefix, "/"); {
+	case below(whole.path):
+		cut = len(whole.path)
+		sameStore := p.scheme == whole.scheme && p.host == whole.host
+		ok = sameStore || p.scheme == "" || strings.HasPrefix(named, "/") // keys may begin with a slash
+	case p.scheme == "" && below(fromRoot):
+		cut, ok = len(fromRoot), true
+	case p.scheme == "":
+		ok = len(p.path) > 0
+	}
+	if !ok {
+		return "", false
+	}
+	return strings.Join(p.path[cut:], "/"), true
+}
+
 // Roots turns locations as clients write them into stores and prefixes. It is what keeps
 // a location from reaching outside of the places that were meant.
 type Roots struct {

@@ -73,7 +73,7 @@ func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *pro
 		return nil, err
 	}
 	s := &staged{key: key, metadata: v.Metadata, Manifest: catalog.Manifest{
-		Version: uint64(*v.Version), Scheme: scheme(v.NamingScheme), ETag: v.ETag, Source: v.ManifestPath,
+		Version: uint64(*v.Version), Scheme: scheme(v.NamingScheme), ETag: v.ETag, Source: t.Location.Path() + strings.TrimPrefix(key, t.Location.Prefix),
 		Noted: len(v.Metadata) > 0,
 	}}
 	data, err := readAll(ctx, at.Store, key, v, memory)
@@ -134,11 +134,12 @@ func (s *staged) check(data []byte, v *protocol.StagedVersion) error {
 func stagedKey(t *catalog.Table, at objectstore.Location, given string) (string, error) {
 	refuse := func(why string) error {
 		return &protocol.Error{
-			Code: protocol.InvalidInput, Message: fmt.Sprintf("manifest_path %.200q %s", given, why),
-			Detail: "it is the key of a staged manifest in the bucket, without scheme and leading slash, in the folder " + manifest.VersionsDir + " of the table",
+			Code: protocol.InvalidInput, Message: fmt.Sprintf("manifest_path %s", why),
+			Detail: "it names a staged manifest in the folder " + manifest.VersionsDir + " of the table: as a URI, an absolute path, " +
+				"a key in the bucket, or a path that begins in the table's root or in the table",
 		}
 	}
-	inside, ok := strings.CutPrefix(given, t.Location.Path()+"/")
+	inside, ok := t.Location.Within(given)
 	if !ok {
 		return "", refuse("is outside of the table")
 	}
