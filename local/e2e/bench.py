@@ -278,7 +278,7 @@ def conditions() -> str:
 
 
 def markdown(results: list[dict]) -> str:
-    """The items with a target as the table of the README. What missed its target is bold."""
+    """The items with a target as the table of docs/speed.md. What missed its target is bold."""
 
     def milliseconds(result: dict, who: str) -> str:
         if who not in result:

@@ -25,18 +25,20 @@ import (
 	"tiltyard/shared/service"
 )
 
-var update = flag.Bool("update", false, "write the tables of the README again")
+var update = flag.Bool("update", false, "write the tables of docs again")
 
-const readme = "../../README.md"
+func TestDocsListTheOperations(t *testing.T) {
+	checkSection(t, "../../docs/api.md", "operations", operations(t))
+}
 
-func TestREADMEListsTheOperations(t *testing.T) { checkSection(t, "operations", operations(t)) }
+func TestDocsListTheSettings(t *testing.T) {
+	checkSection(t, "../../docs/settings.md", "settings", settings())
+}
 
-func TestREADMEListsTheSettings(t *testing.T) { checkSection(t, "settings", settings()) }
-
-// checkSection compares what stands between two markers in the README with what is true.
-func checkSection(t *testing.T, name, want string) {
+// checkSection compares the text between two markers of a page with the text that is true.
+func checkSection(t *testing.T, page, name, want string) {
 	t.Helper()
-	data, err := os.ReadFile(readme)
+	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,16 +46,16 @@ func checkSection(t *testing.T, name, want string) {
 	before, rest, hasBegin := strings.Cut(string(data), begin)
 	got, after, hasEnd := strings.Cut(rest, end)
 	if !hasBegin || !hasEnd {
-		t.Fatalf("the README has no section between %q and %q", begin, end)
+		t.Fatalf("%s has no section between %q and %q", page, begin, end)
 	}
 	if *update {
-		if err := os.WriteFile(readme, []byte(before+begin+want+end+after), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s in the README (-want +got), renew with go test ./local/server -run README -update:\n%s", name, diff)
+		t.Errorf("%s in %s (-want +got), renew with go test ./local/server -run Docs -update:\n%s", name, page, diff)
 	}
 }
 
@@ -91,7 +93,7 @@ func operations(t *testing.T) string {
 func prober(t *testing.T) func(protocol.Operation) bool {
 	t.Helper()
 	const token = "t"
-	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://readme", Store: memstore.New()})
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://docs", Store: memstore.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
