@@ -4,7 +4,6 @@ set -eu
 cd "$(dirname "$0")/.."
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -ldflags '-s -w' -o bin/bare ./local/functionbench/bare
 go build -o bin/functionbench ./local/functionbench
-export REQUIRE_MINISTACK=1
 exec scripts/ministack.sh sh -c '
 	export AWS_ENDPOINT_URL="$TILTYARD_TEST_S3" AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
 	exec bin/functionbench "$@"' functionbench "$@"

@@ -4,7 +4,6 @@
 # are those of local/lambda; LAMBDA is where that was built, if not in bin.
 set -eu
 cd "$(dirname "$0")/.."
-export REQUIRE_MINISTACK=1
 exec scripts/ministack.sh sh -c '
 	export AWS_ENDPOINT_URL="$TILTYARD_TEST_S3" AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
 	exec "${LAMBDA:-bin/lambda}" "$@"' lambda "$@"

@@ -41,7 +41,7 @@ if [ ! -e "$localstack/ready" ]; then
 		missing 'LocalStack could not be installed'
 	touch "$localstack/ready"
 fi
-REQUIRE_MINISTACK=1 scripts/ministack.sh true 2>"$work/log" || missing 'MiniStack could not be installed'
+scripts/ministack.sh true 2>"$work/log" || missing 'MiniStack could not be installed'
 
 # LocalStack starts Amazon's DynamoDB Local, which it would fetch, as java … -port PORT ….
 # What it finds here in the place of both starts MiniStack on that port.
