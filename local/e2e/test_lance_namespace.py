@@ -436,9 +436,12 @@ def test_rename(ns, table, opens):
     assert ns.list_tables(n.ListTablesRequest(id=[space])).tables == []
     assert describe([*other, "v"]).location == place
     assert_same(read(ns.query_table(query([*other, "v"]))), sample.people(20))
+    # An empty namespace, which clients in Java always send, is the one that the table is in.
+    rename([*other, "v"], "w", new_namespace_id=[])
+    assert describe([*other, "w"]).location == place
     # Moved to the root and back.
     root_name = f"t_{space}"
-    rename([*other, "v"], root_name, new_namespace_id=[])
+    rename([*other, "w"], root_name, new_namespace_id=["$"])
     assert describe([root_name]).location == place
     rename([root_name], "t", new_namespace_id=[space])
     # The name is free for another table, which is no obstacle to its own rename.
@@ -678,10 +681,9 @@ def test_credentials_in_each_place(server):
     assert wire.post(path, {}, Authorization=f"Bearer {server.token}").status == 200
     assert wire.post(path, {}, authorization=f"bearer {server.token}").status == 200
     assert wire.post(path, {}, **{"x-api-key": server.token}).status == 200
-    assert wire.post(path, {"identity": {"auth_token": server.token}}).status == 200
-    assert wire.post(path, {"identity": {"api_key": server.token}}).status == 200
-    wrong = wire.post(path, {"identity": {"auth_token": server.token}}, Authorization="Bearer wrong")
-    assert wrong.status == 401, "the headers win over the body"
+    for identity in ({"auth_token": server.token}, {"api_key": server.token}):
+        assert wire.post(path, {"identity": identity}).status == 401, "a body holds no credentials"
+        assert wire.post(path, {"identity": identity}, Authorization="Bearer wrong").status == 401
 
 
 def test_wrong_token_is_unauthenticated(server):

@@ -308,6 +308,19 @@ def test_a_key_makes_any_upload_happen_once(server, way, table, space):
     assert words(table) == [*OLD, (7, "new")]
 
 
+def test_a_key_stands_for_its_rows(server, table, space):
+    """Other rows under a key that was used are refused, and not taken for the first ones."""
+    wire = server.wire()
+    send = lambda path, data: wire.call("POST", f"/v1/table/{space}${path}", stream(data), {"Idempotency-Key": "once"})
+    for path in ("t/insert", "t/merge_insert?on=id&when_not_matched_insert_all=true", "new/create"):
+        first = send(path, rows([7], "new"))
+        other = send(path, rows([8], "other"))
+        again = send(path, rows([7], "new"))
+        assert (first.status, other.status, again.status) == (200, 422, 200), other.body
+        assert again.json == first.json and "idempotency" in other.json["type"]
+    assert words(table) == [*OLD, (7, "new")]
+
+
 def test_writers_share_versions(server, table, space):
     """Sixteen writers: all rows, no conflict, and fewer versions than writes."""
     server.not_behind_gateway("an instance of a function serves one request at a time, and shares with nobody")

@@ -11,7 +11,7 @@ import (
 )
 
 // An Access is what policies let one principal do, during one request, which it belongs to.
-// After [Access.Admit] it is safe for concurrent use.
+// After [Access.Admit] and [Access.AdmitTargets] it is safe for concurrent use.
 type Access struct {
 	policies *cedar.PolicySet
 	user     cedar.Entity
@@ -41,16 +41,20 @@ func (p *Principal) entity() cedar.Entity {
 	}
 }
 
-// Admit decides about an operation on the object with the id in its path, and on the other
-// targets of the request. The error is PermissionDenied. An object that is hidden is no error
-// here, unless the operation would make it: [Sees] is false for it, so that it is answered
-// like one that is missing.
-func (a *Access) Admit(op protocol.Operation, id []string, targets []protocol.Target) error {
-	if object, ok := objectOf(op, id); ok {
-		if err := a.admit(op, object); err != nil {
-			return err
-		}
+// Admit decides about an operation on the object with the id in its path. The error is
+// PermissionDenied. An object that is hidden is no error here, unless the operation would make
+// it: [Sees] is false for it, so that it is answered like one that is missing.
+func (a *Access) Admit(op protocol.Operation, id []string) error {
+	object, ok := objectOf(op, id)
+	if !ok {
+		return nil
 	}
+	return a.admit(op, object)
+}
+
+// AdmitTargets decides like [Access.Admit] about what a request works on beside the object in
+// its path.
+func (a *Access) AdmitTargets(targets []protocol.Target) error {
 	for _, target := range targets {
 		work, known := protocol.Lookup(target.Operation)
 		if !known {

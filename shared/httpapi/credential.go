@@ -14,26 +14,18 @@ var errNoCredentials = &protocol.Error{
 	Message: "no credentials: send Authorization: Bearer <token>, or x-api-key",
 }
 
-// authenticateHeaders finds out who sends the request when its headers say so, and
-// whether they may. Without credentials in the headers principal stays nil.
-func (c *call) authenticateHeaders() error {
+// signIn finds out who sends the request, and whether they may, as far as its headers and its
+// path tell. Nothing of the body has been read then: strangers are not worth the memory, and
+// the identity object that some bodies hold is no credential.
+func (c *call) signIn() error {
 	token, ok, err := headerToken(c.r.Header)
-	if err != nil || !ok {
+	switch {
+	case err != nil:
 		return err
+	case !ok:
+		return errNoCredentials
 	}
 	return c.authenticate(token)
-}
-
-// authenticateIdentity does the same with what the body of the request says, which
-// counts only when the headers are silent.
-func (c *call) authenticateIdentity(id protocol.Identity) error {
-	switch {
-	case id.AuthToken != "":
-		return c.authenticate(id.AuthToken)
-	case id.APIKey != "":
-		return c.authenticate(id.APIKey)
-	}
-	return errNoCredentials
 }
 
 func (c *call) authenticate(token string) error {
@@ -56,16 +48,21 @@ func (c *call) authenticate(token string) error {
 	return nil
 }
 
-// admit asks the policies about a request when it is known what that works on.
-func (c *call) admit(req protocol.Request) error {
+// admit asks the policies about the object in the path.
+func (c *call) admit() error {
 	if c.access == nil {
 		return nil
 	}
-	var targets []protocol.Target
-	if several, ok := req.(interface{ Targets() []protocol.Target }); ok {
-		targets = several.Targets()
+	return c.access.Admit(c.match.operation, c.id)
+}
+
+// admitTargets asks the policies about the other objects of a request.
+func (c *call) admitTargets(req protocol.Request) error {
+	several, ok := req.(interface{ Targets() []protocol.Target })
+	if c.access == nil || !ok {
+		return nil
 	}
-	return c.access.Admit(c.match.operation, req.RequestCommon().ID, targets)
+	return c.access.AdmitTargets(several.Targets())
 }
 
 // headerToken takes the token from Authorization, or else from x-api-key. Both kinds

@@ -169,6 +169,7 @@ type call struct {
 
 	// More for the log.
 	id                         []string // that object names
+	delimiter                  string   // that the path is written with
 	code, version, transaction string
 	received                   countedBody
 	storage                    objectstore.Usage
@@ -190,11 +191,9 @@ func (c *call) run() error {
 	}
 	defer cancel()
 	route, served := c.routes[c.match.operation.Name]
-	if err := c.authenticateHeaders(); err != nil {
+	if err := c.signIn(); err != nil {
+		c.hurryBody()
 		return err
-	}
-	if c.principal == nil && (route.body == arrowBody || !served) {
-		return errNoCredentials
 	}
 	if !served {
 		return protocol.Errorf(protocol.Unsupported, "operation %s is not supported by this server", c.match.operation.Name)

@@ -35,6 +35,8 @@ type service struct {
 	drop  *protocol.DropNamespaceResponse
 	rows  func() *protocol.Rows
 	do    func(ctx context.Context) error
+	// ignore says that bodies of uploads are not read.
+	ignore bool
 }
 
 func serve[Req, Resp any](s *service, resp Resp) func(context.Context, *Req) (*Resp, error) {
@@ -90,8 +92,16 @@ func upload[Req, Resp any, PReq interface {
 	*Req
 	RequestUpload() *protocol.Upload
 }](s *service, resp Resp) func(context.Context, *Req) (*Resp, error) {
-	return func(_ context.Context, req *Req) (*Resp, error) {
+	return func(ctx context.Context, req *Req) (*Resp, error) {
 		s.calls, s.got = s.calls+1, req
+		if s.do != nil {
+			if err := s.do(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if s.ignore {
+			return &resp, s.err
+		}
 		if _, err := io.ReadAll(PReq(req).RequestUpload().Body); err != nil {
 			return nil, protocol.Errorf(protocol.InvalidInput, "read the stream: %w", err)
 		}

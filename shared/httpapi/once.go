@@ -23,8 +23,9 @@ import (
 //	                  use one for many requests, so the body counts as a part of it
 //
 // Arrow streams are sent again under a new request id, so that only the former counts
-// there; and as nobody knows them before they are read, they are taken to be the same. Those
-// without a key are recognised in stream.go, as far as they can be.
+// there. They are hashed as they are read, and one that is sent again is read to its end before
+// it gets the first one's answer. Those without a key are recognised in stream.go, as far as
+// they can be.
 
 // ledgerTime bounds what is done in the ledger after a mutation, when the time of the
 // request may have passed.
@@ -60,7 +61,7 @@ func sentAgain(group protocol.Group) bool {
 	return false
 }
 
-// sum hashes what the request says: path, query string and, when it is JSON, body.
+// sum hashes what the request says: path, query string and, when it has been read, body.
 func (c *call) sum() [sha256.Size]byte {
 	h := sha256.New()
 	h.Write([]byte(c.r.URL.EscapedPath() + "\n" + c.r.URL.RawQuery + "\n"))
@@ -69,12 +70,14 @@ func (c *call) sum() [sha256.Size]byte {
 }
 
 // once serves a request, or takes the reply that it was given before. serve returns what
-// [call.encode] takes.
-func (c *call) once(serve func() (any, error)) (reply, error) {
+// [call.encode] takes. What it reads of a body that has not been read comes from stream, which
+// is nil when there is none.
+func (c *call) once(stream *idempotency.Digest, serve func() (any, error)) (reply, error) {
 	request, ok, err := c.repeatable()
 	if err != nil {
 		return reply{}, err
 	}
+	request.Stream = stream
 	if !ok {
 		value, err := serve()
 		if err != nil {
@@ -205,7 +208,7 @@ func (c *call) ledgerError(err error) error {
 			},
 			status: http.StatusUnprocessableEntity, kind: "idempotency-key-reused",
 		}
-	case c.ctx().Err() != nil:
+	case c.ctx().Err() != nil, isBodyError(err):
 		return err
 	}
 	return &protocol.Error{

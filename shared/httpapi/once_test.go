@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -44,6 +46,11 @@ func TestWhatIsTheSameRequest(t *testing.T) {
 		{"other sender", request{path: drop, header: map[string]string{"Idempotency-Key": "k", "Authorization": "Bearer nobody"}}, request{path: drop, header: keyed("k")}, 1, 200},
 		{"a reader", request{path: "/v1/namespace/a/describe", header: keyed("k")}, request{path: "/v1/namespace/a/describe", header: keyed("k")}, 2, 200},
 		{"an upload by key", insert, insert, 1, 200},
+		{"an upload of other rows", insert, request{path: insert.path, body: "y", header: keyed("k")}, 1, 422},
+		{"an upload of more rows", insert, request{path: insert.path, body: "xx", header: keyed("k")}, 1, 422},
+		{"an upload of no rows", insert, request{path: insert.path, header: keyed("k")}, 1, 422},
+		{"an upload to another table", insert, request{path: "/v1/table/u/insert", body: "y", header: keyed("k")}, 2, 200},
+		{"an upload for another operation", insert, request{path: "/v1/table/t/create", body: "y", header: keyed("k")}, 2, 200},
 		{"an upload with other parameters", insert, request{path: "/v1/table/t/insert?mode=overwrite", body: "x", header: keyed("k")}, 1, 422},
 		{"same request id", request{path: tag, body: `{"predicate":"a"}`, header: withID("i")}, request{path: tag, body: `{"predicate":"a"}`, header: withID("i")}, 1, 200},
 		{"same request id, other body", request{path: tag, body: `{"predicate":"a"}`, header: withID("i")}, request{path: tag, body: `{"predicate":"b"}`, header: withID("i")}, 2, 200},
@@ -138,6 +145,60 @@ func TestRequestsThatAreStillBeingAnswered(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		if w := rq.do(t, h); w.Code != http.StatusOK || s.calls != 1 {
 			t.Errorf("when it was answered soon: got status %d after %d calls, want 200 after 1", w.Code, s.calls)
+		}
+	})
+}
+
+// A model of the ledger: who comes with a key that was used gets the first answer for the same
+// bytes, and 422 for any others; nothing that was answered with 200 was not done.
+func TestKeysStandForOneRequest(t *testing.T) {
+	paths := []string{"/v1/table/t/insert", "/v1/table/t/insert?mode=overwrite", "/v1/table/t/create", "/v1/table/u/insert", "/v1/table/t/delete", "/v1/namespace/n/create"}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := new(service)
+		s.ignore = rapid.Bool().Draw(rt, "the service ignores bodies")
+		h := withLedger(s)
+		type sent struct{ path, body string }
+		first := map[string]sent{} // by key, operation and object
+		for range rapid.IntRange(1, 20).Draw(rt, "requests") {
+			path := rapid.SampledFrom(paths).Draw(rt, "path")
+			key := rapid.SampledFrom([]string{"k", "l"}).Draw(rt, "key")
+			body := rapid.SampledFrom([]string{`{"predicate":"a"}`, `{"predicate":"b"}`, `{"predicate":"a" }`, `{"predicate":"a"}` + strings.Repeat(" ", 2000)}).Draw(rt, "body")
+			target, _, _ := strings.Cut(path, "?")
+			known, again := first[key+target]
+			calls := s.calls
+			w := request{path: path, body: body, header: keyed(key)}.do(t, h)
+			switch same := known == (sent{path, body}); {
+			case !again:
+				first[key+target] = sent{path, body}
+				if w.Code != http.StatusOK || s.calls != calls+1 {
+					rt.Fatalf("the first %s under %s: got status %d after %d calls: %s", path, key, w.Code, s.calls-calls, w.Body)
+				}
+			case s.calls != calls:
+				rt.Fatalf("%s was served again under %s", path, key)
+			case same && (w.Code != http.StatusOK || w.Header().Get(replayedHeader) == ""):
+				rt.Fatalf("%s again under %s: got status %d, want the first answer: %s", path, key, w.Code, w.Body)
+			case !same && w.Code != http.StatusUnprocessableEntity:
+				rt.Fatalf("another %s under %s: got status %d, want 422: %s", path, key, w.Code, w.Body)
+			}
+		}
+	})
+}
+
+// While an upload is served, others wait, and are then judged by their rows.
+func TestUploadsUnderOneKeyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(service)
+		s.do = func(context.Context) error { time.Sleep(time.Second); return nil }
+		h := withLedger(s)
+		status := map[string]int{}
+		go request{path: "/v1/table/t/insert", body: "first", header: keyed("k")}.do(t, h)
+		synctest.Wait()
+		for _, body := range []string{"first", "other"} {
+			w := request{path: "/v1/table/t/insert", body: body, header: keyed("k")}.do(t, h)
+			status[body] = w.Code
+		}
+		if status["first"] != 200 || status["other"] != 422 || s.calls != 1 {
+			t.Errorf("got statuses %v after %d calls, want 200 and 422 after one", status, s.calls)
 		}
 	})
 }

@@ -119,12 +119,26 @@ func unsupportedEncoding(encoding string) error {
 	}
 }
 
-// unreadableBody is the error of a JSON body that did not come whole.
-func unreadableBody(err error) error {
+// bodyError is the error of a body that did not come whole: it was cut off, or its chunks are
+// malformed. When the time of the request has passed, that is the reason.
+func (c *call) bodyError(err error) error {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return err
 	}
-	return &protocol.Error{Code: protocol.InvalidInput, Message: "body could not be read to its end", Err: err}
+	if over := c.ctx().Err(); over != nil {
+		return over
+	}
+	return &protocol.Error{
+		Code: protocol.InvalidInput, Message: "body could not be read to its end",
+		Detail: "its chunks are malformed, or it is shorter than its Content-Length", Err: err,
+	}
+}
+
+// isBodyError says whether an error is about the body of the request.
+func isBodyError(err error) bool {
+	var known *protocol.Error
+	var tooLarge *http.MaxBytesError
+	return errors.As(err, &known) || errors.As(err, &tooLarge)
 }
 
 // writeProblem answers an error. A client that has gone is not answered.

@@ -3,10 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,28 +64,31 @@ func (c *call) setDeadline() (context.CancelFunc, error) {
 	return cancel, nil
 }
 
-// decodeJSON fills a request from the body, the path and the query string, and makes
-// sure that somebody who may make it has sent it.
+// hurryBody gives a client that is refused without a look at its body a moment for the rest of
+// that. The server reads what is left of a short body before it answers, so that the connection
+// can be used again, and would wait for the last byte as long as the request may take.
+func (c *call) hurryBody() {
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(refusedBodyTime))
+}
+
+// refusedBodyTime is how long the body of a refused request may still take.
+const refusedBodyTime = time.Second
+
+// decodeJSON fills a request from the path, the body and the query string. The policies are
+// asked about the object in the path before the body is read.
 func (c *call) decodeJSON(req protocol.Request) error {
-	err := c.decodeBody(req)
-	common := req.RequestCommon()
-	if c.principal == nil {
-		// Strangers are not told what is wrong with their bodies.
-		if err != nil {
-			return errNoCredentials
-		}
-		if err := c.authenticateIdentity(common.Identity); err != nil {
-			return err
-		}
-	}
-	common.Identity = protocol.Identity{}
+	values, err := c.decodePath()
 	if err != nil {
 		return err
 	}
-	return c.decodeParameters(req)
+	if err := c.decodeBody(req); err != nil {
+		return err
+	}
+	return c.decodeParameters(req, values)
 }
 
-// decodeBody reads the JSON object. No body at all is an empty object.
+// decodeBody reads the JSON object. No body at all is an empty object, and so is null, which
+// clients in Java send for it.
 func (c *call) decodeBody(req protocol.Request) error {
 	if c.r.Method == http.MethodGet {
 		return nil
@@ -100,10 +103,10 @@ func (c *call) decodeBody(req protocol.Request) error {
 	}
 	data, err := io.ReadAll(body)
 	if err != nil {
-		return unreadableBody(err)
+		return c.bodyError(err)
 	}
 	c.body = data
-	if len(data) == 0 {
+	if text := bytes.TrimSpace(data); len(data) == 0 || string(text) == "null" {
 		return nil
 	}
 	if u, ok := req.(interface{ RequestUpload() *protocol.Upload }); ok && strings.HasPrefix(c.r.Header.Get("Content-Type"), arrowipc.ContentTypeStream) {
@@ -119,7 +122,7 @@ func (c *call) uploadBody() (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &contextReader{ctx: c.ctx(), r: body}, nil
+	return &uploadReader{call: c, r: body}, nil
 }
 
 func (c *call) limitBody(limit int64) (io.Reader, error) {
@@ -132,26 +135,44 @@ func (c *call) limitBody(limit int64) (io.Reader, error) {
 	return http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, limit), nil
 }
 
-// contextReader stops reading when its context is done.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
+// uploadReader is the body of an upload. It ends when the request does, and words what is wrong
+// with the body.
+type uploadReader struct {
+	call *call
+	r    io.Reader
 }
 
-func (r *contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
+func (r *uploadReader) Read(p []byte) (int, error) {
+	if err := r.call.ctx().Err(); err != nil {
 		return 0, err
 	}
-	return r.r.Read(p)
+	n, err := r.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.call.bodyError(err)
+	}
+	return n, err
+}
+
+// decodePath finds out what the request works on, and asks the policies about that. It returns
+// the parameters of the query string.
+func (c *call) decodePath() (url.Values, error) {
+	values, err := url.ParseQuery(c.r.URL.RawQuery)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.InvalidInput, "query string is not properly encoded")
+	}
+	if err := c.decodeID(values); err != nil {
+		return nil, err
+	}
+	if err := c.admit(); err != nil {
+		c.hurryBody()
+		return nil, err
+	}
+	return values, nil
 }
 
 // decodeParameters fills what a request takes from path, query string and headers, validates
-// the whole, and asks the policies about it.
-func (c *call) decodeParameters(req protocol.Request) error {
-	values, err := url.ParseQuery(c.r.URL.RawQuery)
-	if err != nil {
-		return protocol.Errorf(protocol.InvalidInput, "query string is not properly encoded")
-	}
+// the whole, and asks the policies about the other objects that it names.
+func (c *call) decodeParameters(req protocol.Request, values url.Values) error {
 	if err := decodeQuery(values, req); err != nil {
 		return err
 	}
@@ -159,9 +180,11 @@ func (c *call) decodeParameters(req protocol.Request) error {
 		return err
 	}
 	common := req.RequestCommon()
+	common.Identity = protocol.Identity{}
 	common.Dialect = c.match.dialect
+	common.Delimiter = c.delimiter
 	common.Context = withContextHeaders(common.Context, c.r.Header)
-	if err := c.decodeID(common, values); err != nil {
+	if err := c.settleID(common); err != nil {
 		return err
 	}
 	if v, ok := req.(interface{ Validate() error }); ok {
@@ -169,42 +192,51 @@ func (c *call) decodeParameters(req protocol.Request) error {
 			return err
 		}
 	}
-	return c.admit(req)
+	return c.admitTargets(req)
 }
 
-// decodeID takes the id from the path. A body that named another object is refused:
-// whoever checked the path must not be shown one thing and the service another.
-func (c *call) decodeID(common *protocol.Common, values url.Values) error {
-	common.Delimiter = protocol.DefaultDelimiter
+// decodeID takes the id from the path.
+func (c *call) decodeID(values url.Values) error {
+	c.delimiter = protocol.DefaultDelimiter
 	if given := values["delimiter"]; len(given) > 1 {
 		return protocol.Errorf(protocol.InvalidInput, "query parameter delimiter is given %d times", len(given))
 	} else if len(given) == 1 {
-		common.Delimiter = given[0]
-		if err := protocol.CheckDelimiter(common.Delimiter); err != nil {
+		c.delimiter = given[0]
+		if err := protocol.CheckDelimiter(c.delimiter); err != nil {
 			return err
 		}
 	}
 	raw, ok := c.match.params["id"]
 	if !ok {
-		common.ID = []string{}
 		return nil
 	}
 	decoded, err := decodeSegment("id", raw)
 	if err != nil {
 		return err
 	}
-	id, err := protocol.SplitID(decoded, common.Delimiter)
+	id, err := protocol.SplitID(decoded, c.delimiter)
 	if err != nil {
 		return err
-	}
-	if common.ID != nil && !slices.Equal(common.ID, id) {
-		return protocol.Errorf(protocol.InvalidInput, "id names one object in the path and another in the body")
 	}
 	if len(id) == 0 && !strings.HasPrefix(c.match.operation.Path, "/v1/namespace/") {
 		return protocol.Errorf(protocol.InvalidInput, "id names the root namespace, which is not what %s works on", c.match.operation.Name)
 	}
-	common.ID = id
 	c.id, c.object = id, protocol.JoinID(id, protocol.DefaultDelimiter)
+	return nil
+}
+
+// settleID gives the request the id of the path. A body that named another object is refused:
+// whoever checked the path must not be shown one thing and the service another. An empty id in
+// the body names nothing.
+func (c *call) settleID(common *protocol.Common) error {
+	if _, ok := c.match.params["id"]; !ok {
+		common.ID = []string{}
+		return nil
+	}
+	if len(common.ID) > 0 && !protocol.SameID(common.ID, c.id, c.delimiter) {
+		return protocol.Errorf(protocol.InvalidInput, "id names one object in the path and another in the body")
+	}
+	common.ID = c.id
 	return nil
 }
 

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/idempotency"
 	"tiltyard/shared/protocol"
 )
 
@@ -35,7 +37,7 @@ func JSON[Req, Resp any, PReq interface {
 		if err := c.decodeJSON(req); err != nil {
 			return err
 		}
-		r, err := c.once(func() (any, error) {
+		r, err := c.once(nil, func() (any, error) {
 			resp, err := serve(c.ctx(), (*Req)(req))
 			if resp == nil || err != nil {
 				return nil, err
@@ -60,7 +62,11 @@ func Upload[Req, Resp any, PReq interface {
 }](operation string, serve func(context.Context, *Req) (*Resp, error)) Route {
 	return Route{operation: operation, body: arrowBody, serve: func(c *call) error {
 		req := PReq(new(Req))
-		if err := c.decodeParameters(req); err != nil {
+		values, err := c.decodePath()
+		if err != nil {
+			return err
+		}
+		if err := c.decodeParameters(req, values); err != nil {
 			return err
 		}
 		body, err := c.uploadBody()
@@ -73,8 +79,10 @@ func Upload[Req, Resp any, PReq interface {
 				return serve(c.ctx(), (*Req)(req))
 			})
 		}
-		req.RequestUpload().Body = body
-		r, err := c.once(func() (any, error) { return serve(c.ctx(), (*Req)(req)) })
+		r, err := c.serveUpload(body, func(body io.Reader) (any, error) {
+			req.RequestUpload().Body = body
+			return serve(c.ctx(), (*Req)(req))
+		})
 		// Some of what the service did not read is read here: a client that is still
 		// sending could see a reset instead of the answer.
 		_, _ = io.CopyN(io.Discard, body, maxDrainBytes)
@@ -84,6 +92,25 @@ func Upload[Req, Resp any, PReq interface {
 		c.send(r)
 		return nil
 	}}
+}
+
+// serveUpload serves an upload that only a key could make known when it is sent again.
+func (c *call) serveUpload(body io.Reader, serve func(io.Reader) (any, error)) (reply, error) {
+	if key, _ := c.repeatKey(); key == "" {
+		return c.once(nil, func() (any, error) { return serve(body) })
+	}
+	stream := idempotency.NewDigest(body)
+	r, err := c.once(stream, func() (any, error) {
+		value, err := serve(stream)
+		if err == nil {
+			err = stream.ReadAll() // a service need not look at rows that it ignores
+		}
+		return value, err
+	})
+	if errors.Is(err, idempotency.ErrOtherRequest) {
+		err = c.ledgerError(idempotency.ErrOtherRequest)
+	}
+	return r, err
 }
 
 // maxDrainBytes is how much of an upload is read for politeness only.

@@ -14,6 +14,11 @@ import (
 type Attempt struct {
 	recall func(context.Context) error // of an upload without a key: see Recall
 
+	// stream is that of a request with a key, nil for others. What it holds is a part of the id
+	// of the change: the process that noted the key may have died before it knew, and other rows
+	// under the same key must not be taken for those that it wrote.
+	stream *Digest
+
 	mu      sync.Mutex
 	id      string
 	since   time.Time
@@ -51,7 +56,7 @@ func (a *Attempt) Recall(ctx context.Context) error {
 func (a *Attempt) current() (id string, since time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.id, a.since
+	return a.stream.name(a.id), a.since
 }
 
 // again says whether there were attempts before, resumable whether there may be more after it.

@@ -77,8 +77,11 @@ type Request struct {
 	Operation string
 	Object    string // what it works on
 	Key       string // that the sender chose
-	// Body is a hash of all else that the request says.
+	// Body is a hash of all else that the request says, but for the Stream.
 	Body [sha256.Size]byte
+	// Stream is the rest of what the request says, which is not known before it has been read;
+	// nil when Body is all. Whoever serves the request reads it from here, to its end.
+	Stream *Digest
 	// Lease is how long the request may be in the making.
 	Lease time.Duration
 }
@@ -104,6 +107,7 @@ func Open(records record.Store, now func() time.Time) *Ledger {
 // entry is the value of a record. One without an answer is in the making, or was.
 type entry struct {
 	Body    string    `json:"body"`
+	Stream  string    `json:"stream,omitempty"`  // that the answer is for, or that was begun with
 	Attempt string    `json:"attempt,omitempty"` // id of its changes
 	Began   time.Time `json:"began,omitzero"`
 	Until   time.Time `json:"until,omitzero"` // when its lease runs out
@@ -116,6 +120,7 @@ type Note struct {
 	record  record.Record
 	entry   entry
 	attempt *Attempt
+	stream  *Digest // of the request; may be nil
 }
 
 // Attempt returns what the request's changes are to be stored under.
@@ -127,19 +132,23 @@ func (n *Note) Attempt() *Attempt { return n.attempt }
 func (l *Ledger) Begin(ctx context.Context, r Request) (*Answer, *Note, error) {
 	key, body := r.recordKey(), hex.EncodeToString(r.Body[:])
 	for wait := newWaiting(); ; {
-		note, err := l.note(ctx, key, body, r.Lease)
+		note, err := l.note(ctx, key, body, r)
 		if !errors.Is(err, record.ErrConflict) {
 			return nil, note, err
 		}
-		note, err = l.look(ctx, key, body)
+		note, err = l.look(ctx, key, body, r.Stream)
 		switch {
 		case err != nil:
 			return nil, nil, err
 		case note == nil:
 		case note.entry.Answer != nil:
+			if err := r.Stream.check(note.entry.Stream); err != nil {
+				return nil, nil, err
+			}
 			return note.entry.Answer, nil, nil
 		case note.lapsed():
 			if err := note.takeOver(ctx, r.Lease); !errors.Is(err, record.ErrConflict) {
+				r.Stream.expect(note.entry.Stream)
 				return nil, note, err
 			}
 		}
@@ -161,10 +170,11 @@ func (r Request) recordKey() string {
 
 const folders = "once/"
 
-func (l *Ledger) note(ctx context.Context, key, body string, lease time.Duration) (*Note, error) {
-	n := &Note{ledger: l, record: record.Record{Key: key}, attempt: newAttempt()}
+func (l *Ledger) note(ctx context.Context, key, body string, r Request) (*Note, error) {
+	n := &Note{ledger: l, record: record.Record{Key: key}, attempt: newAttempt(), stream: r.Stream}
+	n.attempt.stream = r.Stream
 	now := l.now()
-	n.entry = entry{Body: body, Attempt: n.attempt.id, Began: now, Until: now.Add(lease)}
+	n.entry = entry{Body: body, Attempt: n.attempt.id, Began: now, Until: now.Add(r.Lease)}
 	if err := n.write(ctx); err != nil {
 		return nil, fmt.Errorf("note a request: %w", err)
 	}
@@ -172,7 +182,7 @@ func (l *Ledger) note(ctx context.Context, key, body string, lease time.Duration
 }
 
 // look reads what is noted under a key; nil when there is nothing.
-func (l *Ledger) look(ctx context.Context, key, body string) (*Note, error) {
+func (l *Ledger) look(ctx context.Context, key, body string, stream *Digest) (*Note, error) {
 	r, err := l.records.Get(ctx, key)
 	if errors.Is(err, record.ErrNotExist) {
 		return nil, nil
@@ -180,7 +190,7 @@ func (l *Ledger) look(ctx context.Context, key, body string) (*Note, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for a request: %w", err)
 	}
-	n := &Note{ledger: l, record: r, attempt: new(Attempt)}
+	n := &Note{ledger: l, record: r, attempt: &Attempt{stream: stream}, stream: stream}
 	if err := json.Unmarshal(r.Value, &n.entry); err != nil {
 		return nil, fmt.Errorf("decode record %s: %w", key, err)
 	}
@@ -213,9 +223,9 @@ func (n *Note) write(ctx context.Context) error {
 	return err
 }
 
-// Finish notes the answer, for all who come with the same request.
+// Finish notes the answer, for all who come with the same request, whose stream has been read.
 func (n *Note) Finish(ctx context.Context, a Answer) error {
-	n.entry.Answer = &a
+	n.entry.Answer, n.entry.Stream = &a, n.stream.known()
 	if err := n.write(ctx); err != nil {
 		return fmt.Errorf("note an answer: %w", err)
 	}
@@ -232,6 +242,9 @@ func (n *Note) Failed(ctx context.Context, unsettled bool) (bool, error) {
 		return false, nil
 	case unsettled || n.attempt.again():
 		n.entry.Until = n.ledger.now()
+		if n.entry.Stream == "" {
+			n.entry.Stream = n.stream.known()
+		}
 		if err := n.write(ctx); err != nil {
 			return true, fmt.Errorf("leave a request: %w", err)
 		}

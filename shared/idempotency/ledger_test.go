@@ -3,6 +3,7 @@ package idempotency
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -203,4 +204,75 @@ func TestOneOfManyAnswersARequest(t *testing.T) {
 			t.Errorf("%d answered it and %d got the answer, want 1 and 15", answered.Load(), repeated.Load())
 		}
 	})
+}
+
+// streamed is a request whose body is a stream.
+func streamed(body string) Request {
+	r := request
+	r.Stream = NewDigest(strings.NewReader(body))
+	return r
+}
+
+// read reads the stream of a request, as whoever serves it does, and returns the id of its change.
+func read(t *testing.T, note *Note, r Request) (id string, since time.Time) {
+	t.Helper()
+	if err := r.Stream.ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	return note.Attempt().Carry(nil)()
+}
+
+// A process may die over a request before anybody knows what its stream said. Who comes with
+// the same is the same attempt, and finds what that made; who comes with another is none.
+func TestStreamsOfProcessesThatDied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open()
+		r := streamed("rows")
+		first, _ := read(t, begin(t, l, r), r)
+		time.Sleep(request.Lease)
+		r = streamed("other rows")
+		other, since := read(t, begin(t, l, r), r)
+		if other == first || since.IsZero() {
+			t.Errorf("other rows are attempt %s since %s, the first was %s", other, since, first)
+		}
+		time.Sleep(request.Lease)
+		r = streamed("rows")
+		note := begin(t, l, r)
+		again, since := read(t, note, r)
+		if again != first || since.IsZero() {
+			t.Errorf("the same rows are attempt %s since %s, want %s again", again, since, first)
+		}
+		if err := note.Finish(t.Context(), done); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := l.Begin(t.Context(), streamed("other rows")); !errors.Is(err, ErrOtherRequest) {
+			t.Errorf("other rows after the answer: got %v, want ErrOtherRequest", err)
+		}
+		if answer, _, err := l.Begin(t.Context(), streamed("rows")); answer == nil || err != nil {
+			t.Errorf("the same rows after the answer: got %v, %v, want the answer", answer, err)
+		}
+	})
+}
+
+// When it is known what an unsettled attempt was of, other rows end before they are written.
+func TestStreamsAfterAnUnsettledAttempt(t *testing.T) {
+	l := open()
+	r := streamed("rows")
+	note := begin(t, l, r)
+	read(t, note, r)
+	if ended, err := note.Failed(t.Context(), true); !ended || err != nil {
+		t.Fatal(ended, err)
+	}
+	other := streamed("other rows")
+	note = begin(t, l, other)
+	if err := other.Stream.ReadAll(); !errors.Is(err, ErrOtherRequest) {
+		t.Errorf("the end of other rows: got %v, want ErrOtherRequest", err)
+	}
+	if _, err := note.Failed(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	r = streamed("rows")
+	if _, since := read(t, begin(t, l, r), r); since.IsZero() {
+		t.Error("the same rows are not taken for the attempt before")
+	}
 }

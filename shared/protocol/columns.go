@@ -11,9 +11,8 @@ import (
 type AlterTableAddColumnsRequest struct {
 	Common
 	Upload
-	NewColumns []NewColumn     `json:"new_columns"`
-	Function   json.RawMessage `json:"function"` // of columns that a function computes
-	Branch     string          `json:"branch" query:"branch"`
+	NewColumns []NewColumn `json:"new_columns"`
+	Branch     string      `json:"branch" query:"branch"`
 }
 
 // A NewColumn is computed once by an SQL expression; or is null in every row, and remembers

@@ -30,7 +30,7 @@ type Common struct {
 	// ID is the path of the object: the namespaces and then the name, checked by
 	// [CheckID]. It is empty for the root namespace and for operations without {id}.
 	ID []string `json:"id"`
-	// Identity is gone once the caller has been authenticated.
+	// Identity is never a credential, and gone before a service sees the request.
 	Identity Identity `json:"identity"`
 	// Context holds what the client sent as context, in the body or in x-svc-ctx-
 	// headers. No operation depends on it.
@@ -45,7 +45,7 @@ type Common struct {
 // RequestCommon returns c itself. It makes every struct that embeds Common a [Request].
 func (c *Common) RequestCommon() *Common { return c }
 
-// Identity is how a client may sign in when it cannot set headers.
+// Identity is what some clients put into bodies beside the header that signs them in.
 type Identity struct {
 	APIKey    string `json:"api_key"`
 	AuthToken string `json:"auth_token"`

@@ -135,7 +135,12 @@ func (e enum) text(v uint8) string {
 	return e.values[v]
 }
 
+// parse sets v to the value of a spelling. No text at all is the default, as without the field.
 func (e enum) parse(text []byte, v *uint8) error {
+	if len(text) == 0 {
+		*v = 0
+		return nil
+	}
 	given := fold(string(text))
 	accepted := make([]string, 0, len(e.values))
 	for i, value := range e.values {

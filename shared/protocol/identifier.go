@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,6 +51,18 @@ func JoinID(id []string, delimiter string) string {
 		return delimiter
 	}
 	return strings.Join(id, delimiter)
+}
+
+// SameID says whether an id in a body, whose parts may hold several components that are joined
+// by the delimiter of the request or the default one, names the object with a given id.
+func SameID(body, id []string, delimiter string) bool {
+	return slices.Equal(body, id) || slices.Equal(resplit(body, delimiter), id) || slices.Equal(resplit(body, DefaultDelimiter), id)
+}
+
+// resplit splits an id whose parts may be joined ones.
+func resplit(id []string, delimiter string) []string {
+	pieces := strings.Split(strings.Join(id, delimiter), delimiter)
+	return slices.DeleteFunc(pieces, func(piece string) bool { return piece == "" })
 }
 
 // CheckDelimiter reports whether ids can be written with that delimiter: it must be

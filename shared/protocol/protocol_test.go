@@ -159,7 +159,10 @@ func TestEnumerationsInAnySpelling(t *testing.T) {
 	for _, target := range []interface{ UnmarshalText([]byte) error }{
 		new(CreateMode), new(RegisterMode), new(InsertMode), new(DropMode), new(DropBehavior), new(DistanceType), new(TextOperator),
 	} {
-		for _, text := range []string{"", "nothing", " create", "cre-ate"} {
+		if err := target.UnmarshalText(nil); err != nil {
+			t.Errorf("%T refuses no text: %v", target, err)
+		}
+		for _, text := range []string{"nothing", " create", "cre-ate"} {
 			if err := target.UnmarshalText([]byte(text)); CodeOf(err) != InvalidInput {
 				t.Errorf("%T accepts %q: %v", target, text, err)
 			}

@@ -60,7 +60,9 @@ func TestProjections(t *testing.T) {
 		`{"column_names":["id","st.x"]}`: names,
 		`{"z":"id+1","a":"upper(text)"}`: aliases,
 		`{"column_aliases":{"z":"id+1","a":"upper(text)"}}`:                     aliases,
-		`{"column_aliases":{"z":"id+1"},"column_names":["id","st.x"]}`:          names,
+		`{"column_aliases":{},"column_names":["id","st.x"]}`:                    names,
+		`{"column_aliases":{"z":"id+1","a":"upper(text)"},"column_names":[]}`:   aliases,
+		`{"column_aliases":{},"column_names":[]}`:                               nil,
 		`{"column_aliases":{"z":"id+1","a":"upper(text)"},"column_names":null}`: aliases,
 	} {
 		var got Projection

@@ -154,7 +154,8 @@ type ProjectedColumn struct {
 	Expression string // SQL over the table's columns; empty: the column Name itself
 }
 
-// UnmarshalJSON reads the forms of the wire. Of names and aliases the names win.
+// UnmarshalJSON reads the forms of the wire. Names and aliases exclude each other; an empty list
+// or object of either is as good as none.
 func (p *Projection) UnmarshalJSON(data []byte) error {
 	*p = nil
 	switch firstByte(data) {
@@ -168,19 +169,32 @@ func (p *Projection) UnmarshalJSON(data []byte) error {
 		if err := json.Unmarshal(data, &forms); err != nil {
 			return Errorf(InvalidInput, "columns: %w", err)
 		}
-		switch {
-		case given(forms.Names):
-			return p.parseNames(forms.Names)
-		case given(forms.Aliases):
-			return p.parseAliases(forms.Aliases)
-		case forms.Names != nil || forms.Aliases != nil: // given as null
-			return nil
+		if forms.Names == nil && forms.Aliases == nil {
+			return p.parseAliases(data)
 		}
-		return p.parseAliases(data)
+		return p.parseForms(forms.Names, forms.Aliases)
 	case 'n': // null
 		return nil
 	}
 	return Errorf(InvalidInput, "columns must be an array of names or an object of aliases")
+}
+
+func (p *Projection) parseForms(names, aliases json.RawMessage) error {
+	if given(names) {
+		if err := p.parseNames(names); err != nil {
+			return err
+		}
+	}
+	named := len(*p)
+	if given(aliases) {
+		if err := p.parseAliases(aliases); err != nil {
+			return err
+		}
+	}
+	if 0 < named && named < len(*p) {
+		return Errorf(InvalidInput, "columns has both column_names and column_aliases; give one")
+	}
+	return nil
 }
 
 func (p *Projection) parseNames(data []byte) error {

@@ -153,11 +153,11 @@ type DeclareTableResponse struct {
 type RenameTableRequest struct {
 	Common
 	NewTableName string `json:"new_table_name"`
-	// NewNamespaceID is the namespace that the table goes to: the root when it is empty, and
-	// the one that the table is in when it is nil.
-	NewNamespaceID *[]string `json:"new_namespace_id"`
+	// NewNamespaceID is the namespace that the table goes to. Empty is the one that it is in:
+	// clients in Java always send the field. The root is the delimiter alone, as in a path.
+	NewNamespaceID []string `json:"new_namespace_id"`
 	// NewNamespace is what LanceDB clients call NewNamespaceID.
-	NewNamespace *[]string `json:"new_namespace"`
+	NewNamespace []string `json:"new_namespace"`
 }
 
 // Validate requires a name, and an id that a table may have.
@@ -165,8 +165,11 @@ func (r *RenameTableRequest) Validate() error {
 	if err := requireText("new_table_name", r.NewTableName); err != nil {
 		return err
 	}
-	if r.NewNamespaceID != nil && r.NewNamespace != nil && !slices.Equal(*r.NewNamespaceID, *r.NewNamespace) {
+	if len(r.NewNamespaceID) > 0 && len(r.NewNamespace) > 0 && !slices.Equal(r.NewNamespaceID, r.NewNamespace) {
 		return Errorf(InvalidInput, "new_namespace_id and new_namespace differ; give one of them")
+	}
+	if slices.Contains(r.NewNamespaceID, "") || slices.Contains(r.NewNamespace, "") {
+		return Errorf(InvalidInput, "the new namespace has an empty component; the root is written [%q]", DefaultDelimiter)
 	}
 	if err := RequireName(r.ID); err != nil {
 		return err
@@ -176,14 +179,12 @@ func (r *RenameTableRequest) Validate() error {
 
 // NewID is the id that the table is to have. ID must not be empty.
 func (r *RenameTableRequest) NewID() []string {
-	namespace := r.ID[:len(r.ID)-1]
-	if r.NewNamespace != nil {
-		namespace = *r.NewNamespace
+	for _, given := range [][]string{r.NewNamespaceID, r.NewNamespace} {
+		if len(given) > 0 {
+			return append(resplit(given, DefaultDelimiter), r.NewTableName)
+		}
 	}
-	if r.NewNamespaceID != nil {
-		namespace = *r.NewNamespaceID
-	}
-	return append(slices.Clone(namespace), r.NewTableName)
+	return append(slices.Clone(r.ID[:len(r.ID)-1]), r.NewTableName)
 }
 
 // RenameTableResponse answers a rename.

@@ -14,7 +14,12 @@ func TestRenameNamesTheNewID(t *testing.T) {
 	}{
 		{`{"new_table_name":"u"}`, []string{"a", "b", "u"}},
 		{`{"new_table_name":"u","new_namespace_id":null}`, []string{"a", "b", "u"}},
-		{`{"new_table_name":"u","new_namespace_id":[]}`, []string{"u"}},
+		{`{"new_table_name":"u","new_namespace_id":[]}`, []string{"a", "b", "u"}},
+		{`{"new_table_name":"u","new_namespace":[]}`, []string{"a", "b", "u"}},
+		{`{"new_table_name":"u","new_namespace":["c"],"new_namespace_id":[]}`, []string{"c", "u"}},
+		{`{"new_table_name":"u","new_namespace":["$"]}`, []string{"u"}},
+		{`{"new_table_name":"u","new_namespace_id":["$"]}`, []string{"u"}},
+		{`{"new_table_name":"u","new_namespace_id":["c$d"]}`, []string{"c", "d", "u"}},
 		{`{"new_table_name":"u","new_namespace_id":["c"]}`, []string{"c", "u"}},
 		{`{"new_table_name":"u","new_namespace":["c","d"]}`, []string{"c", "d", "u"}},
 		{`{"new_table_name":"u","new_namespace":["c"],"new_namespace_id":["c"]}`, []string{"c", "u"}},

@@ -1,0 +1,99 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/protocol"
+)
+
+// unreadable is a body that no request may be judged by.
+type unreadable struct{ t *testing.T }
+
+func (b unreadable) Read([]byte) (int, error) {
+	b.t.Error("the body was read")
+	return 0, errors.New("the body was read")
+}
+
+// Who sends a request, and whether he may, is decided by headers and path alone, for every
+// operation and whatever the length of its body.
+func TestStrangersAreRefusedBeforeTheirBodiesAreRead(t *testing.T) {
+	h := newTestHandler(new(service))
+	for _, token := range []string{"", "Bearer wrong", "Basic YTpi", "Bearer guest"} {
+		for _, op := range protocol.Operations {
+			path := strings.NewReplacer("{id}", "a$t", "{index_name}", "i", "{column}", "c", "{row_id}", "1").Replace(op.Path)
+			for _, slash := range []string{"", "/"} {
+				r := httptest.NewRequest(op.Methods[len(op.Methods)-1], path+slash, unreadable{t})
+				if token != "" {
+					r.Header.Set("Authorization", token)
+				}
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				want := http.StatusUnauthorized
+				if token == "Bearer guest" {
+					want = http.StatusForbidden
+				}
+				if w.Code != want {
+					t.Errorf("%s by %q: got status %d, want %d: %s", path, token, w.Code, want, w.Body)
+				}
+			}
+		}
+	}
+}
+
+// So do policies, as far as the path says what the request works on.
+func TestPoliciesDecideBeforeBodiesAreRead(t *testing.T) {
+	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) {
+		return []byte(`permit (principal, action in [Action::"DescribeTable", Action::"DescribeNamespace"], resource);`), nil
+	}, time.Now)
+	s := new(service)
+	h := Handler(s.routes(), Options{Verifier: verifier{}, Policies: policies})
+	for _, route := range s.routes() {
+		op, _ := protocol.Lookup(route.operation)
+		if strings.HasPrefix(op.Name, "Describe") || !strings.Contains(op.Path, "{id}") {
+			continue
+		}
+		r := httptest.NewRequest(op.Methods[len(op.Methods)-1], strings.ReplaceAll(op.Path, "{id}", "a$t"), unreadable{t})
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != http.StatusForbidden {
+			t.Errorf("%s: got status %d, want 403: %s", op.Name, w.Code, w.Body)
+		}
+	}
+}
+
+// A stranger who holds back the last byte of his body has his answer all the same.
+func TestStrangersDoNotHoldConnections(t *testing.T) {
+	server := httptest.NewServer(newTestHandler(new(service)))
+	defer server.Close()
+	for _, size := range []int{100, 8 << 20} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			go func() { // the server may close while this is being written
+				_, _ = fmt.Fprintf(conn, "POST /v1/table/t/query HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat(" ", size-1))
+			}()
+			_ = conn.SetReadDeadline(time.Now().Add(10 * refusedBodyTime))
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("no answer: %v", err)
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != http.StatusUnauthorized {
+				t.Errorf("got status %d, want 401", answer.StatusCode)
+			}
+		})
+	}
+}
