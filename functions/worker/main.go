@@ -23,7 +23,7 @@ func main() {
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout)}
 	sqsqueue.Serve(&job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},
-		Name:    rand.Text, Now: env.Now, Logger: env.Logger,
+		Name:    rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
 		Tasks: map[string]job.Task{
 			service.MaintainKind: keeper.Task(),
 			namespace.KindDrop:   namespace.DropTask(tables.Names),

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job"
 	"tiltyard/shared/maintain"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service"
 	"tiltyard/shared/service/data"
@@ -38,7 +39,8 @@ type Options struct {
 	Uploads arrowipc.Limits // of Arrow bodies
 	// RequestTimeout is how long a request may take.
 	RequestTimeout time.Duration
-	Logger         *slog.Logger // of jobs
+	Logger         *slog.Logger   // of jobs
+	Memory         *memory.Budget // of jobs; nil: they hold what they like
 }
 
 // Routes returns the routes of all services. What is not among them the handler answers
@@ -70,7 +72,7 @@ func Open(stores service.Stores, opts Options) Services {
 	)}
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{
-			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger,
+			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,
 			Tasks: map[string]job.Task{
 				service.MaintainKind: keeper.Task(),
 				namespace.KindDrop:   namespace.DropTask(tables.Names),

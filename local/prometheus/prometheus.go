@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/memory"
 )
 
 // bounds are the upper ends of the buckets of durations, in seconds: from what one request
@@ -29,6 +30,7 @@ var bounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 type Metrics struct {
 	release string
 	started time.Time
+	memory  *memory.Budget
 
 	mu       sync.Mutex
 	answers  map[answer]int64
@@ -52,9 +54,10 @@ type measured struct {
 	storageRead, storageWritten int64 // bytes
 }
 
-// New returns metrics of a program that started now. They name its release.
-func New(release string, now time.Time) *Metrics {
-	return &Metrics{release: release, started: now, answers: map[answer]int64{}, measured: map[string]*measured{}}
+// New returns metrics of a program that started now. They name its release, and what requests
+// and jobs hold of its memory.
+func New(release string, now time.Time, memory *memory.Budget) *Metrics {
+	return &Metrics{release: release, started: now, memory: memory, answers: map[answer]int64{}, measured: map[string]*measured{}}
 }
 
 // Observe counts a request.
@@ -90,12 +93,21 @@ func (m *Metrics) Write(w io.Writer) {
 	p.family("go_goroutines", "gauge", "Goroutines there are.")
 	p.sample("go_goroutines", float64(runtime.NumGoroutine()))
 	p.family("go_memory_bytes", "gauge", "Memory that the Go runtime has of the system.")
-	p.sample("go_memory_bytes", memory())
+	p.sample("go_memory_bytes", ofRuntime())
+	held := m.memory.Usage()
+	p.family("tiltyard_memory_held_bytes", "gauge", "Memory that requests and jobs hold.")
+	p.sample("tiltyard_memory_held_bytes", float64(held.Held))
+	p.family("tiltyard_memory_peak_bytes", "gauge", "Most memory that requests and jobs held at once.")
+	p.sample("tiltyard_memory_peak_bytes", float64(held.Peak))
+	p.family("tiltyard_memory_limit_bytes", "gauge", "Memory that requests and jobs may hold.")
+	p.sample("tiltyard_memory_limit_bytes", float64(m.memory.Limit()))
+	p.family("tiltyard_memory_refused_total", "counter", "Requests for memory that were refused because others held it.")
+	p.sample("tiltyard_memory_refused_total", float64(held.Refused))
 	_ = p.Flush()
 }
 
-// memory is what counts against GOMEMLIMIT.
-func memory() float64 {
+// ofRuntime is what counts against GOMEMLIMIT.
+func ofRuntime() float64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return float64(samples[0].Value.Uint64() - samples[1].Value.Uint64())

@@ -8,17 +8,24 @@ import (
 	"time"
 
 	"tiltyard/shared/httpapi"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
 func TestPage(t *testing.T) {
-	m := New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0))
+	requests := memory.NewBudget(1000, 800)
+	m := New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests)
 	query, _ := protocol.Lookup("QueryTable")
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 3 * time.Millisecond, Received: 10, Sent: 100, Storage: new(objectstore.Usage)})
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 5 * time.Millisecond, Storage: new(objectstore.Usage)})
 	m.Observe(&httpapi.Served{Operation: query, Status: 404, Code: "table-not-found", Duration: 2 * time.Minute, Storage: new(objectstore.Usage)})
 	m.Observe(&httpapi.Served{Status: 404, Code: "no-such-operation", Storage: new(objectstore.Usage)})
+	share := requests.Open()
+	if !share.Try(700) {
+		t.Fatal("no memory")
+	}
+	share.Give(300)
 	var out bytes.Buffer
 	m.Write(&out)
 	for _, want := range []string{
@@ -35,6 +42,10 @@ func TestPage(t *testing.T) {
 		`tiltyard_body_bytes_total{operation="QueryTable",direction="out"} 100` + "\n",
 		`tiltyard_build_info{version="1.0 \"quoted\""} 1` + "\n",
 		"process_start_time_seconds 1.7e+09\n",
+		"tiltyard_memory_held_bytes 400\n",
+		"tiltyard_memory_peak_bytes 700\n",
+		"tiltyard_memory_limit_bytes 1000\n",
+		"tiltyard_memory_refused_total 0\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page lacks %s\n%s", want, &out)

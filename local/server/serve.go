@@ -28,7 +28,8 @@ finish; a second one does not.
 
 Every flag has an environment variable, named behind its text. A flag wins over its
 variable. Prefer the variable for the token: other users of the machine see flags.
-GOMEMLIMIT bounds the memory of the process as for any Go program.`,
+GOMEMLIMIT bounds the memory of the process as for any Go program; without it the server
+chooses a limit by the container or the machine.`,
 		Example: `  tiltyard serve
   TILTYARD_TOKEN=secret tiltyard serve --root /srv/tables --listen 0.0.0.0:10024
   AWS_REGION=eu-central-1 tiltyard serve --root s3://bucket/tables
@@ -114,8 +115,8 @@ func serve(cmd *cobra.Command, _ []string) error {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,
-	}, embedded.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger})
-	numbers := prometheus.New(boot.Release(), env.Now())
+	}, embedded.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory})
+	numbers := prometheus.New(boot.Release(), env.Now(), env.Memory)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
 	handler := env.Handler(services.Routes...)
 	defer holdHeapFloor()()

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/job"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/metrics"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
@@ -47,6 +48,7 @@ type Config struct {
 	Limits         httpapi.Limits  // of bodies
 	Uploads        arrowipc.Limits // of what is in Arrow bodies
 	CacheBytes     uint64          // of what was read of tables; Open chooses when it is 0
+	MemoryBytes    int64           // that requests and jobs hold together; Open chooses when it is 0
 	MergeBytes     int64
 	TopK           int
 }
@@ -60,6 +62,7 @@ type Env struct {
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
 	Records  record.Store       // of transactions and of answers
 	Queue    job.Queue          // of jobs; nil when none is configured
+	Memory   *memory.Budget     // of requests and jobs
 	Verifier auth.Verifier
 	Policies *auth.Policies // nil: scopes decide
 	Vendor   vending.Vendor // of credentials for clients; nil: none
@@ -116,11 +119,9 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.CacheBytes == 0 {
-		c.CacheBytes = cacheBytes(debug.SetMemoryLimit(-1)) // which only asks
-	}
+	budget := divideMemory(&c)
 	env := &Env{
-		Config: c, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Vendor: vendor,
+		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Vendor: vendor,
 		Logger: logger, Audit: newLogger(c, log, slog.LevelDebug), Now: time.Now,
 	}
 	if c.EMF {
@@ -136,6 +137,7 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 		Verifier: e.Verifier,
 		Policies: e.Policies,
 		Ledger:   idempotency.Open(e.Records, e.Now),
+		Memory:   e.Memory,
 		Logger:   e.Logger,
 		Audit:    e.Audit,
 		Observe:  e.observe,
@@ -147,13 +149,6 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 		Timeout:  e.RequestTimeout,
 		Limits:   e.Limits,
 	})
-}
-
-// cacheBytes is the budget of the cache where none is configured: not so much that a
-// process which was given little memory fills it with what it could read again.
-func cacheBytes(memoryLimit int64) uint64 {
-	const usual = 512 << 20
-	return min(usual, uint64(memoryLimit)/4)
 }
 
 // Release is the version of the program: a tag, or one made of the commit it was built

@@ -164,23 +164,6 @@ func TestRelativeRootIsMade(t *testing.T) {
 	}
 }
 
-func TestCacheLeavesRoomInALittleMemory(t *testing.T) {
-	const mib = 1 << 20
-	cases := []struct {
-		memoryLimit int64
-		want        uint64
-	}{
-		{1<<63 - 1, 512 * mib}, // no limit
-		{4096 * mib, 512 * mib},
-		{512 * mib, 128 * mib},
-	}
-	for _, c := range cases {
-		if got := cacheBytes(c.memoryLimit); got != c.want {
-			t.Errorf("cacheBytes(%d) = %d, want %d", c.memoryLimit, got, c.want)
-		}
-	}
-}
-
 func TestHandlerAnswersProbesInTheConfiguredForm(t *testing.T) {
 	var log bytes.Buffer
 	env, err := Open(Config{Root: t.TempDir(), Token: "the-token", LogText: true}, &log)

@@ -131,13 +131,13 @@ func parseBytes(text string) (int64, error) {
 	return n * factor, nil
 }
 
-// parseCache takes a number of bytes or auto, which is 0.
-func parseCache(text string) (uint64, error) {
+// parseAuto takes a number of bytes or auto, which is 0.
+func parseAuto[N int64 | uint64](text string) (N, error) {
 	if text == "auto" {
 		return 0, nil
 	}
 	n, err := parseBytes(text)
-	return uint64(n), err
+	return N(n), err
 }
 
 func parseCount(text string) (int, error) {

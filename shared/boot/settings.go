@@ -135,7 +135,12 @@ var Settings = []Setting{
 	{
 		Name: "cache-bytes", Value: "BYTES", Default: "auto",
 		Help: "memory for what was read of tables; auto is 512MiB, or a quarter of GOMEMLIMIT if that is less",
-		set:  func(c *Config, text string) (err error) { c.CacheBytes, err = parseCache(text); return err },
+		set:  func(c *Config, text string) (err error) { c.CacheBytes, err = parseAuto[uint64](text); return err },
+	},
+	{
+		Name: "memory-bytes", Value: "BYTES", Default: "auto",
+		Help: "memory that requests and jobs hold together, one of them three quarters at most; auto is three quarters of what the cache and the program leave of GOMEMLIMIT, or else of the function, the container, or half of the machine",
+		set:  func(c *Config, text string) (err error) { c.MemoryBytes, err = parseAuto[int64](text); return err },
 	},
 	{
 		Name: "max-json-bytes", Value: "BYTES", Default: "1MiB",

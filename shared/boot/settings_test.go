@@ -61,7 +61,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r",
 		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s",
-		"cache-bytes": "2GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
+		"cache-bytes": "2GiB", "memory-bytes": "1GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
 		"max-message-bytes": "3 MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7",
 	}))
 	if err != nil {
@@ -75,7 +75,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		LogLevel: slog.LevelDebug, EMF: true, BasePath: "/lance", RequestTimeout: 90 * time.Second,
 		Limits:     httpapi.Limits{JSON: 1, Query: 2 << 10, Upload: 1 << 40},
 		Uploads:    arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
-		CacheBytes: 2 << 30, MergeBytes: 5 << 20, TopK: 7,
+		CacheBytes: 2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/idempotency"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	Policies *auth.Policies
 	// Ledger makes mutations that are sent again happen once. Nil: they happen again.
 	Ledger *idempotency.Ledger
+	// Memory is what requests hold together. Nil: they hold what they like.
+	Memory *memory.Budget
 	// Logger gets one line per request, and more for what went wrong inside. Nil: none.
 	Logger *slog.Logger
 	// Audit gets one line per change and per refusal for lack of rights. Nil: none.
@@ -130,6 +133,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := h.newCall(w, r)
 	c.w.Header().Set("X-Request-Id", c.requestID)
 	c.w.Header().Set("Phalanx-Version", phalanxVersion)
+	defer c.memory.Close()
 	defer func() { h.report(c.ctx(), c.served(h.Now().Sub(start))) }()
 	defer c.containPanic()
 	if c.err = c.run(); c.err != nil {
@@ -142,9 +146,9 @@ func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	c := &call{
 		handler: h, w: &responseWriter{ResponseWriter: w}, client: r.Context(),
 		requestID: h.chooseRequestID(r), cold: !h.warm.Swap(true),
-		received: countedBody{ReadCloser: r.Body},
+		received: countedBody{ReadCloser: r.Body}, memory: h.Memory.Open(),
 	}
-	c.r = r.WithContext(objectstore.WithTotal(r.Context(), &c.storage))
+	c.r = r.WithContext(memory.WithShare(objectstore.WithTotal(r.Context(), &c.storage), c.memory))
 	c.r.Body = &c.received
 	return c
 }
@@ -165,7 +169,8 @@ type call struct {
 	access    *auth.Access // nil when there are no policies
 	body      []byte       // of JSON, as it came
 	object    string       // canonical id, for the log
-	err       error        // what was answered, for the log
+	memory    *memory.Share
+	err       error // what was answered, for the log
 
 	// More for the log.
 	id                         []string // that object names

@@ -40,6 +40,7 @@ func (h *handler) log(ctx context.Context, s *Served) {
 		slog.Int64("storage_writes", s.Storage.Writes()),
 		slog.Int64("storage_bytes_read", s.Storage.Bytes()),
 		slog.Int64("storage_bytes_written", s.Storage.Written()),
+		slog.Int64("memory_bytes", s.Memory),
 		slog.Bool("cold", s.Cold),
 	)
 	attrs = appendSaid(attrs, "principal", s.Principal)

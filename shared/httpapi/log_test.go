@@ -105,7 +105,7 @@ func TestStorageRequestsOfARequestAreCounted(t *testing.T) {
 	if told.served[0].Received != 2 || told.served[1].Sent == 0 {
 		t.Errorf("%d bytes came, %d went, want 2 and some", told.served[0].Received, told.served[1].Sent)
 	}
-	for _, want := range []string{"storage_reads=2 storage_writes=1 storage_bytes_read=3 storage_bytes_written=5 cold=true", "cold=false principal=ada version=7"} {
+	for _, want := range []string{"storage_reads=2 storage_writes=1 storage_bytes_read=3 storage_bytes_written=5 memory_bytes=0 cold=true", "cold=false principal=ada version=7"} {
 		if !strings.Contains(told.log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, &told.log)
 		}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -109,6 +110,28 @@ func bodyTooLarge(limit int64) error {
 	}
 }
 
+// outOfMemory is the error of a request that found no memory: 503 when others hold it, and 413
+// when one request may not hold as much. Who refused it may have wrapped it as a mistake of the
+// client's, which it is not; that a change may have been made stays true.
+func outOfMemory(refused *memory.Error, err error) error {
+	if refused.Busy {
+		var known *protocol.Error
+		return &protocol.Error{
+			Code:      protocol.ServiceUnavailable,
+			Message:   "the memory of this server is in use by other requests",
+			Detail:    "send the request again after a moment; smaller requests find room sooner",
+			Unsettled: errors.As(err, &known) && known.Unsettled, Err: err,
+		}
+	}
+	return &protocol.Error{
+		Code:     protocol.InvalidInput,
+		TooLarge: true,
+		Message:  fmt.Sprintf("the request needs more memory than one request may hold (%d bytes)", refused.Limit),
+		Detail:   "ask for fewer rows or columns at a time, send the data in smaller batches, or work on the location of the table directly",
+		Err:      err,
+	}
+}
+
 func unsupportedEncoding(encoding string) error {
 	return &httpError{
 		cause: protocol.Error{
@@ -178,6 +201,9 @@ const statusClientGone = 499
 func (c *call) problemOf(err error) problem {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		err = bodyTooLarge(tooLarge.Limit)
+	}
+	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
+		err = outOfMemory(refused, err)
 	}
 	p := problem{
 		Error:     "internal error; the request id tells the operators more",

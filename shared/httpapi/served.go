@@ -38,6 +38,7 @@ type Served struct {
 
 	Received, Sent int64              // bytes of the bodies
 	Storage        *objectstore.Usage // what was asked of stores that count
+	Memory         int64              // most bytes that the request held at once
 	Duration       time.Duration
 	Cold           bool // it was the first of the process
 }
@@ -54,7 +55,7 @@ func (c *call) served(took time.Duration) *Served {
 		Operation: c.match.operation, Dialect: c.match.dialect, Object: c.object,
 		Status: c.w.status, Code: c.code, Err: c.err,
 		Version: c.version, Transaction: c.transaction, Replayed: c.w.Header().Get(replayedHeader) != "",
-		Received: c.received.bytes, Sent: c.w.bytes, Storage: &c.storage, Duration: took, Cold: c.cold,
+		Received: c.received.bytes, Sent: c.w.bytes, Storage: &c.storage, Memory: c.memory.Peak(), Duration: took, Cold: c.cold,
 	}
 	if c.principal != nil {
 		s.Principal = c.principal.String()

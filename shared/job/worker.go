@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -33,6 +34,7 @@ type Worker struct {
 	Name   func() string   // a name for each run, that nobody else has
 	Now    func() time.Time
 	Logger *slog.Logger
+	Memory *memory.Budget // of which each run takes its share; nil: runs hold what they like
 }
 
 const (
@@ -191,7 +193,9 @@ func settled(err error) error {
 
 // run runs a task while it says that it lives, and notes how that ended.
 func (w *Worker) run(ctx context.Context, task Task, r *Run) error {
-	working, stop := context.WithCancelCause(ctx)
+	share := w.Memory.Open()
+	defer share.Close()
+	working, stop := context.WithCancelCause(memory.WithShare(ctx, share))
 	beating := make(chan struct{})
 	go func() {
 		defer close(beating)

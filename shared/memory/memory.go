@@ -22,22 +22,38 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// patience is how long a request waits for memory that others hold.
-const patience = 10 * time.Second
+const (
+	// patience is how long a request waits for memory that others hold.
+	patience = 10 * time.Second
+	// stall is for how long nothing may move while all who hold memory wait for more, before
+	// one of them gives up.
+	stall = time.Second
+	// small is the part of the budget for which no share stands in line, so that a request which
+	// needs next to nothing is served while larger ones wait: 64 KiB of 256 MiB.
+	small = 4096
+)
 
 // A Budget is the memory that all shares of a process hold together. It is safe for
 // concurrent use.
+//
+// Those who wait are served by the age of their shares, the oldest first: a request that has
+// come far goes on before others begin. When all who hold something wait, the youngest of them
+// is refused.
 type Budget struct {
 	limit    int64
 	perShare int64
 
 	mu      sync.Mutex
 	held    int64
-	waiting list.List // of *waiter, the first come first
+	peak    int64
+	refused int64     // times
+	opened  uint64    // shares
+	holders int       // shares that hold something
+	moved   time.Time // when bytes last changed hands
+	waiting list.List // of *waiter, by the age of their shares
 }
 
 // NewBudget returns a budget of limit bytes, of which one share takes at most perShare.
@@ -52,103 +68,118 @@ func NewBudget(limit, perShare int64) *Budget {
 // Limit is the most that all shares hold together, in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Held is how many bytes the shares hold now.
-func (b *Budget) Held() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.held
+// Usage is what the shares of a budget hold and have held.
+type Usage struct {
+	Held    int64 // bytes, now
+	Peak    int64 // most bytes at once
+	Refused int64 // how often a share did not get what it waited for
 }
 
-// Open starts a share that holds nothing. Its owner closes it.
-func (b *Budget) Open() *Share { return &Share{budget: b} }
+// Usage tells what the shares hold and have held.
+func (b *Budget) Usage() Usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return Usage{Held: b.held, Peak: b.peak, Refused: b.refused}
+}
+
+// Open starts a share that holds nothing. Its owner closes it. A share of no budget is nil.
+func (b *Budget) Open() *Share {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opened++
+	return &Share{budget: b, number: b.opened}
+}
 
 // A waiter is a share that waits for bytes.
 type waiter struct {
+	share   *Share
 	bytes   int64
-	granted chan struct{} // closed when the bytes are the waiter's
+	settled chan struct{} // closed when it is known whether the bytes are the waiter's
+	granted bool
 }
 
-// try takes bytes if they are free and no other share waits for its turn.
-func (b *Budget) try(bytes int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waiting.Len() > 0 || b.held+bytes > b.limit {
+// isTurn says whether the share may have the bytes now. The caller holds the lock.
+func (b *Budget) isTurn(s *Share, bytes int64) bool {
+	if b.held+bytes > b.limit {
 		return false
 	}
+	first := b.waiting.Front()
+	return first == nil || bytes <= b.limit/small || s.number <= first.Value.(*waiter).share.number
+}
+
+// add gives the share so many bytes, or takes them back. The caller holds the lock.
+func (b *Budget) add(s *Share, bytes int64) {
+	before := s.held
+	s.held += bytes
 	b.held += bytes
-	return true
+	s.peak, b.peak = max(s.peak, s.held), max(b.peak, b.held)
+	switch {
+	case before == 0 && s.held > 0:
+		b.holders++
+	case before > 0 && s.held == 0:
+		b.holders--
+	}
+	b.moved = time.Now()
 }
 
-// wait takes bytes when it is the caller's turn and they are free. It reports false when
-// that took too long.
-func (b *Budget) wait(ctx context.Context, bytes int64) (bool, error) {
-	b.mu.Lock()
-	if b.waiting.Len() == 0 && b.held+bytes <= b.limit {
-		b.held += bytes
-		b.mu.Unlock()
-		return true, nil
-	}
-	w := &waiter{bytes: bytes, granted: make(chan struct{})}
-	place := b.waiting.PushBack(w)
-	b.mu.Unlock()
-
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	var err error
-	select {
-	case <-w.granted:
-		return true, nil
-	case <-timer.C:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	select {
-	case <-w.granted: // while the lock was free
-		if err != nil {
-			b.release(bytes)
+// enqueue puts the share into the line. The caller holds the lock.
+func (b *Budget) enqueue(s *Share, bytes int64) (*waiter, *list.Element) {
+	w := &waiter{share: s, bytes: bytes, settled: make(chan struct{})}
+	for place := b.waiting.Back(); place != nil; place = place.Prev() {
+		if place.Value.(*waiter).share.number <= s.number {
+			return w, b.waiting.InsertAfter(w, place)
 		}
-		return err == nil, err
-	default:
 	}
-	b.waiting.Remove(place)
-	b.grant() // those behind may need less
-	return false, err
+	return w, b.waiting.PushFront(w)
 }
 
-func (b *Budget) give(bytes int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.release(bytes)
-}
-
-// release returns bytes and serves waiters with them. The caller holds the lock.
-func (b *Budget) release(bytes int64) {
-	b.held -= bytes
-	b.grant()
-}
-
-// grant serves waiters in their order while there are bytes. The caller holds the lock.
-func (b *Budget) grant() {
+// serve gives those who wait what there is, in their order. The caller holds the lock.
+func (b *Budget) serve() {
 	for first := b.waiting.Front(); first != nil; first = b.waiting.Front() {
 		w := first.Value.(*waiter)
 		if b.held+w.bytes > b.limit {
 			return
 		}
-		b.held += w.bytes
 		b.waiting.Remove(first)
-		close(w.granted)
+		b.add(w.share, w.bytes)
+		w.granted = true
+		close(w.settled)
 	}
+}
+
+// breakStall refuses the youngest of those who hold something, if all of them wait and nothing
+// has moved for a while. The caller holds the lock.
+func (b *Budget) breakStall() {
+	if time.Since(b.moved) < stall {
+		return
+	}
+	var youngest *list.Element
+	stuck := map[*Share]bool{}
+	for place := b.waiting.Front(); place != nil; place = place.Next() {
+		if s := place.Value.(*waiter).share; s.held > 0 {
+			stuck[s], youngest = true, place
+		}
+	}
+	if youngest == nil || len(stuck) < b.holders {
+		return
+	}
+	b.moved = time.Now() // the next one has as long
+	close(b.waiting.Remove(youngest).(*waiter).settled)
+	b.serve()
 }
 
 // A Share is what one request, or one part of a job, holds of the budget. Its methods are
 // safe for concurrent use. A nil share has no bound and counts nothing.
 type Share struct {
 	budget *Budget
-	held   atomic.Int64
-	peak   atomic.Int64
-	closed atomic.Bool
+	number uint64 // the older the less
+
+	// The lock of the budget guards these.
+	held, asked, peak int64
+	closed            bool
 }
 
 // Take adds bytes to the share, and waits for a while when others hold them. The error is
@@ -157,16 +188,60 @@ func (s *Share) Take(ctx context.Context, bytes int64) error {
 	if s == nil || bytes <= 0 {
 		return nil
 	}
-	if err := s.reserve(bytes); err != nil {
-		return err
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if bytes > b.perShare-s.held-s.asked {
+		return &Error{Bytes: bytes, Limit: b.perShare}
 	}
-	granted, err := s.budget.wait(ctx, bytes)
-	if !granted {
-		s.held.Add(-bytes)
-		if err == nil {
-			err = &Error{Bytes: bytes, Limit: s.budget.limit, Busy: true}
+	if s.closed {
+		return &Error{Bytes: bytes, Limit: b.limit, Busy: true}
+	}
+	if b.isTurn(s, bytes) {
+		b.add(s, bytes)
+		return nil
+	}
+	w, place := b.enqueue(s, bytes)
+	s.asked += bytes
+	b.mu.Unlock()
+	err := w.wait(ctx)
+	b.mu.Lock()
+	s.asked -= bytes
+	select {
+	case <-w.settled:
+	default:
+		b.waiting.Remove(place)
+		b.serve() // those behind may need less
+	}
+	if w.granted && (err != nil || s.closed) {
+		b.add(s, -bytes)
+		b.serve()
+		w.granted = false
+	}
+	if !w.granted && err == nil {
+		b.refused++
+		err = &Error{Bytes: bytes, Limit: b.limit, Busy: true}
+	}
+	return err
+}
+
+// wait returns when it is settled whether the bytes are the waiter's, when its patience has
+// ended, or the context has, whose error it returns then.
+func (w *waiter) wait(ctx context.Context) error {
+	look := time.NewTicker(stall)
+	defer look.Stop()
+	for since := time.Now(); time.Since(since) < patience; {
+		select {
+		case <-w.settled:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look.C:
+			b := w.share.budget
+			b.mu.Lock()
+			b.breakStall()
+			b.mu.Unlock()
 		}
-		return err
 	}
 	return nil
 }
@@ -176,38 +251,29 @@ func (s *Share) Try(bytes int64) bool {
 	if s == nil || bytes <= 0 {
 		return true
 	}
-	if s.reserve(bytes) != nil {
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.closed || bytes > b.perShare-s.held-s.asked || !b.isTurn(s, bytes) {
 		return false
 	}
-	if !s.budget.try(bytes) {
-		s.held.Add(-bytes)
-		return false
-	}
+	b.add(s, bytes)
 	return true
-}
-
-// reserve counts bytes against what one share may hold.
-func (s *Share) reserve(bytes int64) error {
-	for {
-		held := s.held.Load()
-		if bytes > s.budget.perShare-held {
-			return &Error{Bytes: bytes, Limit: s.budget.perShare}
-		}
-		if s.held.CompareAndSwap(held, held+bytes) {
-			for peak := s.peak.Load(); held+bytes > peak && !s.peak.CompareAndSwap(peak, held+bytes); peak = s.peak.Load() {
-			}
-			return nil
-		}
-	}
 }
 
 // Give returns bytes that were taken.
 func (s *Share) Give(bytes int64) {
-	if s == nil || bytes <= 0 || s.closed.Load() {
+	if s == nil || bytes <= 0 {
 		return
 	}
-	s.held.Add(-bytes)
-	s.budget.give(bytes)
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.closed {
+		return
+	}
+	b.add(s, -bytes)
+	b.serve()
 }
 
 // Held is how many bytes the share holds now.
@@ -215,7 +281,9 @@ func (s *Share) Held() int64 {
 	if s == nil {
 		return 0
 	}
-	return s.held.Load()
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	return s.held
 }
 
 // Peak is the most bytes that the share has held at once.
@@ -223,14 +291,26 @@ func (s *Share) Peak() int64 {
 	if s == nil {
 		return 0
 	}
-	return s.peak.Load()
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	return s.peak
 }
 
-// Close returns all that the share still holds. No code may take from it afterwards.
+// Close returns all that the share still holds. What is taken from it afterwards is refused as
+// if others held it.
 func (s *Share) Close() {
-	if s != nil && !s.closed.Swap(true) {
-		s.budget.give(s.held.Swap(0))
+	if s == nil {
+		return
 	}
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	b.add(s, -s.held)
+	b.serve()
 }
 
 // A Hold is a number of bytes that were taken together. Only its owner may use it. The

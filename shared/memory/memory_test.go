@@ -33,8 +33,8 @@ func TestAShareIsBounded(t *testing.T) {
 	}
 	hold.Release()
 	hold.Release()
-	if s.Held() != 0 || b.Held() != 0 || s.Peak() != 60 {
-		t.Errorf("after a release the share holds %d and the budget %d, at most %d; want 0, 0, 60", s.Held(), b.Held(), s.Peak())
+	if s.Held() != 0 || b.Usage().Held != 0 || s.Peak() != 60 {
+		t.Errorf("after a release the share holds %d and the budget %d, at most %d; want 0, 0, 60", s.Held(), b.Usage().Held, s.Peak())
 	}
 }
 
@@ -47,8 +47,8 @@ func TestClosingAShareReturnsAll(t *testing.T) {
 	s.Close()
 	s.Close()
 	s.Give(70)
-	if b.Held() != 0 {
-		t.Errorf("the budget holds %d, want 0", b.Held())
+	if b.Usage().Held != 0 {
+		t.Errorf("the budget holds %d, want 0", b.Usage().Held)
 	}
 }
 
@@ -89,8 +89,116 @@ func TestRequestsWaitTheirTurn(t *testing.T) {
 		}
 		first.Close()
 		all.Wait()
-		if len(order) != 2 || b.Held() != 0 {
-			t.Errorf("%v had memory, and %d bytes are held", order, b.Held())
+		if len(order) != 2 || b.Usage().Held != 0 {
+			t.Errorf("%v had memory, and %d bytes are held", order, b.Usage().Held)
+		}
+	})
+}
+
+func TestOlderSharesAreServedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.NewBudget(100, 100)
+		older, younger, holder := b.Open(), b.Open(), b.Open()
+		if err := holder.Take(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		var all sync.WaitGroup
+		take := func(name string, s *memory.Share) {
+			all.Go(func() {
+				if err := s.Take(t.Context(), 60); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				order = append(order, name) // one has closed before the next is served
+				s.Close()
+			})
+			synctest.Wait()
+		}
+		take("younger", younger)
+		take("older", older)
+		if younger.Try(1) {
+			t.Error("a share got bytes while an older one waited")
+		}
+		holder.Close()
+		all.Wait()
+		if len(order) != 2 || order[0] != "older" {
+			t.Errorf("served in the order %v", order)
+		}
+	})
+}
+
+// Those who hold what each other wait for do not all fail: the youngest gives up, soon.
+func TestSharesThatWaitForEachOtherGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.NewBudget(100, 80)
+		start := time.Now()
+		var all sync.WaitGroup
+		var shares []*memory.Share
+		for range 4 {
+			s := b.Open()
+			shares = append(shares, s)
+			if err := s.Take(t.Context(), 25); err != nil {
+				t.Fatal(err)
+			}
+		}
+		failed := make([]bool, len(shares))
+		for i, s := range shares {
+			all.Go(func() {
+				defer s.Close()
+				failed[i] = s.Take(t.Context(), 50) != nil
+			})
+		}
+		all.Wait()
+		if failed[0] || failed[1] || !failed[2] || !failed[3] {
+			t.Errorf("refused: %v; want the two youngest, who make room for the others", failed)
+		}
+		if waited := time.Since(start); waited > 5*time.Second {
+			t.Errorf("that took %v", waited)
+		}
+		if use := b.Usage(); use.Held != 0 || use.Peak > 100 || use.Refused != 2 {
+			t.Errorf("in the end: %+v", use)
+		}
+	})
+}
+
+func TestWhatNeedsNextToNothingDoesNotStandInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.NewBudget(1<<20, 1<<20)
+		holder, large, little := b.Open(), b.Open(), b.Open()
+		if err := holder.Take(t.Context(), 1<<19); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		all.Go(func() { _ = large.Take(t.Context(), 1<<20) })
+		synctest.Wait()
+		if !little.Try(256) || little.Try(257) {
+			t.Error("256 bytes should be given at once, and not more")
+		}
+		holder.Close()
+		little.Close()
+		all.Wait()
+	})
+}
+
+func TestAClosedShareTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.NewBudget(100, 100)
+		holder, waiter := b.Open(), b.Open()
+		if err := holder.Take(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		all.Go(func() {
+			if waiter.Take(t.Context(), 50) == nil {
+				t.Error("a share that was closed meanwhile got bytes")
+			}
+		})
+		synctest.Wait()
+		waiter.Close()
+		holder.Close()
+		all.Wait()
+		if waiter.Take(t.Context(), 1) == nil || waiter.Try(1) || b.Usage().Held != 0 {
+			t.Errorf("a closed share takes bytes: %+v", b.Usage())
 		}
 	})
 }
@@ -149,7 +257,7 @@ func TestTheBudgetIsKept(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if b.Held() != 0 {
-		t.Errorf("%d bytes are held in the end", b.Held())
+	if b.Usage().Held != 0 {
+		t.Errorf("%d bytes are held in the end", b.Usage().Held)
 	}
 }

@@ -1,0 +1,128 @@
+package boot
+
+import (
+	"bufio"
+	"io/fs"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"tiltyard/shared/memory"
+)
+
+const (
+	// usualCache is the budget of the cache where memory is plenty.
+	usualCache = 512 << 20
+	// usualFloor is what the program takes for itself: code, stacks, connections, and what it
+	// knows of tables and callers beside the cache.
+	usualFloor = 64 << 20
+	// unknownMachine is what a machine is taken to have that does not tell.
+	unknownMachine = 8 << 30
+)
+
+// divideMemory completes the sizes of the configuration that are chosen by the memory of the
+// process, sets the limit of the Go runtime when GOMEMLIMIT does not, and returns the account
+// of what requests and jobs hold.
+//
+//	limit of the runtime
+//	├── cache-bytes            a quarter, 512 MiB at most
+//	├── the program            an eighth, 64 MiB at most
+//	├── the collector          a quarter of the rest: garbage lives until it is collected
+//	└── memory-bytes           three quarters of the rest, and of that
+//	    └── one request        three quarters, so that a large one never stops all others
+func divideMemory(c *Config) *memory.Budget {
+	limit := debug.SetMemoryLimit(-1) // which only asks
+	isSet := limit != math.MaxInt64
+	if !isSet {
+		limit = foundMemory(os.Getenv, os.DirFS("/"))
+	}
+	if c.CacheBytes == 0 {
+		c.CacheBytes = uint64(min(usualCache, limit/4))
+	}
+	taken := int64(min(c.CacheBytes, math.MaxInt64/2)) + min(usualFloor, limit/8)
+	if c.MemoryBytes == 0 {
+		c.MemoryBytes = max(limit-taken, limit/4) / 4 * 3
+	} else if !isSet {
+		limit = max(limit, taken+min(c.MemoryBytes, math.MaxInt64/4)/3*4)
+	}
+	if !isSet {
+		debug.SetMemoryLimit(limit)
+	}
+	return memory.NewBudget(c.MemoryBytes, max(1, c.MemoryBytes/4*3))
+}
+
+// foundMemory returns how many bytes of memory the process should take: most of what a function
+// or a container is given, or else half of the machine, which has others to serve.
+func foundMemory(getenv func(string) string, root fs.FS) int64 {
+	given := int64(math.MaxInt64)
+	if mebibytes, err := strconv.ParseInt(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 32); err == nil && mebibytes > 0 {
+		given = mebibytes << 20
+	}
+	given = min(given, containerMemory(root))
+	return min(given/20*17, machineMemory(root)/2)
+}
+
+// containerMemory is the limit of the control group that the process is in, in version 2 or 1
+// of their file system, or the largest number when there is none.
+func containerMemory(root fs.FS) int64 {
+	least := int64(math.MaxInt64)
+	for _, folder := range controlGroups(root) {
+		for _, file := range []string{"memory.max", "memory.limit_in_bytes"} {
+			text, err := fs.ReadFile(root, folder+"/"+file)
+			if err != nil {
+				continue
+			}
+			if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && limit > 0 { // not "max"
+				least = min(least, limit)
+			}
+		}
+	}
+	return least
+}
+
+// controlGroups returns the folders of the groups of the process, and of those around them. The
+// lines of /proc/self/cgroup are number:controllers:path; a container may see its own group
+// as the outermost.
+func controlGroups(root fs.FS) []string {
+	const mount = "sys/fs/cgroup"
+	folders := []string{mount, mount + "/memory"}
+	text, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return folders
+	}
+	for line := range strings.Lines(string(text)) {
+		number, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, path, _ := strings.Cut(rest, ":")
+		at := mount
+		if number != "0" {
+			if at += "/memory"; controllers != "memory" {
+				continue
+			}
+		}
+		for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+			at += "/" + part
+			folders = append(folders, at)
+		}
+	}
+	return folders
+}
+
+// machineMemory is the memory of the machine, by the line "MemTotal: 16303752 kB" of
+// /proc/meminfo.
+func machineMemory(root fs.FS) int64 {
+	file, err := root.Open("proc/meminfo")
+	if err != nil {
+		return unknownMachine
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if size, found := strings.CutPrefix(lines.Text(), "MemTotal:"); found {
+			if kibibytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(size), " kB"), 10, 64); err == nil && kibibytes > 0 {
+				return kibibytes << 10
+			}
+		}
+	}
+	return unknownMachine
+}
