@@ -14,6 +14,7 @@ datafile_matrix.py shared/lance/datafile/testdata/matrix
 dataset.py shared/lance/dataset/testdata/native.zip
 indices.py shared/lance/dataset/testdata
 inspected.py shared/inspect/testdata
+legacy.py shared/lance/dataset/testdata/legacy.zip
 jsonb.py shared/lance/jsonb/testdata/native.json
 manifest.py shared/lance/manifest/testdata
 operation.py shared/lance/operation/testdata/history.zip

@@ -74,7 +74,7 @@ func (b Blob) Read(ctx context.Context, from, size int64) ([]byte, error) {
 	if b.Kind == datafile.ExternalBlob {
 		return b.readExternal(ctx, objectstore.Range{Offset: int64(part.Position), Length: size})
 	}
-	file, err := b.file.open(ctx, b.dataset.table.session.cache)
+	file, err := b.file.openBlobs(ctx, b.dataset.table.session.cache)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (d *Dataset) Contents(ctx context.Context, blobs []Blob) ([][]byte, error) 
 
 // readFrom reads the blobs of one data file and its side files.
 func (d *Dataset) readFrom(ctx context.Context, file *dataFile, blobs []Blob, which []int, contents [][]byte) error {
-	opened, err := file.open(ctx, d.table.session.cache)
+	opened, err := file.openBlobs(ctx, d.table.session.cache)
 	if err != nil {
 		return err
 	}

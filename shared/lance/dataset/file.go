@@ -11,7 +11,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
@@ -31,7 +30,7 @@ type dataFile struct {
 
 // An openFile is one that the cache holds, or held.
 type openFile struct {
-	*datafile.File
+	columnFile
 	counted atomic.Int64 // its bytes as the cache was told
 }
 
@@ -56,8 +55,12 @@ func (l *columnLists) of(file *pb.DataFile) map[int32]int32 {
 	}
 	columns := make(map[int32]int32, len(file.Fields))
 	for i, id := range file.Fields {
-		if (id >= 0 || isLineage(id)) && i < len(file.ColumnIndices) {
+		switch {
+		case id < 0 && !isLineage(id):
+		case i < len(file.ColumnIndices):
 			columns[id] = file.ColumnIndices[i]
+		case isLegacy(file):
+			columns[id] = int32(i) // its fields are found by their ids
 		}
 	}
 	*l = columnLists{file.Fields, file.ColumnIndices, columns}
@@ -74,24 +77,24 @@ func (d *dataFile) holds(field *schema.Field) bool {
 }
 
 // open returns the file, reading its footer the first time.
-func (d *dataFile) open(ctx context.Context, cache *Cache) (*datafile.File, error) {
+func (d *dataFile) open(ctx context.Context, cache *Cache) (columnFile, error) {
 	if err := d.opening.take(ctx); err != nil {
 		return nil, err
 	}
 	defer d.opening.give()
 	if d.opened != nil {
-		return d.opened.File, nil
+		return d.opened.columnFile, nil
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("data file %s: %w", d.key, d.err)
 	}
 	file, ok := get[*openFile](cache, d.base.URI, d.key)
 	if !ok {
-		read, err := datafile.Open(ctx, d.base.Store, d.key, int64(d.meta.SizeBytes), d.columns)
+		read, err := d.openColumns(ctx)
 		if err != nil {
 			return nil, err
 		}
-		file = &openFile{File: read}
+		file = &openFile{columnFile: read}
 		file.count(cache, d)
 	}
 	if err := d.checkVersion(file.Version()); err != nil {
@@ -100,17 +103,7 @@ func (d *dataFile) open(ctx context.Context, cache *Cache) (*datafile.File, erro
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opened = file
-	return file.File, nil
-}
-
-// checkVersion refuses a file of another version than its entry in the manifest says: the
-// version decides what the entry's list of fields means.
-func (d *dataFile) checkVersion(is lance.Version) error {
-	want, err := lance.VersionOf(d.meta.MajorVersion, d.meta.MinorVersion)
-	if err == nil && want != is {
-		err = fmt.Errorf("%w: data file %s is of version %s, and the manifest says %s", lance.ErrCorrupt, d.key, is, want)
-	}
-	return err
+	return file.columnFile, nil
 }
 
 // ready reports whether open has nothing to read.

@@ -154,8 +154,12 @@ func (f *fragment) parts(field *schema.Field) ([]part, error) {
 
 // checkAbsent refuses a column that no file holds the leaves of, although one lists a field
 // around them: files of version 2.1 and later list a field with members only where these are
-// stored together, in a way that the schema does not say.
+// stored together, in a way that the schema does not say. Fragments of legacy files hold all
+// columns.
 func (f *fragment) checkAbsent(field *schema.Field) error {
+	if len(f.files) > 0 && isLegacy(f.files[0].meta) {
+		return fmt.Errorf("%w: no file of fragment %d holds column %s", lance.ErrCorrupt, f.meta.ID, field.Name)
+	}
 	if field.IsLeaf() {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ type nativeCase struct {
 	Columns []string
 }
 
-// nativeTables is the content of testdata/native.zip.
+// nativeTables is the content of testdata/native.zip and testdata/legacy.zip.
 type nativeTables struct {
 	roots *objectstore.Roots
 	store objectstore.Store
@@ -40,12 +41,32 @@ type nativeTables struct {
 
 func openNative(t testing.TB) *nativeTables {
 	t.Helper()
-	archive, err := zip.OpenReader("testdata/native.zip")
+	n := &nativeTables{store: memstore.New()}
+	for _, name := range []string{"native.zip", "legacy.zip"} {
+		n.unpack(t, "testdata/"+name)
+	}
+	var err error
+	if n.roots, err = objectstore.NewRoots(objectstore.Root{URI: nativePlace, Store: n.store}); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"cases.json", "legacy/cases.json"} {
+		var cases []nativeCase
+		if err := json.Unmarshal(n.get(t, key), &cases); err != nil {
+			t.Fatal(err)
+		}
+		n.cases = append(n.cases, cases...)
+	}
+	return n
+}
+
+// unpack puts the files of an archive into the store.
+func (n *nativeTables) unpack(t testing.TB, path string) {
+	t.Helper()
+	archive, err := zip.OpenReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = archive.Close() }()
-	n := &nativeTables{store: memstore.New()}
 	for _, f := range archive.File {
 		r, err := f.Open()
 		if err != nil {
@@ -59,13 +80,6 @@ func openNative(t testing.TB) *nativeTables {
 			t.Fatal(err)
 		}
 	}
-	if n.roots, err = objectstore.NewRoots(objectstore.Root{URI: nativePlace, Store: n.store}); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(n.get(t, "cases.json"), &n.cases); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 func (n *nativeTables) get(t testing.TB, key string) []byte {
@@ -98,7 +112,8 @@ func (n *nativeTables) open(t testing.TB, c nativeCase) *Dataset {
 // answer returns what native Lance answers, as one batch.
 func (n *nativeTables) answer(t testing.TB, name string) arrow.RecordBatch {
 	t.Helper()
-	r, err := ipc.NewFileReader(bytes.NewReader(n.get(t, "answers/"+name+".arrow")))
+	folder, base := path.Split(name)
+	r, err := ipc.NewFileReader(bytes.NewReader(n.get(t, folder+"answers/"+base+".arrow")))
 	if err != nil {
 		t.Fatal(err)
 	}

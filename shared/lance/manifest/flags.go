@@ -66,7 +66,10 @@ func (m *Manifest) CheckWritable() error {
 	if err := m.CheckReadable(); err != nil {
 		return err
 	}
-	return refuseFlags("write", m.WriterFlags&^writable)
+	if err := refuseFlags("write", m.WriterFlags&^writable); err != nil {
+		return err
+	}
+	return m.checkNotLegacy()
 }
 
 func refuseFlags(what string, unknown uint64) error {

@@ -236,17 +236,9 @@ func TestContentThatWeDoNotUnderstandIsNamed(t *testing.T) {
 		want   error
 		word   string
 	}{
-		{"legacy table", func(m *Manifest, _ *pb.Fragment) { m.DataFormat.Version = "0.1" }, lance.ErrUnsupported, "legacy"},
-		{"no format and legacy files", func(m *Manifest, f *pb.Fragment) {
-			m.DataFormat, f.Files[0].MajorVersion, f.Files[0].MinorVersion = nil, 0, 0
-		}, lance.ErrUnsupported, "legacy"},
-		{"no format and no files", func(m *Manifest, _ *pb.Fragment) { m.DataFormat, m.Fragments = nil, nil }, lance.ErrUnsupported, "legacy"},
 		{"table of tomorrow", func(m *Manifest, _ *pb.Fragment) { m.DataFormat.Version = "2.3" }, lance.ErrUnsupported, `"2.3"`},
 		{"other format", func(m *Manifest, _ *pb.Fragment) { m.DataFormat.FileFormat = "parquet" }, lance.ErrUnsupported, "parquet"},
-		{"legacy file", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MajorVersion, f.Files[0].MinorVersion = 0, 2 }, lance.ErrUnsupported, "legacy"},
-		{"legacy file without columns", func(_ *Manifest, f *pb.Fragment) {
-			f.Files[0].MajorVersion, f.Files[0].MinorVersion, f.Files[0].ColumnIndices = 0, 1, nil
-		}, lance.ErrUnsupported, "legacy"},
+		{"file before 2.0", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MajorVersion, f.Files[0].MinorVersion = 0, 4 }, lance.ErrUnsupported, "0.4"},
 		{"file of tomorrow", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MinorVersion = 3 }, lance.ErrUnsupported, "2.3"},
 		{"file of the day after", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MajorVersion = 65536 + 2 }, lance.ErrUnsupported, "65538"},
 		{"file between generations", func(_ *Manifest, f *pb.Fragment) { f.Files[0].MajorVersion = 1 }, lance.ErrUnsupported, "1."},

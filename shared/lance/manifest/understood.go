@@ -54,16 +54,27 @@ func fileVersion(f *pb.DataFile) (lance.Version, error) {
 // null in all rows. It is [lance.ErrUnsupported], or [lance.ErrCorrupt] when no version of
 // the format allows it.
 func (m *Manifest) checkUnderstood() error {
-	version, err := m.FileVersion()
-	if err != nil {
+	if _, err := m.FileVersion(); err != nil {
 		return fmt.Errorf("version %d: %w", m.Version, err)
-	}
-	if version == lance.Legacy {
-		return fmt.Errorf("%w: version %d of the table has legacy data files (%s)", lance.ErrUnsupported, m.Version, legacyFormat)
 	}
 	for _, f := range m.Fragments {
 		if err := m.checkUnderstoodFragment(f); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkNotLegacy refuses to write tables of legacy data files: we read these only.
+func (m *Manifest) checkNotLegacy() error {
+	if version, err := m.FileVersion(); err != nil || version == lance.Legacy {
+		return fmt.Errorf("%w: to write the table needs legacy data files (%s)", lance.ErrUnsupported, legacyFormat)
+	}
+	for _, f := range m.Fragments {
+		for i := range f.Files {
+			if version, err := fileVersion(&f.Files[i]); err != nil || version == lance.Legacy {
+				return fmt.Errorf("%w: to write the table needs legacy data files (%s)", lance.ErrUnsupported, legacyFormat)
+			}
 		}
 	}
 	return nil
@@ -86,7 +97,7 @@ const (
 
 func (m *Manifest) checkUnderstoodFragment(f *pb.Fragment) error {
 	for i := range f.Files {
-		if err := m.checkUnderstoodFile(f, &f.Files[i]); err != nil {
+		if err := checkUnderstoodFile(f, &f.Files[i]); err != nil {
 			return err
 		}
 	}
@@ -125,14 +136,9 @@ func holdsField(f *pb.Fragment, id int32) bool {
 	return false
 }
 
-func (m *Manifest) checkUnderstoodFile(f *pb.Fragment, file *pb.DataFile) error {
-	version, err := fileVersion(file)
-	switch {
-	case err != nil:
+func checkUnderstoodFile(f *pb.Fragment, file *pb.DataFile) error {
+	if _, err := fileVersion(file); err != nil {
 		return fmt.Errorf("file %s of fragment %d: %w", file.Path, f.ID, err)
-	case version == lance.Legacy:
-		return fmt.Errorf("%w: file %s of fragment %d is a legacy data file of version %d.%d",
-			lance.ErrUnsupported, file.Path, f.ID, file.MajorVersion, file.MinorVersion)
 	}
 	return nil
 }

@@ -1,0 +1,66 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// A columnFile is an open data file of any version of the format, of which rows of fields are
+// read. Package datafile says what the methods do.
+type columnFile interface {
+	Version() lance.Version
+	NumRows() int64
+	MemBytes() int64
+	BytesPerRow(fields []*schema.Field) float64
+	ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error)
+	Take(ctx context.Context, fields []*schema.Field, rows []int64) ([]arrow.Array, error)
+}
+
+// openColumns reads the metadata of the file.
+func (d *dataFile) openColumns(ctx context.Context) (columnFile, error) {
+	size := int64(d.meta.SizeBytes)
+	if !isLegacy(d.meta) {
+		return datafile.Open(ctx, d.base.Store, d.key, size, d.columns)
+	}
+	file, err := legacyfile.Open(ctx, d.base.Store, d.key, size)
+	if err != nil {
+		return nil, err
+	}
+	return file.View(d.columns), nil
+}
+
+func isLegacy(file *pb.DataFile) bool {
+	version, err := lance.VersionOf(file.MajorVersion, file.MinorVersion)
+	return err == nil && version == lance.Legacy
+}
+
+// checkVersion refuses a file of another version than its entry in the manifest says: the
+// version decides what the entry's list of fields means.
+func (d *dataFile) checkVersion(is lance.Version) error {
+	want, err := lance.VersionOf(d.meta.MajorVersion, d.meta.MinorVersion)
+	if err == nil && want != is {
+		err = fmt.Errorf("%w: data file %s is of version %s, and the manifest says %s", lance.ErrCorrupt, d.key, is, want)
+	}
+	return err
+}
+
+// openBlobs returns a file that can hold blobs.
+func (d *dataFile) openBlobs(ctx context.Context, cache *Cache) (*datafile.File, error) {
+	opened, err := d.open(ctx, cache)
+	if err != nil {
+		return nil, err
+	}
+	file, ok := opened.(*datafile.File)
+	if !ok {
+		return nil, fmt.Errorf("%w: blobs in legacy data files", lance.ErrUnsupported)
+	}
+	return file, nil
+}
