@@ -22,6 +22,8 @@ type event struct {
 	encode  func(*recorder) any
 	limit   int                         // bytes of the answer as JSON
 	stream  func(*stream) io.ReadCloser // nil: the gateway takes whole answers only
+	// ambiguous says that the path may stand for several, and nothing tells for which.
+	ambiguous bool
 }
 
 // parseEvent tells the forms of events apart by what only one of them has.
@@ -64,14 +66,16 @@ func parseV2(ctx context.Context, payload []byte) (event, error) {
 	if err != nil {
 		return event{}, fmt.Errorf("convert the event: %w", err)
 	}
+	answer := event{request: r, encode: encodeV2, limit: maxPayloadBytes}
+	if strings.Contains(in.RequestContext.DomainName, functionURLDomain) {
+		answer.stream = streamV2
+	} else if path, answer.ambiguous, err = undecode(r, path, query); err != nil {
+		return event{}, err
+	}
 	setURL(r, path, query)
 	// The adapter splits values at commas; headers of ours may hold them.
 	for name, value := range in.Headers {
 		r.Header.Set(name, value)
-	}
-	answer := event{request: r, encode: encodeV2, limit: maxPayloadBytes}
-	if strings.Contains(in.RequestContext.DomainName, functionURLDomain) {
-		answer.stream = streamV2
 	}
 	return answer, nil
 }

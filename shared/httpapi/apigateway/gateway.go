@@ -65,7 +65,12 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 func (f *Function) answer(ctx context.Context, event event) ([]byte, error) {
 	ctx, cancel := withMargin(ctx)
 	defer cancel()
-	response := f.respond(event.request.WithContext(ctx))
+	var response *recorder
+	if event.ambiguous {
+		response = ambiguousPath(event.request)
+	} else {
+		response = f.respond(event.request.WithContext(ctx))
+	}
 	answer, err := json.Marshal(event.encode(response))
 	if err != nil {
 		return nil, fmt.Errorf("encode the response: %w", err)
