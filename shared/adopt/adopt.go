@@ -191,7 +191,8 @@ func (a *adopter) adoptTable(ctx context.Context, it item, result *Result) error
 		return err
 	}
 	if !a.DryRun {
-		if _, err := a.names.CreateTable(ctx, it.id, location, hint, it.properties, false); err != nil {
+		_, err := a.names.RegisterTable(ctx, it.id, catalog.Registration{Location: location, Hint: hint, Properties: it.properties, Joins: hint > 0})
+		if err != nil {
 			return err
 		}
 	}

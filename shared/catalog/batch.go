@@ -77,6 +77,7 @@ type Operation struct {
 // A Declaration is a table to be.
 type Declaration struct {
 	Location   objectstore.Location
+	Named      bool // somebody has named the location, so that it may be that of another table
 	Properties map[string]string
 }
 
@@ -91,6 +92,8 @@ type share struct {
 	id         []string
 	operations []int // of the batch
 	declare    *tableRecord
+	named      *objectstore.Location // of declare, when somebody has named it
+	claimed    *claim                // of that
 	deregister bool
 	next       []entry            // versions to make, ascending
 	versions   []int              // the operations that they are of
@@ -198,6 +201,9 @@ func (c *Catalog) add(b *running, s *share, op *Operation) error {
 	case op.Declare != nil:
 		s.declare = c.newRecord(s.id, op.Declare.Location, 0, op.Declare.Properties)
 		s.declare.MadeBy = b.request
+		if op.Declare.Named {
+			s.named = &op.Declare.Location
+		}
 	case op.Create != nil:
 		s.versions = append(s.versions, i)
 		if s.declare != nil && op.Create.Noted {
@@ -281,6 +287,9 @@ func (c *Catalog) commitEntered(ctx context.Context, b *running) error {
 	if err := b.eachShare(ctx, lookAgain); err != nil {
 		return err
 	}
+	if err := b.eachShare(ctx, c.confirmShare); err != nil {
+		return err
+	}
 	want := decision{Outcome: committed}
 	for _, s := range b.shares {
 		if s.record != nil {
@@ -335,6 +344,9 @@ func lookAgain(ctx context.Context, s *share) error {
 // in them.
 func (c *Catalog) retreat(ctx context.Context, b *running) {
 	_ = b.eachShare(ctx, func(ctx context.Context, s *share) error {
+		if s.claimed != nil {
+			c.release(ctx, s.claimed)
+		}
 		if s.record != nil {
 			_, _ = c.finish(ctx, s.record, s.etag, aborted)
 		} else {

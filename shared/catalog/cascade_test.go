@@ -29,7 +29,7 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 			if _, err := location.Store.Put(ctx, location.Prefix+"/_versions/1.manifest", []byte("x"), objectstore.Condition{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.CreateTable(ctx, name, location, 0, nil, false); err != nil {
+			if _, err := c.CreateTable(ctx, name, location, 0, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

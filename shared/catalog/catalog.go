@@ -24,7 +24,8 @@
 //   - What a batch does to several tables is put into their records first, where it means
 //     nothing until one put of one object has decided about all of it (batch.go, pending.go).
 //   - A table's location is never used twice: it carries a random part, so that deleting
-//     the data of a dropped table cannot meet the data of a new one of the same name.
+//     the data of a dropped table cannot meet the data of a new one of the same name. Places
+//     that somebody names are claimed before they are used (claim.go).
 package catalog
 
 import (
@@ -35,6 +36,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -50,6 +52,8 @@ type Catalog struct {
 	store   objectstore.Store // the home root's: where the records are
 	now     func() time.Time
 	lookups *otter.Cache[string, lookedUp] // by key
+
+	placesKnown atomic.Bool // see knowPlaces
 
 	firstPause time.Duration // as the constant says, but in tests
 }

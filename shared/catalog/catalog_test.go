@@ -119,7 +119,7 @@ func mustTable(t *testing.T, c *Catalog, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
 		id := split(p)
-		if _, err := c.CreateTable(t.Context(), id, c.NewLocation(id), 0, nil, false); err != nil {
+		if _, err := c.CreateTable(t.Context(), id, c.NewLocation(id), 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,14 +129,14 @@ func TestTablesAreNamedAndForgotten(t *testing.T) {
 	ctx := t.Context()
 	c := open(t, memstore.New())
 	id := []string{"t"}
-	first, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, map[string]string{"p": "v"}, false)
+	first, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, map[string]string{"p": "v"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil, false); code(err) != "TableAlreadyExists" {
+	if _, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil); code(err) != "TableAlreadyExists" {
 		t.Errorf("second create: %v", err)
 	}
-	second, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil, true)
+	second, err := c.RegisterTable(ctx, id, Registration{Location: c.NewLocation(id), Replace: true})
 	if err != nil || second.Location.URI == first.Location.URI {
 		t.Errorf("replacing create = %+v, %v; want another location", second, err)
 	}
@@ -192,7 +192,7 @@ func TestListsArePagedInNameOrder(t *testing.T) {
 	mustCreate(t, c, "ns")
 	names := []string{"-x", "A", "Z", "_", "a", "a b", "a.b", "ab", "b", "z", "é", "日本"}
 	for _, n := range names {
-		if _, err := c.CreateTable(ctx, []string{"ns", n}, c.NewLocation([]string{n}), 0, nil, false); err != nil {
+		if _, err := c.CreateTable(ctx, []string{"ns", n}, c.NewLocation([]string{n}), 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -281,7 +281,7 @@ func TestDropMeetsCreateInside(t *testing.T) {
 		var created, dropped error
 		var group sync.WaitGroup
 		group.Go(func() {
-			_, created = c.CreateTable(ctx, child(parent, "t"), c.NewLocation([]string{"t"}), 0, nil, false)
+			_, created = c.CreateTable(ctx, child(parent, "t"), c.NewLocation([]string{"t"}), 0, nil)
 		})
 		group.Go(func() { _, dropped = c.DropNamespace(ctx, parent, false) })
 		group.Wait()
@@ -311,10 +311,10 @@ func TestAbandonedDropIsForgotten(t *testing.T) {
 		t.Fatalf("drop by a dying process: %v", err)
 	}
 	c := open(t, inner)
-	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil, false)
+	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil)
 	wantCode(t, "create while the mark holds", err, "ConcurrentModification")
 	c.now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
-	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil, false)
+	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil)
 	wantCode(t, "create after the mark has run out", err, "")
 	_, err = c.DropNamespace(ctx, []string{"p"}, false)
 	wantCode(t, "drop after that", err, "NamespaceNotEmpty")
@@ -348,7 +348,7 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 		}, []string{"NamespaceNotFound"}},
 		{"create table", func(ctx context.Context, c *Catalog) error {
 			id := []string{"p", "v"}
-			_, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil, false)
+			_, err := c.CreateTable(ctx, id, c.NewLocation(id), 0, nil)
 			return err
 		}, []string{"TableAlreadyExists"}},
 		{"drop table", func(ctx context.Context, c *Catalog) error {
@@ -398,7 +398,7 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	if found, err := c.Lookup(ctx, id); err != nil || found.Confirm() != nil {
 		t.Fatalf("first lookup: %v", err)
 	}
-	other, err := elsewhere.CreateTable(ctx, id, c.NewLocation(id), 0, nil, true)
+	other, err := elsewhere.RegisterTable(ctx, id, Registration{Location: c.NewLocation(id), Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +436,7 @@ func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
 			return err
 		}},
 		{"table", func(ctx context.Context, c *Catalog) error {
-			_, err := c.CreateTable(ctx, []string{"t"}, c.NewLocation([]string{"t"}), 0, nil, false)
+			_, err := c.CreateTable(ctx, []string{"t"}, c.NewLocation([]string{"t"}), 0, nil)
 			return err
 		}},
 	}
@@ -475,7 +475,7 @@ func TestWhatWasMadeStaysWhenTheParentCannotBeRead(t *testing.T) {
 		return faultstore.Fault{}
 	})
 	c := open(t, faulty)
-	_, err := c.CreateTable(t.Context(), []string{"n", "t"}, c.NewLocation([]string{"n", "t"}), 0, nil, false)
+	_, err := c.CreateTable(t.Context(), []string{"n", "t"}, c.NewLocation([]string{"n", "t"}), 0, nil)
 	wantCode(t, "create of which nobody knows whether it may stay", err, "ServiceUnavailable")
 	_, err = open(t, inner).Table(t.Context(), []string{"n", "t"})
 	wantCode(t, "the table afterwards", err, "")

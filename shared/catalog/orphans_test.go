@@ -73,7 +73,7 @@ func TestNamesOfOrphansAreNotTaken(t *testing.T) {
 	}
 	_, err := c.CreateNamespace(t.Context(), split("gone/in"), nil, FailIfExists)
 	wantCode(t, "create a namespace", err, "NamespaceNotFound")
-	_, err = c.CreateTable(t.Context(), split("gone/t"), c.NewLocation(split("gone/t")), 0, nil, false)
+	_, err = c.CreateTable(t.Context(), split("gone/t"), c.NewLocation(split("gone/t")), 0, nil)
 	wantCode(t, "create a table", err, "NamespaceNotFound")
 	_, err = c.RenameTable(t.Context(), split("other"), split("gone/t"))
 	wantCode(t, "rename a table", err, "NamespaceNotFound")

@@ -127,6 +127,9 @@ func (c *Catalog) finish(ctx context.Context, record *tableRecord, etag string, 
 	if err == nil && ended == aborted {
 		c.deleteCopies(ctx, p.Next)
 	}
+	if err == nil && ended == committed && p.Gone {
+		c.releaseOf(ctx, record)
+	}
 	return done, err
 }
 

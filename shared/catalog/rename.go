@@ -86,6 +86,9 @@ func (c *Catalog) RenameTable(ctx context.Context, id, to []string) (*Table, err
 		if slices.Equal(id, to) {
 			return nil, TableExists(to)
 		}
+		if err := c.nameClaim(ctx, old, to); err != nil {
+			return nil, err
+		}
 		renamed, err := c.rename(ctx, old, etag, to)
 		switch {
 		case err == nil:

@@ -28,6 +28,9 @@ func (c *Catalog) enter(ctx context.Context, b *running, s *share) error {
 		case err != nil:
 			return inShare(s, err)
 		}
+		if err := c.claimShare(ctx, b, s, record); err != nil {
+			return inShare(s, err)
+		}
 		next, err := c.pendingOf(ctx, b, s, record)
 		if err != nil || s.before || next == nil {
 			return err
@@ -55,6 +58,33 @@ func inShare(s *share, err error) error {
 		return nil
 	}
 	return inBatch(s.operations[0], err)
+}
+
+// claimShare claims the place that a batch has named for a table. record is what has the name;
+// one that was made by the same batch before has the place already.
+func (c *Catalog) claimShare(ctx context.Context, b *running, s *share, record *tableRecord) error {
+	before := record != nil && record.MadeBy == b.request
+	if s.named == nil || s.claimed != nil || before || record != nil && !s.deregister {
+		return nil
+	}
+	claimed, err := c.claimPlace(ctx, s.id, *s.named, false, s.deregister)
+	if err != nil {
+		return err
+	}
+	s.claimed, s.declare.Claim = claimed, claimed.UID
+	return nil
+}
+
+// confirmShare makes sure, before a batch is decided, that nobody thought its claim left behind.
+func (c *Catalog) confirmShare(ctx context.Context, s *share) error {
+	if s.claimed == nil {
+		return nil
+	}
+	still, err := c.stillClaimed(ctx, s.claimed)
+	if err == nil && !still {
+		err = lostRace("the place of table", s.id, objectstore.ErrPrecondition)
+	}
+	return inShare(s, err)
 }
 
 // goPast waits for what is under way at a name, or ends a batch when ours comes first: by

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"tiltyard/shared/auth"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -40,7 +38,10 @@ type tableRecord struct {
 	UID string   `json:"uid"` // of this incarnation of the name
 	// Location is a path relative to the home root, so that a root can be moved as a
 	// whole, or the URI of a place outside it.
-	Location   string            `json:"location"`
+	Location string `json:"location"`
+	// Claim is the claim of the location, or ownPlace; "" in records of before there were
+	// claims. See claim.go.
+	Claim      string            `json:"claim,omitempty"`
 	Properties map[string]string `json:"properties,omitempty"`
 	Created    time.Time         `json:"created_at"`
 	Hint       uint64            `json:"version_hint,omitempty"`
@@ -183,42 +184,110 @@ func (c *Catalog) isHome(location objectstore.Location) bool {
 	return location.URI == c.roots.Join(location.Prefix).URI
 }
 
-// CreateTable gives a location a name. The data may be there already, with the version
-// hint, or come later (hint 0). With replace an existing registration of that name is
-// replaced; its data stays. Otherwise a taken name is TableAlreadyExists.
-func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string, replace bool) (*Table, error) {
+// CreateTable gives a location that [Catalog.NewLocation] has made a name. The data may be
+// there already, with the version hint, or come later (hint 0). A taken name is
+// TableAlreadyExists.
+func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string) (*Table, error) {
 	if isRoot(id) {
-		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "a table needs a name"}
+		return nil, errNameless
 	}
 	record := c.newRecord(id, location, hint, properties)
+	if _, err := c.putRecord(ctx, record, false); err != nil {
+		return nil, err
+	}
+	return c.table(record)
+}
+
+var errNameless = &protocol.Error{Code: protocol.InvalidInput, Message: "a table needs a name"}
+
+// A Registration is a table at a place that somebody has named.
+type Registration struct {
+	Location objectstore.Location
+	Hint     uint64 // as for CreateTable
+	// Look, if there is one, is asked for the hint, or for an error when there is no data,
+	// once the place cannot be dropped any more.
+	Look       func(ctx context.Context) (hint uint64, err error)
+	Properties map[string]string
+	// Joins says that the data of other tables may be at this very place.
+	Joins bool
+	// Replace lets the name be taken: what it stood for is replaced, and its data stays.
+	Replace bool
+}
+
+// RegisterTable gives a place that somebody has named a name. One that overlaps the place of
+// another table is InvalidInput, and a taken name TableAlreadyExists.
+func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration) (*Table, error) {
+	if isRoot(id) {
+		return nil, errNameless
+	}
+	claimed, err := c.claimPlace(ctx, id, r.Location, r.Joins, r.Replace)
+	if err != nil {
+		// The table that has the place may be the one of that name.
+		if _, _, there := c.settled(ctx, id); there == nil && !r.Replace && hasCode(err, protocol.InvalidInput) {
+			err = c.taken(ctx, id, TableExists(id))
+		}
+		return nil, err
+	}
+	if r.Look != nil {
+		if r.Hint, err = r.Look(ctx); err != nil {
+			c.release(ctx, claimed)
+			return nil, err
+		}
+	}
+	record := c.newRecord(id, r.Location, r.Hint, r.Properties)
+	record.Claim = claimed.UID
+	etag, err := c.putRecord(ctx, record, r.Replace)
+	if err != nil {
+		if !errors.Is(err, objectstore.ErrUnknownOutcome) { // else it may be there
+			c.release(ctx, claimed)
+		}
+		return nil, err
+	}
+	if err := c.confirmClaim(ctx, claimed, record, etag); err != nil {
+		return nil, err
+	}
+	return c.table(record)
+}
+
+// confirmClaim takes a record back when its claim was thought left behind before the record was
+// there.
+func (c *Catalog) confirmClaim(ctx context.Context, claimed *claim, record *tableRecord, etag string) error {
+	still, err := c.stillClaimed(ctx, claimed)
+	if err != nil || still {
+		return err
+	}
+	if err := c.remove(context.WithoutCancel(ctx), tableKey(record.ID), record.UID, etag); err != nil && !gone(err) {
+		return err
+	}
+	return lostRace("the place of table", record.ID, objectstore.ErrPrecondition)
+}
+
+// putRecord puts the record of a new table, in the place of another one only with replace, and
+// returns its ETag.
+func (c *Catalog) putRecord(ctx context.Context, record *tableRecord, replace bool) (etag string, err error) {
+	id := record.ID
 	defer c.lookups.Invalidate(tableKey(id))
 	for attempt := range createAttempts {
-		_, err := c.createChild(ctx, id, tableKey(id), record)
+		etag, err := c.createChild(ctx, id, tableKey(id), record)
 		if errors.Is(err, objectstore.ErrPrecondition) {
 			if err = c.awaitFree(ctx, id, attempt); err == nil {
 				continue
 			}
 			if replace && hasCode(err, protocol.TableAlreadyExists) {
-				err = c.replaceTable(ctx, record)
+				etag, err = c.replaceTable(ctx, record)
 			}
 		}
-		if err == nil {
-			return c.table(record)
-		}
-		if !gone(err) {
-			return nil, err
+		if err == nil || !gone(err) {
+			return etag, err
 		}
 	}
-	return nil, lostRace("table", id, objectstore.ErrPrecondition)
+	return "", lostRace("table", id, objectstore.ErrPrecondition)
 }
 
-// newRecord is the record of a new table.
+// newRecord is the record of a new table at a place that was made for it.
 func (c *Catalog) newRecord(id []string, at objectstore.Location, hint uint64, properties map[string]string) *tableRecord {
 	record := &tableRecord{
-		ID: id, UID: newUID(), Location: at.URI, Properties: maps.Clone(properties), Created: c.now().UTC(), Hint: hint,
-	}
-	if c.isHome(at) {
-		record.Location = at.Prefix
+		ID: id, UID: newUID(), Location: c.placeOf(at), Claim: ownPlace, Properties: maps.Clone(properties), Created: c.now().UTC(), Hint: hint,
 	}
 	if wantsLedger(properties) {
 		record.Ledger = &ledger{}
@@ -228,28 +297,41 @@ func (c *Catalog) newRecord(id []string, at objectstore.Location, hint uint64, p
 
 // replaceTable puts a record in the place of one that is there. The error is one that is
 // gone when that has changed meanwhile.
-func (c *Catalog) replaceTable(ctx context.Context, record *tableRecord) error {
-	_, etag, err := c.soleRecord(ctx, record.ID)
+func (c *Catalog) replaceTable(ctx context.Context, record *tableRecord) (etag string, err error) {
+	old, etag, err := c.soleRecord(ctx, record.ID)
 	if hasCode(err, protocol.TableNotFound) {
-		return objectstore.ErrPrecondition // it is gone, or another is arriving
+		return "", objectstore.ErrPrecondition // it is gone, or another is arriving
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = c.write(ctx, tableKey(record.ID), record, objectstore.Condition{IfMatch: etag})
-	return err
+	etag, err = c.write(ctx, tableKey(record.ID), record, objectstore.Condition{IfMatch: etag})
+	if err == nil {
+		c.releaseOf(ctx, old)
+	}
+	return etag, err
 }
 
 // DeregisterTable removes the name. The data stays. When the answer of the storage was lost
 // and the record is not there any more, nobody knows who took it away: it may have been a
 // rename, and then the table lives on under another name, with its data.
 func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, error) {
+	record, table, err := c.takeAway(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c.releaseOf(ctx, record)
+	return table, nil
+}
+
+// takeAway removes a name and returns what it stood for.
+func (c *Catalog) takeAway(ctx context.Context, id []string) (*tableRecord, *Table, error) {
 	defer c.lookups.Invalidate(tableKey(id))
 	uid := ""
 	for range createAttempts {
 		record, etag, err := c.soleRecord(ctx, id)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if uid != "" && record.UID != uid {
 			break // dropped and created by others
@@ -257,72 +339,16 @@ func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, err
 		uid = record.UID
 		table, err := c.table(record)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		_, err = c.tryRemove(ctx, tableKey(id), record.UID, etag)
 		if err == nil {
-			return table, nil
+			return record, table, nil
 		}
 		if !gone(err) {
-			return nil, fmt.Errorf("deregister table %s: %w", display(id), err)
+			return nil, nil, fmt.Errorf("deregister table %s: %w", display(id), err)
 		}
 		// Most likely a writer has told the version that it made: see Hint.
 	}
-	return nil, lostRace("table", id, objectstore.ErrPrecondition)
-}
-
-// DropTable removes the name and then the data. The table is gone when its name is; what
-// a crash leaves of the data is garbage that nothing refers to.
-func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
-	table, err := c.DeregisterTable(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := DeleteData(ctx, table.Location); err != nil {
-		return nil, &protocol.Error{
-			Code: protocol.ServiceUnavailable, Message: fmt.Sprintf("table %s is dropped, but not all of its data is deleted", display(id)),
-			Detail: "the name is free; what is left of the data belongs to no table", Unsettled: true, Err: err,
-		}
-	}
-	return table, nil
-}
-
-// DeleteData deletes all objects under a location, versions first, so that nobody
-// opens a table that is half gone.
-func DeleteData(ctx context.Context, location objectstore.Location) error {
-	for _, prefix := range []string{location.Prefix + "/_versions/", location.Prefix + "/"} {
-		if err := deleteAll(ctx, location.Store, prefix); err != nil {
-			return fmt.Errorf("delete data under %s: %w", location.URI, err)
-		}
-	}
-	return nil
-}
-
-func deleteAll(ctx context.Context, store objectstore.Store, prefix string) error {
-	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
-	for {
-		listed, err := store.List(ctx, opts)
-		if err != nil {
-			return err
-		}
-		group, inner := errgroup.WithContext(ctx)
-		group.SetLimit(dropFanOut)
-		for _, object := range listed.Objects {
-			group.Go(func() error { return deleteOne(inner, store, object.Key) })
-		}
-		if err := group.Wait(); err != nil || !listed.More || len(listed.Objects) == 0 {
-			return err
-		}
-		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
-	}
-}
-
-// deleteOne deletes an object that nobody refers to: again, when an answer was lost.
-func deleteOne(ctx context.Context, store objectstore.Store, key string) error {
-	for attempt := 1; ; attempt++ {
-		err := store.Delete(ctx, key, objectstore.Condition{})
-		if !errors.Is(err, objectstore.ErrUnknownOutcome) || attempt == createAttempts {
-			return err
-		}
-	}
+	return nil, nil, lostRace("table", id, objectstore.ErrPrecondition)
 }

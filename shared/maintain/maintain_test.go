@@ -84,7 +84,7 @@ func (h *house) create(t *testing.T, ofNamespace, ofTable map[string]string) {
 	if _, err := h.tables.Rows.Table(table, location, 0).Create(ctx, rows(0), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.tables.Names.CreateTable(ctx, table, location, 1, ofTable, false); err != nil {
+	if _, err := h.tables.Names.CreateTable(ctx, table, location, 1, ofTable); err != nil {
 		t.Fatal(err)
 	}
 }

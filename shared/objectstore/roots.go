@@ -168,6 +168,11 @@ func (r *Roots) below(at root, path []string) (Location, error) {
 	if len(path) == 0 {
 		return Location{}, r.refuse("is a root itself")
 	}
+	if whole := (place{at.scheme, at.host, slices.Concat(at.path, path)}); slices.ContainsFunc(r.roots, func(other root) bool {
+		return (&root{place: whole}).holds(other.place)
+	}) {
+		return Location{}, r.refuse("lies around a root")
+	}
 	if path[0] == ReservedName {
 		return Location{}, r.refuse("is reserved")
 	}

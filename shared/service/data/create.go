@@ -51,7 +51,7 @@ func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableReques
 	if name.declared != nil {
 		return s.move(ctx, location, name.declared)
 	}
-	made, err := s.tables.Names.CreateTable(ctx, req.ID, location, uint64(done.Version), req.Properties, false)
+	made, err := s.tables.Names.CreateTable(ctx, req.ID, location, uint64(done.Version), req.Properties)
 	if err != nil {
 		return s.failed(ctx, req, location, err)
 	}

@@ -38,7 +38,7 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 	}
 	var made *catalog.Table
 	if err == nil {
-		made, err = s.tables.Names.CreateTable(ctx, req.ID, location, uint64(done.Version), nil, false)
+		made, err = s.tables.Names.CreateTable(ctx, req.ID, location, uint64(done.Version), nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, catalog.DeleteData(context.WithoutCancel(ctx), location))

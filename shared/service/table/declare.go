@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/protocol"
 )
 
@@ -18,7 +19,12 @@ func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest
 	if err != nil {
 		return nil, err
 	}
-	declared, err := s.tables.Names.CreateTable(ctx, req.ID, location, 0, req.Properties, false)
+	var declared *catalog.Table
+	if req.Location == "" {
+		declared, err = s.tables.Names.CreateTable(ctx, req.ID, location, 0, req.Properties)
+	} else {
+		declared, err = s.tables.Names.RegisterTable(ctx, req.ID, catalog.Registration{Location: location, Properties: req.Properties})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,16 @@ package table
 
 import (
 	"context"
-	"fmt"
 
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
 // Register gives a name to a table that is on storage already, at a location that the
-// configuration allows. In mode Overwrite the name may be taken: it then stands for the
+// configuration allows. A table that has a name may get another one; it then stays until
+// the last is dropped. In mode Overwrite the name may be taken: it then stands for the
 // new location, and what was at the old one stays there.
 func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableRequest) (*protocol.RegisterTableResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
@@ -22,18 +24,14 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	if err != nil {
 		return nil, err
 	}
-	version, err := s.tables.Rows.Table(req.ID, location, 0).Newest(ctx)
-	if engine.IsDeclared(err) {
-		return nil, &protocol.Error{
-			Code: protocol.InvalidInput, Message: fmt.Sprintf("no Lance table at location %q", req.Location),
-			Detail: "register names the folder that holds a table's _versions folder; use declare for a table that is yet to be written",
-		}
-	}
-	if err != nil {
+	// What is wrong with the request is told before a place is claimed.
+	if _, err := s.newest(ctx, req.ID, location); err != nil {
 		return nil, err
 	}
-	replace := req.Mode == protocol.RegisterModeOverwrite
-	made, err := s.tables.Names.CreateTable(ctx, req.ID, location, version, req.Properties, replace)
+	made, err := s.tables.Names.RegisterTable(ctx, req.ID, catalog.Registration{
+		Location: location, Properties: req.Properties, Joins: true, Replace: req.Mode == protocol.RegisterModeOverwrite,
+		Look: func(ctx context.Context) (uint64, error) { return s.newest(ctx, req.ID, location) },
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -41,4 +39,16 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 		TransactionID: s.changed(ctx, "register-table", made.ID, nil),
 		Location:      made.Location.URI, Properties: made.Properties,
 	}, nil
+}
+
+// newest returns the newest version of the table that is at a location already.
+func (s *Service) newest(ctx context.Context, id []string, at objectstore.Location) (uint64, error) {
+	version, err := s.tables.Rows.Table(id, at, 0).Newest(ctx)
+	if engine.IsDeclared(err) {
+		return 0, &protocol.Error{
+			Code: protocol.InvalidInput, Message: "no Lance table at the location",
+			Detail: "register names the folder that holds a table's _versions folder; use declare for a table that is yet to be written",
+		}
+	}
+	return version, err
 }

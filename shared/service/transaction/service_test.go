@@ -58,7 +58,7 @@ func (f *fixture) table(t *testing.T, name string) engine.Written {
 	if _, err := table.Create(t.Context(), rows, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.tables.Names.CreateTable(t.Context(), id, location, 1, nil, false); err != nil {
+	if _, err := f.tables.Names.CreateTable(t.Context(), id, location, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	done, err := table.Insert(t.Context(), rows, nil)

@@ -144,7 +144,7 @@ func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperat
 	p := &prepared{Operation: catalog.Operation{ID: op.TableID()}, table: declared}
 	switch {
 	case op.Declare != nil:
-		p.Declare = &catalog.Declaration{Location: declared.Location, Properties: op.Declare.Properties}
+		p.Declare = &catalog.Declaration{Location: declared.Location, Named: op.Declare.Location != "", Properties: op.Declare.Properties}
 		return p, nil
 	case op.Deregister != nil:
 		p.Deregister = true
