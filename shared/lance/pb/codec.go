@@ -18,88 +18,116 @@ type Codec interface {
 const maxCodecDepth = 8
 
 // Flat is values of fixed width, one after the other.
+//
+//pb:codec 1
 type Flat struct {
-	BitsPerValue uint64             // 1
-	Data         *BufferCompression // 2: never set by known writers
+	BitsPerValue uint64             `pb:"1"`
+	Data         *BufferCompression `pb:"2"` // never set by known writers
 }
 
 // Variable is offsets, then bytes.
+//
+//pb:codec 2
 type Variable struct {
-	Offsets Codec              // 1: always *Flat of 32 or 64 bits
-	Values  *BufferCompression // 2: never set by known writers
+	Offsets Codec              `pb:"1"` // always *Flat of 32 or 64 bits
+	Values  *BufferCompression `pb:"2"` // never set by known writers
 }
 
 // Constant is one value, repeated.
+//
+//pb:codec 3
 type Constant struct {
-	Value []byte // 1: nil when absent
+	Value []byte `pb:"1,optional"` // nil when absent
 }
 
 // OutOfLineBitpacking is integers of the width of Values, which its *Flat tells.
+//
+//pb:codec 4
 type OutOfLineBitpacking struct {
-	UncompressedBits uint64 // 1
-	Values           Codec  // 3
+	UncompressedBits uint64 `pb:"1"`
+	Values           Codec  `pb:"3"`
 }
 
 // InlineBitpacking is blocks of 1024 integers, each behind its width.
+//
+//pb:codec 5
 type InlineBitpacking struct {
-	UncompressedBits uint64             // 1
-	Values           *BufferCompression // 2: never set by known writers
+	UncompressedBits uint64             `pb:"1"`
+	Values           *BufferCompression `pb:"2"` // never set by known writers
 }
 
 // FSST is strings as codes of a symbol table.
+//
+//pb:codec 6
 type FSST struct {
-	SymbolTable []byte // 1
-	Values      Codec  // 2
+	SymbolTable []byte `pb:"1"`
+	Values      Codec  `pb:"2"`
 }
 
 // Dictionary is indices into items.
+//
+//pb:codec 7
 type Dictionary struct {
-	Indices  Codec  // 1
-	Items    Codec  // 2
-	NumItems uint32 // 3
+	Indices  Codec  `pb:"1"`
+	Items    Codec  `pb:"2"`
+	NumItems uint32 `pb:"3"`
 }
 
 // RLE is values and how often each is repeated.
+//
+//pb:codec 8
 type RLE struct {
-	Values     Codec // 1
-	RunLengths Codec // 2
+	Values     Codec `pb:"1"`
+	RunLengths Codec `pb:"2"`
 }
 
 // ByteStreamSplit is all first bytes of the values, then all second bytes, and so on.
+//
+//pb:codec 9
 type ByteStreamSplit struct {
-	Values Codec // 1
+	Values Codec `pb:"1"`
 }
 
 // General is the encoded Values, compressed by a general scheme.
+//
+//pb:codec 10
 type General struct {
-	Compression BufferCompression // 1
-	Values      Codec             // 3
+	Compression BufferCompression `pb:"1"`
+	Values      Codec             `pb:"3"`
 }
 
 // FixedSizeList is lists of equal length, flattened.
+//
+//pb:codec 11
 type FixedSizeList struct {
-	ItemsPerValue uint64 // 1
-	Values        Codec  // 2
-	HasValidity   bool   // 3: a bitmap says which items are not null
+	ItemsPerValue uint64 `pb:"1"`
+	Values        Codec  `pb:"2"`
+	HasValidity   bool   `pb:"3"` // a bitmap says which items are not null
 }
 
 // PackedStruct is structs of fixed width, row by row.
+//
+//pb:codec 12
 type PackedStruct struct {
-	BitsPerValue []uint64 // 1: one per child
-	Values       Codec    // 2
+	BitsPerValue []uint64 `pb:"1"` // one per child
+	Values       Codec    `pb:"2"`
 }
 
 // VariablePackedStruct is structs with children of variable width, row by row.
+//
+//pb:codec 13
 type VariablePackedStruct struct {
-	Fields []PackedField // 1: one per child
+	Fields []PackedField `pb:"1"` // one per child
 }
 
 // A PackedField is a child of a VariablePackedStruct: of fixed width (BitsPerValue) or
 // behind a length (BitsPerLength); the other one is 0.
+//
+//pb:codec part
 type PackedField struct {
-	Value         Codec  // 1
-	BitsPerValue  uint64 // 2
-	BitsPerLength uint64 // 3
+	Value         Codec  `pb:"1"`
+	BitsPerValue  uint64 `pb:"2,oneof"`
+	BitsPerLength uint64 `pb:"3,oneof"`
 }
 
 // UnknownCodec stands for a member of the oneof that is newer than this package.
@@ -120,54 +148,6 @@ const (
 // BufferCompression names a scheme. The level, which only a writer needs, is not kept.
 type BufferCompression struct {
 	Scheme CompressionScheme // 1
-}
-
-func (*Flat) codecNumber() protowire.Number                 { return 1 }
-func (*Variable) codecNumber() protowire.Number             { return 2 }
-func (*Constant) codecNumber() protowire.Number             { return 3 }
-func (*OutOfLineBitpacking) codecNumber() protowire.Number  { return 4 }
-func (*InlineBitpacking) codecNumber() protowire.Number     { return 5 }
-func (*FSST) codecNumber() protowire.Number                 { return 6 }
-func (*Dictionary) codecNumber() protowire.Number           { return 7 }
-func (*RLE) codecNumber() protowire.Number                  { return 8 }
-func (*ByteStreamSplit) codecNumber() protowire.Number      { return 9 }
-func (*General) codecNumber() protowire.Number              { return 10 }
-func (*FixedSizeList) codecNumber() protowire.Number        { return 11 }
-func (*PackedStruct) codecNumber() protowire.Number         { return 12 }
-func (*VariablePackedStruct) codecNumber() protowire.Number { return 13 }
-func (c *UnknownCodec) codecNumber() protowire.Number       { return c.Num }
-
-func newCodec(num protowire.Number) Codec {
-	switch num {
-	case 1:
-		return new(Flat)
-	case 2:
-		return new(Variable)
-	case 3:
-		return new(Constant)
-	case 4:
-		return new(OutOfLineBitpacking)
-	case 5:
-		return new(InlineBitpacking)
-	case 6:
-		return new(FSST)
-	case 7:
-		return new(Dictionary)
-	case 8:
-		return new(RLE)
-	case 9:
-		return new(ByteStreamSplit)
-	case 10:
-		return new(General)
-	case 11:
-		return new(FixedSizeList)
-	case 12:
-		return new(PackedStruct)
-	case 13:
-		return new(VariablePackedStruct)
-	default:
-		return &UnknownCodec{Num: num}
-	}
 }
 
 // scanCodec reads the current field of s as a CompressiveEncoding that lies below depth
@@ -211,3 +191,19 @@ func encodeCompression(e *Encoder, num protowire.Number, c *BufferCompression) {
 		e.Message(num, func(e *Encoder) { e.Uint64(1, uint64(c.Scheme)) })
 	}
 }
+
+// scanPackedField reads the current field of s as one more child of a struct.
+func scanPackedField(s *Scanner, list *[]PackedField, depth int) {
+	var f PackedField
+	s.Message(func(b []byte) error { return f.unmarshal(b, depth) })
+	*list = append(*list, f)
+}
+
+func (c *UnknownCodec) codecNumber() protowire.Number { return c.Num }
+
+func (c *UnknownCodec) unmarshalCodec(b []byte, _ int) error {
+	c.raw = b
+	return nil
+}
+
+func (c *UnknownCodec) marshal(e *Encoder) { e.Unknown(c.raw) }

@@ -21,9 +21,11 @@ type ArrayFlat struct {
 }
 
 // A BufferRef names a buffer.
+//
+//pb:message read
 type BufferRef struct {
-	Index uint32
-	Kind  uint32 // 0: a buffer of the page; no other is in use
+	Index uint32 `pb:"1"`
+	Kind  uint32 `pb:"2"` // 0: a buffer of the page; no other is in use
 }
 
 // ArrayNullable is values some of which may be null.
@@ -33,51 +35,65 @@ type ArrayNullable struct {
 }
 
 // ArrayFixedSizeList is lists of equal length, flattened.
+//
+//pb:array
 type ArrayFixedSizeList struct {
-	Dimension uint32
-	Items     ArrayEncoding
+	Dimension uint32        `pb:"1"`
+	Items     ArrayEncoding `pb:"2"`
 }
 
 // ArrayList is where lists end. The items are another column.
+//
+//pb:array
 type ArrayList struct {
-	Offsets              ArrayEncoding
-	NullOffsetAdjustment uint64
-	NumItems             uint64
+	Offsets              ArrayEncoding `pb:"1"`
+	NullOffsetAdjustment uint64        `pb:"2"`
+	NumItems             uint64        `pb:"3"`
 }
 
 // ArraySimpleStruct is nothing; the members are other columns.
 type ArraySimpleStruct struct{}
 
 // ArrayBinary is where values end, and their bytes.
+//
+//pb:array
 type ArrayBinary struct {
-	Indices        ArrayEncoding
-	Bytes          ArrayEncoding
-	NullAdjustment uint64
+	Indices        ArrayEncoding `pb:"1"`
+	Bytes          ArrayEncoding `pb:"2"`
+	NullAdjustment uint64        `pb:"3"`
 }
 
 // ArrayDictionary is indices into items.
+//
+//pb:array
 type ArrayDictionary struct {
-	Indices  ArrayEncoding
-	Items    ArrayEncoding
-	NumItems uint32
+	Indices  ArrayEncoding `pb:"1"`
+	Items    ArrayEncoding `pb:"2"`
+	NumItems uint32        `pb:"3"`
 }
 
 // ArrayFSST is strings as codes of a symbol table.
+//
+//pb:array
 type ArrayFSST struct {
-	Binary      ArrayEncoding
-	SymbolTable []byte
+	Binary      ArrayEncoding `pb:"1"`
+	SymbolTable []byte        `pb:"2"`
 }
 
 // ArrayPackedStruct is structs of fixed width, row by row in a buffer.
+//
+//pb:array
 type ArrayPackedStruct struct {
-	Inner  []ArrayEncoding
-	Buffer BufferRef
+	Inner  []ArrayEncoding `pb:"1"`
+	Buffer BufferRef       `pb:"2"`
 }
 
 // ArrayFixedSizeBinary is byte strings of equal length.
+//
+//pb:array
 type ArrayFixedSizeBinary struct {
-	Bytes     ArrayEncoding
-	ByteWidth uint32
+	Bytes     ArrayEncoding `pb:"1"`
+	ByteWidth uint32        `pb:"2"`
 }
 
 // ArrayUnknown stands for a member that released files do not use.
@@ -147,19 +163,6 @@ func scanArray(s *Scanner, e *ArrayEncoding, depth int) {
 	})
 }
 
-func (r *BufferRef) unmarshal(b []byte) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			r.Index = s.Uint32()
-		case 2:
-			r.Kind = s.Uint32()
-		}
-	}
-	return s.Err()
-}
-
 func (a *ArrayFlat) unmarshalArray(b []byte, _ int) error {
 	s := NewScanner(b)
 	for s.Next() {
@@ -167,7 +170,7 @@ func (a *ArrayFlat) unmarshalArray(b []byte, _ int) error {
 		case 1:
 			a.BitsPerValue = s.Uint64()
 		case 2:
-			s.Message(a.Buffer.unmarshal)
+			s.Message(a.Buffer.Unmarshal)
 		case 3:
 			s.Message(a.unmarshalCompression)
 		}
@@ -211,105 +214,13 @@ func (a *ArrayNullable) unmarshalArray(b []byte, depth int) error {
 	return s.Err()
 }
 
-func (a *ArrayFixedSizeList) unmarshalArray(b []byte, depth int) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			a.Dimension = s.Uint32()
-		case 2:
-			scanArray(s, &a.Items, depth)
-		}
-	}
-	return s.Err()
-}
-
-func (a *ArrayList) unmarshalArray(b []byte, depth int) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			scanArray(s, &a.Offsets, depth)
-		case 2:
-			a.NullOffsetAdjustment = s.Uint64()
-		case 3:
-			a.NumItems = s.Uint64()
-		}
-	}
-	return s.Err()
+// scanArrays reads the current field of s as one more ArrayEncoding at the given depth.
+func scanArrays(s *Scanner, list *[]ArrayEncoding, depth int) {
+	var e ArrayEncoding
+	scanArray(s, &e, depth)
+	*list = append(*list, e)
 }
 
 func (a *ArraySimpleStruct) unmarshalArray([]byte, int) error { return nil }
-
-func (a *ArrayBinary) unmarshalArray(b []byte, depth int) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			scanArray(s, &a.Indices, depth)
-		case 2:
-			scanArray(s, &a.Bytes, depth)
-		case 3:
-			a.NullAdjustment = s.Uint64()
-		}
-	}
-	return s.Err()
-}
-
-func (a *ArrayDictionary) unmarshalArray(b []byte, depth int) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			scanArray(s, &a.Indices, depth)
-		case 2:
-			scanArray(s, &a.Items, depth)
-		case 3:
-			a.NumItems = s.Uint32()
-		}
-	}
-	return s.Err()
-}
-
-func (a *ArrayFSST) unmarshalArray(b []byte, depth int) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			scanArray(s, &a.Binary, depth)
-		case 2:
-			a.SymbolTable = s.Bytes()
-		}
-	}
-	return s.Err()
-}
-
-func (a *ArrayPackedStruct) unmarshalArray(b []byte, depth int) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			var inner ArrayEncoding
-			scanArray(s, &inner, depth)
-			a.Inner = append(a.Inner, inner)
-		case 2:
-			s.Message(a.Buffer.unmarshal)
-		}
-	}
-	return s.Err()
-}
-
-func (a *ArrayFixedSizeBinary) unmarshalArray(b []byte, depth int) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			scanArray(s, &a.Bytes, depth)
-		case 2:
-			a.ByteWidth = s.Uint32()
-		}
-	}
-	return s.Err()
-}
 
 func (a *ArrayUnknown) unmarshalArray([]byte, int) error { return nil }

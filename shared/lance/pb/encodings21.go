@@ -34,51 +34,54 @@ const (
 )
 
 // A MiniBlockLayout arranges small values in chunks of a few kilobytes.
+//
+//pb:layout 1
 type MiniBlockLayout struct {
-	RepCompression       Codec         // 1: nil without repetition levels
-	DefCompression       Codec         // 2: nil without definition levels
-	ValueCompression     Codec         // 3
-	Dictionary           Codec         // 4: nil unless values are indices into a dictionary
-	NumDictionaryItems   uint64        // 5
-	Layers               []RepDefLayer // 6: innermost first
-	NumBuffers           uint64        // 7: value buffers of each chunk
-	RepetitionIndexDepth uint32        // 8
-	NumItems             uint64        // 9: stored values
-	HasLargeChunk        bool          // 10: true in 2.2, false in 2.1
+	RepCompression       Codec         `pb:"1"` // nil without repetition levels
+	DefCompression       Codec         `pb:"2"` // nil without definition levels
+	ValueCompression     Codec         `pb:"3"`
+	Dictionary           Codec         `pb:"4"` // nil unless values are indices into a dictionary
+	NumDictionaryItems   uint64        `pb:"5"`
+	Layers               []RepDefLayer `pb:"6"` // innermost first
+	NumBuffers           uint64        `pb:"7"` // value buffers of each chunk
+	RepetitionIndexDepth uint32        `pb:"8"`
+	NumItems             uint64        `pb:"9"`  // stored values
+	HasLargeChunk        bool          `pb:"10"` // true in 2.2, false in 2.1
 }
 
 // A ConstantLayout is a page whose valid values are all equal, or that has none.
+//
+//pb:layout 2
 type ConstantLayout struct {
-	Layers         []RepDefLayer // 5: innermost first
-	InlineValue    []byte        // 6: nil when absent; at most 32 bytes
-	RepCompression Codec         // 7: nil for raw u16 levels
-	DefCompression Codec         // 8: nil for raw u16 levels
-	NumRepValues   uint64        // 9
-	NumDefValues   uint64        // 10
+	Layers         []RepDefLayer `pb:"5"`          // innermost first
+	InlineValue    []byte        `pb:"6,optional"` // nil when absent; at most 32 bytes
+	RepCompression Codec         `pb:"7"`          // nil for raw u16 levels
+	DefCompression Codec         `pb:"8"`          // nil for raw u16 levels
+	NumRepValues   uint64        `pb:"9"`
+	NumDefValues   uint64        `pb:"10"`
 }
 
 // A FullZipLayout stores large values one by one, each behind its levels.
+//
+//pb:layout 3
 type FullZipLayout struct {
-	BitsRep          uint32        // 1
-	BitsDef          uint32        // 2
-	BitsPerValue     uint32        // 3: fixed width values; otherwise 0
-	BitsPerOffset    uint32        // 4: variable width values; otherwise 0
-	NumItems         uint32        // 5
-	NumVisibleItems  uint32        // 6
-	ValueCompression Codec         // 7
-	Layers           []RepDefLayer // 8: innermost first
+	BitsRep          uint32        `pb:"1"`
+	BitsDef          uint32        `pb:"2"`
+	BitsPerValue     uint32        `pb:"3,oneof"` // fixed width values; otherwise 0
+	BitsPerOffset    uint32        `pb:"4,oneof"` // variable width values; otherwise 0
+	NumItems         uint32        `pb:"5"`
+	NumVisibleItems  uint32        `pb:"6"`
+	ValueCompression Codec         `pb:"7"`
+	Layers           []RepDefLayer `pb:"8"` // innermost first
 }
 
 // A BlobLayout stores descriptions of values that lie elsewhere in the file.
+//
+//pb:layout 4
 type BlobLayout struct {
-	Inner  Layout        // 1: layout of the descriptions; never a *BlobLayout
-	Layers []RepDefLayer // 2: innermost first
+	Inner  Layout        `pb:"1"` // layout of the descriptions; never a *BlobLayout
+	Layers []RepDefLayer `pb:"2"` // innermost first
 }
-
-func (*MiniBlockLayout) layoutNumber() protowire.Number { return 1 }
-func (*ConstantLayout) layoutNumber() protowire.Number  { return 2 }
-func (*FullZipLayout) layoutNumber() protowire.Number   { return 3 }
-func (*BlobLayout) layoutNumber() protowire.Number      { return 4 }
 
 // UnmarshalLayout reads an encoded PageLayout. Of several members the last counts; nil
 // means that there is none that we know. It keeps b.
@@ -121,137 +124,18 @@ func MarshalLayout(l Layout) []byte {
 	return e.B
 }
 
-func (l *MiniBlockLayout) unmarshal(b []byte) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			scanCodec(s, &l.RepCompression, 0)
-		case 2:
-			scanCodec(s, &l.DefCompression, 0)
-		case 3:
-			scanCodec(s, &l.ValueCompression, 0)
-		case 4:
-			scanCodec(s, &l.Dictionary, 0)
-		case 5:
-			l.NumDictionaryItems = s.Uint64()
-		case 6:
-			scanLayers(s, &l.Layers)
-		case 7:
-			l.NumBuffers = s.Uint64()
-		case 8:
-			l.RepetitionIndexDepth = s.Uint32()
-		case 9:
-			l.NumItems = s.Uint64()
-		case 10:
-			l.HasLargeChunk = s.Bool()
-		}
+// scanInnerLayout reads the current field as the layout inside of a BlobLayout.
+func scanInnerLayout(s *Scanner, l *Layout) {
+	s.Message(func(b []byte) (err error) {
+		*l, err = unmarshalLayout(b, false)
+		return err
+	})
+}
+
+func encodeLayout(e *Encoder, num protowire.Number, l Layout) {
+	if l != nil {
+		e.Message(num, func(e *Encoder) { e.Message(l.layoutNumber(), l.marshal) })
 	}
-	return s.Err()
-}
-
-func (l *MiniBlockLayout) marshal(e *Encoder) {
-	encodeCodec(e, 1, l.RepCompression)
-	encodeCodec(e, 2, l.DefCompression)
-	encodeCodec(e, 3, l.ValueCompression)
-	encodeCodec(e, 4, l.Dictionary)
-	e.Uint64(5, l.NumDictionaryItems)
-	Packed(e, 6, l.Layers)
-	e.Uint64(7, l.NumBuffers)
-	e.Uint64(8, uint64(l.RepetitionIndexDepth))
-	e.Uint64(9, l.NumItems)
-	e.Bool(10, l.HasLargeChunk)
-}
-
-func (l *ConstantLayout) unmarshal(b []byte) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 5:
-			scanLayers(s, &l.Layers)
-		case 6:
-			l.InlineValue = present(s.Bytes())
-		case 7:
-			scanCodec(s, &l.RepCompression, 0)
-		case 8:
-			scanCodec(s, &l.DefCompression, 0)
-		case 9:
-			l.NumRepValues = s.Uint64()
-		case 10:
-			l.NumDefValues = s.Uint64()
-		}
-	}
-	return s.Err()
-}
-
-func (l *ConstantLayout) marshal(e *Encoder) {
-	Packed(e, 5, l.Layers)
-	if l.InlineValue != nil {
-		e.AlwaysBytes(6, l.InlineValue)
-	}
-	encodeCodec(e, 7, l.RepCompression)
-	encodeCodec(e, 8, l.DefCompression)
-	e.Uint64(9, l.NumRepValues)
-	e.Uint64(10, l.NumDefValues)
-}
-
-func (l *FullZipLayout) unmarshal(b []byte) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			l.BitsRep = s.Uint32()
-		case 2:
-			l.BitsDef = s.Uint32()
-		case 3:
-			l.BitsPerValue, l.BitsPerOffset = s.Uint32(), 0
-		case 4:
-			l.BitsPerOffset, l.BitsPerValue = s.Uint32(), 0
-		case 5:
-			l.NumItems = s.Uint32()
-		case 6:
-			l.NumVisibleItems = s.Uint32()
-		case 7:
-			scanCodec(s, &l.ValueCompression, 0)
-		case 8:
-			scanLayers(s, &l.Layers)
-		}
-	}
-	return s.Err()
-}
-
-func (l *FullZipLayout) marshal(e *Encoder) {
-	e.Uint64(1, uint64(l.BitsRep))
-	e.Uint64(2, uint64(l.BitsDef))
-	e.Uint64(3, uint64(l.BitsPerValue))
-	e.Uint64(4, uint64(l.BitsPerOffset))
-	e.Uint64(5, uint64(l.NumItems))
-	e.Uint64(6, uint64(l.NumVisibleItems))
-	encodeCodec(e, 7, l.ValueCompression)
-	Packed(e, 8, l.Layers)
-}
-
-func (l *BlobLayout) unmarshal(b []byte) error {
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			s.Message(func(b []byte) (err error) {
-				l.Inner, err = unmarshalLayout(b, false)
-				return err
-			})
-		case 2:
-			scanLayers(s, &l.Layers)
-		}
-	}
-	return s.Err()
-}
-
-func (l *BlobLayout) marshal(e *Encoder) {
-	if l.Inner != nil {
-		e.Message(1, func(e *Encoder) { e.Message(l.Inner.layoutNumber(), l.Inner.marshal) })
-	}
-	Packed(e, 2, l.Layers)
 }
 
 func scanLayers(s *Scanner, layers *[]RepDefLayer) {

@@ -40,10 +40,12 @@ const (
 )
 
 // HNSWDetails are the parameters of a graph.
+//
+//pb:message read
 type HNSWDetails struct {
-	MaxConnections    uint32 // 1
-	ConstructionDepth uint32 // 2: candidates while it was built
-	MaxLevel          uint32 // 3
+	MaxConnections    uint32 `pb:"1"`
+	ConstructionDepth uint32 `pb:"2"` // candidates while it was built
+	MaxLevel          uint32 `pb:"3"`
 }
 
 // Unmarshal reads an encoded VectorIndexDetails.
@@ -82,23 +84,6 @@ func (d *VectorIndexDetails) unmarshalCompression(b []byte) error {
 			d.NumSubVectors = s.Uint32()
 		case s.Num == 2 && d.Compression == CompressionRQ:
 			d.RotationMatrix = s.Uint32() == 1
-		}
-	}
-	return s.Err()
-}
-
-// Unmarshal reads an encoded HNSWDetails.
-func (d *HNSWDetails) Unmarshal(b []byte) error {
-	*d = HNSWDetails{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			d.MaxConnections = s.Uint32()
-		case 2:
-			d.ConstructionDepth = s.Uint32()
-		case 3:
-			d.MaxLevel = s.Uint32()
 		}
 	}
 	return s.Err()

@@ -1,10 +1,14 @@
 // Package pb holds the protobuf messages of the Lance format as plain Go structs, each
 // with a reader and a writer over the wire format.
 //
-// The codecs are written by hand over protowire rather than generated: fields that we
-// do not know survive a read and a write (they are kept as raw bytes), allocation is
-// bounded by the size of the input, and nothing runs at program start.
+// The structs carry the numbers of their fields; the command in gen writes their readers
+// and writers over protowire. They differ from those of the usual generator: unknown fields
+// survive a read and a write as raw bytes, the size of the input bounds allocation, parts
+// of the input are used and not copied, and no code runs at program start. A few messages
+// whose form is not that of their struct have readers and writers by hand.
 package pb
+
+//go:generate go run ./gen
 
 import (
 	"errors"
@@ -211,6 +215,14 @@ func (e *Encoder) Int32(num protowire.Number, v int32) { e.Uint64(num, uint64(in
 func (e *Encoder) Bool(num protowire.Number, v bool) {
 	if v {
 		e.AlwaysUint64(num, 1)
+	}
+}
+
+// Float64 writes a fixed64 field unless it is zero.
+func (e *Encoder) Float64(num protowire.Number, v float64) {
+	if v != 0 {
+		e.B = protowire.AppendTag(e.B, num, protowire.Fixed64Type)
+		e.B = protowire.AppendFixed64(e.B, math.Float64bits(v))
 	}
 }
 

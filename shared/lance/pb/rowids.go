@@ -10,8 +10,10 @@ import (
 // the other.
 //
 // Source: protos/rowids.proto of the format.
+//
+//pb:message
 type RowIDSequence struct {
-	Segments []U64Segment // 1
+	Segments []U64Segment `pb:"1"`
 	Unknown  []byte
 }
 
@@ -48,39 +50,21 @@ type EncodedU64Array struct {
 
 // RowVersionSequence is the versions in which the rows of a fragment were made or last
 // changed, in order.
+//
+//pb:message
 type RowVersionSequence struct {
-	Runs    []RowVersionRun // 1
+	Runs    []RowVersionRun `pb:"1"`
 	Unknown []byte
 }
 
 // RowVersionRun gives one version to as many rows as Span has values; the values
 // themselves mean nothing.
+//
+//pb:message
 type RowVersionRun struct {
-	Span    U64Segment // 1
-	Version uint64     // 2
+	Span    U64Segment `pb:"1"`
+	Version uint64     `pb:"2"`
 	Unknown []byte
-}
-
-// Unmarshal reads an encoded RowIDSequence. It keeps parts of b.
-func (q *RowIDSequence) Unmarshal(b []byte) error {
-	*q = RowIDSequence{}
-	s := NewScanner(b)
-	for s.Next() {
-		if s.Num == 1 {
-			values(s, &q.Segments)
-		} else {
-			q.Unknown = append(q.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the RowIDSequence.
-func (q *RowIDSequence) Marshal(e *Encoder) {
-	for i := range q.Segments {
-		e.Message(1, q.Segments[i].Marshal)
-	}
-	e.Unknown(q.Unknown)
 }
 
 // Unmarshal reads an encoded U64Segment. It keeps parts of b.
@@ -177,50 +161,4 @@ func (a *EncodedU64Array) Marshal(e *Encoder) {
 		})
 	}
 	e.Unknown(a.Unknown)
-}
-
-// Unmarshal reads an encoded RowVersionSequence. It keeps parts of b.
-func (q *RowVersionSequence) Unmarshal(b []byte) error {
-	*q = RowVersionSequence{}
-	s := NewScanner(b)
-	for s.Next() {
-		if s.Num == 1 {
-			values(s, &q.Runs)
-		} else {
-			q.Unknown = append(q.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the RowVersionSequence.
-func (q *RowVersionSequence) Marshal(e *Encoder) {
-	for i := range q.Runs {
-		e.Message(1, q.Runs[i].Marshal)
-	}
-	e.Unknown(q.Unknown)
-}
-
-// Unmarshal reads an encoded RowVersionRun. It keeps parts of b.
-func (r *RowVersionRun) Unmarshal(b []byte) error {
-	*r = RowVersionRun{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			s.Message(r.Span.Unmarshal)
-		case 2:
-			r.Version = s.Uint64()
-		default:
-			r.Unknown = append(r.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the RowVersionRun.
-func (r *RowVersionRun) Marshal(e *Encoder) {
-	e.Message(1, r.Span.Marshal)
-	e.Uint64(2, r.Version)
-	e.Unknown(r.Unknown)
 }

@@ -10,60 +10,70 @@ import (
 // Manifest is one version of a table: its schema and its fragments.
 //
 // Source: protos/table.proto of the format, message Manifest.
+//
+//pb:message write
 type Manifest struct {
-	Fields                []*Field          // 1: the schema in pre-order
-	Fragments             []*Fragment       // 2: ascending by id
-	Version               uint64            // 3
-	VersionAuxData        uint64            // 4: unused
-	SchemaMetadata        map[string]string // 5
-	IndexSection          *uint64           // 6: position in the manifest file
-	Timestamp             *Timestamp        // 7
-	Tag                   string            // 8: unused
-	ReaderFlags           uint64            // 9
-	WriterFlags           uint64            // 10
-	MaxFragmentID         *uint32           // 11: highest ever given out; nil before the first
-	TransactionFile       string            // 12: name within _transactions; may be empty
-	WriterVersion         *WriterVersion    // 13
-	NextRowID             uint64            // 14: with stable row ids
-	DataFormat            *DataFormat       // 15
-	Config                map[string]string // 16
-	BasePaths             []BasePath        // 18
-	TableMetadata         map[string]string // 19
-	Branch                *string           // 20: nil on main
-	OldTransactionSection *uint64           // 21: where writers before field 23 put it
-	TransactionSection    *uint64           // 23: position in the manifest file
-	MaxAllocatedFieldID   *int32            // 24: with non-reusable field ids
+	Fields                []*Field          `pb:"1"` // the schema in pre-order
+	Fragments             []*Fragment       `pb:"2"` // ascending by id
+	Version               uint64            `pb:"3"`
+	VersionAuxData        uint64            `pb:"4"` // unused
+	SchemaMetadata        map[string]string `pb:"5"`
+	IndexSection          *uint64           `pb:"6"` // position in the manifest file
+	Timestamp             *Timestamp        `pb:"7"`
+	Tag                   string            `pb:"8"` // unused
+	ReaderFlags           uint64            `pb:"9"`
+	WriterFlags           uint64            `pb:"10"`
+	MaxFragmentID         *uint32           `pb:"11"` // highest ever given out; nil before the first
+	TransactionFile       string            `pb:"12"` // name within _transactions; may be empty
+	WriterVersion         *WriterVersion    `pb:"13"`
+	NextRowID             uint64            `pb:"14"` // with stable row ids
+	DataFormat            *DataFormat       `pb:"15"`
+	Config                map[string]string `pb:"16"`
+	BasePaths             []BasePath        `pb:"18"`
+	TableMetadata         map[string]string `pb:"19"`
+	Branch                *string           `pb:"20"` // nil on main
+	OldTransactionSection *uint64           `pb:"21"` // where writers before field 23 put it
+	TransactionSection    *uint64           `pb:"23"` // position in the manifest file
+	MaxAllocatedFieldID   *int32            `pb:"24"` // with non-reusable field ids
 	Unknown               []byte
 }
 
 // Timestamp is a point in time, UTC, as google.protobuf.Timestamp.
+//
+//pb:message
 type Timestamp struct {
-	Seconds int64 // 1
-	Nanos   int32 // 2
+	Seconds int64 `pb:"1"`
+	Nanos   int32 `pb:"2"`
 }
 
 // WriterVersion says what wrote a manifest.
+//
+//pb:message
 type WriterVersion struct {
-	Library       string // 1
-	Version       string // 2: plain major.minor.patch
-	Prerelease    string // 3
-	BuildMetadata string // 4
+	Library       string `pb:"1"`
+	Version       string `pb:"2"` // plain major.minor.patch
+	Prerelease    string `pb:"3"`
+	BuildMetadata string `pb:"4"`
 	Unknown       []byte
 }
 
 // DataFormat is the format of new data files.
+//
+//pb:message
 type DataFormat struct {
-	FileFormat string // 1: "lance"
-	Version    string // 2: such as "2.2"
+	FileFormat string `pb:"1"` // "lance"
+	Version    string `pb:"2"` // such as "2.2"
 	Unknown    []byte
 }
 
 // BasePath is a root outside the table that files may be under.
+//
+//pb:message
 type BasePath struct {
-	ID            uint32  // 1
-	Name          *string // 2
-	IsDatasetRoot bool    // 3: files are below data/, _deletions/ and _indices/
-	Path          string  // 4: a full URI
+	ID            uint32  `pb:"1"`
+	Name          *string `pb:"2"`
+	IsDatasetRoot bool    `pb:"3"` // files are below data/, _deletions/ and _indices/
+	Path          string  `pb:"4"` // a full URI
 	Unknown       []byte
 }
 
@@ -137,154 +147,6 @@ func (m *Manifest) unmarshalHigh(s *Scanner) {
 	default:
 		m.Unknown = append(m.Unknown, s.Raw()...)
 	}
-}
-
-// Marshal writes the Manifest.
-func (m *Manifest) Marshal(e *Encoder) {
-	for _, f := range m.Fields {
-		e.Message(1, f.Marshal)
-	}
-	for _, f := range m.Fragments {
-		e.Message(2, f.Marshal)
-	}
-	e.Uint64(3, m.Version)
-	e.Uint64(4, m.VersionAuxData)
-	EncodeMap(e, 5, m.SchemaMetadata)
-	optional(e, 6, m.IndexSection)
-	if m.Timestamp != nil {
-		e.Message(7, m.Timestamp.Marshal)
-	}
-	e.String(8, m.Tag)
-	e.Uint64(9, m.ReaderFlags)
-	e.Uint64(10, m.WriterFlags)
-	optional(e, 11, m.MaxFragmentID)
-	e.String(12, m.TransactionFile)
-	if m.WriterVersion != nil {
-		e.Message(13, m.WriterVersion.Marshal)
-	}
-	e.Uint64(14, m.NextRowID)
-	if m.DataFormat != nil {
-		e.Message(15, m.DataFormat.Marshal)
-	}
-	EncodeMap(e, 16, m.Config)
-	for i := range m.BasePaths {
-		e.Message(18, m.BasePaths[i].Marshal)
-	}
-	EncodeMap(e, 19, m.TableMetadata)
-	if m.Branch != nil {
-		e.AlwaysString(20, *m.Branch)
-	}
-	optional(e, 21, m.OldTransactionSection)
-	optional(e, 23, m.TransactionSection)
-	optional(e, 24, m.MaxAllocatedFieldID)
-	e.Unknown(m.Unknown)
-}
-
-// Unmarshal reads an encoded Timestamp.
-func (t *Timestamp) Unmarshal(b []byte) error {
-	*t = Timestamp{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			t.Seconds = s.Int64()
-		case 2:
-			t.Nanos = s.Int32()
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the Timestamp.
-func (t *Timestamp) Marshal(e *Encoder) {
-	e.Uint64(1, uint64(t.Seconds))
-	e.Int32(2, t.Nanos)
-}
-
-// Unmarshal reads an encoded WriterVersion.
-func (w *WriterVersion) Unmarshal(b []byte) error {
-	*w = WriterVersion{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			w.Library = s.String()
-		case 2:
-			w.Version = s.String()
-		case 3:
-			w.Prerelease = s.String()
-		case 4:
-			w.BuildMetadata = s.String()
-		default:
-			w.Unknown = append(w.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the WriterVersion.
-func (w *WriterVersion) Marshal(e *Encoder) {
-	e.String(1, w.Library)
-	e.String(2, w.Version)
-	e.String(3, w.Prerelease)
-	e.String(4, w.BuildMetadata)
-	e.Unknown(w.Unknown)
-}
-
-// Unmarshal reads an encoded DataFormat.
-func (d *DataFormat) Unmarshal(b []byte) error {
-	*d = DataFormat{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			d.FileFormat = s.String()
-		case 2:
-			d.Version = s.String()
-		default:
-			d.Unknown = append(d.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the DataFormat.
-func (d *DataFormat) Marshal(e *Encoder) {
-	e.String(1, d.FileFormat)
-	e.String(2, d.Version)
-	e.Unknown(d.Unknown)
-}
-
-// Unmarshal reads an encoded BasePath.
-func (p *BasePath) Unmarshal(b []byte) error {
-	*p = BasePath{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			p.ID = s.Uint32()
-		case 2:
-			p.Name = ptr(s.String())
-		case 3:
-			p.IsDatasetRoot = s.Bool()
-		case 4:
-			p.Path = s.String()
-		default:
-			p.Unknown = append(p.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the BasePath.
-func (p *BasePath) Marshal(e *Encoder) {
-	e.Uint64(1, uint64(p.ID))
-	if p.Name != nil {
-		e.AlwaysString(2, *p.Name)
-	}
-	e.Bool(3, p.IsDatasetRoot)
-	e.String(4, p.Path)
-	e.Unknown(p.Unknown)
 }
 
 // An interner makes reading many fragments cheap: it allocates them in slabs, and gives

@@ -77,41 +77,6 @@ func (t *Transaction) Marshal(e *Encoder) {
 	e.Unknown(t.Unknown)
 }
 
-func newOperation(num protowire.Number) Operation {
-	switch num {
-	case 100:
-		return new(Append)
-	case 101:
-		return new(Delete)
-	case 102:
-		return new(Overwrite)
-	case 103:
-		return new(CreateIndex)
-	case 104:
-		return new(Rewrite)
-	case 105:
-		return new(Merge)
-	case 106:
-		return new(Restore)
-	case 107:
-		return new(ReserveFragments)
-	case 108:
-		return new(Update)
-	case 109:
-		return new(Project)
-	case 110:
-		return new(UpdateConfig)
-	case 111:
-		return new(DataReplacement)
-	case 113:
-		return new(Clone)
-	case 114:
-		return new(UpdateBases)
-	default:
-		return &OpaqueOperation{Number: num}
-	}
-}
-
 // OpaqueOperation is an operation that we do not interpret. It conflicts with everything.
 type OpaqueOperation struct {
 	Number protowire.Number // its field number, 100 to 199
@@ -139,10 +104,3 @@ func (o *OpaqueOperation) Unmarshal(b []byte) error {
 
 // Marshal writes the message as it was read.
 func (o *OpaqueOperation) Marshal(e *Encoder) { e.Unknown(o.Raw) }
-
-// fragments writes a list of fragments.
-func fragments(e *Encoder, num protowire.Number, list []*Fragment) {
-	for _, f := range list {
-		e.Message(num, f.Marshal)
-	}
-}

@@ -2,7 +2,6 @@ package pb
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -19,198 +18,78 @@ const (
 
 // Update changes rows, as update and merge-insert do. Offsets in the form before field
 // 10 are Unknown.
+//
+//pb:operation 108
 type Update struct {
-	RemovedFragmentIDs []uint64    // 1
-	UpdatedFragments   []*Fragment // 2: with new deletion files or data files
-	NewFragments       []*Fragment // 3
-	FieldsModified     []uint32    // 4
-	CompactedSSTables  [][]byte    // 5: CompactedSsTable messages, not interpreted
+	RemovedFragmentIDs []uint64    `pb:"1"`
+	UpdatedFragments   []*Fragment `pb:"2"` // with new deletion files or data files
+	NewFragments       []*Fragment `pb:"3"`
+	FieldsModified     []uint32    `pb:"4"`
+	CompactedSSTables  [][]byte    `pb:"5"` // CompactedSsTable messages, not interpreted
 	// FieldsForPreservingFragBitmap are fields whose indices cover the new fragments.
-	FieldsForPreservingFragBitmap []uint32            // 6
-	Mode                          UpdateMode          // 7
-	InsertedRows                  *KeyExistenceFilter // 8
-	UpdatedOffsets                map[uint64][]byte   // 10: portable roaring bitmaps by fragment id
+	FieldsForPreservingFragBitmap []uint32            `pb:"6"`
+	Mode                          UpdateMode          `pb:"7"`
+	InsertedRows                  *KeyExistenceFilter `pb:"8"`
+	UpdatedOffsets                map[uint64][]byte   `pb:"10"` // portable roaring bitmaps by fragment id
 	Unknown                       []byte
 }
 
-// OperationName returns "Update".
-func (*Update) OperationName() string    { return "Update" }
-func (*Update) number() protowire.Number { return 108 }
-
-// Unmarshal reads an encoded Update. It keeps parts of b.
-func (o *Update) Unmarshal(b []byte) error {
-	*o = Update{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			s.Varints(func(v uint64) { o.RemovedFragmentIDs = append(o.RemovedFragmentIDs, v) })
-		case 2:
-			pointers(s, &o.UpdatedFragments)
-		case 3:
-			pointers(s, &o.NewFragments)
-		case 4:
-			s.Varints(func(v uint64) { o.FieldsModified = append(o.FieldsModified, uint32(v)) })
-		case 5:
-			o.CompactedSSTables = append(o.CompactedSSTables, s.Bytes())
-		case 6:
-			s.Varints(func(v uint64) {
-				o.FieldsForPreservingFragBitmap = append(o.FieldsForPreservingFragBitmap, uint32(v))
-			})
-		case 7:
-			o.Mode = UpdateMode(s.Int32())
-		case 8:
-			o.InsertedRows = new(KeyExistenceFilter)
-			s.Message(o.InsertedRows.Unmarshal)
-		case 10:
-			o.scanOffsets(s)
-		default:
-			o.Unknown = append(o.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-func (o *Update) scanOffsets(s *Scanner) {
+// scanBytesByNumber reads the current field as an entry of a map<uint64, bytes>.
+func scanBytesByNumber(s *Scanner, m *map[uint64][]byte) {
 	s.Message(func(b []byte) error {
-		var id uint64
-		var bitmap []byte
+		var number uint64
+		var value []byte
 		entry := NewScanner(b)
 		for entry.Next() {
 			switch entry.Num {
 			case 1:
-				id = entry.Uint64()
+				number = entry.Uint64()
 			case 2:
-				bitmap = entry.Bytes()
+				value = entry.Bytes()
 			}
 		}
-		if o.UpdatedOffsets == nil {
-			o.UpdatedOffsets = map[uint64][]byte{}
+		if *m == nil {
+			*m = map[uint64][]byte{}
 		}
-		o.UpdatedOffsets[id] = bitmap
+		(*m)[number] = value
 		return entry.Err()
 	})
 }
 
-// Marshal writes the Update.
-func (o *Update) Marshal(e *Encoder) {
-	Packed(e, 1, o.RemovedFragmentIDs)
-	fragments(e, 2, o.UpdatedFragments)
-	fragments(e, 3, o.NewFragments)
-	Packed(e, 4, o.FieldsModified)
-	for _, raw := range o.CompactedSSTables {
-		e.AlwaysBytes(5, raw)
-	}
-	Packed(e, 6, o.FieldsForPreservingFragBitmap)
-	e.Int32(7, int32(o.Mode))
-	if o.InsertedRows != nil {
-		e.Message(8, o.InsertedRows.Marshal)
-	}
-	for _, id := range slices.Sorted(maps.Keys(o.UpdatedOffsets)) {
-		e.Message(10, func(e *Encoder) {
-			e.Uint64(1, id)
-			e.Bytes(2, o.UpdatedOffsets[id])
+// encodeBytesByNumber writes a map<uint64, bytes> in the order of its keys.
+func encodeBytesByNumber(e *Encoder, num protowire.Number, m map[uint64][]byte) {
+	for _, number := range slices.Sorted(maps.Keys(m)) {
+		e.Message(num, func(e *Encoder) {
+			e.Uint64(1, number)
+			e.Bytes(2, m[number])
 		})
 	}
-	e.Unknown(o.Unknown)
 }
 
 // KeyExistenceFilter says which primary keys a merge-insert has inserted, exactly or by
 // a bloom filter. Both are nil in one that says nothing.
+//
+//pb:message
 type KeyExistenceFilter struct {
-	FieldIDs []int32      // 1
-	Exact    *KeyHashes   // 2
-	Bloom    *BloomFilter // 3
+	FieldIDs []int32      `pb:"1"`
+	Exact    *KeyHashes   `pb:"2,oneof"`
+	Bloom    *BloomFilter `pb:"3,oneof"`
 	Unknown  []byte
 }
 
 // KeyHashes is a set of hashes of keys.
+//
+//pb:message
 type KeyHashes struct {
-	Hashes []uint64 // 1
+	Hashes []uint64 `pb:"1"`
 }
 
 // BloomFilter is a split block bloom filter over keys.
+//
+//pb:message
 type BloomFilter struct {
-	Bitmap        []byte  // 1
-	NumBits       uint32  // 2
-	NumberOfItems uint64  // 3: what it was sized for
-	Probability   float64 // 4: what it was sized for
-}
-
-// Unmarshal reads an encoded KeyExistenceFilter. It keeps parts of b.
-func (k *KeyExistenceFilter) Unmarshal(b []byte) error {
-	*k = KeyExistenceFilter{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			s.Varints(func(v uint64) { k.FieldIDs = append(k.FieldIDs, int32(v)) })
-		case 2:
-			k.Exact, k.Bloom = new(KeyHashes), nil
-			s.Message(k.Exact.Unmarshal)
-		case 3:
-			k.Exact, k.Bloom = nil, new(BloomFilter)
-			s.Message(k.Bloom.Unmarshal)
-		default:
-			k.Unknown = append(k.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the KeyExistenceFilter.
-func (k *KeyExistenceFilter) Marshal(e *Encoder) {
-	Packed(e, 1, k.FieldIDs)
-	if k.Exact != nil {
-		e.Message(2, k.Exact.Marshal)
-	}
-	if k.Bloom != nil {
-		e.Message(3, k.Bloom.Marshal)
-	}
-	e.Unknown(k.Unknown)
-}
-
-// Unmarshal reads an encoded KeyHashes.
-func (k *KeyHashes) Unmarshal(b []byte) error {
-	*k = KeyHashes{}
-	s := NewScanner(b)
-	for s.Next() {
-		if s.Num == 1 {
-			s.Varints(func(v uint64) { k.Hashes = append(k.Hashes, v) })
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the KeyHashes.
-func (k *KeyHashes) Marshal(e *Encoder) { Packed(e, 1, k.Hashes) }
-
-// Unmarshal reads an encoded BloomFilter. It keeps parts of b.
-func (f *BloomFilter) Unmarshal(b []byte) error {
-	*f = BloomFilter{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			f.Bitmap = s.Bytes()
-		case 2:
-			f.NumBits = s.Uint32()
-		case 3:
-			f.NumberOfItems = s.Uint64()
-		case 4:
-			f.Probability = s.Float64()
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the BloomFilter.
-func (f *BloomFilter) Marshal(e *Encoder) {
-	e.Bytes(1, f.Bitmap)
-	e.Uint64(2, uint64(f.NumBits))
-	e.Uint64(3, f.NumberOfItems)
-	if f.Probability != 0 {
-		e.B = protowire.AppendTag(e.B, 4, protowire.Fixed64Type)
-		e.B = protowire.AppendFixed64(e.B, math.Float64bits(f.Probability))
-	}
+	Bitmap        []byte  `pb:"1"`
+	NumBits       uint32  `pb:"2"`
+	NumberOfItems uint64  `pb:"3"` // what it was sized for
+	Probability   float64 `pb:"4"` // what it was sized for
 }

@@ -9,6 +9,8 @@ import (
 
 // UpdateConfig changes key-value pairs of a table. What writers before fields 6 to 9
 // stored in fields 1 to 4 is read as if it had been written today.
+//
+//pb:operation 110 hand
 type UpdateConfig struct {
 	Config         *UpdateMap           // 6
 	TableMetadata  *UpdateMap           // 7
@@ -18,22 +20,22 @@ type UpdateConfig struct {
 }
 
 // UpdateMap changes a map.
+//
+//pb:message
 type UpdateMap struct {
-	Entries []UpdateMapEntry // 1
-	Replace bool             // 2: the entries are all that remains
+	Entries []UpdateMapEntry `pb:"1"`
+	Replace bool             `pb:"2"` // the entries are all that remains
 	Unknown []byte
 }
 
 // UpdateMapEntry sets a key or, without a value, deletes it.
+//
+//pb:message
 type UpdateMapEntry struct {
-	Key     string  // 1
-	Value   *string // 2
+	Key     string  `pb:"1"`
+	Value   *string `pb:"2"`
 	Unknown []byte
 }
-
-// OperationName returns "UpdateConfig".
-func (*UpdateConfig) OperationName() string    { return "UpdateConfig" }
-func (*UpdateConfig) number() protowire.Number { return 110 }
 
 // Unmarshal reads an encoded UpdateConfig.
 func (o *UpdateConfig) Unmarshal(b []byte) error {
@@ -141,56 +143,4 @@ func (o *UpdateConfig) Marshal(e *Encoder) {
 		})
 	}
 	e.Unknown(o.Unknown)
-}
-
-// Unmarshal reads an encoded UpdateMap.
-func (m *UpdateMap) Unmarshal(b []byte) error {
-	*m = UpdateMap{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			values(s, &m.Entries)
-		case 2:
-			m.Replace = s.Bool()
-		default:
-			m.Unknown = append(m.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the UpdateMap.
-func (m *UpdateMap) Marshal(e *Encoder) {
-	for i := range m.Entries {
-		e.Message(1, m.Entries[i].Marshal)
-	}
-	e.Bool(2, m.Replace)
-	e.Unknown(m.Unknown)
-}
-
-// Unmarshal reads an encoded UpdateMapEntry.
-func (m *UpdateMapEntry) Unmarshal(b []byte) error {
-	*m = UpdateMapEntry{}
-	s := NewScanner(b)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			m.Key = s.String()
-		case 2:
-			m.Value = ptr(s.String())
-		default:
-			m.Unknown = append(m.Unknown, s.Raw()...)
-		}
-	}
-	return s.Err()
-}
-
-// Marshal writes the UpdateMapEntry.
-func (m *UpdateMapEntry) Marshal(e *Encoder) {
-	e.String(1, m.Key)
-	if m.Value != nil {
-		e.AlwaysString(2, *m.Value)
-	}
-	e.Unknown(m.Unknown)
 }
