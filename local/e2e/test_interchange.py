@@ -569,6 +569,6 @@ def test_damaged_tables_are_errors_and_not_answers(tmp_path, directory):
                 data.write_bytes(data.read_bytes()[: data.stat().st_size // 2])
         with contextlib.suppress(OSError, http.client.HTTPException):  # an answer that has begun breaks off
             answer = wire.post("/v1/table/damaged/query", {"k": 0, "vector": []})
-            assert (answer.status, answer.json["code"]) == (500, 18), answer.body
+            assert (answer.status, answer.json["code"]) == (422, 19), answer.body
             assert str(tmp_path) not in answer.body.decode(), "the answer tells of the inside"
         assert_same(ask(Wire(server.url, server.token), "/v1/table/whole"), sample.people(3000))

@@ -5,6 +5,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/decimal256"
 )
 
 // This file decodes the layouts of arrays, apart from views. Each function consumes the
@@ -17,6 +19,31 @@ func (d *decoder) fixed(a *arrayParts, size int64) error {
 		return err
 	}
 	a.add(buf[:size])
+	return checkDecimals(a, buf[:size])
+}
+
+// checkDecimals refuses values with more digits than their type has. Readers of the table may
+// take them for other numbers, or fail.
+func checkDecimals(a *arrayParts, buf []byte) error {
+	var precision int32
+	var fits func(at int) bool
+	switch t := a.dtype.(type) {
+	case *arrow.Decimal128Type:
+		values, bound := arrow.Decimal128Traits.CastFromBytes(buf), decimal128.GetScaleMultiplier(int(t.Precision))
+		low := bound.Negate() // the smallest number has no absolute value
+		precision, fits = t.Precision, func(at int) bool { return low.Less(values[at]) && values[at].Less(bound) }
+	case *arrow.Decimal256Type:
+		values, bound := arrow.Decimal256Traits.CastFromBytes(buf), decimal256.GetScaleMultiplier(int(t.Precision))
+		low := bound.Negate()
+		precision, fits = t.Precision, func(at int) bool { return low.Less(values[at]) && values[at].Less(bound) }
+	default:
+		return nil
+	}
+	for i := range int(a.length) {
+		if !a.isNull(i) && !fits(i) {
+			return invalid(a.node, "value %d has more than the %d digits of its type", i, precision)
+		}
+	}
 	return nil
 }
 

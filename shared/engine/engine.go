@@ -172,8 +172,27 @@ func (t *Table) translate(err error) error {
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
 	case errors.Is(err, lance.ErrUnsupported):
 		return &protocol.Error{Code: protocol.Unsupported, Message: err.Error(), Err: err}
+	case errors.Is(err, objectstore.ErrLocation):
+		return &protocol.Error{
+			Code: protocol.InvalidTableState, Damaged: true, Message: fmt.Sprintf("table %s names files that are out of reach", t.name),
+			Detail: "they lie outside of the places that the server may read", Err: fmt.Errorf("table %s: %w", t.name, err),
+		}
+	case isDamage(err):
+		// What is wrong with which file is for the log: it tells of the inside of the storage.
+		return &protocol.Error{
+			Code: protocol.InvalidTableState, Damaged: true, Message: fmt.Sprintf("table %s is damaged", t.name),
+			Detail: "a file of the table is missing or malformed; the log of the server says which, under the id of this request",
+			Err:    fmt.Errorf("table %s: %w", t.name, err),
+		}
 	}
 	return fmt.Errorf("table %s: %w", t.name, err)
+}
+
+// isDamage says whether an error comes of what is stored of a table: a file is malformed or too
+// short, or its manifest names one that is not there, or that could not be.
+func isDamage(err error) bool {
+	return errors.Is(err, lance.ErrCorrupt) || errors.Is(err, objectstore.ErrNotExist) ||
+		errors.Is(err, objectstore.ErrInvalidRange) || errors.Is(err, objectstore.ErrInvalidKey)
 }
 
 // exists gives ErrTableExists its name.

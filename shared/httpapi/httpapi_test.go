@@ -11,8 +11,10 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -363,6 +365,10 @@ func TestErrorsOfServices(t *testing.T) {
 	}{
 		{"unknown error", "/v1/table/t/exists", errors.New("disk on fire"), 500, protocol.Internal, "/errors/internal", "internal error; the request id tells the operators more"},
 		{"internal error", "/v1/table/t/exists", &protocol.Error{Code: protocol.Internal, Message: "disk on fire"}, 500, protocol.Internal, "/errors/internal", "internal error; the request id tells the operators more"},
+		{"damaged table", "/v1/table/t/exists", &protocol.Error{Code: protocol.InvalidTableState, Damaged: true, Message: "table t is damaged", Err: errors.New("secret")}, 422, protocol.InvalidTableState, "/errors/damaged-table", "table t is damaged"},
+		{"damaged table of LanceDB", "/v1/table/t/exists/", &protocol.Error{Code: protocol.InvalidTableState, Damaged: true, Message: "table t is damaged"}, 422, protocol.InvalidTableState, "/errors/damaged-table", "table t is damaged"},
+		{"full disk", "/v1/table/t/exists", fmt.Errorf("put x: %w", &os.PathError{Op: "write", Path: "secret", Err: syscall.ENOSPC}), 507, protocol.ServiceUnavailable, "/errors/insufficient-storage", "the storage takes no more"},
+		{"read-only disk", "/v1/table/t/exists", fmt.Errorf("put x: %w", syscall.EROFS), 507, protocol.ServiceUnavailable, "/errors/insufficient-storage", "the storage takes no more"},
 		{"wrapped", "/v1/table/t/exists", fmt.Errorf("look up: %w", &protocol.Error{Code: protocol.TableNotFound}), 404, protocol.TableNotFound, "/errors/table-not-found", "TableNotFound"},
 		{"drop of nothing", "/v1/namespace/a/drop", &protocol.Error{Code: protocol.NamespaceNotFound}, 400, protocol.NamespaceNotFound, "/errors/namespace-not-found", "NamespaceNotFound"},
 		{"create again", "/v1/table/t/create", exists, 409, protocol.TableAlreadyExists, "/errors/table-already-exists", "t: is there"},

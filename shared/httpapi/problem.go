@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"tiltyard/shared/auth"
@@ -205,6 +206,9 @@ func (c *call) problemOf(err error) problem {
 	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
 		err = outOfMemory(refused, err)
 	}
+	if known := (*protocol.Error)(nil); outOfSpace(err) && (!errors.As(err, &known) || known.Code == protocol.Internal) {
+		err = storageFull(err)
+	}
 	p := problem{
 		Error:     "internal error; the request id tells the operators more",
 		Code:      int(protocol.Internal),
@@ -230,8 +234,28 @@ func (c *call) problemOf(err error) problem {
 		p.Type, p.Title = "/errors/too-large", http.StatusText(p.Status)
 		return p
 	}
+	if known != nil && known.Damaged {
+		p.Status = http.StatusUnprocessableEntity
+		p.Type, p.Title = "/errors/damaged-table", "Damaged table"
+		return p
+	}
 	c.applyException(&p)
 	return p
+}
+
+// outOfSpace says that the storage takes no more, which is nobody's mistake and may pass.
+func outOfSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+}
+
+func storageFull(err error) error {
+	return &httpError{
+		cause: protocol.Error{
+			Code: protocol.ServiceUnavailable, Message: "the storage takes no more",
+			Detail: "the disk of the server is full or read-only", Err: err,
+		},
+		status: http.StatusInsufficientStorage, kind: "insufficient-storage",
+	}
 }
 
 // applyException changes the status where a client of one operation counts on another.

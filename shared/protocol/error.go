@@ -62,6 +62,7 @@ type Error struct {
 	Object    string // what the request was about: "movies$reviews", "index emb_idx"; may be empty
 	Message   string // one line; the name of the code when empty
 	TooLarge  bool   // a size limit was exceeded: 413
+	Damaged   bool   // the object is there, and cannot be read: 422, since no repetition helps
 	Unsettled bool   // the change may have been made all the same: not to be repeated unseen
 	Detail    string // more for people: accepted values, what to do next; may be empty
 	Err       error  // the cause; may be nil
