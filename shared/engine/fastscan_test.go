@@ -151,7 +151,7 @@ func TestFastScanWithoutAnIndexFindsAll(t *testing.T) {
 		}
 	}
 	req := &protocol.QueryTableRequest{FastSearch: true, Filter: "nope > 3"}
-	if _, err := table.Query(t.Context(), req); protocol.CodeOf(err) != protocol.TableColumnNotFound {
+	if _, err := table.Query(t.Context(), req); protocol.CodeOf(err) != protocol.InvalidInput {
 		t.Errorf("filter by what is not there: got error %v", err)
 	}
 }

@@ -47,7 +47,7 @@ func where(what, sql string, d *dataset.Dataset) (*dataset.Where, error) {
 func whereFound(what, sql string, d *dataset.Dataset, scored string) (*dataset.Where, error) {
 	bound, err := bind(what, sql, d, scoredSchema(d, scored), sqlexpr.BindFilter)
 	if err != nil {
-		return nil, err
+		return nil, wrongFilter(err)
 	}
 	return &dataset.Where{
 		Columns: slices.DeleteFunc(append([]string{}, bound.Columns()...), func(name string) bool { return name == scored }),
@@ -56,6 +56,18 @@ func whereFound(what, sql string, d *dataset.Dataset, scored string) (*dataset.W
 			return rows, sqlError(what, err)
 		},
 	}, nil
+}
+
+// wrongFilter makes an unknown column in a condition a mistake in that, as native Lance has it:
+// it is the condition that is wrong, and not a column that is asked for.
+func wrongFilter(err error) error {
+	var known *protocol.Error
+	if !errors.As(err, &known) || known.Code != protocol.TableColumnNotFound {
+		return err
+	}
+	wrong := *known
+	wrong.Code = protocol.InvalidInput
+	return &wrong
 }
 
 // scoredSchema returns the columns of the table and the one that a search adds, which has no

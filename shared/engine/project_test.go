@@ -125,9 +125,9 @@ func TestColumnsThatAreRefused(t *testing.T) {
 		"a column twice":                  {&protocol.QueryTableRequest{Columns: twice}, protocol.InvalidInput},
 		"a column twice in a search":      {near(protocol.QueryTableRequest{Columns: twice}), protocol.InvalidInput},
 		"distances without a search":      {&protocol.QueryTableRequest{Columns: protocol.Projection{formula("d", "_distance + 1")}}, protocol.TableColumnNotFound},
-		"distances before the search":     {near(protocol.QueryTableRequest{Filter: "_distance > 1", Prefilter: true}), protocol.TableColumnNotFound},
+		"distances before the search":     {near(protocol.QueryTableRequest{Filter: "_distance > 1", Prefilter: true}), protocol.InvalidInput},
 		"a search for no rows":            {near(protocol.QueryTableRequest{Common: protocol.Common{Dialect: protocol.DialectLanceDB}, K: new(int64)}), protocol.InvalidInput},
-		"scores of a search for a vector": {near(protocol.QueryTableRequest{Filter: "_score > 1"}), protocol.TableColumnNotFound},
+		"scores of a search for a vector": {near(protocol.QueryTableRequest{Filter: "_score > 1"}), protocol.InvalidInput},
 	} {
 		_, err := table.Query(t.Context(), c.req)
 		wantCode(t, name, err, c.code)
