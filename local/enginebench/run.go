@@ -93,7 +93,7 @@ func load(path string) (source, error) {
 		return source{}, err
 	}
 	defer func() { _ = file.Close() }()
-	reader, err := arrowipc.NewReader(file, arrowipc.Limits{})
+	reader, err := arrowipc.NewReader(context.Background(), file, arrowipc.Limits{})
 	if err != nil {
 		return source{}, err
 	}

@@ -2,6 +2,7 @@ package arrowipc
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func TestAcceptsBytesAfterTheEnd(t *testing.T) {
 }
 
 func TestDeltaExtendsTheDictionaryOfLaterBatchesOnly(t *testing.T) {
-	r, err := NewReader(bytes.NewReader(fixtures(t)["dictionary_delta"]), Limits{})
+	r, err := NewReader(context.Background(), bytes.NewReader(fixtures(t)["dictionary_delta"]), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestDeltaExtendsTheDictionaryOfLaterBatchesOnly(t *testing.T) {
 }
 
 func TestKeepsExtensionTypesAsMetadata(t *testing.T) {
-	r, err := NewReader(bytes.NewReader(fixtures(t)["extension"]), Limits{})
+	r, err := NewReader(context.Background(), bytes.NewReader(fixtures(t)["extension"]), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func Example() {
 		fmt.Println(err)
 	}
 
-	r, err := NewReader(&body, Limits{MaxMessageBytes: 1 << 20})
+	r, err := NewReader(context.Background(), &body, Limits{MaxMessageBytes: 1 << 20})
 	if err != nil {
 		fmt.Println(err)
 		return

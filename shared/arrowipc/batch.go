@@ -86,6 +86,15 @@ func (d *decoder) charge(n *node, size int64) error {
 	return nil
 }
 
+// take charges size bytes that are about to be allocated, and takes them from the share of the
+// stream.
+func (d *decoder) take(n *node, size int64) error {
+	if err := d.charge(n, size); err != nil {
+		return err
+	}
+	return d.reader.take(size)
+}
+
 // finish checks that the message held what was asked for and no more, and that its
 // rows are not too many for its bytes.
 func (d *decoder) finish() error {
@@ -286,7 +295,7 @@ func (d *decoder) aligned(n *node, buf []byte) ([]byte, error) {
 // copied returns a copy of buf that may be changed.
 func (d *decoder) copied(n *node, buf []byte) ([]byte, error) {
 	size := int64(len(buf))
-	if err := d.charge(n, size); err != nil {
+	if err := d.take(n, size); err != nil {
 		return nil, err
 	}
 	d.used += size

@@ -95,7 +95,7 @@ func oneBatch(b *testing.B, schema *arrow.Schema, batches []arrow.RecordBatch) a
 
 func drain(b *testing.B, r io.Reader) {
 	b.Helper()
-	reader, err := NewReader(r, Limits{})
+	reader, err := NewReader(b.Context(), r, Limits{})
 	if err != nil {
 		b.Fatal(err)
 	}

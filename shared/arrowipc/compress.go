@@ -81,7 +81,7 @@ func (d *decoder) decompress(n *node, buf []byte, size int64) ([]byte, error) {
 	if size < 0 || size > mostForFree+most*int64(len(buf)) {
 		return nil, invalid(n, "%d compressed bytes claim to hold %d", len(buf), size)
 	}
-	if err := d.charge(n, size); err != nil {
+	if err := d.take(n, size); err != nil {
 		return nil, err
 	}
 	d.used += size

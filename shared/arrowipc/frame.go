@@ -129,6 +129,9 @@ func (r *Reader) read(n int64) ([]byte, error) {
 		}
 		size = n // the bytes are in memory already
 	}
+	if err := r.take(size); err != nil {
+		return nil, err
+	}
 	buf := make([]byte, size)
 	for got := 0; ; {
 		if _, err := io.ReadFull(r.src, buf[got:]); err != nil {
@@ -137,9 +140,16 @@ func (r *Reader) read(n int64) ([]byte, error) {
 		if got = len(buf); int64(got) == n {
 			return buf, nil
 		}
-		grown := make([]byte, min(n, readGrowth*int64(got)))
+		size = min(n, readGrowth*int64(got))
+		if err := r.take(size); err != nil {
+			return nil, err
+		}
+		grown := make([]byte, size)
 		copy(grown, buf)
 		buf = grown
+		if err := r.take(-int64(got)); err != nil {
+			return nil, err
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package arrowipc
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -255,7 +256,7 @@ func TestPassesOnErrorsOfTheInput(t *testing.T) {
 }
 
 func TestKeepsReturningTheError(t *testing.T) {
-	reader, err := NewReader(bytes.NewReader(streamOf(numbers, crafted{rows: -1})), Limits{})
+	reader, err := NewReader(context.Background(), bytes.NewReader(streamOf(numbers, crafted{rows: -1})), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +287,7 @@ func TestHoldsSchemasToTheLimits(t *testing.T) {
 		{"metadata above", three, Limits{MaxMetadataBytes: 64}, false},
 	}
 	for _, c := range cases {
-		_, err := NewReader(bytes.NewReader(streamOf(c.fields)), c.limits)
+		_, err := NewReader(context.Background(), bytes.NewReader(streamOf(c.fields)), c.limits)
 		if c.ok && err != nil || !c.ok && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s: got %v, want accepted: %v", c.name, err, c.ok)
 		}
@@ -326,7 +327,7 @@ func TestRefusesSchemasThatShareTheirTables(t *testing.T) {
 	b.PrependUOffsetTSlot(2, schema, 0)
 	b.Finish(b.EndObject())
 
-	_, err := NewReader(bytes.NewReader(frame(b.FinishedBytes())), Limits{})
+	_, err := NewReader(context.Background(), bytes.NewReader(frame(b.FinishedBytes())), Limits{})
 	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "more than its") {
 		t.Errorf("got %v, want the metadata refused for describing more than it holds", err)
 	}
@@ -364,7 +365,7 @@ func TestLongNamesCostWhatTheyAre(t *testing.T) {
 	}
 	data := streamOf(field(strings.Repeat("long", 50_000), arrow.StructOf(children...)))
 	used := allocated(func() {
-		if _, err := NewReader(bytes.NewReader(data), Limits{}); err != nil {
+		if _, err := NewReader(context.Background(), bytes.NewReader(data), Limits{}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,12 +1,15 @@
 package arrowipc
 
 import (
+	"context"
 	"errors"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	account "tiltyard/shared/memory"
 )
 
 // Fields of the flatbuffer table DictionaryBatch.
@@ -19,6 +22,7 @@ const (
 // A Reader reads the record batches of one Arrow IPC stream and trusts none of its bytes.
 // It is for one goroutine at a time.
 type Reader struct {
+	ctx     context.Context //nolint:containedctx // lives as long as one stream
 	src     io.Reader
 	limits  Limits
 	message int // number of the message being read
@@ -28,6 +32,7 @@ type Reader struct {
 	columns []*node
 	dicts   map[int64]*dictionary
 	zstd    zstdDecoder
+	held    account.Hold // for the dictionaries, and for the message being read or read last
 
 	dictBytes  int64 // kept alive by the dictionaries
 	deltaBytes int64 // copied so far to extend dictionaries
@@ -39,8 +44,13 @@ type Reader struct {
 // Bytes after the end of the stream are left alone. r need not be buffered; when it has
 // a method Len() int, as a bytes.Reader has, that is believed to be the number of bytes
 // left in memory. Errors about the stream are of type *Error; those of r are wrapped.
-func NewReader(r io.Reader, limits Limits) (*Reader, error) {
+//
+// The memory of a message is taken from the share of ctx as its bytes come and before they are
+// decompressed, and is given back when the next one is read: who keeps a batch for longer takes
+// memory for it. The error is of type *memory.Error when there is none.
+func NewReader(ctx context.Context, r io.Reader, limits Limits) (*Reader, error) {
 	reader := &Reader{
+		ctx:      ctx,
 		src:      r,
 		limits:   limits.withDefaults(),
 		dicts:    make(map[int64]*dictionary),
@@ -78,13 +88,17 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 	return nil, r.err
 }
 
-// fail notes in err which message it is about, and remembers it for later calls.
+// take takes so many bytes more from the share of the stream.
+func (r *Reader) take(bytes int64) error { return r.held.Resize(r.ctx, r.held.Bytes()+bytes) }
+
+// fail gives back what the message held, notes in err which message it is about, and remembers it for later calls.
 func (r *Reader) fail(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
 		e.Message = r.message
 	}
 	r.err = err
+	r.held.Release()
 	return err
 }
 
@@ -109,6 +123,9 @@ func (r *Reader) readSchema() error {
 
 // next reads one message. It returns no batch when that was a dictionary.
 func (r *Reader) next() (arrow.RecordBatch, error) {
+	if err := r.held.Resize(r.ctx, r.dictBytes); err != nil {
+		return nil, err
+	}
 	m, err := r.readMessage()
 	if err != nil {
 		return nil, err
@@ -191,6 +208,9 @@ func (r *Reader) extend(dict *dictionary, more arrow.ArrayData, size int64) erro
 	total := dict.size + size
 	if r.deltaBytes += total; r.deltaBytes > r.limits.MaxDecodedBytes {
 		return tooLarge(n, "dictionary deltas copy more than %d bytes", r.limits.MaxDecodedBytes)
+	}
+	if err := r.take(total); err != nil {
+		return err
 	}
 	parts := []arrow.Array{array.MakeFromData(dict.data), array.MakeFromData(more)}
 	joined, err := array.Concatenate(parts, memory.DefaultAllocator)

@@ -2,6 +2,7 @@ package arrowipc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -36,7 +37,7 @@ func fixtures(t testing.TB) map[string][]byte {
 
 // readAll reads a stream to its end and checks each batch in full.
 func readAll(r io.Reader, limits Limits) (*arrow.Schema, []arrow.RecordBatch, error) {
-	reader, err := NewReader(r, limits)
+	reader, err := NewReader(context.Background(), r, limits)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,7 +144,7 @@ func TestRefusesTypesByName(t *testing.T) {
 		}
 		want, _, _ = strings.Cut(want, "_dense")
 		want, _, _ = strings.Cut(want, "_sparse")
-		_, err := NewReader(bytes.NewReader(data), Limits{})
+		_, err := NewReader(context.Background(), bytes.NewReader(data), Limits{})
 		var e *Error
 		if !errors.As(err, &e) || !errors.Is(err, ErrUnsupported) || e.Column != "column" || e.Reason != "type "+want {
 			t.Errorf("%s: got %v, want type %s of column refused as unsupported", name, err, want)

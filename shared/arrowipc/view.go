@@ -50,6 +50,9 @@ func (d *decoder) flatten(a *arrayParts, views []byte, data [][]byte, total int6
 	if err := d.charge(a.node, 4*(a.length+1)); err != nil {
 		return err
 	}
+	if err := d.reader.take(4*(a.length+1) + total); err != nil {
+		return err
+	}
 	offsets := make([]int32, a.length+1)
 	values := make([]byte, 0, total)
 	for i := range int(a.length) {

@@ -2,6 +2,7 @@ package arrowipc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -81,7 +82,7 @@ func TestWritesFilesWithAndWithoutBatches(t *testing.T) {
 				t.Errorf("batch %d: got %v, %v, want %v", i, got, err, want[i])
 			}
 		}
-		if _, err := NewReader(bytes.NewReader(data), Limits{}); !errors.Is(err, ErrInvalid) {
+		if _, err := NewReader(context.Background(), bytes.NewReader(data), Limits{}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("a file read as a stream: got %v, want ErrInvalid", err)
 		}
 	}

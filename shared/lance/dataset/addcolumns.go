@@ -54,6 +54,9 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() e
 		}
 		nullable = nullable && f.Nullable
 	}
+	if err := schema.CheckBounds(append(d.Schema().Arrow().Fields(), added.Arrow().Fields()...)); err != nil {
+		return nil, err
+	}
 	op := &pb.Merge{
 		Fragments:            slices.Clone(d.manifest.Fragments),
 		Schema:               append(d.Schema().PB(), added.PB()...),

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 )
 
@@ -48,10 +49,31 @@ type change struct {
 
 // onto returns the manifest of the version after base, which may be nil.
 func (c *change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
-	if c.apply != nil {
-		return c.apply(base, op)
+	apply := c.apply
+	if apply == nil {
+		apply = func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
+			return operation.Apply(base.manifest, op)
+		}
 	}
-	return operation.Apply(base.manifest, op)
+	next, err := apply(base, op)
+	if err != nil {
+		return nil, err
+	}
+	return next, checkMetadata(base, next)
+}
+
+// checkMetadata refuses a version with more metadata than a table may have, unless it has less
+// than the version before.
+func checkMetadata(base *Dataset, next *manifest.Manifest) error {
+	before, after := 0, next.MetadataBytes()
+	if base != nil {
+		before = base.manifest.MetadataBytes()
+	}
+	if after > schema.MaxMetadataBytes && after > before {
+		return fmt.Errorf("%w: the metadata of the table, its schema and its fields is %d bytes and would be %d; at most %d are possible",
+			schema.ErrBounds, before, after, schema.MaxMetadataBytes)
+	}
+	return nil
 }
 
 // transaction returns what the change is stored as.

@@ -44,6 +44,18 @@ func (m *Manifest) Next() *Manifest {
 	return &next
 }
 
+// MetadataBytes is the size of all keys and values that users can set: of the configuration and
+// the metadata of the table, its schema and its fields.
+func (m *Manifest) MetadataBytes() int {
+	total := m.Schema.MetadataBytes()
+	for _, entries := range []map[string]string{m.Config, m.TableMetadata} {
+		for key, value := range entries {
+			total += len(key) + len(value)
+		}
+	}
+	return total
+}
+
 // Time returns when the version was committed, by the clock of its writer.
 func (m *Manifest) Time() time.Time {
 	if m.Timestamp == nil {

@@ -58,7 +58,8 @@ func (s *Schema) Arrow() *arrow.Schema {
 // FromArrow makes the schema of a new table, with ids given depth first from 0. String
 // and binary views become strings and binaries, and JSON text (extension arrow.json)
 // becomes JSONB: [Match.Columns] converts the values.
-// What the format cannot store is [lance.ErrUnsupported]; the error names field and type.
+// What the format cannot store, and what is beyond the bounds, is [lance.ErrUnsupported]; the
+// error names field and type.
 func FromArrow(schema *arrow.Schema) (*Schema, error) {
 	return FromArrowAbove(schema, -1)
 }
@@ -66,6 +67,9 @@ func FromArrow(schema *arrow.Schema) (*Schema, error) {
 // FromArrowAbove is FromArrow with ids that begin after highest: for fields to be added
 // to a table, or a table written anew that must not use ids again.
 func FromArrowAbove(schema *arrow.Schema, highest int32) (*Schema, error) {
+	if err := CheckBounds(schema.Fields()); err != nil {
+		return nil, err
+	}
 	s := &Schema{Metadata: schema.Metadata().ToMap()}
 	seen := map[string]bool{}
 	for _, field := range schema.Fields() {
@@ -121,16 +125,12 @@ func (s *Schema) number(highest int32) error {
 // An enclosure is what lies around a field: some types cannot be inside others.
 type enclosure struct {
 	path     string
-	depth    int
 	list     bool // below a list or map
 	vector   bool // below a fixed-size list of structs
 	nullable bool // below a field that may be null
 }
 
 func fromArrow(field arrow.Field, in enclosure) (*Field, error) {
-	if in.depth == maxDepth {
-		return nil, refuse(field, fmt.Sprintf("nested deeper than %d", maxDepth))
-	}
 	if field.Type == nil {
 		return nil, refuse(field, "no type")
 	}
@@ -165,7 +165,6 @@ func fromArrow(field arrow.Field, in enclosure) (*Field, error) {
 
 func (in enclosure) below(field arrow.Field) enclosure {
 	in.path = field.Name
-	in.depth++
 	in.nullable = in.nullable || field.Nullable
 	switch field.Type.ID() {
 	case arrow.LIST, arrow.LARGE_LIST, arrow.MAP:

@@ -39,7 +39,7 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 // is what makes the table. Whether the name is free is found out meanwhile.
 func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
 	name := s.probe(ctx, req.ID)
-	upload, err := s.open(req.Body)
+	upload, err := s.open(ctx, req.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 	if filled && req.Mode == protocol.CreateModeExistOk {
 		return s.keep(ctx, t)
 	}
-	upload, err := s.open(req.Body)
+	upload, err := s.open(ctx, req.Body)
 	if err != nil {
 		return nil, err
 	}

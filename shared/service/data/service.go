@@ -2,6 +2,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -43,8 +44,8 @@ type stream struct {
 }
 
 // open begins to read an upload.
-func (s *Service) open(body io.Reader) (*stream, error) {
-	reader, err := arrowipc.NewReader(body, s.limits)
+func (s *Service) open(ctx context.Context, body io.Reader) (*stream, error) {
+	reader, err := arrowipc.NewReader(ctx, body, s.limits)
 	if err != nil {
 		return nil, uploadError(err)
 	}

@@ -30,7 +30,7 @@ func (s *Service) Add(ctx context.Context, req *protocol.AlterTableAddColumnsReq
 // adding returns what adds the columns of a request.
 func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table, func() error) (engine.Written, error), error) {
 	if req.Body != nil {
-		reader, err := arrowipc.NewReader(req.Body, s.limits)
+		reader, err := arrowipc.NewReader(ctx, req.Body, s.limits)
 		if err != nil {
 			return nil, protocol.Errorf(protocol.InvalidInput, "the body is no Arrow stream of a schema: %w", err)
 		}

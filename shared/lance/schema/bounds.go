@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+)
+
+// The bounds of what becomes a column. A table may be read row by row at least, and every reader
+// needs memory for a row, so that one value cannot be of any size that its type can name: native
+// Lance takes a list of 2,000,000,000 floats, and no one can read a table with it.
+const (
+	// MaxColumns is the most columns of a table, and with the fields below them there are at
+	// most fieldsPerColumn times as many.
+	MaxColumns      = 4096
+	fieldsPerColumn = 4
+	// MaxDepth is how deep fields nest; a column of integers is 1 deep, a list of them 2.
+	MaxDepth = 32
+	// MaxDimensions is the most items of a fixed-size list of floating-point numbers, which is
+	// what vectors are: 64 KiB of doubles.
+	MaxDimensions = 8192
+	// MaxValueBytes is the most bytes of one value of fixed size of any other kind: a small
+	// image, or a tensor of bytes.
+	MaxValueBytes = 1 << 20
+	// MaxRowBytes is the most bytes that the values of fixed size of one row take together.
+	MaxRowBytes = 16 << 20
+	// MaxMetadataBytes is the most bytes of the keys and values of a table's configuration,
+	// metadata, schema metadata and field metadata together: each version repeats them.
+	MaxMetadataBytes = 4 << 20
+)
+
+// ErrBounds says that a schema or its metadata is too large for a table to be made or changed.
+var ErrBounds = fmt.Errorf("%w: beyond the bounds of a table", lance.ErrUnsupported)
+
+func beyond(f arrow.Field, why string) error {
+	return fmt.Errorf("%w: field %q of type %s: %s", ErrBounds, f.Name, typeName(f.Type), why)
+}
+
+// CheckBounds refuses, as [ErrBounds], a schema that is too wide or too deep for new
+// tables. The error names the field, the limit and what is there.
+func CheckBounds(fields []arrow.Field) error {
+	if len(fields) > MaxColumns {
+		return fmt.Errorf("%w: a table of %d columns; at most %d are possible", ErrBounds, len(fields), MaxColumns)
+	}
+	row, count := float64(0), 0
+	for _, f := range fields {
+		bytes, err := checkField(f, "", 1, &count)
+		if err != nil {
+			return err
+		}
+		row += bytes
+	}
+	if row > MaxRowBytes {
+		return fmt.Errorf("%w: the values of fixed size take %.0f bytes in each row; at most %d are possible", ErrBounds, row, MaxRowBytes)
+	}
+	return nil
+}
+
+// checkField returns the bytes of fixed size in a value of a field. They are counted in floating
+// point, which does not overflow.
+func checkField(f arrow.Field, path string, depth int, count *int) (float64, error) {
+	if extension, ok := f.Type.(arrow.ExtensionType); ok {
+		f.Type = extension.StorageType()
+	}
+	f.Name = join(path, f.Name)
+	if *count++; *count > fieldsPerColumn*MaxColumns {
+		return 0, fmt.Errorf("%w: more than %d fields with those that are nested", ErrBounds, fieldsPerColumn*MaxColumns)
+	}
+	if depth > MaxDepth {
+		return 0, beyond(f, fmt.Sprintf("nested more than %d deep", MaxDepth))
+	}
+	switch t := f.Type.(type) {
+	case *arrow.DictionaryType:
+		return 8, nil
+	case *arrow.FixedSizeListType:
+		return checkList(f, t, depth, count)
+	case arrow.NestedType:
+		total := float64(0)
+		for _, child := range t.Fields() {
+			bytes, err := checkField(child, f.Name, depth+1, count)
+			if err != nil {
+				return 0, err
+			}
+			total += bytes
+		}
+		return total, nil
+	case *arrow.FixedSizeBinaryType:
+		if t.ByteWidth > MaxValueBytes {
+			return 0, beyond(f, fmt.Sprintf("a value takes %d bytes; at most %d are possible", t.ByteWidth, MaxValueBytes))
+		}
+		return float64(t.ByteWidth), nil
+	case arrow.FixedWidthDataType:
+		return float64(t.BitWidth()) / 8, nil
+	}
+	return 0, nil
+}
+
+func checkList(f arrow.Field, t *arrow.FixedSizeListType, depth int, count *int) (float64, error) {
+	item, err := checkField(t.ElemField(), f.Name, depth+1, count)
+	if err != nil {
+		return 0, err
+	}
+	items, of := float64(t.Len()), t.Elem()
+	for inner, ok := of.(*arrow.FixedSizeListType); ok; inner, ok = of.(*arrow.FixedSizeListType) {
+		items, of = items*float64(inner.Len()), inner.Elem()
+	}
+	if arrow.IsFloating(of.ID()) && items > MaxDimensions {
+		return 0, beyond(f, fmt.Sprintf("a vector of %.0f dimensions; at most %d are possible", items, MaxDimensions))
+	}
+	// Nulls and empty structs take no bytes, but walks over a value take as long.
+	if bytes := max(item, 1.0/8) * float64(t.Len()); bytes > MaxValueBytes {
+		return 0, beyond(f, fmt.Sprintf("a value takes %.0f bytes; at most %d are possible", bytes, MaxValueBytes))
+	}
+	return item * float64(t.Len()), nil
+}
+
+// MetadataBytes is the size of the keys and values of the schema's metadata and of its fields'.
+func (s *Schema) MetadataBytes() int {
+	total := sizeOf(s.Metadata)
+	for f := range s.All() {
+		total += sizeOf(f.Metadata)
+	}
+	return total
+}
+
+func sizeOf(metadata map[string]string) (bytes int) {
+	for key, value := range metadata {
+		bytes += len(key) + len(value)
+	}
+	return bytes
+}
