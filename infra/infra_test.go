@@ -390,8 +390,27 @@ func TestWorkerReportsWhatFailed(t *testing.T) {
 			t.Errorf("%s: %v", id, p)
 		}
 	}
-	if len(sources) != 1 {
-		t.Errorf("%d sources of events, want the queue", len(sources))
+	if len(sources) != 2 {
+		t.Errorf("%d sources of events, want the queue and that of what it gives up", len(sources))
+	}
+}
+
+// The worker tells the queue that it lives; it is the event source that wants messages to be
+// hidden for as long as the function may run, and refuses a queue that does not.
+func TestQueuesHideMessagesAsTheWorkerNeeds(t *testing.T) {
+	storage, _ := synthesize(t, nil)
+	queues := storage.all("AWS::SQS::Queue")
+	for id, p := range queues {
+		if p["VisibilityTimeout"] != float64((jobMinutes+1)*60) {
+			t.Errorf("%s hides messages for %v s", id, p["VisibilityTimeout"])
+		}
+		redrive, _ := p["RedrivePolicy"].(map[string]any)
+		if given := strings.HasPrefix(id, "Jobs"); given != (redrive["maxReceiveCount"] == 10.0) {
+			t.Errorf("%s gives up messages by %v", id, redrive)
+		}
+	}
+	if len(queues) != 2 {
+		t.Errorf("%d queues, want 2", len(queues))
 	}
 }
 

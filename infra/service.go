@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -36,11 +37,8 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		s.Functions[name] = s.newFunction(name, functions[name])
 	}
-	s.Functions["worker"].AddEventSource(awslambdaeventsources.NewSqsEventSource(storage.Jobs, &awslambdaeventsources.SqsEventSourceProps{
-		BatchSize:               jsii.Number(1),
-		ReportBatchItemFailures: jsii.Bool(true),
-		MaxConcurrency:          jsii.Number(c.Workers),
-	}))
+	s.callWorker(storage.Jobs, c.Workers)
+	s.callWorker(storage.DeadLetters, fewestWorkers) // which ends the jobs of its messages
 	s.lookDaily()
 	var requests traffic
 	if c.Gateway == "rest" {
@@ -65,4 +63,16 @@ func (s *Service) newLog(id string, name *string) awslogs.LogGroup {
 		Retention:     retentions[s.config.LogDays],
 		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
+}
+
+// fewestWorkers is the least that a queue can be told to call at once.
+const fewestWorkers = 2
+
+// callWorker lets a queue call the worker, so many at once.
+func (s *Service) callWorker(queue awssqs.Queue, workers int) {
+	s.Functions["worker"].AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, &awslambdaeventsources.SqsEventSourceProps{
+		BatchSize:               jsii.Number(1),
+		ReportBatchItemFailures: jsii.Bool(true),
+		MaxConcurrency:          jsii.Number(workers),
+	}))
 }

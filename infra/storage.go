@@ -17,7 +17,7 @@ type Storage struct {
 	Bucket      awss3.Bucket      // of the catalog and its tables
 	Records     awsdynamodb.Table // of transactions and of answers
 	Jobs        awssqs.Queue      // of work that outlasts a request
-	DeadLetters awssqs.Queue      // of messages that no worker could make anything of
+	DeadLetters awssqs.Queue      // of messages that no worker could make anything of; it ends their jobs
 	Key         awskms.Key        // nil when the services' own keys encrypt
 }
 
@@ -40,14 +40,18 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 	}
 	s.Bucket = s.newBucket(removal)
 	s.Records = s.newRecords(removal)
+	// Functions want the queues that call them to hide messages for as long as they may run. The
+	// worker shortens that to two minutes, and says every now and then that it lives.
+	visibility := awscdk.Duration_Minutes(jsii.Number(jobMinutes + 1))
 	s.DeadLetters = s.newQueue("DeadLetters", &awssqs.QueueProps{
-		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
+		VisibilityTimeout: visibility,
+		RetentionPeriod:   awscdk.Duration_Days(jsii.Number(14)),
 	})
 	s.Jobs = s.newQueue("Jobs", &awssqs.QueueProps{
-		// A message is seen again once its worker cannot be running any more.
-		VisibilityTimeout: awscdk.Duration_Minutes(jsii.Number(jobMinutes + 1)),
+		VisibilityTimeout: visibility,
 		RetentionPeriod:   awscdk.Duration_Days(jsii.Number(14)),
-		DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: s.DeadLetters, MaxReceiveCount: jsii.Number(5)},
+		// A job that ends its worker's process is given up sooner, by the worker.
+		DeadLetterQueue: &awssqs.DeadLetterQueue{Queue: s.DeadLetters, MaxReceiveCount: jsii.Number(10)},
 	})
 	output(stack, "Bucket", "the catalog and its tables", s.Bucket.BucketName())
 	return s

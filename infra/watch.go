@@ -33,7 +33,7 @@ func httpTraffic(api awsapigatewayv2.CfnApi) traffic {
 // with its own errors, or a job was given up.
 func (s *Service) watch(t traffic) {
 	s.alarm("ServerErrors", "more than one in a hundred requests met an error of the service", t.errorRate, 0.01)
-	s.alarm("JobsGivenUp", "a job failed again and again; its message is among the dead letters",
+	s.alarm("JobsGivenUp", "a message came again and again, and the worker cannot end its job, either",
 		s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil), 0)
 	var calls, errors, durations, throttles []awscloudwatch.IMetric
 	for _, name := range slices.Sorted(maps.Keys(functions)) {

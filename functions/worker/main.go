@@ -21,12 +21,13 @@ func main() {
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue,
 	})
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout)}
-	sqsqueue.Serve(&job.Worker{
+	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},
 		Name:    rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
-		Tasks: map[string]job.Task{
-			service.MaintainKind: keeper.Task(),
-			namespace.KindDrop:   namespace.DropTask(tables.Names),
+		Kinds: map[string]job.Kind{
+			service.MaintainKind: keeper.Kind(),
+			namespace.KindDrop:   namespace.Dropping(tables.Names),
 		},
-	})
+	}
+	sqsqueue.Serve(worker, env.Jobs)
 }

@@ -73,9 +73,9 @@ func Open(stores service.Stores, opts Options) Services {
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,
-			Tasks: map[string]job.Task{
-				service.MaintainKind: keeper.Task(),
-				namespace.KindDrop:   namespace.DropTask(tables.Names),
+			Kinds: map[string]job.Kind{
+				service.MaintainKind: keeper.Kind(),
+				namespace.KindDrop:   namespace.Dropping(tables.Names),
 			},
 		}
 	}

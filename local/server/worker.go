@@ -14,9 +14,9 @@ const (
 	jobsAtATime = 2
 	// lookEvery is how often all tables are looked at, also those that nobody writes to.
 	lookEvery = 24 * time.Hour
-	// recoverEvery is how often jobs are looked for that nobody sends for any more: those of
-	// another server over the same root, which has died.
-	recoverEvery = 15 * time.Minute
+	// reviveEvery is how often jobs are looked for whose messages are lost: those of another
+	// server over the same root, which has died.
+	reviveEvery = 5 * time.Minute
 )
 
 // startWorker works on jobs until the context ends, for which wait waits. It begins with those
@@ -25,12 +25,15 @@ func startWorker(ctx context.Context, services embedded.Services, env *boot.Env)
 	var group sync.WaitGroup
 	group.Go(func() { services.Worker.Serve(ctx, jobsAtATime) })
 	group.Go(func() {
-		every(ctx, recoverEvery, func() {
-			jobs, err := services.Worker.Recover(ctx)
+		find := services.Worker.Recover // at first those that this program has left
+		every(ctx, reviveEvery, func() {
+			jobs, err := find(ctx)
 			if err != nil && ctx.Err() == nil {
-				env.Logger.Warn("jobs were not recovered", "error", err)
+				env.Logger.Warn("jobs were not looked for", "error", err)
+				return
 			}
-			env.Logger.Debug("jobs are recovered", "count", jobs)
+			env.Logger.Debug("jobs go on", "count", jobs)
+			find = services.Worker.ReviveAll
 		})
 	})
 	if env.Maintain {

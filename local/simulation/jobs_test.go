@@ -178,14 +178,16 @@ func (q *queue) back(m *message, done bool) {
 // An outbox is how an instance sends messages.
 type outbox struct{ instance *instance }
 
-func (o outbox) Send(_ context.Context, m job.Message, after time.Duration) error {
+func (o outbox) Send(_ context.Context, after time.Duration, messages ...job.Message) error {
 	w := o.instance.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if o.instance.dead {
 		return errDied
 	}
-	w.queue.waiting = append(w.queue.waiting, &message{m, w.clock.Add(after)})
+	for _, m := range messages {
+		w.queue.waiting = append(w.queue.waiting, &message{m, w.clock.Add(after)})
+	}
 	return nil
 }
 
@@ -202,7 +204,7 @@ func (outbox) Done(context.Context, job.Delivery) error { return nil }
 func jobHandler(i *instance, transactions *transaction.Store, now func() time.Time) http.Handler {
 	worker := &job.Worker{
 		Starter: *job.NewStarter(transactions, outbox{i}), Name: rand.Text, Now: now, Logger: slog.New(slog.DiscardHandler),
-		Tasks: map[string]job.Task{countKind: {Run: count}},
+		Kinds: map[string]job.Kind{countKind: job.Single("count", count)},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc(beginPath, func(w http.ResponseWriter, r *http.Request) {
@@ -240,7 +242,8 @@ func count(ctx context.Context, r *job.Run) (any, error) {
 	}
 	for step < countSteps {
 		step++
-		if err := r.Checkpoint(ctx, step, int64(step), countSteps); err != nil {
+		r.Progress(job.Progress{Done: int64(step), Total: countSteps})
+		if err := r.Checkpoint(ctx, step); err != nil {
 			return nil, err
 		}
 	}

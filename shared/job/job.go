@@ -1,22 +1,33 @@
 // Package job does long work: what takes longer than the request that asks for it may. The
 // request makes the record of a job (package transaction) and sends a [Message]; a [Worker]
-// gets the message and goes on with the job by the [Task] of its kind.
+// gets the message and goes on with the job as its [Kind] says.
 //
-// Messages carry nothing but a name, arrive at least once, in any order, and are lost by
-// nobody but the memory queue, which is told again by [Worker.Recover]. The record is what
-// counts. It says who holds the job and until when, so that one worker at a time goes on
-// with it, as a rule: a task must bear to run twice, also at the same time, and to be
-// killed anywhere.
+// A kind declares stages, which are done one after the other, such as train, shards, join,
+// commit. A stage is done by the worker of the job, or in parts by many workers side by side,
+// each of them with a message, a lease and checkpoints of its own. The part that ends last sends
+// for the job, whose next stage reads the results of the ones before. Workers of parts write
+// files; the last stage, which has one worker, commits.
+//
+//	queued -> stage 1 -> stage 2: part 1 ┐-> stage 3 -> succeeded
+//	                              part 2 ┤
+//	                              part n ┘
+//
+// Messages carry nothing but names, arrive at least once, in any order, and may be lost: the
+// record is what counts. It names the one run that holds a share and until when, and each write
+// of a run is conditional on that, so that of two workers one goes on. A task must still bear to
+// run twice, also at the same time, and to be killed anywhere.
 //
 // A task tells how far it has come at checkpoints ([Run.Checkpoint]). There it learns that
 // it has to stop: the job was ended or paused by a user, somebody else has taken it over, or
 // there is no time left to go on, as in a function. It returns then, and goes on from the
-// checkpoint when the job's next message comes. Work that is too large for one worker is
-// split into parts ([Run.Split]), of which each is a share with a message, a lease and
-// checkpoints of its own; who ends the last of them sends for the job itself, which puts
-// together what they have done.
+// checkpoint when the next message comes.
 //
-// A message may also name no job, but what might be worth doing (see [Task.Wanted]).
+// Three things end a job that its task does not end. A run that fails is repeated a few times.
+// A run that ends with its process is repeated once: then the job is set aside, failed, until a
+// user resumes it. So is one whose message no worker could do anything with ([Worker.Bury]).
+//
+// A message that was lost is missed by whoever looks at the record later ([Starter.Revive]).
+// A message may also name no job, but what might be worth doing (see [Kind.Wanted]).
 package job
 
 import (
@@ -34,7 +45,8 @@ import (
 // whether a job of the kind has something to do for the object, and to begin it.
 type Message struct {
 	Job    string   `json:"job,omitempty"`
-	Part   int      `json:"part,omitempty"` // from 1; 0 is the job itself
+	Stage  string   `json:"stage,omitempty"` // of the part
+	Part   int      `json:"part,omitempty"`  // from 1; 0 is the job itself
 	Kind   string   `json:"kind,omitempty"`
 	Object []string `json:"object,omitempty"`
 }
@@ -45,7 +57,7 @@ func Parse(text []byte) (Message, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("message of a job: %w", err)
 	}
-	if m.Job == "" && m.Kind == "" || m.Job != "" && !transaction.IsJobID(m.Job) || m.Part < 0 || m.Part > transaction.MaxParts {
+	if m.Job == "" && m.Kind == "" || m.Job != "" && !transaction.IsJobID(m.Job) || m.Part < 0 || m.Part > transaction.MaxParts || (m.Part > 0) != (m.Stage != "") {
 		return m, fmt.Errorf("message of a job: %.200q names none", text)
 	}
 	return m, nil
@@ -54,9 +66,10 @@ func Parse(text []byte) (Message, error) {
 // A Queue carries messages. memqueue and sqsqueue implement it; queuetest holds the contract.
 // It is safe for concurrent use.
 type Queue interface {
-	// Send lets the message be received, not before some time, which is no more than
-	// [MaxDelay]. When it returns nil it will be, until somebody says that it is done.
-	Send(ctx context.Context, m Message, after time.Duration) error
+	// Send lets the messages be received, not before some time, which is no more than
+	// [MaxDelay]. When it returns nil they will be, until somebody says that they are done.
+	// After an error some of them may be.
+	Send(ctx context.Context, after time.Duration, messages ...Message) error
 	// Receive waits for a message, or for the end of the context, whose error it returns. For
 	// so long as hold nobody else receives the message; then it comes again.
 	Receive(ctx context.Context, hold time.Duration) (Delivery, error)
@@ -89,24 +102,28 @@ func NewStarter(transactions *transaction.Store, queue Queue) *Starter {
 	return &Starter{Transactions: transactions, Queue: queue}
 }
 
-// Begin makes the record of a job and lets a worker go on with it. When the error is not nil
-// there may be the record of a job that nobody works on: it is queued until it is recovered.
+// Begin makes the record of a job that a user asks for and lets a worker go on with it. When the
+// error is not nil there may be the record of a job without a message: see [Starter.Revive].
 func (s Starter) Begin(ctx context.Context, kind string, object []string, input any) (*transaction.Transaction, error) {
-	encoded, err := json.Marshal(input)
+	return s.begin(ctx, kind, object, Want{Input: input})
+}
+
+func (s Starter) begin(ctx context.Context, kind string, object []string, want Want) (*transaction.Transaction, error) {
+	encoded, err := json.Marshal(want.Input)
 	if err != nil {
 		return nil, fmt.Errorf("begin job %s: %w", kind, err)
 	}
-	t, err := s.Transactions.BeginWork(ctx, kind, object, encoded)
+	t, err := s.Transactions.BeginWork(ctx, kind, object, encoded, want.Mark)
 	if err != nil {
 		return nil, err
 	}
-	return t, s.send(ctx, Message{Job: t.ID}, 0)
+	return t, s.send(ctx, 0, Message{Job: t.ID})
 }
 
 // Suggest asks a worker to look, after some time, whether a job of the kind has something to
 // do for an object.
 func (s Starter) Suggest(ctx context.Context, kind string, object []string, after time.Duration) error {
-	return s.send(ctx, Message{Kind: kind, Object: object}, after)
+	return s.send(ctx, after, Message{Kind: kind, Object: object})
 }
 
 // Pause lets nobody work on a job from its next checkpoint on; see [transaction.Store.Pause].
@@ -114,36 +131,55 @@ func (s Starter) Pause(ctx context.Context, id string) (before bool, err error) 
 	return s.Transactions.Pause(ctx, id)
 }
 
-// Resume lets a job go on that was paused. It says whether it was, and whether a worker has
-// yet to notice that: then the job just goes on.
-func (s Starter) Resume(ctx context.Context, id string, now time.Time) (paused, pausing bool, err error) {
+// Resume lets a job go on that was paused or set aside. It says whether it was, and whether a
+// worker has yet to notice that: then the job just goes on.
+func (s Starter) Resume(ctx context.Context, id string, now time.Time) (resumed, pausing bool, err error) {
 	was, err := s.Transactions.Resume(ctx, id)
-	if err != nil || !was.Work.Paused {
+	if err != nil || !was.Work.Paused && !was.Work.Aside {
 		return false, false, err
 	}
-	// The parts too: what is done already says so when it is asked.
-	messages := []Message{{Job: id}}
-	for i, ended := range was.Work.Parts {
-		if !ended {
-			messages = append(messages, Message{Job: id, Part: i + 1})
-		}
-	}
-	for _, m := range messages {
-		if err := s.send(ctx, m, 0); err != nil {
-			return true, false, err
-		}
+	if err := s.sendFor(ctx, was); err != nil {
+		return true, false, err
 	}
 	return true, was.Work.Held(now), nil
 }
 
-func (s Starter) send(ctx context.Context, m Message, after time.Duration) error {
-	err := s.Queue.Send(ctx, m, min(max(after, 0), MaxDelay))
+// Revive sends for a job when its message is lost: its sender died before it was sent, the queue
+// dropped it, or failed. It costs nothing while the record, as it was read, does not say so.
+func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now time.Time) error {
+	if t.Work == nil || t.Status.Ended() || !t.Work.Lost(now) {
+		return nil
+	}
+	lost, err := s.Transactions.Renew(ctx, t.ID)
+	if err != nil || !lost {
+		return err
+	}
+	return s.send(ctx, 0, Message{Job: t.ID}) // which sends for those parts that are lost
+}
+
+// sendFor sends for a job and all parts of its stage: also for those that have ended, as their
+// workers may have died before they could tell the others.
+func (s Starter) sendFor(ctx context.Context, t *transaction.Transaction) error {
+	messages := []Message{{Job: t.ID}}
+	if !t.Work.Sent.IsZero() {
+		for part := range t.Work.Parts {
+			messages = append(messages, Message{Job: t.ID, Stage: t.Work.Stage, Part: part + 1})
+		}
+	}
+	return s.send(ctx, 0, messages...)
+}
+
+func (s Starter) send(ctx context.Context, after time.Duration, messages ...Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	err := s.Queue.Send(ctx, min(max(after, 0), MaxDelay), messages...)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	return &protocol.Error{
 		Code: protocol.ServiceUnavailable, Message: "the queue of jobs did not take a message",
-		Detail: "the job is on record, and goes on when it is resumed or recovered", Unsettled: true, Err: err,
+		Detail: "the job is on record, and goes on by itself some time later", Unsettled: true, Err: err,
 	}
 }
 

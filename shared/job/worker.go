@@ -14,23 +14,10 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// A Task is what jobs of one kind do.
-type Task struct {
-	// Run does the work, or what is left of it, and returns the job's result, to be told as
-	// JSON. An error of the protocol ends the job, but for [protocol.ServiceUnavailable] and
-	// [protocol.ConcurrentModification]; after any other it is run again, some times.
-	Run func(ctx context.Context, r *Run) (result any, err error)
-	// Part does one part of a job that was split, and is else as Run. It may be nil.
-	Part func(ctx context.Context, r *Run, part int) (result any, err error)
-	// Wanted says whether there is something to do for an object, and what to begin a job
-	// with. It may be nil: then nobody can ask.
-	Wanted func(ctx context.Context, object []string) (input any, wanted bool, err error)
-}
-
 // A Worker goes on with jobs. It is safe for concurrent use.
 type Worker struct {
 	Starter
-	Tasks  map[string]Task // by kind
+	Kinds  map[string]Kind // by name
 	Name   func() string   // a name for each run, that nobody else has
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -40,6 +27,9 @@ type Worker struct {
 const (
 	// leaseTime is for how long a worker holds a share without saying that it lives.
 	leaseTime = 90 * time.Second
+	// holdTime is for how long it holds a message so. It is longer: when the message of a
+	// worker that died comes again, the share is free.
+	holdTime = 2 * time.Minute
 	// heartbeat is how often it does.
 	heartbeat = leaseTime / 4
 	// maxFailures is how many runs of a job may fail without a checkpoint between them.
@@ -68,7 +58,7 @@ func (w *Worker) Serve(ctx context.Context, workers int) {
 const receivePause = time.Second
 
 func (w *Worker) serveOne(ctx context.Context) {
-	d, err := w.Queue.Receive(ctx, leaseTime)
+	d, err := w.Queue.Receive(ctx, holdTime)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.Logger.Warn("no message of a job could be received", "error", err)
@@ -76,25 +66,35 @@ func (w *Worker) serveOne(ctx context.Context) {
 		}
 		return
 	}
-	held, release := context.WithCancel(ctx)
-	extending := make(chan struct{})
-	go func() {
-		defer close(extending)
-		for sleep(held, heartbeat) {
-			if err := w.Queue.Extend(held, d, leaseTime); err != nil && held.Err() == nil {
-				w.Logger.Warn("a message of a job may come twice", "error", err)
-			}
-		}
-	}()
-	err = w.Do(ctx, d.Message)
-	release()
-	<-extending
-	if err == nil {
+	if err = w.DoHeld(ctx, d); err == nil {
 		err = w.Queue.Done(ctx, d)
 	}
 	if err != nil && ctx.Err() == nil {
 		w.Logger.Warn("a message of a job will come again", "job", d.Job, "kind", d.Kind, "error", err)
 	}
+}
+
+// DoHeld is [Worker.Do] of a message that was received. It is held for two minutes from now on,
+// and for longer while there is work: so it comes again soon after the worker has died.
+func (w *Worker) DoHeld(ctx context.Context, d Delivery) error {
+	held, release := context.WithCancel(ctx)
+	extending := make(chan struct{})
+	go func() {
+		defer close(extending)
+		for {
+			if err := w.Queue.Extend(held, d, holdTime); err != nil && held.Err() == nil {
+				w.Logger.Warn("a message of a job may come twice", "error", err)
+			}
+			if !sleep(held, heartbeat) {
+				return
+			}
+		}
+	}()
+	defer func() {
+		release()
+		<-extending
+	}()
+	return w.Do(ctx, d.Message)
 }
 
 // Do does what a message asks for. When the error is nil the message is done with, though the
@@ -103,84 +103,145 @@ func (w *Worker) Do(ctx context.Context, m Message) error {
 	if m.Job == "" {
 		return w.look(ctx, m)
 	}
-	share := transaction.Share{Job: m.Job, Part: m.Part}
-	name := w.Name()
-	taken, err := w.Transactions.Take(ctx, share, name, leaseTime)
+	share := transaction.Share{Job: m.Job, Stage: m.Stage, Part: m.Part}
+	r := &Run{worker: w, share: share, name: w.Name()}
+	var err error
+	r.taken, r.job, err = w.Transactions.Take(ctx, share, r.name, leaseTime)
 	switch {
-	case errors.Is(err, transaction.ErrEnded), errors.Is(err, transaction.ErrPaused), protocol.CodeOf(err) == protocol.TransactionNotFound:
+	case errors.Is(err, transaction.ErrEnded):
 		return w.ended(ctx, share)
+	case errors.Is(err, transaction.ErrPaused), protocol.CodeOf(err) == protocol.TransactionNotFound:
+		return nil
 	case errors.Is(err, transaction.ErrHeld):
 		// It is being worked on. Should that worker die, its message may have been this one.
-		return w.send(ctx, m, taken.Work.Until.Sub(w.Now())+time.Second)
+		return w.send(ctx, w.untilFree(m, r.taken), m)
 	case err != nil:
-		return err
+		// It may be ours nevertheless. Nobody needs to wait for the lease to run out.
+		return errors.Join(err, settled(r.leave(ctx, 0, func(*transaction.Transaction) {})))
 	}
-	if m.Part == 0 && len(taken.Work.Parts) > 0 && !taken.Work.Joined() {
-		// Its parts have yet to end. Who was to send for them may have died.
-		if _, err := w.Transactions.Leave(ctx, share, name, func(*transaction.Transaction) {}); err != nil {
-			return settled(err)
-		}
-		return w.sendParts(ctx, m.Job, taken.Work.Parts)
+	known := false
+	if r.kind, known = w.Kinds[r.taken.Kind]; !known {
+		err := fmt.Errorf("job %s is of kind %q, which nobody here does", m.Job, r.taken.Kind)
+		return errors.Join(err, settled(r.leave(ctx, 0, func(*transaction.Transaction) {})))
 	}
-	task, known := w.Tasks[taken.Kind]
-	if !known {
-		return fmt.Errorf("job %s is of kind %q, which nobody here does", m.Job, taken.Kind)
-	}
-	return w.run(ctx, task, &Run{worker: w, share: share, name: name, taken: taken})
+	return w.run(ctx, r)
 }
 
-// look begins a job when it has something to do.
+// untilFree is how long it takes until a share that is held may be taken over. While parts are
+// being sent for, that is soon: the last of them may have ended before.
+func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Duration {
+	if m.Part == 0 && held.Work.Parts > 0 {
+		return 2 * time.Second
+	}
+	return held.Work.Until.Sub(w.Now()) + time.Second
+}
+
+// look begins a job when it has something to do. A clock that asks for no object has jobs
+// revived, too.
 func (w *Worker) look(ctx context.Context, m Message) error {
-	task := w.Tasks[m.Kind]
-	if task.Wanted == nil {
+	if len(m.Object) == 0 {
+		if _, err := w.ReviveAll(ctx); err != nil {
+			return err
+		}
+	}
+	wanted := w.Kinds[m.Kind].Wanted
+	if wanted == nil {
 		return fmt.Errorf("nobody here can tell whether there is a job %q to do", m.Kind)
 	}
-	input, wanted, err := task.Wanted(ctx, m.Object)
+	want, err := wanted(ctx, m.Object)
 	if err != nil {
 		// It was an idea; there will be others.
 		w.Logger.Warn("nobody knows whether there is a job to do", "kind", m.Kind, "object", m.Object, "error", err)
 		return ctx.Err()
 	}
-	if !wanted {
+	if want == nil {
 		return nil
 	}
-	_, err = w.Begin(ctx, m.Kind, m.Object, input)
+	aside, err := w.Transactions.IsAside(ctx, m.Kind, m.Object, want.Mark)
+	if aside || err != nil {
+		return err
+	}
+	_, err = w.begin(ctx, m.Kind, m.Object, *want)
 	return err
 }
 
-// ended makes sure that who waits for a part that has ended is told.
+// ended makes sure that what has to follow the end of a share has. The worker that ended it may
+// have died since.
 func (w *Worker) ended(ctx context.Context, share transaction.Share) error {
-	if share.Part == 0 {
+	job, err := w.Transactions.Job(ctx, share.Job)
+	switch {
+	case protocol.CodeOf(err) == protocol.TransactionNotFound:
+		return nil
+	case err != nil:
+		return err
+	case job.Status.Ended():
+		return w.noteAside(ctx, job)
+	case share.Part == 0 || job.Work == nil || job.Work.Stage != share.Stage:
 		return nil
 	}
 	part, err := w.Transactions.Part(ctx, share)
-	if err != nil || part == nil || part.Status != protocol.TransactionSucceeded {
+	switch {
+	case err != nil || part == nil:
 		return err
+	case part.Status == protocol.TransactionSucceeded:
+		return w.arrive(ctx, share, job.Work.Parts, part.Rows)
+	case part.Status.Ended():
+		return w.failJob(ctx, partFailed{share, part})
 	}
-	return w.endPart(ctx, share)
+	return nil
 }
 
-// endPart notes that a part has ended, and lets the job go on when it was the last.
-func (w *Worker) endPart(ctx context.Context, share transaction.Share) error {
-	whole, err := w.Transactions.EndPart(ctx, share)
+// noteAside lets nobody begin the like of a job that was set aside.
+func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) error {
+	if job.Work == nil || !job.Work.Aside {
+		return nil
+	}
+	w.Logger.Error("a job is set aside", "job", job.ID, "kind", job.Kind, "object", job.Object, "failure", job.Failure)
+	if job.Work.Mark == "" {
+		return nil
+	}
+	return w.Transactions.SetAside(ctx, job)
+}
+
+// failJob ends a job of which a part has failed.
+func (w *Worker) failJob(ctx context.Context, p partFailed) error {
+	ended, err := w.Transactions.Advance(ctx, p.share.Job, func(t *transaction.Transaction) {
+		t.Status, t.Failure = protocol.TransactionFailed, p.Error()
+		t.Work.Aside = p.part.Work.Aside
+	})
 	if err != nil {
 		return settled(err)
 	}
-	if whole.Work.Joined() {
-		return w.send(ctx, Message{Job: share.Job}, 0)
-	}
-	return nil
+	return w.noteAside(ctx, ended)
 }
 
-func (w *Worker) sendParts(ctx context.Context, job string, parts []bool) error {
-	for i, ended := range parts {
-		if !ended {
-			if err := w.send(ctx, Message{Job: job, Part: i + 1}, 0); err != nil {
-				return err
-			}
-		}
+// arrive lets the job go on when a part that has ended was the last.
+func (w *Worker) arrive(ctx context.Context, share transaction.Share, parts int, rows int64) error {
+	last, err := w.Transactions.Arrive(ctx, share, parts, rows)
+	if err != nil || !last {
+		return err
 	}
-	return nil
+	return w.send(ctx, 0, Message{Job: share.Job})
+}
+
+// Bury ends the share of a message that the queue has given up, as it came again and again and
+// no worker could do anything with it: the job is set aside.
+func (w *Worker) Bury(ctx context.Context, m Message) error {
+	if m.Job == "" {
+		w.Logger.Error("nobody could tell whether there is a job to do", "kind", m.Kind, "object", m.Object)
+		return nil
+	}
+	share := transaction.Share{Job: m.Job, Stage: m.Stage, Part: m.Part}
+	_, err := w.Transactions.GiveUp(ctx, share, "the message for "+share.String()+" came again and again and no worker could do anything with it")
+	switch {
+	case errors.Is(err, transaction.ErrHeld):
+		return w.send(ctx, leaseTime, m) // it was another message that got through
+	case protocol.CodeOf(err) == protocol.TransactionNotFound:
+		return nil
+	case err != nil && !errors.Is(err, transaction.ErrEnded):
+		return err
+	}
+	return w.ended(ctx, share)
 }
 
 // settled is nil for errors that say that somebody else has the job now, or that it is over.
@@ -192,7 +253,7 @@ func settled(err error) error {
 }
 
 // run runs a task while it says that it lives, and notes how that ended.
-func (w *Worker) run(ctx context.Context, task Task, r *Run) error {
+func (w *Worker) run(ctx context.Context, r *Run) error {
 	share := w.Memory.Open()
 	defer share.Close()
 	working, stop := context.WithCancelCause(memory.WithShare(ctx, share))
@@ -201,37 +262,52 @@ func (w *Worker) run(ctx context.Context, task Task, r *Run) error {
 		defer close(beating)
 		r.beat(working, stop)
 	}()
-	result, err := r.call(working, task)
+	result, err := r.do(working)
 	stop(nil)
 	<-beating
-	if lost := context.Cause(working); err != nil && lost != nil && !errors.Is(lost, context.Canceled) {
+	if lost := context.Cause(working); err != nil && lost != nil && !errors.Is(lost, context.Canceled) && !errors.Is(lost, context.DeadlineExceeded) {
 		err = lost // the heart knew first
 	}
-	if ctx.Err() != nil {
-		// The process ends. Nobody needs to wait for the lease to run out.
-		free, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer done()
-		_, _ = w.Transactions.Leave(free, r.share, r.name, func(*transaction.Transaction) {})
-		return ctx.Err()
+	if ctx.Err() == nil {
+		return w.conclude(ctx, r, result, err)
 	}
-	return w.conclude(ctx, r, result, err)
+	free, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer done()
+	switch {
+	case err == nil:
+		return w.conclude(free, r, result, nil)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && settled(err) != nil:
+		return w.fail(free, r, errNoCheckpoint)
+	}
+	// The process ends. Nobody needs to wait for the lease to run out.
+	_ = r.leave(free, 0, func(*transaction.Transaction) {})
+	return ctx.Err()
 }
+
+// lastWords is how long it may take to say that a run has ended when its time is over.
+const lastWords = 3 * time.Second
+
+// errNoCheckpoint is the error of a run that did not hand over in its time.
+var errNoCheckpoint = protocol.Errorf(protocol.ServiceUnavailable, "the time of a worker was over before the next checkpoint")
 
 // conclude notes how a run has ended, and sends for the next one if there is to be one.
 func (w *Worker) conclude(ctx context.Context, r *Run, result any, err error) error {
 	var wait later
+	var failed partFailed
 	switch {
 	case err == nil:
 		return w.succeed(ctx, r, result)
-	case errors.Is(err, errSplit):
-		return w.sendParts(ctx, r.share.Job, make([]bool, r.parts))
+	case errors.Is(err, errParts):
+		return settled(r.leave(ctx, 0, func(*transaction.Transaction) {}))
+	case errors.As(err, &failed):
+		return w.failJob(ctx, failed)
 	case settled(err) == nil:
 		return nil
 	case errors.Is(err, errYield), errors.As(err, &wait):
-		if _, err := w.Transactions.Leave(ctx, r.share, r.name, func(*transaction.Transaction) {}); err != nil {
+		if err := r.leave(ctx, wait.after, func(*transaction.Transaction) {}); err != nil {
 			return settled(err)
 		}
-		return w.send(ctx, r.message(), wait.after)
+		return w.send(ctx, wait.after, r.message())
 	}
 	return w.fail(ctx, r, err)
 }
@@ -241,15 +317,20 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 	if err != nil {
 		return w.fail(ctx, r, err)
 	}
-	_, err = w.Transactions.Leave(ctx, r.share, r.name, func(t *transaction.Transaction) {
+	var rows int64
+	err = r.leave(ctx, 0, func(t *transaction.Transaction) {
 		t.Status, t.Result, t.Failure = protocol.TransactionSucceeded, encoded, ""
 		t.Done = max(t.Done, t.Total)
+		t.Work.StagesDone = t.Work.Stages
+		rows = t.Rows
 	})
-	if err != nil {
+	switch {
+	case r.share.Part != 0 && errors.Is(err, transaction.ErrEnded):
+		return w.ended(ctx, r.share) // also by our own write, whose answer was lost
+	case err != nil:
 		return settled(err)
-	}
-	if r.share.Part != 0 {
-		return w.endPart(ctx, r.share)
+	case r.share.Part != 0:
+		return w.arrive(ctx, r.share, r.job.Work.Parts, rows)
 	}
 	w.Logger.Info("a job is done", "job", r.share.Job, "kind", r.taken.Kind, "object", r.taken.Object, "result", string(encoded))
 	return nil
@@ -257,7 +338,7 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 
 // fail notes that a run has failed. The job ends when that is hopeless.
 func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
-	w.Logger.Warn("a job has failed", "job", r.share.Job, "part", r.share.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
+	w.Logger.Warn("a job has failed", "job", r.share.Job, "stage", r.share.Stage, "part", r.share.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
 	over, failures := false, 0
 	end := func(t *transaction.Transaction) {
 		t.Work.Failures++
@@ -266,19 +347,16 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 			t.Status, t.Failure = protocol.TransactionFailed, describe(cause)
 		}
 	}
-	if _, err := w.Transactions.Leave(ctx, r.share, r.name, end); err != nil {
+	err := r.leave(ctx, firstRetry<<maxFailures, end)
+	switch {
+	case over && r.share.Part != 0 && (err == nil || errors.Is(err, transaction.ErrEnded)):
+		return w.ended(ctx, r.share)
+	case err != nil:
 		return settled(err)
+	case !over:
+		return w.send(ctx, firstRetry<<(failures-1), r.message())
 	}
-	if !over {
-		return w.send(ctx, r.message(), firstRetry<<(failures-1))
-	}
-	if r.share.Part == 0 {
-		return nil
-	}
-	_, err := w.Transactions.Advance(ctx, r.share.Job, func(t *transaction.Transaction) {
-		t.Status, t.Failure = protocol.TransactionFailed, fmt.Sprintf("part %d: %s", r.share.Part, describe(cause))
-	})
-	return settled(err)
+	return nil
 }
 
 // isFinal says whether an error will be the same next time.
@@ -294,30 +372,6 @@ func describe(err error) string {
 		return known.Text()
 	}
 	return "internal error"
-}
-
-// Recover sends for all jobs that have not ended, of the kinds that are done here: messages of
-// the memory queue end with the process. It returns how many there are.
-func (w *Worker) Recover(ctx context.Context) (jobs int, err error) {
-	const page = 100
-	for after := ""; ; {
-		found, next, err := w.Transactions.Jobs(ctx, after, page)
-		if err != nil {
-			return jobs, err
-		}
-		for _, t := range found {
-			if _, ours := w.Tasks[t.Kind]; !ours || t.Work == nil || t.Status.Ended() || t.Work.Paused {
-				continue
-			}
-			if err := w.send(ctx, Message{Job: t.ID}, 0); err != nil {
-				return jobs, err
-			}
-			jobs++
-		}
-		if after = next; next == "" {
-			return jobs, nil
-		}
-	}
 }
 
 // sleep waits, and says whether the context lives on.

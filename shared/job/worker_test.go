@@ -28,11 +28,11 @@ type house struct {
 	names atomic.Int64
 }
 
-func newHouse(objects objectstore.Store, queue job.Queue, task job.Task) *house {
+func newHouse(objects objectstore.Store, queue job.Queue, kind job.Kind) *house {
 	h := &house{}
 	h.Worker = &job.Worker{
 		Starter: job.Starter{Transactions: transaction.Open(objectrecord.Open(objects, time.Now), time.Now), Queue: queue},
-		Tasks:   map[string]job.Task{"k": task},
+		Kinds:   map[string]job.Kind{"k": kind},
 		Name:    func() string { return strconv.FormatInt(h.names.Add(1), 10) + fmt.Sprintf("%p", h) },
 		Now:     time.Now, Logger: slog.New(slog.DiscardHandler),
 	}
@@ -80,8 +80,8 @@ func wantEnd(t *testing.T, got *transaction.Transaction, status protocol.Transac
 }
 
 // count counts up to the input, with a checkpoint after each number.
-func count(visit func(n int)) job.Task {
-	return job.Task{Run: func(ctx context.Context, r *job.Run) (any, error) {
+func count(visit func(n int)) job.Kind {
+	return job.Single("count", func(ctx context.Context, r *job.Run) (any, error) {
 		var to, n int
 		if err := errors.Join(r.Input(&to), r.State(&n)); err != nil {
 			return nil, err
@@ -89,12 +89,13 @@ func count(visit func(n int)) job.Task {
 		for n < to {
 			visit(n)
 			n++
-			if err := r.Checkpoint(ctx, n, int64(n), int64(to)); err != nil {
+			r.Progress(job.Progress{Done: int64(n), Total: int64(to)})
+			if err := r.Checkpoint(ctx, n); err != nil {
 				return nil, err
 			}
 		}
 		return n, nil
-	}}
+	})
 }
 
 func TestAJobRunsToItsEnd(t *testing.T) {
@@ -179,7 +180,7 @@ func TestAJobThatFailsIsTriedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runs := 0
-				h := newHouse(memstore.New(), new(memqueue.Queue), job.Task{Run: func(context.Context, *job.Run) (any, error) { runs++; return nil, c.err }})
+				h := newHouse(memstore.New(), new(memqueue.Queue), job.Single("s", func(context.Context, *job.Run) (any, error) { runs++; return nil, c.err }))
 				wantEnd(t, h.serve(t, h.begin(t, nil)), protocol.TransactionFailed, "")
 				if runs != c.runs {
 					t.Errorf("it was tried %d times, want %d", runs, c.runs)
@@ -192,12 +193,12 @@ func TestAJobThatFailsIsTriedAgain(t *testing.T) {
 func TestAJobMayWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		h := newHouse(memstore.New(), new(memqueue.Queue), job.Task{Run: func(context.Context, *job.Run) (any, error) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), job.Single("s", func(context.Context, *job.Run) (any, error) {
 			if wait := time.Hour - time.Since(begun); wait > 0 {
 				return nil, job.Later(wait)
 			}
 			return "done", nil
-		}})
+		}))
 		wantEnd(t, h.serve(t, h.begin(t, nil)), protocol.TransactionSucceeded, `"done"`)
 		if time.Since(begun) < time.Hour {
 			t.Errorf("it took %v, want an hour", time.Since(begun))
@@ -231,28 +232,33 @@ func TestARunEndsBeforeItsDeadline(t *testing.T) {
 	})
 }
 
-// parts splits a job and adds up what the parts come to.
-func parts(n int, part func(n int) error) job.Task {
-	return job.Task{
-		Run: func(ctx context.Context, r *job.Run) (any, error) {
-			results, err := r.Results(ctx)
-			if err != nil {
+// parts is jobs of a stage of n parts, and one that adds up what they come to.
+func parts(n int, part func(n int) error) job.Kind {
+	return job.Kind{Stages: []job.Stage{
+		{
+			Name: "parts", Parts: func(context.Context, *job.Run) (int, error) { return n, nil },
+			Do: func(_ context.Context, r *job.Run) (any, error) {
+				n, _ := r.Part()
+				return n, part(n)
+			},
+		},
+		{Name: "sum", Do: sumOf("parts")},
+	}}
+}
+
+// sumOf adds up the results of a stage.
+func sumOf(stage string) func(ctx context.Context, r *job.Run) (any, error) {
+	return func(ctx context.Context, r *job.Run) (any, error) {
+		results, err := r.Results(ctx, stage)
+		sum := 0
+		for _, text := range results {
+			var one int
+			if err := json.Unmarshal(text, &one); err != nil {
 				return nil, err
 			}
-			if results == nil {
-				return nil, r.Split(ctx, n)
-			}
-			sum := 0
-			for _, text := range results {
-				var one int
-				if err := json.Unmarshal(text, &one); err != nil {
-					return nil, err
-				}
-				sum += one
-			}
-			return sum, nil
-		},
-		Part: func(_ context.Context, _ *job.Run, n int) (any, error) { return n, part(n) },
+			sum += one
+		}
+		return sum, err
 	}
 }
 
@@ -274,7 +280,7 @@ func TestAPartThatFailsEndsTheJob(t *testing.T) {
 		}))
 		got := h.serve(t, h.begin(t, nil))
 		wantEnd(t, got, protocol.TransactionFailed, "")
-		if got.Failure != "part 2: no" {
+		if got.Failure != "part 2 of stage parts: no" {
 			t.Errorf("the failure is %q", got.Failure)
 		}
 	})
@@ -284,7 +290,12 @@ func TestALookBeginsAJobWhenItIsWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wanted := false
 		task := count(func(int) {})
-		task.Wanted = func(context.Context, []string) (any, bool, error) { return 1, wanted, nil }
+		task.Wanted = func(context.Context, []string) (*job.Want, error) {
+			if wanted {
+				return &job.Want{Input: 1}, nil
+			}
+			return nil, nil
+		}
 		h := newHouse(memstore.New(), new(memqueue.Queue), task)
 		for _, wanted = range []bool{false, true} {
 			if err := h.Do(t.Context(), job.Message{Kind: "k", Object: []string{"t"}}); err != nil {
@@ -301,7 +312,7 @@ func TestALookBeginsAJobWhenItIsWanted(t *testing.T) {
 // A job is killed at each of its requests to the storage, before and after they take place,
 // or loses their answers. Another process recovers it, and it comes to the same end.
 func TestAJobSurvivesACrashAnywhere(t *testing.T) {
-	for name, task := range map[string]job.Task{
+	for name, task := range map[string]job.Kind{
 		"steps": count(func(int) {}), "parts": parts(3, func(int) error { return nil }),
 	} {
 		want := map[string]string{"steps": "3", "parts": "6"}[name]

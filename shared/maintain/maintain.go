@@ -50,8 +50,12 @@ func GraceAfter(requestTimeout time.Duration) time.Duration { return 2*requestTi
 // DefaultFileAge is that of native Lance.
 const DefaultFileAge = 7 * 24 * time.Hour
 
-// Task returns what jobs of [service.MaintainKind] do.
-func (k *Keeper) Task() job.Task { return job.Task{Run: k.run, Wanted: k.wanted} }
+// Kind returns what jobs of [service.MaintainKind] do.
+func (k *Keeper) Kind() job.Kind {
+	kind := job.Single("maintain", k.run)
+	kind.Wanted = k.wanted
+	return kind
+}
 
 // An Order says what is to be done to a table.
 type Order struct {
@@ -183,7 +187,8 @@ func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *pr
 			at.Report.Version = done.Version
 		}
 		steps := int64(at.Report.FragmentsRemoved)
-		if err := r.Checkpoint(ctx, at, steps, steps+int64(done.Remaining)); err != nil {
+		r.Progress(job.Progress{Done: steps, Total: steps + int64(done.Remaining)})
+		if err := r.Checkpoint(ctx, at); err != nil {
 			return err
 		}
 	}
@@ -198,7 +203,8 @@ func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progre
 	}
 	at.Phase, at.Expired = sweeping, k.Now().UTC()
 	at.Report.Cleaned = report
-	return r.Checkpoint(ctx, at, 0, 0)
+	r.Progress(job.Progress{})
+	return r.Checkpoint(ctx, at)
 }
 
 func (k *Keeper) expiry(order Order, dry bool) dataset.Expiry {
@@ -208,7 +214,8 @@ func (k *Keeper) expiry(order Order, dry bool) dataset.Expiry {
 func (k *Keeper) sweep(ctx context.Context, r *job.Run, at *progress) error {
 	report, err := k.onTable(ctx, r.Object(), func(ctx context.Context, t *engine.Table) (dataset.CleanupReport, error) {
 		return t.DeleteOrphans(ctx, k.Now().Add(-k.fileAge()), false, func(looked int) error {
-			return r.Checkpoint(ctx, at, int64(looked), 0)
+			r.Progress(job.Progress{Done: int64(looked)})
+			return r.Checkpoint(ctx, at)
 		})
 	})
 	at.Report.Cleaned.Files = report.Files

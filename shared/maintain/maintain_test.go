@@ -57,7 +57,7 @@ func open(t *testing.T, objects objectstore.Store) *house {
 	h.worker = &job.Worker{
 		Starter: *h.tables.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Name:  func() string { h.names++; return fmt.Sprintf("%p %d", h, h.names) },
-		Tasks: map[string]job.Task{service.MaintainKind: h.keeper.Task()},
+		Kinds: map[string]job.Kind{service.MaintainKind: h.keeper.Kind()},
 	}
 	return h
 }

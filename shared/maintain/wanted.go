@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 	"tiltyard/shared/service"
@@ -25,38 +27,45 @@ type cleaned struct {
 
 // wanted says whether there is something to do for a table that its policy allows. Who asks
 // for the root, as a clock does where no program runs all the time, asks for all tables.
-func (k *Keeper) wanted(ctx context.Context, id []string) (input any, wanted bool, err error) {
+func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if len(id) == 0 {
-		return nil, false, k.SuggestAll(ctx)
+		return nil, k.SuggestAll(ctx)
 	}
 	policy, err := PolicyOf(ctx, k.Tables.Names, id)
 	if gone(err) {
-		return nil, false, nil
+		return nil, nil
 	}
 	if err != nil || !policy.Compact && !policy.Cleanup {
-		return nil, false, err
+		return nil, err
 	}
 	found, err := k.Tables.Names.Table(ctx, id)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	order := Order{Gradual: true, Retention: policy.Retention, Keep: policy.Keep}
 	if policy.Compact {
 		fragments, err := k.Tables.At(found).ToCompact(ctx, gradual)
 		if engine.IsDeclared(err) {
-			return nil, false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		order.Compact = fragments > 0
 	}
 	if policy.Cleanup {
 		if order.Cleanup, err = k.claimCleanup(ctx, found); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
-	return order, order.Compact || order.Cleanup, nil
+	if !order.Compact && !order.Cleanup {
+		return nil, nil
+	}
+	version, err := k.Tables.At(found).Newest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &job.Want{Input: order, Mark: fmt.Sprint(found.Location.URI, "@", version)}, nil
 }
 
 // gone says whether a table is not there any more.

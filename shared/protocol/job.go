@@ -32,6 +32,20 @@ type Job struct {
 	JobType         string   `json:"job_type"`
 	State           JobState `json:"state"`
 	CreatedAtMillis int64    `json:"created_at_millis"`
+
+	Progress *JobProgress `json:"progress,omitempty"` // nil before the first run
+}
+
+// JobProgress tells how far a job is, which may be a little further.
+type JobProgress struct {
+	Stage      string `json:"stage"` // that it is in, or was last
+	StagesDone int    `json:"stages_done"`
+	Stages     int    `json:"stages"`
+	PartsDone  int    `json:"parts_done"` // of the stage, when it is done in parts
+	Parts      int    `json:"parts"`
+	StepsDone  int64  `json:"steps_done"` // of the stage
+	Steps      int64  `json:"steps"`      // 0 when it is not known
+	RowsDone   int64  `json:"rows_done"`
 }
 
 // JobRequest names one job. It asks to describe it, or to cancel it.
@@ -49,13 +63,15 @@ type DescribeJobResponse struct {
 	JobType    string          `json:"job_type"`
 	JobState   JobState        `json:"job_state"`
 	CreationMs int64           `json:"creation_ms"`
+	Spec       json.RawMessage `json:"spec,omitempty"` // what it was begun with
+	Progress   *JobProgress    `json:"progress,omitempty"`
 	Result     json.RawMessage `json:"result,omitempty"`  // of one that is done
 	Failure    *JobFailure     `json:"failure,omitempty"` // of one that failed
 }
 
 // JobFailure says why a job failed.
 type JobFailure struct {
-	Phase     string `json:"phase"`
+	Phase     string `json:"phase"` // the stage
 	Message   string `json:"message"`
-	Retryable bool   `json:"retryable"`
+	Retryable bool   `json:"retryable"` // it was set aside, and goes on when it is resumed
 }

@@ -49,8 +49,8 @@ type PauseJobResponse struct {
 	Committing bool `json:"committing,omitempty"` // it has ended, or is just about to
 }
 
-// ResumeJobResponse tells how a job that was to go on stood. No field is set when it was not
-// paused.
+// ResumeJobResponse tells how a job that was to go on stood. No field is set when it was neither
+// paused nor set aside.
 type ResumeJobResponse struct {
 	Resumed      bool `json:"resumed,omitempty"`
 	StillPausing bool `json:"still_pausing,omitempty"` // its worker had not noticed; it goes on

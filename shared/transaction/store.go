@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"time"
 
 	"tiltyard/shared/protocol"
@@ -169,16 +168,17 @@ func (t *Transaction) clone() *Transaction {
 	c.Properties = maps.Clone(t.Properties)
 	if t.Work != nil {
 		work := *t.Work
-		work.Parts = slices.Clone(t.Work.Parts)
+		work.Results = maps.Clone(t.Work.Results)
 		c.Work = &work
 	}
 	return &c
 }
 
-// expires is when the record may go. Those of jobs that run, and of commits that somebody
-// altered, stay.
+// expires is when the record may go. Those of jobs that run or were given up, and of commits
+// that somebody altered, stay.
 func (t *Transaction) expires() time.Time {
-	if t.Commit == nil && t.Change == nil && t.Status.Ended() {
+	aside := t.Work != nil && t.Work.Aside
+	if t.Commit == nil && t.Change == nil && t.Status.Ended() && !aside {
 		return t.Updated.Add(Retention)
 	}
 	return time.Time{}

@@ -37,6 +37,7 @@ type Transaction struct {
 	Properties map[string]string          `json:"properties,omitempty"` // of users
 	Done       int64                      `json:"done,omitempty"`       // of Total steps of the job
 	Total      int64                      `json:"total,omitempty"`      // zero when it is not known
+	Rows       int64                      `json:"rows,omitempty"`       // that the job has done
 	Result     json.RawMessage            `json:"result,omitempty"`     // of a job that succeeded
 	Failure    string                     `json:"failure,omitempty"`    // why a job failed
 	Created    time.Time                  `json:"created"`
@@ -72,8 +73,21 @@ func (t *Transaction) Describe() map[string]string {
 	if t.Failure != "" {
 		shown["error"] = t.Failure
 	}
-	if t.Total > 0 {
-		shown["progress"] = strconv.FormatInt(t.Done, 10) + "/" + strconv.FormatInt(t.Total, 10)
+	of := func(name string, done, total int64) {
+		if total > 0 {
+			shown[name] = strconv.FormatInt(done, 10) + "/" + strconv.FormatInt(total, 10)
+		}
+	}
+	of("progress", t.Done, t.Total)
+	if w := t.Work; w != nil {
+		if w.Stage != "" {
+			shown["stage"] = w.Stage
+		}
+		of("stages", int64(w.StagesDone), int64(w.Stages))
+		of("parts", int64(w.PartsDone), int64(w.Parts))
+	}
+	if t.Rows > 0 {
+		shown["rows"] = strconv.FormatInt(t.Rows, 10)
 	}
 	maps.Copy(shown, t.Properties)
 	if t.Change != nil {

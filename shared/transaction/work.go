@@ -5,30 +5,52 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 )
 
-// Work is what workers keep of a job from one run to the next. A job may be split into
-// parts, each of which has a record and a worker of its own.
+// Work is what workers keep of a job, or of one part of it, from one run to the next.
+//
+// A run begins with a write that names its holder ([Store.Take]) and ends with one that names
+// none ([Store.Leave]). A holder whose lease has run out was never heard of again: that run
+// ended with its process, and counts as a death.
 type Work struct {
 	Input      json.RawMessage `json:"input,omitempty"`      // what the job was begun with
-	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // how far it has come, as its worker says
-	Holder     string          `json:"holder,omitempty"`     // who works on it; "" is nobody
-	Until      time.Time       `json:"until,omitzero"`       // from then on somebody else may
-	Paused     bool            `json:"paused,omitempty"`     // nobody may, until it is resumed
+	Mark       string          `json:"mark,omitempty"`       // of a job that a worker began by itself: see [Store.SetAside]
+	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // how far the stage or part has come, as its worker says
+	Holder     string          `json:"holder,omitempty"`     // the run that works on it, which no other run is called; "" is none
+	Until      time.Time       `json:"until,omitzero"`       // from then on another run may take it over
+	Due        time.Time       `json:"due,omitzero"`         // from then on its message counts as lost
+	Paused     bool            `json:"paused,omitempty"`     // no run may take it until it is resumed
 	Failures   int             `json:"failures,omitempty"`   // runs that failed since the last checkpoint
-	Parts      []bool          `json:"parts,omitempty"`      // which parts have ended; nil: it is not split
+	Deaths     int             `json:"deaths,omitempty"`     // runs that ended with their process
+	Aside      bool            `json:"aside,omitempty"`      // it was given up, and goes on only when a user resumes it
+
+	// The rest is a job's. Its parts have records of their own.
+
+	Stage      string                     `json:"stage,omitempty"` // that it is in; "" is the first
+	StagesDone int                        `json:"stages_done,omitempty"`
+	Stages     int                        `json:"stages,omitempty"`
+	Results    map[string]json.RawMessage `json:"results,omitempty"`    // of stages without parts, by name
+	Parts      int                        `json:"parts,omitempty"`      // of the stage; 0 before it is planned
+	Sent       time.Time                  `json:"sent,omitzero"`        // when messages for all parts were last sent; zero: they are yet to be
+	PartsDone  int                        `json:"parts_done,omitempty"` // about; see [Store.Arrive]
+	Groups     uint32                     `json:"groups,omitempty"`     // of parts that PartsDone counts, a bit each
 }
 
-// Joined says whether a job that was split has no part left to do.
-func (w *Work) Joined() bool { return len(w.Parts) > 0 && !slices.Contains(w.Parts, false) }
-
-// Held says whether somebody works on the job now.
+// Held says whether a run works on the job now.
 func (w *Work) Held(now time.Time) bool { return w.Holder != "" && now.Before(w.Until) }
+
+// Lost says whether a message for the job should have reached a worker by now and has not.
+func (w *Work) Lost(now time.Time) bool { return !w.Paused && !now.Before(w.Due) }
+
+// free ends a run. The next one's message comes after some time.
+func (w *Work) free(now time.Time, after time.Duration) {
+	w.Holder, w.Until = "", time.Time{}
+	w.Due = now.Add(after + Slack).UTC()
+}
 
 var (
 	// ErrHeld says that another worker holds the job, or has taken it over.
@@ -37,45 +59,124 @@ var (
 	ErrPaused = errors.New("the job is paused")
 )
 
-// MaxParts bounds the parts of a job.
-const MaxParts = 1000
+const (
+	// MaxParts bounds the parts of a stage.
+	MaxParts = 1000
+	// MaxDeaths is how many runs of a job, or of a part, may end with their process.
+	MaxDeaths = 2
+	// Slack is how long a message may take before it counts as lost. Queues keep messages
+	// waiting while all workers are busy; one that is sent again for that does no harm.
+	Slack = 15 * time.Minute
+)
 
-// BeginWork is Begin of a job that workers go on with. What it gets is JSON.
-func (s *Store) BeginWork(ctx context.Context, kind string, object []string, input json.RawMessage) (*Transaction, error) {
-	return s.begin(ctx, &Transaction{Kind: kind, Object: object, Work: &Work{Input: input}})
+// BeginWork is Begin of a job that workers go on with. Input is JSON. Mark is that of
+// [Store.SetAside], "" for a job that a user asked for.
+func (s *Store) BeginWork(ctx context.Context, kind string, object []string, input json.RawMessage, mark string) (*Transaction, error) {
+	return s.begin(ctx, &Transaction{
+		Kind: kind, Object: object, Work: &Work{Input: input, Mark: mark, Due: s.now().Add(Slack).UTC()},
+	})
 }
 
-// A Share is what one worker works on: a job, or one of its parts, which count from 1.
+// A Share is what one worker works on: a job, or a part of one of its stages. Parts count from 1.
 type Share struct {
-	Job  string
-	Part int // 0 is the job itself
+	Job   string
+	Stage string // of a part; "" with Part 0
+	Part  int    // 0 is the job itself
 }
 
 func (p Share) key() string {
 	if p.Part == 0 {
 		return jobFolder + p.Job
 	}
-	return fmt.Sprintf("%s%s/%d", partFolder, p.Job, p.Part)
+	return fmt.Sprintf("%s/%04d", partsFolder(p.Job, p.Stage), p.Part)
 }
 
-// Take lets a worker of that name hold a share for a while. The error is ErrEnded, ErrPaused
-// or ErrHeld when that is why it cannot. With ErrHeld the transaction is returned as well, which
-// tells until when.
-func (s *Store) Take(ctx context.Context, p Share, holder string, lease time.Duration) (*Transaction, error) {
-	var as *Transaction
-	taken, err := s.work(ctx, p, func(t *Transaction) error {
+func partsFolder(job, stage string) string { return partFolder + job + "/" + stage }
+
+// Take lets a worker of that name hold a share for a while. It returns the share and its job,
+// which are one where the share is no part. The error is ErrEnded, ErrPaused or ErrHeld when
+// that is why it cannot; with ErrHeld the share says until when. A share whose runs have ended
+// with their processes [MaxDeaths] times is given up instead, which is ErrEnded, too.
+func (s *Store) Take(ctx context.Context, p Share, holder string, lease time.Duration) (taken, job *Transaction, err error) {
+	var fresh, as *Transaction
+	if p.Part != 0 {
+		if job, fresh, err = s.newPart(ctx, p); err != nil {
+			return nil, job, err
+		}
+	}
+	taken, err = s.change(ctx, p.key(), fresh, func(t *Transaction) error {
 		as = t
-		if t.Work.Held(s.now()) && t.Work.Holder != holder {
-			return ErrHeld
+		if err := mayWork(t); err != nil {
+			return err
+		}
+		now := s.now()
+		if t.Work.Holder != "" && t.Work.Holder != holder {
+			if t.Work.Held(now) {
+				return ErrHeld
+			}
+			t.Work.Deaths++
+		}
+		if t.Work.Deaths >= MaxDeaths {
+			doing := p.String()
+			if t.Work.Stage != "" {
+				doing += " in stage " + t.Work.Stage
+			}
+			t.giveUp(fmt.Sprintf("%s ended the process of its worker %d times", doing, t.Work.Deaths))
+			return nil
 		}
 		t.Status = protocol.TransactionRunning
-		t.Work.Holder, t.Work.Until = holder, s.now().Add(lease).UTC()
+		t.Work.Holder, t.Work.Until = holder, now.Add(lease).UTC()
+		t.Work.Due = t.Work.Until.Add(Slack)
 		return nil
 	})
 	if errors.Is(err, ErrHeld) {
-		return as, err
+		taken = as
 	}
-	return taken, err
+	if err == nil && taken.Status.Ended() {
+		err = ErrEnded
+	}
+	if p.Part == 0 {
+		job = taken
+	}
+	return taken, job, err
+}
+
+// String names a share for users.
+func (p Share) String() string {
+	if p.Part == 0 {
+		return "the job"
+	}
+	return fmt.Sprintf("part %d of stage %s", p.Part, p.Stage)
+}
+
+// giveUp ends a job or a part until a user resumes it.
+func (t *Transaction) giveUp(reason string) {
+	t.Status, t.Failure = protocol.TransactionFailed, reason+"; it is set aside until the job is resumed"
+	t.Work.Aside, t.Work.Holder, t.Work.Until = true, "", time.Time{}
+}
+
+// newPart returns the job of a part that may be worked on, and the part as it begins.
+func (s *Store) newPart(ctx context.Context, p Share) (job, fresh *Transaction, err error) {
+	if job, err = s.Job(ctx, p.Job); err != nil {
+		return nil, nil, err
+	}
+	if err := mayWork(job); err != nil {
+		return job, nil, err
+	}
+	if p.Stage != job.Work.Stage || p.Part > job.Work.Parts {
+		return job, nil, ErrEnded
+	}
+	return job, &Transaction{Kind: job.Kind, Object: job.Object, Status: protocol.TransactionQueued, Work: &Work{}}, nil
+}
+
+func mayWork(t *Transaction) error {
+	switch {
+	case t.Status.Ended() || t.Work == nil:
+		return ErrEnded
+	case t.Work.Paused:
+		return ErrPaused
+	}
+	return nil
 }
 
 // Keep lets the holder hold a share for longer, and change it. When the job was paused the
@@ -85,8 +186,9 @@ func (s *Store) Keep(ctx context.Context, p Share, holder string, lease time.Dur
 	kept, err := s.hold(ctx, p, holder, func(t *Transaction) {
 		change(t)
 		t.Work.Until = s.now().Add(lease).UTC()
+		t.Work.Due = t.Work.Until.Add(Slack)
 		if t.Work.Paused {
-			t.Work.Holder, t.Work.Until = "", time.Time{}
+			t.Work.free(s.now(), 0)
 		}
 	})
 	if err == nil && kept.Work.Paused {
@@ -95,10 +197,11 @@ func (s *Store) Keep(ctx context.Context, p Share, holder string, lease time.Dur
 	return kept, err
 }
 
-// Leave lets the holder change a share for the last time, and frees it.
-func (s *Store) Leave(ctx context.Context, p Share, holder string, change func(*Transaction)) (*Transaction, error) {
+// Leave lets the holder change a share for the last time, and frees it. What goes on with it
+// comes after some time.
+func (s *Store) Leave(ctx context.Context, p Share, holder string, after time.Duration, change func(*Transaction)) (*Transaction, error) {
 	return s.hold(ctx, p, holder, func(t *Transaction) {
-		t.Work.Holder, t.Work.Until = "", time.Time{}
+		t.Work.free(s.now(), after)
 		change(t)
 	})
 }
@@ -117,41 +220,6 @@ func (s *Store) hold(ctx context.Context, p Share, holder string, change func(*T
 	})
 }
 
-// work changes a share that has not ended and is not paused. A part that nobody has worked
-// on yet is made. While its job has ended, or is paused, so has it.
-func (s *Store) work(ctx context.Context, p Share, change func(*Transaction) error) (*Transaction, error) {
-	var fresh *Transaction
-	if p.Part != 0 {
-		job, err := s.Job(ctx, p.Job)
-		if err != nil {
-			return nil, err
-		}
-		if err := mayWork(job); err != nil {
-			return nil, err
-		}
-		if p.Part > len(job.Work.Parts) {
-			return nil, notFound(p.key(), errors.New("the job has no such part"))
-		}
-		fresh = &Transaction{Kind: job.Kind, Object: job.Object, Status: protocol.TransactionQueued, Work: &Work{Input: job.Work.Input}}
-	}
-	return s.change(ctx, p.key(), fresh, func(t *Transaction) error {
-		if err := mayWork(t); err != nil {
-			return err
-		}
-		return change(t)
-	})
-}
-
-func mayWork(t *Transaction) error {
-	switch {
-	case t.Status.Ended() || t.Work == nil:
-		return ErrEnded
-	case t.Work.Paused:
-		return ErrPaused
-	}
-	return nil
-}
-
 // Job returns the record of a job.
 func (s *Store) Job(ctx context.Context, id string) (*Transaction, error) {
 	return s.Get(ctx, Ref{Record: jobFolder + id})
@@ -166,25 +234,50 @@ func (s *Store) Part(ctx context.Context, p Share) (*Transaction, error) {
 	return t, err
 }
 
-// Split divides the job that the holder holds into parts, and frees it until they have ended.
-func (s *Store) Split(ctx context.Context, job, holder string, parts int) (*Transaction, error) {
-	if parts < 1 || parts > MaxParts {
-		return nil, fmt.Errorf("split job %s into %d parts: must be 1 to %d", job, parts, MaxParts)
+// Parts returns the records of the parts of a stage, the first part first. Those that nobody has
+// worked on yet are nil.
+func (s *Store) Parts(ctx context.Context, job, stage string, parts int) ([]*Transaction, error) {
+	found := make([]*Transaction, parts)
+	for after := ""; ; {
+		page, err := s.records.List(ctx, partsFolder(job, stage), after, MaxParts)
+		if err != nil {
+			return nil, fmt.Errorf("list parts of job %s: %w", job, err)
+		}
+		for _, r := range page.Records {
+			var n int
+			_, name := record.SplitKey(r.Key)
+			if _, err := fmt.Sscanf(name, "%d", &n); err != nil || n < 1 || n > parts {
+				continue
+			}
+			if found[n-1], err = decode(r); err != nil {
+				return nil, err
+			}
+		}
+		if after = page.Next; after == "" {
+			return found, nil
+		}
 	}
-	return s.Leave(ctx, Share{Job: job}, holder, func(t *Transaction) {
-		t.Work.Parts = make([]bool, parts)
-		t.Done, t.Total = 0, int64(parts)
-	})
 }
 
-// EndPart notes in a job that one of its parts has ended.
-func (s *Store) EndPart(ctx context.Context, p Share) (*Transaction, error) {
-	return s.Advance(ctx, p.Job, func(t *Transaction) {
-		if t.Work == nil || p.Part > len(t.Work.Parts) || t.Work.Parts[p.Part-1] {
-			return
+// GiveUp ends a share that has not ended for a reason that does not lie in it, until a user
+// resumes its job. ErrHeld says that a worker holds the share, and ErrEnded that it has ended.
+func (s *Store) GiveUp(ctx context.Context, p Share, reason string) (*Transaction, error) {
+	var fresh *Transaction
+	if p.Part != 0 {
+		var err error
+		if _, fresh, err = s.newPart(ctx, p); err != nil && !errors.Is(err, ErrPaused) {
+			return nil, err
 		}
-		t.Work.Parts[p.Part-1] = true
-		t.Done++
+	}
+	return s.change(ctx, p.key(), fresh, func(t *Transaction) error {
+		switch err := mayWork(t); {
+		case errors.Is(err, ErrEnded):
+			return err
+		case t.Work.Held(s.now()):
+			return ErrHeld
+		}
+		t.giveUp(reason)
+		return nil
 	})
 }
 
@@ -201,15 +294,61 @@ func (s *Store) Pause(ctx context.Context, job string) (before bool, err error) 
 	return before, err
 }
 
-// Resume lets workers go on with a job that was paused, and returns it as it was.
+// Resume lets workers go on with a job that was paused or given up, and returns it as it was.
+// ErrEnded says that it has ended in another way.
 func (s *Store) Resume(ctx context.Context, job string) (was *Transaction, err error) {
+	if err := s.resumeParts(ctx, job); err != nil {
+		return nil, err
+	}
 	_, err = s.change(ctx, jobFolder+job, nil, func(t *Transaction) error {
-		if t.Status.Ended() || t.Work == nil {
+		if t.Work == nil || t.Status.Ended() && !t.Work.Aside {
 			return ErrEnded
 		}
 		was = t.clone()
 		t.Work.Paused = false
+		t.takeUp(s.now())
 		return nil
 	})
 	return was, err
+}
+
+// resumeParts lets workers go on with the parts of a job that were given up. It comes before
+// the job itself, so that nobody takes one while it is still given up.
+func (s *Store) resumeParts(ctx context.Context, id string) error {
+	job, err := s.Job(ctx, id)
+	if err != nil || job.Work == nil || !job.Work.Aside {
+		return err
+	}
+	parts, err := s.Parts(ctx, id, job.Work.Stage, job.Work.Parts)
+	for i, part := range parts {
+		if err == nil && part != nil && part.Work.Aside {
+			_, err = s.change(ctx, Share{id, job.Work.Stage, i + 1}.key(), nil, func(t *Transaction) error {
+				t.takeUp(s.now())
+				return nil
+			})
+		}
+	}
+	return err
+}
+
+// takeUp makes a job or a part that was given up one that waits for a worker.
+func (t *Transaction) takeUp(now time.Time) {
+	if t.Work.Aside {
+		t.Status, t.Failure = protocol.TransactionQueued, ""
+		t.Work.Aside, t.Work.Deaths, t.Work.Failures = false, 0, 0
+		t.Work.free(now, 0)
+	}
+}
+
+// Renew says whether the message of a job is lost, and that another one is sent now. Of several
+// that ask one is told so.
+func (s *Store) Renew(ctx context.Context, job string) (lost bool, err error) {
+	_, err = s.change(ctx, jobFolder+job, nil, func(t *Transaction) error {
+		now := s.now()
+		if lost = mayWork(t) == nil && t.Work.Lost(now); lost {
+			t.Work.Due = now.Add(Slack).UTC()
+		}
+		return nil
+	})
+	return lost && err == nil, err
 }

@@ -5,7 +5,6 @@ package memqueue
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -31,18 +30,28 @@ type message struct {
 var _ job.Queue = (*Queue)(nil)
 
 // Send implements job.Queue. One that is there, to be received no later, is not put twice.
-func (q *Queue) Send(_ context.Context, m job.Message, after time.Duration) error {
+func (q *Queue) Send(_ context.Context, after time.Duration, messages ...job.Message) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	from := time.Now().Add(after)
-	for _, other := range q.waiting {
-		if other.receipt == "" && !other.from.After(from) && reflect.DeepEqual(other.Message, m) {
-			return nil
+	for _, m := range messages {
+		if !q.has(m, from) {
+			q.waiting = append(q.waiting, message{Message: m, from: from})
 		}
 	}
-	q.waiting = append(q.waiting, message{Message: m, from: from})
 	q.wake()
 	return nil
+}
+
+// has says whether a message that nobody has received yet comes no later.
+func (q *Queue) has(m job.Message, from time.Time) bool {
+	return slices.ContainsFunc(q.waiting, func(other message) bool {
+		return other.receipt == "" && !other.from.After(from) && same(other.Message, m)
+	})
+}
+
+func same(a, b job.Message) bool {
+	return a.Job == b.Job && a.Stage == b.Stage && a.Part == b.Part && a.Kind == b.Kind && slices.Equal(a.Object, b.Object)
 }
 
 // Receive implements job.Queue.

@@ -20,7 +20,7 @@ func TestTheSameMessageIsNotPutTwice(t *testing.T) {
 		var q memqueue.Queue
 		m := job.Message{Kind: "k", Object: []string{"t"}}
 		for _, after := range []time.Duration{time.Minute, 0, 0, time.Minute} {
-			if err := q.Send(t.Context(), m, after); err != nil {
+			if err := q.Send(t.Context(), after, m); err != nil {
 				t.Fatal(err)
 			}
 		}

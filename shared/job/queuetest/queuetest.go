@@ -27,7 +27,9 @@ func Run(t *testing.T, within func(*testing.T, func(*testing.T)), open func(t *t
 	for name, check := range map[string]func(*testing.T, job.Queue){
 		"a message arrives as it was":       arrives,
 		"each message is received once":     once,
+		"many can be sent together":         many,
 		"one that is not done comes again":  again,
+		"a shorter hold counts, too":        shorter,
 		"one that is held longer waits":     held,
 		"one can be held back":              later,
 		"receiving ends with its context":   ends,
@@ -50,10 +52,8 @@ func id(n byte) string {
 
 func send(t *testing.T, q job.Queue, after time.Duration, messages ...job.Message) {
 	t.Helper()
-	for _, m := range messages {
-		if err := q.Send(t.Context(), m, after); err != nil {
-			t.Fatal(err)
-		}
+	if err := q.Send(t.Context(), after, messages...); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -86,7 +86,7 @@ func finish(t *testing.T, q job.Queue, d job.Delivery) {
 }
 
 func arrives(t *testing.T, q job.Queue) {
-	want := job.Message{Job: id(1), Part: 7, Kind: "k", Object: []string{"a $", "ü\"\n"}}
+	want := job.Message{Job: id(1), Stage: "shards", Part: 7, Kind: "k", Object: []string{"a $", "ü\"\n"}}
 	send(t, q, 0, want)
 	d := receive(t, q, soon)
 	if diff := cmp.Diff(want, d.Message); diff != "" {
@@ -109,6 +109,38 @@ func once(t *testing.T, q job.Queue) {
 		seen[d.Job] = true
 		finish(t, q, d)
 	}
+	none(t, q)
+}
+
+// many sends more than one request of a queue may take.
+func many(t *testing.T, q job.Queue) {
+	const parts = 25
+	var messages []job.Message
+	for n := range parts {
+		messages = append(messages, job.Message{Job: id(1), Stage: "shards", Part: n + 1})
+	}
+	send(t, q, 0, messages...)
+	seen := map[int]bool{}
+	for range parts {
+		d := receive(t, q, 30*time.Second)
+		seen[d.Part] = true
+		finish(t, q, d)
+	}
+	if len(seen) != parts {
+		t.Errorf("%d of %d parts were received", len(seen), parts)
+	}
+	none(t, q)
+}
+
+// shorter is what a worker does that is handed messages which are hidden for very long: they
+// come again soon when it dies.
+func shorter(t *testing.T, q job.Queue) {
+	send(t, q, 0, job.Message{Job: id(1)})
+	d := receive(t, q, time.Hour)
+	if err := q.Extend(t.Context(), d, Hold); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, q, receive(t, q, soon))
 	none(t, q)
 }
 

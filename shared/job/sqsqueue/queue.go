@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -28,19 +30,35 @@ var _ job.Queue = (*Queue)(nil)
 // Open returns the queue of a URL. It sends nothing.
 func Open(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
 
+// maxBatch is how many messages SQS takes in one request.
+const maxBatch = 10
+
 // Send implements job.Queue.
-func (q *Queue) Send(ctx context.Context, m job.Message, after time.Duration) error {
-	body, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("send a message of a job: %w", err)
-	}
-	_, err = q.client.SendMessage(ctx, &sqs.SendMessageInput{
-		QueueUrl: &q.url, MessageBody: aws.String(string(body)), DelaySeconds: seconds(min(after, job.MaxDelay)),
-	})
-	if err != nil {
-		return fmt.Errorf("send a message of a job: %w", err)
+func (q *Queue) Send(ctx context.Context, after time.Duration, messages ...job.Message) error {
+	for batch := range slices.Chunk(messages, maxBatch) {
+		if err := q.sendBatch(ctx, after, batch); err != nil {
+			return fmt.Errorf("send messages of jobs: %w", err)
+		}
 	}
 	return nil
+}
+
+func (q *Queue) sendBatch(ctx context.Context, after time.Duration, messages []job.Message) error {
+	in := &sqs.SendMessageBatchInput{QueueUrl: &q.url}
+	for i, m := range messages {
+		body, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body)), DelaySeconds: seconds(min(after, job.MaxDelay)),
+		})
+	}
+	out, err := q.client.SendMessageBatch(ctx, in)
+	if err == nil && len(out.Failed) > 0 {
+		err = fmt.Errorf("%d of %d were refused: %s", len(out.Failed), len(messages), aws.ToString(out.Failed[0].Code))
+	}
+	return err
 }
 
 // waitSeconds is how long one request waits for a message. SQS has no more.

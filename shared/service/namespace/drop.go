@@ -81,9 +81,9 @@ type dropResult struct {
 	Dropped int `json:"dropped"` // tables and namespaces
 }
 
-// DropTask returns what jobs of KindDrop do. A run goes on with what is left.
-func DropTask(names *catalog.Catalog) job.Task {
-	return job.Task{Run: func(ctx context.Context, r *job.Run) (any, error) {
+// Dropping returns what jobs of KindDrop do. A run goes on with what is left.
+func Dropping(names *catalog.Catalog) job.Kind {
+	return job.Single("drop", func(ctx context.Context, r *job.Run) (any, error) {
 		var order dropOrder
 		var before dropResult
 		if err := errors.Join(r.Input(&order), r.State(&before)); err != nil {
@@ -99,12 +99,13 @@ func DropTask(names *catalog.Catalog) job.Task {
 		now := before
 		err = cascade.Run(ctx, func(dropped int) error {
 			now.Dropped = before.Dropped + dropped
-			return r.Checkpoint(ctx, now, int64(now.Dropped), 0)
+			r.Progress(job.Progress{Done: int64(now.Dropped)})
+			return r.Checkpoint(ctx, now)
 		})
 		if errors.Is(err, transaction.ErrEnded) || errors.Is(context.Cause(ctx), transaction.ErrEnded) {
 			err = errors.Join(err, cascade.Release(context.WithoutCancel(ctx)))
 		}
 		now.Dropped++ // the namespace itself
 		return now, err
-	}}
+	})
 }

@@ -40,7 +40,7 @@ func open(t *testing.T, tables int) *house {
 	h.worker = &job.Worker{
 		Starter: *jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Name:  func() string { h.runs++; return fmt.Sprint("run ", h.runs) },
-		Tasks: map[string]job.Task{namespace.KindDrop: namespace.DropTask(h.names)},
+		Kinds: map[string]job.Kind{namespace.KindDrop: namespace.Dropping(h.names)},
 	}
 	if _, err := h.names.CreateNamespace(t.Context(), []string{"n"}, map[string]string{"k": "v"}, catalog.FailIfExists); err != nil {
 		t.Fatal(err)

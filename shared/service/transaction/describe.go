@@ -30,6 +30,7 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 		if err != nil {
 			return nil, err
 		}
+		s.revive(ctx, found)
 		return s.complete(ctx, found)
 	}
 	if ref.Change != "" {

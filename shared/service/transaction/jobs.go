@@ -36,6 +36,7 @@ func (s *Service) ListJobs(ctx context.Context, req *protocol.ListJobsRequest) (
 			return nil, err
 		}
 		for _, job := range jobs {
+			s.revive(ctx, job)
 			if auth.Sees(ctx, objectOf(job)) {
 				answer.Jobs = append(answer.Jobs, listed(job))
 			}
@@ -53,7 +54,26 @@ func (s *Service) ListJobs(ctx context.Context, req *protocol.ListJobsRequest) (
 func listed(job *transaction.Transaction) protocol.Job {
 	return protocol.Job{
 		JobID: job.ID, Table: strings.Join(job.Object, protocol.DefaultDelimiter), JobType: job.Kind,
-		State: jobStates[job.Status], CreatedAtMillis: job.Created.UnixMilli(),
+		State: jobStates[job.Status], CreatedAtMillis: job.Created.UnixMilli(), Progress: progressOf(job),
+	}
+}
+
+// progressOf is how far a job is, nil when no worker has said so yet.
+func progressOf(job *transaction.Transaction) *protocol.JobProgress {
+	if job.Work == nil || job.Work.Stage == "" {
+		return nil
+	}
+	w := job.Work
+	return &protocol.JobProgress{
+		Stage: w.Stage, StagesDone: w.StagesDone, Stages: w.Stages, PartsDone: w.PartsDone, Parts: w.Parts,
+		StepsDone: job.Done, Steps: job.Total, RowsDone: job.Rows,
+	}
+}
+
+// revive sends for a job whose message is lost. That it cannot is no matter of who looks at it.
+func (s *Service) revive(ctx context.Context, job *transaction.Transaction) {
+	if s.tables.Jobs != nil {
+		_ = s.tables.Jobs.Revive(ctx, job, s.keeper.Now())
 	}
 }
 
@@ -67,12 +87,22 @@ func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*p
 	if err != nil {
 		return nil, err
 	}
+	s.revive(ctx, job)
 	answer := &protocol.DescribeJobResponse{
 		JobID: req.JobID, JobType: job.Kind, JobState: jobStates[job.Status],
-		CreationMs: job.Created.UnixMilli(), Result: job.Result,
+		CreationMs: job.Created.UnixMilli(), Progress: progressOf(job), Result: job.Result,
+	}
+	if job.Work != nil {
+		answer.Spec = job.Work.Input
 	}
 	if job.Status == protocol.TransactionFailed {
 		answer.Failure = &protocol.JobFailure{Phase: job.Kind, Message: job.Failure}
+		if w := job.Work; w != nil {
+			answer.Failure.Retryable = w.Aside
+			if w.Stage != "" {
+				answer.Failure.Phase = w.Stage
+			}
+		}
 	}
 	return answer, nil
 }
@@ -107,7 +137,7 @@ func (s *Service) PauseJob(ctx context.Context, req *protocol.JobRequest) (*prot
 	return &protocol.PauseJobResponse{Paused: !before}, nil
 }
 
-// ResumeJob lets a job go on that was paused.
+// ResumeJob lets a job go on that was paused or set aside.
 func (s *Service) ResumeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.ResumeJobResponse, error) {
 	if _, err := s.admitJob(ctx, "ResumeJob", req); err != nil {
 		return nil, err
