@@ -316,7 +316,7 @@ func (s *Store) Resume(ctx context.Context, job string) (was *Transaction, err e
 // the job itself, so that nobody takes one while it is still given up.
 func (s *Store) resumeParts(ctx context.Context, id string) error {
 	job, err := s.Job(ctx, id)
-	if err != nil || job.Work == nil || !job.Work.Aside {
+	if err != nil || job.Work == nil || !job.Work.Aside || job.Work.Parts == 0 {
 		return err
 	}
 	parts, err := s.Parts(ctx, id, job.Work.Stage, job.Work.Parts)

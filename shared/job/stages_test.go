@@ -1,0 +1,538 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// staged is jobs of four stages, two of them in parts. Each part of the second adds the number
+// that the first came to, and each of the third the sum of the second.
+func staged(visit func(stage string, part int)) job.Kind {
+	inParts := func(n int) func(context.Context, *job.Run) (int, error) {
+		return func(context.Context, *job.Run) (int, error) { return n, nil }
+	}
+	do := func(before string) func(context.Context, *job.Run) (any, error) {
+		return func(ctx context.Context, r *job.Run) (any, error) {
+			part, _ := r.Part()
+			visit(r.Stage(), part)
+			sum, err := sumOf(before)(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			r.Progress(job.Progress{Rows: 10})
+			return part + sum.(int), nil
+		}
+	}
+	return job.Kind{Stages: []job.Stage{
+		{Name: "train", Do: func(context.Context, *job.Run) (any, error) { visit("train", 1); return 100, nil }},
+		{Name: "shards", Parts: inParts(3), Do: do("train")},
+		{Name: "merge", Parts: inParts(2), Do: do("shards")},
+		{Name: "commit", Do: sumOf("merge")},
+	}}
+}
+
+// The parts of the third stage come to 306+1 and 306+2.
+const stagedResult = "615"
+
+func TestEachStageHasPartsOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		visits := map[string]int{}
+		h := newHouse(memstore.New(), new(memqueue.Queue), staged(func(stage string, part int) {
+			mu.Lock()
+			defer mu.Unlock()
+			visits[fmt.Sprint(stage, part)]++
+		}))
+		got := h.serve(t, h.begin(t, nil))
+		wantEnd(t, got, protocol.TransactionSucceeded, stagedResult)
+		for _, part := range []string{"train1", "shards1", "shards2", "shards3", "merge1", "merge2"} {
+			if visits[part] != 1 {
+				t.Errorf("the parts were done so often: %v", visits)
+			}
+		}
+		if w := got.Work; w.StagesDone != 4 || w.Stages != 4 || w.Stage != "commit" || got.Rows != 20 {
+			t.Errorf("it tells %+v and %d rows", w, got.Rows)
+		}
+	})
+}
+
+// The end of a part never waits for that of another, and costs the same however many there are.
+func TestPartsThatEndTogetherAreAllJoined(t *testing.T) {
+	requests := map[int]int{}
+	for _, n := range []int{1, 2, 31, 32, 33, 250, 1000} {
+		objects := faultstore.New(memstore.New(), nil)
+		h := newHouse(objects, new(memqueue.Queue), parts(n, func(int) error { return nil }))
+		id := h.begin(t, nil)
+		first, err := h.Queue.Receive(t.Context(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Do(t.Context(), first.Message); err != nil {
+			t.Fatal(err)
+		}
+		objects.Reset()
+		var wait sync.WaitGroup
+		for part := range n {
+			wait.Go(func() {
+				if err := h.Do(t.Context(), job.Message{Job: id, Stage: "parts", Part: part + 1}); err != nil {
+					t.Errorf("part %d: %v", part+1, err)
+				}
+			})
+		}
+		wait.Wait()
+		requests[n] = objects.Snapshot().Requests / n
+		if err := h.Do(t.Context(), job.Message{Job: id}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := h.Transactions.Job(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEnd(t, got, protocol.TransactionSucceeded, fmt.Sprint(n*(n+1)/2))
+		joins := 0
+		for { // what is left in the queue: the parts' messages, and that of the last of them
+			ctx, done := context.WithTimeout(t.Context(), time.Second)
+			d, err := h.Queue.Receive(ctx, time.Hour)
+			done()
+			if err != nil {
+				break
+			}
+			if d.Part == 0 {
+				joins++
+			}
+		}
+		if joins != 1 {
+			t.Errorf("%d parts sent for their job %d times, want once", n, joins)
+		}
+	}
+	t.Log("requests for each part:", requests)
+	if requests[1000] > 16 {
+		t.Errorf("requests for each part: %v, want no more for many", requests)
+	}
+}
+
+// endless is a job that ends only with its worker.
+type endless struct{ runs atomic.Int32 }
+
+func (e *endless) do(ctx context.Context, _ *job.Run) (any, error) {
+	e.runs.Add(1)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// die takes the share of a message as a worker does that dies over it.
+func die(t *testing.T, h *house, m job.Message) error {
+	t.Helper()
+	_, _, err := h.Transactions.Take(t.Context(), transaction.Share{Job: m.Job, Stage: m.Stage, Part: m.Part}, h.Name(), 90*time.Second)
+	time.Sleep(5 * time.Minute)
+	return err
+}
+
+func TestAJobThatEndsItsProcessTwiceIsSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, part := range []int{0, 2} {
+			kind := parts(3, func(int) error { return nil })
+			kind.Wanted = func(context.Context, []string) (*job.Want, error) { return &job.Want{Mark: "v1"}, nil }
+			h := newHouse(memstore.New(), new(memqueue.Queue), kind)
+			look := job.Message{Kind: "k", Object: []string{"t"}}
+			if err := h.Do(t.Context(), look); err != nil {
+				t.Fatal(err)
+			}
+			jobs, _, err := h.Transactions.Jobs(t.Context(), "", 10)
+			if err != nil || len(jobs) != 1 {
+				t.Fatalf("%d jobs, %v", len(jobs), err)
+			}
+			m := job.Message{Job: jobs[0].ID}
+			if part > 0 {
+				if err := h.Do(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				m.Stage, m.Part = "parts", part
+			}
+			for range 2 {
+				if err := die(t, h, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := h.serve(t, m.Job)
+			want := "the job ended the process of its worker 2 times; it is set aside until the job is resumed"
+			if part > 0 {
+				want = "part 2 of stage parts ended the process of its worker 2 times; it is set aside until the job is resumed"
+			}
+			if got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Failure != want {
+				t.Errorf("the job is %v (%s), want it set aside", got.Status, got.Failure)
+			}
+			if err := errors.Join(h.Do(t.Context(), m), h.Do(t.Context(), look)); err != nil {
+				t.Fatal(err)
+			}
+			if jobs, _, _ := h.Transactions.Jobs(t.Context(), "", 10); len(jobs) != 1 {
+				t.Errorf("%d jobs: another was begun for the same", len(jobs))
+			}
+			if resumed, _, err := h.Resume(t.Context(), m.Job, time.Now()); err != nil || !resumed {
+				t.Errorf("resumed: %v, %v", resumed, err)
+			}
+			wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
+			if err := h.Do(t.Context(), look); err != nil {
+				t.Fatal(err)
+			}
+			if jobs, _, _ := h.Transactions.Jobs(t.Context(), "", 10); len(jobs) != 2 {
+				t.Errorf("%d jobs, want another after the first was resumed", len(jobs))
+			}
+		}
+	})
+}
+
+func TestAChangedObjectIsNotSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version := 1
+		kind := count(func(int) {})
+		kind.Wanted = func(context.Context, []string) (*job.Want, error) { return &job.Want{Mark: fmt.Sprint(version)}, nil }
+		h := newHouse(memstore.New(), new(memqueue.Queue), kind)
+		look := job.Message{Kind: "k", Object: []string{"t"}}
+		for _, want := range []int{1, 1, 2} {
+			if err := h.Do(t.Context(), look); err != nil {
+				t.Fatal(err)
+			}
+			jobs, _, _ := h.Transactions.Jobs(t.Context(), "", 10)
+			if len(jobs) != want {
+				t.Fatalf("%d jobs of version %d, want %d", len(jobs), version, want)
+			}
+			m := job.Message{Job: jobs[0].ID}
+			if !jobs[0].Status.Ended() {
+				_, _ = die(t, h, m), die(t, h, m)
+				if err := h.Do(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			version++
+		}
+	})
+}
+
+// dropping loses all messages.
+type dropping struct{ *memqueue.Queue }
+
+func (dropping) Send(context.Context, time.Duration, ...job.Message) error {
+	return errors.New("the queue is out of order")
+}
+
+func TestLostMessagesAreMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		objects := memstore.New()
+		queue := new(memqueue.Queue)
+		kind := staged(func(string, int) {})
+		broken := newHouse(objects, dropping{queue}, kind)
+		if _, err := broken.Begin(t.Context(), "k", []string{"t"}, nil); err == nil {
+			t.Fatal("the queue is not out of order")
+		}
+		h := newHouse(objects, queue, kind)
+		jobs, _, err := h.Transactions.Jobs(t.Context(), "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := jobs[0].ID
+		for tries := 0; ; tries++ {
+			got, err := h.Transactions.Job(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Status.Ended() {
+				wantEnd(t, got, protocol.TransactionSucceeded, stagedResult)
+				return
+			}
+			if err := h.Revive(t.Context(), got, time.Now()); err != nil || tries > 20 {
+				t.Fatalf("after %d tries: %+v, %v", tries, got.Work, err)
+			}
+			for { // each message is worked on, and those that follow it are lost
+				ctx, done := context.WithTimeout(t.Context(), time.Second)
+				d, err := queue.Receive(ctx, time.Hour)
+				done()
+				if err != nil {
+					break
+				}
+				_ = broken.Do(t.Context(), d.Message)
+				if tries%2 == 1 {
+					_ = h.Do(t.Context(), d.Message)
+				}
+				if err := queue.Done(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(2 * transaction.Slack)
+		}
+	})
+}
+
+func TestALookAtAJobSendsForItOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := new(memqueue.Queue)
+		h := newHouse(memstore.New(), queue, count(func(int) {}))
+		id := h.begin(t, 1)
+		if _, err := queue.Receive(t.Context(), 24*time.Hour); err != nil { // by a worker that is lost with it
+			t.Fatal(err)
+		}
+		for _, wait := range []time.Duration{0, transaction.Slack / 2, transaction.Slack, 0, time.Minute} {
+			time.Sleep(wait)
+			got, err := h.Transactions.Job(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Revive(t.Context(), got, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sent := 0
+		for {
+			ctx, done := context.WithTimeout(t.Context(), time.Minute)
+			_, err := queue.Receive(ctx, 24*time.Hour)
+			done()
+			if err != nil {
+				break
+			}
+			sent++
+		}
+		if sent != 1 {
+			t.Errorf("%d messages were sent for the lost one, want 1", sent)
+		}
+	})
+}
+
+func TestWhatTheQueueGivesUpEndsItsJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), parts(3, func(int) error { return nil }))
+		for _, part := range []int{0, 2} {
+			m := job.Message{Job: h.begin(t, nil)}
+			if part > 0 {
+				if err := h.Do(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				m.Stage, m.Part = "parts", part
+			}
+			if err := h.Bury(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			got, err := h.Transactions.Job(t.Context(), m.Job)
+			if err != nil || got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Failure == "" {
+				t.Errorf("part %d: the job is %v (%s), %v", part, got.Status, got.Failure, err)
+			}
+			if _, _, err := h.Resume(t.Context(), m.Job, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
+		}
+	})
+}
+
+// A worker that dies gives its message and its job away within two minutes, however long the
+// job takes.
+func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := new(memqueue.Queue)
+		d := new(endless)
+		objects := memstore.New()
+		alive := true
+		faulty := faultstore.New(objects, func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Crash: !alive} })
+		h := newHouse(faulty, queue, job.Single("s", d.do))
+		id := h.begin(t, nil)
+		ctx, stop := context.WithCancel(t.Context())
+		got, err := queue.Receive(ctx, 16*time.Minute) // as an event source does
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() { done <- h.DoHeld(ctx, got) }()
+		time.Sleep(time.Hour)
+		if d.runs.Load() != 1 {
+			t.Fatalf("%d runs while its worker lived", d.runs.Load())
+		}
+		alive = false
+		stop()
+		<-done
+		died := time.Now()
+		second := newHouse(objects, queue, job.Single("s", func(context.Context, *job.Run) (any, error) { return 0, nil }))
+		wantEnd(t, second.serve(t, id), protocol.TransactionSucceeded, "0")
+		if waited := time.Since(died); waited > 3*time.Minute {
+			t.Errorf("the next worker went on after %v", waited)
+		}
+	})
+}
+
+func TestTwoWorkersAtOnceDoNoHarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), staged(func(string, int) { time.Sleep(time.Minute) }))
+		id := h.begin(t, nil)
+		for i := range 40 { // each message many times, early and late
+			m := job.Message{Job: id}
+			if i%4 > 0 {
+				m.Stage, m.Part = []string{"shards", "merge"}[i%2], i%4
+			}
+			if err := h.Queue.Send(t.Context(), time.Duration(i)*10*time.Second, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, stagedResult)
+	})
+}
+
+// A run that was taken over can write nothing any more.
+func TestAWorkerThatWasReplacedIsShutOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) {}))
+		share := transaction.Share{Job: h.begin(t, 1)}
+		for _, name := range []string{"first", "second"} {
+			if _, _, err := h.Transactions.Take(t.Context(), share, name, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(61 * time.Second)
+		}
+		change := func(t *transaction.Transaction) { t.Status = protocol.TransactionSucceeded }
+		if _, err := h.Transactions.Leave(t.Context(), share, "first", 0, change); !errors.Is(err, transaction.ErrHeld) {
+			t.Errorf("the first leaves with %v, want ErrHeld", err)
+		}
+		if _, err := h.Transactions.Keep(t.Context(), share, "first", time.Minute, change); !errors.Is(err, transaction.ErrHeld) {
+			t.Errorf("the first keeps it with %v, want ErrHeld", err)
+		}
+	})
+}
+
+func TestProgressIsToldWhileItWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), job.Kind{Stages: []job.Stage{
+			{Name: "train", Do: func(_ context.Context, r *job.Run) (any, error) {
+				for n := range int64(100) {
+					r.Progress(job.Progress{Done: n, Total: 100, Rows: 1000 * n})
+					time.Sleep(700 * time.Millisecond)
+				}
+				return nil, nil
+			}},
+			{Name: "shards", Parts: func(context.Context, *job.Run) (int, error) { return 6, nil }, Do: func(_ context.Context, r *job.Run) (any, error) {
+				time.Sleep(time.Minute)
+				r.Progress(job.Progress{Rows: 7})
+				return nil, nil
+			}},
+			{Name: "commit", Do: func(context.Context, *job.Run) (any, error) { time.Sleep(time.Hour); return nil, nil }},
+		}})
+		id := h.begin(t, nil)
+		seen := func(after time.Duration, want map[string]string) {
+			time.AfterFunc(after, func() {
+				got, err := h.Transactions.Job(context.Background(), id)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for name, value := range want {
+					if shown := got.Describe()[name]; shown != value {
+						t.Errorf("after %v %s is %q, want %q", after, name, shown, value)
+					}
+				}
+			})
+		}
+		seen(50*time.Second, map[string]string{"stage": "train", "stages": "0/3", "progress": "64/100", "rows": "64000"})
+		seen(140*time.Second, map[string]string{"stage": "shards", "stages": "1/3", "parts": "3/6", "rows": "21"})
+		seen(300*time.Second, map[string]string{"stage": "commit", "stages": "2/3", "rows": "42"})
+		wantEnd(t, h.serve(t, id), protocol.TransactionSucceeded, "null")
+	})
+}
+
+func TestAPartHandsOverBeforeItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps := 0
+		h := newHouse(memstore.New(), new(memqueue.Queue), job.Kind{Stages: []job.Stage{
+			{Name: "shards", Parts: func(context.Context, *job.Run) (int, error) { return 1, nil }, Do: func(ctx context.Context, r *job.Run) (any, error) {
+				var at int
+				if err := r.State(&at); err != nil {
+					return nil, err
+				}
+				for at < 20 {
+					steps++
+					time.Sleep(25 * time.Second)
+					at++
+					if err := r.Checkpoint(ctx, at); err != nil {
+						return nil, err
+					}
+				}
+				return at, nil
+			}},
+			{Name: "commit", Do: sumOf("shards")},
+		}})
+		id := h.begin(t, nil)
+		for range 20 {
+			ctx, done := context.WithTimeout(t.Context(), 3*time.Minute)
+			d, err := h.Queue.Receive(ctx, time.Hour)
+			if err == nil {
+				err = h.Do(ctx, d.Message)
+			}
+			done()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := h.Transactions.Job(t.Context(), id); got.Status.Ended() {
+				wantEnd(t, got, protocol.TransactionSucceeded, "20")
+				if steps != 20 {
+					t.Errorf("%d steps were done, want each once", steps)
+				}
+				return
+			}
+		}
+		t.Error("the job does not end")
+	})
+}
+
+// Whatever a user asks for in the middle of a stage happens: of all stages, with and without parts.
+func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
+	for _, at := range []string{"train1", "shards2", "merge1"} {
+		for _, cancel := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				var h *house
+				var id string
+				asked := false
+				h = newHouse(memstore.New(), new(memqueue.Queue), staged(func(stage string, part int) {
+					time.Sleep(time.Second)
+					if fmt.Sprint(stage, part) != at || asked {
+						return
+					}
+					asked = true
+					if cancel {
+						_, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					if _, err := h.Pause(t.Context(), id); err != nil {
+						t.Error(err)
+					}
+					time.AfterFunc(time.Hour, func() {
+						if got, _ := h.Transactions.Job(context.Background(), id); got.Status.Ended() {
+							t.Errorf("%s: the job ended while it was paused", at)
+						}
+						if resumed, _, err := h.Resume(context.Background(), id, time.Now()); err != nil || !resumed {
+							t.Errorf("%s: resumed %v, %v", at, resumed, err)
+						}
+					})
+				}))
+				id = h.begin(t, nil)
+				got := h.serve(t, id)
+				if cancel {
+					wantEnd(t, got, protocol.TransactionCanceled, "")
+				} else {
+					wantEnd(t, got, protocol.TransactionSucceeded, stagedResult)
+				}
+			})
+		}
+	}
+}
