@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/record"
 )
 
 // A bug is something wrong that is planted in instances. The zero bug is none.
@@ -26,6 +27,7 @@ type bug struct {
 	onSend    func(*sent)
 	onAnswer  func(*answer)
 	onStore   func(objectstore.Store) objectstore.Store
+	onRecords func(record.Store) record.Store
 	onOptions func(*httpapi.Options)
 	onHandler func(http.Handler) http.Handler
 }
@@ -46,6 +48,13 @@ func (b bug) receive(v verdict) verdict {
 func (b bug) store(s objectstore.Store) objectstore.Store {
 	if b.onStore != nil {
 		return b.onStore(s)
+	}
+	return s
+}
+
+func (b bug) records(s record.Store) record.Store {
+	if b.onRecords != nil {
+		return b.onRecords(s)
 	}
 	return s
 }
@@ -152,6 +161,63 @@ var plantedBugs = []bug{
 		name: "a rename takes the old name away before the new one is there", about: names,
 		onHandler: func(h http.Handler) http.Handler { return awayFirst{h} },
 	},
+	{
+		name: "parts of two stages share their records", about: jobs,
+		onRecords: func(s record.Store) record.Store { return renaming{s, withoutStage} },
+	},
+	{
+		name: "parts that end do not see who came before", about: jobs,
+		onRecords: func(s record.Store) record.Store { return blind{s, "join/"} },
+	},
+	{
+		name: "workers write over what others have written", about: jobs,
+		odds:      func(o *odds) { o.skew = time.Hour },
+		onRecords: func(s record.Store) record.Store { return blind{s, "job/"} },
+	},
+}
+
+// renaming keeps records under other keys.
+type renaming struct {
+	record.Store
+	rename func(key string) string
+}
+
+func (r renaming) Get(ctx context.Context, key string) (record.Record, error) {
+	return r.Store.Get(ctx, r.rename(key))
+}
+
+func (r renaming) Put(ctx context.Context, put record.Record) (string, error) {
+	put.Key = r.rename(put.Key)
+	return r.Store.Put(ctx, put)
+}
+
+func (r renaming) List(ctx context.Context, folder, after string, limit int) (record.Page, error) {
+	return r.Store.List(ctx, strings.TrimSuffix(r.rename(folder+"/"), "/"), after, limit)
+}
+
+// withoutStage is a key of a part that does not hold its stage.
+func withoutStage(key string) string {
+	if !strings.HasPrefix(key, "part/") {
+		return key
+	}
+	return strings.NewReplacer("/left/", "/stage/", "/right/", "/stage/").Replace(key)
+}
+
+// blind writes records of a folder whatever is there.
+type blind struct {
+	record.Store
+	folder string
+}
+
+func (b blind) Put(ctx context.Context, put record.Record) (string, error) {
+	if strings.HasPrefix(put.Key, b.folder) {
+		there, err := b.Get(ctx, put.Key)
+		if err != nil && !errors.Is(err, record.ErrNotExist) {
+			return "", err
+		}
+		put.Version = there.Version
+	}
+	return b.Store.Put(ctx, put)
 }
 
 // A wrong is a store whose puts are not what they should be.

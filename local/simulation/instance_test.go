@@ -84,7 +84,7 @@ func (w *world) start(name string, skew time.Duration) *instance {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Handler(embedded.Routes(stores, arrowipc.Limits{}), options))
 	mux.Handle(sweepPath, sweeper{catalog.Open(roots, now)})
-	mux.Handle("/jobs/", jobHandler(i, transaction.Open(items, now), now))
+	mux.Handle("/jobs/", jobHandler(i, transaction.Open(w.bugs.records(items), now), now))
 	i.handler = w.bugs.handler(mux)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -14,7 +15,8 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// jobs are some that take three steps each. The facts are "job <id>", its status. Workers are
+// jobs are some that take three steps, then parts in two stages, and put together what those come
+// to. The facts are "job <id>", its status. Workers are
 // clients, too: they ask an instance to go on with the job of a message that they have, and
 // give the message back when it does not say that it is done with it. Each job is checked by
 // itself.
@@ -50,23 +52,32 @@ func drawJobs(c *client) *op {
 		if n == 5 {
 			return cancelJob(id)
 		}
-		return describeJob(id, false)
+		return describeJob(id, nil)
 	}
 }
 
-// finishJobs lets workers do what there is to do. Then every job has ended.
+// finishJobs lets workers do what there is to do. Then every job has ended. One that is begun
+// when nothing goes wrong succeeds by its messages alone.
 func finishJobs(c *client) {
 	c.do(c.beginJob())
+	c.workAll()
+	begun := c.world.queue.begun
+	c.do(describeJob(begun[len(begun)-1], func(s protocol.TransactionStatus) bool { return s == protocol.TransactionSucceeded }))
 	c.do(&op{domain: "jobs", text: "recover jobs", request: post(recoverPath, nil), apply: reading(func(_ facts, o outcome) bool { return o.ok() })})
+	c.workAll()
+	for _, id := range slices.Clone(c.world.queue.begun) {
+		c.do(describeJob(id, protocol.TransactionStatus.Ended))
+	}
+}
+
+// workAll does what all messages ask for.
+func (c *client) workAll() {
 	for {
 		m, ok := c.world.queue.take(c.world, true)
 		if !ok {
-			break
+			return
 		}
 		c.do(c.work(m))
-	}
-	for _, id := range slices.Clone(c.world.queue.begun) {
-		c.do(describeJob(id, true))
 	}
 }
 
@@ -110,7 +121,10 @@ func (c *client) work(m *message) *op {
 	}
 	return &op{
 		domain: name, text: "work on " + name, request: post(workPath, m.Message),
-		learn: func(o outcome) { c.world.queue.back(m, o.ok()) },
+		learn: func(o outcome) {
+			done := o.ok() && (c.world.calm || c.rng.IntN(8) > 0) // else it comes twice
+			c.world.queue.back(m, done)
+		},
 		apply: reading(func(_ facts, o outcome) bool { return o.ok() }),
 		parts: []func(f facts) []facts{
 			becomes(protocol.TransactionQueued, protocol.TransactionRunning),
@@ -130,7 +144,7 @@ func cancelJob(id string) *op {
 	}
 }
 
-func describeJob(id string, ended bool) *op {
+func describeJob(id string, want func(protocol.TransactionStatus) bool) *op {
 	return &op{
 		domain: "job " + id, text: "describe job " + id, request: post("/v1/transaction/"+id+"/describe", map[string]any{}),
 		apply: reading(func(f facts, o outcome) bool {
@@ -139,7 +153,7 @@ func describeJob(id string, ended bool) *op {
 				o.decode(&told)
 			}
 			status, _ := f.get("job " + id)
-			return o.ok() && status == string(told.Status) && (!ended || told.Status.Ended())
+			return o.ok() && status == string(told.Status) && (want == nil || want(told.Status))
 		}),
 	}
 }
@@ -204,7 +218,7 @@ func (outbox) Done(context.Context, job.Delivery) error { return nil }
 func jobHandler(i *instance, transactions *transaction.Store, now func() time.Time) http.Handler {
 	worker := &job.Worker{
 		Starter: *job.NewStarter(transactions, outbox{i}), Name: rand.Text, Now: now, Logger: slog.New(slog.DiscardHandler),
-		Kinds: map[string]job.Kind{countKind: job.Single("count", count)},
+		Kinds: map[string]job.Kind{countKind: counting},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc(beginPath, func(w http.ResponseWriter, r *http.Request) {
@@ -232,6 +246,40 @@ func jobHandler(i *instance, transactions *transaction.Store, now func() time.Ti
 		}
 	})
 	return mux
+}
+
+// counting is what jobs do.
+var counting = job.Kind{Stages: []job.Stage{
+	{Name: "count", Do: count},
+	{Name: "left", Parts: parts(2), Do: number},
+	{Name: "right", Parts: parts(3), Do: number},
+	{Name: "commit", Do: commit},
+}}
+
+func parts(n int) func(context.Context, *job.Run) (int, error) {
+	return func(context.Context, *job.Run) (int, error) { return n, nil }
+}
+
+// number comes to the name of a part.
+func number(_ context.Context, r *job.Run) (any, error) {
+	part, of := r.Part()
+	return fmt.Sprintf("%s %d/%d", r.Stage(), part, of), nil
+}
+
+// commit fails unless each part of each stage has come to what it should.
+func commit(ctx context.Context, r *job.Run) (any, error) {
+	left, err := r.Results(ctx, "left")
+	if err != nil {
+		return nil, err
+	}
+	right, err := r.Results(ctx, "right")
+	if err != nil {
+		return nil, err
+	}
+	if got := fmt.Sprintf("%s%s", left, right); got != `["left 1/2" "left 2/2"]["right 1/3" "right 2/3" "right 3/3"]` {
+		return nil, protocol.Errorf(protocol.InvalidInput, "the parts came to %s", got)
+	}
+	return "all", nil
 }
 
 // count takes its steps, from where another run has left them.
