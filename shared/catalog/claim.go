@@ -78,6 +78,15 @@ func (c *Catalog) placeOf(at objectstore.Location) string {
 	return at.URI
 }
 
+// Places returns locations as they are in records.
+func (c *Catalog) Places(at []objectstore.Location) []string {
+	var places []string
+	for _, one := range at {
+		places = append(places, c.placeOf(one))
+	}
+	return places
+}
+
 // claimFolder returns the folder of claims at a place, with the folders around it, outermost
 // first. A location that is not in the home root begins with its scheme and host.
 func claimFolder(place string) (folder string, around []string) {

@@ -303,9 +303,9 @@ func TestRegisterRacesWithDrop(t *testing.T) {
 		group.Go(func() {
 			_, registered = registrar.RegisterTable(t.Context(), []string{"new"}, Registration{
 				Location: made.Location, Joins: true,
-				Look: func(ctx context.Context) (uint64, error) {
+				Look: func(ctx context.Context) (uint64, []objectstore.Location, error) {
 					_, _, err := store.Get(ctx, keys[0])
-					return 1, err
+					return 1, nil, err
 				},
 			})
 		})

@@ -29,6 +29,10 @@ type Table struct {
 	// Annotated says that manifests of versions may have notes: see [Catalog.Annotate].
 	Annotated bool
 
+	// Reads are places outside of the table's own that it may be read from, whoever reads it:
+	// see [Catalog.MayRead].
+	Reads []string
+
 	uid string
 }
 
@@ -42,6 +46,7 @@ type tableRecord struct {
 	// Claim is the claim of the location, or ownPlace; "" in records of before there were
 	// claims. See claim.go.
 	Claim      string            `json:"claim,omitempty"`
+	Reads      []string          `json:"reads,omitempty"` // as of Table
 	Properties map[string]string `json:"properties,omitempty"`
 	Created    time.Time         `json:"created_at"`
 	Hint       uint64            `json:"version_hint,omitempty"`
@@ -78,7 +83,7 @@ func (c *Catalog) table(record *tableRecord) (*Table, error) {
 	}
 	return &Table{
 		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
-		Managed: record.managed(), Annotated: record.Annotated, uid: record.UID,
+		Managed: record.managed(), Annotated: record.Annotated, Reads: record.Reads, uid: record.UID,
 	}, nil
 }
 
@@ -158,19 +163,29 @@ func (c *Catalog) PlannedLocation(ctx context.Context, id []string, asked string
 	if asked == "" {
 		return c.NewLocation(id), nil
 	}
+	location, err := c.NamedLocation(asked)
+	if err != nil {
+		return objectstore.Location{}, err
+	}
+	return location, auth.CheckLocation(ctx, location.URI)
+}
+
+// NamedLocation returns the place that a client names. One that the configuration does not
+// allow is InvalidInput.
+func (c *Catalog) NamedLocation(asked string) (objectstore.Location, error) {
 	location, err := c.roots.Resolve(asked)
 	if err != nil {
 		return objectstore.Location{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: fmt.Sprintf("location %q cannot be used", asked), Detail: err.Error(), Err: err,
+			Code: protocol.InvalidInput, Message: "the location cannot be used", Detail: err.Error(), Err: err,
 		}
 	}
 	if c.isHome(location) && reserved(location.Prefix) {
 		return objectstore.Location{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: fmt.Sprintf("location %q cannot be used", asked),
+			Code: protocol.InvalidInput, Message: "the location cannot be used",
 			Detail: "it is where the catalog keeps its own records",
 		}
 	}
-	return location, auth.CheckLocation(ctx, location.URI)
+	return location, nil
 }
 
 // reserved says whether a prefix lies in the catalog's own folders.
@@ -191,7 +206,18 @@ func (c *Catalog) CreateTable(ctx context.Context, id []string, location objects
 	if isRoot(id) {
 		return nil, errNameless
 	}
+	return c.createReading(ctx, id, location, hint, properties, nil)
+}
+
+// CreateClone is CreateTable for a table that refers to files at other places, where the
+// sender of the request may read: see [Catalog.Lent].
+func (c *Catalog) CreateClone(ctx context.Context, id []string, location objectstore.Location, hint uint64, reads []string) (*Table, error) {
+	return c.createReading(ctx, id, location, hint, nil, reads)
+}
+
+func (c *Catalog) createReading(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string, reads []string) (*Table, error) {
 	record := c.newRecord(id, location, hint, properties)
+	record.Reads = reads
 	if _, err := c.putRecord(ctx, record, false); err != nil {
 		return nil, err
 	}
@@ -204,9 +230,9 @@ var errNameless = &protocol.Error{Code: protocol.InvalidInput, Message: "a table
 type Registration struct {
 	Location objectstore.Location
 	Hint     uint64 // as for CreateTable
-	// Look, if there is one, is asked for the hint, or for an error when there is no data,
-	// once the place cannot be dropped any more.
-	Look       func(ctx context.Context) (hint uint64, err error)
+	// Look, if there is one, is asked for the hint and for the places that the table refers to,
+	// or for an error when there is no data, once the place cannot be dropped any more.
+	Look       func(ctx context.Context) (hint uint64, elsewhere []objectstore.Location, err error)
 	Properties map[string]string
 	// Joins says that the data of other tables may be at this very place.
 	Joins bool
@@ -228,13 +254,19 @@ func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration
 		}
 		return nil, err
 	}
+	var reads []string
 	if r.Look != nil {
-		if r.Hint, err = r.Look(ctx); err != nil {
+		var elsewhere []objectstore.Location
+		if r.Hint, elsewhere, err = r.Look(ctx); err == nil {
+			reads, err = c.Lent(ctx, elsewhere)
+		}
+		if err != nil {
 			c.release(ctx, claimed)
 			return nil, err
 		}
 	}
 	record := c.newRecord(id, r.Location, r.Hint, r.Properties)
+	record.Reads = reads
 	record.Claim = claimed.UID
 	etag, err := c.putRecord(ctx, record, r.Replace)
 	if err != nil {

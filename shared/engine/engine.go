@@ -77,6 +77,19 @@ func (t *Table) PublishWith(publish dataset.Publisher) *Table {
 	return &published
 }
 
+// ReachWith is [dataset.Table.ReachWith].
+func (t *Table) ReachWith(reach dataset.Reach) *Table {
+	reaching := *t
+	reaching.data = t.data.ReachWith(reach)
+	return &reaching
+}
+
+// Elsewhere returns the places outside of the table's own that its newest version, or that of
+// a given number, has files at.
+func (t *Table) Elsewhere(ctx context.Context, number *int64) ([]objectstore.Location, error) {
+	return Read(ctx, t, number, func(_ context.Context, d *dataset.Dataset) ([]objectstore.Location, error) { return d.Elsewhere() })
+}
+
 // Read does work on a version of the table, the newest when version is nil; see
 // [dataset.Read] for how it saves a round trip. Errors are the protocol's.
 func Read[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {

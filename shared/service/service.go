@@ -79,13 +79,27 @@ func (t Tables) written(ctx context.Context, id []string, version int64) {
 
 // At returns the table that a name was found to stand for.
 func (t Tables) At(found *catalog.Table) *engine.Table {
-	table := t.Rows.Table(found.ID, found.Location, found.Hint)
+	table := t.reaching(found)
 	if !found.Managed {
 		return table
 	}
 	return table.PublishWith(func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error) {
 		return t.Names.Publish(ctx, found, catalog.Manifest{Version: version, Scheme: scheme, Data: file})
 	})
+}
+
+// reaching returns a table, which is read where it may be: see [catalog.Catalog.MayRead].
+func (t Tables) reaching(found *catalog.Table) *engine.Table {
+	return t.Rows.Table(found.ID, found.Location, found.Hint).ReachWith(func(ctx context.Context, at objectstore.Location) error {
+		return t.Names.MayRead(ctx, found, at)
+	})
+}
+
+// Unnamed is At for a place that a client names, in the stead of a table of that id.
+func (t Tables) Unnamed(id []string, found *catalog.Table) *engine.Table {
+	unnamed := *found
+	unnamed.ID, unnamed.Hint = id, 0
+	return t.reaching(&unnamed)
 }
 
 // On is At for a branch of the table; see [engine.Table.On].

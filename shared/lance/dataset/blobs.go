@@ -3,6 +3,8 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -97,7 +99,7 @@ func (b Blob) Length(ctx context.Context) (int64, error) {
 		}
 		return int64(b.Size), nil
 	}
-	at, err := b.external()
+	at, err := b.external(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -111,31 +113,42 @@ func (b Blob) Length(ctx context.Context) (int64, error) {
 	return info.Size - int64(b.Position), nil
 }
 
-// external returns the object that an external blob is in.
-func (b Blob) external() (objectstore.Location, error) {
+// external returns the object that an external blob is in, if it may be read.
+func (b Blob) external(ctx context.Context) (objectstore.Location, error) {
+	at, err := b.place()
+	if err == nil {
+		err = b.dataset.table.mayRead(ctx, at)
+	}
+	if err != nil {
+		return at, fmt.Errorf("external blob: %w", err)
+	}
+	return at, nil
+}
+
+// place returns the object that an external blob is in.
+func (b Blob) place() (objectstore.Location, error) {
 	t := b.dataset.table
 	if b.ID == 0 {
-		at, err := t.resolve(b.URI)
-		if err != nil {
-			return at, fmt.Errorf("external blob: %w", err)
-		}
-		return at, nil
+		return t.resolve(b.URI)
 	}
 	id := b.ID
 	base, err := newBases(t, b.dataset.manifest).at(&id)
 	if err != nil {
-		return objectstore.Location{}, fmt.Errorf("external blob: %w", err)
+		return objectstore.Location{}, err
 	}
 	at := base.Location
 	at.Prefix += "/" + b.URI
+	for part := range strings.SplitSeq(b.URI, "/") {
+		at.URI += "/" + url.PathEscape(part)
+	}
 	if err := objectstore.CheckKey(at.Prefix); err != nil {
-		return at, fmt.Errorf("%w: external blob: %w", lance.ErrCorrupt, err)
+		return at, fmt.Errorf("%w: %w", lance.ErrCorrupt, err)
 	}
 	return at, nil
 }
 
 func (b Blob) readExternal(ctx context.Context, r objectstore.Range) ([]byte, error) {
-	at, err := b.external()
+	at, err := b.external(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -120,6 +120,7 @@ func (t *Table) branchPlace(name string, info BranchInfo) *Table {
 	}
 	place := t.session.Table(at, 0)
 	place.cached += "?" + info.incarnation()
+	place.reach = t.reach
 	return place
 }
 

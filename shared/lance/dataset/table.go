@@ -22,6 +22,7 @@ type Table struct {
 	home    base      // the same place, of the files that are in it
 	branch  *branchOf // nil of a table itself
 	publish Publisher // nil: by putting it
+	reach   Reach     // nil: all of the roots
 
 	commitID func() string // nil: a new one for each commit
 	held     bool          // its commits wait for nobody: see Hold
@@ -49,7 +50,9 @@ func (t *Table) CommitAs(id func() string) *Table {
 }
 
 // isPlain says whether the table commits as any other view of it does.
-func (t *Table) isPlain() bool { return t.publish == nil && t.commitID == nil && !t.held }
+func (t *Table) isPlain() bool {
+	return t.publish == nil && t.commitID == nil && !t.held && t.reach == nil
+}
 
 // plain returns the table without what PublishWith, CommitAs and Hold say. Versions that are
 // kept are of this one: they are shared by all who open them.
@@ -58,7 +61,7 @@ func (t *Table) plain() *Table {
 		return t
 	}
 	plain := *t
-	plain.publish, plain.commitID, plain.held = nil, nil, false
+	plain.publish, plain.commitID, plain.held, plain.reach = nil, nil, false, nil
 	return &plain
 }
 
@@ -103,7 +106,10 @@ const latestPart = "latest"
 // Latest opens the newest version, or returns ErrNoTable.
 func (t *Table) Latest(ctx context.Context) (*Dataset, error) {
 	d, err := t.latest(ctx)
-	return t.own(d), err
+	if err != nil {
+		return nil, err
+	}
+	return t.opened(ctx, d)
 }
 
 func (t *Table) latest(ctx context.Context) (*Dataset, error) {
@@ -138,7 +144,13 @@ func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Data
 		probed <- answer{latest, err}
 	}()
 	attempt, discard := context.WithCancel(ctx)
-	result, err := work(attempt, t.own(k.dataset))
+	begin := func(ctx context.Context, d *Dataset) (result T, err error) {
+		if d, err = t.opened(ctx, d); err != nil {
+			return result, err
+		}
+		return work(ctx, d)
+	}
+	result, err := begin(attempt, k.dataset)
 	now := <-probed
 	switch {
 	case now.err != nil:
@@ -147,7 +159,7 @@ func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Data
 		return none, now.err
 	case now.latest != k.dataset:
 		discard()
-		return work(ctx, t.own(now.latest))
+		return begin(ctx, now.latest)
 	}
 	context.AfterFunc(ctx, discard)
 	return result, err
@@ -242,11 +254,14 @@ func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
 // the history, are opened by their number too.
 func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 	if k, ok := t.known(); ok && k.dataset.Version() == version {
-		return t.own(k.dataset), nil
+		return t.opened(ctx, k.dataset)
 	}
 	for _, scheme := range schemesOf(version) {
 		if d, err := t.load(ctx, version, scheme, 0); !errors.Is(err, ErrNoVersion) {
-			return t.own(d), err
+			if err != nil {
+				return nil, err
+			}
+			return t.opened(ctx, d)
 		}
 	}
 	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)

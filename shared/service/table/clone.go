@@ -3,10 +3,10 @@ package table
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -34,11 +34,11 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 	location := s.tables.Names.NewLocation(req.ID)
 	done, err := source.CloneTo(ctx, s.tables.Rows.Table(req.ID, location, 0), version)
 	if engine.IsDeclared(err) {
-		return nil, noTableAt(req.SourceLocation)
+		return nil, errNoTable
 	}
 	var made *catalog.Table
 	if err == nil {
-		made, err = s.tables.Names.CreateTable(ctx, req.ID, location, uint64(done.Version), nil)
+		made, err = s.nameClone(ctx, req.ID, location, uint64(done.Version))
 	}
 	if err != nil {
 		return nil, errors.Join(err, catalog.DeleteData(context.WithoutCancel(ctx), location))
@@ -50,13 +50,27 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 	}, nil
 }
 
+// nameClone gives a clone its name. All that it refers to was open to who made it, who lends
+// that to those who may read the clone.
+func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Location, version uint64) (*catalog.Table, error) {
+	elsewhere, err := s.tables.Rows.Table(id, at, version).Elsewhere(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.tables.Names.CreateClone(ctx, id, at, version, s.tables.Names.Places(elsewhere))
+}
+
 // cloned finds what is to be cloned, and of which version; nil is the newest.
 func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (source *engine.Table, version *int64, err error) {
-	at, err := s.tables.Names.PlannedLocation(ctx, req.ID, req.SourceLocation)
+	at, err := s.tables.Names.NamedLocation(req.SourceLocation)
 	if err != nil {
 		return nil, nil, err
 	}
-	source = s.tables.Rows.Table(req.ID, at, 0)
+	found, err := s.tables.Names.ReadablePlace(ctx, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	source = s.tables.Unnamed(req.ID, found)
 	if req.SourceTag == "" {
 		return source, req.SourceVersion, nil
 	}
@@ -69,10 +83,9 @@ func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (
 	return source, &number, err
 }
 
-// noTableAt is the answer to who names a location where there is none.
-func noTableAt(location string) error {
-	return &protocol.Error{
-		Code: protocol.InvalidInput, Message: fmt.Sprintf("no Lance table at location %q", location),
-		Detail: "it names the folder that holds a table's _versions folder",
-	}
+// errNoTable is the answer to who names a location where there is no table. It does not repeat
+// the location, which goes into the log and may hold a secret.
+var errNoTable = &protocol.Error{
+	Code: protocol.InvalidInput, Message: "no Lance table at the location",
+	Detail: "it names the folder that holds a table's _versions folder",
 }

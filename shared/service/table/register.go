@@ -25,12 +25,14 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 		return nil, err
 	}
 	// What is wrong with the request is told before a place is claimed.
-	if _, err := s.newest(ctx, req.ID, location); err != nil {
+	if _, _, err := s.look(ctx, req.ID, location); err != nil {
 		return nil, err
 	}
 	made, err := s.tables.Names.RegisterTable(ctx, req.ID, catalog.Registration{
 		Location: location, Properties: req.Properties, Joins: true, Replace: req.Mode == protocol.RegisterModeOverwrite,
-		Look: func(ctx context.Context) (uint64, error) { return s.newest(ctx, req.ID, location) },
+		Look: func(ctx context.Context) (uint64, []objectstore.Location, error) {
+			return s.look(ctx, req.ID, location)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -41,14 +43,19 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	}, nil
 }
 
-// newest returns the newest version of the table that is at a location already.
-func (s *Service) newest(ctx context.Context, id []string, at objectstore.Location) (uint64, error) {
-	version, err := s.tables.Rows.Table(id, at, 0).Newest(ctx)
+// look returns the newest version of the table that is at a location already, and the places
+// that it refers to.
+func (s *Service) look(ctx context.Context, id []string, at objectstore.Location) (version uint64, elsewhere []objectstore.Location, err error) {
+	table := s.tables.Rows.Table(id, at, 0)
+	version, err = table.Newest(ctx)
 	if engine.IsDeclared(err) {
-		return 0, &protocol.Error{
+		return 0, nil, &protocol.Error{
 			Code: protocol.InvalidInput, Message: "no Lance table at the location",
 			Detail: "register names the folder that holds a table's _versions folder; use declare for a table that is yet to be written",
 		}
 	}
-	return version, err
+	if err == nil {
+		elsewhere, err = table.Elsewhere(ctx, nil)
+	}
+	return version, elsewhere, err
 }

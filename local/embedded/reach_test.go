@@ -1,0 +1,228 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/auth"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/service"
+)
+
+const tenantPolicies = `
+permit (principal in Group::"admins", action, resource);
+permit (principal in Group::"as", action, resource in Namespace::"a");
+permit (principal in Group::"bs", action, resource in Namespace::"b");
+permit (principal in Group::"guests", action in Action::"read", resource == Table::"a$clone");
+permit (principal in Group::"as", action == Action::"UseLocation", resource in Location::"memory://test/landing");
+permit (principal in Group::"bs", action == Action::"UseLocation", resource in Location::"memory://test/landing");
+`
+
+// tenants is a server of two tenants who share a folder for landing, and what it stands on.
+type tenants struct {
+	limited
+	roots   *objectstore.Roots
+	session *dataset.Session // of somebody with native Lance, who may write to the landing folder
+}
+
+func serveTenants(t *testing.T, policies string) *tenants {
+	t.Helper()
+	s := &tenants{limited: limited{t: t, store: memstore.New()}}
+	var err error
+	if s.roots, err = objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: s.store}); err != nil {
+		t.Fatal(err)
+	}
+	s.session = dataset.NewSession(0, time.Now)
+	s.session.Roots = s.roots
+	options := httpapi.Options{Verifier: groups{}, NewID: func() string { return "request" }}
+	if policies != "" {
+		options.Policies = auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(policies), nil }, time.Now)
+	}
+	s.handler = httpapi.Handler(Routes(service.Stores{Objects: s.roots, Now: time.Now}, arrowipc.Limits{}), options)
+	for _, id := range []string{"a", "b"} {
+		s.must("admins", "/v1/namespace/"+id+"/create", "{}")
+	}
+	s.must("as", "/v1/table/a$secret/create", string(stream(t, 0, 10)))
+	return s
+}
+
+// location returns where a table is.
+func (s *tenants) location(group, id string) objectstore.Location {
+	s.t.Helper()
+	_, rest, _ := strings.Cut(s.must(group, "/v1/table/"+id+"/describe", "{}"), `"location":"`)
+	uri, _, _ := strings.Cut(rest, `"`)
+	at, err := s.roots.Resolve(uri)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return at
+}
+
+// land makes a native clone of what is at a place in the landing folder.
+func (s *tenants) land(name string, source objectstore.Location) {
+	s.t.Helper()
+	from, err := s.session.Table(source, 0).Latest(s.t.Context())
+	if err == nil {
+		_, err = from.Clone(s.t.Context(), s.session.Table(s.roots.Join("landing/"+name), 0), "", nil)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// landBlob makes a table in the landing folder with a blob that is at a URI.
+func (s *tenants) landBlob(name, uri string) {
+	s.t.Helper()
+	kind := arrow.StructOf(
+		arrow.Field{Name: "data", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
+		arrow.Field{Name: "uri", Type: arrow.BinaryTypes.String, Nullable: true},
+	)
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "blob", Type: kind, Nullable: true, Metadata: arrow.NewMetadata([]string{"ARROW:extension:name"}, []string{"lance.blob.v2"})},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b.Field(0).(*array.Int64Builder).Append(0)
+	value := b.Field(1).(*array.StructBuilder)
+	value.Append(true)
+	value.FieldBuilder(0).AppendNull()
+	value.FieldBuilder(1).(*array.StringBuilder).Append(uri)
+	rows := dataset.Rows{Schema: schema, Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(b.NewRecordBatch(), nil) }}
+	if _, err := s.session.Table(s.roots.Join("landing/"+name), 0).Create(s.t.Context(), rows, nil); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *tenants) register(group, id, place string) {
+	s.t.Helper()
+	s.must(group, "/v1/table/"+id+"/register", fmt.Sprintf(`{"location":"memory://test/landing/%s"}`, place))
+}
+
+// reads returns the status of a read of all rows of a table.
+func (s *tenants) reads(group, id string) int {
+	status, _ := s.as(group, http.MethodPost, "/v1/table/"+id+"/query", `{"k":100,"vector":[]}`)
+	return status
+}
+
+// Who may use a folder cannot read by a table in it what he may not read otherwise.
+func TestTablesLendNobodysRights(t *testing.T) {
+	s := serveTenants(t, tenantPolicies)
+	secret := s.location("as", "a$secret")
+	s.land("evil", secret)
+	s.land("fair", secret)
+	s.register("bs", "b$evil", "evil")
+	s.register("as", "a$fair", "fair")
+	for _, path := range []string{"query", "count_rows", "insert", "stats"} {
+		body := map[string]string{"query": `{"k":100,"vector":[]}`, "count_rows": `{"predicate":"id > 1"}`, "stats": "{}", "insert": string(stream(t, 0, 1))}[path]
+		status, answer := s.as("bs", http.MethodPost, "/v1/table/b$evil/"+path, body)
+		if path != "insert" && status != http.StatusForbidden {
+			t.Errorf("%s of what is another tenant's: %d %s, want 403", path, status, answer)
+		}
+		if strings.Contains(answer, secret.Prefix) {
+			t.Errorf("%s tells the other tenant's place: %s", path, answer)
+		}
+	}
+	if got := s.reads("as", "a$fair"); got != http.StatusOK {
+		t.Errorf("a clone of what its reader may read: %d, want 200", got)
+	}
+	// A warm process, which knows the files from those who may read them, tells nobody else.
+	if got := s.reads("as", "a$secret"); got != http.StatusOK {
+		t.Fatalf("the table itself: %d", got)
+	}
+	if got := s.reads("bs", "b$evil"); got != http.StatusForbidden {
+		t.Errorf("the same by a warm process: %d, want 403", got)
+	}
+	// A clone, a branch and the clone of a clone do not help.
+	for path, body := range map[string]string{
+		"b$c/clone":              fmt.Sprintf(`{"source_location":%q}`, secret.URI),
+		"b$d/clone":              `{"source_location":"memory://test/landing/evil"}`,
+		"b$e/clone":              `{"source_location":"memory://test/landing/fair"}`,
+		"b$f/register":           fmt.Sprintf(`{"location":%q}`, secret.URI),
+		"b$g/register":           `{"location":"memory://test/landing/fair"}`,
+		"b$h/clone":              `{"source_location":"memory://test/_catalog"}`,
+		"b$evil/branches/create": `{"name":"x"}`,
+	} {
+		if status, answer := s.as("bs", http.MethodPost, "/v1/table/"+path, body); status != http.StatusForbidden && status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s, want a refusal", path, status, answer)
+		}
+	}
+}
+
+// A clone that the service made is read by who may read it: it was made by one who could read
+// its source.
+func TestClonesLendTheRightOfTheirMaker(t *testing.T) {
+	s := serveTenants(t, tenantPolicies)
+	body := fmt.Sprintf(`{"source_location":%q}`, s.location("as", "a$secret").URI)
+	s.must("as", "/v1/table/a$clone/clone", body)
+	s.must("as", "/v1/table/a$again/clone", fmt.Sprintf(`{"source_location":%q}`, s.location("as", "a$clone").URI))
+	for _, as := range [][2]string{{"as", "a$clone"}, {"guests", "a$clone"}, {"as", "a$again"}} {
+		if got := s.reads(as[0], as[1]); got != http.StatusOK {
+			t.Errorf("%s reads %s: %d, want 200", as[0], as[1], got)
+		}
+	}
+	if got := s.reads("guests", "a$secret"); got != http.StatusNotFound {
+		t.Errorf("a guest reads the source: %d, want 404", got)
+	}
+}
+
+// Blobs elsewhere are read by who may read there, whatever says that they are blobs.
+func TestBlobsElsewhereAreReadByRight(t *testing.T) {
+	s := serveTenants(t, tenantPolicies)
+	ctx := t.Context()
+	put := func(key string) {
+		if _, err := s.store.Put(ctx, key, []byte("content of "+key), objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("landing/loose")
+	put("landing/as/table/_versions/x")
+	s.land("table-of-a", s.location("as", "a$secret"))
+	s.register("as", "a$landed", "table-of-a")
+	put("landing/table-of-a/x")
+	put("other/loose")
+	secret := s.location("as", "a$secret")
+	put(secret.Prefix + "/x")
+	records, err := s.store.List(ctx, objectstore.ListOptions{Prefix: "_catalog/", Limit: 1})
+	if err != nil || len(records.Objects) == 0 {
+		t.Fatal(err)
+	}
+	for i, tc := range []struct {
+		key            string
+		as, bs, admins bool // may read it
+	}{
+		{"landing/loose", true, true, true},
+		{"landing/table-of-a/x", true, false, true},
+		{"other/loose", false, false, true},
+		{secret.Prefix + "/x", false, false, false},
+		{records.Objects[0].Key, false, false, false},
+		{"_tiltyard/x", false, false, false},
+	} {
+		name := fmt.Sprintf("blob%d", i)
+		s.landBlob(name, "memory://test/"+tc.key)
+		s.register("as", "a$"+name, name)
+		s.must("as", "/v1/table/a$"+name+"/deregister", "{}")
+		for group, want := range map[string]bool{"as": tc.as, "bs": tc.bs, "admins": tc.admins} {
+			id := map[string]string{"as": "a$", "bs": "b$", "admins": "a$"}[group] + name
+			s.register(group, id, name)
+			status, answer := s.as(group, http.MethodPost, "/v1/table/"+id+"/fetch_blobs", `{"column":"blob","row_ids":[0]}`)
+			got := status == http.StatusOK && bytes.Contains([]byte(answer), []byte("content of")) || strings.Contains(answer, `"uid"`)
+			if got != want {
+				t.Errorf("%s reads %s: %d %.300q, want it read: %v", group, tc.key, status, answer, want)
+			}
+			s.must(group, "/v1/table/"+id+"/deregister", "{}")
+		}
+	}
+}
