@@ -180,6 +180,8 @@ type Share struct {
 	// The lock of the budget guards these.
 	held, asked, peak int64
 	closed            bool
+
+	part *part // nil: a share of its own
 }
 
 // Take adds bytes to the share, and waits for a while when others hold them. The error is
@@ -187,6 +189,9 @@ type Share struct {
 func (s *Share) Take(ctx context.Context, bytes int64) error {
 	if s == nil || bytes <= 0 {
 		return nil
+	}
+	if s.part != nil {
+		return s.part.take(ctx, bytes)
 	}
 	b := s.budget
 	b.mu.Lock()
@@ -251,6 +256,9 @@ func (s *Share) Try(bytes int64) bool {
 	if s == nil || bytes <= 0 {
 		return true
 	}
+	if s.part != nil {
+		return s.part.try(bytes)
+	}
 	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -264,6 +272,10 @@ func (s *Share) Try(bytes int64) bool {
 // Give returns bytes that were taken.
 func (s *Share) Give(bytes int64) {
 	if s == nil || bytes <= 0 {
+		return
+	}
+	if s.part != nil {
+		s.part.give(bytes)
 		return
 	}
 	b := s.budget
@@ -281,12 +293,15 @@ func (s *Share) Held() int64 {
 	if s == nil {
 		return 0
 	}
+	if s.part != nil {
+		return s.part.holds()
+	}
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
 	return s.held
 }
 
-// Peak is the most bytes that the share has held at once.
+// Peak is the most bytes that the share has held at once. It is not kept of parts.
 func (s *Share) Peak() int64 {
 	if s == nil {
 		return 0
@@ -300,6 +315,10 @@ func (s *Share) Peak() int64 {
 // if others held it.
 func (s *Share) Close() {
 	if s == nil {
+		return
+	}
+	if s.part != nil {
+		s.part.close()
 		return
 	}
 	b := s.budget

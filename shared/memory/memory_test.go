@@ -261,3 +261,70 @@ func TestTheBudgetIsKept(t *testing.T) {
 		t.Errorf("%d bytes are held in the end", b.Usage().Held)
 	}
 }
+
+func TestAPartPaysBeforeAndSettlesAfter(t *testing.T) {
+	b := memory.NewBudget(100, 80)
+	s := b.Open()
+	part, err := s.Part(t.Context(), 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Held() != 30 {
+		t.Errorf("the share holds %d for a part of 30", s.Held())
+	}
+	ctx := memory.WithShare(t.Context(), part)
+	first, err := memory.Take(ctx, 20)
+	if err != nil || s.Held() != 30 {
+		t.Errorf("20 of 30: %v, and the share holds %d", err, s.Held())
+	}
+	if _, err := memory.Take(ctx, 25); err != nil || s.Held() != 45 {
+		t.Errorf("45 of 30: %v, and the share holds %d, want 45", err, s.Held())
+	}
+	var refused *memory.Error
+	if _, err := memory.Take(ctx, 36); !errors.As(err, &refused) || refused.Busy {
+		t.Errorf("81 of a share of 80: got %v, want a refusal for good", err)
+	}
+	first.Release()
+	if s.Held() != 45 || part.Held() != 25 {
+		t.Errorf("after a release the part holds %d and the share %d", part.Held(), s.Held())
+	}
+	if err := part.Settle(t.Context(), 10); err != nil || s.Held() != 10 {
+		t.Errorf("settled on 10: %v, and the share holds %d", err, s.Held())
+	}
+	if err := part.Settle(t.Context(), 50); err != nil || s.Held() != 50 {
+		t.Errorf("settled on 50: %v, and the share holds %d", err, s.Held())
+	}
+	if _, ok := s.TryPart(1); ok {
+		t.Error("a part of the second half was given to who can wait")
+	}
+	part.Close()
+	part.Close()
+	if s.Held() != 0 || b.Usage().Held != 0 {
+		t.Errorf("in the end the share holds %d and the budget %d", s.Held(), b.Usage().Held)
+	}
+}
+
+func TestWhoOutlivesItsShareTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.NewBudget(100, 100)
+		holder, waiter := b.Open(), b.Open()
+		if err := holder.Take(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+		part, _ := waiter.Part(t.Context(), 0)
+		late := make(chan error)
+		go func() { late <- part.Take(t.Context(), 50) }()
+		synctest.Wait()
+		waiter.Close()
+		holder.Close()
+		if err := <-late; err == nil {
+			t.Error("a part of a closed share took memory")
+		}
+		if err := part.Take(t.Context(), 1); err == nil || part.Try(1) {
+			t.Error("a part of a closed share took memory")
+		}
+		if b.Usage().Held != 0 {
+			t.Errorf("the budget holds %d", b.Usage().Held)
+		}
+	})
+}
