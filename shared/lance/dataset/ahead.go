@@ -2,23 +2,36 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
 
 // A scan reads and decodes windows ahead of whoever takes its batches: about windowBytes
-// each, so many that their sum stays under aheadBytes. That bounds its memory. How much
-// text expands is not known before some has been decoded, so it begins with few.
+// each, so many that their sum stays under aheadBytes. How much text expands is not known
+// before some has been decoded, so it begins with few.
+//
+// Each run of windows is a part of the share of the context. It pays beforehand for what it
+// is expected to take, settles on what is left when it has been decoded, and is closed when
+// the consumer asks for the next. A run ahead of the first is begun only when there is
+// memory at once. Where a window takes more than there is, it is read again when it is the
+// first, in pieces; so a scan needs no more than its widest row.
 const (
 	windowBytes = 8 << 20
 	aheadBytes  = 32 << 20
 	maxAhead    = 64
 	maxUnproven = 4
 )
+
+// readFactor is by how much the memory for reading a window exceeds what is decoded: there
+// are also the bytes that it is decoded from.
+const readFactor = 2
 
 // Small windows of storage that is near are read one after the other, up to so many and so
 // large: a goroutine for each takes longer than to read it.
@@ -27,19 +40,24 @@ const (
 	runBytes   = 1 << 20
 )
 
-// mapWindows calls f on windows, several at a time, and yields the results in order; f
-// also returns the size of what it read. Empty batches are left out. The first windows
-// are begun before it returns.
-func mapWindows[T any](ctx context.Context, plan *plan, f func(context.Context, window) (T, int64, error)) iter.Seq2[T, error] {
-	ctx, stop := context.WithCancel(ctx)
+// mapWindows reads windows, several at a time, calls f on the batches, and yields the
+// results in order. Empty batches are left out. The first windows are begun before it
+// returns. What f takes of the share of its context is held until the consumer asks for the
+// next result.
+func mapWindows[T any](ctx context.Context, plan *plan, read readFunc, f func(context.Context, arrow.RecordBatch) (T, error)) iter.Seq2[T, error] {
+	share := memory.FromContext(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	ahead := readAhead[T]{
-		ctx: ctx, windows: plan.first, more: plan.rest(ctx), f: f, scale: 1,
+		ctx: ctx, share: share, plan: plan, windows: plan.first, more: plan.rest(ctx), readWindow: read, f: f, scale: 1,
 		near: objectstore.Near(plan.dataset.table.store),
 	}
 	ahead.fill()
 	return func(yield func(T, error) bool) {
-		defer stop()
-		for ; len(ahead.read)+len(ahead.queue) > 0; ahead.fill() {
+		defer func() {
+			cancel()
+			ahead.close()
+		}()
+		for ; ahead.busy(); ahead.fill() {
 			r := ahead.take()
 			if r.err == nil {
 				r.err = ctx.Err()
@@ -54,64 +72,128 @@ func mapWindows[T any](ctx context.Context, plan *plan, f func(context.Context, 
 	}
 }
 
+// A readFunc reads the rows that are wanted of a window.
+type readFunc func(context.Context, window) (arrow.RecordBatch, error)
+
 // readAhead is the windows of a scan that are in work, in order.
 type readAhead[T any] struct {
-	ctx     context.Context //nolint:containedctx // lives as long as one scan
-	windows []window        // not begun
-	more    <-chan planned  // those after them
-	f       func(context.Context, window) (T, int64, error)
-	near    bool
-	read    []result[T] // that were in work
-	queue   []inWork[T]
-	bytes   float64 // of the windows in work, as estimated
-	scale   float64 // how much more windows turned out to hold
-	proven  bool    // whether one did
+	ctx        context.Context //nolint:containedctx // lives as long as one scan
+	share      *memory.Share
+	plan       *plan
+	alone      []window       // to be read one at a time, before all others
+	windows    []window       // not begun
+	more       <-chan planned // those after them
+	readWindow readFunc
+	f          func(context.Context, arrow.RecordBatch) (T, error)
+	near       bool
+	current    *memory.Share // of what was read last
+	read       []result[T]   // that were in work
+	queue      []inWork[T]
+	bytes      float64 // of the windows in work, as estimated
+	scale      float64 // how much more windows turned out to hold
+	proven     bool    // whether one did
 }
 
 // inWork is a run of windows: one, or some small ones.
 type inWork[T any] struct {
-	done  chan []result[T]
-	bytes float64
+	windows []window
+	part    *memory.Share
+	done    chan []result[T]
+	bytes   float64
 }
 
 type result[T any] struct {
-	value T
-	bytes int64 // what it really occupied
-	err   error
+	value   T
+	bytes   int64 // what the batch really occupied
+	err     error
+	refused bool // the window was not read because of the memory that it takes
 }
 
-// fill begins windows while memory allows.
+// busy reports whether there are windows in work.
+func (a *readAhead[T]) busy() bool { return len(a.alone)+len(a.read)+len(a.queue) > 0 }
+
+// fill begins windows while memory allows. What was read before the last one was asked for
+// is done with.
 func (a *readAhead[T]) fill() {
+	if len(a.read) == 0 {
+		a.current.Close()
+		a.current = nil
+	}
 	for a.room() && a.refill() {
-		run, bytes := a.run()
-		done := make(chan []result[T], 1)
-		a.queue = append(a.queue, inWork[T]{done, float64(bytes)})
-		a.bytes += float64(bytes)
+		n, bytes := a.run()
+		part, err := a.pay(bytes)
+		if part == nil && err == nil && a.share != nil {
+			return
+		}
+		w := inWork[T]{windows: a.windows[:n], part: part, done: make(chan []result[T], 1), bytes: float64(bytes)}
+		a.windows = a.windows[n:]
+		a.queue = append(a.queue, w)
+		a.bytes += w.bytes
+		if err != nil {
+			w.done <- []result[T]{{err: err, refused: true}}
+			continue
+		}
 		go func() {
-			defer contain(func(err error) { done <- []result[T]{{err: err}} })
-			results := make([]result[T], 0, len(run))
-			for _, w := range run {
-				value, bytes, err := a.f(a.ctx, w)
-				results = append(results, result[T]{value, bytes, err})
-				if err != nil {
+			defer contain(func(err error) { w.done <- []result[T]{{err: err}} })
+			results := make([]result[T], 0, len(w.windows))
+			for _, window := range w.windows {
+				r := a.one(part, window)
+				results = append(results, r)
+				if r.err != nil {
 					break
 				}
 			}
-			done <- results
+			part.Settle(part.Held())
+			w.done <- results
 		}()
 	}
 }
 
-// run takes the windows that one goroutine reads next.
-func (a *readAhead[T]) run() (run []window, bytes int64) {
-	n := 1
+// pay takes the memory that windows of so many bytes are expected to take. It waits only
+// when no others are in work; else there is no part when there is no memory.
+func (a *readAhead[T]) pay(bytes int64) (*memory.Share, error) {
+	bytes = int64(readFactor * a.scale * float64(bytes))
+	if !a.busy() {
+		return a.share.Part(a.ctx, bytes)
+	}
+	part, _ := a.share.TryPart(bytes)
+	return part, nil
+}
+
+// one reads a window and calls f.
+func (a *readAhead[T]) one(part *memory.Share, w window) (r result[T]) {
+	ctx := a.ctx
+	if part != nil {
+		ctx = memory.WithShare(ctx, part)
+	}
+	batch, err := a.readWindow(ctx, w)
+	if err == nil {
+		r.bytes = sizeOf(batch)
+		err = part.Take(ctx, r.bytes)
+	}
+	if err != nil {
+		var refused *memory.Error
+		r.err, r.refused = err, errors.As(err, &refused)
+		return r
+	}
+	if r.value, r.err = a.f(ctx, batch); r.err != nil {
+		return r
+	}
+	if _, same := any(r.value).(arrow.RecordBatch); !same {
+		part.Give(r.bytes)
+	}
+	return r
+}
+
+// run returns how many windows one goroutine reads next.
+func (a *readAhead[T]) run() (n int, bytes int64) {
+	n = 1
 	bytes = a.windows[0].bytes
 	for a.near && n < min(len(a.windows), runWindows) && bytes+a.windows[n].bytes <= runBytes {
 		bytes += a.windows[n].bytes
 		n++
 	}
-	run, a.windows = a.windows[:n], a.windows[n:]
-	return run, bytes
+	return n, bytes
 }
 
 func (a *readAhead[T]) room() bool {
@@ -163,7 +245,12 @@ func (a *readAhead[T]) take() result[T] {
 	return r
 }
 
+// takeRun waits for the first windows in work. From the one on that was refused memory, they
+// are read alone.
 func (a *readAhead[T]) takeRun() []result[T] {
+	if len(a.alone) > 0 {
+		return []result[T]{a.takeAlone()}
+	}
 	first := a.queue[0]
 	a.queue = a.queue[1:]
 	a.bytes -= first.bytes
@@ -176,7 +263,51 @@ func (a *readAhead[T]) takeRun() []result[T] {
 		a.scale = max(1, (a.scale+float64(bytes)/first.bytes)/2)
 		a.proven = true
 	}
+	a.current = first.part
+	if last := len(run) - 1; run[last].refused {
+		a.alone, run = slices.Clone(first.windows[last:]), run[:last]
+		if last == 0 {
+			first.part.Close()
+			return []result[T]{a.takeAlone()}
+		}
+	}
 	return run
+}
+
+// takeAlone reads the first of the windows that are read alone, in halves when there is too
+// little memory for it, down to single rows.
+func (a *readAhead[T]) takeAlone() result[T] {
+	for {
+		w := a.alone[0]
+		part, err := a.share.Part(a.ctx, min(w.bytes, windowBytes))
+		r := result[T]{err: err, refused: err != nil}
+		if err == nil {
+			r = a.one(part, w)
+			part.Settle(part.Held())
+		}
+		var refused *memory.Error
+		if r.err == nil || !r.refused || !errors.As(r.err, &refused) || refused.Busy || w.to-w.from == 1 {
+			if r.refused && w.to-w.from == 1 {
+				r.err = a.plan.tooWide(a.ctx, w, r.err)
+			}
+			a.alone, a.current = a.alone[1:], part
+			return r
+		}
+		part.Close()
+		halves, err := w.halves(a.ctx)
+		if err != nil {
+			return result[T]{err: err}
+		}
+		a.alone = append(halves, a.alone[1:]...)
+	}
+}
+
+// close gives up what is in work.
+func (a *readAhead[T]) close() {
+	a.current.Close()
+	for _, w := range a.queue {
+		w.part.Close()
+	}
 }
 
 // sizeOf returns the bytes of a batch.

@@ -22,19 +22,13 @@ func MapDeleted[T any](ctx context.Context, d *Dataset, columns []string, wanted
 	if err := pl.deleted(ctx, wanted); err != nil {
 		return nil, err
 	}
-	return mapWindows(ctx, pl, func(ctx context.Context, w window) (T, int64, error) {
-		var none T
+	return mapWindows(ctx, pl, func(ctx context.Context, w window) (arrow.RecordBatch, error) {
 		deleted, err := w.fragment.deletions(ctx)
 		if err != nil {
-			return none, 0, err
+			return nil, err
 		}
-		batch, err := d.assemble(ctx, w, p, deleted.Positions(w.from, w.to), nil)
-		if err != nil {
-			return none, 0, err
-		}
-		result, err := f(ctx, batch)
-		return result, sizeOf(batch), err
-	}), nil
+		return d.assemble(ctx, w, p, deleted.Positions(w.from, w.to), nil)
+	}, f), nil
 }
 
 // deleted plans the windows of some fragments that have deleted rows.

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -229,13 +230,38 @@ func (p *plan) cut(ctx context.Context, f *fragment, offset int64, rowBytes floa
 	return windows, nil
 }
 
-const (
-	minWindowRows = 1 << 8
-	maxWindowRows = 1 << 18
-)
+// maxWindowRows bounds the rows of a window, however narrow.
+const maxWindowRows = 1 << 18
 
-// windowRows returns how many rows fill a window.
+// windowRows returns how many rows fill a window: at least one.
 func windowRows(bytesPerRow float64) int64 {
 	rows := windowBytes / max(bytesPerRow, 1)
-	return 1 << (bits.Len64(uint64(min(max(rows, minWindowRows), maxWindowRows))) - 1)
+	return 1 << (bits.Len64(uint64(min(max(rows, 1), maxWindowRows))) - 1)
+}
+
+// halves returns the halves of a window of several rows.
+func (w window) halves(ctx context.Context) ([]window, error) {
+	deleted, err := w.fragment.deletions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first, second := w, w
+	first.to = w.from + (w.to-w.from)/2
+	first.live = first.to - first.from - deleted.Deleted(first.from, first.to)
+	first.bytes = w.bytes / 2
+	second.from, second.offset = first.to, w.offset+first.live
+	second.live, second.bytes = w.live-first.live, w.bytes-first.bytes
+	return []window{first, second}, nil
+}
+
+// tooWide says of a row that does not fit into memory which of its columns is the widest.
+func (p *plan) tooWide(ctx context.Context, w window, err error) error {
+	name, most := "", -1.0
+	for _, field := range p.fields {
+		bytes, failed := w.fragment.rowBytes(ctx, []*schema.Field{field})
+		if fixed, _ := fieldWidth(field.Type); failed == nil && max(bytes, fixed) > most {
+			name, most = field.Name, max(bytes, fixed)
+		}
+	}
+	return fmt.Errorf("row %d of fragment %d, most of which is column %s: %w", w.from, w.fragment.meta.ID, name, err)
 }

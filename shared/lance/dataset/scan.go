@@ -40,7 +40,8 @@ type Where struct {
 
 // Scan returns the rows in their order in the table as batches, which are never empty.
 // Reading begins at once and runs ahead on all cores; it ends with the context, or when
-// the caller breaks off.
+// the caller breaks off. The scan holds memory of the context's share for a batch until the
+// caller asks for the next one: who keeps batches takes memory for them.
 func (d *Dataset) Scan(ctx context.Context, opts ScanOptions) (*arrow.Schema, iter.Seq2[arrow.RecordBatch, error], error) {
 	p, plan, skip, err := d.planScan(ctx, opts)
 	if err != nil {
@@ -51,10 +52,14 @@ func (d *Dataset) Scan(ctx context.Context, opts ScanOptions) (*arrow.Schema, it
 
 // readPlan returns the rows of what is planned.
 func (d *Dataset) readPlan(ctx context.Context, p *projection, plan *plan) iter.Seq2[arrow.RecordBatch, error] {
-	return mapWindows(ctx, plan, func(ctx context.Context, w window) (arrow.RecordBatch, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, plan.choice)
-		return batch, sizeOf(batch), err
+	return mapWindows(ctx, plan, d.reader(p, plan.choice), func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+		return batch, nil
 	})
+}
+
+// reader returns a function that reads the chosen rows of windows.
+func (d *Dataset) reader(p *projection, chosen choice) readFunc {
+	return func(ctx context.Context, w window) (arrow.RecordBatch, error) { return d.readWindow(ctx, w, p, chosen) }
 }
 
 // scanFragments returns all rows of some fragments, in the order of these.
@@ -68,21 +73,14 @@ func (d *Dataset) scanFragments(ctx context.Context, p *projection, fragments []
 
 // Map is Scan that calls f on each batch where it was read, on all cores, and yields its
 // results in the order of the rows. Offset and Limit must leave whole what f sees: they
-// are not cut out of a batch.
+// are not cut out of a batch. What f takes of the memory share of its context is held until
+// the caller asks for the next result.
 func Map[T any](ctx context.Context, d *Dataset, opts ScanOptions, f func(context.Context, arrow.RecordBatch) (T, error)) (iter.Seq2[T, error], error) {
 	p, plan, _, err := d.planScan(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	return mapWindows(ctx, plan, func(ctx context.Context, w window) (T, int64, error) {
-		batch, err := d.readWindow(ctx, w, p, plan.choice)
-		if err != nil {
-			var none T
-			return none, 0, err
-		}
-		result, err := f(ctx, batch)
-		return result, sizeOf(batch), err
-	}), nil
+	return mapWindows(ctx, plan, d.reader(p, plan.choice), f), nil
 }
 
 // cut skips the first rows of a stream of batches and ends it after limit rows.
