@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance/dataset"
+	account "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -28,12 +29,18 @@ func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsReq
 		rows := &protocol.Rows{Schema: schema, Version: int64(d.Version())}
 		rows.Batches = t.translated(ctx, d.Version(), func(yield func(arrow.RecordBatch, error) bool) {
 			for len(blobs) > 0 {
-				n, err := fittingBlobs(ctx, blobs)
+				n, size, err := fittingBlobs(ctx, blobs)
+				var hold account.Hold
+				if err == nil { // as they are read, and in the batch
+					hold, err = account.Take(ctx, 2*size)
+				}
 				var batch arrow.RecordBatch
 				if err == nil {
 					batch, err = blobBatch(ctx, d, schema, blobs[:n])
 				}
-				if !yield(batch, outOfReach(err)) || err != nil {
+				more := yield(batch, outOfReach(err))
+				hold.Release()
+				if !more || err != nil {
 					return
 				}
 				blobs = blobs[n:]
@@ -93,19 +100,20 @@ func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint6
 	return d.Blobs(ctx, column, addresses)
 }
 
-// fittingBlobs returns how many of the first blobs make a batch.
-func fittingBlobs(ctx context.Context, blobs []dataset.Blob) (int, error) {
-	total := int64(0)
+// fittingBlobs returns how many of the first blobs make a batch, and how many bytes they
+// have.
+func fittingBlobs(ctx context.Context, blobs []dataset.Blob) (n int, total int64, err error) {
 	for i, b := range blobs {
 		size, err := b.Length(ctx)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		if total += size; total > blobBatchBytes && i > 0 {
-			return i, nil
+		if total+size > blobBatchBytes && i > 0 {
+			return i, total, nil
 		}
+		total += size
 	}
-	return len(blobs), nil
+	return len(blobs), total, nil
 }
 
 func blobBatch(ctx context.Context, d *dataset.Dataset, schema *arrow.Schema, blobs []dataset.Blob) (arrow.RecordBatch, error) {

@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 )
 
 // ReadRange returns rows [from, to) of top-level fields, one array per field with its
@@ -21,6 +22,9 @@ import (
 // small, read whole or known from an earlier read, and one more when it must first be
 // learnt where in them the rows are. Arrays may share memory with the bytes that were
 // read; they are not to be changed.
+//
+// While it reads it holds memory of the context's share for the bytes that it has fetched
+// and all that it makes of them. Who keeps the arrays takes memory for them.
 func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error) {
 	if from < 0 || to < from || to > f.rows {
 		return nil, fmt.Errorf("read rows [%d, %d) of data file %s, which has %d", from, to, f.key, f.rows)
@@ -60,7 +64,12 @@ func (f *File) read(ctx context.Context, fields []*schema.Field, rows []encoding
 	for _, r := range rows {
 		count += r.To - r.From
 	}
-	r := &fileRead{file: f, rows: rows, count: count}
+	ctx, part, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer part.Close()
+	r := &fileRead{file: f, rows: rows, count: count, room: roomOf(ctx)}
 	arrays, err := r.read(ctx, fields)
 	if err != nil {
 		return nil, fmt.Errorf("read data file %s: %w", f.key, err)
@@ -73,6 +82,7 @@ type fileRead struct {
 	file  *File
 	rows  []encoding.RowRange
 	count int
+	room  encoding.Room
 	tasks []columnTask
 }
 
@@ -80,7 +90,10 @@ func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Ar
 	results := make([]fieldRead, len(fields))
 	for i, field := range fields {
 		field = field.Described()
-		var err error
+		err := r.takeFixed(field)
+		if err != nil {
+			return nil, err
+		}
 		if r.file.version == lance.V2_0 {
 			results[i], err = r.planV20(field)
 		} else {

@@ -17,6 +17,7 @@ type leafTask struct {
 	path   *encoding.Path
 	parts  []part
 	rows   int // rows of the field
+	room   encoding.Room
 	result *encoding.Column
 
 	structure bool // a field around the leaf takes its structure from it
@@ -75,6 +76,9 @@ func (t *leafTask) run(src *source) (bool, []interval, error) {
 		if p.items != nil {
 			continue
 		}
+		if err := t.room.Take(0); err != nil {
+			return false, nil, err
+		}
 		err := t.readPart(src, p, &wanted)
 		if err != nil {
 			return false, nil, t.column.pageError(p.index, err)
@@ -84,7 +88,7 @@ func (t *leafTask) run(src *source) (bool, []interval, error) {
 		return false, wanted, nil
 	}
 	builder := encoding.NewColumnBuilder(t.path)
-	builder.LeafOnly = !t.structure
+	builder.LeafOnly, builder.Room = !t.structure, t.room
 	for i := range t.parts {
 		p := &t.parts[i]
 		if err := builder.Add(p.items); err != nil {
@@ -105,7 +109,7 @@ func (t *leafTask) readPart(src *source, p *part, wanted *[]interval) error {
 		return err
 	}
 	before := len(*wanted)
-	p.items, err = reader.Read(p.page.fetcher(src, wanted), p.rows)
+	p.items, err = reader.Read(p.page.fetcher(src, wanted), t.room, p.rows)
 	if err == nil && p.items == nil && len(*wanted) == before {
 		err = fmt.Errorf("%w: nothing left to read", lance.ErrCorrupt)
 	}

@@ -25,7 +25,7 @@ func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, 
 		return nil, err
 	}
 	if c == nil {
-		return nullField{field.Type}, nil
+		return nullField{field.Type, r.room}, nil
 	}
 	path := &encoding.Path{
 		Steps: append([]encoding.Step(nil), above...),
@@ -35,6 +35,7 @@ func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, 
 	if err != nil {
 		return nil, err
 	}
+	task.room = r.room
 	r.tasks = append(r.tasks, task)
 	return task, nil
 }
@@ -62,7 +63,7 @@ func (r *fileRead) planNested(field *schema.Field, above []encoding.Step) (field
 	}
 	nested.leaf = firstLeaf(nested.children)
 	if nested.leaf == nil {
-		return nullField{field.Type}, nil
+		return nullField{field.Type, r.room}, nil
 	}
 	nested.leaf.structure = true
 	return nested, nil
@@ -70,10 +71,14 @@ func (r *fileRead) planNested(field *schema.Field, above []encoding.Step) (field
 
 // A nullField is a field that the file does not have.
 type nullField struct {
-	t arrow.DataType
+	t    arrow.DataType
+	room encoding.Room
 }
 
 func (f nullField) array(n int) (arrow.Array, error) {
+	if err := takeWidth(f.room, f.t, n); err != nil {
+		return nil, err
+	}
 	return gather.Nulls(f.t, n), nil
 }
 

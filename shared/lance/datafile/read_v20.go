@@ -26,7 +26,7 @@ type fieldV20 interface {
 
 // planV20 returns what is to be read of a top-level field.
 func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
-	f, err := r.file.fieldV20(field)
+	f, err := r.fieldV20(field)
 	if err != nil {
 		return nil, err
 	}
@@ -34,20 +34,20 @@ func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
 	return f, f.want(r.rows)
 }
 
-func (f *File) fieldV20(field *schema.Field) (fieldV20, error) {
-	c, err := f.columnOf(field)
+func (r *fileRead) fieldV20(field *schema.Field) (fieldV20, error) {
+	c, err := r.file.columnOf(field)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
-		return &nullV20{nullField{field.Type}}, nil
+		return &nullV20{nullField{field.Type, r.room}}, nil
 	}
 	if field.IsLeaf() {
-		return &leafV20{field: field, column: c, builder: encoding.LeafBuilderV20{Type: field.Type}}, nil
+		return &leafV20{field: field, column: c, room: r.room, builder: encoding.LeafBuilderV20{Type: field.Type, Room: r.room}}, nil
 	}
 	children := make([]fieldV20, len(field.Children))
 	for i, child := range field.Children {
-		if children[i], err = f.fieldV20(child); err != nil {
+		if children[i], err = r.fieldV20(child); err != nil {
 			return nil, fmt.Errorf("%q: %w", child.Name, err)
 		}
 	}
@@ -55,7 +55,7 @@ func (f *File) fieldV20(field *schema.Field) (fieldV20, error) {
 	case *arrow.StructType:
 		return &structV20{field: field, children: children}, nil
 	case *arrow.ListType, *arrow.LargeListType:
-		return &listV20{field: field, column: c, items: children[0]}, nil
+		return &listV20{field: field, column: c, room: r.room, items: children[0]}, nil
 	}
 	return nil, fmt.Errorf("%w: fields of type %s in version 2.0", lance.ErrUnsupported, field.Type)
 }
@@ -106,6 +106,7 @@ type leafV20 struct {
 	rows    int
 	parts   []part
 	items   []*encoding.ItemsV20
+	room    encoding.Room
 	builder encoding.LeafBuilderV20
 }
 
@@ -124,7 +125,7 @@ func (l *leafV20) run(src *source) (bool, []interval, error) {
 		}
 		reader, err := p.page.openV20(l.field)
 		if err == nil {
-			l.items[i], err = reader.Read(p.page.fetcher(src, &wanted), p.rows)
+			l.items[i], err = reader.Read(p.page.fetcher(src, &wanted), l.room, p.rows)
 		}
 		if err != nil {
 			return false, nil, l.column.pageError(p.index, err)
@@ -193,6 +194,7 @@ type listV20 struct {
 	field  *schema.Field
 	column *fileColumn
 	items  fieldV20
+	room   encoding.Room
 	parts  []part
 	lists  []*encoding.Lists
 	asked  bool // the items know what they are to read
@@ -213,7 +215,7 @@ func (l *listV20) run(src *source) (bool, []interval, error) {
 		}
 		reader, err := p.page.openV20(l.field)
 		if err == nil {
-			l.lists[i], err = reader.ReadLists(p.page.fetcher(src, &wanted), p.rows)
+			l.lists[i], err = reader.ReadLists(p.page.fetcher(src, &wanted), l.room, p.rows)
 		}
 		if err != nil {
 			return false, nil, l.column.pageError(p.index, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
 
@@ -66,9 +67,17 @@ func (s *source) find(want interval) []byte {
 	return nil
 }
 
-// read reads what is wanted, in one call of the store.
+// read reads what is wanted, in one call of the store. The memory that it takes belongs to
+// the share of the context.
 func (s *source) read(ctx context.Context, wanted []interval) error {
 	ranges := merge(wanted, s.file.gap)
+	total := int64(0)
+	for _, r := range ranges {
+		total += r.Length
+	}
+	if err := memory.FromContext(ctx).Take(ctx, total); err != nil {
+		return err
+	}
 	got, _, err := s.file.store.GetRanges(ctx, s.file.key, ranges...)
 	if err != nil {
 		return err

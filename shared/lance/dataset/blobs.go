@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
 
@@ -152,6 +153,9 @@ func (b Blob) readExternal(ctx context.Context, r objectstore.Range) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
+	if err := memory.FromContext(ctx).Take(ctx, r.Length); err != nil {
+		return nil, err
+	}
 	got, _, err := at.Store.GetRanges(ctx, at.Prefix, r)
 	if err != nil {
 		return nil, fmt.Errorf("external blob %s: %w", at.URI, err)
@@ -160,7 +164,8 @@ func (b Blob) readExternal(ctx context.Context, r objectstore.Range) ([]byte, er
 }
 
 // ReadBlobs returns the bytes of whole blobs, nil of nulls, in the order of the addresses.
-// They are in memory all at once, so who cannot trust their sizes asks Blobs before.
+// They are in memory all at once, for which memory of the context's share is held while they
+// are read: who cannot trust their sizes asks Blobs before.
 func (d *Dataset) ReadBlobs(ctx context.Context, column string, addresses []uint64) ([][]byte, error) {
 	blobs, err := d.Blobs(ctx, column, addresses)
 	if err != nil {
@@ -171,6 +176,11 @@ func (d *Dataset) ReadBlobs(ctx context.Context, column string, addresses []uint
 
 // Contents returns the bytes of whole blobs of d, nil of nulls, which it reads side by side.
 func (d *Dataset) Contents(ctx context.Context, blobs []Blob) ([][]byte, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
 	contents := make([][]byte, len(blobs))
 	inFile := map[*dataFile][]int{}
 	group, ctx := errgroup.WithContext(ctx)

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/schema"
+	account "tiltyard/shared/memory"
 )
 
 // blobBatchBytes is how many bytes of blobs a batch of ScanValues holds, unless a row has
@@ -124,8 +125,14 @@ func (v *blobValues) fill(ctx context.Context, batches iter.Seq2[arrow.RecordBat
 				n := fitting(sizes[from:])
 				part := batch.NewSlice(int64(from), int64(from+n))
 				addresses := part.Column(len(v.names)).(*array.Uint64).Uint64Values()
-				values, err := v.values(ctx, part, addresses)
-				if !yield(values, err) || err != nil {
+				hold, err := account.Take(ctx, 2*sum(sizes[from:from+n])) // as they are read, and in the batch
+				var values arrow.RecordBatch
+				if err == nil {
+					values, err = v.values(ctx, part, addresses)
+				}
+				more := yield(values, err)
+				hold.Release()
+				if !more || err != nil {
 					return
 				}
 				from += n
@@ -143,6 +150,14 @@ func fitting(sizes []int64) int {
 		}
 	}
 	return len(sizes)
+}
+
+func sum(sizes []int64) int64 {
+	total := int64(0)
+	for _, n := range sizes {
+		total += n
+	}
+	return total
 }
 
 // sizes returns how many bytes of blobs each row of a batch has.

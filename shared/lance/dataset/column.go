@@ -11,7 +11,9 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 )
 
 // A part is those leaves of a column that one file holds. Mostly that is all of them,
@@ -25,6 +27,11 @@ type part struct {
 // read returns one array per field, reading each file that holds some of them once, all
 // files side by side.
 func (f *fragment) read(ctx context.Context, fields []*schema.Field, set rowSet) ([]arrow.Array, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
 	cache := f.table.session.cache
 	parts := make([][]part, len(fields))
 	wanted := map[*dataFile][]*part{}
@@ -59,12 +66,26 @@ func (f *fragment) read(ctx context.Context, fields []*schema.Field, set rowSet)
 	}
 	columns := make([]arrow.Array, len(fields))
 	for i, field := range fields {
-		var err error
+		err := takeNulls(ctx, field, parts[i], set)
+		if err != nil {
+			return nil, err
+		}
 		if columns[i], err = f.join(ctx, field, parts[i], set); err != nil {
 			return nil, fmt.Errorf("column %s of fragment %d: %w", field.Name, f.meta.ID, err)
 		}
 	}
 	return columns, nil
+}
+
+// takeNulls takes memory for the nulls that stand for what no file holds of a column.
+func takeNulls(ctx context.Context, field *schema.Field, parts []part, set rowSet) error {
+	if len(parts) == 1 && parts[0].field == field {
+		return nil
+	}
+	if err := datafile.CheckWidth(field); err != nil {
+		return err
+	}
+	return memory.FromContext(ctx).Take(ctx, int64(datafile.FixedWidth(field.Type)*float64(set.len())))
 }
 
 // readParts reads what one file holds of some columns.

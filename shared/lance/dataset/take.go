@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -10,22 +12,34 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
 )
 
 // Take returns the rows at the given addresses, in that order; an address may occur more
 // than once. It reads no more of the columns than those rows. An address that is not a
-// row of the version, or of one that is deleted, is an error.
+// row of the version, or of one that is deleted, is an error. Memory of the context's share
+// is held while the rows are read, and no longer: see TakeEach for rows of any number.
 func (d *Dataset) Take(ctx context.Context, columns []string, addresses []uint64) (arrow.RecordBatch, error) {
 	p, err := d.projection(columns)
 	if err != nil {
 		return nil, err
 	}
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
 	sorted := slices.Clone(addresses)
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
 	batches, err := d.takeSorted(ctx, p, sorted)
 	if err != nil {
 		return nil, err
+	}
+	if len(batches) > 1 {
+		if err := room.Take(ctx, room.Held()); err != nil {
+			return nil, err
+		}
 	}
 	all, err := gather.Concat(p.schema, batches)
 	if err != nil {
@@ -39,12 +53,73 @@ func (d *Dataset) Take(ctx context.Context, columns []string, addresses []uint64
 	if slices.Equal(sorted, addresses) {
 		return all, nil
 	}
+	if err := takeRepeated(ctx, all, len(addresses)); err != nil {
+		return nil, err
+	}
 	order := make([]int32, len(addresses))
 	for i, address := range addresses {
 		at, _ := slices.BinarySearch(sorted, address)
 		order[i] = int32(at)
 	}
 	return gather.Batch(all, order)
+}
+
+// takeRepeated takes memory for rows of a batch, some of them maybe more than once.
+func takeRepeated(ctx context.Context, batch arrow.RecordBatch, rows int) error {
+	bytes := float64(sizeOf(batch)) / float64(max(batch.NumRows(), 1)) * float64(rows)
+	return memory.FromContext(ctx).Take(ctx, int64(bytes))
+}
+
+// takenBytes is about how much of rows TakeEach takes at a time.
+const takenBytes = 4 * windowBytes
+
+// TakeEach is Take for any number of rows: it yields them in batches of so many at most,
+// and of fewer where they are wide. Like Scan it holds memory for a batch until the caller
+// asks for the next one.
+func (d *Dataset) TakeEach(ctx context.Context, columns []string, addresses []uint64, most int) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		if bytes, err := d.ScanBytes(columns); err == nil && bytes > 0 && d.rows > 0 {
+			most = int(min(int64(most), max(1, takenBytes/max(1, bytes/d.rows))))
+		}
+		share := memory.FromContext(ctx)
+		for len(addresses) > 0 {
+			part, err := share.Part(ctx, 0)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			n := min(most, len(addresses))
+			batch, err := d.takePart(ctx, part, columns, addresses[:n])
+			var refused *memory.Error
+			if n > 1 && errors.As(err, &refused) && !refused.Busy {
+				part.Close()
+				most = n / 2
+				continue
+			}
+			more := yield(batch, err)
+			part.Close()
+			if !more || err != nil {
+				return
+			}
+			addresses = addresses[n:]
+		}
+	}
+}
+
+// takePart is Take of rows for which a part holds memory.
+func (d *Dataset) takePart(ctx context.Context, part *memory.Share, columns []string, addresses []uint64) (arrow.RecordBatch, error) {
+	if part == nil {
+		return d.Take(ctx, columns, addresses)
+	}
+	batch, err := d.Take(memory.WithShare(ctx, part), columns, addresses)
+	if err != nil {
+		return nil, err
+	}
+	if err := part.Take(ctx, sizeOf(batch)); err != nil {
+		return nil, err
+	}
+	part.Settle(part.Held())
+	return batch, nil
 }
 
 // takeSorted returns one batch per fragment, read side by side.
@@ -64,8 +139,10 @@ func (d *Dataset) takeSorted(ctx context.Context, p *projection, addresses []uin
 	for i, run := range runs {
 		group.Go(func() (err error) {
 			defer contain(func(e error) { err = e })
-			batches[i], err = d.takeFragment(ctx, p, run)
-			return err
+			if batches[i], err = d.takeFragment(ctx, p, run); err != nil {
+				return err
+			}
+			return memory.FromContext(ctx).Take(ctx, sizeOf(batches[i]))
 		})
 	}
 	return batches, group.Wait()

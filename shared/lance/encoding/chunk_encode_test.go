@@ -233,7 +233,7 @@ func TestLiteralBlocksAreDecoded(t *testing.T) {
 			plain[i] = byte(random.Uint32())
 		}
 		b := appendSequence([]byte{byte(n), byte(n >> 8), 0, 0}, plain, 0, 0)
-		got, err := decompressLZ4(b)
+		got, err := decompressLZ4(b, nil)
 		if err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
 		}

@@ -70,8 +70,8 @@ func isDescriptionV2(s *shape) bool {
 	return true
 }
 
-func (b *blobPage) read(fetch Fetch, rows []RowRange) (*Items, error) {
-	it, err := b.descriptions.read(fetch, rows)
+func (b *blobPage) read(fetch Fetch, room Room, rows []RowRange) (*Items, error) {
+	it, err := b.descriptions.read(fetch, room, rows)
 	if it == nil || err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func decodeBlock(dst *values, c pb.Codec, buf []byte, n int) error {
 		if err := checkScheme(c.Compression.Scheme); err != nil {
 			return err
 		}
-		inner, err := decompress(c.Compression.Scheme, buf)
+		inner, err := decompress(c.Compression.Scheme, buf, dst.room)
 		if err != nil {
 			return err
 		}
@@ -148,6 +148,9 @@ func decodeConstantBlock(dst *values, c *pb.Constant, n int) error {
 func (v *values) repeatFixed(value []byte, n int) error {
 	if len(value) > 0 && n > math.MaxInt32/len(value) {
 		return errTooLarge
+	}
+	if err := v.room.takeItems(n, len(value)); err != nil {
+		return err
 	}
 	out := v.extendFixed(n)
 	for done := copy(out, value); done < len(out) && done > 0; {

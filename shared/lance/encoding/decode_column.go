@@ -26,6 +26,8 @@ type ColumnBuilder struct {
 	// LeafOnly leaves out the structure of the fields around the leaf. Where several
 	// leaves tell the same, reading one of them is enough.
 	LeafOnly bool
+	// Room is asked for what is made of several pages, and of levels.
+	Room Room
 
 	path  *Path
 	up    *unraveler
@@ -40,6 +42,11 @@ func NewColumnBuilder(path *Path) *ColumnBuilder {
 
 // Add takes decoded rows, which must not be used again.
 func (b *ColumnBuilder) Add(it *Items) error {
+	if len(b.path.Steps) > 0 {
+		if err := b.Room.takeItems(it.levels.n, entryBytes); err != nil {
+			return err
+		}
+	}
 	if err := b.up.add(it, b.LeafOnly); err != nil {
 		return err
 	}
@@ -61,7 +68,7 @@ func (b *ColumnBuilder) Finish(rows int) (*Column, error) {
 	} else if got := nodes[len(nodes)-1].valid.n; got != rows {
 		return nil, corruptf("%d rows, want %d", got, rows)
 	}
-	all, err := joinItems(b.path.Leaf.Type, b.pages, b.items)
+	all, err := joinItems(b.path.Leaf.Type, b.pages, b.items, b.Room)
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +83,14 @@ func (b *ColumnBuilder) Finish(rows int) (*Column, error) {
 
 // joinItems puts the n items of all pages together. Those of a single page stay as they
 // are.
-func joinItems(t arrow.DataType, pages []*Items, n int) (*Items, error) {
+func joinItems(t arrow.DataType, pages []*Items, n int, room Room) (*Items, error) {
 	if len(pages) == 1 {
 		return pages[0], nil
+	}
+	for _, it := range pages {
+		if err := room.Take(it.values.footprint() + 4*len(it.indices)); err != nil {
+			return nil, err
+		}
 	}
 	all := &Items{values: newValues(storedShape(t))}
 	if storageType(t).ID() == arrow.DICTIONARY {

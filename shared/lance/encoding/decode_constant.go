@@ -50,16 +50,16 @@ func newConstant(p *pageContext, layout *pb.ConstantLayout) (*constant, error) {
 // hasLevels reports whether the page has buffers for levels.
 func (c *constant) hasLevels() bool { return len(c.sizes) >= 2 }
 
-func (c *constant) read(fetch Fetch, rows []RowRange) (*Items, error) {
+func (c *constant) read(fetch Fetch, room Room, rows []RowRange) (*Items, error) {
 	var value []byte
 	if c.first == 1 {
 		value = c.fetchAll(fetch, 0)
 	}
-	entries, ok, err := c.fetchLevels(fetch)
+	entries, ok, err := c.fetchLevels(fetch, room)
 	if err != nil || !ok || c.first == 1 && value == nil {
 		return nil, err
 	}
-	all := &Items{plan: c.plan, levels: entries, values: newValues(&shape{kind: shapeNull, items: 1})}
+	all := &Items{plan: c.plan, levels: entries, values: room.values(&shape{kind: shapeNull, items: 1})}
 	if err := c.plan.check(entries); err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func (c *constant) read(fetch Fetch, rows []RowRange) (*Items, error) {
 		out.values = all.values
 		out.values.n = 0
 	}
-	return out, c.fill(out, value)
+	return out, c.fill(out, room, value)
 }
 
 // fetchLevels returns the levels of the whole page; ok is false when bytes are missing.
-func (c *constant) fetchLevels(fetch Fetch) (l levels, ok bool, err error) {
+func (c *constant) fetchLevels(fetch Fetch, room Room) (l levels, ok bool, err error) {
 	if !c.hasLevels() {
 		l.n = c.rows
 		return l, true, nil
@@ -89,10 +89,10 @@ func (c *constant) fetchLevels(fetch Fetch) (l levels, ok bool, err error) {
 	if rep == nil || def == nil {
 		return l, false, nil
 	}
-	if l.rep, err = c.levels(c.layout.RepCompression, rep, c.layout.NumRepValues); err != nil {
+	if l.rep, err = c.levels(room, c.layout.RepCompression, rep, c.layout.NumRepValues); err != nil {
 		return l, true, err
 	}
-	if l.def, err = c.levels(c.layout.DefCompression, def, c.layout.NumDefValues); err != nil {
+	if l.def, err = c.levels(room, c.layout.DefCompression, def, c.layout.NumDefValues); err != nil {
 		return l, true, err
 	}
 	switch {
@@ -108,7 +108,7 @@ func (c *constant) fetchLevels(fetch Fetch) (l levels, ok bool, err error) {
 
 // levels decodes a buffer of levels. The result is no part of the buffer: it is changed
 // when it is unravelled.
-func (c *constant) levels(codec pb.Codec, buf []byte, n uint64) ([]uint16, error) {
+func (c *constant) levels(room Room, codec pb.Codec, buf []byte, n uint64) ([]uint16, error) {
 	if len(buf) == 0 && n == 0 {
 		return nil, nil
 	}
@@ -120,15 +120,18 @@ func (c *constant) levels(codec pb.Codec, buf []byte, n uint64) ([]uint16, error
 	if err != nil {
 		return nil, err
 	}
+	if err := room.takeItems(count, entryBytes); err != nil {
+		return nil, err
+	}
 	decoded, err := appendLevels(nil, codec, buf, count)
 	return append([]uint16(nil), decoded...), err
 }
 
 // fill gives all items their value.
-func (c *constant) fill(it *Items, value []byte) error {
+func (c *constant) fill(it *Items, room Room, value []byte) error {
 	n := it.values.n
 	if !c.hasValue {
-		it.values, it.allNull = newValues(c.shape), true
+		it.values, it.allNull = room.values(c.shape), true
 		if c.isDictionary() {
 			it.indices = make([]uint32, n)
 			it.values.n = 0
@@ -144,7 +147,7 @@ func (c *constant) fill(it *Items, value []byte) error {
 		it.values, it.indices = one, make([]uint32, n)
 		return nil
 	}
-	it.values = newValues(c.shape)
+	it.values = room.values(c.shape)
 	if one.shape.kind == shapeFixed && one.shape.bits > 1 && one.valid == nil {
 		return it.values.repeatFixed(one.fixed, n)
 	}

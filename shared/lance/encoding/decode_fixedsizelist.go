@@ -151,6 +151,9 @@ func (v *values) appendElements(n int) error {
 	if bits := v.shape.valueBits(); bits > 0 && n > 8*math.MaxInt32/bits {
 		return errTooLarge
 	}
+	if err := v.room.takeItems(n, v.shape.fixedBytes()); err != nil {
+		return err
+	}
 	if v.shape.bits == 1 {
 		elements := n * v.shape.items
 		v.appendFixedBits(make([]byte, (elements+7)/8), 0, elements)

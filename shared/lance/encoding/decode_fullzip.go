@@ -87,9 +87,9 @@ func (z *fullZip) wantRows() error {
 	return nil
 }
 
-func (z *fullZip) read(fetch Fetch, rows []RowRange) (*Items, error) {
+func (z *fullZip) read(fetch Fetch, room Room, rows []RowRange) (*Items, error) {
 	if !z.hasIndex() {
-		return z.readEven(fetch, rows)
+		return z.readEven(fetch, room, rows)
 	}
 	spans, err := z.fetchSpans(fetch, rows)
 	if spans == nil || err != nil {
@@ -104,10 +104,14 @@ func (z *fullZip) read(fetch Fetch, rows []RowRange) (*Items, error) {
 	if missing {
 		return nil, nil
 	}
-	out := &Items{plan: z.plan, values: newValues(z.shape)}
+	out := &Items{plan: z.plan, values: room.values(z.shape)}
 	out.values.reserveValues(countRows(rows), 1<<20)
+	grown := growth{room: room}
 	for _, piece := range pieces {
 		if err := z.parse(out, piece); err != nil {
+			return nil, err
+		}
+		if err := grown.reach(out.footprint()); err != nil {
 			return nil, err
 		}
 	}
@@ -118,7 +122,7 @@ func (z *fullZip) read(fetch Fetch, rows []RowRange) (*Items, error) {
 }
 
 // readEven reads rows that all have the same size.
-func (z *fullZip) readEven(fetch Fetch, rows []RowRange) (*Items, error) {
+func (z *fullZip) readEven(fetch Fetch, room Room, rows []RowRange) (*Items, error) {
 	stride := z.stride()
 	pieces := make([][]byte, len(rows))
 	missing := false
@@ -129,13 +133,16 @@ func (z *fullZip) readEven(fetch Fetch, rows []RowRange) (*Items, error) {
 	if missing {
 		return nil, nil
 	}
-	out := &Items{plan: z.plan, values: newValues(z.shape)}
+	out := &Items{plan: z.plan, values: room.values(z.shape)}
 	out.levels.n = countRows(rows)
 	if z.control == 0 && len(rows) == 1 && z.fixed.isRaw(z.shape) {
 		// The bytes that were read are the values: nothing is copied.
 		n := len(pieces[0])
 		out.values.fixed, out.values.n = pieces[0][:n:n], out.levels.n
 	} else {
+		if err := room.takeItems(out.levels.n, z.shape.fixedBytes()); err != nil {
+			return nil, err
+		}
 		out.values.reserveValues(out.levels.n, math.MaxInt)
 		for i, r := range rows {
 			if err := z.parseEven(out, pieces[i], r.To-r.From); err != nil {

@@ -131,7 +131,7 @@ func (c *itemCollector) take(part *Items, fromEntry, toEntry, fromValue, toValue
 		return err
 	}
 	if it.values == nil {
-		it.values = newValues(part.values.shape)
+		it.values = part.values.room.values(part.values.shape)
 	}
 	it.levels.n += toEntry - fromEntry
 	if part.levels.rep != nil {
@@ -147,7 +147,7 @@ func (c *itemCollector) take(part *Items, fromEntry, toEntry, fromValue, toValue
 // with what they were cut from, and may be a window of variable values.
 func (it *Items) appendValues(src *values, from, to int) error {
 	if it.values.isWindow() {
-		own := newValues(it.values.shape)
+		own := it.values.room.values(it.values.shape)
 		if err := own.appendRange(it.values, 0, it.values.n); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (v *values) isWindow() bool {
 
 // lookUp replaces indices into the page's dictionary by what they stand for; for leaves
 // of a dictionary type they stay indices.
-func (it *Items) lookUp(p *pageContext, dict *values) error {
+func (it *Items) lookUp(p *pageContext, room Room, dict *values) error {
 	if dict == nil {
 		return it.wrapDictionary(p)
 	}
@@ -176,7 +176,7 @@ func (it *Items) lookUp(p *pageContext, dict *values) error {
 		it.indices, it.values = indices, dict
 		return nil
 	}
-	it.values = newValues(p.shape)
+	it.values = room.values(p.shape)
 	return it.values.take(dict, indices)
 }
 

@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"tiltyard/shared/lance/pb"
@@ -86,12 +87,12 @@ func (m *miniBlock) checkBuffers() error {
 	return checkLevels(m.layout.DefCompression)
 }
 
-func (m *miniBlock) read(fetch Fetch, rows []RowRange) (*Items, error) {
-	index, err := m.fetchIndex(fetch)
+func (m *miniBlock) read(fetch Fetch, room Room, rows []RowRange) (*Items, error) {
+	index, err := m.fetchIndex(fetch, room)
 	if err != nil {
 		return nil, err
 	}
-	dict, err := m.fetchDictionary(fetch)
+	dict, err := m.fetchDictionary(fetch, room)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +112,11 @@ func (m *miniBlock) read(fetch Fetch, rows []RowRange) (*Items, error) {
 	if missing {
 		return nil, nil
 	}
-	return m.decode(index, runs, chunks, dict)
+	return m.decode(room, index, runs, chunks, dict)
 }
 
 // fetchIndex returns the index of the page, or nil when its bytes are missing.
-func (m *miniBlock) fetchIndex(fetch Fetch) (*chunkIndex, error) {
+func (m *miniBlock) fetchIndex(fetch Fetch, room Room) (*chunkIndex, error) {
 	if index := m.index.p.Load(); index != nil {
 		return index, nil
 	}
@@ -129,6 +130,9 @@ func (m *miniBlock) fetchIndex(fetch Fetch) (*chunkIndex, error) {
 	if words == nil {
 		return nil, nil
 	}
+	if err := room.Take(indexRatio * len(words)); err != nil {
+		return nil, err
+	}
 	index, err := parseChunkIndex(m, words, repetition)
 	if err == nil {
 		m.index.put(index, index.memory(), m.budget)
@@ -138,7 +142,7 @@ func (m *miniBlock) fetchIndex(fetch Fetch) (*chunkIndex, error) {
 
 // fetchDictionary returns the items of the dictionary, or nil when there is none or its
 // bytes are missing.
-func (m *miniBlock) fetchDictionary(fetch Fetch) (*values, error) {
+func (m *miniBlock) fetchDictionary(fetch Fetch, room Room) (*values, error) {
 	if m.layout.Dictionary == nil {
 		return nil, nil
 	}
@@ -153,12 +157,18 @@ func (m *miniBlock) fetchDictionary(fetch Fetch) (*values, error) {
 	if err != nil {
 		return nil, err
 	}
-	dict := newValues(m.shape)
+	if err := room.Take(2 * len(buf)); err != nil {
+		return nil, err
+	}
+	dict := room.values(m.shape)
 	if err := decodeBlock(dict, m.layout.Dictionary, buf, n); err != nil {
 		return nil, err
 	}
 	// What is kept must not hold on to all the bytes that were read with it.
 	own := newValues(m.shape)
+	if err := room.Take(dict.footprint()); err != nil {
+		return nil, err
+	}
 	if err := own.appendRange(dict, 0, dict.n); err != nil {
 		return nil, err
 	}
@@ -167,13 +177,17 @@ func (m *miniBlock) fetchDictionary(fetch Fetch) (*values, error) {
 }
 
 // decode decodes runs of chunks and cuts the rows out of them.
-func (m *miniBlock) decode(index *chunkIndex, runs []chunkRun, chunks [][]byte, dict *values) (*Items, error) {
+func (m *miniBlock) decode(room Room, index *chunkIndex, runs []chunkRun, chunks [][]byte, dict *values) (*Items, error) {
 	out := &Items{plan: m.plan}
 	// One run is cut where it is; of several, the rows are copied and the rest is reused.
 	collect := itemCollector{items: out, copies: len(runs) > 1}
-	part := &Items{plan: m.plan, values: newValues(m.stored)}
+	part := &Items{plan: m.plan, values: room.values(m.stored)}
+	parts, whole := growth{room: room}, growth{room: room}
 	for i, run := range runs {
 		part.reset()
+		if err := parts.reach((index.items[run.to] - index.items[run.from]) * m.stored.fixedBytes()); err != nil {
+			return nil, err
+		}
 		part.values.reserveValues(index.items[run.to]-index.items[run.from], reserveRatio*len(chunks[i]))
 		if run.to-run.from == 1 { // of several, the first one tells more
 			part.values.reserveText(len(chunks[i]))
@@ -187,6 +201,9 @@ func (m *miniBlock) decode(index *chunkIndex, runs []chunkRun, chunks [][]byte, 
 			if err := m.decodeChunk(part, chunk, index.items[c+1]-index.items[c]); err != nil {
 				return nil, err
 			}
+			if err := parts.reach(part.footprint()); err != nil {
+				return nil, err
+			}
 		}
 		if err := part.check(); err != nil {
 			return nil, err
@@ -194,11 +211,16 @@ func (m *miniBlock) decode(index *chunkIndex, runs []chunkRun, chunks [][]byte, 
 		if err := collect.add(part, index.firstRow(run.from), index.firstRow(run.to), run.rows); err != nil {
 			return nil, err
 		}
+		if collect.copies {
+			if err := whole.reach(out.footprint()); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if out.values == nil {
-		out.values = newValues(m.stored)
+		out.values = room.values(m.stored)
 	}
-	return out, out.lookUp(m.pageContext, dict)
+	return out, out.lookUp(m.pageContext, room, dict)
 }
 
 // reserveLike makes room for what chunks of size bytes hold, supposing that they are like
@@ -222,6 +244,13 @@ func (it *Items) reserveLike(part, size int) {
 // block of equal values expands more, and grows as it is decoded.
 const reserveRatio = 128
 
+// indexRatio bounds how much larger a chunk index is than the words that it is made of, and
+// entryBytes what an entry of levels takes, with what is made of it.
+const (
+	indexRatio = 16
+	entryBytes = 8
+)
+
 // decodeChunk appends the levels and the n values of a chunk to dst.
 func (m *miniBlock) decodeChunk(dst *Items, chunk []byte, n int) error {
 	count, bufs, err := m.splitChunk(chunk)
@@ -237,6 +266,11 @@ func (m *miniBlock) decodeChunk(dst *Items, chunk []byte, n int) error {
 	}
 	if m.layout.DefCompression != nil {
 		if count, err = countLevels(count, m.layout.DefCompression, bufs[1]); err != nil {
+			return err
+		}
+	}
+	if count > math.MaxUint16 { // no ordinary chunk has so many
+		if err := dst.values.room.Take(entryBytes * count); err != nil {
 			return err
 		}
 	}

@@ -130,10 +130,10 @@ func (p *nativePage) read() (arrow.Array, error) {
 	}
 	fetch := func(buffer, from, to int) []byte { return append([]byte{}, p.buffers[buffer][from:to]...) }
 	if _, isList := enc.(*pb.ArrayList); isList {
-		_, err := r.ReadLists(fetch, []RowRange{{0, rows}})
+		_, err := r.ReadLists(fetch, nil, []RowRange{{0, rows}})
 		return array.NewNull(0), err
 	}
-	items, err := r.Read(fetch, []RowRange{{0, rows}})
+	items, err := r.Read(fetch, nil, []RowRange{{0, rows}})
 	if err != nil {
 		return nil, err
 	}

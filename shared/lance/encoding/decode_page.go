@@ -44,7 +44,7 @@ type PageReader struct {
 type layoutReader interface {
 	// read decodes rows, which are ascending, disjoint and within the page. It returns
 	// nil when fetch has not given all the bytes it asked for.
-	read(fetch Fetch, rows []RowRange) (*Items, error)
+	read(fetch Fetch, room Room, rows []RowRange) (*Items, error)
 }
 
 // Items are decoded rows of a page: levels, and the values that are stored for them.
@@ -102,8 +102,8 @@ func newLayoutReader(p *pageContext, layout pb.Layout) (layoutReader, error) {
 }
 
 // Read decodes rows, which are ascending, disjoint and within the page. It returns nil
-// when fetch has not given all the bytes it asked for.
-func (r *PageReader) Read(fetch Fetch, rows []RowRange) (*Items, error) {
+// when fetch has not given all the bytes it asked for. What they take is asked of room.
+func (r *PageReader) Read(fetch Fetch, room Room, rows []RowRange) (*Items, error) {
 	last := 0
 	for _, rr := range rows {
 		if rr.From < last || rr.To < rr.From || rr.To > r.rows {
@@ -111,7 +111,7 @@ func (r *PageReader) Read(fetch Fetch, rows []RowRange) (*Items, error) {
 		}
 		last = rr.To
 	}
-	return r.layout.read(fetch, rows)
+	return r.layout.read(fetch, room, rows)
 }
 
 // A pageContext is what all layouts know of their page.

@@ -88,7 +88,7 @@ func readPage(path *Path, encoded []byte, buffers [][]byte, rows int) (*Column, 
 		return nil, err
 	}
 	fetch := func(buffer, from, to int) []byte { return append([]byte{}, buffers[buffer][from:to]...) }
-	items, err := r.Read(fetch, []RowRange{{0, rows}})
+	items, err := r.Read(fetch, nil, []RowRange{{0, rows}})
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ type values struct {
 	valid []bitmap
 	// children hold the members of packed structs.
 	children []*values
+	room     Room // asked before values make much of little
 }
 
 func newValues(s *shape) *values {
@@ -189,7 +190,7 @@ func (v *values) span(from, to int) (*values, error) {
 	if from == 0 && to == v.n {
 		return v, nil
 	}
-	part := newValues(v.shape)
+	part := v.room.values(v.shape)
 	switch {
 	case v.shape.kind == shapeFixed && v.shape.bits != 1 && v.valid == nil:
 		size := v.shape.valueBits() / 8
@@ -206,6 +207,11 @@ func (v *values) span(from, to int) (*values, error) {
 
 // take appends the values of items that the indices name: what a dictionary stands for.
 func (v *values) take(items *values, indices []uint32) error {
+	if v.shape.kind != shapeVariable {
+		if err := v.room.takeItems(len(indices), v.shape.fixedBytes()); err != nil {
+			return err
+		}
+	}
 	switch v.shape.kind {
 	case shapeFixed:
 		if v.shape.bits != 1 && v.shape.dims == nil {
@@ -251,6 +257,9 @@ func (v *values) takeVariable(items *values, indices []uint32) error {
 	}
 	if len(v.data)+size > math.MaxInt32 {
 		return errTooLarge
+	}
+	if err := v.room.Take(size + 4*len(indices)); err != nil {
+		return err
 	}
 	const word = 16 // a move of so many bytes is faster than one of as many as there are
 	v.data = reserve(v.data, size+word)

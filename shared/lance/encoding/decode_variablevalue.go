@@ -60,7 +60,7 @@ func (v fsstValue) decode(dst *values, b []byte) error {
 type compressedValue struct{ scheme pb.CompressionScheme }
 
 func (v compressedValue) decode(dst *values, b []byte) error {
-	plain, err := decompress(v.scheme, b)
+	plain, err := decompress(v.scheme, b, dst.room)
 	if err != nil {
 		return err
 	}
@@ -147,6 +147,9 @@ func (v *values) appendEmpties(n int) error {
 	case shapeNull, shapeOpaque:
 		v.n += n
 	case shapeVariable:
+		if err := v.room.takeItems(n, 4); err != nil {
+			return err
+		}
 		last := v.offsets[v.n]
 		v.offsets = slices.Grow(v.offsets, n)
 		for range n {

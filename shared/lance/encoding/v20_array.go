@@ -23,6 +23,7 @@ import (
 type arrayReader struct {
 	page    *PageReaderV20
 	fetch   Fetch
+	room    Room
 	missing bool
 }
 
@@ -48,7 +49,7 @@ func (a *arrayReader) read(enc pb.ArrayEncoding, s *shape, rows []RowRange) (*It
 		return a.packedStruct(enc, s, rows)
 	case *pb.ArraySimpleStruct:
 		if s.kind == shapePacked && len(s.children) == 0 {
-			return memberless(s, rows)
+			return a.memberless(s, rows)
 		}
 	}
 	if enc == nil {
@@ -65,7 +66,9 @@ func arrayName(enc pb.ArrayEncoding) string {
 }
 
 // plainItems returns items of a shape without any.
-func plainItems(s *shape) *ItemsV20 { return &ItemsV20{items: Items{values: newValues(s)}} }
+func (a *arrayReader) plainItems(s *shape) *ItemsV20 {
+	return &ItemsV20{items: Items{values: a.room.values(s)}}
+}
 
 // fetchSmallPage asks for all of a small page whose first bytes are missing, which saves
 // rounds of reading.
@@ -115,7 +118,7 @@ func (a *arrayReader) flatBytes(enc *pb.ArrayFlat, from, to int) ([]byte, error)
 	if !ok {
 		return nil, fmt.Errorf("%w: compression %q", lance.ErrUnsupported, enc.Scheme)
 	}
-	if b, err = decompress(scheme, b); err != nil {
+	if b, err = decompress(scheme, b, a.room); err != nil {
 		return nil, err
 	}
 	if from < 0 || to < from || to > len(b) {
@@ -129,7 +132,7 @@ func (a *arrayReader) flat(enc *pb.ArrayFlat, s *shape, rows []RowRange) (*Items
 		return nil, corruptf("flat values of %d bits for another type", enc.BitsPerValue)
 	}
 	bits := int(enc.BitsPerValue)
-	out := plainItems(s)
+	out := a.plainItems(s)
 	v := out.items.values
 	for _, r := range rows {
 		n := r.To - r.From
@@ -158,7 +161,7 @@ func (a *arrayReader) flat(enc *pb.ArrayFlat, s *shape, rows []RowRange) (*Items
 func (a *arrayReader) nullable(enc *pb.ArrayNullable, s *shape, rows []RowRange) (*ItemsV20, error) {
 	n := countRows(rows)
 	if enc.Values == nil {
-		out := plainItems(s)
+		out := a.plainItems(s)
 		out.valid.appendZeros(n)
 		return out, out.items.values.appendEmpties(n)
 	}
@@ -193,9 +196,9 @@ func (a *arrayReader) fixedSizeList(enc *pb.ArrayFixedSizeList, s *shape, rows [
 	}
 	items, err := a.read(enc.Items, inner, scaled)
 	if err != nil || a.missing {
-		return plainItems(s), err
+		return a.plainItems(s), err
 	}
-	out := plainItems(s)
+	out := a.plainItems(s)
 	v := out.items.values
 	v.fixed, v.n = items.items.values.fixed, countRows(rows)
 	if items.valid.bytes != nil || items.items.values.valid != nil {
@@ -221,9 +224,9 @@ func (a *arrayReader) fixedSizeBinary(enc *pb.ArrayFixedSizeBinary, s *shape, ro
 	}
 	bytes, err := a.read(enc.Bytes, fixedShape(8), scaled)
 	if err != nil || a.missing {
-		return plainItems(s), err
+		return a.plainItems(s), err
 	}
-	out := plainItems(s)
+	out := a.plainItems(s)
 	out.items.values.fixed, out.items.values.n = bytes.items.values.fixed, countRows(rows)
 	out.valid.appendOnes(out.items.values.n)
 	return out, nil
@@ -242,12 +245,12 @@ func (a *arrayReader) dictionary(enc *pb.ArrayDictionary, s *shape, rows []RowRa
 	}
 	items, err := a.read(enc.Items, s, []RowRange{{0, int(enc.NumItems)}})
 	if err != nil || a.missing {
-		return plainItems(s), err
+		return a.plainItems(s), err
 	}
 	if a.page.isDictionary {
 		return directDictionary(indices, items)
 	}
-	return shiftedDictionary(indices, items)
+	return a.shiftedDictionary(indices, items)
 }
 
 // indexBits returns the width of the indices of a dictionary.
@@ -285,21 +288,21 @@ func directDictionary(indices, items *ItemsV20) (*ItemsV20, error) {
 	return out, nil
 }
 
-func shiftedDictionary(indices, items *ItemsV20) (*ItemsV20, error) {
+func (a *arrayReader) shiftedDictionary(indices, items *ItemsV20) (*ItemsV20, error) {
 	v := items.items.values
 	shifted, err := indices.items.values.asIndices(v.n + 1)
 	if err != nil {
 		return nil, err
 	}
 	// Nulls take the value of an item that is appended for them.
-	all := newValues(v.shape)
+	all := a.room.values(v.shape)
 	if err := all.appendRange(v, 0, v.n); err != nil {
 		return nil, err
 	}
 	if err := all.appendEmpties(1); err != nil {
 		return nil, err
 	}
-	out := plainItems(v.shape)
+	out := a.plainItems(v.shape)
 	lookup := make([]uint32, len(shifted))
 	for i, index := range shifted {
 		out.valid.appendBit(index != 0)
@@ -312,8 +315,8 @@ func shiftedDictionary(indices, items *ItemsV20) (*ItemsV20, error) {
 }
 
 // memberless returns structs without members, none of which is null.
-func memberless(s *shape, rows []RowRange) (*ItemsV20, error) {
-	out := plainItems(s)
+func (a *arrayReader) memberless(s *shape, rows []RowRange) (*ItemsV20, error) {
+	out := a.plainItems(s)
 	n := countRows(rows)
 	out.valid.appendOnes(n)
 	return out, out.items.values.appendEmpties(n)
@@ -331,7 +334,7 @@ func (a *arrayReader) packedStruct(enc *pb.ArrayPackedStruct, s *shape, rows []R
 	if err != nil {
 		return nil, err
 	}
-	out := plainItems(s)
+	out := a.plainItems(s)
 	for _, r := range rows {
 		if r.To > math.MaxInt/packed.row {
 			return nil, corruptf("%d packed rows of %d bytes", r.To, packed.row)

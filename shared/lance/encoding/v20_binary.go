@@ -79,13 +79,13 @@ func (a *arrayReader) binary(enc *pb.ArrayBinary, s *shape, rows []RowRange) (*I
 	}
 	ends, err := a.readEnds(enc.Indices, enc.NullAdjustment, rows)
 	if err != nil || ends == nil {
-		return plainItems(s), err
+		return a.plainItems(s), err
 	}
 	data, err := a.read(enc.Bytes, fixedShape(8), ends.spans)
 	if err != nil || a.missing {
-		return plainItems(s), err
+		return a.plainItems(s), err
 	}
-	out := plainItems(s)
+	out := a.plainItems(s)
 	v := out.items.values
 	v.data = data.items.values.fixed
 	if len(v.data) > math.MaxInt32 {
@@ -107,6 +107,9 @@ func (a *arrayReader) binary(enc *pb.ArrayBinary, s *shape, rows []RowRange) (*I
 	return out, nil
 }
 
+// fsstBlock is after how many texts memory is asked for.
+const fsstBlock = 256
+
 func (a *arrayReader) fsst(enc *pb.ArrayFSST, s *shape, rows []RowRange) (*ItemsV20, error) {
 	table, err := parseSymbolTable(enc.SymbolTable)
 	if err != nil {
@@ -114,15 +117,21 @@ func (a *arrayReader) fsst(enc *pb.ArrayFSST, s *shape, rows []RowRange) (*Items
 	}
 	codes, err := a.read(enc.Binary, s, rows)
 	if err != nil || a.missing {
-		return plainItems(s), err
+		return a.plainItems(s), err
 	}
 	if s.kind != shapeVariable {
 		return nil, corruptf("text compression for values of fixed width")
 	}
-	out := plainItems(s)
+	out := a.plainItems(s)
 	out.valid = codes.valid
 	from, to := codes.items.values, out.items.values
+	grown := growth{room: a.room}
 	for i := range from.n {
+		if i%fsstBlock == 0 {
+			if err := grown.reach(to.footprint()); err != nil {
+				return nil, err
+			}
+		}
 		to.data, err = table.decode(to.data, from.data[from.offsets[i]:from.offsets[i+1]])
 		if err != nil {
 			return nil, err

@@ -47,8 +47,8 @@ type ItemsV20 struct {
 
 // Read decodes rows, which are ascending and within the page. It returns nil when fetch
 // has not given all the bytes it asked for.
-func (r *PageReaderV20) Read(fetch Fetch, rows []RowRange) (*ItemsV20, error) {
-	a := arrayReader{page: r, fetch: fetch}
+func (r *PageReaderV20) Read(fetch Fetch, room Room, rows []RowRange) (*ItemsV20, error) {
+	a := arrayReader{page: r, fetch: fetch, room: room}
 	it, err := a.read(r.enc, r.shape, rows)
 	if err != nil {
 		return nil, err
@@ -77,12 +77,12 @@ func (r *PageReaderV20) NumItems() uint64 {
 }
 
 // ReadLists is Read for a page of lists.
-func (r *PageReaderV20) ReadLists(fetch Fetch, rows []RowRange) (*Lists, error) {
+func (r *PageReaderV20) ReadLists(fetch Fetch, room Room, rows []RowRange) (*Lists, error) {
 	enc, ok := r.enc.(*pb.ArrayList)
 	if !ok {
 		return nil, corruptf("page of a list column is encoded as %s", arrayName(r.enc))
 	}
-	a := arrayReader{page: r, fetch: fetch}
+	a := arrayReader{page: r, fetch: fetch, room: room}
 	ends, err := a.readEnds(enc.Offsets, enc.NullOffsetAdjustment, rows)
 	if err != nil {
 		return nil, err
@@ -143,6 +143,7 @@ func (b *ListBuilderV20) Finish() Node {
 // A LeafBuilderV20 puts an array together from decoded rows of consecutive pages.
 type LeafBuilderV20 struct {
 	Type  arrow.DataType
+	Room  Room // asked for what is made of several pages
 	pages []*Items
 	valid bitmap
 }
@@ -158,7 +159,7 @@ func (b *LeafBuilderV20) Finish(rows int) (arrow.Array, error) {
 	if b.valid.n != rows {
 		return nil, corruptf("%d rows, want %d", b.valid.n, rows)
 	}
-	all, err := joinItems(b.Type, b.pages, rows)
+	all, err := joinItems(b.Type, b.pages, rows, b.Room)
 	if err != nil {
 		return nil, err
 	}
