@@ -12,12 +12,17 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance/dataset"
+	account "tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
 )
 
 // fetchRows is how many of the found rows are fetched at a time.
 const fetchRows = 4096
+
+// foundBytes is what a found row takes until it has been fetched: also its address, and a
+// copy when it is put into another order.
+const foundBytes = 56
 
 // A found row of the table, and for which query. Its distance is what the answer says of
 // it, which for words is the score.
@@ -83,9 +88,12 @@ func (f *foundRows) follow(req *protocol.QueryTableRequest, search *step) {
 func (f *foundRows) plan() *step { return f.project }
 
 // of returns the answer of what was found, query by query. The first batch is fetched
-// before it returns.
+// before it returns. What was found is counted as memory of the request until it ends.
 func (f *foundRows) of(ctx context.Context, hits []found) (*protocol.Rows, error) {
-	var err error
+	_, err := account.Take(ctx, foundBytes*int64(len(hits)))
+	if err != nil {
+		return nil, err
+	}
 	if f.where != nil {
 		if hits, err = f.keep(ctx, hits); err != nil {
 			return nil, err
@@ -104,11 +112,12 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 	defer f.kept.took(f.dataset.Now())
 	ctx = f.kept.reading(ctx)
 	kept := hits[:0:0]
-	for part := range slices.Chunk(hits, fetchRows) {
-		batch, err := f.dataset.Take(ctx, f.where.Columns, addresses(part))
+	for batch, err := range f.dataset.TakeEach(ctx, f.where.Columns, addresses(hits), fetchRows) {
 		if err != nil {
 			return nil, err
 		}
+		part := hits[:batch.NumRows()]
+		hits = hits[len(part):]
 		rows, err := f.where.Select(withScore(batch, f.out.scored, scores(part)), nil)
 		if err != nil {
 			return nil, err
@@ -126,16 +135,21 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
 	defer f.order.took(f.dataset.Now())
 	ctx = f.order.reading(ctx)
-	keys := make([][]byte, 0, len(hits))
-	for part := range slices.Chunk(hits, fetchRows) {
-		batch, err := f.dataset.Take(ctx, f.by.columns, addresses(part))
+	keys, size := make([][]byte, 0, len(hits)), int64(0)
+	var held account.Hold
+	defer func() { held.Release() }()
+	for batch, err := range f.dataset.TakeEach(ctx, f.by.columns, addresses(hits), fetchRows) {
 		if err != nil {
 			return nil, err
 		}
-		for i, h := range part {
+		for i, h := range hits[len(keys):][:batch.NumRows()] {
 			key := binary.BigEndian.AppendUint32(nil, uint32(h.query))
 			at := uint64(len(keys))
-			keys = append(keys, appendTail(f.by.appendTo(key, batch, i), at, at))
+			key = appendTail(f.by.appendTo(key, batch, i), at, at)
+			keys, size = append(keys, key), size+int64(cap(key))+keyOverhead
+		}
+		if err := held.Resize(ctx, size); err != nil {
+			return nil, err
 		}
 	}
 	slices.SortFunc(keys, bytes.Compare)
@@ -178,17 +192,27 @@ func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, e
 		index := arrow.Field{Name: queryIndexColumn, Type: arrow.PrimitiveTypes.Int32}
 		schema = arrow.NewSchema(append([]arrow.Field{index}, schema.Fields()...), &metadata)
 	}
-	first, err := f.fetch(ctx, schema, hits[:min(fetchRows, len(hits))])
+	var first arrow.RecordBatch
+	var err error
+	for first, err = range f.fetch(ctx, schema, hits) {
+		break
+	}
 	if err != nil {
 		return nil, err
 	}
+	var held account.Hold
+	if first != nil {
+		if held, err = account.Take(ctx, batchBytes(first)); err != nil {
+			return nil, err
+		}
+	}
 	var batches iter.Seq2[arrow.RecordBatch, error] = func(yield func(arrow.RecordBatch, error) bool) {
-		if first.NumRows() == 0 || !yield(first, nil) {
+		if first == nil || !yield(first, nil) {
 			return
 		}
-		for part := range slices.Chunk(hits[min(fetchRows, len(hits)):], fetchRows) {
-			batch, err := f.fetch(ctx, schema, part)
-			if !yield(batch, err) || err != nil {
+		held.Release()
+		for batch, err := range f.fetch(ctx, schema, hits[first.NumRows():]) {
+			if !yield(batch, err) {
 				return
 			}
 		}
@@ -196,15 +220,28 @@ func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, e
 	return &protocol.Rows{Schema: schema, Batches: f.project.counted(batches)}, nil
 }
 
-// fetch returns the answer's columns of some of the found rows.
-func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []found) (arrow.RecordBatch, error) {
-	began := f.dataset.Now()
-	read, err := f.dataset.Take(f.take.reading(ctx), f.out.sources, addresses(hits))
-	if err != nil {
-		return nil, err
+// fetch yields the answer's columns of found rows, some of them at a time.
+func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []found) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		began := f.dataset.Now()
+		for read, err := range f.dataset.TakeEach(f.take.reading(ctx), f.out.sources, addresses(hits), fetchRows) {
+			var batch arrow.RecordBatch
+			if err == nil {
+				f.take.took(began)
+				f.take.made(read)
+				batch, err = f.answer(read, schema, hits[:read.NumRows()])
+				hits = hits[read.NumRows():]
+			}
+			if !yield(batch, err) {
+				return
+			}
+			began = f.dataset.Now()
+		}
 	}
-	f.take.took(began)
-	f.take.made(read)
+}
+
+// answer makes the answer's columns of what was read of found rows.
+func (f *foundRows) answer(read arrow.RecordBatch, schema *arrow.Schema, hits []found) (arrow.RecordBatch, error) {
 	batch, err := f.out.batch(read, scores(hits))
 	if err != nil || !f.index {
 		return batch, err
@@ -215,6 +252,15 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 	}
 	index := plain(arrow.PrimitiveTypes.Int32, arrow.Int32Traits.CastToBytes(queries), len(hits))
 	return array.NewRecordBatch(schema, append([]arrow.Array{index}, batch.Columns()...), batch.NumRows()), nil
+}
+
+// batchBytes returns how much memory a batch takes.
+func batchBytes(batch arrow.RecordBatch) int64 {
+	total := int64(0)
+	for _, c := range batch.Columns() {
+		total += int64(c.Data().SizeInBytes())
+	}
+	return total
 }
 
 // scores returns what the search says of found rows.

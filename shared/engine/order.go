@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -117,13 +118,16 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		return nil, err
 	}
 	var all []arrow.RecordBatch
-	keys := newSorter(saturating(s.limit, s.offset), noLimit)
+	keys := newSorter(ctx, saturating(s.limit, s.offset), noLimit)
 	at := uint64(0)
 	for batch, err := range s.read.counted(batches) {
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, batch)
+		if _, err := memory.Take(ctx, 2*batchBytes(batch)); err != nil { // and joined
+			return nil, err
+		}
 		if err := keys.add(s.keysOf(batch, noLimit, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })); err != nil {
 			return nil, err
 		}
@@ -151,11 +155,17 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 // sortTaken puts the places of rows in order and fetches the rows afterwards.
 func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	began := s.dataset.Now()
-	keys := newSorter(saturating(s.limit, s.offset), sortBytes)
-	parts, err := dataset.Map(s.read.reading(ctx), s.dataset, s.among.options(s.by.columns), func(_ context.Context, batch arrow.RecordBatch) ([][]byte, error) {
+	keys := newSorter(ctx, saturating(s.limit, s.offset), sortBytes)
+	parts, err := dataset.Map(s.read.reading(ctx), s.dataset, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
 		s.read.made(batch)
 		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
-		return s.keysOf(batch, keys.limit, func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) }), nil
+		part := s.keysOf(batch, keys.limit, func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
+		size := int64(0)
+		for _, k := range part {
+			size += int64(len(k)) + keyOverhead
+		}
+		_, err := memory.Take(ctx, size) // until they have been added
+		return part, err
 	})
 	if err != nil {
 		return nil, err

@@ -166,7 +166,7 @@ func TestSorterEqualsSortingAtOnce(t *testing.T) {
 		if limit == 0 {
 			limit = noLimit
 		}
-		s := newSorter(limit, rapid.Int64Range(100, 4000).Draw(t, "budget"))
+		s := newSorter(context.Background(), limit, rapid.Int64Range(100, 4000).Draw(t, "budget"))
 		var want [][]byte
 		for _, keys := range batches {
 			want = append(want, keys...)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"container/heap"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"iter"
 	"os"
 	"slices"
+
+	"tiltyard/shared/memory"
 )
 
 // sortBytes is how much of its keys a sorter holds in memory.
@@ -24,6 +27,8 @@ const keyOverhead = 24
 type sorter struct {
 	limit  int64 // how many keys are wanted, noLimit for all
 	budget int64
+	share  *memory.Share // that its keys are counted in
+	held   int64         // of it
 
 	keys  [][]byte
 	bytes int64 // of keys
@@ -31,7 +36,26 @@ type sorter struct {
 	runs  []int64 // where each run in the file ends
 }
 
-func newSorter(limit, budget int64) *sorter { return &sorter{limit: limit, budget: budget} }
+// newSorter returns a sorter whose keys take up to budget bytes, and of the share of the
+// context what it gives at once.
+func newSorter(ctx context.Context, limit, budget int64) *sorter {
+	return &sorter{limit: limit, budget: budget, share: memory.FromContext(ctx)}
+}
+
+// leastSortBytes are kept in memory even when the share gives nothing.
+const leastSortBytes = 1 << 20
+
+// hold counts the keys in memory, and reports whether there is room for them.
+func (s *sorter) hold() bool {
+	more := s.bytes - s.held
+	if more < 0 {
+		s.share.Give(-more)
+	} else if !s.share.Try(more) {
+		return s.bytes <= leastSortBytes
+	}
+	s.held = s.bytes
+	return true
+}
 
 // add takes keys, which must not change afterwards.
 func (s *sorter) add(keys [][]byte) error {
@@ -42,10 +66,10 @@ func (s *sorter) add(keys [][]byte) error {
 	if s.limit < int64(len(s.keys))/2 {
 		s.cut()
 	}
-	if s.bytes <= s.budget {
+	if s.bytes <= s.budget && s.hold() {
 		return nil
 	}
-	if s.cut(); s.bytes <= s.budget/2 {
+	if s.cut(); s.bytes <= s.budget/2 && s.hold() {
 		return nil
 	}
 	return s.spill()
@@ -108,6 +132,7 @@ func (s *sorter) spill() error {
 	}
 	s.runs = append(s.runs, end)
 	s.keys, s.bytes = nil, 0
+	s.hold()
 	return nil
 }
 
@@ -119,8 +144,10 @@ func (s *sorter) spilled() int64 {
 	return s.runs[len(s.runs)-1]
 }
 
-// close gives up the file.
+// close gives up the keys and the file.
 func (s *sorter) close() {
+	s.share.Give(s.held)
+	s.keys, s.bytes, s.held = nil, 0, 0
 	if s.file != nil {
 		_ = s.file.Close() // it was only read since
 		s.file = nil
@@ -132,6 +159,7 @@ func (s *sorter) sorted() iter.Seq2[[]byte, error] {
 	s.cut()
 	if s.file == nil {
 		return func(yield func([]byte, error) bool) {
+			defer s.close()
 			for _, k := range s.keys {
 				if !yield(k, nil) {
 					return

@@ -64,11 +64,7 @@ func (s *step) made(batch arrow.RecordBatch) {
 	s.ran.Store(true)
 	s.rows.Add(batch.NumRows())
 	s.batches.Add(1)
-	bytes := int64(0)
-	for _, c := range batch.Columns() {
-		bytes += int64(c.Data().SizeInBytes())
-	}
-	s.bytes.Add(bytes)
+	s.bytes.Add(batchBytes(batch))
 }
 
 // took counts in the time since began.

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
 )
@@ -190,13 +191,19 @@ func (m *measuring[T]) measure(items arrow.ArrayData, from, rows int, out [][]fl
 func (t *target) nearest(ctx context.Context, d *dataset.Dataset, among asked, read *step, k int, limit vector.Bounds) ([]found, error) {
 	opts := among.options([]string{t.column, dataset.RowAddr})
 	opts.Only = inBoth(t.only, among.only)
-	parts, err := dataset.Map(ctx, d, opts, func(_ context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
+	parts, err := dataset.Map(ctx, d, opts, func(ctx context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
 		read.made(batch)
-		return t.nearestOf(batch, k, limit), nil
+		return t.nearestOf(ctx, batch, k, limit)
 	})
 	if err != nil {
 		return nil, err
 	}
+	// The best of all, and what they are copied to.
+	held, err := memory.Take(ctx, 2*hitBytes*int64(t.queries())*min(int64(k), d.CountRows()))
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
 	best := t.newTopKs(k, limit)
 	for part, err := range parts {
 		if err != nil {
@@ -223,30 +230,71 @@ func (t *target) newTopKs(k int, limit vector.Bounds) []*vector.TopK {
 	return tops
 }
 
-// nearestOf measures the rows of one batch: a column of vectors and one of addresses.
-func (t *target) nearestOf(batch arrow.RecordBatch, k int, limit vector.Bounds) []*vector.TopK {
+// hitBytes is what a hit takes in a TopK, which may have room for as many more.
+const hitBytes = 32
+
+// measureRows is how many rows are measured at a time, which bounds the memory for their
+// distances from all query vectors.
+const measureRows = 1 << 12
+
+// nearestOf measures the rows of one batch: a column of vectors and one of addresses. The
+// memory for its result is of the share of the context.
+func (t *target) nearestOf(ctx context.Context, batch arrow.RecordBatch, k int, limit vector.Bounds) ([]*vector.TopK, error) {
 	tops := t.newTopKs(k, limit)
 	rows := int(batch.NumRows())
 	if rows == 0 {
-		return tops
+		return tops, nil
+	}
+	if _, err := memory.Take(ctx, hitBytes*int64(len(tops))*int64(min(k, rows))); err != nil {
+		return nil, err
 	}
 	column := batch.Column(0)
 	at := batch.Column(1).(*array.Uint64).Uint64Values()
+	vectors := measureRows
+	if t.lists {
+		vectors += listBlock + longest(column.(*array.List))
+	}
+	held, err := memory.Take(ctx, 4*int64(t.measure.queries())*int64(min(vectors, max(rows, vectors-measureRows))))
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
 	distances := make([][]float32, len(tops))
 	for q := range distances {
-		distances[q] = make([]float32, rows)
+		distances[q] = make([]float32, min(rows, measureRows))
 	}
-	if t.lists {
-		t.measureLists(column.(*array.List), distances[0])
-		tops[0].AddAll(distances[0], at)
-		return tops
+	for from := 0; from < rows; from += measureRows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		to := min(from+measureRows, rows)
+		for q := range distances {
+			distances[q] = distances[q][:to-from]
+		}
+		part := array.NewSlice(column, int64(from), int64(to))
+		if t.lists {
+			t.measureLists(part.(*array.List), distances[0])
+		} else {
+			t.measure.measure(part.Data().Children()[0], part.Data().Offset(), to-from, distances)
+		}
+		for q := range tops {
+			if !t.lists {
+				dropNulls(part, distances[q])
+			}
+			tops[q].AddAll(distances[q], at[from:to])
+		}
 	}
-	t.measure.measure(column.Data().Children()[0], column.Data().Offset(), rows, distances)
-	for q := range tops {
-		dropNulls(column, distances[q])
-		tops[q].AddAll(distances[q], at)
+	return tops, nil
+}
+
+// longest returns the length of the longest list.
+func longest(column *array.List) int {
+	most := int64(0)
+	for i := range column.Len() {
+		from, to := column.ValueOffsets(i)
+		most = max(most, to-from)
 	}
-	return tops
+	return int(most)
 }
 
 // dropNulls makes the distances of null vectors, and of those with a null in them, NaN:
