@@ -33,7 +33,7 @@ func inShare(t *testing.T, bytes int64) context.Context {
 			t.Errorf("%d bytes are held after all", held)
 		}
 		share.Close()
-		if held := budget.Held(); held != 0 {
+		if held := budget.Usage().Held; held != 0 {
 			t.Errorf("the budget has %d bytes too few", held)
 		}
 	})
@@ -166,7 +166,7 @@ func TestReadersWhoDoNotRead(t *testing.T) {
 		}
 		stops = append(stops, func() { stop(); cancel(); share.Close() })
 	}
-	if held := budget.Held(); held > 64<<20 || held == 0 || waiting == 0 {
+	if held := budget.Usage().Held; held > 64<<20 || held == 0 || waiting == 0 {
 		t.Errorf("50 readers hold %d, and %d of them got nothing", held, waiting)
 	}
 	if grown := heapBytes() - heap; grown > 80<<20 {
@@ -175,7 +175,7 @@ func TestReadersWhoDoNotRead(t *testing.T) {
 	for _, stop := range stops {
 		stop()
 	}
-	if held := budget.Held(); held != 0 {
+	if held := budget.Usage().Held; held != 0 {
 		t.Errorf("%d bytes are held after all", held)
 	}
 }
@@ -305,7 +305,7 @@ func TestNothingIsHeldAfterReads(t *testing.T) {
 		}
 		share.Close()
 	}
-	if held := budget.Held(); held != 0 {
+	if held := budget.Usage().Held; held != 0 {
 		t.Errorf("%d bytes are held after all", held)
 	}
 }
