@@ -44,6 +44,7 @@ type Config struct {
 
 	BasePath       string
 	RequestTimeout time.Duration
+	StallTimeout   time.Duration
 	Stream         bool            // answers of functions
 	Limits         httpapi.Limits  // of bodies
 	Uploads        arrowipc.Limits // of what is in Arrow bodies
@@ -134,20 +135,21 @@ func Open(c Config, log io.Writer) (*Env, error) {
 // mutations with a key were answered is among the records.
 func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 	return httpapi.Handler(routes, httpapi.Options{
-		Verifier: e.Verifier,
-		Policies: e.Policies,
-		Ledger:   idempotency.Open(e.Records, e.Now),
-		Memory:   e.Memory,
-		Logger:   e.Logger,
-		Audit:    e.Audit,
-		Observe:  e.observe,
-		Metrics:  e.Metrics,
-		Ready:    e.ready,
-		Now:      e.Now,
-		BasePath: e.BasePath,
-		Release:  Release(),
-		Timeout:  e.RequestTimeout,
-		Limits:   e.Limits,
+		Verifier:     e.Verifier,
+		Policies:     e.Policies,
+		Ledger:       idempotency.Open(e.Records, e.Now),
+		Memory:       e.Memory,
+		Logger:       e.Logger,
+		Audit:        e.Audit,
+		Observe:      e.observe,
+		Metrics:      e.Metrics,
+		Ready:        e.ready,
+		Now:          e.Now,
+		BasePath:     e.BasePath,
+		Release:      Release(),
+		Timeout:      e.RequestTimeout,
+		StallTimeout: e.StallTimeout,
+		Limits:       e.Limits,
 	})
 }
 

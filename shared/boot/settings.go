@@ -128,6 +128,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) (err error) { c.RequestTimeout, err = parseTimeout(text); return err },
 	},
 	{
+		Name: "stall-timeout", Value: "DURATION", Default: "1m",
+		Help: "how long a client may take for 64KiB of a JSON body or of an answer before its connection ends",
+		set:  func(c *Config, text string) (err error) { c.StallTimeout, err = parseTimeout(text); return err },
+	},
+	{
 		Name: "stream", Value: "SWITCH", Default: "off",
 		Help: "on or off: functions send answers as they come, to the function URLs and REST APIs that are set up for it",
 		set:  func(c *Config, text string) (err error) { c.Stream, err = parseSwitch(text); return err },

@@ -31,11 +31,11 @@ func TestReadTakesDefaultsWhereNothingIsSaid(t *testing.T) {
 		Listen:         "127.0.0.1:10024",
 		LogLevel:       slog.LevelInfo,
 		LogText:        true,
-		RequestTimeout: 5 * time.Minute,
-		Limits:         httpapi.Limits{JSON: 1 << 20, Query: 8 << 20, Upload: 4 << 30},
-		Uploads:        arrowipc.Limits{MaxMessageBytes: 256 << 20, MaxDecodedBytes: 1 << 30},
-		MergeBytes:     16 << 30,
-		TopK:           100_000,
+		RequestTimeout: 5 * time.Minute, StallTimeout: time.Minute,
+		Limits:     httpapi.Limits{JSON: 1 << 20, Query: 8 << 20, Upload: 4 << 30},
+		Uploads:    arrowipc.Limits{MaxMessageBytes: 256 << 20, MaxDecodedBytes: 1 << 30},
+		MergeBytes: 16 << 30,
+		TopK:       100_000,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("local defaults (-want +got):\n%s", diff)
@@ -60,7 +60,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		"root": "file:///srv/a%20b", "allow-location": "/x, file:///with%2Ccomma", "jobs": "https://sqs.eu-central-1.amazonaws.com/1/jobs", "maintenance": "off", "listen": "[::1]:0",
 		"token": "secret", "api-keys": "keys.txt", "jwks": "https://id.example.com/keys",
 		"issuer": "https://id.example.com", "audience": "tiltyard", "jwt-type": "at+jwt", "policies": "s3://config/policies.cedar", "vend-role": "arn:aws:iam::1:role/r",
-		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s",
+		"base-path": "/lance/", "log-level": "debug", "log-format": "json", "metrics": "emf", "request-timeout": "90s", "stall-timeout": "7s",
 		"cache-bytes": "2GiB", "memory-bytes": "1GiB", "max-json-bytes": "1", "max-query-bytes": "2KiB", "max-upload-bytes": "1TiB",
 		"max-message-bytes": "3 MiB", "max-batch-bytes": "4MiB", "max-merge-bytes": "5MiB", "max-top-k": "7",
 	}))
@@ -72,7 +72,7 @@ func TestReadTakesEverySetting(t *testing.T) {
 		Jobs:  "https://sqs.eu-central-1.amazonaws.com/1/jobs",
 		Token: "secret", APIKeys: "keys.txt", JWKS: "https://id.example.com/keys",
 		Issuer: "https://id.example.com", Audience: "tiltyard", JWTType: "at+jwt", Policies: "s3://config/policies.cedar", VendRole: "arn:aws:iam::1:role/r",
-		LogLevel: slog.LevelDebug, EMF: true, BasePath: "/lance", RequestTimeout: 90 * time.Second,
+		LogLevel: slog.LevelDebug, EMF: true, BasePath: "/lance", RequestTimeout: 90 * time.Second, StallTimeout: 7 * time.Second,
 		Limits:     httpapi.Limits{JSON: 1, Query: 2 << 10, Upload: 1 << 40},
 		Uploads:    arrowipc.Limits{MaxMessageBytes: 3 << 20, MaxDecodedBytes: 4 << 20},
 		CacheBytes: 2 << 30, MemoryBytes: 1 << 30, MergeBytes: 5 << 20, TopK: 7,

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -53,6 +54,9 @@ func (c *call) writeBytes(value *protocol.Bytes) error {
 	case asked:
 		status, from, size = http.StatusPartialContent, part.from, part.size
 		header["Content-Range"] = fmt.Sprintf("bytes %d-%d/%d", from, from+size-1, value.Size)
+	}
+	if _, err := memory.Take(c.ctx(), min(size, bytesPiece)); err != nil {
+		return err
 	}
 	piece, err := value.Read(c.ctx(), from, min(size, bytesPiece))
 	if err != nil {

@@ -50,6 +50,9 @@ type Options struct {
 	Release string
 	// Timeout bounds every request; a client may ask for less. Zero: 5 minutes.
 	Timeout time.Duration
+	// StallTimeout is how long a client may take for 64 KiB of a JSON body or of an answer
+	// before its connection ends. Zero: a minute.
+	StallTimeout time.Duration
 	// Limits bound the bodies of requests.
 	Limits Limits
 }
@@ -97,6 +100,9 @@ func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = 5 * time.Minute
 	}
+	if o.StallTimeout <= 0 {
+		o.StallTimeout = time.Minute
+	}
 	if o.Limits.JSON <= 0 {
 		o.Limits.JSON = 1 << 20
 	}
@@ -126,6 +132,8 @@ type handler struct {
 
 // ServeHTTP answers one request and logs it.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The request before on this connection may have left a deadline.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.StallTimeout))
 	if h.serveProbe(w, r) {
 		return
 	}
@@ -144,7 +152,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // newCall takes a request in. What it reads and what is asked of storage for it is counted.
 func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	c := &call{
-		handler: h, w: &responseWriter{ResponseWriter: w}, client: r.Context(),
+		handler: h, w: &responseWriter{ResponseWriter: w, stall: h.StallTimeout}, client: r.Context(),
 		requestID: h.chooseRequestID(r), cold: !h.warm.Swap(true),
 		received: countedBody{ReadCloser: r.Body}, memory: h.Memory.Open(),
 	}
@@ -170,7 +178,9 @@ type call struct {
 	body      []byte       // of JSON, as it came
 	object    string       // canonical id, for the log
 	memory    *memory.Share
-	err       error // what was answered, for the log
+	end       time.Time // of the connection, a little after that of the request
+	paced     int       // bytes of the body since its deadline was set
+	err       error     // what was answered, for the log
 
 	// More for the log.
 	id                         []string // that object names

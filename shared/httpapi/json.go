@@ -39,15 +39,14 @@ func unmarshal(data []byte, into any) error {
 }
 
 func checkSyntax(data []byte) error {
-	var raw json.RawMessage
-	var syntax *json.SyntaxError
-	switch err := json.Unmarshal(data, &raw); {
-	case errors.As(err, &syntax):
-		return protocol.Errorf(protocol.InvalidInput, "body is not valid JSON: %v at byte %d", syntax, syntax.Offset)
-	case err != nil:
+	if !json.Valid(data) {
+		var syntax *json.SyntaxError
+		if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &syntax) {
+			return protocol.Errorf(protocol.InvalidInput, "body is not valid JSON: %v at byte %d", syntax, syntax.Offset)
+		}
 		return protocol.Errorf(protocol.InvalidInput, "body is not valid JSON")
 	}
-	if !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{")) {
+	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
 		return protocol.Errorf(protocol.InvalidInput, "body must be a JSON object")
 	}
 	return nil
@@ -143,7 +142,7 @@ func (n *normalizer) number() {
 // integral rewrites 1.0 and 1e3 as 1 and 1000 and leaves all other numbers alone.
 func integral(number []byte) []byte {
 	const exact = 1 << 53 // above it a float64 has no fraction to speak of
-	if !strings.ContainsAny(string(number), ".eE") {
+	if !mayBeIntegral(number) {
 		return number
 	}
 	f, err := strconv.ParseFloat(string(number), 64)
@@ -151,6 +150,16 @@ func integral(number []byte) []byte {
 		return number
 	}
 	return strconv.AppendInt(nil, int64(f), 10)
+}
+
+// mayBeIntegral leaves out numbers that are integers already, and those with a fraction and no
+// exponent, which most are. The numbers of a vector are not worth parsing twice.
+func mayBeIntegral(number []byte) bool {
+	point := bytes.IndexByte(number, '.')
+	if bytes.IndexByte(number, 'e') >= 0 || bytes.IndexByte(number, 'E') >= 0 {
+		return true
+	}
+	return point >= 0 && len(bytes.Trim(number[point+1:], "0")) == 0
 }
 
 // explainJSON turns an error of encoding/json into one that a client can act on.

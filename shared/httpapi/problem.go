@@ -149,6 +149,12 @@ func (c *call) bodyError(err error) error {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return err
 	}
+	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
+		return err
+	}
+	if slow := c.bodyTooSlow(err); slow != nil { // the server takes the client for gone then
+		return slow
+	}
 	if over := c.ctx().Err(); over != nil {
 		return over
 	}

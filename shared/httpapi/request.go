@@ -57,10 +57,11 @@ func (c *call) setDeadline() (context.CancelFunc, error) {
 
 	// Not every server has connections to set deadlines on; those that have none bound
 	// requests themselves.
-	end := time.Now().Add(timeout + grace)
+	c.end = time.Now().Add(timeout + grace)
+	c.w.end = c.end
 	connection := http.NewResponseController(c.w)
-	_ = connection.SetReadDeadline(end)
-	_ = connection.SetWriteDeadline(end)
+	_ = connection.SetReadDeadline(c.end)
+	_ = connection.SetWriteDeadline(c.end)
 	return cancel, nil
 }
 
@@ -101,7 +102,7 @@ func (c *call) decodeBody(req protocol.Request) error {
 	if err != nil {
 		return err
 	}
-	data, err := io.ReadAll(body)
+	data, err := c.readBody(body)
 	if err != nil {
 		return c.bodyError(err)
 	}

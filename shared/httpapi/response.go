@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"tiltyard/shared/protocol"
 )
@@ -18,6 +19,9 @@ type responseWriter struct {
 	http.ResponseWriter
 	status int // zero until the header is written
 	bytes  int64
+
+	stall time.Duration // that a client may take for a piece
+	end   time.Time     // of the connection; zero while there is no deadline
 }
 
 // WriteHeader remembers the status.
@@ -33,9 +37,26 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	n, err := w.ResponseWriter.Write(p)
-	w.bytes += int64(n)
-	return n, err
+	if w.end.IsZero() || w.bytes+int64(len(p)) <= pace { // which connections take by themselves
+		n, err := w.ResponseWriter.Write(p)
+		w.bytes += int64(n)
+		return n, err
+	}
+	return w.writePaced(p)
+}
+
+// writePaced writes in pieces, and ends the connection of a client that does not take one in
+// time: what is not taken holds memory.
+func (w *responseWriter) writePaced(p []byte) (done int, err error) {
+	connection := http.NewResponseController(w.ResponseWriter)
+	for err == nil && done < len(p) {
+		_ = connection.SetWriteDeadline(earlier(w.end, time.Now().Add(w.stall)))
+		var n int
+		n, err = w.ResponseWriter.Write(p[done:min(len(p), done+pace)])
+		done += n
+	}
+	w.bytes += int64(done)
+	return done, err
 }
 
 // Unwrap lets http.ResponseController find the connection.

@@ -78,48 +78,76 @@ func (v *QueryVector) parseObject(data []byte) error {
 	return nil
 }
 
-// parseArray reads [1, 2] as one vector and [[1, 2], [3, 4]] as several; [] is none.
+// parseArray reads [1, 2] as one vector and [[1, 2], [3, 4]] as several; [] is none. The data is
+// valid JSON. Numbers are read where they lie, and no more of them than a query may have: by way
+// of a general decoder a body of 8 MiB would take some hundred.
 func (v *QueryVector) parseArray(field string, data []byte) error {
 	if firstByte(data) != '[' {
 		return Errorf(InvalidInput, "%s must be an array", field)
 	}
-	inner := bytes.TrimLeft(bytes.TrimLeft(data, jsonSpace)[1:], jsonSpace)
-	if len(inner) > 0 && inner[0] == '[' {
-		v.Several = true
-		var several [][]*float64
-		if err := json.Unmarshal(data, &several); err != nil {
-			return Errorf(InvalidInput, "%s must hold numbers of the same depth", field)
+	r := numberReader{data: bytes.TrimLeft(data, jsonSpace)[1:]}
+	if r.next() != '[' {
+		vector, err := r.vector(field, 0)
+		if err == nil && len(vector) > 0 {
+			v.Vectors = [][]float64{vector}
 		}
-		for _, one := range several {
-			vector, err := requireNumbers(field, one)
-			if err != nil {
-				return err
-			}
-			v.Vectors = append(v.Vectors, vector)
+		return err
+	}
+	v.Several = true
+	length := 0 // of the vector before: all should be alike
+	for ; r.next() == '['; r.skip(',') {
+		if len(v.Vectors) == MaxQueryVectors {
+			return Errorf(InvalidInput, "%s holds too many vectors; at most %d are possible", field, MaxQueryVectors)
 		}
-		return nil
+		r.data = r.data[1:]
+		vector, err := r.vector(field, length)
+		if err != nil {
+			return err
+		}
+		length = len(vector)
+		v.Vectors = append(v.Vectors, vector)
 	}
-	var one []*float64
-	if err := json.Unmarshal(data, &one); err != nil {
-		return Errorf(InvalidInput, "%s must hold only numbers", field)
+	if r.next() != ']' {
+		return Errorf(InvalidInput, "%s must hold numbers of the same depth", field)
 	}
-	if len(one) == 0 {
-		return nil
-	}
-	vector, err := requireNumbers(field, one)
-	v.Vectors = [][]float64{vector}
-	return err
+	return nil
 }
 
-// requireNumbers refuses the null that would otherwise pass as zero.
-func requireNumbers(field string, numbers []*float64) ([]float64, error) {
-	vector := make([]float64, len(numbers))
-	for i, n := range numbers {
-		if n == nil {
-			return nil, Errorf(InvalidInput, "%s holds a null", field)
-		}
-		vector[i] = *n
+// A numberReader reads arrays of numbers in valid JSON; data is what is left.
+type numberReader struct{ data []byte }
+
+// next returns the next byte that is not space, and leaves it.
+func (r *numberReader) next() byte {
+	r.data = bytes.TrimLeft(r.data, jsonSpace)
+	return r.data[0]
+}
+
+// skip steps over the next byte if it is c.
+func (r *numberReader) skip(c byte) {
+	if r.next() == c {
+		r.data = r.data[1:]
 	}
+}
+
+// vector reads numbers up to the end of their array, and steps over that. There is room for so
+// many from the beginning.
+func (r *numberReader) vector(field string, room int) ([]float64, error) {
+	vector := make([]float64, 0, room)
+	for ; r.next() != ']'; r.skip(',') {
+		end := bytes.IndexAny(r.data, ",] \t\r\n")
+		number, err := strconv.ParseFloat(string(r.data[:end]), 64)
+		switch {
+		case string(r.data[:end]) == "null":
+			return nil, Errorf(InvalidInput, "%s holds a null", field)
+		case err != nil:
+			return nil, Errorf(InvalidInput, "%s must hold only numbers, or arrays of numbers of the same depth", field)
+		case len(vector) == MaxVectorDimensions:
+			return nil, Errorf(InvalidInput, "%s has too many dimensions; 1 to %d are possible", field, MaxVectorDimensions)
+		}
+		vector = append(vector, number)
+		r.data = r.data[end:]
+	}
+	r.data = r.data[1:]
 	return vector, nil
 }
 
