@@ -1,0 +1,114 @@
+"""No ordinary caller ends the server or takes its memory: requests that are valid and cost much.
+
+The server has GOMEMLIMIT and three times as much address space. A bare start of a Go program of this
+kind reserves 1.3 GB of that and uses 22 MB, so that 768 MiB leave about 1 GB to grow into: a
+server that exceeds its limit by as much ends.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import http.client
+import pathlib
+import resource
+import socket
+import time
+
+import pyarrow as pa
+import pytest
+
+import expensive
+from process import Server
+from wire import Wire
+
+LIMIT = 768 << 20
+DEADLINE = 10.0
+
+pytestmark = [
+    pytest.mark.embedded("looks at the memory of the server's process"),
+    pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="needs /proc"),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    settings = {"GOMEMLIMIT": f"{LIMIT >> 20}MiB", "TILTYARD_STALL_TIMEOUT": "5s", "TILTYARD_REQUEST_TIMEOUT": f"{DEADLINE:.0f}s"}
+    with Server(tmp_path_factory.mktemp("expensive") / "root", settings=settings) as server:
+        resource.prlimit(server.pid, resource.RLIMIT_AS, (3 * LIMIT, 3 * LIMIT))
+        answer = client(server).call("POST", "/v1/table/t/create", expensive.stream(expensive.table()), {"Content-Type": "application/vnd.apache.arrow.stream"})
+        assert answer.status == 200, answer.body
+        yield server
+        check(server)
+
+
+def client(server: Server) -> Wire:
+    return Wire(server.url, server.token, timeout=60)
+
+
+def check(server: Server) -> None:
+    """The server lives, and has never had more than twice its limit."""
+    assert client(server).call("GET", "/healthz").status == 200
+    status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
+    peak = int(status.split("VmHWM:")[1].split()[0]) << 10
+    assert peak <= 2 * LIMIT, f"{peak >> 20} MiB with a limit of {LIMIT >> 20} MiB"
+
+
+def send(server: Server, path: str, body: dict | bytes) -> int:
+    wire, began = client(server), time.monotonic()
+    if isinstance(body, bytes):
+        status = wire.call("POST", path, body, {"Content-Type": "application/vnd.apache.arrow.stream"}).status
+    else:
+        try:
+            status = wire.post(path, body).status
+        except http.client.IncompleteRead:  # an answer breaks off when its time or its memory is over
+            status = 503
+    took = time.monotonic() - began
+    assert took < DEADLINE + 1, f"{path} took {took:.1f} s"
+    return status
+
+
+def all_at_once(server: Server, requests: list[tuple[str, dict | bytes]], threads: int = 64) -> list[int]:
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda r: send(server, *r), requests))
+
+
+def test_bodies_that_do_not_come(server):
+    body = b'{"vector":[' + b"0.5," * (2_000_000) + b"0]"
+    held = []
+    host, port = server.url.removeprefix("http://").split(":")
+    for _ in range(100):
+        connection = socket.create_connection((host, int(port)))
+        head = f"POST /v1/table/t/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\nContent-Length: {len(body) - 1}\r\n\r\n"
+        connection.settimeout(5)
+        try:
+            connection.sendall(head.encode() + body[:-2])
+        except OSError:
+            pass  # it was refused before it was all there
+        held.append(connection)
+    check(server)
+    for connection in held:
+        connection.close()
+
+
+def test_small_uploads_that_are_large(server):
+    batch = pa.record_batch([pa.Array.from_buffers(pa.int64(), 32 << 20, [None, pa.py_buffer(bytes(256 << 20))])], names=["n"])
+    body = expensive.stream(pa.Table.from_batches([batch] * 3).combine_chunks(), "zstd")
+    assert len(body) < 1 << 20
+    statuses = all_at_once(server, [(f"/v1/table/large{i}/create", body) for i in range(12)], 12)
+    assert set(statuses) <= {413, 503}, statuses
+    check(server)
+
+
+@pytest.mark.parametrize("type", [pa.list_(pa.float32(), 2_000_000_000), pa.binary(2_000_000_000), pa.list_(pa.float32(), 8193)], ids=["list", "binary", "vector"])
+def test_columns_that_nobody_can_read(server, type):
+    body = expensive.stream(pa.schema([("c", type)]).empty_table())
+    answer = client(server).call("POST", "/v1/table/wide/create", body, {"Content-Type": "application/vnd.apache.arrow.stream"})
+    assert answer.status == 400 and "at most" in answer.json["error"], answer.body
+
+
+def test_metadata_does_not_add_up(server):
+    """Each request is within its bounds; together they are a manifest of any size."""
+    wire, value = client(server), "x" * 4000
+    answers = [wire.post("/v1/table/t/schema_metadata/update", {f"k{i}-{j}": value for j in range(250)}) for i in range(7)]
+    assert [a.status for a in answers] == [200] * 4 + [400] * 3, answers[-1].body
+    assert "at most 4194304" in answers[-1].json["error"], answers[-1].body
