@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/gather"
+	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
@@ -56,6 +57,10 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() e
 	}
 	if err := schema.CheckBounds(append(d.Schema().Arrow().Fields(), added.Arrow().Fields()...)); err != nil {
 		return nil, err
+	}
+	if format.version == lance.Legacy && c.Values == nil {
+		// The fragments of such tables hold all columns.
+		c.Values = func(batch arrow.RecordBatch) (arrow.RecordBatch, error) { return nulls(c.Schema, batch.NumRows()), nil }
 	}
 	op := &pb.Merge{
 		Fragments:            slices.Clone(d.manifest.Fragments),
@@ -105,6 +110,15 @@ func (d *Dataset) addFiles(ctx context.Context, added *schema.Schema, c NewColum
 	})
 }
 
+// nulls returns columns of n nulls.
+func nulls(s *arrow.Schema, n int64) arrow.RecordBatch {
+	columns := make([]arrow.Array, s.NumFields())
+	for i, f := range s.Fields() {
+		columns[i] = gather.Nulls(f.Type, int(n))
+	}
+	return array.NewRecordBatch(s, columns, n)
+}
+
 // columnFiles are new files, one for each fragment of a version, of some columns.
 type columnFiles struct {
 	files []pb.DataFile
@@ -129,6 +143,9 @@ func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *project
 
 func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
 	format, err := d.fileFormat(Rows{})
+	if err == nil {
+		format, err = f.withBatches(ctx, format)
+	}
 	if err != nil {
 		return pb.DataFile{}, err
 	}

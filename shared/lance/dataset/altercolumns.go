@@ -258,6 +258,10 @@ func (a *altering) columns(s *schema.Schema) (reads, writes *schema.Schema, null
 			top = s.ByID(top.ParentID)
 		}
 		nullable = nullable && is.Nullable && top.Nullable
+		if version == lance.Legacy && top != is {
+			// Native readers do not find pages of files of which a field was replaced.
+			return nil, nil, false, fmt.Errorf("%w: casts of members in legacy data files", lance.ErrUnsupported)
+		}
 		if version == lance.V2_0 && top != is {
 			// A struct is a column of its own in these files, and its members in one file.
 			was, is = d.Schema().ByID(top.ID), top

@@ -18,6 +18,7 @@ type fileFormat struct {
 	version lance.Version
 	bases   []pb.BasePath // where blobs can be that are outside of the table
 	anyURI  bool          // blobs can be anywhere; see Rows.Trusted
+	batches []int64       // of legacy files: the rows of each; nil is as the writer likes
 }
 
 // fileFormat returns how rows are written to the table.

@@ -64,3 +64,45 @@ func (d *dataFile) openBlobs(ctx context.Context, cache *Cache) (*datafile.File,
 	}
 	return file, nil
 }
+
+// A columnWriter writes a data file of any version of the format. Package datafile says what
+// the methods do.
+type columnWriter interface {
+	Write(rec arrow.RecordBatch) error
+	Close() (datafile.Summary, error)
+}
+
+// A legacyWriter writes files of the legacy version, whose entries name no columns.
+type legacyWriter struct{ *legacyfile.Writer }
+
+func (w legacyWriter) Close() (datafile.Summary, error) {
+	sum, err := w.Writer.Close()
+	return datafile.Summary{Rows: sum.Rows, Size: sum.Size, Fields: sum.Fields}, err
+}
+
+// newColumnWriter begins to write the file.
+func (f *stagedFile) newColumnWriter(ctx context.Context, t *Table, s *schema.Schema, format fileFormat) (columnWriter, error) {
+	if format.version == lance.Legacy {
+		w, err := legacyfile.NewWriter(f.upload, s, format.batches)
+		return legacyWriter{w}, err
+	}
+	return datafile.NewBlobWriter(f.upload, s, format.version, f.blobPlaces(ctx, t, format))
+}
+
+// withBatches returns the format for a further file of a fragment: native readers of legacy
+// files read the batches of all of them side by side.
+func (f *fragment) withBatches(ctx context.Context, format fileFormat) (fileFormat, error) {
+	if format.version != lance.Legacy || len(f.files) == 0 {
+		return format, nil
+	}
+	opened, err := f.files[0].open(ctx, f.table.session.cache)
+	if err != nil {
+		return format, err
+	}
+	file, ok := opened.(*legacyfile.File)
+	if !ok {
+		return format, fmt.Errorf("%w: fragment %d has files of version %s in a legacy table", lance.ErrUnsupported, f.meta.ID, opened.Version())
+	}
+	format.batches = file.Batches()
+	return format, nil
+}

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
@@ -103,7 +102,7 @@ type stagedFile struct {
 	upload   *upload
 	sides    []*upload      // files beside it, for blobs, that are being written
 	sidePuts errgroup.Group // and those that are on their way
-	writer   *datafile.Writer
+	writer   columnWriter
 	rows     int64
 	v        lance.Version
 }
@@ -114,7 +113,7 @@ func (t *Table) newFile(ctx context.Context, s *schema.Schema, format fileFormat
 	f.sidePuts.SetLimit(maxSidePuts)
 	f.upload = t.newUpload(ctx, t.prefix+"/data/"+f.path)
 	var err error
-	f.writer, err = datafile.NewBlobWriter(f.upload, s, format.version, f.blobPlaces(ctx, t, format))
+	f.writer, err = f.newColumnWriter(ctx, t, s, format)
 	return f, err
 }
 

@@ -2,13 +2,17 @@ package legacyfile
 
 import (
 	"archive/zip"
+	"bytes"
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
@@ -128,6 +132,121 @@ func TestEveryPrefixAndManyChangedBytesAreSurvived(t *testing.T) {
 					t.Fatalf("%s: byte %d set to %d: got error %v", name, n, x, err)
 				}
 			}
+		}
+	}
+}
+
+// What the writer writes is read as what it was given, with batches as asked for.
+func TestFilesWrittenAreReadAgain(t *testing.T) {
+	for name, data := range nativeFiles(t) {
+		file, fields, columns := ownColumns(t, data)
+		lengths := file.Batches()
+		for _, batches := range [][]int64{nil, lengths, {1, file.NumRows() - 1}} {
+			var out bytes.Buffer
+			w, err := NewWriter(&out, &schema.Schema{Fields: fields}, batches)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := array.NewRecordBatch(arrowSchema(fields), columns, file.NumRows())
+			for from := int64(0); from < rec.NumRows(); from += 7 {
+				if err := w.Write(rec.NewSlice(from, min(from+7, rec.NumRows()))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sum, err := w.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum.Rows != file.NumRows() || sum.Size != int64(out.Len()) {
+				t.Errorf("%s: got %d rows in %d bytes, want %d in %d", name, sum.Rows, sum.Size, file.NumRows(), out.Len())
+			}
+			again, _, got := ownColumns(t, out.Bytes())
+			if batches != nil && !slices.Equal(again.Batches(), batches) {
+				t.Errorf("%s: got batches of %v, want %v", name, again.Batches(), batches)
+			}
+			for i := range columns {
+				if !array.ApproxEqual(got[i], columns[i], array.WithNaNsEqual(true)) {
+					t.Errorf("%s: %s is\n%v, want\n%v", name, fields[i].Name, got[i], columns[i])
+				}
+			}
+		}
+	}
+}
+
+func arrowSchema(fields []*schema.Field) *arrow.Schema {
+	out := make([]arrow.Field, len(fields))
+	for i, f := range fields {
+		out[i] = f.Arrow()
+	}
+	return arrow.NewSchema(out, nil)
+}
+
+// ownColumns returns the columns of a file that can be written, by their ids.
+func ownColumns(t *testing.T, data []byte) (*File, []*schema.Field, []arrow.Array) {
+	t.Helper()
+	store := memstore.New()
+	if _, err := store.Put(t.Context(), "f", data, objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	file, err := Open(t.Context(), store, "f", int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields []*schema.Field
+	for _, field := range file.fields {
+		ok := true
+		for at := range (&schema.Schema{Fields: []*schema.Field{field.Field}}).All() {
+			ok = ok && writable(at)
+		}
+		if ok && field.ParentID == -1 {
+			fields = append(fields, field.Field)
+		}
+	}
+	slices.SortFunc(fields, func(a, b *schema.Field) int { return int(a.ID - b.ID) })
+	columns, err := file.ReadRange(t.Context(), fields, 0, file.NumRows())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, fields, columns
+}
+
+// Nulls are stored as the native writer stores those of its readers: as zeros, and as nothing.
+func TestWhatIsUnderNullsIsNotStored(t *testing.T) {
+	list := arrow.FixedSizeListOf(2, arrow.FixedWidthTypes.Boolean)
+	garbage := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	valid := memory.NewBufferBytes([]byte{0b01})
+	values := array.NewData(arrow.FixedWidthTypes.Boolean, 4, []*memory.Buffer{nil, memory.NewBufferBytes(garbage)}, nil, 0, 0)
+	columns := []arrow.ArrayData{
+		array.NewData(arrow.PrimitiveTypes.Int32, 2, []*memory.Buffer{valid, memory.NewBufferBytes(garbage)}, nil, 1, 0),
+		array.NewData(arrow.FixedWidthTypes.Boolean, 2, []*memory.Buffer{valid, memory.NewBufferBytes(garbage)}, nil, 1, 0),
+		array.NewData(list, 2, []*memory.Buffer{valid}, []arrow.ArrayData{values}, 1, 0),
+		array.NewData(arrow.BinaryTypes.String, 2, []*memory.Buffer{valid, memory.NewBufferBytes([]byte{0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0}), memory.NewBufferBytes([]byte("ab"))}, nil, 1, 0),
+	}
+	var fields []arrow.Field
+	var arrays []arrow.Array
+	for i, c := range columns {
+		fields = append(fields, arrow.Field{Name: string(rune('a' + i)), Type: c.DataType(), Nullable: true})
+		arrays = append(arrays, array.MakeFromData(c))
+	}
+	s, err := schema.FromArrowAbove(arrow.NewSchema(fields, nil), -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w, err := NewWriter(&out, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(array.NewRecordBatch(arrow.NewSchema(fields, nil), arrays, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, got := ownColumns(t, out.Bytes())
+	for i, want := range []string{"[-1 0]", "[true false]", "[[true true] [false false]]", `["a" (null)]`} {
+		if got := got[i].String(); got != want {
+			t.Errorf("column %d: got %s, want %s", i, got, want)
 		}
 	}
 }

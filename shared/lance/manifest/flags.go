@@ -69,7 +69,7 @@ func (m *Manifest) CheckWritable() error {
 	if err := refuseFlags("write", m.WriterFlags&^writable); err != nil {
 		return err
 	}
-	return m.checkNotLegacy()
+	return m.checkLegacy()
 }
 
 func refuseFlags(what string, unknown uint64) error {
@@ -134,5 +134,6 @@ func (m *Manifest) SetFlags() error {
 }
 
 func fileHas(f *pb.DataFile, v lance.Version) bool {
-	return f.MajorVersion == uint32(v.Major) && f.MinorVersion == uint32(v.Minor)
+	is, err := fileVersion(f)
+	return err == nil && is == v
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"strings"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
@@ -27,6 +28,15 @@ func (m *Manifest) FileVersion() (lance.Version, error) {
 		return lance.V2_0, nil
 	}
 	return lance.Legacy, nil
+}
+
+// SetFileVersion sets the version of new data files.
+func (m *Manifest) SetFileVersion(v lance.Version) {
+	name := v.String()
+	if v == lance.Legacy {
+		name = legacyFormat
+	}
+	m.DataFormat = &pb.DataFormat{FileFormat: fileFormat, Version: name}
 }
 
 func formatVersion(f *pb.DataFormat) (lance.Version, error) {
@@ -65,16 +75,31 @@ func (m *Manifest) checkUnderstood() error {
 	return nil
 }
 
-// checkNotLegacy refuses to write tables of legacy data files: we read these only.
-func (m *Manifest) checkNotLegacy() error {
-	if version, err := m.FileVersion(); err != nil || version == lance.Legacy {
-		return fmt.Errorf("%w: to write the table needs legacy data files (%s)", lance.ErrUnsupported, legacyFormat)
+// checkLegacy refuses to write what tables of legacy data files have that we do not: their
+// manifests hold the values of dictionaries, and all their files are legacy.
+func (m *Manifest) checkLegacy() error {
+	version, err := m.FileVersion()
+	if err != nil {
+		return err
 	}
+	legacy := version == lance.Legacy
 	for _, f := range m.Fragments {
 		for i := range f.Files {
-			if version, err := fileVersion(&f.Files[i]); err != nil || version == lance.Legacy {
-				return fmt.Errorf("%w: to write the table needs legacy data files (%s)", lance.ErrUnsupported, legacyFormat)
+			version, err := fileVersion(&f.Files[i])
+			if err == nil && (version == lance.Legacy) != legacy {
+				err = fmt.Errorf("%w: to write the table needs legacy data files beside others", lance.ErrUnsupported)
 			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if !legacy {
+		return nil
+	}
+	for field := range m.Schema.All() {
+		if strings.HasPrefix(field.LogicalType, "dict:") {
+			return fmt.Errorf("%w: to write the table needs dictionaries in a table of legacy data files (column %s)", lance.ErrUnsupported, field.Name)
 		}
 	}
 	return nil

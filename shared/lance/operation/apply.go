@@ -43,7 +43,7 @@ var writerVersion = pb.WriterVersion{Library: "tiltyard", Version: "0.1.0"}
 // its data files; with stable row ids rows keep their ids when they move.
 func Create(op *pb.Overwrite, format lance.Version, stableRowIDs bool) (*manifest.Manifest, error) {
 	none := &manifest.Manifest{Schema: &schema.Schema{}}
-	none.DataFormat = &pb.DataFormat{FileFormat: "lance", Version: format.String()}
+	none.SetFileVersion(format)
 	none.BasePaths = op.InitialBases
 	if stableRowIDs {
 		none.ReaderFlags, none.WriterFlags = manifest.FlagStableRowIDs, manifest.FlagStableRowIDs
@@ -67,6 +67,13 @@ func Apply(base *manifest.Manifest, op pb.Operation) (*manifest.Manifest, error)
 	}
 	c := &change{base: base, next: base.Next()}
 	c.next.WriterVersion = &writerVersion
+	if c.next.DataFormat == nil {
+		version, err := base.FileVersion()
+		if err != nil {
+			return nil, err
+		}
+		c.next.SetFileVersion(version)
+	}
 	c.next.Tag = ""
 	if err := c.apply(op); err != nil {
 		return nil, fmt.Errorf("apply %s to version %d: %w", op.OperationName(), base.Version, err)
@@ -139,6 +146,9 @@ func finish(m *manifest.Manifest) error {
 		raiseMaxFragmentID(m, uint32(m.Fragments[n-1].ID))
 	}
 	if err := m.SetFlags(); err != nil {
+		return err
+	}
+	if err := checkComplete(m); err != nil {
 		return err
 	}
 	return m.Validate()
