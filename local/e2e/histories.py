@@ -21,6 +21,7 @@ from twins import Twins
 from wire import Wire
 
 STORAGE_VERSIONS = ["2.0", "2.1", "2.2"]
+LEGACY = "legacy"  # is never beside others in one table
 MOST_STEPS = 5
 
 
@@ -32,9 +33,30 @@ TYPES_LEFT_OUT = {
 }
 
 
+def _plain_items(type_: pa.DataType) -> bool:
+    """Whether the items of lists are as native Lance reads those of legacy data files."""
+    item = type_.value_field
+    extended = isinstance(item.type, pa.BaseExtensionType)
+    return item.equals(pa.field("item", item.type), check_metadata=True) and not extended
+
+
+LEGACY_TYPES_LEFT_OUT = {
+    "native Lance does not read what it writes of these": lambda type_, inside: (
+        (pa.types.is_list(type_) or pa.types.is_large_list(type_)) and not _plain_items(type_)
+    ),
+    "nor does it read nulls inside of others, where there are lists": lambda type_, inside: inside and type_ == pa.null(),
+    "the service reads these, see test_legacy.py, and does not write": lambda type_, inside: pa.types.is_dictionary(type_),
+}
+
+
 def left_out(type_: pa.DataType, inside: str) -> bool:
     """Whether no table has the type, at the top or inside of other types."""
     return any(rule(type_, inside) for rule in TYPES_LEFT_OUT.values())
+
+
+def legacy_left_out(type_: pa.DataType, inside: str) -> bool:
+    """The same of tables of legacy data files."""
+    return left_out(type_, inside) or any(rule(type_, inside) for rule in LEGACY_TYPES_LEFT_OUT.values())
 
 
 class History(Twins):
@@ -42,8 +64,8 @@ class History(Twins):
 
     def __init__(self, seed: int, wire: Wire, directory: pathlib.Path, space: str):
         self.random = Generator(seed, "2.2", left_out)
-        self.version = self.random.pick(STORAGE_VERSIONS, [1, 2, 3])
-        self.rows = Generator(seed, self.version, left_out)
+        self.version = self.random.pick([*STORAGE_VERSIONS, LEGACY], [1, 2, 3, 1])
+        self.rows = Generator(seed, self.version, legacy_left_out if self.version == LEGACY else left_out)
         self.wire, self.place = wire, directory / f"{space}-{seed}.lance"
         self.path = f"/v1/table/{space}$t{seed}"
         self.log: list[str] = []
@@ -171,6 +193,8 @@ class History(Twins):
         assert_same(after.to_table(), want, "what we inserted, read by native Lance", metadata=True)
 
     def _may_be_absent(self, field: pa.Field) -> bool:
+        if self.version == LEGACY:
+            return False  # both refuse it
         unstorable = self.version == "2.0" and pa.types.is_struct(field.type)
         return field.nullable and field.name != "id" and not unstorable
 
@@ -189,7 +213,7 @@ class History(Twins):
         assert_same(_by_id(got), _by_id(want), "what we merged, read by native Lance", metadata=True)
 
     def _overwrite(self, _dataset: lance.LanceDataset) -> None:
-        rows = self._storable(self.fresh(self.rows.schema()))
+        rows = self._stored(self._storable(self.fresh(self.rows.schema())))
         want = self._trial(rows)
         if want is None:
             return
@@ -273,7 +297,14 @@ class History(Twins):
         """Rows with ids that no row has had."""
         count = self.rows.length()
         first, self.next_id = self.next_id, self.next_id + count
-        return self.rows.table(schema, count, first)
+        return self._stored(self.rows.table(schema, count, first))
+
+    def _stored(self, rows: pa.Table) -> pa.Table:
+        """The rows as files hold them: legacy ones know few nulls."""
+        if self.version != LEGACY or rows.num_rows == 0:
+            return rows
+        stored = self._trial(rows)
+        return rows if stored is None else stored.cast(rows.schema)
 
     def overlapping(self, before: pa.Table) -> pa.Table:
         """Rows of which some have ids of rows that are there."""
@@ -282,7 +313,9 @@ class History(Twins):
         first, self.next_id = self.next_id, self.next_id + count
         ids += range(first, first + count - len(ids))
         rows = self.rows.table(before.schema, count)
-        return rows.set_column(rows.column_names.index("id"), rows.schema.field("id"), pa.array(ids, pa.int64()))
+        return self._stored(
+            rows.set_column(rows.column_names.index("id"), rows.schema.field("id"), pa.array(ids, pa.int64()))
+        )
 
     def _some_column(self, dataset: lance.LanceDataset) -> str:
         names = [n for n in dataset.schema.names if n != "id"]

@@ -9,7 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/legacyfile"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/pb"
 )
@@ -48,6 +50,9 @@ func (t *table) file(ctx context.Context, meta *pb.DataFile, names map[int32]Fie
 		file.Path = meta.Path
 		return file
 	}
+	if version, err := lance.VersionOf(meta.MajorVersion, meta.MinorVersion); err == nil && version == lance.Legacy {
+		return t.legacyFile(ctx, meta, file)
+	}
 	if len(meta.Fields) != len(meta.ColumnIndices) {
 		file.Error = fmt.Sprintf("%d fields in %d columns", len(meta.Fields), len(meta.ColumnIndices))
 		return file
@@ -61,6 +66,18 @@ func (t *table) file(ctx context.Context, meta *pb.DataFile, names map[int32]Fie
 	for i := range opened.NumColumns() {
 		file.Columns = append(file.Columns, column(opened, i, fieldsOf(meta, i, names)))
 	}
+	return file
+}
+
+// legacyFile adds what a legacy data file says itself. It has no columns: its pages are found
+// by the fields of the manifest.
+func (t *table) legacyFile(ctx context.Context, meta *pb.DataFile, file File) File {
+	opened, err := legacyfile.Open(ctx, t.Store, t.Prefix+"/data/"+meta.Path, int64(meta.SizeBytes))
+	if err != nil {
+		file.Error = err.Error()
+		return file
+	}
+	file.Bytes, file.Rows = uint64(opened.Size()), opened.NumRows()
 	return file
 }
 

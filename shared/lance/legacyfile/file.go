@@ -86,6 +86,9 @@ func (f *File) Version() lance.Version { return lance.Legacy }
 // NumRows returns the number of rows.
 func (f *File) NumRows() int64 { return f.starts[len(f.starts)-1] }
 
+// Size returns the size of the file in bytes.
+func (f *File) Size() int64 { return f.size }
+
 // Batches returns the number of rows of each batch.
 func (f *File) Batches() []int64 {
 	lengths := make([]int64, len(f.starts)-1)
