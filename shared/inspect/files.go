@@ -11,8 +11,8 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/lance/legacyfile"
 	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/legacyfile"
 	"tiltyard/shared/lance/pb"
 )
 
