@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 	"time"
 
@@ -155,6 +156,13 @@ func (c *Catalog) NewLocation(id []string) objectstore.Location {
 	name = strings.TrimLeft(name, ".")
 	return c.roots.Join(name[:min(len(name), 80)] + "-" + newUID() + ".lance")
 }
+
+// ownLocation is how the keys of places end that NewLocation made.
+var ownLocation = regexp.MustCompile(`-[0-9a-f]{24}\.lance$`)
+
+// Sole says whether the table's place is one of our own, which no table had before and none
+// will have after it. At other places anybody may drop the table and create another.
+func (t *Table) Sole() bool { return ownLocation.MatchString(t.Location.Prefix) }
 
 // PlannedLocation returns where a new table of that id may keep its data: at the place
 // asked for, or at a new one of our own when none is. A place that the configuration does

@@ -27,7 +27,7 @@ func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsReq
 		}
 		schema := arrow.NewSchema([]arrow.Field{{Name: req.Column, Type: arrow.BinaryTypes.LargeBinary, Nullable: true}}, nil)
 		rows := &protocol.Rows{Schema: schema, Version: int64(d.Version())}
-		rows.Batches = t.translated(ctx, d.Version(), func(yield func(arrow.RecordBatch, error) bool) {
+		rows.Batches = t.translated(ctx, d, func(yield func(arrow.RecordBatch, error) bool) {
 			for len(blobs) > 0 {
 				n, size, err := fittingBlobs(ctx, blobs)
 				var hold account.Hold
@@ -70,7 +70,7 @@ func (t *Table) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest
 			Version: int64(d.Version()), Null: blob.Null, Size: size,
 			Read: func(ctx context.Context, from, size int64) ([]byte, error) {
 				part, err := blob.Read(ctx, from, size)
-				return part, t.translate(t.cleanedUp(ctx, d.Version(), outOfReach(err)))
+				return part, t.translate(t.cleanedUp(ctx, d, outOfReach(err)))
 			},
 		}, nil
 	})

@@ -70,6 +70,13 @@ func (e *Engine) Table(id []string, at objectstore.Location, hint uint64) *Table
 	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at, hint)}
 }
 
+// Sole is [dataset.Table.Sole].
+func (t *Table) Sole() *Table {
+	sole := *t
+	sole.data = t.data.Sole()
+	return &sole
+}
+
 // PublishWith is [dataset.Table.PublishWith].
 func (t *Table) PublishWith(publish dataset.Publisher) *Table {
 	published := *t
@@ -95,19 +102,16 @@ func (t *Table) Elsewhere(ctx context.Context, number *int64) ([]objectstore.Loc
 func Read[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	checked := func(ctx context.Context, d *dataset.Dataset) (T, error) {
 		result, err := work(ctx, d)
-		return result, t.cleanedUp(ctx, d.Version(), err)
+		return result, t.cleanedUp(ctx, d, err)
 	}
 	var result T
 	var err error
 	if version != nil {
-		var d *dataset.Dataset
-		if d, err = t.data.Version(ctx, uint64(*version)); err == nil {
-			result, err = checked(ctx, d)
-		}
+		result, err = dataset.ReadVersion(ctx, t.data, uint64(*version), checked)
 		return result, t.translate(err)
 	}
 	if result, err = dataset.Read(ctx, t.data, checked); errors.Is(err, dataset.ErrNoVersion) {
-		// The newest version known was cleaned up. It is forgotten now.
+		// The newest version known is gone, or another table's now. It is forgotten.
 		result, err = dataset.Read(ctx, t.data, checked)
 	}
 	return result, t.translate(err)
@@ -115,11 +119,11 @@ func Read[T any](ctx context.Context, t *Table, version *int64, work func(contex
 
 // cleanedUp makes the absence of a file the absence of the version that names it, when
 // that is gone too: a cleanup removes both.
-func (t *Table) cleanedUp(ctx context.Context, version uint64, err error) error {
+func (t *Table) cleanedUp(ctx context.Context, d *dataset.Dataset, err error) error {
 	if !errors.Is(err, objectstore.ErrNotExist) {
 		return err
 	}
-	there, asked := t.data.Has(ctx, version)
+	there, asked := t.data.Has(ctx, d)
 	if there || asked != nil {
 		return errors.Join(err, asked)
 	}

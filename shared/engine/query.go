@@ -53,16 +53,16 @@ func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer answer) (*p
 		return nil, err
 	}
 	rows.Version = int64(d.Version())
-	rows.Batches = t.translated(ctx, d.Version(), rows.Batches)
+	rows.Batches = t.translated(ctx, d, rows.Batches)
 	return rows, nil
 }
 
 // translated gives errors that come up while rows of a version are read their name in
 // the protocol.
-func (t *Table) translated(ctx context.Context, version uint64, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+func (t *Table) translated(ctx context.Context, d *dataset.Dataset, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range batches {
-			if !yield(batch, t.translate(t.cleanedUp(ctx, version, err))) {
+			if !yield(batch, t.translate(t.cleanedUp(ctx, d, err))) {
 				return
 			}
 		}

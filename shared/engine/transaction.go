@@ -53,7 +53,7 @@ func (t *Table) FindTransaction(ctx context.Context, uuid string) (Transaction, 
 func (t *Table) transaction(ctx context.Context, d *dataset.Dataset) (Transaction, error) {
 	txn, err := d.Transaction(ctx)
 	if err != nil {
-		return Transaction{}, t.noTransaction(t.cleanedUp(ctx, d.Version(), err))
+		return Transaction{}, t.noTransaction(t.cleanedUp(ctx, d, err))
 	}
 	return Transaction{
 		UUID: txn.UUID, Version: d.Version(), ReadVersion: txn.ReadVersion,

@@ -80,6 +80,9 @@ func (t Tables) written(ctx context.Context, id []string, version int64) {
 // At returns the table that a name was found to stand for.
 func (t Tables) At(found *catalog.Table) *engine.Table {
 	table := t.reaching(found)
+	if found.Sole() {
+		table = table.Sole()
+	}
 	if !found.Managed {
 		return table
 	}

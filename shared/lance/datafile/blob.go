@@ -158,9 +158,9 @@ const maxBlobBytes = 1 << 40
 
 // readBlobs reads those blobs which are in the object at key: the data file or a side file.
 func (f *File) readBlobs(ctx context.Context, key string, blobs []Blob, which []int, contents [][]byte) error {
-	src := &source{file: &File{store: f.store, key: key, gap: f.gap}}
+	src := &source{file: &stored{store: f.store, key: key, gap: f.gap}}
 	if key == f.key {
-		src = newSource(f)
+		src = newSource(f.stored)
 	}
 	var wanted []interval
 	for _, i := range which {

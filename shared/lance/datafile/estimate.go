@@ -13,19 +13,40 @@ import (
 func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	total := 0.0
 	for _, field := range fields {
-		leaves := field.Leaves()
 		if f.version == lance.V2_0 {
-			leaves = field.LeavesV20()
-		}
-		for _, leaf := range leaves {
-			c, err := f.columnOf(leaf)
-			if c == nil || err != nil {
-				continue
+			for _, node := range field.LeavesV20() {
+				total += f.leafBytes(node, nil)
 			}
-			total += f.columnBytes(leaf, c)
+			continue
 		}
+		total += f.fieldBytes(field, nil)
 	}
 	return total / float64(max(f.rows, 1))
+}
+
+// fieldBytes estimates the decoded size of the leaves of a field in a file of version 2.1 or
+// later. above are the steps down to the field.
+func (f *File) fieldBytes(field *schema.Field, above []encoding.Step) float64 {
+	if field.IsLeaf() {
+		return f.leafBytes(field, above)
+	}
+	step, err := stepFrom(field)
+	if err != nil {
+		return 0
+	}
+	total := 0.0
+	for _, child := range field.Children {
+		total += f.fieldBytes(child, append(above, step))
+	}
+	return total
+}
+
+func (f *File) leafBytes(leaf *schema.Field, above []encoding.Step) float64 {
+	c, err := f.columnOf(leaf, above)
+	if c == nil || err != nil {
+		return 0
+	}
+	return f.columnBytes(leaf, c)
 }
 
 // columnBytes estimates the decoded size of a column.

@@ -3,6 +3,7 @@ package datafile
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -17,22 +18,35 @@ import (
 // that every read needs, which are kept within a bound as they are first read. Data
 // files never change, so a File may be kept as long as there is memory. It is safe for
 // concurrent use.
+//
+// Which column of the file belongs to which field is no property of the file: each version
+// of each table that names the file has a view of its own (see [File.View]). The views share
+// all that the file itself says.
 type File struct {
+	*stored
+	fields map[int32]int32 // by field id: column of the file
+}
+
+// View returns the open file for another version of a table, whose manifest says by
+// columns which column of the file each field is stored in. The map must not change.
+func (f *File) View(columns map[int32]int32) *File { return &File{f.stored, columns} }
+
+// stored is what an open file says itself, whatever tables name it.
+type stored struct {
 	store    objectstore.Store
 	key      string
 	size     int64
 	version  lance.Version
 	rows     int64
-	fields   map[int32]int32 // by field id: column of the file
-	metadata extent          // of the columns, with the tables and the descriptor
-	kept     extent          // data that was read along with it
-	globals  []interval      // where the global buffers are
-	tables   []interval      // where the metadata of each column is
-	gap      int64           // that the store would rather read than be asked again
+	metadata extent     // of the columns, with the tables and the descriptor
+	kept     extent     // data that was read along with it
+	globals  []interval // where the global buffers are
+	tables   []interval // where the metadata of each column is
+	gap      int64      // that the store would rather read than be asked again
 	budget   *encoding.Budget
 
 	mu      sync.Mutex
-	columns []*fileColumn // those that have been used
+	columns []*fileColumn // those that have been used, each in the forms that it was read in
 }
 
 // Version returns the version of the file, such as 2.2.
@@ -51,16 +65,20 @@ func (f *File) MemBytes() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.columns {
-		if c != nil {
+		for ; c != nil; c = c.other {
 			n += c.memory()
 		}
 	}
 	return n + 8*int64(len(f.columns))
 }
 
-// A fileColumn is one physical column of the file.
+// A fileColumn is one physical column of the file, read in one form. The readers of its
+// pages depend on the form: the same column may be texts for one version of a table, and
+// blobs for another one that has changed the metadata of the field.
 type fileColumn struct {
 	index  int32
+	form   string
+	other  *fileColumn // the same column in another form; nil for the last one
 	pages  []*filePage
 	starts []int // first row (or item) of each page, and the end of the last one
 
@@ -81,15 +99,20 @@ type filePage struct {
 
 func (c *fileColumn) memory() int64 {
 	const perPage = 400 // the structures here and what a reader has made of the encoding
-	n := int64(64)
+	n := int64(64 + len(c.form))
 	for _, p := range c.pages {
 		n += perPage + 24*int64(len(p.sizes))
 	}
 	return n
 }
 
-// columnOf returns the column that a field is stored in, or nil when the file has none.
-func (f *File) columnOf(field *schema.Field) (*fileColumn, error) {
+// maxForms bounds in how many forms a column is kept. Versions of tables rarely need two;
+// further ones are parsed anew for each read.
+const maxForms = 8
+
+// columnOf returns the column that a leaf is stored in, or nil when the file has none. above
+// are the steps down to the leaf.
+func (f *File) columnOf(field *schema.Field, above []encoding.Step) (*fileColumn, error) {
 	index, ok := f.fields[field.ID]
 	if !ok {
 		return nil, nil
@@ -97,17 +120,40 @@ func (f *File) columnOf(field *schema.Field) (*fileColumn, error) {
 	if index < 0 || int(index) >= len(f.tables) {
 		return nil, fmt.Errorf("%w: field %d in column %d of %d", lance.ErrCorrupt, field.ID, index, len(f.tables))
 	}
+	var space [64]byte
+	form := appendForm(space[:0], field, above)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.columns[index]; c != nil {
-		return c, nil
+	forms := 0
+	for c := f.columns[index]; c != nil; c = c.other {
+		if c.form == string(form) {
+			return c, nil
+		}
+		forms++
 	}
 	c, err := f.parseColumn(index)
 	if err != nil {
 		return nil, fmt.Errorf("column %d: %w", index, err)
 	}
-	f.columns[index] = c
+	if c.form = string(form); forms < maxForms {
+		c.other, f.columns[index] = f.columns[index], c
+	}
 	return c, nil
+}
+
+// appendForm appends what the readers of a leaf's pages depend on, beside the pages: the
+// type of the leaf, and the kinds of the fields around it. Names do not matter to them.
+func appendForm(b []byte, leaf *schema.Field, above []encoding.Step) []byte {
+	for _, step := range above {
+		b = append(b, '0'+byte(step.Kind))
+		if step.Kind == encoding.FixedListStep {
+			b = strconv.AppendInt(b, int64(step.Size), 10)
+		}
+		if step.Nullable {
+			b = append(b, '?')
+		}
+	}
+	return leaf.AppendForm(append(b, ' '))
 }
 
 func (f *File) parseColumn(index int32) (*fileColumn, error) {

@@ -47,7 +47,7 @@ type footer struct {
 // A file that is damaged is [lance.ErrCorrupt]; one of another version of the format is
 // [lance.ErrUnsupported].
 func Open(ctx context.Context, store objectstore.Store, key string, size int64, columns map[int32]int32) (*File, error) {
-	f := &File{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: encoding.NewBudget(maxKeptBytes)}
+	f := &File{stored: &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: encoding.NewBudget(maxKeptBytes)}}
 	if err := f.open(ctx); err != nil {
 		return nil, fmt.Errorf("open data file %s: %w", key, err)
 	}

@@ -127,7 +127,7 @@ const maxRounds = 80
 
 // run runs all tasks, reading what they want, until they are done.
 func (r *fileRead) run(ctx context.Context) error {
-	src := newSource(r.file)
+	src := newSource(r.file.stored)
 	pending := r.tasks
 	for range maxRounds {
 		wanted, err := r.step(src, &pending)

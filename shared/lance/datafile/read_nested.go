@@ -20,7 +20,7 @@ func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, 
 	if !field.IsLeaf() {
 		return r.planNested(field, above)
 	}
-	c, err := r.file.columnOf(field)
+	c, err := r.file.columnOf(field, above)
 	if err != nil {
 		return nil, err
 	}
@@ -41,16 +41,9 @@ func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, 
 }
 
 func (r *fileRead) planNested(field *schema.Field, above []encoding.Step) (fieldRead, error) {
-	step := encoding.Step{Name: field.Name, Nullable: field.Nullable}
-	switch t := storageType(field.Type).(type) {
-	case *arrow.StructType:
-		step.Kind = encoding.StructStep
-	case *arrow.ListType, *arrow.LargeListType, *arrow.MapType:
-		step.Kind = encoding.ListStep
-	case *arrow.FixedSizeListType:
-		step.Kind, step.Size = encoding.FixedListStep, int(t.Len())
-	default:
-		return nil, fmt.Errorf("%w: field %q of type %s with children", lance.ErrUnsupported, field.Name, field.Type)
+	step, err := stepFrom(field)
+	if err != nil {
+		return nil, err
 	}
 	nested := &nestedField{field: field, kind: step.Kind, size: step.Size, depth: len(above)}
 	for i, child := range field.Children {
@@ -67,6 +60,22 @@ func (r *fileRead) planNested(field *schema.Field, above []encoding.Step) (field
 	}
 	nested.leaf.structure = true
 	return nested, nil
+}
+
+// stepFrom returns the step from a field with children to one of them.
+func stepFrom(field *schema.Field) (encoding.Step, error) {
+	step := encoding.Step{Name: field.Name, Nullable: field.Nullable}
+	switch t := storageType(field.Type).(type) {
+	case *arrow.StructType:
+		step.Kind = encoding.StructStep
+	case *arrow.ListType, *arrow.LargeListType, *arrow.MapType:
+		step.Kind = encoding.ListStep
+	case *arrow.FixedSizeListType:
+		step.Kind, step.Size = encoding.FixedListStep, int(t.Len())
+	default:
+		return step, fmt.Errorf("%w: field %q of type %s with children", lance.ErrUnsupported, field.Name, field.Type)
+	}
+	return step, nil
 }
 
 // A nullField is a field that the file does not have.

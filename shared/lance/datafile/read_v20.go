@@ -35,7 +35,7 @@ func (r *fileRead) planV20(field *schema.Field) (fieldRead, error) {
 }
 
 func (r *fileRead) fieldV20(field *schema.Field) (fieldV20, error) {
-	c, err := r.file.columnOf(field)
+	c, err := r.file.columnOf(field, nil)
 	if err != nil {
 		return nil, err
 	}

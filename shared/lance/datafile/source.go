@@ -44,11 +44,11 @@ const maxMerged = 16 << 20
 
 // A source is the bytes that one read has of a file.
 type source struct {
-	file *File
+	file *stored
 	have []extent // by position
 }
 
-func newSource(f *File) *source {
+func newSource(f *stored) *source {
 	s := &source{file: f}
 	if f.kept.bytes != nil {
 		s.have = append(s.have, f.kept)

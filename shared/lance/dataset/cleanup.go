@@ -87,7 +87,9 @@ func (t *Table) ExpireVersions(ctx context.Context, e Expiry) (CleanupReport, er
 
 // checkWritable refuses a table that may need what we know nothing of.
 func (t *Table) checkWritable(ctx context.Context, newest objectstore.Info) error {
-	d, err := t.load(ctx, VersionOf(newest), schemeOf(newest), newest.Size)
+	d, err := t.loadListed(ctx, manifest.Location{
+		Key: newest.Key, Size: newest.Size, ETag: newest.ETag, Version: VersionOf(newest), Scheme: schemeOf(newest),
+	})
 	if err != nil {
 		return err
 	}

@@ -24,17 +24,27 @@ type columnFile interface {
 	Take(ctx context.Context, fields []*schema.Field, rows []int64) ([]arrow.Array, error)
 }
 
-// openColumns reads the metadata of the file.
+// openColumns reads the metadata of the file. Which of its columns a table has is for viewOf:
+// the file is for all tables and versions that name it.
 func (d *dataFile) openColumns(ctx context.Context) (columnFile, error) {
 	size := int64(d.meta.SizeBytes)
-	if !isLegacy(d.meta) {
-		return datafile.Open(ctx, d.base.Store, d.key, size, d.columns)
+	if isLegacy(d.meta) {
+		return legacyfile.Open(ctx, d.base.Store, d.key, size)
 	}
-	file, err := legacyfile.Open(ctx, d.base.Store, d.key, size)
-	if err != nil {
-		return nil, err
+	return datafile.Open(ctx, d.base.Store, d.key, size, noColumns)
+}
+
+var noColumns = map[int32]int32{}
+
+// viewOf returns the file as the manifest sees it.
+func (d *dataFile) viewOf(file columnFile) columnFile {
+	switch file := file.(type) {
+	case *datafile.File:
+		return file.View(d.columns)
+	case *legacyfile.File:
+		return file.View(d.columns)
 	}
-	return file.View(d.columns), nil
+	return file
 }
 
 func isLegacy(file *pb.DataFile) bool {

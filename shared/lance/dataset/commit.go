@@ -169,7 +169,7 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 		if newest, listed, err = t.fresh(ctx, newest); err != nil {
 			return nil, err
 		}
-		if newest != r.base && newest.Version() > r.base.Version() {
+		if newest != nil && r.base != nil && !sameManifest(newest, r.base) {
 			if r.next, err = t.rebase(ctx, r.change, r.txn, r.base, newest); err != nil {
 				return t.found(ctx, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
@@ -21,24 +22,29 @@ type dataFile struct {
 	key     string
 	meta    *pb.DataFile
 	columns map[int32]int32 // field id → column of the file
+	within  string          // the manifest, if the file's name is not one for all time; see fileNamed
 	err     error           // why it is out of reach
 
 	opening turn
 	mu      sync.Mutex
-	opened  *openFile // changed by who has the turn, under the lock
+	opened  *openFile  // changed by who has the turn, under the lock
+	view    columnFile // the same with the columns
 }
 
-// An openFile is one that the cache holds, or held.
+// An openFile is one that the cache holds, or held. It is what the file itself says, which
+// all tables and versions that name it share.
 type openFile struct {
 	columnFile
 	counted atomic.Int64 // its bytes as the cache was told
 }
 
-func newDataFile(at *base, err error, meta *pb.DataFile, columns map[int32]int32) *dataFile {
+func newDataFile(at *base, err error, m *manifest.Manifest, meta *pb.DataFile, columns map[int32]int32) *dataFile {
 	if err != nil {
 		return &dataFile{key: meta.Path, meta: meta, columns: columns, err: err, opening: newTurn()}
 	}
-	return &dataFile{base: at, key: at.dataKey(meta.Path), meta: meta, columns: columns, opening: newTurn()}
+	return &dataFile{
+		base: at, key: at.dataKey(meta.Path), meta: meta, columns: columns, within: fileNamed(m, meta.Path), opening: newTurn(),
+	}
 }
 
 // columnLists turns the lists of fields in files into maps. Most files share one.
@@ -83,27 +89,27 @@ func (d *dataFile) open(ctx context.Context, cache *Cache) (columnFile, error) {
 	}
 	defer d.opening.give()
 	if d.opened != nil {
-		return d.opened.columnFile, nil
+		return d.view, nil
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("data file %s: %w", d.key, d.err)
 	}
-	file, ok := get[*openFile](cache, d.base.URI, d.key)
+	opened, ok := get[*openFile](cache, d.base.URI, d.filePart())
 	if !ok {
 		read, err := d.openColumns(ctx)
 		if err != nil {
 			return nil, err
 		}
-		file = &openFile{columnFile: read}
-		file.count(cache, d)
+		opened = &openFile{columnFile: read}
+		opened.count(cache, d)
 	}
-	if err := d.checkVersion(file.Version()); err != nil {
+	if err := d.checkVersion(opened.Version()); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.opened = file
-	return file.columnFile, nil
+	d.opened, d.view = opened, d.viewOf(opened.columnFile)
+	return d.view, nil
 }
 
 // ready reports whether open has nothing to read.
@@ -114,7 +120,7 @@ func (d *dataFile) ready(cache *Cache) bool {
 	if opened != nil || d.err != nil {
 		return true
 	}
-	_, there := get[*openFile](cache, d.base.URI, d.key)
+	_, there := get[*openFile](cache, d.base.URI, d.filePart())
 	return there
 }
 
@@ -125,7 +131,7 @@ const recountBytes = 64 << 10
 func (o *openFile) count(cache *Cache, d *dataFile) {
 	n := o.MemBytes()
 	if counted := o.counted.Load(); (counted == 0 || n > counted+recountBytes) && o.counted.CompareAndSwap(counted, n) {
-		put(cache, d.base.URI, d.key, o, n)
+		put(cache, d.base.URI, d.filePart(), o, n)
 	}
 }
 
@@ -166,20 +172,39 @@ func (d *dataFile) read(ctx context.Context, cache *Cache, rows int64, fields []
 	return read, err
 }
 
-// runPart names a decoded run of a column in the cache. The type is part of it where it
-// has members: those may be renamed and dropped under the same id.
+// filePart names the file in the cache: what opening it depends on.
+func (d *dataFile) filePart() string { return string(d.appendFile(make([]byte, 0, len(d.key)+24))) }
+
+func (d *dataFile) appendFile(b []byte) []byte {
+	b = append(append(b, d.key...), '?')
+	b = strconv.AppendUint(b, d.meta.SizeBytes, 10)
+	return append(b, d.within...)
+}
+
+// runPart names a decoded run of a column in the cache: the file, the rows, as what the
+// manifest reads the field, and in which columns of the file it has its parts. Ids of fields
+// are no names for columns: another table, or a version before or after, may mean others.
 func (d *dataFile) runPart(field *schema.Field, set rowSet) string {
-	b := make([]byte, 0, len(d.key)+48)
-	b = append(append(b, d.key...), '#')
-	b = strconv.AppendInt(b, int64(field.ID), 10)
-	b = append(b, ':')
+	b := d.appendFile(make([]byte, 0, len(d.key)+96))
+	b = append(b, '#')
 	b = strconv.AppendInt(b, set.from, 10)
 	b = append(b, '-')
 	b = strconv.AppendInt(b, set.to, 10)
-	if len(field.Children) > 0 {
-		b = append(append(b, ' '), field.Type.String()...)
+	b = append(b, ' ')
+	return string(field.AppendFormOf(b, d.appendColumn))
+}
+
+// appendColumn appends where the file holds a field, if it does: the column or, as legacy
+// files find their fields by their ids, the id.
+func (d *dataFile) appendColumn(b []byte, field *schema.Field) []byte {
+	at, ok := d.columns[field.ID]
+	if !ok {
+		return b
 	}
-	return string(b)
+	if isLegacy(d.meta) {
+		at = field.ID
+	}
+	return strconv.AppendInt(append(b, '@'), int64(at), 10)
 }
 
 // cached returns a run that was read before. Single rows are not kept.

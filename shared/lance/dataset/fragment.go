@@ -16,11 +16,12 @@ import (
 // A fragment is a run of rows, stored in one or more data files that each hold some of
 // the columns, and a vector of the rows among them that are deleted.
 type fragment struct {
-	table *Table
-	meta  *pb.Fragment
-	rows  int64 // physical rows, deleted ones included
-	files []*dataFile
-	width width
+	table    *Table
+	manifest *manifest.Manifest
+	meta     *pb.Fragment
+	rows     int64 // physical rows, deleted ones included
+	files    []*dataFile
+	width    width
 
 	before int64 // rows of the fragments before it that are not deleted
 
@@ -41,7 +42,7 @@ func newFragments(t *Table, m *manifest.Manifest) []*fragment {
 	var columns columnLists
 	fragments := make([]*fragment, len(m.Fragments))
 	for i, meta := range m.Fragments {
-		f := &fragment{table: t, meta: meta, rows: int64(meta.PhysicalRows), loading: newTurn()}
+		f := &fragment{table: t, manifest: m, meta: meta, rows: int64(meta.PhysicalRows), loading: newTurn()}
 		if meta.DeletionFile != nil {
 			f.deletionBase, f.deletionErr = places.at(meta.DeletionFile.BaseID)
 		}
@@ -49,7 +50,7 @@ func newFragments(t *Table, m *manifest.Manifest) []*fragment {
 		for j := range meta.Files {
 			file := &meta.Files[j]
 			at, err := places.at(file.BaseID)
-			f.files = append(f.files, newDataFile(at, err, file, columns.of(file)))
+			f.files = append(f.files, newDataFile(at, err, m, file, columns.of(file)))
 			bytes += file.SizeBytes
 		}
 		f.width = widthOf(m.Schema, bytes, meta.PhysicalRows)
@@ -92,13 +93,14 @@ func (f *fragment) deletions(ctx context.Context) (*deletion.Vector, error) {
 	}
 	at, cache := f.deletionBase, f.table.session.cache
 	key := at.Prefix + "/" + deletion.Path(f.meta.ID, f.meta.DeletionFile)
-	vector, ok := get[*deletion.Vector](cache, at.URI, key)
+	part := deletionPart(key, f.manifest, f.rows, f.meta.DeletionFile)
+	vector, ok := get[*deletion.Vector](cache, at.URI, part)
 	if !ok {
 		var err error
 		if vector, err = deletion.Read(ctx, at.Store, key, f.meta); err != nil {
 			return nil, err
 		}
-		put(cache, at.URI, key, vector, int64(vector.Len())*4)
+		put(cache, at.URI, part, vector, int64(vector.Len())*4)
 	}
 	f.deleted = vector
 	return vector, nil

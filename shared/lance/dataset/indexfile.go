@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tiltyard/shared/lance"
@@ -22,17 +23,17 @@ func (d *Dataset) IndexMetadata(ctx context.Context, index, file string) (map[st
 	if err != nil {
 		return nil, fmt.Errorf("index %s: %w", index, err)
 	}
-	// Segments do not change, so what was read of one is good for ever.
-	key := at.Prefix + "/_indices/" + segment.UUID.String() + "/" + file
-	cache := d.table.session.cache
-	if known, ok := get[map[string]string](cache, at.URI, key); ok {
-		return known, nil
-	}
 	size := int64(0)
 	for i := range segment.Files {
 		if segment.Files[i].Path == file {
 			size = int64(segment.Files[i].SizeBytes)
 		}
+	}
+	// Segments do not change and no two have a UUID, so what was read of one is good for ever.
+	key := at.Prefix + "/_indices/" + segment.UUID.String() + "/" + file
+	cache, part := d.table.session.cache, key+"?"+strconv.FormatInt(size, 10)
+	if known, ok := get[map[string]string](cache, at.URI, part); ok {
+		return known, nil
 	}
 	opened, err := datafile.Open(ctx, at.Store, key, size, map[int32]int32{})
 	if err != nil {
@@ -46,7 +47,7 @@ func (d *Dataset) IndexMetadata(ctx context.Context, index, file string) (map[st
 	for name, value := range s.Metadata {
 		bytes += int64(len(name) + len(value))
 	}
-	put(cache, at.URI, key, s.Metadata, bytes)
+	put(cache, at.URI, part, s.Metadata, bytes)
 	return s.Metadata, nil
 }
 

@@ -62,7 +62,7 @@ const maxSettles = 4
 
 // settle reads back the version that a put of ours may have made.
 func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Scheme, txn *pb.Transaction, sent time.Time, cause error) (*Dataset, error) {
-	there, err := t.load(ctx, version, scheme, 0)
+	there, err := t.load(ctx, version, scheme)
 	if err != nil {
 		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.uri, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
 	}

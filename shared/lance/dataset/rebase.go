@@ -38,7 +38,7 @@ func (t *Table) rebase(ctx context.Context, c *change, txn *pb.Transaction, base
 // to newest, as far as these tell, or says that it cannot come after them, or that it is
 // one of them.
 func (t *Table) checked(ctx context.Context, c *change, txn *pb.Transaction, base, newest *Dataset) (pb.Operation, error) {
-	since, err := t.transactions(ctx, base, newest)
+	since, err := t.since(ctx, base, newest)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +60,44 @@ type committed struct {
 	version uint64
 }
 
+// since returns what made the versions after base up to newest. It is ErrConflict where these
+// are of another table, which was created at the place after base's was dropped.
+func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []committed, err error) {
+	replaced := fmt.Errorf("%w: the table of version %d was dropped, and another one created at its place", ErrConflict, base.Version())
+	if newest.Version() <= base.Version() {
+		return nil, replaced
+	}
+	group, beside := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		same, err := t.isThere(beside, base)
+		if errors.Is(err, ErrNoVersion) && sharesFiles(base, newest) {
+			return nil // a cleanup took it
+		}
+		if errors.Is(err, ErrNoVersion) || err == nil && !same {
+			return replaced
+		}
+		return err
+	})
+	group.Go(func() (err error) {
+		since, err = t.transactions(beside, base, newest)
+		return err
+	})
+	return since, group.Wait()
+}
+
+// sharesFiles says whether two versions name a data file of a name that is used once.
+func sharesFiles(a, b *Dataset) bool {
+	named := map[string]bool{}
+	for _, f := range a.fragments {
+		for _, file := range f.files {
+			named[file.meta.Path] = file.within == ""
+		}
+	}
+	return slices.ContainsFunc(b.fragments, func(f *fragment) bool {
+		return slices.ContainsFunc(f.files, func(file *dataFile) bool { return named[file.meta.Path] })
+	})
+}
+
 // transactions reads, several at a time, what made the versions after base up to newest.
 // Those that have been cleaned up are left out, as native writers do.
 func (t *Table) transactions(ctx context.Context, base, newest *Dataset) ([]committed, error) {
@@ -76,7 +114,7 @@ func (t *Table) transactions(ctx context.Context, base, newest *Dataset) ([]comm
 			d := newest
 			if version < newest.Version() {
 				var err error
-				if d, err = t.load(ctx, version, newest.scheme(), 0); errors.Is(err, ErrNoVersion) {
+				if d, err = t.load(ctx, version, newest.scheme()); errors.Is(err, ErrNoVersion) {
 					return nil
 				} else if err != nil {
 					return err

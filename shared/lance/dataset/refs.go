@@ -119,6 +119,7 @@ func (t *Table) branchPlace(name string, info BranchInfo) *Table {
 		at.URI += url.PathEscape(segment)
 	}
 	place := t.session.Table(at, 0)
+	place.sole = t.sole
 	place.cached += "?" + info.incarnation()
 	place.reach = t.reach
 	return place

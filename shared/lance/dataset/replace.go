@@ -270,12 +270,13 @@ func (d *Dataset) putDeletions(ctx context.Context, fragment uint64, v *deletion
 	}
 	file := &pb.DeletionFile{FileType: fileType, ReadVersion: d.Version(), ID: rand.Uint64(), DeletedRows: uint64(v.Len())}
 	key := d.table.prefix + "/" + deletion.Path(fragment, file)
+	part := deletionPart(key, d.manifest, d.fragment(fragment).rows, file)
 	puts.Go(func() error {
 		if _, err := d.table.store.Put(ctx, key, data, objectstore.Condition{}); err != nil {
 			return fmt.Errorf("write deletion file %s: %w", key, err)
 		}
 		// Whoever reads the rows next need not read it.
-		put(d.table.session.cache, d.table.uri, key, v, int64(v.Len())*4)
+		put(d.table.session.cache, d.table.uri, part, v, int64(v.Len())*4)
 		return nil
 	})
 	return file, nil

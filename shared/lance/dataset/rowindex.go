@@ -74,7 +74,7 @@ const rowIndexPart = "row index "
 
 // rowIndex returns the index of the version's stable row ids.
 func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
-	cache, part := d.table.session.cache, rowIndexPart+d.manifest.Location.Key
+	cache, part := d.table.session.cache, rowIndexPart+manifestIdentity(d.manifest)
 	if index, ok := get[*rowid.Index](cache, d.table.cached, part); ok {
 		return index, nil
 	}

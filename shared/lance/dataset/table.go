@@ -26,6 +26,18 @@ type Table struct {
 
 	commitID func() string // nil: a new one for each commit
 	held     bool          // its commits wait for nobody: see Hold
+	sole     bool          // see Sole
+}
+
+// Sole returns the table, at a place that was made for it alone and is used for no other one
+// after it. Elsewhere any writer may drop the table and create another one, whose versions
+// have the same numbers; so each use of a version that is known asks the storage whether it
+// is still the one there. Of a sole table that is asked once a second, unless its storage is
+// near, where it costs nothing.
+func (t *Table) Sole() *Table {
+	sole := *t
+	sole.sole = true
+	return &sole
 }
 
 // A Publisher puts the manifest of a version at its usual name, like a put if it is absent of
@@ -85,9 +97,10 @@ var ErrNoVersion = errors.New("no such version")
 // known is the newest version that this process has seen. That there is no version after
 // it is found out by asking for just that one, which is the cheapest question to ask. But old
 // versions are cleaned up some day, and the next one may be among them while later ones
-// are there. So now and then it is also asked whether this one is still there (a cleanup
-// would have taken it first), and at times the versions are listed (a cleanup leaves
-// those that have tags).
+// are there; or the table was dropped, and another one is there that has not come so far. So
+// it is also asked, side by side, whether this one is still there (a cleanup would have taken
+// it first) and the same; of a sole table, now and then. And at times the versions are listed
+// (a cleanup leaves those that have tags).
 type known struct {
 	dataset *Dataset
 	seen    time.Time // when this version was last known to be there
@@ -185,7 +198,7 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 	ahead := make(chan *Dataset, 1)
 	if t.hint > 0 {
 		go func() {
-			d, err := t.load(ctx, t.hint, manifest.V2, 0)
+			d, err := t.load(ctx, t.hint, manifest.V2)
 			if err != nil {
 				d = nil // it will be said of the newest version if it matters
 			}
@@ -193,10 +206,12 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 		}()
 	}
 	newest, err := manifest.Latest(ctx, t.store, t.prefix)
-	if errors.Is(err, objectstore.ErrNotExist) {
+	switch {
+	case errors.Is(err, objectstore.ErrNotExist) && t.branch != nil:
+		return nil, fmt.Errorf("%w: %w: %s", ErrNoBranch, ErrNoTable, t.uri)
+	case errors.Is(err, objectstore.ErrNotExist):
 		return nil, fmt.Errorf("%w: %s", ErrNoTable, t.uri)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("find the latest version of %s: %w", t.uri, err)
 	}
 	var d *Dataset
@@ -204,10 +219,12 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 		d = k.dataset
 	}
 	if d == nil && t.hint == newest.Version && newest.Scheme == manifest.V2 {
-		d = <-ahead
+		if d = <-ahead; d != nil && d.manifest.Location != newest {
+			d = nil
+		}
 	}
 	if d == nil {
-		if d, err = t.load(ctx, newest.Version, newest.Scheme, newest.Size); err != nil {
+		if d, err = t.loadListed(ctx, newest); err != nil {
 			return nil, err
 		}
 	}
@@ -221,22 +238,12 @@ const maxProbes = 64
 // probe finds the newest version by asking for the one after the newest known, and the
 // one after that, until there is none.
 func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
-	at := t.session.now()
-	gone := make(chan bool, 1)
-	if at.Sub(k.seen) > maxSeenAge {
-		go func() {
-			_, _, err := t.store.GetRanges(ctx, k.dataset.manifest.Location.Key)
-			gone <- err != nil
-		}()
-		k.seen = at
-	} else {
-		gone <- false
-	}
+	there := t.askThere(ctx, &k)
 	latest := k.dataset
 	for range maxProbes {
-		next, err := t.load(ctx, latest.Version()+1, latest.scheme(), 0)
+		next, err := t.load(ctx, latest.Version()+1, latest.scheme())
 		if errors.Is(err, ErrNoVersion) {
-			if <-gone {
+			if !there() {
 				return t.list(ctx)
 			}
 			t.remember(known{dataset: latest, seen: k.seen, listed: k.listed})
@@ -253,11 +260,8 @@ func (t *Table) probe(ctx context.Context, k known) (*Dataset, error) {
 // Version opens one version, or returns ErrNoVersion. Detached versions, which are not in
 // the history, are opened by their number too.
 func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
-	if k, ok := t.known(); ok && k.dataset.Version() == version {
-		return t.opened(ctx, k.dataset)
-	}
 	for _, scheme := range schemesOf(version) {
-		if d, err := t.load(ctx, version, scheme, 0); !errors.Is(err, ErrNoVersion) {
+		if d, err := t.load(ctx, version, scheme); !errors.Is(err, ErrNoVersion) {
 			if err != nil {
 				return nil, err
 			}
@@ -267,13 +271,15 @@ func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
 }
 
-// Has asks the storage, and not the cache, whether a version is still there: cleaning up
-// removes old ones. One that is gone is forgotten.
-func (t *Table) Has(ctx context.Context, version uint64) (bool, error) {
-	if _, err := t.find(ctx, version); !errors.Is(err, ErrNoVersion) {
-		return err == nil, err
+// Has asks the storage, and not the cache, whether a version that was read is still there:
+// cleaning up removes old ones, and whoever drops the table all. One that is gone is forgotten,
+// also if there is another one of its number.
+func (t *Table) Has(ctx context.Context, d *Dataset) (bool, error) {
+	same, err := t.isThere(ctx, d)
+	if same || err != nil && !errors.Is(err, ErrNoVersion) {
+		return same, err
 	}
-	if k, ok := get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.Version() == version {
+	if k, ok := get[known](t.session.cache, t.cached, latestPart); ok && sameManifest(k.dataset, d) {
 		t.session.cache.drop(t.cached, latestPart)
 	}
 	return false, nil
@@ -298,28 +304,4 @@ func schemesOf(version uint64) []manifest.Scheme {
 		return []manifest.Scheme{manifest.Detached}
 	}
 	return []manifest.Scheme{manifest.V2, manifest.V1}
-}
-
-func datasetPart(key string) string { return "dataset " + key }
-
-// load reads one manifest; size 0 means that it is not known.
-func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme, size int64) (*Dataset, error) {
-	key := manifest.Key(t.prefix, version, scheme)
-	part := datasetPart(key)
-	if d, ok := get[*Dataset](t.session.cache, t.cached, part); ok {
-		return d, nil
-	}
-	m, err := manifest.Read(ctx, t.store, key, size)
-	if errors.Is(err, objectstore.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open version %d of %s: %w", version, t.uri, err)
-	}
-	d, err := newDataset(t, m)
-	if err != nil {
-		return nil, err
-	}
-	put(t.session.cache, t.cached, part, d, d.memBytes())
-	return d, nil
 }

@@ -1,0 +1,154 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
+)
+
+// load opens one version, or returns ErrNoVersion. One that is known is not read again when
+// its manifest is still the same.
+func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme) (*Dataset, error) {
+	key := manifest.Key(t.prefix, version, scheme)
+	if d := t.lastRead(key); d != nil {
+		same, err := t.isThere(ctx, d)
+		if err != nil || same {
+			return d, err
+		}
+	}
+	return t.read(ctx, manifest.Location{Key: key, Version: version, Scheme: scheme})
+}
+
+// loadListed opens the version whose manifest has just been listed.
+func (t *Table) loadListed(ctx context.Context, at manifest.Location) (*Dataset, error) {
+	if d := t.lastRead(at.Key); d != nil && d.manifest.Location == at {
+		return d, nil
+	}
+	return t.read(ctx, at)
+}
+
+// read reads a manifest of which the location tells what is known: the size may be 0.
+func (t *Table) read(ctx context.Context, at manifest.Location) (*Dataset, error) {
+	m, err := manifest.Read(ctx, t.store, at.Key, at.Size)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.uri)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open version %d of %s: %w", at.Version, t.uri, err)
+	}
+	d, err := newDataset(t, m)
+	if err != nil {
+		return nil, err
+	}
+	put(t.session.cache, t.cached, datasetPart(at.Key), d, d.memBytes())
+	return d, nil
+}
+
+func datasetPart(key string) string { return "dataset " + key }
+
+// lastRead returns the version whose manifest was under a key when it was last read, or nil.
+func (t *Table) lastRead(key string) *Dataset {
+	if k, ok := get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.manifest.Location.Key == key {
+		return k.dataset
+	}
+	d, _ := get[*Dataset](t.session.cache, t.cached, datasetPart(key))
+	return d
+}
+
+// isThere asks the storage whether the manifest of a version is still the one that was read.
+// The error is ErrNoVersion when there is none of its name.
+func (t *Table) isThere(ctx context.Context, d *Dataset) (bool, error) {
+	at := d.manifest.Location
+	_, info, err := t.store.GetRanges(ctx, at.Key)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		t.session.cache.drop(t.cached, datasetPart(at.Key))
+		return false, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.uri)
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at version %d of %s: %w", at.Version, t.uri, err)
+	}
+	return info.ETag == at.ETag, nil
+}
+
+// askThere begins to ask whether the newest version known is still there, and notes when. The
+// answer is to be asked for when it is known that there is no version after it. Storage that is
+// near is asked only then: that both are true at one time makes the version the newest.
+func (t *Table) askThere(ctx context.Context, k *known) (there func() bool) {
+	at := t.session.now()
+	ask := func() bool {
+		same, err := t.isThere(ctx, k.dataset)
+		return same && err == nil
+	}
+	switch {
+	case objectstore.Near(t.store):
+		k.seen = at
+		return ask
+	case t.sole && at.Sub(k.seen) <= maxSeenAge:
+		return func() bool { return true }
+	}
+	k.seen = at
+	answer := make(chan bool, 1)
+	go func() { answer <- ask() }()
+	return func() bool { return <-answer }
+}
+
+// sameManifest says whether two versions are one.
+func sameManifest(a, b *Dataset) bool { return a.manifest.Location == b.manifest.Location }
+
+// ReadVersion does work on a version of the table. One that is known is worked on while the
+// storage is asked whether it is still the same, as [Read] does it.
+func ReadVersion[T any](ctx context.Context, t *Table, version uint64, work func(context.Context, *Dataset) (T, error)) (T, error) {
+	var none T
+	d := t.heldVersion(version)
+	if d == nil || objectstore.Near(t.store) {
+		d, err := t.Version(ctx, version)
+		if err != nil {
+			return none, err
+		}
+		return work(ctx, d)
+	}
+	type answer struct {
+		same bool
+		err  error
+	}
+	asked := make(chan answer, 1)
+	go func() {
+		same, err := t.isThere(ctx, d)
+		asked <- answer{same, err}
+	}()
+	attempt, discard := context.WithCancel(ctx)
+	begin := func(ctx context.Context, d *Dataset) (result T, err error) {
+		if d, err = t.opened(ctx, d); err != nil {
+			return result, err
+		}
+		return work(ctx, d)
+	}
+	result, err := begin(attempt, d)
+	now := <-asked
+	if now.same {
+		context.AfterFunc(ctx, discard)
+		return result, err
+	}
+	discard()
+	if now.err != nil && !errors.Is(now.err, ErrNoVersion) {
+		return none, now.err
+	}
+	again, err := t.Version(ctx, version)
+	if err != nil {
+		return none, err
+	}
+	return work(ctx, again)
+}
+
+// heldVersion returns a version that has been read before, or nil.
+func (t *Table) heldVersion(version uint64) *Dataset {
+	for _, scheme := range schemesOf(version) {
+		if d := t.lastRead(manifest.Key(t.prefix, version, scheme)); d != nil {
+			return d
+		}
+	}
+	return nil
+}
