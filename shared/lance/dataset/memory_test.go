@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -200,16 +203,23 @@ func TestARowThatDoesNotFitIsRefusedByName(t *testing.T) {
 	}
 }
 
+// Nobody can make such columns here; a native writer can.
 func TestColumnsOfHugeListsAreRefusedByName(t *testing.T) {
-	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-	batch := array.NewRecordBatch(schema, []arrow.Array{gather.Nulls(arrow.PrimitiveTypes.Int64, 10)}, 10)
-	for _, huge := range []arrow.DataType{
-		arrow.FixedSizeListOf(2_000_000_000, arrow.PrimitiveTypes.Float32),
-		&arrow.FixedSizeBinaryType{ByteWidth: 2_000_000_000},
-		arrow.StructOf(arrow.Field{Name: "m", Type: arrow.FixedSizeListOf(2_000_000_000, arrow.PrimitiveTypes.Float32), Nullable: true}),
-	} {
-		added := NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "huge", Type: huge, Nullable: true}}, nil)}
-		wider, err := tableOf(t, memstore.New(), batch).AddColumns(t.Context(), added, nil)
+	plain := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	batch := array.NewRecordBatch(plain, []arrow.Array{gather.Nulls(arrow.PrimitiveTypes.Int64, 10)}, 10)
+	list := func(items int32) arrow.DataType { return arrow.FixedSizeListOf(items, arrow.PrimitiveTypes.Float32) }
+	binary := func(bytes int32) arrow.DataType { return &arrow.FixedSizeBinaryType{ByteWidth: int(bytes)} }
+	member := func(items int32) arrow.DataType {
+		return arrow.StructOf(arrow.Field{Name: "m", Type: list(items), Nullable: true})
+	}
+	for _, of := range []func(int32) arrow.DataType{list, binary, member} {
+		huge := of(2_000_000_000)
+		added := NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "huge", Type: of(4), Nullable: true}}, nil)}
+		narrow, err := tableOf(t, memstore.New(), batch).AddColumns(t.Context(), added, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wider, err := newDataset(narrow.table, widened(narrow.manifest))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,6 +246,36 @@ func TestColumnsOfHugeListsAreRefusedByName(t *testing.T) {
 			}
 		}
 	}
+}
+
+// widened returns the manifest with lists and binaries of two billion where it has those of
+// four.
+func widened(m *manifest.Manifest) *manifest.Manifest {
+	wide, fields := *m, *m.Schema
+	fields.Fields = slices.Clone(fields.Fields)
+	for i, f := range fields.Fields {
+		fields.Fields[i] = widenedField(f)
+	}
+	wide.Schema = &fields
+	return &wide
+}
+
+func widenedField(f *schema.Field) *schema.Field {
+	wide := *f
+	wide.LogicalType = strings.Replace(f.LogicalType, ":4", ":2000000000", 1)
+	wide.Children = slices.Clone(f.Children)
+	for i, child := range f.Children {
+		wide.Children[i] = widenedField(child)
+	}
+	switch f.Type.(type) {
+	case *arrow.FixedSizeListType:
+		wide.Type = arrow.FixedSizeListOf(2_000_000_000, arrow.PrimitiveTypes.Float32)
+	case *arrow.FixedSizeBinaryType:
+		wide.Type = &arrow.FixedSizeBinaryType{ByteWidth: 2_000_000_000}
+	case *arrow.StructType:
+		wide.Type = arrow.StructOf(wide.Children[0].Arrow())
+	}
+	return &wide
 }
 
 // After every read, whatever became of it, nothing is held.
