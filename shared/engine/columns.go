@@ -28,7 +28,7 @@ func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema, confi
 // Insert.
 func (t *Table) AddColumns(ctx context.Context, columns []Assignment, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		added, err := computed(d, columns)
+		added, err := computed(ctx, d, columns)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (t *Table) AddColumns(ctx context.Context, columns []Assignment, confirm fu
 // are to compute them, as LanceDB does: their types are those of the expressions.
 func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		computed, err := computed(d, columns)
+		computed, err := computed(ctx, d, columns)
 		if err != nil {
 			return nil, err
 		}
@@ -109,13 +109,13 @@ type computation struct {
 }
 
 // computed binds the expressions of new columns.
-func computed(d *dataset.Dataset, columns []Assignment) (computation, error) {
+func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (computation, error) {
 	fields := make([]arrow.Field, len(columns))
 	values := make([]*sqlexpr.Bound, len(columns))
 	added := computation{NewColumns: dataset.NewColumns{Read: []string{}}, inputs: make([][]string, len(columns))}
 	for i, c := range columns {
-		value, err := bind("column "+c.Column, c.SQL, d, d.ArrowSchema(), func(e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
-			return sqlexpr.Bind(e, d.ArrowSchema(), now)
+		value, err := bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
+			return sqlexpr.Bind(ctx, e, d.ArrowSchema(), now)
 		})
 		if err != nil {
 			return added, err
@@ -128,11 +128,11 @@ func computed(d *dataset.Dataset, columns []Assignment) (computation, error) {
 	slices.Sort(added.Read)
 	added.Read = slices.Compact(added.Read)
 	added.Schema = arrow.NewSchema(fields, nil)
-	added.Values = func(rows arrow.RecordBatch) (arrow.RecordBatch, error) {
+	added.Values = func(ctx context.Context, rows arrow.RecordBatch) (arrow.RecordBatch, error) {
 		arrays := make([]arrow.Array, len(values))
 		for i, value := range values {
 			var err error
-			if arrays[i], err = value.Eval(rows); err != nil {
+			if arrays[i], err = value.Eval(ctx, rows); err != nil {
 				return nil, sqlError("column "+fields[i].Name, err)
 			}
 		}

@@ -35,7 +35,7 @@ type chosen struct {
 
 // choose finds the rows for which a predicate is true: all, when it is empty.
 func choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen, error) {
-	where, err := where("predicate", predicate, d)
+	where, err := where(ctx, "predicate", predicate, d)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // below it those that it takes its rows from. verbose tells more of each.
 func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, verbose bool) (string, error) {
 	return Read(ctx, t, req.Version, func(_ context.Context, d *dataset.Dataset) (string, error) {
-		answer, err := t.engine.answer(d, req)
+		answer, err := t.engine.answer(ctx, d, req)
 		if err != nil {
 			return "", err
 		}
@@ -26,7 +26,7 @@ func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, ve
 func (t *Table) Analyze(ctx context.Context, req *protocol.QueryTableRequest) (string, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
 		began := d.Now()
-		answer, err := t.engine.answer(d, req)
+		answer, err := t.engine.answer(ctx, d, req)
 		if err != nil {
 			return "", err
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 
 	"tiltyard/shared/fulltext"
@@ -13,11 +14,11 @@ import (
 // indexedOnly says in which fragments a fast search looks for the rows of its filter: those
 // that all indices cover by which native Lance would answer some of the filter. When it would
 // use none, it looks in all of them, and so does this, which returns nil.
-func indexedOnly(d *dataset.Dataset, req *protocol.QueryTableRequest) (only func(fragment uint64) bool, names []string, err error) {
+func indexedOnly(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (only func(fragment uint64) bool, names []string, err error) {
 	if !req.FastSearch || req.Filter == "" {
 		return nil, nil, nil
 	}
-	filter, err := bind("filter", req.Filter, d, d.ScanSchema(), sqlexpr.BindFilter)
+	filter, err := bind(ctx, "filter", req.Filter, d, d.ScanSchema(), sqlexpr.BindFilter)
 	if err != nil {
 		return nil, nil, err
 	}

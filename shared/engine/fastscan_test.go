@@ -109,7 +109,7 @@ func TestWhatNgramIndicesAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bound, err := sqlexpr.BindFilter(e, arrow.NewSchema(fields, nil), time.Now())
+		bound, err := sqlexpr.BindFilter(t.Context(), e, arrow.NewSchema(fields, nil), time.Now())
 		if err != nil {
 			t.Fatalf("%s: %v", filter, err)
 		}

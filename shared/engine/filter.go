@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,17 +17,17 @@ import (
 )
 
 // A resolver is a way to bind an expression: [sqlexpr.Bind], or one like it.
-type resolver func(e sqlexpr.Expr, columns *arrow.Schema, now time.Time) (*sqlexpr.Bound, error)
+type resolver func(ctx context.Context, e sqlexpr.Expr, columns *arrow.Schema, now time.Time) (*sqlexpr.Bound, error)
 
 // bind parses an SQL expression and resolves it with resolve against the columns of a
 // table and its row columns. what names the field of the request that holds it.
-func bind(what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve resolver) (*sqlexpr.Bound, error) {
+func bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve resolver) (*sqlexpr.Bound, error) {
 	expr, err := sqlexpr.Parse(sql)
 	if err != nil {
 		return nil, sqlError(what, err)
 	}
 	fields := append(slices.Clone(table.Fields()), dataset.RowColumns()...)
-	bound, err := resolve(expr, arrow.NewSchema(fields, nil), d.Now())
+	bound, err := resolve(ctx, expr, arrow.NewSchema(fields, nil), d.Now())
 	if err != nil {
 		return nil, sqlError(what, err)
 	}
@@ -34,25 +35,25 @@ func bind(what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve res
 }
 
 // where makes a filter out of a condition; an empty one is nil, which keeps all rows.
-func where(what, sql string, d *dataset.Dataset) (*dataset.Where, error) {
+func where(ctx context.Context, what, sql string, d *dataset.Dataset) (*dataset.Where, error) {
 	if sql == "" {
 		return nil, nil
 	}
-	return whereFound(what, sql, d, "")
+	return whereFound(ctx, what, sql, d, "")
 }
 
 // whereFound makes a filter of what a search has found, which may ask for what the search
 // says of a row, too: a column named scored, which is none of those that the filter reads
 // but one that is added to them.
-func whereFound(what, sql string, d *dataset.Dataset, scored string) (*dataset.Where, error) {
-	bound, err := bind(what, sql, d, scoredSchema(d, scored), sqlexpr.BindFilter)
+func whereFound(ctx context.Context, what, sql string, d *dataset.Dataset, scored string) (*dataset.Where, error) {
+	bound, err := bind(ctx, what, sql, d, scoredSchema(d, scored), sqlexpr.BindFilter)
 	if err != nil {
 		return nil, wrongFilter(err)
 	}
 	return &dataset.Where{
 		Columns: slices.DeleteFunc(append([]string{}, bound.Columns()...), func(name string) bool { return name == scored }),
-		Select: func(batch arrow.RecordBatch, among []uint64) ([]int32, error) {
-			rows, err := bound.Select(batch, among)
+		Select: func(ctx context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error) {
+			rows, err := bound.Select(ctx, batch, among)
 			return rows, sqlError(what, err)
 		},
 	}, nil

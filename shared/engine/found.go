@@ -48,14 +48,14 @@ type foundRows struct {
 
 // newFoundRows resolves what becomes of the rows that a step finds. The answer has a
 // column named scored of what the search says of each.
-func newFoundRows(d *dataset.Dataset, req *protocol.QueryTableRequest, scored string) (*foundRows, error) {
+func newFoundRows(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest, scored string) (*foundRows, error) {
 	f := &foundRows{dataset: d, offset: req.Offset, queries: 1}
 	var err error
-	if f.out, err = plan(req, d, scored); err != nil {
+	if f.out, err = plan(ctx, req, d, scored); err != nil {
 		return nil, err
 	}
 	if !req.Prefilter && req.Filter != "" {
-		if f.where, err = whereFound("filter", req.Filter, d, scored); err != nil {
+		if f.where, err = whereFound(ctx, "filter", req.Filter, d, scored); err != nil {
 			return nil, err
 		}
 	}
@@ -118,7 +118,7 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 		}
 		part := hits[:batch.NumRows()]
 		hits = hits[len(part):]
-		rows, err := f.where.Select(withScore(batch, f.out.scored, scores(part)), nil)
+		rows, err := f.where.Select(ctx, withScore(batch, f.out.scored, scores(part)), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +229,7 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 			if err == nil {
 				f.take.took(began)
 				f.take.made(read)
-				batch, err = f.answer(read, schema, hits[:read.NumRows()])
+				batch, err = f.answer(ctx, read, schema, hits[:read.NumRows()])
 				hits = hits[read.NumRows():]
 			}
 			if !yield(batch, err) {
@@ -241,8 +241,8 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 }
 
 // answer makes the answer's columns of what was read of found rows.
-func (f *foundRows) answer(read arrow.RecordBatch, schema *arrow.Schema, hits []found) (arrow.RecordBatch, error) {
-	batch, err := f.out.batch(read, scores(hits))
+func (f *foundRows) answer(ctx context.Context, read arrow.RecordBatch, schema *arrow.Schema, hits []found) (arrow.RecordBatch, error) {
+	batch, err := f.out.batch(ctx, read, scores(hits))
 	if err != nil || !f.index {
 		return batch, err
 	}

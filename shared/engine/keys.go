@@ -153,7 +153,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairi
 }
 
 // matching returns the rows of a batch that match the source, as a filter of a scan does.
-func (k *keys) matching(batch arrow.RecordBatch, among []uint64) (rows []int32, err error) {
+func (k *keys) matching(_ context.Context, batch arrow.RecordBatch, among []uint64) (rows []int32, err error) {
 	err = k.lookUp(keyColumns(batch, k.on), among, func(i int, _ int32) { rows = append(rows, int32(i)) })
 	return rows, err
 }

@@ -29,7 +29,7 @@ func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 	if err != nil {
 		return sqlError(what, err)
 	}
-	bound, err := sqlexpr.BindFilter(expr, schema, p.dataset.Now())
+	bound, err := sqlexpr.BindFilter(ctx, expr, schema, p.dataset.Now())
 	if err != nil {
 		return sqlError(what, err)
 	}
@@ -44,7 +44,7 @@ func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 			if err != nil {
 				return err
 			}
-			rows, err := bound.Select(batch, nil)
+			rows, err := bound.Select(ctx, batch, nil)
 			if err != nil {
 				return sqlError(what, err)
 			}

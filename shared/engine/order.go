@@ -38,7 +38,7 @@ const (
 	littleBytes = 1 << 20
 )
 
-func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (answer, error) {
+func newSort(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (answer, error) {
 	s := &tableSort{dataset: d, out: out, among: rows, offset: req.Offset, limit: noLimit}
 	if limit > 0 {
 		s.limit = limit
@@ -107,7 +107,7 @@ func (s *tableSort) rows(ctx context.Context) (*protocol.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.counted(s.out.batches(batches))}, nil
+	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.counted(s.out.batches(ctx, batches))}, nil
 }
 
 // sortWhole reads all that is answered and puts it in order.

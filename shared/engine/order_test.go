@@ -131,7 +131,7 @@ func TestBothWaysToSortAgree(t *testing.T) {
 		req := &protocol.QueryTableRequest{OrderBy: by, K: &k, Offset: 1, Filter: "id < 4 or a < 0"}
 		want := show(t, table, req)
 		got, err := Read(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) ([]string, error) {
-			resolved, err := newScan(d, req)
+			resolved, err := newScan(t.Context(), d, req)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -44,7 +45,7 @@ type outputColumn struct {
 // scored: it is where it is asked for, or else after the other columns. There is none
 // without a name. Row ids are last when they are wanted beside the columns, also if they are
 // one of them.
-func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
+func plan(ctx context.Context, req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
 	out := &output{sources: []string{}, scored: scored}
 	var fields []arrow.Field
 	add := func(name string, c outputColumn, f arrow.Field) {
@@ -68,7 +69,7 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*
 		if slices.ContainsFunc(fields, func(f arrow.Field) bool { return f.Name == w.Name }) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "columns: %q is there twice; an answer has one column of a name", w.Name)
 		}
-		c, f, err := out.column(w, d)
+		c, f, err := out.column(ctx, w, d)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*
 		add(scored, outputColumn{source: -1, distance: true}, scoreField(scored))
 	}
 	if req.WithRowID {
-		c, f, err := out.column(protocol.ProjectedColumn{Name: dataset.RowID}, d)
+		c, f, err := out.column(ctx, protocol.ProjectedColumn{Name: dataset.RowID}, d)
 		if err != nil {
 			return nil, err
 		}
@@ -91,11 +92,11 @@ func plan(req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*
 
 // column resolves one column of the request: a column of the table, a row column, a path
 // into a struct, what the search says of the row, or an expression.
-func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
+func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
 	sql := w.Expression
 	switch {
 	case sql != "" && d.Schema().Field(sql) != nil: // also a column whose name is no expression, such as a-b
-		return o.column(protocol.ProjectedColumn{Name: sql}, d)
+		return o.column(ctx, protocol.ProjectedColumn{Name: sql}, d)
 	case sql == "" && o.scored != "" && w.Name == o.scored:
 		return outputColumn{source: -1, distance: true}, scoreField(w.Name), nil
 	case sql == "":
@@ -106,12 +107,12 @@ func (o *output) column(w protocol.ProjectedColumn, d *dataset.Dataset) (outputC
 		}
 		return outputColumn{source: o.source(w.Name), stored: field}, schema.TextField(field), err
 	}
-	bound, err := bind("column "+w.Name, sql, d, scoredSchema(d, o.scored), sqlexpr.Bind)
+	bound, err := bind(ctx, "column "+w.Name, sql, d, scoredSchema(d, o.scored), sqlexpr.Bind)
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}
 	if name, ok := bound.Column(); ok {
-		return o.column(protocol.ProjectedColumn{Name: name}, d)
+		return o.column(ctx, protocol.ProjectedColumn{Name: name}, d)
 	}
 	for _, name := range bound.Columns() {
 		if o.scored != "" && name == o.scored {
@@ -134,12 +135,12 @@ func (o *output) source(name string) int {
 }
 
 // batches makes the answer's columns of each batch of the sources, up to the first error.
-func (o *output) batches(sources iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+func (o *output) batches(ctx context.Context, sources iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for read, err := range sources {
 			var batch arrow.RecordBatch
 			if err == nil {
-				batch, err = o.batch(read, nil)
+				batch, err = o.batch(ctx, read, nil)
 			}
 			if !yield(batch, err) || err != nil {
 				return
@@ -149,7 +150,7 @@ func (o *output) batches(sources iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[
 }
 
 // batch makes the answer's columns from the sources. distances is nil but for a search.
-func (o *output) batch(read arrow.RecordBatch, distances arrow.Array) (arrow.RecordBatch, error) {
+func (o *output) batch(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(o.columns))
 	given := read
 	if o.rates {
@@ -161,7 +162,7 @@ func (o *output) batch(read arrow.RecordBatch, distances arrow.Array) (arrow.Rec
 			columns[i] = distances
 		case c.bound != nil:
 			var err error
-			if columns[i], err = c.bound.Eval(given); err != nil {
+			if columns[i], err = c.bound.Eval(ctx, given); err != nil {
 				return nil, sqlError("column "+o.schema.Field(i).Name, err)
 			}
 		default:

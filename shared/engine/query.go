@@ -21,21 +21,21 @@ type answer interface {
 }
 
 // answer resolves a query. Nothing is read yet.
-func (e *Engine) answer(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
+func (e *Engine) answer(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
 	switch {
 	case req.FullTextQuery != nil:
-		return e.newTextSearch(d, req)
+		return e.newTextSearch(ctx, d, req)
 	case !req.Vector.Empty():
-		return e.newSearch(d, req)
+		return e.newSearch(ctx, d, req)
 	}
-	return newScan(d, req)
+	return newScan(ctx, d, req)
 }
 
 // Query answers a query with a stream of rows: those nearest to a vector, or else all,
 // in the order asked for or that of the table; in both cases only where the filter is true.
 func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
-		answer, err := t.engine.answer(d, req)
+		answer, err := t.engine.answer(ctx, d, req)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (t *Table) translated(ctx context.Context, d *dataset.Dataset, batches iter
 func (t *Table) Count(ctx context.Context, version *int64, predicate string) (*protocol.CountTableRowsResponse, error) {
 	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.CountTableRowsResponse, error) {
 		answer := &protocol.CountTableRowsResponse{Version: int64(d.Version()), Count: d.CountRows()}
-		filter, err := where("predicate", predicate, d)
+		filter, err := where(ctx, "predicate", predicate, d)
 		if err != nil || filter == nil {
 			return answer, err
 		}

@@ -19,12 +19,12 @@ type tableScan struct {
 }
 
 // newScan resolves a query without a search.
-func newScan(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
-	out, err := plan(req, d, "")
+func newScan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
+	out, err := plan(ctx, req, d, "")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := newAsked(d, req)
+	rows, err := newAsked(ctx, d, req)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func newScan(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error
 		return &noRows{out.schema, projectStep(d, out, nil)}, nil
 	}
 	if len(req.OrderBy) > 0 {
-		return newSort(d, req, out, rows, limit)
+		return newSort(ctx, d, req, out, rows, limit)
 	}
 	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, req, out.sources)}
 	s.opts.Offset, s.opts.Limit = req.Offset, limit
@@ -71,11 +71,11 @@ type asked struct {
 	indices []string                   // that say so
 }
 
-func newAsked(d *dataset.Dataset, req *protocol.QueryTableRequest) (a asked, err error) {
-	if a.where, err = where("filter", req.Filter, d); err != nil {
+func newAsked(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (a asked, err error) {
+	if a.where, err = where(ctx, "filter", req.Filter, d); err != nil {
 		return a, err
 	}
-	a.only, a.indices, err = indexedOnly(d, req)
+	a.only, a.indices, err = indexedOnly(ctx, d, req)
 	return a, err
 }
 
@@ -133,5 +133,5 @@ func (s *tableScan) rows(ctx context.Context) (*protocol.Rows, error) {
 		return nil, err
 	}
 	batches = s.read.counted(batches)
-	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.counted(s.out.batches(batches))}, nil
+	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.counted(s.out.batches(ctx, batches))}, nil
 }

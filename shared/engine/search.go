@@ -24,17 +24,17 @@ type vectorSearch struct {
 }
 
 // newSearch resolves a query for the nearest rows.
-func (e *Engine) newSearch(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
+func (e *Engine) newSearch(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
 	s := &vectorSearch{bounds: bounds(req)}
 	var err error
-	if s.foundRows, err = newFoundRows(d, req, distanceColumn); err != nil {
+	if s.foundRows, err = newFoundRows(ctx, d, req, distanceColumn); err != nil {
 		return nil, err
 	}
 	if s.target, err = newTarget(d, req); err != nil {
 		return nil, err
 	}
 	s.queries, s.index = s.target.queries(), s.target.batch
-	if s.among, err = before(req, d); err != nil {
+	if s.among, err = before(ctx, req, d); err != nil {
 		return nil, err
 	}
 	if s.k, err = e.searchK(d, req, s.queries); err != nil {
@@ -45,11 +45,11 @@ func (e *Engine) newSearch(d *dataset.Dataset, req *protocol.QueryTableRequest) 
 }
 
 // before returns which rows a search is asked of: all, unless its filter comes first.
-func before(req *protocol.QueryTableRequest, d *dataset.Dataset) (asked, error) {
+func before(ctx context.Context, req *protocol.QueryTableRequest, d *dataset.Dataset) (asked, error) {
 	if !req.Prefilter {
 		return asked{}, nil
 	}
-	return newAsked(d, req)
+	return newAsked(ctx, d, req)
 }
 
 // describe makes the steps of the search.

@@ -29,13 +29,13 @@ type textSearch struct {
 }
 
 // newTextSearch resolves a query for words.
-func (e *Engine) newTextSearch(d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
+func (e *Engine) newTextSearch(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
 	s := &textSearch{fast: req.FastSearch, k: textK(req), limit: e.limits.TopK}
 	var err error
-	if s.foundRows, err = newFoundRows(d, req, scoreColumn); err != nil {
+	if s.foundRows, err = newFoundRows(ctx, d, req, scoreColumn); err != nil {
 		return nil, err
 	}
-	if s.among, err = before(req, d); err != nil {
+	if s.among, err = before(ctx, req, d); err != nil {
 		return nil, err
 	}
 	indices, err := textIndices(d)

@@ -106,7 +106,7 @@ func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
 	table := nativeTexts(t, Limits{})
 	for i, answer := range textAnswers(t)[:20] {
 		hits, err := Read(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) ([]found, error) {
-			resolved, err := table.engine.newTextSearch(d, &answer.Request)
+			resolved, err := table.engine.newTextSearch(t.Context(), d, &answer.Request)
 			if err != nil {
 				return nil, err
 			}

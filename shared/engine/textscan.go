@@ -102,7 +102,7 @@ func (s *textScan) scanned() (columns []string, left *dataset.Where, own *datase
 	return append(columns, s.filter.Columns...), nil, s.filter
 }
 
-func (s *textScan) batch(batch arrow.RecordBatch, filter *dataset.Where) (*textBatch, error) {
+func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *dataset.Where) (*textBatch, error) {
 	s.made(batch)
 	n := len(s.columns)
 	b := &textBatch{addresses: batch.Column(n).(*array.Uint64).Uint64Values()}
@@ -118,7 +118,7 @@ func (s *textScan) batch(batch arrow.RecordBatch, filter *dataset.Where) (*textB
 	}
 	tested := array.NewRecordBatch(
 		arrow.NewSchema(batch.Schema().Fields()[n+1:], nil), batch.Columns()[n+1:], batch.NumRows())
-	rows, err := filter.Select(tested, nil)
+	rows, err := filter.Select(ctx, tested, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +196,8 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 	if left != nil {
 		opts.Only = inBoth(opts.Only, s.only)
 	}
-	return dataset.Map(ctx, s.dataset, opts, func(_ context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
-		b, err := s.batch(batch, own)
+	return dataset.Map(ctx, s.dataset, opts, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
+		b, err := s.batch(ctx, batch, own)
 		if err != nil {
 			return nil, err
 		}
@@ -216,8 +216,8 @@ func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) erro
 		return nil
 	}
 	columns := append(slices.Clone(s.columns), dataset.RowAddr)
-	parts, err := dataset.MapDeleted(ctx, s.dataset, columns, s.anyCovered, func(_ context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
-		b, err := s.batch(batch, nil)
+	parts, err := dataset.MapDeleted(ctx, s.dataset, columns, s.anyCovered, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
+		b, err := s.batch(ctx, batch, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -271,8 +271,8 @@ func (s *textScan) expand(ctx context.Context) error {
 		return nil
 	}
 	columns := append(slices.Clone(s.columns), dataset.RowAddr)
-	collect := func(_ context.Context, batch arrow.RecordBatch) (*fulltext.Vocabulary, error) {
-		b, err := s.batch(batch, nil)
+	collect := func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Vocabulary, error) {
+		b, err := s.batch(ctx, batch, nil)
 		if err != nil {
 			return nil, err
 		}

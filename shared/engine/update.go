@@ -55,7 +55,7 @@ type updatePlan struct {
 func planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
 	p := &updatePlan{schema: d.Schema().BlobValues(), values: map[int]*sqlexpr.Bound{}}
 	for _, a := range assignments {
-		if err := p.assign(d, a); err != nil {
+		if err := p.assign(ctx, d, a); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +65,7 @@ func planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignmen
 }
 
 // assign binds an expression to the type of its column.
-func (p *updatePlan) assign(d *dataset.Dataset, a Assignment) error {
+func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignment) error {
 	at := d.ArrowSchema().FieldIndices(a.Column)
 	if len(at) == 0 {
 		if column, _, ok := strings.Cut(a.Column, "."); ok && d.Schema().Field(column) != nil {
@@ -77,20 +77,20 @@ func (p *updatePlan) assign(d *dataset.Dataset, a Assignment) error {
 		return protocol.Errorf(protocol.Unsupported, "updating %s is not supported: its blobs have no SQL type; merge the rows instead", a.Column)
 	}
 	typ, json := p.schema.Field(at[0]).Type, d.Schema().Fields[at[0]].IsJSON()
-	bound, err := bind("updates: "+a.Column, a.SQL, d, p.schema, func(e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
-		value, err := sqlexpr.Bind(e, p.schema, now)
+	bound, err := bind(ctx, "updates: "+a.Column, a.SQL, d, p.schema, func(ctx context.Context, e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
+		value, err := sqlexpr.Bind(ctx, e, p.schema, now)
 		switch {
 		case err != nil:
 			return nil, err
 		case value.Type().ID() == arrow.NULL:
 			return nil, nil // of any type, also of those that SQL does not know
 		case json && value.Type().ID() != typ.ID():
-			return sqlexpr.BindAs(e, p.schema, now, arrow.BinaryTypes.String) // JSON text; see assigned
+			return sqlexpr.BindAs(ctx, e, p.schema, now, arrow.BinaryTypes.String) // JSON text; see assigned
 		}
 		if dictionary, ok := typ.(*arrow.DictionaryType); ok {
-			return sqlexpr.BindAs(e, p.schema, now, dictionary.ValueType)
+			return sqlexpr.BindAs(ctx, e, p.schema, now, dictionary.ValueType)
 		}
-		return sqlexpr.BindAs(e, p.schema, now, typ)
+		return sqlexpr.BindAs(ctx, e, p.schema, now, typ)
 	})
 	p.columns, p.values[at[0]] = append(p.columns, a.Column), bound
 	return err
@@ -117,7 +117,7 @@ func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
 		for batch, err := range batches {
 			if err == nil {
 				rows += batch.NumRows()
-				batch, err = p.assigned(batch)
+				batch, err = p.assigned(ctx, batch)
 			}
 			if !yield(batch, err) || err != nil {
 				return
@@ -131,7 +131,7 @@ func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
 }
 
 // assigned returns rows with their new values.
-func (p *updatePlan) assigned(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 	columns := append([]arrow.Array(nil), batch.Columns()...)
 	for at, value := range p.values {
 		typ := p.schema.Field(at).Type
@@ -140,7 +140,7 @@ func (p *updatePlan) assigned(batch arrow.RecordBatch) (arrow.RecordBatch, error
 			continue
 		}
 		var err error
-		if columns[at], err = value.Eval(batch); err != nil {
+		if columns[at], err = value.Eval(ctx, batch); err != nil {
 			return nil, sqlError("updates: "+batch.ColumnName(at), err)
 		}
 		switch dictionary, ok := typ.(*arrow.DictionaryType); {

@@ -58,13 +58,13 @@ func BenchmarkSelect(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			bound, err := BindFilter(e, rec.Schema(), time.Time{})
+			bound, err := BindFilter(b.Context(), e, rec.Schema(), time.Time{})
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.SetBytes(rec.NumRows()) // MB/s is million rows per second
 			for b.Loop() {
-				if _, err = bound.Select(rec, nil); err != nil {
+				if _, err = bound.Select(b.Context(), rec, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -75,8 +75,8 @@ func BenchmarkSelect(b *testing.B) {
 // BenchmarkCompare measures the innermost loops alone.
 func BenchmarkCompare(b *testing.B) {
 	rec := benchBatch()
-	x, _ := load(rec.Column(0))
-	y, _ := load(rec.Column(1))
+	x, _ := load(nil, rec.Column(0))
+	y, _ := load(nil, rec.Column(1))
 	five, three := constant(typeFloat64, []float64{5}), constant(typeInt64, []int64{3})
 	for name, args := range map[string][2]vec{"int64 const": {y, three}, "float64 const": {x, five}, "float64": {x, x}} {
 		for _, op := range []opcode{opEq, opLt, opGt} {
@@ -107,7 +107,7 @@ func BenchmarkParseAndBind(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := BindFilter(e, rec.Schema(), time.Time{}); err != nil {
+				if _, err := BindFilter(b.Context(), e, rec.Schema(), time.Time{}); err != nil {
 					b.Fatal(err)
 				}
 			}

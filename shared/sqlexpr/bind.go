@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ type Bound struct {
 	schema   *arrow.Schema
 	columns  []int // indices of the columns it reads, ascending
 	nullable bool
+	slice    int // most rows that are evaluated at once
 }
 
 // Bind binds an expression whose value is wanted, such as a computed column. Its errors
@@ -28,23 +30,26 @@ type Bound struct {
 // are not stored, such as _rowid, are columns of the schema like all others.
 //
 // now is what now(), current_date and their like say, for every row.
-func Bind(e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
-	return bind(e, planner{schema: s, now: now}, asIs, asIs)
+//
+// Constants are computed as far as that is little work. What they take of the share of the
+// context stays taken until the share is closed, as a Bound keeps them.
+func Bind(ctx context.Context, e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
+	return bind(ctx, e, planner{schema: s, now: now}, asIs, asIs)
 }
 
 // BindAs is Bind for an expression whose value is wanted in a type, such as that of the
 // column that it is assigned to. Values are cast to it; those that have no place in it are
 // ErrValue.
-func BindAs(e Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
-	return bind(e, planner{schema: s, now: now}, asIs, func(n *node) (*node, error) { return castTo(n, typ) })
+func BindAs(ctx context.Context, e Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
+	return bind(ctx, e, planner{schema: s, now: now}, asIs, func(n *node) (*node, error) { return castTo(n, typ) })
 }
 
 func asIs(n *node) (*node, error) { return n, nil }
 
 // BindFilter binds an expression that selects rows. It must be of type bool; a call of
 // regexp_match stands for whether it matches.
-func BindFilter(e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
-	b, err := bind(e, planner{schema: s, now: now}, func(n *node) (*node, error) { return matchesAsTests(n), nil }, asIs)
+func BindFilter(ctx context.Context, e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
+	b, err := bind(ctx, e, planner{schema: s, now: now}, func(n *node) (*node, error) { return matchesAsTests(n), nil }, asIs)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +62,19 @@ func BindFilter(e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
 // bind runs the stages from plan to prepare. adapt is what filters do between resolve and
 // coerce; it comes there because what regexp_match returns is a list, and no operand of AND.
 // convert is what the value still becomes when its type is known.
-func bind(e Expr, p planner, adapt, convert func(n *node) (*node, error)) (*Bound, error) {
+func bind(ctx context.Context, e Expr, p planner, adapt, convert func(n *node) (*node, error)) (*Bound, error) {
 	n, err := p.plan(e)
 	if err != nil {
 		return nil, err
 	}
+	m := planMeter(ctx)
+	defer m.settlePlan()
+	simplify := func(n *node) (*node, error) { return simplify(m, n) }
+	prepare := func(n *node) (*node, error) { return prepare(m, n) }
 	for _, stage := range []func(n *node) (*node, error){resolve, adapt, coerce, convert, simplify, prepare} {
+		if err = ctx.Err(); err != nil {
+			return nil, err
+		}
 		if n, err = stage(n); err != nil {
 			return nil, err
 		}
@@ -77,6 +89,10 @@ func bind(e Expr, p planner, adapt, convert func(n *node) (*node, error)) (*Boun
 	b.collect(n)
 	slices.Sort(b.columns)
 	b.columns = slices.Compact(b.columns)
+	bits, wide := n.rowBits()
+	if b.slice = max(sliceBytes/4*8/max(bits, 1), sliceRows); wide {
+		b.slice = sliceRows
+	}
 	return b, nil
 }
 
@@ -97,18 +113,19 @@ func matchesAsTests(n *node) *node {
 }
 
 // prepare computes once what constant arguments allow to: sets of IN lists, patterns.
-func prepare(n *node) (*node, error) {
+func prepare(m *meter, n *node) (*node, error) {
 	if len(n.args) == 0 {
 		return n, nil
 	}
 	args := make([]*node, len(n.args))
 	for i, a := range n.args {
 		var err error
-		if args[i], err = prepare(a); err != nil {
+		if args[i], err = prepare(m, a); err != nil {
 			return nil, err
 		}
 	}
 	n = n.with(args...)
+	n.fixed = n.isConstant()
 	switch {
 	case n.op == opIn:
 		if set := prepareIn(n); set != nil {
@@ -116,10 +133,10 @@ func prepare(n *node) (*node, error) {
 		}
 	case n.op == opIsNull && args[0].op == opCall && args[0].fn.name == "regexp_match":
 		n.args[0] = matchAsFound(args[0])
-	case n.op == opLike && args[1].op == opLit && !args[1].isNullLiteral():
+	case n.op == opLike && args[1].op == opLit && !args[1].isNullLiteral() && args[1].val.bytes() <= maxPrepared:
 		n.ready = newLikePattern(args[1].val.data.(text).at(0), n.fold)
 	case n.op == opCall && n.fn.prepare != nil:
-		ready, err := n.fn.prepare(n)
+		ready, err := n.fn.prepare(m, n)
 		if err != nil {
 			return nil, err
 		}
@@ -127,6 +144,19 @@ func prepare(n *node) (*node, error) {
 	}
 	return n, nil
 }
+
+// isConstant says whether an operation has arguments and all of them are constants.
+func (n *node) isConstant() bool {
+	for _, a := range n.args {
+		if a.op != opLit && !a.fixed {
+			return false
+		}
+	}
+	return len(n.args) > 0 && !(n.op == opCall && n.fn.perRow != nil)
+}
+
+// maxPrepared bounds the patterns of LIKE that Bind prepares.
+const maxPrepared = 64 << 10
 
 // collect notes the columns below a node, after simplification has dropped those that do
 // not matter.
@@ -165,17 +195,16 @@ func (b *Bound) Columns() []string {
 }
 
 // Eval computes the expression for every row of a batch, whose columns are found by their
-// names and must have the types they have in the schema. Errors wrap ErrValue,
-// ErrUnsupported, ErrUnknownColumn or ErrType.
-func (b *Bound) Eval(rec arrow.RecordBatch) (arrow.Array, error) {
+// names and must have the types they have in the schema. Errors wrap ErrValue, ErrUnsupported,
+// ErrUnknownColumn, ErrType or ErrTooLarge, or are *memory.Error or that of the context.
+//
+// While Eval works, it holds what it makes in the share of the context; the values that it
+// returns are the caller's to account for.
+func (b *Bound) Eval(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, error) {
 	if rec.NumRows() == 0 {
 		return noValues(b.root.typ), nil
 	}
-	v, err := b.eval(rec, nil)
-	if err != nil {
-		return nil, err
-	}
-	arr, err := v.array(int(rec.NumRows()))
+	arr, err := b.evaluate(ctx, rec)
 	return arr, at(err, b.root.pos)
 }
 
@@ -197,47 +226,41 @@ func noValues(t arrow.DataType) arrow.Array {
 
 // Select returns the numbers of the rows for which the expression, of type bool, is TRUE, in
 // ascending order. Other rows than those among are passed over: it has one bit for each row,
-// the first in the lowest bit of the first word; nil is all of them.
-func (b *Bound) Select(rec arrow.RecordBatch, among []uint64) ([]int32, error) {
+// the first in the lowest bit of the first word; nil is all of them. Errors are those of Eval.
+func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint64) ([]int32, error) {
 	if b.root.typ.ID() != arrow.BOOL {
 		return nil, errorf(ErrType, b.root.pos, "only a bool selects rows, not %s", b.root.typ)
 	}
-	v, err := b.eval(rec, among)
-	if err != nil {
-		return nil, err
-	}
-	n := int(rec.NumRows())
-	if n == 0 {
+	if rec.NumRows() == 0 {
 		return nil, nil
 	}
-	selected := and(truth(spread(v, n), true), among)
-	dst := make([]int32, 0, selected.count())
-	for w, word := range selected {
-		for ; word != 0; word &= word - 1 {
-			dst = append(dst, int32(w<<6+bits.TrailingZeros64(word)))
+	m := newMeter(ctx)
+	defer m.end()
+	var dst []int32
+	err := b.slices(m, rec, among, func(from, n int, v vec) error {
+		selected := truth(spread(v, n), true)
+		if among != nil {
+			selected = and(selected, bitset(among).slice(from, n))
 		}
-	}
-	return dst, nil
-}
-
-// eval looks up the columns of a batch by name, as its order of columns need not be that of
-// the schema, and computes the expression for the rows that count; nil is all.
-func (b *Bound) eval(rec arrow.RecordBatch, rows bitset) (vec, error) {
-	f := frame{n: int(rec.NumRows()), arrs: make([]arrow.Array, b.schema.NumFields()), cols: map[int]vec{}}
-	if f.n == 0 {
-		v := nullVec(b.root.typ)
-		return v, nil
-	}
-	for _, c := range b.columns {
-		field := b.schema.Field(c)
-		found := rec.Schema().FieldIndices(field.Name)
-		if len(found) == 0 {
-			return vec{}, errorf(ErrUnknownColumn, b.root.pos, "no column %q in the batch; there are %s", field.Name, fieldNames(rec.Schema().Fields()))
+		count := selected.count()
+		if err := m.take(4 * count); err != nil {
+			return err
 		}
-		f.arrs[c] = rec.Column(found[0])
-		if got := f.arrs[c].DataType(); !sameType(valueType(got), valueType(field.Type)) {
-			return vec{}, errorf(ErrType, b.root.pos, "column %q of the batch is %s, not %s", field.Name, got, field.Type)
+		m.kept += int64(4 * count)
+		if len(dst)+count > cap(dst) { // as if all slices were like those up to here
+			dst = slices.Grow(dst, count*int(rec.NumRows()-int64(from))/n+1)
 		}
+		out := dst
+		for w, word := range selected {
+			for ; word != 0; word &= word - 1 {
+				out = append(out, int32(from+w<<6+bits.TrailingZeros64(word)))
+			}
+		}
+		dst = out
+		return nil
+	})
+	if dst == nil && err == nil {
+		dst = []int32{}
 	}
-	return f.eval(b.root, rows)
+	return dst, at(err, b.root.pos)
 }

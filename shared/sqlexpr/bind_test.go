@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,7 +21,7 @@ func bindExpr(t *testing.T, src string, s *arrow.Schema) *Bound {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Bind(e, s, time.Time{})
+	b, err := Bind(t.Context(), e, s, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 	for _, c := range cases {
 		e, err := Parse(c.in)
 		if err == nil {
-			_, err = BindFilter(e, schema, time.Time{})
+			_, err = BindFilter(t.Context(), e, schema, time.Time{})
 		}
 		var got *Error
 		if !errors.As(err, &got) || !errors.Is(err, c.kind) || got.Pos != c.pos || !strings.Contains(got.Msg, c.text) {
@@ -96,7 +97,7 @@ func TestOperationsThatRepeatTheirOperandsAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := BindFilter(e, schema, time.Time{}); !errors.Is(err, want) {
+			if _, err := BindFilter(t.Context(), e, schema, time.Time{}); !errors.Is(err, want) {
 				t.Errorf("%d of %s…%s: got error %v, want %v", times, c.before, c.behind, err, want)
 			}
 		}
@@ -171,7 +172,7 @@ func TestListsOfAnythingHaveLengths(t *testing.T) {
 		"array_length(pairs)": "[2 0 (null)]", "list_length(vectors)": "[1 0 (null)]",
 		"empty(pairs)": "[false true (null)]", "empty(vectors)": "[false true (null)]",
 	} {
-		if got, err := bindExpr(t, in, schema).Eval(rec); err != nil || got.String() != want {
+		if got, err := bindExpr(t, in, schema).Eval(t.Context(), rec); err != nil || got.String() != want {
 			t.Errorf("%s: got %v, %v; want %s", in, got, err, want)
 		}
 	}
@@ -203,7 +204,7 @@ func TestEvalComputesValues(t *testing.T) {
 	}
 	for _, c := range cases {
 		b := bindExpr(t, c.in, rec.Schema())
-		arr, err := b.Eval(rec)
+		arr, err := b.Eval(t.Context(), rec)
 		if err != nil {
 			t.Errorf("%s: %v", c.in, err)
 			continue
@@ -233,7 +234,7 @@ func TestEvalOfNoRowsComputesNothing(t *testing.T) {
 	rec := readTable(t, "testdata/edges.arrow").NewSlice(3, 3)
 	for _, in := range []string{"1 / 0 = 1", "s = 'a'", "upper(s)", "li", "i32 + 1", "[1, 2]", "st", "st.in"} {
 		b := bindExpr(t, in, rec.Schema())
-		arr, err := b.Eval(rec)
+		arr, err := b.Eval(t.Context(), rec)
 		if err != nil || arr.Len() != 0 || !arrow.TypeEqual(arr.DataType(), b.Type()) {
 			t.Errorf("%s: got %v, %v; want no values of type %s", in, arr, err, b.Type())
 		}
@@ -273,16 +274,16 @@ func TestEvalChecksTheBatch(t *testing.T) {
 		col := array.MakeArrayOfNull(memory.DefaultAllocator, typ, 2)
 		return array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: name, Type: typ}}, nil), []arrow.Array{col}, 2)
 	}
-	if _, err := b.Eval(batch("b", arrow.PrimitiveTypes.Int32)); !errors.Is(err, ErrUnknownColumn) {
+	if _, err := b.Eval(t.Context(), batch("b", arrow.PrimitiveTypes.Int32)); !errors.Is(err, ErrUnknownColumn) {
 		t.Errorf("missing column: got %v, want %v", err, ErrUnknownColumn)
 	}
-	if _, err := b.Eval(batch("a", arrow.PrimitiveTypes.Int64)); !errors.Is(err, ErrType) {
+	if _, err := b.Eval(t.Context(), batch("a", arrow.PrimitiveTypes.Int64)); !errors.Is(err, ErrType) {
 		t.Errorf("column of another type: got %v, want %v", err, ErrType)
 	}
-	if _, err := b.Select(batch("a", arrow.PrimitiveTypes.Int32), nil); err != nil {
+	if _, err := b.Select(t.Context(), batch("a", arrow.PrimitiveTypes.Int32), nil); err != nil {
 		t.Errorf("right column: %v", err)
 	}
-	if _, err := bindExpr(t, "a", schema).Select(batch("a", arrow.PrimitiveTypes.Int32), nil); !errors.Is(err, ErrType) {
+	if _, err := bindExpr(t, "a", schema).Select(t.Context(), batch("a", arrow.PrimitiveTypes.Int32), nil); !errors.Is(err, ErrType) {
 		t.Errorf("selecting by a number: got %v, want %v", err, ErrType)
 	}
 }
@@ -299,7 +300,7 @@ func TestExpressionsOverNoRowsKeepTheirTypes(t *testing.T) {
 		field := arrow.Field{Name: "s", Type: arrow.StructOf(arrow.Field{Name: "m", Type: typ, Nullable: true})}
 		schema := arrow.NewSchema([]arrow.Field{field}, nil)
 		rec := array.NewRecordBatch(schema, []arrow.Array{noValues(field.Type)}, 0)
-		got, err := bindExpr(t, "s.m", schema).Eval(rec)
+		got, err := bindExpr(t, "s.m", schema).Eval(t.Context(), rec)
 		if err != nil || got.Len() != 0 || !arrow.TypeEqual(got.DataType(), typ) {
 			t.Errorf("%s: got %v and error %v", typ, got, err)
 		}
@@ -309,14 +310,14 @@ func TestExpressionsOverNoRowsKeepTheirTypes(t *testing.T) {
 func TestBoundMayBeUsedByManyAtOnce(t *testing.T) {
 	rec := readTable(t, "testdata/edges.arrow")
 	b := bindExpr(t, `regexp_like(s, '\w') AND s LIKE '%a%' AND i32 IN (0, 1, 2, 3, 4, 5)`, rec.Schema())
-	want, err := b.Select(rec, nil)
+	want, err := b.Select(t.Context(), rec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if got, err := b.Select(rec, nil); err != nil || !cmp.Equal(got, want) {
+			if got, err := b.Select(t.Context(), rec, nil); err != nil || !cmp.Equal(got, want) {
 				t.Errorf("got %v, %v; want %v", got, err, want)
 			}
 		})
@@ -352,13 +353,13 @@ func ExampleBound_Select() {
 		fmt.Println(err)
 		return
 	}
-	b, err := BindFilter(e, schema, time.Time{})
+	b, err := BindFilter(context.Background(), e, schema, time.Time{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(b.Columns())
-	fmt.Println(b.Select(rec, nil))
+	fmt.Println(b.Select(context.Background(), rec, nil))
 	// Output:
 	// [n]
 	// [0 3] <nil>

@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -63,9 +64,9 @@ func evalAs(sql string, s *arrow.Schema, typ arrow.DataType, batch arrow.RecordB
 	if err != nil {
 		return nil, err
 	}
-	b, err := BindAs(e, s, time.Time{}, typ)
+	b, err := BindAs(context.Background(), e, s, time.Time{}, typ)
 	if err != nil {
 		return nil, err
 	}
-	return b.Eval(batch)
+	return b.Eval(context.Background(), batch)
 }

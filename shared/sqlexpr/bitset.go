@@ -109,6 +109,20 @@ func bitsetOf(bitmap []byte, offset, n int) bitset {
 	return out
 }
 
+// slice copies n bits from one on.
+func (b bitset) slice(from, n int) bitset {
+	out := make(bitset, (n+63)/64)
+	word, shift := from>>6, uint(from&63)
+	for i := range out {
+		out[i] = b[word+i] >> shift
+		if shift > 0 && word+i+1 < len(b) {
+			out[i] |= b[word+i+1] << (64 - shift)
+		}
+	}
+	out.clip(n)
+	return out
+}
+
 // wordAt reads 64 bits from a byte and a bit offset, and zeros past the end.
 func wordAt(b []byte, at int, shift uint) uint64 {
 	if at+9 <= len(b) {

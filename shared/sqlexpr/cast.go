@@ -50,6 +50,7 @@ func elemType(t arrow.DataType) arrow.DataType { return t.(arrow.ListLikeType).E
 
 // A caster converts the values of one vec.
 type caster struct {
+	m    *meter
 	from vec
 	to   arrow.DataType
 	live bitset // rows to convert
@@ -65,22 +66,23 @@ func Convert(values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	if !loadable(values.DataType()) {
 		return nil, errorf(ErrUnsupported, noPos, "values of %s", values.DataType())
 	}
-	v, err := load(values)
+	var m *meter // the caller accounts for the whole of it
+	v, err := load(m, values)
 	if err != nil {
 		return nil, err
 	}
 	if !castable(v.typ, to) {
 		return nil, errorf(ErrUnsupported, noPos, "conversion of %s to %s", v.typ, to)
 	}
-	if v, err = castVec(v, to, nil, false); err != nil {
+	if v, err = castVec(m, v, to, nil, false); err != nil {
 		return nil, err
 	}
-	return v.array(values.Len())
+	return v.array(m, values.Len())
 }
 
 // castVec converts v, for the rows that count. A value that has no counterpart in the type
 // is NULL if try is set, else an error.
-func castVec(v vec, to arrow.DataType, rows bitset, try bool) (vec, error) {
+func castVec(m *meter, v vec, to arrow.DataType, rows bitset, try bool) (vec, error) {
 	if sameType(v.typ, to) {
 		return v, nil
 	}
@@ -90,7 +92,7 @@ func castVec(v vec, to arrow.DataType, rows bitset, try bool) (vec, error) {
 		}
 		rows = nil
 	}
-	c := caster{from: v, to: to, live: v.live(rows, v.n), try: try}
+	c := caster{m: m, from: v, to: to, live: v.live(rows, v.n), try: try}
 	c.out = vec{typ: to, n: v.n, konst: v.konst, valid: v.valid}
 	if c.convert(); c.err != nil {
 		return vec{}, c.err
@@ -113,7 +115,16 @@ func (c *caster) fail(i int, format string, args ...any) bool {
 }
 
 // each calls f for the rows to convert, until f is false.
-func (c *caster) each(f func(i int) bool) { c.live.each(c.from.n, f) }
+func (c *caster) each(f func(i int) bool) {
+	work := rowWork([]vec{c.from})
+	c.live.each(c.from.n, func(i int) bool {
+		if err := c.m.step(work); err != nil {
+			c.err = err
+			return false
+		}
+		return f(i)
+	})
+}
 
 // convert dispatches on what kinds of types the two are. The pairs that castable refuses do
 // not get here.
@@ -155,7 +166,7 @@ func (c *caster) convert() {
 // lists converts the elements; which belong to which list stays.
 func (c *caster) lists() {
 	l := c.from.data.(lists)
-	elems, err := castVec(l.elems, elemType(c.to), nil, c.try)
+	elems, err := castVec(c.m, l.elems, elemType(c.to), nil, c.try)
 	c.err = err
 	c.out.data = lists{off: l.off, elems: elems}
 	if to, ok := c.to.(*arrow.FixedSizeListType); ok && err == nil {
@@ -168,7 +179,7 @@ func (c *caster) lists() {
 
 // singles makes a list of each value, also of one that is NULL.
 func (c *caster) singles() {
-	elems, err := castVec(c.from, elemType(c.to), c.live, c.try)
+	elems, err := castVec(c.m, c.from, elemType(c.to), c.live, c.try)
 	c.err = err
 	off := make([]int64, c.from.n+1)
 	for i := range off {
@@ -180,11 +191,12 @@ func (c *caster) singles() {
 
 // bytes makes binaries of the bytes of integers, the lowest first.
 func (c *caster) bytes() {
-	b := newTextBuilder(c.from.n)
+	b := newTextBuilder(c.m, c.from.n)
 	for i := range c.from.n {
 		b.data = c.from.appendKey(b.data, i)
 		b.done()
 	}
+	c.err = b.account()
 	c.out.data = b.text()
 }
 

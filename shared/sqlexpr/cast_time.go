@@ -83,7 +83,7 @@ func (c *caster) temporal() {
 	from, to := c.from.typ, c.to
 	switch {
 	case isNumeric(from) && (isTimestamp(to) || to.ID() == arrow.DURATION):
-		if c.from, c.err = castVec(c.from, typeInt64, c.live, c.try); c.err == nil {
+		if c.from, c.err = castVec(c.m, c.from, typeInt64, c.live, c.try); c.err == nil {
 			c.out.valid, c.out.data = c.from.valid, c.from.data
 		}
 	case (isTimestamp(from) || from.ID() == arrow.DURATION) && isNumeric(to):
@@ -111,7 +111,7 @@ func (c *caster) temporal() {
 func (c *caster) ticks(as arrow.DataType) {
 	counts := c.from
 	counts.typ = as
-	if counts, c.err = castVec(counts, c.to, c.live, c.try); c.err == nil {
+	if counts, c.err = castVec(c.m, counts, c.to, c.live, c.try); c.err == nil {
 		c.out.valid, c.out.data = counts.valid, counts.data
 	}
 }
@@ -124,7 +124,7 @@ func (c *caster) dateInteger() {
 		if wide {
 			to = typeInt64
 		}
-		out, err := castVec(src, to, c.live, c.try)
+		out, err := castVec(c.m, src, to, c.live, c.try)
 		c.err = err
 		return out
 	}
@@ -140,7 +140,7 @@ func (c *caster) dateInteger() {
 		c.out.data = from.data
 	case to.ID() == arrow.DATE64:
 		from.typ = arrow.FixedWidthTypes.Date32
-		c.out, c.err = castVec(from, d64, c.live, c.try)
+		c.out, c.err = castVec(c.m, from, d64, c.live, c.try)
 	default:
 		c.out = days(from, false)
 	}

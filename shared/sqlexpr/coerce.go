@@ -315,7 +315,7 @@ func listLiteral(n *node) (*node, error) {
 	}
 	elems := make([]vec, len(n.args))
 	for i, a := range n.args {
-		v, err := castVec(a.val, elem, nil, false)
+		v, err := castVec(nil, a.val, elem, nil, false)
 		if err != nil {
 			return nil, at(err, a.pos)
 		}
@@ -336,7 +336,7 @@ func listConstant(elem arrow.DataType, elems []vec) vec {
 			valid.clear(i)
 		}
 	}
-	values := b.vec()
+	values, _ := b.vec() // of literals of the text
 	values.valid = valid
 	return constant(arrow.ListOf(elem), lists{off: []int64{0, int64(len(elems))}, elems: values})
 }

@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -64,11 +65,11 @@ func filtersOf(t *testing.T) (filters []string) {
 }
 
 func bindAndEval(e Expr, rec arrow.RecordBatch) (*Bound, arrow.Array, error) {
-	b, err := Bind(e, rec.Schema(), testClock)
+	b, err := Bind(context.Background(), e, rec.Schema(), testClock)
 	if err != nil {
 		return nil, nil, err
 	}
-	values, err := b.Eval(rec)
+	values, err := b.Eval(context.Background(), rec)
 	return b, values, err
 }
 
@@ -108,12 +109,12 @@ func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch
 // evalWithConstants is Eval for the rows that count, nil being all, but some of the columns,
 // which are told by the bits of a number, are constants with the values of a row.
 func evalWithConstants(b *Bound, rec arrow.RecordBatch, constants int, row int64, rows bitset) (arrow.Array, error) {
-	f := frame{n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]vec{}}
+	f := frame{m: newMeter(context.Background()), n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]vec{}}
 	for i, c := range b.columns {
 		if constants>>i&1 == 0 {
 			continue
 		}
-		v, err := load(array.NewSlice(rec.Column(c), row, row+1))
+		v, err := load(nil, array.NewSlice(rec.Column(c), row, row+1))
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +125,7 @@ func evalWithConstants(b *Bound, rec arrow.RecordBatch, constants int, row int64
 	if err != nil {
 		return nil, err
 	}
-	return v.array(f.n)
+	return v.array(f.m, f.n)
 }
 
 // literalsAsColumns parses an expression and adds a column to a batch for each number and

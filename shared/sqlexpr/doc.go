@@ -16,7 +16,7 @@
 //	resolve   literals take the type of the column beside them   resolve.go
 //	coerce    both sides of every operator get one type          coerce*.go
 //	simplify  constants are folded, casts moved to literals      simplify*.go unwrap.go zero.go
-//	Eval      nodes over columns, a whole batch at a time        eval*.go cast*.go fn_*.go
+//	Eval      nodes over columns, a slice of rows at a time      slice.go meter.go eval*.go cast*.go fn_*.go
 //
 // Functions are in tables by subject, each at the head of its file fn_….go; functions.go has
 // the list of tables and the other names of functions.
@@ -30,6 +30,15 @@
 // follow the total order in which NaN equals NaN and is above infinity (but a literal zero
 // equals both zeros), and integers wrap around on overflow while a division by zero, a
 // failing CAST and the overflow of abs are errors.
+//
+// Work and memory are bounded by the context. Eval and Select go through a batch in slices of
+// rows, narrower ones the more a row makes, look at the context within long operations, and
+// take the bytes of intermediate values and results from the share of the context (package
+// memory) before they make them. When they return, they have given back all of it: whoever
+// keeps the values accounts for them. Constants stay single values; Bind computes those that
+// are little work, and what it keeps of them stays taken until the share is closed. What is
+// more than a share allows is a *memory.Error, and a single value of more than 256 MiB, or a
+// regular expression of more than 32,768 instructions, ErrTooLarge.
 //
 // An error counts only for rows that reach it. AND evaluates its right side for the rows
 // that the left side did not make false, OR for those not made true, CASE and coalesce

@@ -5,13 +5,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// A frame is one record batch under evaluation.
+// A frame is the rows of a record batch, or a slice of them, under evaluation.
 //
 // Operations take whole columns. What rows an operation is evaluated for is a set that
 // AND, OR and CASE narrow for their arguments. Cheap operations do not look at it and
 // compute every row, as that is faster than to choose; those that can fail, or that are
 // dear, such as matching text, keep to the set.
 type frame struct {
+	m    *meter
 	n    int           // rows
 	arrs []arrow.Array // columns by index of the schema; nil where not used
 	cols map[int]vec   // loaded columns
@@ -20,10 +21,44 @@ type frame struct {
 // eval computes a node for the rows that count, nil being all of them. What the result
 // holds for other rows is undefined, and errors are raised for none of them.
 func (f *frame) eval(n *node, rows bitset) (vec, error) {
+	switch {
+	case n.op == opLit:
+		return n.val, nil
+	case n.fixed:
+		return f.constant(n)
+	}
+	if err := f.m.step(lookWork / 16); err != nil {
+		return vec{}, err
+	}
+	mark := f.m.mark()
 	v, err := f.compute(n, rows)
 	if err != nil {
 		return vec{}, at(err, n.pos)
 	}
+	f.m.settle(mark, v)
+	return v, nil
+}
+
+// constant computes an operation of nothing but constants once for all slices. Those that are
+// left after Bind fail, or are too much to be kept by a Bound.
+func (f *frame) constant(n *node) (vec, error) {
+	if v, ok := f.m.consts[n]; ok {
+		return v, nil
+	}
+	outer, mark := *f.m, f.m.mark()
+	f.m.most, f.m.made = 0, 0
+	one := frame{m: f.m, n: 1, cols: map[int]vec{}}
+	v, err := one.compute(n, nil)
+	if err != nil {
+		return vec{}, at(err, n.pos)
+	}
+	v.konst = true // CASE and list functions make a column, of one row here
+	f.m.kept += min(f.m.made, int64(v.bytes()))
+	f.m.made, f.m.most, f.m.peak = mark, outer.most, outer.peak
+	if f.m.consts == nil {
+		f.m.consts = map[*node]vec{}
+	}
+	f.m.consts[n] = v
 	return v, nil
 }
 
@@ -31,8 +66,6 @@ func (f *frame) eval(n *node, rows bitset) (vec, error) {
 // and CASE choose rows for their arguments; everything else passes its own on.
 func (f *frame) compute(n *node, rows bitset) (vec, error) {
 	switch op := n.op; {
-	case op == opLit:
-		return n.val, nil
 	case op == opCol:
 		return f.column(n)
 	case op == opAnd || op == opOr:
@@ -40,7 +73,7 @@ func (f *frame) compute(n *node, rows bitset) (vec, error) {
 	case op == opCase:
 		return f.caseWhen(n, rows)
 	case op == opCall && n.fn.perRow != nil:
-		return n.fn.perRow(f.n), nil
+		return f.random(n)
 	}
 	args := make([]vec, len(n.args))
 	for i, a := range n.args {
@@ -52,6 +85,10 @@ func (f *frame) compute(n *node, rows bitset) (vec, error) {
 			return vec{}, err
 		}
 	}
+	bits, _ := slotBits(n.typ)
+	if err := f.m.take(bits * f.n / 8); err != nil {
+		return vec{}, err
+	}
 	return f.apply(n, args, rows)
 }
 
@@ -59,7 +96,7 @@ func (f *frame) compute(n *node, rows bitset) (vec, error) {
 func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
 	switch op := n.op; {
 	case op == opMember:
-		return selectMember(n, args[0])
+		return selectMember(f.m, n, args[0])
 	case op == opNot:
 		return invertBool(args[0]), nil
 	case op == opIsNull:
@@ -69,25 +106,25 @@ func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
 	case op.isComparison():
 		return compare(op, args[0], args[1]), nil
 	case op.isArithmetic() && isTemporal(args[0].typ):
-		return temporalRows(n, args, rows)
+		return temporalRows(f.m, n, args, rows)
 	case op.isArithmetic():
 		return arithmetic(op, n.typ, args[0], args[1], rows)
 	case op.isBitwise():
-		return bitwise(n, args, rows)
+		return bitwise(f.m, n, args, rows)
 	case op == opNeg:
 		return negate(args[0], rows)
 	case op == opConcat:
-		return concat(n.typ, args[0], args[1], rows)
+		return concat(f.m, n.typ, args[0], args[1], rows)
 	case op == opBetween:
 		return between(n, args), nil
 	case op == opIn:
 		return f.in(n, args)
 	case op == opLike:
-		return like(n, args[0], args[1], rows)
+		return like(f.m, n, args[0], args[1], rows)
 	case op == opCast:
-		return castVec(args[0], n.typ, rows, n.try)
+		return castVec(f.m, args[0], n.typ, rows, n.try)
 	case op == opCall:
-		return n.fn.eval(n, args, rows)
+		return n.fn.eval(f.m, n, args, rows)
 	}
 	return vec{}, errorf(ErrUnsupported, n.pos, "evaluation of %s", n.op)
 }
@@ -97,17 +134,31 @@ func (f *frame) column(n *node) (vec, error) {
 	if v, ok := f.cols[n.index]; ok {
 		return v, nil
 	}
-	v, err := load(f.arrs[n.index])
+	mark := f.m.made
+	v, err := load(f.m, f.arrs[n.index])
 	if err != nil {
 		return vec{}, err
 	}
+	f.m.columns += f.m.made - mark // for all of the slice
+	f.m.made = mark
 	f.cols[n.index] = v
 	return v, nil
 }
 
+// random makes other values for each row.
+func (f *frame) random(n *node) (vec, error) {
+	if err := f.m.take(randomBytes * f.n); err != nil {
+		return vec{}, err
+	}
+	return n.fn.perRow(f.n), nil
+}
+
+// randomBytes is what random and uuid make of a row, with an offset.
+const randomBytes = 44
+
 // selectMember takes a member out of structs; it is NULL where the struct is.
-func selectMember(n *node, x vec) (vec, error) {
-	v, err := load(x.data.(*array.Struct).Field(n.index))
+func selectMember(m *meter, n *node, x vec) (vec, error) {
+	v, err := load(m, x.data.(*array.Struct).Field(n.index))
 	if err != nil {
 		return vec{}, err
 	}

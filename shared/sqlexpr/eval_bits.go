@@ -1,32 +1,32 @@
 package sqlexpr
 
 // bitwise computes & | ^ << >> of two integers of one type.
-func bitwise(n *node, args []vec, rows bitset) (vec, error) {
+func bitwise(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	switch args[0].data.(type) {
 	case []int8:
-		return bitRows[int8](n, args, rows)
+		return bitRows[int8](m, n, args, rows)
 	case []int16:
-		return bitRows[int16](n, args, rows)
+		return bitRows[int16](m, n, args, rows)
 	case []int32:
-		return bitRows[int32](n, args, rows)
+		return bitRows[int32](m, n, args, rows)
 	case []int64:
-		return bitRows[int64](n, args, rows)
+		return bitRows[int64](m, n, args, rows)
 	case []uint8:
-		return bitRows[uint8](n, args, rows)
+		return bitRows[uint8](m, n, args, rows)
 	case []uint16:
-		return bitRows[uint16](n, args, rows)
+		return bitRows[uint16](m, n, args, rows)
 	case []uint32:
-		return bitRows[uint32](n, args, rows)
+		return bitRows[uint32](m, n, args, rows)
 	}
-	return bitRows[uint64](n, args, rows)
+	return bitRows[uint64](m, n, args, rows)
 }
 
 // bitRows shifts by as many bits as are left of the number when it is cut down to the width,
 // so that of an int64 the shift by 65 is one by 1. Signed integers keep their sign.
-func bitRows[T integer](n *node, args []vec, rows bitset) (vec, error) {
+func bitRows[T integer](m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, r := valuesOf[T](args[0]), valuesOf[T](args[1])
 	width := T(bitWidth(n.typ) - 1)
-	return fixedRows(n, args, rows, func(i int) (T, error) {
+	return fixedRows(m, n, args, rows, func(i int) (T, error) {
 		x, y := l(i), r(i)
 		switch n.op {
 		case opBitAnd:

@@ -108,7 +108,7 @@ func truthTest(v vec, value, not bool) vec {
 
 // caseWhen evaluates each branch for the rows that take it.
 func (f *frame) caseWhen(n *node, rows bitset) (vec, error) {
-	b := branches{n: f.n, typ: n.typ}
+	b := branches{m: f.m, n: f.n, typ: n.typ}
 	left := and(fullBitset(f.n), rows)
 	take := func(n *node, rows bitset) error {
 		if rows.empty() {
@@ -140,11 +140,12 @@ func (f *frame) caseWhen(n *node, rows bitset) (vec, error) {
 			return vec{}, err
 		}
 	}
-	return b.vec(), nil
+	return b.vec()
 }
 
 // branches puts a column together from pieces of others.
 type branches struct {
+	m    *meter
 	n    int
 	typ  arrow.DataType
 	rows []bitset
@@ -158,7 +159,11 @@ func (b *branches) add(rows bitset, v vec) {
 }
 
 // vec returns the column. Rows of no branch are NULL.
-func (b *branches) vec() vec {
+func (b *branches) vec() (vec, error) {
+	slotBits, _ := slotBits(b.typ)
+	if err := b.m.take(b.n * (8 + slotBits/8)); err != nil {
+		return vec{}, err
+	}
 	out := vec{typ: b.typ, n: b.n, valid: newBitset(b.n)}
 	source := make([]int, b.n) // branch of each row, counted from 1
 	for i, rows := range b.rows {
@@ -171,41 +176,50 @@ func (b *branches) vec() vec {
 		})
 	}
 	if isString(b.typ) || isBinary(b.typ) {
-		out.data = b.text(source, out.valid)
-		return out
+		var err error
+		out.data, err = b.text(source, out.valid)
+		return out, err
 	}
 	if isList(b.typ) {
-		out.data = b.lists(source, out.valid)
-		return out
+		var err error
+		out.data, err = b.lists(source, out.valid)
+		return out, err
 	}
 	out.data = zeroData(b.typ, b.n)
 	for i, rows := range b.rows {
 		copyRows(out.data, b.vals[i], rows, b.n)
 	}
-	return out
+	return out, nil
 }
 
 // text appends the pieces in the order of rows, as texts of no fixed width cannot be put in
 // place.
-func (b *branches) text(source []int, valid bitset) text {
-	t := newTextBuilder(b.n)
+func (b *branches) text(source []int, valid bitset) (text, error) {
+	t := newTextBuilder(b.m, b.n)
 	for row, s := range source {
 		if s > 0 && valid.has(row) {
 			v := b.vals[s-1]
-			t.data = append(t.data, v.data.(text).at(v.at(row))...)
+			value := v.data.(text).at(v.at(row))
+			if err := t.reserve(len(value)); err != nil {
+				return text{}, err
+			}
+			t.data = append(t.data, value...)
+			if err := b.m.step(len(value)); err != nil {
+				return text{}, err
+			}
 		}
 		t.done()
 	}
-	return t.text()
+	return t.text(), nil
 }
 
 // lists picks the lists in the order of rows.
-func (b *branches) lists(source []int, valid bitset) lists {
+func (b *branches) lists(source []int, valid bitset) (lists, error) {
 	elems := make([]vec, len(b.vals))
 	for i, v := range b.vals {
 		elems[i] = v.data.(lists).elems
 	}
-	made := newListBuilder(b.n, elems...)
+	made := newListBuilder(b.m, b.n, elems...)
 	for row, s := range source {
 		if s > 0 && valid.has(row) {
 			_, span := b.vals[s-1].listsOf()
@@ -216,8 +230,7 @@ func (b *branches) lists(source []int, valid bitset) lists {
 		made.end()
 	}
 	if len(elems) == 0 {
-		return lists{off: made.off, elems: vec{typ: elemType(b.typ), data: emptyData(elemType(b.typ))}}
+		return lists{off: made.off, elems: vec{typ: elemType(b.typ), data: emptyData(elemType(b.typ))}}, nil
 	}
-	l, _ := made.lists(elemType(b.typ)) // elements of CASE are not nested
-	return l
+	return made.lists(elemType(b.typ))
 }

@@ -3,7 +3,7 @@ package sqlexpr
 import "github.com/apache/arrow-go/v18/arrow"
 
 // concat computes l || r of two strings or two binaries.
-func concat(typ arrow.DataType, l, r vec, rows bitset) (vec, error) {
+func concat(m *meter, typ arrow.DataType, l, r vec, rows bitset) (vec, error) {
 	n, konst := width(l, r)
 	out := vec{typ: typ, n: n, konst: konst, valid: bothValid(l, r, n)}
 	if konst {
@@ -11,23 +11,23 @@ func concat(typ arrow.DataType, l, r vec, rows bitset) (vec, error) {
 	}
 	live := and(rows, out.valid)
 	a, b, ml, mr := l.data.(text), r.data.(text), l.mask(), r.mask()
-	t := newTextBuilder(n)
+	t := newTextBuilder(m, n)
 	for i := range n {
 		if live == nil || live.has(i) {
-			t.data = append(t.data, a.at(i&ml)...)
-			t.data = append(t.data, b.at(i&mr)...)
-		}
-		if len(t.data) > maxText {
-			return vec{}, errorf(ErrTooLarge, noPos, "result of more than %d bytes of text", maxText)
+			x, y := a.at(i&ml), b.at(i&mr)
+			if err := t.reserve(len(x) + len(y)); err != nil {
+				return vec{}, err
+			}
+			t.data = append(append(t.data, x...), y...)
+			if err := m.step(len(x) + len(y)); err != nil {
+				return vec{}, err
+			}
 		}
 		t.done()
 	}
 	out.data = t.text()
 	return out, nil
 }
-
-// maxText bounds the text that || makes of a batch, for it can double with every operand.
-const maxText = 256 << 20
 
 // between computes x BETWEEN low AND high as two comparisons.
 func between(n *node, args []vec) vec {
@@ -38,18 +38,29 @@ func between(n *node, args []vec) vec {
 	return kleene(compare(low, args[0], args[1]), compare(high, args[0], args[2]), n.not)
 }
 
+// shortText is the length up to which texts are no work that counts, other than by the slice.
+const shortText = 64
+
+// areLong says whether n texts are longer than that on average.
+func (t text) areLong(n int) bool { return t.views != nil || t.bytes() > (shortText+8)*n }
+
 // textTest evaluates a test of one string for the rows that count.
-func textTest(v vec, rows bitset, test func(s []byte) (bool, error)) (vec, error) {
+func textTest(m *meter, v vec, rows bitset, test func(s []byte) (bool, error)) (vec, error) {
 	out := vec{typ: typeBool, n: v.n, konst: v.konst, valid: v.valid, data: newBitset(v.n)}
 	if v.konst {
 		rows = nil
 	}
 	t, bits := v.data.(text), out.data.(bitset)
+	long := t.areLong(v.n)
 	var err error
 	v.live(rows, v.n).each(v.n, func(i int) bool {
 		var ok bool
-		if ok, err = test(t.at(i)); ok {
+		s := t.at(i)
+		if ok, err = test(s); ok {
 			bits.set(i)
+		}
+		if long && err == nil {
+			err = m.step(len(s))
 		}
 		return err == nil
 	})
@@ -57,18 +68,23 @@ func textTest(v vec, rows bitset, test func(s []byte) (bool, error)) (vec, error
 }
 
 // textTest2 evaluates a test of two strings for the rows that count.
-func textTest2(l, r vec, rows bitset, test func(a, b []byte) (bool, error)) (vec, error) {
+func textTest2(m *meter, l, r vec, rows bitset, test func(a, b []byte) (bool, error)) (vec, error) {
 	n, konst := width(l, r)
 	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(l, r, n), data: newBitset(n)}
 	if konst {
 		rows = nil
 	}
 	a, b, ml, mr, bits := l.data.(text), r.data.(text), l.mask(), r.mask(), out.data.(bitset)
+	long := a.areLong(l.n) || b.areLong(r.n)
 	var err error
 	and(rows, out.valid).each(n, func(i int) bool {
 		var ok bool
-		if ok, err = test(a.at(i&ml), b.at(i&mr)); ok {
+		x, y := a.at(i&ml), b.at(i&mr)
+		if ok, err = test(x, y); ok {
 			bits.set(i)
+		}
+		if long && err == nil {
+			err = m.step(len(x) + len(y))
 		}
 		return err == nil
 	})

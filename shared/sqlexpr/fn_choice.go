@@ -150,17 +150,20 @@ func bindExtreme(n *node) (*node, error) {
 
 // extreme chooses the argument that is greater, or less, than all others. NULLs do not count,
 // and NaN is greater than any number.
-func extreme(op opcode) func(n *node, args []vec, rows bitset) (vec, error) {
-	return func(n *node, args []vec, _ bitset) (vec, error) {
+func extreme(op opcode) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 		best := args[0]
 		for _, a := range args[1:] {
 			size, konst := width(best, a)
 			has, hasBest := and(fullBitset(size), a.live(nil, size)), and(fullBitset(size), best.live(nil, size))
 			take := and(has, or(hasBest.invert(size), compareBits(op, a, best, size)))
-			b := branches{n: size, typ: n.typ}
+			b := branches{m: m, n: size, typ: n.typ}
 			b.add(take, a)
 			b.add(take.invert(size), best)
-			best = b.vec()
+			var err error
+			if best, err = b.vec(); err != nil {
+				return vec{}, err
+			}
 			best.konst = konst
 		}
 		return best, nil

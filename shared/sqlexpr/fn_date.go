@@ -81,13 +81,13 @@ func constantName(n, x *node) (string, error) {
 }
 
 // evalDateTrunc cuts off what is finer than the unit, on the clock of the time zone.
-func evalDateTrunc(n *node, args []vec, rows bitset) (vec, error) {
+func evalDateTrunc(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	zone, err := loadZone(zoneOf(n.typ))
 	if err != nil {
 		return vec{}, err
 	}
 	x, per := valuesOf[int64](args[1]), perSecond(unitOf(n.typ))
-	return fixedRows(n, args[1:], rows, func(i int) (int64, error) {
+	return fixedRows(m, n, args[1:], rows, func(i int) (int64, error) {
 		ticks := x(i)
 		switch truncUnits[n.index] {
 		case "microsecond":
@@ -174,8 +174,8 @@ func opaqueCast(n, x *node, typ arrow.DataType) (*node, error) {
 	if !castable(x.typ, typ) {
 		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, x.typ)
 	}
-	fn := &function{name: n.fn.name, eval: func(n *node, args []vec, rows bitset) (vec, error) {
-		return castVec(args[0], n.typ, rows, false)
+	fn := &function{name: n.fn.name, eval: func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+		return castVec(m, args[0], n.typ, rows, false)
 	}}
 	return &node{op: opCall, fn: fn, typ: typ, args: []*node{x}, pos: n.pos}, nil
 }
@@ -192,10 +192,10 @@ func inUTC(x *node) *node {
 
 // evalSeconds makes timestamps of numbers of seconds. What does not fit of a float is cut
 // down to the range, and NaN is zero, as it is in Rust.
-func evalSeconds(n *node, args []vec, rows bitset) (vec, error) {
+func evalSeconds(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	if args[0].typ.ID() == arrow.INT64 {
 		x := valuesOf[int64](args[0])
-		return fixedRows(n, args, rows, func(i int) (int64, error) {
+		return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 			out, ok := mulChecked(x(i), 1e9)
 			if !ok {
 				return 0, errorf(ErrValue, noPos, "timestamp out of range of %s", n.typ)
@@ -204,7 +204,7 @@ func evalSeconds(n *node, args []vec, rows bitset) (vec, error) {
 		})
 	}
 	x := valuesOf[float64](args[0])
-	return fixedRows(n, args, rows, func(i int) (int64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		switch f := x(i) * 1e9; {
 		case math.IsNaN(f):
 			return 0, nil
@@ -234,8 +234,8 @@ func bindFromUnixtime(n *node) (*node, error) {
 func bindToUnixtime(n *node) (*node, error) {
 	x := n.args[0]
 	if len(n.args) > 1 {
-		return bindFormatted(n, typeInt64, func(n *node, args []vec, rows bitset) (vec, error) {
-			return readFormatted(n, args, rows, func(t time.Time) (int64, bool) { return t.Unix(), true })
+		return bindFormatted(n, typeInt64, func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+			return readFormatted(m, n, args, rows, func(t time.Time) (int64, bool) { return t.Unix(), true })
 		})
 	}
 	var err error
@@ -289,9 +289,9 @@ func calendarNumber(t arrow.DataType) arrow.DataType {
 }
 
 // evalMakeDate fails for days that are not in the calendar.
-func evalMakeDate(n *node, args []vec, rows bitset) (vec, error) {
+func evalMakeDate(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	year, month, day := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[int32](args[2])
-	return fixedRows(n, args, rows, func(i int) (int32, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		days, ok := daysOf(int64(year(i)), int64(month(i)), int64(day(i)))
 		if !ok {
 			return 0, errorf(ErrValue, noPos, "no day %d-%d-%d in the calendar", year(i), month(i), day(i))

@@ -92,11 +92,11 @@ func clockPart(name string) bool {
 	return false
 }
 
-func evalDatePart(n *node, args []vec, rows bitset) (vec, error) {
+func evalDatePart(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	ticks, per := tickReader(args[1])
 	args = args[1:]
 	if n.name == "epoch" {
-		return fixedRows(n, args, rows, func(i int) (float64, error) {
+		return fixedRows(m, n, args, rows, func(i int) (float64, error) {
 			return float64(ticks(i)) / float64(per), nil
 		})
 	}
@@ -109,9 +109,9 @@ func evalDatePart(n *node, args []vec, rows bitset) (vec, error) {
 		return dateParts[n.name](time.Unix(seconds, (ticks(i)-seconds*per)*(1e9/per)).In(zone))
 	}
 	if n.typ.ID() == arrow.INT64 {
-		return fixedRows(n, args, rows, func(i int) (int64, error) { return part(i), nil })
+		return fixedRows(m, n, args, rows, func(i int) (int64, error) { return part(i), nil })
 	}
-	return fixedRows(n, args, rows, func(i int) (int32, error) { return int32(part(i)), nil })
+	return fixedRows(m, n, args, rows, func(i int) (int32, error) { return int32(part(i)), nil })
 }
 
 // tickReader reads dates, times and timestamps as ticks, and returns how many make a second.

@@ -74,30 +74,35 @@ func bindListAndValue(result func([]arrow.DataType) arrow.DataType) func(n *node
 	}
 }
 
-func evalArrayLength(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayLength(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
-	return fixedRows(n, args, rows, func(i int) (uint64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (uint64, error) {
 		from, to := span(i)
 		return uint64(to - from), nil
 	})
 }
 
-func evalEmpty(n *node, args []vec, rows bitset) (vec, error) {
+func evalEmpty(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
-	return boolRows(n, args, rows, func(i int) bool {
+	return boolRows(m, n, args, rows, func(i int) bool {
 		from, to := span(i)
 		return from == to
 	})
 }
 
 // evalArrayPosition counts from 1, and is NULL if the value is not there. NULL equals NULL.
-func evalArrayPosition(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayPosition(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	x := args[1]
 	out, live := strictRows(n, args, args[:1], rows)
 	found, positions := newBitset(out.n), make([]uint64, out.n)
+	each := 8 * rowWork(args)
 	var want, have []byte
+	var err error
 	live.each(out.n, func(i int) bool {
+		if err = m.step(each); err != nil {
+			return false
+		}
 		want = x.elementKey(want[:0], x.at(i))
 		from, to := span(i)
 		for j := from; j < to; j++ {
@@ -110,7 +115,7 @@ func evalArrayPosition(n *node, args []vec, rows bitset) (vec, error) {
 		return true
 	})
 	out.valid, out.data = found, positions
-	return out, nil
+	return out, err
 }
 
 // elementKey appends what two slots share if both are NULL or both have the same value.
@@ -131,21 +136,27 @@ func bindArrayElement(n *node) (*node, error) {
 }
 
 // pickElements takes one element of each list; choose returns its slot, or -1 for NULL.
-func pickElements(n *node, args []vec, rows bitset, choose func(i int) int) (vec, error) {
+func pickElements(m *meter, n *node, args []vec, rows bitset, choose func(i int) int) (vec, error) {
 	out, live := callRows(n, args, rows)
+	if err := m.take(8 * out.n); err != nil {
+		return vec{}, err
+	}
 	slots, valid := make([]int, out.n), newBitset(out.n)
-	l := args[0].data.(lists)
+	l, each := args[0].data.(lists), rowWork(args)
 	for i := range slots {
 		slots[i] = -1
 		if live != nil && !live.has(i) {
 			continue
+		}
+		if err := m.step(each); err != nil {
+			return vec{}, err
 		}
 		if s := choose(i); s >= 0 && !l.elems.isNull(s) {
 			slots[i] = s
 			valid.set(i)
 		}
 	}
-	picked, err := l.elems.gather(slots, valid)
+	picked, err := l.elems.gather(m, slots, valid)
 	if err != nil {
 		return vec{}, err
 	}
@@ -155,10 +166,10 @@ func pickElements(n *node, args []vec, rows bitset, choose func(i int) int) (vec
 
 // evalArrayElement counts from 1, or from the end with negative numbers, and is NULL where
 // there is no element.
-func evalArrayElement(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayElement(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
 	index := valuesOf[int64](args[1])
-	return pickElements(n, args, rows, func(i int) int {
+	return pickElements(m, n, args, rows, func(i int) int {
 		from, to := span(i)
 		switch at, size := index(i), int64(to-from); {
 		case at > 0 && at <= size:
@@ -171,9 +182,9 @@ func evalArrayElement(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalAnyValue is the first element that is not NULL.
-func evalAnyValue(n *node, args []vec, rows bitset) (vec, error) {
+func evalAnyValue(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
-	return pickElements(n, args, rows, func(i int) int {
+	return pickElements(m, n, args, rows, func(i int) int {
 		from, to := span(i)
 		for j := from; j < to; j++ {
 			if !l.elems.isNull(j) {
@@ -185,11 +196,14 @@ func evalAnyValue(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // extremeElement is the greatest or the least element that is not NULL, by the total order.
-func extremeElement(op opcode) func(n *node, args []vec, rows bitset) (vec, error) {
-	return func(n *node, args []vec, rows bitset) (vec, error) {
+func extremeElement(op opcode) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		l, span := args[0].listsOf()
-		before := l.elems.ordering()
-		return pickElements(n, args, rows, func(i int) int {
+		before, err := l.elems.ordering(m)
+		if err != nil {
+			return vec{}, err
+		}
+		return pickElements(m, n, args, rows, func(i int) int {
 			best := -1
 			from, to := span(i)
 			for j := from; j < to; j++ {
@@ -225,26 +239,36 @@ func bindArrayToString(n *node) (*node, error) {
 }
 
 // evalArrayToString leaves out NULLs unless it is told what to write for them.
-func evalArrayToString(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayToString(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	elems, sep := l.elems.texts(), args[1].texts()
-	return strictTexts(n, args, args[:2], rows, func(dst []byte, i int) ([]byte, error) {
+	return buildTexts(m, n, args, args[:2], rows, func(b *textBuilder, i int) error {
+		var null []byte // nil: is left out
+		if len(args) == 3 && !args[2].isNull(i) {
+			null = append([]byte{}, args[2].texts()(i)...)
+		}
 		first := true
 		from, to := span(i)
 		for j := from; j < to; j++ {
-			if l.elems.isNull(j) && (len(args) < 3 || args[2].isNull(i)) {
+			piece := null
+			switch {
+			case !l.elems.isNull(j):
+				piece = elems(j)
+			case null == nil:
 				continue
+			}
+			if err := b.reserve(len(sep(i)) + len(piece)); err != nil {
+				return err
 			}
 			if !first {
-				dst = append(dst, sep(i)...)
+				b.data = append(b.data, sep(i)...)
 			}
 			first = false
-			if l.elems.isNull(j) {
-				dst = append(dst, args[2].texts()(i)...)
-				continue
+			b.data = append(b.data, piece...)
+			if err := m.step(16 + len(piece) + len(sep(i))); err != nil {
+				return err
 			}
-			dst = append(dst, elems(j)...)
 		}
-		return dst, nil
+		return nil
 	})
 }

@@ -40,7 +40,7 @@ var floatFunctions = map[string]*function{
 // floatFunction is a function of one float.
 func floatFunction(f func(float64) float64) *function {
 	return &function{minArgs: 1, maxArgs: 1, bind: signature(likeFirst, floatNumber),
-		eval: func(_ *node, args []vec, _ bitset) (vec, error) {
+		eval: func(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
 			x := args[0]
 			out := vec{typ: x.typ, n: x.n, konst: x.konst, valid: x.valid}
 			switch d := x.data.(type) {
@@ -146,9 +146,9 @@ func bindPower(n *node) (*node, error) {
 }
 
 // evalPower fails for zero to a negative power.
-func evalPower(n *node, args []vec, rows bitset) (vec, error) {
+func evalPower(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	x, y, pow := valuesOf[float64](args[0]), valuesOf[float64](args[1]), keepNaN(math.Pow)
-	return fixedRows(n, args, rows, func(i int) (float64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (float64, error) {
 		if x(i) == 0 && y(i) < 0 {
 			return 0, errorf(ErrValue, noPos, "zero to the power of %v", y(i))
 		}
@@ -157,17 +157,17 @@ func evalPower(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // float2 computes a function of two floats.
-func float2(f func(x, y float64) float64) func(n *node, args []vec, rows bitset) (vec, error) {
+func float2(f func(x, y float64) float64) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	f = keepNaN(f)
-	return func(n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		if n.typ.ID() == arrow.FLOAT32 {
 			x, y := valuesOf[float32](args[0]), valuesOf[float32](args[1])
-			return fixedRows(n, args, rows, func(i int) (float32, error) {
+			return fixedRows(m, n, args, rows, func(i int) (float32, error) {
 				return float32(f(float64(x(i)), float64(y(i)))), nil
 			})
 		}
 		x, y := valuesOf[float64](args[0]), valuesOf[float64](args[1])
-		return fixedRows(n, args, rows, func(i int) (float64, error) { return f(x(i), y(i)), nil })
+		return fixedRows(m, n, args, rows, func(i int) (float64, error) { return f(x(i), y(i)), nil })
 	}
 }
 
@@ -190,7 +190,7 @@ func keepNaN(f func(x, y float64) float64) func(x, y float64) float64 {
 }
 
 // evalLog is the logarithm to base 10, or of two arguments to the base of the first.
-func evalLog(n *node, args []vec, rows bitset) (vec, error) {
+func evalLog(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) == 1 {
 		ten := constant(n.typ, zeroData(n.typ, 1))
 		switch n.typ.ID() {
@@ -203,22 +203,22 @@ func evalLog(n *node, args []vec, rows bitset) (vec, error) {
 	}
 	return float2(func(base, x float64) float64 {
 		return positiveNaN(func(x float64) float64 { return math.Log(x) / math.Log(base) })(x)
-	})(n, args, rows)
+	})(m, n, args, rows)
 }
 
-func evalIsNaN(n *node, args []vec, rows bitset) (vec, error) {
-	return testFloats(n, args, rows, math.IsNaN)
+func evalIsNaN(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return testFloats(m, n, args, rows, math.IsNaN)
 }
 
-func evalIsZero(n *node, args []vec, rows bitset) (vec, error) {
-	return testFloats(n, args, rows, func(x float64) bool { return x == 0 })
+func evalIsZero(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return testFloats(m, n, args, rows, func(x float64) bool { return x == 0 })
 }
 
-func testFloats(n *node, args []vec, rows bitset, test func(x float64) bool) (vec, error) {
+func testFloats(m *meter, n *node, args []vec, rows bitset, test func(x float64) bool) (vec, error) {
 	if args[0].typ.ID() == arrow.FLOAT32 {
 		x := valuesOf[float32](args[0])
-		return boolRows(n, args, rows, func(i int) bool { return test(float64(x(i))) })
+		return boolRows(m, n, args, rows, func(i int) bool { return test(float64(x(i))) })
 	}
 	x := valuesOf[float64](args[0])
-	return boolRows(n, args, rows, func(i int) bool { return test(x(i)) })
+	return boolRows(m, n, args, rows, func(i int) bool { return test(x(i)) })
 }

@@ -35,7 +35,7 @@ func bindJSON(result arrow.DataType) func(n *node) (*node, error) {
 
 // jsonRows computes f for the value that find finds in each document; it is NULL where there
 // is none, or where f says so.
-func jsonRows(n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
+func jsonRows(m *meter, n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
 	f func(i int, v jsonValue) (ok bool, err error),
 ) (vec, error) {
 	if !isVarBinary(args[0].typ) {
@@ -44,10 +44,19 @@ func jsonRows(n *node, args []vec, rows bitset, find func(doc jsonValue, by stri
 	out, live := callRows(n, args, rows)
 	docs, by := args[0].texts(), args[1].texts()
 	found := newBitset(out.n)
+	work := 16 * rowWork(args[:2])
 	var err error
 	live.each(out.n, func(i int) bool {
+		if err = m.step(work); err != nil {
+			return false
+		}
 		var doc, v jsonValue
 		var ok bool
+		reading := keyBytes * len(docs(i))
+		if err = m.take(reading); err != nil {
+			return false
+		}
+		defer m.give(reading)
 		if doc, err = readJSON(docs(i)); err == nil {
 			v, ok, err = find(doc, string(by(i)))
 		}
@@ -63,27 +72,37 @@ func jsonRows(n *node, args []vec, rows bitset, find func(doc jsonValue, by stri
 	return out, err
 }
 
+// keyBytes bounds what reading a document takes for each of its bytes: the keys of an object.
+const keyBytes = 4
+
 // jsonTexts is jsonRows for texts.
-func jsonTexts(n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
+func jsonTexts(m *meter, n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
 	f func(dst []byte, v jsonValue) (_ []byte, ok bool, err error),
 ) (vec, error) {
 	size, _ := width(args...)
-	pieces := make([][]byte, size)
-	total := 0
-	out, err := jsonRows(n, args, rows, find, func(i int, v jsonValue) (ok bool, err error) {
-		pieces[i], ok, err = f(nil, v)
-		if total += len(pieces[i]); err == nil {
-			err = fitsText(total, 0)
+	b := newTextBuilder(m, size)
+	out, err := jsonRows(m, n, args, rows, find, func(i int, v jsonValue) (ok bool, err error) {
+		for len(b.off) <= i {
+			b.done()
 		}
-		return ok, err
+		if err := b.reserve(len(v.data)); err != nil {
+			return false, err
+		}
+		data, ok, err := f(b.data, v)
+		if !ok || err != nil {
+			return ok, err
+		}
+		b.data = data
+		return true, b.account()
 	})
-	b := newTextBuilder(size)
-	for _, p := range pieces {
-		b.data = append(b.data, p...)
+	if err != nil {
+		return vec{}, err
+	}
+	for len(b.off) <= size {
 		b.done()
 	}
 	out.data = b.text()
-	return out, err
+	return out, nil
 }
 
 // byKey finds the member of an object, or the element of an array if the key is a number.
@@ -97,16 +116,16 @@ func byKey(doc jsonValue, key string) (jsonValue, bool, error) {
 	return jsonValue{}, false, nil
 }
 
-func evalJSONGet(n *node, args []vec, rows bitset) (vec, error) {
-	return jsonTexts(n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
+func evalJSONGet(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return jsonTexts(m, n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		return v.appendDocument(dst), true, nil
 	})
 }
 
 // evalJSONGetString tells bools and numbers as text; null is NULL, and arrays and objects are
 // errors.
-func evalJSONGetString(n *node, args []vec, rows bitset) (vec, error) {
-	return jsonTexts(n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
+func evalJSONGetString(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return jsonTexts(m, n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		switch v.kind() {
 		case jsonNull:
 			return nil, false, nil
@@ -120,10 +139,10 @@ func evalJSONGetString(n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-func evalJSONGetInt(n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGetInt(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, _ := width(args...)
 	values := make([]int64, size)
-	out, err := jsonRows(n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
+	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
 		values[i], ok, err = v.integer()
 		return ok, err
 	})
@@ -131,10 +150,10 @@ func evalJSONGetInt(n *node, args []vec, rows bitset) (vec, error) {
 	return out, err
 }
 
-func evalJSONGetFloat(n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGetFloat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, _ := width(args...)
 	values := make([]float64, size)
-	out, err := jsonRows(n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
+	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
 		values[i], ok, err = v.float()
 		return ok, err
 	})
@@ -143,10 +162,10 @@ func evalJSONGetFloat(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalJSONGetBool takes bools, and some words for them.
-func evalJSONGetBool(n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGetBool(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, _ := width(args...)
 	bits := newBitset(size)
-	out, err := jsonRows(n, args, rows, byKey, func(i int, v jsonValue) (bool, error) {
+	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (bool, error) {
 		word := strings.ToLower(string(v.data))
 		switch kind := v.kind(); {
 		case kind == jsonNull:
@@ -164,26 +183,26 @@ func evalJSONGetBool(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalJSONExists is NULL for NULL only.
-func evalJSONExists(n *node, args []vec, rows bitset) (vec, error) {
-	bits, err := jsonRows(n, args, rows, byPath, func(int, jsonValue) (bool, error) { return true, nil })
+func evalJSONExists(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	bits, err := jsonRows(m, n, args, rows, byPath, func(int, jsonValue) (bool, error) { return true, nil })
 	out, _ := callRows(n, args, rows)
 	out.data = bits.valid
 	return out, err
 }
 
 // evalJSONExtract writes what the path leads to as JSON, strings in quotes.
-func evalJSONExtract(n *node, args []vec, rows bitset) (vec, error) {
-	return jsonTexts(n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
+func evalJSONExtract(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return jsonTexts(m, n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		dst, err := v.appendText(dst, 0)
 		return dst, true, err
 	})
 }
 
 // evalJSONArrayLength is 0 for what is no array.
-func evalJSONArrayLength(n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONArrayLength(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, _ := width(args...)
 	values := make([]int64, size)
-	out, err := jsonRows(n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
+	out, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
 		if v.isArray() {
 			values[i] = int64(v.count())
 		}
@@ -194,10 +213,10 @@ func evalJSONArrayLength(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalJSONArrayContains looks for an element whose text is the value, with or without quotes.
-func evalJSONArrayContains(n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONArrayContains(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	out, _ := callRows(n, args, rows)
 	bits, value := newBitset(out.n), args[2].texts()
-	_, err := jsonRows(n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
+	_, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
 		if !v.isArray() {
 			return false, nil
 		}
@@ -230,10 +249,10 @@ var typedJSON = arrow.StructOf(
 )
 
 // evalJSONWithType is no NULL but a null of kind 0 where there is no value.
-func evalJSONWithType(n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONWithType(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, konst := width(args...)
 	kinds := make([]uint8, size)
-	values, err := jsonRows(n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
+	values, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
 		var err error
 		kinds[i], err = v.typeTag()
 		return true, err
@@ -241,16 +260,16 @@ func evalJSONWithType(n *node, args []vec, rows bitset) (vec, error) {
 	if err != nil {
 		return vec{}, err
 	}
-	docs, err := evalJSONDocuments(n, args, rows)
+	docs, err := evalJSONDocuments(m, n, args, rows)
 	if err != nil {
 		return vec{}, err
 	}
 	docs.typ, docs.valid = arrow.BinaryTypes.LargeBinary, values.valid
-	return structVec(n.typ, []vec{docs, {typ: arrow.PrimitiveTypes.Uint8, n: size, konst: konst, data: kinds}}, size, konst)
+	return structVec(m, n.typ, []vec{docs, {typ: arrow.PrimitiveTypes.Uint8, n: size, konst: konst, data: kinds}}, size, konst)
 }
 
-func evalJSONDocuments(n *node, args []vec, rows bitset) (vec, error) {
-	return jsonTexts(n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
+func evalJSONDocuments(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return jsonTexts(m, n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		return v.appendDocument(dst), true, nil
 	})
 }

@@ -74,7 +74,7 @@ func (l lists) anyIn(elems bitset) bitset {
 
 // evalArrayHas is NULL if the list or the value is. A NULL among the elements is not equal
 // to anything.
-func evalArrayHas(_ *node, args []vec, _ bitset) (vec, error) {
+func evalArrayHas(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
 	list, x := args[0], args[1]
 	n, konst := width(list, x)
 	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(list, x, n)}
@@ -88,8 +88,13 @@ func evalArrayHas(_ *node, args []vec, _ bitset) (vec, error) {
 	}
 	// The value varies: compare by keys.
 	var want, have []byte
+	var err error
+	work := 4 * rowWork(args)
 	out.data = collect(n, func(i int) bool {
-		if out.valid != nil && !out.valid.has(i) {
+		if err != nil || out.valid != nil && !out.valid.has(i) {
+			return false
+		}
+		if err = m.step(work); err != nil {
 			return false
 		}
 		want = x.appendKey(want[:0], i)
@@ -101,11 +106,11 @@ func evalArrayHas(_ *node, args []vec, _ bitset) (vec, error) {
 		}
 		return false
 	})
-	return out, nil
+	return out, err
 }
 
-func evalArrayHasAny(_ *node, args []vec, _ bitset) (vec, error) {
-	return overlap(args[0], args[1], func(have map[string]struct{}, want []string) bool {
+func evalArrayHasAny(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+	return overlap(m, args[0], args[1], func(have map[string]struct{}, want []string) bool {
 		for _, w := range want {
 			if _, ok := have[w]; ok {
 				return true
@@ -115,8 +120,8 @@ func evalArrayHasAny(_ *node, args []vec, _ bitset) (vec, error) {
 	}, false)
 }
 
-func evalArrayHasAll(_ *node, args []vec, _ bitset) (vec, error) {
-	return overlap(args[0], args[1], func(have map[string]struct{}, want []string) bool {
+func evalArrayHasAll(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+	return overlap(m, args[0], args[1], func(have map[string]struct{}, want []string) bool {
 		for _, w := range want {
 			if _, ok := have[w]; !ok {
 				return false
@@ -129,31 +134,53 @@ func evalArrayHasAll(_ *node, args []vec, _ bitset) (vec, error) {
 // overlap tests lists against lists. Other than for array_has, a NULL among the elements
 // equals a NULL. A constant list without elements has the same answer for all rows, also
 // for those where the other list is NULL.
-func overlap(list, wanted vec, test func(have map[string]struct{}, want []string) bool, empty bool) (vec, error) {
+func overlap(m *meter, list, wanted vec, test func(have map[string]struct{}, want []string) bool, empty bool) (vec, error) {
 	n, konst := width(list, wanted)
 	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(list, wanted, n)}
 	l, w := list.data.(lists), wanted.data.(lists)
 	var want []string
 	if wanted.konst && !wanted.isNull(0) {
+		if err := m.keys(wanted.bytes()); err != nil {
+			return vec{}, err
+		}
 		if want = w.keys(0); len(want) == 0 {
 			return boolConstant(empty), nil
 		}
 	}
 	have := map[string]struct{}{}
+	var err error
 	out.data = collect(n, func(i int) bool {
-		if out.valid != nil && !out.valid.has(i) {
+		if err != nil || out.valid != nil && !out.valid.has(i) {
 			return false
 		}
-		clear(have)
-		for _, k := range l.keys(list.at(i)) {
-			have[k] = struct{}{}
+		size := 0
+		if !list.konst || len(have) == 0 {
+			size = list.listBytes(i)
+		}
+		if !wanted.konst {
+			size += wanted.listBytes(i)
+		}
+		if err = m.keys(size); err != nil {
+			return false
+		}
+		if !list.konst || len(have) == 0 {
+			clear(have)
+			for _, k := range l.keys(list.at(i)) {
+				have[k] = struct{}{}
+			}
 		}
 		if !wanted.konst {
 			want = w.keys(i)
 		}
+		if !list.konst {
+			m.give(keysOf(size))
+		}
+		if err = m.step(8 * len(want)); err != nil {
+			return false
+		}
 		return test(have, want)
 	})
-	return out, nil
+	return out, err
 }
 
 // keys returns a key for each element of a list.

@@ -24,9 +24,9 @@ var listEditFunctions = map[string]*function{
 	"flatten":           {minArgs: 1, maxArgs: 1, bind: bindFlatten, eval: evalFlatten},
 }
 
-func evalArrayCompact(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayCompact(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	elems := args[0].data.(lists).elems
-	return editLists(n, args, rows, func(_, from, to int) []int {
+	return editLists(m, n, args, rows, func(_, from, to int) []int {
 		var kept []int
 		for j := from; j < to; j++ {
 			if !elems.isNull(j) {
@@ -59,7 +59,7 @@ func bindTwoLists(n *node) (*node, error) {
 
 // elementSet is the keys of the elements of a list.
 func (v vec) elementSet(from, to int) map[string]bool {
-	set := make(map[string]bool, to-from)
+	set := make(map[string]bool, min(to-from, 64))
 	for j := from; j < to; j++ {
 		set[string(v.elementKey(nil, j))] = true
 	}
@@ -68,10 +68,10 @@ func (v vec) elementSet(from, to int) map[string]bool {
 
 // pickDifferent makes lists of the different elements of two: pick adds those of a row, each
 // of which counts once.
-func pickDifferent(n *node, args []vec, rows bitset, pick func(i int, add func(source, slot int))) (vec, error) {
+func pickDifferent(m *meter, n *node, args []vec, rows bitset, pick func(i int, add func(source, slot int))) (vec, error) {
 	sources := []vec{args[0].data.(lists).elems, args[1].data.(lists).elems}
 	size, _ := width(args...)
-	b := newListBuilder(size, sources...)
+	b := newListBuilder(m, size, sources...)
 	seen := map[string]bool{}
 	add := func(source, slot int) {
 		if key := string(sources[source].elementKey(nil, slot)); !seen[key] {
@@ -79,15 +79,23 @@ func pickDifferent(n *node, args []vec, rows bitset, pick func(i int, add func(s
 			b.add(source, slot)
 		}
 	}
-	return listRows(n, args, rows, b, func(i int) bool {
+	return listRows(m, n, args, rows, b, func(i int) bool {
+		size := args[0].listBytes(i) + args[1].listBytes(i)
+		if b.err == nil {
+			b.err = m.keys(size)
+		}
+		if b.err != nil {
+			return false
+		}
 		clear(seen)
 		pick(i, add)
+		m.give(keysOf(size))
 		return true
 	})
 }
 
-func evalArrayUnion(n *node, args []vec, rows bitset) (vec, error) {
-	return pickDifferent(n, args, rows, func(i int, add func(source, slot int)) {
+func evalArrayUnion(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		for source, list := range args {
 			_, span := list.listsOf()
 			for j, end := span(i); j < end; j++ {
@@ -97,15 +105,15 @@ func evalArrayUnion(n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-func evalArrayExcept(n *node, args []vec, rows bitset) (vec, error) {
-	return pickDifferent(n, args, rows, func(i int, add func(source, slot int)) {
+func evalArrayExcept(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		addWhere(args, i, 0, false, add)
 	})
 }
 
 // evalArrayIntersect is in the order of the longer list, the first if they are equal.
-func evalArrayIntersect(n *node, args []vec, rows bitset) (vec, error) {
-	return pickDifferent(n, args, rows, func(i int, add func(source, slot int)) {
+func evalArrayIntersect(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		_, first := args[0].listsOf()
 		_, second := args[1].listsOf()
 		from, to := first(i)
@@ -131,16 +139,23 @@ func addWhere(args []vec, i, source int, shared bool, add func(source, slot int)
 }
 
 // evalArrayPositions counts from 1. NULL equals NULL.
-func evalArrayPositions(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayPositions(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	x := args[1]
 	out, live := strictRows(n, args, args[:1], rows)
 	positions, off := []uint64{}, make([]int64, 1, out.n+1)
 	var want, have []byte
+	each := 8 * rowWork(args)
 	for i := range out.n {
 		if live == nil || live.has(i) {
 			want = x.elementKey(want[:0], x.at(i))
 			from, to := span(i)
+			if err := m.take(8 * (to - from)); err != nil {
+				return vec{}, err
+			}
+			if err := m.step(each); err != nil {
+				return vec{}, err
+			}
 			for j := from; j < to; j++ {
 				if have = l.elems.elementKey(have[:0], j); bytes.Equal(want, have) {
 					positions = append(positions, uint64(j-from+1))
@@ -186,9 +201,9 @@ func bindListEdit(n *node) (*node, error) {
 }
 
 // evalArrayRemoveN removes so many elements that equal the value, from the front.
-func evalArrayRemoveN(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayRemoveN(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	elems, x, most := args[0].data.(lists).elems, args[1], valuesOf[int64](args[2])
-	return editLists(n, args[:2], rows, func(i, from, to int) []int {
+	return editLists(m, n, args[:2], rows, func(i, from, to int) []int {
 		want := x.elementKey(nil, x.at(i))
 		var have []byte
 		var kept []int
@@ -206,23 +221,23 @@ func evalArrayRemoveN(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // replacer replaces so many elements that equal a value.
-func replacer(most int64) func(n *node, args []vec, rows bitset) (vec, error) {
-	return func(n *node, args []vec, rows bitset) (vec, error) {
-		return replaceElements(n, args, rows, func(int) int64 { return most })
+func replacer(most int64) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+		return replaceElements(m, n, args, rows, func(int) int64 { return most })
 	}
 }
 
-func evalArrayReplaceN(n *node, args []vec, rows bitset) (vec, error) {
-	return replaceElements(n, args, rows, valuesOf[int64](args[3]))
+func evalArrayReplaceN(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return replaceElements(m, n, args, rows, valuesOf[int64](args[3]))
 }
 
 // replaceElements puts args[2] in the place of elements that equal args[1]; NULL equals NULL.
 // Only a list that is NULL makes NULL.
-func replaceElements(n *node, args []vec, rows bitset, most func(i int) int64) (vec, error) {
+func replaceElements(m *meter, n *node, args []vec, rows bitset, most func(i int) int64) (vec, error) {
 	l, span := args[0].listsOf()
 	from, to := args[1], args[2]
 	out, live := strictRows(n, args, args[:1], rows)
-	b := newListBuilder(out.n, l.elems, to)
+	b := newListBuilder(m, out.n, l.elems, to)
 	var want, have []byte
 	for i := range out.n {
 		if live == nil || live.has(i) {
@@ -238,7 +253,9 @@ func replaceElements(n *node, args []vec, rows bitset, most func(i int) int64) (
 				b.add(0, j)
 			}
 		}
-		b.end()
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
 	}
 	var err error
 	out.data, err = b.lists(elemType(n.typ))
@@ -261,11 +278,11 @@ func bindArrayResize(n *node) (*node, error) {
 	return castArgs(n, listLike(list, elem), listLike(list, elem), typeInt64, elem)
 }
 
-func evalArrayResize(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayResize(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	length, fill := valuesOf[int64](args[1]), args[2]
 	out, live := strictRows(n, args, args[:2], rows)
-	b := newListBuilder(out.n, l.elems, fill)
+	b := newListBuilder(m, out.n, l.elems, fill)
 	for i := range out.n {
 		if live == nil || live.has(i) {
 			want := length(i)
@@ -273,7 +290,7 @@ func evalArrayResize(n *node, args []vec, rows bitset) (vec, error) {
 				return vec{}, errorf(ErrValue, noPos, "array_resize to %d elements", want)
 			}
 			if want > maxMade-int64(len(b.slot)) {
-				return vec{}, errorf(ErrTooLarge, noPos, "lists of more than %d elements", maxMade)
+				return vec{}, m.tooMuch("lists of more than %d elements", maxMade)
 			}
 			for j, end := span(i); j < end && want > 0; j++ {
 				b.add(0, j)
@@ -283,7 +300,9 @@ func evalArrayResize(n *node, args []vec, rows bitset) (vec, error) {
 				b.add(1, fill.at(i))
 			}
 		}
-		b.end()
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
 	}
 	var err error
 	out.data, err = b.lists(elemType(n.typ))
@@ -292,14 +311,14 @@ func evalArrayResize(n *node, args []vec, rows bitset) (vec, error) {
 
 // evalArraySlice takes the elements from one place to another, both counted from 1 and both
 // in the slice, or from the end where they are negative. A negative stride walks back.
-func evalArraySlice(n *node, args []vec, rows bitset) (vec, error) {
+func evalArraySlice(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	first, last := valuesOf[int64](args[1]), valuesOf[int64](args[2])
 	stride := func(int) int64 { return 1 }
 	if len(args) == 4 {
 		stride = valuesOf[int64](args[3])
 	}
 	var bad error
-	out, err := editLists(n, args, rows, func(i, from, to int) []int {
+	out, err := editLists(m, n, args, rows, func(i, from, to int) []int {
 		if from < to && stride(i) == 0 {
 			bad = errorf(ErrValue, noPos, "array_slice with a stride of 0")
 		}
@@ -367,20 +386,22 @@ func bindArrayRepeat(n *node) (*node, error) {
 }
 
 // evalArrayRepeat repeats NULL like any value, and makes an empty list for counts below one.
-func evalArrayRepeat(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayRepeat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	x, count := args[0], valuesOf[int64](args[1])
 	out, live := strictRows(n, args, args[1:], rows)
-	b := newListBuilder(out.n, x)
+	b := newListBuilder(m, out.n, x)
 	for i := range out.n {
 		if live == nil || live.has(i) {
 			if count(i) > maxMade-int64(len(b.slot)) {
-				return vec{}, errorf(ErrTooLarge, noPos, "lists of more than %d elements", maxMade)
+				return vec{}, m.tooMuch("lists of more than %d elements", maxMade)
 			}
 			for range max(count(i), 0) {
 				b.add(0, x.at(i))
 			}
 		}
-		b.end()
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
 	}
 	var err error
 	out.data, err = b.lists(elemType(n.typ))
@@ -409,12 +430,12 @@ func bindFlatten(n *node) (*node, error) {
 }
 
 // evalFlatten puts the elements of the inner lists together; those that are NULL have none.
-func evalFlatten(n *node, args []vec, rows bitset) (vec, error) {
+func evalFlatten(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	inner, innerSpan := l.elems.listsOf()
 	size, _ := width(args...)
-	b := newListBuilder(size, inner.elems)
-	return listRows(n, args, rows, b, func(i int) bool {
+	b := newListBuilder(m, size, inner.elems)
+	return listRows(m, n, args, rows, b, func(i int) bool {
 		for j, end := span(i); j < end; j++ {
 			if l.elems.isNull(j) {
 				continue

@@ -42,22 +42,24 @@ func bindMakeArray(n *node) (*node, error) {
 	return coerceTo(n, elem, arrow.ListOf(elem))
 }
 
-func evalMakeArray(n *node, args []vec, _ bitset) (vec, error) {
+func evalMakeArray(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 	size, konst := width(args...)
-	b := newListBuilder(size, args...)
+	b := newListBuilder(m, size, args...)
 	for i := range size {
 		for j, a := range args {
 			b.add(j, a.at(i))
 		}
-		b.end()
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
 	}
 	l, err := b.lists(elemType(n.typ))
 	return vec{typ: n.typ, n: size, konst: konst, data: l}, err
 }
 
 // evalArrayAppend takes a list that is NULL for an empty one.
-func evalArrayAppend(n *node, args []vec, _ bitset) (vec, error) {
-	return extend(n, args[0], args[1], false)
+func evalArrayAppend(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+	return extend(m, n, args[0], args[1], false)
 }
 
 // bindArrayPrepend takes the value first.
@@ -65,15 +67,15 @@ func bindArrayPrepend(n *node) (*node, error) {
 	return bindListAndValue(likeFirst)(n.with(n.args[1], n.args[0]))
 }
 
-func evalArrayPrepend(n *node, args []vec, _ bitset) (vec, error) {
-	return extend(n, args[0], args[1], true)
+func evalArrayPrepend(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+	return extend(m, n, args[0], args[1], true)
 }
 
 // extend adds a value to one end of each list.
-func extend(n *node, list, x vec, front bool) (vec, error) {
+func extend(m *meter, n *node, list, x vec, front bool) (vec, error) {
 	size, konst := width(list, x)
 	l, span := list.listsOf()
-	b := newListBuilder(size, l.elems, x)
+	b := newListBuilder(m, size, l.elems, x)
 	for i := range size {
 		if front {
 			b.add(1, x.at(i))
@@ -86,7 +88,9 @@ func extend(n *node, list, x vec, front bool) (vec, error) {
 		if !front {
 			b.add(1, x.at(i))
 		}
-		b.end()
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
 	}
 	made, err := b.lists(elemType(n.typ))
 	return vec{typ: n.typ, n: size, konst: konst, data: made}, err
@@ -112,13 +116,13 @@ func bindArrayConcat(n *node) (*node, error) {
 }
 
 // evalArrayConcat is NULL only if all lists are.
-func evalArrayConcat(n *node, args []vec, _ bitset) (vec, error) {
+func evalArrayConcat(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 	size, konst := width(args...)
 	sources := make([]vec, len(args))
 	for j, a := range args {
 		sources[j] = a.data.(lists).elems
 	}
-	b := newListBuilder(size, sources...)
+	b := newListBuilder(m, size, sources...)
 	valid := newBitset(size)
 	for i := range size {
 		for j, a := range args {
@@ -131,22 +135,32 @@ func evalArrayConcat(n *node, args []vec, _ bitset) (vec, error) {
 				b.add(j, from)
 			}
 		}
-		b.end()
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
 	}
 	made, err := b.lists(elemType(n.typ))
 	return vec{typ: n.typ, n: size, konst: konst, valid: valid, data: made}, err
 }
 
 // editLists makes of each list one of its own elements: edit returns which, by their slots.
-func editLists(n *node, args []vec, rows bitset, edit func(i, from, to int) []int) (vec, error) {
+func editLists(m *meter, n *node, args []vec, rows bitset, edit func(i, from, to int) []int) (vec, error) {
 	l, span := args[0].listsOf()
 	size, _ := width(args...)
-	b := newListBuilder(size, l.elems)
-	return listRows(n, args, rows, b, func(i int) bool {
+	b := newListBuilder(m, size, l.elems)
+	return listRows(m, n, args, rows, b, func(i int) bool {
 		from, to := span(i)
+		size := args[0].listBytes(i)
+		if b.err == nil {
+			b.err = m.keys(size)
+		}
+		if b.err != nil {
+			return false
+		}
 		for _, slot := range edit(i, from, to) {
 			b.add(0, slot)
 		}
+		m.give(keysOf(size))
 		return true
 	})
 }
@@ -161,9 +175,9 @@ func slotsFrom(from, to int) []int {
 }
 
 // evalArrayDistinct keeps the first of equal elements.
-func evalArrayDistinct(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayDistinct(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	elems := args[0].data.(lists).elems
-	return editLists(n, args, rows, func(_, from, to int) []int {
+	return editLists(m, n, args, rows, func(_, from, to int) []int {
 		seen := map[string]bool{}
 		var kept []int
 		for j := from; j < to; j++ {
@@ -176,20 +190,20 @@ func evalArrayDistinct(n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-func evalArrayReverse(n *node, args []vec, rows bitset) (vec, error) {
-	return editLists(n, args, rows, func(_, from, to int) []int {
+func evalArrayReverse(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return editLists(m, n, args, rows, func(_, from, to int) []int {
 		slots := slotsFrom(from, to)
 		slices.Reverse(slots)
 		return slots
 	})
 }
 
-func evalPopBack(n *node, args []vec, rows bitset) (vec, error) {
-	return editLists(n, args, rows, func(_, from, to int) []int { return slotsFrom(from, to-1) })
+func evalPopBack(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return editLists(m, n, args, rows, func(_, from, to int) []int { return slotsFrom(from, to-1) })
 }
 
-func evalPopFront(n *node, args []vec, rows bitset) (vec, error) {
-	return editLists(n, args, rows, func(_, from, to int) []int { return slotsFrom(from+1, to) })
+func evalPopFront(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return editLists(m, n, args, rows, func(_, from, to int) []int { return slotsFrom(from+1, to) })
 }
 
 // bindArraySort takes ASC or DESC, and NULLS FIRST or NULLS LAST, as constants.
@@ -212,12 +226,15 @@ func bindArraySort(n *node) (*node, error) {
 }
 
 // evalArraySort puts NULLs first unless it is told otherwise.
-func evalArraySort(n *node, args []vec, rows bitset) (vec, error) {
+func evalArraySort(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	elems := args[0].data.(lists).elems
-	rank := elems.ordering()
+	rank, err := elems.ordering(m)
+	if err != nil {
+		return vec{}, err
+	}
 	desc := len(args) > 1 && isText(n.args[1], "DESC")
 	nullsLast := len(args) > 2 && isText(n.args[2], "NULLS LAST")
-	return editLists(n, args[:1], rows, func(_, from, to int) []int {
+	return editLists(m, n, args[:1], rows, func(_, from, to int) []int {
 		slots := slotsFrom(from, to)
 		slices.SortStableFunc(slots, func(a, b int) int {
 			aNull, bNull := elems.isNull(a), elems.isNull(b)
@@ -239,10 +256,10 @@ func evalArraySort(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // remover removes so many elements that equal a value, -1 being all.
-func remover(most int) func(n *node, args []vec, rows bitset) (vec, error) {
-	return func(n *node, args []vec, rows bitset) (vec, error) {
+func remover(most int) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		elems, x := args[0].data.(lists).elems, args[1]
-		return editLists(n, args, rows, func(i, from, to int) []int {
+		return editLists(m, n, args, rows, func(i, from, to int) []int {
 			want := x.elementKey(nil, x.at(i))
 			var have []byte
 			var kept []int
@@ -267,12 +284,21 @@ func bindStringToArray(n *node) (*node, error) {
 
 // evalStringToArray makes a list of the pieces between delimiters: an empty one of the empty
 // string, one of characters if the delimiter is NULL, and the string if it is empty.
-func evalStringToArray(n *node, args []vec, rows bitset) (vec, error) {
+func evalStringToArray(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	out, live := strictRows(n, args, args[:1], rows)
 	str, sep := args[0].texts(), args[1].texts()
-	elems, valid, off := newTextBuilder(out.n), []bool{}, make([]int64, 1, out.n+1)
+	elems, valid, off := newTextBuilder(m, out.n), []bool{}, make([]int64, 1, out.n+1)
 	for i := range out.n {
 		if live == nil || live.has(i) {
+			if err := m.take(pieceBytes * pieces(str(i), sep(i), args[1].isNull(i))); err != nil {
+				return vec{}, err
+			}
+			if err := elems.reserve(len(str(i))); err != nil {
+				return vec{}, err
+			}
+			if err := m.step(8 * len(str(i))); err != nil {
+				return vec{}, err
+			}
 			for _, piece := range splitText(str(i), sep(i), args[1].isNull(i)) {
 				null := len(args) == 3 && !args[2].isNull(i) && bytes.Equal(piece, args[2].texts()(i))
 				valid = append(valid, !null)
@@ -290,6 +316,21 @@ func evalStringToArray(n *node, args []vec, rows bitset) (vec, error) {
 	}
 	out.data = lists{off: off, elems: vec{typ: typeString, n: len(valid), valid: have, data: elems.text()}}
 	return out, nil
+}
+
+// pieceBytes is what a piece takes until it is in a list: itself, its offset and whether it is
+// NULL, twice where slices grow.
+const pieceBytes = 2*viewBytes + 2*8 + 2
+
+// pieces bounds how many pieces there are.
+func pieces(s, sep []byte, chars bool) int {
+	switch {
+	case chars:
+		return utf8.RuneCount(s)
+	case len(sep) == 0:
+		return 1
+	}
+	return bytes.Count(s, sep) + 1
 }
 
 func splitText(s, sep []byte, chars bool) [][]byte {

@@ -28,13 +28,13 @@ func bindVectors(result func([]arrow.DataType) arrow.DataType) func(n *node) (*n
 
 // vectorPairs computes a number for two vectors of one length. It is NULL where an element is
 // NULL, or f says so.
-func vectorPairs(f func(x, y []float64) (float64, bool)) func(n *node, args []vec, rows bitset) (vec, error) {
-	return func(n *node, args []vec, rows bitset) (vec, error) {
+func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		l, lSpan := args[0].listsOf()
 		r, rSpan := args[1].listsOf()
 		xs, ys := l.elems.data.([]float64), r.elems.data.([]float64)
 		found := newBitset(max(args[0].n, args[1].n))
-		out, err := fixedRows(n, args, rows, func(i int) (float64, error) {
+		out, err := fixedRows(m, n, args, rows, func(i int) (float64, error) {
 			from, to := lSpan(i)
 			from2, to2 := rSpan(i)
 			if l.elems.anyNull(from, to) || r.elems.anyNull(from2, to2) {
@@ -97,13 +97,13 @@ func inner(x, y []float64) (float64, bool) {
 
 // evalArrayNormalize makes vectors of length 1. It is NULL for those with a NULL and for
 // those that are zero, other than for the empty one.
-func evalArrayNormalize(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayNormalize(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	xs := l.elems.data.([]float64)
 	values := make([]float64, len(xs))
 	scaled := lists{elems: vec{typ: typeFloat64, n: len(xs), data: values}}
-	b := newListBuilder(args[0].n, scaled.elems)
-	return listRows(n, args, rows, b, func(i int) bool {
+	b := newListBuilder(m, args[0].n, scaled.elems)
+	return listRows(m, n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		length, _ := inner(xs[from:to], xs[from:to])
 		if l.elems.anyNull(from, to) || length == 0 && from < to {
@@ -118,11 +118,11 @@ func evalArrayNormalize(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalArrayDims is the length of a list in a list, NULL for an empty one.
-func evalArrayDims(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayDims(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
 	lengths := make([]uint64, args[0].n)
-	b := newListBuilder(args[0].n, vec{typ: typeUint64, n: len(lengths), data: lengths})
-	return listRows(n, args, rows, b, func(i int) bool {
+	b := newListBuilder(m, args[0].n, vec{typ: typeUint64, n: len(lengths), data: lengths})
+	return listRows(m, n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		lengths[i] = uint64(to - from)
 		b.add(0, i)
@@ -140,10 +140,10 @@ func bindArrayNDims(n *node) (*node, error) {
 	return n, nil
 }
 
-func evalArrayNDims(n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayNDims(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	depth := uint64(0)
 	for t := args[0].typ; isList(t); t = elemType(t) {
 		depth++
 	}
-	return fixedRows(n, args, rows, func(int) (uint64, error) { return depth, nil })
+	return fixedRows(m, n, args, rows, func(int) (uint64, error) { return depth, nil })
 }

@@ -41,7 +41,7 @@ func randomNumbers(rows int) vec {
 }
 
 func randomUUIDs(rows int) vec {
-	b := newTextBuilder(rows)
+	b := newTextBuilder(nil, rows)
 	for range rows {
 		b.data = append(b.data, uuid.NewString()...)
 		b.done()

@@ -39,7 +39,7 @@ func bindRegexpMatch(n *node) (*node, error) {
 }
 
 // prepareRegexp compiles a constant pattern with constant flags.
-func prepareRegexp(n *node) (any, error) {
+func prepareRegexp(m *meter, n *node) (any, error) {
 	flags := ""
 	for _, a := range n.args[1:] {
 		if a.op != opLit || a.isNullLiteral() && a == n.args[1] {
@@ -49,23 +49,40 @@ func prepareRegexp(n *node) (any, error) {
 	if len(n.args) == 3 && !n.args[2].isNullLiteral() {
 		flags = string(n.args[2].val.data.(text).at(0))
 	}
-	re, err := compileRegex(string(n.args[1].val.data.(text).at(0)), flags)
+	pattern := n.args[1].val.data.(text).at(0)
+	if len(pattern) > maxRegex {
+		return nil, at(tooLongRegex(), n.pos)
+	}
+	re, err := compileRegex(string(pattern), flags)
 	if err != nil {
 		return nil, at(err, n.pos)
 	}
-	return re, nil
+	return re, at(m.prepared(re), n.pos)
+}
+
+// prepared puts a compiled expression into use for good.
+func (m *meter) prepared(re *regex) error {
+	if m.programs += re.ascii.size; m.programs > maxPrograms {
+		return errorf(ErrTooLarge, noPos, "regular expressions of more than %d steps in all", maxPrograms)
+	}
+	m.made = 0
+	m.most = 0
+	err := m.take(re.bytes())
+	m.kept += m.made
+	m.made = 0
+	return err
 }
 
 // A regexSource finds the expression for each row.
 type regexSource struct {
 	ready *regex
 	args  []vec // value, pattern, flags
-	cache map[string]*regex
+	cache *regexCache
 }
 
-func newRegexSource(n *node, args []vec) *regexSource {
+func newRegexSource(m *meter, n *node, args []vec) *regexSource {
 	ready, _ := n.ready.(*regex)
-	return &regexSource{ready: ready, args: args, cache: map[string]*regex{}}
+	return &regexSource{ready: ready, args: args, cache: newRegexCache(m)}
 }
 
 // at compiles the expression of a row, unless it is the one of another row. NULL as flags
@@ -74,23 +91,11 @@ func (s *regexSource) at(row int) (*regex, error) {
 	if s.ready != nil {
 		return s.ready, nil
 	}
-	pattern, flags := string(s.args[1].data.(text).at(s.args[1].at(row))), ""
+	var flags []byte
 	if len(s.args) == 3 && !s.args[2].isNull(row) {
-		flags = string(s.args[2].data.(text).at(s.args[2].at(row)))
+		flags = s.args[2].data.(text).at(s.args[2].at(row))
 	}
-	key := flags + "\x00" + pattern
-	re, ok := s.cache[key]
-	if !ok {
-		var err error
-		if re, err = compileRegex(pattern, flags); err != nil {
-			return nil, err
-		}
-		if len(s.cache) == maxPatterns {
-			clear(s.cache)
-		}
-		s.cache[key] = re
-	}
-	return re, nil
+	return s.cache.compile(s.args[1].data.(text).at(s.args[1].at(row)), flags)
 }
 
 // eachMatch calls f with the expression of every row that counts and has no NULL.
@@ -111,12 +116,12 @@ func (s *regexSource) each(out vec, rows bitset, f func(i int, value []byte, re 
 }
 
 // evalRegexpLike is NULL if the value or the pattern is.
-func evalRegexpLike(n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpLike(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, konst := width(args...)
 	bits := newBitset(size)
 	out := vec{typ: n.typ, n: size, konst: konst, valid: bothValid(args[0], args[1], size), data: bits}
-	err := newRegexSource(n, args).each(out, rows, func(i int, value []byte, re *regex) error {
-		ok, err := re.match(value)
+	err := newRegexSource(m, n, args).each(out, rows, func(i int, value []byte, re *regex) error {
+		ok, err := re.match(m, value)
 		if ok {
 			bits.set(i)
 		}
@@ -135,8 +140,8 @@ func matchAsFound(n *node) *node {
 }
 
 // evalRegexpFound is NULL where nothing matches.
-func evalRegexpFound(n *node, args []vec, rows bitset) (vec, error) {
-	v, err := evalRegexpLike(n, args, rows)
+func evalRegexpFound(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	v, err := evalRegexpLike(m, n, args, rows)
 	if err == nil {
 		v.valid = and(v.valid, v.data.(bitset))
 	}
@@ -144,22 +149,30 @@ func evalRegexpFound(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalRegexpMatch returns lists of the captured groups, NULL where nothing matches.
-func evalRegexpMatch(n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpMatch(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, konst := width(args...)
 	out := vec{typ: n.typ, n: size, konst: konst, valid: bothValid(args[0], args[1], size)}
+	if err := m.take(viewBytes * size); err != nil {
+		return vec{}, err
+	}
 	found := make([][][]byte, size)
-	err := newRegexSource(n, args).each(out, rows, func(i int, value []byte, re *regex) (err error) {
-		found[i], err = re.groups(value)
-		return err
+	err := newRegexSource(m, n, args).each(out, rows, func(i int, value []byte, re *regex) (err error) {
+		if found[i], err = re.groups(m, value); err != nil {
+			return err
+		}
+		return m.take(2 * viewBytes * len(found[i]))
 	})
 	if err != nil {
 		return vec{}, err
 	}
 	out.valid = newBitset(size)
-	elems := newTextBuilder(size)
+	elems := newTextBuilder(m, size)
 	off := make([]int64, size+1)
 	for i, groups := range found {
 		for _, g := range groups {
+			if err := elems.reserve(len(g)); err != nil {
+				return vec{}, err
+			}
 			elems.data = append(elems.data, g...)
 			elems.done()
 		}

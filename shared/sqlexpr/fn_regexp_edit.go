@@ -1,8 +1,8 @@
 package sqlexpr
 
 import (
+	"bytes"
 	"regexp"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -38,69 +38,78 @@ var groupReference = regexp.MustCompile(`\\{1,2}(\d+)`)
 
 // evalRegexpReplace replaces the first match, or all if the flags have a g. In the
 // replacement \1, $1, ${1} and ${name} are what a group captured, and $$ is a dollar.
-func evalRegexpReplace(n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpReplace(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, pattern, replacement := args[0].texts(), args[1].texts(), args[2].texts()
 	flags := func(int) []byte { return nil }
 	if len(args) == 4 {
 		flags = args[3].texts()
 	}
-	cache := regexCache{}
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
-		f := string(flags(i))
-		re, err := cache.compile(string(pattern(i)), strings.ReplaceAll(f, "g", ""))
+	cache := newRegexCache(m)
+	var with []byte
+	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
+		f := flags(i)
+		re, err := cache.compile(pattern(i), bytes.ReplaceAll(f, []byte("g"), nil))
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if with == nil || !args[2].konst {
+			if with, err = replacementOf(replacement(i)); err != nil {
+				return err
+			}
 		}
 		s := str(i)
-		t, err := re.translation(s)
+		p, err := re.translation(s)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		with := groupReference.ReplaceAll(replacement(i), []byte("$${$1}"))
 		matches := 1
-		if strings.Contains(f, "g") {
+		if bytes.Contains(f, []byte("g")) {
 			matches = -1
 		}
-		return replaceMatches(dst, s, with, t, matches)
+		return b.replaceMatches(s, with, p, matches)
 	})
 }
 
-// replaceMatches appends s with so many matches replaced, -1 being all.
-func replaceMatches(dst, s, with []byte, re *regexp.Regexp, matches int) ([]byte, error) {
-	at := 0
-	for _, m := range re.FindAllSubmatchIndex(s, matches) {
-		dst = append(dst, s[at:m[0]]...)
-		dst = re.Expand(dst, with, s, m)
-		at = m[1]
-		if err := fitsText(len(dst), 0); err != nil {
-			return nil, err
-		}
+// maxReplacement bounds what matches are replaced by.
+const maxReplacement = 64 << 10
+
+// replacementOf is a replacement as Go writes it.
+func replacementOf(s []byte) ([]byte, error) {
+	if len(s) > maxReplacement {
+		return nil, errorf(ErrTooLarge, noPos, "replacement of more than %d bytes", maxReplacement)
 	}
-	return append(dst, s[at:]...), nil
+	return append([]byte{}, groupReference.ReplaceAll(s, []byte("$${$1}"))...), nil
 }
 
-// A regexCache keeps expressions that were compiled for other rows.
-type regexCache map[string]*regex
-
-func (c regexCache) compile(pattern, flags string) (*regex, error) {
-	key := flags + "\x00" + pattern
-	if re, ok := c[key]; ok {
-		return re, nil
+// replaceMatches appends s with so many matches replaced, -1 being all.
+func (b *textBuilder) replaceMatches(s, with []byte, p *program, matches int) error {
+	if err := b.reserve(len(s)); err != nil {
+		return err
 	}
-	re, err := compileRegex(pattern, flags)
+	at, references := 0, bytes.Count(with, []byte("$"))
+	err := p.each(b.m, s, matches, func(match []int) error {
+		most := len(with) + references*(match[1]-match[0])
+		if err := b.reserve(match[0] - at + most); err != nil {
+			return err
+		}
+		b.data = append(b.data, s[at:match[0]]...)
+		b.data = p.re.Expand(b.data, with, s, match)
+		at = match[1]
+		return b.m.step(16 + most)
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if len(c) == maxPatterns {
-		clear(c)
+	if err := b.reserve(len(s) - at); err != nil {
+		return err
 	}
-	c[key] = re
-	return re, nil
+	b.data = append(b.data, s[at:]...)
+	return nil
 }
 
 // evalRegexpCount counts matches from a character on. It is never NULL: a NULL counts as
 // text without a match.
-func evalRegexpCount(n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpCount(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, pattern := args[0].texts(), args[1].texts()
 	start := func(int) int64 { return 1 }
 	if len(args) > 2 {
@@ -110,9 +119,9 @@ func evalRegexpCount(n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) > 3 {
 		flags = args[3].texts()
 	}
-	cache := regexCache{}
-	out, err := fixedRows(n, args, rows, func(i int) (int64, error) {
-		re, err := cache.compile(string(pattern(i)), string(flags(i)))
+	cache := newRegexCache(m)
+	out, err := fixedRows(m, n, args, rows, func(i int) (int64, error) {
+		re, err := cache.compile(pattern(i), flags(i))
 		if err != nil {
 			return 0, err
 		}
@@ -125,7 +134,12 @@ func evalRegexpCount(n *node, args []vec, rows bitset) (vec, error) {
 		if err != nil || from-1 > int64(utf8.RuneCount(s)) {
 			return 0, err
 		}
-		return int64(len(t.FindAllIndex(s[charOffset(s, from-1):], -1))), nil
+		count := int64(0)
+		err = t.each(m, s[charOffset(s, from-1):], -1, func([]int) error {
+			count++
+			return nil
+		})
+		return count, err
 	})
 	if out.konst && out.isNull(0) {
 		out.data = []int64{0}
@@ -136,7 +150,7 @@ func evalRegexpCount(n *node, args []vec, rows bitset) (vec, error) {
 
 // evalRegexpInstr is the character at which a match begins, the first or that of a number,
 // and 0 if there are not so many.
-func evalRegexpInstr(n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpInstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, pattern := args[0].texts(), args[1].texts()
 	start, nth := func(int) int64 { return 1 }, func(int) int64 { return 1 }
 	if len(args) > 2 {
@@ -145,13 +159,13 @@ func evalRegexpInstr(n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) > 3 {
 		nth = valuesOf[int64](args[3])
 	}
-	cache := regexCache{}
-	return fixedRows(n, args, rows, func(i int) (int64, error) {
+	cache := newRegexCache(m)
+	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		s, from, which := str(i), start(i), nth(i)
 		if len(s) == 0 {
 			return 0, nil
 		}
-		re, err := cache.compile(string(pattern(i)), "")
+		re, err := cache.compile(pattern(i), nil)
 		if err != nil {
 			return 0, err
 		}
@@ -163,10 +177,13 @@ func evalRegexpInstr(n *node, args []vec, rows bitset) (vec, error) {
 			return 0, err
 		}
 		begin := charOffset(s, from-1)
-		matches := t.FindAllIndex(s[begin:], int(which))
-		if int64(len(matches)) < which {
-			return 0, nil
-		}
-		return int64(utf8.RuneCount(s[:begin+matches[which-1][0]])) + 1, nil
+		place := int64(0)
+		err = t.each(m, s[begin:], int(which), func(match []int) error {
+			if which--; which == 0 {
+				place = int64(utf8.RuneCount(s[:begin+match[0]])) + 1
+			}
+			return nil
+		})
+		return place, err
 	})
 }

@@ -28,14 +28,14 @@ func bindWhole(n *node) (*node, error) {
 }
 
 // evalWhole computes ceil and floor.
-func evalWhole(n *node, args []vec, rows bitset) (vec, error) {
+func evalWhole(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	up := n.fn.name == "ceil"
 	if isDecimal(args[0].typ) {
 		_, scale := precisionScale(args[0].typ)
-		return roundDecimals(n, args[0], rows, func(x *big.Int) *big.Int {
+		return roundDecimals(m, n, args[0], rows, func(x *big.Int) *big.Int {
 			unit := pow10(scale)
-			q, m := new(big.Int).DivMod(x, unit, new(big.Int)) // rounds down, as the unit is positive
-			if up && m.Sign() != 0 {
+			q, rest := new(big.Int).DivMod(x, unit, new(big.Int)) // rounds down, as the unit is positive
+			if up && rest.Sign() != 0 {
 				q.Add(q, big.NewInt(1))
 			}
 			return q.Mul(q, unit)
@@ -45,11 +45,11 @@ func evalWhole(n *node, args []vec, rows bitset) (vec, error) {
 	if up {
 		f = math.Ceil
 	}
-	return floatFunction(f).eval(n, args, rows)
+	return floatFunction(f).eval(m, n, args, rows)
 }
 
 // roundDecimals computes decimals of the type of n from those of x.
-func roundDecimals(n *node, x vec, rows bitset, f func(x *big.Int) *big.Int) (vec, error) {
+func roundDecimals(m *meter, n *node, x vec, rows bitset, f func(x *big.Int) *big.Int) (vec, error) {
 	out, live := callRows(n, []vec{x}, rows)
 	out.data = zeroData(n.typ, x.n)
 	precision, _ := precisionScale(n.typ)
@@ -101,11 +101,11 @@ func constantDigits(n *node) (int64, bool) {
 
 // evalRound rounds half away from zero. Floats are scaled, rounded and scaled back, with the
 // errors that this has: round(1.005, 2) is 1.0.
-func evalRound(n *node, args []vec, rows bitset) (vec, error) {
+func evalRound(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	if isDecimal(args[0].typ) {
 		_, from := precisionScale(args[0].typ)
 		_, to := precisionScale(n.typ)
-		return roundDecimals(n, args[0], rows, func(x *big.Int) *big.Int {
+		return roundDecimals(m, n, args[0], rows, func(x *big.Int) *big.Int {
 			if n.index >= 0 {
 				return rescale(x, from, to)
 			}
@@ -113,7 +113,7 @@ func evalRound(n *node, args []vec, rows bitset) (vec, error) {
 			return x.Mul(x, pow10(int32(-n.index)))
 		})
 	}
-	return scaleFloats(n, args, rows, math.Round)
+	return scaleFloats(m, n, args, rows, math.Round)
 }
 
 // bindTrunc takes decimals as floats.
@@ -125,33 +125,33 @@ func bindTrunc(n *node) (*node, error) {
 }
 
 // evalTrunc cuts off digits. Without a number of digits it makes 0.0 of both zeros.
-func evalTrunc(n *node, args []vec, rows bitset) (vec, error) {
+func evalTrunc(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) == 2 {
-		return scaleFloats(n, args, rows, math.Trunc)
+		return scaleFloats(m, n, args, rows, math.Trunc)
 	}
 	return floatFunction(func(x float64) float64 {
 		if x == 0 {
 			return 0
 		}
 		return math.Trunc(x)
-	}).eval(n, args, rows)
+	}).eval(m, n, args, rows)
 }
 
 // scaleFloats applies f to floats multiplied by a power of ten.
-func scaleFloats(n *node, args []vec, rows bitset, f func(float64) float64) (vec, error) {
+func scaleFloats(m *meter, n *node, args []vec, rows bitset, f func(float64) float64) (vec, error) {
 	digits := func(int) int64 { return 0 }
 	if len(args) == 2 {
 		digits = valuesOf[int64](args[1])
 	}
 	if n.typ.ID() == arrow.FLOAT32 {
 		x := valuesOf[float32](args[0])
-		return fixedRows(n, args, rows, func(i int) (float32, error) {
+		return fixedRows(m, n, args, rows, func(i int) (float32, error) {
 			factor := float32(powerOfTen(digits(i)))
 			return float32(f(float64(x(i)*factor))) / factor, nil
 		})
 	}
 	x := valuesOf[float64](args[0])
-	return fixedRows(n, args, rows, func(i int) (float64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (float64, error) {
 		factor := powerOfTen(digits(i))
 		return f(x(i)*factor) / factor, nil
 	})
@@ -174,12 +174,12 @@ func powerOfTen(exp int64) float64 {
 }
 
 // evalGCD fails where the result is no int64.
-func evalGCD(n *node, args []vec, rows bitset) (vec, error) {
-	return wholeRows(n, args, rows, func(x, y *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, x, y) })
+func evalGCD(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, x, y) })
 }
 
-func evalLCM(n *node, args []vec, rows bitset) (vec, error) {
-	return wholeRows(n, args, rows, func(x, y *big.Int) *big.Int {
+func evalLCM(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int {
 		if x.Sign() == 0 || y.Sign() == 0 {
 			return new(big.Int)
 		}
@@ -189,9 +189,9 @@ func evalLCM(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // wholeRows computes f of absolute values.
-func wholeRows(n *node, args []vec, rows bitset, f func(x, y *big.Int) *big.Int) (vec, error) {
+func wholeRows(m *meter, n *node, args []vec, rows bitset, f func(x, y *big.Int) *big.Int) (vec, error) {
 	a, b := valuesOf[int64](args[0]), valuesOf[int64](args[1])
-	return fixedRows(n, args, rows, func(i int) (int64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x, y := big.NewInt(a(i)), big.NewInt(b(i))
 		z := f(x.Abs(x), y.Abs(y))
 		if !z.IsInt64() {
@@ -202,9 +202,9 @@ func wholeRows(n *node, args []vec, rows bitset, f func(x, y *big.Int) *big.Int)
 }
 
 // evalFactorial reaches to 20, the last that is an int64.
-func evalFactorial(n *node, args []vec, rows bitset) (vec, error) {
+func evalFactorial(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	value := valuesOf[int64](args[0])
-	return fixedRows(n, args, rows, func(i int) (int64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x := value(i)
 		if x < 0 || x > 20 {
 			return 0, errorf(ErrValue, noPos, "factorial of %d", x)

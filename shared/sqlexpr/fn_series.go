@@ -35,18 +35,18 @@ func bindSeries(n *node) (*node, error) {
 	return castArgs(n, arrow.ListOf(typ), typ, typ, last.typ)
 }
 
-func evalSeries(n *node, args []vec, rows bitset) (vec, error) {
+func evalSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	switch elem := elemType(n.typ); {
 	case elem.ID() == arrow.INT64:
-		return integerSeries(n, args, rows)
+		return integerSeries(m, n, args, rows)
 	case elem.ID() == arrow.DATE32:
-		return dateSeries(n, args, rows)
+		return dateSeries(m, n, args, rows)
 	}
-	return timestampSeries(n, args, rows)
+	return timestampSeries(m, n, args, rows)
 }
 
 // integerSeries counts; it fails for a step of 0.
-func integerSeries(n *node, args []vec, rows bitset) (vec, error) {
+func integerSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	start, stop, step := func(int) int64 { return 0 }, valuesOf[int64](args[0]), func(int) int64 { return 1 }
 	if len(args) > 1 {
 		start, stop = stop, valuesOf[int64](args[1])
@@ -54,7 +54,7 @@ func integerSeries(n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) > 2 {
 		step = valuesOf[int64](args[2])
 	}
-	return makeSeries(n, args, rows, func(i int, add func(v int64) bool) error {
+	return makeSeries(m, n, args, rows, func(i int, add func(v int64) bool) error {
 		at, end, by := start(i), stop(i), step(i)
 		if by == 0 {
 			return errorf(ErrValue, noPos, "%s with a step of 0", n.fn.name)
@@ -76,9 +76,9 @@ func integerSeries(n *node, args []vec, rows bitset) (vec, error) {
 
 // dateSeries steps through the calendar by months and days. The end of a range is one step
 // before its bound, which is not where steps from the start lead if months differ.
-func dateSeries(n *node, args []vec, rows bitset) (vec, error) {
+func dateSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	start, stop, step := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[arrow.MonthDayNanoInterval](args[2])
-	return makeSeries(n, args, rows, func(i int, add func(v int32) bool) error {
+	return makeSeries(m, n, args, rows, func(i int, add func(v int32) bool) error {
 		by, end := step(i), int64(stop(i))
 		if by.Months == 0 && by.Days == 0 {
 			return errorf(ErrValue, noPos, "%s of dates with a step of less than a day", n.fn.name)
@@ -107,10 +107,10 @@ func addToDate(date int64, months, days int32) int64 {
 }
 
 // timestampSeries steps by months, days and nanoseconds, which must go the same way.
-func timestampSeries(n *node, args []vec, rows bitset) (vec, error) {
+func timestampSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	start, stop, step := valuesOf[int64](args[0]), valuesOf[int64](args[1]), valuesOf[arrow.MonthDayNanoInterval](args[2])
 	closed := n.fn.name == "generate_series"
-	return makeSeries(n, args, rows, func(i int, add func(v int64) bool) error {
+	return makeSeries(m, n, args, rows, func(i int, add func(v int64) bool) error {
 		by, end := step(i), stop(i)
 		down := by.Months < 0 || by.Days < 0 || by.Nanoseconds < 0
 		for at := start(i); at < end && !down || at > end && down || closed && at == end; {
@@ -133,20 +133,42 @@ func timestampSeries(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // makeSeries makes a list for each row of what f adds, which ends when there is too much.
-func makeSeries[T int32 | int64](n *node, args []vec, rows bitset, f func(i int, add func(v T) bool) error) (vec, error) {
+func makeSeries[T int32 | int64](m *meter, n *node, args []vec, rows bitset, f func(i int, add func(v T) bool) error) (vec, error) {
 	out, live := callRows(n, args, rows)
 	values, off := []T{}, make([]int64, 1, out.n+1)
+	var full error
 	add := func(v T) bool {
+		if len(values) == cap(values) {
+			size := max(2*cap(values), 64)
+			if full = m.take(8 * size); full == nil && len(values) > maxMade {
+				full = m.tooMuch("lists of more than %d elements", maxMade)
+			}
+			if full == nil {
+				full = m.step(8 * size)
+			}
+			if full != nil {
+				return false
+			}
+			m.give(8 * cap(values))
+			values = append(make([]T, 0, size), values...)
+		}
 		values = append(values, v)
-		return len(values) <= maxMade
+		return true
 	}
 	for i := range out.n {
 		if live == nil || live.has(i) {
+			before := len(values)
 			if err := f(i, add); err != nil {
 				return vec{}, err
 			}
-			if len(values) > maxMade {
-				return vec{}, errorf(ErrTooLarge, noPos, "lists of more than %d elements", maxMade)
+			if full == nil && len(values) > maxMade {
+				full = m.tooMuch("lists of more than %d elements", maxMade)
+			}
+			if full != nil {
+				return vec{}, full
+			}
+			if err := m.step(16 * (len(values) - before + 1)); err != nil {
+				return vec{}, err
 			}
 		}
 		off = append(off, int64(len(values)))

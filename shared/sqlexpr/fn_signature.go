@@ -108,21 +108,32 @@ func strictRows(n *node, args, strict []vec, rows bitset) (out vec, live bitset)
 }
 
 // textRows computes texts, for which f appends to dst, for the rows without a NULL.
-func textRows(n *node, args []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
-	return strictTexts(n, args, args, rows, f)
+func textRows(m *meter, n *node, args []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
+	return strictTexts(m, n, args, args, rows, f)
 }
 
 // strictTexts is textRows of a call that is NULL only where one of some arguments is.
-func strictTexts(n *node, args, strict []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
+func strictTexts(m *meter, n *node, args, strict []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
+	return buildTexts(m, n, args, strict, rows, func(b *textBuilder, i int) (err error) {
+		b.data, err = f(b.data, i)
+		return err
+	})
+}
+
+// buildTexts is strictTexts for f that can make much of little, and reserves room for it.
+func buildTexts(m *meter, n *node, args, strict []vec, rows bitset, f func(b *textBuilder, i int) error) (vec, error) {
 	out, live := strictRows(n, args, strict, rows)
-	b := newTextBuilder(out.n)
+	b, each := newTextBuilder(m, out.n), rowWork(args)
 	for i := range out.n {
 		if live == nil || live.has(i) {
-			var err error
-			if b.data, err = f(b.data, i); err != nil {
+			before := len(b.data)
+			if err := f(b, i); err != nil {
 				return vec{}, err
 			}
-			if err := fitsText(len(b.data), 0); err != nil {
+			if err := b.account(); err != nil {
+				return vec{}, err
+			}
+			if err := m.step(each + len(b.data) - before); err != nil {
 				return vec{}, err
 			}
 		}
@@ -132,47 +143,57 @@ func strictTexts(n *node, args, strict []vec, rows bitset, f func(dst []byte, i 
 	return out, nil
 }
 
-// fitsText says whether so many more bytes of text are acceptable.
-func fitsText(have, more int) error {
-	if have > maxText-more {
-		return errorf(ErrTooLarge, noPos, "result of more than %d bytes of text", maxText)
+// rowWork is about how much work a row of a call is that looks at its arguments once.
+func rowWork(args []vec) int {
+	work := 16
+	for _, a := range args {
+		switch a.data.(type) {
+		case text, lists:
+			work += a.bytes() / max(a.n, 1)
+		}
 	}
-	return nil
+	return work
 }
 
 // fixedRows computes values of a fixed width for the rows without a NULL.
-func fixedRows[T any](n *node, args []vec, rows bitset, f func(i int) (T, error)) (vec, error) {
+func fixedRows[T any](m *meter, n *node, args []vec, rows bitset, f func(i int) (T, error)) (vec, error) {
 	out, live := callRows(n, args, rows)
 	values := make([]T, out.n)
 	out.data = values
+	each := rowWork(args)
 	var err error
 	live.each(out.n, func(i int) bool {
-		values[i], err = f(i)
+		if err = m.step(each); err == nil {
+			values[i], err = f(i)
+		}
 		return err == nil
 	})
 	return out, err
 }
 
 // boolRows computes bools for the rows without a NULL.
-func boolRows(n *node, args []vec, rows bitset, f func(i int) bool) (vec, error) {
+func boolRows(m *meter, n *node, args []vec, rows bitset, f func(i int) bool) (vec, error) {
 	out, live := callRows(n, args, rows)
 	bits := newBitset(out.n)
 	out.data = bits
+	each := rowWork(args)
+	var err error
 	live.each(out.n, func(i int) bool {
 		if f(i) {
 			bits.set(i)
 		}
-		return true
+		err = m.step(each)
+		return err == nil
 	})
-	return out, nil
+	return out, err
 }
 
 // lengthRows computes lengths or positions, in the type that callers were promised.
-func lengthRows(n *node, args []vec, rows bitset, f func(i int) int) (vec, error) {
+func lengthRows(m *meter, n *node, args []vec, rows bitset, f func(i int) int) (vec, error) {
 	if n.typ.ID() == arrow.INT64 {
-		return fixedRows(n, args, rows, func(i int) (int64, error) { return int64(f(i)), nil })
+		return fixedRows(m, n, args, rows, func(i int) (int64, error) { return int64(f(i)), nil })
 	}
-	return fixedRows(n, args, rows, func(i int) (int32, error) { return int32(f(i)), nil })
+	return fixedRows(m, n, args, rows, func(i int) (int32, error) { return int32(f(i)), nil })
 }
 
 // texts returns the value of a string or binary by row.

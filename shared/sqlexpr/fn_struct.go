@@ -62,17 +62,17 @@ func structOf(n *node, names []string) (*node, error) {
 }
 
 // evalStruct is never NULL.
-func evalStruct(n *node, args []vec, _ bitset) (vec, error) {
+func evalStruct(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 	size, konst := width(args...)
-	return structVec(n.typ, args, size, konst)
+	return structVec(m, n.typ, args, size, konst)
 }
 
 // structVec puts members together; those that are constants are repeated.
-func structVec(typ arrow.DataType, members []vec, size int, konst bool) (vec, error) {
+func structVec(m *meter, typ arrow.DataType, members []vec, size int, konst bool) (vec, error) {
 	columns := make([]arrow.Array, len(members))
-	for i, m := range members {
+	for i, member := range members {
 		var err error
-		if columns[i], err = m.array(size); err != nil {
+		if columns[i], err = member.array(m, size); err != nil {
 			return vec{}, err
 		}
 	}
@@ -84,27 +84,30 @@ func structVec(typ arrow.DataType, members []vec, size int, konst bool) (vec, er
 }
 
 // gatherStruct gathers the members of structs one by one.
-func gatherStruct(out vec, from *array.Struct, slots []int) (vec, error) {
+func gatherStruct(m *meter, out vec, from *array.Struct, slots []int) (vec, error) {
 	members := make([]vec, from.NumField())
 	for i := range members {
-		m, err := load(from.Field(i))
+		member, err := load(m, from.Field(i))
 		if err != nil {
+			return vec{}, err
+		}
+		if err := m.take(8 * len(slots)); err != nil {
 			return vec{}, err
 		}
 		has := newBitset(len(slots))
 		picked := make([]int, len(slots))
 		for k, s := range slots {
 			picked[k] = -1
-			if s >= 0 && !m.isNull(s) {
+			if s >= 0 && !member.isNull(s) {
 				picked[k] = s
 				has.set(k)
 			}
 		}
-		if members[i], err = m.gather(picked, has); err != nil {
+		if members[i], err = member.gather(m, picked, has); err != nil {
 			return vec{}, err
 		}
 	}
-	made, err := structVec(out.typ, members, len(slots), false)
+	made, err := structVec(m, out.typ, members, len(slots), false)
 	if err != nil {
 		return vec{}, err
 	}
@@ -136,11 +139,11 @@ func bindArraysZip(n *node) (*node, error) {
 }
 
 // evalArraysZip fills up short lists with NULLs; it is NULL where all lists are.
-func evalArraysZip(n *node, args []vec, _ bitset) (vec, error) {
+func evalArraysZip(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 	size, konst := width(args...)
 	builders := make([]*listBuilder, len(args))
 	for j, a := range args {
-		builders[j] = newListBuilder(size, a.data.(lists).elems)
+		builders[j] = newListBuilder(m, size, a.data.(lists).elems)
 	}
 	off, valid := make([]int64, 1, size+1), newBitset(size)
 	for i := range size {
@@ -158,6 +161,12 @@ func evalArraysZip(n *node, args []vec, _ bitset) (vec, error) {
 			if a.isNull(i) {
 				to = from
 			}
+			if builders[j].err != nil {
+				return vec{}, builders[j].err
+			}
+			if err := m.step(16 * longest); err != nil {
+				return vec{}, err
+			}
 			for k := range longest {
 				if from+k < to {
 					builders[j].add(0, from+k)
@@ -171,15 +180,12 @@ func evalArraysZip(n *node, args []vec, _ bitset) (vec, error) {
 	elem := elemType(n.typ).(*arrow.StructType)
 	members := make([]vec, len(args))
 	for j, b := range builders {
-		if len(b.slot) > maxElements {
-			return vec{}, errorf(ErrTooLarge, noPos, "lists of more than %d elements", maxElements)
-		}
 		var err error
 		if members[j], err = b.elements(elem.Field(j).Type); err != nil {
 			return vec{}, err
 		}
 	}
-	elems, err := structVec(elem, members, int(off[size]), false)
+	elems, err := structVec(m, elem, members, int(off[size]), false)
 	return vec{typ: n.typ, n: size, konst: konst, valid: valid, data: lists{off: off, elems: elems}}, err
 }
 

@@ -54,35 +54,56 @@ func bindTextTest(n *node) (*node, error) {
 	return castArgs(n, typeBool, l, r)
 }
 
-func evalLower(_ *node, args []vec, _ bitset) (vec, error) { return mapText(args[0], appendLower), nil }
+func evalLower(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+	return mapText(m, args[0], appendLower)
+}
 
-func evalUpper(_ *node, args []vec, _ bitset) (vec, error) { return mapText(args[0], appendUpper), nil }
+func evalUpper(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+	return mapText(m, args[0], appendUpper)
+}
 
 // mapText applies a function to every string, which appends its result.
-func mapText(x vec, f func(dst, s []byte) []byte) vec {
-	b := newTextBuilder(x.n)
+func mapText(m *meter, x vec, f func(dst, s []byte) []byte) (vec, error) {
+	b := newTextBuilder(m, x.n)
 	t := x.data.(text)
+	long := t.areLong(x.n)
+	if err := b.reserve(min(t.bytes(), shortText*x.n)); err != nil {
+		return vec{}, err
+	}
 	for i := range x.n {
 		if !x.isNull(i) {
-			b.data = f(b.data, t.at(i))
+			s := t.at(i)
+			if long {
+				if err := b.reserve(len(s)); err != nil {
+					return vec{}, err
+				}
+				if err := m.step(2 * len(s)); err != nil {
+					return vec{}, err
+				}
+			}
+			b.data = f(b.data, s)
+			if err := b.account(); err != nil {
+				return vec{}, err
+			}
 		}
 		b.done()
 	}
-	return vec{typ: x.typ, n: x.n, konst: x.konst, valid: x.valid, data: b.text()}
+	return vec{typ: x.typ, n: x.n, konst: x.konst, valid: x.valid, data: b.text()}, nil
 }
 
-func evalCharLength(n *node, args []vec, _ bitset) (vec, error) {
-	return measureText(n.typ, args[0], utf8.RuneCount), nil
+func evalCharLength(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+	return measureText(m, n.typ, args[0], utf8.RuneCount)
 }
 
-func evalOctetLength(n *node, args []vec, _ bitset) (vec, error) {
-	return measureText(n.typ, args[0], func(s []byte) int { return len(s) }), nil
+func evalOctetLength(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+	return measureText(m, n.typ, args[0], func(s []byte) int { return len(s) })
 }
 
 // measureText computes a number for every string, as int32 or int64.
-func measureText(typ arrow.DataType, x vec, f func(s []byte) int) vec {
+func measureText(m *meter, typ arrow.DataType, x vec, f func(s []byte) int) (vec, error) {
 	out := vec{typ: typ, n: x.n, konst: x.konst, valid: x.valid, data: zeroData(typ, x.n)}
 	t := x.data.(text)
+	var err error
 	x.valid.each(x.n, func(i int) bool {
 		switch d := out.data.(type) {
 		case []int32:
@@ -90,19 +111,20 @@ func measureText(typ arrow.DataType, x vec, f func(s []byte) int) vec {
 		case []int64:
 			d[i] = int64(f(t.at(i)))
 		}
-		return true
+		err = m.step(len(t.at(i)))
+		return err == nil
 	})
-	return out
+	return out, err
 }
 
-func evalStartsWith(_ *node, args []vec, rows bitset) (vec, error) {
-	return textTest2(args[0], args[1], rows, func(s, prefix []byte) (bool, error) { return bytes.HasPrefix(s, prefix), nil })
+func evalStartsWith(m *meter, _ *node, args []vec, rows bitset) (vec, error) {
+	return textTest2(m, args[0], args[1], rows, func(s, prefix []byte) (bool, error) { return bytes.HasPrefix(s, prefix), nil })
 }
 
-func evalEndsWith(_ *node, args []vec, rows bitset) (vec, error) {
-	return textTest2(args[0], args[1], rows, func(s, suffix []byte) (bool, error) { return bytes.HasSuffix(s, suffix), nil })
+func evalEndsWith(m *meter, _ *node, args []vec, rows bitset) (vec, error) {
+	return textTest2(m, args[0], args[1], rows, func(s, suffix []byte) (bool, error) { return bytes.HasSuffix(s, suffix), nil })
 }
 
-func evalContains(_ *node, args []vec, rows bitset) (vec, error) {
-	return textTest2(args[0], args[1], rows, func(s, part []byte) (bool, error) { return bytes.Contains(s, part), nil })
+func evalContains(m *meter, _ *node, args []vec, rows bitset) (vec, error) {
+	return textTest2(m, args[0], args[1], rows, func(s, part []byte) (bool, error) { return bytes.Contains(s, part), nil })
 }

@@ -37,9 +37,9 @@ var textCodeFunctions = map[string]*function{
 }
 
 // evalASCII is the code of the first character, 0 if there is none.
-func evalASCII(n *node, args []vec, rows bitset) (vec, error) {
+func evalASCII(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
-	return fixedRows(n, args, rows, func(i int) (int32, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		s := str(i)
 		if len(s) == 0 {
 			return 0, nil
@@ -50,9 +50,9 @@ func evalASCII(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalChr is the character of a code.
-func evalChr(n *node, args []vec, rows bitset) (vec, error) {
+func evalChr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	code := valuesOf[int64](args[0])
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		c := code(i)
 		if c < 0 || c > unicode.MaxRune || !utf8.ValidRune(rune(c)) {
 			return nil, errorf(ErrValue, noPos, "%d is not the code of a character", c)
@@ -61,9 +61,9 @@ func evalChr(n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-func evalBitLength(n *node, args []vec, rows bitset) (vec, error) {
+func evalBitLength(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
-	return lengthRows(n, args, rows, func(i int) int { return 8 * len(str(i)) })
+	return lengthRows(m, n, args, rows, func(i int) int { return 8 * len(str(i)) })
 }
 
 // hexNumber takes signed integers as int64, so that -1 has sixteen digits, and unsigned ones
@@ -76,32 +76,25 @@ func hexNumber(t arrow.DataType) arrow.DataType {
 }
 
 // evalToHex prints hexadecimal digits, of negative numbers the two's complement.
-func evalToHex(n *node, args []vec, rows bitset) (vec, error) {
+func evalToHex(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	value := func(i int) uint64 { return uint64(valuesOf[int64](args[0])(i)) }
 	if args[0].typ.ID() == arrow.UINT64 {
 		value = valuesOf[uint64](args[0])
 	}
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		return strconv.AppendUint(dst, value(i), 16), nil
 	})
 }
 
-// maxDistanceWork bounds the steps that the comparisons of a batch take.
-const maxDistanceWork = 1 << 28
-
 // evalLevenshtein counts the characters to change, insert or delete.
-func evalLevenshtein(n *node, args []vec, rows bitset) (vec, error) {
+func evalLevenshtein(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, r := args[0].texts(), args[1].texts()
 	var err error
-	work := 0
-	out, rowErr := lengthRows(n, args, rows, func(i int) int {
-		a, b := l(i), r(i)
-		if err != nil || len(a) > 0 && len(b) > (maxDistanceWork-work)/len(a) {
-			err = errorf(ErrTooLarge, noPos, "levenshtein of so many or so long strings")
-			return 0
+	out, rowErr := lengthRows(m, n, args, rows, func(i int) (distance int) {
+		if err == nil {
+			distance, err = editDistance(m, l(i), r(i))
 		}
-		work += len(a) * len(b)
-		return editDistance([]rune(string(a)), []rune(string(b)))
+		return distance
 	})
 	if err == nil {
 		err = rowErr
@@ -109,12 +102,27 @@ func evalLevenshtein(n *node, args []vec, rows bitset) (vec, error) {
 	return out, err
 }
 
-func editDistance(a, b []rune) int {
+// distanceBytes is what the distance of two texts takes for each of their bytes.
+const distanceBytes = 12
+
+func editDistance(m *meter, s, t []byte) (int, error) {
+	size := distanceBytes * (len(s) + len(t))
+	if err := m.take(size); err != nil {
+		return 0, err
+	}
+	defer m.give(size)
+	if len(s) < len(t) {
+		s, t = t, s
+	}
+	a, b := []rune(string(s)), []rune(string(t))
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i, x := range a {
+		if err := m.step(len(b)); err != nil {
+			return 0, err
+		}
 		diagonal := row[0]
 		row[0] = i + 1
 		for j, y := range b {
@@ -126,13 +134,13 @@ func editDistance(a, b []rune) int {
 			row[j+1] = min(change, row[j]+1, row[j+1]+1)
 		}
 	}
-	return row[len(b)]
+	return row[len(b)], nil
 }
 
 // evalMD5 prints the sum in hexadecimal, other than the sums of the SHA family.
-func evalMD5(n *node, args []vec, rows bitset) (vec, error) {
+func evalMD5(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	value := args[0].texts()
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		sum := md5.Sum(value(i))
 		return hex.AppendEncode(dst, sum[:]), nil
 	})
@@ -159,10 +167,10 @@ func sha512Sum(dst, s []byte) []byte {
 }
 
 // hasher appends the bytes of a sum.
-func hasher(sum func(dst, s []byte) []byte) func(n *node, args []vec, rows bitset) (vec, error) {
-	return func(n *node, args []vec, rows bitset) (vec, error) {
+func hasher(sum func(dst, s []byte) []byte) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		value := args[0].texts()
-		return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) { return sum(dst, value(i)), nil })
+		return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) { return sum(dst, value(i)), nil })
 	}
 }
 
@@ -213,9 +221,9 @@ func bindCoding(n *node, result arrow.DataType) (*node, error) {
 }
 
 // evalEncode prints bytes; base64 without padding.
-func evalEncode(n *node, args []vec, rows bitset) (vec, error) {
+func evalEncode(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	value, toHex := args[0].texts(), isText(n.args[1], "hex")
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		if toHex {
 			return hex.AppendEncode(dst, value(i)), nil
 		}
@@ -224,9 +232,9 @@ func evalEncode(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalDecode reads bytes; base64 with padding or without.
-func evalDecode(n *node, args []vec, rows bitset) (vec, error) {
+func evalDecode(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	value, fromHex := args[0].texts(), isText(n.args[1], "hex")
-	return textRows(n, args, rows, func(dst []byte, i int) (_ []byte, err error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) (_ []byte, err error) {
 		if fromHex {
 			dst, err = hex.AppendDecode(dst, value(i))
 		} else {
@@ -250,7 +258,7 @@ func tokenText(t arrow.DataType) arrow.DataType {
 // evalContainsTokens looks whether all words of the second argument are words of the first,
 // in any order. Of a column of words the native Lance looks at the first row only, whatever
 // row of the table that is, so that the words must be a constant here.
-func evalContainsTokens(n *node, args []vec, _ bitset) (vec, error) {
+func evalContainsTokens(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 	if !args[1].konst {
 		return vec{}, errorf(ErrUnsupported, noPos, "contains_tokens with words that are not a constant")
 	}
@@ -259,7 +267,7 @@ func evalContainsTokens(n *node, args []vec, _ bitset) (vec, error) {
 		wanted = words(string(args[1].texts()(0)))
 	}
 	str := args[0].texts()
-	return boolRows(n, args[:1], nil, func(i int) bool {
+	return boolRows(m, n, args[:1], nil, func(i int) bool {
 		have := map[string]bool{}
 		for _, w := range words(string(str(i))) {
 			have[w] = true

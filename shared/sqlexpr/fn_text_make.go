@@ -35,18 +35,18 @@ func likeAll(types []arrow.DataType) arrow.DataType {
 }
 
 // evalConcat joins its arguments. NULLs are as if they were not there.
-func evalConcat(n *node, args []vec, rows bitset) (vec, error) {
-	return joinTexts(n, nil, args, rows)
+func evalConcat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return joinTexts(m, n, nil, args, rows)
 }
 
 // evalConcatWS joins all but the first argument with the first between them.
-func evalConcatWS(n *node, args []vec, rows bitset) (vec, error) {
-	return joinTexts(n, args[:1], args[1:], rows)
+func evalConcatWS(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return joinTexts(m, n, args[:1], args[1:], rows)
 }
 
 // joinTexts joins what is not NULL. The result is NULL only where the separator is, if there
 // is one.
-func joinTexts(n *node, sep, args []vec, rows bitset) (vec, error) {
+func joinTexts(m *meter, n *node, sep, args []vec, rows bitset) (vec, error) {
 	size, konst := width(append(slices.Clone(sep), args...)...)
 	out, live := callRows(n, sep, rows)
 	if out.n, out.konst = size, konst; konst {
@@ -59,9 +59,24 @@ func joinTexts(n *node, sep, args []vec, rows bitset) (vec, error) {
 	for i, a := range args {
 		parts[i] = a.texts()
 	}
-	b := newTextBuilder(size)
+	b := newTextBuilder(m, size)
 	for i := range size {
 		if live == nil || live.has(i) {
+			length := 0
+			for j, a := range args {
+				if !a.isNull(i) {
+					length += len(parts[j](i))
+				}
+			}
+			if len(sep) == 1 {
+				length += len(args) * len(sep[0].texts()(i))
+			}
+			if err := b.reserve(length); err != nil {
+				return vec{}, err
+			}
+			if err := m.step(16*len(args) + length); err != nil {
+				return vec{}, err
+			}
 			first := true
 			for j, a := range args {
 				if a.isNull(i) {
@@ -73,9 +88,6 @@ func joinTexts(n *node, sep, args []vec, rows bitset) (vec, error) {
 				first = false
 				b.data = append(b.data, parts[j](i)...)
 			}
-			if err := fitsText(len(b.data), 0); err != nil {
-				return vec{}, err
-			}
 		}
 		b.done()
 	}
@@ -85,78 +97,137 @@ func joinTexts(n *node, sep, args []vec, rows bitset) (vec, error) {
 
 // padder fills strings up to a number of characters, with blanks if nothing else is given,
 // and cuts off longer ones at their end.
-func padder(front bool) func(n *node, args []vec, rows bitset) (vec, error) {
-	return func(n *node, args []vec, rows bitset) (vec, error) {
+func padder(front bool) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		str, length := args[0].texts(), valuesOf[int64](args[1])
 		fill := func(int) []byte { return []byte{' '} }
 		if len(args) == 3 {
 			fill = args[2].texts()
 		}
-		return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 			s, want, with := str(i), max(length(i), 0), fill(i)
 			missing := want - int64(utf8.RuneCount(s))
 			if missing <= 0 {
-				return append(dst, s[:charOffset(s, want)]...), nil
+				b.data = append(b.data, s[:charOffset(s, want)]...)
+				return nil
 			}
 			if len(with) == 0 {
-				return append(dst, s...), nil
+				b.data = append(b.data, s...)
+				return nil
 			}
-			if missing > maxText {
-				return nil, fitsText(maxText, 1)
+			each := int64(utf8.RuneCount(with))
+			whole, rest := missing/each, with[:charOffset(with, missing%each)]
+			if whole > maxText/int64(len(with)) {
+				return m.tooMuch("result of more than %d bytes of text", maxText)
+			}
+			if err := b.reserve(len(s) + int(whole)*len(with) + len(rest)); err != nil {
+				return err
 			}
 			if !front {
-				dst = append(dst, s...)
+				b.data = append(b.data, s...)
 			}
-			for each := int64(utf8.RuneCount(with)); missing > 0; missing -= each {
-				dst = append(dst, with[:charOffset(with, missing)]...)
-				if err := fitsText(len(dst), 0); err != nil {
-					return nil, err
-				}
-			}
+			err := b.repeat(with, int(whole))
+			b.data = append(b.data, rest...)
 			if front {
-				dst = append(dst, s...)
+				b.data = append(b.data, s...)
 			}
-			return dst, nil
+			return err
 		})
 	}
 }
 
+// repeat appends a text so many times, for which there is room.
+func (b *textBuilder) repeat(s []byte, times int) error {
+	for len(s) < repeatBytes && times > 1 { // in pieces that are worth a look at the context
+		piece := min(times, repeatBytes/len(s)+1)
+		from := len(b.data)
+		for range piece {
+			b.data = append(b.data, s...)
+		}
+		whole := times / piece
+		times -= whole * piece
+		made := b.data[from:]
+		for range whole - 1 {
+			b.data = append(b.data, made...)
+			if err := b.m.step(len(made)); err != nil {
+				return err
+			}
+		}
+	}
+	for range times {
+		b.data = append(b.data, s...)
+		if err := b.m.step(len(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const repeatBytes = 4 << 10
+
 // evalRepeat makes nothing of numbers below one.
-func evalRepeat(n *node, args []vec, rows bitset) (vec, error) {
+func evalRepeat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, times := args[0].texts(), valuesOf[int64](args[1])
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 		s, count := str(i), times(i)
 		if len(s) == 0 || count <= 0 {
-			return dst, nil
+			return nil
 		}
 		if count > int64(maxText/len(s)) {
-			return nil, fitsText(maxText, 1)
+			return m.tooMuch("result of more than %d bytes of text", maxText)
 		}
-		if err := fitsText(len(dst), int(count)*len(s)); err != nil {
-			return nil, err
+		if err := b.reserve(int(count) * len(s)); err != nil {
+			return err
 		}
-		return append(dst, bytes.Repeat(s, int(count))...), nil
+		return b.repeat(s, int(count))
 	})
 }
 
 // evalReplace replaces every occurrence; the empty string occurs around each character.
-func evalReplace(n *node, args []vec, rows bitset) (vec, error) {
+func evalReplace(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, from, to := args[0].texts(), args[1].texts(), args[2].texts()
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 		s, old, with := str(i), from(i), to(i)
+		size := len(s)
 		if grow := len(with) - len(old); grow > 0 {
-			if err := fitsText(len(dst)+len(s), min(bytes.Count(s, old), maxText/grow+1)*grow); err != nil {
-				return nil, err
-			}
+			size += min(bytes.Count(s, old), maxText/grow+1) * grow
 		}
-		return append(dst, bytes.ReplaceAll(s, old, with)...), nil
+		if err := b.reserve(size); err != nil {
+			return err
+		}
+		return b.replace(s, old, with)
 	})
 }
 
+// replace appends s with every occurrence of a text replaced, for which there is room.
+func (b *textBuilder) replace(s, old, with []byte) error {
+	for begin := true; ; begin = false {
+		var at int
+		switch {
+		case len(old) > 0:
+			at = bytes.Index(s, old)
+		case begin:
+		case len(s) == 0:
+			at = -1
+		default:
+			_, at = utf8.DecodeRune(s)
+		}
+		if at < 0 {
+			b.data = append(b.data, s...)
+			return nil
+		}
+		b.data = append(append(b.data, s[:at]...), with...)
+		s = s[at+len(old):]
+		if err := b.m.step(at + len(with) + 16); err != nil {
+			return err
+		}
+	}
+}
+
 // evalReverse turns the order of characters around.
-func evalReverse(n *node, args []vec, rows bitset) (vec, error) {
+func evalReverse(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		for s := str(i); len(s) > 0; {
 			_, size := utf8.DecodeLastRune(s)
 			dst = append(dst, s[len(s)-size:]...)
@@ -168,9 +239,9 @@ func evalReverse(n *node, args []vec, rows bitset) (vec, error) {
 
 // evalInitcap makes the first letter of each word upper case and the others lower case.
 // Words are what letters and digits make up.
-func evalInitcap(n *node, args []vec, rows bitset) (vec, error) {
+func evalInitcap(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		inWord := false
 		for s := str(i); len(s) > 0; {
 			r, size := utf8.DecodeRune(s)
@@ -193,43 +264,100 @@ func isAlphanumeric(r rune) bool {
 
 // evalTranslate replaces each character of the second argument by the one at the same place
 // of the third, and removes those that have none.
-func evalTranslate(n *node, args []vec, rows bitset) (vec, error) {
+func evalTranslate(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, from, to := args[0].texts(), args[1].texts(), args[2].texts()
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
-		old, with := []rune(string(from(i))), []rune(string(to(i)))
-		table := make(map[rune]int, len(old))
-		for at, r := range old {
-			if _, ok := table[r]; !ok {
-				table[r] = at
+	table := translation{m: m}
+	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
+		if !args[1].konst || !args[2].konst || table.to == nil {
+			if err := table.set(from(i), to(i)); err != nil {
+				return err
 			}
 		}
-		for _, r := range string(str(i)) {
-			switch at, ok := table[r]; {
-			case !ok:
-				dst = utf8.AppendRune(dst, r)
-			case at < len(with):
-				dst = utf8.AppendRune(dst, with[at])
-			}
-		}
-		return dst, nil
+		return table.append(b, str(i))
 	})
+}
+
+// A translation says what becomes of characters.
+type translation struct {
+	m     *meter
+	to    map[rune]rune // -1: nothing
+	taken int
+}
+
+// translationBytes is about what a character of a translation takes.
+const translationBytes = 40
+
+// set replaces each character of old by the one at the same place of with.
+func (t *translation) set(old, with []byte) error {
+	size := translationBytes * min(len(old), unicode.MaxRune)
+	t.m.give(t.taken)
+	if err := t.m.take(size); err != nil {
+		return err
+	}
+	t.to, t.taken = map[rune]rune{}, size
+	for len(old) > 0 {
+		r, n := utf8.DecodeRune(old)
+		old = old[n:]
+		by := rune(-1)
+		if len(with) > 0 {
+			by, n = utf8.DecodeRune(with)
+			with = with[n:]
+		}
+		if _, ok := t.to[r]; !ok {
+			t.to[r] = by
+		}
+		if err := t.m.step(32); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// append appends a text with its characters replaced.
+func (t *translation) append(b *textBuilder, s []byte) error {
+	if err := b.reserve(len(s)); err != nil {
+		return err
+	}
+	for done := 0; len(s) > 0; done++ {
+		r, n := utf8.DecodeRune(s)
+		s = s[n:]
+		by, ok := t.to[r]
+		if !ok {
+			by = r
+		}
+		if by >= 0 {
+			b.data = utf8.AppendRune(b.data, by)
+		}
+		if done%1024 == 1023 {
+			if err := t.m.step(32 * 1024); err != nil {
+				return err
+			}
+			if err := b.account(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // evalOverlay puts a string over another from a position on, in the place of as many
 // characters as it has or as the fourth argument says.
-func evalOverlay(n *node, args []vec, rows bitset) (vec, error) {
+func evalOverlay(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, over, start := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
 	count := func(i int) int64 { return int64(utf8.RuneCount(over(i))) }
 	if len(args) == 4 {
 		count = valuesOf[int64](args[3])
 	}
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 		s, from, length := str(i), start(i), count(i)
 		if from < 1 || from > maxText || length < -maxText || length > maxText {
-			return nil, errorf(ErrUnsupported, noPos, "overlay from %d for %d characters", from, length)
+			return errorf(ErrUnsupported, noPos, "overlay from %d for %d characters", from, length)
 		}
-		dst = append(dst, s[:charOffset(s, from-1)]...)
-		dst = append(dst, over(i)...)
-		return append(dst, s[charOffset(s, max(from-1+length, 0)):]...), nil
+		head, tail := s[:charOffset(s, from-1)], s[charOffset(s, max(from-1+length, 0)):]
+		if err := b.reserve(len(head) + len(over(i)) + len(tail)); err != nil {
+			return err
+		}
+		b.data = append(append(append(b.data, head...), over(i)...), tail...)
+		return nil
 	})
 }

@@ -40,13 +40,13 @@ func charOffset(s []byte, index int64) int {
 
 // evalSubstr takes count characters from a position on. Positions before the first
 // character count, though there is nothing: substr('abc', -1, 4) is 'ab'.
-func evalSubstr(n *node, args []vec, rows bitset) (vec, error) {
+func evalSubstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, start := args[0].texts(), valuesOf[int64](args[1])
 	count := func(int) int64 { return math.MaxInt64 }
 	if len(args) == 3 {
 		count = valuesOf[int64](args[2])
 	}
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, first, length := str(i), start(i), count(i)
 		if length < 0 {
 			return nil, errorf(ErrValue, noPos, "substr of %d characters", length)
@@ -65,18 +65,18 @@ func evalSubstr(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalLeft takes the first characters, or all but the last if the number is negative.
-func evalLeft(n *node, args []vec, rows bitset) (vec, error) {
+func evalLeft(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, count := args[0].texts(), valuesOf[int64](args[1])
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s := str(i)
 		return append(dst, s[:charOffset(s, sideCount(s, count(i)))]...), nil
 	})
 }
 
 // evalRight takes the last characters, or all but the first if the number is negative.
-func evalRight(n *node, args []vec, rows bitset) (vec, error) {
+func evalRight(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, count := args[0].texts(), valuesOf[int64](args[1])
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s := str(i)
 		skip := int64(utf8.RuneCount(s)) - sideCount(s, count(i))
 		return append(dst, s[charOffset(s, max(skip, 0)):]...), nil
@@ -92,14 +92,14 @@ func sideCount(s []byte, count int64) int64 {
 }
 
 // trimmer removes characters, blanks if none are given, from one end or both.
-func trimmer(front, back bool) func(n *node, args []vec, rows bitset) (vec, error) {
-	return func(n *node, args []vec, rows bitset) (vec, error) {
+func trimmer(front, back bool) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		str := args[0].texts()
 		cut := func(int) []byte { return []byte{' '} }
 		if len(args) == 2 {
 			cut = args[1].texts()
 		}
-		return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+		return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 			s, cutset := str(i), string(cut(i))
 			if front {
 				s = bytes.TrimLeft(s, cutset)
@@ -115,9 +115,9 @@ func trimmer(front, back bool) func(n *node, args []vec, rows bitset) (vec, erro
 // evalSplitPart takes one of the pieces between delimiters, counted from the end if the
 // number is negative, and nothing if there are not so many. An empty delimiter does not
 // split.
-func evalSplitPart(n *node, args []vec, rows bitset) (vec, error) {
+func evalSplitPart(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, delim, index := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, sep, at := str(i), delim(i), index(i)
 		if at == 0 {
 			return nil, errorf(ErrValue, noPos, "split_part counts from 1, not 0")
@@ -144,9 +144,9 @@ func evalSplitPart(n *node, args []vec, rows bitset) (vec, error) {
 
 // evalSubstrIndex takes what stands before so many delimiters, or, counting from the end,
 // behind them; all if there are not so many.
-func evalSubstrIndex(n *node, args []vec, rows bitset) (vec, error) {
+func evalSubstrIndex(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, delim, index := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, sep, count := str(i), delim(i), index(i)
 		if count == 0 || len(sep) == 0 {
 			return dst, nil
@@ -175,9 +175,9 @@ func evalSubstrIndex(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalStrpos finds a string in another: 0 if it is not there.
-func evalStrpos(n *node, args []vec, rows bitset) (vec, error) {
+func evalStrpos(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, part := args[0].texts(), args[1].texts()
-	return lengthRows(n, args, rows, func(i int) int {
+	return lengthRows(m, n, args, rows, func(i int) int {
 		s := str(i)
 		at := bytes.Index(s, part(i))
 		if at < 0 {
@@ -188,9 +188,9 @@ func evalStrpos(n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalFindInSet finds a string among those that commas separate: 0 if it is not there.
-func evalFindInSet(n *node, args []vec, rows bitset) (vec, error) {
+func evalFindInSet(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, set := args[0].texts(), args[1].texts()
-	return lengthRows(n, args, rows, func(i int) int {
+	return lengthRows(m, n, args, rows, func(i int) int {
 		want, rest := str(i), set(i)
 		for at, more := 1, len(rest) > 0; more; at++ {
 			var word []byte

@@ -44,7 +44,7 @@ func (c formatCache) format(s []byte) clockFormat {
 
 // evalToChar fails for formats that ask for what the value does not have: the date of a
 // time, or the zone of a timestamp without one.
-func evalToChar(n *node, args []vec, rows bitset) (vec, error) {
+func evalToChar(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	x := args[0]
 	zone, err := loadZone(zoneOf(x.typ))
 	if err != nil {
@@ -58,7 +58,7 @@ func evalToChar(n *node, args []vec, rows bitset) (vec, error) {
 		missing += zoneVerbs
 	}
 	at, formats, known := momentReader(x), args[1].texts(), formatCache{}
-	return textRows(n, args, rows, func(dst []byte, i int) ([]byte, error) {
+	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		f := known.format(formats(i))
 		if f == nil || f.needs(missing) {
 			return nil, errorf(ErrValue, noPos, "%q is no format for %s", formats(i), x.typ)
@@ -92,21 +92,21 @@ func bindToTime(n *node) (*node, error) {
 	return signature(gives(arrow.FixedWidthTypes.Time64ns), asText)(n)
 }
 
-func evalToTime(n *node, args []vec, rows bitset) (vec, error) {
+func evalToTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	if isTimestamp(args[0].typ) {
 		zone, err := loadZone(zoneOf(args[0].typ))
 		if err != nil {
 			return vec{}, err
 		}
 		at := momentReader(args[0])
-		return fixedRows(n, args, rows, func(i int) (int64, error) {
+		return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 			t := at(i).In(zone)
 			return int64(t.Hour()*3600+t.Minute()*60+t.Second())*1e9 + int64(t.Nanosecond()), nil
 		})
 	}
 	known := formatCache{}
 	usual := []clockFormat{known.format([]byte("%H:%M:%S%.f")), known.format([]byte("%H:%M"))}
-	return fixedRows(n, args, rows, func(i int) (int64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		formats := usual
 		if len(args) > 1 {
 			formats = known.of(args[1:], i)
@@ -136,9 +136,9 @@ func (c formatCache) of(formats []vec, i int) []clockFormat {
 
 // readFormatted reads strings by the formats of the other arguments, on the clock of the
 // zone; put makes the value of a moment.
-func readFormatted[T any](n *node, args []vec, rows bitset, put func(t time.Time) (T, bool)) (vec, error) {
+func readFormatted[T any](m *meter, n *node, args []vec, rows bitset, put func(t time.Time) (T, bool)) (vec, error) {
 	known, str := formatCache{}, args[0].texts()
-	return fixedRows(n, args, rows, func(i int) (T, error) {
+	return fixedRows(m, n, args, rows, func(i int) (T, error) {
 		text := string(str(i))
 		for _, f := range known.of(args[1:], i) {
 			if r, ok := f.read(text); ok {
@@ -155,7 +155,7 @@ func readFormatted[T any](n *node, args []vec, rows bitset, put func(t time.Time
 }
 
 // bindFormatted binds a function of a string and formats that reads moments.
-func bindFormatted(n *node, typ arrow.DataType, eval func(n *node, args []vec, rows bitset) (vec, error)) (*node, error) {
+func bindFormatted(n *node, typ arrow.DataType, eval func(m *meter, n *node, args []vec, rows bitset) (vec, error)) (*node, error) {
 	n, err := signature(gives(typ), asText)(n)
 	if err != nil {
 		return nil, err
@@ -165,16 +165,16 @@ func bindFormatted(n *node, typ arrow.DataType, eval func(n *node, args []vec, r
 }
 
 // formattedTimestamps cuts off what is finer than the unit.
-func formattedTimestamps(n *node, args []vec, rows bitset) (vec, error) {
+func formattedTimestamps(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	per := perSecond(unitOf(n.typ))
-	return readFormatted(n, args, rows, func(t time.Time) (int64, bool) {
+	return readFormatted(m, n, args, rows, func(t time.Time) (int64, bool) {
 		ticks, ok := mulChecked(t.Unix(), per)
 		return ticks + int64(t.Nanosecond())/(1e9/per), ok && (per != 1e9 || nanosecondYears(t))
 	})
 }
 
-func formattedDates(n *node, args []vec, rows bitset) (vec, error) {
-	return readFormatted(n, args, rows, func(t time.Time) (int32, bool) {
+func formattedDates(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return readFormatted(m, n, args, rows, func(t time.Time) (int32, bool) {
 		days := floorDiv(t.Unix(), secondsPerDay)
 		return int32(days), days == int64(int32(days))
 	})
@@ -197,22 +197,22 @@ func bindToLocalTime(n *node) (*node, error) {
 	return n, nil
 }
 
-func evalToLocalTime(n *node, args []vec, rows bitset) (vec, error) {
+func evalToLocalTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	zone, err := loadZone(zoneOf(args[0].typ))
 	if err != nil {
 		return vec{}, err
 	}
 	x, per := valuesOf[int64](args[0]), perSecond(unitOf(n.typ))
-	return fixedRows(n, args, rows, func(i int) (int64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		_, offset := time.Unix(floorDiv(x(i), per), 0).In(zone).Zone()
 		return x(i) + int64(offset)*per, nil
 	})
 }
 
 // evalMakeTime fails for times that are not in the day.
-func evalMakeTime(n *node, args []vec, rows bitset) (vec, error) {
+func evalMakeTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	hour, minute, second := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[int32](args[2])
-	return fixedRows(n, args, rows, func(i int) (int32, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		h, m, s := hour(i), minute(i), second(i)
 		if h < 0 || h > 23 || m < 0 || m > 59 || s < 0 || s > 59 {
 			return 0, errorf(ErrValue, noPos, "no time %d:%d:%d in a day", h, m, s)
@@ -281,7 +281,7 @@ func checkStep(step *node) error {
 	return nil
 }
 
-func evalDateBin(n *node, args []vec, rows bitset) (vec, error) {
+func evalDateBin(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	by := args[0].data.([]arrow.MonthDayNanoInterval)[0]
 	at, per := momentReader(args[1]), int64(1)
 	if u, ok := n.typ.(arrow.TemporalWithUnit); ok {
@@ -299,12 +299,12 @@ func evalDateBin(n *node, args []vec, rows bitset) (vec, error) {
 		return t.Unix()*per + int64(t.Nanosecond())/(1e9/per), nil
 	}
 	if n.typ.ID() == arrow.TIME32 {
-		return fixedRows(n, args[1:], rows, func(i int) (int32, error) {
+		return fixedRows(m, n, args[1:], rows, func(i int) (int32, error) {
 			value, err := bin(i)
 			return int32(value), err
 		})
 	}
-	return fixedRows(n, args[1:], rows, bin)
+	return fixedRows(m, n, args[1:], rows, bin)
 }
 
 // binOf is where the bin of t begins; false where nanoseconds do not count so far.

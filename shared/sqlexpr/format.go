@@ -28,10 +28,16 @@ func (c *caster) format() {
 	if c.err = err; err != nil {
 		return
 	}
-	b := newTextBuilder(c.from.n)
+	b := newTextBuilder(c.m, c.from.n)
 	for i := range c.from.n {
 		if (c.live == nil || c.live.has(i)) && !c.from.isNull(i) {
 			b.data = c.from.appendText(b.data, i, zone)
+			if c.err = b.account(); c.err != nil {
+				return
+			}
+			if c.err = c.m.step(64); c.err != nil {
+				return
+			}
 		}
 		b.done()
 	}

@@ -16,9 +16,9 @@ type function struct {
 	bind func(n *node) (*node, error)
 	// prepare makes from constant arguments what eval finds in n.ready; nil if it has
 	// no use for them.
-	prepare func(n *node) (any, error)
+	prepare func(m *meter, n *node) (any, error)
 	// eval computes the call for the rows that count.
-	eval func(n *node, args []vec, rows bitset) (vec, error)
+	eval func(m *meter, n *node, args []vec, rows bitset) (vec, error)
 	// perRow makes other values for each of so many rows, in place of eval. Such functions
 	// have no arguments and are no constants.
 	perRow func(rows int) vec

@@ -62,11 +62,11 @@ func TestTellsTheTimeItIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Bind(e, rec.Schema(), now)
+		b, err := Bind(t.Context(), e, rec.Schema(), now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.Eval(rec)
+		got, err := b.Eval(t.Context(), rec)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package sqlexpr
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -62,11 +63,11 @@ func selectRows(filter string, rec arrow.RecordBatch) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := BindFilter(e, rec.Schema(), time.Time{})
+	b, err := BindFilter(context.Background(), e, rec.Schema(), time.Time{})
 	if err != nil {
 		return nil, err
 	}
-	return b.Select(rec, nil)
+	return b.Select(context.Background(), rec, nil)
 }
 
 func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
@@ -106,7 +107,7 @@ func TestSelectsTheSameRowsFromPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := BindFilter(e, rec.Schema(), time.Time{})
+		b, err := BindFilter(t.Context(), e, rec.Schema(), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestSelectsTheSameRowsFromPieces(t *testing.T) {
 		got := []int32{}
 		for start := int64(0); start < rec.NumRows(); start += 13 {
 			piece := needed.NewSlice(start, min(start+13, rec.NumRows()))
-			rows, err := b.Select(piece, nil)
+			rows, err := b.Select(t.Context(), piece, nil)
 			if err != nil {
 				t.Fatalf("%s: %v", c.Filter, err)
 			}
@@ -142,7 +143,7 @@ func TestSelectPassesOverOtherRows(t *testing.T) {
 			if i%3 == 1 {
 				continue
 			}
-			rows, err := b.Select(rec.NewSlice(int64(i), int64(i)+1), nil)
+			rows, err := b.Select(t.Context(), rec.NewSlice(int64(i), int64(i)+1), nil)
 			if err != nil {
 				continue
 			}
@@ -151,7 +152,7 @@ func TestSelectPassesOverOtherRows(t *testing.T) {
 				want = append(want, int32(i))
 			}
 		}
-		got, err := b.Select(rec, good)
+		got, err := b.Select(t.Context(), rec, good)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v, rows (-want +got):\n%s", filter, err, diff)
 		}

@@ -134,17 +134,17 @@ func temporalArithmetic(n *node) (*node, error) {
 }
 
 // temporalRows computes what temporalArithmetic has given types to.
-func temporalRows(n *node, args []vec, rows bitset) (vec, error) {
+func temporalRows(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	sign := int64(1)
 	if n.op == opSub {
 		sign = -1
 	}
 	if args[1].typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
-		return addIntervals(n, args, rows, sign)
+		return addIntervals(m, n, args, rows, sign)
 	}
 	if n.typ.ID() == arrow.DATE32 {
 		days, more := valuesOf[int32](args[0]), valuesOf[int64](args[1])
-		return fixedRows(n, args, rows, func(i int) (int32, error) {
+		return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 			sum := int64(days(i)) + sign*more(i)
 			if more(i) != int64(int32(more(i))) || sum != int64(int32(sum)) {
 				return 0, errorf(ErrValue, noPos, "date out of range")
@@ -154,10 +154,10 @@ func temporalRows(n *node, args []vec, rows bitset) (vec, error) {
 	}
 	if args[0].typ.ID() == arrow.DATE32 {
 		l, r := valuesOf[int32](args[0]), valuesOf[int32](args[1])
-		return fixedRows(n, args, rows, func(i int) (int64, error) { return int64(l(i)) - int64(r(i)), nil })
+		return fixedRows(m, n, args, rows, func(i int) (int64, error) { return int64(l(i)) - int64(r(i)), nil })
 	}
 	l, r := valuesOf[int64](args[0]), valuesOf[int64](args[1])
-	return fixedRows(n, args, rows, func(i int) (int64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x, y := l(i), r(i)
 		sum := x + sign*y
 		if (sign > 0) == (y > 0) && sum < x || (sign > 0) != (y > 0) && sum > x {
@@ -169,7 +169,7 @@ func temporalRows(n *node, args []vec, rows bitset) (vec, error) {
 
 // addIntervals adds months first, on the calendar and clock of the zone, then days, then the
 // rest. A day that a month does not have becomes its last.
-func addIntervals(n *node, args []vec, rows bitset, sign int64) (vec, error) {
+func addIntervals(m *meter, n *node, args []vec, rows bitset, sign int64) (vec, error) {
 	zone, err := loadZone(zoneOf(n.typ))
 	if err != nil {
 		return vec{}, err
@@ -177,7 +177,7 @@ func addIntervals(n *node, args []vec, rows bitset, sign int64) (vec, error) {
 	by := valuesOf[arrow.MonthDayNanoInterval](args[1])
 	if n.typ.ID() == arrow.DATE32 {
 		days := valuesOf[int32](args[0])
-		return fixedRows(n, args, rows, func(i int) (int32, error) {
+		return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 			step := by(i)
 			clock := addMonths(int64(days(i))*secondsPerDay, sign*int64(step.Months))
 			sum := clock/secondsPerDay + sign*(int64(step.Days)+step.Nanoseconds/1e9/secondsPerDay)
@@ -188,7 +188,7 @@ func addIntervals(n *node, args []vec, rows bitset, sign int64) (vec, error) {
 		})
 	}
 	ticks, per := valuesOf[int64](args[0]), perSecond(unitOf(n.typ))
-	return fixedRows(n, args, rows, func(i int) (int64, error) {
+	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		step := by(i)
 		seconds := floorDiv(ticks(i), per)
 		rest := (ticks(i) - seconds*per) * (1e9 / per)

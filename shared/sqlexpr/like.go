@@ -7,23 +7,26 @@ import (
 )
 
 // like evaluates LIKE and ILIKE, with the pattern that Bind prepared if it is constant.
-func like(n *node, x, pattern vec, rows bitset) (vec, error) {
+func like(m *meter, n *node, x, pattern vec, rows bitset) (vec, error) {
 	var out vec
 	var err error
 	if p, ok := n.ready.(*likePattern); ok {
-		out, err = textTest(x, rows, func(s []byte) (bool, error) { return p.match(s), nil })
+		out, err = textTest(m, x, rows, func(s []byte) (bool, error) { return p.match(m, s) })
 	} else {
 		patterns := map[string]*likePattern{}
-		out, err = textTest2(x, pattern, rows, func(s, pat []byte) (bool, error) {
+		out, err = textTest2(m, x, pattern, rows, func(s, pat []byte) (bool, error) {
 			p := patterns[string(pat)]
 			if p == nil {
 				if len(patterns) == maxPatterns {
 					clear(patterns)
 				}
+				if err := m.take(likeBytes * len(pat)); err != nil {
+					return false, err
+				}
 				p = newLikePattern(pat, n.fold)
 				patterns[string(pat)] = p
 			}
-			return p.match(s), nil
+			return p.match(m, s)
 		})
 	}
 	if err == nil && n.not {
@@ -31,6 +34,9 @@ func like(n *node, x, pattern vec, rows bitset) (vec, error) {
 	}
 	return out, err
 }
+
+// likeBytes bounds what a pattern takes for each of its bytes.
+const likeBytes = 96
 
 // maxPatterns bounds the patterns that are kept when each row has its own.
 const maxPatterns = 1000
@@ -90,23 +96,24 @@ func newLikePattern(pattern []byte, fold bool) *likePattern {
 
 // match reports whether the pattern matches all of s: the first part at its beginning, the
 // last at its end, and those between as early as possible, one after the other.
-func (p *likePattern) match(s []byte) bool {
+func (p *likePattern) match(m *meter, s []byte) (bool, error) {
 	n, ok := p.prefix(&p.parts[0], s)
 	if !ok {
-		return false
+		return false, nil
 	}
 	s = s[n:]
 	if len(p.parts) == 1 {
-		return len(s) == 0
+		return len(s) == 0, nil
 	}
 	last := len(p.parts) - 1
 	for i := 1; i < last; i++ {
-		if n = p.find(&p.parts[i], s); n < 0 {
-			return false
+		n, err := p.find(m, &p.parts[i], s)
+		if n < 0 || err != nil {
+			return false, err
 		}
 		s = s[n:]
 	}
-	return p.suffix(&p.parts[last], s)
+	return p.suffix(&p.parts[last], s), nil
 }
 
 // prefix matches a part at the beginning of s and returns its length there.
@@ -128,19 +135,22 @@ func (p *likePattern) prefix(part *likePart, s []byte) (n int, ok bool) {
 }
 
 // find returns the end of the first match of a part in s, -1 if there is none.
-func (p *likePattern) find(part *likePart, s []byte) int {
+func (p *likePattern) find(m *meter, part *likePart, s []byte) (int, error) {
 	if part.any == nil {
 		if i := bytes.Index(s, part.lit); i >= 0 {
-			return i + len(part.lit)
+			return i + len(part.lit), nil
 		}
-		return -1
+		return -1, nil
 	}
 	for i := 0; ; {
 		if n, ok := p.prefix(part, s[i:]); ok {
-			return i + n
+			return i + n, nil
 		}
 		if i == len(s) {
-			return -1
+			return -1, nil
+		}
+		if err := m.step(len(part.runes)); err != nil {
+			return 0, err
 		}
 		_, size := utf8.DecodeRune(s[i:])
 		i += size

@@ -5,15 +5,17 @@ import "github.com/apache/arrow-go/v18/arrow"
 // A listBuilder makes a column of lists of elements that are picked from other columns, all
 // of one type.
 type listBuilder struct {
+	m       *meter
 	sources []vec
 	from    []int32 // source of each element, -1 for NULL
 	slot    []int   // and its place there
 	off     []int64
+	err     error // what refused an element
 }
 
 // newListBuilder makes a builder for n lists.
-func newListBuilder(n int, sources ...vec) *listBuilder {
-	return &listBuilder{sources: sources, off: append(make([]int64, 0, n+1), 0)}
+func newListBuilder(m *meter, n int, sources ...vec) *listBuilder {
+	return &listBuilder{m: m, sources: sources, off: append(make([]int64, 0, n+1), 0)}
 }
 
 // add appends an element to the list that is being made.
@@ -22,18 +24,52 @@ func (b *listBuilder) add(source, slot int) {
 		b.addNull()
 		return
 	}
-	b.from = append(b.from, int32(source))
-	b.slot = append(b.slot, slot)
+	b.append(int32(source), slot)
 }
 
 // addNull appends NULL to the list that is being made.
-func (b *listBuilder) addNull() {
-	b.from = append(b.from, -1)
-	b.slot = append(b.slot, -1)
+func (b *listBuilder) addNull() { b.append(-1, -1) }
+
+func (b *listBuilder) append(source int32, slot int) {
+	if len(b.slot) == cap(b.slot) {
+		b.grow()
+	}
+	if b.err == nil {
+		b.from = append(b.from, source)
+		b.slot = append(b.slot, slot)
+	}
 }
 
-// end ends a list.
-func (b *listBuilder) end() { b.off = append(b.off, int64(len(b.slot))) }
+// pickBytes is what an element takes until it is gathered.
+const pickBytes = 12
+
+// grow makes room for more elements, and takes it before.
+func (b *listBuilder) grow() {
+	have := cap(b.slot)
+	size := max(2*have, 16)
+	if b.err == nil && have > maxElements {
+		b.err = b.m.tooMuch("lists of more than %d elements", maxElements)
+	}
+	if b.err == nil {
+		b.err = b.m.take(pickBytes * size)
+	}
+	if b.err != nil {
+		return
+	}
+	b.from = append(make([]int32, 0, size), b.from...)
+	b.slot = append(make([]int, 0, size), b.slot...)
+	b.m.give(pickBytes * have)
+}
+
+// end ends a list. The error says that there is no room for it.
+func (b *listBuilder) end() error {
+	before := b.off[len(b.off)-1]
+	b.off = append(b.off, int64(len(b.slot)))
+	if b.err != nil {
+		return b.err
+	}
+	return b.m.step(8 + 4*(len(b.slot)-int(before)))
+}
 
 // maxElements bounds the elements that are made of a batch.
 const maxElements = 64 << 20
@@ -44,9 +80,6 @@ const maxMade = 4 << 20
 
 // lists gathers the elements.
 func (b *listBuilder) lists(elem arrow.DataType) (lists, error) {
-	if len(b.slot) > maxElements {
-		return lists{}, errorf(ErrTooLarge, noPos, "lists of more than %d elements", maxElements)
-	}
 	out := lists{off: b.off}
 	var err error
 	out.elems, err = b.elements(elem)
@@ -55,12 +88,18 @@ func (b *listBuilder) lists(elem arrow.DataType) (lists, error) {
 }
 
 func (b *listBuilder) elements(elem arrow.DataType) (vec, error) {
+	if b.err != nil {
+		return vec{}, b.err
+	}
 	n := len(b.slot)
 	if len(b.sources) == 1 {
-		return b.sources[0].gather(b.slot, b.rowsOf(0))
+		return b.sources[0].gather(b.m, b.slot, b.rowsOf(0))
 	}
-	pieces := branches{n: n, typ: elem}
+	pieces := branches{m: b.m, n: n, typ: elem}
 	for s, v := range b.sources {
+		if err := b.m.take(8 * n); err != nil {
+			return vec{}, err
+		}
 		slots := make([]int, n)
 		for i, from := range b.from {
 			slots[i] = -1
@@ -69,13 +108,13 @@ func (b *listBuilder) elements(elem arrow.DataType) (vec, error) {
 			}
 		}
 		rows := b.rowsOf(s)
-		piece, err := v.gather(slots, rows)
+		piece, err := v.gather(b.m, slots, rows)
 		if err != nil {
 			return vec{}, err
 		}
 		pieces.add(rows, piece)
 	}
-	return pieces.vec(), nil
+	return pieces.vec()
 }
 
 // rowsOf is the elements that come from a source.
@@ -91,19 +130,28 @@ func (b *listBuilder) rowsOf(source int) bitset {
 
 // listRows makes a list for every row that counts: f adds its elements, or returns false for
 // a list that is NULL.
-func listRows(n *node, args []vec, rows bitset, b *listBuilder, f func(i int) bool) (vec, error) {
+func listRows(m *meter, n *node, args []vec, rows bitset, b *listBuilder, f func(i int) bool) (vec, error) {
 	out, live := callRows(n, args, rows)
 	valid := newBitset(out.n)
 	for i := range out.n {
 		if (live == nil || live.has(i)) && f(i) {
 			valid.set(i)
 		}
-		b.end()
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
 	}
 	var err error
 	out.valid = valid
 	out.data, err = b.lists(elemType(n.typ))
 	return out, err
+}
+
+// listBytes is about how much the elements of a row take.
+func (v vec) listBytes(i int) int {
+	l, span := v.listsOf()
+	from, to := span(i)
+	return (to - from) * (8 + l.elems.bytes()/max(l.elems.n, 1))
 }
 
 // listsOf returns the range of the elements of each row.

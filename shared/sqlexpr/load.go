@@ -32,9 +32,9 @@ func loadable(typ arrow.DataType) bool {
 // load makes a vec of an array, sharing its memory where the layouts agree: for everything
 // but bools and halves, whose layout is another, bitmaps, which may begin in the middle of a
 // byte, and dictionaries.
-func load(arr arrow.Array) (vec, error) {
+func load(m *meter, arr arrow.Array) (vec, error) {
 	if d, ok := arr.(*array.Dictionary); ok {
-		return loadDictionary(d)
+		return loadDictionary(m, d)
 	}
 	v := vec{typ: arr.DataType(), n: arr.Len()}
 	if bitmap := arr.NullBitmapBytes(); len(bitmap) > 0 && arr.NullN() != 0 {
@@ -46,11 +46,11 @@ func load(arr arrow.Array) (vec, error) {
 	case *array.Struct:
 		v.data = a
 	case *array.List:
-		return loadLists(v, a)
+		return loadLists(m, v, a)
 	case *array.LargeList:
-		return loadLists(v, a)
+		return loadLists(m, v, a)
 	case *array.FixedSizeList:
-		return loadLists(v, a)
+		return loadLists(m, v, a)
 	default:
 		if v.data = flatData(arr); v.data == nil {
 			return vec{}, errorf(ErrUnsupported, noPos, "values of type %s", arr.DataType())
@@ -156,31 +156,35 @@ func textData(arr arrow.Array) any {
 	return nil
 }
 
-// loadLists loads all elements of the array, of which a slice uses some.
-func loadLists(v vec, arr array.ListLike) (vec, error) {
-	elems, err := load(arr.ListValues())
-	if err != nil {
+// loadLists loads the elements that the lists of an array have.
+func loadLists(m *meter, v vec, arr array.ListLike) (vec, error) {
+	if err := m.take(8 * (v.n + 1)); err != nil {
 		return vec{}, err
 	}
-	off := make([]int64, 0, v.n+1)
+	off := make([]int64, 1, v.n+1)
+	var first int64
 	for i := range v.n {
 		start, end := arr.ValueOffsets(i)
 		if i == 0 {
-			off = append(off, start)
+			first = start
 		}
-		off = append(off, end)
+		off = append(off, end-first)
 	}
-	if v.n == 0 {
-		off = append(off, 0)
+	elems, err := load(m, array.NewSlice(arr.ListValues(), first, first+off[v.n]))
+	if err != nil {
+		return vec{}, err
 	}
 	v.data = lists{off: off, elems: elems}
 	return v, nil
 }
 
 // loadDictionary decodes a dictionary.
-func loadDictionary(d *array.Dictionary) (vec, error) {
-	values, err := load(d.Dictionary())
+func loadDictionary(m *meter, d *array.Dictionary) (vec, error) {
+	values, err := load(m, d.Dictionary())
 	if err != nil {
+		return vec{}, err
+	}
+	if err := m.take(8 * d.Len()); err != nil {
 		return vec{}, err
 	}
 	slots := make([]int, d.Len())
@@ -194,13 +198,34 @@ func loadDictionary(d *array.Dictionary) (vec, error) {
 			nulls.clear(i)
 		}
 	}
-	return values.gather(slots, nulls)
+	if t, ok := values.data.(text); ok {
+		return vec{typ: values.typ, n: len(slots), valid: nulls, data: t.view(slots)}, m.take(viewBytes * len(slots))
+	}
+	return values.gather(m, slots, nulls)
+}
+
+// view returns the texts of slots where they are, nothing for -1.
+func (t text) view(slots []int) text {
+	views := make([][]byte, len(slots))
+	for i, s := range slots {
+		if s >= 0 {
+			views[i] = t.at(s)
+		}
+	}
+	return text{views: &views}
 }
 
 // gather returns the values of the slots, where -1 stands for NULL; valid says the same
 // once more.
-func (v vec) gather(slots []int, valid bitset) (vec, error) {
+func (v vec) gather(m *meter, slots []int, valid bitset) (vec, error) {
 	out := vec{typ: v.typ, n: len(slots), valid: valid}
+	bits, _ := slotBits(v.typ)
+	if err := m.take(bits * len(slots) / 8); err != nil {
+		return vec{}, err
+	}
+	if err := m.step(4 * len(slots)); err != nil {
+		return vec{}, err
+	}
 	switch d := v.data.(type) {
 	case nil:
 	case bitset:
@@ -212,37 +237,61 @@ func (v vec) gather(slots []int, valid bitset) (vec, error) {
 		}
 		out.data = bits
 	case text:
-		b := newTextBuilder(len(slots))
-		for _, s := range slots {
-			if s >= 0 {
-				b.data = append(b.data, d.at(s)...)
-			}
-			b.done()
+		t, err := d.gather(m, slots)
+		if err != nil {
+			return vec{}, err
 		}
-		out.data = b.text()
+		out.data = t
 		if d.width > 0 {
 			out.typ = arrow.BinaryTypes.Binary // values of NULLs have no width
 		}
 	case lists:
-		return d.gather(out, slots)
+		return d.gather(m, out, slots)
 	case *array.Struct:
-		return gatherStruct(out, d, slots)
+		return gatherStruct(m, out, d, slots)
 	default:
 		out.data = gatherFixed(v.data, slots)
 	}
 	return out, nil
 }
 
+// gather copies the texts of the slots.
+func (t text) gather(m *meter, slots []int) (text, error) {
+	b := newTextBuilder(m, len(slots))
+	total := 0
+	for _, s := range slots {
+		if s >= 0 && total <= maxText {
+			total += len(t.at(s))
+		}
+	}
+	if err := b.reserve(total); err != nil {
+		return text{}, err
+	}
+	for _, s := range slots {
+		if s >= 0 {
+			value := t.at(s)
+			b.data = append(b.data, value...)
+			if err := m.step(len(value)); err != nil {
+				return text{}, err
+			}
+		}
+		b.done()
+	}
+	return b.text(), nil
+}
+
 // gather puts the lists of the slots into out.
-func (l lists) gather(out vec, slots []int) (vec, error) {
-	b := newListBuilder(len(slots), l.elems)
+func (l lists) gather(m *meter, out vec, slots []int) (vec, error) {
+	b := newListBuilder(m, len(slots), l.elems)
 	for _, s := range slots {
 		if s >= 0 {
 			for j := l.off[s]; j < l.off[s+1]; j++ {
 				b.add(0, int(j))
 			}
 		}
-		b.end()
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
 	}
 	var err error
 	out.data, err = b.lists(l.elems.typ)

@@ -85,6 +85,8 @@ type node struct {
 	fold  bool      // opLike: ILIKE
 	given bool      // opLike: the escape character is given, which is the one that it always is
 	try   bool      // opCast
+	fixed bool      // an operation of nothing but constants; set by prepare
+	heavy bool      // a constant that is too much for Bind to compute
 	exact bool      // a comparison that the rewrites of simplify leave alone
 	fn    *function // opCall
 	memo  nodeKey   // key, once it was asked for

@@ -9,10 +9,25 @@ import (
 
 // ordering ranks the slots by the values in them, in the order of compare; equal values have
 // equal ranks.
-func (v vec) ordering() []int {
+func (v vec) ordering(m *meter) ([]int, error) {
+	if err := m.take(rankBytes * v.n); err != nil {
+		return nil, err
+	}
 	compareSlots := v.slotOrder()
 	slots := slotsFrom(0, v.n)
-	slices.SortStableFunc(slots, compareSlots)
+	var refused error
+	slices.SortStableFunc(slots, func(a, b int) int {
+		if refused == nil {
+			refused = m.step(32)
+		}
+		if refused != nil {
+			return 0 // for a quick end
+		}
+		return compareSlots(a, b)
+	})
+	if refused != nil {
+		return nil, refused
+	}
 	ranks := make([]int, v.n)
 	for i, slot := range slots {
 		ranks[slot] = i
@@ -20,8 +35,11 @@ func (v vec) ordering() []int {
 			ranks[slot] = ranks[slots[i-1]]
 		}
 	}
-	return ranks
+	return ranks, nil
 }
+
+// rankBytes is what a slot takes while it is ranked.
+const rankBytes = 16
 
 // slotOrder compares the values of two slots.
 func (v vec) slotOrder() func(a, b int) int {

@@ -223,11 +223,11 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(e, again, sameTree); diff != "" {
 			t.Fatalf("%q prints as %q, which is another tree (-first +second):\n%s", src, e, diff)
 		}
-		if b, err := BindFilter(e, rec.Schema(), time.Time{}); err == nil {
-			_, _ = b.Select(rec, nil)
+		if b, err := BindFilter(t.Context(), e, rec.Schema(), time.Time{}); err == nil {
+			_, _ = b.Select(t.Context(), rec, nil)
 		}
-		if b, err := Bind(e, calls.Schema(), time.Time{}); err == nil {
-			_, _ = b.Eval(calls)
+		if b, err := Bind(t.Context(), e, calls.Schema(), time.Time{}); err == nil {
+			_, _ = b.Eval(t.Context(), calls)
 		}
 	})
 }

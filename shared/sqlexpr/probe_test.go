@@ -40,7 +40,7 @@ func probesOf(t *testing.T, filter string, answer func(Probe) ProbeAnswer) []str
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, err := BindFilter(e, probeSchema(), time.Now())
+	bound, err := BindFilter(t.Context(), e, probeSchema(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

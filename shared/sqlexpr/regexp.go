@@ -26,8 +26,16 @@ import (
 // with short classes. The other has classes of Unicode; it does not exist for expressions
 // with word boundaries, as Go's know ASCII only.
 type regex struct {
-	ascii *regexp.Regexp
-	wide  func() (*regexp.Regexp, error) // compiles when it is first called
+	ascii *program
+	wide  func() (*program, error) // compiles when it is first called
+	text  int                      // length of the wide translation
+}
+
+// bytes is about what the expression takes with both translations.
+func (re *regex) bytes() int { return 2*programBytes*re.ascii.size + classBytes*re.text }
+
+func tooLongRegex() error {
+	return errorf(ErrTooLarge, noPos, "regular expression of more than %d bytes", maxRegex)
 }
 
 // Bounds of what is compiled. Matching takes time in proportion to the length of the
@@ -44,7 +52,7 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	case strings.Contains(flags, "g"):
 		return nil, errorf(ErrValue, noPos, "regular expression flag g")
 	case len(pattern)+len(flags) > maxRegex:
-		return nil, errorf(ErrTooLarge, noPos, "regular expression of more than %d bytes", maxRegex)
+		return nil, tooLongRegex()
 	}
 	if flags != "" {
 		pattern = "(?" + flags + ")" + pattern
@@ -53,19 +61,19 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	if err := t.run(); err != nil {
 		return nil, err
 	}
-	ascii, err := compileGo(t.ascii.String())
+	ascii, err := compileProgram(t.ascii.String())
 	if err != nil {
 		return nil, err
 	}
 	wide := t.wide.String()
-	return &regex{ascii: ascii, wide: sync.OnceValues(func() (*regexp.Regexp, error) {
+	return &regex{ascii: ascii, text: len(wide), wide: sync.OnceValues(func() (*program, error) {
 		if t.asciiOnly {
 			return nil, errorf(ErrUnsupported, noPos, "regular expression %q on text that is not ascii", pattern)
 		}
 		if len(wide) > maxRegexWide {
 			return nil, errorf(ErrTooLarge, noPos, "regular expression with too many classes")
 		}
-		return compileGo(wide)
+		return compileProgram(wide)
 	})}, nil
 }
 
@@ -88,7 +96,7 @@ func compileGo(src string) (*regexp.Regexp, error) {
 }
 
 // translation returns the translation for a text.
-func (re *regex) translation(s []byte) (*regexp.Regexp, error) {
+func (re *regex) translation(s []byte) (*program, error) {
 	for _, c := range s {
 		if c >= utf8.RuneSelf {
 			return re.wide()
@@ -98,29 +106,32 @@ func (re *regex) translation(s []byte) (*regexp.Regexp, error) {
 }
 
 // match reports whether the expression matches somewhere in s.
-func (re *regex) match(s []byte) (bool, error) {
-	t, err := re.translation(s)
+func (re *regex) match(m *meter, s []byte) (bool, error) {
+	p, err := re.translation(s)
 	if err != nil {
 		return false, err
 	}
-	return t.Match(s), nil
+	return p.match(m, s)
 }
 
 // groups returns the first match: the capturing groups that took part in it, or all of the
 // match if there are none. It returns nil if there is no match.
-func (re *regex) groups(s []byte) ([][]byte, error) {
-	t, err := re.translation(s)
+func (re *regex) groups(m *meter, s []byte) ([][]byte, error) {
+	p, err := re.translation(s)
 	if err != nil {
 		return nil, err
 	}
-	m := t.FindSubmatch(s)
-	if len(m) <= 1 {
-		return m, nil
+	found, err := p.find(m, s)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	if len(found) == 2 {
+		return [][]byte{s[found[0]:found[1]]}, nil
 	}
 	taken := [][]byte{}
-	for _, g := range m[1:] {
-		if g != nil {
-			taken = append(taken, g)
+	for g := 2; g < len(found); g += 2 {
+		if found[g] >= 0 {
+			taken = append(taken, s[found[g]:found[g+1]])
 		}
 	}
 	return taken, nil

@@ -230,7 +230,7 @@ func FuzzRegex(f *testing.F) {
 			}
 			return
 		}
-		matches, err := re.match([]byte(text))
+		matches, err := re.match(nil, []byte(text))
 		if err != nil {
 			return
 		}
@@ -243,7 +243,7 @@ func FuzzRegex(f *testing.F) {
 		if test == call {
 			return
 		}
-		if test, err = mapUp(test, fold); err != nil {
+		if test, err = mapUp(test, func(n *node) (*node, error) { return fold(planMeter(t.Context()), n) }); err != nil {
 			t.Fatal(err)
 		}
 		if got, ok := test.boolLiteral(); !ok || got != matches {

@@ -126,7 +126,7 @@ func narrowFloat(n *node, typ arrow.DataType) *node {
 	if typ.ID() != arrow.FLOAT32 || n.typ.ID() != arrow.FLOAT64 || x.op != opLit {
 		return n
 	}
-	v, err := castVec(x.val, n.typ, nil, false)
+	v, err := castVec(nil, x.val, n.typ, nil, false)
 	if err != nil {
 		return n
 	}
@@ -195,7 +195,7 @@ func (v vec) textLiteral(t text, typ arrow.DataType) (vec, bool) {
 }
 
 func (v vec) castLiteral(typ arrow.DataType) (vec, bool) {
-	out, err := castVec(v, typ, nil, false)
+	out, err := castVec(nil, v, typ, nil, false)
 	return out, err == nil
 }
 

@@ -1,6 +1,8 @@
 package sqlexpr
 
 import (
+	"context"
+	"errors"
 	"math/big"
 	"slices"
 
@@ -13,12 +15,12 @@ import (
 // (simplify_logic.go) and on literal zeros (zero.go) do not, and which nodes they meet
 // depends on what the others did before. So all of them are DataFusion's (crate optimizer,
 // simplify_expressions), in its order, with the steps that Lance adds for zeros.
-func simplify(n *node) (*node, error) {
-	n, err := mapUp(n, zeroOperands)
+func simplify(m *meter, n *node) (*node, error) {
+	n, err := mapUp(n, func(n *node) (*node, error) { return zeroOperands(m, n) })
 	if err != nil {
 		return nil, err
 	}
-	if n, err = simplifyRounds(n); err != nil {
+	if n, err = simplifyRounds(m, n); err != nil {
 		return nil, err
 	}
 	return mapUp(n, always(rewriteZero))
@@ -26,14 +28,14 @@ func simplify(n *node) (*node, error) {
 
 // zeroOperands simplifies the operands of a comparison of floats, so that a zero that has
 // yet to be computed becomes a literal, and then sees to the zero.
-func zeroOperands(n *node) (*node, error) {
+func zeroOperands(m *meter, n *node) (*node, error) {
 	if !n.op.isComparison() && n.op != opBetween && n.op != opIn || !isFloat(n.args[0].typ) {
 		return n, nil
 	}
 	args := make([]*node, len(n.args))
 	for i, a := range n.args {
 		var err error
-		if args[i], err = simplifyRounds(a); err != nil {
+		if args[i], err = simplifyRounds(m, a); err != nil {
 			return nil, err
 		}
 	}
@@ -42,7 +44,7 @@ func zeroOperands(n *node) (*node, error) {
 
 // simplifyRounds folds and rewrites until nothing changes, but no more often than
 // DataFusion does.
-func simplifyRounds(n *node) (*node, error) {
+func simplifyRounds(m *meter, n *node) (*node, error) {
 	if n.op == opLit {
 		return n, nil
 	}
@@ -51,7 +53,7 @@ func simplifyRounds(n *node) (*node, error) {
 	before := n.key()
 	for range rounds {
 		var err error
-		if n, err = mapUp(n, fold); err != nil {
+		if n, err = mapUp(n, func(n *node) (*node, error) { return fold(m, n) }); err != nil {
 			return nil, err
 		}
 		n, _ = mapUp(n, always(rewrite))
@@ -100,10 +102,11 @@ func canonical(n *node) *node {
 	return n
 }
 
-// fold computes a node whose arguments are all literals. If that fails the node stays, and
-// fails again when it is evaluated for a row; only the cast of a literal fails at once.
-func fold(n *node) (*node, error) {
-	if n.op == opLit || n.op == opCol || n.op == opCall && n.fn.perRow != nil {
+// fold computes a node whose arguments are all literals. If that fails, or is too much, the
+// node stays, and is computed or fails again when it is evaluated for a row; only the cast of
+// a literal fails at once.
+func fold(m *meter, n *node) (*node, error) {
+	if n.op == opLit || n.op == opCol || n.op == opCall && n.fn.perRow != nil || n.heavy || m.plan <= 0 {
 		return n, nil
 	}
 	for _, a := range n.args {
@@ -111,18 +114,71 @@ func fold(n *node) (*node, error) {
 			return n, nil
 		}
 	}
-	f := frame{n: 1}
+	m.begin(2, maxFolded) // as if of more rows than one, so that what is too much is only that
+	m.left = maxFoldWork
+	work := m.work + m.left
+	f := frame{m: m, n: 1, cols: map[int]vec{}}
 	v, err := f.eval(n, nil)
-	if err != nil {
-		if n.op == opCast {
-			return nil, err
-		}
-		return n, nil
-	}
-	if !v.konst {
+	m.plan -= work - m.work - m.left
+	var own *Error
+	switch {
+	case err == nil && m.keep(v):
 		v.konst = true // CASE and list functions make a column, of one row here
+		return literal(v, n.pos), nil
+	case err != nil && !errors.As(err, &own), err == nil:
+		n = n.copy()
+		n.heavy = true
+	case n.op == opCast:
+		return nil, err
 	}
-	return literal(v, n.pos), nil
+	return n, nil
+}
+
+// Bounds of the constants that Bind computes, in bytes and in steps of work: of one of them, and
+// of all of an expression.
+const (
+	maxFolded    = 4 << 20
+	maxFoldWork  = 1 << 23
+	maxFoldedAll = 32 << 20
+	maxPlanWork  = 1 << 28
+)
+
+// elementBytes is what each element of a constant list counts as, because it can become a
+// node of its own.
+const elementBytes = 256
+
+// planMeter is a meter for what Bind computes.
+func planMeter(ctx context.Context) *meter {
+	m := newMeter(ctx)
+	m.plan = maxPlanWork
+	return m
+}
+
+// keep puts a constant into use for good, unless it is too much.
+func (m *meter) keep(v vec) bool {
+	size := int64(v.bytes())
+	if l, ok := v.data.(lists); ok {
+		size += elementBytes * int64(l.elems.n)
+	}
+	if size <= 64 {
+		return true
+	}
+	if m.kept+size > maxFoldedAll || size > maxFolded {
+		return false
+	}
+	m.made = 0
+	if m.take(int(size)) != nil {
+		return false
+	}
+	m.made = 0
+	m.kept += size
+	return true
+}
+
+// settlePlan leaves no more taken than what is kept.
+func (m *meter) settlePlan() {
+	m.share.Give(m.taken - m.kept)
+	m.taken = m.kept
 }
 
 // rewrite applies the rules for one node.
@@ -260,7 +316,7 @@ func hasAsIn(n *node) *node {
 		if l.elems.isNull(i) {
 			slots, valid = []int{-1}, newBitset(1)
 		}
-		v, err := l.elems.gather(slots, valid)
+		v, err := l.elems.gather(nil, slots, valid)
 		if err != nil {
 			return n
 		}

@@ -10,10 +10,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
+// allocator makes the buffers of arrays that are put together of others.
+var allocator = memory.DefaultAllocator
+
 // array returns the vec as an Arrow array of n rows, sharing memory where it can. Slots of
 // NULLs keep what they hold.
-func (v vec) array(n int) (arrow.Array, error) {
+func (v vec) array(m *meter, n int) (arrow.Array, error) {
 	if v.konst {
+		if err := m.take(8 * n); err != nil {
+			return nil, err
+		}
 		slots := make([]int, n)
 		valid := fullBitset(n)
 		if v.isNull(0) {
@@ -24,10 +30,14 @@ func (v vec) array(n int) (arrow.Array, error) {
 		}
 		typ := v.typ
 		if d, ok := v.data.(lists); ok {
-			return listArray(typ, repeatLists(d, n), valid)
+			all, err := repeatLists(m, d, n)
+			if err != nil {
+				return nil, err
+			}
+			return listArray(m, typ, all, valid)
 		}
 		var err error
-		if v, err = v.gather(slots, valid); err != nil {
+		if v, err = v.gather(m, slots, valid); err != nil {
 			return nil, err
 		}
 		v.typ = typ
@@ -38,9 +48,9 @@ func (v vec) array(n int) (arrow.Array, error) {
 	case *array.Struct:
 		return d, nil
 	case lists:
-		return listArray(v.typ, d, v.valid)
+		return listArray(m, v.typ, d, v.valid)
 	case text:
-		return textArray(v.typ, d, n, v.valid)
+		return textArray(m, v.typ, d, n, v.valid)
 	case bitset:
 		return fixedArray(v.typ, d.bytes(), n, v.valid), nil
 	}
@@ -100,12 +110,22 @@ func fixedArray(typ arrow.DataType, values []byte, n int, valid bitset) arrow.Ar
 }
 
 // textArray makes an array of strings or binaries with the offsets that its type has.
-func textArray(typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, error) {
+func textArray(m *meter, typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, error) {
+	if t.views != nil && typ.ID() != arrow.FIXED_SIZE_BINARY {
+		var err error
+		if t, err = t.gather(m, slotsFrom(0, n)); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.take(8 * n); err != nil { // offsets of another width, and what is NULL
+		return nil, err
+	}
 	bitmap, nulls := validity(valid, n)
 	var off []byte
 	switch id := typ.ID(); {
 	case id == arrow.FIXED_SIZE_BINARY:
-		return fixedArray(typ, fixedWidthBytes(t, typ.(*arrow.FixedSizeBinaryType).ByteWidth, n, valid), n, valid), nil
+		values, err := fixedWidthBytes(m, t, typ.(*arrow.FixedSizeBinaryType).ByteWidth, n, valid)
+		return fixedArray(typ, values, n, valid), err
 	case id == arrow.LARGE_STRING || id == arrow.LARGE_BINARY:
 		off64 := t.off64
 		if off64 == nil {
@@ -119,7 +139,7 @@ func textArray(typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, er
 		off32 := t.off32
 		if off32 == nil {
 			if t.off64[n] > math.MaxInt32 {
-				return nil, errorf(ErrValue, noPos, "result of more than 2 GiB of text")
+				return nil, m.tooMuch("result of more than 2 GiB of text")
 			}
 			off32 = make([]int32, n+1)
 			for i := range off32 {
@@ -133,9 +153,12 @@ func textArray(typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, er
 }
 
 // fixedWidthBytes lays out values of one width, zeros for NULLs.
-func fixedWidthBytes(t text, width, n int, valid bitset) []byte {
+func fixedWidthBytes(m *meter, t text, width, n int, valid bitset) ([]byte, error) {
 	if t.width == width {
-		return t.data[:n*width]
+		return t.data[:n*width], nil
+	}
+	if err := m.take(n * width); err != nil {
+		return nil, err
 	}
 	out := make([]byte, n*width)
 	for i := range n {
@@ -143,12 +166,18 @@ func fixedWidthBytes(t text, width, n int, valid bitset) []byte {
 			copy(out[i*width:(i+1)*width], t.at(i))
 		}
 	}
-	return out
+	return out, nil
 }
 
 // repeatLists makes n copies of the one list of a constant.
-func repeatLists(l lists, n int) lists {
+func repeatLists(m *meter, l lists, n int) (lists, error) {
 	size := int(l.off[1] - l.off[0])
+	if n*size > maxElements {
+		return lists{}, m.tooMuch("lists of more than %d elements", maxElements)
+	}
+	if err := m.take(8 * (n*size + n)); err != nil {
+		return lists{}, err
+	}
 	out := lists{off: make([]int64, n+1)}
 	slots := make([]int, 0, n*size)
 	valid := fullBitset(n * size)
@@ -163,29 +192,36 @@ func repeatLists(l lists, n int) lists {
 		}
 		out.off[i+1] = int64(len(slots))
 	}
-	out.elems, _ = l.elems.gather(slots, valid) // elements of literals are not nested
-	return out
+	var err error
+	out.elems, err = l.elems.gather(m, slots, valid)
+	return out, err
 }
 
 // listArray makes a list array. Of one of fixed size the lists that are not NULL must have it.
-func listArray(typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
+func listArray(m *meter, typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
 	if fixed, ok := typ.(*arrow.FixedSizeListType); ok {
 		var err error
-		if l, err = l.padded(int(fixed.Len()), valid); err != nil {
+		if l, err = l.padded(m, int(fixed.Len()), valid); err != nil {
 			return nil, err
 		}
 	}
-	elems, err := l.elems.array(l.elems.n)
+	elems, err := l.elems.array(m, l.elems.n)
 	if err != nil {
 		return nil, err
 	}
 	n := len(l.off) - 1
+	if err := m.take(8 * n); err != nil {
+		return nil, err
+	}
 	bitmap, nulls := validity(valid, n)
 	buffers := []*memory.Buffer{bitmap}
 	switch typ.ID() {
 	case arrow.LARGE_LIST:
 		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(l.off)))
 	case arrow.LIST:
+		if l.off[n] > math.MaxInt32 {
+			return nil, m.tooMuch("lists of more than %d elements", math.MaxInt32)
+		}
 		off := make([]int32, n+1)
 		for i := range off {
 			off[i] = int32(l.off[i])
@@ -199,7 +235,7 @@ func listArray(typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
 }
 
 // padded returns lists that all have size elements, those that are NULL too.
-func (l lists) padded(size int, valid bitset) (lists, error) {
+func (l lists) padded(m *meter, size int, valid bitset) (lists, error) {
 	n := len(l.off) - 1
 	fits := true
 	for i := range n {
@@ -207,6 +243,12 @@ func (l lists) padded(size int, valid bitset) (lists, error) {
 	}
 	if fits {
 		return l, nil
+	}
+	if n*size > maxElements {
+		return lists{}, m.tooMuch("lists of more than %d elements", maxElements)
+	}
+	if err := m.take(8 * (n*size + n)); err != nil {
+		return lists{}, err
 	}
 	slots := make([]int, n*size)
 	has := newBitset(n * size)
@@ -225,6 +267,6 @@ func (l lists) padded(size int, valid bitset) (lists, error) {
 		out.off[i+1] = int64((i + 1) * size)
 	}
 	var err error
-	out.elems, err = l.elems.gather(slots, has)
+	out.elems, err = l.elems.gather(m, slots, has)
 	return out, err
 }

@@ -36,7 +36,7 @@ func TestLikeIsTheRegularExpressionItStandsFor(t *testing.T) {
 			}
 		}
 		want := regexp.MustCompile(re.String() + "$").MatchString(s)
-		if got := newLikePattern([]byte(pattern), fold).match([]byte(s)); got != want {
+		if got, _ := newLikePattern([]byte(pattern), fold).match(nil, []byte(s)); got != want {
 			t.Fatalf("%q LIKE %q (fold %v): got %v, want %v", s, pattern, fold, got, want)
 		}
 	})
@@ -83,7 +83,7 @@ func TestRegularExpressionsAreThoseOfRust(t *testing.T) {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue
 		}
-		if got, err := re.match([]byte(c.s)); err != nil || got != c.want {
+		if got, err := re.match(nil, []byte(c.s)); err != nil || got != c.want {
 			t.Errorf("%s with flags %q on %q: got %v, %v; want %v", c.pattern, c.flags, c.s, got, err, c.want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestRegularExpressionsAreThoseOfRust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := re.match([]byte("é")); !errors.Is(err, ErrUnsupported) {
+	if _, err := re.match(nil, []byte("é")); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("word boundary on text that is not ascii: got %v, want %v", err, ErrUnsupported)
 	}
 }

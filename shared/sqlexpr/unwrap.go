@@ -74,11 +74,11 @@ func literalAsText(v vec, to arrow.DataType, op opcode) (vec, bool) {
 	if !isString(v.typ) || v.isNull(0) || !isInteger(to) || op != opEq && op != opNe {
 		return vec{}, false
 	}
-	number, err := castVec(v, to, nil, false)
+	number, err := castVec(nil, v, to, nil, false)
 	if err != nil {
 		return vec{}, false
 	}
-	back, err := castVec(number, v.typ, nil, false)
+	back, err := castVec(nil, number, v.typ, nil, false)
 	return number, err == nil && bytes.Equal(back.appendKey(nil, 0), v.appendKey(nil, 0))
 }
 

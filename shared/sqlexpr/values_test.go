@@ -2,6 +2,7 @@ package sqlexpr
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"os"
@@ -22,11 +23,11 @@ func compute(expr string, rec arrow.RecordBatch) (arrow.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := Bind(e, rec.Schema(), testClock)
+	b, err := Bind(context.Background(), e, rec.Schema(), testClock)
 	if err != nil {
 		return nil, err
 	}
-	return b.Eval(rec)
+	return b.Eval(context.Background(), rec)
 }
 
 func TestComputesTheValuesOfTheNativeLance(t *testing.T) {

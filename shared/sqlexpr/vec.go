@@ -34,11 +34,12 @@ type vec struct {
 	data  any
 }
 
-// text is strings or binaries: value i is data[off[i]:off[i+1]], or width bytes each.
+// text is strings or binaries: value i is data[off[i]:off[i+1]], views[i], or width bytes each.
 type text struct {
 	data  []byte
 	off32 []int32
 	off64 []int64
+	views *[][]byte // of values that are elsewhere, such as in a dictionary
 	width int
 }
 
@@ -49,6 +50,8 @@ func (t text) at(i int) []byte {
 		return t.data[t.off32[i]:t.off32[i+1]]
 	case t.off64 != nil:
 		return t.data[t.off64[i]:t.off64[i+1]]
+	case t.views != nil:
+		return (*t.views)[i]
 	}
 	return t.data[i*t.width : (i+1)*t.width]
 }
@@ -175,14 +178,55 @@ func (v vec) appendIdentity(dst []byte) []byte {
 	return v.appendKey(dst, 0)
 }
 
-// textBuilder appends values to a text.
+// A textBuilder appends values to a text.
 type textBuilder struct {
-	data []byte
-	off  []int64
+	m     *meter
+	data  []byte
+	off   []int64
+	taken int // capacity of data that the meter knows of
 }
 
-func newTextBuilder(n int) *textBuilder {
-	return &textBuilder{off: append(make([]int64, 0, n+1), 0)}
+// newTextBuilder makes a builder for n values, the offsets of which are the caller's to take.
+func newTextBuilder(m *meter, n int) *textBuilder {
+	return &textBuilder{m: m, off: append(make([]int64, 0, n+1), 0)}
+}
+
+// maxText bounds the text of one value, and of all values that are made at once.
+const maxText = 256 << 20
+
+// reserve makes room for so many bytes more, and takes it before.
+func (b *textBuilder) reserve(more int) error {
+	if more > maxText-len(b.data) {
+		return b.m.tooMuch("result of more than %d bytes of text", maxText)
+	}
+	need := len(b.data) + more
+	if need <= cap(b.data) {
+		return b.account()
+	}
+	size := need
+	if len(b.data) > 0 { // not the first value
+		size = min(max(need, 2*cap(b.data)), need+need/4+1024)
+	}
+	if err := b.m.take(size); err != nil {
+		return err
+	}
+	data := append(make([]byte, 0, size), b.data...)
+	b.m.give(b.taken)
+	b.data, b.taken = data, size
+	return nil
+}
+
+// account takes what values have grown to that were appended without a reserve.
+func (b *textBuilder) account() error {
+	if cap(b.data) == b.taken {
+		return nil
+	}
+	if len(b.data) > maxText {
+		return b.m.tooMuch("result of more than %d bytes of text", maxText)
+	}
+	grown := cap(b.data) - b.taken
+	b.taken = cap(b.data)
+	return b.m.take(grown)
 }
 
 // done ends a value, of which the bytes were appended to data.

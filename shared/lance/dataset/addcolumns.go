@@ -26,7 +26,7 @@ type NewColumns struct {
 	// Values returns the new columns, in the schema Schema, of the rows of a batch. It is
 	// called with the rows of the table in their order, each once. Nil: they are null in
 	// every row, which costs nothing.
-	Values func(arrow.RecordBatch) (arrow.RecordBatch, error)
+	Values func(context.Context, arrow.RecordBatch) (arrow.RecordBatch, error)
 }
 
 // AddColumns commits that d has further columns, whose values go to new files beside those
@@ -99,7 +99,7 @@ func (d *Dataset) addFiles(ctx context.Context, added *schema.Schema, c NewColum
 		return nil, err
 	}
 	return d.writeColumns(ctx, added, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
-		values, err := c.Values(batch)
+		values, err := c.Values(ctx, batch)
 		if err != nil {
 			return nil, err
 		}

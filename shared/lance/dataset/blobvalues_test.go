@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -304,7 +305,7 @@ func TestAddedColumnsCanBeBlobs(t *testing.T) {
 	columns := NewColumns{
 		Schema: arrow.NewSchema(markedBlobs.Fields()[1:], nil),
 		Read:   []string{"id"},
-		Values: func(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+		Values: func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 			b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(markedBlobs.Fields()[1:], nil))
 			for _, id := range batch.Column(0).(*array.Int64).Int64Values() {
 				b.Field(0).(*array.BinaryBuilder).Append(bytes.Repeat([]byte{byte(id)}, 70_000))

@@ -163,7 +163,7 @@ func TestDeletesInOneFragmentGoTogether(t *testing.T) {
 // double is a new column of twice the id.
 func double(name string) NewColumns {
 	s := arrow.NewSchema([]arrow.Field{{Name: name, Type: arrow.PrimitiveTypes.Int64}}, nil)
-	return NewColumns{Schema: s, Read: []string{"id"}, Values: func(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+	return NewColumns{Schema: s, Read: []string{"id"}, Values: func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 		b := array.NewInt64Builder(memory.DefaultAllocator)
 		for _, id := range batch.Column(0).(*array.Int64).Int64Values() {
 			b.Append(2 * id)

@@ -196,7 +196,7 @@ func TestRefusedConfirmationKeepsRowsOut(t *testing.T) {
 
 // whereID keeps the rows whose id is kept.
 func whereID(keep func(id int64) bool) *Where {
-	return &Where{Columns: []string{"id"}, Select: func(batch arrow.RecordBatch, among []uint64) ([]int32, error) {
+	return &Where{Columns: []string{"id"}, Select: func(_ context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error) {
 		var rows []int32
 		for i, id := range batch.Column(0).(*array.Int64).Int64Values() {
 			if keep(id) && (among == nil || among[i/64]>>(i%64)&1 == 1) {

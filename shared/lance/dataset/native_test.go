@@ -206,7 +206,7 @@ func TestFilteredScanAnswersTheSameRows(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			answer := n.answer(t, c.Name)
 			id := answer.Schema().FieldIndices("id")[0]
-			rows, _ := odd.Select(array.NewRecordBatch(arrow.NewSchema([]arrow.Field{answer.Schema().Field(id)}, nil), []arrow.Array{answer.Column(id)}, answer.NumRows()), nil)
+			rows, _ := odd.Select(t.Context(), array.NewRecordBatch(arrow.NewSchema([]arrow.Field{answer.Schema().Field(id)}, nil), []arrow.Array{answer.Column(id)}, answer.NumRows()), nil)
 			want, err := gather.Batch(answer, rows)
 			if err != nil {
 				t.Fatal(err)

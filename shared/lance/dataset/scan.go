@@ -35,7 +35,7 @@ type Where struct {
 	// Select returns the positions within the batch, ascending, of the rows to keep, of
 	// those among, which has one bit for each row from the lowest of the first word on; nil
 	// is all. It is called from several goroutines at a time.
-	Select func(batch arrow.RecordBatch, among []uint64) ([]int32, error)
+	Select func(ctx context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error)
 }
 
 // Scan returns the rows in their order in the table as batches, which are never empty.

@@ -46,7 +46,7 @@ func (d *Dataset) filterWindow(ctx context.Context, w window, deleted *deletion.
 	if err != nil {
 		return nil, err
 	}
-	kept, err := filter.where.Select(test, among)
+	kept, err := filter.where.Select(ctx, test, among)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,179 @@
+package sqlexpr
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// sliceRows bounds the rows of a slice for expressions that make texts, lists or structs.
+const sliceRows = 8192
+
+// rowBits is about how much an operation and those of its arguments have in use for a row,
+// in bits, and whether they make values of no fixed width.
+func (n *node) rowBits() (bits int, wide bool) {
+	bits, fixed := slotBits(n.typ)
+	switch n.op {
+	case opLit:
+		return 0, false
+	case opCol, opMember:
+		wide = isNested(n.typ)
+	default:
+		wide = !fixed
+	}
+	for _, a := range n.args {
+		more, alsoWide := a.rowBits()
+		bits, wide = min(bits+more, 1<<30), wide || alsoWide
+	}
+	return bits, wide
+}
+
+// slotBits is how much a value of a type takes in a vec beside its text or elements, with
+// whether it is NULL, and whether that is all.
+func slotBits(typ arrow.DataType) (bits int, fixed bool) {
+	switch t := typ.(type) {
+	case *arrow.BooleanType:
+		return 2, true
+	case *arrow.FixedSizeBinaryType:
+		return t.BitWidth() + 1, true
+	case arrow.FixedWidthDataType:
+		if !isNested(typ) {
+			return t.BitWidth() + 1, true
+		}
+	case *arrow.NullType:
+		return 1, true
+	}
+	return 65, false
+}
+
+// slices evaluates the expression in slices of the rows that count, nil being all, and calls
+// f for what it is from a row on for so many rows. A slice that makes too much is evaluated
+// again in narrower ones.
+func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from, n int, v vec) error) error {
+	columns, err := b.read(rec)
+	if err != nil {
+		return err
+	}
+	total := int(rec.NumRows())
+	most, limit := b.slice, int64(sliceBytes)
+	size := most
+	for from := 0; from < total; {
+		if err := m.ctx.Err(); err != nil {
+			return err
+		}
+		n := min(size, total-from)
+		among := rows
+		if rows != nil && n < total {
+			if among = rows.slice(from, n); among.empty() {
+				from += n
+				continue
+			}
+		}
+		m.begin(n, limit)
+		v, err := b.evalSlice(m, columns, from, n, total, among)
+		if err == nil {
+			err = f(from, n, v)
+		}
+		if n > 1 && errors.Is(err, errNarrow) {
+			limit = min(limit, max(m.peak, takeBytes))
+			size = max(n/8, 1)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		from += n
+		if m.peak < limit/4 {
+			size = min(2*size, most)
+		}
+	}
+	return nil
+}
+
+// evalSlice computes the expression for a slice.
+func (b *Bound) evalSlice(m *meter, columns []arrow.Array, from, n, total int, among bitset) (vec, error) {
+	f := frame{m: m, n: n, arrs: columns, cols: map[int]vec{}}
+	if n < total {
+		f.arrs = make([]arrow.Array, len(columns))
+		for _, c := range b.columns {
+			f.arrs[c] = array.NewSlice(columns[c], int64(from), int64(from+n))
+		}
+	}
+	return f.eval(b.root, among)
+}
+
+// read looks up the columns of a batch by name, as its order of columns need not be that of
+// the schema. Those that the expression does not read are nil.
+func (b *Bound) read(rec arrow.RecordBatch) ([]arrow.Array, error) {
+	columns := make([]arrow.Array, b.schema.NumFields())
+	for _, c := range b.columns {
+		field := b.schema.Field(c)
+		found := rec.Schema().FieldIndices(field.Name)
+		if len(found) == 0 {
+			return nil, errorf(ErrUnknownColumn, b.root.pos, "no column %q in the batch; there are %s", field.Name, fieldNames(rec.Schema().Fields()))
+		}
+		columns[c] = rec.Column(found[0])
+		if got := columns[c].DataType(); !sameType(valueType(got), valueType(field.Type)) {
+			return nil, errorf(ErrType, b.root.pos, "column %q of the batch is %s, not %s", field.Name, got, field.Type)
+		}
+	}
+	return columns, nil
+}
+
+// A collected is the values of slices on their way into one array.
+type collected struct {
+	m     *meter
+	typ   arrow.DataType
+	total int // rows of all slices
+	parts []arrow.Array
+	bytes int
+}
+
+// add adds the values of a slice, which stay in use.
+func (c *collected) add(n int, v vec) error {
+	if _, ok := v.data.(text); ok {
+		v.typ = c.typ
+	}
+	before := c.m.mark()
+	arr, err := v.array(c.m, n)
+	if err != nil {
+		return err
+	}
+	c.parts = append(c.parts, arr)
+	if n < c.total {
+		bytes := max(v.bytes(), int(c.m.mark()-before))
+		c.bytes += bytes
+		c.m.kept += int64(bytes)
+	}
+	return nil
+}
+
+// array puts the slices together.
+func (c *collected) array() (arrow.Array, error) {
+	if len(c.parts) == 1 {
+		return c.parts[0], nil
+	}
+	c.m.begin(1, math.MaxInt64)
+	if err := c.m.take(c.bytes); err != nil {
+		return nil, err
+	}
+	arr, err := array.Concatenate(c.parts, allocator)
+	if err != nil {
+		return nil, errorf(ErrTooLarge, noPos, "values of a batch that are too many for their type: %v", err)
+	}
+	return arr, nil
+}
+
+// evaluate returns the values of all rows of a batch, of which there are some.
+func (b *Bound) evaluate(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, error) {
+	m := newMeter(ctx)
+	defer m.end()
+	all := collected{m: m, typ: b.root.typ, total: int(rec.NumRows())}
+	if err := b.slices(m, rec, nil, func(_, n int, v vec) error { return all.add(n, v) }); err != nil {
+		return nil, err
+	}
+	return all.array()
+}
