@@ -60,7 +60,9 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() e
 	}
 	if format.version == lance.Legacy && c.Values == nil {
 		// The fragments of such tables hold all columns.
-		c.Values = func(batch arrow.RecordBatch) (arrow.RecordBatch, error) { return nulls(c.Schema, batch.NumRows()), nil }
+		c.Values = func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+			return nulls(c.Schema, batch.NumRows()), nil
+		}
 	}
 	op := &pb.Merge{
 		Fragments:            slices.Clone(d.manifest.Fragments),

@@ -139,7 +139,7 @@ func (w *warmWorld) change() {
 		"drop a column":    func() error { _, err := d.DropColumns(ctx, []string{"n"}, nil); return err },
 		"add a column": func() error {
 			s := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-			_, err := d.AddColumns(ctx, NewColumns{Schema: s, Values: func(batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+			_, err := d.AddColumns(ctx, NewColumns{Schema: s, Values: func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 				return w.rows(s, int(batch.NumRows())), nil
 			}}, nil)
 			return err
