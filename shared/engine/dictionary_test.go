@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance/dataset"
+	account "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 )
@@ -68,5 +70,61 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 		if got := rows.Schema.Field(1).Type.(*arrow.DictionaryType).IndexType; !arrow.TypeEqual(got, c.index) {
 			t.Errorf("filter %q: got indices of type %s, want %s", c.filter, got, c.index)
 		}
+	}
+}
+
+func TestAnAnswerWithADictionaryHoldsMemory(t *testing.T) {
+	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	schema := arrow.NewSchema([]arrow.Field{{Name: "d", Type: typ, Nullable: true}}, nil)
+	const fragments, rows = 4, 50_000
+	values := array.NewStringBuilder(memory.DefaultAllocator)
+	values.AppendValues([]string{"x", "y"}, nil)
+	dictionary := values.NewArray()
+	indices := array.NewInt32Builder(memory.DefaultAllocator)
+	for i := range rows {
+		indices.Append(int32(i % 2))
+	}
+	batch := array.NewRecordBatch(schema, []arrow.Array{array.NewDictionaryArray(typ, indices.NewArray(), dictionary)}, rows)
+	source := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	table := tableIn(memstore.New(), Limits{})
+	_, err := table.Create(t.Context(), source, nil)
+	for n := 1; n < fragments && err == nil; n++ {
+		_, err = table.Insert(t.Context(), source, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		limit int64
+		fits  bool
+	}{{64 << 20, true}, {4 * fragments * rows, false}} {
+		budget := account.NewBudget(c.limit, c.limit)
+		share := budget.Open()
+		answer, err := table.Query(account.WithShare(t.Context(), share), &protocol.QueryTableRequest{})
+		var refused *account.Error
+		switch {
+		case !c.fits && (!errors.As(err, &refused) || refused.Busy):
+			t.Errorf("with %d bytes: %v, want memory to be refused for good", c.limit, err)
+		case c.fits && err != nil:
+			t.Errorf("with %d bytes: %v", c.limit, err)
+		case c.fits:
+			if held := share.Held(); held < 4*fragments*rows {
+				t.Errorf("an answer of %d bytes holds %d", 4*fragments*rows, held)
+			}
+			n := int64(0)
+			for batch, err := range answer.Batches {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += batch.NumRows()
+			}
+			if n != fragments*rows {
+				t.Errorf("got %d rows, want %d", n, fragments*rows)
+			}
+		}
+		if held := share.Held(); held != 0 {
+			t.Errorf("with %d bytes: %d are held after all", c.limit, held)
+		}
+		share.Close()
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -66,29 +65,6 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 	done := written(commit)
 	done.Updated, done.Inserted, done.Deleted = plan.updated, plan.inserted, plan.deleted
 	return done, nil
-}
-
-// collect reads all batches into one, of at most so many bytes; beyond it says that what
-// is too large, and what to do.
-func collect(schema *arrow.Schema, batches iter.Seq2[arrow.RecordBatch, error], maxBytes int64, what, remedy string) (arrow.RecordBatch, error) {
-	var all []arrow.RecordBatch
-	bytes := int64(0)
-	for batch, err := range batches {
-		if err != nil {
-			return nil, err
-		}
-		for _, column := range batch.Columns() {
-			bytes += int64(column.Data().SizeInBytes())
-		}
-		if bytes > maxBytes {
-			return nil, &protocol.Error{
-				Code: protocol.InvalidInput, TooLarge: true,
-				Message: fmt.Sprintf("%s is larger than %d bytes", what, maxBytes), Detail: remedy,
-			}
-		}
-		all = append(all, batch)
-	}
-	return gather.Concat(schema, all)
 }
 
 // A mergePlan is which rows of the source go in and which of the version go out.

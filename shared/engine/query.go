@@ -49,7 +49,7 @@ func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer answer) (*p
 	if err != nil {
 		return nil, err
 	}
-	if err := withOneDictionary(rows); err != nil {
+	if err := withOneDictionary(ctx, rows); err != nil {
 		return nil, err
 	}
 	rows.Version = int64(d.Version())

@@ -182,14 +182,25 @@ func share(parts []arrow.ArrayData, shared *[]arrow.ArrayData) ([]arrow.ArrayDat
 	out := make([]arrow.ArrayData, len(parts))
 	for i, p := range parts {
 		out[i] = array.NewData(index, p.Len(),
-			[]*memory.Buffer{p.Buffers()[0], packed(indices[i], index.(arrow.FixedWidthDataType).BitWidth()/8)},
-			nil, p.NullN(), p.Offset())
+			[]*memory.Buffer{validFrom(p), packed(indices[i], index.(arrow.FixedWidthDataType).BitWidth()/8)},
+			nil, p.NullN(), p.Offset()%8)
 	}
 	return out, nil
 }
 
-// placesOf returns the places of an array's values, from the beginning of its buffers, and
-// which items of its dictionary are new in places, in the order of their places there.
+// validFrom returns the validity bitmap of an array from the byte on in which it begins, if
+// there is one. What lies before belongs to other slices of the same values, and may be much.
+func validFrom(data arrow.ArrayData) *memory.Buffer {
+	valid := data.Buffers()[0]
+	if valid == nil || valid.Len() == 0 {
+		return valid
+	}
+	return memory.NewBufferBytes(valid.Bytes()[data.Offset()/8:])
+}
+
+// placesOf returns the places of an array's values, behind as many bits of the first byte of
+// its bitmap as belong to others, and which items of its dictionary are new in places, in the
+// order of their places there.
 func placesOf(data arrow.ArrayData, places map[string]int32) (indices, used []int32, err error) {
 	dictionary := data.Dictionary()
 	key, err := keys(dictionary)
@@ -197,7 +208,8 @@ func placesOf(data arrow.ArrayData, places map[string]int32) (indices, used []in
 		return nil, nil, err
 	}
 	known := slices.Repeat([]int32{-1}, dictionary.Len())
-	indices = make([]int32, data.Offset()+data.Len())
+	behind := data.Offset() % 8
+	indices = make([]int32, behind+data.Len())
 	rows := array.NewDictionaryData(data)
 	for i := range data.Len() {
 		if rows.IsNull(i) {
@@ -217,7 +229,7 @@ func placesOf(data arrow.ArrayData, places map[string]int32) (indices, used []in
 			}
 			known[item] = place
 		}
-		indices[data.Offset()+i] = known[item]
+		indices[behind+i] = known[item]
 	}
 	return indices, used, nil
 }

@@ -2,6 +2,7 @@ package gather
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -197,6 +198,47 @@ func TestEncodeWidensIndices(t *testing.T) {
 		}
 		if index := got.DataType().(*arrow.DictionaryType).IndexType; !arrow.TypeEqual(index, want) || got.(*array.Dictionary).GetValueIndex(127) != 127 {
 			t.Errorf("%d values: got indices of %s, want %s", n, index, want)
+		}
+	}
+}
+
+// pages returns rows of 100 items in all as slices of one array of a dictionary column.
+func pages(n, rows int) []arrow.RecordBatch {
+	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	values, indices := array.NewStringBuilder(memory.DefaultAllocator), array.NewInt32Builder(memory.DefaultAllocator)
+	for i := range 100 {
+		values.Append(fmt.Sprint("item ", i))
+	}
+	for i := range n * rows {
+		indices.Append(int32(i % 100))
+	}
+	schema := arrow.NewSchema([]arrow.Field{{Name: "d", Type: typ}}, nil)
+	whole := array.NewRecordBatch(schema, []arrow.Array{array.NewDictionaryArray(typ, indices.NewArray(), values.NewArray())}, int64(n*rows))
+	all := make([]arrow.RecordBatch, n)
+	for i := range all {
+		all[i] = whole.NewSlice(int64(i*rows), int64((i+1)*rows))
+	}
+	return all
+}
+
+func TestATallyIsWhatAJoinTakes(t *testing.T) {
+	for _, c := range []struct{ pages, rows int }{{2, 100_000}, {1000, 100}} {
+		all := pages(c.pages, c.rows)
+		var size Tally
+		for _, batch := range all {
+			size.Add(batch)
+		}
+		if least := int64(4 * c.pages * c.rows); size.Rows() < least || size.Rows() > 2*least {
+			t.Errorf("%d slices of one array take %d bytes, want %d and the dictionary", c.pages, size.Rows(), least)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := Concat(all[0].Schema(), all); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if made := int64(after.TotalAlloc - before.TotalAlloc); made > size.Joined()+int64(c.pages)*2000 {
+			t.Errorf("the join of %d slices made %d bytes, counted were %d", c.pages, made, size.Joined())
 		}
 	}
 }

@@ -26,7 +26,8 @@ type Stage struct {
 	// Do does the stage, or that one of its parts ([Run.Part]), or what is left of it. Its result,
 	// told as JSON, is small: what is large is in files that it names. An error of the protocol
 	// ends the job, but for [protocol.ServiceUnavailable] and
-	// [protocol.ConcurrentModification]; after any other it is run again, some times.
+	// [protocol.ConcurrentModification], and so does a [memory.Error] that is not for now only;
+	// after any other it is run again, some times.
 	Do func(ctx context.Context, r *Run) (result any, err error)
 }
 

@@ -359,14 +359,21 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	return nil
 }
 
-// isFinal says whether an error will be the same next time.
+// isFinal says whether an error will be the same next time. Memory that others hold comes free,
+// whatever the error was wrapped as; what one run may not hold it never may.
 func isFinal(err error) bool {
+	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
+		return !refused.Busy
+	}
 	var known *protocol.Error
 	return errors.As(err, &known) && known.Code != protocol.ServiceUnavailable && known.Code != protocol.ConcurrentModification && known.Code != protocol.Internal
 }
 
 // describe is what users are told of a failure: what has no code may tell of the house.
 func describe(err error) string {
+	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
+		return refused.Error()
+	}
 	var known *protocol.Error
 	if errors.As(err, &known) {
 		return known.Text()

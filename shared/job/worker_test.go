@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -172,18 +174,27 @@ func TestAJobThatFailsIsTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		runs int
+		told string
 	}{
-		"an error of the house":  {errors.New("disk on fire"), 5},
-		"a conflict":             {protocol.Errorf(protocol.ConcurrentModification, "busy"), 5},
-		"an error of the caller": {protocol.Errorf(protocol.TableNotFound, "no table"), 1},
+		"an error of the house":  {errors.New("disk on fire"), 5, "internal error"},
+		"a conflict":             {protocol.Errorf(protocol.ConcurrentModification, "busy"), 5, "busy"},
+		"an error of the caller": {protocol.Errorf(protocol.TableNotFound, "no table"), 1, "no table"},
+		"more memory than a run may hold": {fmt.Errorf("read: %w", &memory.Error{Bytes: 5, Limit: 4}), 1,
+			"the request needs more memory than one request may hold (5 bytes more, of at most 4): ask for fewer rows or columns, or for less per row"},
+		"memory that others hold": {fmt.Errorf("read: %w", &memory.Error{Bytes: 5, Limit: 8, Busy: true}), 5,
+			"other requests hold the memory of this process (5 bytes more are needed, of 8 in all): try again later"},
+		"memory that others hold, taken for an error of the caller": {
+			&protocol.Error{Code: protocol.InvalidInput, Message: "bad", Err: &memory.Error{Bytes: 5, Limit: 8, Busy: true}}, 5,
+			"other requests hold the memory of this process (5 bytes more are needed, of 8 in all): try again later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runs := 0
 				h := newHouse(memstore.New(), new(memqueue.Queue), job.Single("s", func(context.Context, *job.Run) (any, error) { runs++; return nil, c.err }))
-				wantEnd(t, h.serve(t, h.begin(t, nil)), protocol.TransactionFailed, "")
-				if runs != c.runs {
-					t.Errorf("it was tried %d times, want %d", runs, c.runs)
+				got := h.serve(t, h.begin(t, nil))
+				wantEnd(t, got, protocol.TransactionFailed, "")
+				if runs != c.runs || !strings.HasSuffix(got.Failure, c.told) {
+					t.Errorf("it was tried %d times, and failed with %q; want %d times, and %q", runs, got.Failure, c.runs, c.told)
 				}
 			})
 		})
