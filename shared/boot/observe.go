@@ -45,10 +45,13 @@ func (e *Env) observe(s *httpapi.Served) {
 // same rights as to read, and is the cheapest request there is.
 const readyKey = "_catalog/ready"
 
-// ready says whether what requests need is within reach.
+// ready says whether what requests need is within reach, and takes writes.
 func (e *Env) ready(ctx context.Context) error {
 	if _, _, err := e.Objects.Home().Store.Get(ctx, readyKey); err != nil && !errors.Is(err, objectstore.ErrNotExist) {
 		return fmt.Errorf("the root cannot be read: %w", err)
+	}
+	if err := e.writable(ctx); err != nil {
+		return err
 	}
 	if err := auth.Ready(ctx, e.Verifier); err != nil {
 		return fmt.Errorf("nobody with a JWT could sign in: %w", err)
@@ -58,6 +61,18 @@ func (e *Env) ready(ctx context.Context) error {
 	}
 	if err := e.Policies.Check(ctx); err != nil {
 		return fmt.Errorf("nobody is permitted anything: %w", err)
+	}
+	return nil
+}
+
+// writable says whether the roots take writes. An allowed location may be there only to be read,
+// so that it must be full to count.
+func (e *Env) writable(ctx context.Context) error {
+	for i, root := range e.Objects.All() {
+		err := objectstore.Writable(ctx, root.Store)
+		if err != nil && (i == 0 || objectstore.IsFull(err)) {
+			return fmt.Errorf("root %s takes no writes: %w", root.URI, err)
+		}
 	}
 	return nil
 }

@@ -78,5 +78,5 @@ func openDirectory(path string) (objectstore.Root, error) {
 		return objectstore.Root{}, errors.Join(err, store.Close())
 	}
 	uri := url.URL{Scheme: "file", Path: path}
-	return objectstore.Root{URI: uri.String(), Store: store}, nil
+	return objectstore.Root{URI: uri.String(), Store: objectstore.WatchWrites(store)}, nil
 }

@@ -14,7 +14,7 @@ import (
 // serveProbe answers the paths that are no operations:
 //
 //	/healthz   the process runs
-//	/readyz    the stores and the keys of tokens can be reached; 503 when not
+//	/readyz    the stores can be read and written, and the keys of tokens be reached; 503 when not
 //	/version   of the program, and of the specification
 //	/metrics   numbers, to whoever may sign in, where the server keeps any
 func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {

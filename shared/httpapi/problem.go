@@ -8,11 +8,11 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
@@ -212,7 +212,7 @@ func (c *call) problemOf(err error) problem {
 	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
 		err = outOfMemory(refused, err)
 	}
-	if known := (*protocol.Error)(nil); outOfSpace(err) && (!errors.As(err, &known) || known.Code == protocol.Internal) {
+	if known := (*protocol.Error)(nil); objectstore.TakesNoWrites(err) && (!errors.As(err, &known) || known.Code == protocol.Internal) {
 		err = storageFull(err)
 	}
 	p := problem{
@@ -247,11 +247,6 @@ func (c *call) problemOf(err error) problem {
 	}
 	c.applyException(&p)
 	return p
-}
-
-// outOfSpace says that the storage takes no more, which is nobody's mistake and may pass.
-func outOfSpace(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
 func storageFull(err error) error {

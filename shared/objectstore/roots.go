@@ -124,6 +124,15 @@ func NewRoots(roots ...Root) (*Roots, error) {
 // Home returns the home root, with its URI in canonical form.
 func (r *Roots) Home() Root { return r.roots[0].Root }
 
+// All returns all roots, the home root first, with their URIs in canonical form.
+func (r *Roots) All() []Root {
+	all := make([]Root, len(r.roots))
+	for i := range r.roots {
+		all[i] = r.roots[i].Root
+	}
+	return all
+}
+
 // Join returns the location of a key prefix under the home root, which is a valid key.
 // Resolve takes its URI back, unless the prefix holds a backslash or control characters
 // or begins with ReservedName. Other programs find it on disk if no component of prefix

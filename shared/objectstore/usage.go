@@ -73,6 +73,9 @@ type counting struct{ Store }
 // ReadGap implements [Gapper] as the inner store does.
 func (c counting) ReadGap() int64 { return ReadGap(c.Store) }
 
+// Writable answers as the inner store does.
+func (c counting) Writable(ctx context.Context) error { return Writable(ctx, c.Store) }
+
 func (c counting) Get(ctx context.Context, key string) ([]byte, Info, error) {
 	data, info, err := c.Store.Get(ctx, key)
 	Count(ctx, true, 1, len(data))

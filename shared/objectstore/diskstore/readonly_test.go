@@ -73,3 +73,20 @@ func files(t *testing.T, root string) (names string) {
 	}
 	return names
 }
+
+// An attempt to write leaves nothing, also where the store keeps its own files.
+func TestTryWriteLeavesNothing(t *testing.T) {
+	root := t.TempDir()
+	store, err := diskstore.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	before := files(t, root)
+	if err := store.TryWrite(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := files(t, root); before != after {
+		t.Errorf("got files %s, before there were %s", after, before)
+	}
+}

@@ -1,0 +1,128 @@
+package objectstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// IsFull reports whether a store refused a write because its disk or its quota is used up.
+func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// TakesNoWrites reports whether a store refused a write that nothing is wrong with: it is full,
+// or may only be read. That may pass.
+func TakesNoWrites(err error) bool { return IsFull(err) || errors.Is(err, syscall.EROFS) }
+
+// TryBytes is the size of the object that [TryWrite] writes: about that of a small commit.
+const TryBytes = 64 << 10
+
+// A WriteTrier is a Store with a cheaper or less visible way to find out whether it takes writes.
+type WriteTrier interface {
+	// TryWrite writes TryBytes and removes them again, or returns why it could not.
+	TryWrite(ctx context.Context) error
+}
+
+// TryWrite writes a small object below the folder that no location may have, and removes it.
+// The error is why that failed.
+func TryWrite(ctx context.Context, s Store) error {
+	if t, ok := s.(WriteTrier); ok {
+		return t.TryWrite(ctx)
+	}
+	const key = ReservedName + "/try"
+	if _, err := s.Put(ctx, key, make([]byte, TryBytes), Condition{}); err != nil {
+		return err
+	}
+	return s.Delete(ctx, key, Condition{})
+}
+
+// Writable returns nil if s takes writes, as far as it knows. Only a store that [WatchWrites]
+// returned ever knows better.
+func Writable(ctx context.Context, s Store) error {
+	if w, ok := s.(interface {
+		Writable(ctx context.Context) error
+	}); ok {
+		return w.Writable(ctx)
+	}
+	return nil
+}
+
+// WatchWrites returns the store, which remembers that it refused a write with an error of
+// [TakesNoWrites]. Until [Writable] has tried for the first time, it is in doubt, too: the program
+// may begin on a full disk.
+func WatchWrites(s Store) Store {
+	w := &watched{Store: s}
+	w.doubt.Store(true)
+	return w
+}
+
+type watched struct {
+	Store
+	doubt  atomic.Bool // a write was refused since the last attempt that succeeded, or there was none
+	trying sync.Mutex
+}
+
+// Writable tries to write if the store is in doubt, and ends the doubt when that succeeds.
+// Without doubt it asks nothing of the store.
+func (w *watched) Writable(ctx context.Context) error {
+	w.trying.Lock()
+	defer w.trying.Unlock()
+	// Cleared before the attempt, so that a write refused during it is not forgotten.
+	if !w.doubt.Swap(false) {
+		return nil
+	}
+	if err := TryWrite(ctx, w.Store); err != nil {
+		w.doubt.Store(true)
+		return fmt.Errorf("try a write: %w", err)
+	}
+	return nil
+}
+
+func (w *watched) note(err error) {
+	if TakesNoWrites(err) {
+		w.doubt.Store(true)
+	}
+}
+
+// ReadGap implements [Gapper] as the inner store does.
+func (w *watched) ReadGap() int64 { return ReadGap(w.Store) }
+
+func (w *watched) Put(ctx context.Context, key string, data []byte, cond Condition) (Info, error) {
+	info, err := w.Store.Put(ctx, key, data, cond)
+	w.note(err)
+	return info, err
+}
+
+func (w *watched) Delete(ctx context.Context, key string, cond Condition) error {
+	err := w.Store.Delete(ctx, key, cond)
+	w.note(err)
+	return err
+}
+
+func (w *watched) Create(ctx context.Context, key string) (Writer, error) {
+	inner, err := w.Store.Create(ctx, key)
+	w.note(err)
+	if err != nil {
+		return nil, err
+	}
+	return &watchedWriter{inner, w}, nil
+}
+
+type watchedWriter struct {
+	Writer
+	store *watched
+}
+
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.store.note(err)
+	return n, err
+}
+
+func (w *watchedWriter) Commit() (Info, error) {
+	info, err := w.Writer.Commit()
+	w.store.note(err)
+	return info, err
+}
