@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 )
 
@@ -307,17 +308,15 @@ func (h awayFirst) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Handler.ServeHTTP(w, r)
 		return
 	}
-	var to struct {
-		Name      string   `json:"new_table_name"`
-		Namespace []string `json:"new_namespace_id"`
-	}
+	var to protocol.RenameTableRequest
 	body, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(body, &to)
+	to.ID = strings.Split(strings.TrimPrefix(from, "/v1/table/"), "$")
 	got := inside(h.Handler, r, from+"/deregister", map[string]any{})
 	if got.Code < 300 {
 		var gone struct{ Properties map[string]string }
 		_ = json.Unmarshal(got.Body.Bytes(), &gone)
-		id := strings.Join(append(to.Namespace, to.Name), "$")
+		id := strings.Join(to.NewID(), "$")
 		got = inside(h.Handler, r, "/v1/table/"+id+"/declare", map[string]any{"properties": gone.Properties})
 	}
 	w.WriteHeader(got.Code)

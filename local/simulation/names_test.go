@@ -346,9 +346,15 @@ func removeTable(verb, id string) *op {
 	}
 }
 
+// rename says where the table goes as clients do: nothing where it stays in its namespace, and
+// the delimiter alone for the root.
 func rename(from, to string) *op {
 	namespace := []string{}
-	if parent := parentOf(to); parent != "" {
+	switch parent := parentOf(to); {
+	case parent == parentOf(from):
+	case parent == "":
+		namespace = []string{"$"}
+	default:
 		namespace = strings.Split(parent, "$")
 	}
 	return &op{
