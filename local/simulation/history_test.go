@@ -113,6 +113,8 @@ type op struct {
 	apply func(f facts, o outcome) []facts
 	// parts are what may happen besides, each at a time of its own, while the operation runs.
 	parts []func(f facts) []facts
+	// refused is one more part of an operation that was refused; may be nil.
+	refused func(f facts) []facts
 }
 
 // usual is the meaning of an operation that does something or is refused. done returns the
@@ -241,6 +243,9 @@ func check(events []event, settled int64) string {
 		add(e.op, e.outcome)
 		for _, p := range e.op.parts {
 			add(part(p), nil)
+		}
+		if e.op.refused != nil && !e.outcome.unknown && !e.outcome.ok() {
+			add(part(e.op.refused), nil)
 		}
 	}
 	for domain, operations := range domains {

@@ -15,7 +15,8 @@ import (
 // A creation whose client got no answer may come true after its namespace was dropped: the
 // last request of an instance that died can be carried out at any time. Such an orphan can
 // be seen, is in the namespace when there is one of that name again, and goes with it, or
-// with a sweep when it is old.
+// with a sweep when it is old. What a creation has put that is refused, as its namespace was
+// dropped meanwhile, can be seen until it is taken back.
 var names = domain{name: "names", setup: setupNames, draw: drawName, finale: finishNames}
 
 var (
@@ -157,6 +158,33 @@ func (c *client) sentAgain(name, by string) []func(f facts) []facts {
 	}}
 }
 
+// takenBack is an operation that makes something by one put and takes it back when its
+// namespace turns out to be dropped meanwhile: it is refused then, but others may have seen what
+// it made.
+func takenBack(o *op, name, by string) *op {
+	known := o.apply
+	o.apply = func(f facts, got outcome) []facts {
+		if got.unknown || got.ok() {
+			return known(f, got)
+		}
+		if creator, _ := f.get(name); creator == by {
+			f = f.without(name)
+		}
+		next := known(f, got)
+		for i := range next {
+			next[i] = next[i].with("refused "+by, "")
+		}
+		return next
+	}
+	o.refused = func(f facts) []facts {
+		if f.has(name) || f.has("refused "+by) {
+			return []facts{f}
+		}
+		return []facts{f, f.with(name, by)}
+	}
+	return o
+}
+
 func post(path string, body any) request {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -167,7 +195,7 @@ func post(path string, body any) request {
 
 func (c *client) createNamespace(id, mode string) *op {
 	by := c.by()
-	return &op{
+	return takenBack(&op{
 		domain: "names", text: fmt.Sprintf("create namespace %s (%s) by %s", id, mode, by),
 		request: post("/v1/namespace/"+id+"/create", map[string]any{"mode": mode, "properties": map[string]string{"by": by}}),
 		apply: usual(func(f facts, o outcome) (facts, bool) {
@@ -179,7 +207,7 @@ func (c *client) createNamespace(id, mode string) *op {
 			return o.refusedWith(2) && f.has("n "+id) && mode == "Create" || o.refusedWith(1) && !there(f, parentOf(id))
 		}),
 		parts: c.sentAgain("n "+id, by),
-	}
+	}, "n "+id, by)
 }
 
 func dropNamespace(id string) *op {
@@ -264,7 +292,7 @@ func missing(f facts, id string, o outcome) bool {
 
 func (c *client) declare(id string) *op {
 	by := c.by()
-	return &op{
+	return takenBack(&op{
 		domain: "names", text: fmt.Sprintf("declare table %s by %s", id, by),
 		request: post("/v1/table/"+id+"/declare", map[string]any{"properties": map[string]string{"by": by}}),
 		apply: usual(func(f facts, o outcome) (facts, bool) {
@@ -273,7 +301,7 @@ func (c *client) declare(id string) *op {
 			return o.refusedWith(5) && f.has("t "+id) || o.refusedWith(1) && !there(f, parentOf(id))
 		}),
 		parts: c.sentAgain("t "+id, by),
-	}
+	}, "t "+id, by)
 }
 
 // register gives a name to a table that is a copy of source, at a place of its own.
@@ -281,7 +309,7 @@ func (c *client) register(id, mode string) *op {
 	by := c.by()
 	place := fmt.Sprintf("copy-%d-%d.lance", c.number, c.sent)
 	c.world.copySource(place)
-	return &op{
+	return takenBack(&op{
 		domain: "names", text: fmt.Sprintf("register table %s (%s) by %s", id, mode, by),
 		request: post("/v1/table/"+id+"/register", map[string]any{
 			"location": place, "mode": mode, "properties": map[string]string{"by": by},
@@ -292,7 +320,7 @@ func (c *client) register(id, mode string) *op {
 			return o.refusedWith(5) && f.has("t "+id) && mode == "Create" || o.refusedWith(1) && !there(f, parentOf(id))
 		}),
 		parts: c.sentAgain("t "+id, by),
-	}
+	}, "t "+id, by)
 }
 
 // copySource makes a table at a place, from what the client of setupNames has made.
