@@ -1,0 +1,124 @@
+"""Jobs whose servers are killed over them.
+
+The job is to drop a namespace with many tables. The next server goes on with it where the
+last one was. When it has taken two servers with it the next one leaves it alone, and says so
+to who asks, until somebody resumes it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pathlib
+import time
+
+import pytest
+
+from process import Server
+from wire import Wire
+
+TABLES = 600
+WAIT_SECONDS = 60
+
+
+def steps(job: dict) -> int:
+    return job.get("progress", {}).get("steps_done", 0)
+
+
+class Dropping:
+    """A job that drops a namespace, and the servers that work on it one after the other."""
+
+    def __init__(self, root: pathlib.Path):
+        self.server = Server(root).start()
+        self.wire = Wire(self.server.url, self.server.token)
+        assert self.wire.post("/v1/namespace/n/create", {}).status == 200
+        for i in range(TABLES):
+            assert self.wire.post(f"/v1/table/n$t{i}/declare", {}).status == 200
+        begun = self.wire.post("/v1/namespace/n/drop", {"behavior": "Cascade"})
+        assert begun.status == 200, begun.body
+        (self.id,) = begun.json["transaction_id"]
+        self.record = root / "_records" / "job" / self.id
+
+    def job(self) -> dict:
+        found = self.wire.post("/v1/jobs/describe", {"job_id": self.id})
+        assert found.status == 200, found.body
+        return found.json
+
+    def listed(self) -> dict:
+        (found,) = [job for job in self.wire.post("/v1/jobs/list", {}).json["jobs"] if job["job_id"] == self.id]
+        return found
+
+    def tables_left(self) -> int:
+        """How many tables are in the namespace, which is none that can be asked any more."""
+        return len(list((self.server.root / "_catalog" / "$n" / "t").glob("*")))
+
+    def until(self, what):
+        end = time.monotonic() + WAIT_SECONDS
+        while not (found := what(self.job())):
+            assert time.monotonic() < end, f"it did not come true: {self.job()}"
+            time.sleep(0.01)
+        return found
+
+    def kill_over_it(self) -> int:
+        """Kills the server when it has done a little more, and returns what it has told of it."""
+        before = steps(self.job())
+        after = self.until(lambda job: steps(job) > before and steps(job))
+        self.server.kill()
+        work = json.loads(self.record.read_bytes())["value"]["work"]
+        assert work["holder"] and self.tables_left() > 0, "the server was killed too late"
+        return after
+
+    def start(self) -> None:
+        """Starts a server when the lease of the last one has run out."""
+        record = json.loads(self.record.read_bytes())
+        past = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=1)
+        record["value"]["work"]["until"] = past.isoformat().replace("+00:00", "Z")
+        self.record.write_text(json.dumps(record))
+        self.start_again()
+
+    def start_again(self) -> None:
+        self.server.start()
+        self.wire = Wire(self.server.url, self.server.token)
+
+    def check_done(self, known: int) -> None:
+        """Waits for the end of the job, of which so much was known to be done before."""
+        job = self.until(lambda job: job["job_state"] != "IN_PROGRESS" and job)
+        assert job["job_state"] == "DONE", job
+        assert known < job["result"]["dropped"] <= TABLES + 1, job
+        assert self.tables_left() == 0
+        assert self.wire.post("/v1/namespace/n/exists", {}).status == 404
+
+
+@pytest.mark.embedded("kills the server")
+def test_the_next_server_goes_on(tmp_path):
+    dropping = Dropping(tmp_path / "root")
+    known = dropping.kill_over_it()
+    dropping.start()
+    dropping.check_done(known)
+    dropping.server.stop()
+
+
+@pytest.mark.embedded("kills the server")
+def test_a_job_that_takes_two_servers_with_it_is_set_aside(tmp_path):
+    dropping = Dropping(tmp_path / "root")
+    dropping.kill_over_it()
+    dropping.start()
+    known = dropping.kill_over_it()
+    dropping.start()
+    job = dropping.until(lambda job: job["job_state"] != "IN_PROGRESS" and job)
+    assert job["job_state"] == "FAILED", job
+    assert "ended the process of its worker 2 times" in json.dumps(job) and "until the job is resumed" in json.dumps(job)
+    assert dropping.listed()["state"] == "FAILED"
+
+    # Neither this server nor the next one touches it.
+    left, record = dropping.tables_left(), dropping.record.read_bytes()
+    dropping.server.stop()
+    dropping.start_again()
+    time.sleep(1)
+    assert dropping.job()["job_state"] == "FAILED"
+    assert (dropping.tables_left(), dropping.record.read_bytes()) == (left, record)
+
+    resumed = dropping.wire.post("/v1/jobs/resume", {"job_id": dropping.id})
+    assert resumed.status == 200, resumed.body
+    dropping.check_done(known)
+    dropping.server.stop()
