@@ -212,7 +212,7 @@ func (t text) view(slots []int) text {
 			views[i] = t.at(s)
 		}
 	}
-	return text{views: &views}
+	return text{views: views}
 }
 
 // gather returns the values of the slots, where -1 stands for NULL; valid says the same

@@ -206,7 +206,7 @@ func (t text) bytes() int {
 	case t.off64 != nil:
 		return 8*len(t.off64) + int(t.off64[len(t.off64)-1]-t.off64[0])
 	case t.views != nil:
-		return viewBytes * len(*t.views)
+		return viewBytes * len(t.views)
 	}
 	return len(t.data)
 }

@@ -39,7 +39,7 @@ type text struct {
 	data  []byte
 	off32 []int32
 	off64 []int64
-	views *[][]byte // of values that are elsewhere, such as in a dictionary
+	views [][]byte // of values that are elsewhere, such as in a dictionary
 	width int
 }
 
@@ -51,7 +51,7 @@ func (t text) at(i int) []byte {
 	case t.off64 != nil:
 		return t.data[t.off64[i]:t.off64[i+1]]
 	case t.views != nil:
-		return (*t.views)[i]
+		return t.views[i]
 	}
 	return t.data[i*t.width : (i+1)*t.width]
 }
