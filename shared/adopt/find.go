@@ -25,7 +25,7 @@ func openFolder(roots *objectstore.Roots, place string) (folder, error) {
 	const inside = "x" // a root itself is not a location, what lies below it is one
 	at, err := f.at(inside)
 	if err != nil {
-		return folder{}, fmt.Errorf("look into %s: %w", place, err)
+		return folder{}, fmt.Errorf("look into %s: %w", objectstore.URI(place), err)
 	}
 	f.store, f.prefix = at.Store, strings.TrimSuffix(at.Prefix, inside)
 	f.home = f.prefix == "" && at.URI == roots.Join(inside).URI
@@ -50,7 +50,7 @@ func (f folder) names(ctx context.Context) (folders []string, err error) {
 	for {
 		page, err := f.store.List(ctx, opts)
 		if err != nil {
-			return nil, fmt.Errorf("look into %s: %w", f.place, err)
+			return nil, fmt.Errorf("look into %s: %w", objectstore.URI(f.place), err)
 		}
 		for _, prefix := range page.Prefixes {
 			folders = append(folders, strings.TrimSuffix(strings.TrimPrefix(prefix, f.prefix), "/"))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -63,20 +64,23 @@ func FileKeys(path string) *KeySet {
 	}}
 }
 
-func fetchKeys(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+func fetchKeys(ctx context.Context, client *http.Client, from string) ([]byte, error) {
 	// The keys are for all requests: that one of them is cancelled must not cost the
 	// others their answer. The client's timeout bounds the wait.
-	req, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, from, nil)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := client.Do(req)
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		err = failed.Err // what it says of the URL may hold a secret
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fetch the key set from %s: %w", req.URL.Host, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("key set %s answers %s", url, resp.Status)
+		return nil, fmt.Errorf("key set at %s answers %s", req.URL.Host, resp.Status)
 	}
 	return readKeys(resp.Body)
 }

@@ -18,7 +18,7 @@ import (
 func OpenTable(place string, log *slog.Logger) (at objectstore.Location, done func() error, err error) {
 	parsed, err := parsePlace(place)
 	if err != nil {
-		return at, nil, fmt.Errorf("%s: %w", place, err)
+		return at, nil, fmt.Errorf("%s: %w", objectstore.URI(place), err)
 	}
 	if !isBucket(parsed) {
 		return openTableDirectory(parsed)

@@ -81,7 +81,7 @@ var errVersion = fmt.Errorf("not the next version: %w", objectstore.ErrPrecondit
 // errNoSource says that there is nothing to make a version of.
 func (m Manifest) errNoSource() error {
 	return &protocol.Error{
-		Code: protocol.InvalidInput, Message: fmt.Sprintf("there is no manifest for version %d at manifest_path %q", m.Version, m.Source),
+		Code: protocol.InvalidInput, Message: fmt.Sprintf("there is no manifest for version %d at manifest_path %q", m.Version, objectstore.URI(m.Source)),
 		Detail: "manifest_path is the key of the staged manifest in the bucket, without scheme and leading slash",
 	}
 }

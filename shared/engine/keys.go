@@ -188,11 +188,11 @@ func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, r
 	return nil
 }
 
-// describeKey names the key of a row, for messages.
+// describeKey names the key of a row, shortened, for messages to the client that sent the row.
 func describeKey(batch arrow.RecordBatch, on []string, row int) string {
 	parts := make([]string, len(on))
 	for i, column := range keyColumns(batch, on) {
-		parts[i] = fmt.Sprintf("%s = %s", on[i], column.ValueStr(row))
+		parts[i] = fmt.Sprintf("%s = %.80s", on[i], column.ValueStr(row))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -144,8 +145,10 @@ func (p *mergePlan) update(ctx context.Context, spec Merge) error {
 		}
 	}
 	if row := p.pairs.ambiguous(); row >= 0 {
-		return protocol.Errorf(protocol.InvalidInput,
-			"the merge is ambiguous: several rows of the source match one row of the table on %s", p.source.describe(row, spec.On))
+		const ambiguous = "the merge is ambiguous: several rows of the source match one row of the table on "
+		return &protocol.Error{
+			Code: protocol.InvalidInput, Message: ambiguous + p.source.describe(row, spec.On), Logged: ambiguous + strings.Join(spec.On, ", "),
+		}
 	}
 	// The source may be in any order; a set is made faster from rows in that of the table.
 	replaced := make([]uint64, 0, min(p.source.rows, mergeBatch))

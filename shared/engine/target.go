@@ -132,7 +132,7 @@ func bytesOf(v []float64) ([]uint8, error) {
 	out := make([]uint8, len(v))
 	for i, x := range v {
 		if x < 0 || x > math.MaxUint8 || x != math.Trunc(x) {
-			return nil, fmt.Errorf("vector element %d is %v; bytes are whole numbers from 0 to 255", i, x)
+			return nil, fmt.Errorf("vector element %d is not a whole number from 0 to 255, as bytes are", i)
 		}
 		out[i] = uint8(x)
 	}

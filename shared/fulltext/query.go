@@ -95,6 +95,9 @@ type Error struct{ message string }
 
 func (e *Error) Error() string { return e.message }
 
+// LogText is the kind of the error: its message may quote the terms of a query.
+func (e *Error) LogText() string { return "invalid full text query" }
+
 func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
 // The largest numbers in queries.

@@ -16,8 +16,8 @@ func (h *handler) report(ctx context.Context, s *Served) {
 	}
 }
 
-// log writes the one line of a request. Nothing in it is a secret: tokens, bodies and
-// query strings stay out.
+// log writes the one line of a request. Nothing in it is a secret: tokens, bodies, query
+// strings, and the values that errors quote stay out.
 func (h *handler) log(ctx context.Context, s *Served) {
 	level := slog.LevelInfo
 	if s.Failed() {
@@ -47,7 +47,7 @@ func (h *handler) log(ctx context.Context, s *Served) {
 	attrs = appendSaid(attrs, "version", s.Version)
 	attrs = appendSaid(attrs, "code", s.Code)
 	if s.Err != nil {
-		attrs = append(attrs, slog.String("error", s.Err.Error()))
+		attrs = append(attrs, slog.String("error", protocol.LogText(s.Err)))
 	}
 	h.Logger.LogAttrs(ctx, level, "request", attrs...)
 }

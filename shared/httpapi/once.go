@@ -171,7 +171,7 @@ func AttemptOf(ctx context.Context) *idempotency.Attempt {
 // warn logs what went wrong in the ledger when the request itself is settled.
 func (c *call) warn(err error) {
 	if err != nil {
-		c.Logger.WarnContext(c.ctx(), "ledger", "request_id", c.requestID, "error", err)
+		c.Logger.WarnContext(c.ctx(), "ledger", "request_id", c.requestID, "error", protocol.LogText(err))
 	}
 }
 

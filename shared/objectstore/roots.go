@@ -110,7 +110,7 @@ func NewRoots(roots ...Root) (*Roots, error) {
 			why = "has no store"
 		}
 		if why != "" {
-			return nil, fmt.Errorf("root %q %s", given.URI, why)
+			return nil, fmt.Errorf("root %q %s", URI(given.URI), why)
 		}
 		uri := p.uri()
 		if slices.ContainsFunc(r.roots, func(other root) bool { return other.URI == uri }) {

@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code is the kind of an error as the public specification numbers it. Programs act on
@@ -61,6 +62,7 @@ type Error struct {
 	Code      Code
 	Object    string // what the request was about: "movies$reviews", "index emb_idx"; may be empty
 	Message   string // one line; the name of the code when empty
+	Logged    string // Message as the log has it, without values that Message quotes; Message when empty
 	TooLarge  bool   // a size limit was exceeded: 413
 	Damaged   bool   // the object is there, and cannot be read: 422, since no repetition helps
 	Unsettled bool   // the change may have been made all the same: not to be repeated unseen
@@ -87,12 +89,39 @@ func (e *Error) Text() string {
 	return e.Object + ": " + message
 }
 
-// Error is Text followed by the cause, for logs.
+// Error is Text followed by the cause. Logs have [LogText].
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Text()
 	}
 	return e.Text() + ": " + e.Err.Error()
+}
+
+// LogText returns the text of an error for logs, which hold no values of rows and no literals
+// of requests: of each error that is or caused it, Logged stands in place of Message, and the
+// text of its LogText method in place of that of Error.
+func LogText(err error) string { return redact(err.Error(), err) }
+
+func redact(text string, err error) string {
+	switch e := err.(type) {
+	case *Error:
+		if e.Logged != "" && e.Message != "" {
+			text = strings.ReplaceAll(text, e.Message, e.Logged)
+		}
+	case interface{ LogText() string }:
+		text = strings.ReplaceAll(text, err.Error(), e.LogText())
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if cause := e.Unwrap(); cause != nil {
+			return redact(text, cause)
+		}
+	case interface{ Unwrap() []error }:
+		for _, cause := range e.Unwrap() {
+			text = redact(text, cause)
+		}
+	}
+	return text
 }
 
 // Unwrap returns the cause.

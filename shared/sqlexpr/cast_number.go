@@ -90,7 +90,7 @@ func toInteger[F, T number](c *caster, src []F, low, high float64) []T {
 		c.each(func(i int) bool {
 			x := float64(src[i])
 			if inRange := x < high && (x >= low || x > low-1); !inRange {
-				return c.fail(i, "value %v is out of range of %s", src[i], c.to)
+				return c.fail(i, "%s is out of range of %s", c.from.named(src[i]), c.to)
 			}
 			out[i] = T(x)
 			return true
@@ -101,7 +101,7 @@ func toInteger[F, T number](c *caster, src []F, low, high float64) []T {
 		x := src[i]
 		out[i] = T(x)
 		if F(out[i]) != x || (out[i] < 0) != (x < 0) {
-			return c.fail(i, "value %v is out of range of %s", x, c.to)
+			return c.fail(i, "%s is out of range of %s", c.from.named(x), c.to)
 		}
 		return true
 	})

@@ -23,7 +23,7 @@ import (
 // Source: arrow-cast 58, parse.rs and cast/string.rs.
 func (c *caster) parse() {
 	t := c.from.data.(text)
-	bad := func(i int) bool { return c.fail(i, "%q is not a value of type %s", t.at(i), c.to) }
+	bad := func(i int) bool { return c.fail(i, "%s is not a value of type %s", c.from.named(t.at(i)), c.to) }
 	switch to := c.to; {
 	case to.ID() == arrow.BOOL:
 		out := newBitset(c.from.n)

@@ -151,7 +151,7 @@ func (c *caster) fromDecimal() {
 		x, _ := c.from.integer(i)
 		x.Quo(x, div)
 		if x.Cmp(low) < 0 || x.Cmp(high) > 0 {
-			return c.fail(i, "value %v is out of range of %s", x, c.to)
+			return c.fail(i, "%s is out of range of %s", c.from.named(x), c.to)
 		}
 		setInteger(c.out.data, i, x)
 		return true

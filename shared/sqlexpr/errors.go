@@ -23,7 +23,8 @@ var (
 	ErrValue = errors.New("cannot compute sql expression")
 )
 
-// An Error is a failure to parse, bind or evaluate an expression.
+// An Error is a failure to parse, bind or evaluate an expression. It may quote the
+// expression, and never a value of a row.
 type Error struct {
 	Pos  int    // byte offset in the text given to Parse
 	Msg  string // what is wrong, without the kind
@@ -39,12 +40,32 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%v at byte %d: %s", e.kind, e.Pos, e.Msg)
 }
 
+// LogText is Error without the message, which may quote literals of the expression.
+func (e *Error) LogText() string {
+	if e.Pos < 0 {
+		return e.kind.Error()
+	}
+	return fmt.Sprintf("%v at byte %d", e.kind, e.Pos)
+}
+
 // Unwrap returns the kind: ErrSyntax, ErrUnknownColumn, ErrType, ErrUnsupported,
 // ErrTooLarge or ErrValue.
 func (e *Error) Unwrap() error { return e.kind }
 
 func errorf(kind error, pos int, format string, args ...any) error {
 	return &Error{Pos: pos, Msg: fmt.Sprintf(format, args...), kind: kind}
+}
+
+// named is a value of v for an error. A constant stands in the expression and is quoted,
+// shortened; of one that may be that of a row the type is named.
+func (v vec) named(value any) string {
+	if !v.konst {
+		return "a value of type " + v.typ.String()
+	}
+	if text, ok := value.([]byte); ok {
+		return fmt.Sprintf("%.40q", text)
+	}
+	return fmt.Sprintf("value %v", value)
 }
 
 // at gives an error of a kernel, which knows no position, the position of its node.

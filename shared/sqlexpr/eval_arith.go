@@ -108,7 +108,7 @@ func divideIntegers[T integer](a *arith, out, x, y []T, least T) {
 		case a.op == opMod:
 			out[i] = dividend % divisor
 		case least != 0 && dividend == least && divisor+1 == 0:
-			a.err = errorf(ErrValue, noPos, "overflow of %d / -1", dividend)
+			a.err = errorf(ErrValue, noPos, "overflow of a division by -1")
 		default:
 			out[i] = dividend / divisor
 		}

@@ -294,7 +294,7 @@ func evalMakeDate(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		days, ok := daysOf(int64(year(i)), int64(month(i)), int64(day(i)))
 		if !ok {
-			return 0, errorf(ErrValue, noPos, "no day %d-%d-%d in the calendar", year(i), month(i), day(i))
+			return 0, errorf(ErrValue, noPos, "%s of a day that is not in the calendar", n.fn.name)
 		}
 		return int32(days), nil
 	})

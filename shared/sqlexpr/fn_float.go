@@ -150,7 +150,7 @@ func evalPower(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	x, y, pow := valuesOf[float64](args[0]), valuesOf[float64](args[1]), keepNaN(math.Pow)
 	return fixedRows(m, n, args, rows, func(i int) (float64, error) {
 		if x(i) == 0 && y(i) < 0 {
-			return 0, errorf(ErrValue, noPos, "zero to the power of %v", y(i))
+			return 0, errorf(ErrValue, noPos, "zero to a negative power")
 		}
 		return pow(x(i), y(i)), nil
 	})

@@ -305,7 +305,7 @@ func byPath(doc jsonValue, path string) (jsonValue, bool, error) {
 	}
 	v, ok := doc, true
 	for rest != "" {
-		key, index, after, err := pathStep(path, rest)
+		key, index, after, err := pathStep(rest)
 		if err != nil {
 			return jsonValue{}, false, err
 		}
@@ -327,8 +327,8 @@ func byPath(doc jsonValue, path string) (jsonValue, bool, error) {
 }
 
 // pathStep reads one step: a key, or an index that is not negative.
-func pathStep(path, rest string) (key string, index int, after string, err error) {
-	bad := errorf(ErrUnsupported, noPos, "json path %q", path)
+func pathStep(rest string) (key string, index int, after string, err error) {
+	bad := errorf(ErrUnsupported, noPos, "json path with other steps than .name, ['name'] and [number]")
 	if name, ok := strings.CutPrefix(rest, "."); ok {
 		end := strings.IndexAny(name, ".[")
 		if end < 0 {

@@ -287,7 +287,7 @@ func evalArrayResize(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		if live == nil || live.has(i) {
 			want := length(i)
 			if want < 0 {
-				return vec{}, errorf(ErrValue, noPos, "array_resize to %d elements", want)
+				return vec{}, errorf(ErrValue, noPos, "array_resize to a negative number of elements")
 			}
 			if want > maxMade-int64(len(b.slot)) {
 				return vec{}, m.tooMuch("lists of more than %d elements", maxMade)

@@ -74,7 +74,7 @@ func absIntegers[T int8 | int16 | int32 | int64](d []T, live bitset) ([]T, error
 	live.each(len(d), func(i int) bool {
 		out[i] = max(d[i], -d[i])
 		if out[i] < 0 {
-			err = errorf(ErrValue, noPos, "overflow of abs(%d)", d[i])
+			err = errorf(ErrValue, noPos, "overflow of abs of the least number")
 		}
 		return err == nil
 	})

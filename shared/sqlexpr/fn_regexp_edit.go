@@ -127,7 +127,7 @@ func evalRegexpCount(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		}
 		from := start(i)
 		if from < 1 {
-			return 0, errorf(ErrValue, noPos, "regexp_count from %d", from)
+			return 0, errorf(ErrValue, noPos, "regexp_count from a place before the first, which is 1")
 		}
 		s := str(i)
 		t, err := re.translation(s)
@@ -170,7 +170,7 @@ func evalRegexpInstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			return 0, err
 		}
 		if from < 1 || which < 1 {
-			return 0, errorf(ErrValue, noPos, "regexp_instr from %d for match %d", from, which)
+			return 0, errorf(ErrValue, noPos, "regexp_instr from a place, or for a match, before the first, which is 1")
 		}
 		t, err := re.translation(s)
 		if err != nil || from > int64(utf8.RuneCount(s)) || which > int64(len(s)+1) {

@@ -195,7 +195,7 @@ func wholeRows(m *meter, n *node, args []vec, rows bitset, f func(x, y *big.Int)
 		x, y := big.NewInt(a(i)), big.NewInt(b(i))
 		z := f(x.Abs(x), y.Abs(y))
 		if !z.IsInt64() {
-			return 0, errorf(ErrValue, noPos, "overflow of %s(%d, %d)", n.fn.name, a(i), b(i))
+			return 0, errorf(ErrValue, noPos, "overflow of %s in %s", n.fn.name, n.typ)
 		}
 		return z.Int64(), nil
 	})
@@ -207,7 +207,7 @@ func evalFactorial(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x := value(i)
 		if x < 0 || x > 20 {
-			return 0, errorf(ErrValue, noPos, "factorial of %d", x)
+			return 0, errorf(ErrValue, noPos, "factorial of a number that is not from 0 to 20")
 		}
 		product := int64(1)
 		for ; x > 1; x-- {

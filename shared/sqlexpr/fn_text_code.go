@@ -55,7 +55,7 @@ func evalChr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		c := code(i)
 		if c < 0 || c > unicode.MaxRune || !utf8.ValidRune(rune(c)) {
-			return nil, errorf(ErrValue, noPos, "%d is not the code of a character", c)
+			return nil, errorf(ErrValue, noPos, "%s is not the code of a character", args[0].named(c))
 		}
 		return utf8.AppendRune(dst, rune(c)), nil
 	})
@@ -241,7 +241,7 @@ func evalDecode(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			dst, err = base64.RawStdEncoding.AppendDecode(dst, []byte(strings.TrimRight(string(value(i)), "=")))
 		}
 		if err != nil {
-			return nil, errorf(ErrValue, noPos, "decode: %v", err)
+			return nil, errorf(ErrValue, noPos, "decode of %s that is not in the encoding", args[0].typ)
 		}
 		return dst, nil
 	})

@@ -351,7 +351,7 @@ func evalOverlay(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 		s, from, length := str(i), start(i), count(i)
 		if from < 1 || from > maxText || length < -maxText || length > maxText {
-			return errorf(ErrUnsupported, noPos, "overlay from %d for %d characters", from, length)
+			return errorf(ErrUnsupported, noPos, "overlay from a place, or of a number of characters, that no text has")
 		}
 		head, tail := s[:charOffset(s, from-1)], s[charOffset(s, max(from-1+length, 0)):]
 		if err := b.reserve(len(head) + len(over(i)) + len(tail)); err != nil {

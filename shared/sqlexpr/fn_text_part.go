@@ -49,10 +49,10 @@ func evalSubstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, first, length := str(i), start(i), count(i)
 		if length < 0 {
-			return nil, errorf(ErrValue, noPos, "substr of %d characters", length)
+			return nil, errorf(ErrValue, noPos, "substr of a negative number of characters")
 		}
 		if first == math.MinInt64 {
-			return nil, errorf(ErrValue, noPos, "substr from %d", first)
+			return nil, errorf(ErrValue, noPos, "substr from the least number")
 		}
 		first--
 		end := int64(math.MaxInt64)

@@ -61,7 +61,7 @@ func evalToChar(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		f := known.format(formats(i))
 		if f == nil || f.needs(missing) {
-			return nil, errorf(ErrValue, noPos, "%q is no format for %s", formats(i), x.typ)
+			return nil, errorf(ErrValue, noPos, "%s is no format for %s", args[1].named(formats(i)), x.typ)
 		}
 		return f.append(dst, at(i).In(zone)), nil
 	})
@@ -119,7 +119,7 @@ func evalToTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 				}
 			}
 		}
-		return 0, errorf(ErrValue, noPos, "%q is no time of the formats", text)
+		return 0, errorf(ErrValue, noPos, "%s is no time of the formats", args[0].named([]byte(text)))
 	})
 }
 
@@ -150,7 +150,7 @@ func readFormatted[T any](m *meter, n *node, args []vec, rows bitset, put func(t
 			}
 		}
 		var zero T
-		return zero, errorf(ErrValue, noPos, "%s: %q has none of the formats", n.fn.name, text)
+		return zero, errorf(ErrValue, noPos, "%s: %s has none of the formats", n.fn.name, args[0].named(str(i)))
 	})
 }
 
@@ -215,7 +215,7 @@ func evalMakeTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		h, m, s := hour(i), minute(i), second(i)
 		if h < 0 || h > 23 || m < 0 || m > 59 || s < 0 || s > 59 {
-			return 0, errorf(ErrValue, noPos, "no time %d:%d:%d in a day", h, m, s)
+			return 0, errorf(ErrValue, noPos, "%s of a time that is not in a day", n.fn.name)
 		}
 		return h*3600 + m*60 + s, nil
 	})

@@ -53,7 +53,7 @@ func parseInterval(e *Interval) (vec, error) {
 	var out arrow.MonthDayNanoInterval
 	words := strings.Fields(e.Value)
 	if len(words) == 0 || len(words)%2 != 0 {
-		return vec{}, errorf(ErrUnsupported, e.Pos(), "interval %q, which is no list of numbers with units", e.Value)
+		return vec{}, errorf(ErrUnsupported, e.Pos(), "interval %.40q, which is no list of numbers with units", e.Value)
 	}
 	for i := 0; i < len(words); i += 2 {
 		unit, ok := intervalUnits[strings.ToLower(words[i+1])]
@@ -74,7 +74,7 @@ func parseInterval(e *Interval) (vec, error) {
 		days, ok2 := addScaled(int64(out.Days), count, unit.days, math.MaxInt32)
 		nanos, ok3 := addScaled(out.Nanoseconds, count, unit.nanos, math.MaxInt64)
 		if !ok1 || !ok2 || !ok3 {
-			return vec{}, errorf(ErrValue, e.Pos(), "interval %q is too long", e.Value)
+			return vec{}, errorf(ErrValue, e.Pos(), "interval %.40q is too long", e.Value)
 		}
 		out = arrow.MonthDayNanoInterval{Months: int32(months), Days: int32(days), Nanoseconds: nanos}
 	}

@@ -68,7 +68,7 @@ func compileRegex(pattern, flags string) (*regex, error) {
 	wide := t.wide.String()
 	return &regex{ascii: ascii, text: len(wide), wide: sync.OnceValues(func() (*program, error) {
 		if t.asciiOnly {
-			return nil, errorf(ErrUnsupported, noPos, "regular expression %q on text that is not ascii", pattern)
+			return nil, errorf(ErrUnsupported, noPos, "regular expression that is for ascii alone, on text that is not ascii")
 		}
 		if len(wide) > maxRegexWide {
 			return nil, errorf(ErrTooLarge, noPos, "regular expression with too many classes")
@@ -92,7 +92,16 @@ func compileGo(src string) (*regexp.Regexp, error) {
 			kind = ErrUnsupported // Rust may know it
 		}
 	}
-	return nil, errorf(kind, noPos, "regular expression: %v", err)
+	return nil, errorf(kind, noPos, "regular expression: %s", wrongPart(err))
+}
+
+// wrongPart is what is wrong with a pattern, without the pattern: it may be that of a row.
+func wrongPart(err error) string {
+	var se *syntax.Error
+	if errors.As(err, &se) {
+		return se.Code.String()
+	}
+	return "it does not compile"
 }
 
 // translation returns the translation for a text.
@@ -330,7 +339,7 @@ func (t *regexTranslator) repetition() error {
 	body := t.src[t.pos+1 : t.pos+end]
 	low, high, ranged := strings.Cut(body, ",")
 	if !allDigits(low) || ranged && high != "" && !allDigits(high) {
-		return t.unsupported("the repetition {" + body + "}")
+		return t.unsupported("a repetition other than {n}, {n,} and {n,m}")
 	}
 	t.both("{" + body + "}")
 	t.pos += end + 1

@@ -220,7 +220,7 @@ func (p *regexParser) class(translate func(t *regexTranslator) error) (*regexNod
 	if !ok {
 		re, err := syntax.Parse(written, flags)
 		if err != nil {
-			return nil, p.invalid(err.Error())
+			return nil, p.invalid(wrongPart(err))
 		}
 		if class, ok = classOf(re); !ok {
 			return nil, p.invalid("class that is none")

@@ -150,7 +150,7 @@ func (f *File) blobKey(b Blob) (string, error) {
 		}
 		return SideFileKey(f.key, b.ID), nil
 	}
-	return "", fmt.Errorf("%w: it is outside of the table at %q", lance.ErrUnsupported, b.URI)
+	return "", fmt.Errorf("%w: it is outside of the table at %q", lance.ErrUnsupported, objectstore.URI(b.URI))
 }
 
 // maxBlobBytes bounds what a description can make us ask for.

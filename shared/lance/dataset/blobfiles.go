@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/objectstore"
 )
 
 // A fileFormat is how new data files of a table are written.
@@ -70,7 +71,7 @@ func (format fileFormat) external(uri string) (uint32, string, error) {
 	case path != "":
 		return best, path, nil
 	case !format.anyURI:
-		return 0, "", fmt.Errorf("%w: blob at %s, which is below no base path of the table", operation.ErrInvalid, uri)
+		return 0, "", fmt.Errorf("%w: blob at %s, which is below no base path of the table", operation.ErrInvalid, objectstore.URI(uri))
 	}
 	return 0, uri, nil
 }

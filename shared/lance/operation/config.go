@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
 )
 
 // Field metadata that says of which columns a key consists. The format does not enforce
@@ -138,7 +139,7 @@ func (c *change) addBases(op *pb.UpdateBases) error {
 		for _, have := range bases {
 			sameName := b.Name != nil && have.Name != nil && *b.Name == *have.Name
 			if sameName || b.Path == have.Path || b.ID != 0 && b.ID == have.ID {
-				return invalid("base path %s is there already, or another of its name or id", b.Path)
+				return invalid("base path %s is there already, or another of its name or id", objectstore.URI(b.Path))
 			}
 		}
 		if b.ID == 0 {

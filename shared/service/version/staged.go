@@ -106,7 +106,7 @@ func readAll(ctx context.Context, store objectstore.Store, key string, v *protoc
 		return nil, fmt.Errorf("read staged manifest: %w", err)
 	}
 	if info.Size != size {
-		return nil, protocol.Errorf(protocol.InvalidInput, "manifest_size is %d, but the manifest at %q has %d bytes", size, v.ManifestPath, info.Size)
+		return nil, protocol.Errorf(protocol.InvalidInput, "manifest_size is %d, but the manifest at %q has %d bytes", size, objectstore.URI(v.ManifestPath), info.Size)
 	}
 	return parts[0], nil
 }
@@ -115,10 +115,10 @@ func readAll(ctx context.Context, store objectstore.Store, key string, v *protoc
 func (s *staged) check(data []byte, v *protocol.StagedVersion) error {
 	m, err := manifest.Parse(data)
 	if err != nil {
-		return &protocol.Error{Code: protocol.InvalidInput, Message: fmt.Sprintf("what is at %q is no manifest", v.ManifestPath), Err: err}
+		return &protocol.Error{Code: protocol.InvalidInput, Message: fmt.Sprintf("what is at %q is no manifest", objectstore.URI(v.ManifestPath)), Err: err}
 	}
 	if m.Version != s.Version {
-		return protocol.Errorf(protocol.InvalidInput, "the manifest at %q is of version %d, not %d", v.ManifestPath, m.Version, s.Version)
+		return protocol.Errorf(protocol.InvalidInput, "the manifest at %q is of version %d, not %d", objectstore.URI(v.ManifestPath), m.Version, s.Version)
 	}
 	if s.Data, err = withMetadata(data, v.Metadata); err != nil {
 		return err

@@ -1,0 +1,32 @@
+package objectstore
+
+import "strings"
+
+// A URI is a location as a client or a table spells it, for errors and logs: its text leaves
+// out user information, query and fragment, where secrets stand. The path stays.
+type URI string
+
+// String returns the location without what may be secret in it. It need not be well formed.
+func (u URI) String() string {
+	text := string(u)
+	if end := strings.IndexAny(text, "?#"); end >= 0 {
+		text = text[:end]
+	}
+	scheme, rest, hasAuthority := strings.Cut(text, "://")
+	if !hasAuthority {
+		scheme, rest = "", text
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	user := -1
+	switch {
+	case strings.Contains(authority, ":"): // a password may hold a slash, though it must not
+		user = strings.LastIndexByte(rest, '@')
+	case hasAuthority:
+		user = strings.LastIndexByte(authority, '@')
+	}
+	rest = rest[user+1:]
+	if !hasAuthority {
+		return rest
+	}
+	return scheme + "://" + rest
+}
