@@ -116,7 +116,7 @@ func machineMemory(root fs.FS) int64 {
 	if err != nil {
 		return unknownMachine
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		if size, found := strings.CutPrefix(lines.Text(), "MemTotal:"); found {
 			if kibibytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(size), " kB"), 10, 64); err == nil && kibibytes > 0 {

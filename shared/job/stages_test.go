@@ -361,7 +361,7 @@ func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
 		}
 		alive = false
 		stop()
-		<-done
+		_ = <-done // the worker was stopped
 		died := time.Now()
 		second := newHouse(objects, queue, job.Single("s", func(context.Context, *job.Run) (any, error) { return 0, nil }))
 		wantEnd(t, second.serve(t, id), protocol.TransactionSucceeded, "0")

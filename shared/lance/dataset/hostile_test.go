@@ -62,7 +62,7 @@ func TestManifestsThatDisagreeWithFilesAreCorrupt(t *testing.T) {
 			required.Fields[0], m.Schema = &id, &required
 			f.Files[0].Fields, f.Files[0].ColumnIndices = []int32{1}, []int32{1}
 		}, lance.ErrCorrupt},
-		{"a struct that is listed without its members", []string{"id"}, func(m *manifest.Manifest, f *pb.Fragment) {
+		{"a struct that is listed without its members", []string{"id"}, func(m *manifest.Manifest, _ *pb.Fragment) {
 			nested := *m.Schema
 			nested.Fields = slices.Clone(m.Schema.Fields)
 			id := *nested.Fields[0]

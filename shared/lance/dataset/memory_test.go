@@ -305,7 +305,7 @@ func TestNothingIsHeldAfterReads(t *testing.T) {
 			if err != nil {
 				break
 			}
-			for range batches {
+			for range batches { //nolint:errcheck // what becomes of the read does not matter
 				if stopAfter--; stopAfter < 0 {
 					break
 				}
@@ -318,7 +318,7 @@ func TestNothingIsHeldAfterReads(t *testing.T) {
 			for i := range addresses {
 				addresses[i] = uint64(random.IntN(4000))
 			}
-			for range reading.TakeEach(ctx, nil, addresses, 4096) {
+			for range reading.TakeEach(ctx, nil, addresses, 4096) { //nolint:errcheck // as above
 				if stopAfter--; stopAfter < 0 {
 					break
 				}
@@ -333,7 +333,7 @@ func TestNothingIsHeldAfterReads(t *testing.T) {
 			if err != nil {
 				break
 			}
-			for range parts {
+			for range parts { //nolint:errcheck // as above
 				if stopAfter--; stopAfter < 0 {
 					break
 				}

@@ -354,23 +354,22 @@ func (w *warmWorld) compareAt(place, what string, version *uint64) {
 // told returns all that a table has at some version, or the error of reading it.
 func (w *warmWorld) told(table *Table, what string, version *uint64) string {
 	ctx := context.Background()
-	read := func(ctx context.Context, d *Dataset) (string, error) { return tellRows(ctx, d) }
 	var text string
 	var err error
 	switch what {
 	case "newest":
-		text, err = Read(ctx, table, read)
+		text, err = Read(ctx, table, tellRows)
 	case "version":
-		text, err = ReadVersion(ctx, table, *version, read)
+		text, err = ReadVersion(ctx, table, *version, tellRows)
 	case "branch":
 		var branch *Table
 		if branch, err = table.OpenBranch(ctx, "b"); err == nil {
-			text, err = Read(ctx, branch, read)
+			text, err = Read(ctx, branch, tellRows)
 		}
 	case "tag":
 		var d *Dataset
 		if d, err = table.Tagged(ctx, "x"); err == nil {
-			text, err = read(ctx, d)
+			text, err = tellRows(ctx, d)
 		}
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,11 +38,11 @@ func TestLegacyTablesStayWhole(t *testing.T) {
 	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "column s.a") {
 		t.Errorf("append without a member: got error %v, want ErrInvalid that names s.a", err)
 	}
-	_, err = Apply(made, &pb.Project{Schema: append(fields, &pb.Field{ID: 3, ParentID: -1, Name: "more", LogicalType: "int8", Nullable: true})})
+	_, err = Apply(made, &pb.Project{Schema: append(slices.Clone(fields), &pb.Field{ID: 3, ParentID: -1, Name: "more", LogicalType: "int8", Nullable: true})})
 	if err == nil {
 		t.Error("a column that is nowhere is accepted")
 	}
-	words := append(fields, &pb.Field{ID: 3, ParentID: -1, Name: "w", LogicalType: "dict:string:int8:false", Nullable: true})
+	words := append(slices.Clone(fields), &pb.Field{ID: 3, ParentID: -1, Name: "w", LogicalType: "dict:string:int8:false", Nullable: true})
 	made, err = Create(&pb.Overwrite{Schema: words, Fragments: []*pb.Fragment{fragment(2, 0, 1, 2, 3)}}, lance.Legacy, false)
 	if err == nil {
 		_, err = Apply(made, &pb.Append{Fragments: []*pb.Fragment{fragment(2, 0, 1, 2, 3)}})

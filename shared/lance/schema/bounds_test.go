@@ -18,7 +18,7 @@ func TestSchemasAreBounded(t *testing.T) {
 	list := func(n int32, of arrow.DataType) arrow.DataType { return arrow.FixedSizeListOf(n, of) }
 	binary := func(n int) arrow.DataType { return &arrow.FixedSizeBinaryType{ByteWidth: n} }
 	deep := func(n int) arrow.DataType {
-		of := arrow.DataType(small)
+		var of arrow.DataType = small
 		for range n - 1 {
 			of = arrow.ListOf(of)
 		}
