@@ -38,7 +38,7 @@ const (
 	littleBytes = 1 << 20
 )
 
-func newSort(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (answer, error) {
+func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (answer, error) {
 	s := &tableSort{dataset: d, out: out, among: rows, offset: req.Offset, limit: noLimit}
 	if limit > 0 {
 		s.limit = limit

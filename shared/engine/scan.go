@@ -36,7 +36,7 @@ func newScan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRe
 		return &noRows{out.schema, projectStep(d, out, nil)}, nil
 	}
 	if len(req.OrderBy) > 0 {
-		return newSort(ctx, d, req, out, rows, limit)
+		return newSort(d, req, out, rows, limit)
 	}
 	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, req, out.sources)}
 	s.opts.Offset, s.opts.Limit = req.Offset, limit

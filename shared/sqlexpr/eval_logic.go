@@ -227,7 +227,9 @@ func (b *branches) lists(source []int, valid bitset) (lists, error) {
 				made.add(s-1, from)
 			}
 		}
-		made.end()
+		if err := made.end(); err != nil {
+			return lists{}, err
+		}
 	}
 	if len(elems) == 0 {
 		return lists{off: made.off, elems: vec{typ: elemType(b.typ), data: emptyData(elemType(b.typ))}}, nil

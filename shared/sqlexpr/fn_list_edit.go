@@ -79,7 +79,7 @@ func pickDifferent(m *meter, n *node, args []vec, rows bitset, pick func(i int, 
 			b.add(source, slot)
 		}
 	}
-	return listRows(m, n, args, rows, b, func(i int) bool {
+	return listRows(n, args, rows, b, func(i int) bool {
 		size := args[0].listBytes(i) + args[1].listBytes(i)
 		if b.err == nil {
 			b.err = m.keys(size)
@@ -435,7 +435,7 @@ func evalFlatten(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	inner, innerSpan := l.elems.listsOf()
 	size, _ := width(args...)
 	b := newListBuilder(m, size, inner.elems)
-	return listRows(m, n, args, rows, b, func(i int) bool {
+	return listRows(n, args, rows, b, func(i int) bool {
 		for j, end := span(i); j < end; j++ {
 			if l.elems.isNull(j) {
 				continue

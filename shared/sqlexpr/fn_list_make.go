@@ -148,7 +148,7 @@ func editLists(m *meter, n *node, args []vec, rows bitset, edit func(i, from, to
 	l, span := args[0].listsOf()
 	size, _ := width(args...)
 	b := newListBuilder(m, size, l.elems)
-	return listRows(m, n, args, rows, b, func(i int) bool {
+	return listRows(n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		size := args[0].listBytes(i)
 		if b.err == nil {

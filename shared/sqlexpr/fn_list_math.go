@@ -103,7 +103,7 @@ func evalArrayNormalize(m *meter, n *node, args []vec, rows bitset) (vec, error)
 	values := make([]float64, len(xs))
 	scaled := lists{elems: vec{typ: typeFloat64, n: len(xs), data: values}}
 	b := newListBuilder(m, args[0].n, scaled.elems)
-	return listRows(m, n, args, rows, b, func(i int) bool {
+	return listRows(n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		length, _ := inner(xs[from:to], xs[from:to])
 		if l.elems.anyNull(from, to) || length == 0 && from < to {
@@ -122,7 +122,7 @@ func evalArrayDims(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
 	lengths := make([]uint64, args[0].n)
 	b := newListBuilder(m, args[0].n, vec{typ: typeUint64, n: len(lengths), data: lengths})
-	return listRows(m, n, args, rows, b, func(i int) bool {
+	return listRows(n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		lengths[i] = uint64(to - from)
 		b.add(0, i)

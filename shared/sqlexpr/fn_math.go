@@ -19,7 +19,7 @@ func bindAbs(n *node) (*node, error) {
 }
 
 // evalAbs computes absolute values. The least of the signed integers has none.
-func evalAbs(m *meter, _ *node, args []vec, rows bitset) (vec, error) {
+func evalAbs(_ *meter, _ *node, args []vec, rows bitset) (vec, error) {
 	x := args[0]
 	if x.konst {
 		rows = nil

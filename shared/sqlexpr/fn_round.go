@@ -32,7 +32,7 @@ func evalWhole(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	up := n.fn.name == "ceil"
 	if isDecimal(args[0].typ) {
 		_, scale := precisionScale(args[0].typ)
-		return roundDecimals(m, n, args[0], rows, func(x *big.Int) *big.Int {
+		return roundDecimals(n, args[0], rows, func(x *big.Int) *big.Int {
 			unit := pow10(scale)
 			q, rest := new(big.Int).DivMod(x, unit, new(big.Int)) // rounds down, as the unit is positive
 			if up && rest.Sign() != 0 {
@@ -49,7 +49,7 @@ func evalWhole(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // roundDecimals computes decimals of the type of n from those of x.
-func roundDecimals(m *meter, n *node, x vec, rows bitset, f func(x *big.Int) *big.Int) (vec, error) {
+func roundDecimals(n *node, x vec, rows bitset, f func(x *big.Int) *big.Int) (vec, error) {
 	out, live := callRows(n, []vec{x}, rows)
 	out.data = zeroData(n.typ, x.n)
 	precision, _ := precisionScale(n.typ)
@@ -105,7 +105,7 @@ func evalRound(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	if isDecimal(args[0].typ) {
 		_, from := precisionScale(args[0].typ)
 		_, to := precisionScale(n.typ)
-		return roundDecimals(m, n, args[0], rows, func(x *big.Int) *big.Int {
+		return roundDecimals(n, args[0], rows, func(x *big.Int) *big.Int {
 			if n.index >= 0 {
 				return rescale(x, from, to)
 			}

@@ -130,7 +130,7 @@ func (b *listBuilder) rowsOf(source int) bitset {
 
 // listRows makes a list for every row that counts: f adds its elements, or returns false for
 // a list that is NULL.
-func listRows(m *meter, n *node, args []vec, rows bitset, b *listBuilder, f func(i int) bool) (vec, error) {
+func listRows(n *node, args []vec, rows bitset, b *listBuilder, f func(i int) bool) (vec, error) {
 	out, live := callRows(n, args, rows)
 	valid := newBitset(out.n)
 	for i := range out.n {

@@ -17,12 +17,12 @@ func TestSchemasAreBounded(t *testing.T) {
 	float, double, small := arrow.PrimitiveTypes.Float32, arrow.PrimitiveTypes.Float64, arrow.PrimitiveTypes.Uint8
 	list := func(n int32, of arrow.DataType) arrow.DataType { return arrow.FixedSizeListOf(n, of) }
 	binary := func(n int) arrow.DataType { return &arrow.FixedSizeBinaryType{ByteWidth: n} }
-	deep := func(n int) arrow.DataType {
-		var of arrow.DataType = small
-		for range n - 1 {
-			of = arrow.ListOf(of)
+	var deep func(n int) arrow.DataType
+	deep = func(n int) arrow.DataType {
+		if n == 1 {
+			return small
 		}
-		return of
+		return arrow.ListOf(deep(n - 1))
 	}
 	cases := []struct {
 		name    string
