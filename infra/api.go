@@ -16,31 +16,19 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A route is one line of the gateway's table.
-type route struct {
-	method, path, function string
-}
-
-// routes are the operations that some function serves. The others, unknown paths, and
-// those that end in a slash, which gateways do not take for the same, go to the function
-// called default.
-func routes() []route {
-	var all []route
-	for _, op := range protocol.Operations {
-		if _, served := functions[string(op.Group)]; !served {
-			continue
-		}
-		for _, method := range op.Methods {
-			all = append(all, route{method: method, path: op.Path, function: string(op.Group)})
-		}
-	}
-	return all
+// routes are those of the operations that some function serves, which has the name of
+// their group. Other operations and unknown paths go to the function called default.
+func routes() []protocol.GatewayRoute {
+	return slices.DeleteFunc(protocol.GatewayRoutes(), func(r protocol.GatewayRoute) bool {
+		_, served := functions[string(r.Group)]
+		return !served
+	})
 }
 
 // routeID is the name of a route's construct, of which CDK makes that of the resource.
-func routeID(r route) string {
-	id := "Route" + title(strings.ToLower(r.method))
-	for _, word := range strings.FieldsFunc(strings.TrimPrefix(r.path, "/v1"), func(c rune) bool { return c < 'a' || c > 'z' }) {
+func routeID(r protocol.GatewayRoute) string {
+	id := "Route" + title(strings.ToLower(r.Method))
+	for _, word := range strings.FieldsFunc(strings.TrimPrefix(r.Path, "/v1"), func(c rune) bool { return c < 'a' || c > 'z' }) {
 		id += title(word)
 	}
 	return id
@@ -63,8 +51,8 @@ func (s *Service) newHTTPAPI() traffic {
 		Description: jsii.String("Tiltyard"),
 	})
 	integrations := map[string]*string{}
-	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		if functions[name].worker {
+	for _, name := range slices.Sorted(maps.Keys(s.Functions)) {
+		if !functions[name].behindGateway() {
 			continue
 		}
 		f := s.Functions[name]
@@ -87,7 +75,7 @@ func (s *Service) newHTTPAPI() traffic {
 		awsapigatewayv2.NewCfnRoute(s.Stack, &id, props)
 	}
 	for _, r := range routes() {
-		add(routeID(r), r.method+" "+r.path, r.function, false)
+		add(routeID(r), r.Method+" "+r.Path, string(r.Group), false)
 	}
 	add("RouteDefault", "$default", "default", false)
 	for _, probe := range []string{"healthz", "readyz", "version"} {
@@ -102,7 +90,7 @@ func (s *Service) newHTTPAPI() traffic {
 // streams what it answers: HTTP APIs cannot. Everybody may call it, as they may call the
 // gateway; it verifies tokens as behind that.
 func (s *Service) newStreamURL() {
-	url := s.Functions["default"].AddFunctionUrl(&awslambda.FunctionUrlOptions{
+	url := s.Functions["stream"].AddFunctionUrl(&awslambda.FunctionUrlOptions{
 		AuthType: awslambda.FunctionUrlAuthType_NONE, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM,
 	})
 	output(s.Stack, "StreamUrl", "the same service for answers beyond 6 MB", url.Url())

@@ -25,7 +25,7 @@ func (s *Service) newContainers() {
 			"dynamodb": {Service: awsec2.GatewayVpcEndpointAwsService_DYNAMODB()},
 		},
 	})
-	n := functions["default"]
+	n := functions["stream"] // all operations, too
 	log := s.newLog("ContainersLog", jsii.String("/tiltyard/"+s.config.Stage+"/containers"))
 	environment := s.environment(n, 4096, 3600)
 	(*environment)["TILTYARD_LISTEN"] = jsii.String("0.0.0.0:10024")

@@ -33,10 +33,17 @@ type needs struct {
 	vends    bool // gives clients credentials, where that is configured
 	rows     bool // reads or writes rows, and so needs memory
 	worker   bool // is driven by the queue and not by the gateway
+	url      bool // is called by a URL of its own and not by the gateway
 }
 
-// functions are all there are: one for each group of operations, the worker, and the one
-// for what the gateway cannot route.
+// behindGateway says whether the gateway calls the function.
+func (n needs) behindGateway() bool { return !n.worker && !n.url }
+
+// streamURL says whether a function has a URL that streams, which a REST API can by itself.
+func (c Config) streamURL() bool { return c.Stream && c.Gateway != "rest" }
+
+// functions are all there are: one for each group of operations, the worker, the one for
+// what is no operation, and the one that streams the answers of all operations.
 var functions = map[string]needs{
 	"namespace":   {objects: write, records: write, enqueues: true},
 	"table":       {objects: write, records: write, enqueues: true, vends: true},
@@ -47,8 +54,9 @@ var functions = map[string]needs{
 	"version":     {objects: write, records: write, enqueues: true},
 	"ref":         {objects: write, records: write},
 	"transaction": {objects: read, records: write, enqueues: true},
-	"default":     {objects: write, records: write, enqueues: true, rows: true, vends: true},
+	"default":     {},
 	"worker":      {objects: write, records: write, enqueues: true, rows: true, worker: true},
+	"stream":      {objects: write, records: write, enqueues: true, rows: true, vends: true, url: true},
 }
 
 // gatewaySeconds is what an HTTP API waits for an answer, less what it takes to say that
@@ -149,7 +157,7 @@ func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service stri
 	if n.enqueues {
 		allow([]*string{s.storage.Jobs.QueueArn()}, "sqs:SendMessage")
 	}
-	if s.storage.Key != nil {
+	if s.storage.Key != nil && (n.objects > none || n.records > none || n.enqueues) {
 		allow([]*string{s.storage.Key.KeyArn()}, "kms:Decrypt", "kms:GenerateDataKey")
 	}
 	if s.config.Tracing {

@@ -115,14 +115,24 @@ func TestEachOperationIsRoutedToItsGroup(t *testing.T) {
 	}
 	for _, op := range protocol.Operations {
 		for _, method := range op.Methods {
-			function, ok := got[method+" "+op.Path]
-			switch _, served := functions[string(op.Group)]; {
-			case served && !strings.HasPrefix(function, title(string(op.Group))):
-				t.Errorf("%s goes to %q, want that of %s", op.Name, function, op.Group)
-			case !served && ok:
-				t.Errorf("%s goes to %q, which does not serve it", op.Name, function)
+			for _, end := range []string{"", "/{proxy+}"} { // the second is for LanceDB's slash
+				function, ok := got[method+" "+op.Path+end]
+				switch _, served := functions[string(op.Group)]; {
+				case served && !strings.HasPrefix(function, title(string(op.Group))):
+					t.Errorf("%s%s goes to %q, want that of %s", op.Name, end, function, op.Group)
+				case !served && ok:
+					t.Errorf("%s%s goes to %q, which does not serve it", op.Name, end, function)
+				}
 			}
 		}
+	}
+	for key := range got {
+		if strings.HasSuffix(key, "/") {
+			t.Errorf("%q ends in a slash, which an HTTP API refuses", key)
+		}
+	}
+	if len(got) > 300 {
+		t.Errorf("%d routes; an HTTP API takes 300", len(got))
 	}
 	if !strings.HasPrefix(got["$default"], "Default") {
 		t.Errorf("what has no route goes to %q", got["$default"])
@@ -167,13 +177,14 @@ func TestRolesAllowWhatTheirMainsNeed(t *testing.T) {
 	want := map[string]string{
 		"Namespace": writes + " " + send, "Table": writes + " " + send, "Schema": writes + " " + send,
 		"Data": writes + " " + send, "Index": writes + " " + send, "Version": writes + " " + send,
-		"Ref": writes, "Default": writes + " " + send,
+		"Ref": writes, "Stream": writes + " " + send,
+		"Default":     log,
 		"Query":       strings.Join([]string{objects, records, log}, " "),
 		"Transaction": strings.Join([]string{objects, records, recordsToo, log, send}, " "),
 		"Worker":      strings.Join([]string{writes, send, receive}, " "),
 		"Clock":       send,
 	}
-	_, service := synthesize(t, map[string]any{"allow-locations": "s3://lake/tables, s3://other"})
+	_, service := synthesize(t, map[string]any{"allow-locations": "s3://lake/tables, s3://other", "stream": "true"})
 	for id, p := range service.all("AWS::IAM::Policy") {
 		name, _, _ := strings.Cut(id, "Role")
 		got := map[string]bool{}
@@ -191,6 +202,28 @@ func TestRolesAllowWhatTheirMainsNeed(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("no policies for %v", slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// What the gateway has no route for reaches a function that can do no more than log it.
+func TestDefaultReachesNoStore(t *testing.T) {
+	for name, context := range variants {
+		_, service := synthesize(t, context)
+		for id, p := range service.all("AWS::IAM::Policy") {
+			if !strings.HasPrefix(id, "DefaultRole") {
+				continue
+			}
+			for _, s := range statements(p["PolicyDocument"]) {
+				for _, action := range texts(s["Action"]) {
+					if !strings.HasPrefix(action, "logs:") && !strings.HasPrefix(action, "xray:") {
+						t.Errorf("%s: default may %s", name, action)
+					}
+				}
+			}
+		}
+		if variables := environments(service)["default"]; variables["TILTYARD_VEND_ROLE"] != nil || variables["TILTYARD_JOBS"] != nil {
+			t.Errorf("%s: default is told %v", name, variables)
+		}
 	}
 }
 
@@ -276,7 +309,7 @@ func checkPolicies(t *testing.T, stack template) {
 	for id, p := range stack.all("AWS::Lambda::Permission") {
 		// Who calls the URL is asked for a token by the function.
 		byURL := p["FunctionUrlAuthType"] == "NONE" || p["InvokedViaFunctionUrl"] == true
-		if byURL && strings.HasPrefix(reference(t, p["FunctionName"]), "Default") {
+		if byURL && strings.HasPrefix(reference(t, p["FunctionName"]), "Stream") {
 			continue
 		}
 		if principal := p["Principal"]; principal != "apigateway.amazonaws.com" || p["SourceArn"] == nil {
@@ -357,8 +390,8 @@ func TestStoresAreEncryptedAndKept(t *testing.T) {
 func TestFunctionsAreBounded(t *testing.T) {
 	_, service := synthesize(t, nil)
 	made := service.all("AWS::Lambda::Function")
-	if len(made) != len(functions) {
-		t.Errorf("%d functions, want %d", len(made), len(functions))
+	if want := len(functions) - 1; len(made) != want {
+		t.Errorf("%d functions, want %d: all but the one that streams", len(made), want)
 	}
 	for id, p := range made {
 		if p["Runtime"] != "provided.al2023" || !slices.Equal(texts(p["Architectures"]), []string{"arm64"}) {
@@ -420,8 +453,26 @@ func TestRESTAPIHasTheSameTable(t *testing.T) {
 		body := p["Body"].(map[string]any)
 		paths := body["paths"].(map[string]any)
 		for _, r := range routes() {
-			if methods, _ := paths[r.path].(map[string]any); methods[strings.ToLower(r.method)] == nil {
-				t.Errorf("no %s %s", r.method, r.path)
+			methods, _ := paths[r.Path].(map[string]any)
+			if r.Slash {
+				if methods != nil {
+					t.Errorf("%s: the slash is dropped before the gateway looks for a path", r.Path)
+				}
+				continue
+			}
+			method, _ := methods[strings.ToLower(r.Method)].(map[string]any)
+			if method == nil {
+				t.Errorf("no %s %s", r.Method, r.Path)
+				continue
+			}
+			called := ""
+			walk(method["x-amazon-apigateway-integration"], func(value map[string]any) {
+				if at, ok := value["Fn::GetAtt"].([]any); ok {
+					called = at[0].(string)
+				}
+			})
+			if !strings.HasPrefix(called, title(string(r.Group))) {
+				t.Errorf("%s %s goes to %q, want that of %s", r.Method, r.Path, called, r.Group)
 			}
 		}
 		if paths["/{path+}"] == nil {

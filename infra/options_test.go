@@ -29,7 +29,7 @@ func TestVendedCredentialsAreThoseOfOneRole(t *testing.T) {
 	}
 
 	// Who may assume it is trusted by it, and told of it, and nobody else.
-	want := []string{"default", "table"}
+	want := []string{"table"}
 	var trusted, allowed, told []string
 	for _, s := range statements(role["AssumeRolePolicyDocument"]) {
 		principal, _ := s["Principal"].(map[string]any)
@@ -135,14 +135,14 @@ func TestStreamURL(t *testing.T) {
 	_, service := synthesize(t, map[string]any{"stream": "true"})
 	urls := service.all("AWS::Lambda::Url")
 	for id, p := range urls {
-		if p["InvokeMode"] != "RESPONSE_STREAM" || !strings.HasPrefix(reference(t, p["TargetFunctionArn"]), "Default") {
+		if p["InvokeMode"] != "RESPONSE_STREAM" || !strings.HasPrefix(reference(t, p["TargetFunctionArn"]), "Stream") {
 			t.Errorf("%s: %v", id, p)
 		}
 	}
 	if len(urls) != 1 || service.outputs["StreamUrl"] == nil {
 		t.Errorf("%d URLs, outputs %v", len(urls), slices.Sorted(maps.Keys(service.outputs)))
 	}
-	if environments(service)["default"]["TILTYARD_STREAM"] != "on" {
+	if environments(service)["stream"]["TILTYARD_STREAM"] != "on" {
 		t.Error("the function is not told to stream")
 	}
 	if _, service := synthesize(t, nil); len(service.all("AWS::Lambda::Url")) != 0 {

@@ -39,8 +39,8 @@ func (s *Service) newRESTAPI() traffic {
 		jsii.String("API-Gateway-Execution-Logs_"), api.RestApiId(), jsii.String("/" + s.config.Stage),
 	}))
 	api.DeploymentStage().Node().AddDependency(errors)
-	for name, n := range functions {
-		if !n.worker {
+	for name := range s.Functions {
+		if functions[name].behindGateway() {
 			s.allowCalls(name, "apigateway.amazonaws.com", s.executeARN(api.RestApiId(), "/*/*/*"))
 		}
 	}
@@ -93,7 +93,9 @@ func (s *Service) openAPI() map[string]any {
 		}
 	}
 	for _, r := range routes() {
-		add(r.path, strings.ToLower(r.method), s.Functions[r.function])
+		if !r.Slash {
+			add(r.Path, strings.ToLower(r.Method), s.Functions[string(r.Group)])
+		}
 	}
 	for _, probe := range []string{"/healthz", "/readyz", "/version"} {
 		add(probe, "get", s.Functions["namespace"])

@@ -35,7 +35,9 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 		s.vend = s.newVendRole()
 	}
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		s.Functions[name] = s.newFunction(name, functions[name])
+		if n := functions[name]; !n.url || c.streamURL() {
+			s.Functions[name] = s.newFunction(name, n)
+		}
 	}
 	s.callWorker(storage.Jobs, c.Workers)
 	s.callWorker(storage.DeadLetters, fewestWorkers) // which ends the jobs of its messages
@@ -45,7 +47,7 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 		requests = s.newRESTAPI()
 	} else {
 		requests = s.newHTTPAPI()
-		if c.Stream {
+		if c.streamURL() {
 			s.newStreamURL()
 		}
 	}

@@ -36,7 +36,7 @@ func (s *Service) watch(t traffic) {
 	s.alarm("JobsGivenUp", "a message came again and again, and the worker cannot end its job, either",
 		s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil), 0)
 	var calls, errors, durations, throttles []awscloudwatch.IMetric
-	for _, name := range slices.Sorted(maps.Keys(functions)) {
+	for _, name := range slices.Sorted(maps.Keys(s.Functions)) {
 		f := s.Functions[name]
 		s.alarm(title(name)+"Errors", "functions/"+name+" ended without an answer", f.MetricErrors(nil), 0)
 		s.alarm(title(name)+"Throttles", "functions/"+name+" was called more often than the account allows", f.MetricThrottles(nil), 0)

@@ -28,12 +28,16 @@ fi
 if [ -e "$server/ready" ]; then
 	port=$("$server/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	url=http://127.0.0.1:$port
-	# Without the third it would listen to other machines, too. The last is for the
-	# functions that it runs; it hands them events in two pieces, of which the second would
-	# wait 40 ms for the first to be acknowledged.
+	# Without the third it would listen to other machines, too. The rest is for the functions
+	# that it runs: it hands them events in two pieces, of which the second would wait 40 ms for
+	# the first to be acknowledged, and its {proxy+} takes no empty rest, as that of AWS does.
 	env BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" IOT_MTLS_ENABLED=0 AWS_ENDPOINT_URL="$url" \
 		"$server/bin/python" -c 'import socketserver
 socketserver.StreamRequestHandler.disable_nagle_algorithm = True
+from ministack.services import apigateway
+match = apigateway._extract_path_params
+apigateway._extract_path_params = lambda route, path: match(
+    route, path + "-" if route.endswith("+}") and path.endswith("/") else path)
 from ministack.app import main
 main()' >"$work/log" 2>&1 &
 	pid=$!

@@ -61,6 +61,8 @@ def may_write(check: Checks, token: str) -> None:
     check.call("create a namespace", 200, "POST", f"/v1/namespace/{name}/create", token)
     check.call("describe it", 200, "POST", f"/v1/namespace/{name}/describe", token)
     check.call("declare a table", 200, "POST", f"/v1/table/{name}$t/declare", token)
+    # A gateway without routes for paths that end in a slash would lead to 501.
+    check.call("LanceDB learns that there is no table", 404, "POST", f"/v1/table/{name}$u/describe/", token)
     listed = check.call("list tables", 200, "GET", f"/v1/namespace/{name}/table/list", token)
     if b'"t"' not in listed:
         check.wrong.append(f"the new table is not listed: {listed[:300]!r}")

@@ -13,7 +13,7 @@ import (
 // for the folders below it that have no row of their own. "*" is the last part of the
 // importer's own path.
 var mayImport = map[string]string{
-	"functions/default":         "boot embedded engine httpapi/apigateway service",
+	"functions/stream":          "boot embedded engine httpapi/apigateway service",
 	"functions":                 "boot catalog engine httpapi/apigateway job maintain service transaction",
 	"local/gateway":             "protocol",
 	"local/runtimeapi":          "",

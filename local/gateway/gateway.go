@@ -3,7 +3,9 @@
 // the functions' answers back. What the real one does to requests it does too, as far as
 // functions can notice:
 //
-//   - a path arrives decoded, but for %25, and a path that ends in a slash has no route
+//   - a path arrives decoded, but for %25
+//   - several slashes in front of a path are one when its route is looked for, and a path
+//     that ends in a slash has a route of its own
 //   - names of headers arrive in lower case, repeated ones joined by commas
 //   - bodies arrive as base64 unless their type says text
 //   - what is larger than an invocation carries is refused, and so are larger answers
@@ -22,13 +24,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-
-	"tiltyard/shared/protocol"
 )
 
 const (
@@ -48,11 +47,12 @@ type Function interface {
 // Handler serves the operations by the functions of their groups, and everything else by
 // that called [Fallback], which there must be. It logs what functions fail with.
 func Handler(functions map[string]Function, log *slog.Logger) http.Handler {
-	return &handler{functions: functions, log: log}
+	return &handler{functions: functions, routes: newRoutes(functions), log: log}
 }
 
 type handler struct {
 	functions map[string]Function
+	routes    []route
 	log       *slog.Logger
 }
 
@@ -63,7 +63,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status)
 		return
 	}
-	key, function := h.route(r.Method, event.RawPath)
+	key, function := h.find(r.Method, event.RawPath)
 	event.RouteKey, event.RequestContext.RouteKey = key, key
 	payload, err := json.Marshal(event)
 	if err != nil || len(payload) > maxPayloadBytes {
@@ -83,31 +83,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.write(w, answer)
 	}
-}
-
-// route finds the operation that a path belongs to; the key is that of its route.
-func (h *handler) route(method, path string) (key string, f Function) {
-	segments := strings.Split(path, "/")
-	for _, op := range protocol.Operations {
-		function, served := h.functions[string(op.Group)]
-		if served && matches(strings.Split(op.Path, "/"), segments) && slices.Contains(op.Methods, method) {
-			return method + " " + op.Path, function
-		}
-	}
-	return "$default", h.functions[Fallback]
-}
-
-func matches(pattern, segments []string) bool {
-	if len(pattern) != len(segments) {
-		return false
-	}
-	for i, p := range pattern {
-		if strings.HasPrefix(p, "{") && segments[i] != "" || p == segments[i] {
-			continue
-		}
-		return false
-	}
-	return true
 }
 
 // newEvent makes the event of a request, which has its path in the form of the gateway. The

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"tiltyard/shared/protocol"
 )
 
 // A scripted function keeps the event it got and gives one answer.
@@ -58,16 +60,49 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/table/a$b/describe", "table", "/v1/table/a$b/describe"},
 		{"POST", "/v1/table/a%24b/insert?mode=append", "data", "/v1/table/a$b/insert"},
 		{"POST", "/v1/table/a%2524b/insert", "data", "/v1/table/a%2524b/insert"},
-		{"POST", "/v1/table/a/describe/", Fallback, "/v1/table/a/describe/"},
-		{"GET", "/v1/table/a/describe", Fallback, "/v1/table/a/describe"},
-		{"POST", "/v1/table/a%2Fb/describe", Fallback, "/v1/table/a/b/describe"},
-		{"POST", "/v1/table/a/query", Fallback, "/v1/table/a/query"},
+		{"POST", "/v1/table/a/describe/", "table", "/v1/table/a/describe/"},
+		{"POST", "/v1/table/a%24b/insert/?mode=append", "data", "/v1/table/a$b/insert/"},
+		{"POST", "//v1/table/a/insert/", "data", "//v1/table/a/insert/"},
+		{"POST", "/v1/table/a/insert/more/", "data", "/v1/table/a/insert/more/"},
+		{"GET", "/v1/table/", "table", "/v1/table/"},
+		{"POST", "/v1/table/a/query/", "table", "/v1/table/a/query/"}, // as it has no function, it is a path below /v1/table/
+		{"DELETE", "/v1/table/a/describe/", Fallback, "/v1/table/a/describe/"},
+		{"DELETE", "/v1/table/a/describe", Fallback, "/v1/table/a/describe"},
+		{"POST", "/v1/namespace/a/list", Fallback, "/v1/namespace/a/list"},
+		{"POST", "/v1/namespace/a/list/", Fallback, "/v1/namespace/a/list/"},
+		{"POST", "/v1//table/a/insert", Fallback, "/v1//table/a/insert"},
 		{"GET", "/nowhere", Fallback, "/nowhere"},
 	}
 	for _, c := range cases {
 		name, event, _ := send(t, httptest.NewRequest(c.method, c.target, nil), fine(""), nil)
 		if name != c.function || event.RawPath != c.path || event.RequestContext.HTTP.Method != c.method {
 			t.Errorf("%s %s: %s got %s %s, want %s and %s", c.method, c.target, name, event.RequestContext.HTTP.Method, event.RawPath, c.function, c.path)
+		}
+	}
+}
+
+// Whatever operation a client of LanceDB or another one sends, the function of its group gets
+// it, and no other.
+func TestEachOperationReachesItsGroup(t *testing.T) {
+	for _, op := range protocol.Operations {
+		functions := map[string]Function{}
+		for _, op := range protocol.Operations {
+			functions[string(op.Group)] = &scripted{answer: fine("")}
+		}
+		functions[Fallback] = &scripted{answer: fine("")}
+		h := Handler(functions, slog.New(slog.DiscardHandler))
+		path := strings.NewReplacer("{", "", "}", "").Replace(op.Path)
+		for _, method := range op.Methods {
+			for _, sent := range []string{path, path + "/"} {
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, sent, nil))
+				for name, f := range functions {
+					f := f.(*scripted)
+					if got := f.event.RawPath; (got == sent) != (name == string(op.Group)) {
+						t.Errorf("%s %s: %s got %q", method, sent, name, got)
+					}
+					f.event = events.APIGatewayV2HTTPRequest{}
+				}
+			}
 		}
 	}
 }

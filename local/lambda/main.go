@@ -5,7 +5,7 @@
 //
 //	lambda -functions bin/functions -listen 127.0.0.1:10025
 //
-// With -url it answers there, too, as the URL of the function called default does, which
+// With -url it answers there, too, as the URL of the function called stream does, which
 // serves all operations and streams what it answers.
 //
 // The functions see the environment of this program, so that TILTYARD_TOKEN and the like
@@ -95,16 +95,19 @@ func run(ctx context.Context, o options) (err error) {
 	return tasks.Wait()
 }
 
+// streamName is the folder of the function that has a URL.
+const streamName = "stream"
+
 // serveURL serves by one function, which is told to stream, until the context ends.
 func (o options) serveURL(ctx context.Context, environment []string, log *slog.Logger) (err error) {
-	path := filepath.Join(o.folder, gateway.Fallback, "bootstrap")
-	function := runtimeapi.New(o.config(gateway.Fallback, path, append(environment, "TILTYARD_STREAM=on")))
+	path := filepath.Join(o.folder, streamName, "bootstrap")
+	function := runtimeapi.New(o.config(streamName, path, append(environment, "TILTYARD_STREAM=on")))
 	defer func() { err = errors.Join(err, function.Close()) }()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.url)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "the URL of the function %s is http://%s\n", gateway.Fallback, listener.Addr())
+	fmt.Fprintf(os.Stderr, "the URL of the function %s is http://%s\n", streamName, listener.Addr())
 	return serve(ctx, listener, gateway.FunctionURL(function, log))
 }
 
@@ -135,6 +138,7 @@ func (o options) find(environment []string) (functions map[string]*runtimeapi.Fu
 	}
 	worker = functions[workerName]
 	delete(functions, workerName)
+	delete(functions, streamName) // see serveURL
 	if worker == nil || functions[gateway.Fallback] == nil {
 		return nil, nil, fmt.Errorf("no built functions in %s: make build", o.folder)
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -211,9 +212,19 @@ func (c *call) run() error {
 		return err
 	}
 	if !served {
-		return protocol.Errorf(protocol.Unsupported, "operation %s is not supported by this server", c.match.operation.Name)
+		return c.unserved()
 	}
 	return c.answerDeadline(route.serve(c))
+}
+
+// unserved is the error for an operation that has no route here. A gateway leads an operation
+// whose path it does not recognise to a handler that serves none.
+func (c *call) unserved() error {
+	err := protocol.Errorf(protocol.Unsupported, "operation %s is not supported by this server", c.match.operation.Name)
+	if path := c.r.URL.EscapedPath(); strings.Contains(path, "//") {
+		err.Detail = fmt.Sprintf("the path %.200s has two slashes in a row, and gateways have routes for single ones only", path)
+	}
+	return err
 }
 
 // answerDeadline makes an error that came of a passed deadline one that says so.

@@ -1,0 +1,70 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+
+	"tiltyard/shared/protocol"
+)
+
+// A route leads the paths of a pattern to a function.
+type route struct {
+	method, path, function string
+
+	segments []string // of the path, without one that takes the rest
+	rest     bool     // its variable takes what follows, which may be nothing
+	literals int      // segments that are no variables
+}
+
+// newRoutes returns the routes to the functions, in the order in which they are tried:
+// those of whole paths before those that take a rest, and then by how much they name.
+func newRoutes(functions map[string]Function) []route {
+	var all []route
+	for _, line := range protocol.GatewayRoutes() {
+		if functions[string(line.Group)] == nil {
+			continue
+		}
+		r := route{method: line.Method, path: line.Path, function: string(line.Group)}
+		path, rest := strings.CutSuffix(line.Path, "/{proxy+}")
+		r.segments, r.rest = strings.Split(path, "/"), rest
+		for _, segment := range r.segments {
+			if !strings.HasPrefix(segment, "{") {
+				r.literals++
+			}
+		}
+		all = append(all, r)
+	}
+	slices.SortStableFunc(all, func(a, b route) int {
+		if a.rest != b.rest {
+			if b.rest {
+				return -1
+			}
+			return 1
+		}
+		return b.literals - a.literals
+	})
+	return all
+}
+
+// find returns the function for a path and the key of the route to it.
+func (h *handler) find(method, path string) (key string, f Function) {
+	segments := strings.Split("/"+strings.TrimLeft(path, "/"), "/")
+	for _, r := range h.routes {
+		if r.method == method && r.takes(segments) {
+			return method + " " + r.path, h.functions[r.function]
+		}
+	}
+	return "$default", h.functions[Fallback]
+}
+
+func (r route) takes(segments []string) bool {
+	if len(segments) < len(r.segments) || r.rest != (len(segments) > len(r.segments)) {
+		return false
+	}
+	for i, want := range r.segments {
+		if want != segments[i] && (!strings.HasPrefix(want, "{") || segments[i] == "") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,34 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// A gateway leads a path that it has no route for to a handler without routes, which says
+// what is wrong with it.
+func TestHandlerWithoutRoutesNamesWhatIsWrong(t *testing.T) {
+	h := Handler(nil, Options{Verifier: verifier{}})
+	cases := []struct {
+		method, path string
+		status       int
+		text         string
+	}{
+		{"POST", "/v1/table/t/describe/", http.StatusNotImplemented, "DescribeTable"},
+		{"POST", "/v1//table/t/describe/", http.StatusNotImplemented, "two slashes in a row"},
+		{"DELETE", "/v1/table/t/describe/", http.StatusMethodNotAllowed, "POST"},
+		{"POST", "/v1/table/t/nothing/", http.StatusNotImplemented, "/v1/table/t/nothing/"},
+		{"POST", "/nowhere", http.StatusNotFound, "/nowhere"},
+	}
+	for _, c := range cases {
+		r := httptest.NewRequest(c.method, c.path, nil)
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.text) {
+			t.Errorf("%s %s: got %d %s, want %d and %q", c.method, c.path, w.Code, w.Body, c.status, c.text)
+		}
+	}
+}
