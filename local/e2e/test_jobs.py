@@ -89,18 +89,22 @@ class Dropping:
         assert self.wire.post("/v1/namespace/n/exists", {}).status == 404
 
 
+@pytest.fixture
+def dropping(tmp_path):
+    made = Dropping(tmp_path / "root")
+    yield made
+    made.server.stop()
+
+
 @pytest.mark.embedded("kills the server")
-def test_the_next_server_goes_on(tmp_path):
-    dropping = Dropping(tmp_path / "root")
+def test_the_next_server_goes_on(dropping):
     known = dropping.kill_over_it()
     dropping.start()
     dropping.check_done(known)
-    dropping.server.stop()
 
 
 @pytest.mark.embedded("kills the server")
-def test_a_job_that_takes_two_servers_with_it_is_set_aside(tmp_path):
-    dropping = Dropping(tmp_path / "root")
+def test_a_job_that_takes_two_servers_with_it_is_set_aside(dropping):
     dropping.kill_over_it()
     dropping.start()
     known = dropping.kill_over_it()
@@ -121,4 +125,3 @@ def test_a_job_that_takes_two_servers_with_it_is_set_aside(tmp_path):
     resumed = dropping.wire.post("/v1/jobs/resume", {"job_id": dropping.id})
     assert resumed.status == 200, resumed.body
     dropping.check_done(known)
-    dropping.server.stop()
