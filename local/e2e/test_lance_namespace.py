@@ -807,3 +807,106 @@ def test_unsupported_operations_say_so(ns, table, call):
     with pytest.raises(n.UnsupportedOperationError):
         call(ns, table)
     assert_same(read(ns.query_table(query(table))), sample.people(20))
+
+
+@pytest.mark.parametrize("condition", ["nope = 1", "nope IS NULL", "address.nope = 'x'", "nope.x = 1", "id ="])
+def test_wrong_conditions_are_refused_as_the_peer_does(ns, space, peer, condition):
+    """Where the reference server answers 500 to the same mistake, ours is a wrong input, too."""
+    rows = pa.table({"id": [1, 2], "address": [{"city": "x"}] * 2})
+    merge = {"when_matched_update_all": True, "when_matched_update_all_filt": f"target.{condition}"}
+    drop = {"when_not_matched_by_source_delete": True, "when_not_matched_by_source_delete_filt": condition}
+
+    def codes(client, id) -> dict[str, int]:
+        create(client, id, rows)
+        asked = {
+            "query": lambda: client.query_table(query(id, filter=condition)),
+            "count": lambda: client.count_table_rows(n.CountTableRowsRequest(id=id, predicate=condition)),
+            "delete": lambda: client.delete_from_table(n.DeleteFromTableRequest(id=id, predicate=condition)),
+            "update": lambda: client.update_table(
+                n.UpdateTableRequest(id=id, predicate=condition, updates=[["id", "3"]])
+            ),
+            "merge": lambda: client.merge_insert_into_table(
+                n.MergeInsertIntoTableRequest(id=id, on=["id"], **merge), stream(rows)
+            ),
+            "merge by source": lambda: client.merge_insert_into_table(
+                n.MergeInsertIntoTableRequest(id=id, on=["id"], **drop), stream(rows)
+            ),
+        }
+        refused = {}
+        for name, ask in asked.items():
+            with pytest.raises(n.LanceNamespaceError) as error:
+                ask()
+            refused[name] = int(error.value.code)
+        return refused
+
+    got, want = codes(ns, [space, "t"]), codes(peer, [f"conditions_{space}"])
+    assert (want.pop("query"), want.pop("count")) == (18, 18)
+    assert got == {"query": 13, "count": 13, **want}
+
+
+DAY = 24 * 60 * 60
+ODD_VALUES = [
+    *[(pa.time32("s"), value) for value in (DAY - 1, DAY, -1, -(2**31))],
+    *[(pa.time32("ms"), value) for value in (DAY * 1000, -1)],
+    *[(pa.time64("us"), value) for value in (DAY * 10**6, -1, 2**63 - 1)],
+    *[(pa.time64("ns"), value) for value in (DAY * 10**9, -1, -(2**63))],
+    *[(pa.date64(), value) for value in (DAY * 1000, DAY * 1000 + 1, -1, 2**63 - 1)],
+    *[(pa.date32(), 2**31 - 1), (pa.timestamp("s"), 2**63 - 1)],
+]
+
+
+def as_integers(column) -> list[int]:
+    integers = pa.int32() if column.type.bit_width == 32 else pa.int64()
+    return [value for chunk in column.chunks for value in chunk.view(integers).to_pylist()]
+
+
+@pytest.mark.parametrize("type,value", ODD_VALUES, ids=str)
+def test_values_beyond_a_day_are_kept_as_native_lance_does(ns, space, tmp_path, type, value):
+    """Arrow gives times and dates narrower meanings than their bits; Lance keeps the bits."""
+    integers = pa.int32() if type.bit_width == 32 else pa.int64()
+    rows = pa.table({"c": pa.array([value, None], integers).view(type)})
+    lance.write_dataset(rows, tmp_path / "t.lance")
+    create(ns, [space, "t"], rows)
+    want = as_integers(lance.dataset(tmp_path / "t.lance").to_table().column("c"))
+    assert as_integers(read(ns.query_table(query([space, "t"]))).column("c")) == want == [value, None]
+
+
+DECIMALS = """999.99; -999.99; 1000; 1000.00; -1000; 999.999; 0.005; -0.005; '999.99'; '1000.00'; 1e10; i * 1000;
+'nonsense'; cast('1000.00' as decimal(5,2)); cast(1000.0 as decimal(20,2)); cast(i * 1000 as decimal(5,2))"""
+ODD_UPDATES = {
+    "d": DECIMALS,
+    "w": DECIMALS,
+    "t": "'23:59:59'; '24:00:00'; '25:00:00'; '-01:00:00'; 86400; -1",
+    "u": "'24:00:00'; 86400000000; -1; arrow_cast(-1, 'Time64(Microsecond)')",
+    "e": "1; -1; '2020-01-01T10:00:00'; timestamp '2020-01-01T10:00:00'",
+}
+
+
+@pytest.mark.parametrize(
+    "column,expression", [(column, sql) for column, all in ODD_UPDATES.items() for sql in all.split(";")]
+)
+def test_values_of_updates_are_kept_or_refused_as_native_lance_does(ns, space, tmp_path, column, expression):
+    ones = pa.array([1, 2])
+    rows = pa.table(
+        {
+            "i": ones,
+            "d": ones.cast(pa.decimal128(21, 2)).cast(pa.decimal128(5, 2)),
+            "w": ones.cast(pa.decimal256(21, 2)).cast(pa.decimal256(5, 2)),
+            "t": pa.array([1, 2], pa.time32("s")),
+            "u": pa.array([1, 2], pa.time64("us")),
+            "e": pa.array([0, DAY * 1000], pa.int64()).view(pa.date64()),
+        }
+    )
+    native = lance.write_dataset(rows, tmp_path / "t.lance")
+    create(ns, [space, "t"], rows)
+    request = n.UpdateTableRequest(id=[space, "t"], updates=[[column, expression]])
+    try:
+        native.update({column: expression})
+    except (ValueError, OSError):
+        with pytest.raises((n.InvalidInputError, n.UnsupportedOperationError)):
+            ns.update_table(request)
+    else:
+        ns.update_table(request)
+    got = read(ns.query_table(query([space, "t"]))).column(column)
+    want = lance.dataset(tmp_path / "t.lance").to_table().column(column)
+    assert got.to_pylist() == want.to_pylist() if column in "dw" else as_integers(got) == as_integers(want)

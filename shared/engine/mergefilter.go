@@ -31,7 +31,7 @@ func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 	}
 	bound, err := sqlexpr.BindFilter(ctx, expr, schema, p.dataset.Now())
 	if err != nil {
-		return sqlError(what, err)
+		return wrongFilter(sqlError(what, err))
 	}
 	for source, err := range p.source.batches() {
 		if err != nil {
