@@ -6,7 +6,7 @@ import (
 )
 
 // ownFolders are where the catalog keeps its records, beside the folders of its tables.
-var ownFolders = []string{"_batches", "_catalog", "_manifests", "_records"}
+var ownFolders = []string{"_batches", "_catalog", "_manifests", "_places", "_records"}
 
 // A vendRole is the role whose credentials clients get, cut down to one table each by the
 // functions that vend them.
