@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -69,7 +70,7 @@ func refuse(store *faultstore.Store, n int, with error) (reached *bool) {
 	reached = new(bool)
 	writes := 0
 	store.Inject(func(call faultstore.Call) faultstore.Fault {
-		readOnly := with == syscall.EROFS && call.Kind == faultstore.Delete
+		readOnly := errors.Is(with, syscall.EROFS) && call.Kind == faultstore.Delete
 		if !isWrite(call) && !readOnly {
 			return faultstore.Fault{}
 		}

@@ -102,8 +102,9 @@ func (e *Error) Error() string {
 // text of its LogText method in place of that of Error.
 func LogText(err error) string { return redact(err.Error(), err) }
 
+// redact walks the chain of causes itself, link by link.
 func redact(text string, err error) string {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // this link of the chain
 	case *Error:
 		if e.Logged != "" && e.Message != "" {
 			text = strings.ReplaceAll(text, e.Message, e.Logged)
@@ -111,7 +112,7 @@ func redact(text string, err error) string {
 	case interface{ LogText() string }:
 		text = strings.ReplaceAll(text, err.Error(), e.LogText())
 	}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // as above
 	case interface{ Unwrap() error }:
 		if cause := e.Unwrap(); cause != nil {
 			return redact(text, cause)

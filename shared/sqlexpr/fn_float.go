@@ -40,7 +40,7 @@ var floatFunctions = map[string]*function{
 // floatFunction is a function of one float.
 func floatFunction(f func(float64) float64) *function {
 	return &function{minArgs: 1, maxArgs: 1, bind: signature(likeFirst, floatNumber),
-		eval: func(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+		eval: func(_ *meter, _ *node, args []vec, _ bitset) (vec, error) {
 			x := args[0]
 			out := vec{typ: x.typ, n: x.n, konst: x.konst, valid: x.valid}
 			switch d := x.data.(type) {
