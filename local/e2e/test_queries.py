@@ -311,7 +311,7 @@ def test_plans(both, db, module_space):
 def test_plan_of_a_wrong_query_is_the_users_mistake(both):
     for route, body in (("explain_plan", {"query": {"vector": [], "filter": "nope > 1"}}), ("analyze_plan", {"vector": [], "filter": "nope > 1"})):
         answer = both.wire.post(f"{both.path}/{route}", body)
-        assert (answer.status, answer.json["code"]) == (404, 12), answer.body
+        assert (answer.status, answer.json["code"]) == (400, 13), answer.body
 
 
 @pytest.mark.parametrize("form", ["file", "stream"])

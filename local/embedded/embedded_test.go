@@ -251,7 +251,7 @@ func TestMergeUpdatesAndInserts(t *testing.T) {
 		s.fails("/v1/table/t/merge_insert?on=id", stream(t, 0, 1), 400, 13, "change nothing")
 		s.fails("/v1/table/t/merge_insert?on=nope&when_matched_update_all=true", stream(t, 0, 1), 404, 12, "nope")
 		s.ok("/v1/table/t/merge_insert?on=vector&when_matched_update_all=true", stream(t, 0, 1))
-		s.fails("/v1/table/t/merge_insert"+both+"&when_matched_update_all_filt=target.nope%3D1", stream(t, 0, 1), 404, 12, "nope")
+		s.fails("/v1/table/t/merge_insert"+both+"&when_matched_update_all_filt=target.nope%3D1", stream(t, 0, 1), 400, 13, "nope")
 	})
 }
 

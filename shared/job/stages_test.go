@@ -344,8 +344,8 @@ func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
 		queue := new(memqueue.Queue)
 		d := new(endless)
 		objects := memstore.New()
-		alive := true
-		faulty := faultstore.New(objects, func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Crash: !alive} })
+		var dead atomic.Bool
+		faulty := faultstore.New(objects, func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Crash: dead.Load()} })
 		h := newHouse(faulty, queue, job.Single("s", d.do))
 		id := h.begin(t, nil)
 		ctx, stop := context.WithCancel(t.Context())
@@ -359,7 +359,7 @@ func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
 		if d.runs.Load() != 1 {
 			t.Fatalf("%d runs while its worker lived", d.runs.Load())
 		}
-		alive = false
+		dead.Store(true)
 		stop()
 		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)

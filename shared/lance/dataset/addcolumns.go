@@ -136,7 +136,7 @@ func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *project
 	for _, f := range d.fragments {
 		file, err := d.writeColumnsOf(ctx, f, s, p, values, puts)
 		if err != nil {
-			return nil, err
+			return nil, causeOf(puts, err)
 		}
 		out.files = append(out.files, file)
 	}

@@ -2,9 +2,11 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -55,6 +57,21 @@ func (t *Table) stage(ctx context.Context, match *schema.Match, format fileForma
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.SetLimit(maxConcurrentReads)
 	out := &staged{puts: puts}
+	if err := t.stageInto(ctx, out, match, format, rows); err != nil {
+		return nil, causeOf(puts, err)
+	}
+	return out, nil
+}
+
+// causeOf returns the error of the small files when that is what ended the work beside them.
+func causeOf(puts *errgroup.Group, err error) error {
+	if errors.Is(err, context.Canceled) {
+		err = cmp.Or(puts.Wait(), err)
+	}
+	return err
+}
+
+func (t *Table) stageInto(ctx context.Context, out *staged, match *schema.Match, format fileFormat, rows iter.Seq2[arrow.RecordBatch, error]) error {
 	var file *stagedFile
 	defer func() {
 		if file != nil {
@@ -63,37 +80,37 @@ func (t *Table) stage(ctx context.Context, match *schema.Match, format fileForma
 	}()
 	for batch, err := range rows {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		columns, err := match.Columns(batch)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for from := int64(0); from < batch.NumRows(); {
 			if file == nil {
 				if file, err = t.newFile(ctx, match.Schema, format); err != nil {
-					return nil, err
+					return err
 				}
 			}
 			n := min(batch.NumRows()-from, maxFileRows-file.rows)
 			if err := file.write(columns, from, n); err != nil {
-				return nil, err
+				return err
 			}
 			from += n
 			if file.rows == maxFileRows {
 				if err := out.add(file); err != nil {
-					return nil, err
+					return err
 				}
 				file = nil
 			}
 		}
 	}
 	if file == nil {
-		return out, nil
+		return nil
 	}
 	err := out.add(file)
 	file = nil
-	return out, err
+	return err
 }
 
 // A stagedFile is a data file being written.
