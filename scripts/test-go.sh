@@ -14,14 +14,14 @@ failed=0
 case " ${WITHOUT:-} " in
 *" race "*)
 	echo '*** WITHOUT=race: the race detector does not run ***'
-	go test $concurrent || failed=1
+	go test -timeout 20m $concurrent || failed=1
 	;;
 *)
 	command -v "$(go env CC)" >/dev/null || {
 		echo 'the race detector needs a C compiler; WITHOUT=race goes without it'
 		exit 1
 	}
-	CGO_ENABLED=1 go test -race $concurrent || failed=1
+	CGO_ENABLED=1 go test -race -timeout 20m $concurrent || failed=1
 	CGO_ENABLED=1 go test -race -run SideBySide ./shared/lance/datafile || failed=1
 	;;
 esac
