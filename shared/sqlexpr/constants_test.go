@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -21,10 +20,11 @@ import (
 // nothing may change. The same is done once more after the literals were made columns. There
 // are more rows than a word of a bitset has bits.
 func TestConstantsAreLikeColumns(t *testing.T) {
+	calls, _ := readCalls(t)
 	for _, table := range []struct {
 		name  string
 		exprs []string
-	}{{"calls", callsOf(t)}, {"edges", filtersOf(t)}} {
+	}{{"calls", calls}, {"edges", filtersOf(t)}} {
 		once := readTable(t, "testdata/"+table.name+".arrow")
 		rec := repeat(t, once, 64/int(once.NumRows())+1)
 		compared := 0
@@ -49,16 +49,8 @@ func TestConstantsAreLikeColumns(t *testing.T) {
 	}
 }
 
-func callsOf(t *testing.T) []string {
-	lines, err := os.ReadFile("testdata/calls.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSpace(string(lines)), "\n")
-}
-
 func filtersOf(t *testing.T) (filters []string) {
-	for _, c := range readGolden(t, "testdata/edges.jsonl") {
+	for _, c := range readGolden(t, "edges.jsonl") {
 		filters = append(filters, c.Filter)
 	}
 	return filters

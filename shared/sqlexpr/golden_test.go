@@ -1,12 +1,13 @@
 package sqlexpr
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,21 +41,75 @@ type goldenCase struct {
 	Error  bool
 }
 
+// goldenCounts has how many cases each golden file holds: those that the native Lance answers
+// and those that it refuses. A case that vanishes from a file fails the tests that read it;
+// whoever adds cases counts them here.
+var goldenCounts = map[string]struct{ answered, refused int }{
+	"edges.jsonl":  {556, 140},
+	"random.jsonl": {216, 28},
+	"calls.sql":    {957, 119},
+}
+
+// checkGoldenCount fails the test unless a golden file has the cases it should have.
+func checkGoldenCount(t testing.TB, name string, cases, refused int) {
+	t.Helper()
+	want := goldenCounts[name]
+	if answered := cases - refused; answered != want.answered || refused != want.refused {
+		t.Fatalf("testdata/%s has %d answered and %d refused cases, want %d and %d", name, answered, refused, want.answered, want.refused)
+	}
+}
+
+// readGolden returns the cases of a file of testdata, such as edges.jsonl, in their order.
 func readGolden(t testing.TB, name string) []goldenCase {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases []goldenCase
-	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
+	refused := 0
+	for _, line := range readLines(t, name) {
 		var c goldenCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatal(err)
+		}
+		if c.Error {
+			refused++
 		}
 		cases = append(cases, c)
 	}
+	checkGoldenCount(t, name, len(cases), refused)
 	return cases
+}
+
+// readCalls returns the expressions of calls.sql, and the values that the native Lance computes
+// for them: a column for each, named as it, except for those that it refuses.
+func readCalls(t testing.TB) ([]string, arrow.RecordBatch) {
+	t.Helper()
+	exprs, values := readLines(t, "calls.sql"), readTable(t, "testdata/calls_values.arrow")
+	checkGoldenCount(t, "calls.sql", len(exprs), len(exprs)-int(values.NumCols()))
+	for _, f := range values.Schema().Fields() {
+		if !slices.Contains(exprs, f.Name) {
+			t.Fatalf("testdata/calls.sql lacks %s, whose values testdata/calls_values.arrow has", f.Name)
+		}
+	}
+	return exprs, values
+}
+
+// readLines returns the lines of a file of testdata that are not empty.
+func readLines(t testing.TB, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+}
+
+func TestEachFilterOfTheListHasAnAnswer(t *testing.T) {
+	var answered []string
+	for _, c := range readGolden(t, "edges.jsonl") {
+		answered = append(answered, c.Filter)
+	}
+	if diff := cmp.Diff(readLines(t, "edges.sql"), answered); diff != "" {
+		t.Errorf("filters (-edges.sql +edges.jsonl):\n%s", diff)
+	}
 }
 
 // selectRows parses, binds and evaluates a filter.
@@ -73,7 +128,7 @@ func selectRows(filter string, rec arrow.RecordBatch) ([]int32, error) {
 func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
 	for _, table := range []string{"edges", "random"} {
 		rec := readTable(t, "testdata/"+table+".arrow")
-		for _, c := range readGolden(t, "testdata/"+table+".jsonl") {
+		for _, c := range readGolden(t, table+".jsonl") {
 			t.Run(table+"/"+c.Filter, func(t *testing.T) {
 				got, err := selectRows(c.Filter, rec)
 				if c.Error {
@@ -99,7 +154,7 @@ func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
 // those that the filter names.
 func TestSelectsTheSameRowsFromPieces(t *testing.T) {
 	rec := readTable(t, "testdata/random.arrow")
-	for _, c := range readGolden(t, "testdata/random.jsonl") {
+	for _, c := range readGolden(t, "random.jsonl") {
 		if c.Error {
 			continue
 		}

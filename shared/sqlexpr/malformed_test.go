@@ -3,7 +3,6 @@ package sqlexpr
 import (
 	"errors"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -48,15 +47,8 @@ func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
 // filterLines returns the filters and expressions of the golden files.
 func filterLines(t testing.TB) []string {
 	t.Helper()
-	var lines []string
-	for _, name := range []string{"testdata/edges.sql", "testdata/calls.sql"} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, strings.Split(strings.TrimSpace(string(data)), "\n")...)
-	}
-	return lines
+	calls, _ := readCalls(t)
+	return append(readLines(t, "edges.sql"), calls...)
 }
 
 // A damager makes texts that are no filters.

@@ -159,7 +159,7 @@ func TestParseKeepsItsLimits(t *testing.T) {
 func TestParseAnswersAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var seeds []string
-	for _, c := range readGolden(t, "testdata/edges.jsonl") {
+	for _, c := range readGolden(t, "edges.jsonl") {
 		seeds = append(seeds, c.Filter)
 	}
 	texts := []string{strings.Repeat("[", 70_000), "'" + strings.Repeat("''", 30_000), strings.Repeat("a.", 30_000) + "a"}
@@ -203,7 +203,7 @@ func TestParseAnswersAnything(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"edges", "random"} {
-		for _, c := range readGolden(f, "testdata/"+name+".jsonl") {
+		for _, c := range readGolden(f, name+".jsonl") {
 			f.Add(c.Filter)
 		}
 	}

@@ -1,12 +1,9 @@
 package sqlexpr
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,16 +28,9 @@ func compute(expr string, rec arrow.RecordBatch) (arrow.Array, error) {
 }
 
 func TestComputesTheValuesOfTheNativeLance(t *testing.T) {
-	rec, values := readTable(t, "testdata/calls.arrow"), readTable(t, "testdata/calls_values.arrow")
-	lines, err := os.ReadFile("testdata/calls.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(lines) {
-		expr := strings.TrimSpace(string(line))
-		if expr == "" {
-			continue
-		}
+	rec := readTable(t, "testdata/calls.arrow")
+	exprs, values := readCalls(t)
+	for _, expr := range exprs {
 		t.Run(expr, func(t *testing.T) {
 			got, err := compute(expr, rec)
 			at := values.Schema().FieldIndices(expr)
@@ -65,7 +55,8 @@ func TestComputesTheValuesOfTheNativeLance(t *testing.T) {
 // TestComputesTheSameValuesFromPieces evaluates the expressions on slices of the table, one of
 // them of a single row, for which they must not mistake a column for a constant.
 func TestComputesTheSameValuesFromPieces(t *testing.T) {
-	rec, values := readTable(t, "testdata/calls.arrow"), readTable(t, "testdata/calls_values.arrow")
+	rec := readTable(t, "testdata/calls.arrow")
+	_, values := readCalls(t)
 	for i, f := range values.Schema().Fields() {
 		for _, piece := range [][2]int64{{0, 3}, {3, 4}, {4, rec.NumRows()}} {
 			want := array.NewSlice(values.Column(i), piece[0], piece[1])
