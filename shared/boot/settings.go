@@ -129,7 +129,7 @@ var Settings = []Setting{
 	},
 	{
 		Name: "stall-timeout", Value: "DURATION", Default: "1m",
-		Help: "how long a client may take for 64KiB of a JSON body or of an answer before its connection ends",
+		Help: "how long a client may take for 64KiB of a body or of an answer before its connection ends",
 		set:  func(c *Config, text string) (err error) { c.StallTimeout, err = parseTimeout(text); return err },
 	},
 	{

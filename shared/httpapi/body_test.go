@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -69,12 +70,75 @@ func TestABodyThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 	}
 }
 
+// An upload must come at the same rate, a byte now and then is none.
+func TestAnUploadThatDoesNotComeHoldsNothingForLong(t *testing.T) {
+	const stall = 300 * time.Millisecond
+	budget := memory.NewBudget(8<<20, 4<<20)
+	s := &service{do: func(ctx context.Context) error { return memory.FromContext(ctx).Take(ctx, 1<<20) }}
+	for name, path := range map[string]string{"create": "create", "insert": "insert", "drained": "create?mode=odd"} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(Handler(s.routes(), Options{Verifier: verifier{}, Memory: budget, StallTimeout: stall}))
+			defer server.Close()
+			start := time.Now()
+			conn := send(t, server, "/v1/table/t/"+path, 1<<20, strings.Repeat("x", 1000))
+			sent := make(chan struct{})
+			go func() { // a byte at a time, until the server has closed
+				defer close(sent)
+				for err := error(nil); err == nil; time.Sleep(20 * time.Millisecond) {
+					_, err = io.WriteString(conn, "x")
+				}
+			}()
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(answer.Body)
+			_ = answer.Body.Close()
+			if slow := answer.StatusCode == http.StatusRequestTimeout && strings.Contains(string(text), "too slowly"); slow == (name == "drained") {
+				t.Errorf("got %d %s", answer.StatusCode, text)
+			}
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("that took %v", took)
+			}
+			_ = conn.Close()
+			<-sent
+			if budget.Usage().Held != 0 {
+				t.Errorf("%d bytes are held after the end", budget.Usage().Held)
+			}
+		})
+	}
+}
+
+// The server may take its time between two reads of an upload.
+func TestAnUploadMayWaitForTheServer(t *testing.T) {
+	const stall = 200 * time.Millisecond
+	s := &service{do: func(context.Context) error { time.Sleep(2 * stall); return nil }}
+	server := httptest.NewServer(Handler(s.routes(), Options{Verifier: verifier{}, StallTimeout: stall}))
+	defer server.Close()
+	conn := send(t, server, "/v1/table/t/create", 8<<20, "")
+	go func() { _, _ = io.WriteString(conn, strings.Repeat("x", 8<<20)) }()
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("got status %d, want 200", answer.StatusCode)
+	}
+}
+
 // A body that comes slowly, but comes, is read.
 func TestASteadyBodyIsRead(t *testing.T) {
+	for _, path := range []string{"/v1/table/t/count_rows", "/v1/table/t/create"} {
+		t.Run(path, func(t *testing.T) { testSteadyBody(t, path) })
+	}
+}
+
+func testSteadyBody(t *testing.T, path string) {
 	server := httptest.NewServer(Handler((&service{}).routes(), Options{Verifier: verifier{}, StallTimeout: 400 * time.Millisecond}))
 	defer server.Close()
 	body := `{"predicate":"x"` + strings.Repeat(" ", 320<<10) + `}`
-	conn := send(t, server, "/v1/table/t/count_rows", len(body), "")
+	conn := send(t, server, path, len(body), "")
 	for len(body) > 0 {
 		n := min(len(body), 64<<10)
 		if _, err := io.WriteString(conn, body[:n]); err != nil {

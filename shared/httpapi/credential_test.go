@@ -71,19 +71,32 @@ func TestPoliciesDecideBeforeBodiesAreRead(t *testing.T) {
 	}
 }
 
-// A stranger who holds back the last byte of his body has his answer all the same.
-func TestStrangersDoNotHoldConnections(t *testing.T) {
+// A client who holds back the last byte of a body that nobody looks at has his answer all the
+// same: a stranger, one whose path or parameters are wrong, one who sends a body where there is
+// none.
+func TestBodiesThatNobodyLooksAtDoNotHoldConnections(t *testing.T) {
 	server := httptest.NewServer(newTestHandler(new(service)))
 	defer server.Close()
-	for _, size := range []int{100, 8 << 20} {
-		t.Run(fmt.Sprint(size), func(t *testing.T) {
+	const known = "Authorization: Bearer " + testToken + "\r\n"
+	for _, c := range []struct {
+		name, request, header string
+		size, status          int
+	}{
+		{"stranger, short", "POST /v1/table/t/query", "", 100, http.StatusUnauthorized},
+		{"stranger, long", "POST /v1/table/t/query", "", 8 << 20, http.StatusUnauthorized},
+		{"path", "POST /v1/table/a%00/query", known, 100, http.StatusBadRequest},
+		{"parameter", "POST /v1/table/t/create?mode=odd", known, 100, http.StatusBadRequest},
+		{"no operation", "POST /v1/nothing", known, 100, http.StatusNotFound},
+		{"no body", "GET /v1/namespace/t/list", known, 100, http.StatusOK},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", server.Listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
 			go func() { // the server may close while this is being written
-				_, _ = fmt.Fprintf(conn, "POST /v1/table/t/query HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat(" ", size-1))
+				_, _ = fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", c.request, c.header, c.size, strings.Repeat(" ", c.size-1))
 			}()
 			_ = conn.SetReadDeadline(time.Now().Add(10 * refusedBodyTime))
 			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -91,8 +104,8 @@ func TestStrangersDoNotHoldConnections(t *testing.T) {
 				t.Fatalf("no answer: %v", err)
 			}
 			_ = answer.Body.Close()
-			if answer.StatusCode != http.StatusUnauthorized {
-				t.Errorf("got status %d, want 401", answer.StatusCode)
+			if answer.StatusCode != c.status {
+				t.Errorf("got status %d, want %d", answer.StatusCode, c.status)
 			}
 		})
 	}

@@ -51,8 +51,8 @@ type Options struct {
 	Release string
 	// Timeout bounds every request; a client may ask for less. Zero: 5 minutes.
 	Timeout time.Duration
-	// StallTimeout is how long a client may take for 64 KiB of a JSON body or of an answer
-	// before its connection ends. Zero: a minute.
+	// StallTimeout is how long a client may take for 64 KiB of a body or of an answer before its
+	// connection ends. Zero: a minute.
 	StallTimeout time.Duration
 	// Limits bound the bodies of requests.
 	Limits Limits
@@ -146,6 +146,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { h.report(c.ctx(), c.served(h.Now().Sub(start))) }()
 	defer c.containPanic()
 	if c.err = c.run(); c.err != nil {
+		c.hurryBody()
 		c.writeProblem(c.err)
 	}
 }
@@ -208,7 +209,6 @@ func (c *call) run() error {
 	defer cancel()
 	route, served := c.routes[c.match.operation.Name]
 	if err := c.signIn(); err != nil {
-		c.hurryBody()
 		return err
 	}
 	if !served {

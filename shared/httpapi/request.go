@@ -65,14 +65,17 @@ func (c *call) setDeadline() (context.CancelFunc, error) {
 	return cancel, nil
 }
 
-// hurryBody gives a client that is refused without a look at its body a moment for the rest of
-// that. The server reads what is left of a short body before it answers, so that the connection
+// hurryBody gives a client whose body is not looked at, or no further, a moment for the rest of
+// it. The server reads what is left of a short body before it answers, so that the connection
 // can be used again, and would wait for the last byte as long as the request may take.
 func (c *call) hurryBody() {
+	if c.received.ended || c.r.ContentLength == 0 {
+		return
+	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(refusedBodyTime))
 }
 
-// refusedBodyTime is how long the body of a refused request may still take.
+// refusedBodyTime is how long a body that nobody looks at may still take.
 const refusedBodyTime = time.Second
 
 // decodeJSON fills a request from the path, the body and the query string. The policies are
@@ -92,6 +95,7 @@ func (c *call) decodeJSON(req protocol.Request) error {
 // clients in Java send for it.
 func (c *call) decodeBody(req protocol.Request) error {
 	if c.r.Method == http.MethodGet {
+		c.hurryBody()
 		return nil
 	}
 	limit := c.Limits.JSON
@@ -136,19 +140,33 @@ func (c *call) limitBody(limit int64) (io.Reader, error) {
 	return http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, limit), nil
 }
 
-// uploadReader is the body of an upload. It ends when the request does, and words what is wrong
-// with the body.
+// uploadReader is the body of an upload. It ends when the request does, holds the client to a
+// rate, and words what is wrong with the body.
 type uploadReader struct {
 	call *call
 	r    io.Reader
+	left time.Duration // for the rest of the bytes in which the rate is measured
+	due  int           // how many those are
 }
 
+// Read waits for the client. The time between two reads is the server's own, so it does not count.
 func (r *uploadReader) Read(p []byte) (int, error) {
 	if err := r.call.ctx().Err(); err != nil {
 		return 0, err
 	}
+	if r.due <= 0 {
+		r.left, r.due = r.call.StallTimeout, pace
+	}
+	began := time.Now()
+	connection := http.NewResponseController(r.call.w)
+	_ = connection.SetReadDeadline(earlier(r.call.end, began.Add(r.left)))
 	n, err := r.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	r.left, r.due = r.left-time.Since(began), r.due-n
+	switch {
+	case errors.Is(err, io.EOF):
+		// The server goes on reading, to see whether the client goes.
+		_ = connection.SetReadDeadline(r.call.end)
+	case err != nil:
 		err = r.call.bodyError(err)
 	}
 	return n, err

@@ -100,11 +100,12 @@ func (c *call) note(r reply) {
 type countedBody struct {
 	io.ReadCloser
 	bytes int64
+	ended bool // by its end or an error
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.bytes += int64(n)
+	b.bytes, b.ended = b.bytes+int64(n), b.ended || err != nil
 	return n, err
 }
 
