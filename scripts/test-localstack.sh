@@ -58,11 +58,16 @@ chmod +x "$lib/java/21/bin/java"
 port=$("$localstack/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 export AWS_ENDPOINT_URL="http://127.0.0.1:$port"
 # Its usual server listens to other machines, too; and in what it takes for a container it
-# would write to the system's folders. XDG_CACHE_HOME has what plugins it knows of.
+# would write to the system's folders. XDG_CACHE_HOME has what plugins it knows of. It would
+# close each connection after 5 s of rest or 1,000 requests, just as a client sends its next
+# request; native Lance's client does not try that again.
 env -u AWS_ENDPOINT_URL OVERRIDE_IN_DOCKER=0 GATEWAY_SERVER=hypercorn GATEWAY_LISTEN="127.0.0.1:$port" \
 	FILESYSTEM_ROOT="$work/data" XDG_CACHE_HOME="$work/cache" TMPDIR="$work" DNS_ADDRESS=0 \
 	SKIP_SSL_CERT_DOWNLOAD=1 DISABLE_EVENTS=1 LAMBDA_RUNTIME_EXECUTOR=process LAMBDA_IGNORE_ARCHITECTURE=1 \
-	"$localstack/bin/python" -c 'from localstack.runtime.main import main; main()' >"$work/log" 2>&1 &
+	"$localstack/bin/python" -c 'from hypercorn.config import Config
+Config.keep_alive_timeout, Config.keep_alive_max_requests = 3600, 1 << 30
+from localstack.runtime.main import main
+main()' >"$work/log" 2>&1 &
 pid=$!
 began=$(date +%s)
 until "$localstack/bin/python" -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1])' \
