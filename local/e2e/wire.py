@@ -119,10 +119,15 @@ class Line(Wire):
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 60):
         super().__init__(url, token, timeout)
-        self._socket = socket.create_connection((self._connection.host, self._connection.port), timeout)
+        self._timeout = timeout
+        self._socket = None
+        self._memory = bytearray(LARGE)
+
+    def _connect(self) -> None:
+        """Connects at the first request: a server waits for it only for some seconds."""
+        self._socket = socket.create_connection((self._connection.host, self._connection.port), self._timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._reader = self._socket.makefile("rb", 1 << 18)
-        self._memory = bytearray(LARGE)
 
     def call(self, method: str, path: str, body: bytes | None = None, headers: dict | None = None) -> Answer:
         lines = [
@@ -137,6 +142,8 @@ class Line(Wire):
         head, body = ("\r\n".join(lines) + "\r\n\r\n").encode(), body or b""
         if len(body) < LARGE:
             head, body = head + body, b""
+        if self._socket is None:
+            self._connect()
         self._socket.sendall(head)
         self._socket.sendall(body)
         return self._read()
@@ -176,8 +183,9 @@ class Line(Wire):
                 at, size = at + got, size - got
 
     def close(self) -> None:
-        self._reader.close()
-        self._socket.close()
+        if self._socket is not None:
+            self._reader.close()
+            self._socket.close()
 
 
 def stream(rows: pa.Table | pa.RecordBatch, **options) -> bytes:

@@ -207,14 +207,38 @@ func (c *Catalog) release(ctx context.Context, one *claim) {
 	_ = c.store.Delete(context.WithoutCancel(ctx), one.key, objectstore.Condition{IfMatch: one.etag})
 }
 
-// releaseOf deletes the claim of a record that stands for no table any more.
+// releaseOf deletes the claim of a record that stands for no table any more, while its data
+// stays. Of a place that was made for the table it notes that its owner is gone; where a crash
+// prevents the note, the next registration there looks through all records.
 func (c *Catalog) releaseOf(ctx context.Context, record *tableRecord) {
-	if record == nil || !record.hasClaim() {
+	if record == nil {
+		return
+	}
+	if record.Claim == ownPlace {
+		_, _ = c.store.Put(context.WithoutCancel(ctx), ownerlessKey(record.Location), nil, objectstore.Condition{})
+	}
+	if !record.hasClaim() {
 		return
 	}
 	if one, err := c.readClaim(context.WithoutCancel(ctx), claimKey(record.Location, record.Claim)); err == nil && one != nil {
 		c.release(ctx, one)
 	}
+}
+
+// ownerlessKey is where a note says that the table is gone that a place was made for. The note
+// stays true: no place is made twice, and every later table there has a claim.
+func ownerlessKey(place string) string { return placesPrefix + "ownerless/" + place }
+
+// ownerless reports whether the table that a place was made for is known to be gone.
+func (c *Catalog) ownerless(ctx context.Context, place string) (bool, error) {
+	_, _, err := c.store.GetRanges(ctx, ownerlessKey(place))
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the owner of a place: %w", err)
+	}
+	return true, nil
 }
 
 // hasClaim says whether there is a claim of the record's place.

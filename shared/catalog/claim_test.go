@@ -280,6 +280,41 @@ func TestDroppedTablesLeaveWhatIsOthers(t *testing.T) {
 	})
 }
 
+// A table that was deregistered is registered again, at the place that was made for it, with as
+// few requests among many tables as among few, and a crash that keeps its owner's end from being
+// noted costs requests only.
+func TestRegisterAgainReadsNoOtherRecords(t *testing.T) {
+	register := func(tables int, forget bool) int64 {
+		store := objectstore.Counting(memstore.New())
+		c := open(t, store)
+		made := mustMake(t, c, "made")
+		for n := range tables {
+			mustTable(t, c, fmt.Sprintf("other%d", n))
+		}
+		if _, err := c.DeregisterTable(t.Context(), []string{"made"}); err != nil {
+			t.Fatal(err)
+		}
+		if forget {
+			if err := store.Delete(t.Context(), ownerlessKey(c.placeOf(made.Location)), objectstore.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.knowPlaces(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var usage objectstore.Usage
+		ctx := objectstore.WithUsage(t.Context(), &usage)
+		if _, err := c.RegisterTable(ctx, []string{"again"}, Registration{Location: made.Location, Joins: true}); err != nil {
+			t.Fatal(err)
+		}
+		return usage.Requests() + usage.Writes()
+	}
+	few, many, forgotten := register(1, false), register(500, false), register(500, true)
+	if few != many || forgotten <= many {
+		t.Errorf("%d requests among few tables, %d among many, %d when all records have to be read", few, many, forgotten)
+	}
+}
+
 // Who registers a place while its table is dropped gets the table with all of its data, or an
 // error.
 func TestRegisterRacesWithDrop(t *testing.T) {

@@ -162,8 +162,12 @@ func (c *Catalog) stillClaimed(ctx context.Context, mine *claim) (bool, error) {
 }
 
 // claimForOwner gives a claim to the table whose folder a place was made for, if it is still
-// there: whoever drops it then knows that it is not alone.
+// there: whoever drops it then knows that it is not alone. No index leads from a place to its
+// owner, so that it reads every record, unless a note says that the owner is gone.
 func (c *Catalog) claimForOwner(ctx context.Context, place string) error {
+	if gone, err := c.ownerless(ctx, place); gone || err != nil {
+		return err
+	}
 	seen := map[string]string{}
 	for range 2 { // a table that is renamed while records are listed is not seen the first time
 		err := c.eachRecord(ctx, seen, func(record *tableRecord) error {

@@ -69,7 +69,13 @@ func (c *Catalog) deleteClaimed(ctx context.Context, record *tableRecord, at obj
 		}
 		inside = append(inside, at.Prefix+strings.TrimPrefix(other.Place, record.Location)+"/")
 	}
-	return deleteData(ctx, at, inside)
+	if err := deleteData(ctx, at, inside); err != nil {
+		return err
+	}
+	if isOwn(record.Location) {
+		_ = c.store.Delete(ctx, ownerlessKey(record.Location), objectstore.Condition{}) // else it is garbage
+	}
+	return nil
 }
 
 // markGoing marks the claim of a table as going, or makes one that is.
