@@ -16,7 +16,7 @@ import (
 // last request of an instance that died can be carried out at any time. Such an orphan can
 // be seen, is in the namespace when there is one of that name again, and goes with it, or
 // with a sweep when it is old. What a creation has put that is refused, as its namespace was
-// dropped meanwhile, can be seen until it is taken back.
+// dropped meanwhile, can be seen until it is taken back: see takenBack.
 var names = domain{name: "names", setup: setupNames, draw: drawName, finale: finishNames}
 
 var (
@@ -161,6 +161,15 @@ func (c *client) sentAgain(name, by string) []func(f facts) []facts {
 // takenBack is an operation that makes something by one put and takes it back when its
 // namespace turns out to be dropped meanwhile: it is refused then, but others may have seen what
 // it made.
+//
+// The service shows it on purpose. The drop found the namespace empty and marked it before the
+// put, so the order is right: drop, then an orphan that comes and goes, as it does when a creator
+// dies between its put and its second look at the namespace. Who works with the orphan loses it
+// as with a drop of the namespace with all it holds. To hide it, each creation would put its
+// record twice, or each reader of a table would read its namespace, too, at all times, for the
+// moment in which somebody drops the namespace that others create in. What the model does not
+// allow is what would be a fault: an orphan that is seen again once the creator has its refusal,
+// one that takes the place of another's table, and a creation that is acknowledged and taken back.
 func takenBack(o *op, name, by string) *op {
 	known := o.apply
 	o.apply = func(f facts, got outcome) []facts {

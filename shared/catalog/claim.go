@@ -166,7 +166,9 @@ func (c *Catalog) claimsAbout(ctx context.Context, place string) ([]*claim, erro
 			return err
 		})
 	}
-	return found, group.Wait()
+	err := group.Wait()
+	slices.SortFunc(found, func(a, b *claim) int { return strings.Compare(a.key, b.key) })
+	return found, err
 }
 
 func (c *Catalog) claimKeys(ctx context.Context, prefix string) (keys []string, err error) {

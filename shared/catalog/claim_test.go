@@ -1,8 +1,13 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -368,4 +373,43 @@ func mustMake(t *testing.T, c *Catalog, name string) *Table {
 		t.Fatal(err)
 	}
 	return made
+}
+
+// The same catalog is the same requests, in the same order, so that a history can be repeated.
+func TestClaimsForAllAreMadeInOrder(t *testing.T) {
+	store := memstore.New()
+	c := open(t, store)
+	for i := range 40 {
+		record := c.newRecord([]string{fmt.Sprint("t", i)}, c.roots.Join(fmt.Sprint("p", i/2)), 0, nil)
+		record.Claim = ""
+		if _, err := c.putRecord(t.Context(), record, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var order []string
+	watched := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+		if call.Kind == faultstore.PutIfMatch && strings.HasPrefix(call.Key, recordsPrefix) {
+			order = append(order, call.Key)
+		}
+		return faultstore.Fault{}
+	})
+	if err := open(t, watched).claimForAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := slices.SortedFunc(slices.Values(order), func(a, b string) int {
+		return cmp.Or(cmp.Compare(placeIn(t, store, a), placeIn(t, store, b)), cmp.Compare(a, b))
+	}); len(order) != 40 || !slices.Equal(order, want) {
+		t.Errorf("the records were given claims in the order %v, want %v", order, want)
+	}
+}
+
+// placeIn returns the place of the table of a record.
+func placeIn(t *testing.T, store objectstore.Store, key string) string {
+	t.Helper()
+	data, _, err := store.Get(t.Context(), key)
+	var record tableRecord
+	if err := errors.Join(err, json.Unmarshal(data, &record)); err != nil {
+		t.Fatal(err)
+	}
+	return record.Location
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -245,9 +245,9 @@ func (c *Catalog) eachRecord(ctx context.Context, seen map[string]string, f func
 	}
 }
 
-// readRecords reads those of listed objects that are records of tables, several at a time.
+// readRecords reads those of listed objects that are records of tables, several at a time, and
+// returns them in the order of the list.
 func (c *Catalog) readRecords(ctx context.Context, listed []objectstore.Info, seen map[string]string) ([]*tableRecord, error) {
-	found := make([]*tableRecord, 0, len(listed))
 	var keys []string
 	for _, object := range listed {
 		if strings.Contains(object.Key, tableKind) && (seen[object.Key] == "" || seen[object.Key] != object.ETag) {
@@ -255,22 +255,21 @@ func (c *Catalog) readRecords(ctx context.Context, listed []objectstore.Info, se
 			seen[object.Key] = object.ETag
 		}
 	}
-	var mu sync.Mutex
+	found := make([]*tableRecord, len(keys))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(batchFanOut)
-	for _, key := range keys {
+	for i, key := range keys {
 		group.Go(func() error {
 			record := new(tableRecord)
 			if _, err := c.read(ctx, key, record); err != nil {
 				return ignoreGone(err)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			found = append(found, record)
+			found[i] = record
 			return nil
 		})
 	}
-	return found, group.Wait()
+	err := group.Wait()
+	return slices.DeleteFunc(found, func(r *tableRecord) bool { return r == nil }), err
 }
 
 // knownKey says that all tables that should have a claim have one. Records of before there
@@ -304,11 +303,11 @@ func (c *Catalog) claimForAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for place, ids := range at {
-		if len(ids) == 1 && isOwn(place) {
+	for _, place := range slices.Sorted(maps.Keys(at)) { // so that the same catalog is the same requests
+		if len(at[place]) == 1 && isOwn(place) {
 			continue
 		}
-		for _, id := range ids {
+		for _, id := range at[place] {
 			if err := c.giveClaim(ctx, id, place); err != nil {
 				return err
 			}

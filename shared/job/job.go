@@ -24,7 +24,8 @@
 //
 // Three things end a job that its task does not end. A run that fails is repeated a few times.
 // A run that ends with its process is repeated once: then the job is set aside, failed, until a
-// user resumes it. So is one whose message no worker could do anything with ([Worker.Bury]).
+// user resumes it. So is one whose message no worker could do anything with ([Worker.Bury]), and
+// what a worker would begin by itself when the look whether to do so ends the process.
 //
 // A message that was lost is missed by whoever looks at the record later ([Starter.Revive]).
 // A message may also name no job, but what might be worth doing (see [Kind.Wanted]).

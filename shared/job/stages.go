@@ -22,6 +22,10 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 		return nil, fmt.Errorf("job %s is in stage %q, which jobs of kind %s have not here", r.share.Job, r.job.Work.Stage, r.job.Kind)
 	case r.share.Part != 0:
 		return stage.Do(ctx, r)
+	case r.job.Work.Look:
+		if wanted, err := r.look(ctx); err != nil || !wanted {
+			return nil, err
+		}
 	}
 	for ; ; number++ {
 		stage = r.kind.Stages[number]

@@ -144,18 +144,9 @@ func (w *Worker) look(ctx context.Context, m Message) error {
 			return err
 		}
 	}
-	wanted := w.Kinds[m.Kind].Wanted
-	if wanted == nil {
-		return fmt.Errorf("nobody here can tell whether there is a job %q to do", m.Kind)
-	}
-	want, err := wanted(ctx, m.Object)
-	if err != nil {
-		// It was an idea; there will be others.
-		w.Logger.Warn("nobody knows whether there is a job to do", "kind", m.Kind, "object", m.Object, "error", err)
-		return ctx.Err()
-	}
-	if want == nil {
-		return nil
+	want, err := w.wanted(ctx, m)
+	if want == nil || err != nil {
+		return err
 	}
 	aside, err := w.Transactions.IsAside(ctx, m.Kind, m.Object, want.Mark)
 	if aside || err != nil {
@@ -254,20 +245,11 @@ func settled(err error) error {
 
 // run runs a task while it says that it lives, and notes how that ended.
 func (w *Worker) run(ctx context.Context, r *Run) error {
-	share := w.Memory.Open()
-	defer share.Close()
-	working, stop := context.WithCancelCause(memory.WithShare(ctx, share))
-	beating := make(chan struct{})
-	go func() {
-		defer close(beating)
-		r.beat(working, stop)
-	}()
-	result, err := r.do(working)
-	stop(nil)
-	<-beating
-	if lost := context.Cause(working); err != nil && lost != nil && !errors.Is(lost, context.Canceled) && !errors.Is(lost, context.DeadlineExceeded) {
-		err = lost // the heart knew first
-	}
+	var result any
+	err := w.whileItLives(ctx, r, func(ctx context.Context) (err error) {
+		result, err = r.do(ctx)
+		return err
+	})
 	if ctx.Err() == nil {
 		return w.conclude(ctx, r, result, err)
 	}
@@ -282,6 +264,25 @@ func (w *Worker) run(ctx context.Context, r *Run) error {
 	// The process ends. Nobody needs to wait for the lease to run out.
 	_ = r.leave(free, 0, func(*transaction.Transaction) {})
 	return ctx.Err()
+}
+
+// whileItLives does work in a share of the memory, and says meanwhile that the worker lives.
+func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.Context) error) error {
+	share := w.Memory.Open()
+	defer share.Close()
+	working, stop := context.WithCancelCause(memory.WithShare(ctx, share))
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		r.beat(working, stop)
+	}()
+	err := do(working)
+	stop(nil)
+	<-beating
+	if lost := context.Cause(working); err != nil && lost != nil && !errors.Is(lost, context.Canceled) && !errors.Is(lost, context.DeadlineExceeded) {
+		return lost // the heart knew first
+	}
+	return err
 }
 
 // lastWords is how long it may take to say that a run has ended when its time is over.

@@ -107,8 +107,13 @@ type note struct {
 }
 
 func asideKey(kind string, object []string) string {
+	return asideFolder + nameOf(kind, object)
+}
+
+// nameOf is the name of a record about jobs of a kind for an object.
+func nameOf(kind string, object []string) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + strings.Join(object, "\x00")))
-	return asideFolder + hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:16])
 }
 
 // SetAside notes that a job was given up that a worker had begun by itself, so that no other is

@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +37,7 @@ func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Trans
 
 func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error) {
 	now := s.now().UTC()
-	t.ID, t.Status, t.Created, t.Updated = newJobID(now), protocol.TransactionQueued, now, now
+	t.ID, t.Status, t.Created, t.Updated = newJobID(now), cmp.Or(t.Status, protocol.TransactionQueued), now, now
 	if _, err := s.write(ctx, t, jobFolder+t.ID, "", time.Time{}); err != nil {
 		return nil, s.translate(t.ID, err)
 	}

@@ -30,6 +30,7 @@ type Work struct {
 
 	// The rest is a job's. Its parts have records of their own.
 
+	Look       bool                       `json:"look,omitempty"`  // it begins with a look: see [Store.JobOfLook]
 	Stage      string                     `json:"stage,omitempty"` // that it is in; "" is the first
 	StagesDone int                        `json:"stages_done,omitempty"`
 	Stages     int                        `json:"stages,omitempty"`
@@ -77,15 +78,20 @@ func (s *Store) BeginWork(ctx context.Context, kind string, object []string, inp
 	})
 }
 
-// A Share is what one worker works on: a job, or a part of one of its stages. Parts count from 1.
+// A Share is what one worker works on: a job, a part of one of its stages, or a look. Parts
+// count from 1.
 type Share struct {
 	Job   string
 	Stage string // of a part; "" with Part 0
 	Part  int    // 0 is the job itself
+	look  string // of a look, which has nothing else: see [LookAt]
 }
 
 func (p Share) key() string {
-	if p.Part == 0 {
+	switch {
+	case p.look != "":
+		return lookFolder + p.look
+	case p.Part == 0:
 		return jobFolder + p.Job
 	}
 	return fmt.Sprintf("%s/%04d", partsFolder(p.Job, p.Stage), p.Part)
@@ -99,7 +105,10 @@ func partsFolder(job, stage string) string { return partFolder + job + "/" + sta
 // with their processes [MaxDeaths] times is given up instead, which is ErrEnded, too.
 func (s *Store) Take(ctx context.Context, p Share, holder string, lease time.Duration) (taken, job *Transaction, err error) {
 	var fresh, as *Transaction
-	if p.Part != 0 {
+	switch {
+	case p.look != "":
+		fresh = &Transaction{Status: protocol.TransactionQueued, Work: &Work{}}
+	case p.Part != 0:
 		if job, fresh, err = s.newPart(ctx, p); err != nil {
 			return nil, job, err
 		}
@@ -143,7 +152,10 @@ func (s *Store) Take(ctx context.Context, p Share, holder string, lease time.Dur
 
 // String names a share for users.
 func (p Share) String() string {
-	if p.Part == 0 {
+	switch {
+	case p.look != "":
+		return "the decision whether there is something to do"
+	case p.Part == 0:
 		return "the job"
 	}
 	return fmt.Sprintf("part %d of stage %s", p.Part, p.Stage)
@@ -322,7 +334,7 @@ func (s *Store) resumeParts(ctx context.Context, id string) error {
 	parts, err := s.Parts(ctx, id, job.Work.Stage, job.Work.Parts)
 	for i, part := range parts {
 		if err == nil && part != nil && part.Work.Aside {
-			_, err = s.change(ctx, Share{id, job.Work.Stage, i + 1}.key(), nil, func(t *Transaction) error {
+			_, err = s.change(ctx, Share{Job: id, Stage: job.Work.Stage, Part: i + 1}.key(), nil, func(t *Transaction) error {
 				t.takeUp(s.now())
 				return nil
 			})

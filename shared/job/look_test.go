@@ -1,0 +1,161 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// looking is jobs that begin by themselves, as wanted says, and the looks that were taken.
+type looking struct {
+	*house
+	looks  int
+	wanted func() (*job.Want, error)
+}
+
+var lookMessage = job.Message{Kind: "k", Object: []string{"t"}}
+
+func newLooking() *looking {
+	l := &looking{wanted: func() (*job.Want, error) { return &job.Want{Input: 3, Mark: "v1"}, nil }}
+	kind := count(func(int) {})
+	kind.Wanted = func(context.Context, []string) (*job.Want, error) { l.looks++; return l.wanted() }
+	l.house = newHouse(memstore.New(), new(memqueue.Queue), kind)
+	return l
+}
+
+// die looks as a worker does that dies over it.
+func (l *looking) die(t *testing.T) {
+	t.Helper()
+	look := transaction.LookAt(lookMessage.Kind, lookMessage.Object)
+	if _, _, err := l.Transactions.Take(t.Context(), look, l.Name(), 90*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Minute)
+}
+
+func (l *looking) do(t *testing.T) {
+	t.Helper()
+	if err := l.Do(t.Context(), lookMessage); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *looking) jobs(t *testing.T) []*transaction.Transaction {
+	t.Helper()
+	jobs, _, err := l.Transactions.Jobs(t.Context(), "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobs
+}
+
+func TestALookThatEndsItsProcessTwiceIsSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLooking()
+		l.die(t)
+		l.die(t)
+		for range 3 {
+			l.do(t)
+		}
+		jobs := l.jobs(t)
+		if l.looks != 0 || len(jobs) != 1 {
+			t.Fatalf("%d looks after two deaths, %d jobs that tell of them, want 0 and 1", l.looks, len(jobs))
+		}
+		got := jobs[0]
+		if got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Kind != "k" || len(got.Object) != 1 || got.Object[0] != "t" ||
+			!strings.Contains(got.Failure, "ended the process of its worker 2 times; it is set aside until the job is resumed") {
+			t.Errorf("the job is %+v, %v (%s), want it set aside", got, got.Status, got.Failure)
+		}
+		if _, err := l.ReviveAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if jobs := l.jobs(t); len(jobs) != 1 || jobs[0].Status != protocol.TransactionFailed {
+			t.Errorf("it goes on by itself: %v", jobs[0].Status)
+		}
+		if resumed, _, err := l.Resume(t.Context(), got.ID, time.Now()); err != nil || !resumed {
+			t.Fatalf("resumed: %v, %v", resumed, err)
+		}
+		wantEnd(t, l.serve(t, got.ID), protocol.TransactionSucceeded, "3")
+		l.do(t)
+		if l.looks != 2 || len(l.jobs(t)) != 2 {
+			t.Errorf("%d looks and %d jobs, want the job's own look, another, and its job", l.looks, len(l.jobs(t)))
+		}
+	})
+}
+
+// The job of a look that was resumed is set aside again when it dies again, and ends when there
+// is nothing to do.
+func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
+	for _, dies := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLooking()
+			l.wanted = func() (*job.Want, error) { return nil, nil }
+			l.die(t)
+			l.die(t)
+			l.do(t)
+			m := job.Message{Job: l.jobs(t)[0].ID}
+			if _, _, err := l.Resume(t.Context(), m.Job, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if !dies {
+				wantEnd(t, l.serve(t, m.Job), protocol.TransactionSucceeded, "null")
+				return
+			}
+			_, _ = die(t, l.house, m), die(t, l.house, m)
+			if got := l.serve(t, m.Job); got.Status != protocol.TransactionFailed || !got.Work.Aside {
+				t.Errorf("the job is %v, aside: %v", got.Status, got.Work.Aside)
+			}
+			l.do(t)
+			if l.looks != 0 || len(l.jobs(t)) != 1 {
+				t.Errorf("%d looks and %d jobs, want none and the one", l.looks, len(l.jobs(t)))
+			}
+		})
+	}
+}
+
+// Looks that come to an end are no deaths: those that find nothing, fail, take long, are taken
+// side by side, or end with a program that stops in order.
+func TestLooksThatEndAreNoDeaths(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLooking()
+		ends := map[string]func() (*job.Want, error){
+			"nothing": func() (*job.Want, error) { return nil, nil },
+			"failure": func() (*job.Want, error) { return nil, errors.New("the storage is gone") },
+			"long":    func() (*job.Want, error) { time.Sleep(time.Hour); return nil, nil },
+		}
+		for range 3 {
+			for _, l.wanted = range ends {
+				l.do(t)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			l.wanted = func() (*job.Want, error) { stop(); return nil, ctx.Err() }
+			if err := l.Do(ctx, lookMessage); !errors.Is(err, context.Canceled) {
+				t.Errorf("a look whose program stops: %v, want its message to come again", err)
+			}
+		}
+		before := l.looks
+		l.wanted = func() (*job.Want, error) { time.Sleep(10 * time.Minute); return nil, nil }
+		done := make(chan struct{})
+		go func() { defer close(done); l.do(t) }()
+		for range 5 {
+			time.Sleep(time.Minute)
+			l.do(t)
+		}
+		<-done
+		if l.looks != before+1 {
+			t.Errorf("%d looks at a time, want 1", l.looks-before)
+		}
+		if jobs := l.jobs(t); len(jobs) != 0 {
+			t.Errorf("%d jobs, want none: %s", len(jobs), jobs[0].Failure)
+		}
+	})
+}
