@@ -168,8 +168,8 @@ func checkAlteration(d *dataset.Dataset, a dataset.Alteration) error {
 }
 
 // convert is a dataset.Cast.
-func convert(values arrow.Array, to arrow.DataType) (arrow.Array, error) {
-	out, err := sqlexpr.Convert(values, to)
+func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
+	out, err := sqlexpr.Convert(ctx, values, to)
 	return out, sqlError("cast", err)
 }
 

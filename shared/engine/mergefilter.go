@@ -104,7 +104,7 @@ func (p *mergePlan) sides(ctx context.Context, from sourceBatch, pairs []merged,
 			return nil, err
 		}
 		if !arrow.TypeEqual(source[i].DataType(), fields[i].Type) {
-			if source[i], err = sqlexpr.Convert(source[i], fields[i].Type); err != nil {
+			if source[i], err = sqlexpr.Convert(ctx, source[i], fields[i].Type); err != nil {
 				return nil, sqlError("source column "+name, err)
 			}
 		}

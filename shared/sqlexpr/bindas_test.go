@@ -40,6 +40,14 @@ func TestBindAsCastsToTheColumn(t *testing.T) {
 		{"[1, 2, 3]", vector, "list of 3 values", ErrValue},
 		{"'z'", arrow.PrimitiveTypes.Int32, "z", ErrValue},
 		{"5000000000", arrow.PrimitiveTypes.Int32, "5000000000", ErrValue},
+		{"timestamp '2024-01-31 09:30:15.123456'", arrow.FixedWidthTypes.Time32s, `[34215 34215 34215]`, nil},
+		{"timestamp '2024-01-31 09:30:15.123456'", arrow.FixedWidthTypes.Time32ms, `[34215123 34215123 34215123]`, nil},
+		{"timestamp '1969-12-31 23:59:59.5'", arrow.FixedWidthTypes.Time64us, `[86399500000 86399500000 86399500000]`, nil},
+		{"timestamp '2024-01-31 09:30:15.123456'", arrow.FixedWidthTypes.Time64ns, `[34215123456000 34215123456000 34215123456000]`, nil},
+		{"arrow_cast(1706693415123456, 'Timestamp(µs, \"Europe/Berlin\")')", arrow.FixedWidthTypes.Time32s, `[37815 37815 37815]`, nil},
+		{"9223372036854775807::timestamp(0)", arrow.FixedWidthTypes.Time32s, "out of range", ErrValue},
+		{"X'0102'", &arrow.FixedSizeBinaryType{ByteWidth: 2}, `["\x01\x02" "\x01\x02" "\x01\x02"]`, nil},
+		{"X'010203'", &arrow.FixedSizeBinaryType{ByteWidth: 2}, "3 bytes, where 2 are wanted", ErrValue},
 		{"id", arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64}), "conversion of int64", ErrUnsupported},
 	} {
 		t.Run(c.sql+" as "+c.as.Name(), func(t *testing.T) {

@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"context"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -29,7 +30,7 @@ func castable(from, to arrow.DataType) bool {
 	case isString(to):
 		return isNumeric(from) && from.ID() != arrow.FLOAT16 || isVarBinary(from) || isDate(from) || isTimestamp(from) || isTime(from)
 	case isBinary(from):
-		return isBinary(to) && to.ID() != arrow.FIXED_SIZE_BINARY
+		return isVarBinary(to) || isVarBinary(from) && to.ID() == arrow.FIXED_SIZE_BINARY
 	case isVarBinary(to):
 		return isInteger(from)
 	}
@@ -61,12 +62,16 @@ type caster struct {
 }
 
 // Convert converts values as CAST does: one that has no counterpart in the type is
-// ErrValue. NULLs stay NULL.
-func Convert(values arrow.Array, to arrow.DataType) (arrow.Array, error) {
+// ErrValue. NULLs stay NULL. It ends with the context, and takes nothing of its share: the
+// caller accounts for the whole of it.
+func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if !loadable(values.DataType()) {
 		return nil, errorf(ErrUnsupported, noPos, "values of %s", values.DataType())
 	}
-	var m *meter // the caller accounts for the whole of it
+	m := &meter{ctx: ctx, work: lookWork}
 	v, err := load(m, values)
 	if err != nil {
 		return nil, err
@@ -142,6 +147,8 @@ func (c *caster) convert() {
 		c.singles()
 	case isBinary(from) && isString(to):
 		c.checkUTF8()
+	case to.ID() == arrow.FIXED_SIZE_BINARY:
+		c.checkWidth()
 	case (isString(from) || isBinary(from)) && (isString(to) || isBinary(to)):
 		c.out.data = c.from.data
 	case isString(from):
@@ -198,6 +205,16 @@ func (c *caster) bytes() {
 	}
 	c.err = b.account()
 	c.out.data = b.text()
+}
+
+// checkWidth makes binaries of one width of others, which must have it.
+func (c *caster) checkWidth() {
+	t, width := c.from.data.(text), c.to.(*arrow.FixedSizeBinaryType).ByteWidth
+	c.out.data = t
+	c.each(func(i int) bool {
+		n := len(t.at(i))
+		return n == width || c.fail(i, "binary value of %d bytes, where %d are wanted", n, width)
+	})
 }
 
 // checkUTF8 makes strings of binaries, which must be valid for the rows that count only.

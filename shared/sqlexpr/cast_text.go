@@ -287,10 +287,13 @@ func isoDate(s string) (int64, bool) {
 	return daysOf(int64(twoDigits(s)*100+twoDigits(s[2:])), int64(twoDigits(s[5:])), int64(twoDigits(s[8:])))
 }
 
+// Years of dates and clocks, source: chrono 0.4, date.rs.
+const leastYear, mostYear = -262143, 262142
+
 // daysOf counts days since the epoch.
 func daysOf(year, month, day int64) (int64, bool) {
 	t := time.Date(int(year), time.Month(month), int(day), 0, 0, 0, 0, time.UTC)
-	ok := month >= 1 && month <= 12 && day >= 1 && int64(t.Day()) == day && year >= -262143 && year <= 262142
+	ok := month >= 1 && month <= 12 && day >= 1 && int64(t.Day()) == day && year >= leastYear && year <= mostYear
 	return floorDiv(t.Unix(), secondsPerDay), ok
 }
 

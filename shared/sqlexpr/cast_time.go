@@ -14,6 +14,7 @@ import (
 //
 //	date → timestamp        midnight, in the zone of the timestamp
 //	timestamp → date        the day in the zone of the timestamp
+//	timestamp → time        the time of day in the zone of the timestamp, cut off if finer
 //	timestamp → timestamp   cut off towards 1970 if the unit is coarser; given a zone, the
 //	                        clock stays and the instant moves; of two zones it is the
 //	                        instant that stays
@@ -50,7 +51,7 @@ func temporalCastable(from, to arrow.DataType) bool {
 		from.ID() == arrow.DURATION && to.ID() == arrow.DURATION:
 		return true
 	case isTimestamp(from):
-		return isDate(to) || isNumeric(to)
+		return isDate(to) || isTime(to) || isNumeric(to)
 	case isTimestamp(to):
 		return isDate(from) || isNumeric(from)
 	case isDate(to):
@@ -100,6 +101,8 @@ func (c *caster) temporal() {
 		c.dateToTimestamp()
 	case isDate(to):
 		c.timestampToDate()
+	case isTimestamp(from) && isTime(to):
+		c.timestampToTime()
 	case isTime(from), from.ID() == arrow.DURATION:
 		c.times()
 	default:
@@ -221,6 +224,30 @@ func (c *caster) timestampToDate() {
 	})
 }
 
+// timestampToTime takes the time of day in the zone of the timestamp.
+func (c *caster) timestampToTime() {
+	zone, err := loadZone(zoneOf(c.from.typ))
+	if c.err = err; err != nil {
+		return
+	}
+	from, to := perSecond(unitOf(c.from.typ)), perSecond(unitOf(c.to))
+	src, out := c.from.data.([]int64), make([]int64, c.from.n)
+	c.each(func(i int) bool {
+		seconds := floorDiv(src[i], from)
+		nanos := (src[i] - seconds*from) * (1e9 / from)
+		t := time.Unix(seconds, 0).In(zone)
+		if year := t.Year(); year < leastYear || year > mostYear {
+			return c.fail(i, "timestamp is out of range of %s", c.to)
+		}
+		out[i] = int64(t.Hour()*3600+t.Minute()*60+t.Second())*to + nanos/(1e9/to)
+		return true
+	})
+	c.out.data = out
+	if c.to.ID() == arrow.TIME32 {
+		c.out.data = narrowed(out)
+	}
+}
+
 // times converts between units, cutting off what is finer.
 func (c *caster) times() {
 	from, to := perSecond(unitOf(c.from.typ)), perSecond(unitOf(c.to))
@@ -244,12 +271,17 @@ func (c *caster) times() {
 	})
 	c.out.data = wide
 	if c.to.ID() == arrow.TIME32 {
-		narrow := make([]int32, c.from.n)
-		for i, x := range wide {
-			narrow[i] = int32(x)
-		}
-		c.out.data = narrow
+		c.out.data = narrowed(wide)
 	}
+}
+
+// narrowed is times of 64 bits in 32, which hold a day in milliseconds.
+func narrowed(wide []int64) []int32 {
+	narrow := make([]int32, len(wide))
+	for i, x := range wide {
+		narrow[i] = int32(x)
+	}
+	return narrow
 }
 
 // timestamps converts between units, cutting off what is finer, and gives a timestamp

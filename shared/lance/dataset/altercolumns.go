@@ -58,7 +58,7 @@ type Alteration struct {
 
 // A Cast returns the values of an array as another type, or an error for one that has no
 // place in it. Nulls stay null.
-type Cast func(arrow.Array, arrow.DataType) (arrow.Array, error)
+type Cast func(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error)
 
 // AlterColumns commits alterations of d, together. cast is needed when some change types.
 //
@@ -227,7 +227,7 @@ func (a *altering) commitCasts(ctx context.Context, s *schema.Schema, cast Cast,
 	}
 	p.schema = arrow.NewSchema(columns, nil)
 	files, err := d.writeColumns(ctx, writes, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
-		return castFields(batch.Columns(), writes.Fields, cast)
+		return castFields(ctx, batch.Columns(), writes.Fields, cast)
 	})
 	if err != nil {
 		return nil, err
@@ -302,7 +302,7 @@ func replaceFields(fragments []*pb.Fragment, files []pb.DataFile, s *schema.Sche
 
 // castFields casts columns, or members within them, to the types of fields, which are
 // laid out alike: structs stay structs.
-func castFields(columns []arrow.Array, fields []*schema.Field, cast Cast) ([]arrow.Array, error) {
+func castFields(ctx context.Context, columns []arrow.Array, fields []*schema.Field, cast Cast) ([]arrow.Array, error) {
 	out := make([]arrow.Array, len(columns))
 	for i, column := range columns {
 		var err error
@@ -311,9 +311,9 @@ func castFields(columns []arrow.Array, fields []*schema.Field, cast Cast) ([]arr
 		case arrow.TypeEqual(column.DataType(), fields[i].Type):
 			out[i] = column
 		case isStruct && fields[i].Type.ID() == arrow.STRUCT:
-			out[i], err = castMembers(from, fields[i], cast)
+			out[i], err = castMembers(ctx, from, fields[i], cast)
 		default:
-			out[i], err = cast(column, fields[i].Type)
+			out[i], err = cast(ctx, column, fields[i].Type)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cast column %s: %w", fields[i].Name, err)
@@ -322,12 +322,12 @@ func castFields(columns []arrow.Array, fields []*schema.Field, cast Cast) ([]arr
 	return out, nil
 }
 
-func castMembers(from *array.Struct, field *schema.Field, cast Cast) (arrow.Array, error) {
+func castMembers(ctx context.Context, from *array.Struct, field *schema.Field, cast Cast) (arrow.Array, error) {
 	members := make([]arrow.Array, from.NumField())
 	for i := range members {
 		members[i] = from.Field(i)
 	}
-	members, err := castFields(members, field.Children, cast)
+	members, err := castFields(ctx, members, field.Children, cast)
 	if err != nil {
 		return nil, err
 	}

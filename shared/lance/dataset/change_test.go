@@ -212,7 +212,7 @@ func TestColumnsComeAndGo(t *testing.T) {
 	}
 	step(d.AddColumns(ctx, NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)}, nil))
 	step(d.AlterColumns(ctx, []Alteration{{Path: "y", Rename: "z"}}, nil, nil))
-	cast := func(a arrow.Array, to arrow.DataType) (arrow.Array, error) {
+	cast := func(_ context.Context, a arrow.Array, to arrow.DataType) (arrow.Array, error) {
 		b := array.NewBuilder(memory.DefaultAllocator, to)
 		for i := range a.Len() {
 			if err := b.AppendValueFromString(a.ValueStr(i)); err != nil {
