@@ -29,8 +29,11 @@ func appendUpper(dst, s []byte) []byte {
 }
 
 // appendLower appends s in lower case.
-func appendLower(dst, s []byte) []byte {
-	for i := 0; i < len(s); {
+func appendLower(dst, s []byte) []byte { return appendLowerPart(dst, s, 0, len(s)) }
+
+// appendLowerPart appends a part of s in lower case, which what is around it may decide.
+func appendLowerPart(dst, s []byte, from, to int) []byte {
+	for i := from; i < to; {
 		if c := s[i]; c < utf8.RuneSelf {
 			dst = append(dst, lowerASCII(c))
 			i++

@@ -37,8 +37,9 @@
 // memory) before they make them. When they return, they have given back all of it: whoever
 // keeps the values accounts for them. Constants stay single values; Bind computes those that
 // are little work, and what it keeps of them stays taken until the share is closed. What is
-// more than a share allows is a *memory.Error, and a single value of more than 256 MiB, or a
-// regular expression of more than 32,768 instructions, ErrTooLarge.
+// more than a share allows is a *memory.Error, and a single value of more than 256 MiB, a
+// regular expression of more than 32,768 instructions, or a format of dates of more than 4 KiB
+// ErrTooLarge.
 //
 // An error counts only for rows that reach it. AND evaluates its right side for the rows
 // that the left side did not make false, OR for those not made true, CASE and coalesce

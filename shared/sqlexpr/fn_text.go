@@ -55,15 +55,15 @@ func bindTextTest(n *node) (*node, error) {
 }
 
 func evalLower(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
-	return mapText(m, args[0], appendLower)
+	return mapText(m, args[0], appendLowerPart)
 }
 
 func evalUpper(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
-	return mapText(m, args[0], appendUpper)
+	return mapText(m, args[0], func(dst, s []byte, from, to int) []byte { return appendUpper(dst, s[from:to]) })
 }
 
-// mapText applies a function to every string, which appends its result.
-func mapText(m *meter, x vec, f func(dst, s []byte) []byte) (vec, error) {
+// mapText applies a function to every string, which appends its result for a part of one.
+func mapText(m *meter, x vec, f func(dst, s []byte, from, to int) []byte) (vec, error) {
 	b := newTextBuilder(m, x.n)
 	t := x.data.(text)
 	long := t.areLong(x.n)
@@ -81,7 +81,9 @@ func mapText(m *meter, x vec, f func(dst, s []byte) []byte) (vec, error) {
 					return vec{}, err
 				}
 			}
-			b.data = f(b.data, s)
+			if err := m.pieces(s, func(from, to int) { b.data = f(b.data, s, from, to) }); err != nil {
+				return vec{}, err
+			}
 			if err := b.account(); err != nil {
 				return vec{}, err
 			}

@@ -1,13 +1,14 @@
 package sqlexpr
 
 import (
+	"bytes"
 	"crypto/md5"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"hash"
 	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,10 +24,10 @@ var textCodeFunctions = map[string]*function{
 	"levenshtein": {minArgs: 2, maxArgs: 2, bind: signature(lengthOfFirst, asText), eval: evalLevenshtein},
 
 	"md5":    {minArgs: 1, maxArgs: 1, bind: signature(gives(typeString), textOrBytes), eval: evalMD5},
-	"sha224": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha224)},
-	"sha256": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha256Sum)},
-	"sha384": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha384)},
-	"sha512": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha512Sum)},
+	"sha224": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha256.New224)},
+	"sha256": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha256.New)},
+	"sha384": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha512.New384)},
+	"sha512": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha512.New)},
 
 	"digest": {minArgs: 2, maxArgs: 2, bind: bindDigest},
 
@@ -139,50 +140,31 @@ func editDistance(m *meter, s, t []byte) (int, error) {
 
 // evalMD5 prints the sum in hexadecimal, other than the sums of the SHA family.
 func evalMD5(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	value := args[0].texts()
+	value, sum, buf := args[0].texts(), md5.New(), make([]byte, 0, md5.Size)
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
-		sum := md5.Sum(value(i))
-		return hex.AppendEncode(dst, sum[:]), nil
+		digest, err := appendSum(m, buf, sum, value(i))
+		return hex.AppendEncode(dst, digest), err
 	})
 }
 
-func sha224(dst, s []byte) []byte {
-	sum := sha256.Sum224(s)
-	return append(dst, sum[:]...)
-}
-
-func sha256Sum(dst, s []byte) []byte {
-	sum := sha256.Sum256(s)
-	return append(dst, sum[:]...)
-}
-
-func sha384(dst, s []byte) []byte {
-	sum := sha512.Sum384(s)
-	return append(dst, sum[:]...)
-}
-
-func sha512Sum(dst, s []byte) []byte {
-	sum := sha512.Sum512(s)
-	return append(dst, sum[:]...)
-}
-
 // hasher appends the bytes of a sum.
-func hasher(sum func(dst, s []byte) []byte) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func hasher(newHash func() hash.Hash) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-		value := args[0].texts()
-		return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) { return sum(dst, value(i)), nil })
+		value, sum := args[0].texts(), newHash()
+		return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) { return appendSum(m, dst, sum, value(i)) })
 	}
+}
+
+func appendSum(m *meter, dst []byte, sum hash.Hash, s []byte) ([]byte, error) {
+	sum.Reset()
+	err := m.pieces(s, func(from, to int) { sum.Write(s[from:to]) })
+	return sum.Sum(dst), err
 }
 
 // digests are the sums by their names. The others that there are, blake2b, blake2s and
 // blake3, are not in Go's library.
-var digests = map[string]func(dst, s []byte) []byte{
-	"md5": md5Sum, "sha224": sha224, "sha256": sha256Sum, "sha384": sha384, "sha512": sha512Sum,
-}
-
-func md5Sum(dst, s []byte) []byte {
-	sum := md5.Sum(s)
-	return append(dst, sum[:]...)
+var digests = map[string]func() hash.Hash{
+	"md5": md5.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 }
 
 // bindDigest takes the name of the sum from a constant.
@@ -238,7 +220,7 @@ func evalDecode(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		if fromHex {
 			dst, err = hex.AppendDecode(dst, value(i))
 		} else {
-			dst, err = base64.RawStdEncoding.AppendDecode(dst, []byte(strings.TrimRight(string(value(i)), "=")))
+			dst, err = base64.RawStdEncoding.AppendDecode(dst, bytes.TrimRight(value(i), "="))
 		}
 		if err != nil {
 			return nil, errorf(ErrValue, noPos, "decode of %s that is not in the encoding", args[0].typ)
@@ -262,26 +244,64 @@ func evalContainsTokens(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 	if !args[1].konst {
 		return vec{}, errorf(ErrUnsupported, noPos, "contains_tokens with words that are not a constant")
 	}
-	var wanted []string
+	wanted := map[string]int{} // and the row, from 1 on, in which a word was last found
+	var err error
 	if !args[1].isNull(0) {
-		wanted = words(string(args[1].texts()(0)))
+		err = eachWord(m, args[1].texts()(0), func(word []byte) error {
+			if _, ok := wanted[string(word)]; ok {
+				return nil
+			}
+			wanted[string(word)] = 0
+			return m.take(len(word) + wordBytes)
+		})
+	}
+	if err != nil {
+		return vec{}, err
 	}
 	str := args[0].texts()
-	return boolRows(m, n, args[:1], nil, func(i int) bool {
-		have := map[string]bool{}
-		for _, w := range words(string(str(i))) {
-			have[w] = true
+	out, rowErr := boolRows(m, n, args[:1], nil, func(i int) bool {
+		missing := len(wanted)
+		if err == nil && missing > 0 {
+			err = eachWord(m, str(i), func(word []byte) error {
+				if row, ok := wanted[string(word)]; ok && row != i+1 {
+					wanted[string(word)] = i + 1
+					missing--
+				}
+				return nil
+			})
 		}
-		for _, w := range wanted {
-			if !have[w] {
-				return false
-			}
-		}
-		return true
+		return missing == 0
 	})
+	if err == nil {
+		err = rowErr
+	}
+	return out, err
 }
 
-// words splits a text at everything but letters and digits.
-func words(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return !isAlphanumeric(r) })
+// wordBytes is about what a word of a set takes beside its characters.
+const wordBytes = 48
+
+// eachWord calls f for the words of a text, which are separated by everything but letters
+// and digits.
+func eachWord(m *meter, s []byte, f func(word []byte) error) error {
+	start := -1 // of the word, if within one
+	for at, done := 0, 1; at <= len(s); done++ {
+		r, size := utf8.DecodeRune(s[at:])
+		switch inside := size > 0 && isAlphanumeric(r); {
+		case inside && start < 0:
+			start = at
+		case !inside && start >= 0:
+			if err := f(s[start:at]); err != nil {
+				return err
+			}
+			start = -1
+		}
+		at += max(size, 1)
+		if done%watchedChars == 0 {
+			if err := m.step(32 * watchedChars); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -224,14 +224,22 @@ func (b *textBuilder) replace(s, old, with []byte) error {
 	}
 }
 
+// watchedChars are worked on between two steps.
+const watchedChars = 1024
+
 // evalReverse turns the order of characters around.
 func evalReverse(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
-		for s := str(i); len(s) > 0; {
+		for s, done := str(i), 1; len(s) > 0; done++ {
 			_, size := utf8.DecodeLastRune(s)
 			dst = append(dst, s[len(s)-size:]...)
 			s = s[:len(s)-size]
+			if done%watchedChars == 0 {
+				if err := m.step(4 * watchedChars); err != nil {
+					return nil, err
+				}
+			}
 		}
 		return dst, nil
 	})
@@ -243,7 +251,7 @@ func evalInitcap(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		inWord := false
-		for s := str(i); len(s) > 0; {
+		for s, done := str(i), 1; len(s) > 0; done++ {
 			r, size := utf8.DecodeRune(s)
 			if inWord {
 				dst = appendLower(dst, s[:size])
@@ -252,6 +260,11 @@ func evalInitcap(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			}
 			inWord = isAlphanumeric(r)
 			s = s[size:]
+			if done%watchedChars == 0 {
+				if err := m.step(32 * watchedChars); err != nil {
+					return nil, err
+				}
+			}
 		}
 		return dst, nil
 	})
@@ -328,8 +341,8 @@ func (t *translation) append(b *textBuilder, s []byte) error {
 		if by >= 0 {
 			b.data = utf8.AppendRune(b.data, by)
 		}
-		if done%1024 == 1023 {
-			if err := t.m.step(32 * 1024); err != nil {
+		if done%watchedChars == watchedChars-1 {
+			if err := t.m.step(32 * watchedChars); err != nil {
 				return err
 			}
 			if err := b.account(); err != nil {

@@ -99,17 +99,68 @@ func trimmer(front, back bool) func(m *meter, n *node, args []vec, rows bitset) 
 		if len(args) == 2 {
 			cut = args[1].texts()
 		}
-		return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
-			s, cutset := str(i), string(cut(i))
+		set, ready := cutset{translation: translation{m: m}}, false
+		return textRows(m, n, args, rows, func(dst []byte, i int) (_ []byte, err error) {
+			if !ready {
+				if err := set.use(cut(i)); err != nil {
+					return nil, err
+				}
+				ready = len(args) < 2 || args[1].konst
+			}
+			s := str(i)
 			if front {
-				s = bytes.TrimLeft(s, cutset)
+				s, err = set.trim(s, utf8.DecodeRune, func(s []byte, size int) []byte { return s[size:] })
 			}
-			if back {
-				s = bytes.TrimRight(s, cutset)
+			if back && err == nil {
+				s, err = set.trim(s, utf8.DecodeLastRune, func(s []byte, size int) []byte { return s[:len(s)-size] })
 			}
-			return append(dst, s...), nil
+			return append(dst, s...), err
 		})
 	}
+}
+
+// A cutset is the characters to trim: few that are compared one after the other, or else the
+// table of a translation.
+type cutset struct {
+	translation
+	few []byte // nil if they are many
+}
+
+// fewBytes is the length up to which comparing beats a table.
+const fewBytes = 16
+
+// use makes the set of the characters of a text.
+func (c *cutset) use(chars []byte) error {
+	if c.few = nil; len(chars) <= fewBytes {
+		c.few = append([]byte{}, chars...)
+		return nil
+	}
+	return c.set(chars, nil)
+}
+
+func (c *cutset) has(r rune) bool {
+	if c.few != nil {
+		return bytes.ContainsRune(c.few, r)
+	}
+	_, ok := c.to[r]
+	return ok
+}
+
+// trim cuts characters of the set off the end at which decode reads one.
+func (c *cutset) trim(s []byte, decode func([]byte) (rune, int), cut func(s []byte, size int) []byte) ([]byte, error) {
+	for done := 1; len(s) > 0; done++ {
+		r, size := decode(s)
+		if !c.has(r) {
+			break
+		}
+		s = cut(s, size)
+		if done%watchedChars == 0 {
+			if err := c.m.step(32 * watchedChars); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
 }
 
 // evalSplitPart takes one of the pieces between delimiters, counted from the end if the

@@ -30,16 +30,30 @@ func calendarValue(t arrow.DataType) arrow.DataType {
 // formatCache reads each format once, however many rows have it.
 type formatCache map[string]clockFormat
 
+const (
+	// maxFormat bounds a format of dates and times.
+	maxFormat = 4 << 10
+	// maxFormats bounds those that are kept for other rows.
+	maxFormats = 64
+)
+
 // format is nil for what is no format.
-func (c formatCache) format(s []byte) clockFormat {
+func (c formatCache) format(s []byte) (clockFormat, error) {
 	f, ok := c[string(s)]
-	if !ok {
-		if f, ok = parseClockFormat(string(s)); ok && f == nil {
-			f = clockFormat{}
-		}
-		c[string(s)] = f
+	if ok {
+		return f, nil
 	}
-	return f
+	if len(s) > maxFormat {
+		return nil, errorf(ErrTooLarge, noPos, "format of more than %d bytes", maxFormat)
+	}
+	if f, ok = parseClockFormat(string(s)); ok && f == nil {
+		f = clockFormat{}
+	}
+	if len(c) == maxFormats {
+		clear(c)
+	}
+	c[string(s)] = f
+	return f, nil
 }
 
 // evalToChar fails for formats that ask for what the value does not have: the date of a
@@ -59,7 +73,10 @@ func evalToChar(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	}
 	at, formats, known := momentReader(x), args[1].texts(), formatCache{}
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
-		f := known.format(formats(i))
+		f, err := known.format(formats(i))
+		if err != nil {
+			return nil, err
+		}
 		if f == nil || f.needs(missing) {
 			return nil, errorf(ErrValue, noPos, "%s is no format for %s", args[1].named(formats(i)), x.typ)
 		}
@@ -105,11 +122,17 @@ func evalToTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		})
 	}
 	known := formatCache{}
-	usual := []clockFormat{known.format([]byte("%H:%M:%S%.f")), known.format([]byte("%H:%M"))}
+	usual := make([]clockFormat, 2)
+	for i, s := range []string{"%H:%M:%S%.f", "%H:%M"} {
+		usual[i], _ = parseClockFormat(s)
+	}
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		formats := usual
 		if len(args) > 1 {
-			formats = known.of(args[1:], i)
+			var err error
+			if formats, err = known.of(args[1:], i); err != nil {
+				return 0, err
+			}
 		}
 		text := string(args[0].texts()(i))
 		for _, f := range formats {
@@ -124,14 +147,21 @@ func evalToTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // of returns the formats of a row, without those that are none.
-func (c formatCache) of(formats []vec, i int) []clockFormat {
+func (c formatCache) of(formats []vec, i int) ([]clockFormat, error) {
 	var out []clockFormat
 	for _, v := range formats {
-		if f := c.format(v.texts()(i)); f != nil && !v.isNull(i) {
+		if v.isNull(i) {
+			continue
+		}
+		f, err := c.format(v.texts()(i))
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
 			out = append(out, f)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // readFormatted reads strings by the formats of the other arguments, on the clock of the
@@ -139,8 +169,13 @@ func (c formatCache) of(formats []vec, i int) []clockFormat {
 func readFormatted[T any](m *meter, n *node, args []vec, rows bitset, put func(t time.Time) (T, bool)) (vec, error) {
 	known, str := formatCache{}, args[0].texts()
 	return fixedRows(m, n, args, rows, func(i int) (T, error) {
+		var zero T
+		formats, err := known.of(args[1:], i)
+		if err != nil {
+			return zero, err
+		}
 		text := string(str(i))
-		for _, f := range known.of(args[1:], i) {
+		for _, f := range formats {
 			if r, ok := f.read(text); ok {
 				if t, ok := r.moment(time.UTC); ok {
 					if value, ok := put(t); ok {
@@ -149,7 +184,6 @@ func readFormatted[T any](m *meter, n *node, args []vec, rows bitset, put func(t
 				}
 			}
 		}
-		var zero T
 		return zero, errorf(ErrValue, noPos, "%s: %s has none of the formats", n.fn.name, args[0].named(str(i)))
 	})
 }

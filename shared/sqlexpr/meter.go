@@ -3,6 +3,7 @@ package sqlexpr
 import (
 	"context"
 	"errors"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
@@ -151,6 +152,28 @@ func (m *meter) step(work int) error {
 		return nil
 	}
 	return m.look()
+}
+
+// lookBytes is how much of one value is worked on between two looks at the context.
+const lookBytes = 1 << 20
+
+// pieces calls f for the parts of a text, which end between characters, and looks at the
+// context after each but the last.
+func (m *meter) pieces(s []byte, f func(from, to int)) error {
+	from := 0
+	for len(s)-from > lookBytes {
+		to := from + lookBytes
+		for to > from+lookBytes-utf8.UTFMax && !utf8.RuneStart(s[to]) {
+			to--
+		}
+		f(from, to)
+		if err := m.step(to - from); err != nil {
+			return err
+		}
+		from = to
+	}
+	f(from, len(s))
+	return nil
 }
 
 // look looks at the context.
