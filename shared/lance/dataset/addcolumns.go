@@ -133,7 +133,7 @@ func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *project
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.SetLimit(maxConcurrentReads)
 	out := &columnFiles{puts: puts}
-	for _, f := range d.fragments {
+	for _, f := range d.fragments() {
 		file, err := d.writeColumnsOf(ctx, f, s, p, values, puts)
 		if err != nil {
 			return nil, causeOf(puts, err)

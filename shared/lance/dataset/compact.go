@@ -134,7 +134,7 @@ func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
 		}
 		bin = nil
 	}
-	for _, f := range d.fragments {
+	for _, f := range d.fragments() {
 		c, ok := candidateOf(f, opts)
 		ok = ok && !(opts.Own && f.borrows())
 		if c.coverage = covered.of(f); !ok || covered.bound.Contains(uint32(f.meta.ID)) {

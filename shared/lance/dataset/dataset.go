@@ -17,8 +17,8 @@ import (
 type Dataset struct {
 	table     *Table
 	manifest  *manifest.Manifest
-	fragments []*fragment
-	rows      int64 // not deleted
+	fragments func() []*fragment // made at the first use: a version that was just written may never be read
+	rows      int64              // not deleted
 	arrow     *arrow.Schema
 	scanned   *arrow.Schema
 	indices   func() ([]Index, error)
@@ -30,11 +30,11 @@ func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
 		return nil, err
 	}
 	t = t.plain()
-	d := &Dataset{table: t, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow(), fragments: newFragments(t, m)}
-	for _, f := range d.fragments {
-		f.before = d.rows
-		d.rows += f.liveRows()
+	d := &Dataset{table: t, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
+	for i := range m.Fragments {
+		d.rows += liveRows(m.Fragments[i])
 	}
+	d.fragments = sync.OnceValue(func() []*fragment { return newFragments(t, m) })
 	d.indices = sync.OnceValues(d.readIndices)
 	return d, nil
 }
@@ -77,11 +77,11 @@ type Stats struct {
 // Stats sums up the fragments, without reading anything.
 func (d *Dataset) Stats() Stats {
 	stats := Stats{Rows: d.rows}
-	for _, f := range d.fragments {
-		stats.DeletedRows += f.deletedRows()
-		stats.Lengths = append(stats.Lengths, f.rows)
-		for i := range f.meta.Files {
-			stats.Bytes += int64(f.meta.Files[i].SizeBytes)
+	for _, f := range d.manifest.Fragments {
+		stats.DeletedRows += deletedRows(f)
+		stats.Lengths = append(stats.Lengths, int64(f.PhysicalRows))
+		for i := range f.Files {
+			stats.Bytes += int64(f.Files[i].SizeBytes)
 		}
 	}
 	return stats
@@ -91,10 +91,10 @@ func (d *Dataset) Stats() Stats {
 // its versions.
 func (d *Dataset) Summary() map[string]string {
 	physical, files, deletionFiles := int64(0), 0, 0
-	for _, f := range d.fragments {
-		physical += f.rows
-		files += len(f.files)
-		if f.meta.DeletionFile != nil {
+	for _, f := range d.manifest.Fragments {
+		physical += int64(f.PhysicalRows)
+		files += len(f.Files)
+		if f.DeletionFile != nil {
 			deletionFiles++
 		}
 	}
@@ -103,7 +103,7 @@ func (d *Dataset) Summary() map[string]string {
 		"total_rows":               strconv.FormatInt(stats.Rows, 10),
 		"total_data_file_rows":     strconv.FormatInt(physical, 10),
 		"total_deletion_file_rows": strconv.FormatInt(stats.DeletedRows, 10),
-		"total_fragments":          strconv.Itoa(len(d.fragments)),
+		"total_fragments":          strconv.Itoa(len(d.manifest.Fragments)),
 		"total_data_files":         strconv.Itoa(files),
 		"total_deletion_files":     strconv.Itoa(deletionFiles),
 		"total_files_size":         strconv.FormatInt(stats.Bytes, 10),
@@ -114,7 +114,7 @@ func (d *Dataset) Summary() map[string]string {
 func (d *Dataset) loadDeletions(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
-	for _, f := range d.fragments {
+	for _, f := range d.fragments() {
 		if f.meta.DeletionFile != nil {
 			group.Go(func() error {
 				_, err := f.deletions(ctx)
@@ -131,5 +131,5 @@ const maxConcurrentReads = 32
 // memBytes estimates what the dataset occupies.
 func (d *Dataset) memBytes() int64 {
 	const perFragment, perField = 800, 500
-	return int64(len(d.fragments))*perFragment + int64(len(d.arrow.Fields()))*perField + int64(len(d.manifest.IndexSection))
+	return int64(len(d.manifest.Fragments))*perFragment + int64(len(d.arrow.Fields()))*perField + int64(len(d.manifest.IndexSection))
 }

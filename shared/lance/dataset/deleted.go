@@ -33,7 +33,7 @@ func MapDeleted[T any](ctx context.Context, d *Dataset, columns []string, wanted
 
 // deleted plans the windows of some fragments that have deleted rows.
 func (p *plan) deleted(ctx context.Context, wanted func(fragment uint64) bool) error {
-	for _, f := range p.dataset.fragments {
+	for _, f := range p.dataset.fragments() {
 		if f.deletedRows() == 0 || !wanted(f.meta.ID) {
 			continue
 		}

@@ -41,8 +41,10 @@ func newFragments(t *Table, m *manifest.Manifest) []*fragment {
 	places := newBases(t, m)
 	var columns columnLists
 	fragments := make([]*fragment, len(m.Fragments))
+	before := int64(0)
 	for i, meta := range m.Fragments {
-		f := &fragment{table: t, manifest: m, meta: meta, rows: int64(meta.PhysicalRows), loading: newTurn()}
+		f := &fragment{table: t, manifest: m, meta: meta, rows: int64(meta.PhysicalRows), before: before, loading: newTurn()}
+		before += f.liveRows()
 		if meta.DeletionFile != nil {
 			f.deletionBase, f.deletionErr = places.at(meta.DeletionFile.BaseID)
 		}
@@ -59,19 +61,23 @@ func newFragments(t *Table, m *manifest.Manifest) []*fragment {
 	return fragments
 }
 
-func (f *fragment) deletedRows() int64 {
-	if f.meta.DeletionFile == nil {
+func deletedRows(f *pb.Fragment) int64 {
+	if f.DeletionFile == nil {
 		return 0
 	}
-	return int64(f.meta.DeletionFile.DeletedRows)
+	return int64(f.DeletionFile.DeletedRows)
 }
+
+func liveRows(f *pb.Fragment) int64 { return int64(f.PhysicalRows) - deletedRows(f) }
+
+func (f *fragment) deletedRows() int64 { return deletedRows(f.meta) }
 
 // ready reports whether all files can be opened without reading anything.
 func (f *fragment) ready() bool {
 	return !slices.ContainsFunc(f.files, func(d *dataFile) bool { return !d.ready(f.table.session.cache) })
 }
 
-func (f *fragment) liveRows() int64 { return f.rows - f.deletedRows() }
+func (f *fragment) liveRows() int64 { return liveRows(f.meta) }
 
 // address returns the address of a physical row.
 func (f *fragment) address(row int64) uint64 { return f.meta.ID<<32 | uint64(row) }

@@ -87,7 +87,7 @@ func (d *Dataset) index(segments []*pb.IndexMetadata) (Index, error) {
 			return index, err
 		}
 	}
-	for _, f := range d.fragments {
+	for _, f := range d.fragments() {
 		if index.Covers(f.meta.ID) {
 			index.Indexed += f.liveRows()
 		} else {

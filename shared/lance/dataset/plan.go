@@ -57,7 +57,7 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 	if p, err = d.projection(opts.Columns); err != nil {
 		return nil, nil, 0, err
 	}
-	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments, only: opts.Only, choice: choice{rows: opts.Rows}, to: math.MaxInt64}
+	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments(), only: opts.Only, choice: choice{rows: opts.Rows}, to: math.MaxInt64}
 	if opts.Where != nil {
 		pl.choice = choice{where: opts.Where, none: emptyBatch(p.schema)}
 		if pl.choice.tested, err = d.projection(opts.Where.Columns); err != nil {
@@ -103,7 +103,7 @@ func (d *Dataset) ScanBytes(columns []string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	pl := &plan{fields: p.fields(), fragments: d.fragments}
+	pl := &plan{fields: p.fields(), fragments: d.fragments()}
 	rowColumns := len(p.columns) - len(pl.fields)
 	return int64(pl.estimate()) + 8*int64(rowColumns)*d.rows, nil
 }

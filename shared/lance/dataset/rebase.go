@@ -88,12 +88,12 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []commi
 // sharesFiles says whether two versions name a data file of a name that is used once.
 func sharesFiles(a, b *Dataset) bool {
 	named := map[string]bool{}
-	for _, f := range a.fragments {
+	for _, f := range a.fragments() {
 		for _, file := range f.files {
 			named[file.meta.Path] = file.within == ""
 		}
 	}
-	return slices.ContainsFunc(b.fragments, func(f *fragment) bool {
+	return slices.ContainsFunc(b.fragments(), func(f *fragment) bool {
 		return slices.ContainsFunc(f.files, func(file *dataFile) bool { return named[file.meta.Path] })
 	})
 }

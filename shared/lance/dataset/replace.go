@@ -190,7 +190,7 @@ func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) 
 
 // addedRows says whether base has fragments that read did not have.
 func addedRows(read, base *Dataset) bool {
-	return slices.ContainsFunc(base.fragments, func(f *fragment) bool { return read.fragment(f.meta.ID) == nil })
+	return slices.ContainsFunc(base.fragments(), func(f *fragment) bool { return read.fragment(f.meta.ID) == nil })
 }
 
 // shrink deletes the rows in base, where they must still be: in the same files, and not
@@ -208,7 +208,7 @@ func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Gr
 	if err := c.load(ctx, base); err != nil {
 		return shrunk{}, err
 	}
-	for _, f := range base.fragments {
+	for _, f := range base.fragments() {
 		rows := c.deleted[f.meta.ID]
 		if rows == nil {
 			continue
@@ -284,13 +284,13 @@ func (d *Dataset) putDeletions(ctx context.Context, fragment uint64, v *deletion
 
 // fragment returns the fragment with the id, or nil.
 func (d *Dataset) fragment(id uint64) *fragment {
-	at, ok := slices.BinarySearchFunc(d.fragments, id, func(f *fragment, id uint64) int {
+	at, ok := slices.BinarySearchFunc(d.fragments(), id, func(f *fragment, id uint64) int {
 		return int(int64(f.meta.ID) - int64(id))
 	})
 	if !ok {
 		return nil
 	}
-	return d.fragments[at]
+	return d.fragments()[at]
 }
 
 func sameFiles(a, b *pb.Fragment) bool {

@@ -78,10 +78,10 @@ func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
 	if index, ok := get[*rowid.Index](cache, d.table.cached, part); ok {
 		return index, nil
 	}
-	fragments := make([]rowid.Fragment, len(d.fragments))
+	fragments := make([]rowid.Fragment, len(d.fragments()))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
-	for i, f := range d.fragments {
+	for i, f := range d.fragments() {
 		group.Go(func() (err error) {
 			defer contain(func(e error) { err = e })
 			fragments[i], err = f.indexed(ctx)
@@ -101,7 +101,7 @@ func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
 func (d *Dataset) rowIndexBytes() int64 {
 	const perFragment, spilledID = 300, 12
 	total := int64(0)
-	for _, f := range d.fragments {
+	for _, f := range d.fragments() {
 		total += perFragment + 2*int64(len(f.meta.RowIDs))
 		if f.meta.RowIDs == nil {
 			total += spilledID * f.rows

@@ -234,7 +234,7 @@ func (w *warmWorld) createNamed(place string) error {
 // clone makes a shallow clone at another place, in the place of what was there.
 func (w *warmWorld) clone(from string, d *Dataset) error {
 	to := rapid.SampledFrom(warmPlaces).Draw(w.t, "clone to")
-	if to == from || slices.ContainsFunc(d.fragments, func(f *fragment) bool { return f.files[0].within != "" }) {
+	if to == from || slices.ContainsFunc(d.fragments(), func(f *fragment) bool { return f.files[0].within != "" }) {
 		return nil
 	}
 	w.drop(to)
@@ -293,10 +293,10 @@ func (w *warmWorld) appendWarm(place string, d *Dataset) error {
 }
 
 func (w *warmWorld) deleteRows(d *Dataset) error {
-	if len(d.fragments) == 0 {
+	if len(d.fragments()) == 0 {
 		return nil
 	}
-	rows := RowsAt(d.fragments[0].address(0))
+	rows := RowsAt(d.fragments()[0].address(0))
 	_, err := d.Delete(context.Background(), rows, "", nil)
 	return err
 }
