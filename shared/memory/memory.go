@@ -219,7 +219,7 @@ func (s *Share) Take(ctx context.Context, bytes int64) error {
 		b.serve() // those behind may need less
 	}
 	if w.granted && (err != nil || s.closed) {
-		b.add(s, -bytes)
+		b.add(s, -min(bytes, s.held)) // a Close that came between has returned them
 		b.serve()
 		w.granted = false
 	}

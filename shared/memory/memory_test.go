@@ -203,6 +203,29 @@ func TestAClosedShareTakesNothing(t *testing.T) {
 	})
 }
 
+// A share may be closed when it has been given what it waited for and does not know it yet.
+func TestClosingAShareThatWaitsReturnsAllOnce(t *testing.T) {
+	b := memory.NewBudget(100, 100)
+	for range 2000 {
+		holder, waiter := b.Open(), b.Open()
+		if err := holder.Take(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, bytes := range []int64{30, 50} {
+			all.Go(func() { _ = waiter.Take(ctx, bytes) })
+		}
+		all.Go(holder.Close)
+		all.Go(waiter.Close)
+		all.Go(cancel)
+		all.Wait()
+		if held := b.Usage().Held; held != 0 {
+			t.Fatalf("the budget holds %d after all shares were closed, want 0", held)
+		}
+	}
+}
+
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.NewBudget(100, 100)
