@@ -1,7 +1,7 @@
 // Command lambda runs the built functions on this machine, as AWS would: behind a gateway
 // that hands them events ([tiltyard/local/gateway]), over the runtime API that Lambda has
 // ([tiltyard/local/runtimeapi]), with S3, DynamoDB and SQS at AWS_ENDPOINT_URL. It makes the
-// bucket, the table and the queue that the functions share.
+// bucket, the table and the queues that the functions share.
 //
 //	lambda -functions bin/functions -listen 127.0.0.1:10025
 //
@@ -38,7 +38,7 @@ func main() {
 	flag.StringVar(&o.folder, "functions", "bin/functions", "`folder` of the built functions")
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:10025", "`host:port` of the gateway; port 0 takes a free one")
 	flag.StringVar(&o.url, "url", "", "`host:port` of the URL of the function that serves everything, which streams; none when empty")
-	flag.StringVar(&o.stage, "stage", "local", "`name` of the bucket, the table and the queue, after tiltyard-")
+	flag.StringVar(&o.stage, "stage", "local", "`name` of the bucket, the table and the queues, after tiltyard-")
 	flag.IntVar(&o.instances, "instances", 10, "most `instances` of a function")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -85,7 +85,9 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.Go(func() error { stores.poll(ctx, worker, log); return nil })
+	for _, q := range []queue{stores.jobs, stores.dead} {
+		tasks.Go(func() error { stores.poll(ctx, q, worker, log); return nil })
+	}
 	tasks.Go(func() error { return serve(ctx, listener, gateway.Handler(byGroup, log)) })
 	if o.url != "" {
 		tasks.Go(func() error { return o.serveURL(ctx, environment, log) })

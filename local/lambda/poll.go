@@ -22,16 +22,16 @@ const workerName = "worker"
 // give, so that long jobs have to continue here, too.
 const workerTimeout = time.Minute
 
-// poll hands messages to the worker until the context ends, as the event source of a queue
-// does: those that the worker does not report as failed are done.
-func (s *stores) poll(ctx context.Context, worker *runtimeapi.Function, log *slog.Logger) {
+// poll hands messages of a queue to the worker until the context ends, as the event source of
+// the queue does: those that the worker does not report as failed are done.
+func (s *stores) poll(ctx context.Context, from queue, worker *runtimeapi.Function, log *slog.Logger) {
 	for ctx.Err() == nil {
-		got, err := s.queue.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-			QueueUrl: &s.queueURL, MaxNumberOfMessages: 1, WaitTimeSeconds: 5,
+		got, err := s.sqs.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+			QueueUrl: &from.url, MaxNumberOfMessages: 1, WaitTimeSeconds: 5,
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 		})
 		if err == nil && len(got.Messages) > 0 {
-			err = s.deliver(ctx, worker, got.Messages)
+			err = s.deliver(ctx, from, worker, got.Messages)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Error("jobs", "error", err)
@@ -47,12 +47,12 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (s *stores) deliver(ctx context.Context, worker *runtimeapi.Function, messages []types.Message) error {
+func (s *stores) deliver(ctx context.Context, from queue, worker *runtimeapi.Function, messages []types.Message) error {
 	var event events.SQSEvent
 	for _, m := range messages {
 		event.Records = append(event.Records, events.SQSMessage{
 			MessageId: aws.ToString(m.MessageId), ReceiptHandle: aws.ToString(m.ReceiptHandle), Body: aws.ToString(m.Body),
-			Attributes: m.Attributes, EventSource: "aws:sqs", EventSourceARN: "arn:aws:sqs:us-east-1:000000000000:" + s.name,
+			Attributes: m.Attributes, EventSource: "aws:sqs", EventSourceARN: from.arn,
 		})
 	}
 	payload, err := json.Marshal(event)
@@ -75,7 +75,7 @@ func (s *stores) deliver(ctx context.Context, worker *runtimeapi.Function, messa
 		if failed[aws.ToString(m.MessageId)] {
 			continue
 		}
-		if _, err := s.queue.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &s.queueURL, ReceiptHandle: m.ReceiptHandle}); err != nil {
+		if _, err := s.sqs.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &from.url, ReceiptHandle: m.ReceiptHandle}); err != nil {
 			return err
 		}
 	}

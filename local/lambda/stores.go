@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,16 +15,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
 // stores are what the functions share, under one name.
 type stores struct {
-	name     string
-	queue    *sqs.Client
-	queueURL string
+	name string
+	sqs  *sqs.Client
+	jobs queue
+	dead queue // of messages that no worker could make anything of; the worker ends their jobs
 }
 
-// openStores makes what is missing of the bucket, the table and the queue.
+// A queue is one of SQS.
+type queue struct{ url, arn string }
+
+// mostReceives is how often a message comes before it is given up, as where the stacks are
+// deployed.
+const mostReceives = 10
+
+// openStores makes what is missing of the bucket, the table and the queues.
 func openStores(ctx context.Context, name string) (*stores, error) {
 	if os.Getenv("AWS_ENDPOINT_URL") == "" {
 		return nil, errors.New("AWS_ENDPOINT_URL is not set: this is for servers that stand in for AWS")
@@ -40,15 +50,42 @@ func openStores(ctx context.Context, name string) (*stores, error) {
 	if err := createTable(ctx, dynamodb.NewFromConfig(cfg), name); err != nil {
 		return nil, fmt.Errorf("create table %s: %w", name, err)
 	}
-	s := &stores{name: name, queue: sqs.NewFromConfig(cfg)}
-	made, err := s.queue.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: map[string]string{
-		"VisibilityTimeout": fmt.Sprint(int((workerTimeout + time.Minute).Seconds())),
+	s := &stores{name: name, sqs: sqs.NewFromConfig(cfg)}
+	if s.dead, err = s.createQueue(ctx, name+"-dead"); err != nil {
+		return nil, err
+	}
+	if s.jobs, err = s.createQueue(ctx, name); err != nil {
+		return nil, err
+	}
+	policy, err := json.Marshal(map[string]any{"deadLetterTargetArn": s.dead.arn, "maxReceiveCount": mostReceives})
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.sqs.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{
+		QueueUrl: &s.jobs.url, Attributes: map[string]string{string(sqstypes.QueueAttributeNameRedrivePolicy): string(policy)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("let queue %s give up messages: %w", name, err)
+	}
+	return s, nil
+}
+
+// createQueue makes a queue if there is none.
+func (s *stores) createQueue(ctx context.Context, name string) (queue, error) {
+	made, err := s.sqs.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: map[string]string{
+		string(sqstypes.QueueAttributeNameVisibilityTimeout): fmt.Sprint(int((workerTimeout + time.Minute).Seconds())),
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("create queue %s: %w", name, err)
+		return queue{}, fmt.Errorf("create queue %s: %w", name, err)
 	}
-	s.queueURL = *made.QueueUrl
-	return s, nil
+	arn := sqstypes.QueueAttributeNameQueueArn
+	found, err := s.sqs.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: made.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{arn},
+	})
+	if err != nil {
+		return queue{}, fmt.Errorf("look at queue %s: %w", name, err)
+	}
+	return queue{url: *made.QueueUrl, arn: found.Attributes[string(arn)]}, nil
 }
 
 // createTable makes the table that package dynamorecord describes, if there is none.
@@ -80,6 +117,6 @@ func (s *stores) environment() []string {
 	return append(os.Environ(),
 		"TILTYARD_ROOT=s3://"+s.name,
 		"TILTYARD_RECORDS=dynamodb://"+s.name,
-		"TILTYARD_JOBS="+s.queueURL,
+		"TILTYARD_JOBS="+s.jobs.url,
 	)
 }
