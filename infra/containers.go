@@ -27,6 +27,7 @@ func (s *Service) newContainers() {
 	})
 	n := functions["stream"] // all operations, too
 	log := s.newLog("ContainersLog", jsii.String("/tiltyard/"+s.config.Stage+"/containers"))
+	s.workers = append(s.workers, log) // the server works on jobs, too
 	environment := s.environment(n, 4096, 3600)
 	(*environment)["TILTYARD_LISTEN"] = jsii.String("0.0.0.0:10024")
 	service := awsecspatterns.NewApplicationLoadBalancedFargateService(s.Stack, jsii.String("Containers"), &awsecspatterns.ApplicationLoadBalancedFargateServiceProps{

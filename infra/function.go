@@ -67,6 +67,9 @@ const gatewaySeconds = 29
 func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	id := title(name)
 	log := s.newLog(id+"Log", jsii.String("/tiltyard/"+s.config.Stage+"/"+name))
+	if n.worker {
+		s.workers = append(s.workers, log)
+	}
 	memory, timeout := s.config.Memory, gatewaySeconds
 	if n.rows {
 		memory = s.config.DataMemory

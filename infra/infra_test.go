@@ -447,6 +447,37 @@ func TestQueuesHideMessagesAsTheWorkerNeeds(t *testing.T) {
 	}
 }
 
+// Workers tell of jobs that they have set aside in their logs alone, in words that the alarm
+// waits for.
+func TestJobsThatAreSetAsideRaiseAnAlarm(t *testing.T) {
+	_, service := synthesize(t, variants["everything"])
+	source, err := os.ReadFile("../shared/job/worker.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), `Logger.Error("`+setAsideMessage+`"`) {
+		t.Errorf("workers do not log %q", setAsideMessage)
+	}
+	var logs []string
+	names := map[any]bool{}
+	for id, p := range service.all("AWS::Logs::MetricFilter") {
+		if p["FilterPattern"] != `"`+setAsideMessage+`"` {
+			t.Errorf("%s waits for %v", id, p["FilterPattern"])
+		}
+		logs = append(logs, reference(t, p["LogGroupName"]))
+		names[p["MetricTransformations"].([]any)[0].(map[string]any)["MetricName"]] = true
+	}
+	if slices.Sort(logs); len(logs) != 2 || !strings.HasPrefix(logs[0], "ContainersLog") || !strings.HasPrefix(logs[1], "WorkerLog") {
+		t.Errorf("it waits in the logs %v, want those of the containers and of the worker", logs)
+	}
+	for _, p := range service.all("AWS::CloudWatch::Alarm") {
+		if names[p["MetricName"]] && p["Threshold"] == 0.0 && p["ComparisonOperator"] == "GreaterThanThreshold" && p["Statistic"] == "Sum" {
+			return
+		}
+	}
+	t.Errorf("no alarm rings for %v", names)
+}
+
 func TestRESTAPIHasTheSameTable(t *testing.T) {
 	_, service := synthesize(t, variants["rest"])
 	for _, p := range service.all("AWS::ApiGateway::RestApi") {

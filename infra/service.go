@@ -18,6 +18,7 @@ type Service struct {
 	awscdk.Stack
 	Functions map[string]awslambda.IFunction // by folder of functions/
 
+	workers []awslogs.LogGroup // in which workers tell of their jobs
 	config  Config
 	storage *Storage
 	vend    *vendRole // nil when clients get no credentials
@@ -51,10 +52,10 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 			s.newStreamURL()
 		}
 	}
-	s.watch(requests)
 	if c.Image != "" {
 		s.newContainers()
 	}
+	s.watch(requests)
 	return s
 }
 

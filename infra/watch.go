@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -30,11 +31,14 @@ func httpTraffic(api awsapigatewayv2.CfnApi) traffic {
 
 // watch makes the alarms and the dashboard. An alarm means that somebody should look: a
 // function failed (which an error that a client was told of is not), the service answers
-// with its own errors, or a job was given up.
+// with its own errors, or a job was set aside.
 func (s *Service) watch(t traffic) {
 	s.alarm("ServerErrors", "more than one in a hundred requests met an error of the service", t.errorRate, 0.01)
-	s.alarm("JobsGivenUp", "a message came again and again, and the worker cannot end its job, either",
+	s.alarm("JobsGivenUp", "a message came again and again, and the worker cannot set its job aside, either",
 		s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil), 0)
+	setAside := s.jobsSetAside()
+	s.alarm("JobsSetAside", "a job ended the process of its worker again and again, or no worker could make anything of it; "+
+		"it waits, failed, until a user resumes it", setAside, 0)
 	var calls, errors, durations, throttles []awscloudwatch.IMetric
 	for _, name := range slices.Sorted(maps.Keys(s.Functions)) {
 		f := s.Functions[name]
@@ -56,6 +60,25 @@ func (s *Service) watch(t traffic) {
 		graph("Jobs waiting", s.storage.Jobs.MetricApproximateNumberOfMessagesVisible(nil),
 			s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil)),
 		graph("Age of the oldest job", s.storage.Jobs.MetricApproximateAgeOfOldestMessage(nil)))
+	dashboard.AddWidgets(graph("Jobs set aside", setAside))
+}
+
+// setAsideMessage is what workers log of a job that they have set aside (shared/job/worker.go).
+const setAsideMessage = "a job is set aside"
+
+// jobsSetAside is how many jobs workers have set aside, as they log. The queue does not know: it
+// has got rid of their messages.
+func (s *Service) jobsSetAside() awscloudwatch.IMetric {
+	var metric awscloudwatch.IMetric
+	for _, log := range s.workers {
+		filter := log.AddMetricFilter(jsii.String("JobsSetAside"), &awslogs.MetricFilterOptions{
+			FilterPattern:   awslogs.FilterPattern_Literal(jsii.String(`"` + setAsideMessage + `"`)),
+			MetricNamespace: jsii.String("Tiltyard/" + s.config.Stage), MetricName: jsii.String("JobsSetAside"),
+			MetricValue: jsii.String("1"), DefaultValue: jsii.Number(0),
+		})
+		metric = filter.Metric(&awscloudwatch.MetricOptions{Statistic: jsii.String("Sum")})
+	}
+	return metric
 }
 
 func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {
