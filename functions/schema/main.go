@@ -6,13 +6,13 @@ import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
-	"tiltyard/shared/service"
 	"tiltyard/shared/service/schema"
+	"tiltyard/shared/tables"
 )
 
 func main() {
 	env := boot.FromEnv()
-	tables := service.Open(service.Stores{
+	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})

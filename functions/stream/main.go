@@ -4,16 +4,16 @@
 package main
 
 import (
-	"tiltyard/local/embedded"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
-	"tiltyard/shared/service"
+	"tiltyard/shared/service/all"
+	"tiltyard/shared/tables"
 )
 
 func main() {
 	env := boot.FromEnv()
-	apigateway.Serve(env.Handler(embedded.Routes(service.Stores{
+	apigateway.Serve(env.Handler(all.Routes(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,

@@ -7,14 +7,14 @@ import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi/apigateway"
-	"tiltyard/shared/maintain"
-	"tiltyard/shared/service"
 	"tiltyard/shared/service/transaction"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work/maintain"
 )
 
 func main() {
 	env := boot.FromEnv()
-	tables := service.Open(service.Stores{
+	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})

@@ -9,14 +9,14 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/sqsqueue"
-	"tiltyard/shared/maintain"
-	"tiltyard/shared/service"
-	"tiltyard/shared/service/namespace"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work"
+	"tiltyard/shared/work/maintain"
 )
 
 func main() {
 	env := boot.FromEnv()
-	tables := service.Open(service.Stores{
+	tables := tables.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue,
 	})
@@ -24,10 +24,7 @@ func main() {
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},
 		Name:    rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,
-		Kinds: map[string]job.Kind{
-			service.MaintainKind: keeper.Kind(),
-			namespace.KindDrop:   namespace.Dropping(tables.Names),
-		},
+		Kinds: work.Kinds(tables, keeper),
 	}
 	sqsqueue.Serve(worker, env.Jobs)
 }

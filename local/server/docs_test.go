@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/local/embedded"
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/boot"
@@ -22,7 +21,8 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/service"
+	"tiltyard/shared/service/all"
+	"tiltyard/shared/tables"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs again")
@@ -101,7 +101,7 @@ func prober(t *testing.T) func(protocol.Operation) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := embedded.Routes(service.Stores{Objects: roots, Now: time.Now, Queue: new(memqueue.Queue)}, arrowipc.Limits{})
+	routes := all.Routes(tables.Stores{Objects: roots, Now: time.Now, Queue: new(memqueue.Queue)}, arrowipc.Limits{})
 	handler := httpapi.Handler(routes, httpapi.Options{Verifier: verifier})
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	return func(op protocol.Operation) bool {

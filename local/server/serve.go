@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tiltyard/local/embedded"
 	"tiltyard/local/prometheus"
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job/memqueue"
-	"tiltyard/shared/service"
+	"tiltyard/shared/service/all"
+	"tiltyard/shared/tables"
 )
 
 func newServeCommand() *cobra.Command {
@@ -111,11 +111,11 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if queue == nil {
 		queue = new(memqueue.Queue)
 	}
-	services := embedded.Open(service.Stores{
+	services := all.Open(tables.Stores{
 		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,
-	}, embedded.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory})
+	}, all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory})
 	numbers := prometheus.New(boot.Release(), env.Now(), env.Memory)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
 	handler := env.Handler(services.Routes...)

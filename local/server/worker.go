@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"tiltyard/local/embedded"
 	"tiltyard/shared/boot"
+	"tiltyard/shared/service/all"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 
 // startWorker works on jobs until the context ends, for which wait waits. It begins with those
 // that an earlier run of the program has left.
-func startWorker(ctx context.Context, services embedded.Services, env *boot.Env) (wait func()) {
+func startWorker(ctx context.Context, services all.Services, env *boot.Env) (wait func()) {
 	var group sync.WaitGroup
 	group.Go(func() { services.Worker.Serve(ctx, jobsAtATime) })
 	group.Go(func() {

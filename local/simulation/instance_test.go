@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"tiltyard/local/embedded"
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog"
@@ -24,7 +23,8 @@ import (
 	"tiltyard/shared/record"
 	"tiltyard/shared/record/dynamorecord"
 	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/service"
+	"tiltyard/shared/service/all"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
@@ -76,13 +76,13 @@ func (w *world) start(name string, skew time.Duration) *instance {
 	if err != nil {
 		panic(err)
 	}
-	stores := service.Stores{Objects: roots, Records: items, Now: now, CacheBytes: 1 << 20}
+	stores := tables.Stores{Objects: roots, Records: items, Now: now, CacheBytes: 1 << 20}
 	options := httpapi.Options{
 		Verifier: verifier, Ledger: idempotency.Open(stores.Records, now), Now: now, Timeout: requestTimeout,
 	}
 	w.bugs.options(&options)
 	mux := http.NewServeMux()
-	mux.Handle("/", httpapi.Handler(embedded.Routes(stores, arrowipc.Limits{}), options))
+	mux.Handle("/", httpapi.Handler(all.Routes(stores, arrowipc.Limits{}), options))
 	mux.Handle(sweepPath, sweeper{catalog.Open(roots, now)})
 	mux.Handle("/jobs/", jobHandler(i, transaction.Open(w.bugs.records(items), now), now))
 	i.handler = w.bugs.handler(mux)

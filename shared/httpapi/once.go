@@ -154,18 +154,9 @@ func unsettled(failure error) bool {
 	return errors.As(failure, &known) && known.Unsettled
 }
 
-type attemptKey struct{}
-
 // attempt says what the changes of the request are to be stored under.
 func (c *call) attempt(a *idempotency.Attempt) {
-	c.r = c.r.WithContext(context.WithValue(c.ctx(), attemptKey{}, a))
-}
-
-// AttemptOf returns what the changes of the request are to be stored under, or nil when it
-// is no request that could be recognised when it is sent again.
-func AttemptOf(ctx context.Context) *idempotency.Attempt {
-	a, _ := ctx.Value(attemptKey{}).(*idempotency.Attempt)
-	return a
+	c.r = c.r.WithContext(idempotency.WithAttempt(c.ctx(), a))
 }
 
 // warn logs what went wrong in the ledger when the request itself is settled.

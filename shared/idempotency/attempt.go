@@ -26,6 +26,20 @@ type Attempt struct {
 	sign    Sign
 }
 
+type attemptKey struct{}
+
+// WithAttempt returns a context for the changes of one request.
+func WithAttempt(ctx context.Context, a *Attempt) context.Context {
+	return context.WithValue(ctx, attemptKey{}, a)
+}
+
+// AttemptOf returns what the changes of the request are to be stored under, or nil when it
+// is no request that could be recognised when it is sent again.
+func AttemptOf(ctx context.Context) *Attempt {
+	a, _ := ctx.Value(attemptKey{}).(*Attempt)
+	return a
+}
+
 func newAttempt() *Attempt { return &Attempt{id: uuid.NewString()} }
 
 // A Sign lets all who work for the same object call [Attempt.Recall], for a while.

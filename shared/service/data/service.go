@@ -12,17 +12,17 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // A Service answers the operations that write rows.
 type Service struct {
-	tables service.Tables
+	tables tables.Tables
 	limits arrowipc.Limits
 }
 
 // New returns the service over tables. The limits are those of uploads.
-func New(tables service.Tables, limits arrowipc.Limits) *Service {
+func New(tables tables.Tables, limits arrowipc.Limits) *Service {
 	return &Service{tables: tables, limits: limits}
 }
 

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // maxReplay is how many bytes of rows are kept until the table is known to be the one that
@@ -77,7 +77,7 @@ func (u *upload) keep(batch arrow.RecordBatch) error {
 
 // write reads the body of a request into rows and gives them, with the branch of the table
 // that the id stands for, to do. A table that is only declared is created by them.
-func (s *Service) write(ctx context.Context, id []string, branch string, body io.Reader, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (service.Changed, error) {
+func (s *Service) write(ctx context.Context, id []string, branch string, body io.Reader, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (tables.Changed, error) {
 	source := &upload{open: func() (*stream, error) { return s.open(ctx, body) }}
 	return s.tables.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
 		return s.attempt(ctx, source, table, found, do)

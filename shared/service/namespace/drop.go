@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"tiltyard/shared/catalog"
-	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
+	"tiltyard/shared/work/dropping"
 )
 
 // Drop removes a namespace and tells the properties that it had. One that holds tables
@@ -48,14 +47,6 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protoco
 	return &protocol.DropNamespaceResponse{Properties: dropped.Properties}, nil
 }
 
-// KindDrop is the kind of jobs that drop a namespace with all that it holds.
-const KindDrop = "drop_namespace"
-
-// dropOrder is what such a job is begun with.
-type dropOrder struct {
-	UID string `json:"uid"` // the one that was meant; there may be another of its name later
-}
-
 // dropLater begins a job. The namespace is marked before the answer, so that who knows that it
 // is being dropped can make nothing in it.
 func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNamespaceResponse, error) {
@@ -63,7 +54,7 @@ func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNam
 	if err != nil {
 		return nil, err
 	}
-	begun, err := s.jobs.Begin(ctx, KindDrop, id, dropOrder{uid})
+	begun, err := s.jobs.Begin(ctx, dropping.Kind, id, dropping.Order{UID: uid})
 	if err != nil {
 		return nil, err
 	}
@@ -74,38 +65,4 @@ func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNam
 		return nil, errors.Join(err, undo)
 	}
 	return &protocol.DropNamespaceResponse{Properties: properties, TransactionID: []string{begun.ID}}, nil
-}
-
-// dropResult is what such a job comes to.
-type dropResult struct {
-	Dropped int `json:"dropped"` // tables and namespaces
-}
-
-// Dropping returns what jobs of KindDrop do. A run goes on with what is left.
-func Dropping(names *catalog.Catalog) job.Kind {
-	return job.Single("drop", func(ctx context.Context, r *job.Run) (any, error) {
-		var order dropOrder
-		var before dropResult
-		if err := errors.Join(r.Input(&order), r.State(&before)); err != nil {
-			return nil, err
-		}
-		cascade, err := names.BeginCascade(ctx, r.Object(), order.UID, r.ID())
-		if protocol.CodeOf(err) == protocol.NamespaceNotFound {
-			return before, nil // by an earlier run, or by somebody else
-		}
-		if err != nil {
-			return nil, err
-		}
-		now := before
-		err = cascade.Run(ctx, func(dropped int) error {
-			now.Dropped = before.Dropped + dropped
-			r.Progress(job.Progress{Done: int64(now.Dropped)})
-			return r.Checkpoint(ctx, now)
-		})
-		if errors.Is(err, transaction.ErrEnded) || errors.Is(context.Cause(ctx), transaction.ErrEnded) {
-			err = errors.Join(err, cascade.Release(context.WithoutCancel(ctx)))
-		}
-		now.Dropped++ // the namespace itself
-		return now, err
-	})
 }

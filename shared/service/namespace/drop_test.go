@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/record/objectrecord"
 	"tiltyard/shared/service/namespace"
 	"tiltyard/shared/transaction"
+	"tiltyard/shared/work/dropping"
 )
 
 // house is the service over a namespace "n" that holds some tables, and a worker.
@@ -40,7 +41,7 @@ func open(t *testing.T, tables int) *house {
 	h.worker = &job.Worker{
 		Starter: *jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Name:  func() string { h.runs++; return fmt.Sprint("run ", h.runs) },
-		Kinds: map[string]job.Kind{namespace.KindDrop: namespace.Dropping(h.names)},
+		Kinds: map[string]job.Kind{dropping.Kind: dropping.Drop(h.names)},
 	}
 	if _, err := h.names.CreateNamespace(t.Context(), []string{"n"}, map[string]string{"k": "v"}, catalog.FailIfExists); err != nil {
 		t.Fatal(err)

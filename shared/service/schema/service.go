@@ -5,18 +5,18 @@ package schema
 import (
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/httpapi"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // A Service answers the operations on columns.
 type Service struct {
-	tables service.Tables
+	tables tables.Tables
 	limits arrowipc.Limits
 }
 
 // New returns the service over tables. The limits are those of schemas that come as
 // Arrow streams.
-func New(tables service.Tables, limits arrowipc.Limits) *Service {
+func New(tables tables.Tables, limits arrowipc.Limits) *Service {
 	return &Service{tables: tables, limits: limits}
 }
 

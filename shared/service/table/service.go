@@ -5,15 +5,15 @@ import (
 	"context"
 
 	"tiltyard/shared/httpapi"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
 )
 
 // A Service answers the operations on tables.
-type Service struct{ tables service.Tables }
+type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
-func New(tables service.Tables) *Service { return &Service{tables: tables} }
+func New(tables tables.Tables) *Service { return &Service{tables: tables} }
 
 // changed returns the id of the transaction that a change of a table was.
 func (s *Service) changed(ctx context.Context, operation string, id []string, properties map[string]string) string {

@@ -3,9 +3,9 @@ package transaction
 import (
 	"context"
 
-	"tiltyard/shared/maintain"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work/maintain"
 )
 
 // MaintainTable begins a job that compacts a table, cleans it up, or both, or tells what that
@@ -25,7 +25,7 @@ func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTable
 	if s.tables.Jobs == nil {
 		return nil, errNoJobs
 	}
-	begun, err := s.tables.Jobs.Begin(ctx, service.MaintainKind, req.ID, order)
+	begun, err := s.tables.Jobs.Begin(ctx, tables.MaintainKind, req.ID, order)
 	if err != nil {
 		return nil, err
 	}

@@ -11,20 +11,20 @@ import (
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/httpapi"
-	"tiltyard/shared/maintain"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
+	"tiltyard/shared/work/maintain"
 )
 
 // A Service answers the operations on transactions.
 type Service struct {
-	tables service.Tables
+	tables tables.Tables
 	keeper *maintain.Keeper
 }
 
 // New returns the service over tables, and what keeps them fit.
-func New(tables service.Tables, keeper *maintain.Keeper) *Service {
+func New(tables tables.Tables, keeper *maintain.Keeper) *Service {
 	return &Service{tables: tables, keeper: keeper}
 }
 

@@ -13,13 +13,13 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/maintain"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 	"tiltyard/shared/transaction"
+	"tiltyard/shared/work/maintain"
 )
 
 // fixture is a service over a catalog that holds tables of two versions.
@@ -36,7 +36,7 @@ func open(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	records := objectrecord.Open(objects, time.Now)
-	tables := service.Open(service.Stores{
+	tables := tables.Open(tables.Stores{
 		Objects: roots, Records: records, Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
 	})
 	keeper := &maintain.Keeper{Tables: tables, Records: records, Now: time.Now}

@@ -3,14 +3,14 @@ package version
 
 import (
 	"tiltyard/shared/httpapi"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // A Service answers the operations on versions.
-type Service struct{ tables service.Tables }
+type Service struct{ tables tables.Tables }
 
 // New returns the service over tables.
-func New(tables service.Tables) *Service { return &Service{tables: tables} }
+func New(tables tables.Tables) *Service { return &Service{tables: tables} }
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {

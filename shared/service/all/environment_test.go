@@ -1,4 +1,4 @@
-package embedded_test
+package all_test
 
 import (
 	"go/ast"
@@ -14,7 +14,7 @@ import (
 // Configuration is read in one place. Tests may read the environment, and so may the
 // gateway's library, which the platform configures, and what stands in for the platform.
 func TestOnlyBootReadsTheEnvironment(t *testing.T) {
-	const root = "../.."
+	const root = "../../.."
 	configured := []string{root + "/shared/boot", root + "/local/lambda", root + "/local/functionbench"}
 	files := 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

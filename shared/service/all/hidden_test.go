@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"encoding/json"

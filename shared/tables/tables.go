@@ -1,7 +1,8 @@
-// Package service holds what the services have in common: the tables that they work on,
-// and the way from the name of one to a change of it. Each service is a package below, the
-// middle between the protocol and what does the work.
-package service
+// Package tables leads from the name of a table to the open table: it asks the catalog where
+// the table is, and hands the place to the engine. A change goes the same way, is tried again
+// where the name came to stand for another table, and is noted so that a request that is sent
+// again finds it. Services and jobs open tables here.
+package tables
 
 import (
 	"context"
@@ -9,7 +10,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/httpapi"
+	"tiltyard/shared/idempotency"
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
@@ -133,7 +134,7 @@ func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, wor
 		if err != nil {
 			return engine.Written{}, err
 		}
-		if attempt := httpapi.AttemptOf(ctx); attempt != nil {
+		if attempt := idempotency.AttemptOf(ctx); attempt != nil {
 			if found.Unanswered() {
 				if err := attempt.Recall(ctx); err != nil {
 					return engine.Written{}, err

@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // serveNoting is serve with requests noted in the store, too.
@@ -38,7 +38,7 @@ func serveNoting(t *testing.T, store objectstore.Store) *server {
 		t.Fatal(err)
 	}
 	return &server{t: t, serve: httpapi.Handler(
-		Routes(service.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{}),
+		Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{}),
 		httpapi.Options{Verifier: token, Ledger: idempotency.Open(objectrecord.Open(store, time.Now), time.Now)},
 	)}
 }
@@ -79,8 +79,8 @@ func (s *server) send(ctx context.Context, w write, key string) (int, []byte) {
 	return answer.Code, answer.Body.Bytes()
 }
 
-// tables makes a table of two versions and one that is only declared.
-func tables(t *testing.T) objectstore.Store {
+// twoTables makes a table of two versions and one that is only declared.
+func twoTables(t *testing.T) objectstore.Store {
 	store := memstore.New()
 	s := serveNoting(t, store)
 	s.ok("/v1/table/t/create", stream(t, 0, 5))
@@ -119,7 +119,7 @@ func TestKeyedWritesSurviveACrashAnywhere(t *testing.T) {
 	}
 	for _, w := range writes(t) {
 		synctest.Test(t, func(t *testing.T) {
-			plain := tables(t)
+			plain := twoTables(t)
 			status, answer := serveNoting(t, plain).send(t.Context(), w, "")
 			if status != http.StatusOK {
 				t.Fatalf("%s: status %d: %s", w.name, status, answer)
@@ -129,7 +129,7 @@ func TestKeyedWritesSurviveACrashAnywhere(t *testing.T) {
 				var reached atomic.Bool
 				reached.Store(true)
 				for n := 1; reached.Swap(false); n++ {
-					store := tables(t)
+					store := twoTables(t)
 					broken := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 						if call.N != n {
 							return faultstore.Fault{}
@@ -162,11 +162,11 @@ func TestUnsettledUploadsAreSettledByTheNext(t *testing.T) {
 	for _, w := range writes(t)[:2] {
 		for _, made := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
-				plain := tables(t)
+				plain := twoTables(t)
 				_, answer := serveNoting(t, plain).send(t.Context(), w, "")
 				want := outcome(t, plain, w, answer)
 
-				store := tables(t)
+				store := twoTables(t)
 				down := false
 				faulty := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 					put := isPut(call) && strings.Contains(call.Key, "/_versions/")
@@ -209,7 +209,7 @@ func TestUnsettledUploadsAreSettledByTheNext(t *testing.T) {
 func TestUploadsWithoutAnAnswerAreKnownAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := writes(t)[0]
-		store := tables(t)
+		store := twoTables(t)
 		client, leave := context.WithCancel(t.Context())
 		s := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 			if isPut(call) && strings.Contains(call.Key, "/_versions/") {

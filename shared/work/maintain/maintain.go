@@ -29,12 +29,12 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // A Keeper keeps tables fit.
 type Keeper struct {
-	Tables  service.Tables
+	Tables  tables.Tables
 	Records record.Store // where it notes when a table was cleaned up
 	Now     func() time.Time
 	// Grace is how long after the deletion of versions their files are. Longer than any
@@ -50,7 +50,7 @@ func GraceAfter(requestTimeout time.Duration) time.Duration { return 2*requestTi
 // DefaultFileAge is that of native Lance.
 const DefaultFileAge = 7 * 24 * time.Hour
 
-// Kind returns what jobs of [service.MaintainKind] do.
+// Kind returns what jobs of [tables.MaintainKind] do.
 func (k *Keeper) Kind() job.Kind {
 	kind := job.Single("maintain", k.run)
 	kind.Wanted = k.wanted

@@ -1,4 +1,4 @@
-package embedded_test
+package all_test
 
 import (
 	"encoding/json"
@@ -13,15 +13,13 @@ import (
 // for the folders below it that have no row of their own. "*" is the last part of the
 // importer's own path.
 var mayImport = map[string]string{
-	"functions/stream":          "boot embedded engine httpapi/apigateway service",
-	"functions":                 "boot catalog engine httpapi/apigateway job maintain service transaction",
+	"functions":                 "boot catalog engine httpapi/apigateway job service tables transaction work",
 	"local/gateway":             "protocol",
 	"local/runtimeapi":          "",
 	"local/lambda":              "gateway protocol runtimeapi",
 	"local/functionbench":       "runtimeapi",
-	"local/server":              "adopt boot engine embedded inspect job lance/dataset prometheus protocol record service",
+	"local/server":              "adopt boot engine inspect job lance/dataset prometheus protocol record service tables",
 	"local/prometheus":          "httpapi memory",
-	"local/embedded":            "arrowipc httpapi job maintain memory record service",
 	"shared/boot":               "memory vending arrowipc auth httpapi idempotency job metrics objectstore record",
 	"shared/metrics":            "httpapi",
 	"shared/httpapi":            "memory arrowipc auth idempotency objectstore protocol",
@@ -29,9 +27,10 @@ var mayImport = map[string]string{
 	"shared/auth":               "protocol",
 	"local/simulation":          "",
 	"local/enginebench":         "arrowipc lance/dataset objectstore",
-	"shared/service":            "memory service arrowipc auth vending catalog engine httpapi job lance/dataset lance/manifest maintain objectstore protocol record transaction",
+	"shared/service":            "memory service arrowipc auth vending catalog engine httpapi job lance/dataset lance/manifest objectstore protocol record tables transaction work",
 	"shared/job":                "memory job protocol transaction",
-	"shared/maintain":           "auth catalog engine job lance/dataset protocol record service",
+	"shared/tables":             "catalog engine idempotency job lance/dataset lance/manifest objectstore protocol record transaction vending",
+	"shared/work":               "auth catalog engine job lance/dataset protocol record tables transaction work",
 	"shared/adopt":              "catalog engine lance/dataset objectstore protocol",
 	"shared/catalog":            "auth lance/manifest objectstore protocol",
 	"shared/engine":             "memory fulltext gather lance objectstore protocol sqlexpr vector",

@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 const tenantPolicies = `
@@ -51,7 +51,7 @@ func serveTenants(t *testing.T, policies string) *tenants {
 	if policies != "" {
 		options.Policies = auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(policies), nil }, time.Now)
 	}
-	s.handler = httpapi.Handler(Routes(service.Stores{Objects: s.roots, Now: time.Now}, arrowipc.Limits{}), options)
+	s.handler = httpapi.Handler(Routes(tables.Stores{Objects: s.roots, Now: time.Now}, arrowipc.Limits{}), options)
 	for _, id := range []string{"a", "b"} {
 		s.must("admins", "/v1/namespace/"+id+"/create", "{}")
 	}

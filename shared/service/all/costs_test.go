@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"fmt"
@@ -91,7 +91,7 @@ func (c *cost) memory() float64 {
 
 // The page of costs is made from the golden file, so that neither can change alone.
 func TestPageOfCosts(t *testing.T) {
-	const page = "../../infra/COSTS.md"
+	const page = "../../../infra/COSTS.md"
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +115,6 @@ func TestPageOfCosts(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(b.String(), got); diff != "" {
-		t.Errorf("costs differ from %s (-want +got), renew with go test ./local/embedded -run Costs -update:\n%s", page, diff)
+		t.Errorf("costs differ from %s (-want +got), renew with go test ./shared/service/all -run Costs -update:\n%s", page, diff)
 	}
 }

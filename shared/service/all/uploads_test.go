@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"bytes"
@@ -66,13 +66,13 @@ func TestUploadsThatFailAreSettledByAnotherProcess(t *testing.T) {
 
 // sendElsewhereAgain has a fault met by each call of a write in turn.
 func sendElsewhereAgain(t *testing.T, w write, fault func(call faultstore.Call, n int) faultstore.Fault) {
-	plain := tables(t)
+	plain := twoTables(t)
 	_, answer := serveNoting(t, plain).send(t.Context(), w, "")
 	want := outcome(t, plain, w, answer)
 	reached := new(atomic.Bool)
 	reached.Store(true)
 	for n := 1; reached.Swap(false); n++ {
-		store := tables(t)
+		store := twoTables(t)
 		warm := serveNoting(t, store)
 		warm.ok("/v1/table/"+strings.Split(w.path, "/")[3]+"/describe", `{}`)
 		broken := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
@@ -112,11 +112,11 @@ func TestUploadsThatTakeTooLongAreSettledByAnotherProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, w := range writes(t)[:2] {
 				synctest.Test(t, func(t *testing.T) {
-					plain := tables(t)
+					plain := twoTables(t)
 					_, answer := serveNoting(t, plain).send(t.Context(), w, "")
 					want := outcome(t, plain, w, answer)
 
-					store := tables(t)
+					store := twoTables(t)
 					slow := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 						if !isPut(call) || !strings.Contains(call.Key, "/_versions/") {
 							return faultstore.Fault{}
@@ -162,7 +162,7 @@ func TestUploadsThatAreInTimeAfterAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := writes(t)[0]
-				store := tables(t)
+				store := twoTables(t)
 				slow := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 					if isPut(call) && strings.Contains(call.Key, "/_versions/") {
 						return faultstore.Fault{Wait: takeLong}
@@ -209,7 +209,7 @@ func TestUploadsThatAreInTimeAfterAll(t *testing.T) {
 func TestUploadsOfThoseWhoWentAreKnownElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := writes(t)[0]
-		store := tables(t)
+		store := twoTables(t)
 		client, leave := context.WithCancel(t.Context())
 		first := serveNoting(t, faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
 			if isPut(call) && strings.Contains(call.Key, "/_versions/") {

@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 const (
@@ -63,7 +63,7 @@ func serveDiscreet(t *testing.T) *discreet {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	routes := Open(service.Stores{
+	routes := Open(tables.Stores{
 		Objects: s.roots, Now: time.Now, Records: objectrecord.Open(store, time.Now),
 	}, Options{Logger: log}).Routes
 	s.handler = httpapi.Handler(routes, httpapi.Options{Verifier: verifier, Logger: log, Audit: log})
@@ -128,7 +128,7 @@ var names = strings.Fields("behavior branch column columns distance_type from_br
 // fieldsOf reads the declarations of the requests: the JSON names of the fields by operation.
 func fieldsOf(t *testing.T) map[string][]string {
 	t.Helper()
-	files, err := filepath.Glob("../../shared/protocol/*.go")
+	files, err := filepath.Glob("../../../shared/protocol/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

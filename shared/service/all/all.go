@@ -1,7 +1,7 @@
-// Package embedded joins all services over one set of stores, so that one process serves
+// Package all joins all services over one set of stores, so that one process serves
 // what the functions serve together. It builds the same catalog, engine and services as
 // they do; no handler is written twice.
-package embedded
+package all
 
 import (
 	"crypto/rand"
@@ -12,10 +12,8 @@ import (
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job"
-	"tiltyard/shared/maintain"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/service"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/index"
 	"tiltyard/shared/service/namespace"
@@ -25,6 +23,9 @@ import (
 	"tiltyard/shared/service/table"
 	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/service/version"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work"
+	"tiltyard/shared/work/maintain"
 )
 
 // Services are all services over one set of stores.
@@ -46,16 +47,16 @@ type Options struct {
 // Routes returns the routes of all services. What is not among them the handler answers
 // as not supported. Records are in the home root when stores has none; the limits are those
 // of Arrow bodies.
-func Routes(stores service.Stores, uploads arrowipc.Limits) []httpapi.Route {
+func Routes(stores tables.Stores, uploads arrowipc.Limits) []httpapi.Route {
 	return Open(stores, Options{Uploads: uploads}).Routes
 }
 
 // Open returns all services. Nobody works on jobs until the worker is told to.
-func Open(stores service.Stores, opts Options) Services {
+func Open(stores tables.Stores, opts Options) Services {
 	if stores.Records == nil {
 		stores.Records = objectrecord.Open(stores.Objects.Home().Store, stores.Now)
 	}
-	tables := service.Open(stores)
+	tables := tables.Open(stores)
 	keeper := &maintain.Keeper{
 		Tables: tables, Records: stores.Records, Now: stores.Now, Grace: maintain.GraceAfter(opts.RequestTimeout),
 	}
@@ -73,10 +74,7 @@ func Open(stores service.Stores, opts Options) Services {
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{
 			Starter: *tables.Jobs, Name: rand.Text, Now: stores.Now, Logger: opts.Logger, Memory: opts.Memory,
-			Kinds: map[string]job.Kind{
-				service.MaintainKind: keeper.Kind(),
-				namespace.KindDrop:   namespace.Dropping(tables.Names),
-			},
+			Kinds: work.Kinds(tables, keeper),
 		}
 	}
 	return all

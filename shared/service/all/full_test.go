@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // probed is a server whose readiness is asked for, by a clock of its own.
@@ -50,7 +50,7 @@ func serveProbed(t *testing.T, home, allowed objectstore.Store) *probed {
 		Objects: roots, Records: objectrecord.Open(roots.Home().Store, clock), Verifier: token, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
-	routes := Routes(service.Stores{Objects: roots, Records: env.Records, Now: clock}, arrowipc.Limits{})
+	routes := Routes(tables.Stores{Objects: roots, Records: env.Records, Now: clock}, arrowipc.Limits{})
 	p.server = &server{t: t, serve: env.Handler(routes...)}
 	return p
 }
@@ -98,18 +98,18 @@ func tableOf(t *testing.T, store objectstore.Store, w write) map[string]any {
 // again, and then does the same write as if nothing had been.
 func TestAFullDiskRefusesWritesAndHeals(t *testing.T) {
 	for _, w := range writes(t) {
-		plain := tables(t)
+		plain := twoTables(t)
 		status, answer := serveNoting(t, plain).send(t.Context(), w, "")
 		if status != http.StatusOK {
 			t.Fatalf("%s: status %d: %s", w.name, status, answer)
 		}
 		want := outcome(t, plain, w, answer)
-		before := tableOf(t, tables(t), w)
+		before := tableOf(t, twoTables(t), w)
 		for _, refusal := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
 			reached := true
 			for n := 1; reached; n++ {
 				name := fmt.Sprintf("%s, %v from write %d on", w.name, refusal, n)
-				inner := tables(t)
+				inner := twoTables(t)
 				disk := faultstore.New(inner, nil)
 				s := serveProbed(t, disk, memstore.New())
 				if status := s.ready(); status != http.StatusOK {

@@ -23,13 +23,13 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
-	"tiltyard/shared/maintain"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work/maintain"
 )
 
 // grace is that of the tests.
@@ -37,7 +37,7 @@ const grace = 10 * time.Minute
 
 // house is a server and a worker over one storage.
 type house struct {
-	tables service.Tables
+	tables tables.Tables
 	keeper *maintain.Keeper
 	worker *job.Worker
 	names  int
@@ -50,14 +50,14 @@ func open(t *testing.T, objects objectstore.Store) *house {
 		t.Fatal(err)
 	}
 	records := objectrecord.Open(objects, time.Now)
-	h := &house{tables: service.Open(service.Stores{
+	h := &house{tables: tables.Open(tables.Stores{
 		Objects: roots, Records: records, Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue), Maintain: true,
 	})}
 	h.keeper = &maintain.Keeper{Tables: h.tables, Records: records, Now: time.Now, Grace: grace}
 	h.worker = &job.Worker{
 		Starter: *h.tables.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Name:  func() string { h.names++; return fmt.Sprintf("%p %d", h, h.names) },
-		Kinds: map[string]job.Kind{service.MaintainKind: h.keeper.Kind()},
+		Kinds: map[string]job.Kind{tables.MaintainKind: h.keeper.Kind()},
 	}
 	return h
 }
@@ -294,7 +294,7 @@ func TestCompactionIsTiered(t *testing.T) {
 // begin begins a job.
 func (h *house) begin(t *testing.T, order maintain.Order) string {
 	t.Helper()
-	begun, err := h.tables.Jobs.Begin(t.Context(), service.MaintainKind, table, order)
+	begun, err := h.tables.Jobs.Begin(t.Context(), tables.MaintainKind, table, order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +368,7 @@ func TestTablesAreCleanedUpOnceADay(t *testing.T) {
 		}
 		for day, want := range []int{0, 1, 2, 3} {
 			for range 3 {
-				if err := h.tables.Jobs.Suggest(t.Context(), service.MaintainKind, nil, 0); err != nil { // all of them
+				if err := h.tables.Jobs.Suggest(t.Context(), tables.MaintainKind, nil, 0); err != nil { // all of them
 					t.Fatal(err)
 				}
 				h.work(t, time.Second)

@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // server is the handler of all services over one store.
@@ -40,7 +40,7 @@ func serve(t testing.TB, uri string, store objectstore.Store) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := Routes(service.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
+	routes := Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
 	return &server{t: t, serve: httpapi.Handler(routes, httpapi.Options{Verifier: token})}
 }
 

@@ -1,4 +1,4 @@
-package embedded
+package all
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 var update = flag.Bool("update", false, "write the golden file of storage requests")
@@ -54,7 +54,7 @@ func start(t *testing.T, store objectstore.Store) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := Routes(service.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
+	routes := Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
 	return &process{t: t, store: counted, serve: httpapi.Handler(routes, httpapi.Options{Verifier: token})}
 }
 

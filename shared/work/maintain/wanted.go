@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
-	"tiltyard/shared/service"
+	"tiltyard/shared/tables"
 )
 
 // cleanupEvery is how often a table is cleaned up without being asked for.
@@ -118,7 +118,7 @@ func (k *Keeper) SuggestAll(ctx context.Context) error {
 	ids, err := k.Tables.Names.AllTables(ctx)
 	for _, id := range ids {
 		if err == nil {
-			err = k.Tables.Jobs.Suggest(ctx, service.MaintainKind, id, 0)
+			err = k.Tables.Jobs.Suggest(ctx, tables.MaintainKind, id, 0)
 		}
 	}
 	return err
