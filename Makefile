@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda test bench bench-functions memory lint build fuzz fixtures demo clean tiltyard test-go test-infra test-e2e synth deploy smoke test-stack test-localstack
+.PHONY: help run run-lambda test bench bench-functions memory lint build fuzz fixtures figures demo clean tiltyard test-go test-infra test-e2e synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ fuzz: ## run each fuzz target for FUZZTIME
 
 fixtures: .venv/ready ## write the golden files again, by native Lance
 	scripts/fixtures.sh .venv/bin/python
+
+figures: ## print the shape of the tree beside its targets
+	@go run ./local/figures
 
 demo: tiltyard .venv/ready ## load, change, search and read back a real data set
 	.venv/bin/python local/e2e/demo.py $(ARGS)

@@ -18,6 +18,7 @@ var mayImport = map[string]string{
 	"local/runtimeapi":          "",
 	"local/lambda":              "gateway protocol runtimeapi",
 	"local/functionbench":       "runtimeapi",
+	"local/figures":             "",
 	"local/server":              "adopt boot engine inspect job lance/dataset prometheus protocol record service tables",
 	"local/prometheus":          "httpapi memory",
 	"shared/boot":               "memory vending arrowipc auth httpapi idempotency job metrics objectstore record",
