@@ -540,6 +540,42 @@ def test_register_refuses_places_outside_of_the_roots(wire, space, outside, dire
     assert wire.post(f"/v1/table/{space}$fine/register", {"location": str(outside / f"{space}.lance")}).status == 200
 
 
+@pytest.mark.embedded("makes links among the server's files")
+def test_links_lead_nowhere(wire, space, outside, directory):
+    """Who may write one folder could let it lead to another one, of whoever that is."""
+    lance.write_dataset(sample.people(3), outside / f"{space}-other.lance")
+    lance.write_dataset(sample.people(5), outside / f"{space}-half.lance")
+    links = {"table": f"{space}-other.lance", "here": "."}
+    for name, target in links.items():
+        (outside / f"{space}-{name}").symlink_to(target)
+    (directory / f"{space}-catalog").symlink_to("_catalog")
+    for place in (outside / f"{space}-table", outside / f"{space}-here" / f"{space}-other.lance", directory / f"{space}-catalog"):
+        answer = wire.post(f"/v1/table/{space}$stolen/register", {"location": str(place)})
+        assert (answer.status, answer.json["code"]) == (400, 13), f"{place}: {answer.body}"
+
+    # Nor is anything written through one.
+    assert wire.post(f"/v1/table/{space}$declared/declare", {"location": str(outside / f"{space}-table")}).status == 200
+    with unchanged(outside / f"{space}-other.lance"):
+        for written in (
+            wire.upload(f"/v1/table/{space}$declared/create", sample.people(2)),
+            wire.upload(f"/v1/table/{space}$declared/insert", sample.people(2)),
+        ):
+            assert 400 <= written.status < 500, written.body
+        assert wire.post(f"/v1/table/{space}$declared/count_rows", {}).status == 404
+        assert wire.post(f"/v1/table/{space}$declared/drop", {}).status == 200
+
+    # A table of which a part is behind a link is not served in part.
+    half = outside / f"{space}-half.lance"
+    (half / "data").rename(outside / f"{space}-moved")
+    (half / "data").symlink_to(f"../{space}-moved")
+    assert wire.post(f"/v1/table/{space}$half/register", {"location": str(half)}).status == 200
+    read = wire.post(f"/v1/table/{space}$half/query", {"k": 0, "vector": []})
+    written = wire.upload(f"/v1/table/{space}$half/insert", sample.people(2))
+    assert 400 <= read.status < 500 and (written.status, written.json["code"]) == (400, 13), (read.body, written.body)
+    assert "symbolic link" in written.json["error"]
+
+
+
 @pytest.mark.parametrize("form", ["{}", "file://{}", "{}/", "FILE://{}"])
 def test_register_takes_each_form_of_a_location(wire, space, place, directory, form):
     lance.write_dataset(sample.people(3), place)

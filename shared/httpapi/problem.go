@@ -215,6 +215,9 @@ func (c *call) problemOf(err error) problem {
 	if known := (*protocol.Error)(nil); objectstore.TakesNoWrites(err) && (!errors.As(err, &known) || known.Code == protocol.Internal) {
 		err = storageFull(err)
 	}
+	if known := (*protocol.Error)(nil); errors.Is(err, objectstore.ErrLink) && (!errors.As(err, &known) || known.Code == protocol.Internal) {
+		err = linkInTheWay(err)
+	}
 	p := problem{
 		Error:     "internal error; the request id tells the operators more",
 		Code:      int(protocol.Internal),
@@ -247,6 +250,14 @@ func (c *call) problemOf(err error) problem {
 	}
 	c.applyException(&p)
 	return p
+}
+
+func linkInTheWay(err error) error {
+	return &protocol.Error{
+		Code: protocol.InvalidInput, Message: "a symbolic link is on the way to the files of the table",
+		Detail: "links are not followed; the operator of the server can allow the place that the link leads to, for the table to be registered there",
+		Err:    err,
+	}
 }
 
 func storageFull(err error) error {

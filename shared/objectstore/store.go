@@ -34,6 +34,9 @@ var (
 	// ErrInvalidKey says that a key is not one that any store may hold, or is longer than
 	// this store can hold.
 	ErrInvalidKey = errors.New("invalid object key")
+	// ErrLink says that a symbolic link is on the way to where an object was to be put. Nothing
+	// that lies behind a link is an object.
+	ErrLink = errors.New("a symbolic link is on the way")
 	// ErrInvalidRange says that a requested range does not lie within the object.
 	ErrInvalidRange = errors.New("range outside the object")
 	// ErrUnknownOutcome says that a write was sent and its answer was lost: it may or

@@ -40,7 +40,7 @@ func makeRoot(root string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// openDir opens the directory dir below the root, through no link that leads out of it.
+// openDir opens the directory dir below the root, through no links.
 func (s *Store) openDir(dir string) (*handle, error) {
 	return s.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 }

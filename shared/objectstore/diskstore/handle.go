@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"tiltyard/shared/objectstore"
 )
 
 // A handle is an open file or directory. It asks the system for what is wanted and no more:
@@ -15,19 +18,60 @@ import (
 // calls, as that walks the path itself and offers each file to the poller.
 type handle struct{ fd int }
 
-// open opens a path below the root, through no link that leads out of it.
+// open opens a path below the root, through no links: objectstore.ErrLink says that there is one.
 func (s *Store) open(name string, flags int) (*handle, error) {
 	fd, err := uninterrupted(func() (int, error) { return openBeneath(s.top.fd, name, flags|unix.O_CLOEXEC) })
 	switch {
 	case err == nil:
 		return &handle{fd}, nil
-	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, unix.ENAMETOOLONG), errors.Is(err, unix.EXDEV), errors.Is(err, unix.EAGAIN):
-		return openIn(s.root, name, flags) // which can, or has a word for what is wrong
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, unix.ENAMETOOLONG), errors.Is(err, unix.EAGAIN):
+		return s.walk(name, flags)
+	case errors.Is(err, unix.ELOOP):
+		err = objectstore.ErrLink
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 }
 
-// openIn is open by package os.
+// walk is open for all systems, and for paths that are too long for one call: a directory at a
+// time, each opened in the one before, so that nobody can put a link between a look and the act.
+func (s *Store) walk(name string, flags int) (*handle, error) {
+	at := s.top
+	for rest := name; ; {
+		part, below, more := strings.Cut(rest, "/")
+		step := flags
+		if more {
+			step = unix.O_RDONLY | unix.O_DIRECTORY
+		}
+		next, err := at.enter(part, step)
+		if at != s.top {
+			_ = at.Close()
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+		if at = next; !more {
+			return at, nil
+		}
+		rest = below
+	}
+}
+
+// enter opens an entry of a directory, which is no link.
+func (h *handle) enter(name string, flags int) (*handle, error) {
+	fd, err := uninterrupted(func() (int, error) {
+		return unix.Openat(h.fd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err == nil {
+		return &handle{fd}, nil
+	}
+	// Systems differ in what they call a link in the way.
+	if st, lost := statAt(h, name); lost == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return nil, objectstore.ErrLink
+	}
+	return nil, err
+}
+
+// openIn opens one of the store's own directories.
 func openIn(root *os.Root, name string, flags int) (*handle, error) {
 	f, err := root.OpenFile(name, flags, 0)
 	if err != nil {

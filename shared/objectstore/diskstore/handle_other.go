@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// openBeneath is for systems that open a path below a directory in one call.
+// openBeneath is for systems that open a path below a directory, through no links, in one call.
 func openBeneath(int, string, int) (int, error) { return 0, errors.ErrUnsupported }
 
 // renameNew is for systems that rename a file to a name that must be free.

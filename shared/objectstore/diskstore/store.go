@@ -18,9 +18,10 @@
 // a condition, and puts over an object, sync the bytes before they give them their name.
 //
 // What a directory cannot do: hold both "a" and "a/b" (the second put is ErrOverlap), and
-// on some systems tell "A" from "a". Symbolic links are not listed, and none is followed
-// to outside of the root. Locks and unfinished files live in _tiltyard at the root, which
-// is not listed and whose keys are refused; it must not be removed while a Store is open.
+// on some systems tell "A" from "a". Symbolic links below the root are neither listed nor
+// followed, wherever they lead: who may write one folder could let it lead to another, such as
+// that of the catalog. Locks and unfinished files live in _tiltyard at the root, which is not
+// listed and whose keys are refused; it must not be removed while a Store is open.
 package diskstore
 
 import (
@@ -226,9 +227,10 @@ func readRange(ctx context.Context, f io.ReaderAt, size int64, r objectstore.Ran
 }
 
 // missing turns the errors of a path that leads nowhere into ErrNotExist: an object on
-// the way is not a folder, and what a folder that is none would hold is not there.
+// the way is not a folder, and what a folder that is none would hold is not there. Nor is
+// what lies behind a link.
 func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || escapes(err) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, objectstore.ErrLink) {
 		return objectstore.ErrNotExist
 	}
 	return err
@@ -255,10 +257,3 @@ func modified(st *unix.Stat_t) time.Time { return time.Unix(st.Mtim.Unix()) }
 func isRegular(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFREG }
 
 func isDir(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
-
-// escapes says whether a path was refused because a link on it leads out of the root.
-// What lies there is none of the store's objects. Package os gives the reason no name.
-func escapes(err error) bool {
-	var path *fs.PathError
-	return errors.As(err, &path) && path.Err.Error() == "path escapes from parent"
-}

@@ -203,6 +203,67 @@ func TestLinksOutOfRootAreNotFollowed(t *testing.T) {
 	}
 }
 
+// A link is not followed to another folder of the root, either, in one call or step by step:
+// whoever may write one folder may not reach others.
+func TestLinksWithinRootAreNotFollowed(t *testing.T) {
+	ways := map[string]func(*Store, string, int) (*handle, error){"in one call": (*Store).open, "step by step": (*Store).walk}
+	s := open(t)
+	mustPut(t, s, "_catalog/records/secret", "secret")
+	mustPut(t, s, "tenant/t.lance/_versions/1.manifest", "secret")
+	mkdir(t, s, "landing")
+	links := map[string]string{
+		"landing/t.lance": "../tenant/t.lance", "landing/catalog": "../_catalog", "landing/file": "../_catalog/records/secret",
+		"landing/here": ".", "landing/own": "../_tiltyard", "all": ".",
+	}
+	for name, target := range links {
+		if err := s.root.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{
+		"landing/file", "landing/t.lance/_versions/1.manifest", "landing/catalog/records/secret", "landing/here/file",
+		"all/tenant/t.lance/_versions/1.manifest", "landing/own/tmp",
+	} {
+		for way, opened := range ways {
+			if h, err := opened(s, key, unix.O_RDONLY); !errors.Is(err, objectstore.ErrLink) {
+				t.Errorf("open %q %s: got %v, %v, want ErrLink", key, way, h, err)
+			}
+		}
+		if data, _, err := s.Get(t.Context(), key); !errors.Is(err, objectstore.ErrNotExist) {
+			t.Errorf("Get(%q): got %q, %v, want ErrNotExist", key, data, err)
+		}
+		if err := s.Delete(t.Context(), key, objectstore.Condition{}); err != nil {
+			t.Errorf("Delete(%q): %v", key, err)
+		}
+	}
+	for _, key := range []string{"landing/t.lance/_versions/2.manifest", "landing/catalog/records/new", "landing/catalog/new/x", "landing/here/x", "all/x"} {
+		for _, cond := range []objectstore.Condition{{}, {IfAbsent: true}} {
+			if _, err := s.Put(t.Context(), key, nil, cond); !errors.Is(err, objectstore.ErrLink) {
+				t.Errorf("Put(%q, %+v): got %v, want ErrLink", key, cond, err)
+			}
+		}
+		w, err := s.Create(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Commit(); !errors.Is(err, objectstore.ErrLink) {
+			t.Errorf("Create(%q): got %v, want ErrLink", key, err)
+		}
+	}
+	wantKeys(t, s, "landing/t.lance/")
+	wantKeys(t, s, "landing/catalog/")
+	wantKeys(t, s, "all/")
+	wantKeys(t, s, "", "_catalog/records/secret", "tenant/t.lance/_versions/1.manifest")
+	for way, opened := range ways {
+		h, err := opened(s, "tenant/t.lance/_versions/1.manifest", unix.O_RDONLY)
+		if err != nil {
+			t.Errorf("open %s: %v", way, err)
+			continue
+		}
+		_ = h.Close()
+	}
+}
+
 func TestForeignEntries(t *testing.T) {
 	s := open(t)
 	root := s.root.Name()
