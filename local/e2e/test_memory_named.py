@@ -190,15 +190,15 @@ def test_a_dictionary_of_one_large_value(server):
 
 
 def test_many_queries_of_many_vectors(server):
-    vectors = np.random.default_rng(2).random((64, DIMENSIONS), dtype=np.float32).round(3).tolist()
-    body = {"k": 10, "vector": {"multi_vector": vectors}, "columns": ["n"]}
-    one = post(server, "/v1/table/t/query", body)
-    assert one.status == 200 and one.table.num_rows == 640, one.body[:300]
-    began = time.monotonic()
-    answers = at_once([(post, server, "/v1/table/t/query", body)] * 64, 64)
-    statuses = [a.status for a in answers]
+    """64 at once, each of 64 vectors: 96,000 hits for one of them, and 7,680,000 distances."""
+    chance, dimensions, count = np.random.default_rng(2), 16, 120_000
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(chance.random(count * dimensions, dtype=np.float32)), dimensions)
+    create(server, "near", pa.table({"n": pa.array(range(count), pa.int64()), "v": vectors}))
+    body = {"k": 1_500, "vector": chance.random((64, dimensions)).round(3).tolist(), "columns": ["n"]}
+    one = post(server, "/v1/table/near/query", body)
+    assert one.status == 200 and one.table.num_rows == 96_000, one.body[:300]
+    statuses = at_once([(begin, server, "/v1/table/near/query", body)] * 64, 64)
     assert set(statuses) <= {200} | REFUSED and statuses.count(200) > 0, statuses
-    assert time.monotonic() - began < 3 * DEADLINE
 
 
 # Each would compute for minutes.
@@ -237,7 +237,7 @@ def test_long_expressions_do_not_keep_a_server_that_is_told_to_stop(tmp_path):
 
 def test_strangers_that_hold_back_the_last_byte(server):
     """Their bodies, of 8 MiB each, are not read."""
-    body = b'{"vector":[' + b"0.5," * (2 << 20)
+    body = b'{"vector":[' + b"0.5," * ((8 << 20) // 4 - 8)
     head = f"POST /v1/table/t/query HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body) + 2}\r\n\r\n".encode()
     host, port = server.url.removeprefix("http://").split(":")
 
@@ -251,7 +251,7 @@ def test_strangers_that_hold_back_the_last_byte(server):
             return connection, b""
 
     before = cpu_seconds(server)
-    with concurrent.futures.ThreadPoolExecutor(50) as pool:
+    with concurrent.futures.ThreadPoolExecutor(300) as pool:
         answers = [f.result() for f in [pool.submit(stranger) for _ in range(300)]]
     computed = cpu_seconds(server) - before
     assert {a for _, a in answers} <= {b"HTTP/1.1 401", b""}, answers
