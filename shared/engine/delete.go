@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 )
 
 // Delete deletes the rows for which a predicate is true, as one commit, which is made
@@ -15,7 +16,7 @@ func (t *Table) Delete(ctx context.Context, predicate string, confirm func() err
 		func(ctx context.Context, d *dataset.Dataset) (*chosen, error) {
 			return choose(ctx, d, predicate)
 		},
-		func(rows *chosen) (dataset.Commit, error) {
+		func(ctx context.Context, rows *chosen) (dataset.Commit, error) {
 			return rows.dataset.Delete(ctx, rows.set, predicate, confirm)
 		})
 	if err != nil {
@@ -31,9 +32,11 @@ type chosen struct {
 	dataset *dataset.Dataset
 	where   *dataset.Where
 	set     *dataset.RowSet
+	held    memory.Hold // of the set
 }
 
-// choose finds the rows for which a predicate is true: all, when it is empty.
+// choose finds the rows for which a predicate is true: all, when it is empty. Their set stays
+// counted in the share of the context.
 func choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen, error) {
 	where, err := where(ctx, "predicate", predicate, d)
 	if err != nil {
@@ -48,7 +51,22 @@ func choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen,
 		if err != nil {
 			return nil, err
 		}
-		rows.set.Add(batch.Column(0).(*array.Uint64).Uint64Values())
+		if err := addRows(ctx, &rows.held, rows.set, batch.Column(0).(*array.Uint64).Uint64Values()); err != nil {
+			return nil, err
+		}
 	}
 	return rows, nil
+}
+
+// addRows adds rows to a set, for which held has its memory. An address takes two bytes at most
+// in a set, and far less where many rows are in it.
+func addRows(ctx context.Context, held *memory.Hold, set *dataset.RowSet, addresses []uint64) error {
+	if len(addresses) == 0 {
+		return nil
+	}
+	if err := held.Resize(ctx, set.Bytes()+2*int64(len(addresses))); err != nil {
+		return err
+	}
+	set.Add(addresses)
+	return held.Resize(ctx, set.Bytes())
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -50,11 +52,22 @@ func keyColumns(batch arrow.RecordBatch, on []string) []arrow.Array {
 	return columns
 }
 
-// newKeys indexes the source by the key columns.
-func newKeys(source *mergeSource, on []string) (*keys, error) {
+// What the key of a row takes: as a number, also in the filter; as a text beside its bytes; and
+// as one that has been before.
+const (
+	numberBytes = 44
+	textBytes   = 64
+	chainBytes  = 20
+)
+
+// newKeys indexes the source by the key columns. The error is errNoSpare where there is no room.
+func newKeys(ctx context.Context, source *mergeSource, on []string, room *spare) (*keys, error) {
+	if !room.take(4 * int64(source.rows)) {
+		return nil, errNoSpare
+	}
 	k := &keys{on: on, next: make([]int32, source.rows), texts: map[string]int32{}, numbers: map[uint64]int32{}}
 	last := map[int32]int32{} // of chains: first row to last row
-	for batch, err := range source.batches() {
+	for batch, err := range source.batches(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -71,19 +84,23 @@ func newKeys(source *mergeSource, on []string) (*keys, error) {
 			}
 			var first int32
 			var known bool
+			size := int64(chainBytes)
 			if readers.number != nil {
 				key := readers.number(i)
 				if first, known = k.numbers[key]; !known {
-					k.numbers[key] = row
+					k.numbers[key], size = row, numberBytes
 				}
 			} else {
 				buffer = readers.text(buffer[:0], i)
 				if first, known = k.texts[string(buffer)]; !known {
-					k.texts[string(buffer)] = row
+					k.texts[string(buffer)], size = row, textBytes+int64(len(buffer))
 				}
 			}
 			if known {
 				k.append(first, row, last)
+			}
+			if !room.take(size) {
+				return nil, errNoSpare
 			}
 		}
 	}
@@ -118,8 +135,15 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairi
 	if !rest {
 		opts.Where = &dataset.Where{Columns: k.on, Select: k.matching}
 	}
-	parts, err := dataset.Map(ctx, d, opts, func(_ context.Context, batch arrow.RecordBatch) (part, error) {
+	each := int64(mergedBytes)
+	if rest {
+		each += addressBytes
+	}
+	parts, err := dataset.Map(ctx, d, opts, func(ctx context.Context, batch arrow.RecordBatch) (part, error) {
 		var p part
+		if _, err := memory.Take(ctx, each*batch.NumRows()); err != nil {
+			return p, err
+		}
 		at := batch.Column(len(k.on)).(*array.Uint64).Uint64Values()
 		pass := func(to int) {
 			if rest {
@@ -138,7 +162,11 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairi
 	if err != nil {
 		return nil, nil, err
 	}
-	pairs, unmatched := newPairing(len(k.next)), dataset.RowsAt()
+	pairs, err := newPairing(ctx, len(k.next))
+	if err != nil {
+		return nil, nil, err
+	}
+	unmatched, held := dataset.RowsAt(), memory.Hold{}
 	for p, err := range parts {
 		if err != nil {
 			return nil, nil, err
@@ -146,7 +174,9 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairi
 		for _, h := range p.hits {
 			pairs.add(h.address, h.row, k.next)
 		}
-		unmatched.Add(p.unmatched)
+		if err := errors.Join(pairs.count(ctx), addRows(ctx, &held, unmatched, p.unmatched)); err != nil {
+			return nil, nil, err
+		}
 	}
 	pairs.sort()
 	return pairs, unmatched, nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -44,7 +46,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 	if err := t.data.Find(ctx); err != nil {
 		return Written{}, t.translate(err)
 	}
-	source, err := readSource(rows, t.engine.limits.MergeBytes, t.engine.limits.heldBytes)
+	source, err := readSource(ctx, rows, t.engine.limits.MergeBytes, t.engine.limits.heldBytes)
 	if err != nil {
 		return Written{}, t.translate(err)
 	}
@@ -53,8 +55,11 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 		func(ctx context.Context, d *dataset.Dataset) (*mergePlan, error) {
 			return planMerge(ctx, d, source, spec, t.engine.limits.mappedRows)
 		},
-		func(p *mergePlan) (dataset.Commit, error) {
-			r := p.replacement(ctx)
+		func(ctx context.Context, p *mergePlan) (dataset.Commit, error) {
+			r, err := p.replacement(ctx)
+			if err != nil {
+				return dataset.Commit{}, err
+			}
 			if t.attempt != nil {
 				r.Properties = map[string]string{mergedProperty: fmt.Sprint(p.updated, p.inserted, p.deleted)}
 			}
@@ -111,26 +116,40 @@ func planMerge(ctx context.Context, d *dataset.Dataset, source *mergeSource, spe
 			return nil, err
 		}
 		p.deletes.Intersect(rows.set)
+		rows.held.Release()
 	}
 	p.deleted = p.deletes.Len()
 	return p, p.update(ctx, spec)
 }
 
 // matchRows pairs the rows of the version with those of the source: by a map of the source's
-// keys if there are not too many, else by way of the scratch directory.
+// keys if there are not too many and memory is to spare for it, else by way of the scratch
+// directory.
 func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*pairing, *dataset.RowSet, error) {
 	if source.rows > mappedRows {
 		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, mappedRows)
 	}
-	keys, err := newKeys(source, spec.On)
+	room := spare{share: source.room.share}
+	defer room.release()
+	keys, err := newKeys(ctx, source, spec.On, &room)
+	if errors.Is(err, errNoSpare) {
+		room.release()
+		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, max(source.rows/fewKeys, 1))
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	return keys.match(ctx, d, spec.BySource)
 }
 
+// fewKeys is into how many maps at least the keys of a source go that do not fit one.
+const fewKeys = 8
+
 // update narrows the pairs to those that replace rows of the table, and counts.
 func (p *mergePlan) update(ctx context.Context, spec Merge) error {
+	if _, err := memory.Take(ctx, addressBytes*int64(min(p.source.rows, mergeBatch))); err != nil {
+		return err
+	}
 	for _, address := range p.pairs.first {
 		if spec.InsertAll && address == notReplacing {
 			p.inserted++
@@ -147,14 +166,17 @@ func (p *mergePlan) update(ctx context.Context, spec Merge) error {
 	if row := p.pairs.ambiguous(); row >= 0 {
 		const ambiguous = "the merge is ambiguous: several rows of the source match one row of the table on "
 		return &protocol.Error{
-			Code: protocol.InvalidInput, Message: ambiguous + p.source.describe(row, spec.On), Logged: ambiguous + strings.Join(spec.On, ", "),
+			Code: protocol.InvalidInput, Message: ambiguous + p.source.describe(ctx, row, spec.On), Logged: ambiguous + strings.Join(spec.On, ", "),
 		}
 	}
 	// The source may be in any order; a set is made faster from rows in that of the table.
 	replaced := make([]uint64, 0, min(p.source.rows, mergeBatch))
+	held, failed := memory.Hold{}, error(nil)
 	flush := func() {
 		slices.Sort(replaced)
-		p.deletes.Add(replaced)
+		if failed == nil {
+			failed = addRows(ctx, &held, p.deletes, replaced)
+		}
 		replaced = replaced[:0]
 	}
 	p.pairs.each(0, p.source.rows, func(m merged) {
@@ -164,7 +186,7 @@ func (p *mergePlan) update(ctx context.Context, spec Merge) error {
 		p.updated++
 	})
 	flush()
-	return nil
+	return failed
 }
 
 // mergeBatch is how many rows are put together at a time.
@@ -172,13 +194,17 @@ const mergeBatch = 1 << 16
 
 // replacement returns what is to be committed. Rows that are inserted depend on there
 // being no others that match them, so the commit must not overtake new rows.
-func (p *mergePlan) replacement(ctx context.Context) dataset.Replacement {
+func (p *mergePlan) replacement(ctx context.Context) (dataset.Replacement, error) {
 	r := dataset.Replacement{Delete: p.deletes, Exclusive: p.inserted > 0}
 	if p.updated+p.inserted == 0 {
-		return r
+		return r, nil
 	}
 	stable := p.dataset.Manifest().StableRowIDs()
 	if stable {
+		if _, err := memory.Take(ctx, addressBytes*p.updated); err != nil {
+			return r, err
+		}
+		r.Moved = make([]uint64, 0, p.updated)
 		p.pairs.each(0, p.source.rows, func(m merged) { r.Moved = append(r.Moved, m.replaces) })
 	}
 	fields := append([]arrow.Field(nil), p.source.schema.Fields()...)
@@ -198,36 +224,48 @@ func (p *mergePlan) replacement(ctx context.Context) dataset.Replacement {
 			p.write(ctx, r.Insert.Schema, false, true, yield)
 		}
 	}
-	return r
+	return r, nil
 }
 
 // write yields rows that replace others, or new ones, or both in the order of the source. It
 // is false once nobody wants more.
 func (p *mergePlan) write(ctx context.Context, s *arrow.Schema, replacing, added bool, yield func(arrow.RecordBatch, error) bool) bool {
-	for source, err := range p.source.batches() {
+	for source, err := range p.source.batches(ctx) {
+		var rows []merged
+		var room memory.Hold
+		if err == nil {
+			rows, room, err = p.rowsOf(ctx, source, replacing, added)
+		}
 		if err != nil {
 			yield(nil, err)
 			return false
 		}
-		for rows := p.rowsOf(source, replacing, added); len(rows) > 0; {
-			batch, err := p.rows(ctx, source, rows[:min(len(rows), mergeBatch)], s)
-			if !yield(batch, err) || err != nil {
+		for len(rows) > 0 {
+			batch, part, err := p.piece(ctx, source, rows, s)
+			more := yield(batch, err)
+			part.Close()
+			if !more || err != nil {
 				return false
 			}
 			rows = rows[batch.NumRows():]
 		}
+		room.Release()
 	}
 	return true
 }
 
-// rowsOf returns the rows of a batch of the source that are written.
-func (p *mergePlan) rowsOf(source sourceBatch, replacing, added bool) []merged {
+// rowsOf returns the rows of a batch of the source that are written, and the memory of the list.
+func (p *mergePlan) rowsOf(ctx context.Context, source sourceBatch, replacing, added bool) ([]merged, memory.Hold, error) {
+	room, err := memory.Take(ctx, mergedBytes*int64(int(source.NumRows())+p.pairs.moreOf(source.first, source.first+int(source.NumRows()))))
+	if err != nil {
+		return nil, room, err
+	}
 	var rows []merged
 	if replacing {
 		p.pairs.each(source.first, source.first+int(source.NumRows()), func(m merged) { rows = append(rows, m) })
 	}
 	if !added {
-		return rows
+		return rows, room, nil
 	}
 	for i := range int(source.NumRows()) {
 		if row := source.first + i; p.pairs.first[row] == notReplacing {
@@ -235,7 +273,31 @@ func (p *mergePlan) rowsOf(source sourceBatch, replacing, added bool) []merged {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b merged) int { return cmp.Compare(a.row, b.row) })
-	return rows
+	return rows, room, nil
+}
+
+// piece puts the first of some rows together, as many as there is memory for, and returns the part
+// of the share that holds it.
+func (p *mergePlan) piece(ctx context.Context, source sourceBatch, rows []merged, s *arrow.Schema) (arrow.RecordBatch, *memory.Share, error) {
+	for n := min(len(rows), mergeBatch); ; n /= 2 {
+		inPart, part, err := memory.Within(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		batch, err := p.rows(inPart, source, rows[:n], s)
+		if err == nil || n == 1 || !tooMuch(err) {
+			part.Settle(part.Held())
+			return batch, part, err
+		}
+		part.Close()
+	}
+}
+
+// tooMuch says whether memory was refused because a request may not hold so much, so that it may
+// get on with less at a time.
+func tooMuch(err error) bool {
+	var refused *memory.Error
+	return errors.As(err, &refused) && !refused.Busy
 }
 
 // rows puts the first of some rows together, as many as blobs allow: from a batch of the
@@ -264,6 +326,9 @@ func (p *mergePlan) rows(ctx context.Context, source sourceBatch, inserts []merg
 		if err != nil {
 			return nil, err
 		}
+		if err := memory.FromContext(ctx).Take(ctx, 2*batchBytes(taken)); err != nil { // and put into the order of the source
+			return nil, err
+		}
 		inserts = inserts[:len(positions)]
 		if taken, err = gather.Batch(taken, positions); err != nil {
 			return nil, err
@@ -274,9 +339,38 @@ func (p *mergePlan) rows(ctx context.Context, source sourceBatch, inserts []merg
 	for i, m := range inserts {
 		positions[i] = m.row - int32(source.first)
 	}
-	mine, err := gather.Batch(source, positions)
+	mine, err := gatherRepeated(ctx, source, positions)
 	if err != nil {
 		return nil, err
 	}
 	return array.NewRecordBatch(s, append(mine.Columns(), theirs...), int64(len(inserts))), nil
+}
+
+// gatherRepeated is gather.Batch for rows some of which follow each other more than once. It takes
+// memory for them as if all were as wide as the others, and then what they really need.
+func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []int32) (arrow.RecordBatch, error) {
+	bytes, each := batchBytes(batch), int64(0)
+	bytes = int64(float64(bytes) / float64(max(batch.NumRows(), 1)) * float64(len(slices.Compact(slices.Clone(positions)))))
+	for i := 1; i < len(positions); i++ {
+		if positions[i] != positions[i-1] {
+			continue
+		}
+		if i == 1 || positions[i-1] != positions[i-2] {
+			row, err := gather.Batch(batch, positions[i:i+1])
+			if err != nil {
+				return nil, err
+			}
+			each = batchBytes(row)
+		}
+		bytes += each
+	}
+	share := memory.FromContext(ctx)
+	if err := share.Take(ctx, bytes); err != nil {
+		return nil, err
+	}
+	gathered, err := gather.Batch(batch, positions)
+	if err != nil {
+		return nil, err
+	}
+	return gathered, share.Take(ctx, batchBytes(gathered)-bytes)
 }

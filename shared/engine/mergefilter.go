@@ -33,7 +33,7 @@ func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 	if err != nil {
 		return wrongFilter(sqlError(what, err))
 	}
-	for source, err := range p.source.batches() {
+	for source, err := range p.source.batches(ctx) {
 		if err != nil {
 			return err
 		}

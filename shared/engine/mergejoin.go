@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 )
 
 // This file matches rows when there are too many keys for a map. It is a hash join by way of
@@ -33,10 +35,14 @@ const keyedBytes = 24
 type keyHash struct{ a, b maphash.Seed }
 
 // of returns the keys of the rows without a null among their keys; rows has what names them.
-// The rows that have one are in nulls.
-func (h keyHash) of(columns []arrow.Array, rows func(i int) uint64) (keys []keyed, nulls []uint64, err error) {
+// The rows that have one are in nulls. What they take stays counted in the share of the context,
+// as much as if all had keys and matched nothing.
+func (h keyHash) of(ctx context.Context, columns []arrow.Array, rows func(i int) uint64) (keys []keyed, nulls []uint64, err error) {
 	readers, err := newKeyReaders(columns)
 	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := memory.Take(ctx, (keyedBytes+2*addressBytes)*int64(columns[0].Len())); err != nil {
 		return nil, nil, err
 	}
 	var buffer []byte
@@ -67,7 +73,12 @@ type bucket struct {
 
 const chunkBytes = keyedBytes << 10
 
-func newBuckets(n int) (*buckets, error) {
+// newBuckets returns so many empty buckets. What they take stays counted in the share of the
+// context.
+func newBuckets(ctx context.Context, n int) (*buckets, error) {
+	if _, err := memory.Take(ctx, chunkBytes*int64(n)); err != nil {
+		return nil, err
+	}
 	file, err := scratchFile()
 	if err != nil {
 		return nil, err
@@ -95,6 +106,11 @@ func (b *buckets) add(k keyed) error {
 	b.chunks++
 	to.pending = to.pending[:0]
 	return nil
+}
+
+// rows returns how many keys a bucket has.
+func (b *buckets) rows(n int) int64 {
+	return int64(len(b.each[n].chunks))*(chunkBytes/keyedBytes) + int64(len(b.each[n].pending)/keyedBytes)
 }
 
 // read calls f with the keys of a bucket, in the order in which they came.
@@ -132,38 +148,56 @@ type diskJoin struct {
 	table  *buckets
 	filter keyFilter // keeps most rows of the table that match nothing off the disk
 
+	pairs     *pairing
+	next      []int32 // chains of rows of the source with one key
 	unmatched *dataset.RowSet
+	held      memory.Hold // of unmatched
 }
 
-// matchOnDisk is keys.match for a source of many rows: no map has more than about so many.
+// mapBytes is what a row of the source takes in the map of its bucket, and its chunk.
+const mapBytes = 64
+
+// matchOnDisk is keys.match for a source of many rows: no map has more than about so many. What
+// the pairs take stays counted in the share of the context.
 func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, on []string, rest bool, mapRows int) (*pairing, *dataset.RowSet, error) {
+	pairs, err := newPairing(ctx, source.rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	inPart, part, err := memory.Within(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer part.Close()
+	// The filter, and the chains of rows with one key.
+	if _, err := memory.Take(inPart, (2+4)*int64(source.rows)); err != nil {
+		return nil, nil, err
+	}
 	n := min(4*(source.rows/mapRows+1), maxBuckets)
 	j := &diskJoin{
+		pairs: pairs, next: make([]int32, source.rows),
 		on: on, rest: rest, hash: keyHash{maphash.MakeSeed(), maphash.MakeSeed()},
 		filter: newKeyFilter(source.rows, 16), unmatched: dataset.RowsAt(),
 	}
-	var err error
-	if j.source, err = newBuckets(n); err != nil {
+	if j.source, err = newBuckets(inPart, n); err != nil {
 		return nil, nil, err
 	}
 	defer j.source.close()
-	if j.table, err = newBuckets(n); err != nil {
+	if j.table, err = newBuckets(inPart, n); err != nil {
 		return nil, nil, err
 	}
 	defer j.table.close()
-	if err := j.readSource(source); err != nil {
+	if err := j.readSource(inPart, source); err != nil {
 		return nil, nil, err
 	}
 	if err := j.readTable(ctx, d); err != nil {
 		return nil, nil, err
 	}
-	pairs := newPairing(source.rows)
-	next := make([]int32, source.rows)
 	for i := range n {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		if err := j.joinBucket(i, pairs, next); err != nil {
+		if err := j.joinBucket(ctx, i); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -171,20 +205,32 @@ func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, o
 	return pairs, j.unmatched, nil
 }
 
-func (j *diskJoin) readSource(source *mergeSource) error {
-	for batch, err := range source.batches() {
+func (j *diskJoin) readSource(ctx context.Context, source *mergeSource) error {
+	for batch, err := range source.batches(ctx) {
+		if err == nil {
+			err = j.addSource(ctx, batch)
+		}
 		if err != nil {
 			return err
 		}
-		keys, _, err := j.hash.of(keyColumns(batch, j.on), func(i int) uint64 { return uint64(batch.first + i) })
-		if err != nil {
+	}
+	return nil
+}
+
+func (j *diskJoin) addSource(ctx context.Context, batch sourceBatch) error {
+	ctx, part, err := memory.Within(ctx)
+	if err != nil {
+		return err
+	}
+	defer part.Close()
+	keys, _, err := j.hash.of(ctx, keyColumns(batch, j.on), func(i int) uint64 { return uint64(batch.first + i) })
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		j.filter.add(k.key[1])
+		if err := j.source.add(k); err != nil {
 			return err
-		}
-		for _, k := range keys {
-			j.filter.add(k.key[1])
-			if err := j.source.add(k); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -197,9 +243,9 @@ func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 		unmatched []uint64
 	}
 	opts := dataset.ScanOptions{Columns: append(append([]string{}, j.on...), dataset.RowAddr)}
-	parts, err := dataset.Map(ctx, d, opts, func(_ context.Context, batch arrow.RecordBatch) (part, error) {
+	parts, err := dataset.Map(ctx, d, opts, func(ctx context.Context, batch arrow.RecordBatch) (part, error) {
 		at := batch.Column(len(j.on)).(*array.Uint64).Uint64Values()
-		all, unmatched, err := j.hash.of(batch.Columns()[:len(j.on)], func(i int) uint64 { return at[i] })
+		all, unmatched, err := j.hash.of(ctx, batch.Columns()[:len(j.on)], func(i int) uint64 { return at[i] })
 		keys := all[:0]
 		for _, k := range all {
 			if j.filter.has(k.key[1]) {
@@ -220,7 +266,9 @@ func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 		if err != nil {
 			return err
 		}
-		j.unmatched.Add(p.unmatched)
+		if err := addRows(ctx, &j.held, j.unmatched, p.unmatched); err != nil {
+			return err
+		}
 		for _, k := range p.keys {
 			if err := j.table.add(k); err != nil {
 				return err
@@ -230,10 +278,16 @@ func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 	return nil
 }
 
-// joinBucket pairs the rows of one bucket. next is for the chains of rows with one key.
-func (j *diskJoin) joinBucket(n int, pairs *pairing, next []int32) error {
+// joinBucket pairs the rows of one bucket.
+func (j *diskJoin) joinBucket(ctx context.Context, n int) error {
+	room, err := memory.Take(ctx, mapBytes*j.source.rows(n)+chunkBytes+addressBytes*mergeBatch)
+	if err != nil {
+		return err
+	}
+	defer room.Release()
+	next := j.next
 	first, last := map[rowKey]int32{}, map[int32]int32{}
-	err := j.source.read(n, func(k keyed) {
+	err = j.source.read(n, func(k keyed) {
 		row := int32(k.row)
 		next[row] = -1
 		head, known := first[k.key]
@@ -251,13 +305,23 @@ func (j *diskJoin) joinBucket(n int, pairs *pairing, next []int32) error {
 		return err
 	}
 	var unmatched []uint64
+	looked, failed := 0, error(nil)
+	count := func() {
+		if failed == nil {
+			failed = errors.Join(j.pairs.count(ctx), addRows(ctx, &j.held, j.unmatched, unmatched))
+		}
+		unmatched = unmatched[:0]
+	}
 	err = j.table.read(n, func(k keyed) {
-		if row, ok := first[k.key]; ok {
-			pairs.add(k.row, row, next)
+		if looked++; looked%mergeBatch == 0 {
+			count()
+		}
+		if row, ok := first[k.key]; ok && failed == nil {
+			j.pairs.add(k.row, row, next)
 		} else if j.rest {
 			unmatched = append(unmatched, k.row)
 		}
 	})
-	j.unmatched.Add(unmatched)
-	return err
+	count()
+	return errors.Join(err, failed)
 }

@@ -2,7 +2,10 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"slices"
+
+	"tiltyard/shared/memory"
 )
 
 // A merged is a row of the source and one of the table that match.
@@ -22,15 +25,32 @@ type pairing struct {
 	first     []uint64        // by row of the source: notReplacing, matchedOnly, or an address
 	more      []merged        // further rows of the table that a row of the source matches
 	contested map[uint64]bool // rows of the table that several rows of the source match
+	held      memory.Hold     // of the latter two
 }
 
-func newPairing(rows int) *pairing {
+// newPairing returns a pairing of so many rows of a source. What it takes stays counted in the
+// share of the context.
+func newPairing(ctx context.Context, rows int) (*pairing, error) {
+	if _, err := memory.Take(ctx, addressBytes*int64(rows)); err != nil {
+		return nil, err
+	}
 	p := &pairing{first: make([]uint64, rows), contested: map[uint64]bool{}}
 	for i := range p.first {
 		p.first[i] = notReplacing
 	}
-	return p
+	return p, nil
 }
+
+// count takes memory for the pairs that have been added since it was called last.
+func (p *pairing) count(ctx context.Context) error {
+	return p.held.Resize(ctx, mergedBytes*int64(cap(p.more))+contestedBytes*int64(len(p.contested)))
+}
+
+// What an entry takes.
+const (
+	mergedBytes    = 16
+	contestedBytes = 24
+)
 
 // add notes that a row of the table matches a chain of rows of the source.
 func (p *pairing) add(address uint64, row int32, next []int32) {
@@ -51,6 +71,14 @@ func (p *pairing) sort() {
 	slices.SortFunc(p.more, func(a, b merged) int {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.replaces, b.replaces))
 	})
+}
+
+// moreOf returns how many further pairs some rows of the source have.
+func (p *pairing) moreOf(from, to int) int {
+	byRow := func(m merged, row int32) int { return cmp.Compare(m.row, row) }
+	first, _ := slices.BinarySearchFunc(p.more, int32(from), byRow)
+	next, _ := slices.BinarySearchFunc(p.more, int32(to), byRow)
+	return next - first
 }
 
 // each calls f with the pairs of some rows of the source that replace something, in their

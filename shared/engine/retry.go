@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -23,19 +24,33 @@ const (
 // change works out a change on the newest version and commits it there. When others
 // commit what it depends on before it, it is worked out again. When an earlier attempt has
 // made it the error is an [*alreadyMade].
-func change[P any](ctx context.Context, t *Table, plan func(context.Context, *dataset.Dataset) (P, error), commit func(P) (dataset.Commit, error)) (P, dataset.Commit, error) {
+//
+// What plan takes of the memory share of its context is held until the plan has been committed
+// or is dropped, and what commit takes until it ends.
+func change[P any](ctx context.Context, t *Table, plan func(context.Context, *dataset.Dataset) (P, error), commit func(context.Context, P) (dataset.Commit, error)) (P, dataset.Commit, error) {
 	var planned P
 	if err := t.unmade(ctx); err != nil {
 		return planned, dataset.Commit{}, err
 	}
+	var room *memory.Share // of the plan
+	defer func() { room.Close() }()
+	inRoom := func(ctx context.Context, d *dataset.Dataset) (p P, err error) {
+		room.Close()
+		if ctx, room, err = memory.Within(ctx); err != nil {
+			return p, err
+		}
+		p, err = plan(ctx, d)
+		room.Settle(room.Held()) // without what reading took
+		return p, err
+	}
 	for plans, held := 0, false; plans < maxPlans; plans++ {
 		began := time.Now()
 		var err error
-		if planned, err = Read(ctx, t, nil, plan); err != nil {
+		if planned, err = Read(ctx, t, nil, inRoom); err != nil {
 			return planned, dataset.Commit{}, err
 		}
 		took := time.Since(began)
-		made, err := commit(planned)
+		made, err := commitInRoom(ctx, planned, commit)
 		if !dataset.IsRowsChanged(err) {
 			return planned, made, t.translate(err)
 		}
@@ -57,11 +72,20 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 	}
 }
 
+func commitInRoom[P any](ctx context.Context, planned P, commit func(context.Context, P) (dataset.Commit, error)) (dataset.Commit, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return dataset.Commit{}, err
+	}
+	defer room.Close()
+	return commit(ctx, planned)
+}
+
 // alter is change for a change that is worked out and committed in one call.
 func (t *Table) alter(ctx context.Context, commit func(context.Context, *dataset.Dataset) (*dataset.Dataset, error)) (Written, error) {
 	_, made, err := change(ctx, t,
 		func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil },
-		func(d *dataset.Dataset) (dataset.Commit, error) {
+		func(ctx context.Context, d *dataset.Dataset) (dataset.Commit, error) {
 			made, err := commit(ctx, d)
 			return dataset.Commit{Dataset: made}, err
 		})

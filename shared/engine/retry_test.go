@@ -34,7 +34,7 @@ func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
 			}
 			return rows, err
 		}
-		_, made, err := change(ctx, table, plan, func(rows *chosen) (dataset.Commit, error) {
+		_, made, err := change(ctx, table, plan, func(ctx context.Context, rows *chosen) (dataset.Commit, error) {
 			return rows.dataset.Delete(ctx, rows.set, "n = 1", nil)
 		})
 		if err != nil || made.Dataset.CountRows() != 1 {

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sqlexpr"
 )
@@ -33,8 +34,12 @@ func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate 
 		func(ctx context.Context, d *dataset.Dataset) (*updatePlan, error) {
 			return planUpdate(ctx, d, assignments, predicate)
 		},
-		func(p *updatePlan) (dataset.Commit, error) {
-			return p.dataset.Replace(ctx, p.replacement(ctx), confirm)
+		func(ctx context.Context, p *updatePlan) (dataset.Commit, error) {
+			r, err := p.replacement(ctx)
+			if err != nil {
+				return dataset.Commit{}, err
+			}
+			return p.dataset.Replace(ctx, r, confirm)
 		})
 	if err != nil {
 		return already(Written{}, err)
@@ -97,14 +102,17 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 }
 
 // replacement returns what is to be committed.
-func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
+func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, error) {
 	r := dataset.Replacement{Delete: p.set, Changed: p.columns}
 	chosen := p.set.Len()
 	if chosen == 0 {
-		return r
+		return r, nil
 	}
 	if p.dataset.Manifest().StableRowIDs() {
-		r.Moved = slices.Collect(p.set.All())
+		if _, err := memory.Take(ctx, addressBytes*chosen); err != nil {
+			return r, err
+		}
+		r.Moved = slices.AppendSeq(make([]uint64, 0, chosen), p.set.All())
 	}
 	r.Insert.Schema, r.Insert.Trusted = p.schema, true
 	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
@@ -127,8 +135,11 @@ func (p *updatePlan) replacement(ctx context.Context) dataset.Replacement {
 			yield(nil, fmt.Errorf("the predicate kept %d rows and then %d", chosen, rows))
 		}
 	}
-	return r
+	return r, nil
 }
+
+// addressBytes is what the address of a row takes in a list.
+const addressBytes = 8
 
 // assigned returns rows with their new values.
 func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {

@@ -41,7 +41,7 @@ const (
 )
 
 // mapWindows reads windows, several at a time, calls f on the batches, and yields the
-// results in order. Empty batches are left out. The first windows are begun before it
+// results in order. Where f is refused memory, it is called again with fewer rows. Empty batches are left out. The first windows are begun before it
 // returns. What f takes of the share of its context is held until the consumer asks for the
 // next result.
 func mapWindows[T any](ctx context.Context, plan *plan, read readFunc, f func(context.Context, arrow.RecordBatch) (T, error)) iter.Seq2[T, error] {
@@ -106,7 +106,7 @@ type result[T any] struct {
 	value   T
 	bytes   int64 // what the batch really occupied
 	err     error
-	refused bool // the window was not read because of the memory that it takes
+	refused bool // the window was not read, or not worked on, because of the memory that it takes
 }
 
 // busy reports whether there are windows in work.
@@ -171,12 +171,12 @@ func (a *readAhead[T]) one(part *memory.Share, w window) (r result[T]) {
 		r.bytes = sizeOf(batch)
 		err = part.Take(ctx, r.bytes)
 	}
+	if err == nil {
+		r.value, err = a.f(ctx, batch)
+	}
 	if err != nil {
 		var refused *memory.Error
 		r.err, r.refused = err, errors.As(err, &refused)
-		return r
-	}
-	if r.value, r.err = a.f(ctx, batch); r.err != nil {
 		return r
 	}
 	if _, same := any(r.value).(arrow.RecordBatch); !same {

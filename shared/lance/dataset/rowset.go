@@ -15,6 +15,7 @@ import (
 // concurrent use while rows are added.
 type RowSet struct {
 	fragments map[uint64]*roaring.Bitmap // offsets of rows by fragment id
+	bytes     int64                      // see Bytes
 }
 
 // RowsAt returns the set of rows at some addresses, in any order, also repeated ones.
@@ -36,12 +37,23 @@ func (s *RowSet) Add(addresses []uint64) {
 		if s.fragments == nil {
 			s.fragments = map[uint64]*roaring.Bitmap{}
 		}
-		if s.fragments[id] == nil {
-			s.fragments[id] = roaring.New()
+		rows := s.fragments[id]
+		if rows == nil {
+			rows = roaring.New()
+			s.fragments[id] = rows
+			s.bytes += fragmentOverhead
 		}
-		s.fragments[id].AddMany(offsets)
+		before := rows.GetSizeInBytes()
+		rows.AddMany(offsets)
+		s.bytes += int64(rows.GetSizeInBytes()) - int64(before)
 	}
 }
+
+// fragmentOverhead is about what a fragment costs in a set beside its rows.
+const fragmentOverhead = 256
+
+// Bytes is about how much memory the rows took when they were all there.
+func (s *RowSet) Bytes() int64 { return s.bytes }
 
 // Intersect leaves the rows that are in another set, too.
 func (s *RowSet) Intersect(o *RowSet) {

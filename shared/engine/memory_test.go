@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// inShare returns a context with a share of so many bytes, which are all there again in the end.
+func inShare(t *testing.T, bytes int64) (context.Context, *memory.Share) {
+	t.Helper()
+	budget := memory.NewBudget(bytes, bytes)
+	share := budget.Open()
+	t.Cleanup(func() {
+		share.Close()
+		if held := budget.Usage().Held; held != 0 {
+			t.Errorf("the budget has %d bytes too few", held)
+		}
+	})
+	return memory.WithShare(t.Context(), share), share
+}
+
+// numbered makes rows with a text as key, a number, and a text of so many bytes, in batches of
+// 4,096.
+func numbered(from, to, bytes int) dataset.Rows {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "key", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
+		{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true},
+	}, nil)
+	text := strings.Repeat("x", bytes)
+	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		for at := from; at < to; at += 4096 {
+			rows := array.NewRecordBuilder(arrowmemory.DefaultAllocator, schema)
+			for n := at; n < min(at+4096, to); n++ {
+				rows.Field(0).(*array.StringBuilder).Append(fmt.Sprintf("the key of the row of number %d", n))
+				rows.Field(1).(*array.Int64Builder).Append(int64(n))
+				rows.Field(2).(*array.StringBuilder).Append(text)
+			}
+			if !yield(rows.NewRecordBatch(), nil) {
+				return
+			}
+		}
+	}}
+}
+
+func created(t *testing.T, rows dataset.Rows, stable bool) *Table {
+	t.Helper()
+	table := tableIn(memstore.New(), Limits{})
+	if _, err := table.data.CreateAs(t.Context(), rows, dataset.CreateOptions{StableRowIDs: stable}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// A merge holds its source and the keys of that while there is memory to spare, and else goes by
+// way of the disk. What it can do with nothing less than is refused and changes nothing.
+func TestMergesFitIntoASmallShare(t *testing.T) {
+	const rows, merged = 50_000, 40_000
+	for _, column := range []string{"key", "n"} {
+		for _, c := range []struct {
+			share, least int64
+		}{
+			{256 << 20, 10 << 20},
+			{12 << 20, 1 << 20},
+			{256 << 10, 0},
+		} {
+			t.Run(fmt.Sprintf("%s in %d KiB", column, c.share>>10), func(t *testing.T) {
+				table := created(t, numbered(0, rows, 10), true)
+				ctx, share := inShare(t, c.share)
+				spec := Merge{On: []string{column}, UpdateAll: true, InsertAll: true, BySource: true, BySourceIf: "n % 2 = 0"}
+				done, err := table.Merge(ctx, numbered(rows/2, rows/2+merged, 200), spec, nil)
+				if share.Peak() > c.share || share.Peak() < c.least {
+					t.Errorf("it held %d bytes", share.Peak())
+				}
+				if c.least == 0 {
+					refused := new(memory.Error)
+					if newest, _ := table.Newest(t.Context()); !errors.As(err, &refused) || newest != 1 {
+						t.Errorf("got %v, and version %d", err, newest)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if done.Updated != rows/2 || done.Inserted != merged-rows/2 || done.Deleted != rows/4 {
+					t.Errorf("got %+v", done)
+				}
+			})
+		}
+	}
+}
+
+// One row of a source may replace any number of rows. They are put together a few at a time.
+func TestAWideRowReplacesManyInPieces(t *testing.T) {
+	const rows, wide = 3000, 64 << 10
+	table := created(t, numbered(0, rows, 1), false)
+	if _, err := table.Update(t.Context(), []Assignment{{"key", "'same'"}}, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	source := numbered(0, 1, wide)
+	one := source.Batches
+	source.Batches = func(yield func(arrow.RecordBatch, error) bool) {
+		for batch := range one {
+			key := array.NewStringBuilder(arrowmemory.DefaultAllocator)
+			key.Append("same")
+			yield(array.NewRecordBatch(batch.Schema(), append([]arrow.Array{key.NewArray()}, batch.Columns()[1:]...), 1), nil)
+		}
+	}
+	ctx, share := inShare(t, 48<<20)
+	largest := int64(0)
+	err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+		s, err := readSource(ctx, source, 1<<30, 1<<20)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		p, err := planMerge(ctx, d, s, Merge{On: []string{"key"}, UpdateAll: true}, 1000)
+		if err != nil {
+			return err
+		}
+		r, err := p.replacement(ctx)
+		if err != nil {
+			return err
+		}
+		for batch, err := range r.Insert.Batches {
+			if err != nil {
+				return err
+			}
+			largest = max(largest, batchBytes(batch))
+		}
+		return nil
+	})
+	if err != nil || largest < wide || largest > 48<<20 || share.Peak() < largest {
+		t.Errorf("the largest piece has %d bytes, %d were held; error %v", largest, share.Peak(), err)
+	}
+}
+
+// What is known of the rows that change is counted while they are changed.
+func TestRowsThatChangeAreCounted(t *testing.T) {
+	const rows = 400_000
+	table := created(t, numbered(0, rows, 1), true)
+	for name, change := range map[string]func(ctx context.Context) error{
+		"update": func(ctx context.Context) error {
+			_, err := table.Update(ctx, []Assignment{{"n", "n + 1"}}, "n % 5 = 0", nil)
+			return err
+		},
+		"delete": func(ctx context.Context) error {
+			_, err := table.Delete(ctx, "n % 4 = 0", nil)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			small, _ := inShare(t, 16<<10)
+			refused := new(memory.Error)
+			if err := change(small); !errors.As(err, &refused) {
+				t.Errorf("in 16 KiB: got %v", err)
+			}
+			budget := memory.NewBudget(64<<20, 64<<20)
+			share := budget.Open()
+			defer share.Close()
+			confirmed := int64(0)
+			ctx := memory.WithShare(t.Context(), share)
+			rows := &chosen{}
+			err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
+				rows, err = choose(ctx, d, "n % 3 = 0")
+				confirmed = share.Held()
+				return err
+			})
+			if err != nil || confirmed < rows.set.Bytes() || rows.set.Bytes() < rows.set.Len()/8 {
+				t.Errorf("%d rows in %d bytes hold %d; error %v", rows.set.Len(), rows.set.Bytes(), confirmed, err)
+			}
+			rows.held.Release()
+			if err := change(ctx); err != nil || share.Held() != 0 {
+				t.Errorf("got %v, and %d bytes are held", err, share.Held())
+			}
+		})
+	}
+}
