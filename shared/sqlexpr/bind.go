@@ -246,7 +246,7 @@ func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint6
 		if err := m.take(4 * count); err != nil {
 			return err
 		}
-		m.kept += int64(4 * count)
+		m.retain(4 * count)
 		if len(dst)+count > cap(dst) { // as if all slices were like those up to here
 			dst = slices.Grow(dst, count*int(rec.NumRows()-int64(from))/n+1)
 		}

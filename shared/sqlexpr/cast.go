@@ -71,7 +71,7 @@ func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.
 	if !loadable(values.DataType()) {
 		return nil, errorf(ErrUnsupported, noPos, "values of %s", values.DataType())
 	}
-	m := &meter{ctx: ctx, work: lookWork}
+	m := unshared(ctx)
 	v, err := load(m, values)
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch
 // evalWithConstants is Eval for the rows that count, nil being all, but some of the columns,
 // which are told by the bits of a number, are constants with the values of a row.
 func evalWithConstants(b *Bound, rec arrow.RecordBatch, constants int, row int64, rows bitset) (arrow.Array, error) {
-	f := frame{m: newMeter(context.Background()), n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]vec{}}
+	f := frame{m: newMeter(context.Background()), n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]vec{}, consts: map[*node]vec{}}
 	for i, c := range b.columns {
 		if constants>>i&1 == 0 {
 			continue

@@ -12,11 +12,15 @@ import (
 // compute every row, as that is faster than to choose; those that can fail, or that are
 // dear, such as matching text, keep to the set.
 type frame struct {
-	m    *meter
-	n    int           // rows
-	arrs []arrow.Array // columns by index of the schema; nil where not used
-	cols map[int]vec   // loaded columns
+	m      *meter
+	n      int           // rows
+	arrs   []arrow.Array // columns by index of the schema; nil where not used
+	cols   map[int]vec   // loaded columns
+	consts constants
 }
+
+// constants are the values of operations of nothing but constants, for all slices.
+type constants map[*node]vec
 
 // eval computes a node for the rows that count, nil being all of them. What the result
 // holds for other rows is undefined, and errors are raised for none of them.
@@ -35,30 +39,27 @@ func (f *frame) eval(n *node, rows bitset) (vec, error) {
 	if err != nil {
 		return vec{}, at(err, n.pos)
 	}
-	f.m.settle(mark, v)
+	f.m.settle(mark, v.bytes())
 	return v, nil
 }
 
 // constant computes an operation of nothing but constants once for all slices. Those that are
 // left after Bind fail, or are too much to be kept by a Bound.
 func (f *frame) constant(n *node) (vec, error) {
-	if v, ok := f.m.consts[n]; ok {
+	if v, ok := f.consts[n]; ok {
 		return v, nil
 	}
-	outer, mark := *f.m, f.m.mark()
-	f.m.most, f.m.made = 0, 0
-	one := frame{m: f.m, n: 1, cols: map[int]vec{}}
-	v, err := one.compute(n, nil)
+	var v vec
+	err := f.m.apart(func() (bytes int, err error) {
+		one := frame{m: f.m, n: 1, cols: map[int]vec{}, consts: f.consts}
+		v, err = one.compute(n, nil)
+		return v.bytes(), err
+	})
 	if err != nil {
 		return vec{}, at(err, n.pos)
 	}
 	v.konst = true // CASE and list functions make a column, of one row here
-	f.m.kept += min(f.m.made, int64(v.bytes()))
-	f.m.made, f.m.most, f.m.peak = mark, outer.most, outer.peak
-	if f.m.consts == nil {
-		f.m.consts = map[*node]vec{}
-	}
-	f.m.consts[n] = v
+	f.consts[n] = v
 	return v, nil
 }
 
@@ -134,13 +135,12 @@ func (f *frame) column(n *node) (vec, error) {
 	if v, ok := f.cols[n.index]; ok {
 		return v, nil
 	}
-	mark := f.m.made
+	mark := f.m.mark()
 	v, err := load(f.m, f.arrs[n.index])
 	if err != nil {
 		return vec{}, err
 	}
-	f.m.columns += f.m.made - mark // for all of the slice
-	f.m.made = mark
+	f.m.column(mark)
 	f.cols[n.index] = v
 	return v, nil
 }

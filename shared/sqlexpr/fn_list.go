@@ -60,7 +60,7 @@ func listLike(list, elem arrow.DataType) arrow.DataType {
 }
 
 // anyIn returns the rows of which one element at least is in the set of elements.
-func (l lists) anyIn(elems bitset) bitset {
+func anyIn(l lists, elems bitset) bitset {
 	n := len(l.off) - 1
 	return collect(n, func(i int) bool {
 		for j := l.off[i]; j < l.off[i+1]; j++ {
@@ -83,7 +83,7 @@ func evalArrayHas(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
 		if x.isNull(0) {
 			return nullVec(typeBool), nil
 		}
-		out.data = l.anyIn(truth(compare(opEq, l.elems, x), true))
+		out.data = anyIn(l, truth(compare(opEq, l.elems, x), true))
 		return out, nil
 	}
 	// The value varies: compare by keys.
@@ -140,7 +140,7 @@ func overlap(m *meter, list, wanted vec, test func(have map[string]struct{}, wan
 	l, w := list.data.(lists), wanted.data.(lists)
 	var want []string
 	if wanted.konst && !wanted.isNull(0) {
-		if err := m.keys(wanted.bytes()); err != nil {
+		if err := takeKeys(m, wanted.bytes()); err != nil {
 			return vec{}, err
 		}
 		if want = w.keys(0); len(want) == 0 {
@@ -160,7 +160,7 @@ func overlap(m *meter, list, wanted vec, test func(have map[string]struct{}, wan
 		if !wanted.konst {
 			size += wanted.listBytes(i)
 		}
-		if err = m.keys(size); err != nil {
+		if err = takeKeys(m, size); err != nil {
 			return false
 		}
 		if !list.konst || len(have) == 0 {
@@ -182,6 +182,18 @@ func overlap(m *meter, list, wanted vec, test func(have map[string]struct{}, wan
 	})
 	return out, err
 }
+
+// takeKeys takes what the keys of the elements of a row may use, and counts the work to make
+// them. keysOf says how much to give back.
+func takeKeys(m *meter, bytes int) error {
+	if err := m.take(keysOf(bytes)); err != nil {
+		return err
+	}
+	return m.step(keysOf(bytes))
+}
+
+// keysOf is about what a set of keys takes of elements of so many bytes.
+func keysOf(bytes int) int { return 12 * bytes }
 
 // keys returns a key for each element of a list.
 func (l lists) keys(i int) []string {

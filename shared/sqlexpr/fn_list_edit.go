@@ -58,7 +58,7 @@ func bindTwoLists(n *node) (*node, error) {
 }
 
 // elementSet is the keys of the elements of a list.
-func (v vec) elementSet(from, to int) map[string]bool {
+func elementSet(v vec, from, to int) map[string]bool {
 	set := make(map[string]bool, min(to-from, 64))
 	for j := from; j < to; j++ {
 		set[string(v.elementKey(nil, j))] = true
@@ -81,10 +81,7 @@ func pickDifferent(m *meter, n *node, args []vec, rows bitset, pick func(i int, 
 	}
 	return listRows(n, args, rows, b, func(i int) bool {
 		size := args[0].listBytes(i) + args[1].listBytes(i)
-		if b.err == nil {
-			b.err = m.keys(size)
-		}
-		if b.err != nil {
+		if b.refused() != nil || b.refuse(takeKeys(m, size)) {
 			return false
 		}
 		clear(seen)
@@ -129,7 +126,8 @@ func evalArrayIntersect(m *meter, n *node, args []vec, rows bitset) (vec, error)
 func addWhere(args []vec, i, source int, shared bool, add func(source, slot int)) {
 	l, span := args[source].listsOf()
 	other, otherSpan := args[1-source].listsOf()
-	set := other.elems.elementSet(otherSpan(i))
+	first, end := otherSpan(i)
+	set := elementSet(other.elems, first, end)
 	var key []byte
 	for j, end := span(i); j < end; j++ {
 		if key = l.elems.elementKey(key[:0], j); set[string(key)] == shared {
@@ -289,7 +287,7 @@ func evalArrayResize(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			if want < 0 {
 				return vec{}, errorf(ErrValue, noPos, "array_resize to a negative number of elements")
 			}
-			if want > maxMade-int64(len(b.slot)) {
+			if want > maxMade-int64(b.count()) {
 				return vec{}, m.tooMuch("lists of more than %d elements", maxMade)
 			}
 			for j, end := span(i); j < end && want > 0; j++ {
@@ -392,7 +390,7 @@ func evalArrayRepeat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	b := newListBuilder(m, out.n, x)
 	for i := range out.n {
 		if live == nil || live.has(i) {
-			if count(i) > maxMade-int64(len(b.slot)) {
+			if count(i) > maxMade-int64(b.count()) {
 				return vec{}, m.tooMuch("lists of more than %d elements", maxMade)
 			}
 			for range max(count(i), 0) {

@@ -151,10 +151,7 @@ func editLists(m *meter, n *node, args []vec, rows bitset, edit func(i, from, to
 	return listRows(n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		size := args[0].listBytes(i)
-		if b.err == nil {
-			b.err = m.keys(size)
-		}
-		if b.err != nil {
+		if b.refused() != nil || b.refuse(takeKeys(m, size)) {
 			return false
 		}
 		for _, slot := range edit(i, from, to) {

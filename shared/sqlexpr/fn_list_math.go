@@ -37,7 +37,7 @@ func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter, n *node,
 		out, err := fixedRows(m, n, args, rows, func(i int) (float64, error) {
 			from, to := lSpan(i)
 			from2, to2 := rSpan(i)
-			if l.elems.anyNull(from, to) || r.elems.anyNull(from2, to2) {
+			if anyNull(l.elems, from, to) || anyNull(r.elems, from2, to2) {
 				return 0, nil
 			}
 			if to-from != to2-from2 {
@@ -55,7 +55,7 @@ func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter, n *node,
 }
 
 // anyNull says whether one of the slots is NULL.
-func (v vec) anyNull(from, to int) bool {
+func anyNull(v vec, from, to int) bool {
 	for j := from; j < to; j++ {
 		if v.isNull(j) {
 			return true
@@ -106,7 +106,7 @@ func evalArrayNormalize(m *meter, n *node, args []vec, rows bitset) (vec, error)
 	return listRows(n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		length, _ := inner(xs[from:to], xs[from:to])
-		if l.elems.anyNull(from, to) || length == 0 && from < to {
+		if anyNull(l.elems, from, to) || length == 0 && from < to {
 			return false
 		}
 		for j := from; j < to; j++ {

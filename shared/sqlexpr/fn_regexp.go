@@ -57,20 +57,7 @@ func prepareRegexp(m *meter, n *node) (any, error) {
 	if err != nil {
 		return nil, at(err, n.pos)
 	}
-	return re, at(m.prepared(re), n.pos)
-}
-
-// prepared puts a compiled expression into use for good.
-func (m *meter) prepared(re *regex) error {
-	if m.programs += re.ascii.size; m.programs > maxPrograms {
-		return errorf(ErrTooLarge, noPos, "regular expressions of more than %d steps in all", maxPrograms)
-	}
-	m.made = 0
-	m.most = 0
-	err := m.take(re.bytes())
-	m.kept += m.made
-	m.made = 0
-	return err
+	return re, at(m.keepProgram(re.ascii.size, re.bytes()), n.pos)
 }
 
 // A regexSource finds the expression for each row.
@@ -179,8 +166,8 @@ func evalRegexpMatch(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		if groups != nil {
 			out.valid.set(i)
 		}
-		off[i+1] = int64(len(elems.off) - 1)
+		off[i+1] = int64(elems.count())
 	}
-	out.data = lists{off: off, elems: vec{typ: elemType(n.typ), n: len(elems.off) - 1, data: elems.text()}}
+	out.data = lists{off: off, elems: vec{typ: elemType(n.typ), n: elems.count(), data: elems.text()}}
 	return out, nil
 }

@@ -66,7 +66,7 @@ func evalRegexpReplace(m *meter, n *node, args []vec, rows bitset) (vec, error) 
 		if bytes.Contains(f, []byte("g")) {
 			matches = -1
 		}
-		return b.replaceMatches(s, with, p, matches)
+		return replaceMatches(m, b, s, with, p, matches)
 	})
 }
 
@@ -82,12 +82,12 @@ func replacementOf(s []byte) ([]byte, error) {
 }
 
 // replaceMatches appends s with so many matches replaced, -1 being all.
-func (b *textBuilder) replaceMatches(s, with []byte, p *program, matches int) error {
+func replaceMatches(m *meter, b *textBuilder, s, with []byte, p *program, matches int) error {
 	if err := b.reserve(len(s)); err != nil {
 		return err
 	}
 	at, references := 0, bytes.Count(with, []byte("$"))
-	err := p.each(b.m, s, matches, func(match []int) error {
+	err := p.each(m, s, matches, func(match []int) error {
 		most := len(with) + references*(match[1]-match[0])
 		if err := b.reserve(match[0] - at + most); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (b *textBuilder) replaceMatches(s, with []byte, p *program, matches int) er
 		b.data = append(b.data, s[at:match[0]]...)
 		b.data = p.re.Expand(b.data, with, s, match)
 		at = match[1]
-		return b.m.step(16 + most)
+		return m.step(16 + most)
 	})
 	if err != nil {
 		return err

@@ -161,8 +161,8 @@ func evalArraysZip(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 			if a.isNull(i) {
 				to = from
 			}
-			if builders[j].err != nil {
-				return vec{}, builders[j].err
+			if err := builders[j].refused(); err != nil {
+				return vec{}, err
 			}
 			if err := m.step(16 * longest); err != nil {
 				return vec{}, err

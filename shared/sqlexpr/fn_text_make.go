@@ -126,7 +126,7 @@ func padder(front bool) func(m *meter, n *node, args []vec, rows bitset) (vec, e
 			if !front {
 				b.data = append(b.data, s...)
 			}
-			err := b.repeat(with, int(whole))
+			err := repeatText(m, b, with, int(whole))
 			b.data = append(b.data, rest...)
 			if front {
 				b.data = append(b.data, s...)
@@ -136,8 +136,8 @@ func padder(front bool) func(m *meter, n *node, args []vec, rows bitset) (vec, e
 	}
 }
 
-// repeat appends a text so many times, for which there is room.
-func (b *textBuilder) repeat(s []byte, times int) error {
+// repeatText appends a text so many times, for which there is room.
+func repeatText(m *meter, b *textBuilder, s []byte, times int) error {
 	for len(s) < repeatBytes && times > 1 { // in pieces that are worth a look at the context
 		piece := min(times, repeatBytes/len(s)+1)
 		from := len(b.data)
@@ -149,14 +149,14 @@ func (b *textBuilder) repeat(s []byte, times int) error {
 		made := b.data[from:]
 		for range whole - 1 {
 			b.data = append(b.data, made...)
-			if err := b.m.step(len(made)); err != nil {
+			if err := m.step(len(made)); err != nil {
 				return err
 			}
 		}
 	}
 	for range times {
 		b.data = append(b.data, s...)
-		if err := b.m.step(len(s)); err != nil {
+		if err := m.step(len(s)); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func evalRepeat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		if err := b.reserve(int(count) * len(s)); err != nil {
 			return err
 		}
-		return b.repeat(s, int(count))
+		return repeatText(m, b, s, int(count))
 	})
 }
 
@@ -195,12 +195,12 @@ func evalReplace(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		if err := b.reserve(size); err != nil {
 			return err
 		}
-		return b.replace(s, old, with)
+		return replaceText(m, b, s, old, with)
 	})
 }
 
-// replace appends s with every occurrence of a text replaced, for which there is room.
-func (b *textBuilder) replace(s, old, with []byte) error {
+// replaceText appends s with every occurrence of a text replaced, for which there is room.
+func replaceText(m *meter, b *textBuilder, s, old, with []byte) error {
 	for begin := true; ; begin = false {
 		var at int
 		switch {
@@ -218,7 +218,7 @@ func (b *textBuilder) replace(s, old, with []byte) error {
 		}
 		b.data = append(append(b.data, s[:at]...), with...)
 		s = s[at+len(old):]
-		if err := b.m.step(at + len(with) + 16); err != nil {
+		if err := m.step(at + len(with) + 16); err != nil {
 			return err
 		}
 	}

@@ -261,9 +261,9 @@ func bindDateBin(n *node) (*node, error) {
 	step, x := n.args[0], n.args[1]
 	to := x.typ
 	if isString(step.typ) && step.op == opLit && !step.isNullLiteral() {
-		v, err := parseInterval(&Interval{position: position(step.pos), Value: string(step.val.data.(text).at(0))})
+		v, err := intervalConstant(string(step.val.data.(text).at(0)))
 		if err != nil {
-			return nil, err
+			return nil, at(err, step.pos)
 		}
 		step = literal(v, step.pos)
 		if isTimestamp(to) {

@@ -40,45 +40,50 @@ func (p *parser) interval() (Expr, error) {
 	}
 	value := sign + p.take().text
 	if w := p.peek(); w.kind == tokWord {
-		if _, ok := intervalUnits[strings.ToLower(w.text)]; ok {
+		if isUnit(w.text) {
 			value += " " + strings.ToLower(p.take().text)
 		}
 	}
 	return &Interval{position: pos, Value: value}, nil
 }
 
+// isUnit says whether a word is a unit of intervals.
+func isUnit(word string) bool {
+	_, ok := intervalUnits[strings.ToLower(word)]
+	return ok
+}
+
 // parseInterval reads numbers with units. Fractions of what has no fixed length, and clocks,
 // are not supported.
-func parseInterval(e *Interval) (vec, error) {
-	var out arrow.MonthDayNanoInterval
-	words := strings.Fields(e.Value)
+func parseInterval(s string) (out arrow.MonthDayNanoInterval, err error) {
+	words := strings.Fields(s)
 	if len(words) == 0 || len(words)%2 != 0 {
-		return vec{}, errorf(ErrUnsupported, e.Pos(), "interval %.40q, which is no list of numbers with units", e.Value)
+		return out, errorf(ErrUnsupported, noPos, "interval %.40q, which is no list of numbers with units", s)
 	}
 	for i := 0; i < len(words); i += 2 {
 		unit, ok := intervalUnits[strings.ToLower(words[i+1])]
 		if !ok {
-			return vec{}, errorf(ErrSyntax, e.Pos(), "%q is not a unit of time", words[i+1])
+			return out, errorf(ErrSyntax, noPos, "%q is not a unit of time", words[i+1])
 		}
 		if len(words[i]) > 40 {
-			return vec{}, errorf(ErrTooLarge, e.Pos(), "interval of so many digits")
+			return out, errorf(ErrTooLarge, noPos, "interval of so many digits")
 		}
 		count, ok := new(big.Rat).SetString(words[i])
 		if !ok || strings.ContainsAny(words[i], "/eExXpP_") {
-			return vec{}, errorf(ErrSyntax, e.Pos(), "%q is not a number", words[i])
+			return out, errorf(ErrSyntax, noPos, "%q is not a number", words[i])
 		}
 		if !count.IsInt() && unit.nanos == 0 {
-			return vec{}, errorf(ErrUnsupported, e.Pos(), "interval with a fraction of a %s", words[i+1])
+			return out, errorf(ErrUnsupported, noPos, "interval with a fraction of a %s", words[i+1])
 		}
 		months, ok1 := addScaled(int64(out.Months), count, unit.months, math.MaxInt32)
 		days, ok2 := addScaled(int64(out.Days), count, unit.days, math.MaxInt32)
 		nanos, ok3 := addScaled(out.Nanoseconds, count, unit.nanos, math.MaxInt64)
 		if !ok1 || !ok2 || !ok3 {
-			return vec{}, errorf(ErrValue, e.Pos(), "interval %.40q is too long", e.Value)
+			return out, errorf(ErrValue, noPos, "interval %.40q is too long", s)
 		}
 		out = arrow.MonthDayNanoInterval{Months: int32(months), Days: int32(days), Nanoseconds: nanos}
 	}
-	return constant(typeInterval, []arrow.MonthDayNanoInterval{out}), nil
+	return out, nil
 }
 
 // addScaled adds count times unit, cutting off fractions. It is false past the limit.
@@ -87,6 +92,12 @@ func addScaled(x int64, count *big.Rat, unit, limit int64) (int64, bool) {
 	sum := new(big.Int).Quo(r.Num(), r.Denom())
 	sum.Add(sum, big.NewInt(x))
 	return sum.Int64(), sum.CmpAbs(big.NewInt(limit)) <= 0
+}
+
+// intervalConstant reads an interval.
+func intervalConstant(s string) (vec, error) {
+	v, err := parseInterval(s)
+	return constant(typeInterval, []arrow.MonthDayNanoInterval{v}), err
 }
 
 // temporalArithmetic finds the types of + and - of the calendar:

@@ -61,6 +61,21 @@ func (b *listBuilder) grow() {
 	b.m.give(pickBytes * have)
 }
 
+// count is how many elements there are in all lists.
+func (b *listBuilder) count() int { return len(b.slot) }
+
+// refuse makes the builder refuse elements for an error, if it is one. It returns whether the
+// builder refuses them, for this one or another.
+func (b *listBuilder) refuse(err error) bool {
+	if b.err == nil {
+		b.err = err
+	}
+	return b.err != nil
+}
+
+// refused is the error for which elements are refused.
+func (b *listBuilder) refused() error { return b.err }
+
 // end ends a list. The error says that there is no room for it.
 func (b *listBuilder) end() error {
 	before := b.off[len(b.off)-1]

@@ -34,8 +34,6 @@ type meter struct {
 	plan int   // work that is left for all constants of an expression
 
 	programs int // instructions of the regular expressions that Bind compiled
-
-	consts map[*node]vec // values of the operations of nothing but constants
 }
 
 const (
@@ -53,9 +51,13 @@ var errNarrow = errors.New("too many rows at once")
 // errEffort says that a constant is too much work for the planning.
 var errEffort = errors.New("too much work for planning")
 
+// newMeter is a meter for an evaluation within the share of the context.
 func newMeter(ctx context.Context) *meter {
 	return &meter{ctx: ctx, share: memory.FromContext(ctx), work: lookWork}
 }
+
+// unshared is a meter that looks at the context and takes nothing of its share.
+func unshared(ctx context.Context) *meter { return &meter{ctx: ctx, work: lookWork} }
 
 // take puts bytes into use that are about to be allocated. Its errors are errNarrow,
 // *memory.Error and those of the context.
@@ -117,11 +119,34 @@ func (m *meter) mark() int64 {
 	return m.made
 }
 
-// settle takes everything out of use that came into it since the mark, but for a result.
-func (m *meter) settle(mark int64, result vec) {
+// settle takes everything out of use that came into it since the mark, but for a result of
+// so many bytes.
+func (m *meter) settle(mark int64, result int) {
 	if m != nil && m.made > mark {
-		m.made = min(m.made, mark+int64(result.bytes()))
+		m.made = min(m.made, mark+int64(result))
 	}
+}
+
+// column leaves what came into use since the mark in use for all of the slice: it is a column.
+func (m *meter) column(mark int64) {
+	m.columns += m.made - mark
+	m.made = mark
+}
+
+// retain leaves so many bytes in use to the end.
+func (m *meter) retain(bytes int) { m.kept += int64(bytes) }
+
+// apart accounts for what f makes beside the slice, such as a constant for all slices. Of
+// that as much stays in use to the end as f returns.
+func (m *meter) apart(f func() (bytes int, err error)) error {
+	made, most, peak := m.made, m.most, m.peak
+	m.made, m.most = 0, 0
+	bytes, err := f()
+	if err == nil {
+		m.kept += min(m.made, int64(bytes))
+	}
+	m.made, m.most, m.peak = made, most, peak
+	return err
 }
 
 // begin starts a slice of so many rows, which may have so many bytes in use if they are
@@ -142,6 +167,12 @@ func (m *meter) end() {
 	m.share.Give(m.taken)
 	m.taken, m.made, m.columns, m.kept = 0, 0, 0, 0
 }
+
+// highest is the most that was in use for the slice at once.
+func (m *meter) highest() int64 { return m.peak }
+
+// ended is the error of the context, if it has ended.
+func (m *meter) ended() error { return m.ctx.Err() }
 
 // step counts work that is about to be done, and looks at the context after some.
 func (m *meter) step(work int) error {
@@ -188,18 +219,6 @@ func (m *meter) look() error {
 	m.work = lookWork
 	return m.ctx.Err()
 }
-
-// keys takes what the keys of the elements of a row may use, and counts the work to make them.
-// keysOf says how much to give back.
-func (m *meter) keys(bytes int) error {
-	if err := m.take(keysOf(bytes)); err != nil {
-		return err
-	}
-	return m.step(keysOf(bytes))
-}
-
-// keysOf is about what a set of keys takes of elements of so many bytes.
-func keysOf(bytes int) int { return 12 * bytes }
 
 // bytes is how much memory the values hold, be it shared with others or not.
 func (v vec) bytes() int {

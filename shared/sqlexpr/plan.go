@@ -38,8 +38,8 @@ func (p *planner) plan(e Expr) (*node, error) {
 	case *Null:
 		return literal(nullVec(typeNull), pos), nil
 	case *Interval:
-		v, err := parseInterval(e)
-		return literal(v, pos), err
+		v, err := intervalConstant(e.Value)
+		return literal(v, pos), at(err, pos)
 	case *TypedText:
 		return p.cast(literal(textConstant(typeString, e.Value), pos), e.Type, false, pos)
 	case *Column:

@@ -23,8 +23,6 @@ const (
 	// maxProgram bounds the instructions of one program. Counted repetitions are written
 	// out: a{1000} is a thousand of them.
 	maxProgram = 1 << 15
-	// maxPrograms bounds those of all constant patterns of an expression.
-	maxPrograms = 1 << 17
 	// programBytes is about what an instruction takes, and classBytes what a byte of a
 	// pattern can take as a class of Unicode.
 	programBytes = 256

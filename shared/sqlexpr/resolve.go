@@ -101,7 +101,7 @@ func isLiteralArithmetic(n *node) bool {
 func literalAs(n *node, typ arrow.DataType) (*node, error) {
 	switch {
 	case n.op == opLit:
-		v, ok := n.val.literalAs(typ)
+		v, ok := literalOf(n.val, typ)
 		if !ok {
 			return nil, errorf(ErrType, n.pos, "literal of type %s cannot stand for %s (write CAST(… AS …))", n.typ, typ)
 		}
@@ -140,10 +140,10 @@ func narrowFloat(n *node, typ arrow.DataType) *node {
 	return literal(constant(typ, []float32{float32(f)}), n.pos)
 }
 
-// literalAs converts a literal, of one of the types that literals have when they are
+// literalOf converts a literal, of one of the types that literals have when they are
 // planned, to the type of a column. It fails where the conversion loses more than the
 // precision of a float.
-func (v vec) literalAs(typ arrow.DataType) (vec, bool) {
+func literalOf(v vec, typ arrow.DataType) (vec, bool) {
 	if v.typ.ID() == arrow.NULL || v.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return v, true
 	}
@@ -151,7 +151,7 @@ func (v vec) literalAs(typ arrow.DataType) (vec, bool) {
 	case []int64:
 		switch {
 		case isInteger(typ), isDecimal(typ):
-			return v.castLiteral(typ)
+			return castLiteral(v, typ)
 		case isFloat(typ):
 			return floatLiteral(float64(d[0]), float32(d[0]), typ)
 		case typ.ID() == arrow.TIME32 && math.MinInt32 <= d[0] && d[0] <= math.MaxInt32:
@@ -160,7 +160,7 @@ func (v vec) literalAs(typ arrow.DataType) (vec, bool) {
 	case []uint64:
 		switch {
 		case isInteger(typ):
-			return v.castLiteral(typ)
+			return castLiteral(v, typ)
 		case isFloat(typ):
 			return floatLiteral(float64(d[0]), float32(d[0]), typ)
 		}
@@ -171,17 +171,17 @@ func (v vec) literalAs(typ arrow.DataType) (vec, bool) {
 	case bitset:
 		return v, typ.ID() == arrow.BOOL
 	case text:
-		return v.textLiteral(d, typ)
+		return textLiteral(v, d, typ)
 	case lists:
 		if isSimpleList(typ) && castable(v.typ, typ) {
-			return v.castLiteral(typ)
+			return castLiteral(v, typ)
 		}
 	}
 	return vec{}, false
 }
 
 // textLiteral changes the width of offsets, and the kind of binary if the length is right.
-func (v vec) textLiteral(t text, typ arrow.DataType) (vec, bool) {
+func textLiteral(v vec, t text, typ arrow.DataType) (vec, bool) {
 	ok := isString(v.typ) && isString(typ)
 	if isBinary(v.typ) {
 		switch typ := typ.(type) {
@@ -194,7 +194,7 @@ func (v vec) textLiteral(t text, typ arrow.DataType) (vec, bool) {
 	return constant(typ, t), ok
 }
 
-func (v vec) castLiteral(typ arrow.DataType) (vec, bool) {
+func castLiteral(v vec, typ arrow.DataType) (vec, bool) {
 	out, err := castVec(nil, v, typ, nil, false)
 	return out, err == nil
 }

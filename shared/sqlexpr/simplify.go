@@ -1,7 +1,6 @@
 package sqlexpr
 
 import (
-	"context"
 	"errors"
 	"math/big"
 	"slices"
@@ -106,7 +105,7 @@ func canonical(n *node) *node {
 // node stays, and is computed or fails again when it is evaluated for a row; only the cast of
 // a literal fails at once.
 func fold(m *meter, n *node) (*node, error) {
-	if n.op == opLit || n.op == opCol || n.op == opCall && n.fn.perRow != nil || n.heavy || m.plan <= 0 {
+	if n.op == opLit || n.op == opCol || n.op == opCall && n.fn.perRow != nil || n.heavy || !m.mayFold() {
 		return n, nil
 	}
 	for _, a := range n.args {
@@ -114,15 +113,15 @@ func fold(m *meter, n *node) (*node, error) {
 			return n, nil
 		}
 	}
-	m.begin(2, maxFolded) // as if of more rows than one, so that what is too much is only that
-	m.left = maxFoldWork
-	work := m.work + m.left
-	f := frame{m: m, n: 1, cols: map[int]vec{}}
-	v, err := f.eval(n, nil)
-	m.plan -= work - m.work - m.left
+	var v vec
+	err := m.fold(func() (err error) {
+		f := frame{m: m, n: 1, cols: map[int]vec{}, consts: constants{}}
+		v, err = f.eval(n, nil)
+		return err
+	})
 	var own *Error
 	switch {
-	case err == nil && m.keep(v):
+	case err == nil && m.keepConstant(constantBytes(v)):
 		v.konst = true // CASE and list functions make a column, of one row here
 		return literal(v, n.pos), nil
 	case err != nil && !errors.As(err, &own), err == nil:
@@ -134,51 +133,17 @@ func fold(m *meter, n *node) (*node, error) {
 	return n, nil
 }
 
-// Bounds of the constants that Bind computes, in bytes and in steps of work: of one of them, and
-// of all of an expression.
-const (
-	maxFolded    = 4 << 20
-	maxFoldWork  = 1 << 23
-	maxFoldedAll = 32 << 20
-	maxPlanWork  = 1 << 28
-)
-
 // elementBytes is what each element of a constant list counts as, because it can become a
 // node of its own.
 const elementBytes = 256
 
-// planMeter is a meter for what Bind computes.
-func planMeter(ctx context.Context) *meter {
-	m := newMeter(ctx)
-	m.plan = maxPlanWork
-	return m
-}
-
-// keep puts a constant into use for good, unless it is too much.
-func (m *meter) keep(v vec) bool {
+// constantBytes is what a constant counts as.
+func constantBytes(v vec) int64 {
 	size := int64(v.bytes())
 	if l, ok := v.data.(lists); ok {
 		size += elementBytes * int64(l.elems.n)
 	}
-	if size <= 64 {
-		return true
-	}
-	if m.kept+size > maxFoldedAll || size > maxFolded {
-		return false
-	}
-	m.made = 0
-	if m.take(int(size)) != nil {
-		return false
-	}
-	m.made = 0
-	m.kept += size
-	return true
-}
-
-// settlePlan leaves no more taken than what is kept.
-func (m *meter) settlePlan() {
-	m.share.Give(m.taken - m.kept)
-	m.taken = m.kept
+	return size
 }
 
 // rewrite applies the rules for one node.

@@ -59,9 +59,9 @@ func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from
 	}
 	total := int(rec.NumRows())
 	most, limit := b.slice, int64(sliceBytes)
-	size := most
+	size, consts := most, constants{}
 	for from := 0; from < total; {
-		if err := m.ctx.Err(); err != nil {
+		if err := m.ended(); err != nil {
 			return err
 		}
 		n := min(size, total-from)
@@ -73,12 +73,12 @@ func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from
 			}
 		}
 		m.begin(n, limit)
-		v, err := b.evalSlice(m, columns, from, n, total, among)
+		v, err := b.evalSlice(m, consts, columns, from, n, total, among)
 		if err == nil {
 			err = f(from, n, v)
 		}
 		if n > 1 && errors.Is(err, errNarrow) {
-			limit = min(limit, max(m.peak, takeBytes))
+			limit = min(limit, max(m.highest(), takeBytes))
 			size = max(n/8, 1)
 			continue
 		}
@@ -86,7 +86,7 @@ func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from
 			return err
 		}
 		from += n
-		if m.peak < limit/4 {
+		if m.highest() < limit/4 {
 			size = min(2*size, most)
 		}
 	}
@@ -94,8 +94,8 @@ func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from
 }
 
 // evalSlice computes the expression for a slice.
-func (b *Bound) evalSlice(m *meter, columns []arrow.Array, from, n, total int, among bitset) (vec, error) {
-	f := frame{m: m, n: n, arrs: columns, cols: map[int]vec{}}
+func (b *Bound) evalSlice(m *meter, consts constants, columns []arrow.Array, from, n, total int, among bitset) (vec, error) {
+	f := frame{m: m, n: n, arrs: columns, cols: map[int]vec{}, consts: consts}
 	if n < total {
 		f.arrs = make([]arrow.Array, len(columns))
 		for _, c := range b.columns {
@@ -146,7 +146,7 @@ func (c *collected) add(n int, v vec) error {
 	if n < c.total {
 		bytes := max(v.bytes(), int(c.m.mark()-before))
 		c.bytes += bytes
-		c.m.kept += int64(bytes)
+		c.m.retain(bytes)
 	}
 	return nil
 }

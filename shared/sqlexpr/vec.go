@@ -232,6 +232,9 @@ func (b *textBuilder) account() error {
 // done ends a value, of which the bytes were appended to data.
 func (b *textBuilder) done() { b.off = append(b.off, int64(len(b.data))) }
 
+// count is how many values are done.
+func (b *textBuilder) count() int { return len(b.off) - 1 }
+
 func (b *textBuilder) text() text { return text{data: b.data, off64: b.off} }
 
 // appendKey appends bytes that two slots of one type share if and only if their values are
