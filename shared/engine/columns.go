@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/sqlexpr"
 )
 
@@ -114,7 +115,7 @@ func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (co
 	values := make([]*sqlexpr.Bound, len(columns))
 	added := computation{NewColumns: dataset.NewColumns{Read: []string{}}, inputs: make([][]string, len(columns))}
 	for i, c := range columns {
-		value, err := bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
+		value, err := bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
 			return sqlexpr.Bind(ctx, e, d.ArrowSchema(), now)
 		})
 		if err != nil {

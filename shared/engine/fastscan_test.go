@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/sqlexpr"
 )
 
@@ -105,7 +106,7 @@ func TestWhatNgramIndicesAnswer(t *testing.T) {
 		"regexp_match('foo', s)":                   no,
 		"array_length(regexp_match(s, 'foo')) = 1": no,
 	} {
-		e, err := sqlexpr.Parse(filter)
+		e, err := syntax.Parse(filter)
 		if err != nil {
 			t.Fatal(err)
 		}

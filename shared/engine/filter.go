@@ -13,16 +13,18 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/sqlexpr"
 )
 
 // A resolver is a way to bind an expression: [sqlexpr.Bind], or one like it.
-type resolver func(ctx context.Context, e sqlexpr.Expr, columns *arrow.Schema, now time.Time) (*sqlexpr.Bound, error)
+type resolver func(ctx context.Context, e syntax.Expr, columns *arrow.Schema, now time.Time) (*sqlexpr.Bound, error)
 
 // bind parses an SQL expression and resolves it with resolve against the columns of a
 // table and its row columns. what names the field of the request that holds it.
 func bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve resolver) (*sqlexpr.Bound, error) {
-	expr, err := sqlexpr.Parse(sql)
+	expr, err := syntax.Parse(sql)
 	if err != nil {
 		return nil, sqlError(what, err)
 	}
@@ -96,15 +98,15 @@ func sqlError(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var bad *sqlexpr.Error
+	var bad *sql.Error
 	if !errors.As(err, &bad) {
 		return err
 	}
 	code := protocol.InvalidInput
 	switch {
-	case errors.Is(err, sqlexpr.ErrUnsupported):
+	case errors.Is(err, sql.ErrUnsupported):
 		code = protocol.Unsupported
-	case errors.Is(err, sqlexpr.ErrUnknownColumn):
+	case errors.Is(err, sql.ErrUnknownColumn):
 		code = protocol.TableColumnNotFound
 	}
 	return &protocol.Error{Code: code, Message: fmt.Sprintf("%s: %s", what, bad.Error()), Err: err}

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/gather"
+	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/sqlexpr"
 )
 
@@ -25,7 +26,7 @@ func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 	}
 	sides := arrow.StructOf(fields...)
 	schema := arrow.NewSchema([]arrow.Field{{Name: "source", Type: sides}, {Name: "target", Type: sides}}, nil)
-	expr, err := sqlexpr.Parse(condition)
+	expr, err := syntax.Parse(condition)
 	if err != nil {
 		return sqlError(what, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/sqlexpr"
 )
 
@@ -82,7 +83,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		return protocol.Errorf(protocol.Unsupported, "updating %s is not supported: its blobs have no SQL type; merge the rows instead", a.Column)
 	}
 	typ, json := p.schema.Field(at[0]).Type, d.Schema().Fields[at[0]].IsJSON()
-	bound, err := bind(ctx, "updates: "+a.Column, a.SQL, d, p.schema, func(ctx context.Context, e sqlexpr.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
+	bound, err := bind(ctx, "updates: "+a.Column, a.SQL, d, p.schema, func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
 		value, err := sqlexpr.Bind(ctx, e, p.schema, now)
 		switch {
 		case err != nil:

@@ -10,6 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/sql/syntax"
 )
 
 // benchBatch is a million rows: float64 x in [0, 10), int64 y in [0, 10), n as y with
@@ -54,7 +56,7 @@ func BenchmarkSelect(b *testing.B) {
 			name = name[:30]
 		}
 		b.Run(name, func(b *testing.B) {
-			e, err := Parse(filter)
+			e, err := syntax.Parse(filter)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -103,7 +105,7 @@ func BenchmarkParseAndBind(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				e, err := Parse(filter)
+				e, err := syntax.Parse(filter)
 				if err != nil {
 					b.Fatal(err)
 				}

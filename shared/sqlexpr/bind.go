@@ -9,6 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/syntax"
 )
 
 // A Bound is an expression over the columns of a schema, ready to be evaluated. It does not
@@ -22,7 +26,7 @@ type Bound struct {
 }
 
 // Bind binds an expression whose value is wanted, such as a computed column. Its errors
-// wrap ErrUnknownColumn, ErrType, ErrUnsupported or ErrValue (a constant that cannot be
+// wrap sql.ErrUnknownColumn, sql.ErrType, sql.ErrUnsupported or sql.ErrValue (a constant that cannot be
 // computed).
 //
 // A bare name of a column matches exactly, or else without regard to the case of ASCII
@@ -33,14 +37,14 @@ type Bound struct {
 //
 // Constants are computed as far as that is little work. What they take of the share of the
 // context stays taken until the share is closed, as a Bound keeps them.
-func Bind(ctx context.Context, e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
+func Bind(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
 	return bind(ctx, e, planner{schema: s, now: now}, asIs, asIs)
 }
 
 // BindAs is Bind for an expression whose value is wanted in a type, such as that of the
 // column that it is assigned to. Values are cast to it; those that have no place in it are
-// ErrValue.
-func BindAs(ctx context.Context, e Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
+// sql.ErrValue.
+func BindAs(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
 	return bind(ctx, e, planner{schema: s, now: now}, asIs, func(n *node) (*node, error) { return castTo(n, typ) })
 }
 
@@ -48,13 +52,13 @@ func asIs(n *node) (*node, error) { return n, nil }
 
 // BindFilter binds an expression that selects rows. It must be of type bool; a call of
 // regexp_match stands for whether it matches.
-func BindFilter(ctx context.Context, e Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
+func BindFilter(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
 	b, err := bind(ctx, e, planner{schema: s, now: now}, func(n *node) (*node, error) { return matchesAsTests(n), nil }, asIs)
 	if err != nil {
 		return nil, err
 	}
 	if id := b.Type().ID(); id != arrow.BOOL {
-		return nil, errorf(ErrType, e.Pos(), "a filter must be of type bool, not %s", b.Type())
+		return nil, sql.Errorf(sql.ErrType, e.Pos(), "a filter must be of type bool, not %s", b.Type())
 	}
 	return b, nil
 }
@@ -62,13 +66,13 @@ func BindFilter(ctx context.Context, e Expr, s *arrow.Schema, now time.Time) (*B
 // bind runs the stages from plan to prepare. adapt is what filters do between resolve and
 // coerce; it comes there because what regexp_match returns is a list, and no operand of AND.
 // convert is what the value still becomes when its type is known.
-func bind(ctx context.Context, e Expr, p planner, adapt, convert func(n *node) (*node, error)) (*Bound, error) {
+func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *node) (*node, error)) (*Bound, error) {
 	n, err := p.plan(e)
 	if err != nil {
 		return nil, err
 	}
-	m := planMeter(ctx)
-	defer m.settlePlan()
+	m := meter.ForPlan(ctx)
+	defer m.SettlePlan()
 	simplify := func(n *node) (*node, error) { return simplify(m, n) }
 	prepare := func(n *node) (*node, error) { return prepare(m, n) }
 	for _, stage := range []func(n *node) (*node, error){resolve, adapt, coerce, convert, simplify, prepare} {
@@ -83,14 +87,14 @@ func bind(ctx context.Context, e Expr, p planner, adapt, convert func(n *node) (
 		}
 	}
 	if n.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
-		return nil, errorf(ErrUnsupported, n.pos, "intervals other than to add and subtract")
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "intervals other than to add and subtract")
 	}
 	b := &Bound{root: n, schema: p.schema, nullable: n.nullable(true)}
 	b.collect(n)
 	slices.Sort(b.columns)
 	b.columns = slices.Compact(b.columns)
-	bits, wide := n.rowBits()
-	if b.slice = max(sliceBytes/4*8/max(bits, 1), sliceRows); wide {
+	bits, wide := rowBits(n)
+	if b.slice = max(meter.SliceBytes/4*8/max(bits, 1), sliceRows); wide {
 		b.slice = sliceRows
 	}
 	return b, nil
@@ -113,7 +117,7 @@ func matchesAsTests(n *node) *node {
 }
 
 // prepare computes once what constant arguments allow to: sets of IN lists, patterns.
-func prepare(m *meter, n *node) (*node, error) {
+func prepare(m *meter.Meter, n *node) (*node, error) {
 	if len(n.args) == 0 {
 		return n, nil
 	}
@@ -125,7 +129,7 @@ func prepare(m *meter, n *node) (*node, error) {
 		}
 	}
 	n = n.with(args...)
-	n.fixed = n.isConstant()
+	n.fixed = isConstant(n)
 	switch {
 	case n.op == opIn:
 		if set := prepareIn(n); set != nil {
@@ -146,7 +150,7 @@ func prepare(m *meter, n *node) (*node, error) {
 }
 
 // isConstant says whether an operation has arguments and all of them are constants.
-func (n *node) isConstant() bool {
+func isConstant(n *node) bool {
 	for _, a := range n.args {
 		if a.op != opLit && !a.fixed {
 			return false
@@ -195,8 +199,8 @@ func (b *Bound) Columns() []string {
 }
 
 // Eval computes the expression for every row of a batch, whose columns are found by their
-// names and must have the types they have in the schema. Errors wrap ErrValue, ErrUnsupported,
-// ErrUnknownColumn, ErrType or ErrTooLarge, or are *memory.Error or that of the context.
+// names and must have the types they have in the schema. Errors wrap sql.ErrValue, sql.ErrUnsupported,
+// sql.ErrUnknownColumn, sql.ErrType or sql.ErrTooLarge, or are *memory.Error or that of the context.
 //
 // While Eval works, it holds what it makes in the share of the context; the values that it
 // returns are the caller's to account for.
@@ -205,7 +209,7 @@ func (b *Bound) Eval(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, e
 		return noValues(b.root.typ), nil
 	}
 	arr, err := b.evaluate(ctx, rec)
-	return arr, at(err, b.root.pos)
+	return arr, sql.At(err, b.root.pos)
 }
 
 // noValues returns an array of no values. That of Arrow knows no type null within others.
@@ -229,13 +233,13 @@ func noValues(t arrow.DataType) arrow.Array {
 // the first in the lowest bit of the first word; nil is all of them. Errors are those of Eval.
 func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint64) ([]int32, error) {
 	if b.root.typ.ID() != arrow.BOOL {
-		return nil, errorf(ErrType, b.root.pos, "only a bool selects rows, not %s", b.root.typ)
+		return nil, sql.Errorf(sql.ErrType, b.root.pos, "only a bool selects rows, not %s", b.root.typ)
 	}
 	if rec.NumRows() == 0 {
 		return nil, nil
 	}
-	m := newMeter(ctx)
-	defer m.end()
+	m := meter.New(ctx)
+	defer m.End()
 	var dst []int32
 	err := b.slices(m, rec, among, func(from, n int, v vec) error {
 		selected := truth(spread(v, n), true)
@@ -243,10 +247,10 @@ func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint6
 			selected = and(selected, bitset(among).slice(from, n))
 		}
 		count := selected.count()
-		if err := m.take(4 * count); err != nil {
+		if err := m.Take(4 * count); err != nil {
 			return err
 		}
-		m.retain(4 * count)
+		m.Retain(4 * count)
 		if len(dst)+count > cap(dst) { // as if all slices were like those up to here
 			dst = slices.Grow(dst, count*int(rec.NumRows()-int64(from))/n+1)
 		}
@@ -262,5 +266,5 @@ func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint6
 	if dst == nil && err == nil {
 		dst = []int32{}
 	}
-	return dst, at(err, b.root.pos)
+	return dst, sql.At(err, b.root.pos)
 }

@@ -13,11 +13,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
 )
 
 func bindExpr(t *testing.T, src string, s *arrow.Schema) *Bound {
 	t.Helper()
-	e, err := Parse(src)
+	e, err := syntax.Parse(src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,45 +39,45 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 		pos  int
 		text string
 	}{
-		{"i32 > nosuch", ErrUnknownColumn, 6, `no column "nosuch"; there are "id", "i8"`},
-		{"`I32` > 1", ErrUnknownColumn, 0, `no column "I32"`},
-		{"upper(S) = 'A'", ErrUnknownColumn, 6, `no column "S"`},
-		{"st.nosuch = 1", ErrUnknownColumn, 0, `no member "nosuch"; there are "a", "B b", "in"`},
-		{"st.A = 1", ErrUnknownColumn, 0, `no member "A"`},
-		{"i32.a = 1", ErrType, 0, "not a struct"},
-		{"i32 > 3.5", ErrType, 6, "literal of type float64 cannot stand for int32"},
-		{"u8 = -1", ErrType, 5, "cannot stand for uint8"},
-		{"s = 5", ErrType, 4, "cannot stand for utf8"},
-		{"dec > 1.5", ErrType, 6, "cannot stand for decimal(7, 2)"},
-		{"f16 = 70000", ErrType, 6, "cannot stand for float16"},
-		{"i32 = b", ErrType, 4, "= does not take int32, bool"},
-		{"i32 AND b", ErrType, 4, "AND does not take int32, bool"},
-		{"s + 1 = 2", ErrType, 2, "+ does not take utf8, int64"},
-		{"-u8 = 1", ErrType, 0, "- does not take uint8"},
-		{"i32 LIKE 'a'", ErrType, 4, "LIKE does not take int32, utf8"},
-		{"i32 || i32 = 'a'", ErrType, 4, "||"},
-		{"upper(i32) = 'A'", ErrType, 0, "upper does not take int32"},
-		{"upper(s, s) = 'A'", ErrType, 0, "upper does not take 2 arguments"},
-		{"array_has(i32, 1)", ErrType, 0, "array_has does not take int32, int64"},
-		{"i32", ErrType, 0, "must be of type bool, not int32"},
-		{"NULL", ErrType, 0, "must be of type bool"},
-		{"with_metadata(bin, s, s) = 1", ErrUnsupported, 0, "function with_metadata"},
-		{"my_function(f64) = 1", ErrUnsupported, 0, "function my_function"},
-		{"CAST(i32 AS text) = '1'", ErrUnsupported, 0, "type text"},
-		{"CAST(i32 AS decimal(80, 2)) = 1", ErrUnsupported, 0, "type decimal(80, 2)"},
-		{"st = st", ErrUnsupported, 3, "comparison of struct"},
-		{"CAST(b AS date) = d32", ErrUnsupported, 0, "cast of bool to date32"},
-		{"CAST('x' AS int) = i32", ErrValue, 0, `"x" is not a value of type int32`},
-		{"regexp_like(s, '(')", ErrValue, 0, "missing closing )"},
-		{"regexp_like(s, 'a', 'x')", ErrUnsupported, 0, "flag x"},
-		{"s LIKE 'a!%' ESCAPE '!'", ErrUnsupported, 2, "ESCAPE"},
+		{"i32 > nosuch", sql.ErrUnknownColumn, 6, `no column "nosuch"; there are "id", "i8"`},
+		{"`I32` > 1", sql.ErrUnknownColumn, 0, `no column "I32"`},
+		{"upper(S) = 'A'", sql.ErrUnknownColumn, 6, `no column "S"`},
+		{"st.nosuch = 1", sql.ErrUnknownColumn, 0, `no member "nosuch"; there are "a", "B b", "in"`},
+		{"st.A = 1", sql.ErrUnknownColumn, 0, `no member "A"`},
+		{"i32.a = 1", sql.ErrType, 0, "not a struct"},
+		{"i32 > 3.5", sql.ErrType, 6, "literal of type float64 cannot stand for int32"},
+		{"u8 = -1", sql.ErrType, 5, "cannot stand for uint8"},
+		{"s = 5", sql.ErrType, 4, "cannot stand for utf8"},
+		{"dec > 1.5", sql.ErrType, 6, "cannot stand for decimal(7, 2)"},
+		{"f16 = 70000", sql.ErrType, 6, "cannot stand for float16"},
+		{"i32 = b", sql.ErrType, 4, "= does not take int32, bool"},
+		{"i32 AND b", sql.ErrType, 4, "AND does not take int32, bool"},
+		{"s + 1 = 2", sql.ErrType, 2, "+ does not take utf8, int64"},
+		{"-u8 = 1", sql.ErrType, 0, "- does not take uint8"},
+		{"i32 LIKE 'a'", sql.ErrType, 4, "LIKE does not take int32, utf8"},
+		{"i32 || i32 = 'a'", sql.ErrType, 4, "||"},
+		{"upper(i32) = 'A'", sql.ErrType, 0, "upper does not take int32"},
+		{"upper(s, s) = 'A'", sql.ErrType, 0, "upper does not take 2 arguments"},
+		{"array_has(i32, 1)", sql.ErrType, 0, "array_has does not take int32, int64"},
+		{"i32", sql.ErrType, 0, "must be of type bool, not int32"},
+		{"NULL", sql.ErrType, 0, "must be of type bool"},
+		{"with_metadata(bin, s, s) = 1", sql.ErrUnsupported, 0, "function with_metadata"},
+		{"my_function(f64) = 1", sql.ErrUnsupported, 0, "function my_function"},
+		{"CAST(i32 AS text) = '1'", sql.ErrUnsupported, 0, "type text"},
+		{"CAST(i32 AS decimal(80, 2)) = 1", sql.ErrUnsupported, 0, "type decimal(80, 2)"},
+		{"st = st", sql.ErrUnsupported, 3, "comparison of struct"},
+		{"CAST(b AS date) = d32", sql.ErrUnsupported, 0, "cast of bool to date32"},
+		{"CAST('x' AS int) = i32", sql.ErrValue, 0, `"x" is not a value of type int32`},
+		{"regexp_like(s, '(')", sql.ErrValue, 0, "missing closing )"},
+		{"regexp_like(s, 'a', 'x')", sql.ErrUnsupported, 0, "flag x"},
+		{"s LIKE 'a!%' ESCAPE '!'", sql.ErrUnsupported, 2, "ESCAPE"},
 	}
 	for _, c := range cases {
-		e, err := Parse(c.in)
+		e, err := syntax.Parse(c.in)
 		if err == nil {
 			_, err = BindFilter(t.Context(), e, schema, time.Time{})
 		}
-		var got *Error
+		var got *sql.Error
 		if !errors.As(err, &got) || !errors.Is(err, c.kind) || got.Pos != c.pos || !strings.Contains(got.Msg, c.text) {
 			t.Errorf("%s: got %v, want %v at %d: …%s…", c.in, err, c.kind, c.pos, c.text)
 		}
@@ -91,9 +94,9 @@ func TestOperationsThatRepeatTheirOperandsAreBounded(t *testing.T) {
 		{"nullif(", "i32", ", 1)", " = 1"},
 		{"(", "b", " BETWEEN false AND true)", ""},
 	} {
-		for times, want := range map[int]error{3: nil, 60: ErrTooLarge} {
+		for times, want := range map[int]error{3: nil, 60: sql.ErrTooLarge} {
 			filter := strings.Repeat(c.before, times) + c.x + strings.Repeat(c.behind, times) + c.compared
-			e, err := Parse(filter)
+			e, err := syntax.Parse(filter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,8 +264,8 @@ func TestErrorsCountForTheRowsThatReachThem(t *testing.T) {
 	failing := []string{"10 / i64 > 2", "10 % i64 > 2", "i64 / -1 > 0", "abs(i32) > 3", "CAST(s AS int) + 0 > 9",
 		"CAST(f64 AS int) + 0 > 9", "dec / 0 = 1", "i64 = 0 AND 10 / i64 > 2", "1 / 0 = 1", "-CAST(i32 AS smallint) = 1"}
 	for _, in := range failing {
-		if _, err := selectRows(in, rec); !errors.Is(err, ErrValue) {
-			t.Errorf("%s: got error %v, want %v", in, err, ErrValue)
+		if _, err := selectRows(in, rec); !errors.Is(err, sql.ErrValue) {
+			t.Errorf("%s: got error %v, want %v", in, err, sql.ErrValue)
 		}
 	}
 }
@@ -274,17 +277,17 @@ func TestEvalChecksTheBatch(t *testing.T) {
 		col := array.MakeArrayOfNull(memory.DefaultAllocator, typ, 2)
 		return array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: name, Type: typ}}, nil), []arrow.Array{col}, 2)
 	}
-	if _, err := b.Eval(t.Context(), batch("b", arrow.PrimitiveTypes.Int32)); !errors.Is(err, ErrUnknownColumn) {
-		t.Errorf("missing column: got %v, want %v", err, ErrUnknownColumn)
+	if _, err := b.Eval(t.Context(), batch("b", arrow.PrimitiveTypes.Int32)); !errors.Is(err, sql.ErrUnknownColumn) {
+		t.Errorf("missing column: got %v, want %v", err, sql.ErrUnknownColumn)
 	}
-	if _, err := b.Eval(t.Context(), batch("a", arrow.PrimitiveTypes.Int64)); !errors.Is(err, ErrType) {
-		t.Errorf("column of another type: got %v, want %v", err, ErrType)
+	if _, err := b.Eval(t.Context(), batch("a", arrow.PrimitiveTypes.Int64)); !errors.Is(err, sql.ErrType) {
+		t.Errorf("column of another type: got %v, want %v", err, sql.ErrType)
 	}
 	if _, err := b.Select(t.Context(), batch("a", arrow.PrimitiveTypes.Int32), nil); err != nil {
 		t.Errorf("right column: %v", err)
 	}
-	if _, err := bindExpr(t, "a", schema).Select(t.Context(), batch("a", arrow.PrimitiveTypes.Int32), nil); !errors.Is(err, ErrType) {
-		t.Errorf("selecting by a number: got %v, want %v", err, ErrType)
+	if _, err := bindExpr(t, "a", schema).Select(t.Context(), batch("a", arrow.PrimitiveTypes.Int32), nil); !errors.Is(err, sql.ErrType) {
+		t.Errorf("selecting by a number: got %v, want %v", err, sql.ErrType)
 	}
 }
 
@@ -348,7 +351,7 @@ func ExampleBound_Select() {
 	col.AppendValues([]int64{4, 0, 7, 5}, nil)
 	rec := array.NewRecordBatch(schema, []arrow.Array{col.NewArray()}, 4)
 
-	e, err := Parse("N <> 0 AND 20 / N >= 4")
+	e, err := syntax.Parse("N <> 0 AND 20 / N >= 4")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,6 +10,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
 )
 
 func TestBindAsCastsToTheColumn(t *testing.T) {
@@ -37,18 +40,18 @@ func TestBindAsCastsToTheColumn(t *testing.T) {
 		{"null", arrow.PrimitiveTypes.Int32, `[(null) (null) (null)]`, nil},
 		{"[1, 2.5]", vector, `[[1 2.5] [1 2.5] [1 2.5]]`, nil},
 		{"null", vector, `[(null) (null) (null)]`, nil},
-		{"[1, 2, 3]", vector, "list of 3 values", ErrValue},
-		{"'z'", arrow.PrimitiveTypes.Int32, "z", ErrValue},
-		{"5000000000", arrow.PrimitiveTypes.Int32, "5000000000", ErrValue},
+		{"[1, 2, 3]", vector, "list of 3 values", sql.ErrValue},
+		{"'z'", arrow.PrimitiveTypes.Int32, "z", sql.ErrValue},
+		{"5000000000", arrow.PrimitiveTypes.Int32, "5000000000", sql.ErrValue},
 		{"timestamp '2024-01-31 09:30:15.123456'", arrow.FixedWidthTypes.Time32s, `[34215 34215 34215]`, nil},
 		{"timestamp '2024-01-31 09:30:15.123456'", arrow.FixedWidthTypes.Time32ms, `[34215123 34215123 34215123]`, nil},
 		{"timestamp '1969-12-31 23:59:59.5'", arrow.FixedWidthTypes.Time64us, `[86399500000 86399500000 86399500000]`, nil},
 		{"timestamp '2024-01-31 09:30:15.123456'", arrow.FixedWidthTypes.Time64ns, `[34215123456000 34215123456000 34215123456000]`, nil},
 		{"arrow_cast(1706693415123456, 'Timestamp(µs, \"Europe/Berlin\")')", arrow.FixedWidthTypes.Time32s, `[37815 37815 37815]`, nil},
-		{"9223372036854775807::timestamp(0)", arrow.FixedWidthTypes.Time32s, "out of range", ErrValue},
+		{"9223372036854775807::timestamp(0)", arrow.FixedWidthTypes.Time32s, "out of range", sql.ErrValue},
 		{"X'0102'", &arrow.FixedSizeBinaryType{ByteWidth: 2}, `["\x01\x02" "\x01\x02" "\x01\x02"]`, nil},
-		{"X'010203'", &arrow.FixedSizeBinaryType{ByteWidth: 2}, "3 bytes, where 2 are wanted", ErrValue},
-		{"id", arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64}), "conversion of int64", ErrUnsupported},
+		{"X'010203'", &arrow.FixedSizeBinaryType{ByteWidth: 2}, "3 bytes, where 2 are wanted", sql.ErrValue},
+		{"id", arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64}), "conversion of int64", sql.ErrUnsupported},
 	} {
 		t.Run(c.sql+" as "+c.as.Name(), func(t *testing.T) {
 			got, err := evalAs(c.sql, s, c.as, batch)
@@ -68,7 +71,7 @@ func TestBindAsCastsToTheColumn(t *testing.T) {
 }
 
 func evalAs(sql string, s *arrow.Schema, typ arrow.DataType, batch arrow.RecordBatch) (arrow.Array, error) {
-	e, err := Parse(sql)
+	e, err := syntax.Parse(sql)
 	if err != nil {
 		return nil, err
 	}

@@ -143,3 +143,31 @@ func (b bitset) bytes() []byte {
 	}
 	return out
 }
+
+// collect sets the bits for which f is true.
+func collect(n int, f func(i int) bool) bitset {
+	out := newBitset(n)
+	for i := range n {
+		if f(i) {
+			out[i>>6] |= 1 << (i & 63)
+		}
+	}
+	return out
+}
+
+// bit is 1 for true, without a branch.
+func bit(b bool) uint64 {
+	var x uint64
+	if b {
+		x = 1
+	}
+	return x
+}
+
+func or(a, b bitset) bitset {
+	out := make(bitset, len(a))
+	for i, w := range a {
+		out[i] = w | b[i]
+	}
+	return out
+}

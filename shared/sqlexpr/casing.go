@@ -35,7 +35,10 @@ func appendLower(dst, s []byte) []byte { return appendLowerPart(dst, s, 0, len(s
 func appendLowerPart(dst, s []byte, from, to int) []byte {
 	for i := from; i < to; {
 		if c := s[i]; c < utf8.RuneSelf {
-			dst = append(dst, lowerASCII(c))
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			dst = append(dst, c)
 			i++
 			continue
 		}

@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // castable reports whether there is a conversion between two types.
@@ -43,15 +46,9 @@ func holdsOne(list arrow.DataType) bool {
 	return !ok || fixed.Len() == 1
 }
 
-func isVarBinary(t arrow.DataType) bool {
-	return t.ID() == arrow.BINARY || t.ID() == arrow.LARGE_BINARY
-}
-
-func elemType(t arrow.DataType) arrow.DataType { return t.(arrow.ListLikeType).Elem() }
-
 // A caster converts the values of one vec.
 type caster struct {
-	m    *meter
+	m    *meter.Meter
 	from vec
 	to   arrow.DataType
 	live bitset // rows to convert
@@ -62,22 +59,22 @@ type caster struct {
 }
 
 // Convert converts values as CAST does: one that has no counterpart in the type is
-// ErrValue. NULLs stay NULL. It ends with the context, and takes nothing of its share: the
+// sql.ErrValue. NULLs stay NULL. It ends with the context, and takes nothing of its share: the
 // caller accounts for the whole of it.
 func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if !loadable(values.DataType()) {
-		return nil, errorf(ErrUnsupported, noPos, "values of %s", values.DataType())
+		return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "values of %s", values.DataType())
 	}
-	m := unshared(ctx)
+	m := meter.Unshared(ctx)
 	v, err := load(m, values)
 	if err != nil {
 		return nil, err
 	}
 	if !castable(v.typ, to) {
-		return nil, errorf(ErrUnsupported, noPos, "conversion of %s to %s", v.typ, to)
+		return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "conversion of %s to %s", v.typ, to)
 	}
 	if v, err = castVec(m, v, to, nil, false); err != nil {
 		return nil, err
@@ -87,7 +84,7 @@ func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.
 
 // castVec converts v, for the rows that count. A value that has no counterpart in the type
 // is NULL if try is set, else an error.
-func castVec(m *meter, v vec, to arrow.DataType, rows bitset, try bool) (vec, error) {
+func castVec(m *meter.Meter, v vec, to arrow.DataType, rows bitset, try bool) (vec, error) {
 	if sameType(v.typ, to) {
 		return v, nil
 	}
@@ -115,7 +112,7 @@ func (c *caster) fail(i int, format string, args ...any) bool {
 		c.out.valid.clear(i)
 		return true
 	}
-	c.err = errorf(ErrValue, noPos, format, args...)
+	c.err = sql.Errorf(sql.ErrValue, sql.NoPos, format, args...)
 	return false
 }
 
@@ -123,7 +120,7 @@ func (c *caster) fail(i int, format string, args ...any) bool {
 func (c *caster) each(f func(i int) bool) {
 	work := rowWork([]vec{c.from})
 	c.live.each(c.from.n, func(i int) bool {
-		if err := c.m.step(work); err != nil {
+		if err := c.m.Step(work); err != nil {
 			c.err = err
 			return false
 		}

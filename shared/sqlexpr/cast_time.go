@@ -1,47 +1,12 @@
 package sqlexpr
 
 import (
-	"math"
-	"math/bits"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/clock"
 )
-
-// Dates count days (date32) or milliseconds (date64) since 1970, times since midnight, and
-// timestamps since 1970 in UTC. A timestamp without a zone counts as if clocks showed UTC.
-// Between them:
-//
-//	date → timestamp        midnight, in the zone of the timestamp
-//	timestamp → date        the day in the zone of the timestamp
-//	timestamp → time        the time of day in the zone of the timestamp, cut off if finer
-//	timestamp → timestamp   cut off towards 1970 if the unit is coarser; given a zone, the
-//	                        clock stays and the instant moves; of two zones it is the
-//	                        instant that stays
-//	number ↔ timestamp      ticks, whatever the unit
-//	number ↔ duration       the same
-//	integer ↔ time          the same, of 32 bits or of 64
-//
-// Source: arrow-cast 58, cast/mod.rs.
-const (
-	secondsPerDay = 86400
-	millisPerDay  = 86400_000
-)
-
-// perSecond is the number of ticks of a unit in a second.
-func perSecond(u arrow.TimeUnit) int64 {
-	return [...]int64{1, 1e3, 1e6, 1e9}[u]
-}
-
-// unitOf is the unit in which a type counts.
-func unitOf(t arrow.DataType) arrow.TimeUnit { return t.(arrow.TemporalWithUnit).TimeUnit() }
-
-func zoneOf(t arrow.DataType) string {
-	if ts, ok := t.(*arrow.TimestampType); ok {
-		return ts.TimeZone
-	}
-	return ""
-}
 
 // temporalCastable reports whether there is a conversion from or to dates, times and
 // timestamps among each other and with numbers.
@@ -80,6 +45,22 @@ func ticksOf(t arrow.DataType) arrow.DataType {
 
 // temporal converts among numbers, dates, times and timestamps. Numbers are the count of
 // days or ticks, so that most of these only change the type.
+//
+// Dates count days (date32) or milliseconds (date64) since 1970, times since midnight, and
+// timestamps since 1970 in UTC. A timestamp without a zone counts as if clocks showed UTC.
+// Between them:
+//
+//	date → timestamp        midnight, in the zone of the timestamp
+//	timestamp → date        the day in the zone of the timestamp
+//	timestamp → time        the time of day in the zone of the timestamp, cut off if finer
+//	timestamp → timestamp   cut off towards 1970 if the unit is coarser; given a zone, the
+//	                        clock stays and the instant moves; of two zones it is the
+//	                        instant that stays
+//	number ↔ timestamp      ticks, whatever the unit
+//	number ↔ duration       the same
+//	integer ↔ time          the same, of 32 bits or of 64
+//
+// Source: arrow-cast 58, cast/mod.rs.
 func (c *caster) temporal() {
 	from, to := c.from.typ, c.to
 	switch {
@@ -155,7 +136,7 @@ func (c *caster) dates() {
 	if d, ok := c.from.data.([]int32); ok {
 		out := make([]int64, len(d))
 		for i, x := range d {
-			out[i] = int64(x) * millisPerDay
+			out[i] = int64(x) * clock.MillisPerDay
 		}
 		c.out.data = out
 		return
@@ -163,26 +144,26 @@ func (c *caster) dates() {
 	d := c.from.data.([]int64)
 	out := make([]int32, len(d))
 	for i, x := range d {
-		out[i] = int32(x / millisPerDay)
+		out[i] = int32(x / clock.MillisPerDay)
 	}
 	c.out.data = out
 }
 
 // dateToTimestamp makes midnight of a date, in the zone of the timestamp if it has one.
 func (c *caster) dateToTimestamp() {
-	per := perSecond(unitOf(c.to))
+	per := clock.PerSecond(unitOf(c.to))
 	out := make([]int64, c.from.n)
 	c.out.data = out
 	c.each(func(i int) bool {
 		var ok bool
 		switch d := c.from.data.(type) {
 		case []int32:
-			out[i], ok = mulChecked(int64(d[i])*secondsPerDay, per)
+			out[i], ok = clock.MulChecked(int64(d[i])*clock.SecondsPerDay, per)
 		case []int64:
 			if per == 1 {
 				out[i], ok = d[i]/1000, true
 			} else {
-				out[i], ok = mulChecked(d[i], per/1000)
+				out[i], ok = clock.MulChecked(d[i], per/1000)
 			}
 		}
 		return ok || c.fail(i, "date is out of range of %s", c.to)
@@ -194,7 +175,7 @@ func (c *caster) dateToTimestamp() {
 
 // timestampToDate takes the date in the zone of the timestamp.
 func (c *caster) timestampToDate() {
-	per := perSecond(unitOf(c.from.typ))
+	per := clock.PerSecond(unitOf(c.from.typ))
 	src := c.from.data.([]int64)
 	if out, ok := zeroData(c.to, c.from.n).([]int64); ok { // date64 keeps the time of day
 		for i, x := range src {
@@ -207,36 +188,36 @@ func (c *caster) timestampToDate() {
 		c.out.data = out
 		return
 	}
-	zone, err := loadZone(zoneOf(c.from.typ))
+	zone, err := clock.LoadZone(zoneOf(c.from.typ))
 	if c.err = err; err != nil {
 		return
 	}
 	out := make([]int32, c.from.n)
 	c.out.data = out
 	c.each(func(i int) bool {
-		seconds := floorDiv(src[i], per)
+		seconds := clock.FloorDiv(src[i], per)
 		if zone != time.UTC {
 			_, offset := time.Unix(seconds, 0).In(zone).Zone()
 			seconds += int64(offset)
 		}
-		out[i] = int32(floorDiv(seconds, secondsPerDay))
+		out[i] = int32(clock.FloorDiv(seconds, clock.SecondsPerDay))
 		return true
 	})
 }
 
 // timestampToTime takes the time of day in the zone of the timestamp.
 func (c *caster) timestampToTime() {
-	zone, err := loadZone(zoneOf(c.from.typ))
+	zone, err := clock.LoadZone(zoneOf(c.from.typ))
 	if c.err = err; err != nil {
 		return
 	}
-	from, to := perSecond(unitOf(c.from.typ)), perSecond(unitOf(c.to))
+	from, to := clock.PerSecond(unitOf(c.from.typ)), clock.PerSecond(unitOf(c.to))
 	src, out := c.from.data.([]int64), make([]int64, c.from.n)
 	c.each(func(i int) bool {
-		seconds := floorDiv(src[i], from)
+		seconds := clock.FloorDiv(src[i], from)
 		nanos := (src[i] - seconds*from) * (1e9 / from)
 		t := time.Unix(seconds, 0).In(zone)
-		if year := t.Year(); year < leastYear || year > mostYear {
+		if year := t.Year(); year < clock.LeastYear || year > clock.MostYear {
 			return c.fail(i, "timestamp is out of range of %s", c.to)
 		}
 		out[i] = int64(t.Hour()*3600+t.Minute()*60+t.Second())*to + nanos/(1e9/to)
@@ -250,7 +231,7 @@ func (c *caster) timestampToTime() {
 
 // times converts between units, cutting off what is finer.
 func (c *caster) times() {
-	from, to := perSecond(unitOf(c.from.typ)), perSecond(unitOf(c.to))
+	from, to := clock.PerSecond(unitOf(c.from.typ)), clock.PerSecond(unitOf(c.to))
 	wide := make([]int64, c.from.n)
 	switch d := c.from.data.(type) {
 	case []int32:
@@ -263,7 +244,7 @@ func (c *caster) times() {
 	c.each(func(i int) bool {
 		x, ok := wide[i], true
 		if to >= from {
-			wide[i], ok = mulChecked(x, to/from)
+			wide[i], ok = clock.MulChecked(x, to/from)
 		} else {
 			wide[i] = x / (from / to)
 		}
@@ -287,7 +268,7 @@ func narrowed(wide []int64) []int32 {
 // timestamps converts between units, cutting off what is finer, and gives a timestamp
 // without zone the zone of the target: the clock stays as it is and the instant moves.
 func (c *caster) timestamps() {
-	from, to := perSecond(unitOf(c.from.typ)), perSecond(unitOf(c.to))
+	from, to := clock.PerSecond(unitOf(c.from.typ)), clock.PerSecond(unitOf(c.to))
 	src := c.from.data.([]int64)
 	c.out.data = src
 	if from == to && (zoneOf(c.from.typ) != "" || zoneOf(c.to) == "") {
@@ -301,7 +282,7 @@ func (c *caster) timestamps() {
 			return true
 		}
 		var ok bool
-		out[i], ok = mulChecked(src[i], to/from)
+		out[i], ok = clock.MulChecked(src[i], to/from)
 		return ok || c.fail(i, "timestamp is out of range of %s", c.to)
 	})
 	if c.err == nil && zoneOf(c.from.typ) == "" {
@@ -311,108 +292,19 @@ func (c *caster) timestamps() {
 
 // toLocal reads clock times, in the unit of the target, as times in its zone.
 func (c *caster) toLocal(ticks []int64) {
-	zone, err := loadZone(zoneOf(c.to))
+	zone, err := clock.LoadZone(zoneOf(c.to))
 	if err != nil || zone == time.UTC {
 		c.err = err
 		return
 	}
-	per := perSecond(unitOf(c.to))
+	per := clock.PerSecond(unitOf(c.to))
 	c.each(func(i int) bool {
-		clock := floorDiv(ticks[i], per)
-		seconds, ok := instant(clock, zone)
+		shown := clock.FloorDiv(ticks[i], per)
+		seconds, ok := clock.Instant(shown, zone)
 		if !ok {
 			return c.fail(i, "a clock time does not exist, or exists twice, in the time zone %s", zone)
 		}
-		ticks[i] += (seconds - clock) * per
+		ticks[i] += (seconds - shown) * per
 		return true
 	})
-}
-
-// instant returns the seconds since the epoch at which clocks of a zone show a time, given
-// as the seconds since the epoch of the same time in UTC. It is false if clocks never show
-// it, or show it twice.
-func instant(clock int64, zone *time.Location) (int64, bool) {
-	found, at := 0, int64(0)
-	// Offsets in force a day around are all that can apply.
-	tried := map[int64]bool{}
-	for _, around := range []int64{-secondsPerDay, 0, secondsPerDay} {
-		_, offset := time.Unix(clock+around, 0).In(zone).Zone()
-		if tried[int64(offset)] {
-			continue
-		}
-		tried[int64(offset)] = true
-		candidate := clock - int64(offset)
-		if _, o := time.Unix(candidate, 0).In(zone).Zone(); o == offset {
-			found++
-			at = candidate
-		}
-	}
-	return at, found == 1
-}
-
-// loadZone finds a time zone by its name in the database, or as an offset such as +02:00.
-func loadZone(name string) (*time.Location, error) {
-	switch name {
-	case "", "UTC", "Z", "+00:00":
-		return time.UTC, nil
-	}
-	if seconds, ok := parseOffset(name); ok {
-		return time.FixedZone(name, seconds), nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" {
-		return nil, errorf(ErrUnsupported, noPos, "time zone %q", name)
-	}
-	return zone, nil
-}
-
-// parseOffset reads +hh:mm, +hhmm or +hh.
-func parseOffset(s string) (seconds int, ok bool) {
-	if len(s) < 3 || s[0] != '+' && s[0] != '-' {
-		return 0, false
-	}
-	digits := s[1:]
-	if len(digits) == 5 && digits[2] == ':' {
-		digits = digits[:2] + digits[3:]
-	}
-	if len(digits) == 2 {
-		digits += "00"
-	}
-	if len(digits) != 4 {
-		return 0, false
-	}
-	for i := range 4 {
-		if !isDigit(digits[i]) {
-			return 0, false
-		}
-	}
-	hours, minutes := twoDigits(digits), twoDigits(digits[2:])
-	if hours > 23 || minutes > 59 {
-		return 0, false
-	}
-	seconds = hours*3600 + minutes*60
-	if s[0] == '-' {
-		seconds = -seconds
-	}
-	return seconds, true
-}
-
-func twoDigits(s string) int { return int(s[0]-'0')*10 + int(s[1]-'0') }
-
-// floorDiv rounds down, where / rounds towards zero: a second before 1970 is in 1969.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-// mulChecked multiplies by a positive factor; it is false on overflow.
-func mulChecked(a, b int64) (int64, bool) {
-	hi, lo := bits.Mul64(uint64(max(a, -a)), uint64(b))
-	if hi != 0 || lo > math.MaxInt64 {
-		return 0, a == math.MinInt64 && b == 1
-	}
-	return a * b, true
 }

@@ -1,9 +1,9 @@
 package sqlexpr
 
 import (
-	"strings"
-
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
 )
 
 // coerce gives every node its type, from the leaves up, and casts arguments to the types
@@ -22,7 +22,7 @@ func coerce(n *node) (*node, error) {
 	n = n.with(args...)
 	for _, a := range args {
 		if a.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO && !n.op.isArithmetic() && (n.op != opCall || !n.fn.intervals) {
-			return nil, errorf(ErrUnsupported, a.pos, "intervals other than to add and subtract")
+			return nil, sql.Errorf(sql.ErrUnsupported, a.pos, "intervals other than to add and subtract")
 		}
 	}
 	switch op := n.op; {
@@ -51,7 +51,7 @@ func coerce(n *node) (*node, error) {
 		return coerceTo(n, likeType(args[0].typ, args[1].typ), typeBool)
 	case op == opCast:
 		if !castable(args[0].typ, n.typ) {
-			return nil, errorf(ErrUnsupported, n.pos, "cast of %s to %s", args[0].typ, n.typ)
+			return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "cast of %s to %s", args[0].typ, n.typ)
 		}
 		return n, nil
 	case op == opCase:
@@ -62,55 +62,6 @@ func coerce(n *node) (*node, error) {
 		return listLiteral(n)
 	}
 	return n, nil
-}
-
-// castTo casts a node to a type unless it has it.
-func castTo(n *node, typ arrow.DataType) (*node, error) {
-	if sameType(n.typ, typ) {
-		return n, nil
-	}
-	if !castable(n.typ, typ) {
-		return nil, errorf(ErrUnsupported, n.pos, "conversion of %s to %s", n.typ, typ)
-	}
-	return &node{op: opCast, typ: typ, args: []*node{n}, pos: n.pos}, nil
-}
-
-// coerceTo casts all arguments to a type, which is nil if there is none, and gives n the
-// type of the result, or if that is nil the type of the arguments.
-func coerceTo(n *node, typ, result arrow.DataType) (*node, error) {
-	if typ == nil {
-		return nil, mismatch(n)
-	}
-	args := make([]*node, len(n.args))
-	for i, a := range n.args {
-		var err error
-		if args[i], err = castTo(a, typ); err != nil {
-			return nil, err
-		}
-	}
-	n = n.with(args...)
-	n.typ = result
-	if result == nil {
-		n.typ = typ
-	}
-	return n, nil
-}
-
-// mismatch is the error for arguments that do not go together.
-func mismatch(n *node) error {
-	types := make([]string, 0, len(n.args))
-	for i, a := range n.args {
-		if i == 4 {
-			types = append(types, "…")
-			break
-		}
-		types = append(types, a.typ.String())
-	}
-	name := n.op.String()
-	if n.op == opCall {
-		name = n.fn.name
-	}
-	return errorf(ErrType, n.pos, "%s does not take %s", name, strings.Join(types, ", "))
 }
 
 // coerceLogic takes bools and NULL, and no other type, not even one that can be cast.
@@ -132,7 +83,7 @@ func coerceComparison(n *node) (*node, error) {
 		if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
 			return coerceTo(n, comparisonType(l, r), typeBool)
 		}
-		return nil, errorf(ErrUnsupported, n.pos, "comparison of %s with %s", l, r)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "comparison of %s with %s", l, r)
 	}
 	return coerceTo(n, comparisonType(l, r), typeBool)
 }
@@ -144,7 +95,7 @@ func coerceListComparison(n *node) (*node, error) {
 	switch n.op {
 	case opEq, opNe, opDistinct, opNotDistinct:
 	default:
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s and %s", n.op, l, r)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s and %s", n.op, l, r)
 	}
 	elem := comparisonType(valueType(elemType(l)), valueType(elemType(r)))
 	if elem == nil {
@@ -199,7 +150,7 @@ func coerceNeg(n *node) (*node, error) {
 		n.typ = t
 		return n, nil
 	case isTimestamp(t), t.ID() == arrow.DURATION:
-		return nil, errorf(ErrUnsupported, n.pos, "minus of %s", t)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "minus of %s", t)
 	}
 	return nil, mismatch(n)
 }
@@ -210,7 +161,7 @@ func coerceTest(n *node) (*node, error) {
 	x := n.args[0].typ
 	for _, a := range n.args {
 		if isNested(a.typ) {
-			return nil, errorf(ErrUnsupported, a.pos, "%s of %s", n.op, a.typ)
+			return nil, sql.Errorf(sql.ErrUnsupported, a.pos, "%s of %s", n.op, a.typ)
 		}
 	}
 	if n.op == opBetween {
@@ -254,7 +205,7 @@ func coerceCase(n *node) (*node, error) {
 		}
 	}
 	if isNested(typ) && !isSimpleList(typ) {
-		return nil, errorf(ErrUnsupported, n.pos, "CASE of %s", typ)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "CASE of %s", typ)
 	}
 	for i, a := range args {
 		want := typ
@@ -282,7 +233,7 @@ func coerceOperand(n, x *node, args []*node) error {
 		}
 	}
 	if isNested(typ) {
-		return errorf(ErrUnsupported, n.pos, "CASE on %s", typ)
+		return sql.Errorf(sql.ErrUnsupported, n.pos, "CASE on %s", typ)
 	}
 	for i := 0; i+1 < len(args); i += 2 {
 		cond, err := coerceTo(args[i].binary(opEq, typeBool, x, args[i]), typ, typeBool)
@@ -311,32 +262,15 @@ func listLiteral(n *node) (*node, error) {
 		}
 	}
 	if isNested(elem) {
-		return nil, errorf(ErrUnsupported, n.pos, "lists of %s", elem)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "lists of %s", elem)
 	}
 	elems := make([]vec, len(n.args))
 	for i, a := range n.args {
 		v, err := castVec(nil, a.val, elem, nil, false)
 		if err != nil {
-			return nil, at(err, a.pos)
+			return nil, sql.At(err, a.pos)
 		}
 		elems[i] = v
 	}
 	return literal(listConstant(elem, elems), n.pos), nil
-}
-
-// listConstant makes a constant list of constants of one type.
-func listConstant(elem arrow.DataType, elems []vec) vec {
-	valid := fullBitset(len(elems))
-	b := branches{n: len(elems), typ: elem}
-	for i, e := range elems {
-		row := newBitset(len(elems))
-		row.set(i)
-		b.add(row, e)
-		if e.isNull(0) {
-			valid.clear(i)
-		}
-	}
-	values, _ := b.vec() // of literals of the text
-	values.valid = valid
-	return constant(arrow.ListOf(elem), lists{off: []int64{0, int64(len(elems))}, elems: values})
 }

@@ -100,8 +100,6 @@ func plainNumericType(l, r arrow.DataType) arrow.DataType {
 	return wider
 }
 
-func bitWidth(t arrow.DataType) int { return t.(arrow.FixedWidthDataType).BitWidth() }
-
 // widerDecimal is the decimal type in which a decimal and another number are compared.
 func widerDecimal(l, r arrow.DataType) arrow.DataType {
 	if !isDecimal(l) {

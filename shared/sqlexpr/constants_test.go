@@ -13,6 +13,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/syntax"
 )
 
 // Operations take constants as well as columns, in any mixture: of each expression some
@@ -29,7 +33,7 @@ func TestConstantsAreLikeColumns(t *testing.T) {
 		rec := repeat(t, once, 64/int(once.NumRows())+1)
 		compared := 0
 		for _, text := range table.exprs {
-			e, err := Parse(text)
+			e, err := syntax.Parse(text)
 			if err != nil {
 				continue
 			}
@@ -56,7 +60,7 @@ func filtersOf(t *testing.T) (filters []string) {
 	return filters
 }
 
-func bindAndEval(e Expr, rec arrow.RecordBatch) (*Bound, arrow.Array, error) {
+func bindAndEval(e syntax.Expr, rec arrow.RecordBatch) (*Bound, arrow.Array, error) {
 	b, err := Bind(context.Background(), e, rec.Schema(), testClock)
 	if err != nil {
 		return nil, nil, err
@@ -75,10 +79,10 @@ func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch
 				same.set(int(at))
 			}
 			got, err := evalWithConstants(b, rec, constants, row, nil)
-			if errors.Is(err, ErrValue) { // of another row
+			if errors.Is(err, sql.ErrValue) { // of another row
 				got, err = evalWithConstants(b, rec, constants, row, same)
 			}
-			if errors.Is(err, ErrUnsupported) || errors.Is(err, ErrValue) && strings.HasPrefix(text, "-") {
+			if errors.Is(err, sql.ErrUnsupported) || errors.Is(err, sql.ErrValue) && strings.HasPrefix(text, "-") {
 				continue // as a column; and a constant that is negated must not overflow, as in the native Lance
 			}
 			if err != nil {
@@ -101,7 +105,7 @@ func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch
 // evalWithConstants is Eval for the rows that count, nil being all, but some of the columns,
 // which are told by the bits of a number, are constants with the values of a row.
 func evalWithConstants(b *Bound, rec arrow.RecordBatch, constants int, row int64, rows bitset) (arrow.Array, error) {
-	f := frame{m: newMeter(context.Background()), n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]vec{}, consts: map[*node]vec{}}
+	f := frame{m: meter.New(context.Background()), n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]vec{}, consts: map[*node]vec{}}
 	for i, c := range b.columns {
 		if constants>>i&1 == 0 {
 			continue
@@ -123,28 +127,28 @@ func evalWithConstants(b *Bound, rec arrow.RecordBatch, constants int, row int64
 // literalsAsColumns parses an expression and adds a column to a batch for each number and
 // text in it, whose name then stands in its place. The column has also NULLs and values like
 // that one; they are the same ones again after some rows.
-func literalsAsColumns(t *testing.T, text string, rec arrow.RecordBatch, again int) (Expr, arrow.RecordBatch) {
-	e, err := Parse(text)
+func literalsAsColumns(t *testing.T, text string, rec arrow.RecordBatch, again int) (syntax.Expr, arrow.RecordBatch) {
+	e, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fields, columns := slices.Clone(rec.Schema().Fields()), slices.Clone(rec.Columns())
 	n := int(rec.NumRows())
-	added := func(values arrow.Array) Expr {
+	added := func(values arrow.Array) syntax.Expr {
 		name := fmt.Sprintf("literal%d", len(fields))
 		fields, columns = append(fields, arrow.Field{Name: name, Type: values.DataType(), Nullable: true}), append(columns, values)
-		return &Column{Path: []Name{{Text: name}}}
+		return &syntax.Column{Path: []syntax.Name{{Text: name}}}
 	}
-	replace := func(e Expr) Expr {
+	replace := func(e syntax.Expr) syntax.Expr {
 		switch e := e.(type) {
-		case *Number:
+		case *syntax.Number:
 			if i, err := strconv.ParseInt(e.Text, 10, 64); err == nil {
 				return added(likeThat(array.NewInt64Builder(memory.DefaultAllocator), n, again, i, i+1))
 			}
 			if f, err := strconv.ParseFloat(e.Text, 64); err == nil {
 				return added(likeThat(array.NewFloat64Builder(memory.DefaultAllocator), n, again, f, 1+f))
 			}
-		case *Text:
+		case *syntax.Text:
 			return added(likeThat(array.NewStringBuilder(memory.DefaultAllocator), n, again, e.Value, e.Value+"a"))
 		}
 		return nil
@@ -173,10 +177,10 @@ func likeThat[T any](b interface {
 }
 
 // replaceIn replaces expressions in whatever they are parts of.
-func replaceIn(v reflect.Value, replace func(Expr) Expr) {
+func replaceIn(v reflect.Value, replace func(syntax.Expr) syntax.Expr) {
 	switch v.Kind() {
 	case reflect.Interface:
-		if e, ok := v.Interface().(Expr); ok {
+		if e, ok := v.Interface().(syntax.Expr); ok {
 			if other := replace(e); other != nil {
 				v.Set(reflect.ValueOf(other))
 				return

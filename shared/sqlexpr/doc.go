@@ -39,7 +39,7 @@
 // are little work, and what it keeps of them stays taken until the share is closed. What is
 // more than a share allows is a *memory.Error, and a single value of more than 256 MiB, a
 // regular expression of more than 32,768 instructions, or a format of dates of more than 4 KiB
-// ErrTooLarge.
+// sql.ErrTooLarge.
 //
 // An error counts only for rows that reach it. AND evaluates its right side for the rows
 // that the left side did not make false, OR for those not made true, CASE and coalesce

@@ -3,6 +3,9 @@ package sqlexpr
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // A frame is the rows of a record batch, or a slice of them, under evaluation.
@@ -12,7 +15,7 @@ import (
 // compute every row, as that is faster than to choose; those that can fail, or that are
 // dear, such as matching text, keep to the set.
 type frame struct {
-	m      *meter
+	m      *meter.Meter
 	n      int           // rows
 	arrs   []arrow.Array // columns by index of the schema; nil where not used
 	cols   map[int]vec   // loaded columns
@@ -31,15 +34,15 @@ func (f *frame) eval(n *node, rows bitset) (vec, error) {
 	case n.fixed:
 		return f.constant(n)
 	}
-	if err := f.m.step(lookWork / 16); err != nil {
+	if err := f.m.Step(meter.LookWork / 16); err != nil {
 		return vec{}, err
 	}
-	mark := f.m.mark()
+	mark := f.m.Mark()
 	v, err := f.compute(n, rows)
 	if err != nil {
-		return vec{}, at(err, n.pos)
+		return vec{}, sql.At(err, n.pos)
 	}
-	f.m.settle(mark, v.bytes())
+	f.m.Settle(mark, v.bytes())
 	return v, nil
 }
 
@@ -50,13 +53,13 @@ func (f *frame) constant(n *node) (vec, error) {
 		return v, nil
 	}
 	var v vec
-	err := f.m.apart(func() (bytes int, err error) {
+	err := f.m.Apart(func() (bytes int, err error) {
 		one := frame{m: f.m, n: 1, cols: map[int]vec{}, consts: f.consts}
 		v, err = one.compute(n, nil)
 		return v.bytes(), err
 	})
 	if err != nil {
-		return vec{}, at(err, n.pos)
+		return vec{}, sql.At(err, n.pos)
 	}
 	v.konst = true // CASE and list functions make a column, of one row here
 	f.consts[n] = v
@@ -87,7 +90,7 @@ func (f *frame) compute(n *node, rows bitset) (vec, error) {
 		}
 	}
 	bits, _ := slotBits(n.typ)
-	if err := f.m.take(bits * f.n / 8); err != nil {
+	if err := f.m.Take(bits * f.n / 8); err != nil {
 		return vec{}, err
 	}
 	return f.apply(n, args, rows)
@@ -127,7 +130,7 @@ func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
 	case op == opCall:
 		return n.fn.eval(f.m, n, args, rows)
 	}
-	return vec{}, errorf(ErrUnsupported, n.pos, "evaluation of %s", n.op)
+	return vec{}, sql.Errorf(sql.ErrUnsupported, n.pos, "evaluation of %s", n.op)
 }
 
 // column loads a column once per batch, however often it is named.
@@ -135,19 +138,19 @@ func (f *frame) column(n *node) (vec, error) {
 	if v, ok := f.cols[n.index]; ok {
 		return v, nil
 	}
-	mark := f.m.mark()
+	mark := f.m.Mark()
 	v, err := load(f.m, f.arrs[n.index])
 	if err != nil {
 		return vec{}, err
 	}
-	f.m.column(mark)
+	f.m.HoldColumn(mark)
 	f.cols[n.index] = v
 	return v, nil
 }
 
 // random makes other values for each row.
 func (f *frame) random(n *node) (vec, error) {
-	if err := f.m.take(randomBytes * f.n); err != nil {
+	if err := f.m.Take(randomBytes * f.n); err != nil {
 		return vec{}, err
 	}
 	return n.fn.perRow(f.n), nil
@@ -157,7 +160,7 @@ func (f *frame) random(n *node) (vec, error) {
 const randomBytes = 44
 
 // selectMember takes a member out of structs; it is NULL where the struct is.
-func selectMember(m *meter, n *node, x vec) (vec, error) {
+func selectMember(m *meter.Meter, n *node, x vec) (vec, error) {
 	v, err := load(m, x.data.(*array.Struct).Field(n.index))
 	if err != nil {
 		return vec{}, err
@@ -165,20 +168,4 @@ func selectMember(m *meter, n *node, x vec) (vec, error) {
 	v.valid = and(v.valid, x.valid)
 	v.konst = x.konst
 	return v, nil
-}
-
-// width returns the number of values of an operation on vecs, and whether it is constant.
-func width(vecs ...vec) (n int, konst bool) {
-	n, konst = 1, true
-	for _, v := range vecs {
-		if !v.konst {
-			n, konst = v.n, false
-		}
-	}
-	return n, konst
-}
-
-// bothValid returns the rows where neither operand is NULL; n is their number.
-func bothValid(l, r vec, n int) bitset {
-	return r.live(l.live(nil, n), n)
 }

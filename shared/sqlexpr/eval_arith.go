@@ -5,6 +5,8 @@ import (
 	"math/big"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
 )
 
 // arithmetic evaluates an operator on two vecs of one type, or two decimals. Integers wrap
@@ -102,13 +104,13 @@ func divideIntegers[T integer](a *arith, out, x, y []T, least T) {
 		dividend, divisor := x[i&ml], y[i&mr]
 		switch {
 		case divisor == 0:
-			a.err = errorf(ErrValue, noPos, "division by zero")
+			a.err = sql.Errorf(sql.ErrValue, sql.NoPos, "division by zero")
 		case a.op == opMod && divisor+1 == 0 && least != 0:
 			out[i] = 0 // the least number modulo -1 must not trap
 		case a.op == opMod:
 			out[i] = dividend % divisor
 		case least != 0 && dividend == least && divisor+1 == 0:
-			a.err = errorf(ErrValue, noPos, "overflow of a division by -1")
+			a.err = sql.Errorf(sql.ErrValue, sql.NoPos, "overflow of a division by -1")
 		default:
 			out[i] = dividend / divisor
 		}
@@ -155,8 +157,6 @@ func floats[T float32 | float64](a *arith, x []T) []T {
 // has a sign, and so is below all other floats, where that of other processors is above.
 const invalidNaN = 0xfff8 << 48
 
-func isNaN[T float32 | float64](x T) bool { return math.IsNaN(float64(x)) }
-
 // remainder has the sign of x.
 func remainder[T float32 | float64](x, y T) T {
 	if isNaN(x) || isNaN(y) {
@@ -202,7 +202,7 @@ func negate(v vec, rows bitset) (vec, error) {
 		before, _ := v.integer(0)
 		after, _ := out.integer(0)
 		if before.Sign() != 0 && before.Cmp(new(big.Int).Neg(after)) != 0 {
-			return vec{}, errorf(ErrValue, noPos, "overflow of -(%v)", before)
+			return vec{}, sql.Errorf(sql.ErrValue, sql.NoPos, "overflow of -(%v)", before)
 		}
 	}
 	return out, nil

@@ -1,7 +1,11 @@
 package sqlexpr
 
+import (
+	"tiltyard/shared/sql/meter"
+)
+
 // bitwise computes & | ^ << >> of two integers of one type.
-func bitwise(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func bitwise(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	switch args[0].data.(type) {
 	case []int8:
 		return bitRows[int8](m, n, args, rows)
@@ -23,7 +27,7 @@ func bitwise(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // bitRows shifts by as many bits as are left of the number when it is cut down to the width,
 // so that of an int64 the shift by 65 is one by 1. Signed integers keep their sign.
-func bitRows[T integer](m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func bitRows[T integer](m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, r := valuesOf[T](args[0]), valuesOf[T](args[1])
 	width := T(bitWidth(n.typ) - 1)
 	return fixedRows(m, n, args, rows, func(i int) (T, error) {

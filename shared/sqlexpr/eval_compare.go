@@ -156,41 +156,6 @@ func equalBools(l, r vec, n int) bitset {
 	return out
 }
 
-// bits64 is the bits of floats as integers, without copying.
-func bits64(f []float64) []int64 {
-	return arrow.Int64Traits.CastFromBytes(arrow.Float64Traits.CastToBytes(f))
-}
-
-// bits32 is the bits of floats as integers, without copying.
-func bits32(f []float32) []int32 {
-	return arrow.Int32Traits.CastFromBytes(arrow.Float32Traits.CastToBytes(f))
-}
-
-// ordered maps the bits of a float to an integer, such that the integers have the total
-// order of the floats: negative floats, which grow with the magnitude, are turned around.
-// sign is the number of the sign bit and low all the bits below it.
-func ordered[T int16 | int32 | int64](x T, sign int, low T) T { return x ^ x>>sign&low }
-
-// collect sets the bits for which f is true.
-func collect(n int, f func(i int) bool) bitset {
-	out := newBitset(n)
-	for i := range n {
-		if f(i) {
-			out[i>>6] |= 1 << (i & 63)
-		}
-	}
-	return out
-}
-
-// bit is 1 for true, without a branch.
-func bit(b bool) uint64 {
-	var x uint64
-	if b {
-		x = 1
-	}
-	return x
-}
-
 // The loops below work on eight values at a time and collect their bits in a byte of a
 // word. They are the innermost loops of most filters.
 

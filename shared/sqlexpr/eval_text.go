@@ -1,9 +1,13 @@
 package sqlexpr
 
-import "github.com/apache/arrow-go/v18/arrow"
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/meter"
+)
 
 // concat computes l || r of two strings or two binaries.
-func concat(m *meter, typ arrow.DataType, l, r vec, rows bitset) (vec, error) {
+func concat(m *meter.Meter, typ arrow.DataType, l, r vec, rows bitset) (vec, error) {
 	n, konst := width(l, r)
 	out := vec{typ: typ, n: n, konst: konst, valid: bothValid(l, r, n)}
 	if konst {
@@ -19,7 +23,7 @@ func concat(m *meter, typ arrow.DataType, l, r vec, rows bitset) (vec, error) {
 				return vec{}, err
 			}
 			t.data = append(append(t.data, x...), y...)
-			if err := m.step(len(x) + len(y)); err != nil {
+			if err := m.Step(len(x) + len(y)); err != nil {
 				return vec{}, err
 			}
 		}
@@ -38,14 +42,8 @@ func between(n *node, args []vec) vec {
 	return kleene(compare(low, args[0], args[1]), compare(high, args[0], args[2]), n.not)
 }
 
-// shortText is the length up to which texts are no work that counts, other than by the slice.
-const shortText = 64
-
-// areLong says whether n texts are longer than that on average.
-func (t text) areLong(n int) bool { return t.views != nil || t.bytes() > (shortText+8)*n }
-
 // textTest evaluates a test of one string for the rows that count.
-func textTest(m *meter, v vec, rows bitset, test func(s []byte) (bool, error)) (vec, error) {
+func textTest(m *meter.Meter, v vec, rows bitset, test func(s []byte) (bool, error)) (vec, error) {
 	out := vec{typ: typeBool, n: v.n, konst: v.konst, valid: v.valid, data: newBitset(v.n)}
 	if v.konst {
 		rows = nil
@@ -60,7 +58,7 @@ func textTest(m *meter, v vec, rows bitset, test func(s []byte) (bool, error)) (
 			bits.set(i)
 		}
 		if long && err == nil {
-			err = m.step(len(s))
+			err = m.Step(len(s))
 		}
 		return err == nil
 	})
@@ -68,7 +66,7 @@ func textTest(m *meter, v vec, rows bitset, test func(s []byte) (bool, error)) (
 }
 
 // textTest2 evaluates a test of two strings for the rows that count.
-func textTest2(m *meter, l, r vec, rows bitset, test func(a, b []byte) (bool, error)) (vec, error) {
+func textTest2(m *meter.Meter, l, r vec, rows bitset, test func(a, b []byte) (bool, error)) (vec, error) {
 	n, konst := width(l, r)
 	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(l, r, n), data: newBitset(n)}
 	if konst {
@@ -84,7 +82,7 @@ func textTest2(m *meter, l, r vec, rows bitset, test func(a, b []byte) (bool, er
 			bits.set(i)
 		}
 		if long && err == nil {
-			err = m.step(len(x) + len(y))
+			err = m.Step(len(x) + len(y))
 		}
 		return err == nil
 	})

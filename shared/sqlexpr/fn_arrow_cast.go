@@ -5,10 +5,20 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
 )
 
-// castFunctions are casts to types by the names that Arrow has for them in Rust.
+// castTables are the functions of types.
+var castTables = []map[string]*function{castFunctions}
+
+// castFunctions are casts to types by the names that Arrow has for them in Rust, and say what
+// type things have.
 var castFunctions = map[string]*function{
+	"arrow_typeof":     {minArgs: 1, maxArgs: 1, bind: bindTypeOf},
+	"cast_to_type":     {minArgs: 2, maxArgs: 2, bind: bindCastToType},
+	"try_cast_to_type": {minArgs: 2, maxArgs: 2, bind: bindCastToType},
+
 	"arrow_cast":     {minArgs: 2, maxArgs: 2, bind: bindArrowCast},
 	"arrow_try_cast": {minArgs: 2, maxArgs: 2, bind: bindArrowCast},
 }
@@ -17,16 +27,16 @@ var castFunctions = map[string]*function{
 func bindArrowCast(n *node) (*node, error) {
 	name := n.args[1]
 	if name.op != opLit || !isString(name.typ) || name.isNullLiteral() {
-		return nil, errorf(ErrType, name.pos, "%s to a type that is not a constant string", n.fn.name)
+		return nil, sql.Errorf(sql.ErrType, name.pos, "%s to a type that is not a constant string", n.fn.name)
 	}
 	text := string(name.val.data.(text).at(0))
 	typ := arrowType(text, maxTypeDepth)
 	if typ == nil {
-		return nil, errorf(ErrUnsupported, name.pos, "type %s", text)
+		return nil, sql.Errorf(sql.ErrUnsupported, name.pos, "type %s", text)
 	}
 	x := n.args[0]
 	if !castable(x.typ, typ) {
-		return nil, errorf(ErrUnsupported, n.pos, "cast of %s to %s", x.typ, typ)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "cast of %s to %s", x.typ, typ)
 	}
 	return &node{op: opCast, typ: typ, try: n.fn.name == "arrow_try_cast", args: []*node{x}, pos: n.pos}, nil
 }

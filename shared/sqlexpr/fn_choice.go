@@ -2,7 +2,13 @@ package sqlexpr
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
+
+// choiceTables are the functions of values of any type.
+var choiceTables = []map[string]*function{choiceFunctions}
 
 // choiceFunctions choose one of their arguments.
 var choiceFunctions = map[string]*function{
@@ -12,15 +18,6 @@ var choiceFunctions = map[string]*function{
 	"nvl2":     {minArgs: 3, maxArgs: 3, bind: bindNvl2},
 	"greatest": {minArgs: 1, maxArgs: 1000, bind: bindExtreme, eval: extreme(opGt)},
 	"least":    {minArgs: 1, maxArgs: 1000, bind: bindExtreme, eval: extreme(opLt)},
-}
-
-// argTypes returns the types of the arguments.
-func argTypes(n *node) []arrow.DataType {
-	types := make([]arrow.DataType, len(n.args))
-	for i, a := range n.args {
-		types[i] = a.typ
-	}
-	return types
 }
 
 // bindCoalesce makes CASE WHEN a IS NOT NULL THEN a … ELSE z END of coalesce(a, …, z).
@@ -71,7 +68,7 @@ func nvlType(l, r arrow.DataType) arrow.DataType {
 // firstNotNull makes the CASE for the first argument that is not NULL.
 func firstNotNull(n *node, typ arrow.DataType) (*node, error) {
 	if typ.ID() == arrow.STRUCT {
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
 	}
 	c := &node{op: opCase, typ: typ, pos: n.pos}
 	for i, a := range n.args {
@@ -106,7 +103,7 @@ func bindNvl2(n *node) (*node, error) {
 		return nil, mismatch(n)
 	}
 	if typ.ID() == arrow.STRUCT {
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
 	}
 	c := &node{op: opCase, typ: typ, pos: n.pos, args: []*node{notNull(n.args[0])}}
 	for _, a := range n.args[1:] {
@@ -126,7 +123,7 @@ func bindNullif(n *node) (*node, error) {
 	case typ == nil:
 		return nil, mismatch(n)
 	case isNested(typ):
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
 	}
 	same, err := coerceTo(n.binary(opEq, typeBool, n.args[0], n.args[1]), typ, typeBool)
 	if err != nil {
@@ -143,21 +140,21 @@ func bindExtreme(n *node) (*node, error) {
 		return nil, err
 	}
 	if isNested(typ) {
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
 	}
 	return coerceTo(n, typ, nil)
 }
 
 // extreme chooses the argument that is greater, or less, than all others. NULLs do not count,
 // and NaN is greater than any number.
-func extreme(op opcode) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func extreme(op opcode) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 		best := args[0]
 		for _, a := range args[1:] {
 			size, konst := width(best, a)
 			has, hasBest := and(fullBitset(size), a.live(nil, size)), and(fullBitset(size), best.live(nil, size))
 			take := and(has, or(hasBest.invert(size), compareBits(op, a, best, size)))
-			b := branches{m: m, n: size, typ: n.typ}
+			b := newBranches(m, size, n.typ)
 			b.add(take, a)
 			b.add(take.invert(size), best)
 			var err error

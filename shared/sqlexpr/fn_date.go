@@ -6,7 +6,14 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/meter"
 )
+
+// timeTables are the functions of the calendar and the clock, and those without arguments.
+var timeTables = []map[string]*function{dateFunctions, timeFunctions, momentFunctions}
 
 // dateFunctions are those of dates and timestamps.
 var dateFunctions = map[string]*function{
@@ -49,7 +56,7 @@ func bindDateTrunc(n *node) (*node, error) {
 		}
 	}
 	if index < 0 {
-		return nil, errorf(ErrType, n.args[0].pos, "date_trunc to %q; there are %s", unit, strings.Join(truncUnits, ", "))
+		return nil, sql.Errorf(sql.ErrType, n.args[0].pos, "date_trunc to %q; there are %s", unit, strings.Join(truncUnits, ", "))
 	}
 	x := n.args[1].typ
 	to := clockText(x)
@@ -59,7 +66,7 @@ func bindDateTrunc(n *node) (*node, error) {
 	case isDate(x):
 		to = timestampType(arrow.Nanosecond, "")
 	case to == nil && isTime(x):
-		return nil, errorf(ErrUnsupported, n.pos, "date_trunc of %s", x)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "date_trunc of %s", x)
 	case to == nil:
 		return nil, mismatch(n)
 	}
@@ -72,21 +79,13 @@ func bindDateTrunc(n *node) (*node, error) {
 	return n, nil
 }
 
-// constantName is the lower-case text of an argument that must be a constant.
-func constantName(n, x *node) (string, error) {
-	if x.op != opLit || !isString(x.typ) || x.isNullLiteral() {
-		return "", errorf(ErrUnsupported, x.pos, "%s with a name that is not a constant string", n.fn.name)
-	}
-	return strings.ToLower(string(x.val.data.(text).at(0))), nil
-}
-
 // evalDateTrunc cuts off what is finer than the unit, on the clock of the time zone.
-func evalDateTrunc(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	zone, err := loadZone(zoneOf(n.typ))
+func evalDateTrunc(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	zone, err := clock.LoadZone(zoneOf(n.typ))
 	if err != nil {
 		return vec{}, err
 	}
-	x, per := valuesOf[int64](args[1]), perSecond(unitOf(n.typ))
+	x, per := valuesOf[int64](args[1]), clock.PerSecond(unitOf(n.typ))
 	return fixedRows(m, n, args[1:], rows, func(i int) (int64, error) {
 		ticks := x(i)
 		switch truncUnits[n.index] {
@@ -97,22 +96,22 @@ func evalDateTrunc(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		case "second":
 			return floorTo(ticks, per), nil
 		}
-		t := time.Unix(floorDiv(ticks, per), 0).In(zone)
+		t := time.Unix(clock.FloorDiv(ticks, per), 0).In(zone)
 		_, offset := t.Zone()
-		clock := truncClock(t, truncUnits[n.index])
-		seconds, ok := instant(clock, zone)
+		shown := truncClock(t, truncUnits[n.index])
+		seconds, ok := clock.Instant(shown, zone)
 		if !ok {
-			seconds = clock - int64(offset)
+			seconds = shown - int64(offset)
 		}
-		out, ok := mulChecked(seconds, per)
+		out, ok := clock.MulChecked(seconds, per)
 		if !ok {
-			return 0, errorf(ErrValue, noPos, "timestamp out of range of %s", n.typ)
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "timestamp out of range of %s", n.typ)
 		}
 		return out, nil
 	})
 }
 
-func floorTo(x, unit int64) int64 { return floorDiv(x, unit) * unit }
+func floorTo(x, unit int64) int64 { return clock.FloorDiv(x, unit) * unit }
 
 // truncClock is what the clock of t shows, cut off, as seconds since 1970.
 func truncClock(t time.Time, unit string) int64 {
@@ -159,7 +158,7 @@ func bindToTimestamp(unit arrow.TimeUnit) func(n *node) (*node, error) {
 		case isString(t), t.ID() == arrow.NULL, isInteger(t):
 			return opaqueCast(n, x, to)
 		case isNumeric(t):
-			return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, t)
+			return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, t)
 		}
 		return nil, mismatch(n)
 	}
@@ -172,9 +171,9 @@ func opaqueCast(n, x *node, typ arrow.DataType) (*node, error) {
 		return x, nil
 	}
 	if !castable(x.typ, typ) {
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, x.typ)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, x.typ)
 	}
-	fn := &function{name: n.fn.name, eval: func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	fn := &function{name: n.fn.name, eval: func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		return castVec(m, args[0], n.typ, rows, false)
 	}}
 	return &node{op: opCall, fn: fn, typ: typ, args: []*node{x}, pos: n.pos}, nil
@@ -192,13 +191,13 @@ func inUTC(x *node) *node {
 
 // evalSeconds makes timestamps of numbers of seconds. What does not fit of a float is cut
 // down to the range, and NaN is zero, as it is in Rust.
-func evalSeconds(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalSeconds(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	if args[0].typ.ID() == arrow.INT64 {
 		x := valuesOf[int64](args[0])
 		return fixedRows(m, n, args, rows, func(i int) (int64, error) {
-			out, ok := mulChecked(x(i), 1e9)
+			out, ok := clock.MulChecked(x(i), 1e9)
 			if !ok {
-				return 0, errorf(ErrValue, noPos, "timestamp out of range of %s", n.typ)
+				return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "timestamp out of range of %s", n.typ)
 			}
 			return out, nil
 		})
@@ -234,7 +233,7 @@ func bindFromUnixtime(n *node) (*node, error) {
 func bindToUnixtime(n *node) (*node, error) {
 	x := n.args[0]
 	if len(n.args) > 1 {
-		return bindFormatted(n, typeInt64, func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+		return bindFormatted(n, typeInt64, func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 			return readFormatted(m, n, args, rows, func(t time.Time) (int64, bool) { return t.Unix(), true })
 		})
 	}
@@ -272,7 +271,7 @@ func bindToDate(n *node) (*node, error) {
 			return nil, err
 		}
 	case isFloat(t), isDecimal(t):
-		return nil, errorf(ErrUnsupported, n.pos, "to_date of %s", t)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "to_date of %s", t)
 	case isString(t), isDate(t), isTimestamp(t), t.ID() == arrow.NULL:
 	default:
 		return nil, mismatch(n)
@@ -289,12 +288,12 @@ func calendarNumber(t arrow.DataType) arrow.DataType {
 }
 
 // evalMakeDate fails for days that are not in the calendar.
-func evalMakeDate(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalMakeDate(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	year, month, day := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[int32](args[2])
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
-		days, ok := daysOf(int64(year(i)), int64(month(i)), int64(day(i)))
+		days, ok := clock.DaysOf(int64(year(i)), int64(month(i)), int64(day(i)))
 		if !ok {
-			return 0, errorf(ErrValue, noPos, "%s of a day that is not in the calendar", n.fn.name)
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "%s of a day that is not in the calendar", n.fn.name)
 		}
 		return int32(days), nil
 	})

@@ -4,6 +4,10 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/meter"
 )
 
 // A datePart computes a number from a moment on the clock of its zone.
@@ -61,7 +65,7 @@ func bindDatePart(n *node) (*node, error) {
 	case name == "nanosecond":
 		result = typeInt64
 	case dateParts[name] == nil:
-		return nil, errorf(ErrType, n.args[0].pos, "date_part %q", name)
+		return nil, sql.Errorf(sql.ErrType, n.args[0].pos, "date_part %q", name)
 	}
 	x := n.args[1]
 	switch t := x.typ; {
@@ -71,12 +75,12 @@ func bindDatePart(n *node) (*node, error) {
 			return nil, err
 		}
 	case t.ID() == arrow.DURATION:
-		return nil, errorf(ErrUnsupported, n.pos, "date_part of %s", t)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "date_part of %s", t)
 	default:
 		return nil, mismatch(n)
 	}
 	if isTime(x.typ) && name != "epoch" && !clockPart(name) {
-		return nil, errorf(ErrType, n.pos, "%s of %s", name, x.typ)
+		return nil, sql.Errorf(sql.ErrType, n.pos, "%s of %s", name, x.typ)
 	}
 	n = n.with(n.args[0], x)
 	n.typ, n.name = result, name
@@ -92,7 +96,7 @@ func clockPart(name string) bool {
 	return false
 }
 
-func evalDatePart(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalDatePart(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	ticks, per := tickReader(args[1])
 	args = args[1:]
 	if n.name == "epoch" {
@@ -100,12 +104,12 @@ func evalDatePart(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			return float64(ticks(i)) / float64(per), nil
 		})
 	}
-	zone, err := loadZone(zoneOf(args[0].typ))
+	zone, err := clock.LoadZone(zoneOf(args[0].typ))
 	if err != nil {
 		return vec{}, err
 	}
 	part := func(i int) int64 {
-		seconds := floorDiv(ticks(i), per)
+		seconds := clock.FloorDiv(ticks(i), per)
 		return dateParts[n.name](time.Unix(seconds, (ticks(i)-seconds*per)*(1e9/per)).In(zone))
 	}
 	if n.typ.ID() == arrow.INT64 {
@@ -119,12 +123,12 @@ func tickReader(v vec) (ticks func(i int) int64, per int64) {
 	switch {
 	case v.typ.ID() == arrow.DATE32:
 		days := valuesOf[int32](v)
-		return func(i int) int64 { return int64(days(i)) * secondsPerDay }, 1
+		return func(i int) int64 { return int64(days(i)) * clock.SecondsPerDay }, 1
 	case v.typ.ID() == arrow.DATE64:
 		return valuesOf[int64](v), 1000
 	case v.typ.ID() == arrow.TIME32:
-		clock := valuesOf[int32](v)
-		return func(i int) int64 { return int64(clock(i)) }, perSecond(unitOf(v.typ))
+		shown := valuesOf[int32](v)
+		return func(i int) int64 { return int64(shown(i)) }, clock.PerSecond(unitOf(v.typ))
 	}
-	return valuesOf[int64](v), perSecond(unitOf(v.typ))
+	return valuesOf[int64](v), clock.PerSecond(unitOf(v.typ))
 }

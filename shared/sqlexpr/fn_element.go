@@ -5,7 +5,15 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
+
+// listTables are the functions of lists and structs.
+var listTables = []map[string]*function{
+	listFunctions, listMakeFunctions, listEditFunctions, listMathFunctions, seriesFunctions, structFunctions,
+}
 
 // listFunctions are those that look into lists.
 var listFunctions = map[string]*function{
@@ -41,7 +49,7 @@ func bindLists(result func([]arrow.DataType) arrow.DataType) func(n *node) (*nod
 	return func(n *node) (*node, error) {
 		for _, a := range n.args {
 			if isList(a.typ) && isNested(elemType(a.typ)) {
-				return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, a.typ)
+				return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, a.typ)
 			}
 		}
 		return signature(result, anyList)(n)
@@ -74,7 +82,7 @@ func bindListAndValue(result func([]arrow.DataType) arrow.DataType) func(n *node
 	}
 }
 
-func evalArrayLength(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayLength(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
 	return fixedRows(m, n, args, rows, func(i int) (uint64, error) {
 		from, to := span(i)
@@ -82,7 +90,7 @@ func evalArrayLength(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-func evalEmpty(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalEmpty(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
 	return boolRows(m, n, args, rows, func(i int) bool {
 		from, to := span(i)
@@ -91,7 +99,7 @@ func evalEmpty(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalArrayPosition counts from 1, and is NULL if the value is not there. NULL equals NULL.
-func evalArrayPosition(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayPosition(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	x := args[1]
 	out, live := strictRows(n, args, args[:1], rows)
@@ -100,7 +108,7 @@ func evalArrayPosition(m *meter, n *node, args []vec, rows bitset) (vec, error) 
 	var want, have []byte
 	var err error
 	live.each(out.n, func(i int) bool {
-		if err = m.step(each); err != nil {
+		if err = m.Step(each); err != nil {
 			return false
 		}
 		want = x.elementKey(want[:0], x.at(i))
@@ -118,27 +126,19 @@ func evalArrayPosition(m *meter, n *node, args []vec, rows bitset) (vec, error) 
 	return out, err
 }
 
-// elementKey appends what two slots share if both are NULL or both have the same value.
-func (v vec) elementKey(dst []byte, slot int) []byte {
-	if v.valid != nil && !v.valid.has(slot) {
-		return append(dst, 0)
-	}
-	return v.appendKey(append(dst, 1), slot)
-}
-
 // bindArrayElement takes any integer as an index.
 func bindArrayElement(n *node) (*node, error) {
 	list := n.args[0].typ
 	if isList(list) && isNested(elemType(list)) {
-		return nil, errorf(ErrUnsupported, n.pos, "elements of %s", list)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "elements of %s", list)
 	}
 	return signature(elementOfFirst, anyList, wholeNumber)(n)
 }
 
 // pickElements takes one element of each list; choose returns its slot, or -1 for NULL.
-func pickElements(m *meter, n *node, args []vec, rows bitset, choose func(i int) int) (vec, error) {
+func pickElements(m *meter.Meter, n *node, args []vec, rows bitset, choose func(i int) int) (vec, error) {
 	out, live := callRows(n, args, rows)
-	if err := m.take(8 * out.n); err != nil {
+	if err := m.Take(8 * out.n); err != nil {
 		return vec{}, err
 	}
 	slots, valid := make([]int, out.n), newBitset(out.n)
@@ -148,7 +148,7 @@ func pickElements(m *meter, n *node, args []vec, rows bitset, choose func(i int)
 		if live != nil && !live.has(i) {
 			continue
 		}
-		if err := m.step(each); err != nil {
+		if err := m.Step(each); err != nil {
 			return vec{}, err
 		}
 		if s := choose(i); s >= 0 && !l.elems.isNull(s) {
@@ -166,7 +166,7 @@ func pickElements(m *meter, n *node, args []vec, rows bitset, choose func(i int)
 
 // evalArrayElement counts from 1, or from the end with negative numbers, and is NULL where
 // there is no element.
-func evalArrayElement(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayElement(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
 	index := valuesOf[int64](args[1])
 	return pickElements(m, n, args, rows, func(i int) int {
@@ -182,7 +182,7 @@ func evalArrayElement(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalAnyValue is the first element that is not NULL.
-func evalAnyValue(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalAnyValue(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	return pickElements(m, n, args, rows, func(i int) int {
 		from, to := span(i)
@@ -196,8 +196,8 @@ func evalAnyValue(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // extremeElement is the greatest or the least element that is not NULL, by the total order.
-func extremeElement(op opcode) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func extremeElement(op opcode) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		l, span := args[0].listsOf()
 		before, err := l.elems.ordering(m)
 		if err != nil {
@@ -227,7 +227,7 @@ func bindArrayToString(n *node) (*node, error) {
 	}
 	elem := valueType(elemType(list))
 	if isNested(elem) || isFloat(elem) || castText(elem) == nil {
-		return nil, errorf(ErrUnsupported, n.pos, "array_to_string of %s", list)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "array_to_string of %s", list)
 	}
 	types := []arrow.DataType{listLike(list, typeString), typeString, typeString}
 	for _, a := range n.args[1:] {
@@ -239,7 +239,7 @@ func bindArrayToString(n *node) (*node, error) {
 }
 
 // evalArrayToString leaves out NULLs unless it is told what to write for them.
-func evalArrayToString(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayToString(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	elems, sep := l.elems.texts(), args[1].texts()
 	return buildTexts(m, n, args, args[:2], rows, func(b *textBuilder, i int) error {
@@ -265,7 +265,7 @@ func evalArrayToString(m *meter, n *node, args []vec, rows bitset) (vec, error) 
 			}
 			first = false
 			b.data = append(b.data, piece...)
-			if err := m.step(16 + len(piece) + len(sep(i))); err != nil {
+			if err := m.Step(16 + len(piece) + len(sep(i))); err != nil {
 				return err
 			}
 		}

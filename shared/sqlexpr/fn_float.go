@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // floatFunctions compute with floats: float32 stays float32, all other numbers become
@@ -40,7 +43,7 @@ var floatFunctions = map[string]*function{
 // floatFunction is a function of one float.
 func floatFunction(f func(float64) float64) *function {
 	return &function{minArgs: 1, maxArgs: 1, bind: signature(likeFirst, floatNumber),
-		eval: func(_ *meter, _ *node, args []vec, _ bitset) (vec, error) {
+		eval: func(_ *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
 			x := args[0]
 			out := vec{typ: x.typ, n: x.n, konst: x.konst, valid: x.valid}
 			switch d := x.data.(type) {
@@ -137,7 +140,7 @@ func bindLog(n *node) (*node, error) {
 // followed yet.
 func bindPower(n *node) (*node, error) {
 	if isDecimal(n.args[0].typ) {
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, n.args[0].typ)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, n.args[0].typ)
 	}
 	if n.args[1].isNumber(0) && doubleNumber(n.args[0].typ) != nil {
 		return literal(constant(typeFloat64, []float64{1}), n.pos), nil // of NULL too
@@ -146,20 +149,20 @@ func bindPower(n *node) (*node, error) {
 }
 
 // evalPower fails for zero to a negative power.
-func evalPower(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalPower(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	x, y, pow := valuesOf[float64](args[0]), valuesOf[float64](args[1]), keepNaN(math.Pow)
 	return fixedRows(m, n, args, rows, func(i int) (float64, error) {
 		if x(i) == 0 && y(i) < 0 {
-			return 0, errorf(ErrValue, noPos, "zero to a negative power")
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "zero to a negative power")
 		}
 		return pow(x(i), y(i)), nil
 	})
 }
 
 // float2 computes a function of two floats.
-func float2(f func(x, y float64) float64) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func float2(f func(x, y float64) float64) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	f = keepNaN(f)
-	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		if n.typ.ID() == arrow.FLOAT32 {
 			x, y := valuesOf[float32](args[0]), valuesOf[float32](args[1])
 			return fixedRows(m, n, args, rows, func(i int) (float32, error) {
@@ -190,7 +193,7 @@ func keepNaN(f func(x, y float64) float64) func(x, y float64) float64 {
 }
 
 // evalLog is the logarithm to base 10, or of two arguments to the base of the first.
-func evalLog(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalLog(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) == 1 {
 		ten := constant(n.typ, zeroData(n.typ, 1))
 		switch n.typ.ID() {
@@ -206,15 +209,15 @@ func evalLog(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	})(m, n, args, rows)
 }
 
-func evalIsNaN(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalIsNaN(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return testFloats(m, n, args, rows, math.IsNaN)
 }
 
-func evalIsZero(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalIsZero(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return testFloats(m, n, args, rows, func(x float64) bool { return x == 0 })
 }
 
-func testFloats(m *meter, n *node, args []vec, rows bitset, test func(x float64) bool) (vec, error) {
+func testFloats(m *meter.Meter, n *node, args []vec, rows bitset, test func(x float64) bool) (vec, error) {
 	if args[0].typ.ID() == arrow.FLOAT32 {
 		x := valuesOf[float32](args[0])
 		return boolRows(m, n, args, rows, func(i int) bool { return test(float64(x(i))) })

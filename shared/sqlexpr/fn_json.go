@@ -6,7 +6,13 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
+
+// jsonTables are the functions of JSON.
+var jsonTables = []map[string]*function{jsonFunctions}
 
 // jsonFunctions look into JSON in the binary form in which the format stores it; see json.go.
 var jsonFunctions = map[string]*function{
@@ -35,11 +41,11 @@ func bindJSON(result arrow.DataType) func(n *node) (*node, error) {
 
 // jsonRows computes f for the value that find finds in each document; it is NULL where there
 // is none, or where f says so.
-func jsonRows(m *meter, n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
+func jsonRows(m *meter.Meter, n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
 	f func(i int, v jsonValue) (ok bool, err error),
 ) (vec, error) {
 	if !isVarBinary(args[0].typ) {
-		return vec{}, errorf(ErrType, noPos, "%s of %s", n.fn.name, args[0].typ)
+		return vec{}, sql.Errorf(sql.ErrType, sql.NoPos, "%s of %s", n.fn.name, args[0].typ)
 	}
 	out, live := callRows(n, args, rows)
 	docs, by := args[0].texts(), args[1].texts()
@@ -47,16 +53,16 @@ func jsonRows(m *meter, n *node, args []vec, rows bitset, find func(doc jsonValu
 	work := 16 * rowWork(args[:2])
 	var err error
 	live.each(out.n, func(i int) bool {
-		if err = m.step(work); err != nil {
+		if err = m.Step(work); err != nil {
 			return false
 		}
 		var doc, v jsonValue
 		var ok bool
 		reading := keyBytes * len(docs(i))
-		if err = m.take(reading); err != nil {
+		if err = m.Take(reading); err != nil {
 			return false
 		}
-		defer m.give(reading)
+		defer m.Give(reading)
 		if doc, err = readJSON(docs(i)); err == nil {
 			v, ok, err = find(doc, string(by(i)))
 		}
@@ -76,7 +82,7 @@ func jsonRows(m *meter, n *node, args []vec, rows bitset, find func(doc jsonValu
 const keyBytes = 4
 
 // jsonTexts is jsonRows for texts.
-func jsonTexts(m *meter, n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
+func jsonTexts(m *meter.Meter, n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
 	f func(dst []byte, v jsonValue) (_ []byte, ok bool, err error),
 ) (vec, error) {
 	size, _ := width(args...)
@@ -116,7 +122,7 @@ func byKey(doc jsonValue, key string) (jsonValue, bool, error) {
 	return jsonValue{}, false, nil
 }
 
-func evalJSONGet(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGet(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return jsonTexts(m, n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		return v.appendDocument(dst), true, nil
 	})
@@ -124,7 +130,7 @@ func evalJSONGet(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // evalJSONGetString tells bools and numbers as text; null is NULL, and arrays and objects are
 // errors.
-func evalJSONGetString(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGetString(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return jsonTexts(m, n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		switch v.kind() {
 		case jsonNull:
@@ -132,14 +138,14 @@ func evalJSONGetString(m *meter, n *node, args []vec, rows bitset) (vec, error) 
 		case jsonString:
 			return append(dst, v.data...), true, nil
 		case jsonNested:
-			return nil, false, errorf(ErrValue, noPos, "an array or object of json is no string")
+			return nil, false, sql.Errorf(sql.ErrValue, sql.NoPos, "an array or object of json is no string")
 		}
 		dst, err := v.appendText(dst, 0)
 		return dst, true, err
 	})
 }
 
-func evalJSONGetInt(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGetInt(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, _ := width(args...)
 	values := make([]int64, size)
 	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
@@ -150,7 +156,7 @@ func evalJSONGetInt(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return out, err
 }
 
-func evalJSONGetFloat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGetFloat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, _ := width(args...)
 	values := make([]float64, size)
 	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
@@ -162,7 +168,7 @@ func evalJSONGetFloat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalJSONGetBool takes bools, and some words for them.
-func evalJSONGetBool(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGetBool(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, _ := width(args...)
 	bits := newBitset(size)
 	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (bool, error) {
@@ -176,14 +182,14 @@ func evalJSONGetBool(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		case kind == jsonFalse, kind == jsonString && (word == "false" || word == "no"):
 			return true, nil
 		}
-		return false, errorf(ErrValue, noPos, "a value of json is no bool")
+		return false, sql.Errorf(sql.ErrValue, sql.NoPos, "a value of json is no bool")
 	})
 	out.data = bits
 	return out, err
 }
 
 // evalJSONExists is NULL for NULL only.
-func evalJSONExists(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONExists(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	bits, err := jsonRows(m, n, args, rows, byPath, func(int, jsonValue) (bool, error) { return true, nil })
 	out, _ := callRows(n, args, rows)
 	out.data = bits.valid
@@ -191,7 +197,7 @@ func evalJSONExists(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalJSONExtract writes what the path leads to as JSON, strings in quotes.
-func evalJSONExtract(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONExtract(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return jsonTexts(m, n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		dst, err := v.appendText(dst, 0)
 		return dst, true, err
@@ -199,7 +205,7 @@ func evalJSONExtract(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalJSONArrayLength is 0 for what is no array.
-func evalJSONArrayLength(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONArrayLength(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, _ := width(args...)
 	values := make([]int64, size)
 	out, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
@@ -213,7 +219,7 @@ func evalJSONArrayLength(m *meter, n *node, args []vec, rows bitset) (vec, error
 }
 
 // evalJSONArrayContains looks for an element whose text is the value, with or without quotes.
-func evalJSONArrayContains(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONArrayContains(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	out, _ := callRows(n, args, rows)
 	bits, value := newBitset(out.n), args[2].texts()
 	_, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
@@ -249,7 +255,7 @@ var typedJSON = arrow.StructOf(
 )
 
 // evalJSONWithType is no NULL but a null of kind 0 where there is no value.
-func evalJSONWithType(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONWithType(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, konst := width(args...)
 	kinds := make([]uint8, size)
 	values, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
@@ -268,7 +274,7 @@ func evalJSONWithType(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return structVec(m, n.typ, []vec{docs, {typ: arrow.PrimitiveTypes.Uint8, n: size, konst: konst, data: kinds}}, size, konst)
 }
 
-func evalJSONDocuments(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONDocuments(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return jsonTexts(m, n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		return v.appendDocument(dst), true, nil
 	})
@@ -328,7 +334,7 @@ func byPath(doc jsonValue, path string) (jsonValue, bool, error) {
 
 // pathStep reads one step: a key, or an index that is not negative.
 func pathStep(rest string) (key string, index int, after string, err error) {
-	bad := errorf(ErrUnsupported, noPos, "json path with other steps than .name, ['name'] and [number]")
+	bad := sql.Errorf(sql.ErrUnsupported, sql.NoPos, "json path with other steps than .name, ['name'] and [number]")
 	if name, ok := strings.CutPrefix(rest, "."); ok {
 		end := strings.IndexAny(name, ".[")
 		if end < 0 {

@@ -2,6 +2,9 @@ package sqlexpr
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // A list that is NULL makes these functions NULL. Elements that are NULL differ: array_has
@@ -42,21 +45,13 @@ func bindArrayHasMany(n *node) (*node, error) {
 // elementType does not mix strings with other types, although there is a type for both.
 func elementType(n *node, l, r arrow.DataType) (arrow.DataType, error) {
 	if isNested(l) || isNested(r) {
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s and %s", n.fn.name, l, r)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s and %s", n.fn.name, l, r)
 	}
 	l, r = valueType(l), valueType(r)
 	if isString(l) != isString(r) && l.ID() != arrow.NULL && r.ID() != arrow.NULL {
 		return nil, mismatch(n)
 	}
 	return unionOf(n, []arrow.DataType{l, r})
-}
-
-// listLike is the type of lists of an element type, with long offsets if list has them.
-func listLike(list, elem arrow.DataType) arrow.DataType {
-	if list.ID() == arrow.LARGE_LIST {
-		return arrow.LargeListOf(elem)
-	}
-	return arrow.ListOf(elem)
 }
 
 // anyIn returns the rows of which one element at least is in the set of elements.
@@ -74,7 +69,7 @@ func anyIn(l lists, elems bitset) bitset {
 
 // evalArrayHas is NULL if the list or the value is. A NULL among the elements is not equal
 // to anything.
-func evalArrayHas(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+func evalArrayHas(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
 	list, x := args[0], args[1]
 	n, konst := width(list, x)
 	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(list, x, n)}
@@ -94,7 +89,7 @@ func evalArrayHas(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
 		if err != nil || out.valid != nil && !out.valid.has(i) {
 			return false
 		}
-		if err = m.step(work); err != nil {
+		if err = m.Step(work); err != nil {
 			return false
 		}
 		want = x.appendKey(want[:0], i)
@@ -109,7 +104,7 @@ func evalArrayHas(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
 	return out, err
 }
 
-func evalArrayHasAny(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+func evalArrayHasAny(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
 	return overlap(m, args[0], args[1], func(have map[string]struct{}, want []string) bool {
 		for _, w := range want {
 			if _, ok := have[w]; ok {
@@ -120,7 +115,7 @@ func evalArrayHasAny(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
 	}, false)
 }
 
-func evalArrayHasAll(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+func evalArrayHasAll(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
 	return overlap(m, args[0], args[1], func(have map[string]struct{}, want []string) bool {
 		for _, w := range want {
 			if _, ok := have[w]; !ok {
@@ -134,7 +129,7 @@ func evalArrayHasAll(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
 // overlap tests lists against lists. Other than for array_has, a NULL among the elements
 // equals a NULL. A constant list without elements has the same answer for all rows, also
 // for those where the other list is NULL.
-func overlap(m *meter, list, wanted vec, test func(have map[string]struct{}, want []string) bool, empty bool) (vec, error) {
+func overlap(m *meter.Meter, list, wanted vec, test func(have map[string]struct{}, want []string) bool, empty bool) (vec, error) {
 	n, konst := width(list, wanted)
 	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(list, wanted, n)}
 	l, w := list.data.(lists), wanted.data.(lists)
@@ -173,9 +168,9 @@ func overlap(m *meter, list, wanted vec, test func(have map[string]struct{}, wan
 			want = w.keys(i)
 		}
 		if !list.konst {
-			m.give(keysOf(size))
+			m.Give(keysOf(size))
 		}
-		if err = m.step(8 * len(want)); err != nil {
+		if err = m.Step(8 * len(want)); err != nil {
 			return false
 		}
 		return test(have, want)
@@ -185,28 +180,12 @@ func overlap(m *meter, list, wanted vec, test func(have map[string]struct{}, wan
 
 // takeKeys takes what the keys of the elements of a row may use, and counts the work to make
 // them. keysOf says how much to give back.
-func takeKeys(m *meter, bytes int) error {
-	if err := m.take(keysOf(bytes)); err != nil {
+func takeKeys(m *meter.Meter, bytes int) error {
+	if err := m.Take(keysOf(bytes)); err != nil {
 		return err
 	}
-	return m.step(keysOf(bytes))
+	return m.Step(keysOf(bytes))
 }
 
 // keysOf is about what a set of keys takes of elements of so many bytes.
 func keysOf(bytes int) int { return 12 * bytes }
-
-// keys returns a key for each element of a list.
-func (l lists) keys(i int) []string {
-	keys := make([]string, 0, l.off[i+1]-l.off[i])
-	var buf []byte
-	for j := int(l.off[i]); j < int(l.off[i+1]); j++ {
-		buf = append(buf[:0], 1)
-		if l.elems.isNull(j) {
-			buf[0] = 0
-		} else {
-			buf = l.elems.appendKey(buf, j)
-		}
-		keys = append(keys, string(buf))
-	}
-	return keys
-}

@@ -5,6 +5,9 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // listEditFunctions make lists of the elements of other lists.
@@ -24,7 +27,7 @@ var listEditFunctions = map[string]*function{
 	"flatten":           {minArgs: 1, maxArgs: 1, bind: bindFlatten, eval: evalFlatten},
 }
 
-func evalArrayCompact(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayCompact(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	elems := args[0].data.(lists).elems
 	return editLists(m, n, args, rows, func(_, from, to int) []int {
 		var kept []int
@@ -68,7 +71,7 @@ func elementSet(v vec, from, to int) map[string]bool {
 
 // pickDifferent makes lists of the different elements of two: pick adds those of a row, each
 // of which counts once.
-func pickDifferent(m *meter, n *node, args []vec, rows bitset, pick func(i int, add func(source, slot int))) (vec, error) {
+func pickDifferent(m *meter.Meter, n *node, args []vec, rows bitset, pick func(i int, add func(source, slot int))) (vec, error) {
 	sources := []vec{args[0].data.(lists).elems, args[1].data.(lists).elems}
 	size, _ := width(args...)
 	b := newListBuilder(m, size, sources...)
@@ -86,12 +89,12 @@ func pickDifferent(m *meter, n *node, args []vec, rows bitset, pick func(i int, 
 		}
 		clear(seen)
 		pick(i, add)
-		m.give(keysOf(size))
+		m.Give(keysOf(size))
 		return true
 	})
 }
 
-func evalArrayUnion(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayUnion(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		for source, list := range args {
 			_, span := list.listsOf()
@@ -102,14 +105,14 @@ func evalArrayUnion(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-func evalArrayExcept(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayExcept(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		addWhere(args, i, 0, false, add)
 	})
 }
 
 // evalArrayIntersect is in the order of the longer list, the first if they are equal.
-func evalArrayIntersect(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayIntersect(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		_, first := args[0].listsOf()
 		_, second := args[1].listsOf()
@@ -137,7 +140,7 @@ func addWhere(args []vec, i, source int, shared bool, add func(source, slot int)
 }
 
 // evalArrayPositions counts from 1. NULL equals NULL.
-func evalArrayPositions(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayPositions(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	x := args[1]
 	out, live := strictRows(n, args, args[:1], rows)
@@ -148,10 +151,10 @@ func evalArrayPositions(m *meter, n *node, args []vec, rows bitset) (vec, error)
 		if live == nil || live.has(i) {
 			want = x.elementKey(want[:0], x.at(i))
 			from, to := span(i)
-			if err := m.take(8 * (to - from)); err != nil {
+			if err := m.Take(8 * (to - from)); err != nil {
 				return vec{}, err
 			}
-			if err := m.step(each); err != nil {
+			if err := m.Step(each); err != nil {
 				return vec{}, err
 			}
 			for j := from; j < to; j++ {
@@ -199,7 +202,7 @@ func bindListEdit(n *node) (*node, error) {
 }
 
 // evalArrayRemoveN removes so many elements that equal the value, from the front.
-func evalArrayRemoveN(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayRemoveN(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	elems, x, most := args[0].data.(lists).elems, args[1], valuesOf[int64](args[2])
 	return editLists(m, n, args[:2], rows, func(i, from, to int) []int {
 		want := x.elementKey(nil, x.at(i))
@@ -219,19 +222,19 @@ func evalArrayRemoveN(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // replacer replaces so many elements that equal a value.
-func replacer(most int64) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func replacer(most int64) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		return replaceElements(m, n, args, rows, func(int) int64 { return most })
 	}
 }
 
-func evalArrayReplaceN(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayReplaceN(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return replaceElements(m, n, args, rows, valuesOf[int64](args[3]))
 }
 
 // replaceElements puts args[2] in the place of elements that equal args[1]; NULL equals NULL.
 // Only a list that is NULL makes NULL.
-func replaceElements(m *meter, n *node, args []vec, rows bitset, most func(i int) int64) (vec, error) {
+func replaceElements(m *meter.Meter, n *node, args []vec, rows bitset, most func(i int) int64) (vec, error) {
 	l, span := args[0].listsOf()
 	from, to := args[1], args[2]
 	out, live := strictRows(n, args, args[:1], rows)
@@ -267,7 +270,7 @@ func bindArrayResize(n *node) (*node, error) {
 		return nil, mismatch(n)
 	}
 	if isNested(elemType(list)) {
-		return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, list)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, list)
 	}
 	elem := valueType(elemType(list))
 	if len(n.args) == 2 {
@@ -276,7 +279,7 @@ func bindArrayResize(n *node) (*node, error) {
 	return castArgs(n, listLike(list, elem), listLike(list, elem), typeInt64, elem)
 }
 
-func evalArrayResize(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayResize(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	length, fill := valuesOf[int64](args[1]), args[2]
 	out, live := strictRows(n, args, args[:2], rows)
@@ -285,10 +288,10 @@ func evalArrayResize(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		if live == nil || live.has(i) {
 			want := length(i)
 			if want < 0 {
-				return vec{}, errorf(ErrValue, noPos, "array_resize to a negative number of elements")
+				return vec{}, sql.Errorf(sql.ErrValue, sql.NoPos, "array_resize to a negative number of elements")
 			}
 			if want > maxMade-int64(b.count()) {
-				return vec{}, m.tooMuch("lists of more than %d elements", maxMade)
+				return vec{}, m.TooMuch("lists of more than %d elements", maxMade)
 			}
 			for j, end := span(i); j < end && want > 0; j++ {
 				b.add(0, j)
@@ -309,7 +312,7 @@ func evalArrayResize(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // evalArraySlice takes the elements from one place to another, both counted from 1 and both
 // in the slice, or from the end where they are negative. A negative stride walks back.
-func evalArraySlice(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArraySlice(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	first, last := valuesOf[int64](args[1]), valuesOf[int64](args[2])
 	stride := func(int) int64 { return 1 }
 	if len(args) == 4 {
@@ -318,7 +321,7 @@ func evalArraySlice(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	var bad error
 	out, err := editLists(m, n, args, rows, func(i, from, to int) []int {
 		if from < to && stride(i) == 0 {
-			bad = errorf(ErrValue, noPos, "array_slice with a stride of 0")
+			bad = sql.Errorf(sql.ErrValue, sql.NoPos, "array_slice with a stride of 0")
 		}
 		if from == to || stride(i) == 0 {
 			return nil
@@ -375,7 +378,7 @@ func bindArrayRepeat(n *node) (*node, error) {
 		return nil, mismatch(n)
 	}
 	if x.ID() == arrow.STRUCT || isList(x) && !isSimpleList(x) {
-		return nil, errorf(ErrUnsupported, n.pos, "lists of %s", x)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "lists of %s", x)
 	}
 	if isList(x) {
 		x = listLike(x, valueType(elemType(x)))
@@ -384,14 +387,14 @@ func bindArrayRepeat(n *node) (*node, error) {
 }
 
 // evalArrayRepeat repeats NULL like any value, and makes an empty list for counts below one.
-func evalArrayRepeat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayRepeat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	x, count := args[0], valuesOf[int64](args[1])
 	out, live := strictRows(n, args, args[1:], rows)
 	b := newListBuilder(m, out.n, x)
 	for i := range out.n {
 		if live == nil || live.has(i) {
 			if count(i) > maxMade-int64(b.count()) {
-				return vec{}, m.tooMuch("lists of more than %d elements", maxMade)
+				return vec{}, m.TooMuch("lists of more than %d elements", maxMade)
 			}
 			for range max(count(i), 0) {
 				b.add(0, x.at(i))
@@ -420,7 +423,7 @@ func bindFlatten(n *node) (*node, error) {
 	case !isNested(inner):
 		return castTo(n.args[0], listLike(list, valueType(inner)))
 	case !isSimpleList(inner) || list.ID() == arrow.FIXED_SIZE_LIST || inner.ID() == arrow.FIXED_SIZE_LIST:
-		return nil, errorf(ErrUnsupported, n.pos, "flatten of %s", list)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "flatten of %s", list)
 	}
 	n = n.with(n.args...)
 	n.typ = listLike(list, valueType(elemType(inner)))
@@ -428,7 +431,7 @@ func bindFlatten(n *node) (*node, error) {
 }
 
 // evalFlatten puts the elements of the inner lists together; those that are NULL have none.
-func evalFlatten(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalFlatten(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	inner, innerSpan := l.elems.listsOf()
 	size, _ := width(args...)

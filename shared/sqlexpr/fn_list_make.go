@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // listMakeFunctions are those that make lists.
@@ -34,7 +37,7 @@ func bindMakeArray(n *node) (*node, error) {
 		}
 	}
 	if isNested(elem) && !isSimpleList(elem) {
-		return nil, errorf(ErrUnsupported, n.pos, "lists of %s", elem)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "lists of %s", elem)
 	}
 	if len(n.args) == 0 {
 		return literal(listConstant(elem, nil), n.pos), nil
@@ -42,7 +45,7 @@ func bindMakeArray(n *node) (*node, error) {
 	return coerceTo(n, elem, arrow.ListOf(elem))
 }
 
-func evalMakeArray(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalMakeArray(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	size, konst := width(args...)
 	b := newListBuilder(m, size, args...)
 	for i := range size {
@@ -58,7 +61,7 @@ func evalMakeArray(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 }
 
 // evalArrayAppend takes a list that is NULL for an empty one.
-func evalArrayAppend(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalArrayAppend(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	return extend(m, n, args[0], args[1], false)
 }
 
@@ -67,12 +70,12 @@ func bindArrayPrepend(n *node) (*node, error) {
 	return bindListAndValue(likeFirst)(n.with(n.args[1], n.args[0]))
 }
 
-func evalArrayPrepend(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalArrayPrepend(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	return extend(m, n, args[0], args[1], true)
 }
 
 // extend adds a value to one end of each list.
-func extend(m *meter, n *node, list, x vec, front bool) (vec, error) {
+func extend(m *meter.Meter, n *node, list, x vec, front bool) (vec, error) {
 	size, konst := width(list, x)
 	l, span := list.listsOf()
 	b := newListBuilder(m, size, l.elems, x)
@@ -116,7 +119,7 @@ func bindArrayConcat(n *node) (*node, error) {
 }
 
 // evalArrayConcat is NULL only if all lists are.
-func evalArrayConcat(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalArrayConcat(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	size, konst := width(args...)
 	sources := make([]vec, len(args))
 	for j, a := range args {
@@ -144,7 +147,7 @@ func evalArrayConcat(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 }
 
 // editLists makes of each list one of its own elements: edit returns which, by their slots.
-func editLists(m *meter, n *node, args []vec, rows bitset, edit func(i, from, to int) []int) (vec, error) {
+func editLists(m *meter.Meter, n *node, args []vec, rows bitset, edit func(i, from, to int) []int) (vec, error) {
 	l, span := args[0].listsOf()
 	size, _ := width(args...)
 	b := newListBuilder(m, size, l.elems)
@@ -157,22 +160,13 @@ func editLists(m *meter, n *node, args []vec, rows bitset, edit func(i, from, to
 		for _, slot := range edit(i, from, to) {
 			b.add(0, slot)
 		}
-		m.give(keysOf(size))
+		m.Give(keysOf(size))
 		return true
 	})
 }
 
-// slotsFrom counts the slots of a list.
-func slotsFrom(from, to int) []int {
-	slots := make([]int, 0, max(to-from, 0))
-	for ; from < to; from++ {
-		slots = append(slots, from)
-	}
-	return slots
-}
-
 // evalArrayDistinct keeps the first of equal elements.
-func evalArrayDistinct(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayDistinct(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	elems := args[0].data.(lists).elems
 	return editLists(m, n, args, rows, func(_, from, to int) []int {
 		seen := map[string]bool{}
@@ -187,7 +181,7 @@ func evalArrayDistinct(m *meter, n *node, args []vec, rows bitset) (vec, error) 
 	})
 }
 
-func evalArrayReverse(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayReverse(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return editLists(m, n, args, rows, func(_, from, to int) []int {
 		slots := slotsFrom(from, to)
 		slices.Reverse(slots)
@@ -195,11 +189,11 @@ func evalArrayReverse(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	})
 }
 
-func evalPopBack(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalPopBack(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return editLists(m, n, args, rows, func(_, from, to int) []int { return slotsFrom(from, to-1) })
 }
 
-func evalPopFront(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalPopFront(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return editLists(m, n, args, rows, func(_, from, to int) []int { return slotsFrom(from+1, to) })
 }
 
@@ -207,7 +201,7 @@ func evalPopFront(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 func bindArraySort(n *node) (*node, error) {
 	for _, a := range n.args[1:] {
 		if !isText(a, "ASC") && !isText(a, "DESC") && !isText(a, "NULLS FIRST") && !isText(a, "NULLS LAST") {
-			return nil, errorf(ErrUnsupported, a.pos, "array_sort with other words than ASC, DESC, NULLS FIRST and NULLS LAST")
+			return nil, sql.Errorf(sql.ErrUnsupported, a.pos, "array_sort with other words than ASC, DESC, NULLS FIRST and NULLS LAST")
 		}
 	}
 	list := n.args[0].typ
@@ -215,7 +209,7 @@ func bindArraySort(n *node) (*node, error) {
 		return nil, mismatch(n)
 	}
 	if isNested(elemType(list)) {
-		return nil, errorf(ErrUnsupported, n.pos, "array_sort of %s", list)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "array_sort of %s", list)
 	}
 	types := argTypes(n)
 	types[0] = anyList(list)
@@ -223,7 +217,7 @@ func bindArraySort(n *node) (*node, error) {
 }
 
 // evalArraySort puts NULLs first unless it is told otherwise.
-func evalArraySort(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArraySort(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	elems := args[0].data.(lists).elems
 	rank, err := elems.ordering(m)
 	if err != nil {
@@ -253,8 +247,8 @@ func evalArraySort(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // remover removes so many elements that equal a value, -1 being all.
-func remover(most int) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func remover(most int) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		elems, x := args[0].data.(lists).elems, args[1]
 		return editLists(m, n, args, rows, func(i, from, to int) []int {
 			want := x.elementKey(nil, x.at(i))
@@ -281,19 +275,19 @@ func bindStringToArray(n *node) (*node, error) {
 
 // evalStringToArray makes a list of the pieces between delimiters: an empty one of the empty
 // string, one of characters if the delimiter is NULL, and the string if it is empty.
-func evalStringToArray(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalStringToArray(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	out, live := strictRows(n, args, args[:1], rows)
 	str, sep := args[0].texts(), args[1].texts()
 	elems, valid, off := newTextBuilder(m, out.n), []bool{}, make([]int64, 1, out.n+1)
 	for i := range out.n {
 		if live == nil || live.has(i) {
-			if err := m.take(pieceBytes * pieces(str(i), sep(i), args[1].isNull(i))); err != nil {
+			if err := m.Take(pieceBytes * pieces(str(i), sep(i), args[1].isNull(i))); err != nil {
 				return vec{}, err
 			}
 			if err := elems.reserve(len(str(i))); err != nil {
 				return vec{}, err
 			}
-			if err := m.step(8 * len(str(i))); err != nil {
+			if err := m.Step(8 * len(str(i))); err != nil {
 				return vec{}, err
 			}
 			for _, piece := range splitText(str(i), sep(i), args[1].isNull(i)) {

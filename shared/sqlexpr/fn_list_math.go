@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // listMathFunctions take lists for vectors, or count their dimensions.
@@ -28,8 +31,8 @@ func bindVectors(result func([]arrow.DataType) arrow.DataType) func(n *node) (*n
 
 // vectorPairs computes a number for two vectors of one length. It is NULL where an element is
 // NULL, or f says so.
-func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		l, lSpan := args[0].listsOf()
 		r, rSpan := args[1].listsOf()
 		xs, ys := l.elems.data.([]float64), r.elems.data.([]float64)
@@ -41,7 +44,7 @@ func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter, n *node,
 				return 0, nil
 			}
 			if to-from != to2-from2 {
-				return 0, errorf(ErrValue, noPos, "%s of lists of %d and of %d elements", n.fn.name, to-from, to2-from2)
+				return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "%s of lists of %d and of %d elements", n.fn.name, to-from, to2-from2)
 			}
 			value, ok := f(xs[from:to], ys[from2:to2])
 			if ok {
@@ -97,7 +100,7 @@ func inner(x, y []float64) (float64, bool) {
 
 // evalArrayNormalize makes vectors of length 1. It is NULL for those with a NULL and for
 // those that are zero, other than for the empty one.
-func evalArrayNormalize(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayNormalize(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, span := args[0].listsOf()
 	xs := l.elems.data.([]float64)
 	values := make([]float64, len(xs))
@@ -118,7 +121,7 @@ func evalArrayNormalize(m *meter, n *node, args []vec, rows bitset) (vec, error)
 }
 
 // evalArrayDims is the length of a list in a list, NULL for an empty one.
-func evalArrayDims(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayDims(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	_, span := args[0].listsOf()
 	lengths := make([]uint64, args[0].n)
 	b := newListBuilder(m, args[0].n, vec{typ: typeUint64, n: len(lengths), data: lengths})
@@ -140,7 +143,7 @@ func bindArrayNDims(n *node) (*node, error) {
 	return n, nil
 }
 
-func evalArrayNDims(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayNDims(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	depth := uint64(0)
 	for t := args[0].typ; isList(t); t = elemType(t) {
 		depth++

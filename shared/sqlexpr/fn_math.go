@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // bindAbs takes all numbers; of NULL it makes a float64.
@@ -19,7 +22,7 @@ func bindAbs(n *node) (*node, error) {
 }
 
 // evalAbs computes absolute values. The least of the signed integers has none.
-func evalAbs(_ *meter, _ *node, args []vec, rows bitset) (vec, error) {
+func evalAbs(_ *meter.Meter, _ *node, args []vec, rows bitset) (vec, error) {
 	x := args[0]
 	if x.konst {
 		rows = nil
@@ -74,7 +77,7 @@ func absIntegers[T int8 | int16 | int32 | int64](d []T, live bitset) ([]T, error
 	live.each(len(d), func(i int) bool {
 		out[i] = max(d[i], -d[i])
 		if out[i] < 0 {
-			err = errorf(ErrValue, noPos, "overflow of abs of the least number")
+			err = sql.Errorf(sql.ErrValue, sql.NoPos, "overflow of abs of the least number")
 		}
 		return err == nil
 	})

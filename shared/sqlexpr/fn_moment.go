@@ -6,6 +6,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
+
+	"tiltyard/shared/sql/clock"
 )
 
 // momentFunctions have no arguments. Those of the clock say the same for every row of a
@@ -23,10 +25,10 @@ var clockFunctions = map[string]func(now time.Time) vec{
 		return constant(timestampType(arrow.Nanosecond, ""), []int64{now.UnixNano()})
 	},
 	"current_date": func(now time.Time) vec {
-		return constant(arrow.FixedWidthTypes.Date32, []int32{int32(floorDiv(now.Unix(), secondsPerDay))})
+		return constant(arrow.FixedWidthTypes.Date32, []int32{int32(clock.FloorDiv(now.Unix(), clock.SecondsPerDay))})
 	},
 	"current_time": func(now time.Time) vec {
-		seconds := now.Unix() - floorDiv(now.Unix(), secondsPerDay)*secondsPerDay
+		seconds := now.Unix() - clock.FloorDiv(now.Unix(), clock.SecondsPerDay)*clock.SecondsPerDay
 		return constant(arrow.FixedWidthTypes.Time64ns, []int64{seconds*1e9 + int64(now.Nanosecond())})
 	},
 }

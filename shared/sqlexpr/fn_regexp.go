@@ -2,6 +2,10 @@ package sqlexpr
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/rustregex"
 )
 
 // bindRegexp casts value, pattern and flags to strings, each with its own offsets.
@@ -28,18 +32,13 @@ func bindRegexpLike(n *node) (*node, error) {
 	return n, nil
 }
 
-// isText reports whether the node is the literal s.
-func isText(n *node, s string) bool {
-	return n.op == opLit && isString(n.typ) && !n.isNullLiteral() && string(n.val.data.(text).at(0)) == s
-}
-
 // bindRegexpMatch is of a type that no operand of AND has; see matchesAsTests.
 func bindRegexpMatch(n *node) (*node, error) {
 	return bindRegexp(n, func(t arrow.DataType) arrow.DataType { return arrow.ListOf(t) })
 }
 
 // prepareRegexp compiles a constant pattern with constant flags.
-func prepareRegexp(m *meter, n *node) (any, error) {
+func prepareRegexp(m *meter.Meter, n *node) (any, error) {
 	flags := ""
 	for _, a := range n.args[1:] {
 		if a.op != opLit || a.isNullLiteral() && a == n.args[1] {
@@ -50,31 +49,31 @@ func prepareRegexp(m *meter, n *node) (any, error) {
 		flags = string(n.args[2].val.data.(text).at(0))
 	}
 	pattern := n.args[1].val.data.(text).at(0)
-	if len(pattern) > maxRegex {
-		return nil, at(tooLongRegex(), n.pos)
+	if len(pattern) > rustregex.MaxLength {
+		return nil, sql.Errorf(sql.ErrTooLarge, n.pos, "regular expression of more than %d bytes", rustregex.MaxLength)
 	}
-	re, err := compileRegex(string(pattern), flags)
+	re, err := rustregex.Compile(string(pattern), flags)
 	if err != nil {
-		return nil, at(err, n.pos)
+		return nil, sql.At(err, n.pos)
 	}
-	return re, at(m.keepProgram(re.ascii.size, re.bytes()), n.pos)
+	return re, sql.At(m.KeepProgram(re.Size(), re.Bytes()), n.pos)
 }
 
 // A regexSource finds the expression for each row.
 type regexSource struct {
-	ready *regex
+	ready *rustregex.Regexp
 	args  []vec // value, pattern, flags
-	cache *regexCache
+	cache *rustregex.Cache
 }
 
-func newRegexSource(m *meter, n *node, args []vec) *regexSource {
-	ready, _ := n.ready.(*regex)
-	return &regexSource{ready: ready, args: args, cache: newRegexCache(m)}
+func newRegexSource(m *meter.Meter, n *node, args []vec) *regexSource {
+	ready, _ := n.ready.(*rustregex.Regexp)
+	return &regexSource{ready: ready, args: args, cache: rustregex.NewCache(m)}
 }
 
 // at compiles the expression of a row, unless it is the one of another row. NULL as flags
 // is no flags.
-func (s *regexSource) at(row int) (*regex, error) {
+func (s *regexSource) at(row int) (*rustregex.Regexp, error) {
 	if s.ready != nil {
 		return s.ready, nil
 	}
@@ -82,18 +81,18 @@ func (s *regexSource) at(row int) (*regex, error) {
 	if len(s.args) == 3 && !s.args[2].isNull(row) {
 		flags = s.args[2].data.(text).at(s.args[2].at(row))
 	}
-	return s.cache.compile(s.args[1].data.(text).at(s.args[1].at(row)), flags)
+	return s.cache.Compile(s.args[1].data.(text).at(s.args[1].at(row)), flags)
 }
 
 // eachMatch calls f with the expression of every row that counts and has no NULL.
-func (s *regexSource) each(out vec, rows bitset, f func(i int, value []byte, re *regex) error) error {
+func (s *regexSource) each(out vec, rows bitset, f func(i int, value []byte, re *rustregex.Regexp) error) error {
 	if out.konst {
 		rows = nil
 	}
 	values := s.args[0].data.(text)
 	var err error
 	and(rows, out.valid).each(out.n, func(i int) bool {
-		var re *regex
+		var re *rustregex.Regexp
 		if re, err = s.at(i); err == nil {
 			err = f(i, values.at(s.args[0].at(i)), re)
 		}
@@ -103,12 +102,12 @@ func (s *regexSource) each(out vec, rows bitset, f func(i int, value []byte, re 
 }
 
 // evalRegexpLike is NULL if the value or the pattern is.
-func evalRegexpLike(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpLike(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, konst := width(args...)
 	bits := newBitset(size)
 	out := vec{typ: n.typ, n: size, konst: konst, valid: bothValid(args[0], args[1], size), data: bits}
-	err := newRegexSource(m, n, args).each(out, rows, func(i int, value []byte, re *regex) error {
-		ok, err := re.match(m, value)
+	err := newRegexSource(m, n, args).each(out, rows, func(i int, value []byte, re *rustregex.Regexp) error {
+		ok, err := re.Match(m, value)
 		if ok {
 			bits.set(i)
 		}
@@ -127,7 +126,7 @@ func matchAsFound(n *node) *node {
 }
 
 // evalRegexpFound is NULL where nothing matches.
-func evalRegexpFound(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpFound(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	v, err := evalRegexpLike(m, n, args, rows)
 	if err == nil {
 		v.valid = and(v.valid, v.data.(bitset))
@@ -136,18 +135,18 @@ func evalRegexpFound(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalRegexpMatch returns lists of the captured groups, NULL where nothing matches.
-func evalRegexpMatch(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpMatch(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	size, konst := width(args...)
 	out := vec{typ: n.typ, n: size, konst: konst, valid: bothValid(args[0], args[1], size)}
-	if err := m.take(viewBytes * size); err != nil {
+	if err := m.Take(viewBytes * size); err != nil {
 		return vec{}, err
 	}
 	found := make([][][]byte, size)
-	err := newRegexSource(m, n, args).each(out, rows, func(i int, value []byte, re *regex) (err error) {
-		if found[i], err = re.groups(m, value); err != nil {
+	err := newRegexSource(m, n, args).each(out, rows, func(i int, value []byte, re *rustregex.Regexp) (err error) {
+		if found[i], err = re.Groups(m, value); err != nil {
 			return err
 		}
-		return m.take(2 * viewBytes * len(found[i]))
+		return m.Take(2 * viewBytes * len(found[i]))
 	})
 	if err != nil {
 		return vec{}, err

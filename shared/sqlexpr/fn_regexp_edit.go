@@ -6,6 +6,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/rustregex"
 )
 
 // regexpFunctions are those of regular expressions; matching is in fn_regexp.go.
@@ -38,17 +42,17 @@ var groupReference = regexp.MustCompile(`\\{1,2}(\d+)`)
 
 // evalRegexpReplace replaces the first match, or all if the flags have a g. In the
 // replacement \1, $1, ${1} and ${name} are what a group captured, and $$ is a dollar.
-func evalRegexpReplace(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpReplace(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, pattern, replacement := args[0].texts(), args[1].texts(), args[2].texts()
 	flags := func(int) []byte { return nil }
 	if len(args) == 4 {
 		flags = args[3].texts()
 	}
-	cache := newRegexCache(m)
+	cache := rustregex.NewCache(m)
 	var with []byte
 	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 		f := flags(i)
-		re, err := cache.compile(pattern(i), bytes.ReplaceAll(f, []byte("g"), nil))
+		re, err := cache.Compile(pattern(i), bytes.ReplaceAll(f, []byte("g"), nil))
 		if err != nil {
 			return err
 		}
@@ -58,7 +62,7 @@ func evalRegexpReplace(m *meter, n *node, args []vec, rows bitset) (vec, error) 
 			}
 		}
 		s := str(i)
-		p, err := re.translation(s)
+		p, err := re.Translation(s)
 		if err != nil {
 			return err
 		}
@@ -76,26 +80,26 @@ const maxReplacement = 64 << 10
 // replacementOf is a replacement as Go writes it.
 func replacementOf(s []byte) ([]byte, error) {
 	if len(s) > maxReplacement {
-		return nil, errorf(ErrTooLarge, noPos, "replacement of more than %d bytes", maxReplacement)
+		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "replacement of more than %d bytes", maxReplacement)
 	}
 	return append([]byte{}, groupReference.ReplaceAll(s, []byte("$${$1}"))...), nil
 }
 
 // replaceMatches appends s with so many matches replaced, -1 being all.
-func replaceMatches(m *meter, b *textBuilder, s, with []byte, p *program, matches int) error {
+func replaceMatches(m *meter.Meter, b *textBuilder, s, with []byte, p *rustregex.Program, matches int) error {
 	if err := b.reserve(len(s)); err != nil {
 		return err
 	}
 	at, references := 0, bytes.Count(with, []byte("$"))
-	err := p.each(m, s, matches, func(match []int) error {
+	err := p.Each(m, s, matches, func(match []int) error {
 		most := len(with) + references*(match[1]-match[0])
 		if err := b.reserve(match[0] - at + most); err != nil {
 			return err
 		}
 		b.data = append(b.data, s[at:match[0]]...)
-		b.data = p.re.Expand(b.data, with, s, match)
+		b.data = p.Expand(b.data, with, s, match)
 		at = match[1]
-		return m.step(16 + most)
+		return m.Step(16 + most)
 	})
 	if err != nil {
 		return err
@@ -109,7 +113,7 @@ func replaceMatches(m *meter, b *textBuilder, s, with []byte, p *program, matche
 
 // evalRegexpCount counts matches from a character on. It is never NULL: a NULL counts as
 // text without a match.
-func evalRegexpCount(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpCount(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, pattern := args[0].texts(), args[1].texts()
 	start := func(int) int64 { return 1 }
 	if len(args) > 2 {
@@ -119,23 +123,23 @@ func evalRegexpCount(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) > 3 {
 		flags = args[3].texts()
 	}
-	cache := newRegexCache(m)
+	cache := rustregex.NewCache(m)
 	out, err := fixedRows(m, n, args, rows, func(i int) (int64, error) {
-		re, err := cache.compile(pattern(i), flags(i))
+		re, err := cache.Compile(pattern(i), flags(i))
 		if err != nil {
 			return 0, err
 		}
 		from := start(i)
 		if from < 1 {
-			return 0, errorf(ErrValue, noPos, "regexp_count from a place before the first, which is 1")
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "regexp_count from a place before the first, which is 1")
 		}
 		s := str(i)
-		t, err := re.translation(s)
+		t, err := re.Translation(s)
 		if err != nil || from-1 > int64(utf8.RuneCount(s)) {
 			return 0, err
 		}
 		count := int64(0)
-		err = t.each(m, s[charOffset(s, from-1):], -1, func([]int) error {
+		err = t.Each(m, s[charOffset(s, from-1):], -1, func([]int) error {
 			count++
 			return nil
 		})
@@ -150,7 +154,7 @@ func evalRegexpCount(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // evalRegexpInstr is the character at which a match begins, the first or that of a number,
 // and 0 if there are not so many.
-func evalRegexpInstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpInstr(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, pattern := args[0].texts(), args[1].texts()
 	start, nth := func(int) int64 { return 1 }, func(int) int64 { return 1 }
 	if len(args) > 2 {
@@ -159,26 +163,26 @@ func evalRegexpInstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) > 3 {
 		nth = valuesOf[int64](args[3])
 	}
-	cache := newRegexCache(m)
+	cache := rustregex.NewCache(m)
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		s, from, which := str(i), start(i), nth(i)
 		if len(s) == 0 {
 			return 0, nil
 		}
-		re, err := cache.compile(pattern(i), nil)
+		re, err := cache.Compile(pattern(i), nil)
 		if err != nil {
 			return 0, err
 		}
 		if from < 1 || which < 1 {
-			return 0, errorf(ErrValue, noPos, "regexp_instr from a place, or for a match, before the first, which is 1")
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "regexp_instr from a place, or for a match, before the first, which is 1")
 		}
-		t, err := re.translation(s)
+		t, err := re.Translation(s)
 		if err != nil || from > int64(utf8.RuneCount(s)) || which > int64(len(s)+1) {
 			return 0, err
 		}
 		begin := charOffset(s, from-1)
 		place := int64(0)
-		err = t.each(m, s[begin:], int(which), func(match []int) error {
+		err = t.Each(m, s[begin:], int(which), func(match []int) error {
 			if which--; which == 0 {
 				place = int64(utf8.RuneCount(s[:begin+match[0]])) + 1
 			}

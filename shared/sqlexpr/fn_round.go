@@ -5,10 +5,18 @@ import (
 	"math/big"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
-// roundFunctions round numbers, and compute with whole ones.
+// numberTables are the functions of numbers.
+var numberTables = []map[string]*function{floatFunctions, roundFunctions}
+
+// roundFunctions round numbers, take their absolute values, and compute with whole ones.
 var roundFunctions = map[string]*function{
+	"abs": {minArgs: 1, maxArgs: 1, bind: bindAbs, eval: evalAbs},
+
 	"ceil":  {minArgs: 1, maxArgs: 1, bind: bindWhole, eval: evalWhole},
 	"floor": {minArgs: 1, maxArgs: 1, bind: bindWhole, eval: evalWhole},
 	"round": {minArgs: 1, maxArgs: 2, bind: bindRound, eval: evalRound},
@@ -28,7 +36,7 @@ func bindWhole(n *node) (*node, error) {
 }
 
 // evalWhole computes ceil and floor.
-func evalWhole(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalWhole(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	up := n.fn.name == "ceil"
 	if isDecimal(args[0].typ) {
 		_, scale := precisionScale(args[0].typ)
@@ -57,7 +65,7 @@ func roundDecimals(n *node, x vec, rows bitset, f func(x *big.Int) *big.Int) (ve
 	live.each(x.n, func(i int) bool {
 		v, _ := x.integer(i)
 		if v = f(v); !digitsFit(v, precision) {
-			err = errorf(ErrValue, noPos, "overflow of %s in %s", n.fn.name, n.typ)
+			err = sql.Errorf(sql.ErrValue, sql.NoPos, "overflow of %s in %s", n.fn.name, n.typ)
 			return false
 		}
 		setDecimal(out.data, i, v)
@@ -75,7 +83,7 @@ func bindRound(n *node) (*node, error) {
 	}
 	digits, ok := constantDigits(n)
 	if !ok {
-		return nil, errorf(ErrUnsupported, n.pos, "round of %s to digits that are not a constant", t)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "round of %s to digits that are not a constant", t)
 	}
 	precision, scale := precisionScale(t)
 	to := min(max(digits, 0), int64(scale))
@@ -101,7 +109,7 @@ func constantDigits(n *node) (int64, bool) {
 
 // evalRound rounds half away from zero. Floats are scaled, rounded and scaled back, with the
 // errors that this has: round(1.005, 2) is 1.0.
-func evalRound(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRound(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	if isDecimal(args[0].typ) {
 		_, from := precisionScale(args[0].typ)
 		_, to := precisionScale(n.typ)
@@ -125,7 +133,7 @@ func bindTrunc(n *node) (*node, error) {
 }
 
 // evalTrunc cuts off digits. Without a number of digits it makes 0.0 of both zeros.
-func evalTrunc(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalTrunc(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	if len(args) == 2 {
 		return scaleFloats(m, n, args, rows, math.Trunc)
 	}
@@ -138,7 +146,7 @@ func evalTrunc(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // scaleFloats applies f to floats multiplied by a power of ten.
-func scaleFloats(m *meter, n *node, args []vec, rows bitset, f func(float64) float64) (vec, error) {
+func scaleFloats(m *meter.Meter, n *node, args []vec, rows bitset, f func(float64) float64) (vec, error) {
 	digits := func(int) int64 { return 0 }
 	if len(args) == 2 {
 		digits = valuesOf[int64](args[1])
@@ -174,11 +182,11 @@ func powerOfTen(exp int64) float64 {
 }
 
 // evalGCD fails where the result is no int64.
-func evalGCD(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalGCD(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, x, y) })
 }
 
-func evalLCM(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalLCM(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int {
 		if x.Sign() == 0 || y.Sign() == 0 {
 			return new(big.Int)
@@ -189,25 +197,25 @@ func evalLCM(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // wholeRows computes f of absolute values.
-func wholeRows(m *meter, n *node, args []vec, rows bitset, f func(x, y *big.Int) *big.Int) (vec, error) {
+func wholeRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(x, y *big.Int) *big.Int) (vec, error) {
 	a, b := valuesOf[int64](args[0]), valuesOf[int64](args[1])
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x, y := big.NewInt(a(i)), big.NewInt(b(i))
 		z := f(x.Abs(x), y.Abs(y))
 		if !z.IsInt64() {
-			return 0, errorf(ErrValue, noPos, "overflow of %s in %s", n.fn.name, n.typ)
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "overflow of %s in %s", n.fn.name, n.typ)
 		}
 		return z.Int64(), nil
 	})
 }
 
 // evalFactorial reaches to 20, the last that is an int64.
-func evalFactorial(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalFactorial(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	value := valuesOf[int64](args[0])
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x := value(i)
 		if x < 0 || x > 20 {
-			return 0, errorf(ErrValue, noPos, "factorial of a number that is not from 0 to 20")
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "factorial of a number that is not from 0 to 20")
 		}
 		product := int64(1)
 		for ; x > 1; x-- {

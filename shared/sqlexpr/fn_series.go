@@ -4,6 +4,10 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/meter"
 )
 
 // seriesFunctions make lists of values that are one step apart; the end belongs to
@@ -29,13 +33,13 @@ func bindSeries(n *node) (*node, error) {
 		case isTimestamp(a.typ) && zoneOf(a.typ) == "":
 			typ = timestampType(arrow.Nanosecond, "")
 		case a.typ.ID() != arrow.DATE32 && a.typ.ID() != arrow.NULL:
-			return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, a.typ)
+			return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, a.typ)
 		}
 	}
 	return castArgs(n, arrow.ListOf(typ), typ, typ, last.typ)
 }
 
-func evalSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	switch elem := elemType(n.typ); {
 	case elem.ID() == arrow.INT64:
 		return integerSeries(m, n, args, rows)
@@ -46,7 +50,7 @@ func evalSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // integerSeries counts; it fails for a step of 0.
-func integerSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func integerSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	start, stop, step := func(int) int64 { return 0 }, valuesOf[int64](args[0]), func(int) int64 { return 1 }
 	if len(args) > 1 {
 		start, stop = stop, valuesOf[int64](args[1])
@@ -57,7 +61,7 @@ func integerSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return makeSeries(m, n, args, rows, func(i int, add func(v int64) bool) error {
 		at, end, by := start(i), stop(i), step(i)
 		if by == 0 {
-			return errorf(ErrValue, noPos, "%s with a step of 0", n.fn.name)
+			return sql.Errorf(sql.ErrValue, sql.NoPos, "%s with a step of 0", n.fn.name)
 		}
 		closed := n.fn.name == "generate_series"
 		for by > 0 && at < end || by < 0 && at > end || closed && at == end {
@@ -76,12 +80,12 @@ func integerSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // dateSeries steps through the calendar by months and days. The end of a range is one step
 // before its bound, which is not where steps from the start lead if months differ.
-func dateSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func dateSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	start, stop, step := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[arrow.MonthDayNanoInterval](args[2])
 	return makeSeries(m, n, args, rows, func(i int, add func(v int32) bool) error {
 		by, end := step(i), int64(stop(i))
 		if by.Months == 0 && by.Days == 0 {
-			return errorf(ErrValue, noPos, "%s of dates with a step of less than a day", n.fn.name)
+			return sql.Errorf(sql.ErrValue, sql.NoPos, "%s of dates with a step of less than a day", n.fn.name)
 		}
 		if n.fn.name == "range" {
 			end = addToDate(end, -by.Months, -by.Days)
@@ -93,7 +97,7 @@ func dateSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			}
 			next := addToDate(at, by.Months, by.Days)
 			if next == at || next < at != down {
-				return errorf(ErrValue, noPos, "%s with a step that goes nowhere", n.fn.name)
+				return sql.Errorf(sql.ErrValue, sql.NoPos, "%s with a step that goes nowhere", n.fn.name)
 			}
 			at = next
 		}
@@ -103,11 +107,11 @@ func dateSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // addToDate adds months and then days to days since 1970.
 func addToDate(date int64, months, days int32) int64 {
-	return floorDiv(addMonths(date*secondsPerDay, int64(months)), secondsPerDay) + int64(days)
+	return clock.FloorDiv(clock.AddMonths(date*clock.SecondsPerDay, int64(months)), clock.SecondsPerDay) + int64(days)
 }
 
 // timestampSeries steps by months, days and nanoseconds, which must go the same way.
-func timestampSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func timestampSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	start, stop, step := valuesOf[int64](args[0]), valuesOf[int64](args[1]), valuesOf[arrow.MonthDayNanoInterval](args[2])
 	closed := n.fn.name == "generate_series"
 	return makeSeries(m, n, args, rows, func(i int, add func(v int64) bool) error {
@@ -118,13 +122,13 @@ func timestampSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 				break
 			}
 			t := time.Unix(0, at)
-			t = time.Unix(addMonths(t.Unix(), int64(by.Months))+int64(by.Days)*secondsPerDay, int64(t.Nanosecond())+by.Nanoseconds)
-			if !nanosecondYears(t) {
+			t = time.Unix(clock.AddMonths(t.Unix(), int64(by.Months))+int64(by.Days)*clock.SecondsPerDay, int64(t.Nanosecond())+by.Nanoseconds)
+			if !clock.NanosecondYears(t) {
 				break
 			}
 			next := t.UnixNano()
 			if next == at || next < at != down {
-				return errorf(ErrValue, noPos, "%s with a step that goes nowhere", n.fn.name)
+				return sql.Errorf(sql.ErrValue, sql.NoPos, "%s with a step that goes nowhere", n.fn.name)
 			}
 			at = next
 		}
@@ -133,23 +137,23 @@ func timestampSeries(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // makeSeries makes a list for each row of what f adds, which ends when there is too much.
-func makeSeries[T int32 | int64](m *meter, n *node, args []vec, rows bitset, f func(i int, add func(v T) bool) error) (vec, error) {
+func makeSeries[T int32 | int64](m *meter.Meter, n *node, args []vec, rows bitset, f func(i int, add func(v T) bool) error) (vec, error) {
 	out, live := callRows(n, args, rows)
 	values, off := []T{}, make([]int64, 1, out.n+1)
 	var full error
 	add := func(v T) bool {
 		if len(values) == cap(values) {
 			size := max(2*cap(values), 64)
-			if full = m.take(8 * size); full == nil && len(values) > maxMade {
-				full = m.tooMuch("lists of more than %d elements", maxMade)
+			if full = m.Take(8 * size); full == nil && len(values) > maxMade {
+				full = m.TooMuch("lists of more than %d elements", maxMade)
 			}
 			if full == nil {
-				full = m.step(8 * size)
+				full = m.Step(8 * size)
 			}
 			if full != nil {
 				return false
 			}
-			m.give(8 * cap(values))
+			m.Give(8 * cap(values))
 			values = append(make([]T, 0, size), values...)
 		}
 		values = append(values, v)
@@ -162,12 +166,12 @@ func makeSeries[T int32 | int64](m *meter, n *node, args []vec, rows bitset, f f
 				return vec{}, err
 			}
 			if full == nil && len(values) > maxMade {
-				full = m.tooMuch("lists of more than %d elements", maxMade)
+				full = m.TooMuch("lists of more than %d elements", maxMade)
 			}
 			if full != nil {
 				return vec{}, full
 			}
-			if err := m.step(16 * (len(values) - before + 1)); err != nil {
+			if err := m.Step(16 * (len(values) - before + 1)); err != nil {
 				return vec{}, err
 			}
 		}

@@ -2,6 +2,8 @@ package sqlexpr
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/meter"
 )
 
 // A param says what type an argument of some type is cast to, nil if it is refused.
@@ -108,12 +110,12 @@ func strictRows(n *node, args, strict []vec, rows bitset) (out vec, live bitset)
 }
 
 // textRows computes texts, for which f appends to dst, for the rows without a NULL.
-func textRows(m *meter, n *node, args []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
+func textRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
 	return strictTexts(m, n, args, args, rows, f)
 }
 
 // strictTexts is textRows of a call that is NULL only where one of some arguments is.
-func strictTexts(m *meter, n *node, args, strict []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
+func strictTexts(m *meter.Meter, n *node, args, strict []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
 	return buildTexts(m, n, args, strict, rows, func(b *textBuilder, i int) (err error) {
 		b.data, err = f(b.data, i)
 		return err
@@ -121,7 +123,7 @@ func strictTexts(m *meter, n *node, args, strict []vec, rows bitset, f func(dst 
 }
 
 // buildTexts is strictTexts for f that can make much of little, and reserves room for it.
-func buildTexts(m *meter, n *node, args, strict []vec, rows bitset, f func(b *textBuilder, i int) error) (vec, error) {
+func buildTexts(m *meter.Meter, n *node, args, strict []vec, rows bitset, f func(b *textBuilder, i int) error) (vec, error) {
 	out, live := strictRows(n, args, strict, rows)
 	b, each := newTextBuilder(m, out.n), rowWork(args)
 	for i := range out.n {
@@ -133,7 +135,7 @@ func buildTexts(m *meter, n *node, args, strict []vec, rows bitset, f func(b *te
 			if err := b.account(); err != nil {
 				return vec{}, err
 			}
-			if err := m.step(each + len(b.data) - before); err != nil {
+			if err := m.Step(each + len(b.data) - before); err != nil {
 				return vec{}, err
 			}
 		}
@@ -143,27 +145,15 @@ func buildTexts(m *meter, n *node, args, strict []vec, rows bitset, f func(b *te
 	return out, nil
 }
 
-// rowWork is about how much work a row of a call is that looks at its arguments once.
-func rowWork(args []vec) int {
-	work := 16
-	for _, a := range args {
-		switch a.data.(type) {
-		case text, lists:
-			work += a.bytes() / max(a.n, 1)
-		}
-	}
-	return work
-}
-
 // fixedRows computes values of a fixed width for the rows without a NULL.
-func fixedRows[T any](m *meter, n *node, args []vec, rows bitset, f func(i int) (T, error)) (vec, error) {
+func fixedRows[T any](m *meter.Meter, n *node, args []vec, rows bitset, f func(i int) (T, error)) (vec, error) {
 	out, live := callRows(n, args, rows)
 	values := make([]T, out.n)
 	out.data = values
 	each := rowWork(args)
 	var err error
 	live.each(out.n, func(i int) bool {
-		if err = m.step(each); err == nil {
+		if err = m.Step(each); err == nil {
 			values[i], err = f(i)
 		}
 		return err == nil
@@ -172,7 +162,7 @@ func fixedRows[T any](m *meter, n *node, args []vec, rows bitset, f func(i int) 
 }
 
 // boolRows computes bools for the rows without a NULL.
-func boolRows(m *meter, n *node, args []vec, rows bitset, f func(i int) bool) (vec, error) {
+func boolRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(i int) bool) (vec, error) {
 	out, live := callRows(n, args, rows)
 	bits := newBitset(out.n)
 	out.data = bits
@@ -182,28 +172,109 @@ func boolRows(m *meter, n *node, args []vec, rows bitset, f func(i int) bool) (v
 		if f(i) {
 			bits.set(i)
 		}
-		err = m.step(each)
+		err = m.Step(each)
 		return err == nil
 	})
 	return out, err
 }
 
 // lengthRows computes lengths or positions, in the type that callers were promised.
-func lengthRows(m *meter, n *node, args []vec, rows bitset, f func(i int) int) (vec, error) {
+func lengthRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(i int) int) (vec, error) {
 	if n.typ.ID() == arrow.INT64 {
 		return fixedRows(m, n, args, rows, func(i int) (int64, error) { return int64(f(i)), nil })
 	}
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) { return int32(f(i)), nil })
 }
 
-// texts returns the value of a string or binary by row.
-func (v vec) texts() func(i int) []byte {
-	t, mask := v.data.(text), v.mask()
-	return func(i int) []byte { return t.at(i & mask) }
+// argTypes returns the types of the arguments.
+func argTypes(n *node) []arrow.DataType {
+	types := make([]arrow.DataType, len(n.args))
+	for i, a := range n.args {
+		types[i] = a.typ
+	}
+	return types
 }
 
-// valuesOf returns the value of fixed width by row.
-func valuesOf[T any](v vec) func(i int) T {
-	d, mask := v.data.([]T), v.mask()
-	return func(i int) T { return d[i&mask] }
+// lengthType is the type of the length of a string.
+func lengthType(t arrow.DataType) arrow.DataType {
+	if t.ID() == arrow.LARGE_STRING {
+		return typeInt64
+	}
+	return arrow.PrimitiveTypes.Int32
+}
+
+// castArgs casts the arguments to types, in order, and sets the type of the result.
+func castArgs(n *node, result arrow.DataType, types ...arrow.DataType) (*node, error) {
+	args := make([]*node, len(n.args))
+	for i, a := range n.args {
+		var err error
+		if args[i], err = castTo(a, types[i]); err != nil {
+			return nil, err
+		}
+	}
+	n = n.with(args...)
+	n.typ = result
+	return n, nil
+}
+
+// asText returns the type of a string argument: its own, or string for NULL; nil if the
+// argument is no string.
+func asText(t arrow.DataType) arrow.DataType {
+	switch {
+	case isString(t):
+		return t
+	case t.ID() == arrow.NULL:
+		return typeString
+	}
+	return nil
+}
+
+// unionOf finds one type for several, of which all but strings and NULL must be of one
+// kind: all numbers, all bools or all of the calendar.
+func unionOf(n *node, types []arrow.DataType) (arrow.DataType, error) {
+	kind := func(t arrow.DataType) int {
+		switch {
+		case isNumeric(t):
+			return 1
+		case t.ID() == arrow.BOOL:
+			return 2
+		case isTemporal(t):
+			return 3
+		}
+		return 0
+	}
+	common, seen := types[0], 0
+	for i, t := range types {
+		switch k := kind(t); {
+		case k == 0 && !isString(t) && t.ID() != arrow.NULL && !sameType(t, types[0]), k != 0 && seen != 0 && k != seen:
+			return nil, mismatch(n)
+		case k != 0:
+			seen = k
+		}
+		if i > 0 {
+			if common = coalesceType(common, t); common == nil {
+				return nil, mismatch(n)
+			}
+		}
+	}
+	return common, nil
+}
+
+// listRows makes a list for every row that counts: f adds its elements, or returns false for
+// a list that is NULL.
+func listRows(n *node, args []vec, rows bitset, b *listBuilder, f func(i int) bool) (vec, error) {
+	out, live := callRows(n, args, rows)
+	valid := newBitset(out.n)
+	for i := range out.n {
+		if (live == nil || live.has(i)) && f(i) {
+			valid.set(i)
+		}
+		if err := b.end(); err != nil {
+			return vec{}, err
+		}
+	}
+	var err error
+	out.valid = valid
+	out.data, err = b.lists(elemType(n.typ))
+	return out, err
 }

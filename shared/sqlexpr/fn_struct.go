@@ -4,19 +4,16 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
-// structFunctions make structs, and say what type things have.
+// structFunctions make structs.
 var structFunctions = map[string]*function{
 	"struct":       {minArgs: 1, maxArgs: 200, bind: bindStruct, eval: evalStruct},
 	"named_struct": {minArgs: 2, maxArgs: 400, bind: bindNamedStruct, eval: evalStruct},
 	"arrays_zip":   {minArgs: 1, maxArgs: 100, bind: bindArraysZip, eval: evalArraysZip},
-	"arrow_typeof": {minArgs: 1, maxArgs: 1, bind: bindTypeOf},
-
-	"cast_to_type":     {minArgs: 2, maxArgs: 2, bind: bindCastToType},
-	"try_cast_to_type": {minArgs: 2, maxArgs: 2, bind: bindCastToType},
 }
 
 // bindStruct names the members c0, c1 and so on.
@@ -31,14 +28,14 @@ func bindStruct(n *node) (*node, error) {
 // bindNamedStruct takes the names from constants, each before its value.
 func bindNamedStruct(n *node) (*node, error) {
 	if len(n.args)%2 != 0 {
-		return nil, errorf(ErrType, n.pos, "named_struct does not take %d arguments", len(n.args))
+		return nil, sql.Errorf(sql.ErrType, n.pos, "named_struct does not take %d arguments", len(n.args))
 	}
 	var names []string
 	var values []*node
 	for i := 0; i < len(n.args); i += 2 {
 		name := n.args[i]
 		if name.op != opLit || !isString(name.typ) || name.isNullLiteral() {
-			return nil, errorf(ErrType, name.pos, "the name of a member must be a constant string")
+			return nil, sql.Errorf(sql.ErrType, name.pos, "the name of a member must be a constant string")
 		}
 		names = append(names, string(name.val.data.(text).at(0)))
 		values = append(values, n.args[i+1])
@@ -51,7 +48,7 @@ func structOf(n *node, names []string) (*node, error) {
 	seen := map[string]bool{}
 	for i, name := range names {
 		if seen[name] {
-			return nil, errorf(ErrType, n.pos, "two members of the name %q", name)
+			return nil, sql.Errorf(sql.ErrType, n.pos, "two members of the name %q", name)
 		}
 		seen[name] = true
 		fields[i] = arrow.Field{Name: name, Type: n.args[i].typ, Nullable: true}
@@ -62,67 +59,9 @@ func structOf(n *node, names []string) (*node, error) {
 }
 
 // evalStruct is never NULL.
-func evalStruct(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalStruct(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	size, konst := width(args...)
 	return structVec(m, n.typ, args, size, konst)
-}
-
-// structVec puts members together; those that are constants are repeated.
-func structVec(m *meter, typ arrow.DataType, members []vec, size int, konst bool) (vec, error) {
-	columns := make([]arrow.Array, len(members))
-	for i, member := range members {
-		var err error
-		if columns[i], err = member.array(m, size); err != nil {
-			return vec{}, err
-		}
-	}
-	made, err := array.NewStructArrayWithFields(columns, typ.(*arrow.StructType).Fields())
-	if err != nil {
-		return vec{}, err
-	}
-	return vec{typ: typ, n: size, konst: konst, data: made}, nil
-}
-
-// gatherStruct gathers the members of structs one by one.
-func gatherStruct(m *meter, out vec, from *array.Struct, slots []int) (vec, error) {
-	members := make([]vec, from.NumField())
-	for i := range members {
-		member, err := load(m, from.Field(i))
-		if err != nil {
-			return vec{}, err
-		}
-		if err := m.take(8 * len(slots)); err != nil {
-			return vec{}, err
-		}
-		has := newBitset(len(slots))
-		picked := make([]int, len(slots))
-		for k, s := range slots {
-			picked[k] = -1
-			if s >= 0 && !member.isNull(s) {
-				picked[k] = s
-				has.set(k)
-			}
-		}
-		if members[i], err = member.gather(m, picked, has); err != nil {
-			return vec{}, err
-		}
-	}
-	made, err := structVec(m, out.typ, members, len(slots), false)
-	if err != nil {
-		return vec{}, err
-	}
-	out.data = withValidity(made.data.(*array.Struct), out.valid)
-	return out, nil
-}
-
-// withValidity marks structs as NULL.
-func withValidity(s *array.Struct, valid bitset) *array.Struct {
-	if valid == nil {
-		return s
-	}
-	bitmap, nulls := validity(valid, s.Len())
-	d := s.Data()
-	return array.NewStructData(array.NewData(s.DataType(), s.Len(), []*memory.Buffer{bitmap}, d.Children(), nulls, d.Offset()))
 }
 
 // bindArraysZip makes lists of structs of which the members are named 1, 2 and so on.
@@ -139,7 +78,7 @@ func bindArraysZip(n *node) (*node, error) {
 }
 
 // evalArraysZip fills up short lists with NULLs; it is NULL where all lists are.
-func evalArraysZip(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalArraysZip(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	size, konst := width(args...)
 	builders := make([]*listBuilder, len(args))
 	for j, a := range args {
@@ -164,7 +103,7 @@ func evalArraysZip(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 			if err := builders[j].refused(); err != nil {
 				return vec{}, err
 			}
-			if err := m.step(16 * longest); err != nil {
+			if err := m.Step(16 * longest); err != nil {
 				return vec{}, err
 			}
 			for k := range longest {
@@ -187,83 +126,4 @@ func evalArraysZip(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 	}
 	elems, err := structVec(m, elem, members, int(off[size]), false)
 	return vec{typ: n.typ, n: size, konst: konst, valid: valid, data: lists{off: off, elems: elems}}, err
-}
-
-// bindCastToType casts to the type of the second argument, of which the value is no matter.
-func bindCastToType(n *node) (*node, error) {
-	x, to := n.args[0], n.args[1].typ
-	if sameType(x.typ, to) {
-		return x, nil
-	}
-	if !castable(x.typ, to) {
-		return nil, errorf(ErrUnsupported, n.pos, "cast of %s to %s", x.typ, to)
-	}
-	return &node{op: opCast, typ: to, try: n.fn.name == "try_cast_to_type", args: []*node{x}, pos: n.pos}, nil
-}
-
-// bindTypeOf makes a constant of the name that Arrow has for the type in Rust.
-func bindTypeOf(n *node) (*node, error) {
-	name := rustType(n.args[0].typ)
-	if name == "" {
-		return nil, errorf(ErrUnsupported, n.pos, "arrow_typeof of %s", n.args[0].typ)
-	}
-	return literal(textConstant(typeString, name), n.pos), nil
-}
-
-// rustType is empty for types whose names nobody asked for yet.
-func rustType(t arrow.DataType) string {
-	for name, known := range arrowTypes {
-		if sameType(known, t) {
-			return name
-		}
-	}
-	units := [...]string{arrow.Second: "s", arrow.Millisecond: "ms", arrow.Microsecond: "µs", arrow.Nanosecond: "ns"}
-	switch t := t.(type) {
-	case *arrow.NullType:
-		return "Null"
-	case *arrow.TimestampType:
-		if t.TimeZone != "" {
-			return fmt.Sprintf("Timestamp(%s, %q)", units[t.Unit], t.TimeZone)
-		}
-		return fmt.Sprintf("Timestamp(%s)", units[t.Unit])
-	case *arrow.Time32Type:
-		return fmt.Sprintf("Time32(%s)", units[t.Unit])
-	case *arrow.Time64Type:
-		return fmt.Sprintf("Time64(%s)", units[t.Unit])
-	case *arrow.DurationType:
-		return fmt.Sprintf("Duration(%s)", units[t.Unit])
-	case *arrow.Decimal128Type:
-		return fmt.Sprintf("Decimal128(%d, %d)", t.Precision, t.Scale)
-	case *arrow.Decimal256Type:
-		return fmt.Sprintf("Decimal256(%d, %d)", t.Precision, t.Scale)
-	case *arrow.FixedSizeBinaryType:
-		return fmt.Sprintf("FixedSizeBinary(%d)", t.ByteWidth)
-	case *arrow.StructType:
-		return rustStruct(t)
-	case *arrow.FixedSizeListType:
-		return fmt.Sprintf("FixedSizeList(%d x %s)", t.Len(), rustMember(t.ElemField()))
-	case *arrow.LargeListType:
-		return fmt.Sprintf("LargeList(%s)", rustMember(t.ElemField()))
-	case *arrow.ListType:
-		return fmt.Sprintf("List(%s)", rustMember(t.ElemField()))
-	}
-	return ""
-}
-
-func rustStruct(t *arrow.StructType) string {
-	s := "Struct("
-	for i, f := range t.Fields() {
-		if i > 0 {
-			s += ", "
-		}
-		s += fmt.Sprintf("%q: %s", f.Name, rustMember(f))
-	}
-	return s + ")"
-}
-
-func rustMember(f arrow.Field) string {
-	if !f.Nullable {
-		return "non-null " + rustType(f.Type)
-	}
-	return rustType(f.Type)
 }

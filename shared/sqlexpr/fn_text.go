@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // bindText binds a function from string to string.
@@ -21,7 +24,7 @@ func bindCharLength(n *node) (*node, error) {
 	t := asText(n.args[0].typ)
 	if t == nil {
 		if arg := n.args[0].typ; !isInteger(arg) && !isVarBinary(arg) {
-			return nil, errorf(ErrUnsupported, n.pos, "%s of %s", n.fn.name, arg)
+			return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, arg)
 		}
 		t = typeString
 	}
@@ -37,14 +40,6 @@ func bindOctetLength(n *node) (*node, error) {
 	return castArgs(n, lengthType(t), t)
 }
 
-// lengthType is the type of the length of a string.
-func lengthType(t arrow.DataType) arrow.DataType {
-	if t.ID() == arrow.LARGE_STRING {
-		return typeInt64
-	}
-	return arrow.PrimitiveTypes.Int32
-}
-
 // bindTextTest takes two strings, whose offsets need not be of one width.
 func bindTextTest(n *node) (*node, error) {
 	l, r := asText(n.args[0].typ), asText(n.args[1].typ)
@@ -54,16 +49,16 @@ func bindTextTest(n *node) (*node, error) {
 	return castArgs(n, typeBool, l, r)
 }
 
-func evalLower(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+func evalLower(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
 	return mapText(m, args[0], appendLowerPart)
 }
 
-func evalUpper(m *meter, _ *node, args []vec, _ bitset) (vec, error) {
+func evalUpper(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
 	return mapText(m, args[0], func(dst, s []byte, from, to int) []byte { return appendUpper(dst, s[from:to]) })
 }
 
 // mapText applies a function to every string, which appends its result for a part of one.
-func mapText(m *meter, x vec, f func(dst, s []byte, from, to int) []byte) (vec, error) {
+func mapText(m *meter.Meter, x vec, f func(dst, s []byte, from, to int) []byte) (vec, error) {
 	b := newTextBuilder(m, x.n)
 	t := x.data.(text)
 	long := t.areLong(x.n)
@@ -77,11 +72,11 @@ func mapText(m *meter, x vec, f func(dst, s []byte, from, to int) []byte) (vec, 
 				if err := b.reserve(len(s)); err != nil {
 					return vec{}, err
 				}
-				if err := m.step(2 * len(s)); err != nil {
+				if err := m.Step(2 * len(s)); err != nil {
 					return vec{}, err
 				}
 			}
-			if err := m.pieces(s, func(from, to int) { b.data = f(b.data, s, from, to) }); err != nil {
+			if err := m.Pieces(s, func(from, to int) { b.data = f(b.data, s, from, to) }); err != nil {
 				return vec{}, err
 			}
 			if err := b.account(); err != nil {
@@ -93,16 +88,16 @@ func mapText(m *meter, x vec, f func(dst, s []byte, from, to int) []byte) (vec, 
 	return vec{typ: x.typ, n: x.n, konst: x.konst, valid: x.valid, data: b.text()}, nil
 }
 
-func evalCharLength(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalCharLength(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	return measureText(m, n.typ, args[0], utf8.RuneCount)
 }
 
-func evalOctetLength(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalOctetLength(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	return measureText(m, n.typ, args[0], func(s []byte) int { return len(s) })
 }
 
 // measureText computes a number for every string, as int32 or int64.
-func measureText(m *meter, typ arrow.DataType, x vec, f func(s []byte) int) (vec, error) {
+func measureText(m *meter.Meter, typ arrow.DataType, x vec, f func(s []byte) int) (vec, error) {
 	out := vec{typ: typ, n: x.n, konst: x.konst, valid: x.valid, data: zeroData(typ, x.n)}
 	t := x.data.(text)
 	var err error
@@ -113,20 +108,36 @@ func measureText(m *meter, typ arrow.DataType, x vec, f func(s []byte) int) (vec
 		case []int64:
 			d[i] = int64(f(t.at(i)))
 		}
-		err = m.step(len(t.at(i)))
+		err = m.Step(len(t.at(i)))
 		return err == nil
 	})
 	return out, err
 }
 
-func evalStartsWith(m *meter, _ *node, args []vec, rows bitset) (vec, error) {
+func evalStartsWith(m *meter.Meter, _ *node, args []vec, rows bitset) (vec, error) {
 	return textTest2(m, args[0], args[1], rows, func(s, prefix []byte) (bool, error) { return bytes.HasPrefix(s, prefix), nil })
 }
 
-func evalEndsWith(m *meter, _ *node, args []vec, rows bitset) (vec, error) {
+func evalEndsWith(m *meter.Meter, _ *node, args []vec, rows bitset) (vec, error) {
 	return textTest2(m, args[0], args[1], rows, func(s, suffix []byte) (bool, error) { return bytes.HasSuffix(s, suffix), nil })
 }
 
-func evalContains(m *meter, _ *node, args []vec, rows bitset) (vec, error) {
+func evalContains(m *meter.Meter, _ *node, args []vec, rows bitset) (vec, error) {
 	return textTest2(m, args[0], args[1], rows, func(s, part []byte) (bool, error) { return bytes.Contains(s, part), nil })
+}
+
+// textTables are the functions of texts.
+var textTables = []map[string]*function{
+	basicTextFunctions, textPartFunctions, textMakeFunctions, textCodeFunctions, regexpFunctions,
+}
+
+// basicTextFunctions are the functions of one string, and tests of two.
+var basicTextFunctions = map[string]*function{
+	"lower":            {minArgs: 1, maxArgs: 1, bind: bindText, eval: evalLower},
+	"upper":            {minArgs: 1, maxArgs: 1, bind: bindText, eval: evalUpper},
+	"character_length": {minArgs: 1, maxArgs: 1, bind: bindCharLength, eval: evalCharLength},
+	"octet_length":     {minArgs: 1, maxArgs: 1, bind: bindOctetLength, eval: evalOctetLength},
+	"starts_with":      {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalStartsWith},
+	"ends_with":        {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalEndsWith},
+	"contains":         {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalContains},
 }

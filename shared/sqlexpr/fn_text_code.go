@@ -13,6 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // textCodeFunctions are the functions between strings, numbers and bytes.
@@ -38,7 +41,7 @@ var textCodeFunctions = map[string]*function{
 }
 
 // evalASCII is the code of the first character, 0 if there is none.
-func evalASCII(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalASCII(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		s := str(i)
@@ -51,18 +54,18 @@ func evalASCII(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalChr is the character of a code.
-func evalChr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalChr(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	code := valuesOf[int64](args[0])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		c := code(i)
 		if c < 0 || c > unicode.MaxRune || !utf8.ValidRune(rune(c)) {
-			return nil, errorf(ErrValue, noPos, "%s is not the code of a character", args[0].named(c))
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is not the code of a character", args[0].named(c))
 		}
 		return utf8.AppendRune(dst, rune(c)), nil
 	})
 }
 
-func evalBitLength(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalBitLength(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
 	return lengthRows(m, n, args, rows, func(i int) int { return 8 * len(str(i)) })
 }
@@ -77,7 +80,7 @@ func hexNumber(t arrow.DataType) arrow.DataType {
 }
 
 // evalToHex prints hexadecimal digits, of negative numbers the two's complement.
-func evalToHex(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalToHex(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	value := func(i int) uint64 { return uint64(valuesOf[int64](args[0])(i)) }
 	if args[0].typ.ID() == arrow.UINT64 {
 		value = valuesOf[uint64](args[0])
@@ -88,7 +91,7 @@ func evalToHex(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalLevenshtein counts the characters to change, insert or delete.
-func evalLevenshtein(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalLevenshtein(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	l, r := args[0].texts(), args[1].texts()
 	var err error
 	out, rowErr := lengthRows(m, n, args, rows, func(i int) (distance int) {
@@ -106,12 +109,12 @@ func evalLevenshtein(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 // distanceBytes is what the distance of two texts takes for each of their bytes.
 const distanceBytes = 12
 
-func editDistance(m *meter, s, t []byte) (int, error) {
+func editDistance(m *meter.Meter, s, t []byte) (int, error) {
 	size := distanceBytes * (len(s) + len(t))
-	if err := m.take(size); err != nil {
+	if err := m.Take(size); err != nil {
 		return 0, err
 	}
-	defer m.give(size)
+	defer m.Give(size)
 	if len(s) < len(t) {
 		s, t = t, s
 	}
@@ -121,7 +124,7 @@ func editDistance(m *meter, s, t []byte) (int, error) {
 		row[j] = j
 	}
 	for i, x := range a {
-		if err := m.step(len(b)); err != nil {
+		if err := m.Step(len(b)); err != nil {
 			return 0, err
 		}
 		diagonal := row[0]
@@ -139,7 +142,7 @@ func editDistance(m *meter, s, t []byte) (int, error) {
 }
 
 // evalMD5 prints the sum in hexadecimal, other than the sums of the SHA family.
-func evalMD5(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalMD5(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	value, sum, buf := args[0].texts(), md5.New(), make([]byte, 0, md5.Size)
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		digest, err := appendSum(m, buf, sum, value(i))
@@ -148,16 +151,16 @@ func evalMD5(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // hasher appends the bytes of a sum.
-func hasher(newHash func() hash.Hash) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func hasher(newHash func() hash.Hash) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		value, sum := args[0].texts(), newHash()
 		return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) { return appendSum(m, dst, sum, value(i)) })
 	}
 }
 
-func appendSum(m *meter, dst []byte, sum hash.Hash, s []byte) ([]byte, error) {
+func appendSum(m *meter.Meter, dst []byte, sum hash.Hash, s []byte) ([]byte, error) {
 	sum.Reset()
-	err := m.pieces(s, func(from, to int) { sum.Write(s[from:to]) })
+	err := m.Pieces(s, func(from, to int) { sum.Write(s[from:to]) })
 	return sum.Sum(dst), err
 }
 
@@ -175,7 +178,7 @@ func bindDigest(n *node) (*node, error) {
 	name := string(n.args[1].val.data.(text).at(0))
 	sum := digests[name]
 	if sum == nil {
-		return nil, errorf(ErrUnsupported, n.args[1].pos, "digest by %q; there are md5, sha224, sha256, sha384 and sha512", name)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.args[1].pos, "digest by %q; there are md5, sha224, sha256, sha384 and sha512", name)
 	}
 	m := n.with(n.args[0])
 	m.fn = &function{name: n.fn.name + " " + name, bind: n.fn.bind, eval: hasher(sum)}
@@ -197,13 +200,13 @@ func bindCoding(n *node, result arrow.DataType) (*node, error) {
 		return nil, err
 	}
 	if name := n.args[1]; !isText(name, "hex") && !isText(name, "base64") {
-		return nil, errorf(ErrUnsupported, name.pos, "encodings other than 'hex' and 'base64'")
+		return nil, sql.Errorf(sql.ErrUnsupported, name.pos, "encodings other than 'hex' and 'base64'")
 	}
 	return n, nil
 }
 
 // evalEncode prints bytes; base64 without padding.
-func evalEncode(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalEncode(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	value, toHex := args[0].texts(), isText(n.args[1], "hex")
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		if toHex {
@@ -214,7 +217,7 @@ func evalEncode(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalDecode reads bytes; base64 with padding or without.
-func evalDecode(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalDecode(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	value, fromHex := args[0].texts(), isText(n.args[1], "hex")
 	return textRows(m, n, args, rows, func(dst []byte, i int) (_ []byte, err error) {
 		if fromHex {
@@ -223,7 +226,7 @@ func evalDecode(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			dst, err = base64.RawStdEncoding.AppendDecode(dst, bytes.TrimRight(value(i), "="))
 		}
 		if err != nil {
-			return nil, errorf(ErrValue, noPos, "decode of %s that is not in the encoding", args[0].typ)
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "decode of %s that is not in the encoding", args[0].typ)
 		}
 		return dst, nil
 	})
@@ -240,9 +243,9 @@ func tokenText(t arrow.DataType) arrow.DataType {
 // evalContainsTokens looks whether all words of the second argument are words of the first,
 // in any order. Of a column of words the native Lance looks at the first row only, whatever
 // row of the table that is, so that the words must be a constant here.
-func evalContainsTokens(m *meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalContainsTokens(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
 	if !args[1].konst {
-		return vec{}, errorf(ErrUnsupported, noPos, "contains_tokens with words that are not a constant")
+		return vec{}, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "contains_tokens with words that are not a constant")
 	}
 	wanted := map[string]int{} // and the row, from 1 on, in which a word was last found
 	var err error
@@ -252,7 +255,7 @@ func evalContainsTokens(m *meter, n *node, args []vec, _ bitset) (vec, error) {
 				return nil
 			}
 			wanted[string(word)] = 0
-			return m.take(len(word) + wordBytes)
+			return m.Take(len(word) + wordBytes)
 		})
 	}
 	if err != nil {
@@ -283,7 +286,7 @@ const wordBytes = 48
 
 // eachWord calls f for the words of a text, which are separated by everything but letters
 // and digits.
-func eachWord(m *meter, s []byte, f func(word []byte) error) error {
+func eachWord(m *meter.Meter, s []byte, f func(word []byte) error) error {
 	start := -1 // of the word, if within one
 	for at, done := 0, 1; at <= len(s); done++ {
 		r, size := utf8.DecodeRune(s[at:])
@@ -298,7 +301,7 @@ func eachWord(m *meter, s []byte, f func(word []byte) error) error {
 		}
 		at += max(size, 1)
 		if done%watchedChars == 0 {
-			if err := m.step(32 * watchedChars); err != nil {
+			if err := m.Step(32 * watchedChars); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // textMakeFunctions are the functions that make strings of others.
@@ -35,18 +38,18 @@ func likeAll(types []arrow.DataType) arrow.DataType {
 }
 
 // evalConcat joins its arguments. NULLs are as if they were not there.
-func evalConcat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalConcat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return joinTexts(m, n, nil, args, rows)
 }
 
 // evalConcatWS joins all but the first argument with the first between them.
-func evalConcatWS(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalConcatWS(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return joinTexts(m, n, args[:1], args[1:], rows)
 }
 
 // joinTexts joins what is not NULL. The result is NULL only where the separator is, if there
 // is one.
-func joinTexts(m *meter, n *node, sep, args []vec, rows bitset) (vec, error) {
+func joinTexts(m *meter.Meter, n *node, sep, args []vec, rows bitset) (vec, error) {
 	size, konst := width(append(slices.Clone(sep), args...)...)
 	out, live := callRows(n, sep, rows)
 	if out.n, out.konst = size, konst; konst {
@@ -74,7 +77,7 @@ func joinTexts(m *meter, n *node, sep, args []vec, rows bitset) (vec, error) {
 			if err := b.reserve(length); err != nil {
 				return vec{}, err
 			}
-			if err := m.step(16*len(args) + length); err != nil {
+			if err := m.Step(16*len(args) + length); err != nil {
 				return vec{}, err
 			}
 			first := true
@@ -97,8 +100,8 @@ func joinTexts(m *meter, n *node, sep, args []vec, rows bitset) (vec, error) {
 
 // padder fills strings up to a number of characters, with blanks if nothing else is given,
 // and cuts off longer ones at their end.
-func padder(front bool) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func padder(front bool) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		str, length := args[0].texts(), valuesOf[int64](args[1])
 		fill := func(int) []byte { return []byte{' '} }
 		if len(args) == 3 {
@@ -118,7 +121,7 @@ func padder(front bool) func(m *meter, n *node, args []vec, rows bitset) (vec, e
 			each := int64(utf8.RuneCount(with))
 			whole, rest := missing/each, with[:charOffset(with, missing%each)]
 			if whole > maxText/int64(len(with)) {
-				return m.tooMuch("result of more than %d bytes of text", maxText)
+				return m.TooMuch("result of more than %d bytes of text", maxText)
 			}
 			if err := b.reserve(len(s) + int(whole)*len(with) + len(rest)); err != nil {
 				return err
@@ -137,7 +140,7 @@ func padder(front bool) func(m *meter, n *node, args []vec, rows bitset) (vec, e
 }
 
 // repeatText appends a text so many times, for which there is room.
-func repeatText(m *meter, b *textBuilder, s []byte, times int) error {
+func repeatText(m *meter.Meter, b *textBuilder, s []byte, times int) error {
 	for len(s) < repeatBytes && times > 1 { // in pieces that are worth a look at the context
 		piece := min(times, repeatBytes/len(s)+1)
 		from := len(b.data)
@@ -149,14 +152,14 @@ func repeatText(m *meter, b *textBuilder, s []byte, times int) error {
 		made := b.data[from:]
 		for range whole - 1 {
 			b.data = append(b.data, made...)
-			if err := m.step(len(made)); err != nil {
+			if err := m.Step(len(made)); err != nil {
 				return err
 			}
 		}
 	}
 	for range times {
 		b.data = append(b.data, s...)
-		if err := m.step(len(s)); err != nil {
+		if err := m.Step(len(s)); err != nil {
 			return err
 		}
 	}
@@ -166,7 +169,7 @@ func repeatText(m *meter, b *textBuilder, s []byte, times int) error {
 const repeatBytes = 4 << 10
 
 // evalRepeat makes nothing of numbers below one.
-func evalRepeat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRepeat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, times := args[0].texts(), valuesOf[int64](args[1])
 	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 		s, count := str(i), times(i)
@@ -174,7 +177,7 @@ func evalRepeat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			return nil
 		}
 		if count > int64(maxText/len(s)) {
-			return m.tooMuch("result of more than %d bytes of text", maxText)
+			return m.TooMuch("result of more than %d bytes of text", maxText)
 		}
 		if err := b.reserve(int(count) * len(s)); err != nil {
 			return err
@@ -184,7 +187,7 @@ func evalRepeat(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalReplace replaces every occurrence; the empty string occurs around each character.
-func evalReplace(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalReplace(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, from, to := args[0].texts(), args[1].texts(), args[2].texts()
 	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 		s, old, with := str(i), from(i), to(i)
@@ -200,7 +203,7 @@ func evalReplace(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // replaceText appends s with every occurrence of a text replaced, for which there is room.
-func replaceText(m *meter, b *textBuilder, s, old, with []byte) error {
+func replaceText(m *meter.Meter, b *textBuilder, s, old, with []byte) error {
 	for begin := true; ; begin = false {
 		var at int
 		switch {
@@ -218,7 +221,7 @@ func replaceText(m *meter, b *textBuilder, s, old, with []byte) error {
 		}
 		b.data = append(append(b.data, s[:at]...), with...)
 		s = s[at+len(old):]
-		if err := m.step(at + len(with) + 16); err != nil {
+		if err := m.Step(at + len(with) + 16); err != nil {
 			return err
 		}
 	}
@@ -228,7 +231,7 @@ func replaceText(m *meter, b *textBuilder, s, old, with []byte) error {
 const watchedChars = 1024
 
 // evalReverse turns the order of characters around.
-func evalReverse(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalReverse(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		for s, done := str(i), 1; len(s) > 0; done++ {
@@ -236,7 +239,7 @@ func evalReverse(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			dst = append(dst, s[len(s)-size:]...)
 			s = s[:len(s)-size]
 			if done%watchedChars == 0 {
-				if err := m.step(4 * watchedChars); err != nil {
+				if err := m.Step(4 * watchedChars); err != nil {
 					return nil, err
 				}
 			}
@@ -247,7 +250,7 @@ func evalReverse(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // evalInitcap makes the first letter of each word upper case and the others lower case.
 // Words are what letters and digits make up.
-func evalInitcap(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalInitcap(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str := args[0].texts()
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		inWord := false
@@ -261,7 +264,7 @@ func evalInitcap(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 			inWord = isAlphanumeric(r)
 			s = s[size:]
 			if done%watchedChars == 0 {
-				if err := m.step(32 * watchedChars); err != nil {
+				if err := m.Step(32 * watchedChars); err != nil {
 					return nil, err
 				}
 			}
@@ -277,7 +280,7 @@ func isAlphanumeric(r rune) bool {
 
 // evalTranslate replaces each character of the second argument by the one at the same place
 // of the third, and removes those that have none.
-func evalTranslate(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalTranslate(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, from, to := args[0].texts(), args[1].texts(), args[2].texts()
 	table := translation{m: m}
 	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
@@ -292,7 +295,7 @@ func evalTranslate(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // A translation says what becomes of characters.
 type translation struct {
-	m     *meter
+	m     *meter.Meter
 	to    map[rune]rune // -1: nothing
 	taken int
 }
@@ -303,8 +306,8 @@ const translationBytes = 40
 // set replaces each character of old by the one at the same place of with.
 func (t *translation) set(old, with []byte) error {
 	size := translationBytes * min(len(old), unicode.MaxRune)
-	t.m.give(t.taken)
-	if err := t.m.take(size); err != nil {
+	t.m.Give(t.taken)
+	if err := t.m.Take(size); err != nil {
 		return err
 	}
 	t.to, t.taken = map[rune]rune{}, size
@@ -319,7 +322,7 @@ func (t *translation) set(old, with []byte) error {
 		if _, ok := t.to[r]; !ok {
 			t.to[r] = by
 		}
-		if err := t.m.step(32); err != nil {
+		if err := t.m.Step(32); err != nil {
 			return err
 		}
 	}
@@ -342,7 +345,7 @@ func (t *translation) append(b *textBuilder, s []byte) error {
 			b.data = utf8.AppendRune(b.data, by)
 		}
 		if done%watchedChars == watchedChars-1 {
-			if err := t.m.step(32 * watchedChars); err != nil {
+			if err := t.m.Step(32 * watchedChars); err != nil {
 				return err
 			}
 			if err := b.account(); err != nil {
@@ -355,7 +358,7 @@ func (t *translation) append(b *textBuilder, s []byte) error {
 
 // evalOverlay puts a string over another from a position on, in the place of as many
 // characters as it has or as the fourth argument says.
-func evalOverlay(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalOverlay(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, over, start := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
 	count := func(i int) int64 { return int64(utf8.RuneCount(over(i))) }
 	if len(args) == 4 {
@@ -364,7 +367,7 @@ func evalOverlay(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
 		s, from, length := str(i), start(i), count(i)
 		if from < 1 || from > maxText || length < -maxText || length > maxText {
-			return errorf(ErrUnsupported, noPos, "overlay from a place, or of a number of characters, that no text has")
+			return sql.Errorf(sql.ErrUnsupported, sql.NoPos, "overlay from a place, or of a number of characters, that no text has")
 		}
 		head, tail := s[:charOffset(s, from-1)], s[charOffset(s, max(from-1+length, 0)):]
 		if err := b.reserve(len(head) + len(over(i)) + len(tail)); err != nil {

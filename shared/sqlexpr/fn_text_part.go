@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"math"
 	"unicode/utf8"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // The functions of this file take strings apart. Positions count characters from 1.
@@ -40,7 +43,7 @@ func charOffset(s []byte, index int64) int {
 
 // evalSubstr takes count characters from a position on. Positions before the first
 // character count, though there is nothing: substr('abc', -1, 4) is 'ab'.
-func evalSubstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalSubstr(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, start := args[0].texts(), valuesOf[int64](args[1])
 	count := func(int) int64 { return math.MaxInt64 }
 	if len(args) == 3 {
@@ -49,10 +52,10 @@ func evalSubstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, first, length := str(i), start(i), count(i)
 		if length < 0 {
-			return nil, errorf(ErrValue, noPos, "substr of a negative number of characters")
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "substr of a negative number of characters")
 		}
 		if first == math.MinInt64 {
-			return nil, errorf(ErrValue, noPos, "substr from the least number")
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "substr from the least number")
 		}
 		first--
 		end := int64(math.MaxInt64)
@@ -65,7 +68,7 @@ func evalSubstr(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalLeft takes the first characters, or all but the last if the number is negative.
-func evalLeft(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalLeft(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, count := args[0].texts(), valuesOf[int64](args[1])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s := str(i)
@@ -74,7 +77,7 @@ func evalLeft(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalRight takes the last characters, or all but the first if the number is negative.
-func evalRight(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRight(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, count := args[0].texts(), valuesOf[int64](args[1])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s := str(i)
@@ -92,8 +95,8 @@ func sideCount(s []byte, count int64) int64 {
 }
 
 // trimmer removes characters, blanks if none are given, from one end or both.
-func trimmer(front, back bool) func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func trimmer(front, back bool) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 		str := args[0].texts()
 		cut := func(int) []byte { return []byte{' '} }
 		if len(args) == 2 {
@@ -155,7 +158,7 @@ func (c *cutset) trim(s []byte, decode func([]byte) (rune, int), cut func(s []by
 		}
 		s = cut(s, size)
 		if done%watchedChars == 0 {
-			if err := c.m.step(32 * watchedChars); err != nil {
+			if err := c.m.Step(32 * watchedChars); err != nil {
 				return nil, err
 			}
 		}
@@ -166,12 +169,12 @@ func (c *cutset) trim(s []byte, decode func([]byte) (rune, int), cut func(s []by
 // evalSplitPart takes one of the pieces between delimiters, counted from the end if the
 // number is negative, and nothing if there are not so many. An empty delimiter does not
 // split.
-func evalSplitPart(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalSplitPart(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, delim, index := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, sep, at := str(i), delim(i), index(i)
 		if at == 0 {
-			return nil, errorf(ErrValue, noPos, "split_part counts from 1, not 0")
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "split_part counts from 1, not 0")
 		}
 		parts := int64(1)
 		if len(sep) > 0 {
@@ -195,7 +198,7 @@ func evalSplitPart(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // evalSubstrIndex takes what stands before so many delimiters, or, counting from the end,
 // behind them; all if there are not so many.
-func evalSubstrIndex(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalSubstrIndex(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, delim, index := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, sep, count := str(i), delim(i), index(i)
@@ -226,7 +229,7 @@ func evalSubstrIndex(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalStrpos finds a string in another: 0 if it is not there.
-func evalStrpos(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalStrpos(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, part := args[0].texts(), args[1].texts()
 	return lengthRows(m, n, args, rows, func(i int) int {
 		s := str(i)
@@ -239,7 +242,7 @@ func evalStrpos(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalFindInSet finds a string among those that commas separate: 0 if it is not there.
-func evalFindInSet(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalFindInSet(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	str, set := args[0].texts(), args[1].texts()
 	return lengthRows(m, n, args, rows, func(i int) int {
 		want, rest := str(i), set(i)

@@ -4,6 +4,10 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/meter"
 )
 
 // timeFunctions write and read dates and times by formats, and cut them into bins.
@@ -28,7 +32,7 @@ func calendarValue(t arrow.DataType) arrow.DataType {
 }
 
 // formatCache reads each format once, however many rows have it.
-type formatCache map[string]clockFormat
+type formatCache map[string]clock.Format
 
 const (
 	// maxFormat bounds a format of dates and times.
@@ -38,16 +42,16 @@ const (
 )
 
 // format is nil for what is no format.
-func (c formatCache) format(s []byte) (clockFormat, error) {
+func (c formatCache) format(s []byte) (clock.Format, error) {
 	f, ok := c[string(s)]
 	if ok {
 		return f, nil
 	}
 	if len(s) > maxFormat {
-		return nil, errorf(ErrTooLarge, noPos, "format of more than %d bytes", maxFormat)
+		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "format of more than %d bytes", maxFormat)
 	}
-	if f, ok = parseClockFormat(string(s)); ok && f == nil {
-		f = clockFormat{}
+	if f, ok = clock.ParseFormat(string(s)); ok && f == nil {
+		f = clock.Format{}
 	}
 	if len(c) == maxFormats {
 		clear(c)
@@ -58,18 +62,18 @@ func (c formatCache) format(s []byte) (clockFormat, error) {
 
 // evalToChar fails for formats that ask for what the value does not have: the date of a
 // time, or the zone of a timestamp without one.
-func evalToChar(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalToChar(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	x := args[0]
-	zone, err := loadZone(zoneOf(x.typ))
+	zone, err := clock.LoadZone(zoneOf(x.typ))
 	if err != nil {
 		return vec{}, err
 	}
 	missing := ""
 	if isTime(x.typ) {
-		missing = dateVerbs
+		missing = clock.DateVerbs
 	}
 	if zoneOf(x.typ) == "" {
-		missing += zoneVerbs
+		missing += clock.ZoneVerbs
 	}
 	at, formats, known := momentReader(x), args[1].texts(), formatCache{}
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
@@ -77,10 +81,10 @@ func evalToChar(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f == nil || f.needs(missing) {
-			return nil, errorf(ErrValue, noPos, "%s is no format for %s", args[1].named(formats(i)), x.typ)
+		if f == nil || f.Needs(missing) {
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is no format for %s", args[1].named(formats(i)), x.typ)
 		}
-		return f.append(dst, at(i).In(zone)), nil
+		return f.Append(dst, at(i).In(zone)), nil
 	})
 }
 
@@ -90,7 +94,7 @@ func momentReader(v vec) func(i int) time.Time {
 	ticks, per := tickReader(v)
 	return func(i int) time.Time {
 		x := ticks(i)
-		seconds := floorDiv(x, per)
+		seconds := clock.FloorDiv(x, per)
 		return time.Unix(seconds, (x-seconds*per)*(1e9/per)).UTC()
 	}
 }
@@ -104,14 +108,14 @@ func bindToTime(n *node) (*node, error) {
 		n.typ = arrow.FixedWidthTypes.Time64ns
 		return n, nil
 	case isTime(x):
-		return nil, errorf(ErrUnsupported, n.pos, "to_time of %s", x)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "to_time of %s", x)
 	}
 	return signature(gives(arrow.FixedWidthTypes.Time64ns), asText)(n)
 }
 
-func evalToTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalToTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	if isTimestamp(args[0].typ) {
-		zone, err := loadZone(zoneOf(args[0].typ))
+		zone, err := clock.LoadZone(zoneOf(args[0].typ))
 		if err != nil {
 			return vec{}, err
 		}
@@ -122,9 +126,9 @@ func evalToTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		})
 	}
 	known := formatCache{}
-	usual := make([]clockFormat, 2)
+	usual := make([]clock.Format, 2)
 	for i, s := range []string{"%H:%M:%S%.f", "%H:%M"} {
-		usual[i], _ = parseClockFormat(s)
+		usual[i], _ = clock.ParseFormat(s)
 	}
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		formats := usual
@@ -136,19 +140,19 @@ func evalToTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 		}
 		text := string(args[0].texts()(i))
 		for _, f := range formats {
-			if r, ok := f.read(text); ok {
-				if nanos, ok := r.timeOfDay(); ok {
+			if r, ok := f.Read(text); ok {
+				if nanos, ok := r.TimeOfDay(); ok {
 					return nanos, nil
 				}
 			}
 		}
-		return 0, errorf(ErrValue, noPos, "%s is no time of the formats", args[0].named([]byte(text)))
+		return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is no time of the formats", args[0].named([]byte(text)))
 	})
 }
 
 // of returns the formats of a row, without those that are none.
-func (c formatCache) of(formats []vec, i int) ([]clockFormat, error) {
-	var out []clockFormat
+func (c formatCache) of(formats []vec, i int) ([]clock.Format, error) {
+	var out []clock.Format
 	for _, v := range formats {
 		if v.isNull(i) {
 			continue
@@ -166,7 +170,7 @@ func (c formatCache) of(formats []vec, i int) ([]clockFormat, error) {
 
 // readFormatted reads strings by the formats of the other arguments, on the clock of the
 // zone; put makes the value of a moment.
-func readFormatted[T any](m *meter, n *node, args []vec, rows bitset, put func(t time.Time) (T, bool)) (vec, error) {
+func readFormatted[T any](m *meter.Meter, n *node, args []vec, rows bitset, put func(t time.Time) (T, bool)) (vec, error) {
 	known, str := formatCache{}, args[0].texts()
 	return fixedRows(m, n, args, rows, func(i int) (T, error) {
 		var zero T
@@ -176,20 +180,20 @@ func readFormatted[T any](m *meter, n *node, args []vec, rows bitset, put func(t
 		}
 		text := string(str(i))
 		for _, f := range formats {
-			if r, ok := f.read(text); ok {
-				if t, ok := r.moment(time.UTC); ok {
+			if r, ok := f.Read(text); ok {
+				if t, ok := r.Moment(time.UTC); ok {
 					if value, ok := put(t); ok {
 						return value, nil
 					}
 				}
 			}
 		}
-		return zero, errorf(ErrValue, noPos, "%s: %s has none of the formats", n.fn.name, args[0].named(str(i)))
+		return zero, sql.Errorf(sql.ErrValue, sql.NoPos, "%s: %s has none of the formats", n.fn.name, args[0].named(str(i)))
 	})
 }
 
 // bindFormatted binds a function of a string and formats that reads moments.
-func bindFormatted(n *node, typ arrow.DataType, eval func(m *meter, n *node, args []vec, rows bitset) (vec, error)) (*node, error) {
+func bindFormatted(n *node, typ arrow.DataType, eval func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)) (*node, error) {
 	n, err := signature(gives(typ), asText)(n)
 	if err != nil {
 		return nil, err
@@ -199,17 +203,17 @@ func bindFormatted(n *node, typ arrow.DataType, eval func(m *meter, n *node, arg
 }
 
 // formattedTimestamps cuts off what is finer than the unit.
-func formattedTimestamps(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	per := perSecond(unitOf(n.typ))
+func formattedTimestamps(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	per := clock.PerSecond(unitOf(n.typ))
 	return readFormatted(m, n, args, rows, func(t time.Time) (int64, bool) {
-		ticks, ok := mulChecked(t.Unix(), per)
-		return ticks + int64(t.Nanosecond())/(1e9/per), ok && (per != 1e9 || nanosecondYears(t))
+		ticks, ok := clock.MulChecked(t.Unix(), per)
+		return ticks + int64(t.Nanosecond())/(1e9/per), ok && (per != 1e9 || clock.NanosecondYears(t))
 	})
 }
 
-func formattedDates(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func formattedDates(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	return readFormatted(m, n, args, rows, func(t time.Time) (int32, bool) {
-		days := floorDiv(t.Unix(), secondsPerDay)
+		days := clock.FloorDiv(t.Unix(), clock.SecondsPerDay)
 		return int32(days), days == int64(int32(days))
 	})
 }
@@ -231,25 +235,25 @@ func bindToLocalTime(n *node) (*node, error) {
 	return n, nil
 }
 
-func evalToLocalTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
-	zone, err := loadZone(zoneOf(args[0].typ))
+func evalToLocalTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	zone, err := clock.LoadZone(zoneOf(args[0].typ))
 	if err != nil {
 		return vec{}, err
 	}
-	x, per := valuesOf[int64](args[0]), perSecond(unitOf(n.typ))
+	x, per := valuesOf[int64](args[0]), clock.PerSecond(unitOf(n.typ))
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
-		_, offset := time.Unix(floorDiv(x(i), per), 0).In(zone).Zone()
+		_, offset := time.Unix(clock.FloorDiv(x(i), per), 0).In(zone).Zone()
 		return x(i) + int64(offset)*per, nil
 	})
 }
 
 // evalMakeTime fails for times that are not in the day.
-func evalMakeTime(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalMakeTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	hour, minute, second := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[int32](args[2])
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		h, m, s := hour(i), minute(i), second(i)
 		if h < 0 || h > 23 || m < 0 || m > 59 || s < 0 || s > 59 {
-			return 0, errorf(ErrValue, noPos, "%s of a time that is not in a day", n.fn.name)
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "%s of a time that is not in a day", n.fn.name)
 		}
 		return h*3600 + m*60 + s, nil
 	})
@@ -263,7 +267,7 @@ func bindDateBin(n *node) (*node, error) {
 	if isString(step.typ) && step.op == opLit && !step.isNullLiteral() {
 		v, err := intervalConstant(string(step.val.data.(text).at(0)))
 		if err != nil {
-			return nil, at(err, step.pos)
+			return nil, sql.At(err, step.pos)
 		}
 		step = literal(v, step.pos)
 		if isTimestamp(to) {
@@ -271,7 +275,7 @@ func bindDateBin(n *node) (*node, error) {
 		}
 	}
 	if step.typ.ID() != arrow.INTERVAL_MONTH_DAY_NANO || step.op != opLit {
-		return nil, errorf(ErrUnsupported, step.pos, "date_bin of an interval that is not constant")
+		return nil, sql.Errorf(sql.ErrUnsupported, step.pos, "date_bin of an interval that is not constant")
 	}
 	switch {
 	case isTimestamp(to) && zoneOf(to) == "", isTime(to):
@@ -280,7 +284,7 @@ func bindDateBin(n *node) (*node, error) {
 	case isDate(to), isString(to), to.ID() == arrow.NULL:
 		to = timestampType(arrow.Nanosecond, "")
 	case isTimestamp(to):
-		return nil, errorf(ErrUnsupported, n.pos, "date_bin of %s", to)
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "date_bin of %s", to)
 	default:
 		return nil, mismatch(n)
 	}
@@ -304,22 +308,22 @@ func bindDateBin(n *node) (*node, error) {
 // checkStep refuses steps that go nowhere, and those of months with a rest.
 func checkStep(step *node) error {
 	by := step.val.data.([]arrow.MonthDayNanoInterval)[0]
-	switch rest := int64(by.Days)*secondsPerDay*1e9 + by.Nanoseconds; {
+	switch rest := int64(by.Days)*clock.SecondsPerDay*1e9 + by.Nanoseconds; {
 	case by.Months != 0 && rest != 0:
-		return errorf(ErrUnsupported, step.pos, "date_bin of months and a part of one")
+		return sql.Errorf(sql.ErrUnsupported, step.pos, "date_bin of months and a part of one")
 	case by.Months <= 0 && rest <= 0:
-		return errorf(ErrValue, step.pos, "date_bin of an interval that is not above zero")
+		return sql.Errorf(sql.ErrValue, step.pos, "date_bin of an interval that is not above zero")
 	case by.Days > 100_000:
-		return errorf(ErrValue, step.pos, "date_bin of an interval that is too long")
+		return sql.Errorf(sql.ErrValue, step.pos, "date_bin of an interval that is too long")
 	}
 	return nil
 }
 
-func evalDateBin(m *meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalDateBin(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 	by := args[0].data.([]arrow.MonthDayNanoInterval)[0]
 	at, per := momentReader(args[1]), int64(1)
 	if u, ok := n.typ.(arrow.TemporalWithUnit); ok {
-		per = perSecond(u.TimeUnit())
+		per = clock.PerSecond(u.TimeUnit())
 	}
 	origin := func(int) time.Time { return time.Unix(0, 0).UTC() }
 	if len(args) == 3 {
@@ -328,7 +332,7 @@ func evalDateBin(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 	bin := func(i int) (int64, error) {
 		t, ok := binOf(at(i), origin(i), by)
 		if !ok {
-			return 0, errorf(ErrValue, noPos, "date_bin of a timestamp out of range")
+			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "date_bin of a timestamp out of range")
 		}
 		return t.Unix()*per + int64(t.Nanosecond())/(1e9/per), nil
 	}
@@ -343,11 +347,11 @@ func evalDateBin(m *meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // binOf is where the bin of t begins; false where nanoseconds do not count so far.
 func binOf(t, origin time.Time, by arrow.MonthDayNanoInterval) (time.Time, bool) {
-	if !nanosecondYears(t) || !nanosecondYears(origin) {
+	if !clock.NanosecondYears(t) || !clock.NanosecondYears(origin) {
 		return t, false
 	}
 	if by.Months == 0 {
-		step := int64(by.Days)*secondsPerDay*1e9 + by.Nanoseconds
+		step := int64(by.Days)*clock.SecondsPerDay*1e9 + by.Nanoseconds
 		apart := t.UnixNano() - origin.UnixNano()
 		if (apart > 0) != t.After(origin) && apart != 0 {
 			return t, false
@@ -357,13 +361,10 @@ func binOf(t, origin time.Time, by arrow.MonthDayNanoInterval) (time.Time, bool)
 	step := int64(by.Months)
 	months := floorTo(int64(t.Year()-origin.Year())*12+int64(t.Month()-origin.Month()), step)
 	begin := func() time.Time {
-		return time.Unix(addMonths(origin.Unix(), months), int64(origin.Nanosecond())).UTC()
+		return time.Unix(clock.AddMonths(origin.Unix(), months), int64(origin.Nanosecond())).UTC()
 	}
 	if begin().After(t) {
 		months -= step
 	}
-	return begin(), nanosecondYears(begin())
+	return begin(), clock.NanosecondYears(begin())
 }
-
-// nanosecondYears says whether nanoseconds since 1970 reach that far.
-func nanosecondYears(t time.Time) bool { return t.Year() >= 1678 && t.Year() <= 2261 }

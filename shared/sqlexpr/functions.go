@@ -1,50 +1,13 @@
 package sqlexpr
 
 import (
+	"slices"
 	"strings"
-
-	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// A function is what can be called by name.
-type function struct {
-	name             string
-	minArgs, maxArgs int
-	intervals        bool // whether intervals may be among the arguments
-	// bind checks the types of the arguments, casts them and sets the type of the
-	// result. It may return another operation instead of the call.
-	bind func(n *node) (*node, error)
-	// prepare makes from constant arguments what eval finds in n.ready; nil if it has
-	// no use for them.
-	prepare func(m *meter, n *node) (any, error)
-	// eval computes the call for the rows that count.
-	eval func(m *meter, n *node, args []vec, rows bitset) (vec, error)
-	// perRow makes other values for each of so many rows, in place of eval. Such functions
-	// have no arguments and are no constants.
-	perRow func(rows int) vec
-}
-
-// functionTables are the known functions by their lower-case names. To add one, write its
-// bind and eval in a file fn_….go and its line in the table there.
-var functionTables = []map[string]*function{
-	basicFunctions, choiceFunctions, textPartFunctions, textMakeFunctions, textCodeFunctions,
-	floatFunctions, roundFunctions, regexpFunctions, dateFunctions,
-	momentFunctions, timeFunctions, listFunctions, listMakeFunctions, listEditFunctions, listMathFunctions,
-	seriesFunctions, structFunctions, castFunctions, jsonFunctions,
-}
-
-// basicFunctions are those that need no table of their own.
-var basicFunctions = map[string]*function{
-	"abs": {minArgs: 1, maxArgs: 1, bind: bindAbs, eval: evalAbs},
-
-	"lower":            {minArgs: 1, maxArgs: 1, bind: bindText, eval: evalLower},
-	"upper":            {minArgs: 1, maxArgs: 1, bind: bindText, eval: evalUpper},
-	"character_length": {minArgs: 1, maxArgs: 1, bind: bindCharLength, eval: evalCharLength},
-	"octet_length":     {minArgs: 1, maxArgs: 1, bind: bindOctetLength, eval: evalOctetLength},
-	"starts_with":      {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalStartsWith},
-	"ends_with":        {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalEndsWith},
-	"contains":         {minArgs: 2, maxArgs: 2, bind: bindTextTest, eval: evalContains},
-}
+// functionTables are the known functions by their lower-case names.
+var functionTables = slices.Concat(
+	textTables, choiceTables, numberTables, timeTables, listTables, castTables, jsonTables)
 
 // functionAliases are other names of functions. Those of list functions that begin with array_
 // have one each that begins with list_, see functionNamed.
@@ -79,61 +42,4 @@ func functionNamed(name string) *function {
 		}
 	}
 	return nil
-}
-
-// castArgs casts the arguments to types, in order, and sets the type of the result.
-func castArgs(n *node, result arrow.DataType, types ...arrow.DataType) (*node, error) {
-	args := make([]*node, len(n.args))
-	for i, a := range n.args {
-		var err error
-		if args[i], err = castTo(a, types[i]); err != nil {
-			return nil, err
-		}
-	}
-	n = n.with(args...)
-	n.typ = result
-	return n, nil
-}
-
-// asText returns the type of a string argument: its own, or string for NULL; nil if the
-// argument is no string.
-func asText(t arrow.DataType) arrow.DataType {
-	switch {
-	case isString(t):
-		return t
-	case t.ID() == arrow.NULL:
-		return typeString
-	}
-	return nil
-}
-
-// unionOf finds one type for several, of which all but strings and NULL must be of one
-// kind: all numbers, all bools or all of the calendar.
-func unionOf(n *node, types []arrow.DataType) (arrow.DataType, error) {
-	kind := func(t arrow.DataType) int {
-		switch {
-		case isNumeric(t):
-			return 1
-		case t.ID() == arrow.BOOL:
-			return 2
-		case isTemporal(t):
-			return 3
-		}
-		return 0
-	}
-	common, seen := types[0], 0
-	for i, t := range types {
-		switch k := kind(t); {
-		case k == 0 && !isString(t) && t.ID() != arrow.NULL && !sameType(t, types[0]), k != 0 && seen != 0 && k != seen:
-			return nil, mismatch(n)
-		case k != 0:
-			seen = k
-		}
-		if i > 0 {
-			if common = coalesceType(common, t); common == nil {
-				return nil, mismatch(n)
-			}
-		}
-	}
-	return common, nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tiltyard/shared/sql/syntax"
 )
 
 // refusedFunctions are those of the native Lance that are not here, and why.
@@ -58,7 +60,7 @@ func TestTellsTheTimeItIsTold(t *testing.T) {
 		{"current_time()", "00:59:58.123456789"},
 		{"now() - interval '1 day'", "2024-02-29 00:59:58.123456789"},
 	} {
-		e, err := Parse(c.expr)
+		e, err := syntax.Parse(c.expr)
 		if err != nil {
 			t.Fatal(err)
 		}

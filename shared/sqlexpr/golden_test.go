@@ -15,6 +15,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
 )
 
 // readTable returns the one record batch of an Arrow IPC file.
@@ -114,7 +117,7 @@ func TestEachFilterOfTheListHasAnAnswer(t *testing.T) {
 
 // selectRows parses, binds and evaluates a filter.
 func selectRows(filter string, rec arrow.RecordBatch) ([]int32, error) {
-	e, err := Parse(filter)
+	e, err := syntax.Parse(filter)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +135,7 @@ func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
 			t.Run(table+"/"+c.Filter, func(t *testing.T) {
 				got, err := selectRows(c.Filter, rec)
 				if c.Error {
-					var e *Error
+					var e *sql.Error
 					if !errors.As(err, &e) {
 						t.Fatalf("got rows %v, error %v; want an *Error", got, err)
 					}
@@ -158,7 +161,7 @@ func TestSelectsTheSameRowsFromPieces(t *testing.T) {
 		if c.Error {
 			continue
 		}
-		e, err := Parse(c.Filter)
+		e, err := syntax.Parse(c.Filter)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,23 +247,23 @@ func TestDiffersFromTheNativeLanceOnPurpose(t *testing.T) {
 		{"guarded division", "i32 = 5 AND 10 / i64 = 2", []int32{4}, nil},
 		{"division guarded for some rows", "i32 > 0 AND 10 / i64 = 2", []int32{4, 9}, nil},
 		// It ignores what follows an expression.
-		{"words after the filter", "i32 > 3 ORDER BY i32", nil, ErrSyntax},
-		{"bracket after the filter", "i32 = 5)", nil, ErrSyntax},
-		{"statement after the filter", "i32 > 3; DROP TABLE t", nil, ErrSyntax},
-		{"number with underscore", "i32 = 1_000", nil, ErrSyntax},
-		{"number without exponent", "i32 = 1e", nil, ErrSyntax},
+		{"words after the filter", "i32 > 3 ORDER BY i32", nil, sql.ErrSyntax},
+		{"bracket after the filter", "i32 = 5)", nil, sql.ErrSyntax},
+		{"statement after the filter", "i32 > 3; DROP TABLE t", nil, sql.ErrSyntax},
+		{"number with underscore", "i32 = 1_000", nil, sql.ErrSyntax},
+		{"number without exponent", "i32 = 1e", nil, sql.ErrSyntax},
 		// It takes this for NULL.
-		{"hexadecimal that is none", "X'zz' = bin", nil, ErrSyntax},
+		{"hexadecimal that is none", "X'zz' = bin", nil, sql.ErrSyntax},
 		// It makes LIKE of such expressions and forgets that \ has a meaning there.
 		{"backslash in a regular expression", `regexp_like(ls, 'foo\\bar')`, []int32{11}, nil},
 		// It can do these.
-		{"words of a column", "contains_tokens(s, ls)", nil, ErrUnsupported},
-		{"half as text", "CAST(f16 AS string) = '1'", nil, ErrUnsupported},
-		{"order of lists", "li < [1, 2]", nil, ErrUnsupported},
-		{"part of a duration", "date_part('day', dur) = 1", nil, ErrUnsupported},
-		{"word boundary in text that is not ascii", `regexp_like(s, '\bfoo\b')`, nil, ErrUnsupported},
-		{"intersection of classes", "regexp_like(s, '[a&&b]')", nil, ErrUnsupported},
-		{"function not here yet", "arrow_metadata(li) IS NULL", nil, ErrUnsupported},
+		{"words of a column", "contains_tokens(s, ls)", nil, sql.ErrUnsupported},
+		{"half as text", "CAST(f16 AS string) = '1'", nil, sql.ErrUnsupported},
+		{"order of lists", "li < [1, 2]", nil, sql.ErrUnsupported},
+		{"part of a duration", "date_part('day', dur) = 1", nil, sql.ErrUnsupported},
+		{"word boundary in text that is not ascii", `regexp_like(s, '\bfoo\b')`, nil, sql.ErrUnsupported},
+		{"intersection of classes", "regexp_like(s, '[a&&b]')", nil, sql.ErrUnsupported},
+		{"function not here yet", "arrow_metadata(li) IS NULL", nil, sql.ErrUnsupported},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"tiltyard/shared/sql"
 )
 
 // JSON in binary form is a container, with numbers big-endian:
@@ -44,7 +46,7 @@ type jsonValue struct {
 	data  []byte
 }
 
-var errJSON = errorf(ErrValue, noPos, "a document is not json in binary form")
+var errJSON = sql.Errorf(sql.ErrValue, sql.NoPos, "a document is not json in binary form")
 
 // readJSON reads a document.
 func readJSON(b []byte) (jsonValue, error) {
@@ -201,7 +203,7 @@ func (v jsonValue) number() (bits uint64, negative, isInt bool, f float64, err e
 	case kind == 0x60 && size == 8:
 		return 0, false, false, math.Float64frombits(bits), nil
 	}
-	return 0, false, false, 0, errorf(ErrUnsupported, noPos, "a number of json in binary form of kind %#x", v.data[0])
+	return 0, false, false, 0, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "a number of json in binary form of kind %#x", v.data[0])
 }
 
 // integer converts a value; ok is false for null.
@@ -231,7 +233,7 @@ func (v jsonValue) integer() (x int64, ok bool, err error) {
 			}
 		}
 	}
-	return 0, false, errorf(ErrValue, noPos, "a value of json is no integer")
+	return 0, false, sql.Errorf(sql.ErrValue, sql.NoPos, "a value of json is no integer")
 }
 
 // roundedInteger rounds half away from zero, if the result is an int64.
@@ -260,7 +262,7 @@ func (v jsonValue) float() (x float64, ok bool, err error) {
 			return f, true, nil
 		}
 	}
-	return 0, false, errorf(ErrValue, noPos, "a value of json is no number")
+	return 0, false, sql.Errorf(sql.ErrValue, sql.NoPos, "a value of json is no number")
 }
 
 // appendText appends the value as JSON without white space.
@@ -279,12 +281,12 @@ func (v jsonValue) appendText(dst []byte, depth int) ([]byte, error) {
 	case jsonNested:
 		return v.appendNested(dst, depth)
 	}
-	return nil, errorf(ErrUnsupported, noPos, "a value of json in binary form that json text does not have")
+	return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "a value of json in binary form that json text does not have")
 }
 
 func (v jsonValue) appendNested(dst []byte, depth int) ([]byte, error) {
 	if depth == jsonMaxDepth {
-		return nil, errorf(ErrTooLarge, noPos, "json nested more than %d deep", jsonMaxDepth)
+		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "json nested more than %d deep", jsonMaxDepth)
 	}
 	brackets := "[]"
 	if v.isObject() {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"unicode"
 	"unicode/utf8"
+
+	"tiltyard/shared/sql/meter"
 )
 
 // like evaluates LIKE and ILIKE, with the pattern that Bind prepared if it is constant.
-func like(m *meter, n *node, x, pattern vec, rows bitset) (vec, error) {
+func like(m *meter.Meter, n *node, x, pattern vec, rows bitset) (vec, error) {
 	var out vec
 	var err error
 	if p, ok := n.ready.(*likePattern); ok {
@@ -20,7 +22,7 @@ func like(m *meter, n *node, x, pattern vec, rows bitset) (vec, error) {
 				if len(patterns) == maxPatterns {
 					clear(patterns)
 				}
-				if err := m.take(likeBytes * len(pat)); err != nil {
+				if err := m.Take(likeBytes * len(pat)); err != nil {
 					return false, err
 				}
 				p = newLikePattern(pat, n.fold)
@@ -96,7 +98,7 @@ func newLikePattern(pattern []byte, fold bool) *likePattern {
 
 // match reports whether the pattern matches all of s: the first part at its beginning, the
 // last at its end, and those between as early as possible, one after the other.
-func (p *likePattern) match(m *meter, s []byte) (bool, error) {
+func (p *likePattern) match(m *meter.Meter, s []byte) (bool, error) {
 	n, ok := p.prefix(&p.parts[0], s)
 	if !ok {
 		return false, nil
@@ -135,7 +137,7 @@ func (p *likePattern) prefix(part *likePart, s []byte) (n int, ok bool) {
 }
 
 // find returns the end of the first match of a part in s, -1 if there is none.
-func (p *likePattern) find(m *meter, part *likePart, s []byte) (int, error) {
+func (p *likePattern) find(m *meter.Meter, part *likePart, s []byte) (int, error) {
 	if part.any == nil {
 		if i := bytes.Index(s, part.lit); i >= 0 {
 			return i + len(part.lit), nil
@@ -149,7 +151,7 @@ func (p *likePattern) find(m *meter, part *likePart, s []byte) (int, error) {
 		if i == len(s) {
 			return -1, nil
 		}
-		if err := m.step(len(part.runes)); err != nil {
+		if err := m.Step(len(part.runes)); err != nil {
 			return 0, err
 		}
 		_, size := utf8.DecodeRune(s[i:])

@@ -1,11 +1,15 @@
 package sqlexpr
 
-import "github.com/apache/arrow-go/v18/arrow"
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/meter"
+)
 
 // A listBuilder makes a column of lists of elements that are picked from other columns, all
 // of one type.
 type listBuilder struct {
-	m       *meter
+	m       *meter.Meter
 	sources []vec
 	from    []int32 // source of each element, -1 for NULL
 	slot    []int   // and its place there
@@ -14,7 +18,7 @@ type listBuilder struct {
 }
 
 // newListBuilder makes a builder for n lists.
-func newListBuilder(m *meter, n int, sources ...vec) *listBuilder {
+func newListBuilder(m *meter.Meter, n int, sources ...vec) *listBuilder {
 	return &listBuilder{m: m, sources: sources, off: append(make([]int64, 0, n+1), 0)}
 }
 
@@ -48,17 +52,17 @@ func (b *listBuilder) grow() {
 	have := cap(b.slot)
 	size := max(2*have, 16)
 	if b.err == nil && have > maxElements {
-		b.err = b.m.tooMuch("lists of more than %d elements", maxElements)
+		b.err = b.m.TooMuch("lists of more than %d elements", maxElements)
 	}
 	if b.err == nil {
-		b.err = b.m.take(pickBytes * size)
+		b.err = b.m.Take(pickBytes * size)
 	}
 	if b.err != nil {
 		return
 	}
 	b.from = append(make([]int32, 0, size), b.from...)
 	b.slot = append(make([]int, 0, size), b.slot...)
-	b.m.give(pickBytes * have)
+	b.m.Give(pickBytes * have)
 }
 
 // count is how many elements there are in all lists.
@@ -83,7 +87,7 @@ func (b *listBuilder) end() error {
 	if b.err != nil {
 		return b.err
 	}
-	return b.m.step(8 + 4*(len(b.slot)-int(before)))
+	return b.m.Step(8 + 4*(len(b.slot)-int(before)))
 }
 
 // maxElements bounds the elements that are made of a batch.
@@ -110,9 +114,9 @@ func (b *listBuilder) elements(elem arrow.DataType) (vec, error) {
 	if len(b.sources) == 1 {
 		return b.sources[0].gather(b.m, b.slot, b.rowsOf(0))
 	}
-	pieces := branches{m: b.m, n: n, typ: elem}
+	pieces := newBranches(b.m, n, elem)
 	for s, v := range b.sources {
-		if err := b.m.take(8 * n); err != nil {
+		if err := b.m.Take(8 * n); err != nil {
 			return vec{}, err
 		}
 		slots := make([]int, n)
@@ -141,25 +145,6 @@ func (b *listBuilder) rowsOf(source int) bitset {
 		}
 	}
 	return rows
-}
-
-// listRows makes a list for every row that counts: f adds its elements, or returns false for
-// a list that is NULL.
-func listRows(n *node, args []vec, rows bitset, b *listBuilder, f func(i int) bool) (vec, error) {
-	out, live := callRows(n, args, rows)
-	valid := newBitset(out.n)
-	for i := range out.n {
-		if (live == nil || live.has(i)) && f(i) {
-			valid.set(i)
-		}
-		if err := b.end(); err != nil {
-			return vec{}, err
-		}
-	}
-	var err error
-	out.valid = valid
-	out.data, err = b.lists(elemType(n.typ))
-	return out, err
 }
 
 // listBytes is about how much the elements of a row take.

@@ -5,6 +5,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // valueType is the type of a column's values in expressions: that of the values for a
@@ -32,7 +35,7 @@ func loadable(typ arrow.DataType) bool {
 // load makes a vec of an array, sharing its memory where the layouts agree: for everything
 // but bools and halves, whose layout is another, bitmaps, which may begin in the middle of a
 // byte, and dictionaries.
-func load(m *meter, arr arrow.Array) (vec, error) {
+func load(m *meter.Meter, arr arrow.Array) (vec, error) {
 	if d, ok := arr.(*array.Dictionary); ok {
 		return loadDictionary(m, d)
 	}
@@ -53,7 +56,7 @@ func load(m *meter, arr arrow.Array) (vec, error) {
 		return loadLists(m, v, a)
 	default:
 		if v.data = flatData(arr); v.data == nil {
-			return vec{}, errorf(ErrUnsupported, noPos, "values of type %s", arr.DataType())
+			return vec{}, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "values of type %s", arr.DataType())
 		}
 	}
 	return v, nil
@@ -157,8 +160,8 @@ func textData(arr arrow.Array) any {
 }
 
 // loadLists loads the elements that the lists of an array have.
-func loadLists(m *meter, v vec, arr array.ListLike) (vec, error) {
-	if err := m.take(8 * (v.n + 1)); err != nil {
+func loadLists(m *meter.Meter, v vec, arr array.ListLike) (vec, error) {
+	if err := m.Take(8 * (v.n + 1)); err != nil {
 		return vec{}, err
 	}
 	off := make([]int64, 1, v.n+1)
@@ -179,12 +182,12 @@ func loadLists(m *meter, v vec, arr array.ListLike) (vec, error) {
 }
 
 // loadDictionary decodes a dictionary.
-func loadDictionary(m *meter, d *array.Dictionary) (vec, error) {
+func loadDictionary(m *meter.Meter, d *array.Dictionary) (vec, error) {
 	values, err := load(m, d.Dictionary())
 	if err != nil {
 		return vec{}, err
 	}
-	if err := m.take(8 * d.Len()); err != nil {
+	if err := m.Take(8 * d.Len()); err != nil {
 		return vec{}, err
 	}
 	slots := make([]int, d.Len())
@@ -199,7 +202,7 @@ func loadDictionary(m *meter, d *array.Dictionary) (vec, error) {
 		}
 	}
 	if t, ok := values.data.(text); ok {
-		return vec{typ: values.typ, n: len(slots), valid: nulls, data: t.view(slots)}, m.take(viewBytes * len(slots))
+		return vec{typ: values.typ, n: len(slots), valid: nulls, data: t.view(slots)}, m.Take(viewBytes * len(slots))
 	}
 	return values.gather(m, slots, nulls)
 }
@@ -217,13 +220,13 @@ func (t text) view(slots []int) text {
 
 // gather returns the values of the slots, where -1 stands for NULL; valid says the same
 // once more.
-func (v vec) gather(m *meter, slots []int, valid bitset) (vec, error) {
+func (v vec) gather(m *meter.Meter, slots []int, valid bitset) (vec, error) {
 	out := vec{typ: v.typ, n: len(slots), valid: valid}
 	bits, _ := slotBits(v.typ)
-	if err := m.take(bits * len(slots) / 8); err != nil {
+	if err := m.Take(bits * len(slots) / 8); err != nil {
 		return vec{}, err
 	}
-	if err := m.step(4 * len(slots)); err != nil {
+	if err := m.Step(4 * len(slots)); err != nil {
 		return vec{}, err
 	}
 	switch d := v.data.(type) {
@@ -256,7 +259,7 @@ func (v vec) gather(m *meter, slots []int, valid bitset) (vec, error) {
 }
 
 // gather copies the texts of the slots.
-func (t text) gather(m *meter, slots []int) (text, error) {
+func (t text) gather(m *meter.Meter, slots []int) (text, error) {
 	b := newTextBuilder(m, len(slots))
 	total := 0
 	for _, s := range slots {
@@ -271,7 +274,7 @@ func (t text) gather(m *meter, slots []int) (text, error) {
 		if s >= 0 {
 			value := t.at(s)
 			b.data = append(b.data, value...)
-			if err := m.step(len(value)); err != nil {
+			if err := m.Step(len(value)); err != nil {
 				return text{}, err
 			}
 		}
@@ -281,7 +284,7 @@ func (t text) gather(m *meter, slots []int) (text, error) {
 }
 
 // gather puts the lists of the slots into out.
-func (l lists) gather(m *meter, out vec, slots []int) (vec, error) {
+func (l lists) gather(m *meter.Meter, out vec, slots []int) (vec, error) {
 	b := newListBuilder(m, len(slots), l.elems)
 	for _, s := range slots {
 		if s >= 0 {
@@ -345,4 +348,13 @@ func pick[T any](d []T, slots []int) []T {
 		}
 	}
 	return out
+}
+
+// slotsFrom counts the slots of a list.
+func slotsFrom(from, to int) []int {
+	slots := make([]int, 0, max(to-from, 0))
+	for ; from < to; from++ {
+		slots = append(slots, from)
+	}
+	return slots
 }

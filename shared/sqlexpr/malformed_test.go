@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
 )
 
 // TestAnythingIsComputedOrRefusedQuickly makes texts of the filters that native Lance was asked,
@@ -30,7 +32,7 @@ func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
 		if took := time.Since(start); took > 2*time.Second {
 			t.Errorf("%.200q… took %v", text, took)
 		}
-		var own *Error
+		var own *sql.Error
 		switch {
 		case err == nil:
 		case !errors.As(err, &own):

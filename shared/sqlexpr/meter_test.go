@@ -14,6 +14,9 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/memory"
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/syntax"
 )
 
 // hostileBatch is a few thousand rows of short texts s, lists l and numbers n, and as many of a
@@ -100,13 +103,13 @@ func TestHostileExpressionsStayWithinTheirShare(t *testing.T) {
 		if used := <-peak; used > before.HeapAlloc+3*limit {
 			t.Errorf("%s: %d MB in use, with a share of %d MB (%v)", text, (used-before.HeapAlloc)>>20, limit>>20, err)
 		}
-		if held := share.Held(); held > maxFoldedAll {
+		if held := share.Held(); held > meter.MaxFoldedAll {
 			t.Errorf("%s: holds %d bytes afterwards", text, held)
 		}
 		if took > 5*time.Second {
 			t.Errorf("%s: ended %v after it began, which is long after its context", text, took)
 		}
-		var own *Error
+		var own *sql.Error
 		var refused *memory.Error
 		if err != nil && !errors.As(err, &own) && !errors.As(err, &refused) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: got %v", text, err)
@@ -120,7 +123,7 @@ func TestHostileExpressionsStayWithinTheirShare(t *testing.T) {
 }
 
 func evalText(ctx context.Context, text string, rec arrow.RecordBatch) error {
-	e, err := Parse(text)
+	e, err := syntax.Parse(text)
 	if err != nil {
 		return err
 	}
@@ -157,7 +160,7 @@ func TestSlicesDoNotMatter(t *testing.T) {
 	for _, table := range []string{"edges", "calls"} {
 		rec := readTable(t, "testdata/"+table+".arrow")
 		for _, text := range filterLines(t) {
-			e, err := Parse(text)
+			e, err := syntax.Parse(text)
 			if err != nil || strings.Contains(text, "rand") || strings.Contains(text, "uuid") {
 				continue
 			}
@@ -191,7 +194,7 @@ func TestPlanningMakesLittle(t *testing.T) {
 	} {
 		budget := memory.NewBudget(64<<20, 64<<20)
 		share := budget.Open()
-		e, err := Parse(text)
+		e, err := syntax.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,43 +208,11 @@ func TestPlanningMakesLittle(t *testing.T) {
 		if made := after.TotalAlloc - before.TotalAlloc; made > 512<<20 || time.Since(start) > 5*time.Second {
 			t.Errorf("%.60s: planning made %d MB in %v", text, made>>20, time.Since(start))
 		}
-		if share.Held() > maxFoldedAll {
+		if share.Held() > meter.MaxFoldedAll {
 			t.Errorf("%.60s: keeps %d bytes", text, share.Held())
 		}
 		share.Close()
 	}
-}
-
-// TestRegularExpressionsAreBounded refuses programs that are too large, and finds in texts that
-// are read rune by rune what regexp finds at once.
-func TestRegularExpressionsAreBounded(t *testing.T) {
-	if _, err := compileRegex(strings.Repeat("(a|b|[c-e]){1000}", 100), ""); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("got %v, want ErrTooLarge", err)
-	}
-	for _, pattern := range []string{"", "a", "a*", `\bb`, "^a", "(?m)^a", "b$", "(a)(b)?", "a+?", "é", "x*|b", `\Aab`} {
-		src := compileForTest(t, pattern)
-		for _, s := range []string{"", "ab", "aab\nab b", "éaéb", "xxbxx", "\xffa\xff"} {
-			want := src.re.FindAllSubmatchIndex([]byte(s), -1)
-			slow := *src
-			slow.size = directWork + 1 // no text is short
-			var got [][]int
-			err := slow.each(newMeter(t.Context()), []byte(s), -1, func(m []int) error {
-				got = append(got, append([]int{}, m...))
-				return nil
-			})
-			if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%q in %q: got %v, %v, want %v", pattern, s, got, err, want)
-			}
-		}
-	}
-}
-
-func compileForTest(t *testing.T, src string) *program {
-	p, err := compileProgram(src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // TestEvaluationEndsWithItsContext counts how much work is done after the end.
@@ -250,7 +221,7 @@ func TestEvaluationEndsWithItsContext(t *testing.T) {
 	cancel()
 	rec := hostileBatch()
 	for _, text := range hostile() {
-		e, err := Parse(text)
+		e, err := syntax.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,12 @@ package sqlexpr
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"math/big"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
 )
 
 // An opcode is what a node computes.
@@ -198,7 +201,7 @@ const maxNodes = 1 << 18
 
 func (n *node) checkSize() error {
 	if !n.isWithin(maxNodes) {
-		return errorf(ErrTooLarge, n.pos, "more than %d operations; nest fewer of coalesce, nullif and BETWEEN in each other", maxNodes)
+		return sql.Errorf(sql.ErrTooLarge, n.pos, "more than %d operations; nest fewer of coalesce, nullif and BETWEEN in each other", maxNodes)
 	}
 	return nil
 }
@@ -232,4 +235,23 @@ func (n *node) key() nodeKey {
 	}
 	n.memo = sha256.Sum256(b)
 	return n.memo
+}
+
+// isNumber reports whether the node is a literal of a number.
+func (n *node) isNumber(want int64) bool {
+	if n.op != opLit || n.val.isNull(0) {
+		return false
+	}
+	switch d := n.val.data.(type) {
+	case []float32:
+		return d[0] == float32(want)
+	case []float64:
+		return d[0] == float64(want)
+	}
+	x, ok := n.val.integer(0)
+	if ok && isDecimal(n.typ) {
+		_, scale := precisionScale(n.typ)
+		return x.Cmp(rescale(big.NewInt(want), 0, scale)) == 0
+	}
+	return ok && isInteger(n.typ) && x.Cmp(big.NewInt(want)) == 0
 }

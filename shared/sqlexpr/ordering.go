@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"tiltyard/shared/sql/meter"
 )
 
 // ordering ranks the slots by the values in them, in the order of compare; equal values have
 // equal ranks.
-func (v vec) ordering(m *meter) ([]int, error) {
-	if err := m.take(rankBytes * v.n); err != nil {
+func (v vec) ordering(m *meter.Meter) ([]int, error) {
+	if err := m.Take(rankBytes * v.n); err != nil {
 		return nil, err
 	}
 	compareSlots := v.slotOrder()
@@ -18,7 +20,7 @@ func (v vec) ordering(m *meter) ([]int, error) {
 	var refused error
 	slices.SortStableFunc(slots, func(a, b int) int {
 		if refused == nil {
-			refused = m.step(32)
+			refused = m.Step(32)
 		}
 		if refused != nil {
 			return 0 // for a quick end
@@ -84,6 +86,3 @@ func (v vec) slotOrder() func(a, b int) int {
 func orderOf[T cmp.Ordered](d []T) func(a, b int) int {
 	return func(a, b int) int { return cmp.Compare(d[a], d[b]) }
 }
-
-// totalOrder is an integer that is ordered as floats are.
-func totalOrder(f float64) int64 { return ordered(int64(math.Float64bits(f)), 63, math.MaxInt64) }

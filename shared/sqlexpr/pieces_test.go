@@ -9,6 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/syntax"
 )
 
 // A lookedAt counts the looks at a context.
@@ -38,7 +42,7 @@ func TestOneLongValueIsWorkedOnInPieces(t *testing.T) {
 		"upper(s)", "lower(s)", "reverse(s)", "initcap(s)", "md5(s)", "sha224(s)", "sha256(s)", "sha384(s)", "sha512(s)",
 		"digest(s, 'md5')", "ltrim(s, 'aé Σ')", "rtrim(s, 'aé Σ')", "btrim(s, 'Σ éa0123456789ABCDEF')", "contains_tokens(s, 'b')",
 	} {
-		e, err := Parse(text)
+		e, err := syntax.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,8 +62,8 @@ func TestOneLongValueIsWorkedOnInPieces(t *testing.T) {
 
 // TestPiecesOfALongValueAreOneText computes what lies across the ends of pieces.
 func TestPiecesOfALongValueAreOneText(t *testing.T) {
-	for before := lookBytes - 8; before <= lookBytes+2; before++ {
-		s := strings.Repeat("x", before) + "ΑΣßé" + strings.Repeat("y", lookBytes)
+	for before := meter.LookBytes - 8; before <= meter.LookBytes+2; before++ {
+		s := strings.Repeat("x", before) + "ΑΣßé" + strings.Repeat("y", meter.LookBytes)
 		rec := textsOf(s, strings.Replace(s, "ΑΣ", "ΑΣ ", 1))
 		got, err := compute("upper(lower(s)) = upper(s) AND contains(lower(s), CASE WHEN contains(s, ' ') THEN 'ας ' ELSE 'ασ' END)", rec)
 		if err != nil {
@@ -97,7 +101,7 @@ func TestTrimsByAnySet(t *testing.T) {
 func TestFormatsOfDatesAreBounded(t *testing.T) {
 	rec := textsOf(strings.Repeat("%Y", 1<<20), "%Y")
 	for _, text := range []string{"to_char(date '2024-01-31', s)", "to_timestamp('2024', s)", "to_time('9:30', s)"} {
-		if _, err := compute(text, rec); !errors.Is(err, ErrTooLarge) {
+		if _, err := compute(text, rec); !errors.Is(err, sql.ErrTooLarge) {
 			t.Errorf("%s: got %v, want ErrTooLarge", text, err)
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
 )
 
 // A planner turns an Expr into nodes over the columns of a schema. It looks up columns,
@@ -23,71 +26,71 @@ type planner struct {
 
 // plan dispatches on the kinds of expressions. Arguments are planned in order, so that the
 // first mistake in the text is the one that is reported.
-func (p *planner) plan(e Expr) (*node, error) {
+func (p *planner) plan(e syntax.Expr) (*node, error) {
 	pos := e.Pos()
 	switch e := e.(type) {
-	case *Number:
+	case *syntax.Number:
 		v, err := p.number(e)
 		return literal(v, pos), err
-	case *Text:
+	case *syntax.Text:
 		return literal(textConstant(typeString, e.Value), pos), nil
-	case *Bytes:
+	case *syntax.Bytes:
 		return literal(bytesConstant(e.Digits), pos), nil
-	case *Bool:
+	case *syntax.Bool:
 		return literal(boolConstant(e.Value), pos), nil
-	case *Null:
+	case *syntax.Null:
 		return literal(nullVec(typeNull), pos), nil
-	case *Interval:
+	case *syntax.Interval:
 		v, err := intervalConstant(e.Value)
-		return literal(v, pos), at(err, pos)
-	case *TypedText:
+		return literal(v, pos), sql.At(err, pos)
+	case *syntax.TypedText:
 		return p.cast(literal(textConstant(typeString, e.Value), pos), e.Type, false, pos)
-	case *Column:
+	case *syntax.Column:
 		return p.column(e)
-	case *Member:
+	case *syntax.Member:
 		x, err := p.plan(e.X)
 		if err != nil {
 			return nil, err
 		}
 		return member(x, e.Name, pos)
-	case *Unary:
+	case *syntax.Unary:
 		op := opNot
-		if e.Op == Neg {
+		if e.Op == syntax.Neg {
 			op = opNeg
 		}
 		return p.node(node{op: op, pos: pos}, e.X)
-	case *Binary:
+	case *syntax.Binary:
 		return p.binary(e)
-	case *Is:
-		op := map[IsTest]opcode{IsNull: opIsNull, IsTrue: opIsTrue, IsFalse: opIsFalse}[e.Test]
+	case *syntax.Is:
+		op := map[syntax.IsTest]opcode{syntax.IsNull: opIsNull, syntax.IsTrue: opIsTrue, syntax.IsFalse: opIsFalse}[e.Test]
 		return p.node(node{op: op, not: e.Not, pos: pos}, e.X)
-	case *In:
-		return p.node(node{op: opIn, not: e.Not, pos: pos}, append([]Expr{e.X}, e.List...)...)
-	case *Between:
+	case *syntax.In:
+		return p.node(node{op: opIn, not: e.Not, pos: pos}, append([]syntax.Expr{e.X}, e.List...)...)
+	case *syntax.Between:
 		return p.node(node{op: opBetween, not: e.Not, pos: pos}, e.X, e.Low, e.High)
-	case *Like:
+	case *syntax.Like:
 		if e.Escape != "" && e.Escape != `\` {
-			return nil, errorf(ErrUnsupported, pos, `ESCAPE with another character than \`)
+			return nil, sql.Errorf(sql.ErrUnsupported, pos, `ESCAPE with another character than \`)
 		}
 		return p.node(node{op: opLike, not: e.Not, fold: e.Fold, given: e.Escape != "", pos: pos}, e.X, e.Pattern)
-	case *Cast:
+	case *syntax.Cast:
 		x, err := p.plan(e.X)
 		if err != nil {
 			return nil, err
 		}
 		return p.cast(x, e.Type, e.Try, pos)
-	case *Case:
+	case *syntax.Case:
 		return p.caseExpr(e)
-	case *Call:
+	case *syntax.Call:
 		return p.call(e)
-	case *Array:
+	case *syntax.Array:
 		return p.node(node{op: opListLit, pos: pos}, e.Elems...)
 	}
-	return nil, errorf(ErrUnsupported, pos, "expression %T", e)
+	return nil, sql.Errorf(sql.ErrUnsupported, pos, "expression %T", e)
 }
 
 // node completes n with its arguments.
-func (p *planner) node(n node, args ...Expr) (*node, error) {
+func (p *planner) node(n node, args ...syntax.Expr) (*node, error) {
 	n.args = make([]*node, len(args))
 	for i, a := range args {
 		var err error
@@ -99,7 +102,7 @@ func (p *planner) node(n node, args ...Expr) (*node, error) {
 }
 
 // number is an int64 if it is one, else an uint64 if it is one, else a float64.
-func (p *planner) number(e *Number) (vec, error) {
+func (p *planner) number(e *syntax.Number) (vec, error) {
 	digits, negative := strings.CutPrefix(e.Text, "-")
 	// Lance reads the digits without their sign, so that outside of a call the smallest
 	// int64 is a float64.
@@ -117,7 +120,7 @@ func (p *planner) number(e *Number) (vec, error) {
 	}
 	f, err := strconv.ParseFloat(e.Text, 64)
 	if err != nil && f == 0 {
-		return vec{}, errorf(ErrSyntax, e.Pos(), "%s is not a number", e.Text)
+		return vec{}, sql.Errorf(sql.ErrSyntax, e.Pos(), "%s is not a number", e.Text)
 	}
 	return constant(typeFloat64, []float64{f}), nil // infinity if too large
 }
@@ -133,15 +136,15 @@ func bytesConstant(digits string) vec {
 
 // column looks up a path. The first part of a path, unless it is alone and in backticks,
 // may differ in the case of its ASCII letters; the members of structs may not.
-func (p *planner) column(e *Column) (*node, error) {
+func (p *planner) column(e *syntax.Column) (*node, error) {
 	first := e.Path[0]
 	index := p.fieldIndex(first.Text, !p.inCall && (len(e.Path) > 1 || !first.Quoted))
 	if index < 0 {
-		return nil, errorf(ErrUnknownColumn, e.Pos(), "no column %q; there are %s", first.Text, fieldNames(p.schema.Fields()))
+		return nil, sql.Errorf(sql.ErrUnknownColumn, e.Pos(), "no column %q; there are %s", first.Text, fieldNames(p.schema.Fields()))
 	}
 	f := p.schema.Field(index)
 	if !loadable(f.Type) {
-		return nil, errorf(ErrUnsupported, e.Pos(), "column %q of type %s", f.Name, f.Type)
+		return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "column %q of type %s", f.Name, f.Type)
 	}
 	n := &node{op: opCol, typ: valueType(f.Type), index: index, name: f.Name, null: f.Nullable, pos: e.Pos()}
 	for _, name := range e.Path[1:] {
@@ -211,28 +214,28 @@ func member(x *node, name string, pos int) (*node, error) {
 	}
 	st, ok := x.typ.(*arrow.StructType)
 	if !ok {
-		return nil, errorf(ErrType, pos, "member %q of something that is not a struct", name)
+		return nil, sql.Errorf(sql.ErrType, pos, "member %q of something that is not a struct", name)
 	}
 	i, ok := st.FieldIdx(name)
 	if !ok {
-		return nil, errorf(ErrUnknownColumn, pos, "no member %q; there are %s", name, fieldNames(st.Fields()))
+		return nil, sql.Errorf(sql.ErrUnknownColumn, pos, "no member %q; there are %s", name, fieldNames(st.Fields()))
 	}
 	f := st.Field(i)
 	if !loadable(f.Type) {
-		return nil, errorf(ErrUnsupported, pos, "member %q of type %s", name, f.Type)
+		return nil, sql.Errorf(sql.ErrUnsupported, pos, "member %q of type %s", name, f.Type)
 	}
 	return &node{op: opMember, typ: valueType(f.Type), index: i, name: name, null: f.Nullable, args: []*node{x}, pos: pos}, nil
 }
 
-var binaryOps = map[BinaryOp]opcode{
-	Or: opOr, And: opAnd, Eq: opEq, Ne: opNe, Lt: opLt, Le: opLe, Gt: opGt, Ge: opGe,
-	Distinct: opDistinct, NotDistinct: opNotDistinct,
-	Add: opAdd, Sub: opSub, Mul: opMul, Div: opDiv, Mod: opMod, Concat: opConcat,
-	BitAnd: opBitAnd, BitOr: opBitOr, BitXor: opBitXor, ShiftLeft: opShiftLeft, ShiftRight: opShiftRight,
+var binaryOps = map[syntax.BinaryOp]opcode{
+	syntax.Or: opOr, syntax.And: opAnd, syntax.Eq: opEq, syntax.Ne: opNe, syntax.Lt: opLt, syntax.Le: opLe, syntax.Gt: opGt, syntax.Ge: opGe,
+	syntax.Distinct: opDistinct, syntax.NotDistinct: opNotDistinct,
+	syntax.Add: opAdd, syntax.Sub: opSub, syntax.Mul: opMul, syntax.Div: opDiv, syntax.Mod: opMod, syntax.Concat: opConcat,
+	syntax.BitAnd: opBitAnd, syntax.BitOr: opBitOr, syntax.BitXor: opBitXor, syntax.ShiftLeft: opShiftLeft, syntax.ShiftRight: opShiftRight,
 }
 
 // binary plans an infix operator.
-func (p *planner) binary(e *Binary) (*node, error) {
+func (p *planner) binary(e *syntax.Binary) (*node, error) {
 	op := binaryOps[e.Op]
 	if op != opAnd && op != opOr || p.inCall {
 		return p.node(node{op: op, pos: e.Pos()}, e.L, e.R)
@@ -261,8 +264,8 @@ func (p *planner) binary(e *Binary) (*node, error) {
 
 // chain plans the operands of a chain of one operator, in order. What stands in
 // parentheses is one operand.
-func (p *planner) chain(nodes []*node, op BinaryOp, e Expr) ([]*node, error) {
-	if b, ok := e.(*Binary); ok && b.Op == op && !b.Grouped {
+func (p *planner) chain(nodes []*node, op syntax.BinaryOp, e syntax.Expr) ([]*node, error) {
+	if b, ok := e.(*syntax.Binary); ok && b.Op == op && !b.Grouped {
 		nodes, err := p.chain(nodes, op, b.L)
 		if err != nil {
 			return nil, err
@@ -273,20 +276,20 @@ func (p *planner) chain(nodes []*node, op BinaryOp, e Expr) ([]*node, error) {
 	return append(nodes, n), err
 }
 
-func (p *planner) cast(x *node, name TypeName, try bool, pos int) (*node, error) {
+func (p *planner) cast(x *node, name syntax.TypeName, try bool, pos int) (*node, error) {
 	typ := lanceType(name)
 	if p.inCall {
 		typ = callType(name)
 	}
 	if typ == nil {
-		return nil, errorf(ErrUnsupported, pos, "type %s", name)
+		return nil, sql.Errorf(sql.ErrUnsupported, pos, "type %s", name)
 	}
 	return &node{op: opCast, typ: typ, args: []*node{x}, try: try, pos: pos}, nil
 }
 
 // caseExpr plans the operand, if there is one, before the branches.
-func (p *planner) caseExpr(e *Case) (*node, error) {
-	var args []Expr
+func (p *planner) caseExpr(e *syntax.Case) (*node, error) {
+	var args []syntax.Expr
 	if e.X != nil {
 		args = append(args, e.X)
 	}
@@ -300,40 +303,40 @@ func (p *planner) caseExpr(e *Case) (*node, error) {
 }
 
 // call plans a function call, the arguments of which follow other rules than the rest.
-func (p *planner) call(e *Call) (*node, error) {
+func (p *planner) call(e *syntax.Call) (*node, error) {
 	if e.Name == "is_valid" && !p.inCall { // a word of Lance's own; its argument is not inside a call
 		if len(e.Args) != 1 {
-			return nil, errorf(ErrType, e.Pos(), "function is_valid takes 1 argument, not %d", len(e.Args))
+			return nil, sql.Errorf(sql.ErrType, e.Pos(), "function is_valid takes 1 argument, not %d", len(e.Args))
 		}
 		return p.node(node{op: opIsNull, not: true, pos: e.Pos()}, e.Args...)
 	}
 	if strings.EqualFold(e.Name, "get_field") && len(e.Args) == 2 {
-		if name, ok := e.Args[1].(*Text); ok {
+		if name, ok := e.Args[1].(*syntax.Text); ok {
 			return p.getField(e, name.Value)
 		}
 	}
 	fn := functionNamed(e.Name)
 	if fn == nil {
-		return nil, errorf(ErrUnsupported, e.Pos(), "function %s", e.Name)
+		return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "function %s", e.Name)
 	}
 	if read := clockFunctions[fn.name]; read != nil {
 		fn.bind = func(n *node) (*node, error) { return literal(read(p.now), n.pos), nil }
 	}
 	if len(e.Args) < fn.minArgs || len(e.Args) > fn.maxArgs {
-		return nil, errorf(ErrType, e.Pos(), "function %s does not take %d arguments", e.Name, len(e.Args))
+		return nil, sql.Errorf(sql.ErrType, e.Pos(), "function %s does not take %d arguments", e.Name, len(e.Args))
 	}
 	outer := p.inCall
 	p.inCall = true
 	n, err := p.node(node{op: opCall, fn: fn, pos: e.Pos()}, e.Args...)
 	p.inCall = outer
 	if err == nil && fn.name == "arrow_typeof" && n.args[0].op == opCol && p.schema.Field(n.args[0].index).Type.ID() == arrow.DICTIONARY {
-		return nil, errorf(ErrUnsupported, e.Pos(), "arrow_typeof of a dictionary")
+		return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "arrow_typeof of a dictionary")
 	}
 	return n, err
 }
 
 // getField plans get_field(x, 'name'), which is x['name'].
-func (p *planner) getField(e *Call, name string) (*node, error) {
+func (p *planner) getField(e *syntax.Call, name string) (*node, error) {
 	outer := p.inCall
 	p.inCall = true
 	x, err := p.plan(e.Args[0])

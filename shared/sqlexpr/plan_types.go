@@ -4,10 +4,12 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/syntax"
 )
 
 // lanceType is the type that a name means outside of calls, nil if none.
-func lanceType(name TypeName) arrow.DataType {
+func lanceType(name syntax.TypeName) arrow.DataType {
 	if t, ok := commonTypes[name.Name]; ok {
 		return t
 	}
@@ -25,7 +27,7 @@ func lanceType(name TypeName) arrow.DataType {
 }
 
 // callType is the type that a name means inside of calls, nil if none.
-func callType(name TypeName) arrow.DataType {
+func callType(name syntax.TypeName) arrow.DataType {
 	if t, ok := commonTypes[name.Name]; ok {
 		return t
 	}

@@ -4,6 +4,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/rustregex"
 )
 
 // A Probe is a test of one column within a filter, against constants: what an index of the
@@ -16,14 +18,14 @@ type Probe struct {
 	Not bool
 	// Characters is how many a ProbeContains asks for.
 	Characters int
-	texts      *regexNode // what texts pass that are not only asked where they are in the order
+	texts      *rustregex.Node // what texts pass that are not only asked where they are in the order
 }
 
 // Needs says whether each text that passes the test has a piece that an index of such pieces
 // knows, as far as native Lance finds out. known says whether the index knows a piece of a
 // text. Of a ProbeContains nothing is found out.
 func (p Probe) Needs(known func(text string) bool) bool {
-	return p.texts != nil && p.texts.needsKnown(known)
+	return p.texts != nil && p.texts.NeedsKnown(known)
 }
 
 // ProbeTest is the kind of test that a probe makes.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/syntax"
 )
 
 func probeSchema() *arrow.Schema {
@@ -36,7 +38,7 @@ func probeText(p Probe) string {
 
 func probesOf(t *testing.T, filter string, answer func(Probe) ProbeAnswer) []string {
 	t.Helper()
-	e, err := Parse(filter)
+	e, err := syntax.Parse(filter)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/rustregex"
 )
 
 // regexp returns the probe that is a call of a function with a regular expression. Such
@@ -18,7 +20,7 @@ func (p *probing) regexp(n *node) *Probe {
 	if !ok || strings.Trim(flags, "ims") != "" {
 		return nil
 	}
-	texts, err := parseRegex(pattern, flags)
+	texts, err := rustregex.Parse(pattern, flags)
 	if err != nil {
 		return nil
 	}
@@ -76,8 +78,8 @@ const shortestRun = 3
 // textsOfLike returns what texts match a pattern, nil if it has no long run of letters and
 // digits. To native Lance a backslash is here one like other characters, unless it is given
 // as the escape character.
-func textsOfLike(pattern string, given bool) *regexNode {
-	var parts []*regexNode
+func textsOfLike(pattern string, given bool) *rustregex.Node {
+	var parts []*rustregex.Node
 	longest, run := 0, 0
 	runes := []rune(pattern)
 	for i := 0; i < len(runes); i++ {
@@ -91,10 +93,10 @@ func textsOfLike(pattern string, given bool) *regexNode {
 		}
 		if !escaped && (r == '%' || r == '_') {
 			run = 0
-			parts = append(parts, regexOf(nil)) // any text is as unknown as any character
+			parts = append(parts, rustregex.Characters(nil)) // any text is as unknown as any character
 			continue
 		}
-		parts = append(parts, regexText(string(r)))
+		parts = append(parts, rustregex.Literal(string(r)))
 		if run++; !isAlphanumeric(r) {
 			run = 0
 		}
@@ -103,5 +105,5 @@ func textsOfLike(pattern string, given bool) *regexNode {
 	if longest < shortestRun {
 		return nil
 	}
-	return regexConcatOf(parts)
+	return rustregex.Concat(parts)
 }

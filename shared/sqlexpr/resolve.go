@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
 )
 
 // resolve gives a literal beside a column the type of the column: at the top of an
@@ -103,7 +105,7 @@ func literalAs(n *node, typ arrow.DataType) (*node, error) {
 	case n.op == opLit:
 		v, ok := literalOf(n.val, typ)
 		if !ok {
-			return nil, errorf(ErrType, n.pos, "literal of type %s cannot stand for %s (write CAST(… AS …))", n.typ, typ)
+			return nil, sql.Errorf(sql.ErrType, n.pos, "literal of type %s cannot stand for %s (write CAST(… AS …))", n.typ, typ)
 		}
 		return literal(v, n.pos), nil
 	case n.op == opCast && !n.try:

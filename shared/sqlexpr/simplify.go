@@ -2,10 +2,12 @@ package sqlexpr
 
 import (
 	"errors"
-	"math/big"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // simplify folds constants and rewrites operations to cheaper ones.
@@ -14,7 +16,7 @@ import (
 // (simplify_logic.go) and on literal zeros (zero.go) do not, and which nodes they meet
 // depends on what the others did before. So all of them are DataFusion's (crate optimizer,
 // simplify_expressions), in its order, with the steps that Lance adds for zeros.
-func simplify(m *meter, n *node) (*node, error) {
+func simplify(m *meter.Meter, n *node) (*node, error) {
 	n, err := mapUp(n, func(n *node) (*node, error) { return zeroOperands(m, n) })
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func simplify(m *meter, n *node) (*node, error) {
 
 // zeroOperands simplifies the operands of a comparison of floats, so that a zero that has
 // yet to be computed becomes a literal, and then sees to the zero.
-func zeroOperands(m *meter, n *node) (*node, error) {
+func zeroOperands(m *meter.Meter, n *node) (*node, error) {
 	if !n.op.isComparison() && n.op != opBetween && n.op != opIn || !isFloat(n.args[0].typ) {
 		return n, nil
 	}
@@ -43,7 +45,7 @@ func zeroOperands(m *meter, n *node) (*node, error) {
 
 // simplifyRounds folds and rewrites until nothing changes, but no more often than
 // DataFusion does.
-func simplifyRounds(m *meter, n *node) (*node, error) {
+func simplifyRounds(m *meter.Meter, n *node) (*node, error) {
 	if n.op == opLit {
 		return n, nil
 	}
@@ -104,8 +106,8 @@ func canonical(n *node) *node {
 // fold computes a node whose arguments are all literals. If that fails, or is too much, the
 // node stays, and is computed or fails again when it is evaluated for a row; only the cast of
 // a literal fails at once.
-func fold(m *meter, n *node) (*node, error) {
-	if n.op == opLit || n.op == opCol || n.op == opCall && n.fn.perRow != nil || n.heavy || !m.mayFold() {
+func fold(m *meter.Meter, n *node) (*node, error) {
+	if n.op == opLit || n.op == opCol || n.op == opCall && n.fn.perRow != nil || n.heavy || !m.MayFold() {
 		return n, nil
 	}
 	for _, a := range n.args {
@@ -114,14 +116,14 @@ func fold(m *meter, n *node) (*node, error) {
 		}
 	}
 	var v vec
-	err := m.fold(func() (err error) {
+	err := m.Fold(func() (err error) {
 		f := frame{m: m, n: 1, cols: map[int]vec{}, consts: constants{}}
 		v, err = f.eval(n, nil)
 		return err
 	})
-	var own *Error
+	var own *sql.Error
 	switch {
-	case err == nil && m.keepConstant(constantBytes(v)):
+	case err == nil && m.KeepConstant(constantBytes(v)):
 		v.konst = true // CASE and list functions make a column, of one row here
 		return literal(v, n.pos), nil
 	case err != nil && !errors.As(err, &own), err == nil:
@@ -292,25 +294,6 @@ func hasAsIn(n *node) *node {
 		return literal(boolConstant(false), n.pos)
 	}
 	return &node{op: opIn, typ: typeBool, args: args, pos: n.pos}
-}
-
-// isNumber reports whether the node is a literal of a number.
-func (n *node) isNumber(want int64) bool {
-	if n.op != opLit || n.val.isNull(0) {
-		return false
-	}
-	switch d := n.val.data.(type) {
-	case []float32:
-		return d[0] == float32(want)
-	case []float64:
-		return d[0] == float64(want)
-	}
-	x, ok := n.val.integer(0)
-	if ok && isDecimal(n.typ) {
-		_, scale := precisionScale(n.typ)
-		return x.Cmp(rescale(big.NewInt(want), 0, scale)) == 0
-	}
-	return ok && isInteger(n.typ) && x.Cmp(big.NewInt(want)) == 0
 }
 
 // asType casts a number to another type unless it has it.

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"tiltyard/shared/sql/rustregex"
 )
 
 // Tests of texts become LIKE, =, IN and others where DataFusion makes them so: which index
@@ -19,7 +21,7 @@ func rewriteLike(n *node) *node {
 	case !ok || strings.Contains(pattern, `\`):
 		return n
 	case strings.Contains(pattern, "%%"):
-		return n.with(n.args[0], n.textLike(percentSigns.ReplaceAllString(pattern, "%")))
+		return n.with(n.args[0], textLike(n, percentSigns.ReplaceAllString(pattern, "%")))
 	case n.fold || strings.ContainsAny(pattern, "%_"):
 		return n
 	}
@@ -39,7 +41,7 @@ func constantText(n *node) (s string, ok bool) {
 }
 
 // textLike makes a literal of the type of the text that n tests.
-func (n *node) textLike(s string) *node {
+func textLike(n *node, s string) *node {
 	return literal(textConstant(n.args[0].typ, s), n.pos)
 }
 
@@ -51,7 +53,7 @@ func rewriteStartsWith(n *node) *node {
 	if !ok {
 		return n
 	}
-	pattern := n.textLike(likeEscapes.Replace(begin) + "%")
+	pattern := textLike(n, likeEscapes.Replace(begin)+"%")
 	return &node{op: opLike, typ: typeBool, args: []*node{n.args[0], pattern}, pos: n.pos}
 }
 
@@ -71,13 +73,13 @@ func rewriteRegexpLike(n *node) *node {
 	if !ok {
 		return n
 	}
-	re, err := parseRegex(pattern, "")
+	re, err := rustregex.Parse(pattern, "")
 	if err != nil {
 		return n
 	}
-	alternatives := []*regexNode{re}
-	if re.kind == regexAlternate {
-		alternatives = re.subs
+	alternatives := []*rustregex.Node{re}
+	if re.Kind == rustregex.KindAlternate {
+		alternatives = re.Subs
 	}
 	if len(alternatives) > maxAlternatives || len(alternatives) > 1 && !n.args[0].isWithin(maxRepeatedNodes) {
 		return n
@@ -93,7 +95,7 @@ func rewriteRegexpLike(n *node) *node {
 			tests = n.binary(opOr, typeBool, tests, test)
 		}
 	}
-	if _, err := compileRegex(pattern, ""); err != nil {
+	if _, err := rustregex.Compile(pattern, ""); err != nil {
 		return n // which is told when the expression is prepared
 	}
 	return tests
@@ -106,28 +108,28 @@ type regexMatch struct {
 }
 
 // test returns the test that says the same as an expression, or nil.
-func (m regexMatch) test(re *regexNode) *node {
-	parts := []*regexNode{re}
-	if re.kind == regexConcat {
-		parts = re.subs
+func (m regexMatch) test(re *rustregex.Node) *node {
+	parts := []*rustregex.Node{re}
+	if re.Kind == rustregex.KindConcat {
+		parts = re.Subs
 	}
-	isAt := func(i int, look string) bool { return parts[i].kind == regexLook && parts[i].look == look }
+	isAt := func(i int, look string) bool { return parts[i].Kind == rustregex.KindLook && parts[i].Look == look }
 	last := len(parts) - 1
 	begins, ends := isAt(0, "^"), isAt(last, "$")
 	switch {
-	case re.kind == regexEmpty:
+	case re.Kind == rustregex.KindEmpty:
 		return m.like("%")
 	case len(parts) == 1:
 		return m.contains("%", re, "%")
 	case begins && ends && last == 1:
 		return m.equal("")
-	case begins && ends && last == 2 && parts[1].kind == regexLiteral:
-		if strings.ContainsAny(parts[1].text, "%_") {
+	case begins && ends && last == 2 && parts[1].Kind == rustregex.KindLiteral:
+		if strings.ContainsAny(parts[1].Text, "%_") {
 			return nil
 		}
-		return m.equal(parts[1].text)
-	case begins && ends && last == 2 && parts[1].kind == regexGroup && !m.fold:
-		return m.in(parts[1].subs[0])
+		return m.equal(parts[1].Text)
+	case begins && ends && last == 2 && parts[1].Kind == rustregex.KindGroup && !m.fold:
+		return m.in(parts[1].Subs[0])
 	case begins && last == 1:
 		return m.contains("", parts[1], "%")
 	case ends && last == 1:
@@ -137,17 +139,17 @@ func (m regexMatch) test(re *regexNode) *node {
 }
 
 func (m regexMatch) like(pattern string) *node {
-	return &node{op: opLike, typ: typeBool, fold: m.fold, args: []*node{m.args[0], m.textLike(pattern)}, pos: m.pos}
+	return &node{op: opLike, typ: typeBool, fold: m.fold, args: []*node{m.args[0], textLike(m.node, pattern)}, pos: m.pos}
 }
 
 // contains returns a LIKE, or nil if the expression is no literal or has a special meaning
 // in patterns. DataFusion forgets about the backslash, and has LIKE then find other rows
 // than the expression.
-func (m regexMatch) contains(before string, re *regexNode, behind string) *node {
-	if re.kind != regexLiteral || strings.ContainsAny(re.text, `%_\`) {
+func (m regexMatch) contains(before string, re *rustregex.Node, behind string) *node {
+	if re.Kind != rustregex.KindLiteral || strings.ContainsAny(re.Text, `%_\`) {
 		return nil
 	}
-	return m.like(before + re.text + behind)
+	return m.like(before + re.Text + behind)
 }
 
 func (m regexMatch) equal(s string) *node {
@@ -157,21 +159,21 @@ func (m regexMatch) equal(s string) *node {
 		}
 		return m.like(s)
 	}
-	return m.binary(opEq, typeBool, m.args[0], m.textLike(s))
+	return m.binary(opEq, typeBool, m.args[0], textLike(m.node, s))
 }
 
 // in returns the test for one of some literals, nil if they are something else.
-func (m regexMatch) in(re *regexNode) *node {
-	literals := []*regexNode{re}
-	if re.kind == regexAlternate {
-		literals = re.subs
+func (m regexMatch) in(re *rustregex.Node) *node {
+	literals := []*rustregex.Node{re}
+	if re.Kind == rustregex.KindAlternate {
+		literals = re.Subs
 	}
-	if slices.ContainsFunc(literals, func(re *regexNode) bool { return re.kind != regexLiteral }) {
+	if slices.ContainsFunc(literals, func(re *rustregex.Node) bool { return re.Kind != rustregex.KindLiteral }) {
 		return nil
 	}
 	args := []*node{m.args[0]}
 	for _, re := range literals {
-		args = append(args, m.textLike(re.text))
+		args = append(args, textLike(m.node, re.Text))
 	}
 	return &node{op: opIn, typ: typeBool, args: args, pos: m.pos}
 }

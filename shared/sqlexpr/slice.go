@@ -7,6 +7,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
 )
 
 // sliceRows bounds the rows of a slice for expressions that make texts, lists or structs.
@@ -14,7 +17,7 @@ const sliceRows = 8192
 
 // rowBits is about how much an operation and those of its arguments have in use for a row,
 // in bits, and whether they make values of no fixed width.
-func (n *node) rowBits() (bits int, wide bool) {
+func rowBits(n *node) (bits int, wide bool) {
 	bits, fixed := slotBits(n.typ)
 	switch n.op {
 	case opLit:
@@ -25,43 +28,25 @@ func (n *node) rowBits() (bits int, wide bool) {
 		wide = !fixed
 	}
 	for _, a := range n.args {
-		more, alsoWide := a.rowBits()
+		more, alsoWide := rowBits(a)
 		bits, wide = min(bits+more, 1<<30), wide || alsoWide
 	}
 	return bits, wide
 }
 
-// slotBits is how much a value of a type takes in a vec beside its text or elements, with
-// whether it is NULL, and whether that is all.
-func slotBits(typ arrow.DataType) (bits int, fixed bool) {
-	switch t := typ.(type) {
-	case *arrow.BooleanType:
-		return 2, true
-	case *arrow.FixedSizeBinaryType:
-		return t.BitWidth() + 1, true
-	case arrow.FixedWidthDataType:
-		if !isNested(typ) {
-			return t.BitWidth() + 1, true
-		}
-	case *arrow.NullType:
-		return 1, true
-	}
-	return 65, false
-}
-
 // slices evaluates the expression in slices of the rows that count, nil being all, and calls
 // f for what it is from a row on for so many rows. A slice that makes too much is evaluated
 // again in narrower ones.
-func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from, n int, v vec) error) error {
+func (b *Bound) slices(m *meter.Meter, rec arrow.RecordBatch, rows bitset, f func(from, n int, v vec) error) error {
 	columns, err := b.read(rec)
 	if err != nil {
 		return err
 	}
 	total := int(rec.NumRows())
-	most, limit := b.slice, int64(sliceBytes)
+	most, limit := b.slice, int64(meter.SliceBytes)
 	size, consts := most, constants{}
 	for from := 0; from < total; {
-		if err := m.ended(); err != nil {
+		if err := m.Err(); err != nil {
 			return err
 		}
 		n := min(size, total-from)
@@ -72,13 +57,13 @@ func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from
 				continue
 			}
 		}
-		m.begin(n, limit)
+		m.Begin(n, limit)
 		v, err := b.evalSlice(m, consts, columns, from, n, total, among)
 		if err == nil {
 			err = f(from, n, v)
 		}
-		if n > 1 && errors.Is(err, errNarrow) {
-			limit = min(limit, max(m.highest(), takeBytes))
+		if n > 1 && errors.Is(err, meter.ErrNarrow) {
+			limit = min(limit, max(m.Peak(), meter.TakeBytes))
 			size = max(n/8, 1)
 			continue
 		}
@@ -86,7 +71,7 @@ func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from
 			return err
 		}
 		from += n
-		if m.highest() < limit/4 {
+		if m.Peak() < limit/4 {
 			size = min(2*size, most)
 		}
 	}
@@ -94,7 +79,7 @@ func (b *Bound) slices(m *meter, rec arrow.RecordBatch, rows bitset, f func(from
 }
 
 // evalSlice computes the expression for a slice.
-func (b *Bound) evalSlice(m *meter, consts constants, columns []arrow.Array, from, n, total int, among bitset) (vec, error) {
+func (b *Bound) evalSlice(m *meter.Meter, consts constants, columns []arrow.Array, from, n, total int, among bitset) (vec, error) {
 	f := frame{m: m, n: n, arrs: columns, cols: map[int]vec{}, consts: consts}
 	if n < total {
 		f.arrs = make([]arrow.Array, len(columns))
@@ -113,11 +98,11 @@ func (b *Bound) read(rec arrow.RecordBatch) ([]arrow.Array, error) {
 		field := b.schema.Field(c)
 		found := rec.Schema().FieldIndices(field.Name)
 		if len(found) == 0 {
-			return nil, errorf(ErrUnknownColumn, b.root.pos, "no column %q in the batch; there are %s", field.Name, fieldNames(rec.Schema().Fields()))
+			return nil, sql.Errorf(sql.ErrUnknownColumn, b.root.pos, "no column %q in the batch; there are %s", field.Name, fieldNames(rec.Schema().Fields()))
 		}
 		columns[c] = rec.Column(found[0])
 		if got := columns[c].DataType(); !sameType(valueType(got), valueType(field.Type)) {
-			return nil, errorf(ErrType, b.root.pos, "column %q of the batch is %s, not %s", field.Name, got, field.Type)
+			return nil, sql.Errorf(sql.ErrType, b.root.pos, "column %q of the batch is %s, not %s", field.Name, got, field.Type)
 		}
 	}
 	return columns, nil
@@ -125,7 +110,7 @@ func (b *Bound) read(rec arrow.RecordBatch) ([]arrow.Array, error) {
 
 // A collected is the values of slices on their way into one array.
 type collected struct {
-	m     *meter
+	m     *meter.Meter
 	typ   arrow.DataType
 	total int // rows of all slices
 	parts []arrow.Array
@@ -137,16 +122,16 @@ func (c *collected) add(n int, v vec) error {
 	if _, ok := v.data.(text); ok {
 		v.typ = c.typ
 	}
-	before := c.m.mark()
+	before := c.m.Mark()
 	arr, err := v.array(c.m, n)
 	if err != nil {
 		return err
 	}
 	c.parts = append(c.parts, arr)
 	if n < c.total {
-		bytes := max(v.bytes(), int(c.m.mark()-before))
+		bytes := max(v.bytes(), int(c.m.Mark()-before))
 		c.bytes += bytes
-		c.m.retain(bytes)
+		c.m.Retain(bytes)
 	}
 	return nil
 }
@@ -156,21 +141,21 @@ func (c *collected) array() (arrow.Array, error) {
 	if len(c.parts) == 1 {
 		return c.parts[0], nil
 	}
-	c.m.begin(1, math.MaxInt64)
-	if err := c.m.take(c.bytes); err != nil {
+	c.m.Begin(1, math.MaxInt64)
+	if err := c.m.Take(c.bytes); err != nil {
 		return nil, err
 	}
 	arr, err := array.Concatenate(c.parts, allocator)
 	if err != nil {
-		return nil, errorf(ErrTooLarge, noPos, "values of a batch that are too many for their type: %v", err)
+		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "values of a batch that are too many for their type: %v", err)
 	}
 	return arr, nil
 }
 
 // evaluate returns the values of all rows of a batch, of which there are some.
 func (b *Bound) evaluate(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, error) {
-	m := newMeter(ctx)
-	defer m.end()
+	m := meter.New(ctx)
+	defer m.End()
 	all := collected{m: m, typ: b.root.typ, total: int(rec.NumRows())}
 	if err := b.slices(m, rec, nil, func(_, n int, v vec) error { return all.add(n, v) }); err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/sql/meter"
 )
 
 // allocator makes the buffers of arrays that are put together of others.
@@ -15,9 +17,9 @@ var allocator = memory.DefaultAllocator
 
 // array returns the vec as an Arrow array of n rows, sharing memory where it can. Slots of
 // NULLs keep what they hold.
-func (v vec) array(m *meter, n int) (arrow.Array, error) {
+func (v vec) array(m *meter.Meter, n int) (arrow.Array, error) {
 	if v.konst {
-		if err := m.take(8 * n); err != nil {
+		if err := m.Take(8 * n); err != nil {
 			return nil, err
 		}
 		slots := make([]int, n)
@@ -110,14 +112,14 @@ func fixedArray(typ arrow.DataType, values []byte, n int, valid bitset) arrow.Ar
 }
 
 // textArray makes an array of strings or binaries with the offsets that its type has.
-func textArray(m *meter, typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, error) {
+func textArray(m *meter.Meter, typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, error) {
 	if t.views != nil && typ.ID() != arrow.FIXED_SIZE_BINARY {
 		var err error
 		if t, err = t.gather(m, slotsFrom(0, n)); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.take(8 * n); err != nil { // offsets of another width, and what is NULL
+	if err := m.Take(8 * n); err != nil { // offsets of another width, and what is NULL
 		return nil, err
 	}
 	bitmap, nulls := validity(valid, n)
@@ -139,7 +141,7 @@ func textArray(m *meter, typ arrow.DataType, t text, n int, valid bitset) (arrow
 		off32 := t.off32
 		if off32 == nil {
 			if t.off64[n] > math.MaxInt32 {
-				return nil, m.tooMuch("result of more than 2 GiB of text")
+				return nil, m.TooMuch("result of more than 2 GiB of text")
 			}
 			off32 = make([]int32, n+1)
 			for i := range off32 {
@@ -153,11 +155,11 @@ func textArray(m *meter, typ arrow.DataType, t text, n int, valid bitset) (arrow
 }
 
 // fixedWidthBytes lays out values of one width, zeros for NULLs.
-func fixedWidthBytes(m *meter, t text, width, n int, valid bitset) ([]byte, error) {
+func fixedWidthBytes(m *meter.Meter, t text, width, n int, valid bitset) ([]byte, error) {
 	if t.width == width {
 		return t.data[:n*width], nil
 	}
-	if err := m.take(n * width); err != nil {
+	if err := m.Take(n * width); err != nil {
 		return nil, err
 	}
 	out := make([]byte, n*width)
@@ -170,12 +172,12 @@ func fixedWidthBytes(m *meter, t text, width, n int, valid bitset) ([]byte, erro
 }
 
 // repeatLists makes n copies of the one list of a constant.
-func repeatLists(m *meter, l lists, n int) (lists, error) {
+func repeatLists(m *meter.Meter, l lists, n int) (lists, error) {
 	size := int(l.off[1] - l.off[0])
 	if n*size > maxElements {
-		return lists{}, m.tooMuch("lists of more than %d elements", maxElements)
+		return lists{}, m.TooMuch("lists of more than %d elements", maxElements)
 	}
-	if err := m.take(8 * (n*size + n)); err != nil {
+	if err := m.Take(8 * (n*size + n)); err != nil {
 		return lists{}, err
 	}
 	out := lists{off: make([]int64, n+1)}
@@ -198,7 +200,7 @@ func repeatLists(m *meter, l lists, n int) (lists, error) {
 }
 
 // listArray makes a list array. Of one of fixed size the lists that are not NULL must have it.
-func listArray(m *meter, typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
+func listArray(m *meter.Meter, typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
 	if fixed, ok := typ.(*arrow.FixedSizeListType); ok {
 		var err error
 		if l, err = l.padded(m, int(fixed.Len()), valid); err != nil {
@@ -210,7 +212,7 @@ func listArray(m *meter, typ arrow.DataType, l lists, valid bitset) (arrow.Array
 		return nil, err
 	}
 	n := len(l.off) - 1
-	if err := m.take(8 * n); err != nil {
+	if err := m.Take(8 * n); err != nil {
 		return nil, err
 	}
 	bitmap, nulls := validity(valid, n)
@@ -220,7 +222,7 @@ func listArray(m *meter, typ arrow.DataType, l lists, valid bitset) (arrow.Array
 		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(l.off)))
 	case arrow.LIST:
 		if l.off[n] > math.MaxInt32 {
-			return nil, m.tooMuch("lists of more than %d elements", math.MaxInt32)
+			return nil, m.TooMuch("lists of more than %d elements", math.MaxInt32)
 		}
 		off := make([]int32, n+1)
 		for i := range off {
@@ -235,7 +237,7 @@ func listArray(m *meter, typ arrow.DataType, l lists, valid bitset) (arrow.Array
 }
 
 // padded returns lists that all have size elements, those that are NULL too.
-func (l lists) padded(m *meter, size int, valid bitset) (lists, error) {
+func (l lists) padded(m *meter.Meter, size int, valid bitset) (lists, error) {
 	n := len(l.off) - 1
 	fits := true
 	for i := range n {
@@ -245,9 +247,9 @@ func (l lists) padded(m *meter, size int, valid bitset) (lists, error) {
 		return l, nil
 	}
 	if n*size > maxElements {
-		return lists{}, m.tooMuch("lists of more than %d elements", maxElements)
+		return lists{}, m.TooMuch("lists of more than %d elements", maxElements)
 	}
-	if err := m.take(8 * (n*size + n)); err != nil {
+	if err := m.Take(8 * (n*size + n)); err != nil {
 		return lists{}, err
 	}
 	slots := make([]int, n*size)

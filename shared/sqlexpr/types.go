@@ -106,3 +106,35 @@ func decimalLike(t arrow.DataType, precision, scale int32) arrow.DataType {
 func timestampType(unit arrow.TimeUnit, zone string) arrow.DataType {
 	return &arrow.TimestampType{Unit: unit, TimeZone: zone}
 }
+
+func isVarBinary(t arrow.DataType) bool {
+	return t.ID() == arrow.BINARY || t.ID() == arrow.LARGE_BINARY
+}
+
+func elemType(t arrow.DataType) arrow.DataType { return t.(arrow.ListLikeType).Elem() }
+
+// unitOf is the unit in which a type counts.
+func unitOf(t arrow.DataType) arrow.TimeUnit { return t.(arrow.TemporalWithUnit).TimeUnit() }
+
+func zoneOf(t arrow.DataType) string {
+	if ts, ok := t.(*arrow.TimestampType); ok {
+		return ts.TimeZone
+	}
+	return ""
+}
+
+func bitWidth(t arrow.DataType) int { return t.(arrow.FixedWidthDataType).BitWidth() }
+
+// listLike is the type of lists of an element type, with long offsets if list has them.
+func listLike(list, elem arrow.DataType) arrow.DataType {
+	if list.ID() == arrow.LARGE_LIST {
+		return arrow.LargeListOf(elem)
+	}
+	return arrow.ListOf(elem)
+}
+
+// Intervals are literals to add to dates and timestamps, or to subtract. They have months,
+// days and nanoseconds apart, as these have no fixed proportion: a month is added on the
+// calendar and a day on the clock, which may be 23 hours. The native Lance knows them inside
+// of the arguments of functions only.
+var typeInterval = arrow.FixedWidthTypes.MonthDayNanoInterval

@@ -6,6 +6,8 @@ import (
 	"math/big"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/clock"
 )
 
 // unwrapComparison compares what was cast with a literal in the type that it had before,
@@ -150,7 +152,7 @@ func integerBefore(v vec, to arrow.DataType) (vec, bool) {
 // timestampBefore converts the units of a timestamp, cutting off; out of range it is NULL.
 func timestampBefore(v vec, to arrow.DataType) vec {
 	ticks := v.data.([]int64)[0]
-	from, per := perSecond(unitOf(v.typ)), perSecond(unitOf(to))
+	from, per := clock.PerSecond(unitOf(v.typ)), clock.PerSecond(unitOf(to))
 	if from >= per {
 		return constant(to, []int64{ticks / (from / per)})
 	}

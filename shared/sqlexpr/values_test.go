@@ -9,6 +9,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/syntax"
 )
 
 // testClock is when the golden files were written, as far as their values tell.
@@ -16,7 +19,7 @@ var testClock = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // compute parses, binds and evaluates an expression.
 func compute(expr string, rec arrow.RecordBatch) (arrow.Array, error) {
-	e, err := Parse(expr)
+	e, err := syntax.Parse(expr)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +38,7 @@ func TestComputesTheValuesOfTheNativeLance(t *testing.T) {
 			got, err := compute(expr, rec)
 			at := values.Schema().FieldIndices(expr)
 			if len(at) == 0 {
-				var e *Error
+				var e *sql.Error
 				if !errors.As(err, &e) {
 					t.Fatalf("got %v, error %v; want an *Error", got, err)
 				}

@@ -2,11 +2,14 @@ package sqlexpr
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
+
+	"tiltyard/shared/sql/meter"
 )
 
 // A vec is a column of values during evaluation, or one constant that stands for every
@@ -180,14 +183,14 @@ func (v vec) appendIdentity(dst []byte) []byte {
 
 // A textBuilder appends values to a text.
 type textBuilder struct {
-	m     *meter
+	m     *meter.Meter
 	data  []byte
 	off   []int64
 	taken int // capacity of data that the meter knows of
 }
 
 // newTextBuilder makes a builder for n values, the offsets of which are the caller's to take.
-func newTextBuilder(m *meter, n int) *textBuilder {
+func newTextBuilder(m *meter.Meter, n int) *textBuilder {
 	return &textBuilder{m: m, off: append(make([]int64, 0, n+1), 0)}
 }
 
@@ -197,7 +200,7 @@ const maxText = 256 << 20
 // reserve makes room for so many bytes more, and takes it before.
 func (b *textBuilder) reserve(more int) error {
 	if more > maxText-len(b.data) {
-		return b.m.tooMuch("result of more than %d bytes of text", maxText)
+		return b.m.TooMuch("result of more than %d bytes of text", maxText)
 	}
 	need := len(b.data) + more
 	if need <= cap(b.data) {
@@ -207,11 +210,11 @@ func (b *textBuilder) reserve(more int) error {
 	if len(b.data) > 0 { // not the first value
 		size = min(max(need, 2*cap(b.data)), need+need/4+1024)
 	}
-	if err := b.m.take(size); err != nil {
+	if err := b.m.Take(size); err != nil {
 		return err
 	}
 	data := append(make([]byte, 0, size), b.data...)
-	b.m.give(b.taken)
+	b.m.Give(b.taken)
 	b.data, b.taken = data, size
 	return nil
 }
@@ -222,11 +225,11 @@ func (b *textBuilder) account() error {
 		return nil
 	}
 	if len(b.data) > maxText {
-		return b.m.tooMuch("result of more than %d bytes of text", maxText)
+		return b.m.TooMuch("result of more than %d bytes of text", maxText)
 	}
 	grown := cap(b.data) - b.taken
 	b.taken = cap(b.data)
-	return b.m.take(grown)
+	return b.m.Take(grown)
 }
 
 // done ends a value, of which the bytes were appended to data.
@@ -282,4 +285,68 @@ func (v vec) appendKey(dst []byte, slot int) []byte {
 		}
 	}
 	return dst
+}
+
+// named is a value of v for an error. A constant stands in the expression and is quoted,
+// shortened; of one that may be that of a row the type is named.
+func (v vec) named(value any) string {
+	if !v.konst {
+		return "a value of type " + v.typ.String()
+	}
+	if text, ok := value.([]byte); ok {
+		return fmt.Sprintf("%.40q", text)
+	}
+	return fmt.Sprintf("value %v", value)
+}
+
+// width returns the number of values of an operation on vecs, and whether it is constant.
+func width(vecs ...vec) (n int, konst bool) {
+	n, konst = 1, true
+	for _, v := range vecs {
+		if !v.konst {
+			n, konst = v.n, false
+		}
+	}
+	return n, konst
+}
+
+// bothValid returns the rows where neither operand is NULL; n is their number.
+func bothValid(l, r vec, n int) bitset {
+	return r.live(l.live(nil, n), n)
+}
+
+// elementKey appends what two slots share if both are NULL or both have the same value.
+func (v vec) elementKey(dst []byte, slot int) []byte {
+	if v.valid != nil && !v.valid.has(slot) {
+		return append(dst, 0)
+	}
+	return v.appendKey(append(dst, 1), slot)
+}
+
+// keys returns a key for each element of a list.
+func (l lists) keys(i int) []string {
+	keys := make([]string, 0, l.off[i+1]-l.off[i])
+	var buf []byte
+	for j := int(l.off[i]); j < int(l.off[i+1]); j++ {
+		buf = append(buf[:0], 1)
+		if l.elems.isNull(j) {
+			buf[0] = 0
+		} else {
+			buf = l.elems.appendKey(buf, j)
+		}
+		keys = append(keys, string(buf))
+	}
+	return keys
+}
+
+// texts returns the value of a string or binary by row.
+func (v vec) texts() func(i int) []byte {
+	t, mask := v.data.(text), v.mask()
+	return func(i int) []byte { return t.at(i & mask) }
+}
+
+// valuesOf returns the value of fixed width by row.
+func valuesOf[T any](v vec) func(i int) T {
+	d, mask := v.data.([]T), v.mask()
+	return func(i int) T { return d[i&mask] }
 }

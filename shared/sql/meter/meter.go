@@ -1,0 +1,221 @@
+// Package meter accounts for the memory and the work of evaluating an expression.
+package meter
+
+import (
+	"context"
+	"errors"
+	"unicode/utf8"
+
+	"tiltyard/shared/memory"
+	"tiltyard/shared/sql"
+)
+
+// A Meter accounts for one evaluation: for the bytes of what it makes, which it takes from
+// the share of its context before it makes them, and for its work, between pieces of which it
+// looks at the context. It lives within one call, so that it may hold the context of the call.
+// A nil meter has no bound.
+//
+// The bytes in use are a stack: an operation takes those of what it makes beside its
+// arguments, and when it is done only those of its result stay in use. Columns are in use
+// for a slice of rows, and constants for the whole evaluation.
+type Meter struct {
+	ctx   context.Context
+	share *memory.Share
+
+	made    int64 // bytes of the results and intermediate values of a slice
+	columns int64 // bytes of the columns that were converted for the slice
+	kept    int64 // bytes that stay in use to the end
+	taken   int64 // bytes of the share, never fewer than are in use
+
+	peak int64 // most bytes that were in use for the slice at once
+	most int64 // bytes that a slice may have in use; 0: what the share allows
+	work int   // until the next look at the context
+	left int   // work until a constant is given up; 0: no bound
+	plan int   // work that is left for all constants of an expression
+
+	programs int // instructions of the regular expressions that Bind compiled
+}
+
+const (
+	// SliceBytes is how much a slice of several rows may have in use.
+	SliceBytes = 16 << 20
+	// TakeBytes is the least that a meter takes from its share at once.
+	TakeBytes = 64 << 10
+	// LookWork is the work between two looks at the context, in steps of about a nanosecond.
+	LookWork = 1 << 18
+)
+
+// ErrNarrow says that a slice has more in use than it may: one of fewer rows may do.
+var ErrNarrow = errors.New("too many rows at once")
+
+// errEffort says that a constant is too much work for the planning.
+var errEffort = errors.New("too much work for planning")
+
+// New is a meter for an evaluation within the share of the context.
+func New(ctx context.Context) *Meter {
+	return &Meter{ctx: ctx, share: memory.FromContext(ctx), work: LookWork}
+}
+
+// Unshared is a meter that looks at the context and takes nothing of its share.
+func Unshared(ctx context.Context) *Meter { return &Meter{ctx: ctx, work: LookWork} }
+
+// Take puts bytes into use that are about to be allocated. Its errors are ErrNarrow,
+// *memory.Error and those of the context.
+func (m *Meter) Take(bytes int) error {
+	if m == nil || bytes <= 0 {
+		return nil
+	}
+	m.made += int64(bytes)
+	used := m.made + m.columns
+	m.peak = max(m.peak, used)
+	if m.most > 0 && used > m.most {
+		return ErrNarrow
+	}
+	if used+m.kept <= m.taken {
+		return nil
+	}
+	return m.grow()
+}
+
+// grow takes what is in use from the share, and more than that if it is free.
+func (m *Meter) grow() error {
+	more := m.made + m.columns + m.kept - m.taken
+	if ahead := max(more, TakeBytes); ahead > more && m.share.Try(ahead) {
+		m.taken += ahead
+		return nil
+	}
+	if err := m.share.Take(m.ctx, more); err != nil {
+		var refused *memory.Error
+		if m.most > 0 && errors.As(err, &refused) && !refused.Busy {
+			return ErrNarrow
+		}
+		return err
+	}
+	m.taken += more
+	return nil
+}
+
+// Give takes bytes out of use.
+func (m *Meter) Give(bytes int) {
+	if m != nil {
+		m.made = max(m.made-int64(bytes), 0)
+	}
+}
+
+// TooMuch refuses what is more than the values of a slice may be: for good only if the slice
+// is of one row.
+func (m *Meter) TooMuch(format string, args ...any) error {
+	if m != nil && m.most > 0 {
+		return ErrNarrow
+	}
+	return sql.Errorf(sql.ErrTooLarge, sql.NoPos, format, args...)
+}
+
+// Mark is how much is in use.
+func (m *Meter) Mark() int64 {
+	if m == nil {
+		return 0
+	}
+	return m.made
+}
+
+// Settle takes everything out of use that came into it since the mark, but for a result of
+// so many bytes.
+func (m *Meter) Settle(mark int64, result int) {
+	if m != nil && m.made > mark {
+		m.made = min(m.made, mark+int64(result))
+	}
+}
+
+// HoldColumn leaves what came into use since the mark in use for all of the slice: it is a column.
+func (m *Meter) HoldColumn(mark int64) {
+	m.columns += m.made - mark
+	m.made = mark
+}
+
+// Retain leaves so many bytes in use to the end.
+func (m *Meter) Retain(bytes int) { m.kept += int64(bytes) }
+
+// Apart accounts for what f makes beside the slice, such as a constant for all slices. Of
+// that as much stays in use to the end as f returns.
+func (m *Meter) Apart(f func() (bytes int, err error)) error {
+	made, most, peak := m.made, m.most, m.peak
+	m.made, m.most = 0, 0
+	bytes, err := f()
+	if err == nil {
+		m.kept += min(m.made, int64(bytes))
+	}
+	m.made, m.most, m.peak = made, most, peak
+	return err
+}
+
+// Begin starts a slice of so many rows, which may have so many bytes in use if they are
+// several.
+func (m *Meter) Begin(rows int, most int64) {
+	m.made, m.columns, m.peak, m.most = 0, 0, 0, 0
+	if rows > 1 {
+		m.most = most
+	}
+	if spare := m.taken - m.kept; spare > 2*SliceBytes { // of a row that made much
+		m.share.Give(spare - SliceBytes)
+		m.taken -= spare - SliceBytes
+	}
+}
+
+// End returns all bytes to the share.
+func (m *Meter) End() {
+	m.share.Give(m.taken)
+	m.taken, m.made, m.columns, m.kept = 0, 0, 0, 0
+}
+
+// Peak is the most that was in use for the slice at once.
+func (m *Meter) Peak() int64 { return m.peak }
+
+// Err is the error of the context, if it has ended.
+func (m *Meter) Err() error { return m.ctx.Err() }
+
+// Step counts work that is about to be done, and looks at the context after some.
+func (m *Meter) Step(work int) error {
+	if m == nil {
+		return nil
+	}
+	if m.work -= work; m.work > 0 {
+		return nil
+	}
+	return m.look()
+}
+
+// LookBytes is how much of one value is worked on between two looks at the context.
+const LookBytes = 1 << 20
+
+// Pieces calls f for the parts of a text, which end between characters, and looks at the
+// context after each but the last.
+func (m *Meter) Pieces(s []byte, f func(from, to int)) error {
+	from := 0
+	for len(s)-from > LookBytes {
+		to := from + LookBytes
+		for to > from+LookBytes-utf8.UTFMax && !utf8.RuneStart(s[to]) {
+			to--
+		}
+		f(from, to)
+		if err := m.Step(to - from); err != nil {
+			return err
+		}
+		from = to
+	}
+	f(from, len(s))
+	return nil
+}
+
+// look looks at the context.
+func (m *Meter) look() error {
+	if m.left > 0 {
+		if m.left -= LookWork - m.work; m.left <= 0 {
+			m.left = 1 // and no further
+			m.work = 0
+			return errEffort
+		}
+	}
+	m.work = LookWork
+	return m.ctx.Err()
+}

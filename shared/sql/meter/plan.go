@@ -1,0 +1,75 @@
+package meter
+
+import (
+	"context"
+
+	"tiltyard/shared/sql"
+)
+
+// Bounds of the constants that Bind computes, in bytes and in steps of work: of one of them, and
+// of all of an expression.
+const (
+	maxFolded    = 4 << 20
+	maxFoldWork  = 1 << 23
+	MaxFoldedAll = 32 << 20
+	maxPlanWork  = 1 << 28
+)
+
+// maxPrograms bounds the instructions of all regular expressions of an expression that are
+// constants.
+const maxPrograms = 1 << 17
+
+// ForPlan is a meter for what Bind computes.
+func ForPlan(ctx context.Context) *Meter {
+	m := New(ctx)
+	m.plan = maxPlanWork
+	return m
+}
+
+// MayFold says whether there is work left for constants.
+func (m *Meter) MayFold() bool { return m.plan > 0 }
+
+// Fold accounts for f, which computes a constant.
+func (m *Meter) Fold(f func() error) error {
+	m.Begin(2, maxFolded) // as if of more rows than one, so that what is too much is only that
+	m.left = maxFoldWork
+	work := m.work + m.left
+	err := f()
+	m.plan -= work - m.work - m.left
+	return err
+}
+
+// KeepConstant puts a constant into use for good, unless it is too much.
+func (m *Meter) KeepConstant(bytes int64) bool {
+	if bytes <= 64 {
+		return true
+	}
+	if m.kept+bytes > MaxFoldedAll || bytes > maxFolded {
+		return false
+	}
+	m.made = 0
+	if m.Take(int(bytes)) != nil {
+		return false
+	}
+	m.made = 0
+	m.kept += bytes
+	return true
+}
+
+// KeepProgram puts a compiled regular expression of so many instructions into use for good.
+func (m *Meter) KeepProgram(instructions, bytes int) error {
+	if m.programs += instructions; m.programs > maxPrograms {
+		return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "regular expressions of more than %d steps in all", maxPrograms)
+	}
+	m.made, m.most = 0, 0
+	err := m.Take(bytes)
+	m.kept += m.made
+	m.made = 0
+	return err
+}
+
+// SettlePlan leaves no more taken than what is kept.
+func (m *Meter) SettlePlan() {
+	m.share.Give(m.taken - m.kept)
+	m.taken = m.kept
+}

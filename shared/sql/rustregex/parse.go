@@ -1,0 +1,322 @@
+package rustregex
+
+import (
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tiltyard/shared/sql"
+)
+
+// maxDepth is how deep groups may be nested, which is the limit of Rust's parser.
+const maxDepth = 250
+
+// A parser reads the patterns that Compile compiles. Of others it may read
+// something.
+type parser struct {
+	src   string
+	pos   int
+	depth int
+	flags flagSet
+	known map[writtenClass][]rune
+}
+
+// A writtenClass is a class in Go's syntax.
+type writtenClass struct {
+	pattern string
+	flags   syntax.Flags
+}
+
+type flagSet struct{ fold, lines, dotAll bool }
+
+// Parse reads a pattern with flags, such as "i".
+func Parse(pattern, flags string) (*Node, error) {
+	if len(pattern)+len(flags) > MaxLength {
+		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "regular expression of more than %d bytes", MaxLength)
+	}
+	p := parser{src: pattern, known: map[writtenClass][]rune{}}
+	if err := p.setFlags(flags); err != nil {
+		return nil, err
+	}
+	n, err := p.alternatives()
+	if err == nil && p.pos < len(p.src) {
+		err = p.invalid("closing parenthesis that none opens")
+	}
+	return n, err
+}
+
+func (p *parser) invalid(what string) error {
+	return sql.Errorf(sql.ErrValue, sql.NoPos, "regular expression: %s", what)
+}
+
+// peek returns the next byte, zero at the end.
+func (p *parser) peek() byte {
+	if p.pos == len(p.src) {
+		return 0
+	}
+	return p.src[p.pos]
+}
+
+// take skips a text if it comes next.
+func (p *parser) take(s string) bool {
+	if !strings.HasPrefix(p.src[p.pos:], s) {
+		return false
+	}
+	p.pos += len(s)
+	return true
+}
+
+func (p *parser) alternatives() (*Node, error) {
+	var all []*Node
+	for {
+		n, err := p.sequence()
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, n); !p.take("|") {
+			return alternate(all), nil
+		}
+	}
+}
+
+// sequence reads up to the end, a bar or a closing parenthesis.
+func (p *parser) sequence() (*Node, error) {
+	var items []*Node
+	for p.pos < len(p.src) && p.peek() != '|' && p.peek() != ')' {
+		least, most, repeats, err := p.repetition()
+		if err != nil {
+			return nil, err
+		}
+		if repeats {
+			if len(items) == 0 {
+				return nil, p.invalid("repetition of nothing")
+			}
+			last := len(items) - 1
+			items[last] = items[last].repeat(least, most)
+			continue
+		}
+		n, err := p.atom()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, n)
+	}
+	return Concat(items), nil
+}
+
+// repetition reads an operator behind what it repeats.
+func (p *parser) repetition() (least, most int, ok bool, err error) {
+	switch p.peek() {
+	case '*':
+		most = -1
+	case '+':
+		least, most = 1, -1
+	case '?':
+		most = 1
+	case '{':
+		end := strings.IndexByte(p.src[p.pos:], '}')
+		if end < 0 {
+			return 0, 0, false, p.invalid("brace is not closed")
+		}
+		low, high, ranged := strings.Cut(p.src[p.pos+1:p.pos+end], ",")
+		if least, err = strconv.Atoi(low); err != nil {
+			return 0, 0, false, p.invalid("repetition that is no number")
+		}
+		switch {
+		case !ranged:
+			most = least
+		case high == "":
+			most = -1
+		default:
+			if most, err = strconv.Atoi(high); err != nil || most < least {
+				return 0, 0, false, p.invalid("repetition that is no range")
+			}
+		}
+		p.pos += end
+	default:
+		return 0, 0, false, nil
+	}
+	p.pos++
+	p.take("?") // as few as possible, which matches the same texts
+	return least, most, true, nil
+}
+
+// looks are the escapes that are assertions.
+var looks = map[string]string{`\A`: "^", `\z`: "$", `\b`: `\b`, `\B`: `\B`}
+
+// atom reads what is repeated as a whole.
+func (p *parser) atom() (*Node, error) {
+	switch c := p.peek(); c {
+	case '(':
+		return p.group()
+	case '[':
+		return p.class((*translator).class)
+	case '.':
+		p.pos++
+		if p.flags.dotAll {
+			return Characters([]rune{0, unicode.MaxRune}), nil
+		}
+		return Characters([]rune{0, '\n' - 1, '\n' + 1, unicode.MaxRune}), nil
+	case '^', '$':
+		p.pos++
+		if p.flags.lines {
+			return &Node{Kind: KindLook, Look: "(?m)" + string(c)}, nil
+		}
+		return &Node{Kind: KindLook, Look: string(c)}, nil
+	case '\\':
+		for written, look := range looks {
+			if p.take(written) {
+				return &Node{Kind: KindLook, Look: look}, nil
+			}
+		}
+		return p.class(func(t *translator) error { return t.escape(false) })
+	}
+	r, size := utf8.DecodeRuneInString(p.src[p.pos:])
+	p.pos += size
+	return p.character(r), nil
+}
+
+// character is a literal, or a class when other characters are the same but for case.
+func (p *parser) character(r rune) *Node {
+	if !p.flags.fold || unicode.SimpleFold(r) == r {
+		return Literal(string(r))
+	}
+	return Characters(foldings(r))
+}
+
+// foldings is the class of a character in all its cases.
+func foldings(r rune) []rune {
+	class := []rune{r, r}
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		class = joinRanges(class, []rune{f, f})
+	}
+	return class
+}
+
+// class reads a class or an escaped character, which the translation into Go's syntax shows
+// the end of.
+func (p *parser) class(translate func(t *translator) error) (*Node, error) {
+	t := translator{src: p.src[p.pos:]}
+	if err := translate(&t); err != nil {
+		return nil, err
+	}
+	size, written, flags := t.pos, t.wide.String(), syntax.Perl
+	switch written { // the translation leaves it to Go how they go on
+	case `\x`:
+		size += 2
+	case `\p`, `\P`:
+		size++
+	}
+	if size > len(t.src) {
+		return nil, p.invalid("escape is not complete")
+	}
+	written += t.src[t.pos:size]
+	p.pos += size
+	if p.flags.fold {
+		flags |= syntax.FoldCase
+	}
+	id := writtenClass{written, flags}
+	class, ok := p.known[id]
+	if !ok {
+		re, err := syntax.Parse(written, flags)
+		if err != nil {
+			return nil, p.invalid(wrongPart(err))
+		}
+		if class, ok = classOf(re); !ok {
+			return nil, p.invalid("class that is none")
+		}
+		p.known[id] = class
+	}
+	return Characters(class), nil
+}
+
+// classOf returns the characters that an expression of Go stands for, each one alone.
+func classOf(re *syntax.Regexp) (class []rune, ok bool) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if len(re.Rune) != 1 {
+			return nil, false
+		}
+		if re.Flags&syntax.FoldCase != 0 {
+			return foldings(re.Rune[0]), true
+		}
+		return []rune{re.Rune[0], re.Rune[0]}, true
+	case syntax.OpCharClass:
+		return re.Rune, true
+	case syntax.OpNoMatch:
+		return nil, true
+	case syntax.OpAnyChar:
+		return []rune{0, unicode.MaxRune}, true
+	case syntax.OpAnyCharNotNL:
+		return []rune{0, '\n' - 1, '\n' + 1, unicode.MaxRune}, true
+	}
+	return nil, false
+}
+
+// group reads what is in parentheses, or sets the flags that are.
+func (p *parser) group() (*Node, error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.invalid("groups are nested too deeply")
+	}
+	defer func() { p.depth-- }()
+	p.take("(")
+	outside, captures := p.flags, true
+	switch {
+	case p.take("?P<"), p.take("?<"):
+		end := strings.IndexByte(p.src[p.pos:], '>')
+		if end < 0 {
+			return nil, p.invalid("name of a group has no end")
+		}
+		p.pos += end + 1
+	case p.take("?"):
+		end := strings.IndexAny(p.src[p.pos:], ":)")
+		if end < 0 {
+			return nil, p.invalid("group is not closed")
+		}
+		if err := p.setFlags(p.src[p.pos : p.pos+end]); err != nil {
+			return nil, err
+		}
+		p.pos += end + 1
+		if p.src[p.pos-1] == ')' {
+			return empty, nil
+		}
+		captures = false
+	}
+	n, err := p.alternatives()
+	if err != nil {
+		return nil, err
+	}
+	if !p.take(")") {
+		return nil, p.invalid("group is not closed")
+	}
+	if p.flags = outside; captures {
+		n = &Node{Kind: KindGroup, Subs: []*Node{n}}
+	}
+	return n, nil
+}
+
+// setFlags sets flags, and those behind a minus to no. None may come twice.
+func (p *parser) setFlags(flags string) error {
+	value := true
+	for i := range len(flags) {
+		if strings.IndexByte(flags[:i], flags[i]) >= 0 {
+			return p.invalid("flag " + flags[i:i+1] + " comes twice")
+		}
+		switch flags[i] {
+		case 'i':
+			p.flags.fold = value
+		case 'm':
+			p.flags.lines = value
+		case 's':
+			p.flags.dotAll = value
+		case 'U': // how much is matched, not whether
+		case '-':
+			value = false
+		default:
+			return sql.Errorf(sql.ErrUnsupported, sql.NoPos, "regular expression with flag %s", flags[i:i+1])
+		}
+	}
+	return nil
+}

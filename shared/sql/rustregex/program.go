@@ -1,0 +1,252 @@
+package rustregex
+
+import (
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"sync"
+	"unicode/utf8"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/meter"
+)
+
+// A Program is a compiled translation of a regular expression. Go matches in a time that is
+// linear in the length of the text and in the size of the program. Texts for which that is
+// long are read rune by rune, so that the matching ends when the context does.
+type Program struct {
+	re   *regexp.Regexp
+	size int // instructions, about
+	// further is the program for matches behind the first rune of a text, the whole match
+	// being group 1: the rune is what stands before the place from which on to search.
+	further func() (*regexp.Regexp, error)
+}
+
+const (
+	// maxProgram bounds the instructions of one program. Counted repetitions are written
+	// out: a{1000} is a thousand of them.
+	maxProgram = 1 << 15
+	// programBytes is about what an instruction takes, and classBytes what a byte of a
+	// pattern can take as a class of Unicode.
+	programBytes = 256
+	classBytes   = 64
+	// directWork bounds the work of matching a text without a look at the context.
+	directWork = 1 << 22
+	// allMatches bounds the texts of which all matches are found at once.
+	allMatches = 4 << 10
+)
+
+// compileProgram compiles for Go what is of no more than maxProgram instructions.
+func compileProgram(src string) (*Program, error) {
+	size := 1
+	if tree, err := syntax.Parse(src, syntax.Perl); err == nil {
+		size = instructions(tree)
+	}
+	if size > maxProgram {
+		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "regular expression of more than %d steps, when its repetitions are written out", maxProgram)
+	}
+	re, err := compileGo(src)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{re: re, size: size, further: sync.OnceValues(func() (*regexp.Regexp, error) {
+		return compileGo(`\A(?s:.)(?s:.*?)(` + src + `)`)
+	})}, nil
+}
+
+// instructions is about how many instructions a regular expression compiles to.
+func instructions(tree *syntax.Regexp) int {
+	const enough = 1 << 30
+	size := 1
+	for _, sub := range tree.Sub {
+		size = min(size+instructions(sub)+1, enough)
+	}
+	switch tree.Op {
+	case syntax.OpLiteral:
+		size += len(tree.Rune)
+	case syntax.OpCapture:
+		size++
+	case syntax.OpRepeat:
+		size = min(size*max(tree.Max, tree.Min+1), enough)
+	}
+	return size
+}
+
+// isDirect says whether a text is matched without a look at the context, of which match
+// counts the work.
+func (p *Program) isDirect(m *meter.Meter, s []byte) (bool, error) {
+	if m == nil {
+		return true, nil
+	}
+	if work := len(s) * p.size; work <= directWork {
+		return true, m.Step(work + 64)
+	}
+	return false, nil
+}
+
+// match reports whether the program matches somewhere in s.
+func (p *Program) match(m *meter.Meter, s []byte) (bool, error) {
+	direct, err := p.isDirect(m, s)
+	if direct || err != nil {
+		return err == nil && p.re.Match(s), err
+	}
+	r := p.reader(m, s)
+	ok := p.re.MatchReader(r)
+	return ok, r.err
+}
+
+// find returns the first match, nil if there is none, as regexp does.
+func (p *Program) find(m *meter.Meter, s []byte) ([]int, error) {
+	direct, err := p.isDirect(m, s)
+	if err != nil {
+		return nil, err
+	}
+	if direct {
+		return p.re.FindSubmatchIndex(s), nil
+	}
+	r := p.reader(m, s)
+	found := p.re.FindReaderSubmatchIndex(r)
+	return found, r.err
+}
+
+// Each calls f for so many matches, -1 being all, that do not overlap.
+func (p *Program) Each(m *meter.Meter, s []byte, most int, f func(match []int) error) error {
+	direct, err := p.isDirect(m, s)
+	if err != nil {
+		return err
+	}
+	if direct && len(s) <= allMatches {
+		for _, match := range p.re.FindAllSubmatchIndex(s, most) {
+			if err := f(match); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for at, before := 0, -1; at <= len(s) && most != 0; {
+		match, err := p.findFrom(m, s, at)
+		if match == nil || err != nil {
+			return err
+		}
+		accepted := true
+		if match[1] == at { // an empty match, which does not count right after another one
+			accepted = match[0] != before
+			_, size := utf8.DecodeRune(s[at:])
+			at += max(size, 1)
+		} else {
+			at = match[1]
+		}
+		before = match[1]
+		if accepted {
+			most--
+			if err := f(match); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Expand appends a template with what a match of s captured, as regexp does.
+func (p *Program) Expand(dst, template, s []byte, match []int) []byte {
+	return p.re.Expand(dst, template, s, match)
+}
+
+// findFrom is find from a place on, for which what is before it counts.
+func (p *Program) findFrom(m *meter.Meter, s []byte, at int) ([]int, error) {
+	if at == 0 {
+		return p.find(m, s)
+	}
+	further, err := p.further()
+	if err != nil {
+		return nil, err
+	}
+	_, size := utf8.DecodeLastRune(s[:at])
+	r := p.reader(m, s[at-size:])
+	found := further.FindReaderSubmatchIndex(r)
+	if found == nil || r.err != nil {
+		return nil, r.err
+	}
+	match := found[2:]
+	for i := range match {
+		if match[i] >= 0 {
+			match[i] += at - size
+		}
+	}
+	return match, nil
+}
+
+func (p *Program) reader(m *meter.Meter, s []byte) *watchedText {
+	return &watchedText{m: m, rest: s, work: p.size}
+}
+
+// A watchedText reads a text for a program, and ends early when the context does.
+type watchedText struct {
+	m    *meter.Meter
+	rest []byte
+	work int // for a rune
+	read int
+	err  error
+}
+
+// ReadRune makes the text an io.RuneReader.
+func (t *watchedText) ReadRune() (rune, int, error) {
+	if t.read%watchedRunes == 0 && t.err == nil {
+		t.err = t.m.Step(t.work * watchedRunes)
+	}
+	if len(t.rest) == 0 || t.err != nil {
+		return 0, 0, io.EOF
+	}
+	t.read++
+	r, size := utf8.DecodeRune(t.rest)
+	t.rest = t.rest[size:]
+	return r, size, nil
+}
+
+// watchedRunes are read between two steps.
+const watchedRunes = 64
+
+// A Cache keeps expressions that were compiled for other rows, within bounds.
+type Cache struct {
+	m     *meter.Meter
+	all   map[string]*Regexp
+	taken int
+}
+
+// maxRegexes bounds the expressions of a cache, and maxCached their bytes.
+const (
+	maxRegexes = 1000
+	maxCached  = 4 << 20
+)
+
+// NewCache makes a cache whose expressions are taken from a meter.
+func NewCache(m *meter.Meter) *Cache { return &Cache{m: m, all: map[string]*Regexp{}} }
+
+// Compile compiles an expression, unless it is that of another row.
+func (c *Cache) Compile(pattern, flags []byte) (*Regexp, error) {
+	if len(pattern)+len(flags) > MaxLength {
+		return nil, tooLong()
+	}
+	key := string(flags) + "\x00" + string(pattern)
+	if re, ok := c.all[key]; ok {
+		return re, nil
+	}
+	if err := c.m.Step(meter.LookWork); err != nil { // which compiling can take
+		return nil, err
+	}
+	re, err := Compile(string(pattern), string(flags))
+	if err != nil {
+		return nil, err
+	}
+	if len(c.all) == maxRegexes || c.taken > maxCached {
+		clear(c.all)
+		c.m.Give(c.taken)
+		c.taken = 0
+	}
+	if err := c.m.Take(re.Bytes()); err != nil {
+		return nil, err
+	}
+	c.taken += re.Bytes()
+	c.all[key] = re
+	return re, nil
+}

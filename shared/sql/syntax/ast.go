@@ -1,0 +1,213 @@
+// Package syntax reads the text of an SQL expression into a tree, and prints it back.
+package syntax
+
+// An Expr is a parsed expression: the tree of what was written, without comments. Its concrete
+// types are the pointers to the structs of this file. Trees are never changed after Parse and
+// may be shared.
+type Expr interface {
+	// String prints the expression. Parsing the text gives an equal tree.
+	String() string
+	// Pos returns the byte offset in the text where the expression, or for infix
+	// operators the operator, begins.
+	Pos() int
+}
+
+// position is where a node was read.
+type position int
+
+// Pos returns the byte offset.
+func (p position) Pos() int { return int(p) }
+
+// A Number is a numeric literal.
+type Number struct {
+	position
+	Text string // digits with optional fraction and exponent, and a sign if one was written directly before
+}
+
+// A Text is a string literal. Double quotes delimit strings as single quotes do.
+type Text struct {
+	position
+	Value string
+}
+
+// A Bytes is a binary literal, X'0a' or 0x0a.
+type Bytes struct {
+	position
+	Digits string // hexadecimal, of any length
+}
+
+// A Bool is TRUE or FALSE.
+type Bool struct {
+	position
+	Value bool
+}
+
+// A Null is the literal NULL.
+type Null struct{ position }
+
+// A TypedText is a string literal with a type before it, such as date '2024-01-31'.
+type TypedText struct {
+	position
+	Type  TypeName
+	Value string
+}
+
+// An Interval is a literal such as INTERVAL '1 month 2 days'.
+type Interval struct {
+	position
+	Value string // numbers and units, such as "1 month 2 days"
+}
+
+// A Column names a column or a member of a struct, such as a.b or `a b`.c.
+type Column struct {
+	position
+	Path []Name
+}
+
+// A Name is one part of a column's path.
+type Name struct {
+	Text   string
+	Quoted bool // written in backticks
+}
+
+// A Member is a member of a struct given as text, x['name'].
+type Member struct {
+	position
+	X    Expr
+	Name string
+}
+
+// A Unary is NOT x or -x. The minus of a numeric literal belongs to the literal.
+type Unary struct {
+	position
+	Op UnaryOp
+	X  Expr
+}
+
+// A UnaryOp is a prefix operator.
+type UnaryOp string
+
+// The prefix operators.
+const (
+	Not UnaryOp = "NOT"
+	Neg UnaryOp = "-"
+)
+
+// A Binary is an infix operator with its operands.
+type Binary struct {
+	position
+	Op   BinaryOp
+	L, R Expr
+	// Grouped tells that an AND or OR stands in parentheses. They do not change what it
+	// means, but the native Lance plans a AND b AND c as one chain and (a AND b) AND c
+	// as two.
+	Grouped bool
+}
+
+// A BinaryOp is an infix operator.
+type BinaryOp string
+
+// The infix operators. <> and == are read as != and =.
+const (
+	Or          BinaryOp = "OR"
+	And         BinaryOp = "AND"
+	Eq          BinaryOp = "="
+	Ne          BinaryOp = "!="
+	Lt          BinaryOp = "<"
+	Le          BinaryOp = "<="
+	Gt          BinaryOp = ">"
+	Ge          BinaryOp = ">="
+	Distinct    BinaryOp = "IS DISTINCT FROM"
+	NotDistinct BinaryOp = "IS NOT DISTINCT FROM"
+	Add         BinaryOp = "+"
+	Sub         BinaryOp = "-"
+	Mul         BinaryOp = "*"
+	Div         BinaryOp = "/"
+	Mod         BinaryOp = "%"
+	Concat      BinaryOp = "||"
+	BitAnd      BinaryOp = "&"
+	BitOr       BinaryOp = "|"
+	BitXor      BinaryOp = "^"
+	ShiftLeft   BinaryOp = "<<"
+	ShiftRight  BinaryOp = ">>"
+)
+
+// An Is is x IS [NOT] NULL, TRUE or FALSE.
+type Is struct {
+	position
+	X    Expr
+	Test IsTest
+	Not  bool
+}
+
+// An IsTest is what IS asks for.
+type IsTest string
+
+// The tests of IS.
+const (
+	IsNull  IsTest = "NULL"
+	IsTrue  IsTest = "TRUE"
+	IsFalse IsTest = "FALSE"
+)
+
+// An In is x [NOT] IN (list). The list is not empty.
+type In struct {
+	position
+	X    Expr
+	List []Expr
+	Not  bool
+}
+
+// A Between is x [NOT] BETWEEN low AND high.
+type Between struct {
+	position
+	X, Low, High Expr
+	Not          bool
+}
+
+// A Like is x [NOT] LIKE pattern [ESCAPE 'c'], or ILIKE.
+type Like struct {
+	position
+	X, Pattern Expr
+	Escape     string // "" if not given
+	Fold       bool   // ILIKE
+	Not        bool
+}
+
+// A Cast is CAST(x AS type), x::type or TRY_CAST(x AS type).
+type Cast struct {
+	position
+	X    Expr
+	Type TypeName
+	Try  bool // NULL where the value cannot be converted, instead of an error
+}
+
+// A TypeName is a type as written: its lower-case words, and numbers in parentheses.
+type TypeName struct {
+	Name string // such as "timestamp" or "int unsigned"
+	Args []int  // such as 10 and 2 of decimal(10, 2)
+}
+
+// A Case is CASE [x] WHEN … THEN … [ELSE …] END.
+type Case struct {
+	position
+	X     Expr // nil for the form without operand
+	Whens []When
+	Else  Expr // nil if not given
+}
+
+// A When is one branch of a Case.
+type When struct{ Cond, Then Expr }
+
+// A Call is a function call.
+type Call struct {
+	position
+	Name string // as written
+	Args []Expr
+}
+
+// An Array is a list literal, [1, 2, 3].
+type Array struct {
+	position
+	Elems []Expr
+}

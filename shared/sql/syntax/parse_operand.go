@@ -1,0 +1,322 @@
+package syntax
+
+import (
+	"strings"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/clock"
+)
+
+// operand reads what can stand between infix operators, with the member accesses that
+// follow it.
+func (p *parser) operand() (Expr, error) {
+	if err := p.node(p.peek().pos); err != nil {
+		return nil, err
+	}
+	e, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		t := p.peek()
+		switch {
+		case p.takeOp("["):
+			if e, err = p.subscript(e, t); err != nil {
+				return nil, err
+			}
+		case p.takeOp("."):
+			name := p.take()
+			if name.kind != tokWord && name.kind != tokQuoted {
+				return nil, sql.Errorf(sql.ErrSyntax, name.pos, "expected the name of a member, found %s", name.describe())
+			}
+			e = &Member{position: position(t.pos), X: e, Name: name.text}
+		default:
+			return e, nil
+		}
+		if err := p.node(t.pos); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// subscript reads the name of a member or the index of an element in brackets.
+func (p *parser) subscript(x Expr, bracket token) (Expr, error) {
+	index := p.peek()
+	if index.kind != tokString || !p.peekAt(1).isOp("]") {
+		at, err := p.expr(precNone)
+		if err != nil {
+			return nil, err
+		}
+		if p.peek().isOp(":") {
+			return nil, sql.Errorf(sql.ErrUnsupported, bracket.pos, "slices of lists")
+		}
+		return &Call{position: position(bracket.pos), Name: "array_element", Args: []Expr{x, at}}, p.expectOp("]")
+	}
+	p.next += 2
+	return &Member{position: position(bracket.pos), X: x, Name: index.text}, nil
+}
+
+// primary reads an operand without the member accesses behind it.
+func (p *parser) primary() (Expr, error) {
+	t := p.peek()
+	pos := position(t.pos)
+	switch t.kind {
+	case tokNumber:
+		p.next++
+		return &Number{position: pos, Text: t.text}, nil
+	case tokString:
+		p.next++
+		return &Text{position: pos, Value: t.text}, nil
+	case tokHex:
+		p.next++
+		return &Bytes{position: pos, Digits: t.text}, nil
+	case tokQuoted:
+		return p.column()
+	case tokWord:
+		return p.word()
+	case tokOp:
+		return p.prefixOp()
+	}
+	return nil, p.unexpected("an expression")
+}
+
+// prefixOp reads an operand that begins with an operator or a bracket.
+func (p *parser) prefixOp() (Expr, error) {
+	t := p.peek()
+	pos := position(t.pos)
+	switch t.text {
+	case "(":
+		p.next++
+		if w := p.peek().keyword(); w == "SELECT" || w == "WITH" {
+			return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
+		}
+		e, err := p.expr(precNone)
+		if err != nil {
+			return nil, err
+		}
+		if p.peek().isOp(",") {
+			return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "tuples")
+		}
+		if b, ok := e.(*Binary); ok && (b.Op == And || b.Op == Or) {
+			b.Grouped = true
+		}
+		return e, p.expectOp(")")
+	case "-":
+		return p.minus()
+	case "[":
+		p.next++
+		elems, err := p.list("]")
+		return &Array{position: pos, Elems: elems}, err
+	case "+", "~", "!", "?", ":":
+		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "prefix %s", t.text)
+	}
+	return nil, p.unexpected("an expression")
+}
+
+// minus reads a sign. Directly before a number it belongs to the number.
+func (p *parser) minus() (Expr, error) {
+	pos := position(p.take().pos)
+	first := p.next
+	x, err := p.expr(precProduct)
+	if err != nil {
+		return nil, err
+	}
+	if n, ok := x.(*Number); ok && p.next == first+1 {
+		return &Number{position: pos, Text: "-" + n.Text}, nil
+	}
+	return &Unary{position: pos, Op: Neg, X: x}, nil
+}
+
+// list reads expressions up to the closing bracket.
+func (p *parser) list(closing string) ([]Expr, error) {
+	if p.takeOp(closing) {
+		return nil, nil
+	}
+	var list []Expr
+	for {
+		e, err := p.expr(precNone)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+		if !p.takeOp(",") {
+			return list, p.expectOp(closing)
+		}
+	}
+}
+
+// word reads an operand that begins with a bare word: a literal, a keyword with a syntax
+// of its own, a call or a column.
+func (p *parser) word() (Expr, error) {
+	t := p.peek()
+	pos := position(t.pos)
+	switch kw := t.keyword(); kw {
+	case "TRUE", "FALSE":
+		p.next++
+		return &Bool{position: pos, Value: kw == "TRUE"}, nil
+	case "NULL":
+		p.next++
+		return &Null{pos}, nil
+	case "NOT":
+		p.next++
+		x, err := p.expr(precNot)
+		return &Unary{position: pos, Op: Not, X: x}, err
+	case "CAST", "TRY_CAST", "SAFE_CAST":
+		if p.peekAt(1).isOp("(") {
+			return p.cast(kw != "CAST")
+		}
+	case "CASE":
+		if p.beginsOperand(1) {
+			return p.caseExpr()
+		}
+	case "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP":
+		if !p.peekAt(1).isOp("(") {
+			p.next++
+			return &Call{position: pos, Name: strings.ToLower(kw)}, nil
+		}
+	case "AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "ILIKE":
+		return nil, sql.Errorf(sql.ErrSyntax, t.pos, "expected an expression, found %s (write a column of this name in backticks)", kw)
+	}
+	if e := p.typedText(); e != nil {
+		return e, nil
+	}
+	if err := p.specialForm(); err != nil {
+		return nil, err
+	}
+	if next := p.peekAt(1); t.keyword() == "INTERVAL" &&
+		(next.kind == tokString || next.kind == tokNumber || next.isOp("-") && p.peekAt(2).kind == tokNumber) {
+		return p.interval()
+	}
+	if e, err := p.specialCall(); e != nil || err != nil {
+		return e, err
+	}
+	if p.peekAt(1).isOp("(") {
+		return p.call()
+	}
+	return p.column()
+}
+
+// beginsOperand reports whether the token n ahead begins an operand, and cannot as well
+// follow one. It tells the keyword CASE from a column of that name.
+func (p *parser) beginsOperand(n int) bool {
+	t := p.peekAt(n)
+	switch t.kind {
+	case tokEOF:
+		return false
+	case tokOp:
+		return t.text == "("
+	case tokWord:
+		switch t.keyword() {
+		case "AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "NOT", "THEN", "ELSE", "END", "AS", "ESCAPE":
+			return false
+		}
+	}
+	return true
+}
+
+// specialForm refuses the parts of SQL that look like calls or columns but have a syntax
+// of their own.
+func (p *parser) specialForm() error {
+	t := p.peek()
+	next := p.peekAt(1)
+	switch kw := t.keyword(); kw {
+	case "EXISTS", "CONVERT":
+		if next.isOp("(") {
+			return sql.Errorf(sql.ErrUnsupported, t.pos, "function %s", t.text)
+		}
+	case "ARRAY", "STRUCT", "MAP":
+		if next.isOp("[") || next.isOp("{") {
+			return sql.Errorf(sql.ErrUnsupported, t.pos, "%s literals", kw)
+		}
+	case "LOCALTIME", "LOCALTIMESTAMP":
+		return sql.Errorf(sql.ErrUnsupported, t.pos, "function %s", t.text)
+	}
+	return nil
+}
+
+// column reads a path. Whether its first part is a column and the rest are members is for
+// the schema to say.
+func (p *parser) column() (Expr, error) {
+	c := &Column{position: position(p.peek().pos)}
+	for {
+		t := p.take()
+		if t.kind != tokWord && t.kind != tokQuoted {
+			return nil, sql.Errorf(sql.ErrSyntax, t.pos, "expected the name of a column, found %s", t.describe())
+		}
+		c.Path = append(c.Path, Name{Text: t.text, Quoted: t.kind == tokQuoted})
+		if len(c.Path) > 1 {
+			if err := p.node(t.pos); err != nil {
+				return nil, err
+			}
+		}
+		if !p.takeOp(".") {
+			return c, nil
+		}
+	}
+}
+
+// call reads a function call without the clauses of aggregates and windows.
+func (p *parser) call() (Expr, error) {
+	t := p.take()
+	p.next++ // (
+	if w := p.peek().keyword(); w == "DISTINCT" || w == "ALL" || w == "SELECT" {
+		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "%s in the arguments of %s", w, t.text)
+	}
+	args, err := p.list(")")
+	if err != nil {
+		return nil, err
+	}
+	if w := p.peek().keyword(); w == "OVER" || w == "FILTER" || w == "WITHIN" {
+		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "%s after a function call", w)
+	}
+	return &Call{position: position(t.pos), Name: t.text, Args: args}, nil
+}
+
+// caseExpr reads CASE in both of its forms.
+func (p *parser) caseExpr() (Expr, error) {
+	c := &Case{position: position(p.take().pos)}
+	var err error
+	if p.peek().keyword() != "WHEN" {
+		if c.X, err = p.expr(precNone); err != nil {
+			return nil, err
+		}
+	}
+	for p.takeWords("WHEN") {
+		var w When
+		if w.Cond, err = p.expr(precNone); err != nil {
+			return nil, err
+		}
+		if err = p.expectWord("THEN"); err != nil {
+			return nil, err
+		}
+		if w.Then, err = p.expr(precNone); err != nil {
+			return nil, err
+		}
+		c.Whens = append(c.Whens, w)
+	}
+	if len(c.Whens) == 0 {
+		return nil, p.unexpected("WHEN")
+	}
+	if p.takeWords("ELSE") {
+		if c.Else, err = p.expr(precNone); err != nil {
+			return nil, err
+		}
+	}
+	return c, p.expectWord("END")
+}
+
+// interval reads what follows INTERVAL: a string, or a number with a unit behind it.
+func (p *parser) interval() (Expr, error) {
+	pos := position(p.take().pos)
+	sign := ""
+	if p.takeOp("-") {
+		sign = "-"
+	}
+	value := sign + p.take().text
+	if w := p.peek(); w.kind == tokWord {
+		if clock.IsUnit(w.text) {
+			value += " " + strings.ToLower(p.take().text)
+		}
+	}
+	return &Interval{position: pos, Value: value}, nil
+}

@@ -1,0 +1,153 @@
+package sqlexpr
+
+import (
+	"bytes"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/clock"
+)
+
+// format converts values to strings as Arrow's Rust implementation prints them:
+//
+//	bool        true
+//	floats      1.0  0.1  1e16  1.5e-7  inf  NaN     the shortest digits that read back
+//	decimals    -0.01  1.50                          all digits of the scale
+//	date32      2024-01-31
+//	date64      2024-01-31T00:00:00
+//	time        09:30:15.250
+//	timestamp   2024-01-31T09:30:15.250              and Z or +01:00 if it has a zone
+//
+// Source: arrow-cast 58, display.rs.
+func (c *caster) format() {
+	zone, err := clock.LoadZone(zoneOf(c.from.typ))
+	if c.err = err; err != nil {
+		return
+	}
+	b := newTextBuilder(c.m, c.from.n)
+	for i := range c.from.n {
+		if (c.live == nil || c.live.has(i)) && !c.from.isNull(i) {
+			b.data = appendText(b.data, c.from, i, zone)
+			if c.err = b.account(); c.err != nil {
+				return
+			}
+			if c.err = c.m.Step(64); c.err != nil {
+				return
+			}
+		}
+		b.done()
+	}
+	c.out.data = b.text()
+}
+
+// appendText appends one value. What is stored as an integer goes by way of the integer.
+func appendText(dst []byte, v vec, i int, zone *time.Location) []byte {
+	switch d := v.data.(type) {
+	case bitset:
+		return strconv.AppendBool(dst, d.has(i))
+	case []float32:
+		return appendFloat(dst, float64(d[i]), 32)
+	case []float64:
+		return appendFloat(dst, d[i], 64)
+	}
+	x, _ := v.integer(i)
+	switch {
+	case isDecimal(v.typ):
+		_, scale := precisionScale(v.typ)
+		return appendDecimal(dst, x, int(scale))
+	case v.typ.ID() == arrow.DATE32:
+		return clock.AppendDate(dst, time.Unix(x.Int64()*clock.SecondsPerDay, 0).UTC())
+	case v.typ.ID() == arrow.DATE64:
+		return clock.AppendDateTime(dst, time.UnixMilli(x.Int64()).UTC())
+	case isTime(v.typ):
+		per := clock.PerSecond(unitOf(v.typ))
+		return clock.AppendClock(dst, time.Unix(x.Int64()/per, x.Int64()%per*(1e9/per)).UTC())
+	case isTimestamp(v.typ):
+		per := clock.PerSecond(unitOf(v.typ))
+		seconds := clock.FloorDiv(x.Int64(), per)
+		t := time.Unix(seconds, (x.Int64()-seconds*per)*(1e9/per)).In(zone)
+		dst = clock.AppendDateTime(dst, t)
+		if v.typ.(*arrow.TimestampType).TimeZone != "" {
+			dst = clock.AppendOffset(dst, t)
+		}
+		return dst
+	}
+	return x.Append(dst, 10)
+}
+
+// appendFloat prints the shortest digits that read back as f, always with a point or an
+// exponent: 1.0, 0.1, 1e16, 1.5e-7.
+func appendFloat(dst []byte, f float64, bits int) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "NaN"...)
+	case math.IsInf(f, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-inf"...)
+	case f == 0:
+		if math.Signbit(f) {
+			dst = append(dst, '-')
+		}
+		return append(dst, "0.0"...)
+	}
+	s := strconv.AppendFloat(nil, f, 'e', -1, bits)
+	mantissa, exp, _ := bytes.Cut(s, []byte("e"))
+	if mantissa[0] == '-' {
+		dst = append(dst, '-')
+		mantissa = mantissa[1:]
+	}
+	digits := bytes.Replace(mantissa, []byte("."), nil, 1)
+	e, _ := strconv.Atoi(string(exp))
+	point := e + 1 // digits before the point
+	most, least := 16, -5
+	if bits == 32 {
+		most, least = 13, -6
+	}
+	switch {
+	case len(digits) <= point && point <= most: // 12300.0
+		dst = append(dst, digits...)
+		dst = append(dst, strings.Repeat("0", point-len(digits))...)
+		return append(dst, ".0"...)
+	case 0 < point && point <= most: // 12.3
+		dst = append(dst, digits[:point]...)
+		dst = append(dst, '.')
+		return append(dst, digits[point:]...)
+	case least < point && point <= 0: // 0.0123
+		dst = append(dst, "0."...)
+		dst = append(dst, strings.Repeat("0", -point)...)
+		return append(dst, digits...)
+	}
+	dst = append(dst, digits[0])
+	if len(digits) > 1 {
+		dst = append(dst, '.')
+		dst = append(dst, digits[1:]...)
+	}
+	return strconv.AppendInt(append(dst, 'e'), int64(e), 10)
+}
+
+// appendDecimal prints an unscaled value with so many digits after the point.
+func appendDecimal(dst []byte, x *big.Int, scale int) []byte {
+	if x.Sign() < 0 {
+		dst = append(dst, '-')
+	}
+	digits := new(big.Int).Abs(x).String()
+	if scale <= 0 {
+		dst = append(dst, digits...)
+		if x.Sign() != 0 {
+			dst = append(dst, strings.Repeat("0", -scale)...)
+		}
+		return dst
+	}
+	if len(digits) <= scale {
+		digits = strings.Repeat("0", scale+1-len(digits)) + digits
+	}
+	dst = append(dst, digits[:len(digits)-scale]...)
+	dst = append(dst, '.')
+	return append(dst, digits[len(digits)-scale:]...)
+}

@@ -1,0 +1,88 @@
+package sqlexpr
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+)
+
+// bindCastToType casts to the type of the second argument, of which the value is no matter.
+func bindCastToType(n *node) (*node, error) {
+	x, to := n.args[0], n.args[1].typ
+	if sameType(x.typ, to) {
+		return x, nil
+	}
+	if !castable(x.typ, to) {
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "cast of %s to %s", x.typ, to)
+	}
+	return &node{op: opCast, typ: to, try: n.fn.name == "try_cast_to_type", args: []*node{x}, pos: n.pos}, nil
+}
+
+// bindTypeOf makes a constant of the name that Arrow has for the type in Rust.
+func bindTypeOf(n *node) (*node, error) {
+	name := rustType(n.args[0].typ)
+	if name == "" {
+		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "arrow_typeof of %s", n.args[0].typ)
+	}
+	return literal(textConstant(typeString, name), n.pos), nil
+}
+
+// rustType is empty for types whose names nobody asked for yet.
+func rustType(t arrow.DataType) string {
+	for name, known := range arrowTypes {
+		if sameType(known, t) {
+			return name
+		}
+	}
+	units := [...]string{arrow.Second: "s", arrow.Millisecond: "ms", arrow.Microsecond: "µs", arrow.Nanosecond: "ns"}
+	switch t := t.(type) {
+	case *arrow.NullType:
+		return "Null"
+	case *arrow.TimestampType:
+		if t.TimeZone != "" {
+			return fmt.Sprintf("Timestamp(%s, %q)", units[t.Unit], t.TimeZone)
+		}
+		return fmt.Sprintf("Timestamp(%s)", units[t.Unit])
+	case *arrow.Time32Type:
+		return fmt.Sprintf("Time32(%s)", units[t.Unit])
+	case *arrow.Time64Type:
+		return fmt.Sprintf("Time64(%s)", units[t.Unit])
+	case *arrow.DurationType:
+		return fmt.Sprintf("Duration(%s)", units[t.Unit])
+	case *arrow.Decimal128Type:
+		return fmt.Sprintf("Decimal128(%d, %d)", t.Precision, t.Scale)
+	case *arrow.Decimal256Type:
+		return fmt.Sprintf("Decimal256(%d, %d)", t.Precision, t.Scale)
+	case *arrow.FixedSizeBinaryType:
+		return fmt.Sprintf("FixedSizeBinary(%d)", t.ByteWidth)
+	case *arrow.StructType:
+		return rustStruct(t)
+	case *arrow.FixedSizeListType:
+		return fmt.Sprintf("FixedSizeList(%d x %s)", t.Len(), rustMember(t.ElemField()))
+	case *arrow.LargeListType:
+		return fmt.Sprintf("LargeList(%s)", rustMember(t.ElemField()))
+	case *arrow.ListType:
+		return fmt.Sprintf("List(%s)", rustMember(t.ElemField()))
+	}
+	return ""
+}
+
+func rustStruct(t *arrow.StructType) string {
+	s := "Struct("
+	for i, f := range t.Fields() {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%q: %s", f.Name, rustMember(f))
+	}
+	return s + ")"
+}
+
+func rustMember(f arrow.Field) string {
+	if !f.Nullable {
+		return "non-null " + rustType(f.Type)
+	}
+	return rustType(f.Type)
+}
