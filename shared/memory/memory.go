@@ -374,6 +374,22 @@ func (h *Hold) Resize(ctx context.Context, bytes int64) error {
 	return nil
 }
 
+// TryResize is Resize that does not wait, and reports whether the hold is of so many bytes now.
+func (h *Hold) TryResize(ctx context.Context, bytes int64) bool {
+	if h.share == nil {
+		h.share = FromContext(ctx)
+	}
+	if more := bytes - h.bytes; more > 0 {
+		if !h.share.Try(more) {
+			return false
+		}
+	} else {
+		h.share.Give(-more)
+	}
+	h.bytes = bytes
+	return true
+}
+
 // Bytes is how many bytes the hold is of.
 func (h *Hold) Bytes() int64 { return h.bytes }
 

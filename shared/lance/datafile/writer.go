@@ -57,6 +57,8 @@ type columnEncoder interface {
 	Append(arr arrow.Array, emit func(encoding.Page) error) error
 	Flush(emit func(encoding.Page) error) error
 	Size() int
+	Footprint() int
+	Trim()
 }
 
 func newColumnWriter(path columnPath, v lance.Version) (*columnWriter, error) {

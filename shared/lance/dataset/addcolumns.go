@@ -7,15 +7,17 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 )
 
 // NewColumns are columns to be added to a table.
@@ -164,12 +166,17 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment, s *schema.Sch
 		file.abort()
 		return pb.DataFile{}, err
 	}
+	var held memory.Hold // for the columns of a window
+	defer held.Release()
 	step := windowRows(rowBytes)
 	for from := int64(0); from < f.rows; from += step {
 		w := window{fragment: f, from: from, to: min(from+step, f.rows)}
 		columns, err := d.columnsOf(ctx, w, deleted, s, p, values)
 		if err == nil {
-			err = file.write(columns, 0, w.to-w.from)
+			err = held.Resize(ctx, sizeOfColumns(columns))
+		}
+		if err == nil {
+			err = file.write(ctx, columns, 0, w.to-w.from)
 		}
 		if err != nil {
 			file.abort()
@@ -177,6 +184,14 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment, s *schema.Sch
 		}
 	}
 	return file.close(puts)
+}
+
+func sizeOfColumns(columns []arrow.Array) int64 {
+	total := int64(0)
+	for _, c := range columns {
+		total += datafile.SizeOf(c).Bytes
+	}
+	return total
 }
 
 // columnsOf returns the new columns of all physical rows of a window. What a row that is
@@ -214,7 +229,7 @@ func blanks(s *schema.Schema, n int) []arrow.Array {
 		if f.IsBlobV2() {
 			t = arrow.BinaryTypes.Binary // is taken, too, and has an empty value
 		}
-		b := array.NewBuilder(memory.DefaultAllocator, t)
+		b := array.NewBuilder(arrowmemory.DefaultAllocator, t)
 		b.AppendEmptyValues(n)
 		columns[i] = b.NewArray()
 	}

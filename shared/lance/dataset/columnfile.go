@@ -79,11 +79,27 @@ func (d *dataFile) openBlobs(ctx context.Context, cache *Cache) (*datafile.File,
 // the methods do.
 type columnWriter interface {
 	Write(rec arrow.RecordBatch) error
+	Need(rec arrow.RecordBatch) int64
+	Flush() error
 	Close() (datafile.Summary, error)
 }
 
 // A legacyWriter writes files of the legacy version, whose entries name no columns.
 type legacyWriter struct{ *legacyfile.Writer }
+
+// Need counts the rows that wait for a batch to fill, which are put together then.
+func (w legacyWriter) Need(rec arrow.RecordBatch) int64 {
+	total := int64(0)
+	for _, batch := range append(w.Waiting(), rec) {
+		for _, column := range batch.Columns() {
+			total += datafile.SizeOf(column).Bytes
+		}
+	}
+	return 2 * total
+}
+
+// Flush does nothing: the batches of a file have the lengths that they have.
+func (w legacyWriter) Flush() error { return nil }
 
 func (w legacyWriter) Close() (datafile.Summary, error) {
 	sum, err := w.Writer.Close()

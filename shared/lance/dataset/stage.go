@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -19,7 +17,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
-	"tiltyard/shared/objectstore"
+	"tiltyard/shared/memory"
 )
 
 // Rows are rows to be written: batches of one schema, taken one at a time.
@@ -93,7 +91,7 @@ func (t *Table) stageInto(ctx context.Context, out *staged, match *schema.Match,
 				}
 			}
 			n := min(batch.NumRows()-from, maxFileRows-file.rows)
-			if err := file.write(columns, from, n); err != nil {
+			if err := file.write(ctx, columns, from, n); err != nil {
 				return err
 			}
 			from += n
@@ -120,6 +118,7 @@ type stagedFile struct {
 	sides    []*upload      // files beside it, for blobs, that are being written
 	sidePuts errgroup.Group // and those that are on their way
 	writer   columnWriter
+	room     memory.Hold // for what the writer has in use
 	rows     int64
 	v        lance.Version
 }
@@ -134,18 +133,57 @@ func (t *Table) newFile(ctx context.Context, s *schema.Schema, format fileFormat
 	return f, err
 }
 
-func (f *stagedFile) write(columns []arrow.Array, from, n int64) error {
+// write writes n rows of columns from a row on.
+func (f *stagedFile) write(ctx context.Context, columns []arrow.Array, from, n int64) error {
+	for end := from + n; from < end; {
+		rows, err := f.fitting(ctx, columns, from, end-from)
+		if err != nil {
+			return err
+		}
+		if err := f.writer.Write(rows); err != nil {
+			return err
+		}
+		from += rows.NumRows()
+		f.rows += rows.NumRows()
+	}
+	return nil
+}
+
+// leastRoom is the memory for which a file waits rather than to write fewer rows at once.
+const leastRoom = 1 << 20
+
+// fitting takes the memory to write n rows from a row on, and returns as many of them as
+// there is memory for. When there is too little, pages are made of the rows that wait for
+// more; and when there still is, it waits for what a few rows take.
+func (f *stagedFile) fitting(ctx context.Context, columns []arrow.Array, from, n int64) (arrow.RecordBatch, error) {
+	rows := sliced(columns, from, n)
+	need := f.writer.Need(rows)
+	if f.room.TryResize(ctx, need) {
+		return rows, nil
+	}
+	if err := f.writer.Flush(); err != nil {
+		return nil, err
+	}
+	for need = f.writer.Need(rows); n > 1 && need > leastRoom && !f.room.TryResize(ctx, need); need = f.writer.Need(rows) {
+		n = (n + 1) / 2
+		rows = sliced(columns, from, n)
+	}
+	return rows, f.room.Resize(ctx, need)
+}
+
+// sliced returns n rows of columns from a row on.
+func sliced(columns []arrow.Array, from, n int64) arrow.RecordBatch {
 	fields, slices := make([]arrow.Field, len(columns)), make([]arrow.Array, len(columns))
 	for i, c := range columns {
 		// Blobs are not of the type that the table's schema says.
 		fields[i].Type, slices[i] = c.DataType(), array.NewSlice(c, from, from+n)
 	}
-	f.rows += n
-	return f.writer.Write(array.NewRecordBatch(arrow.NewSchema(fields, nil), slices, n))
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), slices, n)
 }
 
 // abort gives the file up, and those beside it.
 func (f *stagedFile) abort() {
+	f.room.Release()
 	f.upload.abort()
 	for _, side := range f.sides {
 		side.abort()
@@ -156,6 +194,7 @@ func (f *stagedFile) abort() {
 // close ends a file, which is then on its way with puts.
 func (f *stagedFile) close(puts *errgroup.Group) (pb.DataFile, error) {
 	summary, err := f.writer.Close()
+	f.room.Release()
 	if err == nil {
 		err = f.sidePuts.Wait()
 	}
@@ -193,76 +232,4 @@ func newFileName() string {
 		fmt.Fprintf(&name, "%08b", c)
 	}
 	return name.String() + hex.EncodeToString(b[3:]) + ".lance"
-}
-
-// An upload is a file on its way to the store: a small one in one request once it is
-// complete, a large one streamed.
-type upload struct {
-	ctx    context.Context //nolint:containedctx // an io.Writer of one request
-	store  objectstore.Store
-	key    string
-	buffer *bytes.Buffer      // nil before the first write, and once streamed
-	stream objectstore.Writer // nil while small
-
-	buffers *sync.Pool // of *bytes.Buffer: fresh memory costs more than what goes into it
-}
-
-func (t *Table) newUpload(ctx context.Context, key string) *upload {
-	return &upload{ctx: ctx, store: t.store, key: key, buffers: &t.session.buffers}
-}
-
-// Write implements io.Writer.
-func (u *upload) Write(p []byte) (int, error) {
-	if u.stream != nil {
-		return u.stream.Write(p)
-	}
-	if u.buffer == nil {
-		u.buffer, _ = u.buffers.Get().(*bytes.Buffer)
-		if u.buffer == nil {
-			u.buffer = new(bytes.Buffer)
-		}
-	}
-	if u.buffer.Len()+len(p) <= maxBufferedFile {
-		return u.buffer.Write(p)
-	}
-	stream, err := u.store.Create(u.ctx, u.key)
-	if err != nil {
-		return 0, err
-	}
-	u.stream = stream
-	if _, err := u.stream.Write(u.buffer.Bytes()); err != nil {
-		return 0, err
-	}
-	u.release()
-	return u.stream.Write(p)
-}
-
-// release gives the buffer back.
-func (u *upload) release() {
-	u.buffer.Reset()
-	u.buffers.Put(u.buffer)
-	u.buffer = nil
-}
-
-// finish makes the file durable: at once when it was streamed, else with puts.
-func (u *upload) finish(puts *errgroup.Group) error {
-	if u.stream != nil {
-		_, err := u.stream.Commit()
-		return err
-	}
-	puts.Go(func() error {
-		defer u.release()
-		_, err := u.store.Put(u.ctx, u.key, u.buffer.Bytes(), objectstore.Condition{})
-		if err != nil {
-			return fmt.Errorf("write %s: %w", u.key, err)
-		}
-		return nil
-	})
-	return nil
-}
-
-func (u *upload) abort() {
-	if u.stream != nil {
-		u.stream.Abort() //nolint:errcheck // the file is garbage either way
-	}
 }

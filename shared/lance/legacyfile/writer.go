@@ -111,6 +111,9 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 	return nil
 }
 
+// Waiting returns the rows that wait for a batch to fill.
+func (w *Writer) Waiting() []arrow.RecordBatch { return slices.Clip(w.waiting) }
+
 // batchLen returns the number of rows of the batch that is being filled.
 func (w *Writer) batchLen() int64 {
 	if at := len(w.starts) - 1; at < len(w.batches) {

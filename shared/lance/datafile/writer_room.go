@@ -1,0 +1,154 @@
+package datafile
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance/encoding"
+)
+
+// Need returns about how many bytes of memory the writer has in use at most while it takes
+// rec and until it takes more: of each column the rows that wait for a page to fill, and
+// beside them the pages that are encoded at the same time. rec itself is not among them.
+func (w *Writer) Need(rec arrow.RecordBatch) int64 {
+	leaves := make([]int64, rec.NumCols())
+	for _, c := range w.columns {
+		leaves[c.top]++
+	}
+	sizes := make([]RowSize, rec.NumCols())
+	for i := range sizes {
+		sizes[i] = SizeOf(rec.Column(i))
+	}
+	total := int64(0)
+	waiting := make([]int64, len(w.columns))
+	for i, c := range w.columns {
+		size := sizes[c.top]
+		waiting[i] = min(int64(c.encoder.Size())+size.Bytes/leaves[c.top], encoding.MaxWaiting+size.Longest)
+		total += max(int64(c.encoder.Footprint()), waiting[i]/4*5) // slices grow by a quarter
+	}
+	slices.Sort(waiting)
+	encoded := 1
+	if !w.alone {
+		encoded = runtime.GOMAXPROCS(0)
+	}
+	for _, bytes := range waiting[max(0, len(waiting)-encoded):] {
+		total += encodedFactor * bytes
+	}
+	return total
+}
+
+// encodedFactor is by how much what is made of a page while it is encoded exceeds its rows:
+// compressed chunks, what they are put together in, and dictionaries that were tried.
+const encodedFactor = 2
+
+// Flush makes pages of the rows that wait, however few, and gives their memory up. Readers
+// need more requests for small pages; so it is for when memory is short.
+func (w *Writer) Flush() error {
+	if w.err == nil {
+		w.err = w.eachColumn(w.Buffered() >= sideBySideBytes, func(c *columnWriter, emit func(encoding.Page) error) error {
+			if c.encoder.Size() == 0 {
+				return nil
+			}
+			if err := c.encoder.Flush(emit); err != nil {
+				return err
+			}
+			c.encoder.Trim()
+			return nil
+		})
+	}
+	return w.err
+}
+
+// A RowSize is how much memory the values of an array take, other than what a slice leaves out.
+type RowSize struct {
+	Bytes   int64
+	Longest int64 // of one value of variable width
+}
+
+// SizeOf returns how much memory the values of an array take, about. It reads the offsets of
+// texts and lists, and no values.
+func SizeOf(arr arrow.Array) RowSize {
+	data := arr.Data()
+	return sizeOf(data, data.Offset(), data.Offset()+data.Len())
+}
+
+// sizeOf is SizeOf for the slots [from, to) of the buffers.
+func sizeOf(data arrow.ArrayData, from, to int) RowSize {
+	t := data.DataType()
+	for ext, ok := t.(arrow.ExtensionType); ok; ext, ok = t.(arrow.ExtensionType) {
+		t = ext.StorageType()
+	}
+	n := int64(to - from)
+	switch t := t.(type) {
+	case *arrow.NullType:
+		return RowSize{}
+	case *arrow.StructType:
+		size := RowSize{Bytes: n / 8}
+		for _, child := range data.Children() {
+			size.add(sizeOf(child, child.Offset()+from, child.Offset()+to))
+		}
+		return size
+	case *arrow.FixedSizeListType:
+		child, width := data.Children()[0], int(t.Len())
+		return sizeOf(child, child.Offset()+from*width, child.Offset()+to*width)
+	case *arrow.LargeListType:
+		return listSize[int64](data, from, to)
+	case *arrow.ListType, *arrow.MapType:
+		return listSize[int32](data, from, to)
+	case *arrow.LargeStringType, *arrow.LargeBinaryType:
+		return offsetSize[int64](data, from, to, 1)
+	case *arrow.StringType, *arrow.BinaryType:
+		return offsetSize[int32](data, from, to, 1)
+	case *arrow.StringViewType, *arrow.BinaryViewType:
+		return viewSize(data, from, to)
+	case *arrow.DictionaryType:
+		items := sizeOf(data.Dictionary(), data.Dictionary().Offset(), data.Dictionary().Offset()+data.Dictionary().Len())
+		return RowSize{Bytes: n*int64(t.IndexType.(arrow.FixedWidthDataType).BitWidth())/8 + items.Bytes, Longest: items.Longest}
+	}
+	return RowSize{Bytes: int64(FixedWidth(t) * float64(n))}
+}
+
+func (s *RowSize) add(other RowSize) {
+	s.Bytes += other.Bytes
+	s.Longest += other.Longest
+}
+
+// offsetSize is sizeOf for values whose offsets count units of some bytes.
+func offsetSize[O int32 | int64](data arrow.ArrayData, from, to int, unit float64) RowSize {
+	if from == to || data.Buffers()[1] == nil {
+		return RowSize{}
+	}
+	offsets := arrow.GetData[O](data.Buffers()[1].Bytes())[from : to+1]
+	longest := O(0)
+	for i, end := range offsets[1:] {
+		longest = max(longest, end-offsets[i])
+	}
+	units := float64(offsets[len(offsets)-1] - offsets[0])
+	return RowSize{Bytes: 4*int64(to-from) + int64(units*unit), Longest: int64(float64(longest) * unit)}
+}
+
+// listSize is sizeOf for lists, whose items count as if all were as large.
+func listSize[O int32 | int64](data arrow.ArrayData, from, to int) RowSize {
+	items := data.Children()[0]
+	all := sizeOf(items, items.Offset(), items.Offset()+items.Len())
+	size := offsetSize[O](data, from, to, float64(all.Bytes)/float64(max(items.Len(), 1)))
+	size.Longest += all.Longest
+	return size
+}
+
+func viewSize(data arrow.ArrayData, from, to int) RowSize {
+	size := RowSize{Bytes: int64((to - from) * arrow.ViewHeaderSizeBytes)}
+	views, ok := array.MakeFromData(data).(array.ViewLike)
+	if !ok {
+		return size
+	}
+	for i := from - data.Offset(); i < to-data.Offset(); i++ {
+		n := int64(views.ValueHeader(i).Len())
+		size.Bytes += n
+		size.Longest = max(size.Longest, n)
+	}
+	return size
+}
