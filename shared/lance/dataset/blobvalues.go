@@ -96,11 +96,32 @@ func (d *Dataset) newBlobValues(names []string) (*blobValues, error) {
 			fields = append(fields, field)
 			continue
 		}
+		if err := checkBlobs(f, name); err != nil {
+			return nil, err
+		}
 		fields = append(fields, all.Field(all.FieldIndices(name)[0]))
 	}
 	metadata := all.Metadata()
 	v.schema = arrow.NewSchema(fields, &metadata)
 	return v, nil
+}
+
+// checkBlobs refuses fields whose metadata makes blobs of them and whose type holds no bytes:
+// any writer can give metadata to any field, and the values of such a one cannot be read.
+func checkBlobs(f *schema.Field, name string) error {
+	kind := arrow.LARGE_BINARY
+	if f.IsBlobV2() {
+		kind = arrow.STRUCT
+	}
+	if f.IsBlob() && f.Type.ID() != kind {
+		return fmt.Errorf("%w: column %s of type %s has metadata that makes blobs of its values: remove the metadata", lance.ErrUnsupported, name, f.Type)
+	}
+	for _, child := range f.Children {
+		if err := checkBlobs(child, name+"."+child.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // any reports whether there are blobs.

@@ -16,6 +16,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/operation"
+	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -321,4 +322,41 @@ func TestAddedColumnsCanBeBlobs(t *testing.T) {
 		want[id] = bytes.Repeat([]byte{byte(id)}, 70_000)
 	}
 	sameBlobs(t, "added", d, want)
+}
+
+// Writers can give the metadata of blobs to columns of any type. Rows of such a column cannot be
+// written again, whatever its type, and those of others can.
+func TestRowsOfColumnsThatAreNoBlobsAreRefused(t *testing.T) {
+	for _, column := range []arrow.DataType{
+		arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64, arrow.ListOf(arrow.PrimitiveTypes.Int32),
+		arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64, Nullable: true}),
+	} {
+		s := arrow.NewSchema([]arrow.Field{
+			{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "x", Type: column, Nullable: true},
+		}, nil)
+		b := array.NewRecordBuilder(memory.DefaultAllocator, s)
+		for _, field := range b.Fields() {
+			field.AppendEmptyValues(3)
+		}
+		made, err := tableIn(memstore.New()).Create(t.Context(), only(b.NewRecordBatch()), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		marked := "true"
+		op := &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{
+			made.Dataset.Schema().Field("x").ID: {Entries: []pb.UpdateMapEntry{{Key: "lance-encoding:blob", Value: &marked}}},
+		}}
+		d, err := made.Dataset.Commit(t.Context(), op, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, columns := range [][]string{nil, {"x"}, {"id", "x"}} {
+			if _, _, err := d.ScanValues(t.Context(), ScanOptions{Columns: columns}); !errors.Is(err, lance.ErrUnsupported) {
+				t.Errorf("values of columns %v, x being of type %s: error %v, want ErrUnsupported", columns, column, err)
+			}
+		}
+		if _, err := d.TakeValues(t.Context(), []string{"id"}, []uint64{0}); err != nil {
+			t.Errorf("values of the other column, x being of type %s: %v", column, err)
+		}
+	}
 }

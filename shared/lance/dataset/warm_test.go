@@ -2,10 +2,9 @@ package dataset
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"pgregory.net/rapid"
 
-	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -26,9 +24,12 @@ import (
 func TestWarmProcessReadsWhatColdOneReads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWarmWorld(t)
-		for range rapid.IntRange(2, 14).Draw(t, "steps") {
-			w.change()
-			for range rapid.IntRange(0, 4).Draw(t, "reads") {
+		for range rapid.IntRange(10, 24).Draw(t, "steps") {
+			changed := w.change()
+			for _, what := range []string{"newest", "branch", "refs"} {
+				w.compareAt(changed, what, nil)
+			}
+			for range rapid.IntRange(0, 3).Draw(t, "reads") {
 				w.compare()
 			}
 		}
@@ -44,28 +45,40 @@ type warmWorld struct {
 	counts map[string]int // of rows and values made so far, so that no two are the same
 }
 
-var warmPlaces = []string{"prod", "dev", "test"}
+// sole is the place that one table has to itself; at the others, tables come and go.
+const sole = "sole"
+
+var warmPlaces = []string{"prod", "dev", sole}
+
+// warmNow is the clock of all: by it, what is written is old enough to be kept by its ETag.
+func warmNow() time.Time { return time.Now().Add(time.Hour) }
 
 func newWarmWorld(t *rapid.T) *warmWorld {
 	w := &warmWorld{t: t, store: memstore.New(), counts: map[string]int{}}
 	if rapid.Bool().Draw(t, "near") {
 		w.store = nearStore{w.store}
 	}
-	w.warm = NewSession(64<<20, time.Now)
+	w.warm = NewSession(64<<20, warmNow)
 	return w
 }
 
 func (w *warmWorld) at(s *Session, place string) *Table {
 	key := place + ".lance"
-	return s.Table(objectstore.Location{URI: "memory://test/" + key, Store: w.store, Prefix: key}, 0)
+	table := s.Table(objectstore.Location{URI: "memory://test/" + key, Store: w.store, Prefix: key}, 0)
+	if place == sole {
+		return table.Sole()
+	}
+	return table
 }
 
 // other is a table as a process sees it that has just begun.
-func (w *warmWorld) other(place string) *Table { return w.at(NewSession(64<<20, time.Now), place) }
+func (w *warmWorld) other(place string) *Table { return w.at(NewSession(64<<20, warmNow), place) }
 
+// next returns a number that was not there before. All have as many digits and bits, so that
+// files of as many rows are often of one size.
 func (w *warmWorld) next(what string) int {
 	w.counts[what]++
-	return w.counts[what]
+	return 1<<20 + w.counts[what]
 }
 
 var warmColumns = arrow.NewSchema([]arrow.Field{
@@ -108,224 +121,20 @@ func rowsFrom(batch arrow.RecordBatch) Rows {
 	return Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 }
 
-// change lets another process do one thing. Whatever cannot be done is left out.
-func (w *warmWorld) change() {
-	ctx := context.Background()
-	place := rapid.SampledFrom(warmPlaces).Draw(w.t, "place")
-	table := w.other(place)
-	d, err := table.Latest(ctx)
-	if err != nil {
-		_, err = table.Create(ctx, rowsFrom(w.rows(warmColumns, w.rowCount())), nil)
-		w.note("create", place, err)
-		return
-	}
-	changes := map[string]func() error{
-		"append": func() error {
-			_, err := w.draw(table).Append(ctx, rowsFrom(w.rows(warmColumns, w.rowCount())), nil)
-			return err
-		},
-		"append by the warm process": func() error { return w.appendWarm(place, d) },
-		"create anew":                func() error { return w.createAnew(place, table) },
-		"create anew under the same names": func() error {
-			return w.createNamed(place)
-		},
-		"clone":            func() error { return w.clone(place, d) },
-		"branch":           func() error { _, err := table.CreateBranch(ctx, "b", "", w.version(d)); return err },
-		"drop branch":      func() error { return table.DeleteBranch(ctx, "b") },
-		"restore":          func() error { _, err := table.Restore(ctx, w.version(d), nil); return err },
-		"replace a column": func() error { return w.replaceColumn(d) },
-		"delete rows":      func() error { return w.deleteRows(d) },
-		"drop a member":    func() error { _, err := d.DropColumns(ctx, []string{"p.a"}, nil); return err },
-		"drop a column":    func() error { _, err := d.DropColumns(ctx, []string{"n"}, nil); return err },
-		"add a column": func() error {
-			s := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-			_, err := d.AddColumns(ctx, NewColumns{Schema: s, Values: func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
-				return w.rows(s, int(batch.NumRows())), nil
-			}}, nil)
-			return err
-		},
-		"rename": func() error {
-			_, err := d.AlterColumns(ctx, []Alteration{{Path: "s", Rename: "t"}}, nil, nil)
-			return err
-		},
-		"mark as blobs":   func() error { return w.mark(d, "lance-encoding:blob", "true") },
-		"mark as packed":  func() error { return w.mark(d, "lance-encoding:packed", "true") },
-		"remove the mark": func() error { return w.mark(d, "", "") },
-		"tag": func() error {
-			_ = table.DeleteTag(ctx, "x")
-			return table.CreateTag(ctx, "x", "", w.version(d))
-		},
-	}
-	name := rapid.SampledFrom(slices.Sorted(maps.Keys(changes))).Draw(w.t, "change")
-	w.note(name, place, changes[name]())
-}
-
-func (w *warmWorld) note(what, place string, err error) {
-	if err != nil {
-		w.t.Logf("%s %s: %v", what, place, err)
-	}
-}
-
-func (w *warmWorld) rowCount() int { return rapid.IntRange(1, 3).Draw(w.t, "rows") }
-
-func (w *warmWorld) version(d *Dataset) uint64 {
-	return rapid.Uint64Range(1, d.Version()).Draw(w.t, "version")
-}
-
-// draw returns the table or its branch.
-func (w *warmWorld) draw(table *Table) *Table {
-	if rapid.Bool().Draw(w.t, "on the branch") {
-		if branch, err := table.OpenBranch(context.Background(), "b"); err == nil {
-			return branch
-		}
-	}
-	return table
-}
-
-// drop deletes a table, as removing its directory does.
-func (w *warmWorld) drop(place string) {
-	page, err := w.store.List(context.Background(), objectstore.ListOptions{Prefix: place + ".lance/"})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, info := range page.Objects {
-		if err := w.store.Delete(context.Background(), info.Key, objectstore.Condition{}); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
-func (w *warmWorld) createAnew(place string, table *Table) error {
-	versions := rapid.IntRange(1, 4).Draw(w.t, "versions")
-	w.drop(place)
-	_, err := table.Create(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())), nil)
-	for range versions - 1 {
-		if err == nil {
-			_, err = w.other(place).Append(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())), nil)
-		}
-	}
-	return err
-}
-
-// createNamed creates a table anew, whose one data file has a name that was used before, as
-// writers can choose it.
-func (w *warmWorld) createNamed(place string) error {
-	ctx := context.Background()
-	w.drop(place)
-	made, err := w.other(place).Create(ctx, rowsFrom(w.rows(warmColumns, 2)), nil)
-	if err != nil {
-		return err
-	}
-	file := &made.Dataset.manifest.Fragments[0].Files[0]
-	data, _, err := w.store.Get(ctx, place+".lance/data/"+file.Path)
-	if err != nil {
-		return err
-	}
-	if _, err := w.store.Put(ctx, place+".lance/data/rows.lance", data, objectstore.Condition{}); err != nil {
-		return err
-	}
-	named := *made.Dataset.manifest.Fragments[0]
-	named.Files = slices.Clone(named.Files)
-	named.Files[0].Path = "rows.lance"
-	_, err = made.Dataset.Commit(ctx, &pb.Overwrite{Fragments: []*pb.Fragment{&named}, Schema: made.Dataset.Schema().PB()}, nil)
-	return err
-}
-
-// clone makes a shallow clone at another place, in the place of what was there.
-func (w *warmWorld) clone(from string, d *Dataset) error {
-	to := rapid.SampledFrom(warmPlaces).Draw(w.t, "clone to")
-	if to == from || slices.ContainsFunc(d.fragments(), func(f *fragment) bool { return f.files[0].within != "" }) {
-		return nil
-	}
-	w.drop(to)
-	_, err := d.Clone(context.Background(), w.other(to), "", nil)
-	return err
-}
-
-// replaceColumn writes the values of a column anew beside the files that have the others, as
-// native writers do to update single columns.
-func (w *warmWorld) replaceColumn(d *Dataset) error {
-	ctx := context.Background()
-	field := d.Schema().Fields[rapid.IntRange(0, len(d.Schema().Fields)-1).Draw(w.t, "column")]
-	s, err := d.Schema().Project([]string{field.Name})
-	if err != nil {
-		return err
-	}
-	p, err := d.projection([]string{RowAddr})
-	if err != nil {
-		return err
-	}
-	match, err := s.Match(s.Arrow())
-	if err != nil {
-		return err
-	}
-	files, err := d.writeColumns(ctx, s, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
-		return match.Columns(w.rows(s.Arrow(), int(batch.NumRows())))
-	})
-	if err != nil {
-		return err
-	}
-	if err := files.puts.Wait(); err != nil {
-		return err
-	}
-	op := &pb.Merge{
-		Fragments: replaceFields(d.manifest.Fragments, files.files, d.Schema()),
-		Schema:    d.Schema().PB(), SchemaMetadata: d.Schema().Metadata, PreservesNullability: true,
-	}
-	_, err = d.Commit(ctx, op, nil)
-	return err
-}
-
-// appendWarm lets the warm process add a row to the newest version, which is d.
-func (w *warmWorld) appendWarm(place string, d *Dataset) error {
-	ctx := context.Background()
-	if _, err := w.at(w.warm, place).Append(ctx, rowsFrom(w.rows(warmColumns, 1)), nil); err != nil {
-		return err
-	}
-	now, err := w.other(place).Latest(ctx)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if now.Version() != d.Version()+1 || now.CountRows() != d.CountRows()+1 {
-		w.t.Fatalf("append to version %d of %d rows: version %d has %d", d.Version(), d.CountRows(), now.Version(), now.CountRows())
-	}
-	return nil
-}
-
-func (w *warmWorld) deleteRows(d *Dataset) error {
-	if len(d.fragments()) == 0 {
-		return nil
-	}
-	rows := RowsAt(d.fragments()[0].address(0))
-	_, err := d.Delete(context.Background(), rows, "", nil)
-	return err
-}
-
-// mark gives a column metadata that says how its values are stored, or takes it away.
-func (w *warmWorld) mark(d *Dataset, key, value string) error {
-	field := rapid.SampledFrom([]string{"s", "p"}).Draw(w.t, "marked")
-	f := d.Schema().Field(field)
-	if f == nil {
-		return nil
-	}
-	update := &pb.UpdateMap{Replace: true}
-	if key != "" {
-		update.Entries = []pb.UpdateMapEntry{{Key: key, Value: &value}}
-	}
-	_, err := d.Commit(context.Background(), &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{f.ID: update}}, nil)
-	return err
-}
+var warmReads = []string{"newest", "version", "branch", "tag", "refs", "versions"}
 
 // compare reads something, warm and cold.
 func (w *warmWorld) compare() {
-	w.compareAt(rapid.SampledFrom(warmPlaces).Draw(w.t, "place"), rapid.SampledFrom([]string{"newest", "version", "branch", "tag"}).Draw(w.t, "what"), nil)
+	w.compareAt(rapid.SampledFrom(warmPlaces).Draw(w.t, "place"), rapid.SampledFrom(warmReads).Draw(w.t, "what"), nil)
 }
 
 // compareAll reads the newest and all other versions, warm and cold.
 func (w *warmWorld) compareAll() {
 	for _, place := range warmPlaces {
-		for _, what := range []string{"newest", "branch", "tag"} {
-			w.compareAt(place, what, nil)
+		for _, what := range warmReads {
+			if what != "version" {
+				w.compareAt(place, what, nil)
+			}
 		}
 		versions, err := w.other(place).Versions(context.Background(), nil, -1)
 		if err != nil {
@@ -371,6 +180,12 @@ func (w *warmWorld) told(table *Table, what string, version *uint64) string {
 		if d, err = table.Tagged(ctx, "x"); err == nil {
 			text, err = tellRows(ctx, d)
 		}
+	case "refs":
+		text, err = tellRefs(ctx, table)
+	case "versions":
+		var versions []objectstore.Info
+		versions, err = table.Versions(ctx, nil, -1)
+		text = fmt.Sprint(versions)
 	}
 	if err != nil {
 		return "error: " + err.Error()
@@ -378,8 +193,22 @@ func (w *warmWorld) told(table *Table, what string, version *uint64) string {
 	return text
 }
 
+// tellRefs writes out the tags and branches as they are listed.
+func tellRefs(ctx context.Context, table *Table) (string, error) {
+	tags, _, err := table.Tags(ctx, "", 0)
+	if err != nil {
+		return "", err
+	}
+	branches, _, err := table.Branches(ctx, "", 0)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal([]any{tags, branches})
+	return string(text), err
+}
+
 // tellRows writes out a version: each column by itself, so that one that cannot be read does
-// not hide the others, and the rows by their addresses.
+// not hide the others, the rows by their addresses, where the ids of rows are, and the index.
 func tellRows(ctx context.Context, d *Dataset) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version %d of %d rows: %s\n", d.Version(), d.CountRows(), d.ScanSchema())
@@ -399,6 +228,10 @@ func tellRows(ctx context.Context, d *Dataset) (string, error) {
 		}
 		b.WriteByte('\n')
 	}
+	addresses, err := d.Addresses(ctx, warmIDs)
+	fmt.Fprintf(&b, "ids at %x %v\n", addresses, err)
+	index, err := d.IndexMetadata(ctx, warmIndex, warmIndexFile)
+	fmt.Fprintf(&b, "index %v %v\n", index, err)
 	for _, file := range d.manifest.Fragments {
 		for i := range file.Files {
 			fmt.Fprintf(&b, "%s ", path.Base(file.Files[i].Path))

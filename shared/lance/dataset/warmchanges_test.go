@@ -1,0 +1,355 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
+)
+
+// The ids of rows that are looked for, and the index that is read.
+var warmIDs = []uint64{0, 1, 2, 3, 4, 5}
+
+const warmIndex, warmIndexFile = "index", "page_lookup.lance"
+
+// A warmChange is something to do to a table.
+type warmChange struct {
+	name string
+	do   func() error
+}
+
+// GoString is what is told of it when a history has failed.
+func (c warmChange) GoString() string { return c.name }
+
+// change lets another process do one thing to the table at a place, which it returns. Whatever
+// cannot be done is left out.
+func (w *warmWorld) change() string {
+	ctx := context.Background()
+	place := rapid.SampledFrom(warmPlaces).Draw(w.t, "place")
+	table := w.other(place)
+	d, err := table.Latest(ctx)
+	if err != nil {
+		create := func() error { return w.create(place) }
+		if rapid.Bool().Draw(w.t, "named") {
+			create = func() error { return w.createNamed(place) }
+		}
+		w.note("create", place, create())
+		return place
+	}
+	// Those that come first are drawn most.
+	changes := []warmChange{
+		{"create anew under the same names", func() error { return w.createNamed(place) }},
+		{"index", func() error { return w.index(place, d) }},
+		{"branch", func() error { return w.branch(table, d) }},
+		{"replace a column", func() error { return w.replaceColumn(d) }},
+		{"clone", func() error { return w.clone(place, d) }},
+		{"create anew", func() error { return w.createAnew(place) }},
+		{"append", func() error {
+			_, err := w.draw(table).Append(ctx, rowsFrom(w.rows(warmColumns, w.rowCount())), nil)
+			return err
+		}},
+		{"drop branch", func() error { return table.DeleteBranch(ctx, "b") }},
+		{"tag", func() error {
+			_ = table.DeleteTag(ctx, "x")
+			return table.CreateTag(ctx, "x", "", w.version(d))
+		}},
+		{"swap members", func() error { return w.swapMembers(d) }},
+		{"delete rows", func() error { return w.deleteRows(d) }},
+		{"drop a member", func() error { _, err := d.DropColumns(ctx, []string{"p.a"}, nil); return err }},
+		{"append by the warm process", func() error { return w.appendWarm(place, d) }},
+		{"mark as blobs", func() error { return w.mark(d, "lance-encoding:blob", "true") }},
+		{"mark as packed", func() error { return w.mark(d, "lance-encoding:packed", "true") }},
+		{"remove the mark", func() error { return w.mark(d, "", "") }},
+		{"restore", func() error { _, err := table.Restore(ctx, w.version(d), nil); return err }},
+		{"drop a column", func() error { _, err := d.DropColumns(ctx, []string{"n"}, nil); return err }},
+		{"add a column", func() error { return w.addColumn(d) }},
+		{"rename", func() error {
+			_, err := d.AlterColumns(ctx, []Alteration{{Path: "s", Rename: "t"}}, nil, nil)
+			return err
+		}},
+	}
+	chosen := rapid.SampledFrom(changes).Draw(w.t, "change")
+	w.note(chosen.name, place, chosen.do())
+	return place
+}
+
+func (w *warmWorld) note(what, place string, err error) {
+	if err != nil {
+		w.t.Logf("%s %s: %v", what, place, err)
+	}
+}
+
+func (w *warmWorld) rowCount() int { return rapid.IntRange(1, 3).Draw(w.t, "rows") }
+
+func (w *warmWorld) version(d *Dataset) uint64 {
+	return rapid.Uint64Range(1, d.Version()).Draw(w.t, "version")
+}
+
+// draw returns the table or its branch.
+func (w *warmWorld) draw(table *Table) *Table {
+	if rapid.Bool().Draw(w.t, "on the branch") {
+		if branch, err := table.OpenBranch(context.Background(), "b"); err == nil {
+			return branch
+		}
+	}
+	return table
+}
+
+// drop deletes a table, as removing its directory does.
+func (w *warmWorld) drop(place string) {
+	page, err := w.store.List(context.Background(), objectstore.ListOptions{Prefix: place + ".lance/"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, info := range page.Objects {
+		if err := w.store.Delete(context.Background(), info.Key, objectstore.Condition{}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// create creates a table, with stable row ids or without.
+func (w *warmWorld) create(place string) error {
+	opts := CreateOptions{StableRowIDs: rapid.Bool().Draw(w.t, "stable row ids")}
+	_, err := w.other(place).CreateAs(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())), opts, nil)
+	return err
+}
+
+func (w *warmWorld) createAnew(place string) error {
+	if place == sole {
+		return nil
+	}
+	versions := rapid.IntRange(1, 4).Draw(w.t, "versions")
+	w.drop(place)
+	err := w.create(place)
+	for range versions - 1 {
+		if err == nil {
+			_, err = w.other(place).Append(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())), nil)
+		}
+	}
+	return err
+}
+
+// createNamed creates a table anew, whose one data file and whose deletion file have names that
+// were used before, as writers can choose them.
+func (w *warmWorld) createNamed(place string) error {
+	if place == sole {
+		return w.create(place)
+	}
+	ctx := context.Background()
+	w.drop(place)
+	made, err := w.other(place).Create(ctx, rowsFrom(w.rows(warmColumns, 2)), nil)
+	if err != nil {
+		return err
+	}
+	named := *made.Dataset.manifest.Fragments[0]
+	named.Files = slices.Clone(named.Files)
+	if err := w.copy(place+".lance/data/", named.Files[0].Path, "rows.lance"); err != nil {
+		return err
+	}
+	named.Files[0].Path = "rows.lance"
+	d, err := made.Dataset.Commit(ctx, &pb.Overwrite{Fragments: []*pb.Fragment{&named}, Schema: made.Dataset.Schema().PB()}, nil)
+	if err != nil {
+		return err
+	}
+	data, kind, err := deletion.Encode(deletion.New(rapid.Uint32Range(0, 1).Draw(w.t, "row to delete")))
+	if err != nil {
+		return err
+	}
+	changed := *d.manifest.Fragments[0]
+	changed.DeletionFile = &pb.DeletionFile{FileType: kind, ReadVersion: d.Version(), ID: 1, DeletedRows: 1}
+	if _, err := w.store.Put(ctx, place+".lance/"+deletion.Path(changed.ID, changed.DeletionFile), data, objectstore.Condition{}); err != nil {
+		return err
+	}
+	_, err = d.Commit(ctx, &pb.Delete{UpdatedFragments: []*pb.Fragment{&changed}, Predicate: "true"}, nil)
+	return err
+}
+
+// copy gives an object a second name.
+func (w *warmWorld) copy(dir, from, to string) error {
+	data, _, err := w.store.Get(context.Background(), dir+from)
+	if err == nil {
+		_, err = w.store.Put(context.Background(), dir+to, data, objectstore.Condition{})
+	}
+	return err
+}
+
+// branch makes the branch, in the place of the one that was there, with some versions of its own.
+func (w *warmWorld) branch(table *Table, d *Dataset) error {
+	ctx := context.Background()
+	_ = table.DeleteBranch(ctx, "b")
+	if _, err := table.CreateBranch(ctx, "b", "", w.version(d)); err != nil {
+		return err
+	}
+	made, err := table.OpenBranch(ctx, "b")
+	if err != nil {
+		return err
+	}
+	for range rapid.IntRange(0, 2).Draw(w.t, "versions of the branch") {
+		if _, err := made.Append(ctx, rowsFrom(w.rows(warmColumns, 1)), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addColumn adds the column that was dropped.
+func (w *warmWorld) addColumn(d *Dataset) error {
+	s := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	values := func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+		return w.rows(s, int(batch.NumRows())), nil
+	}
+	_, err := d.AddColumns(context.Background(), NewColumns{Schema: s, Values: values}, nil)
+	return err
+}
+
+// swapMembers commits the same files with their members of one type in each other's place, as
+// writers may that commit files which they did not write.
+func (w *warmWorld) swapMembers(d *Dataset) error {
+	p := d.Schema().Field("p")
+	if p == nil || len(p.Children) < 2 {
+		return nil
+	}
+	a, b := p.Children[0].ID, p.Children[1].ID
+	op := &pb.Overwrite{Schema: d.Schema().PB(), SchemaMetadata: d.Schema().Metadata}
+	for _, meta := range d.manifest.Fragments {
+		swapped := *meta
+		swapped.Files = slices.Clone(meta.Files)
+		for i := range swapped.Files {
+			fields := slices.Clone(swapped.Files[i].Fields)
+			at, other := slices.Index(fields, a), slices.Index(fields, b)
+			if at >= 0 && other >= 0 {
+				fields[at], fields[other] = b, a
+			}
+			swapped.Files[i].Fields = fields
+		}
+		op.Fragments = append(op.Fragments, &swapped)
+	}
+	_, err := d.Commit(context.Background(), op, nil)
+	return err
+}
+
+// index gives the table an index of the one name, whose file holds parameters of its own.
+func (w *warmWorld) index(place string, d *Dataset) error {
+	s, err := schema.FromArrow(warmColumns)
+	if err != nil {
+		return err
+	}
+	s.Metadata = map[string]string{"parameter": fmt.Sprint(w.next("parameters"))}
+	var file bytes.Buffer
+	writer, err := datafile.NewWriter(&file, s, lance.V2_0)
+	if err != nil {
+		return err
+	}
+	if err := writer.Write(w.rows(warmColumns, 1)); err != nil {
+		return err
+	}
+	if _, err := writer.Close(); err != nil {
+		return err
+	}
+	segment := &pb.IndexMetadata{
+		UUID: pb.UUID(uuid.New()), Name: warmIndex, DatasetVersion: d.Version(), Fields: []int32{d.Schema().Fields[0].ID},
+	}
+	key := place + ".lance/_indices/" + segment.UUID.String() + "/" + warmIndexFile
+	if _, err := w.store.Put(context.Background(), key, file.Bytes(), objectstore.Condition{}); err != nil {
+		return err
+	}
+	_, err = d.Commit(context.Background(), &pb.CreateIndex{NewIndices: []*pb.IndexMetadata{segment}}, nil)
+	return err
+}
+
+// clone makes a shallow clone at another place, in the place of what was there.
+func (w *warmWorld) clone(from string, d *Dataset) error {
+	to := rapid.SampledFrom(warmPlaces).Draw(w.t, "clone to")
+	if to == from || to == sole || slices.ContainsFunc(d.fragments(), func(f *fragment) bool { return f.files[0].within != "" }) {
+		return nil
+	}
+	w.drop(to)
+	_, err := d.Clone(context.Background(), w.other(to), "", nil)
+	return err
+}
+
+// replaceColumn writes the values of a column anew beside the files that have the others, as
+// native writers do to update single columns.
+func (w *warmWorld) replaceColumn(d *Dataset) error {
+	ctx := context.Background()
+	field := d.Schema().Fields[rapid.IntRange(0, len(d.Schema().Fields)-1).Draw(w.t, "column")]
+	s, err := d.Schema().Project([]string{field.Name})
+	if err != nil {
+		return err
+	}
+	p, err := d.projection([]string{RowAddr})
+	if err != nil {
+		return err
+	}
+	match, err := s.Match(s.Arrow())
+	if err != nil {
+		return err
+	}
+	files, err := d.writeColumns(ctx, s, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+		return match.Columns(w.rows(s.Arrow(), int(batch.NumRows())))
+	})
+	if err != nil {
+		return err
+	}
+	if err := files.puts.Wait(); err != nil {
+		return err
+	}
+	op := &pb.Merge{
+		Fragments: replaceFields(d.manifest.Fragments, files.files, d.Schema()),
+		Schema:    d.Schema().PB(), SchemaMetadata: d.Schema().Metadata, PreservesNullability: true,
+	}
+	_, err = d.Commit(ctx, op, nil)
+	return err
+}
+
+// appendWarm lets the warm process add a row to the newest version, which is d.
+func (w *warmWorld) appendWarm(place string, d *Dataset) error {
+	ctx := context.Background()
+	if _, err := w.at(w.warm, place).Append(ctx, rowsFrom(w.rows(warmColumns, 1)), nil); err != nil {
+		return err
+	}
+	now, err := w.other(place).Latest(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if now.Version() != d.Version()+1 || now.CountRows() != d.CountRows()+1 {
+		w.t.Fatalf("append to version %d of %d rows: version %d has %d", d.Version(), d.CountRows(), now.Version(), now.CountRows())
+	}
+	return nil
+}
+
+func (w *warmWorld) deleteRows(d *Dataset) error {
+	if len(d.fragments()) == 0 {
+		return nil
+	}
+	rows := RowsAt(d.fragments()[0].address(0))
+	_, err := d.Delete(context.Background(), rows, "", nil)
+	return err
+}
+
+// mark gives a column metadata that says how its values are stored, or takes it away.
+func (w *warmWorld) mark(d *Dataset, key, value string) error {
+	field := rapid.SampledFrom([]string{"s", "p"}).Draw(w.t, "marked")
+	f := d.Schema().Field(field)
+	if f == nil {
+		return nil
+	}
+	update := &pb.UpdateMap{Replace: true}
+	if key != "" {
+		update.Entries = []pb.UpdateMapEntry{{Key: key, Value: &value}}
+	}
+	_, err := d.Commit(context.Background(), &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{f.ID: update}}, nil)
+	return err
+}
