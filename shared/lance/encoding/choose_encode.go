@@ -3,6 +3,8 @@ package encoding
 import (
 	"math"
 
+	"tiltyard/shared/lance/encoding/bitpack"
+	"tiltyard/shared/lance/encoding/fsst"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -89,7 +91,7 @@ func (p *pageRows) variableEncoder(v *values) *variableEncoder {
 func (p *pageRows) chooseTextEncoder() chunkEncoder {
 	if p.wantsSymbols() {
 		if symbols := p.symbols(); symbols != nil {
-			return &textChunkEncoder{p.variableEncoder(symbols.compressText(p.values)), symbols}
+			return &textChunkEncoder{p.variableEncoder(compressText(symbols, p.values)), symbols}
 		}
 	}
 	return p.plainEncoder()
@@ -115,19 +117,19 @@ func (p *pageRows) wantsSymbols() bool {
 // textChunkEncoder are texts compressed by symbols, and then laid out like others.
 type textChunkEncoder struct {
 	*variableEncoder
-	symbols *textEncoder
+	symbols *fsst.Encoder
 }
 
-func (c *textChunkEncoder) codec() pb.Codec { return c.symbols.wrap(c.variableEncoder.codec()) }
+func (c *textChunkEncoder) codec() pb.Codec { return wrapText(c.symbols, c.variableEncoder.codec()) }
 
 // symbols returns the encoder for the page's texts, nil when it would not help.
-func (p *pageRows) symbols() *textEncoder {
-	if len(p.values.data) <= fsstTableBytes {
+func (p *pageRows) symbols() *fsst.Encoder {
+	if len(p.values.data) <= fsst.TableBytes {
 		return nil
 	}
 	if p.trained.values != p.values {
 		p.trained = trainedSymbols{p.values, trainText(p.values)}
-		if e := p.trained.encoder; e != nil && (1-e.ratio)*float64(len(p.values.data)) < fsstTableBytes {
+		if e := p.trained.encoder; e != nil && (1-e.Ratio)*float64(len(p.values.data)) < fsst.TableBytes {
 			p.trained.encoder = nil
 		}
 	}
@@ -137,7 +139,7 @@ func (p *pageRows) symbols() *textEncoder {
 // trainedSymbols remember which values an encoder was made for.
 type trainedSymbols struct {
 	values  *values
-	encoder *textEncoder
+	encoder *fsst.Encoder
 }
 
 // chooseNumberEncoder picks a codec for integers and what has their width, or nil.
@@ -158,7 +160,7 @@ func (p *pageRows) chooseNumberEncoder() chunkEncoder {
 
 // smallestNumbers picks a codec for the page's values, which are integers; nil when they
 // are best left as they are.
-func smallestNumbers[T packable](p *pageRows, values []T) chunkEncoder {
+func smallestNumbers[T bitpack.Integer](p *pageRows, values []T) chunkEncoder {
 	bits := p.values.shape.bits
 	plain := len(values) * bits / 8
 	packed := packedSize(values) * bits / 8
@@ -212,7 +214,7 @@ func (p *pageRows) chooseZipCodec() (*values, pb.Codec, error) {
 		}
 	case p.wantsSymbols():
 		if symbols := p.symbols(); symbols != nil {
-			return symbols.compressText(p.values), symbols.wrap(plain), nil
+			return compressText(symbols, p.values), wrapText(symbols, plain), nil
 		}
 	}
 	return p.values, plain, nil

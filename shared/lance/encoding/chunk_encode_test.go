@@ -14,6 +14,26 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
+var shapeOfText = &shape{kind: shapeVariable}
+
+// sentences are texts of a few words.
+func sentences(n int) *values {
+	words := []string{"the ", "table ", "has ", "a version ", "and ", "rows ", "of ", "fragments "}
+	v := newValues(shapeOfText)
+	state := uint32(1)
+	for range n {
+		var text []byte
+		for range 3 + state>>8%7 {
+			state = state*1664525 + 1013904223
+			text = append(text, words[state>>20%8]...)
+		}
+		if err := v.appendValue(text); err != nil {
+			panic(err)
+		}
+	}
+	return v
+}
+
 // codecText writes a codec with those inside it.
 func codecText(c pb.Codec) string {
 	switch c := c.(type) {

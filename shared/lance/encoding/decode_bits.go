@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"unsafe"
+
+	"tiltyard/shared/lance/encoding/bitpack"
 )
 
 // A bitmap is a run of bits, least significant first, as Arrow keeps validity: 1 is
@@ -160,7 +162,7 @@ func isAligned(b []byte, size int) bool {
 // viewAs returns b as values of type T, little-endian like the machines that this
 // package supports: the same memory, or a copy when b is not aligned for T. Bytes that
 // do not fill a value are left out.
-func viewAs[T packable | int32 | int64](b []byte) []T {
+func viewAs[T bitpack.Integer | int32 | int64](b []byte) []T {
 	size := int(unsafe.Sizeof(T(0)))
 	n := len(b) / size
 	if n == 0 {
@@ -173,7 +175,7 @@ func viewAs[T packable | int32 | int64](b []byte) []T {
 }
 
 // bytesOf returns the memory of v.
-func bytesOf[T packable | int32 | int64](v []T) []byte {
+func bytesOf[T bitpack.Integer | int32 | int64](v []T) []byte {
 	if len(v) == 0 {
 		return []byte{}
 	}

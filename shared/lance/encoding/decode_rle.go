@@ -3,6 +3,7 @@ package encoding
 import (
 	"encoding/binary"
 
+	"tiltyard/shared/lance/encoding/bitpack"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -87,7 +88,7 @@ func (r runChunks) total(lengths []byte, runs int) uint64 {
 }
 
 // expandRuns fills out with runs, which are enough for it.
-func expandRuns[T packable](r runChunks, out, runs []T, lengths []byte) {
+func expandRuns[T bitpack.Integer](r runChunks, out, runs []T, lengths []byte) {
 	for i := 0; len(out) > 0; i++ {
 		n := min(r.length(lengths, i), len(out))
 		for k := range out[:n] {

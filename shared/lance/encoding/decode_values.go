@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"tiltyard/shared/lance"
+
+	"tiltyard/shared/lance/encoding/bitpack"
 )
 
 // values are decoded values of one shape, without regard to which of them are null:
@@ -244,7 +246,7 @@ func (v *values) takeFixed(items *values, indices []uint32) {
 	}
 }
 
-func gather[T packable](dst, items []T, indices []uint32) {
+func gather[T bitpack.Integer](dst, items []T, indices []uint32) {
 	for k, i := range indices {
 		dst[k] = items[i]
 	}

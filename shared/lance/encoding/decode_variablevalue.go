@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"tiltyard/shared/lance/encoding/fsst"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -32,7 +33,7 @@ func newVariableValue(c pb.Codec, s *shape) (variableValue, error) {
 		if _, ok := c.Values.(*pb.Variable); !ok {
 			return nil, unsupportedCodec("compressed text", c.Values)
 		}
-		table, err := parseSymbolTable(c.SymbolTable)
+		table, err := fsst.ParseTable(c.SymbolTable)
 		return fsstValue{table}, err
 	case *pb.General:
 		if _, ok := c.Values.(*pb.Variable); !ok {
@@ -47,11 +48,11 @@ type plainValue struct{}
 
 func (plainValue) decode(dst *values, b []byte) error { return dst.appendValue(b) }
 
-type fsstValue struct{ table *symbolTable }
+type fsstValue struct{ table *fsst.Table }
 
 func (v fsstValue) decode(dst *values, b []byte) error {
 	var err error
-	if dst.data, err = v.table.decode(dst.data, b); err != nil {
+	if dst.data, err = appendText(v.table, dst.data, b); err != nil {
 		return err
 	}
 	return dst.endValue()

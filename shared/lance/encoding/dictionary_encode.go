@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/lance/encoding/bitpack"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -20,7 +21,7 @@ import (
 //	           or the same in u64 with 64
 //	LZ4        u32 bytes of the block | LZ4 block of it
 //	           or, of items of 64 bits, OutOfLineBitpacking if that is smaller: per 1024
-//	           items 16·width u64 words (see packBlock), and the rest as they are or so
+//	           items 16·width u64 words (see bitpack.Pack), and the rest as they are or so
 type dictionaryBuilder struct {
 	items      *values
 	index      map[string]int32
@@ -96,7 +97,7 @@ func (d *dictionaryBuilder) slots(arr *array.Dictionary, sp span) []int32 {
 	return d.scratch
 }
 
-func appendWide[T packable](out []int32, indices []T) []int32 {
+func appendWide[T bitpack.Integer](out []int32, indices []T) []int32 {
 	out = slices.Grow(out, len(indices))[:len(indices)]
 	for i, index := range indices {
 		out[i] = int32(index)
@@ -220,7 +221,7 @@ func (d *dictionaryBuilder) bitpackedBlock() (pb.Codec, []byte) {
 		return nil, nil
 	}
 	items := viewAs[uint64](d.items.fixed)
-	width := max(1, widthOf(items))
+	width := max(1, bitpack.Width(items))
 	if width == 64 {
 		return nil, nil
 	}
@@ -305,7 +306,7 @@ func (d *dictionaryBuilder) appendValues(indices, v *values, levels []uint16) bo
 
 // indexBytes returns about how much the indices of n values take.
 func (d *dictionaryBuilder) indexBytes(n int) int {
-	return n * widthOf([]uint32{uint32(d.items.n - 1)}) / 8
+	return n * bitpack.Width([]uint32{uint32(d.items.n - 1)}) / 8
 }
 
 // worthIndexing reports whether the values take much less room with the dictionary.
@@ -349,7 +350,7 @@ func (p *pageRows) textBytes(indexed int) int {
 	if symbols == nil {
 		return math.MaxInt
 	}
-	return p.values.n*int(p.offsetBits/8) + int(float64(len(p.values.data))*symbols.ratio)
+	return p.values.n*int(p.offsetBits/8) + int(float64(len(p.values.data))*symbols.Ratio)
 }
 
 // indexOf finds or makes the item with these bytes, unless there are too many.

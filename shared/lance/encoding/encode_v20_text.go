@@ -3,6 +3,7 @@ package encoding
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance/encoding/fsst"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -19,7 +20,7 @@ func (b *arrayBuffers) texts(c *ColumnEncoderV20) []byte {
 	}
 	if c.storage.options.symbols {
 		if symbols := trainText(c.values); symbols != nil {
-			return b.symbols(symbols.compressText(c.values), &c.valid, symbols)
+			return b.symbols(compressText(symbols, c.values), &c.valid, symbols)
 		}
 	}
 	if general := c.storage.general; general != nil {
@@ -69,10 +70,10 @@ func (b *arrayBuffers) shiftedDictionary(indices []byte, items *values) []byte {
 }
 
 // symbols is fsst=8{binary=1, symbol_table=2}.
-func (b *arrayBuffers) symbols(packed *values, valid *bitmap, encoder *textEncoder) []byte {
+func (b *arrayBuffers) symbols(packed *values, valid *bitmap, encoder *fsst.Encoder) []byte {
 	return arrayMember(8, func(e *pb.Encoder) {
 		e.AlwaysBytes(1, b.strings(packed, valid, nil))
-		e.AlwaysBytes(2, encoder.table())
+		e.AlwaysBytes(2, encoder.Table())
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/encoding/bitpack"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -164,10 +165,10 @@ func (p *pageRows) countValues(entries int) int {
 // values that a chunk cannot be filled with as many as are packed at once. The last chunk
 // of a page may have fewer. It returns the number of entries when that does not happen.
 func (p *pageRows) sparseEnd() int {
-	if p.maxRep == 0 || p.n-p.values.n+packedValues <= p.chunkLevels {
+	if p.maxRep == 0 || p.n-p.values.n+bitpack.BlockValues <= p.chunkLevels {
 		return p.n
 	}
-	_, end := p.cutChunks(func(int) (int, bool) { return packedValues, true })
+	_, end := p.cutChunks(func(int) (int, bool) { return bitpack.BlockValues, true })
 	return end
 }
 

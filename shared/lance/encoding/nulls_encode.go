@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
+
+	"tiltyard/shared/lance/encoding/bitpack"
 )
 
 // valueLevels returns the definition level of each stored value, none when no value is
@@ -24,7 +26,7 @@ func (p *pageRows) valueLevels() []uint16 {
 
 // countChanges counts the numbers that differ from the one before, leaving out nulls,
 // which have a level other than 0. Runs are that many at least.
-func countChanges[T packable](numbers []T, levels []uint16) int {
+func countChanges[T bitpack.Integer](numbers []T, levels []uint16) int {
 	changes := 0
 	if len(levels) == 0 {
 		for i := 1; i < len(numbers); i++ {
@@ -49,7 +51,7 @@ const minJoined = 32
 
 // joinRuns returns the numbers with others where nulls are, which may be anything: the
 // one before, so that a null does not end a run.
-func joinRuns[T packable](numbers []T, levels []uint16) []T {
+func joinRuns[T bitpack.Integer](numbers []T, levels []uint16) []T {
 	if len(levels) == 0 {
 		return numbers
 	}
@@ -65,7 +67,7 @@ func joinRuns[T packable](numbers []T, levels []uint16) []T {
 }
 
 // firstNumber returns the first that is not null, if there is any.
-func firstNumber[T packable](numbers []T, levels []uint16) T {
+func firstNumber[T bitpack.Integer](numbers []T, levels []uint16) T {
 	return numbers[max(0, slices.Index(levels, 0))]
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance/encoding/bitpack"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -104,7 +105,7 @@ func listLayer(null, empty bool) pb.RepDefLayer {
 // A levelEncoder encodes blocks of levels, one for each chunk of a page, all alike.
 //
 //	Flat 16                  n × u16
-//	OutOfLineBitpacking 16   per 1024 levels 64·width u16 words (see packBlock); the rest
+//	OutOfLineBitpacking 16   per 1024 levels 64·width u16 words (see bitpack.Pack); the rest
 //	                         so as well or, where that is not smaller, as plain u16
 //	RLE                      u64 bytes of the values | values × u16 | lengths × u8
 type levelEncoder struct {
@@ -116,7 +117,7 @@ type levelEncoder struct {
 // into blocks of these lengths, none of more bytes than a limit that they all keep when
 // packed. Readers of version 2.1 do not expect RLE.
 func chooseLevelEncoder(levels []uint16, blocks []int, limit int, mayRLE bool) levelEncoder {
-	width := max(1, widthOf(levels)) // readers do not expect a width of 0
+	width := max(1, bitpack.Width(levels)) // readers do not expect a width of 0
 	flat, packed, rle := 0, 0, 0
 	for _, n := range blocks {
 		flat += 2 * n
@@ -146,9 +147,9 @@ func chooseLevelEncoder(levels []uint16, blocks []int, limit int, mayRLE bool) l
 func packsTail(n, words int) bool { return words < n }
 
 func packedLevelBytes(n, width int) int {
-	words := packedWords[uint16](width)
-	size := n / packedValues * 2 * words
-	tail := n % packedValues
+	words := bitpack.Words[uint16](width)
+	size := n / bitpack.BlockValues * 2 * words
+	tail := n % bitpack.BlockValues
 	if packsTail(tail, words) {
 		return size + 2*words
 	}
@@ -182,19 +183,19 @@ func appendRuns(b []byte, levels []uint16) []byte {
 }
 
 // appendBitpacked appends the block form of OutOfLineBitpacking.
-func appendBitpacked[T packable](b []byte, integers []T, width int) []byte {
-	var packed [packedValues]T
-	words := packed[:packedWords[T](width)]
-	for len(integers) >= packedValues {
-		packBlock(words, (*[packedValues]T)(integers), width)
+func appendBitpacked[T bitpack.Integer](b []byte, integers []T, width int) []byte {
+	var packed [bitpack.BlockValues]T
+	words := packed[:bitpack.Words[T](width)]
+	for len(integers) >= bitpack.BlockValues {
+		bitpack.Pack(words, (*[bitpack.BlockValues]T)(integers), width)
 		b = append(b, bytesOf(words)...)
-		integers = integers[packedValues:]
+		integers = integers[bitpack.BlockValues:]
 	}
 	if !packsTail(len(integers), len(words)) {
 		return append(b, bytesOf(integers)...)
 	}
-	var block [packedValues]T
+	var block [bitpack.BlockValues]T
 	copy(block[:], integers)
-	packBlock(words, &block, width)
+	bitpack.Pack(words, &block, width)
 	return append(b, bytesOf(words)...)
 }

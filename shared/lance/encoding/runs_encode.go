@@ -1,16 +1,19 @@
 package encoding
 
-import "tiltyard/shared/lance/pb"
+import (
+	"tiltyard/shared/lance/encoding/bitpack"
+	"tiltyard/shared/lance/pb"
+)
 
 // runEncoder are integers, or anything else of 8, 16, 32 or 64 bits, as runs of equal
 // ones: two buffers (see runChunks).
-type runEncoder[T packable] struct {
+type runEncoder[T bitpack.Integer] struct {
 	values []T
 	bits   int
 }
 
 // runBytes returns what runs in chunks of chunkValues take, or limit if that is more.
-func runBytes[T packable](values []T, bits, limit int) int {
+func runBytes[T bitpack.Integer](values []T, bits, limit int) int {
 	size := 0
 	for len(values) > 0 && size < limit {
 		n := min(len(values), chunkValues)
@@ -56,7 +59,7 @@ func (c *runEncoder[T]) append(b []byte, from, to int, sizes []int) []byte {
 
 const maxRun = 255 // what the length of a run can say
 
-func countRuns[T packable](values []T) int {
+func countRuns[T bitpack.Integer](values []T) int {
 	runs := 0
 	for i := 0; i < len(values); runs++ {
 		i += runLength(values[i:])
@@ -66,7 +69,7 @@ func countRuns[T packable](values []T) int {
 
 // runLength returns how often the first value is repeated, itself included, as far as a
 // length can say.
-func runLength[T packable](values []T) int {
+func runLength[T bitpack.Integer](values []T) int {
 	limit := min(len(values), maxRun)
 	n := 1
 	for n < limit && values[n] == values[0] {

@@ -3,6 +3,7 @@ package encoding
 import (
 	"math"
 
+	"tiltyard/shared/lance/encoding/fsst"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -111,7 +112,7 @@ func (a *arrayReader) binary(enc *pb.ArrayBinary, s *shape, rows []RowRange) (*I
 const fsstBlock = 256
 
 func (a *arrayReader) fsst(enc *pb.ArrayFSST, s *shape, rows []RowRange) (*ItemsV20, error) {
-	table, err := parseSymbolTable(enc.SymbolTable)
+	table, err := fsst.ParseTable(enc.SymbolTable)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func (a *arrayReader) fsst(enc *pb.ArrayFSST, s *shape, rows []RowRange) (*Items
 				return nil, err
 			}
 		}
-		to.data, err = table.decode(to.data, from.data[from.offsets[i]:from.offsets[i+1]])
+		to.data, err = appendText(table, to.data, from.data[from.offsets[i]:from.offsets[i+1]])
 		if err != nil {
 			return nil, err
 		}

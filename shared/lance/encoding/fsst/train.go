@@ -1,4 +1,4 @@
-package encoding
+package fsst
 
 import (
 	"cmp"
@@ -15,54 +15,54 @@ const (
 // begin with, when symbols are short and cannot become long at once, a little will do.
 var trainParts = [...]int{1, 2, 2, 4, 4, 8, 8, 16, 16}
 
-// trainText chooses symbols for texts like those in values. It begins without any and in
+// Train chooses symbols for texts like those that the offsets delimit in data. It begins without any and in
 // each round compresses some of a sample, counts which symbols it used and which
 // followed each other, and takes the best of them and of their pairs. It returns nil
 // when there is nothing to gain.
-func trainText(v *values) *textEncoder {
-	sample, plain := sampleText(v), 0
-	for _, text := range sample {
+func Train(data []byte, offsets []int32) *Encoder {
+	texts, plain := sample(data, offsets), 0
+	for _, text := range texts {
 		plain += len(text)
 	}
-	encoder := newTextEncoder(rarestByte(sample))
+	encoder := newEncoder(rarestByte(texts))
 	counts := newSymbolCounts()
 	for _, part := range trainParts {
 		counts.clear()
 		// Every so many places, so that a part is as mixed as the whole.
-		for i := 0; i < len(sample); i += 16 / part {
-			counts.add(encoder, sample[i])
+		for i := 0; i < len(texts); i += 16 / part {
+			counts.add(encoder, texts[i])
 		}
 		counts.choose(encoder, part/2)
 	}
 	size := 0
 	scratch := make([]byte, 2*sampleBytes)
-	for _, text := range sample {
+	for _, text := range texts {
 		size += encoder.encode(scratch, text)
 	}
 	if 16*size > 15*plain {
 		return nil // not worth decoding for
 	}
-	encoder.ratio = float64(size) / float64(plain)
+	encoder.Ratio = float64(size) / float64(plain)
 	return encoder
 }
 
-// sampleText returns pieces of values from places evenly spread over the whole. The same
+// sample returns pieces of the texts from places evenly spread over the whole. The same
 // values have the same sample: files do not depend on chance.
-func sampleText(v *values) [][]byte {
-	var sample [][]byte
+func sample(data []byte, offsets []int32) [][]byte {
+	var texts [][]byte
 	next := 0
 	for place := range samplePlaces {
-		from := max(next, int(int64(len(v.data))*int64(place)/samplePlaces))
-		next = from + min(len(v.data)-from, sampleBytes/samplePlaces)
+		from := max(next, int(int64(len(data))*int64(place)/samplePlaces))
+		next = from + min(len(data)-from, sampleBytes/samplePlaces)
 		// The value that the first byte belongs to ends where the first offset is above it.
-		at, _ := slices.BinarySearch(v.offsets, int32(from)+1)
+		at, _ := slices.BinarySearch(offsets, int32(from)+1)
 		for ; from < next; at++ {
-			to := min(next, int(v.offsets[at]))
-			sample = append(sample, v.data[from:to])
+			to := min(next, int(offsets[at]))
+			texts = append(texts, data[from:to])
 			from = to
 		}
 	}
-	return sample
+	return texts
 }
 
 // rarestByte returns the byte that comes up least in texts.
@@ -104,7 +104,7 @@ func (c *symbolCounts) clear() {
 	c.seen = c.seen[:0]
 }
 
-func (c *symbolCounts) add(e *textEncoder, text []byte) {
+func (c *symbolCounts) add(e *Encoder, text []byte) {
 	before := -1
 	for len(text) > 0 {
 		step := e.step(e.firstBytes(text))
@@ -138,24 +138,24 @@ func (c *symbolCounts) addPair(first, second int) {
 
 // A candidate is a symbol to be, with how many bytes it would save, about.
 type candidate struct {
-	textSymbol
+	symbol
 	gain int
 }
 
 // choose gives e the symbols for the next round: those that save most bytes, of those
 // that came up more often than rare.
-func (c *symbolCounts) choose(e *textEncoder, rare int) {
+func (c *symbolCounts) choose(e *Encoder, rare int) {
 	candidates := c.candidates(e, rare)
 	e.reset()
 	for _, s := range candidates {
-		if e.add(s.textSymbol); len(e.symbols) == maxSymbols {
+		if e.add(s.symbol); len(e.symbols) == maxSymbols {
 			break
 		}
 	}
 }
 
 // candidates returns the symbols that e might have, the best first.
-func (c *symbolCounts) candidates(e *textEncoder, rare int) []candidate {
+func (c *symbolCounts) candidates(e *Encoder, rare int) []candidate {
 	var all []candidate
 	for code, n := range c.single {
 		if n > rare {
@@ -170,7 +170,7 @@ func (c *symbolCounts) candidates(e *textEncoder, rare int) []candidate {
 	for _, pair := range c.seen {
 		n := int(c.pairs[pair>>16][pair&0xffff])
 		first, second := e.symbol(int(pair>>16)), e.symbol(int(pair&0xffff))
-		if n <= rare || first.size == fsstMaxSymbol {
+		if n <= rare || first.size == MaxSymbol {
 			continue
 		}
 		if s := first.join(second); !s.has(byte(e.end)) {
@@ -192,7 +192,7 @@ func (c *symbolCounts) candidates(e *textEncoder, rare int) []candidate {
 func addEqual(sorted []candidate) []candidate {
 	n := 0
 	for i, s := range sorted {
-		if i > 0 && s.textSymbol == sorted[n-1].textSymbol {
+		if i > 0 && s.symbol == sorted[n-1].symbol {
 			sorted[n-1].gain += s.gain
 			continue
 		}
@@ -203,21 +203,21 @@ func addEqual(sorted []candidate) []candidate {
 }
 
 // symbol returns what a code of symbolCounts stands for.
-func (e *textEncoder) symbol(code int) textSymbol {
+func (e *Encoder) symbol(code int) symbol {
 	if code < 256 {
-		return textSymbol{uint64(code), 1}
+		return symbol{uint64(code), 1}
 	}
 	return e.symbols[code-256]
 }
 
 // join returns the symbol of s followed by t, cut off where it gets too long.
-func (s textSymbol) join(t textSymbol) textSymbol {
-	size := min(s.size+t.size, fsstMaxSymbol)
-	return textSymbol{(s.val | t.val<<(8*s.size)) & lowBytes(size), size}
+func (s symbol) join(t symbol) symbol {
+	size := min(s.size+t.size, MaxSymbol)
+	return symbol{(s.val | t.val<<(8*s.size)) & lowBytes(size), size}
 }
 
 // has reports whether a byte of the symbol is b.
-func (s textSymbol) has(b byte) bool {
+func (s symbol) has(b byte) bool {
 	for i := range s.size {
 		if byte(s.val>>(8*i)) == b {
 			return true

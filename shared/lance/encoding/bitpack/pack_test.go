@@ -1,4 +1,4 @@
-package encoding
+package bitpack
 
 import (
 	"fmt"
@@ -6,29 +6,29 @@ import (
 	"testing"
 )
 
-func TestPackBlockIsUndoneByUnpackBlock(t *testing.T) {
+func TestUnpackUndoesPack(t *testing.T) {
 	testPacking[uint8](t, 8)
 	testPacking[uint16](t, 16)
 	testPacking[uint32](t, 32)
 	testPacking[uint64](t, 64)
 }
 
-func testPacking[T packable](t *testing.T, size int) {
+func testPacking[T Integer](t *testing.T, size int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for width := range size + 1 {
-		var values, got [packedValues]T
+		var values, got [BlockValues]T
 		for i := range values {
 			values[i] = T(random.Uint64())
 			if width < size {
 				values[i] &= T(1)<<width - 1
 			}
 		}
-		packed := make([]T, packedWords[T](width))
+		packed := make([]T, Words[T](width))
 		for i := range packed {
 			packed[i] = ^T(0) // what was there before must not matter
 		}
-		packBlock(packed, &values, width)
-		unpackBlock(&got, packed, width)
+		Pack(packed, &values, width)
+		Unpack(&got, packed, width)
 		if got != values {
 			t.Errorf("%d of %d bits: what was packed is not what is unpacked", width, size)
 		}
@@ -41,7 +41,7 @@ func TestWidthOf(t *testing.T) {
 		want   int
 	}{{nil, 0}, {[]uint32{0, 0}, 0}, {[]uint32{1, 0}, 1}, {[]uint32{4, 3}, 3}, {[]uint32{1 << 31}, 32}}
 	for _, c := range cases {
-		if got := widthOf(c.values); got != c.want {
+		if got := Width(c.values); got != c.want {
 			t.Errorf("widthOf(%v): got %d, want %d", c.values, got, c.want)
 		}
 	}
@@ -50,11 +50,11 @@ func TestWidthOf(t *testing.T) {
 func BenchmarkPackBlock(b *testing.B) {
 	for _, width := range []int{1, 11, 31} {
 		b.Run(fmt.Sprintf("uint32/%d", width), func(b *testing.B) {
-			var values [packedValues]uint32
-			out := make([]uint32, packedWords[uint32](width))
-			b.SetBytes(4 * packedValues)
+			var values [BlockValues]uint32
+			out := make([]uint32, Words[uint32](width))
+			b.SetBytes(4 * BlockValues)
 			for b.Loop() {
-				packBlock(out, &values, width)
+				Pack(out, &values, width)
 			}
 		})
 	}

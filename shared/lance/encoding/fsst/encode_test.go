@@ -1,4 +1,4 @@
-package encoding
+package fsst
 
 import (
 	"bytes"
@@ -7,11 +7,34 @@ import (
 	"pgregory.net/rapid"
 )
 
-var shapeOfText = &shape{kind: shapeVariable}
+// texts are some, as Arrow lays them out.
+type texts struct {
+	data    []byte
+	offsets []int32
+}
 
-func sentences(n int) *values {
+func (v *texts) add(text []byte) {
+	if v.offsets == nil {
+		v.offsets = []int32{0}
+	}
+	v.data = append(v.data, text...)
+	v.offsets = append(v.offsets, int32(len(v.data)))
+}
+
+func (v *texts) n() int { return len(v.offsets) - 1 }
+
+func (v *texts) at(i int) []byte { return v.data[v.offsets[i]:v.offsets[i+1]] }
+
+func (v *texts) train() *Encoder { return Train(v.data, v.offsets) }
+
+func (v *texts) compress(e *Encoder) *texts {
+	data, offsets := e.Compress(v.data, v.offsets)
+	return &texts{data, offsets}
+}
+
+func sentences(n int) *texts {
 	words := []string{"the ", "table ", "has ", "a version ", "and ", "rows ", "of ", "fragments "}
-	v := newValues(shapeOfText)
+	v := new(texts)
 	state := uint32(1)
 	for range n {
 		var text []byte
@@ -19,47 +42,45 @@ func sentences(n int) *values {
 			state = state*1664525 + 1013904223
 			text = append(text, words[state>>20%8]...)
 		}
-		if err := v.appendValue(text); err != nil {
-			panic(err)
-		}
+		v.add(text)
 	}
 	return v
 }
 
 func TestTextCompressesAndComesBack(t *testing.T) {
 	v := sentences(5000)
-	encoder := trainText(v)
+	encoder := v.train()
 	if encoder == nil {
 		t.Fatal("got no symbols for text with a few words")
 	}
-	compressed := encoder.compressText(v)
+	compressed := v.compress(encoder)
 	if got, want := len(compressed.data), len(v.data)/4; got > want {
 		t.Errorf("got %d bytes for %d of text, want at most %d", got, len(v.data), want)
 	}
-	table, err := parseSymbolTable(encoder.table())
+	table, err := ParseTable(encoder.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text []byte
-	for i := range v.n {
-		if text, err = table.decode(text[:0], compressed.bytes(i)); err != nil {
+	for i := range v.n() {
+		if text, err = decode(table, compressed.at(i)); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(text, v.bytes(i)) {
-			t.Fatalf("value %d: got %q, want %q", i, text, v.bytes(i))
+		if !bytes.Equal(text, v.at(i)) {
+			t.Fatalf("value %d: got %q, want %q", i, text, v.at(i))
 		}
 	}
 }
 
 func TestTrainingIsDeterministic(t *testing.T) {
 	v := sentences(2000)
-	if a, b := trainText(v).table(), trainText(v).table(); !bytes.Equal(a, b) {
+	if a, b := v.train().Table(), v.train().Table(); !bytes.Equal(a, b) {
 		t.Error("the same text was given two tables")
 	}
 }
 
 func TestRandomBytesAreNotText(t *testing.T) {
-	v := newValues(shapeOfText)
+	v := new(texts)
 	state := uint64(1)
 	for range 4096 {
 		b := make([]byte, 16)
@@ -67,11 +88,9 @@ func TestRandomBytesAreNotText(t *testing.T) {
 			state = state*6364136223846793005 + 1442695040888963407
 			b[i] = byte(state >> 40)
 		}
-		if err := v.appendValue(b); err != nil {
-			t.Fatal(err)
-		}
+		v.add(b)
 	}
-	if e := trainText(v); e != nil {
+	if e := v.train(); e != nil {
 		t.Errorf("got %d symbols for random bytes, want none", len(e.symbols))
 	}
 }
@@ -80,32 +99,30 @@ func TestAnyTextComesBackWithAnySymbols(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Few different bytes, zero among them, so that symbols match often and nearly.
 		alphabet := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 'b', 255}), 0, 40)
-		v := newValues(shapeOfText)
+		v := new(texts)
 		for _, text := range rapid.SliceOfN(alphabet, 1, 200).Draw(t, "texts") {
-			if err := v.appendValue(text); err != nil {
-				t.Fatal(err)
-			}
+			v.add(text)
 		}
-		counts, encoder := newSymbolCounts(), newTextEncoder(rapid.SampledFrom([]byte{0, 'a', 255}).Draw(t, "end"))
+		counts, encoder := newSymbolCounts(), newEncoder(rapid.SampledFrom([]byte{0, 'a', 255}).Draw(t, "end"))
 		for range rapid.IntRange(0, 3).Draw(t, "rounds") {
 			counts.clear()
-			for _, text := range sampleText(v) {
+			for _, text := range sample(v.data, v.offsets) {
 				counts.add(encoder, text)
 			}
 			counts.choose(encoder, 0)
 		}
-		table, err := parseSymbolTable(encoder.table())
+		table, err := ParseTable(encoder.Table())
 		if err != nil {
 			t.Fatal(err)
 		}
-		compressed := encoder.compressText(v)
-		for i := range v.n {
-			got, err := table.decode(nil, compressed.bytes(i))
+		compressed := v.compress(encoder)
+		for i := range v.n() {
+			got, err := decode(table, compressed.at(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(got, v.bytes(i)) {
-				t.Fatalf("got %q, want %q", got, v.bytes(i))
+			if !bytes.Equal(got, v.at(i)) {
+				t.Fatalf("got %q, want %q", got, v.at(i))
 			}
 		}
 	})
@@ -113,35 +130,37 @@ func TestAnyTextComesBackWithAnySymbols(t *testing.T) {
 
 func BenchmarkCompressText(b *testing.B) {
 	v := sentences(50_000)
-	encoder := trainText(v)
+	encoder := v.train()
 	b.Run("train", func(b *testing.B) {
 		for b.Loop() {
-			trainText(v)
+			v.train()
 		}
 	})
 	b.Run("encode", func(b *testing.B) {
 		b.SetBytes(int64(len(v.data)))
 		for b.Loop() {
-			encoder.compressText(v)
+			v.compress(encoder)
 		}
 	})
-	b.Logf("%.2f of the size", float64(len(encoder.compressText(v).data))/float64(len(v.data)))
+	b.Logf("%.2f of the size", float64(len(v.compress(encoder).data))/float64(len(v.data)))
 }
 
-func BenchmarkDecodeText(b *testing.B) {
+func BenchmarkDecode(b *testing.B) {
 	v := sentences(50_000)
-	encoder := trainText(v)
-	table, err := parseSymbolTable(encoder.table())
+	encoder := v.train()
+	table, err := ParseTable(encoder.Table())
 	if err != nil {
 		b.Fatal(err)
 	}
-	codes := encoder.compressText(v)
-	out := newValues(v.shape)
+	codes := v.compress(encoder)
+	out := make([]byte, MaxSymbol*(len(codes.data)+1))
 	b.SetBytes(int64(len(v.data)))
 	for b.Loop() {
-		out.reset()
-		if err := out.appendCodes(table, codes.data, codes.offsets); err != nil {
-			b.Fatal(err)
+		end := 0
+		for i := range codes.n() {
+			if end, err = table.Decode(out, end, codes.at(i)); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }

@@ -1,10 +1,8 @@
-package encoding
-
-import "unsafe"
-
-// Bit-packed blocks hold 1024 integers of T bits (8, 16, 32 or 64) in W bits each, in
-// the "unified transposed" order of the FastLanes layout. There are 1024/T lanes, and
-// the T values of a lane follow each other W bits apart in every (1024/T)-th word:
+// Package bitpack packs integers into as few bits as the widest of a block needs.
+//
+// Blocks hold 1024 integers of T bits (8, 16, 32 or 64) in W bits each, in the "unified
+// transposed" order of the FastLanes layout. There are 1024/T lanes, and the T values of a lane
+// follow each other W bits apart in every (1024/T)-th word:
 //
 //	word k of lane l is packed[k*lanes + l]
 //	row r of lane l is bits [r*W, r*W+W) of the lane's words, low bits first
@@ -18,25 +16,28 @@ import "unsafe"
 // a row is shifts and masks of one or two of them.
 //
 // Source: crate lance-bitpacking, which quotes the FastLanes paper (Afroozeh, Boncz).
+package bitpack
 
-// packedValues is how many values a packed block holds.
-const packedValues = 1024
+import "unsafe"
+
+// BlockValues is how many values a packed block holds.
+const BlockValues = 1024
 
 // laneOrder is the order in which eight rows at a time are taken from a block.
 var laneOrder = [8]int{0, 4, 2, 6, 1, 5, 3, 7}
 
-// packable are the integers that are bit-packed. All are taken as unsigned.
-type packable interface {
+// An Integer is one of those that are packed. All are taken as unsigned.
+type Integer interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// packedWords is the size in words of T bits of a block of values of width bits.
-func packedWords[T packable](width int) int {
-	return packedValues / (8 * int(unsafe.Sizeof(T(0)))) * width
+// Words returns the size of a block of values of width bits, in words of the width of T.
+func Words[T Integer](width int) int {
+	return BlockValues / (8 * int(unsafe.Sizeof(T(0)))) * width
 }
 
 // rowBytes is the size of a word of every lane, and of a row of values.
-const rowBytes = packedValues / 8
+const rowBytes = BlockValues / 8
 
 // A laneRow is a word of every lane, or a row of values. It need not be aligned.
 type laneRow [rowBytes / 8]uint64
@@ -45,15 +46,20 @@ func laneRowAt(b []byte, row int) *laneRow {
 	return (*laneRow)(unsafe.Pointer((*[rowBytes]byte)(b[row*rowBytes:])))
 }
 
-// unpackBlock unpacks a block of values of width bits, which is at most the width of T,
-// from packedWords(width) words.
-func unpackBlock[T packable](dst *[packedValues]T, packed []T, width int) {
+// Unpack unpacks a block of values of width bits, which is at most the width of T,
+// from Words(width) words.
+func Unpack[T Integer](dst *[BlockValues]T, packed []T, width int) {
 	if width == 0 {
 		clear(dst[:])
 		return
 	}
 	size := int(unsafe.Sizeof(T(0)))
-	unpackRows(bytesOf(dst[:]), bytesOf(packed), 8*size, width)
+	unpackRows(memory(dst[:]), memory(packed), 8*size, width)
+}
+
+// memory returns the bytes of v, which holds one value at least.
+func memory[T Integer](v []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
 // unpackRows unpacks all rows of a block of values of size bits from width bits.

@@ -1,15 +1,15 @@
-package encoding
+package bitpack
 
 import (
 	"math/bits"
 	"unsafe"
 )
 
-// packBlock packs 1024 values, none wider than width bits, into packedWords(width) words
-// of out. It is the inverse of unpackBlock.
-func packBlock[T packable](out []T, values *[packedValues]T, width int) {
+// Pack packs 1024 values, none wider than width bits, into Words(width) words
+// of out. It is the inverse of Unpack.
+func Pack[T Integer](out []T, values *[BlockValues]T, width int) {
 	size := 8 * int(unsafe.Sizeof(T(0)))
-	lanes := packedValues / size
+	lanes := BlockValues / size
 	clear(out[:lanes*width])
 	if width == 0 {
 		return
@@ -26,7 +26,7 @@ func packBlock[T packable](out []T, values *[packedValues]T, width int) {
 }
 
 // packRow adds the low bits of a row to its words.
-func packRow[T packable](out, in []T, left uint) {
+func packRow[T Integer](out, in []T, left uint) {
 	left &= 63
 	for len(in) >= 8 && len(out) >= 8 {
 		o, v := (*[8]T)(out), (*[8]T)(in)
@@ -43,7 +43,7 @@ func packRow[T packable](out, in []T, left uint) {
 }
 
 // packCarry adds the bits of a row that did not fit to the words after.
-func packCarry[T packable](out, in []T, right uint) {
+func packCarry[T Integer](out, in []T, right uint) {
 	right &= 63
 	for len(in) >= 4 && len(out) >= 4 {
 		o, v := (*[4]T)(out), (*[4]T)(in)
@@ -55,8 +55,8 @@ func packCarry[T packable](out, in []T, right uint) {
 	}
 }
 
-// widthOf returns how many bits the widest of values needs.
-func widthOf[T packable](values []T) int {
+// Width returns how many bits the widest of values needs.
+func Width[T Integer](values []T) int {
 	var all T
 	for _, v := range values {
 		all |= v

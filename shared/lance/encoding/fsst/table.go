@@ -1,14 +1,6 @@
-package encoding
-
-import (
-	"encoding/binary"
-	"fmt"
-
-	"tiltyard/shared/lance"
-)
-
-// FSST replaces frequent pieces of text, up to eight bytes long, by codes of one byte.
-// A page's symbol table is part of its description and always takes 2312 bytes:
+// Package fsst compresses short texts, each by itself: it replaces frequent pieces of text, up
+// to eight bytes long, by codes of one byte. A page's symbol table is part of its description
+// and always takes 2312 bytes:
 //
 //	   0  u64        bits 0-7 number of symbols n, bit 24 set when the data really is
 //	                 compressed, bits 32-63 the magic "TSSF"; the rest helps the encoder
@@ -21,60 +13,59 @@ import (
 //
 // Source: crate fsst of lance; "FSST: Fast Random Access String Compression" (Boncz,
 // Neumann, Leis).
+package fsst
 
-const (
-	fsstTableBytes = 2312
-	fsstMagic      = 0x46535354
-	fsstEscape     = 255
-	fsstMaxSymbol  = 8
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tiltyard/shared/lance"
 )
 
-// A symbolTable decodes FSST text. It is not changed after it has been made.
-type symbolTable struct {
-	plain   bool // the text is not compressed after all
+const (
+	TableBytes = 2312 // of a stored symbol table
+	MaxSymbol  = 8    // bytes of the longest symbol
+
+	magic  = 0x46535354
+	escape = 255
+)
+
+// A Table decodes compressed text. It is not changed after it has been made.
+type Table struct {
+	Plain   bool // the text is not compressed after all
 	symbols [256]uint64
 	lengths [256]uint8 // 0 for codes that no symbol has
 }
 
-func parseSymbolTable(b []byte) (*symbolTable, error) {
-	if len(b) != fsstTableBytes {
-		return nil, fmt.Errorf("%w: symbol table of %d bytes, want %d", lance.ErrCorrupt, len(b), fsstTableBytes)
+// ParseTable reads a stored symbol table; damage is [lance.ErrCorrupt].
+func ParseTable(b []byte) (*Table, error) {
+	if len(b) != TableBytes {
+		return nil, fmt.Errorf("%w: symbol table of %d bytes, want %d", lance.ErrCorrupt, len(b), TableBytes)
 	}
 	header := binary.LittleEndian.Uint64(b)
-	if header>>32 != fsstMagic {
+	if header>>32 != magic {
 		return nil, fmt.Errorf("%w: symbol table without its magic number", lance.ErrCorrupt)
 	}
-	t := &symbolTable{plain: header>>24&1 == 0}
+	t := &Table{Plain: header>>24&1 == 0}
 	n := int(header & 0xff)
-	if t.plain {
+	if t.Plain {
 		return t, nil
 	}
 	lengths := b[8+8*n:]
 	for i := range n {
 		t.symbols[i] = binary.LittleEndian.Uint64(b[8+8*i:])
 		t.lengths[i] = lengths[i]
-		if l := lengths[i]; l == 0 || l > fsstMaxSymbol {
+		if l := lengths[i]; l == 0 || l > MaxSymbol {
 			return nil, fmt.Errorf("%w: symbol %d is %d bytes long", lance.ErrCorrupt, i, l)
 		}
 	}
 	return t, nil
 }
 
-// decode appends the text of the codes in src to dst. Each code is at most
-// fsstMaxSymbol bytes; dst is grown once for the worst case.
-func (t *symbolTable) decode(dst, src []byte) ([]byte, error) {
-	if t.plain {
-		return append(dst, src...), nil
-	}
-	start := len(dst)
-	dst = reserve(dst, fsstMaxSymbol*len(src)+fsstMaxSymbol)
-	n, err := t.decodeAt(dst[:cap(dst)], start, src)
-	return dst[:n], err
-}
-
-// decodeAt puts the text of the codes in src into out from position n on, and returns
-// where it ends. There must be fsstMaxSymbol bytes of room for each code and for one more.
-func (t *symbolTable) decodeAt(out []byte, n int, src []byte) (int, error) {
+// Decode puts the text of the codes in src into out from position n on, and returns where it
+// ends. There must be [MaxSymbol] bytes of room for each code and for one more. The text must not
+// be plain.
+func (t *Table) Decode(out []byte, n int, src []byte) (int, error) {
 	for i := 0; i < len(src); i++ {
 		code := src[i]
 		// Eight bytes are written whatever the length: the next symbol overwrites the rest.
@@ -84,7 +75,7 @@ func (t *symbolTable) decodeAt(out []byte, n int, src []byte) (int, error) {
 		if length > 0 {
 			continue
 		}
-		if code != fsstEscape {
+		if code != escape {
 			return n, fmt.Errorf("%w: compressed text has code %d without a symbol", lance.ErrCorrupt, code)
 		}
 		i++

@@ -1,4 +1,4 @@
-package encoding
+package bitpack
 
 import (
 	"fmt"
@@ -13,15 +13,15 @@ func BenchmarkUnpackBlock(b *testing.B) {
 	b.Run("u64", benchmarkUnpack[uint64])
 }
 
-func benchmarkUnpack[T packable](b *testing.B) {
+func benchmarkUnpack[T Integer](b *testing.B) {
 	bits := 8 * int(unsafe.Sizeof(T(0)))
 	for _, width := range []int{1, bits/2 - 1, bits} {
 		b.Run(fmt.Sprint(width), func(b *testing.B) {
-			packed := make([]T, packedWords[T](width))
-			var out [packedValues]T
+			packed := make([]T, Words[T](width))
+			var out [BlockValues]T
 			b.SetBytes(int64(unsafe.Sizeof(out)))
 			for b.Loop() {
-				unpackBlock(&out, packed, width)
+				Unpack(&out, packed, width)
 			}
 		})
 	}
