@@ -15,7 +15,7 @@ import (
 )
 
 func newLogger(c Config, w io.Writer, level slog.Level) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: httpapi.Redact}
 	if c.LogText {
 		return slog.New(slog.NewTextHandler(w, options))
 	}

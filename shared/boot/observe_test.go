@@ -3,15 +3,31 @@ package boot
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/objectstore/s3store"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/transaction"
 )
 
 func TestAuditIsWrittenWhateverTheLevelOfTheLog(t *testing.T) {
@@ -25,6 +41,65 @@ func TestAuditIsWrittenWhateverTheLevelOfTheLog(t *testing.T) {
 		t.Errorf("the log is %q, want one line of audit", log.String())
 	}
 }
+
+// Whoever logs an error, what it quotes of rows and of secrets stays out: jobs, and requests to the
+// storage that are sent again.
+func TestErrorsAreLoggedWithoutWhatTheyQuote(t *testing.T) {
+	const canary = "canary"
+	quoting := &protocol.Error{Code: protocol.InvalidInput, Message: "the value " + canary + " is no number", Logged: "a value is no number"}
+	var log bytes.Buffer
+	env, err := openFrom(t, &log, map[string]string{"log-level": "debug", "metrics": "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	transactions := transaction.Open(objectrecord.Open(memstore.New(), time.Now), time.Now)
+	worker := &job.Worker{
+		Starter: job.Starter{Transactions: transactions, Queue: new(memqueue.Queue)}, Name: rand.Text, Now: time.Now, Logger: env.Logger,
+		Kinds: map[string]job.Kind{"k": {
+			Stages: []job.Stage{{Name: "s", Do: func(context.Context, *job.Run) (any, error) { return nil, fmt.Errorf("row 7: %w", quoting) }}},
+			Wanted: func(context.Context, []string) (*job.Want, error) { return nil, quoting },
+		}},
+	}
+	begun, err := worker.Begin(t.Context(), "k", []string{"t"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []job.Message{{Job: begun.ID}, {Kind: "k", Object: []string{"t"}}} {
+		if err := worker.Do(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refusing := func(*http.Request) (*http.Response, error) {
+		return nil, &url.Error{Op: "Put", URL: "https://" + canary + ":" + canary + "@bucket/key?X-Amz-Signature=" + canary, Err: syscall.ECONNRESET}
+	}
+	client := s3.New(s3.Options{
+		Region: "us-east-1", Retryer: aws.NopRetryer{}, HTTPClient: doing(refusing),
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	})
+	store, err := s3store.New(client, "bucket", "", env.Logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	if _, _, err := store.Get(ctx, "key"); err == nil {
+		t.Fatal("the storage answers")
+	}
+	text := log.String()
+	for _, want := range []string{"a job has failed", "nobody knows whether there is a job to do", "is sent again", "a value is no number", "https://bucket/key"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log does not hold %q", want)
+		}
+	}
+	if strings.Contains(text, canary) {
+		t.Errorf("the log tells what errors quote:\n%s", text)
+	}
+}
+
+// doing is a client of HTTP that does what a function does.
+type doing func(*http.Request) (*http.Response, error)
+
+func (d doing) Do(r *http.Request) (*http.Response, error) { return d(r) }
 
 func TestMetricsGoIntoTheLogOfLambda(t *testing.T) {
 	for _, function := range []string{"", "tiltyard-query"} {

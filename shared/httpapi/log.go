@@ -96,3 +96,12 @@ func appendSaid(attrs []slog.Attr, key, value string) []slog.Attr {
 	}
 	return append(attrs, slog.String(key, value))
 }
+
+// Redact is for handlers of logs (slog.HandlerOptions): what errors quote of rows and requests
+// stays out of all lines, whoever writes them.
+func Redact(_ []string, a slog.Attr) slog.Attr {
+	if err, ok := a.Value.Any().(error); ok {
+		return slog.String(a.Key, protocol.LogText(err))
+	}
+	return a
+}

@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -99,7 +100,8 @@ func (e *Error) Error() string {
 
 // LogText returns the text of an error for logs, which hold no values of rows and no literals
 // of requests: of each error that is or caused it, Logged stands in place of Message, and the
-// text of its LogText method in place of that of Error.
+// text of its LogText method in place of that of Error. URLs of requests to others, as clients
+// of HTTP quote them, lose their user information and their query.
 func LogText(err error) string { return redact(err.Error(), err) }
 
 // redact walks the chain of causes itself, link by link.
@@ -111,6 +113,8 @@ func redact(text string, err error) string {
 		}
 	case interface{ LogText() string }:
 		text = strings.ReplaceAll(text, err.Error(), e.LogText())
+	case *url.Error:
+		text = strings.ReplaceAll(text, e.URL, bareURL(e.URL))
 	}
 	switch e := err.(type) { //nolint:errorlint // as above
 	case interface{ Unwrap() error }:
@@ -123,6 +127,15 @@ func redact(text string, err error) string {
 		}
 	}
 	return text
+}
+
+// bareURL is a URL without what may be secret in it, "" when it is none.
+func bareURL(text string) string {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}).String()
 }
 
 // Unwrap returns the cause.

@@ -83,9 +83,8 @@ func (s *tenants) land(name string, source objectstore.Location) {
 	}
 }
 
-// landBlob makes a table in the landing folder with a blob that is at a URI.
-func (s *tenants) landBlob(name, uri string) {
-	s.t.Helper()
+// blobAt is a row of an id and a blob that is at a URI.
+func blobAt(uri string) arrow.RecordBatch {
 	kind := arrow.StructOf(
 		arrow.Field{Name: "data", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
 		arrow.Field{Name: "uri", Type: arrow.BinaryTypes.String, Nullable: true},
@@ -100,7 +99,14 @@ func (s *tenants) landBlob(name, uri string) {
 	value.Append(true)
 	value.FieldBuilder(0).AppendNull()
 	value.FieldBuilder(1).(*array.StringBuilder).Append(uri)
-	rows := dataset.Rows{Schema: schema, Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(b.NewRecordBatch(), nil) }}
+	return b.NewRecordBatch()
+}
+
+// landBlob makes a table in the landing folder with a blob that is at a URI.
+func (s *tenants) landBlob(name, uri string) {
+	s.t.Helper()
+	row := blobAt(uri)
+	rows := dataset.Rows{Schema: row.Schema(), Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(row, nil) }}
 	if _, err := s.session.Table(s.roots.Join("landing/"+name), 0).Create(s.t.Context(), rows, nil); err != nil {
 		s.t.Fatal(err)
 	}

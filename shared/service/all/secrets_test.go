@@ -3,6 +3,7 @@ package all
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -291,5 +292,55 @@ func TestSecretsOfTablesAreNotTold(t *testing.T) {
 				t.Errorf("%s: %d %s, log: %s", c, status, answer, logged)
 			}
 		}
+	}
+	row := blobAt(signed)
+	var rows bytes.Buffer
+	w := ipc.NewWriter(&rows, ipc.WithSchema(row.Schema()))
+	if err := errors.Join(w.Write(row), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.refuses("/v1/table/t/insert", rows.Bytes(), "below no base path")
+}
+
+// refuses sends a request that is refused, for a reason in which no secret stands.
+func (s *discreet) refuses(path string, body []byte, why string) {
+	s.t.Helper()
+	status, answer, logged := s.send(http.MethodPost, path, body)
+	if status < http.StatusBadRequest || status >= http.StatusInternalServerError || !strings.Contains(answer, why) || strings.Contains(answer+logged, secret) {
+		s.t.Errorf("%s: %d %s, want it refused as %q without the secret; log: %s", path, status, answer, why, logged)
+	}
+}
+
+// The path of a staged manifest is refused for what lies there, too.
+func TestSecretsOfManifestPathsAreNotTold(t *testing.T) {
+	s := serveDiscreet(t)
+	s.must("/v1/table/t/create", rowsOf(t, stored, 1))
+	land := &tenants{limited: limited{t: t, handler: s.handler}, roots: s.roots}
+	_, told, _ := s.send(http.MethodPost, "/v1/table/t/describe", []byte("{}"))
+	_, rest, _ := strings.Cut(told, `"location":"`)
+	uri, _, _ := strings.Cut(rest, `"`)
+	at, err := land.roots.Resolve(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const query = "?X-Amz-Signature=" + secret
+	first, err := at.Store.List(t.Context(), objectstore.ListOptions{Prefix: at.Prefix + "/_versions/"})
+	if err != nil || len(first.Objects) == 0 {
+		t.Fatalf("%d versions, %v", len(first.Objects), err)
+	}
+	manifest, _, err := at.Store.Get(t.Context(), first.Objects[0].Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"none": []byte("no manifest"), "first": manifest} {
+		if _, err := at.Store.Put(t.Context(), at.Prefix+"/_versions/"+name+query, data, objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, why := range map[string]string{
+		`missing` + query + `"`: "there is no manifest", `none` + query + `"`: "is no manifest", `first` + query + `"`: "is of version",
+		`first` + query + `","manifest_size":7`: "manifest_size is 7",
+	} {
+		s.refuses("/v1/table/t/version/create", fmt.Appendf(nil, `{"version":2,"manifest_path":"%s/_versions/%s}`, at.Prefix, name), why)
 	}
 }
