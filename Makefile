@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda test bench bench-functions memory lint build fuzz fixtures figures demo clean tiltyard test-go test-infra test-e2e synth deploy smoke test-stack test-localstack
+.PHONY: help run run-lambda test test-all bench bench-functions memory lint build fuzz fixtures figures demo clean tiltyard test-go test-infra test-e2e synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,7 +29,13 @@ run: tiltyard ## serve the tables in ./data on this machine
 run-lambda: build ## serve by the built functions, behind a gateway, on this machine
 	@exec scripts/run-lambda.sh $(ARGS)
 
-test: lint test-go test-infra test-e2e test-stack ## lint, Go tests, and the real clients against the server, the functions and the stacks
+# The race detector, the linter, the stacks and very many cases are for test-all: they take longer.
+test: export WITHOUT := race ministack
+test: tiltyard .venv/ready ## the Go tests, and the real clients against the server: five minutes
+	scripts/test-go.sh -short
+	E2E_TARGET=embedded E2E_BINARY=$(CURDIR)/bin/tiltyard scripts/test-e2e.sh --brief
+
+test-all: lint test-go test-infra test-e2e test-stack test-localstack ## all checks: also lint, races, the functions and the stacks; half an hour
 
 bench: tiltyard .venv/ready ## compare speed with native Lance and its REST adapter
 	.venv/bin/python local/e2e/bench.py $(ARGS)
@@ -84,6 +90,7 @@ clean: ## remove what was built or installed here; tables stay
 	rm -rf bin .tools .venv
 
 tiltyard:
+	@[ -e bin/tiltyard ] || echo 'compiling the server and all that it imports (a minute or two when nothing of it is compiled yet)'
 	go build -o bin/tiltyard ./local/server
 
 test-go:

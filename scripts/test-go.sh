@@ -2,10 +2,11 @@
 # Run the Go tests, with the race detector where goroutines share things: it makes tests
 # several times slower, and decoders have nothing to race for. It needs a C compiler; with
 # WITHOUT=race the tests run without it, and with WITHOUT=ministack without S3 and DynamoDB.
+# Arguments are those of go test: -short makes the tests of many random cases brief.
 set -eu
 cd "$(dirname "$0")/.."
 # Beside a stand-in for S3 and DynamoDB, unless one is named already.
-[ -n "${TILTYARD_TEST_S3+named}" ] || exec env TILTYARD_TEST_S3= scripts/ministack.sh scripts/test-go.sh
+[ -n "${TILTYARD_TEST_S3+named}" ] || exec env TILTYARD_TEST_S3= scripts/ministack.sh scripts/test-go.sh "$@"
 # The simulation lets one goroutine run at a time.
 concurrent=$(go list ./... | grep -v '^tiltyard/local/simulation$' | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|gather|httpapi|idempotency|objectstore|record|transaction|job|service|work|lance/dataset))(/|$)')
 others=$(go list ./... | grep -vxF "$concurrent")
@@ -14,16 +15,16 @@ failed=0
 case " ${WITHOUT:-} " in
 *" race "*)
 	echo '*** WITHOUT=race: the race detector does not run ***'
-	go test -timeout 20m $concurrent || failed=1
+	go test -timeout 20m "$@" $concurrent || failed=1
 	;;
 *)
 	command -v "$(go env CC)" >/dev/null || {
 		echo 'the race detector needs a C compiler; WITHOUT=race goes without it'
 		exit 1
 	}
-	CGO_ENABLED=1 go test -race -timeout 20m $concurrent || failed=1
-	CGO_ENABLED=1 go test -race -run SideBySide ./shared/lance/datafile || failed=1
+	CGO_ENABLED=1 go test -race -timeout 20m "$@" $concurrent || failed=1
+	CGO_ENABLED=1 go test -race "$@" -run SideBySide ./shared/lance/datafile || failed=1
 	;;
 esac
-go test -timeout 20m $others || failed=1 # the simulation takes minutes
+go test -timeout 20m "$@" $others || failed=1 # the simulation takes minutes
 exit $failed

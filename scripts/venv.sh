@@ -5,11 +5,13 @@
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
+echo "installing the packages of $2 into $1 (once)" >&2
+# pip names each package as it collects and downloads it.
 rm -rf "$1"
 if "$python" -m venv "$1" >/dev/null 2>&1; then
-	"$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2"
+	"$1/bin/python" -m pip install --progress-bar off --disable-pip-version-check -r "$2"
 else
 	rm -rf "$1"
 	"$python" -m venv --without-pip "$1"
-	"$python" -m pip --python "$1/bin/python" install --quiet --disable-pip-version-check -r "$2"
+	"$python" -m pip --python "$1/bin/python" install --progress-bar off --disable-pip-version-check -r "$2"
 fi

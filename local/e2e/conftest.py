@@ -16,7 +16,9 @@ the end with the reason. So are, where functions are judged, the tests of very m
 about the engine and the format alone (thousands of filters and merges, hundreds of tables
 and file sizes): the engine is the same there, and each kind of operation has its own tests,
 which all run. With E2E_URL, where a request takes longer, so are most cases of tests that
-are marked as many, which are about the engine, too: one in MANY runs, always the same.
+are marked as many, which are about the engine, too: one in MANY runs, always the same. With
+--brief most of these are left out against the local server as well, and tests that are
+marked as slow.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ def pytest_addoption(parser):
     """How much chance there is in test_differential.py."""
     group = parser.getgroup("tiltyard")
     group.addoption("--tables", type=int, default=300, help="random tables to compare with native Lance")
+    group.addoption("--brief", action="store_true", help="leave out what takes long, and most of very many cases")
     group.addoption("--seed", type=int, default=0, help="the seed of the first of them")
 
 
@@ -59,20 +62,26 @@ def pytest_configure(config):
     elif TARGET == "lambda":
         os.environ["E2E_FUNCTIONS"] = Functions.folder()
     config.addinivalue_line("markers", "embedded(reason): only against the local server, for a reason")
-    config.addinivalue_line("markers", "many: has many cases about the engine, of which some do elsewhere")
+    config.addinivalue_line("markers", "many: has many cases about the engine, of which some do elsewhere and in brief")
+    config.addinivalue_line("markers", "slow: takes many seconds, and is left out in brief")
     for old in ("table_names", "create_scalar_index"):
         config.addinivalue_line("filterwarnings", f"ignore:{old}")
 
 
-def pytest_collection_modifyitems(items):
-    """Leaves out what only the local server can be asked for, or is too much to ask of others."""
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what only the local server can be asked for, is too much to ask of others, or
+    takes long when the run shall be brief."""
     cases = collections.Counter()
+    brief = config.getoption("brief")
     for item in items:
         if TARGET != "embedded" and (marker := item.get_closest_marker("embedded")):
             item.add_marker(pytest.mark.skip(reason=marker.args[0]))
-        if TARGET == "url" and item.get_closest_marker("many"):
+        if brief and item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="takes long: make test-e2e runs it"))
+        if (brief or TARGET == "url") and item.get_closest_marker("many"):
             if cases[item.function] % MANY:
-                item.add_marker(pytest.mark.skip(reason=f"of these cases of the engine a URL is asked one in {MANY}"))
+                whose = "a brief run asks" if brief else "a URL is asked"
+                item.add_marker(pytest.mark.skip(reason=f"of these cases of the engine {whose} one in {MANY}"))
             cases[item.function] += 1
 
 

@@ -125,6 +125,7 @@ def check_merged(location: str, acknowledged: set[int], unknown: set[int]) -> No
         assert stamps == {max(own)} and sorted(k for k in rows["key"] if k < 1000) == list(range(KEYS))
 
 
+@pytest.mark.slow
 @pytest.mark.embedded("kills the server")
 def test_killed_at_random_moments(tmp_path):
     rng = random.Random(20)

@@ -34,6 +34,7 @@ def history(wire, outside, module_space, seed):
     return History(seed, wire, outside, module_space)
 
 
+@pytest.mark.many
 @pytest.mark.embedded("very many cases of the engine, which is the same behind a gateway")
 def test_we_and_native_lance_see_the_same_table(history, seed):
     try:

@@ -68,6 +68,7 @@ def difference(answer: Answer | None, want: list[int]) -> str | None:
     return f"too many {sorted(set(got) - set(want))}, missing {sorted(set(want) - set(got))}"
 
 
+@pytest.mark.slow
 @pytest.mark.embedded("very many cases of the engine, which is the same behind a gateway")
 def test_we_and_native_lance_select_the_same_rows(both, request):
     dataset, ask = both

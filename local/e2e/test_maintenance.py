@@ -168,6 +168,7 @@ def test_a_large_cascade_is_a_job(wire, space):
     assert wire.post(f"/v1/namespace/{space}/create", {}).status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.embedded("starts servers of its own")
 def test_a_cascade_outlives_its_server(tmp_path):
     root = tmp_path / "root"

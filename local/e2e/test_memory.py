@@ -44,6 +44,7 @@ def peak_mb(server: Server) -> int:
     return int(status.split("VmHWM:")[1].split()[0]) >> 10
 
 
+@pytest.mark.slow
 @pytest.mark.embedded("looks at the memory of the server's process")
 @pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="needs /proc")
 def test_large_tables_in_little_memory(tmp_path):

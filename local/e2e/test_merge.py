@@ -124,6 +124,7 @@ def merges(request) -> int:
     return request.config.getoption("--seed")
 
 
+@pytest.mark.slow
 @pytest.mark.embedded("very many cases of the engine, which is the same behind a gateway")
 def test_we_and_native_lance_merge_alike(wire, outside, module_space, merges):
     done = refused = 0

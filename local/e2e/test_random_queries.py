@@ -104,6 +104,7 @@ UNDONE = re.compile(
 SCORES = ("_distance", "_score", "_relevance_score")
 
 
+@pytest.mark.slow
 @pytest.mark.embedded("very many cases of the engine, which is the same behind a gateway")
 def test_the_client_gets_the_same_of_both(asked, request):
     pair, queries = asked

@@ -217,6 +217,7 @@ def _size(place: pathlib.Path) -> int:
     return sum(file.stat().st_size for file in place.glob("data/*.lance"))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", SHAPES)
 def test_files_are_no_larger_than_those_of_native_lance(wire: Wire, outside: pathlib.Path, directory: pathlib.Path, space: str, name: str):
     table = _table(name)
