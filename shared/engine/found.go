@@ -225,33 +225,34 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		began := f.dataset.Now()
 		for read, err := range f.dataset.TakeEach(f.take.reading(ctx), f.out.sources, addresses(hits), fetchRows) {
-			var batch arrow.RecordBatch
-			if err == nil {
-				f.take.took(began)
-				f.take.made(read)
-				batch, err = f.answer(ctx, read, schema, hits[:read.NumRows()])
-				hits = hits[read.NumRows():]
-			}
-			if !yield(batch, err) {
+			if err != nil {
+				yield(nil, err)
 				return
+			}
+			f.take.took(began)
+			f.take.made(read)
+			for batch, err := range f.out.pieces(ctx, read, scores(hits[:read.NumRows()])) {
+				if err == nil && f.index {
+					batch = withQueries(batch, schema, hits[:batch.NumRows()])
+				}
+				if !yield(batch, err) || err != nil {
+					return
+				}
+				hits = hits[batch.NumRows():]
 			}
 			began = f.dataset.Now()
 		}
 	}
 }
 
-// answer makes the answer's columns of what was read of found rows.
-func (f *foundRows) answer(ctx context.Context, read arrow.RecordBatch, schema *arrow.Schema, hits []found) (arrow.RecordBatch, error) {
-	batch, err := f.out.batch(ctx, read, scores(hits))
-	if err != nil || !f.index {
-		return batch, err
-	}
+// withQueries puts the column before the others that says which query found a row.
+func withQueries(batch arrow.RecordBatch, schema *arrow.Schema, hits []found) arrow.RecordBatch {
 	queries := make([]int32, len(hits))
 	for i, h := range hits {
 		queries[i] = h.query
 	}
 	index := plain(arrow.PrimitiveTypes.Int32, arrow.Int32Traits.CastToBytes(queries), len(hits))
-	return array.NewRecordBatch(schema, append([]arrow.Array{index}, batch.Columns()...), batch.NumRows()), nil
+	return array.NewRecordBatch(schema, append([]arrow.Array{index}, batch.Columns()...), batch.NumRows())
 }
 
 // batchBytes returns how much memory a batch takes.

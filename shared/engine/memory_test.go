@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
 )
 
 // inShare returns a context with a share of so many bytes, which are all there again in the end.
@@ -185,5 +187,65 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 				t.Errorf("got %v, and %d bytes are held", err, share.Held())
 			}
 		})
+	}
+}
+
+// What is computed for an answer or an update is held for as long as it is looked at, and of fewer
+// rows at a time where there is too little memory for all.
+func TestWhatIsComputedIsHeldAndMadeInPieces(t *testing.T) {
+	const rows, share = 1500, 12 << 20
+	table := created(t, numbered(0, rows, 100), false)
+	wide := protocol.ProjectedColumn{Name: "wide", Expression: "repeat(text, 400)"} // 60 MB in all
+	search := &protocol.QueryTableRequest{FullTextQuery: &protocol.FullTextQuery{Text: "row", Columns: []string{"key"}}, Columns: []protocol.ProjectedColumn{wide}}
+	for name, req := range map[string]*protocol.QueryTableRequest{
+		"scan": {Columns: []protocol.ProjectedColumn{wide, {Name: "n"}}},
+		"sort": {Columns: []protocol.ProjectedColumn{wide}, OrderBy: []protocol.OrderBy{{ColumnName: "key"}}},
+		"text": search,
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, held := inShare(t, share)
+			answer, err := table.Query(ctx, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testPieces(t, answer.Batches, held, rows, 60_000_000)
+		})
+	}
+	t.Run("update", func(t *testing.T) {
+		ctx, held := inShare(t, share)
+		err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+			p, err := planUpdate(ctx, d, []Assignment{{"text", wide.Expression}}, "")
+			if err != nil {
+				return err
+			}
+			r, err := p.replacement(ctx)
+			if err != nil {
+				return err
+			}
+			testPieces(t, r.Insert.Batches, held, rows, 60_000_000)
+			p.held.Release()
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// testPieces looks through batches that take the share of their request.
+func testPieces(t *testing.T, batches iter.Seq2[arrow.RecordBatch, error], held *memory.Share, rows, bytes int64) {
+	t.Helper()
+	for batch, err := range batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows -= batch.NumRows()
+		bytes -= batchBytes(batch)
+		if held.Held() < batchBytes(batch) {
+			t.Fatalf("a batch of %d bytes holds %d", batchBytes(batch), held.Held())
+		}
+	}
+	if rows != 0 || bytes > 0 {
+		t.Errorf("%d rows and %d bytes are missing", rows, bytes)
 	}
 }

@@ -293,13 +293,6 @@ func (p *mergePlan) piece(ctx context.Context, source sourceBatch, rows []merged
 	}
 }
 
-// tooMuch says whether memory was refused because a request may not hold so much, so that it may
-// get on with less at a time.
-func tooMuch(err error) bool {
-	var refused *memory.Error
-	return errors.As(err, &refused) && !refused.Busy
-}
-
 // rows puts the first of some rows together, as many as blobs allow: from a batch of the
 // source, and where that lacks columns from the rows of the table that they replace.
 func (p *mergePlan) rows(ctx context.Context, source sourceBatch, inserts []merged, s *arrow.Schema) (arrow.RecordBatch, error) {

@@ -138,18 +138,34 @@ func (o *output) source(name string) int {
 func (o *output) batches(ctx context.Context, sources iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for read, err := range sources {
-			var batch arrow.RecordBatch
-			if err == nil {
-				batch, err = o.batch(ctx, read, nil)
-			}
-			if !yield(batch, err) || err != nil {
+			if err != nil {
+				yield(nil, err)
 				return
+			}
+			for batch, err := range o.pieces(ctx, read, nil) {
+				if !yield(batch, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
 }
 
-// batch makes the answer's columns from the sources. distances is nil but for a search.
+// pieces makes the answer's columns of a batch of the sources: of all its rows at once, or of
+// fewer at a time where there is too little memory for what is computed of all. distances is nil
+// but for a search.
+func (o *output) pieces(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) iter.Seq2[arrow.RecordBatch, error] {
+	return inPieces(ctx, read, func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
+		of := distances
+		if of != nil {
+			of = array.NewSlice(of, from, from+rows.NumRows())
+		}
+		return o.batch(ctx, rows, of)
+	})
+}
+
+// batch makes the answer's columns from the sources, and takes memory for those that are no
+// source.
 func (o *output) batch(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(o.columns))
 	given := read
@@ -170,6 +186,9 @@ func (o *output) batch(ctx context.Context, read arrow.RecordBatch, distances ar
 			if columns[i], err = schema.TextArray(c.stored, read.Column(c.source)); err != nil {
 				return nil, fmt.Errorf("column %s: %w", o.schema.Field(i).Name, err)
 			}
+		}
+		if err := takeMade(ctx, read, columns[i]); err != nil {
+			return nil, err
 		}
 		if columns[i].Len() != int(read.NumRows()) {
 			return nil, fmt.Errorf("column %s has %d values for %d rows", o.schema.Field(i).Name, columns[i].Len(), read.NumRows())

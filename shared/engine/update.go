@@ -124,12 +124,15 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 			return
 		}
 		for batch, err := range batches {
-			if err == nil {
-				rows += batch.NumRows()
-				batch, err = p.assigned(ctx, batch)
-			}
-			if !yield(batch, err) || err != nil {
+			if err != nil {
+				yield(nil, err)
 				return
+			}
+			rows += batch.NumRows()
+			for piece, err := range inPieces(ctx, batch, p.assigned) {
+				if !yield(piece, err) || err != nil {
+					return
+				}
 			}
 		}
 		if rows != chosen {
@@ -142,34 +145,54 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 // addressBytes is what the address of a row takes in a list.
 const addressBytes = 8
 
-// assigned returns rows with their new values.
-func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
+// assigned returns rows with their new values, for which it takes memory.
+func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
 	columns := append([]arrow.Array(nil), batch.Columns()...)
 	for at, value := range p.values {
-		typ := p.schema.Field(at).Type
-		if value == nil {
-			columns[at] = gather.Nulls(typ, int(batch.NumRows()))
-			continue
-		}
 		var err error
-		if columns[at], err = value.Eval(ctx, batch); err != nil {
+		if value == nil {
+			columns[at] = gather.Nulls(p.schema.Field(at).Type, int(batch.NumRows()))
+		} else if columns[at], err = value.Eval(ctx, batch); err != nil {
 			return nil, sqlError("updates: "+batch.ColumnName(at), err)
 		}
-		switch dictionary, ok := typ.(*arrow.DictionaryType); {
-		case ok:
-			if columns[at], err = gather.Encode(columns[at], dictionary); err != nil {
-				return nil, protocol.Errorf(protocol.Unsupported, "updates: %s: %v", batch.ColumnName(at), err)
-			}
-			if !arrow.TypeEqual(columns[at].DataType(), typ) {
-				return nil, protocol.Errorf(protocol.InvalidInput, "updates: %s: more different values than indices of type %s can tell apart",
-					batch.ColumnName(at), dictionary.IndexType)
-			}
-		case p.dataset.Schema().Fields[at].IsJSON() && columns[at].DataType().ID() == arrow.STRING:
-			columns[at], err = schema.StoredJSON(columns[at])
+		if err := takeMade(ctx, batch, columns[at]); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			return nil, fmt.Errorf("updates: %s: %w", batch.ColumnName(at), err)
+		made := columns[at]
+		if columns[at], err = p.stored(at, made); err != nil {
+			return nil, err
+		}
+		if columns[at] == made {
+			continue
+		}
+		if err := takeMade(ctx, batch, columns[at]); err != nil {
+			return nil, err
 		}
 	}
 	return array.NewRecordBatch(p.schema, columns, batch.NumRows()), nil
+}
+
+// stored returns the values of an expression as the column of an index stores them: in a
+// dictionary, or texts as JSON.
+func (p *updatePlan) stored(at int, values arrow.Array) (arrow.Array, error) {
+	field := p.schema.Field(at)
+	if dictionary, ok := field.Type.(*arrow.DictionaryType); ok && values.DataType().ID() != arrow.DICTIONARY {
+		encoded, err := gather.Encode(values, dictionary)
+		if err != nil {
+			return nil, protocol.Errorf(protocol.Unsupported, "updates: %s: %v", field.Name, err)
+		}
+		if !arrow.TypeEqual(encoded.DataType(), field.Type) {
+			return nil, protocol.Errorf(protocol.InvalidInput, "updates: %s: more different values than indices of type %s can tell apart",
+				field.Name, dictionary.IndexType)
+		}
+		return encoded, nil
+	}
+	if p.dataset.Schema().Fields[at].IsJSON() && values.DataType().ID() == arrow.STRING {
+		json, err := schema.StoredJSON(values)
+		if err != nil {
+			return nil, fmt.Errorf("updates: %s: %w", field.Name, err)
+		}
+		return json, nil
+	}
+	return values, nil
 }

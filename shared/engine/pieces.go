@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/memory"
+)
+
+// inPieces yields what work makes of the rows of a batch: of all at once, or of half as many at a
+// time for as long as there is too little memory for it. work gets the rows and the position of
+// the first of them. What it takes of the share of its context is held until the next piece is
+// asked for.
+func inPieces(ctx context.Context, batch arrow.RecordBatch, work func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error)) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		all := batch.NumRows()
+		for from, n := int64(0), all; from < all || all == 0; n = min(n, all-from) {
+			rows := batch
+			if n < all {
+				rows = batch.NewSlice(from, from+n)
+			}
+			inPart, part, err := memory.Within(ctx)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			made, err := work(inPart, rows, from)
+			if n > 1 && tooMuch(err) {
+				part.Close()
+				n /= 2
+				continue
+			}
+			part.Settle(part.Held())
+			more := yield(made, err)
+			part.Close()
+			if !more || err != nil || all == 0 {
+				return
+			}
+			from += n
+		}
+	}
+}
+
+// tooMuch says whether memory was refused because a request may not hold so much, so that it may
+// get on with less at a time.
+func tooMuch(err error) bool {
+	var refused *memory.Error
+	return errors.As(err, &refused) && !refused.Busy
+}
+
+// takeMade takes memory for a column that was made of a batch, unless it is one of its own.
+func takeMade(ctx context.Context, batch arrow.RecordBatch, column arrow.Array) error {
+	if slices.Contains(batch.Columns(), column) {
+		return nil
+	}
+	return memory.FromContext(ctx).Take(ctx, int64(column.Data().SizeInBytes()))
+}
