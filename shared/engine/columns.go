@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/sqlexpr"
 )
@@ -170,7 +171,7 @@ func checkAlteration(d *dataset.Dataset, a dataset.Alteration) error {
 
 // convert is a dataset.Cast.
 func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
-	out, err := sqlexpr.Convert(ctx, values, to)
+	out, err := cast.Convert(ctx, values, to)
 	return out, sqlError("cast", err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/gather"
+	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/syntax"
 	"tiltyard/shared/sqlexpr"
 )
@@ -105,7 +106,7 @@ func (p *mergePlan) sides(ctx context.Context, from sourceBatch, pairs []merged,
 			return nil, err
 		}
 		if !arrow.TypeEqual(source[i].DataType(), fields[i].Type) {
-			if source[i], err = sqlexpr.Convert(ctx, source[i], fields[i].Type); err != nil {
+			if source[i], err = cast.Convert(ctx, source[i], fields[i].Type); err != nil {
 				return nil, sqlError("source column "+name, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -77,10 +78,10 @@ func BenchmarkSelect(b *testing.B) {
 // BenchmarkCompare measures the innermost loops alone.
 func BenchmarkCompare(b *testing.B) {
 	rec := benchBatch()
-	x, _ := load(nil, rec.Column(0))
-	y, _ := load(nil, rec.Column(1))
-	five, three := constant(typeFloat64, []float64{5}), constant(typeInt64, []int64{3})
-	for name, args := range map[string][2]vec{"int64 const": {y, three}, "float64 const": {x, five}, "float64": {x, x}} {
+	x, _ := column.Load(nil, rec.Column(0))
+	y, _ := column.Load(nil, rec.Column(1))
+	five, three := column.Constant(column.TypeFloat64, []float64{5}), column.Constant(column.TypeInt64, []int64{3})
+	for name, args := range map[string][2]column.Vec{"int64 const": {y, three}, "float64 const": {x, five}, "float64": {x, x}} {
 		for _, op := range []opcode{opEq, opLt, opGt} {
 			b.Run(name+" "+op.String(), func(b *testing.B) {
 				b.SetBytes(rec.NumRows())

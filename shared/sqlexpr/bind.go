@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 	"tiltyard/shared/sql/syntax"
 )
@@ -137,8 +138,8 @@ func prepare(m *meter.Meter, n *node) (*node, error) {
 		}
 	case n.op == opIsNull && args[0].op == opCall && args[0].fn.name == "regexp_match":
 		n.args[0] = matchAsFound(args[0])
-	case n.op == opLike && args[1].op == opLit && !args[1].isNullLiteral() && args[1].val.bytes() <= maxPrepared:
-		n.ready = newLikePattern(args[1].val.data.(text).at(0), n.fold)
+	case n.op == opLike && args[1].op == opLit && !args[1].isNullLiteral() && args[1].val.Bytes() <= maxPrepared:
+		n.ready = newLikePattern(args[1].val.Data.(column.Text).At(0), n.fold)
 	case n.op == opCall && n.fn.prepare != nil:
 		ready, err := n.fn.prepare(m, n)
 		if err != nil {
@@ -241,12 +242,12 @@ func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint6
 	m := meter.New(ctx)
 	defer m.End()
 	var dst []int32
-	err := b.slices(m, rec, among, func(from, n int, v vec) error {
+	err := b.slices(m, rec, among, func(from, n int, v column.Vec) error {
 		selected := truth(spread(v, n), true)
 		if among != nil {
-			selected = and(selected, bitset(among).slice(from, n))
+			selected = column.And(selected, column.Bitset(among).Slice(from, n))
 		}
-		count := selected.count()
+		count := selected.Count()
 		if err := m.Take(4 * count); err != nil {
 			return err
 		}

@@ -6,14 +6,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
 )
 
 // castTo casts a node to a type unless it has it.
 func castTo(n *node, typ arrow.DataType) (*node, error) {
-	if sameType(n.typ, typ) {
+	if column.SameType(n.typ, typ) {
 		return n, nil
 	}
-	if !castable(n.typ, typ) {
+	if !cast.Possible(n.typ, typ) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "conversion of %s to %s", n.typ, typ)
 	}
 	return &node{op: opCast, typ: typ, args: []*node{n}, pos: n.pos}, nil

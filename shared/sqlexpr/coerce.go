@@ -4,6 +4,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
 )
 
 // coerce gives every node its type, from the leaves up, and casts arguments to the types
@@ -30,7 +32,7 @@ func coerce(n *node) (*node, error) {
 		return member(args[0], n.name, n.pos)
 	case op == opMember, op == opIsNull:
 		if op == opIsNull {
-			n.typ = typeBool
+			n.typ = column.TypeBool
 		}
 		return n, nil
 	case op == opAnd || op == opOr || op == opNot || op == opIsTrue || op == opIsFalse:
@@ -48,9 +50,9 @@ func coerce(n *node) (*node, error) {
 	case op == opIn, op == opBetween:
 		return coerceTest(n)
 	case op == opLike:
-		return coerceTo(n, likeType(args[0].typ, args[1].typ), typeBool)
+		return coerceTo(n, likeType(args[0].typ, args[1].typ), column.TypeBool)
 	case op == opCast:
-		if !castable(args[0].typ, n.typ) {
+		if !cast.Possible(args[0].typ, n.typ) {
 			return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "cast of %s to %s", args[0].typ, n.typ)
 		}
 		return n, nil
@@ -71,21 +73,21 @@ func coerceLogic(n *node) (*node, error) {
 			return nil, mismatch(n)
 		}
 	}
-	return coerceTo(n, typeBool, nil)
+	return coerceTo(n, column.TypeBool, nil)
 }
 
 func coerceComparison(n *node) (*node, error) {
 	l, r := n.args[0].typ, n.args[1].typ
-	if isSimpleList(l) && isSimpleList(r) {
+	if column.IsSimpleList(l) && column.IsSimpleList(r) {
 		return coerceListComparison(n)
 	}
-	if isNested(l) || isNested(r) {
+	if column.IsNested(l) || column.IsNested(r) {
 		if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
-			return coerceTo(n, comparisonType(l, r), typeBool)
+			return coerceTo(n, comparisonType(l, r), column.TypeBool)
 		}
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "comparison of %s with %s", l, r)
 	}
-	return coerceTo(n, comparisonType(l, r), typeBool)
+	return coerceTo(n, comparisonType(l, r), column.TypeBool)
 }
 
 // coerceListComparison compares lists for equality, whatever kind of lists they are. The
@@ -97,17 +99,17 @@ func coerceListComparison(n *node) (*node, error) {
 	default:
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s and %s", n.op, l, r)
 	}
-	elem := comparisonType(valueType(elemType(l)), valueType(elemType(r)))
+	elem := comparisonType(column.ValueType(column.ElemType(l)), column.ValueType(column.ElemType(r)))
 	if elem == nil {
 		return nil, mismatch(n)
 	}
-	return coerceTo(n, listLike(l, elem), typeBool)
+	return coerceTo(n, column.ListLike(l, elem), column.TypeBool)
 }
 
 // coerceArithmetic casts each operand for itself, as two decimals keep their scales.
 func coerceArithmetic(n *node) (*node, error) {
 	l, r := n.args[0], n.args[1]
-	if isTemporal(l.typ) || isTemporal(r.typ) {
+	if column.IsTemporal(l.typ) || column.IsTemporal(r.typ) {
 		return temporalArithmetic(n)
 	}
 	lt, rt, result := arithmeticTypes(n.op, l.typ, r.typ)
@@ -132,12 +134,12 @@ func coerceBitwise(n *node) (*node, error) {
 	if t := nullType(l, r); t != nil {
 		l, r = t, t
 	}
-	if !isInteger(l) || !isInteger(r) {
+	if !column.IsInteger(l) || !column.IsInteger(r) {
 		return nil, mismatch(n)
 	}
 	t := plainNumericType(l, r)
-	if !isInteger(t) {
-		t = typeUint64 // negative numbers are errors
+	if !column.IsInteger(t) {
+		t = column.TypeUint64 // negative numbers are errors
 	}
 	return coerceTo(n, t, nil)
 }
@@ -146,10 +148,10 @@ func coerceBitwise(n *node) (*node, error) {
 func coerceNeg(n *node) (*node, error) {
 	t := n.args[0].typ
 	switch {
-	case isSigned(t), isFloat(t), isDecimal(t), t.ID() == arrow.NULL:
+	case column.IsSigned(t), column.IsFloat(t), column.IsDecimal(t), t.ID() == arrow.NULL:
 		n.typ = t
 		return n, nil
-	case isTimestamp(t), t.ID() == arrow.DURATION:
+	case column.IsTimestamp(t), t.ID() == arrow.DURATION:
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "minus of %s", t)
 	}
 	return nil, mismatch(n)
@@ -160,7 +162,7 @@ func coerceNeg(n *node) (*node, error) {
 func coerceTest(n *node) (*node, error) {
 	x := n.args[0].typ
 	for _, a := range n.args {
-		if isNested(a.typ) {
+		if column.IsNested(a.typ) {
 			return nil, sql.Errorf(sql.ErrUnsupported, a.pos, "%s of %s", n.op, a.typ)
 		}
 	}
@@ -169,14 +171,14 @@ func coerceTest(n *node) (*node, error) {
 		if low == nil || high == nil {
 			return nil, mismatch(n)
 		}
-		return coerceTo(n, comparisonType(low, high), typeBool)
+		return coerceTo(n, comparisonType(low, high), column.TypeBool)
 	}
 	for _, a := range n.args[1:] {
 		if x = comparisonType(x, a.typ); x == nil {
 			return nil, mismatch(n)
 		}
 	}
-	return coerceTo(n, x, typeBool)
+	return coerceTo(n, x, column.TypeBool)
 }
 
 // coerceCase turns CASE x WHEN a into CASE WHEN x = a, where that comparison is by the
@@ -204,13 +206,13 @@ func coerceCase(n *node) (*node, error) {
 			return nil, mismatch(n.with(values...))
 		}
 	}
-	if isNested(typ) && !isSimpleList(typ) {
+	if column.IsNested(typ) && !column.IsSimpleList(typ) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "CASE of %s", typ)
 	}
 	for i, a := range args {
 		want := typ
 		if i < 2*pairs && i%2 == 0 {
-			want = typeBool
+			want = column.TypeBool
 		}
 		var err error
 		if args[i], err = castTo(a, want); err != nil {
@@ -232,11 +234,11 @@ func coerceOperand(n, x *node, args []*node) error {
 			return mismatch(n.with(x, args[i]))
 		}
 	}
-	if isNested(typ) {
+	if column.IsNested(typ) {
 		return sql.Errorf(sql.ErrUnsupported, n.pos, "CASE on %s", typ)
 	}
 	for i := 0; i+1 < len(args); i += 2 {
-		cond, err := coerceTo(args[i].binary(opEq, typeBool, x, args[i]), typ, typeBool)
+		cond, err := coerceTo(args[i].binary(opEq, column.TypeBool, x, args[i]), typ, column.TypeBool)
 		if err != nil {
 			return err
 		}
@@ -249,7 +251,7 @@ func coerceOperand(n, x *node, args []*node) error {
 // listLiteral makes a literal of a list of literals. The list has the type of its first
 // element if it stands outside of a call; either way elements are cast to one type.
 func listLiteral(n *node) (*node, error) {
-	elem := typeNull
+	elem := column.TypeNull
 	for _, a := range n.args {
 		if a.op != opLit {
 			m := n.with(n.args...)
@@ -261,16 +263,16 @@ func listLiteral(n *node) (*node, error) {
 			return nil, mismatch(n)
 		}
 	}
-	if isNested(elem) {
+	if column.IsNested(elem) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "lists of %s", elem)
 	}
-	elems := make([]vec, len(n.args))
+	elems := make([]column.Vec, len(n.args))
 	for i, a := range n.args {
-		v, err := castVec(nil, a.val, elem, nil, false)
+		v, err := cast.Vec(nil, a.val, elem, nil, false)
 		if err != nil {
 			return nil, sql.At(err, a.pos)
 		}
 		elems[i] = v
 	}
-	return literal(listConstant(elem, elems), n.pos), nil
+	return literal(column.ListConstant(elem, elems), n.pos), nil
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/column"
 )
 
 // The functions of this file choose one type for two, as DataFusion does (module
@@ -32,7 +34,7 @@ func coalesceType(l, r arrow.DataType) arrow.DataType {
 // has something to say. The order of rules is DataFusion's and decides for pairs that fit
 // several.
 func firstType(l, r arrow.DataType, rules ...func(l, r arrow.DataType) arrow.DataType) arrow.DataType {
-	if sameType(l, r) {
+	if column.SameType(l, r) {
 		return l
 	}
 	for _, rule := range rules {
@@ -46,11 +48,11 @@ func firstType(l, r arrow.DataType, rules ...func(l, r arrow.DataType) arrow.Dat
 // numericType is the type that holds the values of two numeric types, or nearly.
 func numericType(l, r arrow.DataType) arrow.DataType {
 	switch {
-	case !isNumeric(l) || !isNumeric(r):
+	case !column.IsNumeric(l) || !column.IsNumeric(r):
 		return nil
-	case sameType(l, r):
+	case column.SameType(l, r):
 		return l
-	case isDecimal(l) || isDecimal(r):
+	case column.IsDecimal(l) || column.IsDecimal(r):
 		return widerDecimal(l, r)
 	}
 	return plainNumericType(l, r)
@@ -69,22 +71,22 @@ func plainNumericType(l, r arrow.DataType) arrow.DataType {
 	has := func(id arrow.Type) bool { return l.ID() == id || r.ID() == id }
 	switch {
 	case has(arrow.FLOAT64):
-		return typeFloat64
+		return column.TypeFloat64
 	case has(arrow.FLOAT32):
-		return typeFloat32
+		return column.TypeFloat32
 	case has(arrow.FLOAT16):
 		return arrow.FixedWidthTypes.Float16
-	case !isInteger(l) || !isInteger(r):
+	case !column.IsInteger(l) || !column.IsInteger(r):
 		return nil
 	}
-	if isSigned(l) == isSigned(r) {
-		if bitWidth(l) >= bitWidth(r) {
+	if column.IsSigned(l) == column.IsSigned(r) {
+		if column.BitWidth(l) >= column.BitWidth(r) {
 			return l
 		}
 		return r
 	}
 	signed, unsigned := l, r
-	if isUnsigned(l) {
+	if column.IsUnsigned(l) {
 		signed, unsigned = r, l
 	}
 	if unsigned.ID() == arrow.UINT64 {
@@ -92,9 +94,9 @@ func plainNumericType(l, r arrow.DataType) arrow.DataType {
 	}
 	// The next wider signed type than the unsigned one, or the signed one if wider still.
 	wider := map[arrow.Type]arrow.DataType{
-		arrow.UINT8: arrow.PrimitiveTypes.Int16, arrow.UINT16: arrow.PrimitiveTypes.Int32, arrow.UINT32: typeInt64,
+		arrow.UINT8: arrow.PrimitiveTypes.Int16, arrow.UINT16: arrow.PrimitiveTypes.Int32, arrow.UINT32: column.TypeInt64,
 	}[unsigned.ID()]
-	if bitWidth(signed) > bitWidth(wider) {
+	if column.BitWidth(signed) > column.BitWidth(wider) {
 		return signed
 	}
 	return wider
@@ -102,29 +104,29 @@ func plainNumericType(l, r arrow.DataType) arrow.DataType {
 
 // widerDecimal is the decimal type in which a decimal and another number are compared.
 func widerDecimal(l, r arrow.DataType) arrow.DataType {
-	if !isDecimal(l) {
+	if !column.IsDecimal(l) {
 		l, r = r, l
 	}
 	wide, limit := l, int32(math.MaxInt32)
 	switch {
-	case !isDecimal(r):
+	case !column.IsDecimal(r):
 		if r = decimalOf(r); r == nil {
 			return nil
 		}
 	case l.ID() != r.ID():
-		limit = maxPrecision256
+		limit = column.MaxPrecision256
 		if r.ID() == arrow.DECIMAL256 {
 			wide = r
 		}
 	}
-	p1, s1 := precisionScale(l)
-	p2, s2 := precisionScale(r)
+	p1, s1 := column.PrecisionScale(l)
+	p2, s2 := column.PrecisionScale(r)
 	scale := max(s1, s2)
 	precision := max(p1-s1, p2-s2) + scale
 	if precision > limit {
 		return nil
 	}
-	return decimalLike(wide, precision, scale)
+	return column.DecimalLike(wide, precision, scale)
 }
 
 // decimalOf is the decimal type that stands for a plain numeric type.
@@ -151,24 +153,24 @@ func decimalOf(t arrow.DataType) arrow.DataType {
 // temporalType is the type in which dates, times and timestamps are compared. Of two
 // units it is the coarser one, so that '…00.5' compared with a column of seconds is '…00'.
 func temporalType(l, r arrow.DataType) arrow.DataType {
-	nanos := timestampType(arrow.Nanosecond, "")
+	nanos := column.TimestampType(arrow.Nanosecond, "")
 	switch {
-	case isTimestamp(l) && isTimestamp(r):
+	case column.IsTimestamp(l) && column.IsTimestamp(r):
 		lt, rt := l.(*arrow.TimestampType), r.(*arrow.TimestampType)
 		zone := lt.TimeZone
 		if zone == "" {
 			zone = rt.TimeZone
 		}
-		return timestampType(min(lt.Unit, rt.Unit), zone) // units are ordered from coarse to fine
+		return column.TimestampType(min(lt.Unit, rt.Unit), zone) // units are ordered from coarse to fine
 	case l.ID() == arrow.DURATION && r.ID() == arrow.DURATION:
-		return &arrow.DurationType{Unit: max(unitOf(l), unitOf(r))}
-	case isDate(l) && isDate(r):
+		return &arrow.DurationType{Unit: max(column.UnitOf(l), column.UnitOf(r))}
+	case column.IsDate(l) && column.IsDate(r):
 		return arrow.FixedWidthTypes.Date64
-	case isDate(l) && isInteger(r):
+	case column.IsDate(l) && column.IsInteger(r):
 		return l
-	case isInteger(l) && isDate(r):
+	case column.IsInteger(l) && column.IsDate(r):
 		return r
-	case isDate(l) && (isTime(r) || isTimestamp(r)), (isTime(l) || isTimestamp(l)) && isDate(r):
+	case column.IsDate(l) && (column.IsTime(r) || column.IsTimestamp(r)), (column.IsTime(l) || column.IsTimestamp(l)) && column.IsDate(r):
 		return nanos
 	}
 	return nil
@@ -177,7 +179,7 @@ func temporalType(l, r arrow.DataType) arrow.DataType {
 // stringType is the type with the longer offsets.
 func stringType(l, r arrow.DataType) arrow.DataType {
 	switch {
-	case !isString(l) || !isString(r):
+	case !column.IsString(l) || !column.IsString(r):
 		return nil
 	case l.ID() == arrow.LARGE_STRING:
 		return l
@@ -199,9 +201,9 @@ func nullType(l, r arrow.DataType) arrow.DataType {
 // stringToNumber compares numbers as numbers, so that the string must be one.
 func stringToNumber(l, r arrow.DataType) arrow.DataType {
 	switch {
-	case isNumeric(l) && isString(r):
+	case column.IsNumeric(l) && column.IsString(r):
 		return l
-	case isString(l) && isNumeric(r):
+	case column.IsString(l) && column.IsNumeric(r):
 		return r
 	}
 	return nil
@@ -209,9 +211,9 @@ func stringToNumber(l, r arrow.DataType) arrow.DataType {
 
 func numberToString(l, r arrow.DataType) arrow.DataType {
 	switch {
-	case isNumeric(l) && isString(r):
+	case column.IsNumeric(l) && column.IsString(r):
 		return r
-	case isString(l) && isNumeric(r):
+	case column.IsString(l) && column.IsNumeric(r):
 		return l
 	}
 	return nil
@@ -220,22 +222,22 @@ func numberToString(l, r arrow.DataType) arrow.DataType {
 // stringToTemporal reads strings as what they are compared with; timestamps with all the
 // digits they may have.
 func stringToTemporal(l, r arrow.DataType) arrow.DataType {
-	if isString(r) {
+	if column.IsString(r) {
 		l, r = r, l
 	}
 	switch {
-	case !isString(l):
-	case isDate(r), isTime(r):
+	case !column.IsString(l):
+	case column.IsDate(r), column.IsTime(r):
 		return r
-	case isTimestamp(r):
-		return timestampType(arrow.Nanosecond, r.(*arrow.TimestampType).TimeZone)
+	case column.IsTimestamp(r):
+		return column.TimestampType(arrow.Nanosecond, r.(*arrow.TimestampType).TimeZone)
 	}
 	return nil
 }
 
 // binaryType is the type of two binaries, or of a binary and a string.
 func binaryType(l, r arrow.DataType) arrow.DataType {
-	if !isBinary(l) {
+	if !column.IsBinary(l) {
 		l, r = r, l
 	}
 	large := func(t arrow.DataType) bool {
@@ -243,17 +245,17 @@ func binaryType(l, r arrow.DataType) arrow.DataType {
 	}
 	fixed := func(t arrow.DataType) bool { return t.ID() == arrow.FIXED_SIZE_BINARY }
 	switch {
-	case !isBinary(l) || !isBinary(r) && !isString(r):
+	case !column.IsBinary(l) || !column.IsBinary(r) && !column.IsString(r):
 		return nil
 	case fixed(l) || fixed(r):
 		if l.ID() == arrow.BINARY || r.ID() == arrow.BINARY {
-			return typeBinary
+			return column.TypeBinary
 		}
 		return nil
 	case large(l) || large(r):
 		return arrow.BinaryTypes.LargeBinary
 	}
-	return typeBinary
+	return column.TypeBinary
 }
 
 // likeType is the type in which LIKE matches: a string.
@@ -261,20 +263,20 @@ func likeType(l, r arrow.DataType) arrow.DataType {
 	if t := stringType(l, r); t != nil {
 		return t
 	}
-	if isBinary(r) {
+	if column.IsBinary(r) {
 		l, r = r, l
 	}
 	switch {
 	case l.ID() == arrow.NULL && r.ID() == arrow.NULL:
-		return typeString
-	case isString(r) && (l.ID() == arrow.BINARY || l.ID() == arrow.LARGE_BINARY):
+		return column.TypeString
+	case column.IsString(r) && (l.ID() == arrow.BINARY || l.ID() == arrow.LARGE_BINARY):
 		if l.ID() == arrow.LARGE_BINARY || r.ID() == arrow.LARGE_STRING {
 			return arrow.BinaryTypes.LargeString
 		}
-		return typeString
-	case l.ID() == arrow.NULL && isString(r):
+		return column.TypeString
+	case l.ID() == arrow.NULL && column.IsString(r):
 		return r
-	case isString(l) && r.ID() == arrow.NULL:
+	case column.IsString(l) && r.ID() == arrow.NULL:
 		return l
 	}
 	return nil
@@ -286,22 +288,22 @@ func concatType(l, r arrow.DataType) arrow.DataType {
 		return t
 	}
 	switch {
-	case isBinary(l) && isBinary(r):
+	case column.IsBinary(l) && column.IsBinary(r):
 		plain := func(t arrow.DataType) arrow.DataType {
 			if t.ID() == arrow.FIXED_SIZE_BINARY {
-				return typeBinary
+				return column.TypeBinary
 			}
 			return t
 		}
-		if l, r = plain(l), plain(r); sameType(l, r) {
+		if l, r = plain(l), plain(r); column.SameType(l, r) {
 			return l
 		}
 		return binaryType(l, r)
-	case isBinary(l) || isBinary(r):
+	case column.IsBinary(l) || column.IsBinary(r):
 		return nil
-	case isString(l) && !isNested(r):
+	case column.IsString(l) && !column.IsNested(r):
 		return l
-	case isString(r) && !isNested(l):
+	case column.IsString(r) && !column.IsNested(l):
 		return r
 	}
 	return nil
@@ -311,37 +313,37 @@ func concatType(l, r arrow.DataType) arrow.DataType {
 // and the type of its result; nil if the operator does not take the types.
 func arithmeticTypes(op opcode, l, r arrow.DataType) (left, right, result arrow.DataType) {
 	if l.ID() == arrow.NULL && r.ID() == arrow.NULL {
-		return typeInt64, typeInt64, typeInt64
+		return column.TypeInt64, column.TypeInt64, column.TypeInt64
 	}
 	if t := nullType(l, r); t != nil {
 		l, r = t, t
 	}
 	switch {
-	case !isNumeric(l) || !isNumeric(r):
+	case !column.IsNumeric(l) || !column.IsNumeric(r):
 		return nil, nil, nil
-	case !isDecimal(l) && !isDecimal(r), isFloat(l), isFloat(r):
+	case !column.IsDecimal(l) && !column.IsDecimal(r), column.IsFloat(l), column.IsFloat(r):
 		t := l
-		if !sameType(l, r) {
+		if !column.SameType(l, r) {
 			t = plainNumericType(l, r)
 		}
-		if isDecimal(t) {
+		if column.IsDecimal(t) {
 			// uint64 with a signed integer; what the operation makes of two such
 			// decimals is the type of the result.
 			return t, t, decimalResult(op, t, t)
 		}
 		return t, t, t
 	}
-	if isDecimal(l) && isDecimal(r) && l.ID() != r.ID() {
+	if column.IsDecimal(l) && column.IsDecimal(r) && l.ID() != r.ID() {
 		t := widerDecimal(l, r)
 		if t == nil {
 			return nil, nil, nil
 		}
 		return t, t, decimalResult(op, t, t)
 	}
-	if !isDecimal(l) {
+	if !column.IsDecimal(l) {
 		l = decimalOfWidth(r, l)
 	}
-	if !isDecimal(r) {
+	if !column.IsDecimal(r) {
 		r = decimalOfWidth(l, r)
 	}
 	return l, r, decimalResult(op, l, r)
@@ -349,8 +351,8 @@ func arithmeticTypes(op opcode, l, r arrow.DataType) (left, right, result arrow.
 
 // decimalOfWidth is the decimal type of the width of like that stands for an integer type.
 func decimalOfWidth(like, t arrow.DataType) arrow.DataType {
-	p, s := precisionScale(decimalOf(t))
-	return decimalLike(like, p, s)
+	p, s := column.PrecisionScale(decimalOf(t))
+	return column.DecimalLike(like, p, s)
 }
 
 // decimalResult is the type of an operation on two decimals of one width, nil if its
@@ -366,24 +368,24 @@ func decimalOfWidth(like, t arrow.DataType) arrow.DataType {
 //
 // Source: arrow-arith 58, numeric.rs, decimal_op.
 func decimalResult(op opcode, l, r arrow.DataType) arrow.DataType {
-	p1, s1 := precisionScale(l)
-	p2, s2 := precisionScale(r)
-	limit := int32(maxPrecision128)
+	p1, s1 := column.PrecisionScale(l)
+	p2, s2 := column.PrecisionScale(r)
+	limit := int32(column.MaxPrecision128)
 	if l.ID() == arrow.DECIMAL256 {
-		limit = maxPrecision256
+		limit = column.MaxPrecision256
 	}
 	switch op {
 	case opAdd, opSub:
-		return decimalLike(l, max(s1, s2)+max(p1-s1, p2-s2)+1, max(s1, s2))
+		return column.DecimalLike(l, max(s1, s2)+max(p1-s1, p2-s2)+1, max(s1, s2))
 	case opMul:
 		if s1+s2 > limit {
 			return nil
 		}
-		return decimalLike(l, p1+p2+1, s1+s2)
+		return column.DecimalLike(l, p1+p2+1, s1+s2)
 	case opDiv:
 		scale := min(s1+4, limit)
-		return decimalLike(l, p1+scale-s1+s2, scale)
+		return column.DecimalLike(l, p1+scale-s1+s2, scale)
 	default: // opMod
-		return decimalLike(l, max(s1, s2)+min(p1-s1, p2-s2), max(s1, s2))
+		return column.DecimalLike(l, max(s1, s2)+min(p1-s1, p2-s2), max(s1, s2))
 	}
 }

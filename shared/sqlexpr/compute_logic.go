@@ -1,71 +1,73 @@
 package sqlexpr
 
+import "tiltyard/shared/sql/column"
+
 // truth returns the rows that are known to have a value. A constant has one row.
-func truth(v vec, value bool) bitset {
-	bits := v.data.(bitset)
+func truth(v column.Vec, value bool) column.Bitset {
+	bits := v.Data.(column.Bitset)
 	if !value {
-		bits = bits.invert(v.n)
+		bits = bits.Invert(v.N)
 	}
-	return and(bits, v.valid)
+	return column.And(bits, v.Valid)
 }
 
 // kleene combines by OR if deciding is true, by AND if it is false: the result has the
 // deciding value where either operand is known to have it, the other value where both are
 // known to have that, and is NULL elsewhere.
-func kleene(l, r vec, deciding bool) vec {
-	n, konst := width(l, r)
+func kleene(l, r column.Vec, deciding bool) column.Vec {
+	n, konst := column.Width(l, r)
 	l, r = spread(l, n), spread(r, n)
-	yes, no := or(truth(l, deciding), truth(r, deciding)), and(truth(l, !deciding), truth(r, !deciding))
-	out := vec{typ: typeBool, n: n, konst: konst, data: yes}
+	yes, no := column.Or(truth(l, deciding), truth(r, deciding)), column.And(truth(l, !deciding), truth(r, !deciding))
+	out := column.Vec{Type: column.TypeBool, N: n, Const: konst, Data: yes}
 	if !deciding {
-		out.data = no
+		out.Data = no
 	}
-	if l.valid != nil || r.valid != nil {
-		out.valid = or(yes, no)
+	if l.Valid != nil || r.Valid != nil {
+		out.Valid = column.Or(yes, no)
 	}
 	return out
 }
 
 // spread repeats a constant bool for n rows.
-func spread(v vec, n int) vec {
-	if !v.konst || n == 1 {
+func spread(v column.Vec, n int) column.Vec {
+	if !v.Const || n == 1 {
 		return v
 	}
-	out := vec{typ: v.typ, n: n, data: newBitset(n)}
+	out := column.Vec{Type: v.Type, N: n, Data: column.NewBitset(n)}
 	switch {
-	case v.isNull(0):
-		out.valid = newBitset(n)
-	case v.data.(bitset).has(0):
-		out.data = fullBitset(n)
+	case v.IsNull(0):
+		out.Valid = column.NewBitset(n)
+	case v.Data.(column.Bitset).Has(0):
+		out.Data = column.FullBitset(n)
 	}
 	return out
 }
 
 // invertBool computes NOT.
-func invertBool(v vec) vec {
-	v.data = v.data.(bitset).invert(v.n)
+func invertBool(v column.Vec) column.Vec {
+	v.Data = v.Data.(column.Bitset).Invert(v.N)
 	return v
 }
 
 // isNullTest computes IS NULL, or IS NOT NULL if not is set.
-func isNullTest(v vec, not bool) vec {
-	out := vec{typ: typeBool, n: v.n, konst: v.konst}
-	valid := v.valid
+func isNullTest(v column.Vec, not bool) column.Vec {
+	out := column.Vec{Type: column.TypeBool, N: v.N, Const: v.Const}
+	valid := v.Valid
 	if valid == nil {
-		valid = fullBitset(v.n)
+		valid = column.FullBitset(v.N)
 	}
-	out.data = valid
+	out.Data = valid
 	if !not {
-		out.data = valid.invert(v.n)
+		out.Data = valid.Invert(v.N)
 	}
 	return out
 }
 
 // truthTest computes IS TRUE or IS FALSE, or their opposites, which are never NULL.
-func truthTest(v vec, value, not bool) vec {
+func truthTest(v column.Vec, value, not bool) column.Vec {
 	bits := truth(v, value)
 	if not {
-		bits = bits.invert(v.n)
+		bits = bits.Invert(v.N)
 	}
-	return vec{typ: typeBool, n: v.n, konst: v.konst, data: bits}
+	return column.Vec{Type: column.TypeBool, N: v.N, Const: v.Const, Data: bits}
 }

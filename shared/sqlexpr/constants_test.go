@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 	"tiltyard/shared/sql/syntax"
 )
@@ -74,9 +75,9 @@ func bindAndEval(e syntax.Expr, rec arrow.RecordBatch) (*Bound, arrow.Array, err
 func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch, want arrow.Array, again int64) (compared int) {
 	for constants := 1; constants < 1<<len(b.columns); constants++ {
 		for row := range again {
-			same := newBitset(int(rec.NumRows()))
+			same := column.NewBitset(int(rec.NumRows()))
 			for at := row; at < rec.NumRows(); at += again {
-				same.set(int(at))
+				same.Set(int(at))
 			}
 			got, err := evalWithConstants(b, rec, constants, row, nil)
 			if errors.Is(err, sql.ErrValue) { // of another row
@@ -90,7 +91,7 @@ func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch
 				continue
 			}
 			compared++
-			same.each(0, func(at int) bool {
+			same.Each(0, func(at int) bool {
 				g, w := array.NewSlice(got, int64(at), int64(at)+1), array.NewSlice(want, int64(at), int64(at)+1)
 				if !sameValues(g, w) {
 					t.Errorf("%s: columns %b as constants of row %d: got %v, want %v", text, constants, row, g, w)
@@ -104,24 +105,24 @@ func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch
 
 // evalWithConstants is Eval for the rows that count, nil being all, but some of the columns,
 // which are told by the bits of a number, are constants with the values of a row.
-func evalWithConstants(b *Bound, rec arrow.RecordBatch, constants int, row int64, rows bitset) (arrow.Array, error) {
-	f := frame{m: meter.New(context.Background()), n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]vec{}, consts: map[*node]vec{}}
+func evalWithConstants(b *Bound, rec arrow.RecordBatch, constants int, row int64, rows column.Bitset) (arrow.Array, error) {
+	f := frame{m: meter.New(context.Background()), n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]column.Vec{}, consts: map[*node]column.Vec{}}
 	for i, c := range b.columns {
 		if constants>>i&1 == 0 {
 			continue
 		}
-		v, err := load(nil, array.NewSlice(rec.Column(c), row, row+1))
+		v, err := column.Load(nil, array.NewSlice(rec.Column(c), row, row+1))
 		if err != nil {
 			return nil, err
 		}
-		v.konst = true
+		v.Const = true
 		f.cols[c] = v
 	}
 	v, err := f.eval(b.root, rows)
 	if err != nil {
 		return nil, err
 	}
-	return v.array(f.m, f.n)
+	return v.Array(f.m, f.n)
 }
 
 // literalsAsColumns parses an expression and adds a column to a batch for each number and

@@ -5,6 +5,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -16,18 +18,18 @@ import (
 // dear, such as matching text, keep to the set.
 type frame struct {
 	m      *meter.Meter
-	n      int           // rows
-	arrs   []arrow.Array // columns by index of the schema; nil where not used
-	cols   map[int]vec   // loaded columns
+	n      int                // rows
+	arrs   []arrow.Array      // columns by index of the schema; nil where not used
+	cols   map[int]column.Vec // loaded columns
 	consts constants
 }
 
 // constants are the values of operations of nothing but constants, for all slices.
-type constants map[*node]vec
+type constants map[*node]column.Vec
 
 // eval computes a node for the rows that count, nil being all of them. What the result
 // holds for other rows is undefined, and errors are raised for none of them.
-func (f *frame) eval(n *node, rows bitset) (vec, error) {
+func (f *frame) eval(n *node, rows column.Bitset) (column.Vec, error) {
 	switch {
 	case n.op == opLit:
 		return n.val, nil
@@ -35,40 +37,40 @@ func (f *frame) eval(n *node, rows bitset) (vec, error) {
 		return f.constant(n)
 	}
 	if err := f.m.Step(meter.LookWork / 16); err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
 	mark := f.m.Mark()
 	v, err := f.compute(n, rows)
 	if err != nil {
-		return vec{}, sql.At(err, n.pos)
+		return column.Vec{}, sql.At(err, n.pos)
 	}
-	f.m.Settle(mark, v.bytes())
+	f.m.Settle(mark, v.Bytes())
 	return v, nil
 }
 
 // constant computes an operation of nothing but constants once for all slices. Those that are
 // left after Bind fail, or are too much to be kept by a Bound.
-func (f *frame) constant(n *node) (vec, error) {
+func (f *frame) constant(n *node) (column.Vec, error) {
 	if v, ok := f.consts[n]; ok {
 		return v, nil
 	}
-	var v vec
+	var v column.Vec
 	err := f.m.Apart(func() (bytes int, err error) {
-		one := frame{m: f.m, n: 1, cols: map[int]vec{}, consts: f.consts}
+		one := frame{m: f.m, n: 1, cols: map[int]column.Vec{}, consts: f.consts}
 		v, err = one.compute(n, nil)
-		return v.bytes(), err
+		return v.Bytes(), err
 	})
 	if err != nil {
-		return vec{}, sql.At(err, n.pos)
+		return column.Vec{}, sql.At(err, n.pos)
 	}
-	v.konst = true // CASE and list functions make a column, of one row here
+	v.Const = true // CASE and list functions make a column, of one row here
 	f.consts[n] = v
 	return v, nil
 }
 
 // compute evaluates the arguments that the operation needs, and then the operation. AND, OR
 // and CASE choose rows for their arguments; everything else passes its own on.
-func (f *frame) compute(n *node, rows bitset) (vec, error) {
+func (f *frame) compute(n *node, rows column.Bitset) (column.Vec, error) {
 	switch op := n.op; {
 	case op == opCol:
 		return f.column(n)
@@ -79,25 +81,25 @@ func (f *frame) compute(n *node, rows bitset) (vec, error) {
 	case op == opCall && n.fn.perRow != nil:
 		return f.random(n)
 	}
-	args := make([]vec, len(n.args))
+	args := make([]column.Vec, len(n.args))
 	for i, a := range n.args {
 		if n.op == opIn && n.ready != nil && i > 0 {
 			break // the list is in the prepared set
 		}
 		var err error
 		if args[i], err = f.eval(a, rows); err != nil {
-			return vec{}, err
+			return column.Vec{}, err
 		}
 	}
-	bits, _ := slotBits(n.typ)
+	bits, _ := column.SlotBits(n.typ)
 	if err := f.m.Take(bits * f.n / 8); err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
 	return f.apply(n, args, rows)
 }
 
 // apply computes an operation of which all arguments are evaluated.
-func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
+func (f *frame) apply(n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	switch op := n.op; {
 	case op == opMember:
 		return selectMember(f.m, n, args[0])
@@ -109,7 +111,7 @@ func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
 		return truthTest(args[0], op == opIsTrue, n.not), nil
 	case op.isComparison():
 		return compare(op, args[0], args[1]), nil
-	case op.isArithmetic() && isTemporal(args[0].typ):
+	case op.isArithmetic() && column.IsTemporal(args[0].Type):
 		return temporalRows(f.m, n, args, rows)
 	case op.isArithmetic():
 		return arithmetic(op, n.typ, args[0], args[1], rows)
@@ -126,22 +128,22 @@ func (f *frame) apply(n *node, args []vec, rows bitset) (vec, error) {
 	case op == opLike:
 		return like(f.m, n, args[0], args[1], rows)
 	case op == opCast:
-		return castVec(f.m, args[0], n.typ, rows, n.try)
+		return cast.Vec(f.m, args[0], n.typ, rows, n.try)
 	case op == opCall:
 		return n.fn.eval(f.m, n, args, rows)
 	}
-	return vec{}, sql.Errorf(sql.ErrUnsupported, n.pos, "evaluation of %s", n.op)
+	return column.Vec{}, sql.Errorf(sql.ErrUnsupported, n.pos, "evaluation of %s", n.op)
 }
 
 // column loads a column once per batch, however often it is named.
-func (f *frame) column(n *node) (vec, error) {
+func (f *frame) column(n *node) (column.Vec, error) {
 	if v, ok := f.cols[n.index]; ok {
 		return v, nil
 	}
 	mark := f.m.Mark()
-	v, err := load(f.m, f.arrs[n.index])
+	v, err := column.Load(f.m, f.arrs[n.index])
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
 	f.m.HoldColumn(mark)
 	f.cols[n.index] = v
@@ -149,9 +151,9 @@ func (f *frame) column(n *node) (vec, error) {
 }
 
 // random makes other values for each row.
-func (f *frame) random(n *node) (vec, error) {
+func (f *frame) random(n *node) (column.Vec, error) {
 	if err := f.m.Take(randomBytes * f.n); err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
 	return n.fn.perRow(f.n), nil
 }
@@ -160,12 +162,12 @@ func (f *frame) random(n *node) (vec, error) {
 const randomBytes = 44
 
 // selectMember takes a member out of structs; it is NULL where the struct is.
-func selectMember(m *meter.Meter, n *node, x vec) (vec, error) {
-	v, err := load(m, x.data.(*array.Struct).Field(n.index))
+func selectMember(m *meter.Meter, n *node, x column.Vec) (column.Vec, error) {
+	v, err := column.Load(m, x.Data.(*array.Struct).Field(n.index))
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	v.valid = and(v.valid, x.valid)
-	v.konst = x.konst
+	v.Valid = column.And(v.Valid, x.Valid)
+	v.Const = x.Const
 	return v, nil
 }

@@ -7,64 +7,65 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 )
 
 // arithmetic evaluates an operator on two vecs of one type, or two decimals. Integers wrap
 // around; only a division can fail.
-func arithmetic(op opcode, typ arrow.DataType, l, r vec, rows bitset) (vec, error) {
-	n, konst := width(l, r)
-	out := vec{typ: typ, n: n, konst: konst, valid: bothValid(l, r, n)}
+func arithmetic(op opcode, typ arrow.DataType, l, r column.Vec, rows column.Bitset) (column.Vec, error) {
+	n, konst := column.Width(l, r)
+	out := column.Vec{Type: typ, N: n, Const: konst, Valid: column.BothValid(l, r, n)}
 	if konst {
 		rows = nil
 	}
-	live := and(rows, out.valid)
-	if l.typ.ID() == arrow.NULL {
-		return vec{typ: typ, n: n, konst: konst, valid: newBitset(n), data: zeroData(typ, n)}, nil
+	live := column.And(rows, out.Valid)
+	if l.Type.ID() == arrow.NULL {
+		return column.Vec{Type: typ, N: n, Const: konst, Valid: column.NewBitset(n), Data: column.Zeros(typ, n)}, nil
 	}
-	if isDecimal(typ) {
+	if column.IsDecimal(typ) {
 		var err error
-		out.data, err = decimalArithmetic(op, typ, l, r, live, n)
+		out.Data, err = decimalArithmetic(op, typ, l, r, live, n)
 		return out, err
 	}
 	a := arith{op: op, l: l, r: r, n: n, live: live}
-	switch d := l.data.(type) {
+	switch d := l.Data.(type) {
 	case []int8:
-		out.data = integers(&a, d, math.MinInt8)
+		out.Data = integers(&a, d, math.MinInt8)
 	case []int16:
-		out.data = integers(&a, d, math.MinInt16)
+		out.Data = integers(&a, d, math.MinInt16)
 	case []int32:
-		out.data = integers(&a, d, math.MinInt32)
+		out.Data = integers(&a, d, math.MinInt32)
 	case []int64:
-		out.data = integers(&a, d, math.MinInt64)
+		out.Data = integers(&a, d, math.MinInt64)
 	case []uint8:
-		out.data = integers(&a, d, 0)
+		out.Data = integers(&a, d, 0)
 	case []uint16:
-		out.data = integers(&a, d, 0)
+		out.Data = integers(&a, d, 0)
 	case []uint32:
-		out.data = integers(&a, d, 0)
+		out.Data = integers(&a, d, 0)
 	case []uint64:
-		out.data = integers(&a, d, 0)
+		out.Data = integers(&a, d, 0)
 	case []float32:
-		out.data = floats(&a, d)
+		out.Data = floats(&a, d)
 	case []float64:
-		out.data = floats(&a, d)
-	case []half:
-		a.l.data, a.r.data = halvesToFloat32(d), halvesToFloat32(r.data.([]half))
-		wide := floats(&a, a.l.data.([]float32))
-		narrow := make([]half, n)
+		out.Data = floats(&a, d)
+	case []column.Half:
+		a.l.Data, a.r.Data = column.HalvesToFloat32(d), column.HalvesToFloat32(r.Data.([]column.Half))
+		wide := floats(&a, a.l.Data.([]float32))
+		narrow := make([]column.Half, n)
 		for i, x := range wide {
-			narrow[i] = halfOf(float64(x))
+			narrow[i] = column.HalfOf(float64(x))
 		}
-		out.data = narrow
+		out.Data = narrow
 	}
 	return out, a.err
 }
 
 type arith struct {
 	op   opcode
-	l, r vec
+	l, r column.Vec
 	n    int
-	live bitset // rows whose errors count
+	live column.Bitset // rows whose errors count
 	err  error
 }
 
@@ -74,8 +75,8 @@ type integer interface {
 
 // integers computes on integers, of which least is the lowest.
 func integers[T integer](a *arith, x []T, least T) []T {
-	y := a.r.data.([]T)
-	ml, mr := a.l.mask(), a.r.mask()
+	y := a.r.Data.([]T)
+	ml, mr := a.l.Mask(), a.r.Mask()
 	out := make([]T, a.n)
 	switch a.op {
 	case opAdd:
@@ -99,8 +100,8 @@ func integers[T integer](a *arith, x []T, least T) []T {
 // divideIntegers computes quotients, cut off towards zero, or remainders, which have the
 // sign of the dividend.
 func divideIntegers[T integer](a *arith, out, x, y []T, least T) {
-	ml, mr := a.l.mask(), a.r.mask()
-	a.live.each(a.n, func(i int) bool {
+	ml, mr := a.l.Mask(), a.r.Mask()
+	a.live.Each(a.n, func(i int) bool {
 		dividend, divisor := x[i&ml], y[i&mr]
 		switch {
 		case divisor == 0:
@@ -120,8 +121,8 @@ func divideIntegers[T integer](a *arith, out, x, y []T, least T) {
 
 // floats computes on floats, where a division by zero is an infinity or NaN.
 func floats[T float32 | float64](a *arith, x []T) []T {
-	y := a.r.data.([]T)
-	ml, mr := a.l.mask(), a.r.mask()
+	y := a.r.Data.([]T)
+	ml, mr := a.l.Mask(), a.r.Mask()
 	out := make([]T, a.n)
 	switch a.op {
 	case opAdd:
@@ -146,7 +147,7 @@ func floats[T float32 | float64](a *arith, x []T) []T {
 		}
 	}
 	for i, z := range out {
-		if isNaN(z) && !isNaN(x[i&ml]) && !isNaN(y[i&mr]) {
+		if column.IsNaN(z) && !column.IsNaN(x[i&ml]) && !column.IsNaN(y[i&mr]) {
 			out[i] = T(math.Float64frombits(invalidNaN))
 		}
 	}
@@ -159,50 +160,50 @@ const invalidNaN = 0xfff8 << 48
 
 // remainder has the sign of x.
 func remainder[T float32 | float64](x, y T) T {
-	if isNaN(x) || isNaN(y) {
+	if column.IsNaN(x) || column.IsNaN(y) {
 		return x * y // keeps the sign and the bits of the NaN, which Mod does not
 	}
 	return T(math.Mod(float64(x), float64(y)))
 }
 
 // negate computes -x. Integers of a column wrap around; of a constant they fail.
-func negate(v vec, rows bitset) (vec, error) {
-	out := vec{typ: v.typ, n: v.n, konst: v.konst, valid: v.valid}
-	if v.typ.ID() == arrow.NULL {
+func negate(v column.Vec, rows column.Bitset) (column.Vec, error) {
+	out := column.Vec{Type: v.Type, N: v.N, Const: v.Const, Valid: v.Valid}
+	if v.Type.ID() == arrow.NULL {
 		return v, nil
 	}
-	switch d := v.data.(type) {
+	switch d := v.Data.(type) {
 	case []int8:
-		out.data = negated(d)
+		out.Data = negated(d)
 	case []int16:
-		out.data = negated(d)
+		out.Data = negated(d)
 	case []int32:
-		out.data = negated(d)
+		out.Data = negated(d)
 	case []int64:
-		out.data = negated(d)
+		out.Data = negated(d)
 	case []float32:
-		out.data = negated(d)
+		out.Data = negated(d)
 	case []float64:
-		out.data = negated(d)
-	case []half:
-		flipped := make([]half, len(d))
+		out.Data = negated(d)
+	case []column.Half:
+		flipped := make([]column.Half, len(d))
 		for i, h := range d {
 			flipped[i] = h ^ 0x8000
 		}
-		out.data = flipped
+		out.Data = flipped
 	default:
-		out.data = zeroData(v.typ, v.n)
-		v.live(rows, v.n).each(v.n, func(i int) bool {
-			x, _ := v.integer(i)
-			setDecimal(out.data, i, x.Neg(x))
+		out.Data = column.Zeros(v.Type, v.N)
+		v.Live(rows, v.N).Each(v.N, func(i int) bool {
+			x, _ := v.Integer(i)
+			column.SetDecimal(out.Data, i, x.Neg(x))
 			return true
 		})
 	}
-	if isSigned(v.typ) && v.konst && !v.isNull(0) {
-		before, _ := v.integer(0)
-		after, _ := out.integer(0)
+	if column.IsSigned(v.Type) && v.Const && !v.IsNull(0) {
+		before, _ := v.Integer(0)
+		after, _ := out.Integer(0)
 		if before.Sign() != 0 && before.Cmp(new(big.Int).Neg(after)) != 0 {
-			return vec{}, sql.Errorf(sql.ErrValue, sql.NoPos, "overflow of -(%v)", before)
+			return column.Vec{}, sql.Errorf(sql.ErrValue, sql.NoPos, "overflow of -(%v)", before)
 		}
 	}
 	return out, nil

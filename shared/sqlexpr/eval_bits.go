@@ -1,12 +1,13 @@
 package sqlexpr
 
 import (
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
 // bitwise computes & | ^ << >> of two integers of one type.
-func bitwise(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	switch args[0].data.(type) {
+func bitwise(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	switch args[0].Data.(type) {
 	case []int8:
 		return bitRows[int8](m, n, args, rows)
 	case []int16:
@@ -27,9 +28,9 @@ func bitwise(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // bitRows shifts by as many bits as are left of the number when it is cut down to the width,
 // so that of an int64 the shift by 65 is one by 1. Signed integers keep their sign.
-func bitRows[T integer](m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, r := valuesOf[T](args[0]), valuesOf[T](args[1])
-	width := T(bitWidth(n.typ) - 1)
+func bitRows[T integer](m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, r := column.ValuesOf[T](args[0]), column.ValuesOf[T](args[1])
+	width := T(column.BitWidth(n.typ) - 1)
 	return fixedRows(m, n, args, rows, func(i int) (T, error) {
 		x, y := l(i), r(i)
 		switch n.op {

@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
+
+	"tiltyard/shared/sql/column"
 )
 
 // compare evaluates a comparison of two vecs of one type. Floats have the total order of
@@ -17,237 +19,237 @@ import (
 //
 // and equal means the same bits. For a literal zero rewriteZero has seen to it that both
 // zeros count; two columns of which one has 0.0 and the other -0.0 are not equal.
-func compare(op opcode, l, r vec) vec {
-	n, konst := width(l, r)
-	out := vec{typ: typeBool, n: n, konst: konst}
+func compare(op opcode, l, r column.Vec) column.Vec {
+	n, konst := column.Width(l, r)
+	out := column.Vec{Type: column.TypeBool, N: n, Const: konst}
 	if op != opDistinct && op != opNotDistinct {
-		out.valid = bothValid(l, r, n)
-		out.data = compareBits(op, l, r, n)
+		out.Valid = column.BothValid(l, r, n)
+		out.Data = compareBits(op, l, r, n)
 		return out
 	}
 	// Not distinct: both NULL, or both not and equal.
-	all := fullBitset(n)
-	lv, rv := and(all, l.live(nil, n)), and(all, r.live(nil, n))
-	same := and(and(lv, rv), compareBits(opEq, l, r, n))
-	same = or(same, or(lv, rv).invert(n))
-	out.data = same
+	all := column.FullBitset(n)
+	lv, rv := column.And(all, l.Live(nil, n)), column.And(all, r.Live(nil, n))
+	same := column.And(column.And(lv, rv), compareBits(opEq, l, r, n))
+	same = column.Or(same, column.Or(lv, rv).Invert(n))
+	out.Data = same
 	if op == opDistinct {
-		out.data = same.invert(n)
+		out.Data = same.Invert(n)
 	}
 	return out
 }
 
 // compareBits compares without regard to NULLs. All six operators come down to equality
 // and less-than, as the order is total.
-func compareBits(op opcode, l, r vec, n int) bitset {
-	if l.typ.ID() == arrow.NULL {
-		return newBitset(n)
+func compareBits(op opcode, l, r column.Vec, n int) column.Bitset {
+	if l.Type.ID() == arrow.NULL {
+		return column.NewBitset(n)
 	}
 	switch op {
 	case opEq:
 		return equalBits(l, r, n)
 	case opNe:
-		return equalBits(l, r, n).invert(n)
+		return equalBits(l, r, n).Invert(n)
 	case opLt:
 		return lessBits(l, r, n)
 	case opGe:
-		return lessBits(l, r, n).invert(n)
+		return lessBits(l, r, n).Invert(n)
 	case opGt:
 		return lessBits(r, l, n)
 	default: // opLe
-		return lessBits(r, l, n).invert(n)
+		return lessBits(r, l, n).Invert(n)
 	}
 }
 
 // equalBits compares for equality. Floats are compared by their bits.
-func equalBits(l, r vec, n int) bitset {
-	switch a := l.data.(type) {
-	case bitset:
+func equalBits(l, r column.Vec, n int) column.Bitset {
+	switch a := l.Data.(type) {
+	case column.Bitset:
 		return equalBools(l, r, n)
-	case lists:
+	case column.Lists:
 		return equalLists(l, r, n)
 	case []int8:
-		return equalSlices(a, r.data.([]int8), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]int8), l.Const, r.Const, n)
 	case []int16:
-		return equalSlices(a, r.data.([]int16), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]int16), l.Const, r.Const, n)
 	case []int32:
-		return equalSlices(a, r.data.([]int32), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]int32), l.Const, r.Const, n)
 	case []int64:
-		return equalSlices(a, r.data.([]int64), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]int64), l.Const, r.Const, n)
 	case []uint8:
-		return equalSlices(a, r.data.([]uint8), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]uint8), l.Const, r.Const, n)
 	case []uint16:
-		return equalSlices(a, r.data.([]uint16), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]uint16), l.Const, r.Const, n)
 	case []uint32:
-		return equalSlices(a, r.data.([]uint32), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]uint32), l.Const, r.Const, n)
 	case []uint64:
-		return equalSlices(a, r.data.([]uint64), l.konst, r.konst, n)
-	case []half:
-		return equalSlices(a, r.data.([]half), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]uint64), l.Const, r.Const, n)
+	case []column.Half:
+		return equalSlices(a, r.Data.([]column.Half), l.Const, r.Const, n)
 	case []float32:
-		return equalSlices(bits32(a), bits32(r.data.([]float32)), l.konst, r.konst, n)
+		return equalSlices(column.Bits32(a), column.Bits32(r.Data.([]float32)), l.Const, r.Const, n)
 	case []float64:
-		return equalSlices(bits64(a), bits64(r.data.([]float64)), l.konst, r.konst, n)
+		return equalSlices(column.Bits64(a), column.Bits64(r.Data.([]float64)), l.Const, r.Const, n)
 	case []decimal128.Num:
-		return equalSlices(a, r.data.([]decimal128.Num), l.konst, r.konst, n)
+		return equalSlices(a, r.Data.([]decimal128.Num), l.Const, r.Const, n)
 	case []decimal256.Num:
-		return equalSlices(a, r.data.([]decimal256.Num), l.konst, r.konst, n)
-	case text:
-		b, ml, mr := r.data.(text), l.mask(), r.mask()
-		return collect(n, func(i int) bool { return bytes.Equal(a.at(i&ml), b.at(i&mr)) })
+		return equalSlices(a, r.Data.([]decimal256.Num), l.Const, r.Const, n)
+	case column.Text:
+		b, ml, mr := r.Data.(column.Text), l.Mask(), r.Mask()
+		return column.Collect(n, func(i int) bool { return bytes.Equal(a.At(i&ml), b.At(i&mr)) })
 	}
-	return newBitset(n)
+	return column.NewBitset(n)
 }
 
 // lessBits compares by less-than. Floats follow the total order of IEEE 754.
-func lessBits(l, r vec, n int) bitset {
-	ml, mr := l.mask(), r.mask()
-	switch a := l.data.(type) {
-	case bitset:
-		b := r.data.(bitset)
-		return collect(n, func(i int) bool { return !a.has(i&ml) && b.has(i&mr) })
+func lessBits(l, r column.Vec, n int) column.Bitset {
+	ml, mr := l.Mask(), r.Mask()
+	switch a := l.Data.(type) {
+	case column.Bitset:
+		b := r.Data.(column.Bitset)
+		return column.Collect(n, func(i int) bool { return !a.Has(i&ml) && b.Has(i&mr) })
 	case []int8:
-		return lessSlices(a, r.data.([]int8), l.konst, r.konst, n)
+		return lessSlices(a, r.Data.([]int8), l.Const, r.Const, n)
 	case []int16:
-		return lessSlices(a, r.data.([]int16), l.konst, r.konst, n)
+		return lessSlices(a, r.Data.([]int16), l.Const, r.Const, n)
 	case []int32:
-		return lessSlices(a, r.data.([]int32), l.konst, r.konst, n)
+		return lessSlices(a, r.Data.([]int32), l.Const, r.Const, n)
 	case []int64:
-		return lessSlices(a, r.data.([]int64), l.konst, r.konst, n)
+		return lessSlices(a, r.Data.([]int64), l.Const, r.Const, n)
 	case []uint8:
-		return lessSlices(a, r.data.([]uint8), l.konst, r.konst, n)
+		return lessSlices(a, r.Data.([]uint8), l.Const, r.Const, n)
 	case []uint16:
-		return lessSlices(a, r.data.([]uint16), l.konst, r.konst, n)
+		return lessSlices(a, r.Data.([]uint16), l.Const, r.Const, n)
 	case []uint32:
-		return lessSlices(a, r.data.([]uint32), l.konst, r.konst, n)
+		return lessSlices(a, r.Data.([]uint32), l.Const, r.Const, n)
 	case []uint64:
-		return lessSlices(a, r.data.([]uint64), l.konst, r.konst, n)
-	case []half:
-		b := r.data.([]half)
-		return collect(n, func(i int) bool {
-			return ordered(int16(a[i&ml]), 15, math.MaxInt16) < ordered(int16(b[i&mr]), 15, math.MaxInt16)
+		return lessSlices(a, r.Data.([]uint64), l.Const, r.Const, n)
+	case []column.Half:
+		b := r.Data.([]column.Half)
+		return column.Collect(n, func(i int) bool {
+			return column.Ordered(int16(a[i&ml]), 15, math.MaxInt16) < column.Ordered(int16(b[i&mr]), 15, math.MaxInt16)
 		})
 	case []float32:
-		return lessFloats(bits32(a), bits32(r.data.([]float32)), unsigned32, l.konst, r.konst, n, 31, math.MaxInt32)
+		return lessFloats(column.Bits32(a), column.Bits32(r.Data.([]float32)), unsigned32, l.Const, r.Const, n, 31, math.MaxInt32)
 	case []float64:
-		return lessFloats(bits64(a), bits64(r.data.([]float64)), unsigned64, l.konst, r.konst, n, 63, math.MaxInt64)
+		return lessFloats(column.Bits64(a), column.Bits64(r.Data.([]float64)), unsigned64, l.Const, r.Const, n, 63, math.MaxInt64)
 	case []decimal128.Num:
-		b := r.data.([]decimal128.Num)
-		return collect(n, func(i int) bool { return a[i&ml].Less(b[i&mr]) })
+		b := r.Data.([]decimal128.Num)
+		return column.Collect(n, func(i int) bool { return a[i&ml].Less(b[i&mr]) })
 	case []decimal256.Num:
-		b := r.data.([]decimal256.Num)
-		return collect(n, func(i int) bool { return a[i&ml].Less(b[i&mr]) })
-	case text:
-		b := r.data.(text)
-		return collect(n, func(i int) bool { return bytes.Compare(a.at(i&ml), b.at(i&mr)) < 0 })
+		b := r.Data.([]decimal256.Num)
+		return column.Collect(n, func(i int) bool { return a[i&ml].Less(b[i&mr]) })
+	case column.Text:
+		b := r.Data.(column.Text)
+		return column.Collect(n, func(i int) bool { return bytes.Compare(a.At(i&ml), b.At(i&mr)) < 0 })
 	}
-	return newBitset(n)
+	return column.NewBitset(n)
 }
 
 // equalBools compares 64 bools at a time.
-func equalBools(l, r vec, n int) bitset {
+func equalBools(l, r column.Vec, n int) column.Bitset {
 	l, r = spread(l, n), spread(r, n)
-	a, b := l.data.(bitset), r.data.(bitset)
-	out := newBitset(n)
+	a, b := l.Data.(column.Bitset), r.Data.(column.Bitset)
+	out := column.NewBitset(n)
 	for i := range out {
 		out[i] = ^(a[i] ^ b[i])
 	}
-	out.clip(n)
+	out.Clip(n)
 	return out
 }
 
 // The loops below work on eight values at a time and collect their bits in a byte of a
 // word. They are the innermost loops of most filters.
 
-func equalSlices[T comparable](a, b []T, aKonst, bKonst bool, n int) bitset {
+func equalSlices[T comparable](a, b []T, aKonst, bKonst bool, n int) column.Bitset {
 	switch {
 	case aKonst && bKonst:
-		return bitset{bit(a[0] == b[0])}
+		return column.Bitset{column.Bit(a[0] == b[0])}
 	case aKonst:
 		return equalConst(b[:n], a[0])
 	case bKonst:
 		return equalConst(a[:n], b[0])
 	}
-	out := newBitset(n)
+	out := column.NewBitset(n)
 	a, b = a[:n], b[:n]
 	i := 0
 	for ; i+8 <= n; i += 8 {
 		x, y := a[i:i+8:i+8], b[i:i+8:i+8]
-		w := bit(x[0] == y[0]) | bit(x[1] == y[1])<<1 | bit(x[2] == y[2])<<2 | bit(x[3] == y[3])<<3 |
-			bit(x[4] == y[4])<<4 | bit(x[5] == y[5])<<5 | bit(x[6] == y[6])<<6 | bit(x[7] == y[7])<<7
+		w := column.Bit(x[0] == y[0]) | column.Bit(x[1] == y[1])<<1 | column.Bit(x[2] == y[2])<<2 | column.Bit(x[3] == y[3])<<3 |
+			column.Bit(x[4] == y[4])<<4 | column.Bit(x[5] == y[5])<<5 | column.Bit(x[6] == y[6])<<6 | column.Bit(x[7] == y[7])<<7
 		out[i>>6] |= w << (i & 63)
 	}
 	for ; i < n; i++ {
-		out[i>>6] |= bit(a[i] == b[i]) << (i & 63)
+		out[i>>6] |= column.Bit(a[i] == b[i]) << (i & 63)
 	}
 	return out
 }
 
-func equalConst[T comparable](a []T, c T) bitset {
-	out := newBitset(len(a))
+func equalConst[T comparable](a []T, c T) column.Bitset {
+	out := column.NewBitset(len(a))
 	i := 0
 	for ; i+8 <= len(a); i += 8 {
 		x := a[i : i+8 : i+8]
-		w := bit(x[0] == c) | bit(x[1] == c)<<1 | bit(x[2] == c)<<2 | bit(x[3] == c)<<3 |
-			bit(x[4] == c)<<4 | bit(x[5] == c)<<5 | bit(x[6] == c)<<6 | bit(x[7] == c)<<7
+		w := column.Bit(x[0] == c) | column.Bit(x[1] == c)<<1 | column.Bit(x[2] == c)<<2 | column.Bit(x[3] == c)<<3 |
+			column.Bit(x[4] == c)<<4 | column.Bit(x[5] == c)<<5 | column.Bit(x[6] == c)<<6 | column.Bit(x[7] == c)<<7
 		out[i>>6] |= w << (i & 63)
 	}
 	for ; i < len(a); i++ {
-		out[i>>6] |= bit(a[i] == c) << (i & 63)
+		out[i>>6] |= column.Bit(a[i] == c) << (i & 63)
 	}
 	return out
 }
 
-func lessSlices[T cmp.Ordered](a, b []T, aKonst, bKonst bool, n int) bitset {
+func lessSlices[T cmp.Ordered](a, b []T, aKonst, bKonst bool, n int) column.Bitset {
 	switch {
 	case aKonst && bKonst:
-		return bitset{bit(a[0] < b[0])}
+		return column.Bitset{column.Bit(a[0] < b[0])}
 	case aKonst:
 		return greaterConst(b[:n], a[0])
 	case bKonst:
 		return lessConst(a[:n], b[0])
 	}
-	out := newBitset(n)
+	out := column.NewBitset(n)
 	a, b = a[:n], b[:n]
 	i := 0
 	for ; i+8 <= n; i += 8 {
 		x, y := a[i:i+8:i+8], b[i:i+8:i+8]
-		w := bit(x[0] < y[0]) | bit(x[1] < y[1])<<1 | bit(x[2] < y[2])<<2 | bit(x[3] < y[3])<<3 |
-			bit(x[4] < y[4])<<4 | bit(x[5] < y[5])<<5 | bit(x[6] < y[6])<<6 | bit(x[7] < y[7])<<7
+		w := column.Bit(x[0] < y[0]) | column.Bit(x[1] < y[1])<<1 | column.Bit(x[2] < y[2])<<2 | column.Bit(x[3] < y[3])<<3 |
+			column.Bit(x[4] < y[4])<<4 | column.Bit(x[5] < y[5])<<5 | column.Bit(x[6] < y[6])<<6 | column.Bit(x[7] < y[7])<<7
 		out[i>>6] |= w << (i & 63)
 	}
 	for ; i < n; i++ {
-		out[i>>6] |= bit(a[i] < b[i]) << (i & 63)
+		out[i>>6] |= column.Bit(a[i] < b[i]) << (i & 63)
 	}
 	return out
 }
 
-func lessConst[T cmp.Ordered](a []T, c T) bitset {
-	out := newBitset(len(a))
+func lessConst[T cmp.Ordered](a []T, c T) column.Bitset {
+	out := column.NewBitset(len(a))
 	i := 0
 	for ; i+8 <= len(a); i += 8 {
 		x := a[i : i+8 : i+8]
-		w := bit(x[0] < c) | bit(x[1] < c)<<1 | bit(x[2] < c)<<2 | bit(x[3] < c)<<3 |
-			bit(x[4] < c)<<4 | bit(x[5] < c)<<5 | bit(x[6] < c)<<6 | bit(x[7] < c)<<7
+		w := column.Bit(x[0] < c) | column.Bit(x[1] < c)<<1 | column.Bit(x[2] < c)<<2 | column.Bit(x[3] < c)<<3 |
+			column.Bit(x[4] < c)<<4 | column.Bit(x[5] < c)<<5 | column.Bit(x[6] < c)<<6 | column.Bit(x[7] < c)<<7
 		out[i>>6] |= w << (i & 63)
 	}
 	for ; i < len(a); i++ {
-		out[i>>6] |= bit(a[i] < c) << (i & 63)
+		out[i>>6] |= column.Bit(a[i] < c) << (i & 63)
 	}
 	return out
 }
 
-func greaterConst[T cmp.Ordered](a []T, c T) bitset {
-	out := newBitset(len(a))
+func greaterConst[T cmp.Ordered](a []T, c T) column.Bitset {
+	out := column.NewBitset(len(a))
 	i := 0
 	for ; i+8 <= len(a); i += 8 {
 		x := a[i : i+8 : i+8]
-		w := bit(c < x[0]) | bit(c < x[1])<<1 | bit(c < x[2])<<2 | bit(c < x[3])<<3 |
-			bit(c < x[4])<<4 | bit(c < x[5])<<5 | bit(c < x[6])<<6 | bit(c < x[7])<<7
+		w := column.Bit(c < x[0]) | column.Bit(c < x[1])<<1 | column.Bit(c < x[2])<<2 | column.Bit(c < x[3])<<3 |
+			column.Bit(c < x[4])<<4 | column.Bit(c < x[5])<<5 | column.Bit(c < x[6])<<6 | column.Bit(c < x[7])<<7
 		out[i>>6] |= w << (i & 63)
 	}
 	for ; i < len(a); i++ {
-		out[i>>6] |= bit(c < a[i]) << (i & 63)
+		out[i>>6] |= column.Bit(c < a[i]) << (i & 63)
 	}
 	return out
 }
@@ -255,10 +257,10 @@ func greaterConst[T cmp.Ordered](a []T, c T) bitset {
 // lessFloats is lessSlices over the bits of floats. Against a constant it comes down to the
 // order of integers: bits without sign are ordered like the floats as signed integers, also
 // against the bits with sign, and bits with sign the other way around as unsigned ones.
-func lessFloats[S int32 | int64, U uint32 | uint64](a, b []S, unsigned func([]S) []U, aKonst, bKonst bool, n, sign int, low S) bitset {
+func lessFloats[S int32 | int64, U uint32 | uint64](a, b []S, unsigned func([]S) []U, aKonst, bKonst bool, n, sign int, low S) column.Bitset {
 	switch {
 	case aKonst && bKonst:
-		return bitset{bit(ordered(a[0], sign, low) < ordered(b[0], sign, low))}
+		return column.Bitset{column.Bit(column.Ordered(a[0], sign, low) < column.Ordered(b[0], sign, low))}
 	case aKonst && a[0] >= 0:
 		return greaterConst(b[:n], a[0])
 	case aKonst:
@@ -268,19 +270,19 @@ func lessFloats[S int32 | int64, U uint32 | uint64](a, b []S, unsigned func([]S)
 	case bKonst:
 		return greaterConst(unsigned(a[:n]), U(b[0]))
 	}
-	out := newBitset(n)
+	out := column.NewBitset(n)
 	a, b = a[:n], b[:n]
 	i := 0
 	for ; i+4 <= n; i += 4 {
 		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
-		w := bit(ordered(x[0], sign, low) < ordered(y[0], sign, low)) |
-			bit(ordered(x[1], sign, low) < ordered(y[1], sign, low))<<1 |
-			bit(ordered(x[2], sign, low) < ordered(y[2], sign, low))<<2 |
-			bit(ordered(x[3], sign, low) < ordered(y[3], sign, low))<<3
+		w := column.Bit(column.Ordered(x[0], sign, low) < column.Ordered(y[0], sign, low)) |
+			column.Bit(column.Ordered(x[1], sign, low) < column.Ordered(y[1], sign, low))<<1 |
+			column.Bit(column.Ordered(x[2], sign, low) < column.Ordered(y[2], sign, low))<<2 |
+			column.Bit(column.Ordered(x[3], sign, low) < column.Ordered(y[3], sign, low))<<3
 		out[i>>6] |= w << (i & 63)
 	}
 	for ; i < n; i++ {
-		out[i>>6] |= bit(ordered(a[i], sign, low) < ordered(b[i], sign, low)) << (i & 63)
+		out[i>>6] |= column.Bit(column.Ordered(a[i], sign, low) < column.Ordered(b[i], sign, low)) << (i & 63)
 	}
 	return out
 }
@@ -294,13 +296,13 @@ func unsigned32(s []int32) []uint32 {
 }
 
 // equalLists compares by keys.
-func equalLists(l, r vec, n int) bitset {
+func equalLists(l, r column.Vec, n int) column.Bitset {
 	var a, b []byte
-	return collect(n, func(i int) bool {
-		if l.isNull(i) || r.isNull(i) {
+	return column.Collect(n, func(i int) bool {
+		if l.IsNull(i) || r.IsNull(i) {
 			return false
 		}
-		a, b = l.appendKey(a[:0], l.at(i)), r.appendKey(b[:0], r.at(i))
+		a, b = l.AppendKey(a[:0], l.Slot(i)), r.AppendKey(b[:0], r.Slot(i))
 		return bytes.Equal(a, b)
 	})
 }

@@ -4,29 +4,30 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 )
 
 // decimalArithmetic applies an operator to decimals of one width. For sums and remainders
 // both are brought to the scale of the result, for quotients the dividend is scaled up by
 // what the result has more than their own scales give. It fails where the result leaves the
 // width; the number of digits that the type promises is not checked.
-func decimalArithmetic(op opcode, typ arrow.DataType, l, r vec, rows bitset, n int) (any, error) {
-	_, s1 := precisionScale(l.typ)
-	_, s2 := precisionScale(r.typ)
-	_, scale := precisionScale(typ)
-	mulL, mulR := pow10(scale-min(scale, s1)), pow10(scale-min(scale, s2))
+func decimalArithmetic(op opcode, typ arrow.DataType, l, r column.Vec, rows column.Bitset, n int) (any, error) {
+	_, s1 := column.PrecisionScale(l.Type)
+	_, s2 := column.PrecisionScale(r.Type)
+	_, scale := column.PrecisionScale(typ)
+	mulL, mulR := column.Pow10(scale-min(scale, s1)), column.Pow10(scale-min(scale, s2))
 	switch op {
 	case opMul:
-		mulL, mulR = pow10(0), pow10(0)
+		mulL, mulR = column.Pow10(0), column.Pow10(0)
 	case opDiv:
-		mulL, mulR = pow10(max(0, scale-s1+s2)), pow10(max(0, s1-s2-scale))
+		mulL, mulR = column.Pow10(max(0, scale-s1+s2)), column.Pow10(max(0, s1-s2-scale))
 	}
-	low, high := integerRange(typ)
-	out := zeroData(typ, n)
+	low, high := column.IntegerRange(typ)
+	out := column.Zeros(typ, n)
 	var err error
-	rows.each(n, func(i int) bool {
-		a, _ := l.integer(i)
-		b, _ := r.integer(i)
+	rows.Each(n, func(i int) bool {
+		a, _ := l.Integer(i)
+		b, _ := r.Integer(i)
 		a.Mul(a, mulL)
 		b.Mul(b, mulR)
 		switch op {
@@ -51,7 +52,7 @@ func decimalArithmetic(op opcode, typ arrow.DataType, l, r vec, rows bitset, n i
 			err = sql.Errorf(sql.ErrValue, sql.NoPos, "decimal overflow")
 			return false
 		}
-		setDecimal(out, i, a)
+		column.SetDecimal(out, i, a)
 		return true
 	})
 	return out, err

@@ -6,30 +6,32 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
+
+	"tiltyard/shared/sql/column"
 )
 
 // A memberSet is the literals of an IN list, prepared for looking up. A few numbers are
 // compared one after the other, more are looked up in a map after a look at their range,
 // strings always in a map.
 type memberSet struct {
-	contains func(x vec) bitset // rows whose value, if not NULL, is in the list
+	contains func(x column.Vec) column.Bitset // rows whose value, if not NULL, is in the list
 	hasNull  bool
 }
 
 // in evaluates IN: TRUE where the value is in the list, NULL where it is not but the list
 // has a NULL, and NULL for NULL.
-func (f *frame) in(n *node, args []vec) (vec, error) {
+func (f *frame) in(n *node, args []column.Vec) (column.Vec, error) {
 	x := args[0]
-	var found vec
+	var found column.Vec
 	if set, ok := n.ready.(*memberSet); ok {
-		found = vec{typ: typeBool, n: x.n, konst: x.konst, valid: x.valid}
+		found = column.Vec{Type: column.TypeBool, N: x.N, Const: x.Const, Valid: x.Valid}
 		bits := set.contains(x)
-		if x.valid != nil {
-			bits = and(bits, x.valid)
+		if x.Valid != nil {
+			bits = column.And(bits, x.Valid)
 		}
-		found.data = bits
+		found.Data = bits
 		if set.hasNull {
-			found.valid = bits
+			found.Valid = bits
 		}
 	} else {
 		for i, item := range args[1:] {
@@ -50,22 +52,22 @@ func (f *frame) in(n *node, args []vec) (vec, error) {
 // prepareIn makes the set of a list of nothing but literals, nil for other lists.
 func prepareIn(n *node) *memberSet {
 	set := &memberSet{}
-	var items []vec
+	var items []column.Vec
 	for _, a := range n.args[1:] {
 		switch {
 		case a.op != opLit:
 			return nil
-		case a.val.isNull(0):
+		case a.val.IsNull(0):
 			set.hasNull = true
 		default:
 			items = append(items, a.val)
 		}
 	}
 	if len(items) == 0 {
-		set.contains = func(x vec) bitset { return newBitset(x.n) }
+		set.contains = func(x column.Vec) column.Bitset { return column.NewBitset(x.N) }
 		return set
 	}
-	switch items[0].data.(type) {
+	switch items[0].Data.(type) {
 	case []int8:
 		set.contains = orderedSet[int8](items)
 	case []int16:
@@ -82,11 +84,11 @@ func prepareIn(n *node) *memberSet {
 		set.contains = orderedSet[uint32](items)
 	case []uint64:
 		set.contains = orderedSet[uint64](items)
-	case []half:
-		set.contains = orderedSet[half](items)
+	case []column.Half:
+		set.contains = orderedSet[column.Half](items)
 	case []float32, []float64:
 		set.contains = floatSet(items)
-	case text, []decimal128.Num, []decimal256.Num, bitset:
+	case column.Text, []decimal128.Num, []decimal256.Num, column.Bitset:
 		set.contains = keySet(items)
 	default:
 		return nil
@@ -98,24 +100,24 @@ func prepareIn(n *node) *memberSet {
 const fewItems = 4
 
 // orderedSet looks up integers.
-func orderedSet[T cmp.Ordered](items []vec) func(x vec) bitset {
+func orderedSet[T cmp.Ordered](items []column.Vec) func(x column.Vec) column.Bitset {
 	list := make([]T, len(items))
 	for i, item := range items {
-		list[i] = item.data.([]T)[0]
+		list[i] = item.Data.([]T)[0]
 	}
 	lookup := sortedLookup(list)
-	return func(x vec) bitset { return lookup(x.data.([]T)) }
+	return func(x column.Vec) column.Bitset { return lookup(x.Data.([]T)) }
 }
 
 // sortedLookup returns a function that finds which values are in the list.
-func sortedLookup[T cmp.Ordered](list []T) func(d []T) bitset {
+func sortedLookup[T cmp.Ordered](list []T) func(d []T) column.Bitset {
 	slices.Sort(list)
 	list = slices.Compact(list)
 	if len(list) <= fewItems {
-		return func(d []T) bitset {
+		return func(d []T) column.Bitset {
 			out := equalConst(d, list[0])
 			for _, c := range list[1:] {
-				out = or(out, equalConst(d, c))
+				out = column.Or(out, equalConst(d, c))
 			}
 			return out
 		}
@@ -125,8 +127,8 @@ func sortedLookup[T cmp.Ordered](list []T) func(d []T) bitset {
 		set[c] = struct{}{}
 	}
 	low, high := list[0], list[len(list)-1]
-	return func(d []T) bitset {
-		return collect(len(d), func(i int) bool {
+	return func(d []T) column.Bitset {
+		return column.Collect(len(d), func(i int) bool {
 			if d[i] < low || d[i] > high {
 				return false
 			}
@@ -137,39 +139,39 @@ func sortedLookup[T cmp.Ordered](list []T) func(d []T) bitset {
 }
 
 // floatSet looks up floats by their bits.
-func floatSet(items []vec) func(x vec) bitset {
-	if _, ok := items[0].data.([]float32); ok {
+func floatSet(items []column.Vec) func(x column.Vec) column.Bitset {
+	if _, ok := items[0].Data.([]float32); ok {
 		list := make([]int32, len(items))
 		for i, item := range items {
-			list[i] = bits32(item.data.([]float32))[0]
+			list[i] = column.Bits32(item.Data.([]float32))[0]
 		}
 		lookup := sortedLookup(list)
-		return func(x vec) bitset { return lookup(bits32(x.data.([]float32))) }
+		return func(x column.Vec) column.Bitset { return lookup(column.Bits32(x.Data.([]float32))) }
 	}
 	list := make([]int64, len(items))
 	for i, item := range items {
-		list[i] = bits64(item.data.([]float64))[0]
+		list[i] = column.Bits64(item.Data.([]float64))[0]
 	}
 	lookup := sortedLookup(list)
-	return func(x vec) bitset { return lookup(bits64(x.data.([]float64))) }
+	return func(x column.Vec) column.Bitset { return lookup(column.Bits64(x.Data.([]float64))) }
 }
 
 // keySet looks up strings, and whatever else has no order of its own.
-func keySet(items []vec) func(x vec) bitset {
+func keySet(items []column.Vec) func(x column.Vec) column.Bitset {
 	set := make(map[string]struct{}, len(items))
 	for _, item := range items {
-		set[string(item.appendKey(nil, 0))] = struct{}{}
+		set[string(item.AppendKey(nil, 0))] = struct{}{}
 	}
-	return func(x vec) bitset {
+	return func(x column.Vec) column.Bitset {
 		var buf []byte
-		t, isText := x.data.(text)
-		return collect(x.n, func(i int) bool {
+		t, isText := x.Data.(column.Text)
+		return column.Collect(x.N, func(i int) bool {
 			var ok bool
 			if isText {
-				_, ok = set[string(t.at(i))]
+				_, ok = set[string(t.At(i))]
 				return ok
 			}
-			buf = x.appendKey(buf[:0], i)
+			buf = x.AppendKey(buf[:0], i)
 			_, ok = set[string(buf)]
 			return ok
 		})

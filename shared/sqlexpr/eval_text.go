@@ -3,38 +3,39 @@ package sqlexpr
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
 // concat computes l || r of two strings or two binaries.
-func concat(m *meter.Meter, typ arrow.DataType, l, r vec, rows bitset) (vec, error) {
-	n, konst := width(l, r)
-	out := vec{typ: typ, n: n, konst: konst, valid: bothValid(l, r, n)}
+func concat(m *meter.Meter, typ arrow.DataType, l, r column.Vec, rows column.Bitset) (column.Vec, error) {
+	n, konst := column.Width(l, r)
+	out := column.Vec{Type: typ, N: n, Const: konst, Valid: column.BothValid(l, r, n)}
 	if konst {
 		rows = nil
 	}
-	live := and(rows, out.valid)
-	a, b, ml, mr := l.data.(text), r.data.(text), l.mask(), r.mask()
-	t := newTextBuilder(m, n)
+	live := column.And(rows, out.Valid)
+	a, b, ml, mr := l.Data.(column.Text), r.Data.(column.Text), l.Mask(), r.Mask()
+	t := column.NewTextBuilder(m, n)
 	for i := range n {
-		if live == nil || live.has(i) {
-			x, y := a.at(i&ml), b.at(i&mr)
-			if err := t.reserve(len(x) + len(y)); err != nil {
-				return vec{}, err
+		if live == nil || live.Has(i) {
+			x, y := a.At(i&ml), b.At(i&mr)
+			if err := t.Reserve(len(x) + len(y)); err != nil {
+				return column.Vec{}, err
 			}
-			t.data = append(append(t.data, x...), y...)
+			t.Data = append(append(t.Data, x...), y...)
 			if err := m.Step(len(x) + len(y)); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
 		}
-		t.done()
+		t.Done()
 	}
-	out.data = t.text()
+	out.Data = t.Text()
 	return out, nil
 }
 
 // between computes x BETWEEN low AND high as two comparisons.
-func between(n *node, args []vec) vec {
+func between(n *node, args []column.Vec) column.Vec {
 	low, high := opGe, opLe
 	if n.not {
 		low, high = opLt, opGt
@@ -43,19 +44,19 @@ func between(n *node, args []vec) vec {
 }
 
 // textTest evaluates a test of one string for the rows that count.
-func textTest(m *meter.Meter, v vec, rows bitset, test func(s []byte) (bool, error)) (vec, error) {
-	out := vec{typ: typeBool, n: v.n, konst: v.konst, valid: v.valid, data: newBitset(v.n)}
-	if v.konst {
+func textTest(m *meter.Meter, v column.Vec, rows column.Bitset, test func(s []byte) (bool, error)) (column.Vec, error) {
+	out := column.Vec{Type: column.TypeBool, N: v.N, Const: v.Const, Valid: v.Valid, Data: column.NewBitset(v.N)}
+	if v.Const {
 		rows = nil
 	}
-	t, bits := v.data.(text), out.data.(bitset)
-	long := t.areLong(v.n)
+	t, bits := v.Data.(column.Text), out.Data.(column.Bitset)
+	long := t.AreLong(v.N)
 	var err error
-	v.live(rows, v.n).each(v.n, func(i int) bool {
+	v.Live(rows, v.N).Each(v.N, func(i int) bool {
 		var ok bool
-		s := t.at(i)
+		s := t.At(i)
 		if ok, err = test(s); ok {
-			bits.set(i)
+			bits.Set(i)
 		}
 		if long && err == nil {
 			err = m.Step(len(s))
@@ -66,20 +67,20 @@ func textTest(m *meter.Meter, v vec, rows bitset, test func(s []byte) (bool, err
 }
 
 // textTest2 evaluates a test of two strings for the rows that count.
-func textTest2(m *meter.Meter, l, r vec, rows bitset, test func(a, b []byte) (bool, error)) (vec, error) {
-	n, konst := width(l, r)
-	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(l, r, n), data: newBitset(n)}
+func textTest2(m *meter.Meter, l, r column.Vec, rows column.Bitset, test func(a, b []byte) (bool, error)) (column.Vec, error) {
+	n, konst := column.Width(l, r)
+	out := column.Vec{Type: column.TypeBool, N: n, Const: konst, Valid: column.BothValid(l, r, n), Data: column.NewBitset(n)}
 	if konst {
 		rows = nil
 	}
-	a, b, ml, mr, bits := l.data.(text), r.data.(text), l.mask(), r.mask(), out.data.(bitset)
-	long := a.areLong(l.n) || b.areLong(r.n)
+	a, b, ml, mr, bits := l.Data.(column.Text), r.Data.(column.Text), l.Mask(), r.Mask(), out.Data.(column.Bitset)
+	long := a.AreLong(l.N) || b.AreLong(r.N)
 	var err error
-	and(rows, out.valid).each(n, func(i int) bool {
+	column.And(rows, out.Valid).Each(n, func(i int) bool {
 		var ok bool
-		x, y := a.at(i&ml), b.at(i&mr)
+		x, y := a.At(i&ml), b.At(i&mr)
 		if ok, err = test(x, y); ok {
-			bits.set(i)
+			bits.Set(i)
 		}
 		if long && err == nil {
 			err = m.Step(len(x) + len(y))

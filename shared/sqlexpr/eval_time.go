@@ -7,20 +7,21 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
 // temporalRows computes what temporalArithmetic has given types to.
-func temporalRows(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func temporalRows(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	sign := int64(1)
 	if n.op == opSub {
 		sign = -1
 	}
-	if args[1].typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
+	if args[1].Type.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return addIntervals(m, n, args, rows, sign)
 	}
 	if n.typ.ID() == arrow.DATE32 {
-		days, more := valuesOf[int32](args[0]), valuesOf[int64](args[1])
+		days, more := column.ValuesOf[int32](args[0]), column.ValuesOf[int64](args[1])
 		return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 			sum := int64(days(i)) + sign*more(i)
 			if more(i) != int64(int32(more(i))) || sum != int64(int32(sum)) {
@@ -29,11 +30,11 @@ func temporalRows(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)
 			return int32(sum), nil
 		})
 	}
-	if args[0].typ.ID() == arrow.DATE32 {
-		l, r := valuesOf[int32](args[0]), valuesOf[int32](args[1])
+	if args[0].Type.ID() == arrow.DATE32 {
+		l, r := column.ValuesOf[int32](args[0]), column.ValuesOf[int32](args[1])
 		return fixedRows(m, n, args, rows, func(i int) (int64, error) { return int64(l(i)) - int64(r(i)), nil })
 	}
-	l, r := valuesOf[int64](args[0]), valuesOf[int64](args[1])
+	l, r := column.ValuesOf[int64](args[0]), column.ValuesOf[int64](args[1])
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x, y := l(i), r(i)
 		sum := x + sign*y
@@ -46,14 +47,14 @@ func temporalRows(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)
 
 // addIntervals adds months first, on the calendar and clock of the zone, then days, then the
 // rest. A day that a month does not have becomes its last.
-func addIntervals(m *meter.Meter, n *node, args []vec, rows bitset, sign int64) (vec, error) {
-	zone, err := clock.LoadZone(zoneOf(n.typ))
+func addIntervals(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, sign int64) (column.Vec, error) {
+	zone, err := clock.LoadZone(column.ZoneOf(n.typ))
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	by := valuesOf[arrow.MonthDayNanoInterval](args[1])
+	by := column.ValuesOf[arrow.MonthDayNanoInterval](args[1])
 	if n.typ.ID() == arrow.DATE32 {
-		days := valuesOf[int32](args[0])
+		days := column.ValuesOf[int32](args[0])
 		return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 			step := by(i)
 			shown := clock.AddMonths(int64(days(i))*clock.SecondsPerDay, sign*int64(step.Months))
@@ -64,7 +65,7 @@ func addIntervals(m *meter.Meter, n *node, args []vec, rows bitset, sign int64) 
 			return int32(sum), nil
 		})
 	}
-	ticks, per := valuesOf[int64](args[0]), clock.PerSecond(unitOf(n.typ))
+	ticks, per := column.ValuesOf[int64](args[0]), clock.PerSecond(column.UnitOf(n.typ))
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		step := by(i)
 		seconds := clock.FloorDiv(ticks(i), per)

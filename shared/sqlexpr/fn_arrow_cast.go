@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
 )
 
 // castTables are the functions of types.
@@ -26,16 +28,16 @@ var castFunctions = map[string]*function{
 // bindArrowCast takes the name of the type from a constant.
 func bindArrowCast(n *node) (*node, error) {
 	name := n.args[1]
-	if name.op != opLit || !isString(name.typ) || name.isNullLiteral() {
+	if name.op != opLit || !column.IsString(name.typ) || name.isNullLiteral() {
 		return nil, sql.Errorf(sql.ErrType, name.pos, "%s to a type that is not a constant string", n.fn.name)
 	}
-	text := string(name.val.data.(text).at(0))
+	text := string(name.val.Data.(column.Text).At(0))
 	typ := arrowType(text, maxTypeDepth)
 	if typ == nil {
 		return nil, sql.Errorf(sql.ErrUnsupported, name.pos, "type %s", text)
 	}
 	x := n.args[0]
-	if !castable(x.typ, typ) {
+	if !cast.Possible(x.typ, typ) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "cast of %s to %s", x.typ, typ)
 	}
 	return &node{op: opCast, typ: typ, try: n.fn.name == "arrow_try_cast", args: []*node{x}, pos: n.pos}, nil
@@ -43,12 +45,12 @@ func bindArrowCast(n *node) (*node, error) {
 
 // arrowTypes are the types without parameters.
 var arrowTypes = map[string]arrow.DataType{
-	"Boolean": typeBool, "Int8": arrow.PrimitiveTypes.Int8, "Int16": arrow.PrimitiveTypes.Int16,
-	"Int32": arrow.PrimitiveTypes.Int32, "Int64": typeInt64, "UInt8": arrow.PrimitiveTypes.Uint8,
-	"UInt16": arrow.PrimitiveTypes.Uint16, "UInt32": arrow.PrimitiveTypes.Uint32, "UInt64": typeUint64,
-	"Float16": arrow.FixedWidthTypes.Float16, "Float32": typeFloat32, "Float64": typeFloat64,
-	"Utf8": typeString, "LargeUtf8": arrow.BinaryTypes.LargeString,
-	"Binary": typeBinary, "LargeBinary": arrow.BinaryTypes.LargeBinary,
+	"Boolean": column.TypeBool, "Int8": arrow.PrimitiveTypes.Int8, "Int16": arrow.PrimitiveTypes.Int16,
+	"Int32": arrow.PrimitiveTypes.Int32, "Int64": column.TypeInt64, "UInt8": arrow.PrimitiveTypes.Uint8,
+	"UInt16": arrow.PrimitiveTypes.Uint16, "UInt32": arrow.PrimitiveTypes.Uint32, "UInt64": column.TypeUint64,
+	"Float16": arrow.FixedWidthTypes.Float16, "Float32": column.TypeFloat32, "Float64": column.TypeFloat64,
+	"Utf8": column.TypeString, "LargeUtf8": arrow.BinaryTypes.LargeString,
+	"Binary": column.TypeBinary, "LargeBinary": arrow.BinaryTypes.LargeBinary,
 	"Date32": arrow.FixedWidthTypes.Date32, "Date64": arrow.FixedWidthTypes.Date64,
 }
 
@@ -88,13 +90,13 @@ func arrowType(name string, depth int) arrow.DataType {
 		case !known || len(args) > 2:
 			return nil
 		case len(args) == 1 || args[1] == "None":
-			return timestampType(unit, "")
+			return column.TimestampType(unit, "")
 		}
 		zone := strings.TrimSuffix(strings.TrimPrefix(args[1], "Some("), ")")
 		if zone = strings.Trim(zone, `"`); zone == "" {
 			return nil
 		}
-		return timestampType(unit, zone)
+		return column.TimestampType(unit, zone)
 	case "Decimal128", "Decimal256":
 		if len(args) != 2 {
 			return nil
@@ -135,9 +137,9 @@ func arrowTicks(name string, unit arrow.TimeUnit) arrow.DataType {
 
 // decimalOfName is nil unless the digits fit the width.
 func decimalOfName(name string, p, s int32) arrow.DataType {
-	most := int32(maxPrecision128)
+	most := int32(column.MaxPrecision128)
 	if name == "Decimal256" {
-		most = maxPrecision256
+		most = column.MaxPrecision256
 	}
 	if p < 1 || p > most || s < 0 || s > p {
 		return nil

@@ -6,15 +6,17 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
 )
 
 // bindCastToType casts to the type of the second argument, of which the value is no matter.
 func bindCastToType(n *node) (*node, error) {
 	x, to := n.args[0], n.args[1].typ
-	if sameType(x.typ, to) {
+	if column.SameType(x.typ, to) {
 		return x, nil
 	}
-	if !castable(x.typ, to) {
+	if !cast.Possible(x.typ, to) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "cast of %s to %s", x.typ, to)
 	}
 	return &node{op: opCast, typ: to, try: n.fn.name == "try_cast_to_type", args: []*node{x}, pos: n.pos}, nil
@@ -26,13 +28,13 @@ func bindTypeOf(n *node) (*node, error) {
 	if name == "" {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "arrow_typeof of %s", n.args[0].typ)
 	}
-	return literal(textConstant(typeString, name), n.pos), nil
+	return literal(column.TextConstant(column.TypeString, name), n.pos), nil
 }
 
 // rustType is empty for types whose names nobody asked for yet.
 func rustType(t arrow.DataType) string {
 	for name, known := range arrowTypes {
-		if sameType(known, t) {
+		if column.SameType(known, t) {
 			return name
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -42,7 +44,7 @@ func bindNvl(n *node) (*node, error) {
 // cast without a loss, as a rule: everything that is no number becomes a string.
 func nvlType(l, r arrow.DataType) arrow.DataType {
 	if l.ID() == arrow.NULL && r.ID() == arrow.NULL {
-		return typeBool
+		return column.TypeBool
 	}
 	if t := nullType(l, r); t != nil {
 		l, r = t, t
@@ -50,17 +52,17 @@ func nvlType(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case l.ID() == arrow.BOOL && r.ID() == arrow.BOOL:
 		return l
-	case isDecimal(l) && isNumeric(r), isNumeric(l) && isDecimal(r):
-		return typeFloat64
-	case isNumeric(l) && isNumeric(r):
-		if t := plainNumericType(l, r); !isDecimal(t) {
+	case column.IsDecimal(l) && column.IsNumeric(r), column.IsNumeric(l) && column.IsDecimal(r):
+		return column.TypeFloat64
+	case column.IsNumeric(l) && column.IsNumeric(r):
+		if t := plainNumericType(l, r); !column.IsDecimal(t) {
 			return t
 		}
-		return typeFloat32
+		return column.TypeFloat32
 	case l.ID() == arrow.LARGE_STRING && r.ID() == arrow.LARGE_STRING:
 		return l
-	case castable(l, typeString) && castable(r, typeString):
-		return typeString
+	case cast.Possible(l, column.TypeString) && cast.Possible(r, column.TypeString):
+		return column.TypeString
 	}
 	return nil
 }
@@ -90,7 +92,7 @@ func firstNotNull(n *node, typ arrow.DataType) (*node, error) {
 
 // notNull tests a node.
 func notNull(x *node) *node {
-	return &node{op: opIsNull, not: true, typ: typeBool, args: []*node{x}, pos: x.pos}
+	return &node{op: opIsNull, not: true, typ: column.TypeBool, args: []*node{x}, pos: x.pos}
 }
 
 // bindNvl2 makes CASE WHEN a IS NOT NULL THEN b ELSE c END, of a type for all three.
@@ -122,15 +124,15 @@ func bindNullif(n *node) (*node, error) {
 	switch {
 	case typ == nil:
 		return nil, mismatch(n)
-	case isNested(typ):
+	case column.IsNested(typ):
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
 	}
-	same, err := coerceTo(n.binary(opEq, typeBool, n.args[0], n.args[1]), typ, typeBool)
+	same, err := coerceTo(n.binary(opEq, column.TypeBool, n.args[0], n.args[1]), typ, column.TypeBool)
 	if err != nil {
 		return nil, err
 	}
 	same.exact = true
-	return &node{op: opCase, typ: typ, pos: n.pos, args: []*node{same, literal(nullVec(typ), n.pos), same.args[0]}}, nil
+	return &node{op: opCase, typ: typ, pos: n.pos, args: []*node{same, literal(column.Null(typ), n.pos), same.args[0]}}, nil
 }
 
 // bindExtreme finds one type for the arguments.
@@ -139,7 +141,7 @@ func bindExtreme(n *node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isNested(typ) {
+	if column.IsNested(typ) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, typ)
 	}
 	return coerceTo(n, typ, nil)
@@ -147,21 +149,21 @@ func bindExtreme(n *node) (*node, error) {
 
 // extreme chooses the argument that is greater, or less, than all others. NULLs do not count,
 // and NaN is greater than any number.
-func extreme(op opcode) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
+func extreme(op opcode) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 		best := args[0]
 		for _, a := range args[1:] {
-			size, konst := width(best, a)
-			has, hasBest := and(fullBitset(size), a.live(nil, size)), and(fullBitset(size), best.live(nil, size))
-			take := and(has, or(hasBest.invert(size), compareBits(op, a, best, size)))
-			b := newBranches(m, size, n.typ)
-			b.add(take, a)
-			b.add(take.invert(size), best)
+			size, konst := column.Width(best, a)
+			has, hasBest := column.And(column.FullBitset(size), a.Live(nil, size)), column.And(column.FullBitset(size), best.Live(nil, size))
+			take := column.And(has, column.Or(hasBest.Invert(size), compareBits(op, a, best, size)))
+			b := column.NewBranches(m, size, n.typ)
+			b.Add(take, a)
+			b.Add(take.Invert(size), best)
 			var err error
-			if best, err = b.vec(); err != nil {
-				return vec{}, err
+			if best, err = b.Vec(); err != nil {
+				return column.Vec{}, err
 			}
-			best.konst = konst
+			best.Const = konst
 		}
 		return best, nil
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -34,8 +36,8 @@ var dateFunctions = map[string]*function{
 
 // clockText takes strings as timestamps.
 func clockText(t arrow.DataType) arrow.DataType {
-	if isString(t) || t.ID() == arrow.NULL {
-		return timestampType(arrow.Nanosecond, "")
+	if column.IsString(t) || t.ID() == arrow.NULL {
+		return column.TimestampType(arrow.Nanosecond, "")
 	}
 	return nil
 }
@@ -61,11 +63,11 @@ func bindDateTrunc(n *node) (*node, error) {
 	x := n.args[1].typ
 	to := clockText(x)
 	switch {
-	case isTimestamp(x):
+	case column.IsTimestamp(x):
 		to = x
-	case isDate(x):
-		to = timestampType(arrow.Nanosecond, "")
-	case to == nil && isTime(x):
+	case column.IsDate(x):
+		to = column.TimestampType(arrow.Nanosecond, "")
+	case to == nil && column.IsTime(x):
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "date_trunc of %s", x)
 	case to == nil:
 		return nil, mismatch(n)
@@ -80,12 +82,12 @@ func bindDateTrunc(n *node) (*node, error) {
 }
 
 // evalDateTrunc cuts off what is finer than the unit, on the clock of the time zone.
-func evalDateTrunc(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	zone, err := clock.LoadZone(zoneOf(n.typ))
+func evalDateTrunc(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	zone, err := clock.LoadZone(column.ZoneOf(n.typ))
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	x, per := valuesOf[int64](args[1]), clock.PerSecond(unitOf(n.typ))
+	x, per := column.ValuesOf[int64](args[1]), clock.PerSecond(column.UnitOf(n.typ))
 	return fixedRows(m, n, args[1:], rows, func(i int) (int64, error) {
 		ticks := x(i)
 		switch truncUnits[n.index] {
@@ -141,23 +143,23 @@ func truncClock(t time.Time, unit string) int64 {
 // to_timestamp as seconds, the others as ticks of their unit.
 func bindToTimestamp(unit arrow.TimeUnit) func(n *node) (*node, error) {
 	return func(n *node) (*node, error) {
-		to := timestampType(unit, "")
+		to := column.TimestampType(unit, "")
 		x := n.args[0]
 		if len(n.args) > 1 {
 			return bindFormatted(n, to, formattedTimestamps)
 		}
 		switch t := x.typ; {
-		case isTimestamp(t):
+		case column.IsTimestamp(t):
 			return opaqueCast(n, inUTC(x), to)
-		case n.fn.name == "to_timestamp" && (isInteger(t) || isFloat(t)):
-			want := typeFloat64
-			if isInteger(t) {
-				want = typeInt64
+		case n.fn.name == "to_timestamp" && (column.IsInteger(t) || column.IsFloat(t)):
+			want := column.TypeFloat64
+			if column.IsInteger(t) {
+				want = column.TypeInt64
 			}
 			return castArgs(n, to, want)
-		case isString(t), t.ID() == arrow.NULL, isInteger(t):
+		case column.IsString(t), t.ID() == arrow.NULL, column.IsInteger(t):
 			return opaqueCast(n, x, to)
-		case isNumeric(t):
+		case column.IsNumeric(t):
 			return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, t)
 		}
 		return nil, mismatch(n)
@@ -167,14 +169,14 @@ func bindToTimestamp(unit arrow.TimeUnit) func(n *node) (*node, error) {
 // opaqueCast makes a call of a cast, as simplify may move what is a cast to the other side of
 // a comparison, although digits are lost.
 func opaqueCast(n, x *node, typ arrow.DataType) (*node, error) {
-	if sameType(x.typ, typ) {
+	if column.SameType(x.typ, typ) {
 		return x, nil
 	}
-	if !castable(x.typ, typ) {
+	if !cast.Possible(x.typ, typ) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, x.typ)
 	}
-	fn := &function{name: n.fn.name, eval: func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-		return castVec(m, args[0], n.typ, rows, false)
+	fn := &function{name: n.fn.name, eval: func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+		return cast.Vec(m, args[0], n.typ, rows, false)
 	}}
 	return &node{op: opCall, fn: fn, typ: typ, args: []*node{x}, pos: n.pos}, nil
 }
@@ -185,15 +187,15 @@ func inUTC(x *node) *node {
 	if t.TimeZone == "" {
 		return x
 	}
-	number := &node{op: opCast, typ: typeInt64, args: []*node{x}, pos: x.pos}
-	return &node{op: opCast, typ: timestampType(t.Unit, ""), args: []*node{number}, pos: x.pos}
+	number := &node{op: opCast, typ: column.TypeInt64, args: []*node{x}, pos: x.pos}
+	return &node{op: opCast, typ: column.TimestampType(t.Unit, ""), args: []*node{number}, pos: x.pos}
 }
 
 // evalSeconds makes timestamps of numbers of seconds. What does not fit of a float is cut
 // down to the range, and NaN is zero, as it is in Rust.
-func evalSeconds(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	if args[0].typ.ID() == arrow.INT64 {
-		x := valuesOf[int64](args[0])
+func evalSeconds(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	if args[0].Type.ID() == arrow.INT64 {
+		x := column.ValuesOf[int64](args[0])
 		return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 			out, ok := clock.MulChecked(x(i), 1e9)
 			if !ok {
@@ -202,7 +204,7 @@ func evalSeconds(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) 
 			return out, nil
 		})
 	}
-	x := valuesOf[float64](args[0])
+	x := column.ValuesOf[float64](args[0])
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		switch f := x(i) * 1e9; {
 		case math.IsNaN(f):
@@ -222,40 +224,40 @@ func bindFromUnixtime(n *node) (*node, error) {
 	if t := n.args[0].typ; wholeNumber(t) == nil {
 		return nil, mismatch(n)
 	}
-	x, err := castTo(n.args[0], typeInt64)
+	x, err := castTo(n.args[0], column.TypeInt64)
 	if err != nil {
 		return nil, err
 	}
-	return opaqueCast(n, x, timestampType(arrow.Second, ""))
+	return opaqueCast(n, x, column.TimestampType(arrow.Second, ""))
 }
 
 // bindToUnixtime makes seconds of timestamps, dates and strings.
 func bindToUnixtime(n *node) (*node, error) {
 	x := n.args[0]
 	if len(n.args) > 1 {
-		return bindFormatted(n, typeInt64, func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+		return bindFormatted(n, column.TypeInt64, func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 			return readFormatted(m, n, args, rows, func(t time.Time) (int64, bool) { return t.Unix(), true })
 		})
 	}
 	var err error
 	switch t := x.typ; {
-	case isTimestamp(t):
+	case column.IsTimestamp(t):
 		x = inUTC(x)
-	case isDate(t):
-	case isInteger(t):
-		return castTo(x, typeInt64)
+	case column.IsDate(t):
+	case column.IsInteger(t):
+		return castTo(x, column.TypeInt64)
 	case clockText(t) != nil:
 		x, err = castTo(x, clockText(t))
 	default:
 		return nil, mismatch(n)
 	}
 	if err == nil {
-		x, err = castTo(x, timestampType(arrow.Second, ""))
+		x, err = castTo(x, column.TimestampType(arrow.Second, ""))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return opaqueCast(n, x, typeInt64)
+	return opaqueCast(n, x, column.TypeInt64)
 }
 
 // bindToDate takes strings, timestamps, and integers as days since 1970.
@@ -265,14 +267,14 @@ func bindToDate(n *node) (*node, error) {
 		return bindFormatted(n, arrow.FixedWidthTypes.Date32, formattedDates)
 	}
 	switch t := x.typ; {
-	case isInteger(t):
+	case column.IsInteger(t):
 		var err error
 		if x, err = castTo(x, arrow.PrimitiveTypes.Int32); err != nil {
 			return nil, err
 		}
-	case isFloat(t), isDecimal(t):
+	case column.IsFloat(t), column.IsDecimal(t):
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "to_date of %s", t)
-	case isString(t), isDate(t), isTimestamp(t), t.ID() == arrow.NULL:
+	case column.IsString(t), column.IsDate(t), column.IsTimestamp(t), t.ID() == arrow.NULL:
 	default:
 		return nil, mismatch(n)
 	}
@@ -281,15 +283,15 @@ func bindToDate(n *node) (*node, error) {
 
 // calendarNumber takes integers and strings of digits as int32.
 func calendarNumber(t arrow.DataType) arrow.DataType {
-	if isInteger(t) || isString(t) || t.ID() == arrow.NULL {
+	if column.IsInteger(t) || column.IsString(t) || t.ID() == arrow.NULL {
 		return arrow.PrimitiveTypes.Int32
 	}
 	return nil
 }
 
 // evalMakeDate fails for days that are not in the calendar.
-func evalMakeDate(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	year, month, day := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[int32](args[2])
+func evalMakeDate(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	year, month, day := column.ValuesOf[int32](args[0]), column.ValuesOf[int32](args[1]), column.ValuesOf[int32](args[2])
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		days, ok := clock.DaysOf(int64(year(i)), int64(month(i)), int64(day(i)))
 		if !ok {

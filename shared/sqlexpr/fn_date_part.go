@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -61,15 +62,15 @@ func bindDatePart(n *node) (*node, error) {
 	result := arrow.PrimitiveTypes.Int32
 	switch {
 	case name == "epoch":
-		result = typeFloat64
+		result = column.TypeFloat64
 	case name == "nanosecond":
-		result = typeInt64
+		result = column.TypeInt64
 	case dateParts[name] == nil:
 		return nil, sql.Errorf(sql.ErrType, n.args[0].pos, "date_part %q", name)
 	}
 	x := n.args[1]
 	switch t := x.typ; {
-	case isTimestamp(t), isDate(t), isTime(t):
+	case column.IsTimestamp(t), column.IsDate(t), column.IsTime(t):
 	case clockText(t) != nil:
 		if x, err = castTo(x, clockText(t)); err != nil {
 			return nil, err
@@ -79,7 +80,7 @@ func bindDatePart(n *node) (*node, error) {
 	default:
 		return nil, mismatch(n)
 	}
-	if isTime(x.typ) && name != "epoch" && !clockPart(name) {
+	if column.IsTime(x.typ) && name != "epoch" && !clockPart(name) {
 		return nil, sql.Errorf(sql.ErrType, n.pos, "%s of %s", name, x.typ)
 	}
 	n = n.with(n.args[0], x)
@@ -96,7 +97,7 @@ func clockPart(name string) bool {
 	return false
 }
 
-func evalDatePart(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalDatePart(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	ticks, per := tickReader(args[1])
 	args = args[1:]
 	if n.name == "epoch" {
@@ -104,9 +105,9 @@ func evalDatePart(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)
 			return float64(ticks(i)) / float64(per), nil
 		})
 	}
-	zone, err := clock.LoadZone(zoneOf(args[0].typ))
+	zone, err := clock.LoadZone(column.ZoneOf(args[0].Type))
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
 	part := func(i int) int64 {
 		seconds := clock.FloorDiv(ticks(i), per)
@@ -119,16 +120,16 @@ func evalDatePart(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)
 }
 
 // tickReader reads dates, times and timestamps as ticks, and returns how many make a second.
-func tickReader(v vec) (ticks func(i int) int64, per int64) {
+func tickReader(v column.Vec) (ticks func(i int) int64, per int64) {
 	switch {
-	case v.typ.ID() == arrow.DATE32:
-		days := valuesOf[int32](v)
+	case v.Type.ID() == arrow.DATE32:
+		days := column.ValuesOf[int32](v)
 		return func(i int) int64 { return int64(days(i)) * clock.SecondsPerDay }, 1
-	case v.typ.ID() == arrow.DATE64:
-		return valuesOf[int64](v), 1000
-	case v.typ.ID() == arrow.TIME32:
-		shown := valuesOf[int32](v)
-		return func(i int) int64 { return int64(shown(i)) }, clock.PerSecond(unitOf(v.typ))
+	case v.Type.ID() == arrow.DATE64:
+		return column.ValuesOf[int64](v), 1000
+	case v.Type.ID() == arrow.TIME32:
+		shown := column.ValuesOf[int32](v)
+		return func(i int) int64 { return int64(shown(i)) }, clock.PerSecond(column.UnitOf(v.Type))
 	}
-	return valuesOf[int64](v), clock.PerSecond(unitOf(v.typ))
+	return column.ValuesOf[int64](v), clock.PerSecond(column.UnitOf(v.Type))
 }

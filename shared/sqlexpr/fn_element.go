@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -21,10 +22,10 @@ var listFunctions = map[string]*function{
 	"array_has_any": {minArgs: 2, maxArgs: 2, bind: bindArrayHasMany, eval: evalArrayHasAny},
 	"array_has_all": {minArgs: 2, maxArgs: 2, bind: bindArrayHasMany, eval: evalArrayHasAll},
 
-	"array_length":   {minArgs: 1, maxArgs: 1, bind: bindLengths(typeUint64), eval: evalArrayLength},
-	"cardinality":    {minArgs: 1, maxArgs: 1, bind: bindLists(gives(typeUint64)), eval: evalArrayLength},
-	"empty":          {minArgs: 1, maxArgs: 1, bind: bindLengths(typeBool), eval: evalEmpty},
-	"array_position": {minArgs: 2, maxArgs: 2, bind: bindListAndValue(gives(typeUint64)), eval: evalArrayPosition},
+	"array_length":   {minArgs: 1, maxArgs: 1, bind: bindLengths(column.TypeUint64), eval: evalArrayLength},
+	"cardinality":    {minArgs: 1, maxArgs: 1, bind: bindLists(gives(column.TypeUint64)), eval: evalArrayLength},
+	"empty":          {minArgs: 1, maxArgs: 1, bind: bindLengths(column.TypeBool), eval: evalEmpty},
+	"array_position": {minArgs: 2, maxArgs: 2, bind: bindListAndValue(gives(column.TypeUint64)), eval: evalArrayPosition},
 
 	"array_element":   {minArgs: 2, maxArgs: 2, bind: bindArrayElement, eval: evalArrayElement},
 	"array_any_value": {minArgs: 1, maxArgs: 1, bind: bindLists(elementOfFirst), eval: evalAnyValue},
@@ -34,21 +35,23 @@ var listFunctions = map[string]*function{
 }
 
 // elementOfFirst is the type of the elements of the first argument.
-func elementOfFirst(types []arrow.DataType) arrow.DataType { return valueType(elemType(types[0])) }
+func elementOfFirst(types []arrow.DataType) arrow.DataType {
+	return column.ValueType(column.ElemType(types[0]))
+}
 
 // anyList takes lists, those of fixed size as others.
 func anyList(t arrow.DataType) arrow.DataType {
-	if !isList(t) || isNested(elemType(t)) {
+	if !column.IsList(t) || column.IsNested(column.ElemType(t)) {
 		return nil
 	}
-	return listLike(t, valueType(elemType(t)))
+	return column.ListLike(t, column.ValueType(column.ElemType(t)))
 }
 
 // bindLists binds a function of nothing but lists of simple values.
 func bindLists(result func([]arrow.DataType) arrow.DataType) func(n *node) (*node, error) {
 	return func(n *node) (*node, error) {
 		for _, a := range n.args {
-			if isList(a.typ) && isNested(elemType(a.typ)) {
+			if column.IsList(a.typ) && column.IsNested(column.ElemType(a.typ)) {
 				return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, a.typ)
 			}
 		}
@@ -59,7 +62,7 @@ func bindLists(result func([]arrow.DataType) arrow.DataType) func(n *node) (*nod
 // bindLengths binds a function of how long a list is, whatever it holds.
 func bindLengths(result arrow.DataType) func(n *node) (*node, error) {
 	return func(n *node) (*node, error) {
-		if !isList(n.args[0].typ) {
+		if !column.IsList(n.args[0].typ) {
 			return nil, mismatch(n)
 		}
 		return castArgs(n, result, n.args[0].typ)
@@ -70,28 +73,28 @@ func bindLengths(result arrow.DataType) func(n *node) (*node, error) {
 func bindListAndValue(result func([]arrow.DataType) arrow.DataType) func(n *node) (*node, error) {
 	return func(n *node) (*node, error) {
 		list, x := n.args[0].typ, n.args[1].typ
-		if !isList(list) {
+		if !column.IsList(list) {
 			return nil, mismatch(n)
 		}
-		elem, err := elementType(n, elemType(list), x)
+		elem, err := elementType(n, column.ElemType(list), x)
 		if err != nil {
 			return nil, err
 		}
-		types := []arrow.DataType{listLike(list, elem), elem}
+		types := []arrow.DataType{column.ListLike(list, elem), elem}
 		return castArgs(n, result(types), types...)
 	}
 }
 
-func evalArrayLength(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	_, span := args[0].listsOf()
+func evalArrayLength(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	_, span := args[0].ListsOf()
 	return fixedRows(m, n, args, rows, func(i int) (uint64, error) {
 		from, to := span(i)
 		return uint64(to - from), nil
 	})
 }
 
-func evalEmpty(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	_, span := args[0].listsOf()
+func evalEmpty(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	_, span := args[0].ListsOf()
 	return boolRows(m, n, args, rows, func(i int) bool {
 		from, to := span(i)
 		return from == to
@@ -99,76 +102,76 @@ func evalEmpty(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalArrayPosition counts from 1, and is NULL if the value is not there. NULL equals NULL.
-func evalArrayPosition(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, span := args[0].listsOf()
+func evalArrayPosition(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, span := args[0].ListsOf()
 	x := args[1]
 	out, live := strictRows(n, args, args[:1], rows)
-	found, positions := newBitset(out.n), make([]uint64, out.n)
-	each := 8 * rowWork(args)
+	found, positions := column.NewBitset(out.N), make([]uint64, out.N)
+	each := 8 * column.RowWork(args)
 	var want, have []byte
 	var err error
-	live.each(out.n, func(i int) bool {
+	live.Each(out.N, func(i int) bool {
 		if err = m.Step(each); err != nil {
 			return false
 		}
-		want = x.elementKey(want[:0], x.at(i))
+		want = x.ElementKey(want[:0], x.Slot(i))
 		from, to := span(i)
 		for j := from; j < to; j++ {
-			if have = l.elems.elementKey(have[:0], j); bytes.Equal(want, have) {
-				found.set(i)
+			if have = l.Elems.ElementKey(have[:0], j); bytes.Equal(want, have) {
+				found.Set(i)
 				positions[i] = uint64(j - from + 1)
 				break
 			}
 		}
 		return true
 	})
-	out.valid, out.data = found, positions
+	out.Valid, out.Data = found, positions
 	return out, err
 }
 
 // bindArrayElement takes any integer as an index.
 func bindArrayElement(n *node) (*node, error) {
 	list := n.args[0].typ
-	if isList(list) && isNested(elemType(list)) {
+	if column.IsList(list) && column.IsNested(column.ElemType(list)) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "elements of %s", list)
 	}
 	return signature(elementOfFirst, anyList, wholeNumber)(n)
 }
 
 // pickElements takes one element of each list; choose returns its slot, or -1 for NULL.
-func pickElements(m *meter.Meter, n *node, args []vec, rows bitset, choose func(i int) int) (vec, error) {
+func pickElements(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, choose func(i int) int) (column.Vec, error) {
 	out, live := callRows(n, args, rows)
-	if err := m.Take(8 * out.n); err != nil {
-		return vec{}, err
+	if err := m.Take(8 * out.N); err != nil {
+		return column.Vec{}, err
 	}
-	slots, valid := make([]int, out.n), newBitset(out.n)
-	l, each := args[0].data.(lists), rowWork(args)
+	slots, valid := make([]int, out.N), column.NewBitset(out.N)
+	l, each := args[0].Data.(column.Lists), column.RowWork(args)
 	for i := range slots {
 		slots[i] = -1
-		if live != nil && !live.has(i) {
+		if live != nil && !live.Has(i) {
 			continue
 		}
 		if err := m.Step(each); err != nil {
-			return vec{}, err
+			return column.Vec{}, err
 		}
-		if s := choose(i); s >= 0 && !l.elems.isNull(s) {
+		if s := choose(i); s >= 0 && !l.Elems.IsNull(s) {
 			slots[i] = s
-			valid.set(i)
+			valid.Set(i)
 		}
 	}
-	picked, err := l.elems.gather(m, slots, valid)
+	picked, err := l.Elems.Gather(m, slots, valid)
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	out.valid, out.data = valid, picked.data
+	out.Valid, out.Data = valid, picked.Data
 	return out, nil
 }
 
 // evalArrayElement counts from 1, or from the end with negative numbers, and is NULL where
 // there is no element.
-func evalArrayElement(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	_, span := args[0].listsOf()
-	index := valuesOf[int64](args[1])
+func evalArrayElement(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	_, span := args[0].ListsOf()
+	index := column.ValuesOf[int64](args[1])
 	return pickElements(m, n, args, rows, func(i int) int {
 		from, to := span(i)
 		switch at, size := index(i), int64(to-from); {
@@ -182,12 +185,12 @@ func evalArrayElement(m *meter.Meter, n *node, args []vec, rows bitset) (vec, er
 }
 
 // evalAnyValue is the first element that is not NULL.
-func evalAnyValue(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, span := args[0].listsOf()
+func evalAnyValue(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, span := args[0].ListsOf()
 	return pickElements(m, n, args, rows, func(i int) int {
 		from, to := span(i)
 		for j := from; j < to; j++ {
-			if !l.elems.isNull(j) {
+			if !l.Elems.IsNull(j) {
 				return j
 			}
 		}
@@ -196,18 +199,18 @@ func evalAnyValue(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)
 }
 
 // extremeElement is the greatest or the least element that is not NULL, by the total order.
-func extremeElement(op opcode) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-		l, span := args[0].listsOf()
-		before, err := l.elems.ordering(m)
+func extremeElement(op opcode) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+		l, span := args[0].ListsOf()
+		before, err := l.Elems.Ranks(m)
 		if err != nil {
-			return vec{}, err
+			return column.Vec{}, err
 		}
 		return pickElements(m, n, args, rows, func(i int) int {
 			best := -1
 			from, to := span(i)
 			for j := from; j < to; j++ {
-				if l.elems.isNull(j) {
+				if l.Elems.IsNull(j) {
 					continue
 				}
 				if best < 0 || op == opLt && before[j] < before[best] || op == opGt && before[j] > before[best] {
@@ -222,49 +225,49 @@ func extremeElement(op opcode) func(m *meter.Meter, n *node, args []vec, rows bi
 // bindArrayToString takes a separator and what stands for NULL.
 func bindArrayToString(n *node) (*node, error) {
 	list := n.args[0].typ
-	if !isList(list) {
+	if !column.IsList(list) {
 		return nil, mismatch(n)
 	}
-	elem := valueType(elemType(list))
-	if isNested(elem) || isFloat(elem) || castText(elem) == nil {
+	elem := column.ValueType(column.ElemType(list))
+	if column.IsNested(elem) || column.IsFloat(elem) || castText(elem) == nil {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "array_to_string of %s", list)
 	}
-	types := []arrow.DataType{listLike(list, typeString), typeString, typeString}
+	types := []arrow.DataType{column.ListLike(list, column.TypeString), column.TypeString, column.TypeString}
 	for _, a := range n.args[1:] {
 		if asText(a.typ) == nil {
 			return nil, mismatch(n)
 		}
 	}
-	return castArgs(n, typeString, types[:len(n.args)]...)
+	return castArgs(n, column.TypeString, types[:len(n.args)]...)
 }
 
 // evalArrayToString leaves out NULLs unless it is told what to write for them.
-func evalArrayToString(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, span := args[0].listsOf()
-	elems, sep := l.elems.texts(), args[1].texts()
-	return buildTexts(m, n, args, args[:2], rows, func(b *textBuilder, i int) error {
+func evalArrayToString(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, span := args[0].ListsOf()
+	elems, sep := l.Elems.Texts(), args[1].Texts()
+	return buildTexts(m, n, args, args[:2], rows, func(b *column.TextBuilder, i int) error {
 		var null []byte // nil: is left out
-		if len(args) == 3 && !args[2].isNull(i) {
-			null = append([]byte{}, args[2].texts()(i)...)
+		if len(args) == 3 && !args[2].IsNull(i) {
+			null = append([]byte{}, args[2].Texts()(i)...)
 		}
 		first := true
 		from, to := span(i)
 		for j := from; j < to; j++ {
 			piece := null
 			switch {
-			case !l.elems.isNull(j):
+			case !l.Elems.IsNull(j):
 				piece = elems(j)
 			case null == nil:
 				continue
 			}
-			if err := b.reserve(len(sep(i)) + len(piece)); err != nil {
+			if err := b.Reserve(len(sep(i)) + len(piece)); err != nil {
 				return err
 			}
 			if !first {
-				b.data = append(b.data, sep(i)...)
+				b.Data = append(b.Data, sep(i)...)
 			}
 			first = false
-			b.data = append(b.data, piece...)
+			b.Data = append(b.Data, piece...)
 			if err := m.Step(16 + len(piece) + len(sep(i))); err != nil {
 				return err
 			}

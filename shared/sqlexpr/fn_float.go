@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -33,24 +34,24 @@ var floatFunctions = map[string]*function{
 	"log":   {minArgs: 1, maxArgs: 2, bind: bindLog, eval: evalLog},
 	"nanvl": {minArgs: 2, maxArgs: 2, bind: bindNanvl},
 	"pi": {bind: func(n *node) (*node, error) {
-		return literal(constant(typeFloat64, []float64{math.Pi}), n.pos), nil
+		return literal(column.Constant(column.TypeFloat64, []float64{math.Pi}), n.pos), nil
 	}},
 
-	"isnan":  {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBool), floatNumber), eval: evalIsNaN},
-	"iszero": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBool), floatNumber), eval: evalIsZero},
+	"isnan":  {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeBool), floatNumber), eval: evalIsNaN},
+	"iszero": {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeBool), floatNumber), eval: evalIsZero},
 }
 
 // floatFunction is a function of one float.
 func floatFunction(f func(float64) float64) *function {
 	return &function{minArgs: 1, maxArgs: 1, bind: signature(likeFirst, floatNumber),
-		eval: func(_ *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
+		eval: func(_ *meter.Meter, _ *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 			x := args[0]
-			out := vec{typ: x.typ, n: x.n, konst: x.konst, valid: x.valid}
-			switch d := x.data.(type) {
+			out := column.Vec{Type: x.Type, N: x.N, Const: x.Const, Valid: x.Valid}
+			switch d := x.Data.(type) {
 			case []float32:
-				out.data = mapFloats(d, f)
+				out.Data = mapFloats(d, f)
 			case []float64:
-				out.data = mapFloats(d, f)
+				out.Data = mapFloats(d, f)
 			}
 			return out, nil
 		}}
@@ -59,13 +60,13 @@ func floatFunction(f func(float64) float64) *function {
 func mapFloats[T float32 | float64](d []T, f func(float64) float64) []T {
 	out := make([]T, len(d))
 	for i, x := range d {
-		if isNaN(x) {
+		if column.IsNaN(x) {
 			out[i] = x
 			continue
 		}
 		y := f(float64(x))
-		if math.IsNaN(y) && math.Float64bits(y) != math.Float64bits(quietNaN) {
-			y = math.Copysign(quietNaN, -1)
+		if math.IsNaN(y) && math.Float64bits(y) != math.Float64bits(column.QuietNaN) {
+			y = math.Copysign(column.QuietNaN, -1)
 		}
 		out[i] = T(y)
 	}
@@ -77,7 +78,7 @@ func positiveNaN(f func(float64) float64) func(float64) float64 {
 	return func(x float64) float64 {
 		y := f(x)
 		if math.IsNaN(y) {
-			return quietNaN
+			return column.QuietNaN
 		}
 		return y
 	}
@@ -103,11 +104,11 @@ func bindFloats(n *node) (*node, error) { return signature(likeFirst, floatsOf(n
 // floatsOf is the one of the two float types for all arguments that are not float64.
 func floatsOf(n *node) param {
 	for _, a := range n.args {
-		if t := a.typ; t.ID() != arrow.FLOAT32 && !isInteger(t) && t.ID() != arrow.NULL {
+		if t := a.typ; t.ID() != arrow.FLOAT32 && !column.IsInteger(t) && t.ID() != arrow.NULL {
 			return doubleNumber
 		}
 	}
-	return func(arrow.DataType) arrow.DataType { return typeFloat32 }
+	return func(arrow.DataType) arrow.DataType { return column.TypeFloat32 }
 }
 
 // bindNanvl makes CASE WHEN isnan(x) THEN y ELSE x END.
@@ -118,7 +119,7 @@ func bindNanvl(n *node) (*node, error) {
 	}
 	x, y := n.args[0], n.args[1]
 	isNaN := &function{name: "isnan", eval: evalIsNaN}
-	test := &node{op: opCall, fn: isNaN, typ: typeBool, args: []*node{x}, pos: n.pos}
+	test := &node{op: opCall, fn: isNaN, typ: column.TypeBool, args: []*node{x}, pos: n.pos}
 	return &node{op: opCase, typ: n.typ, args: []*node{test, y, x}, pos: n.pos}, nil
 }
 
@@ -139,18 +140,18 @@ func bindLog(n *node) (*node, error) {
 // bindPower computes everything in float64 but decimals, for which it has rules that are not
 // followed yet.
 func bindPower(n *node) (*node, error) {
-	if isDecimal(n.args[0].typ) {
+	if column.IsDecimal(n.args[0].typ) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, n.args[0].typ)
 	}
 	if n.args[1].isNumber(0) && doubleNumber(n.args[0].typ) != nil {
-		return literal(constant(typeFloat64, []float64{1}), n.pos), nil // of NULL too
+		return literal(column.Constant(column.TypeFloat64, []float64{1}), n.pos), nil // of NULL too
 	}
-	return signature(gives(typeFloat64), doubleNumber)(n)
+	return signature(gives(column.TypeFloat64), doubleNumber)(n)
 }
 
 // evalPower fails for zero to a negative power.
-func evalPower(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	x, y, pow := valuesOf[float64](args[0]), valuesOf[float64](args[1]), keepNaN(math.Pow)
+func evalPower(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	x, y, pow := column.ValuesOf[float64](args[0]), column.ValuesOf[float64](args[1]), keepNaN(math.Pow)
 	return fixedRows(m, n, args, rows, func(i int) (float64, error) {
 		if x(i) == 0 && y(i) < 0 {
 			return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "zero to a negative power")
@@ -160,16 +161,16 @@ func evalPower(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // float2 computes a function of two floats.
-func float2(f func(x, y float64) float64) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func float2(f func(x, y float64) float64) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	f = keepNaN(f)
-	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		if n.typ.ID() == arrow.FLOAT32 {
-			x, y := valuesOf[float32](args[0]), valuesOf[float32](args[1])
+			x, y := column.ValuesOf[float32](args[0]), column.ValuesOf[float32](args[1])
 			return fixedRows(m, n, args, rows, func(i int) (float32, error) {
 				return float32(f(float64(x(i)), float64(y(i)))), nil
 			})
 		}
-		x, y := valuesOf[float64](args[0]), valuesOf[float64](args[1])
+		x, y := column.ValuesOf[float64](args[0]), column.ValuesOf[float64](args[1])
 		return fixedRows(m, n, args, rows, func(i int) (float64, error) { return f(x(i), y(i)), nil })
 	}
 }
@@ -185,43 +186,43 @@ func keepNaN(f func(x, y float64) float64) func(x, y float64) float64 {
 			return x
 		case math.IsNaN(y):
 			return y
-		case math.Float64bits(z) == math.Float64bits(quietNaN):
+		case math.Float64bits(z) == math.Float64bits(column.QuietNaN):
 			return z
 		}
-		return math.Copysign(quietNaN, -1)
+		return math.Copysign(column.QuietNaN, -1)
 	}
 }
 
 // evalLog is the logarithm to base 10, or of two arguments to the base of the first.
-func evalLog(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalLog(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	if len(args) == 1 {
-		ten := constant(n.typ, zeroData(n.typ, 1))
+		ten := column.Constant(n.typ, column.Zeros(n.typ, 1))
 		switch n.typ.ID() {
 		case arrow.FLOAT32:
-			ten.data = []float32{10}
+			ten.Data = []float32{10}
 		default:
-			ten.data = []float64{10}
+			ten.Data = []float64{10}
 		}
-		args = []vec{ten, args[0]}
+		args = []column.Vec{ten, args[0]}
 	}
 	return float2(func(base, x float64) float64 {
 		return positiveNaN(func(x float64) float64 { return math.Log(x) / math.Log(base) })(x)
 	})(m, n, args, rows)
 }
 
-func evalIsNaN(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalIsNaN(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return testFloats(m, n, args, rows, math.IsNaN)
 }
 
-func evalIsZero(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalIsZero(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return testFloats(m, n, args, rows, func(x float64) bool { return x == 0 })
 }
 
-func testFloats(m *meter.Meter, n *node, args []vec, rows bitset, test func(x float64) bool) (vec, error) {
-	if args[0].typ.ID() == arrow.FLOAT32 {
-		x := valuesOf[float32](args[0])
+func testFloats(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, test func(x float64) bool) (column.Vec, error) {
+	if args[0].Type.ID() == arrow.FLOAT32 {
+		x := column.ValuesOf[float32](args[0])
 		return boolRows(m, n, args, rows, func(i int) bool { return test(float64(x(i))) })
 	}
-	x := valuesOf[float64](args[0])
+	x := column.ValuesOf[float64](args[0])
 	return boolRows(m, n, args, rows, func(i int) bool { return test(x(i)) })
 }

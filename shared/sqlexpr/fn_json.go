@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -17,22 +18,22 @@ var jsonTables = []map[string]*function{jsonFunctions}
 // jsonFunctions look into JSON in the binary form in which the format stores it; see json.go.
 var jsonFunctions = map[string]*function{
 	"json_get":        {minArgs: 2, maxArgs: 2, bind: bindJSON(arrow.BinaryTypes.LargeBinary), eval: evalJSONGet},
-	"json_get_string": {minArgs: 2, maxArgs: 2, bind: bindJSON(typeString), eval: evalJSONGetString},
-	"json_get_int":    {minArgs: 2, maxArgs: 2, bind: bindJSON(typeInt64), eval: evalJSONGetInt},
-	"json_get_float":  {minArgs: 2, maxArgs: 2, bind: bindJSON(typeFloat64), eval: evalJSONGetFloat},
-	"json_get_bool":   {minArgs: 2, maxArgs: 2, bind: bindJSON(typeBool), eval: evalJSONGetBool},
+	"json_get_string": {minArgs: 2, maxArgs: 2, bind: bindJSON(column.TypeString), eval: evalJSONGetString},
+	"json_get_int":    {minArgs: 2, maxArgs: 2, bind: bindJSON(column.TypeInt64), eval: evalJSONGetInt},
+	"json_get_float":  {minArgs: 2, maxArgs: 2, bind: bindJSON(column.TypeFloat64), eval: evalJSONGetFloat},
+	"json_get_bool":   {minArgs: 2, maxArgs: 2, bind: bindJSON(column.TypeBool), eval: evalJSONGetBool},
 
-	"json_exists":            {minArgs: 2, maxArgs: 2, bind: bindJSON(typeBool), eval: evalJSONExists},
-	"json_extract":           {minArgs: 2, maxArgs: 2, bind: bindJSON(typeString), eval: evalJSONExtract},
-	"json_array_contains":    {minArgs: 3, maxArgs: 3, bind: bindJSON(typeBool), eval: evalJSONArrayContains},
+	"json_exists":            {minArgs: 2, maxArgs: 2, bind: bindJSON(column.TypeBool), eval: evalJSONExists},
+	"json_extract":           {minArgs: 2, maxArgs: 2, bind: bindJSON(column.TypeString), eval: evalJSONExtract},
+	"json_array_contains":    {minArgs: 3, maxArgs: 3, bind: bindJSON(column.TypeBool), eval: evalJSONArrayContains},
 	"json_extract_with_type": {minArgs: 2, maxArgs: 2, bind: bindJSON(typedJSON), eval: evalJSONWithType},
-	"json_array_length":      {minArgs: 2, maxArgs: 2, bind: bindJSON(typeInt64), eval: evalJSONArrayLength},
+	"json_array_length":      {minArgs: 2, maxArgs: 2, bind: bindJSON(column.TypeInt64), eval: evalJSONArrayLength},
 }
 
 // bindJSON takes a document and a string.
 func bindJSON(result arrow.DataType) func(n *node) (*node, error) {
 	return signature(gives(result), func(t arrow.DataType) arrow.DataType {
-		if isVarBinary(t) || t.ID() == arrow.NULL {
+		if column.IsVarBinary(t) || t.ID() == arrow.NULL {
 			return arrow.BinaryTypes.LargeBinary
 		}
 		return asText(t)
@@ -41,18 +42,18 @@ func bindJSON(result arrow.DataType) func(n *node) (*node, error) {
 
 // jsonRows computes f for the value that find finds in each document; it is NULL where there
 // is none, or where f says so.
-func jsonRows(m *meter.Meter, n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
+func jsonRows(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
 	f func(i int, v jsonValue) (ok bool, err error),
-) (vec, error) {
-	if !isVarBinary(args[0].typ) {
-		return vec{}, sql.Errorf(sql.ErrType, sql.NoPos, "%s of %s", n.fn.name, args[0].typ)
+) (column.Vec, error) {
+	if !column.IsVarBinary(args[0].Type) {
+		return column.Vec{}, sql.Errorf(sql.ErrType, sql.NoPos, "%s of %s", n.fn.name, args[0].Type)
 	}
 	out, live := callRows(n, args, rows)
-	docs, by := args[0].texts(), args[1].texts()
-	found := newBitset(out.n)
-	work := 16 * rowWork(args[:2])
+	docs, by := args[0].Texts(), args[1].Texts()
+	found := column.NewBitset(out.N)
+	work := 16 * column.RowWork(args[:2])
 	var err error
-	live.each(out.n, func(i int) bool {
+	live.Each(out.N, func(i int) bool {
 		if err = m.Step(work); err != nil {
 			return false
 		}
@@ -70,11 +71,11 @@ func jsonRows(m *meter.Meter, n *node, args []vec, rows bitset, find func(doc js
 			ok, err = f(i, v)
 		}
 		if ok {
-			found.set(i)
+			found.Set(i)
 		}
 		return err == nil
 	})
-	out.valid = found
+	out.Valid = found
 	return out, err
 }
 
@@ -82,32 +83,32 @@ func jsonRows(m *meter.Meter, n *node, args []vec, rows bitset, find func(doc js
 const keyBytes = 4
 
 // jsonTexts is jsonRows for texts.
-func jsonTexts(m *meter.Meter, n *node, args []vec, rows bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
+func jsonTexts(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
 	f func(dst []byte, v jsonValue) (_ []byte, ok bool, err error),
-) (vec, error) {
-	size, _ := width(args...)
-	b := newTextBuilder(m, size)
+) (column.Vec, error) {
+	size, _ := column.Width(args...)
+	b := column.NewTextBuilder(m, size)
 	out, err := jsonRows(m, n, args, rows, find, func(i int, v jsonValue) (ok bool, err error) {
-		for len(b.off) <= i {
-			b.done()
+		for len(b.Off) <= i {
+			b.Done()
 		}
-		if err := b.reserve(len(v.data)); err != nil {
+		if err := b.Reserve(len(v.data)); err != nil {
 			return false, err
 		}
-		data, ok, err := f(b.data, v)
+		data, ok, err := f(b.Data, v)
 		if !ok || err != nil {
 			return ok, err
 		}
-		b.data = data
-		return true, b.account()
+		b.Data = data
+		return true, b.Account()
 	})
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	for len(b.off) <= size {
-		b.done()
+	for len(b.Off) <= size {
+		b.Done()
 	}
-	out.data = b.text()
+	out.Data = b.Text()
 	return out, nil
 }
 
@@ -122,7 +123,7 @@ func byKey(doc jsonValue, key string) (jsonValue, bool, error) {
 	return jsonValue{}, false, nil
 }
 
-func evalJSONGet(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGet(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return jsonTexts(m, n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		return v.appendDocument(dst), true, nil
 	})
@@ -130,7 +131,7 @@ func evalJSONGet(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) 
 
 // evalJSONGetString tells bools and numbers as text; null is NULL, and arrays and objects are
 // errors.
-func evalJSONGetString(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONGetString(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return jsonTexts(m, n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		switch v.kind() {
 		case jsonNull:
@@ -145,59 +146,59 @@ func evalJSONGetString(m *meter.Meter, n *node, args []vec, rows bitset) (vec, e
 	})
 }
 
-func evalJSONGetInt(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	size, _ := width(args...)
+func evalJSONGetInt(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	size, _ := column.Width(args...)
 	values := make([]int64, size)
 	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
 		values[i], ok, err = v.integer()
 		return ok, err
 	})
-	out.data = values
+	out.Data = values
 	return out, err
 }
 
-func evalJSONGetFloat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	size, _ := width(args...)
+func evalJSONGetFloat(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	size, _ := column.Width(args...)
 	values := make([]float64, size)
 	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (ok bool, err error) {
 		values[i], ok, err = v.float()
 		return ok, err
 	})
-	out.data = values
+	out.Data = values
 	return out, err
 }
 
 // evalJSONGetBool takes bools, and some words for them.
-func evalJSONGetBool(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	size, _ := width(args...)
-	bits := newBitset(size)
+func evalJSONGetBool(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	size, _ := column.Width(args...)
+	bits := column.NewBitset(size)
 	out, err := jsonRows(m, n, args, rows, byKey, func(i int, v jsonValue) (bool, error) {
 		word := strings.ToLower(string(v.data))
 		switch kind := v.kind(); {
 		case kind == jsonNull:
 			return false, nil
 		case kind == jsonTrue, kind == jsonString && (word == "true" || word == "yes"):
-			bits.set(i)
+			bits.Set(i)
 			return true, nil
 		case kind == jsonFalse, kind == jsonString && (word == "false" || word == "no"):
 			return true, nil
 		}
 		return false, sql.Errorf(sql.ErrValue, sql.NoPos, "a value of json is no bool")
 	})
-	out.data = bits
+	out.Data = bits
 	return out, err
 }
 
 // evalJSONExists is NULL for NULL only.
-func evalJSONExists(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONExists(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	bits, err := jsonRows(m, n, args, rows, byPath, func(int, jsonValue) (bool, error) { return true, nil })
 	out, _ := callRows(n, args, rows)
-	out.data = bits.valid
+	out.Data = bits.Valid
 	return out, err
 }
 
 // evalJSONExtract writes what the path leads to as JSON, strings in quotes.
-func evalJSONExtract(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONExtract(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return jsonTexts(m, n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		dst, err := v.appendText(dst, 0)
 		return dst, true, err
@@ -205,8 +206,8 @@ func evalJSONExtract(m *meter.Meter, n *node, args []vec, rows bitset) (vec, err
 }
 
 // evalJSONArrayLength is 0 for what is no array.
-func evalJSONArrayLength(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	size, _ := width(args...)
+func evalJSONArrayLength(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	size, _ := column.Width(args...)
 	values := make([]int64, size)
 	out, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
 		if v.isArray() {
@@ -214,14 +215,14 @@ func evalJSONArrayLength(m *meter.Meter, n *node, args []vec, rows bitset) (vec,
 		}
 		return true, nil
 	})
-	out.data = values
+	out.Data = values
 	return out, err
 }
 
 // evalJSONArrayContains looks for an element whose text is the value, with or without quotes.
-func evalJSONArrayContains(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONArrayContains(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	out, _ := callRows(n, args, rows)
-	bits, value := newBitset(out.n), args[2].texts()
+	bits, value := column.NewBitset(out.N), args[2].Texts()
 	_, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
 		if !v.isArray() {
 			return false, nil
@@ -233,7 +234,7 @@ func evalJSONArrayContains(m *meter.Meter, n *node, args []vec, rows bitset) (ve
 				return false
 			}
 			if string(text) == string(value(i)) || string(text) == `"`+string(value(i))+`"` {
-				bits.set(i)
+				bits.Set(i)
 				return false
 			}
 			return true
@@ -243,7 +244,7 @@ func evalJSONArrayContains(m *meter.Meter, n *node, args []vec, rows bitset) (ve
 		}
 		return true, err
 	})
-	out.data = bits
+	out.Data = bits
 	return out, err
 }
 
@@ -255,8 +256,8 @@ var typedJSON = arrow.StructOf(
 )
 
 // evalJSONWithType is no NULL but a null of kind 0 where there is no value.
-func evalJSONWithType(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	size, konst := width(args...)
+func evalJSONWithType(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	size, konst := column.Width(args...)
 	kinds := make([]uint8, size)
 	values, err := jsonRows(m, n, args, rows, byPath, func(i int, v jsonValue) (bool, error) {
 		var err error
@@ -264,17 +265,17 @@ func evalJSONWithType(m *meter.Meter, n *node, args []vec, rows bitset) (vec, er
 		return true, err
 	})
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
 	docs, err := evalJSONDocuments(m, n, args, rows)
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	docs.typ, docs.valid = arrow.BinaryTypes.LargeBinary, values.valid
-	return structVec(m, n.typ, []vec{docs, {typ: arrow.PrimitiveTypes.Uint8, n: size, konst: konst, data: kinds}}, size, konst)
+	docs.Type, docs.Valid = arrow.BinaryTypes.LargeBinary, values.Valid
+	return column.StructOf(m, n.typ, []column.Vec{docs, {Type: arrow.PrimitiveTypes.Uint8, N: size, Const: konst, Data: kinds}}, size, konst)
 }
 
-func evalJSONDocuments(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalJSONDocuments(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return jsonTexts(m, n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		return v.appendDocument(dst), true, nil
 	})

@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -14,52 +15,52 @@ import (
 func bindArrayHas(n *node) (*node, error) {
 	list, x := n.args[0].typ, n.args[1].typ
 	if list.ID() == arrow.NULL {
-		return literal(nullVec(typeBool), n.pos), nil
+		return literal(column.Null(column.TypeBool), n.pos), nil
 	}
-	if !isList(list) {
+	if !column.IsList(list) {
 		return nil, mismatch(n)
 	}
-	elem, err := elementType(n, elemType(list), x)
+	elem, err := elementType(n, column.ElemType(list), x)
 	if err != nil {
 		return nil, err
 	}
-	return castArgs(n, typeBool, listLike(list, elem), elem)
+	return castArgs(n, column.TypeBool, column.ListLike(list, elem), elem)
 }
 
 // bindArrayHasMany finds one type for the elements of two lists.
 func bindArrayHasMany(n *node) (*node, error) {
 	l, r := n.args[0].typ, n.args[1].typ
 	if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
-		return literal(nullVec(typeBool), n.pos), nil
+		return literal(column.Null(column.TypeBool), n.pos), nil
 	}
-	if !isList(l) || !isList(r) {
+	if !column.IsList(l) || !column.IsList(r) {
 		return nil, mismatch(n)
 	}
-	elem, err := elementType(n, elemType(l), elemType(r))
+	elem, err := elementType(n, column.ElemType(l), column.ElemType(r))
 	if err != nil {
 		return nil, err
 	}
-	return castArgs(n, typeBool, listLike(l, elem), listLike(r, elem))
+	return castArgs(n, column.TypeBool, column.ListLike(l, elem), column.ListLike(r, elem))
 }
 
 // elementType does not mix strings with other types, although there is a type for both.
 func elementType(n *node, l, r arrow.DataType) (arrow.DataType, error) {
-	if isNested(l) || isNested(r) {
+	if column.IsNested(l) || column.IsNested(r) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s and %s", n.fn.name, l, r)
 	}
-	l, r = valueType(l), valueType(r)
-	if isString(l) != isString(r) && l.ID() != arrow.NULL && r.ID() != arrow.NULL {
+	l, r = column.ValueType(l), column.ValueType(r)
+	if column.IsString(l) != column.IsString(r) && l.ID() != arrow.NULL && r.ID() != arrow.NULL {
 		return nil, mismatch(n)
 	}
 	return unionOf(n, []arrow.DataType{l, r})
 }
 
 // anyIn returns the rows of which one element at least is in the set of elements.
-func anyIn(l lists, elems bitset) bitset {
-	n := len(l.off) - 1
-	return collect(n, func(i int) bool {
-		for j := l.off[i]; j < l.off[i+1]; j++ {
-			if elems.has(int(j)) {
+func anyIn(l column.Lists, elems column.Bitset) column.Bitset {
+	n := len(l.Off) - 1
+	return column.Collect(n, func(i int) bool {
+		for j := l.Off[i]; j < l.Off[i+1]; j++ {
+			if elems.Has(int(j)) {
 				return true
 			}
 		}
@@ -69,33 +70,33 @@ func anyIn(l lists, elems bitset) bitset {
 
 // evalArrayHas is NULL if the list or the value is. A NULL among the elements is not equal
 // to anything.
-func evalArrayHas(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
+func evalArrayHas(m *meter.Meter, _ *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	list, x := args[0], args[1]
-	n, konst := width(list, x)
-	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(list, x, n)}
-	l := list.data.(lists)
-	if x.konst {
-		if x.isNull(0) {
-			return nullVec(typeBool), nil
+	n, konst := column.Width(list, x)
+	out := column.Vec{Type: column.TypeBool, N: n, Const: konst, Valid: column.BothValid(list, x, n)}
+	l := list.Data.(column.Lists)
+	if x.Const {
+		if x.IsNull(0) {
+			return column.Null(column.TypeBool), nil
 		}
-		out.data = anyIn(l, truth(compare(opEq, l.elems, x), true))
+		out.Data = anyIn(l, truth(compare(opEq, l.Elems, x), true))
 		return out, nil
 	}
 	// The value varies: compare by keys.
 	var want, have []byte
 	var err error
-	work := 4 * rowWork(args)
-	out.data = collect(n, func(i int) bool {
-		if err != nil || out.valid != nil && !out.valid.has(i) {
+	work := 4 * column.RowWork(args)
+	out.Data = column.Collect(n, func(i int) bool {
+		if err != nil || out.Valid != nil && !out.Valid.Has(i) {
 			return false
 		}
 		if err = m.Step(work); err != nil {
 			return false
 		}
-		want = x.appendKey(want[:0], i)
-		row := list.at(i)
-		for j := int(l.off[row]); j < int(l.off[row+1]); j++ {
-			if have = l.elems.appendKey(have[:0], j); string(have) == string(want) && !l.elems.isNull(j) {
+		want = x.AppendKey(want[:0], i)
+		row := list.Slot(i)
+		for j := int(l.Off[row]); j < int(l.Off[row+1]); j++ {
+			if have = l.Elems.AppendKey(have[:0], j); string(have) == string(want) && !l.Elems.IsNull(j) {
 				return true
 			}
 		}
@@ -104,7 +105,7 @@ func evalArrayHas(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
 	return out, err
 }
 
-func evalArrayHasAny(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
+func evalArrayHasAny(m *meter.Meter, _ *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	return overlap(m, args[0], args[1], func(have map[string]struct{}, want []string) bool {
 		for _, w := range want {
 			if _, ok := have[w]; ok {
@@ -115,7 +116,7 @@ func evalArrayHasAny(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error)
 	}, false)
 }
 
-func evalArrayHasAll(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error) {
+func evalArrayHasAll(m *meter.Meter, _ *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	return overlap(m, args[0], args[1], func(have map[string]struct{}, want []string) bool {
 		for _, w := range want {
 			if _, ok := have[w]; !ok {
@@ -129,45 +130,45 @@ func evalArrayHasAll(m *meter.Meter, _ *node, args []vec, _ bitset) (vec, error)
 // overlap tests lists against lists. Other than for array_has, a NULL among the elements
 // equals a NULL. A constant list without elements has the same answer for all rows, also
 // for those where the other list is NULL.
-func overlap(m *meter.Meter, list, wanted vec, test func(have map[string]struct{}, want []string) bool, empty bool) (vec, error) {
-	n, konst := width(list, wanted)
-	out := vec{typ: typeBool, n: n, konst: konst, valid: bothValid(list, wanted, n)}
-	l, w := list.data.(lists), wanted.data.(lists)
+func overlap(m *meter.Meter, list, wanted column.Vec, test func(have map[string]struct{}, want []string) bool, empty bool) (column.Vec, error) {
+	n, konst := column.Width(list, wanted)
+	out := column.Vec{Type: column.TypeBool, N: n, Const: konst, Valid: column.BothValid(list, wanted, n)}
+	l, w := list.Data.(column.Lists), wanted.Data.(column.Lists)
 	var want []string
-	if wanted.konst && !wanted.isNull(0) {
-		if err := takeKeys(m, wanted.bytes()); err != nil {
-			return vec{}, err
+	if wanted.Const && !wanted.IsNull(0) {
+		if err := takeKeys(m, wanted.Bytes()); err != nil {
+			return column.Vec{}, err
 		}
-		if want = w.keys(0); len(want) == 0 {
-			return boolConstant(empty), nil
+		if want = w.Keys(0); len(want) == 0 {
+			return column.BoolConstant(empty), nil
 		}
 	}
 	have := map[string]struct{}{}
 	var err error
-	out.data = collect(n, func(i int) bool {
-		if err != nil || out.valid != nil && !out.valid.has(i) {
+	out.Data = column.Collect(n, func(i int) bool {
+		if err != nil || out.Valid != nil && !out.Valid.Has(i) {
 			return false
 		}
 		size := 0
-		if !list.konst || len(have) == 0 {
-			size = list.listBytes(i)
+		if !list.Const || len(have) == 0 {
+			size = list.ListBytes(i)
 		}
-		if !wanted.konst {
-			size += wanted.listBytes(i)
+		if !wanted.Const {
+			size += wanted.ListBytes(i)
 		}
 		if err = takeKeys(m, size); err != nil {
 			return false
 		}
-		if !list.konst || len(have) == 0 {
+		if !list.Const || len(have) == 0 {
 			clear(have)
-			for _, k := range l.keys(list.at(i)) {
+			for _, k := range l.Keys(list.Slot(i)) {
 				have[k] = struct{}{}
 			}
 		}
-		if !wanted.konst {
-			want = w.keys(i)
+		if !wanted.Const {
+			want = w.Keys(i)
 		}
-		if !list.konst {
+		if !list.Const {
 			m.Give(keysOf(size))
 		}
 		if err = m.Step(8 * len(want)); err != nil {

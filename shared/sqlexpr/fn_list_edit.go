@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -16,7 +17,7 @@ var listEditFunctions = map[string]*function{
 	"array_except":      {minArgs: 2, maxArgs: 2, bind: bindTwoLists, eval: evalArrayExcept},
 	"array_intersect":   {minArgs: 2, maxArgs: 2, bind: bindTwoLists, eval: evalArrayIntersect},
 	"array_union":       {minArgs: 2, maxArgs: 2, bind: bindTwoLists, eval: evalArrayUnion},
-	"array_positions":   {minArgs: 2, maxArgs: 2, bind: bindListAndValue(gives(arrow.ListOf(typeUint64))), eval: evalArrayPositions},
+	"array_positions":   {minArgs: 2, maxArgs: 2, bind: bindListAndValue(gives(arrow.ListOf(column.TypeUint64))), eval: evalArrayPositions},
 	"array_remove_n":    {minArgs: 3, maxArgs: 3, bind: bindListEdit, eval: evalArrayRemoveN},
 	"array_replace":     {minArgs: 3, maxArgs: 3, bind: bindListEdit, eval: replacer(1)},
 	"array_replace_n":   {minArgs: 4, maxArgs: 4, bind: bindListEdit, eval: evalArrayReplaceN},
@@ -27,12 +28,12 @@ var listEditFunctions = map[string]*function{
 	"flatten":           {minArgs: 1, maxArgs: 1, bind: bindFlatten, eval: evalFlatten},
 }
 
-func evalArrayCompact(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	elems := args[0].data.(lists).elems
+func evalArrayCompact(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	elems := args[0].Data.(column.Lists).Elems
 	return editLists(m, n, args, rows, func(_, from, to int) []int {
 		var kept []int
 		for j := from; j < to; j++ {
-			if !elems.isNull(j) {
+			if !elems.IsNull(j) {
 				kept = append(kept, j)
 			}
 		}
@@ -44,13 +45,13 @@ func evalArrayCompact(m *meter.Meter, n *node, args []vec, rows bitset) (vec, er
 func bindTwoLists(n *node) (*node, error) {
 	for _, a := range n.args {
 		if other := n.args[0].typ; a.typ.ID() == arrow.NULL {
-			if !isSimpleList(other) {
+			if !column.IsSimpleList(other) {
 				other = n.args[1].typ
 			}
-			if !isSimpleList(other) {
+			if !column.IsSimpleList(other) {
 				return nil, mismatch(n)
 			}
-			return literal(nullVec(anyList(other)), n.pos), nil
+			return literal(column.Null(anyList(other)), n.pos), nil
 		}
 	}
 	n, err := bindArrayHasMany(n)
@@ -61,30 +62,30 @@ func bindTwoLists(n *node) (*node, error) {
 }
 
 // elementSet is the keys of the elements of a list.
-func elementSet(v vec, from, to int) map[string]bool {
+func elementSet(v column.Vec, from, to int) map[string]bool {
 	set := make(map[string]bool, min(to-from, 64))
 	for j := from; j < to; j++ {
-		set[string(v.elementKey(nil, j))] = true
+		set[string(v.ElementKey(nil, j))] = true
 	}
 	return set
 }
 
 // pickDifferent makes lists of the different elements of two: pick adds those of a row, each
 // of which counts once.
-func pickDifferent(m *meter.Meter, n *node, args []vec, rows bitset, pick func(i int, add func(source, slot int))) (vec, error) {
-	sources := []vec{args[0].data.(lists).elems, args[1].data.(lists).elems}
-	size, _ := width(args...)
-	b := newListBuilder(m, size, sources...)
+func pickDifferent(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, pick func(i int, add func(source, slot int))) (column.Vec, error) {
+	sources := []column.Vec{args[0].Data.(column.Lists).Elems, args[1].Data.(column.Lists).Elems}
+	size, _ := column.Width(args...)
+	b := column.NewListBuilder(m, size, sources...)
 	seen := map[string]bool{}
 	add := func(source, slot int) {
-		if key := string(sources[source].elementKey(nil, slot)); !seen[key] {
+		if key := string(sources[source].ElementKey(nil, slot)); !seen[key] {
 			seen[key] = true
-			b.add(source, slot)
+			b.Add(source, slot)
 		}
 	}
 	return listRows(n, args, rows, b, func(i int) bool {
-		size := args[0].listBytes(i) + args[1].listBytes(i)
-		if b.refused() != nil || b.refuse(takeKeys(m, size)) {
+		size := args[0].ListBytes(i) + args[1].ListBytes(i)
+		if b.Refused() != nil || b.Refuse(takeKeys(m, size)) {
 			return false
 		}
 		clear(seen)
@@ -94,10 +95,10 @@ func pickDifferent(m *meter.Meter, n *node, args []vec, rows bitset, pick func(i
 	})
 }
 
-func evalArrayUnion(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayUnion(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		for source, list := range args {
-			_, span := list.listsOf()
+			_, span := list.ListsOf()
 			for j, end := span(i); j < end; j++ {
 				add(source, j)
 			}
@@ -105,17 +106,17 @@ func evalArrayUnion(m *meter.Meter, n *node, args []vec, rows bitset) (vec, erro
 	})
 }
 
-func evalArrayExcept(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayExcept(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		addWhere(args, i, 0, false, add)
 	})
 }
 
 // evalArrayIntersect is in the order of the longer list, the first if they are equal.
-func evalArrayIntersect(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayIntersect(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
-		_, first := args[0].listsOf()
-		_, second := args[1].listsOf()
+		_, first := args[0].ListsOf()
+		_, second := args[1].ListsOf()
 		from, to := first(i)
 		source := 0
 		if from2, to2 := second(i); to-from < to2-from2 {
@@ -126,46 +127,46 @@ func evalArrayIntersect(m *meter.Meter, n *node, args []vec, rows bitset) (vec, 
 }
 
 // addWhere adds the elements of one list that are in the other one, or those that are not.
-func addWhere(args []vec, i, source int, shared bool, add func(source, slot int)) {
-	l, span := args[source].listsOf()
-	other, otherSpan := args[1-source].listsOf()
+func addWhere(args []column.Vec, i, source int, shared bool, add func(source, slot int)) {
+	l, span := args[source].ListsOf()
+	other, otherSpan := args[1-source].ListsOf()
 	first, end := otherSpan(i)
-	set := elementSet(other.elems, first, end)
+	set := elementSet(other.Elems, first, end)
 	var key []byte
 	for j, end := span(i); j < end; j++ {
-		if key = l.elems.elementKey(key[:0], j); set[string(key)] == shared {
+		if key = l.Elems.ElementKey(key[:0], j); set[string(key)] == shared {
 			add(source, j)
 		}
 	}
 }
 
 // evalArrayPositions counts from 1. NULL equals NULL.
-func evalArrayPositions(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, span := args[0].listsOf()
+func evalArrayPositions(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, span := args[0].ListsOf()
 	x := args[1]
 	out, live := strictRows(n, args, args[:1], rows)
-	positions, off := []uint64{}, make([]int64, 1, out.n+1)
+	positions, off := []uint64{}, make([]int64, 1, out.N+1)
 	var want, have []byte
-	each := 8 * rowWork(args)
-	for i := range out.n {
-		if live == nil || live.has(i) {
-			want = x.elementKey(want[:0], x.at(i))
+	each := 8 * column.RowWork(args)
+	for i := range out.N {
+		if live == nil || live.Has(i) {
+			want = x.ElementKey(want[:0], x.Slot(i))
 			from, to := span(i)
 			if err := m.Take(8 * (to - from)); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
 			if err := m.Step(each); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
 			for j := from; j < to; j++ {
-				if have = l.elems.elementKey(have[:0], j); bytes.Equal(want, have) {
+				if have = l.Elems.ElementKey(have[:0], j); bytes.Equal(want, have) {
 					positions = append(positions, uint64(j-from+1))
 				}
 			}
 		}
 		off = append(off, int64(len(positions)))
 	}
-	out.data = lists{off: off, elems: vec{typ: typeUint64, n: len(positions), data: positions}}
+	out.Data = column.Lists{Off: off, Elems: column.Vec{Type: column.TypeUint64, N: len(positions), Data: positions}}
 	return out, nil
 }
 
@@ -173,21 +174,21 @@ func evalArrayPositions(m *meter.Meter, n *node, args []vec, rows bitset) (vec, 
 // the name ends with _n.
 func bindListEdit(n *node) (*node, error) {
 	list := n.args[0].typ
-	if !isList(list) {
+	if !column.IsList(list) {
 		return nil, mismatch(n)
 	}
 	values, counted := n.args[1:], n.fn.name == "array_remove_n" || n.fn.name == "array_replace_n"
 	if counted {
 		values = values[:len(values)-1]
 	}
-	elem := valueType(elemType(list))
+	elem := column.ValueType(column.ElemType(list))
 	for _, v := range values {
 		var err error
 		if elem, err = elementType(n, elem, v.typ); err != nil {
 			return nil, err
 		}
 	}
-	types := []arrow.DataType{listLike(list, elem)}
+	types := []arrow.DataType{column.ListLike(list, elem)}
 	for range values {
 		types = append(types, elem)
 	}
@@ -202,15 +203,15 @@ func bindListEdit(n *node) (*node, error) {
 }
 
 // evalArrayRemoveN removes so many elements that equal the value, from the front.
-func evalArrayRemoveN(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	elems, x, most := args[0].data.(lists).elems, args[1], valuesOf[int64](args[2])
+func evalArrayRemoveN(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	elems, x, most := args[0].Data.(column.Lists).Elems, args[1], column.ValuesOf[int64](args[2])
 	return editLists(m, n, args[:2], rows, func(i, from, to int) []int {
-		want := x.elementKey(nil, x.at(i))
+		want := x.ElementKey(nil, x.Slot(i))
 		var have []byte
 		var kept []int
 		removed := int64(0)
 		for j := from; j < to; j++ {
-			have = elems.elementKey(have[:0], j)
+			have = elems.ElementKey(have[:0], j)
 			if removed < most(i) && bytes.Equal(have, want) {
 				removed++
 				continue
@@ -222,101 +223,101 @@ func evalArrayRemoveN(m *meter.Meter, n *node, args []vec, rows bitset) (vec, er
 }
 
 // replacer replaces so many elements that equal a value.
-func replacer(most int64) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func replacer(most int64) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		return replaceElements(m, n, args, rows, func(int) int64 { return most })
 	}
 }
 
-func evalArrayReplaceN(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return replaceElements(m, n, args, rows, valuesOf[int64](args[3]))
+func evalArrayReplaceN(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return replaceElements(m, n, args, rows, column.ValuesOf[int64](args[3]))
 }
 
 // replaceElements puts args[2] in the place of elements that equal args[1]; NULL equals NULL.
 // Only a list that is NULL makes NULL.
-func replaceElements(m *meter.Meter, n *node, args []vec, rows bitset, most func(i int) int64) (vec, error) {
-	l, span := args[0].listsOf()
+func replaceElements(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, most func(i int) int64) (column.Vec, error) {
+	l, span := args[0].ListsOf()
 	from, to := args[1], args[2]
 	out, live := strictRows(n, args, args[:1], rows)
-	b := newListBuilder(m, out.n, l.elems, to)
+	b := column.NewListBuilder(m, out.N, l.Elems, to)
 	var want, have []byte
-	for i := range out.n {
-		if live == nil || live.has(i) {
-			want = from.elementKey(want[:0], from.at(i))
+	for i := range out.N {
+		if live == nil || live.Has(i) {
+			want = from.ElementKey(want[:0], from.Slot(i))
 			replaced := int64(0)
 			for j, end := span(i); j < end; j++ {
-				have = l.elems.elementKey(have[:0], j)
+				have = l.Elems.ElementKey(have[:0], j)
 				if replaced < most(i) && bytes.Equal(have, want) {
 					replaced++
-					b.add(1, to.at(i))
+					b.Add(1, to.Slot(i))
 					continue
 				}
-				b.add(0, j)
+				b.Add(0, j)
 			}
 		}
-		if err := b.end(); err != nil {
-			return vec{}, err
+		if err := b.End(); err != nil {
+			return column.Vec{}, err
 		}
 	}
 	var err error
-	out.data, err = b.lists(elemType(n.typ))
+	out.Data, err = b.Lists(column.ElemType(n.typ))
 	return out, err
 }
 
 // bindArrayResize takes what fills a list that is too short; NULL without it.
 func bindArrayResize(n *node) (*node, error) {
 	list := n.args[0].typ
-	if !isList(list) || wholeNumber(n.args[1].typ) == nil {
+	if !column.IsList(list) || wholeNumber(n.args[1].typ) == nil {
 		return nil, mismatch(n)
 	}
-	if isNested(elemType(list)) {
+	if column.IsNested(column.ElemType(list)) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, list)
 	}
-	elem := valueType(elemType(list))
+	elem := column.ValueType(column.ElemType(list))
 	if len(n.args) == 2 {
-		n = n.with(n.args[0], n.args[1], literal(nullVec(elem), n.pos))
+		n = n.with(n.args[0], n.args[1], literal(column.Null(elem), n.pos))
 	}
-	return castArgs(n, listLike(list, elem), listLike(list, elem), typeInt64, elem)
+	return castArgs(n, column.ListLike(list, elem), column.ListLike(list, elem), column.TypeInt64, elem)
 }
 
-func evalArrayResize(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, span := args[0].listsOf()
-	length, fill := valuesOf[int64](args[1]), args[2]
+func evalArrayResize(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, span := args[0].ListsOf()
+	length, fill := column.ValuesOf[int64](args[1]), args[2]
 	out, live := strictRows(n, args, args[:2], rows)
-	b := newListBuilder(m, out.n, l.elems, fill)
-	for i := range out.n {
-		if live == nil || live.has(i) {
+	b := column.NewListBuilder(m, out.N, l.Elems, fill)
+	for i := range out.N {
+		if live == nil || live.Has(i) {
 			want := length(i)
 			if want < 0 {
-				return vec{}, sql.Errorf(sql.ErrValue, sql.NoPos, "array_resize to a negative number of elements")
+				return column.Vec{}, sql.Errorf(sql.ErrValue, sql.NoPos, "array_resize to a negative number of elements")
 			}
-			if want > maxMade-int64(b.count()) {
-				return vec{}, m.TooMuch("lists of more than %d elements", maxMade)
+			if want > column.MaxMade-int64(b.Count()) {
+				return column.Vec{}, m.TooMuch("lists of more than %d elements", column.MaxMade)
 			}
 			for j, end := span(i); j < end && want > 0; j++ {
-				b.add(0, j)
+				b.Add(0, j)
 				want--
 			}
 			for ; want > 0; want-- {
-				b.add(1, fill.at(i))
+				b.Add(1, fill.Slot(i))
 			}
 		}
-		if err := b.end(); err != nil {
-			return vec{}, err
+		if err := b.End(); err != nil {
+			return column.Vec{}, err
 		}
 	}
 	var err error
-	out.data, err = b.lists(elemType(n.typ))
+	out.Data, err = b.Lists(column.ElemType(n.typ))
 	return out, err
 }
 
 // evalArraySlice takes the elements from one place to another, both counted from 1 and both
 // in the slice, or from the end where they are negative. A negative stride walks back.
-func evalArraySlice(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	first, last := valuesOf[int64](args[1]), valuesOf[int64](args[2])
+func evalArraySlice(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	first, last := column.ValuesOf[int64](args[1]), column.ValuesOf[int64](args[2])
 	stride := func(int) int64 { return 1 }
 	if len(args) == 4 {
-		stride = valuesOf[int64](args[3])
+		stride = column.ValuesOf[int64](args[3])
 	}
 	var bad error
 	out, err := editLists(m, n, args, rows, func(i, from, to int) []int {
@@ -373,39 +374,39 @@ func sliceOf(size, first, last, stride int64) []int {
 
 // bindArrayRepeat makes lists of anything but structs.
 func bindArrayRepeat(n *node) (*node, error) {
-	x := valueType(n.args[0].typ)
+	x := column.ValueType(n.args[0].typ)
 	if wholeNumber(n.args[1].typ) == nil {
 		return nil, mismatch(n)
 	}
-	if x.ID() == arrow.STRUCT || isList(x) && !isSimpleList(x) {
+	if x.ID() == arrow.STRUCT || column.IsList(x) && !column.IsSimpleList(x) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "lists of %s", x)
 	}
-	if isList(x) {
-		x = listLike(x, valueType(elemType(x)))
+	if column.IsList(x) {
+		x = column.ListLike(x, column.ValueType(column.ElemType(x)))
 	}
-	return castArgs(n, arrow.ListOf(x), x, typeInt64)
+	return castArgs(n, arrow.ListOf(x), x, column.TypeInt64)
 }
 
 // evalArrayRepeat repeats NULL like any value, and makes an empty list for counts below one.
-func evalArrayRepeat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	x, count := args[0], valuesOf[int64](args[1])
+func evalArrayRepeat(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	x, count := args[0], column.ValuesOf[int64](args[1])
 	out, live := strictRows(n, args, args[1:], rows)
-	b := newListBuilder(m, out.n, x)
-	for i := range out.n {
-		if live == nil || live.has(i) {
-			if count(i) > maxMade-int64(b.count()) {
-				return vec{}, m.TooMuch("lists of more than %d elements", maxMade)
+	b := column.NewListBuilder(m, out.N, x)
+	for i := range out.N {
+		if live == nil || live.Has(i) {
+			if count(i) > column.MaxMade-int64(b.Count()) {
+				return column.Vec{}, m.TooMuch("lists of more than %d elements", column.MaxMade)
 			}
 			for range max(count(i), 0) {
-				b.add(0, x.at(i))
+				b.Add(0, x.Slot(i))
 			}
 		}
-		if err := b.end(); err != nil {
-			return vec{}, err
+		if err := b.End(); err != nil {
+			return column.Vec{}, err
 		}
 	}
 	var err error
-	out.data, err = b.lists(elemType(n.typ))
+	out.Data, err = b.Lists(column.ElemType(n.typ))
 	return out, err
 }
 
@@ -415,34 +416,34 @@ func bindFlatten(n *node) (*node, error) {
 	if list.ID() == arrow.NULL {
 		return n.args[0], nil
 	}
-	if !isList(list) {
+	if !column.IsList(list) {
 		return nil, mismatch(n)
 	}
-	inner := elemType(list)
+	inner := column.ElemType(list)
 	switch {
-	case !isNested(inner):
-		return castTo(n.args[0], listLike(list, valueType(inner)))
-	case !isSimpleList(inner) || list.ID() == arrow.FIXED_SIZE_LIST || inner.ID() == arrow.FIXED_SIZE_LIST:
+	case !column.IsNested(inner):
+		return castTo(n.args[0], column.ListLike(list, column.ValueType(inner)))
+	case !column.IsSimpleList(inner) || list.ID() == arrow.FIXED_SIZE_LIST || inner.ID() == arrow.FIXED_SIZE_LIST:
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "flatten of %s", list)
 	}
 	n = n.with(n.args...)
-	n.typ = listLike(list, valueType(elemType(inner)))
+	n.typ = column.ListLike(list, column.ValueType(column.ElemType(inner)))
 	return n, nil
 }
 
 // evalFlatten puts the elements of the inner lists together; those that are NULL have none.
-func evalFlatten(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, span := args[0].listsOf()
-	inner, innerSpan := l.elems.listsOf()
-	size, _ := width(args...)
-	b := newListBuilder(m, size, inner.elems)
+func evalFlatten(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, span := args[0].ListsOf()
+	inner, innerSpan := l.Elems.ListsOf()
+	size, _ := column.Width(args...)
+	b := column.NewListBuilder(m, size, inner.Elems)
 	return listRows(n, args, rows, b, func(i int) bool {
 		for j, end := span(i); j < end; j++ {
-			if l.elems.isNull(j) {
+			if l.Elems.IsNull(j) {
 				continue
 			}
 			for k, to := innerSpan(j); k < to; k++ {
-				b.add(0, k)
+				b.Add(0, k)
 			}
 		}
 		return true

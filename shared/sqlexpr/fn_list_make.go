@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -29,39 +30,39 @@ var listMakeFunctions = map[string]*function{
 
 // bindMakeArray finds one type for the elements.
 func bindMakeArray(n *node) (*node, error) {
-	elem := typeNull
+	elem := column.TypeNull
 	if len(n.args) > 0 {
 		var err error
 		if elem, err = unionOf(n, argTypes(n)); err != nil {
 			return nil, err
 		}
 	}
-	if isNested(elem) && !isSimpleList(elem) {
+	if column.IsNested(elem) && !column.IsSimpleList(elem) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "lists of %s", elem)
 	}
 	if len(n.args) == 0 {
-		return literal(listConstant(elem, nil), n.pos), nil
+		return literal(column.ListConstant(elem, nil), n.pos), nil
 	}
 	return coerceTo(n, elem, arrow.ListOf(elem))
 }
 
-func evalMakeArray(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
-	size, konst := width(args...)
-	b := newListBuilder(m, size, args...)
+func evalMakeArray(m *meter.Meter, n *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
+	size, konst := column.Width(args...)
+	b := column.NewListBuilder(m, size, args...)
 	for i := range size {
 		for j, a := range args {
-			b.add(j, a.at(i))
+			b.Add(j, a.Slot(i))
 		}
-		if err := b.end(); err != nil {
-			return vec{}, err
+		if err := b.End(); err != nil {
+			return column.Vec{}, err
 		}
 	}
-	l, err := b.lists(elemType(n.typ))
-	return vec{typ: n.typ, n: size, konst: konst, data: l}, err
+	l, err := b.Lists(column.ElemType(n.typ))
+	return column.Vec{Type: n.typ, N: size, Const: konst, Data: l}, err
 }
 
 // evalArrayAppend takes a list that is NULL for an empty one.
-func evalArrayAppend(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalArrayAppend(m *meter.Meter, n *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	return extend(m, n, args[0], args[1], false)
 }
 
@@ -70,43 +71,43 @@ func bindArrayPrepend(n *node) (*node, error) {
 	return bindListAndValue(likeFirst)(n.with(n.args[1], n.args[0]))
 }
 
-func evalArrayPrepend(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
+func evalArrayPrepend(m *meter.Meter, n *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	return extend(m, n, args[0], args[1], true)
 }
 
 // extend adds a value to one end of each list.
-func extend(m *meter.Meter, n *node, list, x vec, front bool) (vec, error) {
-	size, konst := width(list, x)
-	l, span := list.listsOf()
-	b := newListBuilder(m, size, l.elems, x)
+func extend(m *meter.Meter, n *node, list, x column.Vec, front bool) (column.Vec, error) {
+	size, konst := column.Width(list, x)
+	l, span := list.ListsOf()
+	b := column.NewListBuilder(m, size, l.Elems, x)
 	for i := range size {
 		if front {
-			b.add(1, x.at(i))
+			b.Add(1, x.Slot(i))
 		}
-		if from, to := span(i); !list.isNull(i) {
+		if from, to := span(i); !list.IsNull(i) {
 			for j := from; j < to; j++ {
-				b.add(0, j)
+				b.Add(0, j)
 			}
 		}
 		if !front {
-			b.add(1, x.at(i))
+			b.Add(1, x.Slot(i))
 		}
-		if err := b.end(); err != nil {
-			return vec{}, err
+		if err := b.End(); err != nil {
+			return column.Vec{}, err
 		}
 	}
-	made, err := b.lists(elemType(n.typ))
-	return vec{typ: n.typ, n: size, konst: konst, data: made}, err
+	made, err := b.Lists(column.ElemType(n.typ))
+	return column.Vec{Type: n.typ, N: size, Const: konst, Data: made}, err
 }
 
 // bindArrayConcat finds one type for the elements of all lists.
 func bindArrayConcat(n *node) (*node, error) {
 	var elem arrow.DataType
 	for _, a := range n.args {
-		if !isList(a.typ) {
+		if !column.IsList(a.typ) {
 			return nil, mismatch(n)
 		}
-		e := valueType(elemType(a.typ))
+		e := column.ValueType(column.ElemType(a.typ))
 		if elem == nil {
 			elem = e
 		}
@@ -115,50 +116,50 @@ func bindArrayConcat(n *node) (*node, error) {
 			return nil, err
 		}
 	}
-	return coerceTo(n, listLike(n.args[0].typ, elem), nil)
+	return coerceTo(n, column.ListLike(n.args[0].typ, elem), nil)
 }
 
 // evalArrayConcat is NULL only if all lists are.
-func evalArrayConcat(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
-	size, konst := width(args...)
-	sources := make([]vec, len(args))
+func evalArrayConcat(m *meter.Meter, n *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
+	size, konst := column.Width(args...)
+	sources := make([]column.Vec, len(args))
 	for j, a := range args {
-		sources[j] = a.data.(lists).elems
+		sources[j] = a.Data.(column.Lists).Elems
 	}
-	b := newListBuilder(m, size, sources...)
-	valid := newBitset(size)
+	b := column.NewListBuilder(m, size, sources...)
+	valid := column.NewBitset(size)
 	for i := range size {
 		for j, a := range args {
-			if a.isNull(i) {
+			if a.IsNull(i) {
 				continue
 			}
-			valid.set(i)
-			_, span := a.listsOf()
+			valid.Set(i)
+			_, span := a.ListsOf()
 			for from, to := span(i); from < to; from++ {
-				b.add(j, from)
+				b.Add(j, from)
 			}
 		}
-		if err := b.end(); err != nil {
-			return vec{}, err
+		if err := b.End(); err != nil {
+			return column.Vec{}, err
 		}
 	}
-	made, err := b.lists(elemType(n.typ))
-	return vec{typ: n.typ, n: size, konst: konst, valid: valid, data: made}, err
+	made, err := b.Lists(column.ElemType(n.typ))
+	return column.Vec{Type: n.typ, N: size, Const: konst, Valid: valid, Data: made}, err
 }
 
 // editLists makes of each list one of its own elements: edit returns which, by their slots.
-func editLists(m *meter.Meter, n *node, args []vec, rows bitset, edit func(i, from, to int) []int) (vec, error) {
-	l, span := args[0].listsOf()
-	size, _ := width(args...)
-	b := newListBuilder(m, size, l.elems)
+func editLists(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, edit func(i, from, to int) []int) (column.Vec, error) {
+	l, span := args[0].ListsOf()
+	size, _ := column.Width(args...)
+	b := column.NewListBuilder(m, size, l.Elems)
 	return listRows(n, args, rows, b, func(i int) bool {
 		from, to := span(i)
-		size := args[0].listBytes(i)
-		if b.refused() != nil || b.refuse(takeKeys(m, size)) {
+		size := args[0].ListBytes(i)
+		if b.Refused() != nil || b.Refuse(takeKeys(m, size)) {
 			return false
 		}
 		for _, slot := range edit(i, from, to) {
-			b.add(0, slot)
+			b.Add(0, slot)
 		}
 		m.Give(keysOf(size))
 		return true
@@ -166,13 +167,13 @@ func editLists(m *meter.Meter, n *node, args []vec, rows bitset, edit func(i, fr
 }
 
 // evalArrayDistinct keeps the first of equal elements.
-func evalArrayDistinct(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	elems := args[0].data.(lists).elems
+func evalArrayDistinct(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	elems := args[0].Data.(column.Lists).Elems
 	return editLists(m, n, args, rows, func(_, from, to int) []int {
 		seen := map[string]bool{}
 		var kept []int
 		for j := from; j < to; j++ {
-			if key := string(elems.elementKey(nil, j)); !seen[key] {
+			if key := string(elems.ElementKey(nil, j)); !seen[key] {
 				seen[key] = true
 				kept = append(kept, j)
 			}
@@ -181,20 +182,20 @@ func evalArrayDistinct(m *meter.Meter, n *node, args []vec, rows bitset) (vec, e
 	})
 }
 
-func evalArrayReverse(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayReverse(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return editLists(m, n, args, rows, func(_, from, to int) []int {
-		slots := slotsFrom(from, to)
+		slots := column.SlotsFrom(from, to)
 		slices.Reverse(slots)
 		return slots
 	})
 }
 
-func evalPopBack(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return editLists(m, n, args, rows, func(_, from, to int) []int { return slotsFrom(from, to-1) })
+func evalPopBack(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return editLists(m, n, args, rows, func(_, from, to int) []int { return column.SlotsFrom(from, to-1) })
 }
 
-func evalPopFront(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return editLists(m, n, args, rows, func(_, from, to int) []int { return slotsFrom(from+1, to) })
+func evalPopFront(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return editLists(m, n, args, rows, func(_, from, to int) []int { return column.SlotsFrom(from+1, to) })
 }
 
 // bindArraySort takes ASC or DESC, and NULLS FIRST or NULLS LAST, as constants.
@@ -205,10 +206,10 @@ func bindArraySort(n *node) (*node, error) {
 		}
 	}
 	list := n.args[0].typ
-	if !isList(list) {
+	if !column.IsList(list) {
 		return nil, mismatch(n)
 	}
-	if isNested(elemType(list)) {
+	if column.IsNested(column.ElemType(list)) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "array_sort of %s", list)
 	}
 	types := argTypes(n)
@@ -217,18 +218,18 @@ func bindArraySort(n *node) (*node, error) {
 }
 
 // evalArraySort puts NULLs first unless it is told otherwise.
-func evalArraySort(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	elems := args[0].data.(lists).elems
-	rank, err := elems.ordering(m)
+func evalArraySort(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	elems := args[0].Data.(column.Lists).Elems
+	rank, err := elems.Ranks(m)
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
 	desc := len(args) > 1 && isText(n.args[1], "DESC")
 	nullsLast := len(args) > 2 && isText(n.args[2], "NULLS LAST")
 	return editLists(m, n, args[:1], rows, func(_, from, to int) []int {
-		slots := slotsFrom(from, to)
+		slots := column.SlotsFrom(from, to)
 		slices.SortStableFunc(slots, func(a, b int) int {
-			aNull, bNull := elems.isNull(a), elems.isNull(b)
+			aNull, bNull := elems.IsNull(a), elems.IsNull(b)
 			switch {
 			case aNull && bNull:
 				return 0
@@ -247,16 +248,16 @@ func evalArraySort(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error
 }
 
 // remover removes so many elements that equal a value, -1 being all.
-func remover(most int) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-		elems, x := args[0].data.(lists).elems, args[1]
+func remover(most int) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+		elems, x := args[0].Data.(column.Lists).Elems, args[1]
 		return editLists(m, n, args, rows, func(i, from, to int) []int {
-			want := x.elementKey(nil, x.at(i))
+			want := x.ElementKey(nil, x.Slot(i))
 			var have []byte
 			var kept []int
 			removed := 0
 			for j := from; j < to; j++ {
-				have = elems.elementKey(have[:0], j)
+				have = elems.ElementKey(have[:0], j)
 				if removed != most && bytes.Equal(have, want) {
 					removed++
 					continue
@@ -270,48 +271,48 @@ func remover(most int) func(m *meter.Meter, n *node, args []vec, rows bitset) (v
 
 // bindStringToArray takes a delimiter and what becomes NULL.
 func bindStringToArray(n *node) (*node, error) {
-	return signature(gives(arrow.ListOf(typeString)), asText)(n)
+	return signature(gives(arrow.ListOf(column.TypeString)), asText)(n)
 }
 
 // evalStringToArray makes a list of the pieces between delimiters: an empty one of the empty
 // string, one of characters if the delimiter is NULL, and the string if it is empty.
-func evalStringToArray(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalStringToArray(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	out, live := strictRows(n, args, args[:1], rows)
-	str, sep := args[0].texts(), args[1].texts()
-	elems, valid, off := newTextBuilder(m, out.n), []bool{}, make([]int64, 1, out.n+1)
-	for i := range out.n {
-		if live == nil || live.has(i) {
-			if err := m.Take(pieceBytes * pieces(str(i), sep(i), args[1].isNull(i))); err != nil {
-				return vec{}, err
+	str, sep := args[0].Texts(), args[1].Texts()
+	elems, valid, off := column.NewTextBuilder(m, out.N), []bool{}, make([]int64, 1, out.N+1)
+	for i := range out.N {
+		if live == nil || live.Has(i) {
+			if err := m.Take(pieceBytes * pieces(str(i), sep(i), args[1].IsNull(i))); err != nil {
+				return column.Vec{}, err
 			}
-			if err := elems.reserve(len(str(i))); err != nil {
-				return vec{}, err
+			if err := elems.Reserve(len(str(i))); err != nil {
+				return column.Vec{}, err
 			}
 			if err := m.Step(8 * len(str(i))); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
-			for _, piece := range splitText(str(i), sep(i), args[1].isNull(i)) {
-				null := len(args) == 3 && !args[2].isNull(i) && bytes.Equal(piece, args[2].texts()(i))
+			for _, piece := range splitText(str(i), sep(i), args[1].IsNull(i)) {
+				null := len(args) == 3 && !args[2].IsNull(i) && bytes.Equal(piece, args[2].Texts()(i))
 				valid = append(valid, !null)
-				elems.data = append(elems.data, piece...)
-				elems.done()
+				elems.Data = append(elems.Data, piece...)
+				elems.Done()
 			}
 		}
 		off = append(off, int64(len(valid)))
 	}
-	have := newBitset(len(valid))
+	have := column.NewBitset(len(valid))
 	for i, ok := range valid {
 		if ok {
-			have.set(i)
+			have.Set(i)
 		}
 	}
-	out.data = lists{off: off, elems: vec{typ: typeString, n: len(valid), valid: have, data: elems.text()}}
+	out.Data = column.Lists{Off: off, Elems: column.Vec{Type: column.TypeString, N: len(valid), Valid: have, Data: elems.Text()}}
 	return out, nil
 }
 
 // pieceBytes is what a piece takes until it is in a list: itself, its offset and whether it is
 // NULL, twice where slices grow.
-const pieceBytes = 2*viewBytes + 2*8 + 2
+const pieceBytes = 2*column.ViewBytes + 2*8 + 2
 
 // pieces bounds how many pieces there are.
 func pieces(s, sep []byte, chars bool) int {

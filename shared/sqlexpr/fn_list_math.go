@@ -6,41 +6,42 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
 // listMathFunctions take lists for vectors, or count their dimensions.
 var listMathFunctions = map[string]*function{
-	"array_distance":  {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(typeFloat64)), eval: vectorPairs(euclidean)},
-	"cosine_distance": {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(typeFloat64)), eval: vectorPairs(cosine)},
-	"inner_product":   {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(typeFloat64)), eval: vectorPairs(inner)},
+	"array_distance":  {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(column.TypeFloat64)), eval: vectorPairs(euclidean)},
+	"cosine_distance": {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(column.TypeFloat64)), eval: vectorPairs(cosine)},
+	"inner_product":   {minArgs: 2, maxArgs: 2, bind: bindVectors(gives(column.TypeFloat64)), eval: vectorPairs(inner)},
 	"array_normalize": {minArgs: 1, maxArgs: 1, bind: bindVectors(likeFirst), eval: evalArrayNormalize},
-	"array_dims":      {minArgs: 1, maxArgs: 1, bind: bindLists(gives(arrow.ListOf(typeUint64))), eval: evalArrayDims},
+	"array_dims":      {minArgs: 1, maxArgs: 1, bind: bindLists(gives(arrow.ListOf(column.TypeUint64))), eval: evalArrayDims},
 	"array_ndims":     {minArgs: 1, maxArgs: 1, bind: bindArrayNDims, eval: evalArrayNDims},
 }
 
 // bindVectors takes lists of numbers as lists of float64.
 func bindVectors(result func([]arrow.DataType) arrow.DataType) func(n *node) (*node, error) {
 	return signature(result, func(t arrow.DataType) arrow.DataType {
-		if !isSimpleList(t) || !isNumeric(valueType(elemType(t))) {
+		if !column.IsSimpleList(t) || !column.IsNumeric(column.ValueType(column.ElemType(t))) {
 			return nil
 		}
-		return listLike(t, typeFloat64)
+		return column.ListLike(t, column.TypeFloat64)
 	})
 }
 
 // vectorPairs computes a number for two vectors of one length. It is NULL where an element is
 // NULL, or f says so.
-func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-		l, lSpan := args[0].listsOf()
-		r, rSpan := args[1].listsOf()
-		xs, ys := l.elems.data.([]float64), r.elems.data.([]float64)
-		found := newBitset(max(args[0].n, args[1].n))
+func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+		l, lSpan := args[0].ListsOf()
+		r, rSpan := args[1].ListsOf()
+		xs, ys := l.Elems.Data.([]float64), r.Elems.Data.([]float64)
+		found := column.NewBitset(max(args[0].N, args[1].N))
 		out, err := fixedRows(m, n, args, rows, func(i int) (float64, error) {
 			from, to := lSpan(i)
 			from2, to2 := rSpan(i)
-			if anyNull(l.elems, from, to) || anyNull(r.elems, from2, to2) {
+			if anyNull(l.Elems, from, to) || anyNull(r.Elems, from2, to2) {
 				return 0, nil
 			}
 			if to-from != to2-from2 {
@@ -48,19 +49,19 @@ func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter.Meter, n 
 			}
 			value, ok := f(xs[from:to], ys[from2:to2])
 			if ok {
-				found.set(i)
+				found.Set(i)
 			}
 			return value, nil
 		})
-		out.valid = and(out.valid, found)
+		out.Valid = column.And(out.Valid, found)
 		return out, err
 	}
 }
 
 // anyNull says whether one of the slots is NULL.
-func anyNull(v vec, from, to int) bool {
+func anyNull(v column.Vec, from, to int) bool {
 	for j := from; j < to; j++ {
-		if v.isNull(j) {
+		if v.IsNull(j) {
 			return true
 		}
 	}
@@ -100,52 +101,52 @@ func inner(x, y []float64) (float64, bool) {
 
 // evalArrayNormalize makes vectors of length 1. It is NULL for those with a NULL and for
 // those that are zero, other than for the empty one.
-func evalArrayNormalize(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, span := args[0].listsOf()
-	xs := l.elems.data.([]float64)
+func evalArrayNormalize(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, span := args[0].ListsOf()
+	xs := l.Elems.Data.([]float64)
 	values := make([]float64, len(xs))
-	scaled := lists{elems: vec{typ: typeFloat64, n: len(xs), data: values}}
-	b := newListBuilder(m, args[0].n, scaled.elems)
+	scaled := column.Lists{Elems: column.Vec{Type: column.TypeFloat64, N: len(xs), Data: values}}
+	b := column.NewListBuilder(m, args[0].N, scaled.Elems)
 	return listRows(n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		length, _ := inner(xs[from:to], xs[from:to])
-		if anyNull(l.elems, from, to) || length == 0 && from < to {
+		if anyNull(l.Elems, from, to) || length == 0 && from < to {
 			return false
 		}
 		for j := from; j < to; j++ {
 			values[j] = xs[j] / math.Sqrt(length)
-			b.add(0, j)
+			b.Add(0, j)
 		}
 		return true
 	})
 }
 
 // evalArrayDims is the length of a list in a list, NULL for an empty one.
-func evalArrayDims(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	_, span := args[0].listsOf()
-	lengths := make([]uint64, args[0].n)
-	b := newListBuilder(m, args[0].n, vec{typ: typeUint64, n: len(lengths), data: lengths})
+func evalArrayDims(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	_, span := args[0].ListsOf()
+	lengths := make([]uint64, args[0].N)
+	b := column.NewListBuilder(m, args[0].N, column.Vec{Type: column.TypeUint64, N: len(lengths), Data: lengths})
 	return listRows(n, args, rows, b, func(i int) bool {
 		from, to := span(i)
 		lengths[i] = uint64(to - from)
-		b.add(0, i)
+		b.Add(0, i)
 		return from < to
 	})
 }
 
 // bindArrayNDims takes lists of lists of any depth.
 func bindArrayNDims(n *node) (*node, error) {
-	if !isList(n.args[0].typ) {
+	if !column.IsList(n.args[0].typ) {
 		return nil, mismatch(n)
 	}
 	n = n.with(n.args...)
-	n.typ = typeUint64
+	n.typ = column.TypeUint64
 	return n, nil
 }
 
-func evalArrayNDims(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalArrayNDims(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	depth := uint64(0)
-	for t := args[0].typ; isList(t); t = elemType(t) {
+	for t := args[0].Type; column.IsList(t); t = column.ElemType(t) {
 		depth++
 	}
 	return fixedRows(m, n, args, rows, func(int) (uint64, error) { return depth, nil })

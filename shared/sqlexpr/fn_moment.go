@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 )
 
 // momentFunctions have no arguments. Those of the clock say the same for every row of a
@@ -15,38 +16,38 @@ import (
 var momentFunctions = map[string]*function{
 	"now": {}, "current_date": {}, "current_time": {}, // see clockFunctions
 
-	"random": {bind: signature(gives(typeFloat64)), perRow: randomNumbers},
-	"uuid":   {bind: signature(gives(typeString)), perRow: randomUUIDs},
+	"random": {bind: signature(gives(column.TypeFloat64)), perRow: randomNumbers},
+	"uuid":   {bind: signature(gives(column.TypeString)), perRow: randomUUIDs},
 }
 
 // clockFunctions make constants of what the clock says, in UTC; plan has the clock.
-var clockFunctions = map[string]func(now time.Time) vec{
-	"now": func(now time.Time) vec {
-		return constant(timestampType(arrow.Nanosecond, ""), []int64{now.UnixNano()})
+var clockFunctions = map[string]func(now time.Time) column.Vec{
+	"now": func(now time.Time) column.Vec {
+		return column.Constant(column.TimestampType(arrow.Nanosecond, ""), []int64{now.UnixNano()})
 	},
-	"current_date": func(now time.Time) vec {
-		return constant(arrow.FixedWidthTypes.Date32, []int32{int32(clock.FloorDiv(now.Unix(), clock.SecondsPerDay))})
+	"current_date": func(now time.Time) column.Vec {
+		return column.Constant(arrow.FixedWidthTypes.Date32, []int32{int32(clock.FloorDiv(now.Unix(), clock.SecondsPerDay))})
 	},
-	"current_time": func(now time.Time) vec {
+	"current_time": func(now time.Time) column.Vec {
 		seconds := now.Unix() - clock.FloorDiv(now.Unix(), clock.SecondsPerDay)*clock.SecondsPerDay
-		return constant(arrow.FixedWidthTypes.Time64ns, []int64{seconds*1e9 + int64(now.Nanosecond())})
+		return column.Constant(arrow.FixedWidthTypes.Time64ns, []int64{seconds*1e9 + int64(now.Nanosecond())})
 	},
 }
 
 // randomNumbers are at least 0 and less than 1.
-func randomNumbers(rows int) vec {
+func randomNumbers(rows int) column.Vec {
 	values := make([]float64, rows)
 	for i := range values {
 		values[i] = rand.Float64()
 	}
-	return vec{typ: typeFloat64, n: rows, data: values}
+	return column.Vec{Type: column.TypeFloat64, N: rows, Data: values}
 }
 
-func randomUUIDs(rows int) vec {
-	b := newTextBuilder(nil, rows)
+func randomUUIDs(rows int) column.Vec {
+	b := column.NewTextBuilder(nil, rows)
 	for range rows {
-		b.data = append(b.data, uuid.NewString()...)
-		b.done()
+		b.Data = append(b.Data, uuid.NewString()...)
+		b.Done()
 	}
-	return vec{typ: typeString, n: rows, data: b.text()}
+	return column.Vec{Type: column.TypeString, N: rows, Data: b.Text()}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 	"tiltyard/shared/sql/rustregex"
 )
@@ -21,13 +22,13 @@ func bindRegexp(n *node, result func(t arrow.DataType) arrow.DataType) (*node, e
 
 // bindRegexpLike is of type bool.
 func bindRegexpLike(n *node) (*node, error) {
-	n, err := bindRegexp(n, func(arrow.DataType) arrow.DataType { return typeBool })
+	n, err := bindRegexp(n, func(arrow.DataType) arrow.DataType { return column.TypeBool })
 	if err != nil {
 		return nil, err
 	}
 	// What matches everything is a test for NULL to the native Lance, also for NULL.
 	if isText(n.args[1], ".*") && (len(n.args) == 2 || isText(n.args[2], "i") || isText(n.args[2], "")) {
-		return &node{op: opIsNull, not: true, typ: typeBool, args: n.args[:1], pos: n.pos}, nil
+		return &node{op: opIsNull, not: true, typ: column.TypeBool, args: n.args[:1], pos: n.pos}, nil
 	}
 	return n, nil
 }
@@ -46,9 +47,9 @@ func prepareRegexp(m *meter.Meter, n *node) (any, error) {
 		}
 	}
 	if len(n.args) == 3 && !n.args[2].isNullLiteral() {
-		flags = string(n.args[2].val.data.(text).at(0))
+		flags = string(n.args[2].val.Data.(column.Text).At(0))
 	}
-	pattern := n.args[1].val.data.(text).at(0)
+	pattern := n.args[1].val.Data.(column.Text).At(0)
 	if len(pattern) > rustregex.MaxLength {
 		return nil, sql.Errorf(sql.ErrTooLarge, n.pos, "regular expression of more than %d bytes", rustregex.MaxLength)
 	}
@@ -62,11 +63,11 @@ func prepareRegexp(m *meter.Meter, n *node) (any, error) {
 // A regexSource finds the expression for each row.
 type regexSource struct {
 	ready *rustregex.Regexp
-	args  []vec // value, pattern, flags
+	args  []column.Vec // value, pattern, flags
 	cache *rustregex.Cache
 }
 
-func newRegexSource(m *meter.Meter, n *node, args []vec) *regexSource {
+func newRegexSource(m *meter.Meter, n *node, args []column.Vec) *regexSource {
 	ready, _ := n.ready.(*rustregex.Regexp)
 	return &regexSource{ready: ready, args: args, cache: rustregex.NewCache(m)}
 }
@@ -78,23 +79,23 @@ func (s *regexSource) at(row int) (*rustregex.Regexp, error) {
 		return s.ready, nil
 	}
 	var flags []byte
-	if len(s.args) == 3 && !s.args[2].isNull(row) {
-		flags = s.args[2].data.(text).at(s.args[2].at(row))
+	if len(s.args) == 3 && !s.args[2].IsNull(row) {
+		flags = s.args[2].Data.(column.Text).At(s.args[2].Slot(row))
 	}
-	return s.cache.Compile(s.args[1].data.(text).at(s.args[1].at(row)), flags)
+	return s.cache.Compile(s.args[1].Data.(column.Text).At(s.args[1].Slot(row)), flags)
 }
 
 // eachMatch calls f with the expression of every row that counts and has no NULL.
-func (s *regexSource) each(out vec, rows bitset, f func(i int, value []byte, re *rustregex.Regexp) error) error {
-	if out.konst {
+func (s *regexSource) each(out column.Vec, rows column.Bitset, f func(i int, value []byte, re *rustregex.Regexp) error) error {
+	if out.Const {
 		rows = nil
 	}
-	values := s.args[0].data.(text)
+	values := s.args[0].Data.(column.Text)
 	var err error
-	and(rows, out.valid).each(out.n, func(i int) bool {
+	column.And(rows, out.Valid).Each(out.N, func(i int) bool {
 		var re *rustregex.Regexp
 		if re, err = s.at(i); err == nil {
-			err = f(i, values.at(s.args[0].at(i)), re)
+			err = f(i, values.At(s.args[0].Slot(i)), re)
 		}
 		return err == nil
 	})
@@ -102,14 +103,14 @@ func (s *regexSource) each(out vec, rows bitset, f func(i int, value []byte, re 
 }
 
 // evalRegexpLike is NULL if the value or the pattern is.
-func evalRegexpLike(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	size, konst := width(args...)
-	bits := newBitset(size)
-	out := vec{typ: n.typ, n: size, konst: konst, valid: bothValid(args[0], args[1], size), data: bits}
+func evalRegexpLike(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	size, konst := column.Width(args...)
+	bits := column.NewBitset(size)
+	out := column.Vec{Type: n.typ, N: size, Const: konst, Valid: column.BothValid(args[0], args[1], size), Data: bits}
 	err := newRegexSource(m, n, args).each(out, rows, func(i int, value []byte, re *rustregex.Regexp) error {
 		ok, err := re.Match(m, value)
 		if ok {
-			bits.set(i)
+			bits.Set(i)
 		}
 		return err
 	})
@@ -121,52 +122,52 @@ func matchAsFound(n *node) *node {
 	m := n.copy()
 	fn := *n.fn
 	fn.eval = evalRegexpFound
-	m.fn, m.typ = &fn, typeBool
+	m.fn, m.typ = &fn, column.TypeBool
 	return m
 }
 
 // evalRegexpFound is NULL where nothing matches.
-func evalRegexpFound(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalRegexpFound(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	v, err := evalRegexpLike(m, n, args, rows)
 	if err == nil {
-		v.valid = and(v.valid, v.data.(bitset))
+		v.Valid = column.And(v.Valid, v.Data.(column.Bitset))
 	}
 	return v, err
 }
 
 // evalRegexpMatch returns lists of the captured groups, NULL where nothing matches.
-func evalRegexpMatch(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	size, konst := width(args...)
-	out := vec{typ: n.typ, n: size, konst: konst, valid: bothValid(args[0], args[1], size)}
-	if err := m.Take(viewBytes * size); err != nil {
-		return vec{}, err
+func evalRegexpMatch(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	size, konst := column.Width(args...)
+	out := column.Vec{Type: n.typ, N: size, Const: konst, Valid: column.BothValid(args[0], args[1], size)}
+	if err := m.Take(column.ViewBytes * size); err != nil {
+		return column.Vec{}, err
 	}
 	found := make([][][]byte, size)
 	err := newRegexSource(m, n, args).each(out, rows, func(i int, value []byte, re *rustregex.Regexp) (err error) {
 		if found[i], err = re.Groups(m, value); err != nil {
 			return err
 		}
-		return m.Take(2 * viewBytes * len(found[i]))
+		return m.Take(2 * column.ViewBytes * len(found[i]))
 	})
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	out.valid = newBitset(size)
-	elems := newTextBuilder(m, size)
+	out.Valid = column.NewBitset(size)
+	elems := column.NewTextBuilder(m, size)
 	off := make([]int64, size+1)
 	for i, groups := range found {
 		for _, g := range groups {
-			if err := elems.reserve(len(g)); err != nil {
-				return vec{}, err
+			if err := elems.Reserve(len(g)); err != nil {
+				return column.Vec{}, err
 			}
-			elems.data = append(elems.data, g...)
-			elems.done()
+			elems.Data = append(elems.Data, g...)
+			elems.Done()
 		}
 		if groups != nil {
-			out.valid.set(i)
+			out.Valid.Set(i)
 		}
-		off[i+1] = int64(elems.count())
+		off[i+1] = int64(elems.Count())
 	}
-	out.data = lists{off: off, elems: vec{typ: elemType(n.typ), n: elems.count(), data: elems.text()}}
+	out.Data = column.Lists{Off: off, Elems: column.Vec{Type: column.ElemType(n.typ), N: elems.Count(), Data: elems.Text()}}
 	return out, nil
 }

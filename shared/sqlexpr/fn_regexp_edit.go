@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 	"tiltyard/shared/sql/rustregex"
 )
@@ -18,17 +19,17 @@ var regexpFunctions = map[string]*function{
 	"regexp_match": {minArgs: 2, maxArgs: 3, bind: bindRegexpMatch, prepare: prepareRegexp, eval: evalRegexpMatch},
 	"regexp_replace": {minArgs: 3, maxArgs: 4, bind: bindRegexpReplace,
 		eval: evalRegexpReplace},
-	"regexp_count": {minArgs: 2, maxArgs: 4, bind: signature(gives(typeInt64), asText, asText, wholeNumber, asText),
+	"regexp_count": {minArgs: 2, maxArgs: 4, bind: signature(gives(column.TypeInt64), asText, asText, wholeNumber, asText),
 		eval: evalRegexpCount},
 	"regexp_instr": {minArgs: 2, maxArgs: 4,
-		bind: signature(gives(typeInt64), asText, asText, wholeNumber, wholeNumber),
+		bind: signature(gives(column.TypeInt64), asText, asText, wholeNumber, wholeNumber),
 		eval: evalRegexpInstr},
 }
 
 // bindRegexpReplace returns strings with long offsets if it has to make strings of other
 // values, and with short ones if not.
 func bindRegexpReplace(n *node) (*node, error) {
-	result := typeString
+	result := column.TypeString
 	for _, a := range n.args[:3] {
 		if asText(a.typ) == nil {
 			result = arrow.BinaryTypes.LargeString
@@ -42,21 +43,21 @@ var groupReference = regexp.MustCompile(`\\{1,2}(\d+)`)
 
 // evalRegexpReplace replaces the first match, or all if the flags have a g. In the
 // replacement \1, $1, ${1} and ${name} are what a group captured, and $$ is a dollar.
-func evalRegexpReplace(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, pattern, replacement := args[0].texts(), args[1].texts(), args[2].texts()
+func evalRegexpReplace(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, pattern, replacement := args[0].Texts(), args[1].Texts(), args[2].Texts()
 	flags := func(int) []byte { return nil }
 	if len(args) == 4 {
-		flags = args[3].texts()
+		flags = args[3].Texts()
 	}
 	cache := rustregex.NewCache(m)
 	var with []byte
-	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
+	return buildTexts(m, n, args, args, rows, func(b *column.TextBuilder, i int) error {
 		f := flags(i)
 		re, err := cache.Compile(pattern(i), bytes.ReplaceAll(f, []byte("g"), nil))
 		if err != nil {
 			return err
 		}
-		if with == nil || !args[2].konst {
+		if with == nil || !args[2].Const {
 			if with, err = replacementOf(replacement(i)); err != nil {
 				return err
 			}
@@ -86,42 +87,42 @@ func replacementOf(s []byte) ([]byte, error) {
 }
 
 // replaceMatches appends s with so many matches replaced, -1 being all.
-func replaceMatches(m *meter.Meter, b *textBuilder, s, with []byte, p *rustregex.Program, matches int) error {
-	if err := b.reserve(len(s)); err != nil {
+func replaceMatches(m *meter.Meter, b *column.TextBuilder, s, with []byte, p *rustregex.Program, matches int) error {
+	if err := b.Reserve(len(s)); err != nil {
 		return err
 	}
 	at, references := 0, bytes.Count(with, []byte("$"))
 	err := p.Each(m, s, matches, func(match []int) error {
 		most := len(with) + references*(match[1]-match[0])
-		if err := b.reserve(match[0] - at + most); err != nil {
+		if err := b.Reserve(match[0] - at + most); err != nil {
 			return err
 		}
-		b.data = append(b.data, s[at:match[0]]...)
-		b.data = p.Expand(b.data, with, s, match)
+		b.Data = append(b.Data, s[at:match[0]]...)
+		b.Data = p.Expand(b.Data, with, s, match)
 		at = match[1]
 		return m.Step(16 + most)
 	})
 	if err != nil {
 		return err
 	}
-	if err := b.reserve(len(s) - at); err != nil {
+	if err := b.Reserve(len(s) - at); err != nil {
 		return err
 	}
-	b.data = append(b.data, s[at:]...)
+	b.Data = append(b.Data, s[at:]...)
 	return nil
 }
 
 // evalRegexpCount counts matches from a character on. It is never NULL: a NULL counts as
 // text without a match.
-func evalRegexpCount(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, pattern := args[0].texts(), args[1].texts()
+func evalRegexpCount(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, pattern := args[0].Texts(), args[1].Texts()
 	start := func(int) int64 { return 1 }
 	if len(args) > 2 {
-		start = valuesOf[int64](args[2])
+		start = column.ValuesOf[int64](args[2])
 	}
 	flags := func(int) []byte { return nil }
 	if len(args) > 3 {
-		flags = args[3].texts()
+		flags = args[3].Texts()
 	}
 	cache := rustregex.NewCache(m)
 	out, err := fixedRows(m, n, args, rows, func(i int) (int64, error) {
@@ -145,23 +146,23 @@ func evalRegexpCount(m *meter.Meter, n *node, args []vec, rows bitset) (vec, err
 		})
 		return count, err
 	})
-	if out.konst && out.isNull(0) {
-		out.data = []int64{0}
+	if out.Const && out.IsNull(0) {
+		out.Data = []int64{0}
 	}
-	out.valid = nil
+	out.Valid = nil
 	return out, err
 }
 
 // evalRegexpInstr is the character at which a match begins, the first or that of a number,
 // and 0 if there are not so many.
-func evalRegexpInstr(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, pattern := args[0].texts(), args[1].texts()
+func evalRegexpInstr(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, pattern := args[0].Texts(), args[1].Texts()
 	start, nth := func(int) int64 { return 1 }, func(int) int64 { return 1 }
 	if len(args) > 2 {
-		start = valuesOf[int64](args[2])
+		start = column.ValuesOf[int64](args[2])
 	}
 	if len(args) > 3 {
-		nth = valuesOf[int64](args[3])
+		nth = column.ValuesOf[int64](args[3])
 	}
 	cache := rustregex.NewCache(m)
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -22,26 +23,26 @@ var roundFunctions = map[string]*function{
 	"round": {minArgs: 1, maxArgs: 2, bind: bindRound, eval: evalRound},
 	"trunc": {minArgs: 1, maxArgs: 2, bind: bindTrunc, eval: evalTrunc},
 
-	"gcd":       {minArgs: 2, maxArgs: 2, bind: signature(gives(typeInt64), wholeNumber), eval: evalGCD},
-	"lcm":       {minArgs: 2, maxArgs: 2, bind: signature(gives(typeInt64), wholeNumber), eval: evalLCM},
-	"factorial": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeInt64), wholeNumber), eval: evalFactorial},
+	"gcd":       {minArgs: 2, maxArgs: 2, bind: signature(gives(column.TypeInt64), wholeNumber), eval: evalGCD},
+	"lcm":       {minArgs: 2, maxArgs: 2, bind: signature(gives(column.TypeInt64), wholeNumber), eval: evalLCM},
+	"factorial": {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeInt64), wholeNumber), eval: evalFactorial},
 }
 
 // bindWhole takes floats, integers as float64, and decimals, which keep their scale.
 func bindWhole(n *node) (*node, error) {
-	if t := n.args[0].typ; isDecimal(t) {
+	if t := n.args[0].typ; column.IsDecimal(t) {
 		return castArgs(n, t, t)
 	}
 	return signature(likeFirst, floatNumber)(n)
 }
 
 // evalWhole computes ceil and floor.
-func evalWhole(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalWhole(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	up := n.fn.name == "ceil"
-	if isDecimal(args[0].typ) {
-		_, scale := precisionScale(args[0].typ)
+	if column.IsDecimal(args[0].Type) {
+		_, scale := column.PrecisionScale(args[0].Type)
 		return roundDecimals(n, args[0], rows, func(x *big.Int) *big.Int {
-			unit := pow10(scale)
+			unit := column.Pow10(scale)
 			q, rest := new(big.Int).DivMod(x, unit, new(big.Int)) // rounds down, as the unit is positive
 			if up && rest.Sign() != 0 {
 				q.Add(q, big.NewInt(1))
@@ -57,18 +58,18 @@ func evalWhole(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // roundDecimals computes decimals of the type of n from those of x.
-func roundDecimals(n *node, x vec, rows bitset, f func(x *big.Int) *big.Int) (vec, error) {
-	out, live := callRows(n, []vec{x}, rows)
-	out.data = zeroData(n.typ, x.n)
-	precision, _ := precisionScale(n.typ)
+func roundDecimals(n *node, x column.Vec, rows column.Bitset, f func(x *big.Int) *big.Int) (column.Vec, error) {
+	out, live := callRows(n, []column.Vec{x}, rows)
+	out.Data = column.Zeros(n.typ, x.N)
+	precision, _ := column.PrecisionScale(n.typ)
 	var err error
-	live.each(x.n, func(i int) bool {
-		v, _ := x.integer(i)
-		if v = f(v); !digitsFit(v, precision) {
+	live.Each(x.N, func(i int) bool {
+		v, _ := x.Integer(i)
+		if v = f(v); !column.DigitsFit(v, precision) {
 			err = sql.Errorf(sql.ErrValue, sql.NoPos, "overflow of %s in %s", n.fn.name, n.typ)
 			return false
 		}
-		setDecimal(out.data, i, v)
+		column.SetDecimal(out.Data, i, v)
 		return true
 	})
 	return out, err
@@ -78,20 +79,20 @@ func roundDecimals(n *node, x vec, rows bitset, f func(x *big.Int) *big.Int) (ve
 // it must be a constant, as the scale of the result depends on it.
 func bindRound(n *node) (*node, error) {
 	t := n.args[0].typ
-	if !isDecimal(t) {
+	if !column.IsDecimal(t) {
 		return signature(likeFirst, floatNumber, wholeNumber)(n)
 	}
 	digits, ok := constantDigits(n)
 	if !ok {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "round of %s to digits that are not a constant", t)
 	}
-	precision, scale := precisionScale(t)
+	precision, scale := column.PrecisionScale(t)
 	to := min(max(digits, 0), int64(scale))
-	n, err := castArgs(n.with(n.args[0]), decimalLike(t, precision, int32(to)), t)
+	n, err := castArgs(n.with(n.args[0]), column.DecimalLike(t, precision, int32(to)), t)
 	if err != nil {
 		return nil, err
 	}
-	n.index = int(max(digits, -maxPrecision256)) // what evalRound looks at
+	n.index = int(max(digits, -column.MaxPrecision256)) // what evalRound looks at
 	return n, nil
 }
 
@@ -104,21 +105,21 @@ func constantDigits(n *node) (int64, bool) {
 	if x.op != opLit || x.isNullLiteral() || x.typ.ID() != arrow.INT64 {
 		return 0, false
 	}
-	return x.val.data.([]int64)[0], true
+	return x.val.Data.([]int64)[0], true
 }
 
 // evalRound rounds half away from zero. Floats are scaled, rounded and scaled back, with the
 // errors that this has: round(1.005, 2) is 1.0.
-func evalRound(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	if isDecimal(args[0].typ) {
-		_, from := precisionScale(args[0].typ)
-		_, to := precisionScale(n.typ)
+func evalRound(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	if column.IsDecimal(args[0].Type) {
+		_, from := column.PrecisionScale(args[0].Type)
+		_, to := column.PrecisionScale(n.typ)
 		return roundDecimals(n, args[0], rows, func(x *big.Int) *big.Int {
 			if n.index >= 0 {
-				return rescale(x, from, to)
+				return column.Rescale(x, from, to)
 			}
-			x = rescale(x, from, int32(n.index))
-			return x.Mul(x, pow10(int32(-n.index)))
+			x = column.Rescale(x, from, int32(n.index))
+			return x.Mul(x, column.Pow10(int32(-n.index)))
 		})
 	}
 	return scaleFloats(m, n, args, rows, math.Round)
@@ -133,7 +134,7 @@ func bindTrunc(n *node) (*node, error) {
 }
 
 // evalTrunc cuts off digits. Without a number of digits it makes 0.0 of both zeros.
-func evalTrunc(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalTrunc(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	if len(args) == 2 {
 		return scaleFloats(m, n, args, rows, math.Trunc)
 	}
@@ -146,19 +147,19 @@ func evalTrunc(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // scaleFloats applies f to floats multiplied by a power of ten.
-func scaleFloats(m *meter.Meter, n *node, args []vec, rows bitset, f func(float64) float64) (vec, error) {
+func scaleFloats(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, f func(float64) float64) (column.Vec, error) {
 	digits := func(int) int64 { return 0 }
 	if len(args) == 2 {
-		digits = valuesOf[int64](args[1])
+		digits = column.ValuesOf[int64](args[1])
 	}
 	if n.typ.ID() == arrow.FLOAT32 {
-		x := valuesOf[float32](args[0])
+		x := column.ValuesOf[float32](args[0])
 		return fixedRows(m, n, args, rows, func(i int) (float32, error) {
 			factor := float32(powerOfTen(digits(i)))
 			return float32(f(float64(x(i)*factor))) / factor, nil
 		})
 	}
-	x := valuesOf[float64](args[0])
+	x := column.ValuesOf[float64](args[0])
 	return fixedRows(m, n, args, rows, func(i int) (float64, error) {
 		factor := powerOfTen(digits(i))
 		return f(x(i)*factor) / factor, nil
@@ -182,11 +183,11 @@ func powerOfTen(exp int64) float64 {
 }
 
 // evalGCD fails where the result is no int64.
-func evalGCD(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalGCD(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, x, y) })
 }
 
-func evalLCM(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalLCM(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int {
 		if x.Sign() == 0 || y.Sign() == 0 {
 			return new(big.Int)
@@ -197,8 +198,8 @@ func evalLCM(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // wholeRows computes f of absolute values.
-func wholeRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(x, y *big.Int) *big.Int) (vec, error) {
-	a, b := valuesOf[int64](args[0]), valuesOf[int64](args[1])
+func wholeRows(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, f func(x, y *big.Int) *big.Int) (column.Vec, error) {
+	a, b := column.ValuesOf[int64](args[0]), column.ValuesOf[int64](args[1])
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x, y := big.NewInt(a(i)), big.NewInt(b(i))
 		z := f(x.Abs(x), y.Abs(y))
@@ -210,8 +211,8 @@ func wholeRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(x, y *bi
 }
 
 // evalFactorial reaches to 20, the last that is an int64.
-func evalFactorial(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	value := valuesOf[int64](args[0])
+func evalFactorial(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	value := column.ValuesOf[int64](args[0])
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		x := value(i)
 		if x < 0 || x > 20 {

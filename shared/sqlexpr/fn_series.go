@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -22,7 +23,7 @@ var seriesFunctions = map[string]*function{
 func bindSeries(n *node) (*node, error) {
 	last := n.args[len(n.args)-1]
 	if last.typ.ID() != arrow.INTERVAL_MONTH_DAY_NANO {
-		return signature(gives(arrow.ListOf(typeInt64)), wholeNumber)(n)
+		return signature(gives(arrow.ListOf(column.TypeInt64)), wholeNumber)(n)
 	}
 	if len(n.args) != 3 {
 		return nil, mismatch(n)
@@ -30,8 +31,8 @@ func bindSeries(n *node) (*node, error) {
 	typ := arrow.DataType(arrow.FixedWidthTypes.Date32)
 	for _, a := range n.args[:2] {
 		switch {
-		case isTimestamp(a.typ) && zoneOf(a.typ) == "":
-			typ = timestampType(arrow.Nanosecond, "")
+		case column.IsTimestamp(a.typ) && column.ZoneOf(a.typ) == "":
+			typ = column.TimestampType(arrow.Nanosecond, "")
 		case a.typ.ID() != arrow.DATE32 && a.typ.ID() != arrow.NULL:
 			return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "%s of %s", n.fn.name, a.typ)
 		}
@@ -39,8 +40,8 @@ func bindSeries(n *node) (*node, error) {
 	return castArgs(n, arrow.ListOf(typ), typ, typ, last.typ)
 }
 
-func evalSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	switch elem := elemType(n.typ); {
+func evalSeries(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	switch elem := column.ElemType(n.typ); {
 	case elem.ID() == arrow.INT64:
 		return integerSeries(m, n, args, rows)
 	case elem.ID() == arrow.DATE32:
@@ -50,13 +51,13 @@ func evalSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // integerSeries counts; it fails for a step of 0.
-func integerSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	start, stop, step := func(int) int64 { return 0 }, valuesOf[int64](args[0]), func(int) int64 { return 1 }
+func integerSeries(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	start, stop, step := func(int) int64 { return 0 }, column.ValuesOf[int64](args[0]), func(int) int64 { return 1 }
 	if len(args) > 1 {
-		start, stop = stop, valuesOf[int64](args[1])
+		start, stop = stop, column.ValuesOf[int64](args[1])
 	}
 	if len(args) > 2 {
-		step = valuesOf[int64](args[2])
+		step = column.ValuesOf[int64](args[2])
 	}
 	return makeSeries(m, n, args, rows, func(i int, add func(v int64) bool) error {
 		at, end, by := start(i), stop(i), step(i)
@@ -80,8 +81,8 @@ func integerSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error
 
 // dateSeries steps through the calendar by months and days. The end of a range is one step
 // before its bound, which is not where steps from the start lead if months differ.
-func dateSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	start, stop, step := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[arrow.MonthDayNanoInterval](args[2])
+func dateSeries(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	start, stop, step := column.ValuesOf[int32](args[0]), column.ValuesOf[int32](args[1]), column.ValuesOf[arrow.MonthDayNanoInterval](args[2])
 	return makeSeries(m, n, args, rows, func(i int, add func(v int32) bool) error {
 		by, end := step(i), int64(stop(i))
 		if by.Months == 0 && by.Days == 0 {
@@ -111,8 +112,8 @@ func addToDate(date int64, months, days int32) int64 {
 }
 
 // timestampSeries steps by months, days and nanoseconds, which must go the same way.
-func timestampSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	start, stop, step := valuesOf[int64](args[0]), valuesOf[int64](args[1]), valuesOf[arrow.MonthDayNanoInterval](args[2])
+func timestampSeries(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	start, stop, step := column.ValuesOf[int64](args[0]), column.ValuesOf[int64](args[1]), column.ValuesOf[arrow.MonthDayNanoInterval](args[2])
 	closed := n.fn.name == "generate_series"
 	return makeSeries(m, n, args, rows, func(i int, add func(v int64) bool) error {
 		by, end := step(i), stop(i)
@@ -137,15 +138,15 @@ func timestampSeries(m *meter.Meter, n *node, args []vec, rows bitset) (vec, err
 }
 
 // makeSeries makes a list for each row of what f adds, which ends when there is too much.
-func makeSeries[T int32 | int64](m *meter.Meter, n *node, args []vec, rows bitset, f func(i int, add func(v T) bool) error) (vec, error) {
+func makeSeries[T int32 | int64](m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, f func(i int, add func(v T) bool) error) (column.Vec, error) {
 	out, live := callRows(n, args, rows)
-	values, off := []T{}, make([]int64, 1, out.n+1)
+	values, off := []T{}, make([]int64, 1, out.N+1)
 	var full error
 	add := func(v T) bool {
 		if len(values) == cap(values) {
 			size := max(2*cap(values), 64)
-			if full = m.Take(8 * size); full == nil && len(values) > maxMade {
-				full = m.TooMuch("lists of more than %d elements", maxMade)
+			if full = m.Take(8 * size); full == nil && len(values) > column.MaxMade {
+				full = m.TooMuch("lists of more than %d elements", column.MaxMade)
 			}
 			if full == nil {
 				full = m.Step(8 * size)
@@ -159,24 +160,24 @@ func makeSeries[T int32 | int64](m *meter.Meter, n *node, args []vec, rows bitse
 		values = append(values, v)
 		return true
 	}
-	for i := range out.n {
-		if live == nil || live.has(i) {
+	for i := range out.N {
+		if live == nil || live.Has(i) {
 			before := len(values)
 			if err := f(i, add); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
-			if full == nil && len(values) > maxMade {
-				full = m.TooMuch("lists of more than %d elements", maxMade)
+			if full == nil && len(values) > column.MaxMade {
+				full = m.TooMuch("lists of more than %d elements", column.MaxMade)
 			}
 			if full != nil {
-				return vec{}, full
+				return column.Vec{}, full
 			}
 			if err := m.Step(16 * (len(values) - before + 1)); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
 		}
 		off = append(off, int64(len(values)))
 	}
-	out.data = lists{off: off, elems: vec{typ: elemType(n.typ), n: len(values), data: values}}
+	out.Data = column.Lists{Off: off, Elems: column.Vec{Type: column.ElemType(n.typ), N: len(values), Data: values}}
 	return out, nil
 }

@@ -3,6 +3,8 @@ package sqlexpr
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -49,15 +51,15 @@ func castText(t arrow.DataType) arrow.DataType {
 	if s := asText(t); s != nil {
 		return s
 	}
-	if castable(t, typeString) && !isBinary(t) {
-		return typeString
+	if cast.Possible(t, column.TypeString) && !column.IsBinary(t) {
+		return column.TypeString
 	}
 	return nil
 }
 
 // textOrBytes takes strings and binaries as they are.
 func textOrBytes(t arrow.DataType) arrow.DataType {
-	if isBinary(t) {
+	if column.IsBinary(t) {
 		return t
 	}
 	return asText(t)
@@ -65,8 +67,8 @@ func textOrBytes(t arrow.DataType) arrow.DataType {
 
 // wholeNumber takes all integers as int64.
 func wholeNumber(t arrow.DataType) arrow.DataType {
-	if isInteger(t) || t.ID() == arrow.NULL {
-		return typeInt64
+	if column.IsInteger(t) || t.ID() == arrow.NULL {
+		return column.TypeInt64
 	}
 	return nil
 }
@@ -76,83 +78,83 @@ func floatNumber(t arrow.DataType) arrow.DataType {
 	switch {
 	case t.ID() == arrow.FLOAT32:
 		return t
-	case isNumeric(t), t.ID() == arrow.NULL:
-		return typeFloat64
+	case column.IsNumeric(t), t.ID() == arrow.NULL:
+		return column.TypeFloat64
 	}
 	return nil
 }
 
 // doubleNumber takes all numbers as float64.
 func doubleNumber(t arrow.DataType) arrow.DataType {
-	if isNumeric(t) || t.ID() == arrow.NULL {
-		return typeFloat64
+	if column.IsNumeric(t) || t.ID() == arrow.NULL {
+		return column.TypeFloat64
 	}
 	return nil
 }
 
 // callRows makes the vec of a call without its data: it is NULL where an argument is. It
 // returns the rows to compute.
-func callRows(n *node, args []vec, rows bitset) (out vec, live bitset) {
+func callRows(n *node, args []column.Vec, rows column.Bitset) (out column.Vec, live column.Bitset) {
 	return strictRows(n, args, args, rows)
 }
 
 // strictRows is callRows of a call that is NULL only where one of some arguments is.
-func strictRows(n *node, args, strict []vec, rows bitset) (out vec, live bitset) {
-	size, konst := width(args...)
-	out = vec{typ: n.typ, n: size, konst: konst}
+func strictRows(n *node, args, strict []column.Vec, rows column.Bitset) (out column.Vec, live column.Bitset) {
+	size, konst := column.Width(args...)
+	out = column.Vec{Type: n.typ, N: size, Const: konst}
 	for _, a := range strict {
-		out.valid = a.live(out.valid, size)
+		out.Valid = a.Live(out.Valid, size)
 	}
 	if konst {
 		rows = nil
 	}
-	return out, and(rows, out.valid)
+	return out, column.And(rows, out.Valid)
 }
 
 // textRows computes texts, for which f appends to dst, for the rows without a NULL.
-func textRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
+func textRows(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, f func(dst []byte, i int) ([]byte, error)) (column.Vec, error) {
 	return strictTexts(m, n, args, args, rows, f)
 }
 
 // strictTexts is textRows of a call that is NULL only where one of some arguments is.
-func strictTexts(m *meter.Meter, n *node, args, strict []vec, rows bitset, f func(dst []byte, i int) ([]byte, error)) (vec, error) {
-	return buildTexts(m, n, args, strict, rows, func(b *textBuilder, i int) (err error) {
-		b.data, err = f(b.data, i)
+func strictTexts(m *meter.Meter, n *node, args, strict []column.Vec, rows column.Bitset, f func(dst []byte, i int) ([]byte, error)) (column.Vec, error) {
+	return buildTexts(m, n, args, strict, rows, func(b *column.TextBuilder, i int) (err error) {
+		b.Data, err = f(b.Data, i)
 		return err
 	})
 }
 
 // buildTexts is strictTexts for f that can make much of little, and reserves room for it.
-func buildTexts(m *meter.Meter, n *node, args, strict []vec, rows bitset, f func(b *textBuilder, i int) error) (vec, error) {
+func buildTexts(m *meter.Meter, n *node, args, strict []column.Vec, rows column.Bitset, f func(b *column.TextBuilder, i int) error) (column.Vec, error) {
 	out, live := strictRows(n, args, strict, rows)
-	b, each := newTextBuilder(m, out.n), rowWork(args)
-	for i := range out.n {
-		if live == nil || live.has(i) {
-			before := len(b.data)
+	b, each := column.NewTextBuilder(m, out.N), column.RowWork(args)
+	for i := range out.N {
+		if live == nil || live.Has(i) {
+			before := len(b.Data)
 			if err := f(b, i); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
-			if err := b.account(); err != nil {
-				return vec{}, err
+			if err := b.Account(); err != nil {
+				return column.Vec{}, err
 			}
-			if err := m.Step(each + len(b.data) - before); err != nil {
-				return vec{}, err
+			if err := m.Step(each + len(b.Data) - before); err != nil {
+				return column.Vec{}, err
 			}
 		}
-		b.done()
+		b.Done()
 	}
-	out.data = b.text()
+	out.Data = b.Text()
 	return out, nil
 }
 
 // fixedRows computes values of a fixed width for the rows without a NULL.
-func fixedRows[T any](m *meter.Meter, n *node, args []vec, rows bitset, f func(i int) (T, error)) (vec, error) {
+func fixedRows[T any](m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, f func(i int) (T, error)) (column.Vec, error) {
 	out, live := callRows(n, args, rows)
-	values := make([]T, out.n)
-	out.data = values
-	each := rowWork(args)
+	values := make([]T, out.N)
+	out.Data = values
+	each := column.RowWork(args)
 	var err error
-	live.each(out.n, func(i int) bool {
+	live.Each(out.N, func(i int) bool {
 		if err = m.Step(each); err == nil {
 			values[i], err = f(i)
 		}
@@ -162,15 +164,15 @@ func fixedRows[T any](m *meter.Meter, n *node, args []vec, rows bitset, f func(i
 }
 
 // boolRows computes bools for the rows without a NULL.
-func boolRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(i int) bool) (vec, error) {
+func boolRows(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, f func(i int) bool) (column.Vec, error) {
 	out, live := callRows(n, args, rows)
-	bits := newBitset(out.n)
-	out.data = bits
-	each := rowWork(args)
+	bits := column.NewBitset(out.N)
+	out.Data = bits
+	each := column.RowWork(args)
 	var err error
-	live.each(out.n, func(i int) bool {
+	live.Each(out.N, func(i int) bool {
 		if f(i) {
-			bits.set(i)
+			bits.Set(i)
 		}
 		err = m.Step(each)
 		return err == nil
@@ -179,7 +181,7 @@ func boolRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(i int) bo
 }
 
 // lengthRows computes lengths or positions, in the type that callers were promised.
-func lengthRows(m *meter.Meter, n *node, args []vec, rows bitset, f func(i int) int) (vec, error) {
+func lengthRows(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, f func(i int) int) (column.Vec, error) {
 	if n.typ.ID() == arrow.INT64 {
 		return fixedRows(m, n, args, rows, func(i int) (int64, error) { return int64(f(i)), nil })
 	}
@@ -198,7 +200,7 @@ func argTypes(n *node) []arrow.DataType {
 // lengthType is the type of the length of a string.
 func lengthType(t arrow.DataType) arrow.DataType {
 	if t.ID() == arrow.LARGE_STRING {
-		return typeInt64
+		return column.TypeInt64
 	}
 	return arrow.PrimitiveTypes.Int32
 }
@@ -221,10 +223,10 @@ func castArgs(n *node, result arrow.DataType, types ...arrow.DataType) (*node, e
 // argument is no string.
 func asText(t arrow.DataType) arrow.DataType {
 	switch {
-	case isString(t):
+	case column.IsString(t):
 		return t
 	case t.ID() == arrow.NULL:
-		return typeString
+		return column.TypeString
 	}
 	return nil
 }
@@ -234,11 +236,11 @@ func asText(t arrow.DataType) arrow.DataType {
 func unionOf(n *node, types []arrow.DataType) (arrow.DataType, error) {
 	kind := func(t arrow.DataType) int {
 		switch {
-		case isNumeric(t):
+		case column.IsNumeric(t):
 			return 1
 		case t.ID() == arrow.BOOL:
 			return 2
-		case isTemporal(t):
+		case column.IsTemporal(t):
 			return 3
 		}
 		return 0
@@ -246,7 +248,7 @@ func unionOf(n *node, types []arrow.DataType) (arrow.DataType, error) {
 	common, seen := types[0], 0
 	for i, t := range types {
 		switch k := kind(t); {
-		case k == 0 && !isString(t) && t.ID() != arrow.NULL && !sameType(t, types[0]), k != 0 && seen != 0 && k != seen:
+		case k == 0 && !column.IsString(t) && t.ID() != arrow.NULL && !column.SameType(t, types[0]), k != 0 && seen != 0 && k != seen:
 			return nil, mismatch(n)
 		case k != 0:
 			seen = k
@@ -262,19 +264,19 @@ func unionOf(n *node, types []arrow.DataType) (arrow.DataType, error) {
 
 // listRows makes a list for every row that counts: f adds its elements, or returns false for
 // a list that is NULL.
-func listRows(n *node, args []vec, rows bitset, b *listBuilder, f func(i int) bool) (vec, error) {
+func listRows(n *node, args []column.Vec, rows column.Bitset, b *column.ListBuilder, f func(i int) bool) (column.Vec, error) {
 	out, live := callRows(n, args, rows)
-	valid := newBitset(out.n)
-	for i := range out.n {
-		if (live == nil || live.has(i)) && f(i) {
-			valid.set(i)
+	valid := column.NewBitset(out.N)
+	for i := range out.N {
+		if (live == nil || live.Has(i)) && f(i) {
+			valid.Set(i)
 		}
-		if err := b.end(); err != nil {
-			return vec{}, err
+		if err := b.End(); err != nil {
+			return column.Vec{}, err
 		}
 	}
 	var err error
-	out.valid = valid
-	out.data, err = b.lists(elemType(n.typ))
+	out.Valid = valid
+	out.Data, err = b.Lists(column.ElemType(n.typ))
 	return out, err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -34,10 +35,10 @@ func bindNamedStruct(n *node) (*node, error) {
 	var values []*node
 	for i := 0; i < len(n.args); i += 2 {
 		name := n.args[i]
-		if name.op != opLit || !isString(name.typ) || name.isNullLiteral() {
+		if name.op != opLit || !column.IsString(name.typ) || name.isNullLiteral() {
 			return nil, sql.Errorf(sql.ErrType, name.pos, "the name of a member must be a constant string")
 		}
-		names = append(names, string(name.val.data.(text).at(0)))
+		names = append(names, string(name.val.Data.(column.Text).At(0)))
 		values = append(values, n.args[i+1])
 	}
 	return structOf(n.with(values...), names)
@@ -59,9 +60,9 @@ func structOf(n *node, names []string) (*node, error) {
 }
 
 // evalStruct is never NULL.
-func evalStruct(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
-	size, konst := width(args...)
-	return structVec(m, n.typ, args, size, konst)
+func evalStruct(m *meter.Meter, n *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
+	size, konst := column.Width(args...)
+	return column.StructOf(m, n.typ, args, size, konst)
 }
 
 // bindArraysZip makes lists of structs of which the members are named 1, 2 and so on.
@@ -72,58 +73,58 @@ func bindArraysZip(n *node) (*node, error) {
 		if types[i] = anyList(a.typ); types[i] == nil {
 			return nil, mismatch(n)
 		}
-		fields[i] = arrow.Field{Name: fmt.Sprint(i + 1), Type: elemType(types[i]), Nullable: true}
+		fields[i] = arrow.Field{Name: fmt.Sprint(i + 1), Type: column.ElemType(types[i]), Nullable: true}
 	}
 	return castArgs(n, arrow.ListOf(arrow.StructOf(fields...)), types...)
 }
 
 // evalArraysZip fills up short lists with NULLs; it is NULL where all lists are.
-func evalArraysZip(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
-	size, konst := width(args...)
-	builders := make([]*listBuilder, len(args))
+func evalArraysZip(m *meter.Meter, n *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
+	size, konst := column.Width(args...)
+	builders := make([]*column.ListBuilder, len(args))
 	for j, a := range args {
-		builders[j] = newListBuilder(m, size, a.data.(lists).elems)
+		builders[j] = column.NewListBuilder(m, size, a.Data.(column.Lists).Elems)
 	}
-	off, valid := make([]int64, 1, size+1), newBitset(size)
+	off, valid := make([]int64, 1, size+1), column.NewBitset(size)
 	for i := range size {
 		longest := 0
 		for _, a := range args {
-			if _, span := a.listsOf(); !a.isNull(i) {
+			if _, span := a.ListsOf(); !a.IsNull(i) {
 				from, to := span(i)
 				longest = max(longest, to-from)
-				valid.set(i)
+				valid.Set(i)
 			}
 		}
 		for j, a := range args {
-			_, span := a.listsOf()
+			_, span := a.ListsOf()
 			from, to := span(i)
-			if a.isNull(i) {
+			if a.IsNull(i) {
 				to = from
 			}
-			if err := builders[j].refused(); err != nil {
-				return vec{}, err
+			if err := builders[j].Refused(); err != nil {
+				return column.Vec{}, err
 			}
 			if err := m.Step(16 * longest); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
 			for k := range longest {
 				if from+k < to {
-					builders[j].add(0, from+k)
+					builders[j].Add(0, from+k)
 				} else {
-					builders[j].addNull()
+					builders[j].AddNull()
 				}
 			}
 		}
 		off = append(off, off[i]+int64(longest))
 	}
-	elem := elemType(n.typ).(*arrow.StructType)
-	members := make([]vec, len(args))
+	elem := column.ElemType(n.typ).(*arrow.StructType)
+	members := make([]column.Vec, len(args))
 	for j, b := range builders {
 		var err error
-		if members[j], err = b.elements(elem.Field(j).Type); err != nil {
-			return vec{}, err
+		if members[j], err = b.Elements(elem.Field(j).Type); err != nil {
+			return column.Vec{}, err
 		}
 	}
-	elems, err := structVec(m, elem, members, int(off[size]), false)
-	return vec{typ: n.typ, n: size, konst: konst, valid: valid, data: lists{off: off, elems: elems}}, err
+	elems, err := column.StructOf(m, elem, members, int(off[size]), false)
+	return column.Vec{Type: n.typ, N: size, Const: konst, Valid: valid, Data: column.Lists{Off: off, Elems: elems}}, err
 }

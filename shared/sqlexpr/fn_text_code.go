@@ -15,34 +15,35 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
 // textCodeFunctions are the functions between strings, numbers and bytes.
 var textCodeFunctions = map[string]*function{
 	"ascii":       {minArgs: 1, maxArgs: 1, bind: signature(gives(arrow.PrimitiveTypes.Int32), asText), eval: evalASCII},
-	"chr":         {minArgs: 1, maxArgs: 1, bind: signature(gives(typeString), wholeNumber), eval: evalChr},
+	"chr":         {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeString), wholeNumber), eval: evalChr},
 	"bit_length":  {minArgs: 1, maxArgs: 1, bind: signature(lengthOfFirst, asText), eval: evalBitLength},
-	"to_hex":      {minArgs: 1, maxArgs: 1, bind: signature(gives(typeString), hexNumber), eval: evalToHex},
+	"to_hex":      {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeString), hexNumber), eval: evalToHex},
 	"levenshtein": {minArgs: 2, maxArgs: 2, bind: signature(lengthOfFirst, asText), eval: evalLevenshtein},
 
-	"md5":    {minArgs: 1, maxArgs: 1, bind: signature(gives(typeString), textOrBytes), eval: evalMD5},
-	"sha224": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha256.New224)},
-	"sha256": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha256.New)},
-	"sha384": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha512.New384)},
-	"sha512": {minArgs: 1, maxArgs: 1, bind: signature(gives(typeBinary), textOrBytes), eval: hasher(sha512.New)},
+	"md5":    {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeString), textOrBytes), eval: evalMD5},
+	"sha224": {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeBinary), textOrBytes), eval: hasher(sha256.New224)},
+	"sha256": {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeBinary), textOrBytes), eval: hasher(sha256.New)},
+	"sha384": {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeBinary), textOrBytes), eval: hasher(sha512.New384)},
+	"sha512": {minArgs: 1, maxArgs: 1, bind: signature(gives(column.TypeBinary), textOrBytes), eval: hasher(sha512.New)},
 
 	"digest": {minArgs: 2, maxArgs: 2, bind: bindDigest},
 
 	"encode": {minArgs: 2, maxArgs: 2, bind: bindEncode, eval: evalEncode},
 	"decode": {minArgs: 2, maxArgs: 2, bind: bindDecode, eval: evalDecode},
 
-	"contains_tokens": {minArgs: 2, maxArgs: 2, bind: signature(gives(typeBool), tokenText), eval: evalContainsTokens},
+	"contains_tokens": {minArgs: 2, maxArgs: 2, bind: signature(gives(column.TypeBool), tokenText), eval: evalContainsTokens},
 }
 
 // evalASCII is the code of the first character, 0 if there is none.
-func evalASCII(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str := args[0].texts()
+func evalASCII(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str := args[0].Texts()
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		s := str(i)
 		if len(s) == 0 {
@@ -54,36 +55,36 @@ func evalASCII(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalChr is the character of a code.
-func evalChr(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	code := valuesOf[int64](args[0])
+func evalChr(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	code := column.ValuesOf[int64](args[0])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		c := code(i)
 		if c < 0 || c > unicode.MaxRune || !utf8.ValidRune(rune(c)) {
-			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is not the code of a character", args[0].named(c))
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is not the code of a character", args[0].Named(c))
 		}
 		return utf8.AppendRune(dst, rune(c)), nil
 	})
 }
 
-func evalBitLength(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str := args[0].texts()
+func evalBitLength(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str := args[0].Texts()
 	return lengthRows(m, n, args, rows, func(i int) int { return 8 * len(str(i)) })
 }
 
 // hexNumber takes signed integers as int64, so that -1 has sixteen digits, and unsigned ones
 // as uint64.
 func hexNumber(t arrow.DataType) arrow.DataType {
-	if isUnsigned(t) {
-		return typeUint64
+	if column.IsUnsigned(t) {
+		return column.TypeUint64
 	}
 	return wholeNumber(t)
 }
 
 // evalToHex prints hexadecimal digits, of negative numbers the two's complement.
-func evalToHex(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	value := func(i int) uint64 { return uint64(valuesOf[int64](args[0])(i)) }
-	if args[0].typ.ID() == arrow.UINT64 {
-		value = valuesOf[uint64](args[0])
+func evalToHex(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	value := func(i int) uint64 { return uint64(column.ValuesOf[int64](args[0])(i)) }
+	if args[0].Type.ID() == arrow.UINT64 {
+		value = column.ValuesOf[uint64](args[0])
 	}
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		return strconv.AppendUint(dst, value(i), 16), nil
@@ -91,8 +92,8 @@ func evalToHex(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalLevenshtein counts the characters to change, insert or delete.
-func evalLevenshtein(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	l, r := args[0].texts(), args[1].texts()
+func evalLevenshtein(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	l, r := args[0].Texts(), args[1].Texts()
 	var err error
 	out, rowErr := lengthRows(m, n, args, rows, func(i int) (distance int) {
 		if err == nil {
@@ -142,8 +143,8 @@ func editDistance(m *meter.Meter, s, t []byte) (int, error) {
 }
 
 // evalMD5 prints the sum in hexadecimal, other than the sums of the SHA family.
-func evalMD5(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	value, sum, buf := args[0].texts(), md5.New(), make([]byte, 0, md5.Size)
+func evalMD5(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	value, sum, buf := args[0].Texts(), md5.New(), make([]byte, 0, md5.Size)
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		digest, err := appendSum(m, buf, sum, value(i))
 		return hex.AppendEncode(dst, digest), err
@@ -151,9 +152,9 @@ func evalMD5(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // hasher appends the bytes of a sum.
-func hasher(newHash func() hash.Hash) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-		value, sum := args[0].texts(), newHash()
+func hasher(newHash func() hash.Hash) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+		value, sum := args[0].Texts(), newHash()
 		return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) { return appendSum(m, dst, sum, value(i)) })
 	}
 }
@@ -175,23 +176,23 @@ func bindDigest(n *node) (*node, error) {
 	if _, err := constantName(n, n.args[1]); err != nil {
 		return nil, err
 	}
-	name := string(n.args[1].val.data.(text).at(0))
+	name := string(n.args[1].val.Data.(column.Text).At(0))
 	sum := digests[name]
 	if sum == nil {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.args[1].pos, "digest by %q; there are md5, sha224, sha256, sha384 and sha512", name)
 	}
 	m := n.with(n.args[0])
 	m.fn = &function{name: n.fn.name + " " + name, bind: n.fn.bind, eval: hasher(sum)}
-	return signature(gives(typeBinary), textOrBytes)(m)
+	return signature(gives(column.TypeBinary), textOrBytes)(m)
 }
 
 // bindEncode looks at the name of the encoding, which must be a constant.
 func bindEncode(n *node) (*node, error) {
-	return bindCoding(n, typeString)
+	return bindCoding(n, column.TypeString)
 }
 
 func bindDecode(n *node) (*node, error) {
-	return bindCoding(n, typeBinary)
+	return bindCoding(n, column.TypeBinary)
 }
 
 func bindCoding(n *node, result arrow.DataType) (*node, error) {
@@ -206,8 +207,8 @@ func bindCoding(n *node, result arrow.DataType) (*node, error) {
 }
 
 // evalEncode prints bytes; base64 without padding.
-func evalEncode(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	value, toHex := args[0].texts(), isText(n.args[1], "hex")
+func evalEncode(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	value, toHex := args[0].Texts(), isText(n.args[1], "hex")
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		if toHex {
 			return hex.AppendEncode(dst, value(i)), nil
@@ -217,8 +218,8 @@ func evalEncode(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalDecode reads bytes; base64 with padding or without.
-func evalDecode(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	value, fromHex := args[0].texts(), isText(n.args[1], "hex")
+func evalDecode(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	value, fromHex := args[0].Texts(), isText(n.args[1], "hex")
 	return textRows(m, n, args, rows, func(dst []byte, i int) (_ []byte, err error) {
 		if fromHex {
 			dst, err = hex.AppendDecode(dst, value(i))
@@ -226,7 +227,7 @@ func evalDecode(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 			dst, err = base64.RawStdEncoding.AppendDecode(dst, bytes.TrimRight(value(i), "="))
 		}
 		if err != nil {
-			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "decode of %s that is not in the encoding", args[0].typ)
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "decode of %s that is not in the encoding", args[0].Type)
 		}
 		return dst, nil
 	})
@@ -237,20 +238,20 @@ func tokenText(t arrow.DataType) arrow.DataType {
 	if castText(t) == nil {
 		return nil
 	}
-	return typeString
+	return column.TypeString
 }
 
 // evalContainsTokens looks whether all words of the second argument are words of the first,
 // in any order. Of a column of words the native Lance looks at the first row only, whatever
 // row of the table that is, so that the words must be a constant here.
-func evalContainsTokens(m *meter.Meter, n *node, args []vec, _ bitset) (vec, error) {
-	if !args[1].konst {
-		return vec{}, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "contains_tokens with words that are not a constant")
+func evalContainsTokens(m *meter.Meter, n *node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
+	if !args[1].Const {
+		return column.Vec{}, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "contains_tokens with words that are not a constant")
 	}
 	wanted := map[string]int{} // and the row, from 1 on, in which a word was last found
 	var err error
-	if !args[1].isNull(0) {
-		err = eachWord(m, args[1].texts()(0), func(word []byte) error {
+	if !args[1].IsNull(0) {
+		err = eachWord(m, args[1].Texts()(0), func(word []byte) error {
 			if _, ok := wanted[string(word)]; ok {
 				return nil
 			}
@@ -259,9 +260,9 @@ func evalContainsTokens(m *meter.Meter, n *node, args []vec, _ bitset) (vec, err
 		})
 	}
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	str := args[0].texts()
+	str := args[0].Texts()
 	out, rowErr := boolRows(m, n, args[:1], nil, func(i int) bool {
 		missing := len(wanted)
 		if err == nil && missing > 0 {

@@ -9,13 +9,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
 // textMakeFunctions are the functions that make strings of others.
 var textMakeFunctions = map[string]*function{
 	"concat":    {minArgs: 1, maxArgs: 1000, bind: signature(likeAll, castText), eval: evalConcat},
-	"concat_ws": {minArgs: 2, maxArgs: 1000, bind: signature(gives(typeString), castText), eval: evalConcatWS},
+	"concat_ws": {minArgs: 2, maxArgs: 1000, bind: signature(gives(column.TypeString), castText), eval: evalConcatWS},
 	"lpad":      {minArgs: 2, maxArgs: 3, bind: signature(likeFirst, castText, wholeNumber, castText), eval: padder(true)},
 	"rpad":      {minArgs: 2, maxArgs: 3, bind: signature(likeFirst, castText, wholeNumber, castText), eval: padder(false)},
 	"repeat":    {minArgs: 2, maxArgs: 2, bind: signature(likeFirst, asText, wholeNumber), eval: evalRepeat},
@@ -23,116 +24,116 @@ var textMakeFunctions = map[string]*function{
 	"reverse":   {minArgs: 1, maxArgs: 1, bind: signature(likeFirst, castText), eval: evalReverse},
 	"initcap":   {minArgs: 1, maxArgs: 1, bind: signature(likeFirst, asText), eval: evalInitcap},
 	"translate": {minArgs: 3, maxArgs: 3, bind: signature(likeFirst, castText), eval: evalTranslate},
-	"overlay": {minArgs: 3, maxArgs: 4, bind: signature(gives(typeString), castText, castText, wholeNumber),
+	"overlay": {minArgs: 3, maxArgs: 4, bind: signature(gives(column.TypeString), castText, castText, wholeNumber),
 		eval: evalOverlay},
 }
 
 // likeAll has long offsets if all arguments have them.
 func likeAll(types []arrow.DataType) arrow.DataType {
 	for _, t := range types {
-		if !sameType(t, arrow.BinaryTypes.LargeString) {
-			return typeString
+		if !column.SameType(t, arrow.BinaryTypes.LargeString) {
+			return column.TypeString
 		}
 	}
 	return types[0]
 }
 
 // evalConcat joins its arguments. NULLs are as if they were not there.
-func evalConcat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalConcat(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return joinTexts(m, n, nil, args, rows)
 }
 
 // evalConcatWS joins all but the first argument with the first between them.
-func evalConcatWS(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalConcatWS(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return joinTexts(m, n, args[:1], args[1:], rows)
 }
 
 // joinTexts joins what is not NULL. The result is NULL only where the separator is, if there
 // is one.
-func joinTexts(m *meter.Meter, n *node, sep, args []vec, rows bitset) (vec, error) {
-	size, konst := width(append(slices.Clone(sep), args...)...)
+func joinTexts(m *meter.Meter, n *node, sep, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	size, konst := column.Width(append(slices.Clone(sep), args...)...)
 	out, live := callRows(n, sep, rows)
-	if out.n, out.konst = size, konst; konst {
-		live = out.valid
-	} else if len(sep) == 1 && sep[0].konst {
-		out.valid = sep[0].live(nil, size)
-		live = and(rows, out.valid)
+	if out.N, out.Const = size, konst; konst {
+		live = out.Valid
+	} else if len(sep) == 1 && sep[0].Const {
+		out.Valid = sep[0].Live(nil, size)
+		live = column.And(rows, out.Valid)
 	}
 	parts := make([]func(int) []byte, len(args))
 	for i, a := range args {
-		parts[i] = a.texts()
+		parts[i] = a.Texts()
 	}
-	b := newTextBuilder(m, size)
+	b := column.NewTextBuilder(m, size)
 	for i := range size {
-		if live == nil || live.has(i) {
+		if live == nil || live.Has(i) {
 			length := 0
 			for j, a := range args {
-				if !a.isNull(i) {
+				if !a.IsNull(i) {
 					length += len(parts[j](i))
 				}
 			}
 			if len(sep) == 1 {
-				length += len(args) * len(sep[0].texts()(i))
+				length += len(args) * len(sep[0].Texts()(i))
 			}
-			if err := b.reserve(length); err != nil {
-				return vec{}, err
+			if err := b.Reserve(length); err != nil {
+				return column.Vec{}, err
 			}
 			if err := m.Step(16*len(args) + length); err != nil {
-				return vec{}, err
+				return column.Vec{}, err
 			}
 			first := true
 			for j, a := range args {
-				if a.isNull(i) {
+				if a.IsNull(i) {
 					continue
 				}
 				if !first && len(sep) == 1 {
-					b.data = append(b.data, sep[0].texts()(i)...)
+					b.Data = append(b.Data, sep[0].Texts()(i)...)
 				}
 				first = false
-				b.data = append(b.data, parts[j](i)...)
+				b.Data = append(b.Data, parts[j](i)...)
 			}
 		}
-		b.done()
+		b.Done()
 	}
-	out.data = b.text()
+	out.Data = b.Text()
 	return out, nil
 }
 
 // padder fills strings up to a number of characters, with blanks if nothing else is given,
 // and cuts off longer ones at their end.
-func padder(front bool) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-		str, length := args[0].texts(), valuesOf[int64](args[1])
+func padder(front bool) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+		str, length := args[0].Texts(), column.ValuesOf[int64](args[1])
 		fill := func(int) []byte { return []byte{' '} }
 		if len(args) == 3 {
-			fill = args[2].texts()
+			fill = args[2].Texts()
 		}
-		return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
+		return buildTexts(m, n, args, args, rows, func(b *column.TextBuilder, i int) error {
 			s, want, with := str(i), max(length(i), 0), fill(i)
 			missing := want - int64(utf8.RuneCount(s))
 			if missing <= 0 {
-				b.data = append(b.data, s[:charOffset(s, want)]...)
+				b.Data = append(b.Data, s[:charOffset(s, want)]...)
 				return nil
 			}
 			if len(with) == 0 {
-				b.data = append(b.data, s...)
+				b.Data = append(b.Data, s...)
 				return nil
 			}
 			each := int64(utf8.RuneCount(with))
 			whole, rest := missing/each, with[:charOffset(with, missing%each)]
-			if whole > maxText/int64(len(with)) {
-				return m.TooMuch("result of more than %d bytes of text", maxText)
+			if whole > column.MaxText/int64(len(with)) {
+				return m.TooMuch("result of more than %d bytes of text", column.MaxText)
 			}
-			if err := b.reserve(len(s) + int(whole)*len(with) + len(rest)); err != nil {
+			if err := b.Reserve(len(s) + int(whole)*len(with) + len(rest)); err != nil {
 				return err
 			}
 			if !front {
-				b.data = append(b.data, s...)
+				b.Data = append(b.Data, s...)
 			}
 			err := repeatText(m, b, with, int(whole))
-			b.data = append(b.data, rest...)
+			b.Data = append(b.Data, rest...)
 			if front {
-				b.data = append(b.data, s...)
+				b.Data = append(b.Data, s...)
 			}
 			return err
 		})
@@ -140,25 +141,25 @@ func padder(front bool) func(m *meter.Meter, n *node, args []vec, rows bitset) (
 }
 
 // repeatText appends a text so many times, for which there is room.
-func repeatText(m *meter.Meter, b *textBuilder, s []byte, times int) error {
+func repeatText(m *meter.Meter, b *column.TextBuilder, s []byte, times int) error {
 	for len(s) < repeatBytes && times > 1 { // in pieces that are worth a look at the context
 		piece := min(times, repeatBytes/len(s)+1)
-		from := len(b.data)
+		from := len(b.Data)
 		for range piece {
-			b.data = append(b.data, s...)
+			b.Data = append(b.Data, s...)
 		}
 		whole := times / piece
 		times -= whole * piece
-		made := b.data[from:]
+		made := b.Data[from:]
 		for range whole - 1 {
-			b.data = append(b.data, made...)
+			b.Data = append(b.Data, made...)
 			if err := m.Step(len(made)); err != nil {
 				return err
 			}
 		}
 	}
 	for range times {
-		b.data = append(b.data, s...)
+		b.Data = append(b.Data, s...)
 		if err := m.Step(len(s)); err != nil {
 			return err
 		}
@@ -169,17 +170,17 @@ func repeatText(m *meter.Meter, b *textBuilder, s []byte, times int) error {
 const repeatBytes = 4 << 10
 
 // evalRepeat makes nothing of numbers below one.
-func evalRepeat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, times := args[0].texts(), valuesOf[int64](args[1])
-	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
+func evalRepeat(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, times := args[0].Texts(), column.ValuesOf[int64](args[1])
+	return buildTexts(m, n, args, args, rows, func(b *column.TextBuilder, i int) error {
 		s, count := str(i), times(i)
 		if len(s) == 0 || count <= 0 {
 			return nil
 		}
-		if count > int64(maxText/len(s)) {
-			return m.TooMuch("result of more than %d bytes of text", maxText)
+		if count > int64(column.MaxText/len(s)) {
+			return m.TooMuch("result of more than %d bytes of text", column.MaxText)
 		}
-		if err := b.reserve(int(count) * len(s)); err != nil {
+		if err := b.Reserve(int(count) * len(s)); err != nil {
 			return err
 		}
 		return repeatText(m, b, s, int(count))
@@ -187,15 +188,15 @@ func evalRepeat(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalReplace replaces every occurrence; the empty string occurs around each character.
-func evalReplace(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, from, to := args[0].texts(), args[1].texts(), args[2].texts()
-	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
+func evalReplace(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, from, to := args[0].Texts(), args[1].Texts(), args[2].Texts()
+	return buildTexts(m, n, args, args, rows, func(b *column.TextBuilder, i int) error {
 		s, old, with := str(i), from(i), to(i)
 		size := len(s)
 		if grow := len(with) - len(old); grow > 0 {
-			size += min(bytes.Count(s, old), maxText/grow+1) * grow
+			size += min(bytes.Count(s, old), column.MaxText/grow+1) * grow
 		}
-		if err := b.reserve(size); err != nil {
+		if err := b.Reserve(size); err != nil {
 			return err
 		}
 		return replaceText(m, b, s, old, with)
@@ -203,7 +204,7 @@ func evalReplace(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) 
 }
 
 // replaceText appends s with every occurrence of a text replaced, for which there is room.
-func replaceText(m *meter.Meter, b *textBuilder, s, old, with []byte) error {
+func replaceText(m *meter.Meter, b *column.TextBuilder, s, old, with []byte) error {
 	for begin := true; ; begin = false {
 		var at int
 		switch {
@@ -216,10 +217,10 @@ func replaceText(m *meter.Meter, b *textBuilder, s, old, with []byte) error {
 			_, at = utf8.DecodeRune(s)
 		}
 		if at < 0 {
-			b.data = append(b.data, s...)
+			b.Data = append(b.Data, s...)
 			return nil
 		}
-		b.data = append(append(b.data, s[:at]...), with...)
+		b.Data = append(append(b.Data, s[:at]...), with...)
 		s = s[at+len(old):]
 		if err := m.Step(at + len(with) + 16); err != nil {
 			return err
@@ -231,8 +232,8 @@ func replaceText(m *meter.Meter, b *textBuilder, s, old, with []byte) error {
 const watchedChars = 1024
 
 // evalReverse turns the order of characters around.
-func evalReverse(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str := args[0].texts()
+func evalReverse(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str := args[0].Texts()
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		for s, done := str(i), 1; len(s) > 0; done++ {
 			_, size := utf8.DecodeLastRune(s)
@@ -250,8 +251,8 @@ func evalReverse(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) 
 
 // evalInitcap makes the first letter of each word upper case and the others lower case.
 // Words are what letters and digits make up.
-func evalInitcap(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str := args[0].texts()
+func evalInitcap(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str := args[0].Texts()
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		inWord := false
 		for s, done := str(i), 1; len(s) > 0; done++ {
@@ -280,11 +281,11 @@ func isAlphanumeric(r rune) bool {
 
 // evalTranslate replaces each character of the second argument by the one at the same place
 // of the third, and removes those that have none.
-func evalTranslate(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, from, to := args[0].texts(), args[1].texts(), args[2].texts()
+func evalTranslate(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, from, to := args[0].Texts(), args[1].Texts(), args[2].Texts()
 	table := translation{m: m}
-	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
-		if !args[1].konst || !args[2].konst || table.to == nil {
+	return buildTexts(m, n, args, args, rows, func(b *column.TextBuilder, i int) error {
+		if !args[1].Const || !args[2].Const || table.to == nil {
 			if err := table.set(from(i), to(i)); err != nil {
 				return err
 			}
@@ -330,8 +331,8 @@ func (t *translation) set(old, with []byte) error {
 }
 
 // append appends a text with its characters replaced.
-func (t *translation) append(b *textBuilder, s []byte) error {
-	if err := b.reserve(len(s)); err != nil {
+func (t *translation) append(b *column.TextBuilder, s []byte) error {
+	if err := b.Reserve(len(s)); err != nil {
 		return err
 	}
 	for done := 0; len(s) > 0; done++ {
@@ -342,13 +343,13 @@ func (t *translation) append(b *textBuilder, s []byte) error {
 			by = r
 		}
 		if by >= 0 {
-			b.data = utf8.AppendRune(b.data, by)
+			b.Data = utf8.AppendRune(b.Data, by)
 		}
 		if done%watchedChars == watchedChars-1 {
 			if err := t.m.Step(32 * watchedChars); err != nil {
 				return err
 			}
-			if err := b.account(); err != nil {
+			if err := b.Account(); err != nil {
 				return err
 			}
 		}
@@ -358,22 +359,22 @@ func (t *translation) append(b *textBuilder, s []byte) error {
 
 // evalOverlay puts a string over another from a position on, in the place of as many
 // characters as it has or as the fourth argument says.
-func evalOverlay(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, over, start := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
+func evalOverlay(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, over, start := args[0].Texts(), args[1].Texts(), column.ValuesOf[int64](args[2])
 	count := func(i int) int64 { return int64(utf8.RuneCount(over(i))) }
 	if len(args) == 4 {
-		count = valuesOf[int64](args[3])
+		count = column.ValuesOf[int64](args[3])
 	}
-	return buildTexts(m, n, args, args, rows, func(b *textBuilder, i int) error {
+	return buildTexts(m, n, args, args, rows, func(b *column.TextBuilder, i int) error {
 		s, from, length := str(i), start(i), count(i)
-		if from < 1 || from > maxText || length < -maxText || length > maxText {
+		if from < 1 || from > column.MaxText || length < -column.MaxText || length > column.MaxText {
 			return sql.Errorf(sql.ErrUnsupported, sql.NoPos, "overlay from a place, or of a number of characters, that no text has")
 		}
 		head, tail := s[:charOffset(s, from-1)], s[charOffset(s, max(from-1+length, 0)):]
-		if err := b.reserve(len(head) + len(over(i)) + len(tail)); err != nil {
+		if err := b.Reserve(len(head) + len(over(i)) + len(tail)); err != nil {
 			return err
 		}
-		b.data = append(append(append(b.data, head...), over(i)...), tail...)
+		b.Data = append(append(append(b.Data, head...), over(i)...), tail...)
 		return nil
 	})
 }

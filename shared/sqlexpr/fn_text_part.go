@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -13,9 +14,9 @@ import (
 
 // textPartFunctions are the functions that return a part of a string, or where one is.
 var textPartFunctions = map[string]*function{
-	"substr": {minArgs: 2, maxArgs: 3, bind: signature(gives(typeString), asText, wholeNumber), eval: evalSubstr},
-	"left":   {minArgs: 2, maxArgs: 2, bind: signature(gives(typeString), castText, wholeNumber), eval: evalLeft},
-	"right":  {minArgs: 2, maxArgs: 2, bind: signature(gives(typeString), castText, wholeNumber), eval: evalRight},
+	"substr": {minArgs: 2, maxArgs: 3, bind: signature(gives(column.TypeString), asText, wholeNumber), eval: evalSubstr},
+	"left":   {minArgs: 2, maxArgs: 2, bind: signature(gives(column.TypeString), castText, wholeNumber), eval: evalLeft},
+	"right":  {minArgs: 2, maxArgs: 2, bind: signature(gives(column.TypeString), castText, wholeNumber), eval: evalRight},
 	"btrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(true, true)},
 	"ltrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(true, false)},
 	"rtrim":  {minArgs: 1, maxArgs: 2, bind: signature(likeFirst, asText), eval: trimmer(false, true)},
@@ -43,11 +44,11 @@ func charOffset(s []byte, index int64) int {
 
 // evalSubstr takes count characters from a position on. Positions before the first
 // character count, though there is nothing: substr('abc', -1, 4) is 'ab'.
-func evalSubstr(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, start := args[0].texts(), valuesOf[int64](args[1])
+func evalSubstr(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, start := args[0].Texts(), column.ValuesOf[int64](args[1])
 	count := func(int) int64 { return math.MaxInt64 }
 	if len(args) == 3 {
-		count = valuesOf[int64](args[2])
+		count = column.ValuesOf[int64](args[2])
 	}
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, first, length := str(i), start(i), count(i)
@@ -68,8 +69,8 @@ func evalSubstr(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalLeft takes the first characters, or all but the last if the number is negative.
-func evalLeft(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, count := args[0].texts(), valuesOf[int64](args[1])
+func evalLeft(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, count := args[0].Texts(), column.ValuesOf[int64](args[1])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s := str(i)
 		return append(dst, s[:charOffset(s, sideCount(s, count(i)))]...), nil
@@ -77,8 +78,8 @@ func evalLeft(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalRight takes the last characters, or all but the first if the number is negative.
-func evalRight(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, count := args[0].texts(), valuesOf[int64](args[1])
+func evalRight(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, count := args[0].Texts(), column.ValuesOf[int64](args[1])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s := str(i)
 		skip := int64(utf8.RuneCount(s)) - sideCount(s, count(i))
@@ -95,12 +96,12 @@ func sideCount(s []byte, count int64) int64 {
 }
 
 // trimmer removes characters, blanks if none are given, from one end or both.
-func trimmer(front, back bool) func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	return func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-		str := args[0].texts()
+func trimmer(front, back bool) func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	return func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+		str := args[0].Texts()
 		cut := func(int) []byte { return []byte{' '} }
 		if len(args) == 2 {
-			cut = args[1].texts()
+			cut = args[1].Texts()
 		}
 		set, ready := cutset{translation: translation{m: m}}, false
 		return textRows(m, n, args, rows, func(dst []byte, i int) (_ []byte, err error) {
@@ -108,7 +109,7 @@ func trimmer(front, back bool) func(m *meter.Meter, n *node, args []vec, rows bi
 				if err := set.use(cut(i)); err != nil {
 					return nil, err
 				}
-				ready = len(args) < 2 || args[1].konst
+				ready = len(args) < 2 || args[1].Const
 			}
 			s := str(i)
 			if front {
@@ -169,8 +170,8 @@ func (c *cutset) trim(s []byte, decode func([]byte) (rune, int), cut func(s []by
 // evalSplitPart takes one of the pieces between delimiters, counted from the end if the
 // number is negative, and nothing if there are not so many. An empty delimiter does not
 // split.
-func evalSplitPart(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, delim, index := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
+func evalSplitPart(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, delim, index := args[0].Texts(), args[1].Texts(), column.ValuesOf[int64](args[2])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, sep, at := str(i), delim(i), index(i)
 		if at == 0 {
@@ -198,8 +199,8 @@ func evalSplitPart(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error
 
 // evalSubstrIndex takes what stands before so many delimiters, or, counting from the end,
 // behind them; all if there are not so many.
-func evalSubstrIndex(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, delim, index := args[0].texts(), args[1].texts(), valuesOf[int64](args[2])
+func evalSubstrIndex(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, delim, index := args[0].Texts(), args[1].Texts(), column.ValuesOf[int64](args[2])
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		s, sep, count := str(i), delim(i), index(i)
 		if count == 0 || len(sep) == 0 {
@@ -229,8 +230,8 @@ func evalSubstrIndex(m *meter.Meter, n *node, args []vec, rows bitset) (vec, err
 }
 
 // evalStrpos finds a string in another: 0 if it is not there.
-func evalStrpos(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, part := args[0].texts(), args[1].texts()
+func evalStrpos(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, part := args[0].Texts(), args[1].Texts()
 	return lengthRows(m, n, args, rows, func(i int) int {
 		s := str(i)
 		at := bytes.Index(s, part(i))
@@ -242,8 +243,8 @@ func evalStrpos(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 }
 
 // evalFindInSet finds a string among those that commas separate: 0 if it is not there.
-func evalFindInSet(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	str, set := args[0].texts(), args[1].texts()
+func evalFindInSet(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	str, set := args[0].Texts(), args[1].Texts()
 	return lengthRows(m, n, args, rows, func(i int) int {
 		want, rest := str(i), set(i)
 		for at, more := 1, len(rest) > 0; more; at++ {

@@ -7,12 +7,13 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
 // timeFunctions write and read dates and times by formats, and cut them into bins.
 var timeFunctions = map[string]*function{
-	"to_char":       {minArgs: 2, maxArgs: 2, bind: signature(gives(typeString), calendarValue, asText), eval: evalToChar},
+	"to_char":       {minArgs: 2, maxArgs: 2, bind: signature(gives(column.TypeString), calendarValue, asText), eval: evalToChar},
 	"to_time":       {minArgs: 1, maxArgs: 20, bind: bindToTime, eval: evalToTime},
 	"to_local_time": {minArgs: 1, maxArgs: 1, bind: bindToLocalTime, eval: evalToLocalTime},
 	"make_time": {minArgs: 3, maxArgs: 3,
@@ -23,7 +24,7 @@ var timeFunctions = map[string]*function{
 // calendarValue takes dates, times and timestamps as they are.
 func calendarValue(t arrow.DataType) arrow.DataType {
 	switch {
-	case isTemporal(t) && t.ID() != arrow.DURATION:
+	case column.IsTemporal(t) && t.ID() != arrow.DURATION:
 		return t
 	case t.ID() == arrow.NULL:
 		return arrow.FixedWidthTypes.Date32
@@ -62,27 +63,27 @@ func (c formatCache) format(s []byte) (clock.Format, error) {
 
 // evalToChar fails for formats that ask for what the value does not have: the date of a
 // time, or the zone of a timestamp without one.
-func evalToChar(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func evalToChar(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	x := args[0]
-	zone, err := clock.LoadZone(zoneOf(x.typ))
+	zone, err := clock.LoadZone(column.ZoneOf(x.Type))
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
 	missing := ""
-	if isTime(x.typ) {
+	if column.IsTime(x.Type) {
 		missing = clock.DateVerbs
 	}
-	if zoneOf(x.typ) == "" {
+	if column.ZoneOf(x.Type) == "" {
 		missing += clock.ZoneVerbs
 	}
-	at, formats, known := momentReader(x), args[1].texts(), formatCache{}
+	at, formats, known := momentReader(x), args[1].Texts(), formatCache{}
 	return textRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
 		f, err := known.format(formats(i))
 		if err != nil {
 			return nil, err
 		}
 		if f == nil || f.Needs(missing) {
-			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is no format for %s", args[1].named(formats(i)), x.typ)
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is no format for %s", args[1].Named(formats(i)), x.Type)
 		}
 		return f.Append(dst, at(i).In(zone)), nil
 	})
@@ -90,7 +91,7 @@ func evalToChar(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 
 // momentReader returns the values of the calendar as moments; times are on the first day of
 // 1970.
-func momentReader(v vec) func(i int) time.Time {
+func momentReader(v column.Vec) func(i int) time.Time {
 	ticks, per := tickReader(v)
 	return func(i int) time.Time {
 		x := ticks(i)
@@ -103,21 +104,21 @@ func momentReader(v vec) func(i int) time.Time {
 func bindToTime(n *node) (*node, error) {
 	x := n.args[0].typ
 	switch {
-	case isTimestamp(x) && len(n.args) == 1:
+	case column.IsTimestamp(x) && len(n.args) == 1:
 		n = n.with(n.args...)
 		n.typ = arrow.FixedWidthTypes.Time64ns
 		return n, nil
-	case isTime(x):
+	case column.IsTime(x):
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "to_time of %s", x)
 	}
 	return signature(gives(arrow.FixedWidthTypes.Time64ns), asText)(n)
 }
 
-func evalToTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	if isTimestamp(args[0].typ) {
-		zone, err := clock.LoadZone(zoneOf(args[0].typ))
+func evalToTime(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	if column.IsTimestamp(args[0].Type) {
+		zone, err := clock.LoadZone(column.ZoneOf(args[0].Type))
 		if err != nil {
-			return vec{}, err
+			return column.Vec{}, err
 		}
 		at := momentReader(args[0])
 		return fixedRows(m, n, args, rows, func(i int) (int64, error) {
@@ -138,7 +139,7 @@ func evalToTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 				return 0, err
 			}
 		}
-		text := string(args[0].texts()(i))
+		text := string(args[0].Texts()(i))
 		for _, f := range formats {
 			if r, ok := f.Read(text); ok {
 				if nanos, ok := r.TimeOfDay(); ok {
@@ -146,18 +147,18 @@ func evalToTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
 				}
 			}
 		}
-		return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is no time of the formats", args[0].named([]byte(text)))
+		return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is no time of the formats", args[0].Named([]byte(text)))
 	})
 }
 
 // of returns the formats of a row, without those that are none.
-func (c formatCache) of(formats []vec, i int) ([]clock.Format, error) {
+func (c formatCache) of(formats []column.Vec, i int) ([]clock.Format, error) {
 	var out []clock.Format
 	for _, v := range formats {
-		if v.isNull(i) {
+		if v.IsNull(i) {
 			continue
 		}
-		f, err := c.format(v.texts()(i))
+		f, err := c.format(v.Texts()(i))
 		if err != nil {
 			return nil, err
 		}
@@ -170,8 +171,8 @@ func (c formatCache) of(formats []vec, i int) ([]clock.Format, error) {
 
 // readFormatted reads strings by the formats of the other arguments, on the clock of the
 // zone; put makes the value of a moment.
-func readFormatted[T any](m *meter.Meter, n *node, args []vec, rows bitset, put func(t time.Time) (T, bool)) (vec, error) {
-	known, str := formatCache{}, args[0].texts()
+func readFormatted[T any](m *meter.Meter, n *node, args []column.Vec, rows column.Bitset, put func(t time.Time) (T, bool)) (column.Vec, error) {
+	known, str := formatCache{}, args[0].Texts()
 	return fixedRows(m, n, args, rows, func(i int) (T, error) {
 		var zero T
 		formats, err := known.of(args[1:], i)
@@ -188,12 +189,12 @@ func readFormatted[T any](m *meter.Meter, n *node, args []vec, rows bitset, put 
 				}
 			}
 		}
-		return zero, sql.Errorf(sql.ErrValue, sql.NoPos, "%s: %s has none of the formats", n.fn.name, args[0].named(str(i)))
+		return zero, sql.Errorf(sql.ErrValue, sql.NoPos, "%s: %s has none of the formats", n.fn.name, args[0].Named(str(i)))
 	})
 }
 
 // bindFormatted binds a function of a string and formats that reads moments.
-func bindFormatted(n *node, typ arrow.DataType, eval func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)) (*node, error) {
+func bindFormatted(n *node, typ arrow.DataType, eval func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error)) (*node, error) {
 	n, err := signature(gives(typ), asText)(n)
 	if err != nil {
 		return nil, err
@@ -203,15 +204,15 @@ func bindFormatted(n *node, typ arrow.DataType, eval func(m *meter.Meter, n *nod
 }
 
 // formattedTimestamps cuts off what is finer than the unit.
-func formattedTimestamps(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	per := clock.PerSecond(unitOf(n.typ))
+func formattedTimestamps(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	per := clock.PerSecond(column.UnitOf(n.typ))
 	return readFormatted(m, n, args, rows, func(t time.Time) (int64, bool) {
 		ticks, ok := clock.MulChecked(t.Unix(), per)
 		return ticks + int64(t.Nanosecond())/(1e9/per), ok && (per != 1e9 || clock.NanosecondYears(t))
 	})
 }
 
-func formattedDates(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
+func formattedDates(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return readFormatted(m, n, args, rows, func(t time.Time) (int32, bool) {
 		days := clock.FloorDiv(t.Unix(), clock.SecondsPerDay)
 		return int32(days), days == int64(int32(days))
@@ -222,25 +223,25 @@ func formattedDates(m *meter.Meter, n *node, args []vec, rows bitset) (vec, erro
 func bindToLocalTime(n *node) (*node, error) {
 	x := n.args[0]
 	if x.typ.ID() == arrow.NULL {
-		return castTo(x, timestampType(arrow.Nanosecond, ""))
+		return castTo(x, column.TimestampType(arrow.Nanosecond, ""))
 	}
-	if !isTimestamp(x.typ) {
+	if !column.IsTimestamp(x.typ) {
 		return nil, mismatch(n)
 	}
-	if zoneOf(x.typ) == "" {
+	if column.ZoneOf(x.typ) == "" {
 		return x, nil
 	}
 	n = n.with(x)
-	n.typ = timestampType(unitOf(x.typ), "")
+	n.typ = column.TimestampType(column.UnitOf(x.typ), "")
 	return n, nil
 }
 
-func evalToLocalTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	zone, err := clock.LoadZone(zoneOf(args[0].typ))
+func evalToLocalTime(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	zone, err := clock.LoadZone(column.ZoneOf(args[0].Type))
 	if err != nil {
-		return vec{}, err
+		return column.Vec{}, err
 	}
-	x, per := valuesOf[int64](args[0]), clock.PerSecond(unitOf(n.typ))
+	x, per := column.ValuesOf[int64](args[0]), clock.PerSecond(column.UnitOf(n.typ))
 	return fixedRows(m, n, args, rows, func(i int) (int64, error) {
 		_, offset := time.Unix(clock.FloorDiv(x(i), per), 0).In(zone).Zone()
 		return x(i) + int64(offset)*per, nil
@@ -248,8 +249,8 @@ func evalToLocalTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, err
 }
 
 // evalMakeTime fails for times that are not in the day.
-func evalMakeTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	hour, minute, second := valuesOf[int32](args[0]), valuesOf[int32](args[1]), valuesOf[int32](args[2])
+func evalMakeTime(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	hour, minute, second := column.ValuesOf[int32](args[0]), column.ValuesOf[int32](args[1]), column.ValuesOf[int32](args[2])
 	return fixedRows(m, n, args, rows, func(i int) (int32, error) {
 		h, m, s := hour(i), minute(i), second(i)
 		if h < 0 || h > 23 || m < 0 || m > 59 || s < 0 || s > 59 {
@@ -264,26 +265,26 @@ func evalMakeTime(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)
 func bindDateBin(n *node) (*node, error) {
 	step, x := n.args[0], n.args[1]
 	to := x.typ
-	if isString(step.typ) && step.op == opLit && !step.isNullLiteral() {
-		v, err := intervalConstant(string(step.val.data.(text).at(0)))
+	if column.IsString(step.typ) && step.op == opLit && !step.isNullLiteral() {
+		v, err := intervalConstant(string(step.val.Data.(column.Text).At(0)))
 		if err != nil {
 			return nil, sql.At(err, step.pos)
 		}
 		step = literal(v, step.pos)
-		if isTimestamp(to) {
-			to = timestampType(arrow.Nanosecond, zoneOf(to))
+		if column.IsTimestamp(to) {
+			to = column.TimestampType(arrow.Nanosecond, column.ZoneOf(to))
 		}
 	}
 	if step.typ.ID() != arrow.INTERVAL_MONTH_DAY_NANO || step.op != opLit {
 		return nil, sql.Errorf(sql.ErrUnsupported, step.pos, "date_bin of an interval that is not constant")
 	}
 	switch {
-	case isTimestamp(to) && zoneOf(to) == "", isTime(to):
-	case isTimestamp(to) && zoneOf(to) == "UTC":
-		to = timestampType(arrow.Nanosecond, "UTC")
-	case isDate(to), isString(to), to.ID() == arrow.NULL:
-		to = timestampType(arrow.Nanosecond, "")
-	case isTimestamp(to):
+	case column.IsTimestamp(to) && column.ZoneOf(to) == "", column.IsTime(to):
+	case column.IsTimestamp(to) && column.ZoneOf(to) == "UTC":
+		to = column.TimestampType(arrow.Nanosecond, "UTC")
+	case column.IsDate(to), column.IsString(to), to.ID() == arrow.NULL:
+		to = column.TimestampType(arrow.Nanosecond, "")
+	case column.IsTimestamp(to):
 		return nil, sql.Errorf(sql.ErrUnsupported, n.pos, "date_bin of %s", to)
 	default:
 		return nil, mismatch(n)
@@ -307,7 +308,7 @@ func bindDateBin(n *node) (*node, error) {
 
 // checkStep refuses steps that go nowhere, and those of months with a rest.
 func checkStep(step *node) error {
-	by := step.val.data.([]arrow.MonthDayNanoInterval)[0]
+	by := step.val.Data.([]arrow.MonthDayNanoInterval)[0]
 	switch rest := int64(by.Days)*clock.SecondsPerDay*1e9 + by.Nanoseconds; {
 	case by.Months != 0 && rest != 0:
 		return sql.Errorf(sql.ErrUnsupported, step.pos, "date_bin of months and a part of one")
@@ -319,8 +320,8 @@ func checkStep(step *node) error {
 	return nil
 }
 
-func evalDateBin(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error) {
-	by := args[0].data.([]arrow.MonthDayNanoInterval)[0]
+func evalDateBin(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	by := args[0].Data.([]arrow.MonthDayNanoInterval)[0]
 	at, per := momentReader(args[1]), int64(1)
 	if u, ok := n.typ.(arrow.TemporalWithUnit); ok {
 		per = clock.PerSecond(u.TimeUnit())

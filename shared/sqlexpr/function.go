@@ -1,6 +1,7 @@
 package sqlexpr
 
 import (
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -16,8 +17,8 @@ type function struct {
 	// no use for them.
 	prepare func(m *meter.Meter, n *node) (any, error)
 	// eval computes the call for the rows that count.
-	eval func(m *meter.Meter, n *node, args []vec, rows bitset) (vec, error)
+	eval func(m *meter.Meter, n *node, args []column.Vec, rows column.Bitset) (column.Vec, error)
 	// perRow makes other values for each of so many rows, in place of eval. Such functions
 	// have no arguments and are no constants.
-	perRow func(rows int) vec
+	perRow func(rows int) column.Vec
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -196,7 +197,7 @@ func TestSelectPassesOverOtherRows(t *testing.T) {
 		"coalesce(i32, 1) > 0", "true", "i32 > 0 AND i64 < 5",
 	} {
 		b := bindExpr(t, filter, rec.Schema())
-		good, want := newBitset(n), []int32{}
+		good, want := column.NewBitset(n), []int32{}
 		for i := range n {
 			if i%3 == 1 {
 				continue
@@ -205,7 +206,7 @@ func TestSelectPassesOverOtherRows(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			good.set(i)
+			good.Set(i)
 			if len(rows) > 0 {
 				want = append(want, int32(i))
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
 )
 
 // JSON in binary form is a container, with numbers big-endian:
@@ -227,7 +228,7 @@ func (v jsonValue) integer() (x int64, ok bool, err error) {
 		if x, err := strconv.ParseInt(string(v.data), 10, 64); err == nil {
 			return x, true, nil
 		}
-		if f, ok := parseFloat(string(v.data), 64); ok {
+		if f, ok := cast.ParseFloat(string(v.data), 64); ok {
 			if x, ok := roundedInteger(f); ok {
 				return x, true, nil
 			}
@@ -258,7 +259,7 @@ func (v jsonValue) float() (x float64, ok bool, err error) {
 		_, _, _, f, err := v.number()
 		return f, err == nil, err
 	case jsonString:
-		if f, ok := parseFloat(string(v.data), 64); ok {
+		if f, ok := cast.ParseFloat(string(v.data), 64); ok {
 			return f, true, nil
 		}
 	}

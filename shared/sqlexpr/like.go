@@ -5,12 +5,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
 // like evaluates LIKE and ILIKE, with the pattern that Bind prepared if it is constant.
-func like(m *meter.Meter, n *node, x, pattern vec, rows bitset) (vec, error) {
-	var out vec
+func like(m *meter.Meter, n *node, x, pattern column.Vec, rows column.Bitset) (column.Vec, error) {
+	var out column.Vec
 	var err error
 	if p, ok := n.ready.(*likePattern); ok {
 		out, err = textTest(m, x, rows, func(s []byte) (bool, error) { return p.match(m, s) })

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 )
 
 // An opcode is what a node computes.
@@ -80,25 +81,25 @@ type node struct {
 	args []*node
 	pos  int
 
-	val   vec       // opLit: a constant
-	index int       // opCol, opMember
-	name  string    // opCol, opMember: for messages
-	null  bool      // opCol, opMember: may be NULL
-	not   bool      // inverts the tests
-	fold  bool      // opLike: ILIKE
-	given bool      // opLike: the escape character is given, which is the one that it always is
-	try   bool      // opCast
-	fixed bool      // an operation of nothing but constants; set by prepare
-	heavy bool      // a constant that is too much for Bind to compute
-	exact bool      // a comparison that the rewrites of simplify leave alone
-	fn    *function // opCall
-	memo  nodeKey   // key, once it was asked for
-	ready any       // opIn, opLike, opCall: what Bind prepared from constant arguments
+	val   column.Vec // opLit: a constant
+	index int        // opCol, opMember
+	name  string     // opCol, opMember: for messages
+	null  bool       // opCol, opMember: may be NULL
+	not   bool       // inverts the tests
+	fold  bool       // opLike: ILIKE
+	given bool       // opLike: the escape character is given, which is the one that it always is
+	try   bool       // opCast
+	fixed bool       // an operation of nothing but constants; set by prepare
+	heavy bool       // a constant that is too much for Bind to compute
+	exact bool       // a comparison that the rewrites of simplify leave alone
+	fn    *function  // opCall
+	memo  nodeKey    // key, once it was asked for
+	ready any        // opIn, opLike, opCall: what Bind prepared from constant arguments
 }
 
 // literal makes a node of a constant.
-func literal(val vec, pos int) *node {
-	return &node{op: opLit, typ: val.typ, val: val, pos: pos}
+func literal(val column.Vec, pos int) *node {
+	return &node{op: opLit, typ: val.Type, val: val, pos: pos}
 }
 
 // copy returns a copy of n to be changed.
@@ -120,14 +121,14 @@ func (n *node) binary(op opcode, typ arrow.DataType, l, r *node) *node {
 	return &node{op: op, typ: typ, args: []*node{l, r}, pos: n.pos}
 }
 
-func (n *node) isNullLiteral() bool { return n.op == opLit && n.val.isNull(0) }
+func (n *node) isNullLiteral() bool { return n.op == opLit && n.val.IsNull(0) }
 
 // boolLiteral returns the value of a literal of type bool that is not NULL.
 func (n *node) boolLiteral() (value, ok bool) {
-	if n.op != opLit || n.typ.ID() != arrow.BOOL || n.val.isNull(0) {
+	if n.op != opLit || n.typ.ID() != arrow.BOOL || n.val.IsNull(0) {
 		return false, false
 	}
-	return n.val.data.(bitset).has(0), true
+	return n.val.Data.(column.Bitset).Has(0), true
 }
 
 // mayBeNull reports whether the node can be NULL as far as the schema tells.
@@ -139,7 +140,7 @@ func (n *node) mayBeNull() bool { return n.nullable(false) }
 func (n *node) nullable(declared bool) bool {
 	switch n.op {
 	case opLit:
-		return n.val.isNull(0)
+		return n.val.IsNull(0)
 	case opCol:
 		return n.null
 	case opMember:
@@ -216,11 +217,11 @@ func (n *node) key() nodeKey {
 	if n.memo != (nodeKey{}) {
 		return n.memo
 	}
-	b := []byte{byte(n.op), byte(bit(n.not) | bit(n.fold)<<1 | bit(n.try)<<2 | bit(n.exact)<<3 | bit(n.given)<<4)}
+	b := []byte{byte(n.op), byte(column.Bit(n.not) | column.Bit(n.fold)<<1 | column.Bit(n.try)<<2 | column.Bit(n.exact)<<3 | column.Bit(n.given)<<4)}
 	b = binary.LittleEndian.AppendUint32(b, uint32(n.index))
 	switch n.op {
 	case opLit:
-		b = n.val.appendIdentity(b)
+		b = n.val.AppendIdentity(b)
 	case opCast:
 		b = append(b, n.typ.String()...)
 	case opCall:
@@ -239,19 +240,19 @@ func (n *node) key() nodeKey {
 
 // isNumber reports whether the node is a literal of a number.
 func (n *node) isNumber(want int64) bool {
-	if n.op != opLit || n.val.isNull(0) {
+	if n.op != opLit || n.val.IsNull(0) {
 		return false
 	}
-	switch d := n.val.data.(type) {
+	switch d := n.val.Data.(type) {
 	case []float32:
 		return d[0] == float32(want)
 	case []float64:
 		return d[0] == float64(want)
 	}
-	x, ok := n.val.integer(0)
-	if ok && isDecimal(n.typ) {
-		_, scale := precisionScale(n.typ)
-		return x.Cmp(rescale(big.NewInt(want), 0, scale)) == 0
+	x, ok := n.val.Integer(0)
+	if ok && column.IsDecimal(n.typ) {
+		_, scale := column.PrecisionScale(n.typ)
+		return x.Cmp(column.Rescale(big.NewInt(want), 0, scale)) == 0
 	}
-	return ok && isInteger(n.typ) && x.Cmp(big.NewInt(want)) == 0
+	return ok && column.IsInteger(n.typ) && x.Cmp(big.NewInt(want)) == 0
 }

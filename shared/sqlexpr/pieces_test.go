@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/meter"
 	"tiltyard/shared/sql/syntax"
 )
@@ -115,12 +116,12 @@ func TestConvertEndsWithItsContext(t *testing.T) {
 	}
 	rec := textsOf(values...)
 	ctx := &lookedAt{Context: t.Context()}
-	if _, err := Convert(ctx, rec.Column(0), arrow.PrimitiveTypes.Int64); err != nil || ctx.looks < 3 {
+	if _, err := cast.Convert(ctx, rec.Column(0), arrow.PrimitiveTypes.Int64); err != nil || ctx.looks < 3 {
 		t.Errorf("got %v, and %d looks at the context", err, ctx.looks)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Convert(ended, rec.Column(0), arrow.PrimitiveTypes.Int64); !errors.Is(err, context.Canceled) {
+	if _, err := cast.Convert(ended, rec.Column(0), arrow.PrimitiveTypes.Int64); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
 }

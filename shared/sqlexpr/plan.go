@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -33,18 +34,18 @@ func (p *planner) plan(e syntax.Expr) (*node, error) {
 		v, err := p.number(e)
 		return literal(v, pos), err
 	case *syntax.Text:
-		return literal(textConstant(typeString, e.Value), pos), nil
+		return literal(column.TextConstant(column.TypeString, e.Value), pos), nil
 	case *syntax.Bytes:
 		return literal(bytesConstant(e.Digits), pos), nil
 	case *syntax.Bool:
-		return literal(boolConstant(e.Value), pos), nil
+		return literal(column.BoolConstant(e.Value), pos), nil
 	case *syntax.Null:
-		return literal(nullVec(typeNull), pos), nil
+		return literal(column.Null(column.TypeNull), pos), nil
 	case *syntax.Interval:
 		v, err := intervalConstant(e.Value)
 		return literal(v, pos), sql.At(err, pos)
 	case *syntax.TypedText:
-		return p.cast(literal(textConstant(typeString, e.Value), pos), e.Type, false, pos)
+		return p.cast(literal(column.TextConstant(column.TypeString, e.Value), pos), e.Type, false, pos)
 	case *syntax.Column:
 		return p.column(e)
 	case *syntax.Member:
@@ -102,7 +103,7 @@ func (p *planner) node(n node, args ...syntax.Expr) (*node, error) {
 }
 
 // number is an int64 if it is one, else an uint64 if it is one, else a float64.
-func (p *planner) number(e *syntax.Number) (vec, error) {
+func (p *planner) number(e *syntax.Number) (column.Vec, error) {
 	digits, negative := strings.CutPrefix(e.Text, "-")
 	// Lance reads the digits without their sign, so that outside of a call the smallest
 	// int64 is a float64.
@@ -110,28 +111,28 @@ func (p *planner) number(e *syntax.Number) (vec, error) {
 		if negative {
 			n = -n
 		}
-		return constant(typeInt64, []int64{n}), nil
+		return column.Constant(column.TypeInt64, []int64{n}), nil
 	}
 	if n, err := strconv.ParseInt(e.Text, 10, 64); err == nil && p.inCall {
-		return constant(typeInt64, []int64{n}), nil
+		return column.Constant(column.TypeInt64, []int64{n}), nil
 	}
 	if n, err := strconv.ParseUint(digits, 10, 64); err == nil && !negative {
-		return constant(typeUint64, []uint64{n}), nil
+		return column.Constant(column.TypeUint64, []uint64{n}), nil
 	}
 	f, err := strconv.ParseFloat(e.Text, 64)
 	if err != nil && f == 0 {
-		return vec{}, sql.Errorf(sql.ErrSyntax, e.Pos(), "%s is not a number", e.Text)
+		return column.Vec{}, sql.Errorf(sql.ErrSyntax, e.Pos(), "%s is not a number", e.Text)
 	}
-	return constant(typeFloat64, []float64{f}), nil // infinity if too large
+	return column.Constant(column.TypeFloat64, []float64{f}), nil // infinity if too large
 }
 
 // bytesConstant decodes hexadecimal digits; an odd first digit is a byte of its own.
-func bytesConstant(digits string) vec {
+func bytesConstant(digits string) column.Vec {
 	if len(digits)%2 != 0 {
 		digits = "0" + digits
 	}
 	b, _ := hex.DecodeString(digits) // the lexer saw to the digits
-	return textConstant(typeBinary, string(b))
+	return column.TextConstant(column.TypeBinary, string(b))
 }
 
 // column looks up a path. The first part of a path, unless it is alone and in backticks,
@@ -143,10 +144,10 @@ func (p *planner) column(e *syntax.Column) (*node, error) {
 		return nil, sql.Errorf(sql.ErrUnknownColumn, e.Pos(), "no column %q; there are %s", first.Text, fieldNames(p.schema.Fields()))
 	}
 	f := p.schema.Field(index)
-	if !loadable(f.Type) {
+	if !column.Loadable(f.Type) {
 		return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "column %q of type %s", f.Name, f.Type)
 	}
-	n := &node{op: opCol, typ: valueType(f.Type), index: index, name: f.Name, null: f.Nullable, pos: e.Pos()}
+	n := &node{op: opCol, typ: column.ValueType(f.Type), index: index, name: f.Name, null: f.Nullable, pos: e.Pos()}
 	for _, name := range e.Path[1:] {
 		var err error
 		if n, err = member(n, name.Text, e.Pos()); err != nil {
@@ -221,10 +222,10 @@ func member(x *node, name string, pos int) (*node, error) {
 		return nil, sql.Errorf(sql.ErrUnknownColumn, pos, "no member %q; there are %s", name, fieldNames(st.Fields()))
 	}
 	f := st.Field(i)
-	if !loadable(f.Type) {
+	if !column.Loadable(f.Type) {
 		return nil, sql.Errorf(sql.ErrUnsupported, pos, "member %q of type %s", name, f.Type)
 	}
-	return &node{op: opMember, typ: valueType(f.Type), index: i, name: name, null: f.Nullable, args: []*node{x}, pos: pos}, nil
+	return &node{op: opMember, typ: column.ValueType(f.Type), index: i, name: name, null: f.Nullable, args: []*node{x}, pos: pos}, nil
 }
 
 var binaryOps = map[syntax.BinaryOp]opcode{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -15,12 +16,12 @@ func lanceType(name syntax.TypeName) arrow.DataType {
 	}
 	switch name.Name {
 	case "binary":
-		return typeBinary
+		return column.TypeBinary
 	case "timestamp", "datetime":
 		return timestampOf(name.Args, arrow.Microsecond)
 	case "decimal":
 		if len(name.Args) == 2 {
-			return decimalOfArgs(name.Args, maxPrecision128)
+			return decimalOfArgs(name.Args, column.MaxPrecision128)
 		}
 	}
 	return nil
@@ -33,25 +34,25 @@ func callType(name syntax.TypeName) arrow.DataType {
 	}
 	switch name.Name {
 	case "bool":
-		return typeBool
+		return column.TypeBool
 	case "int2":
 		return arrow.PrimitiveTypes.Int16
 	case "int4":
 		return arrow.PrimitiveTypes.Int32
 	case "int8":
-		return typeInt64
+		return column.TypeInt64
 	case "real", "float4":
-		return typeFloat32
+		return column.TypeFloat32
 	case "double precision", "float8":
-		return typeFloat64
+		return column.TypeFloat64
 	case "text", "char":
-		return typeString
+		return column.TypeString
 	case "varchar":
 		if len(name.Args) == 0 {
-			return typeString
+			return column.TypeString
 		}
 	case "bytea":
-		return typeBinary
+		return column.TypeBinary
 	case "time":
 		if len(name.Args) == 0 {
 			return arrow.FixedWidthTypes.Time64ns
@@ -61,11 +62,11 @@ func callType(name syntax.TypeName) arrow.DataType {
 	case "decimal", "numeric":
 		switch len(name.Args) {
 		case 0:
-			return decimalOfArgs([]int{maxPrecision128, 10}, maxPrecision256)
+			return decimalOfArgs([]int{column.MaxPrecision128, 10}, column.MaxPrecision256)
 		case 1:
-			return decimalOfArgs([]int{name.Args[0], 0}, maxPrecision256)
+			return decimalOfArgs([]int{name.Args[0], 0}, column.MaxPrecision256)
 		case 2:
-			return decimalOfArgs(name.Args, maxPrecision256)
+			return decimalOfArgs(name.Args, column.MaxPrecision256)
 		}
 	}
 	return nil
@@ -94,13 +95,13 @@ var commonTypes = map[string]arrow.DataType{
 // timestampOf takes the digits after the second, if they are given, for the unit.
 func timestampOf(args []int, unit arrow.TimeUnit) arrow.DataType {
 	if len(args) == 0 {
-		return timestampType(unit, "")
+		return column.TimestampType(unit, "")
 	}
 	i := slices.Index([]int{0, 3, 6, 9}, args[0])
 	if i < 0 || len(args) > 1 {
 		return nil
 	}
-	return timestampType(arrow.TimeUnit(i), "")
+	return column.TimestampType(arrow.TimeUnit(i), "")
 }
 
 // decimalOfArgs is nil unless precision and scale go together.
@@ -109,7 +110,7 @@ func decimalOfArgs(args []int, most int32) arrow.DataType {
 	switch {
 	case p < 1 || p > most || s < 0 || s > p:
 		return nil
-	case p > maxPrecision128:
+	case p > column.MaxPrecision128:
 		return &arrow.Decimal256Type{Precision: p, Scale: s}
 	}
 	return &arrow.Decimal128Type{Precision: p, Scale: s}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/rustregex"
 )
 
@@ -174,7 +175,7 @@ func (p *probing) comparison(n *node, test ProbeTest) *Probe {
 // areValues says whether all nodes are literals that are not NULL.
 func areValues(nodes []*node) bool {
 	for _, n := range nodes {
-		if n.op != opLit || n.val.isNull(0) {
+		if n.op != opLit || n.val.IsNull(0) {
 			return false
 		}
 	}
@@ -196,14 +197,14 @@ func (p *probing) call(n *node) *Probe {
 	case "array_has":
 		return p.on(n.args[0], ProbeElements)
 	case "array_has_any", "array_has_all":
-		if list := n.args[1].val.data.(lists); list.off[0] == list.off[1] {
+		if list := n.args[1].val.Data.(column.Lists); list.Off[0] == list.Off[1] {
 			return nil
 		}
 		return p.on(n.args[0], ProbeElements)
 	case "contains":
 		probe := p.on(n.args[0], ProbeContains)
 		if probe != nil {
-			probe.Characters = utf8.RuneCount(n.args[1].val.data.(text).at(0))
+			probe.Characters = utf8.RuneCount(n.args[1].val.Data.(column.Text).At(0))
 		}
 		return probe
 	case "contains_tokens":

@@ -6,6 +6,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
 )
 
 // resolve gives a literal beside a column the type of the column: at the top of an
@@ -128,90 +130,90 @@ func narrowFloat(n *node, typ arrow.DataType) *node {
 	if typ.ID() != arrow.FLOAT32 || n.typ.ID() != arrow.FLOAT64 || x.op != opLit {
 		return n
 	}
-	v, err := castVec(nil, x.val, n.typ, nil, false)
+	v, err := cast.Vec(nil, x.val, n.typ, nil, false)
 	if err != nil {
 		return n
 	}
-	if v.isNull(0) {
-		return literal(nullVec(typ), n.pos)
+	if v.IsNull(0) {
+		return literal(column.Null(typ), n.pos)
 	}
-	f := v.data.([]float64)[0]
+	f := v.Data.([]float64)[0]
 	if math.Float64bits(float64(float32(f))) != math.Float64bits(f) {
 		return n
 	}
-	return literal(constant(typ, []float32{float32(f)}), n.pos)
+	return literal(column.Constant(typ, []float32{float32(f)}), n.pos)
 }
 
 // literalOf converts a literal, of one of the types that literals have when they are
 // planned, to the type of a column. It fails where the conversion loses more than the
 // precision of a float.
-func literalOf(v vec, typ arrow.DataType) (vec, bool) {
-	if v.typ.ID() == arrow.NULL || v.typ.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
+func literalOf(v column.Vec, typ arrow.DataType) (column.Vec, bool) {
+	if v.Type.ID() == arrow.NULL || v.Type.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return v, true
 	}
-	switch d := v.data.(type) {
+	switch d := v.Data.(type) {
 	case []int64:
 		switch {
-		case isInteger(typ), isDecimal(typ):
+		case column.IsInteger(typ), column.IsDecimal(typ):
 			return castLiteral(v, typ)
-		case isFloat(typ):
+		case column.IsFloat(typ):
 			return floatLiteral(float64(d[0]), float32(d[0]), typ)
 		case typ.ID() == arrow.TIME32 && math.MinInt32 <= d[0] && d[0] <= math.MaxInt32:
-			return constant(typ, []int32{int32(d[0])}), true
+			return column.Constant(typ, []int32{int32(d[0])}), true
 		}
 	case []uint64:
 		switch {
-		case isInteger(typ):
+		case column.IsInteger(typ):
 			return castLiteral(v, typ)
-		case isFloat(typ):
+		case column.IsFloat(typ):
 			return floatLiteral(float64(d[0]), float32(d[0]), typ)
 		}
 	case []float64:
-		if isFloat(typ) {
+		if column.IsFloat(typ) {
 			return floatLiteral(d[0], float32(d[0]), typ)
 		}
-	case bitset:
+	case column.Bitset:
 		return v, typ.ID() == arrow.BOOL
-	case text:
+	case column.Text:
 		return textLiteral(v, d, typ)
-	case lists:
-		if isSimpleList(typ) && castable(v.typ, typ) {
+	case column.Lists:
+		if column.IsSimpleList(typ) && cast.Possible(v.Type, typ) {
 			return castLiteral(v, typ)
 		}
 	}
-	return vec{}, false
+	return column.Vec{}, false
 }
 
 // textLiteral changes the width of offsets, and the kind of binary if the length is right.
-func textLiteral(v vec, t text, typ arrow.DataType) (vec, bool) {
-	ok := isString(v.typ) && isString(typ)
-	if isBinary(v.typ) {
+func textLiteral(v column.Vec, t column.Text, typ arrow.DataType) (column.Vec, bool) {
+	ok := column.IsString(v.Type) && column.IsString(typ)
+	if column.IsBinary(v.Type) {
 		switch typ := typ.(type) {
 		case *arrow.BinaryType, *arrow.LargeBinaryType:
 			ok = true
 		case *arrow.FixedSizeBinaryType:
-			ok = len(t.at(0)) == typ.ByteWidth
+			ok = len(t.At(0)) == typ.ByteWidth
 		}
 	}
-	return constant(typ, t), ok
+	return column.Constant(typ, t), ok
 }
 
-func castLiteral(v vec, typ arrow.DataType) (vec, bool) {
-	out, err := castVec(nil, v, typ, nil, false)
+func castLiteral(v column.Vec, typ arrow.DataType) (column.Vec, bool) {
+	out, err := cast.Vec(nil, v, typ, nil, false)
 	return out, err == nil
 }
 
 // floatLiteral makes a float of any width. A half must not turn a finite number into
 // infinity, nor another number into zero.
-func floatLiteral(f float64, narrow float32, typ arrow.DataType) (vec, bool) {
+func floatLiteral(f float64, narrow float32, typ arrow.DataType) (column.Vec, bool) {
 	switch typ.ID() {
 	case arrow.FLOAT64:
-		return constant(typ, []float64{f}), true
+		return column.Constant(typ, []float64{f}), true
 	case arrow.FLOAT32:
-		return constant(typ, []float32{narrow}), true
+		return column.Constant(typ, []float32{narrow}), true
 	}
-	h := halfOf(f)
+	h := column.HalfOf(f)
 	overflow := h&0x7fff == 0x7c00 && !math.IsInf(f, 0)
 	underflow := h&0x7fff == 0 && f != 0
-	return constant(typ, []half{h}), !overflow && !underflow
+	return column.Constant(typ, []column.Half{h}), !overflow && !underflow
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 	"tiltyard/shared/sql/rustregex"
 )
@@ -42,8 +43,8 @@ func FuzzRegex(f *testing.F) {
 		if matches && n.NeedsKnown(hasTriple) && !hasTriple(text) {
 			t.Fatalf("%q matches %q, of which no piece is known", pattern, text)
 		}
-		value := func(s string) *node { return literal(textConstant(typeString, s), 0) }
-		call := &node{op: opCall, typ: typeBool, fn: functionNamed("regexp_like"), args: []*node{value(text), value(pattern), value(flags)}}
+		value := func(s string) *node { return literal(column.TextConstant(column.TypeString, s), 0) }
+		call := &node{op: opCall, typ: column.TypeBool, fn: functionNamed("regexp_like"), args: []*node{value(text), value(pattern), value(flags)}}
 		test := rewriteRegexpLike(call)
 		if test == call {
 			return

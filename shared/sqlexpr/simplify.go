@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -30,7 +31,7 @@ func simplify(m *meter.Meter, n *node) (*node, error) {
 // zeroOperands simplifies the operands of a comparison of floats, so that a zero that has
 // yet to be computed becomes a literal, and then sees to the zero.
 func zeroOperands(m *meter.Meter, n *node) (*node, error) {
-	if !n.op.isComparison() && n.op != opBetween && n.op != opIn || !isFloat(n.args[0].typ) {
+	if !n.op.isComparison() && n.op != opBetween && n.op != opIn || !column.IsFloat(n.args[0].typ) {
 		return n, nil
 	}
 	args := make([]*node, len(n.args))
@@ -98,7 +99,7 @@ func canonical(n *node) *node {
 	}
 	l, r := n.args[0], n.args[1]
 	if r.op == opCol && (l.op == opLit || l.op == opCol && r.name > l.name) {
-		return n.binary(swapped[n.op], typeBool, r, l)
+		return n.binary(swapped[n.op], column.TypeBool, r, l)
 	}
 	return n
 }
@@ -115,16 +116,16 @@ func fold(m *meter.Meter, n *node) (*node, error) {
 			return n, nil
 		}
 	}
-	var v vec
+	var v column.Vec
 	err := m.Fold(func() (err error) {
-		f := frame{m: m, n: 1, cols: map[int]vec{}, consts: constants{}}
+		f := frame{m: m, n: 1, cols: map[int]column.Vec{}, consts: constants{}}
 		v, err = f.eval(n, nil)
 		return err
 	})
 	var own *sql.Error
 	switch {
 	case err == nil && m.KeepConstant(constantBytes(v)):
-		v.konst = true // CASE and list functions make a column, of one row here
+		v.Const = true // CASE and list functions make a column, of one row here
 		return literal(v, n.pos), nil
 	case err != nil && !errors.As(err, &own), err == nil:
 		n = n.copy()
@@ -140,10 +141,10 @@ func fold(m *meter.Meter, n *node) (*node, error) {
 const elementBytes = 256
 
 // constantBytes is what a constant counts as.
-func constantBytes(v vec) int64 {
-	size := int64(v.bytes())
-	if l, ok := v.data.(lists); ok {
-		size += elementBytes * int64(l.elems.n)
+func constantBytes(v column.Vec) int64 {
+	size := int64(v.Bytes())
+	if l, ok := v.Data.(column.Lists); ok {
+		size += elementBytes * int64(l.Elems.N)
 	}
 	return size
 }
@@ -161,7 +162,7 @@ func rewrite(n *node) *node {
 			low, high, join = opLt, opGt, opOr
 		}
 		x := n.args[0]
-		return n.binary(join, typeBool, n.binary(low, typeBool, x, n.args[1]), n.binary(high, typeBool, x, n.args[2]))
+		return n.binary(join, column.TypeBool, n.binary(low, column.TypeBool, x, n.args[1]), n.binary(high, column.TypeBool, x, n.args[2]))
 	case op.isComparison():
 		return rewriteComparison(n)
 	case op.isArithmetic():
@@ -182,9 +183,9 @@ func rewrite(n *node) *node {
 		return hasAsIn(n)
 	case op == opCall && n.fn.name == "array_has" && n.args[0].op == opCall && n.args[0].fn.name == "make_array":
 		list := n.args[0].args // the same for a list that is made for each row
-		return &node{op: opIn, typ: typeBool, args: append([]*node{n.args[1]}, list...), pos: n.pos}
+		return &node{op: opIn, typ: column.TypeBool, args: append([]*node{n.args[1]}, list...), pos: n.pos}
 	case op == opIsNull && !n.args[0].mayBeNull():
-		return literal(boolConstant(n.not), n.pos)
+		return literal(column.BoolConstant(n.not), n.pos)
 	}
 	return n
 }
@@ -194,7 +195,7 @@ func rewrite(n *node) *node {
 func rewriteComparison(n *node) *node {
 	l, r := n.args[0], n.args[1]
 	if n.op <= opGe && (l.isNullLiteral() || r.isNullLiteral()) {
-		return literal(nullVec(typeBool), n.pos)
+		return literal(column.Null(column.TypeBool), n.pos)
 	}
 	if (n.op == opEq || n.op == opNe) && l.typ.ID() == arrow.BOOL && !n.exact {
 		for i, x := range n.args {
@@ -203,7 +204,7 @@ func rewriteComparison(n *node) *node {
 				if value == (n.op == opEq) {
 					return other
 				}
-				return &node{op: opNot, typ: typeBool, args: []*node{other}, pos: n.pos}
+				return &node{op: opNot, typ: column.TypeBool, args: []*node{other}, pos: n.pos}
 			}
 		}
 	}
@@ -212,10 +213,10 @@ func rewriteComparison(n *node) *node {
 		return n
 	case n.op == opEq && l.key() == r.key(): // x = x
 		if !l.mayBeNull() {
-			return literal(boolConstant(true), n.pos)
+			return literal(column.BoolConstant(true), n.pos)
 		}
-		test := &node{op: opIsNull, typ: typeBool, not: true, args: []*node{l}, pos: n.pos}
-		return n.binary(opOr, typeBool, test, literal(nullVec(typeBool), n.pos))
+		test := &node{op: opIsNull, typ: column.TypeBool, not: true, args: []*node{l}, pos: n.pos}
+		return n.binary(opOr, column.TypeBool, test, literal(column.Null(column.TypeBool), n.pos))
 	}
 	return unwrapComparison(n)
 }
@@ -223,10 +224,10 @@ func rewriteComparison(n *node) *node {
 // rewriteArithmetic removes factors and divisors of one, and products with zero.
 func rewriteArithmetic(n *node) *node {
 	l, r := n.args[0], n.args[1]
-	plain := func(x *node) bool { return !x.mayBeNull() && !isFloat(x.typ) }
+	plain := func(x *node) bool { return !x.mayBeNull() && !column.IsFloat(x.typ) }
 	switch {
 	case l.isNullLiteral() || r.isNullLiteral():
-		return literal(nullVec(n.typ), n.pos)
+		return literal(column.Null(n.typ), n.pos)
 	case (n.op == opMul || n.op == opDiv) && r.isNumber(1):
 		return asType(l, n.typ)
 	case n.op == opMul && l.isNumber(1):
@@ -236,7 +237,7 @@ func rewriteArithmetic(n *node) *node {
 	case n.op == opMul && l.isNumber(0) && plain(r):
 		return asType(l, n.typ)
 	case n.op == opMod && r.isNumber(1) && plain(l):
-		return literal(constant(n.typ, zeroData(n.typ, 1)), n.pos)
+		return literal(column.Constant(n.typ, column.Zeros(n.typ, 1)), n.pos)
 	}
 	return n
 }
@@ -266,7 +267,7 @@ func rewriteCase(n *node) *node {
 	case len(last) > 0:
 		return last[0]
 	}
-	return literal(nullVec(n.typ), n.pos)
+	return literal(column.Null(n.typ), n.pos)
 }
 
 // hasAsIn makes IN of the search in a constant list. A NULL in the list now matters, as it
@@ -274,31 +275,31 @@ func rewriteCase(n *node) *node {
 func hasAsIn(n *node) *node {
 	list, x := n.args[0], n.args[1]
 	if list.isNullLiteral() {
-		return literal(nullVec(typeBool), n.pos)
+		return literal(column.Null(column.TypeBool), n.pos)
 	}
-	l := list.val.data.(lists)
+	l := list.val.Data.(column.Lists)
 	args := []*node{x}
-	for i := int(l.off[0]); i < int(l.off[1]); i++ {
-		slots, valid := []int{i}, fullBitset(1)
-		if l.elems.isNull(i) {
-			slots, valid = []int{-1}, newBitset(1)
+	for i := int(l.Off[0]); i < int(l.Off[1]); i++ {
+		slots, valid := []int{i}, column.FullBitset(1)
+		if l.Elems.IsNull(i) {
+			slots, valid = []int{-1}, column.NewBitset(1)
 		}
-		v, err := l.elems.gather(nil, slots, valid)
+		v, err := l.Elems.Gather(nil, slots, valid)
 		if err != nil {
 			return n
 		}
-		v.konst = true
+		v.Const = true
 		args = append(args, literal(v, list.pos))
 	}
 	if len(args) == 1 {
-		return literal(boolConstant(false), n.pos)
+		return literal(column.BoolConstant(false), n.pos)
 	}
-	return &node{op: opIn, typ: typeBool, args: args, pos: n.pos}
+	return &node{op: opIn, typ: column.TypeBool, args: args, pos: n.pos}
 }
 
 // asType casts a number to another type unless it has it.
 func asType(n *node, typ arrow.DataType) *node {
-	if sameType(n.typ, typ) {
+	if column.SameType(n.typ, typ) {
 		return n
 	}
 	return &node{op: opCast, typ: typ, args: []*node{n}, pos: n.pos}
@@ -332,5 +333,5 @@ func negateTest(x, not *node) *node {
 	if not != nil {
 		return not
 	}
-	return &node{op: opNot, typ: typeBool, args: []*node{x}, pos: x.pos}
+	return &node{op: opNot, typ: column.TypeBool, args: []*node{x}, pos: x.pos}
 }

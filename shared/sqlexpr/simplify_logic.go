@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/column"
 )
 
 // rewriteLogic simplifies AND and OR. For operands that may be NULL every rule but those on
@@ -22,7 +24,7 @@ func rewriteLogic(n *node) *node {
 	dual := opAnd + opOr - n.op
 	switch {
 	case isNotOf(r, l) && !l.mayBeNull(), isNotOf(l, r) && !r.mayBeNull():
-		return literal(boolConstant(deciding), n.pos)
+		return literal(column.BoolConstant(deciding), n.pos)
 	case hasTerm(l, r.key(), n.op): // (… a …) AND a
 		return l
 	case hasTerm(r, l.key(), n.op):
@@ -87,14 +89,14 @@ func commonFactors(n *node) *node {
 	join := func(list []*node) *node {
 		all := list[0]
 		for _, t := range list[1:] {
-			all = n.binary(opAnd, typeBool, all, t)
+			all = n.binary(opAnd, column.TypeBool, all, t)
 		}
 		return all
 	}
 	if len(leftRest) == 0 || len(rightRest) == 0 {
 		return join(common)
 	}
-	return n.binary(opAnd, typeBool, join(common), n.binary(opOr, typeBool, join(leftRest), join(rightRest)))
+	return n.binary(opAnd, column.TypeBool, join(common), n.binary(opOr, column.TypeBool, join(leftRest), join(rightRest)))
 }
 
 // mergeComparisons makes x = a of x >= a AND x <= a, and x = 1 of x = 1 AND x != 2.
@@ -104,7 +106,7 @@ func mergeComparisons(n *node) *node {
 		return nil
 	}
 	if l.op == opGe && r.op == opLe && l.args[0].key() == r.args[0].key() && l.args[1].key() == r.args[1].key() {
-		return l.binary(opEq, typeBool, l.args[0], l.args[1])
+		return l.binary(opEq, column.TypeBool, l.args[0], l.args[1])
 	}
 	for _, eq := range n.args {
 		ne := l
@@ -181,14 +183,14 @@ func equalityList(n *node) *node {
 	if lit == nil || x.op != opCol {
 		return nil
 	}
-	return &node{op: opIn, typ: typeBool, args: []*node{x, lit}, pos: n.pos}
+	return &node{op: opIn, typ: column.TypeBool, args: []*node{x, lit}, pos: n.pos}
 }
 
 // intersection of two lists; x IN () is FALSE and x NOT IN () is TRUE.
 func intersection(in *node, x, y []*node) *node {
 	rest := minus(x, minus(x, y))
 	if len(rest) == 0 {
-		return literal(boolConstant(in.not), in.pos)
+		return literal(column.BoolConstant(in.not), in.pos)
 	}
 	return listNode(in, in.not, rest)
 }
@@ -197,7 +199,7 @@ func intersection(in *node, x, y []*node) *node {
 func difference(in *node, x, y []*node) *node {
 	rest := minus(x, y)
 	if len(rest) == 0 {
-		return literal(boolConstant(false), in.pos)
+		return literal(column.BoolConstant(false), in.pos)
 	}
 	return listNode(in, false, rest)
 }
@@ -240,20 +242,20 @@ func caseAsTests(n *node) *node {
 	if n.typ.ID() != arrow.BOOL || pairs > 2 || !n.isWithin(maxRepeatedNodes) {
 		return nil
 	}
-	before, all := literal(boolConstant(false), n.pos), literal(boolConstant(false), n.pos)
-	not := func(x *node) *node { return &node{op: opNot, typ: typeBool, args: []*node{x}, pos: n.pos} }
+	before, all := literal(column.BoolConstant(false), n.pos), literal(column.BoolConstant(false), n.pos)
+	not := func(x *node) *node { return &node{op: opNot, typ: column.TypeBool, args: []*node{x}, pos: n.pos} }
 	add := func(when, then *node) {
-		all = n.binary(opOr, typeBool, all, n.binary(opAnd, typeBool, when, then))
+		all = n.binary(opOr, column.TypeBool, all, n.binary(opAnd, column.TypeBool, when, then))
 	}
 	for i := range pairs {
 		when, then := n.args[2*i], n.args[2*i+1]
 		if when.op != opIsNull {
 			return nil
 		}
-		add(n.binary(opAnd, typeBool, when, not(before)), then)
-		before = n.binary(opOr, typeBool, before, when)
+		add(n.binary(opAnd, column.TypeBool, when, not(before)), then)
+		before = n.binary(opOr, column.TypeBool, before, when)
 	}
-	last := literal(nullVec(typeBool), n.pos)
+	last := literal(column.Null(column.TypeBool), n.pos)
 	if len(n.args) > 2*pairs {
 		last = n.args[2*pairs]
 	}

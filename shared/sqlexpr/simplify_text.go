@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/rustregex"
 )
 
@@ -29,20 +30,20 @@ func rewriteLike(n *node) *node {
 	if n.not {
 		op = opNe
 	}
-	return n.binary(op, typeBool, n.args[0], n.args[1])
+	return n.binary(op, column.TypeBool, n.args[0], n.args[1])
 }
 
 // constantText returns the text that a node always is, which is not NULL.
 func constantText(n *node) (s string, ok bool) {
-	if n.op != opLit || !isString(n.typ) || n.isNullLiteral() {
+	if n.op != opLit || !column.IsString(n.typ) || n.isNullLiteral() {
 		return "", false
 	}
-	return string(n.val.data.(text).at(0)), true
+	return string(n.val.Data.(column.Text).At(0)), true
 }
 
 // textLike makes a literal of the type of the text that n tests.
 func textLike(n *node, s string) *node {
-	return literal(textConstant(n.args[0].typ, s), n.pos)
+	return literal(column.TextConstant(n.args[0].typ, s), n.pos)
 }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
@@ -54,7 +55,7 @@ func rewriteStartsWith(n *node) *node {
 		return n
 	}
 	pattern := textLike(n, likeEscapes.Replace(begin)+"%")
-	return &node{op: opLike, typ: typeBool, args: []*node{n.args[0], pattern}, pos: n.pos}
+	return &node{op: opLike, typ: column.TypeBool, args: []*node{n.args[0], pattern}, pos: n.pos}
 }
 
 // maxAlternatives is how many alternatives of a regular expression become tests of their own.
@@ -92,7 +93,7 @@ func rewriteRegexpLike(n *node) *node {
 		case tests == nil:
 			tests = test
 		default:
-			tests = n.binary(opOr, typeBool, tests, test)
+			tests = n.binary(opOr, column.TypeBool, tests, test)
 		}
 	}
 	if _, err := rustregex.Compile(pattern, ""); err != nil {
@@ -139,7 +140,7 @@ func (m regexMatch) test(re *rustregex.Node) *node {
 }
 
 func (m regexMatch) like(pattern string) *node {
-	return &node{op: opLike, typ: typeBool, fold: m.fold, args: []*node{m.args[0], textLike(m.node, pattern)}, pos: m.pos}
+	return &node{op: opLike, typ: column.TypeBool, fold: m.fold, args: []*node{m.args[0], textLike(m.node, pattern)}, pos: m.pos}
 }
 
 // contains returns a LIKE, or nil if the expression is no literal or has a special meaning
@@ -159,7 +160,7 @@ func (m regexMatch) equal(s string) *node {
 		}
 		return m.like(s)
 	}
-	return m.binary(opEq, typeBool, m.args[0], textLike(m.node, s))
+	return m.binary(opEq, column.TypeBool, m.args[0], textLike(m.node, s))
 }
 
 // in returns the test for one of some literals, nil if they are something else.
@@ -175,5 +176,5 @@ func (m regexMatch) in(re *rustregex.Node) *node {
 	for _, re := range literals {
 		args = append(args, textLike(m.node, re.Text))
 	}
-	return &node{op: opIn, typ: typeBool, args: args, pos: m.pos}
+	return &node{op: opIn, typ: column.TypeBool, args: args, pos: m.pos}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/meter"
 )
 
@@ -18,12 +19,12 @@ const sliceRows = 8192
 // rowBits is about how much an operation and those of its arguments have in use for a row,
 // in bits, and whether they make values of no fixed width.
 func rowBits(n *node) (bits int, wide bool) {
-	bits, fixed := slotBits(n.typ)
+	bits, fixed := column.SlotBits(n.typ)
 	switch n.op {
 	case opLit:
 		return 0, false
 	case opCol, opMember:
-		wide = isNested(n.typ)
+		wide = column.IsNested(n.typ)
 	default:
 		wide = !fixed
 	}
@@ -37,7 +38,7 @@ func rowBits(n *node) (bits int, wide bool) {
 // slices evaluates the expression in slices of the rows that count, nil being all, and calls
 // f for what it is from a row on for so many rows. A slice that makes too much is evaluated
 // again in narrower ones.
-func (b *Bound) slices(m *meter.Meter, rec arrow.RecordBatch, rows bitset, f func(from, n int, v vec) error) error {
+func (b *Bound) slices(m *meter.Meter, rec arrow.RecordBatch, rows column.Bitset, f func(from, n int, v column.Vec) error) error {
 	columns, err := b.read(rec)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (b *Bound) slices(m *meter.Meter, rec arrow.RecordBatch, rows bitset, f fun
 		n := min(size, total-from)
 		among := rows
 		if rows != nil && n < total {
-			if among = rows.slice(from, n); among.empty() {
+			if among = rows.Slice(from, n); among.Empty() {
 				from += n
 				continue
 			}
@@ -79,8 +80,8 @@ func (b *Bound) slices(m *meter.Meter, rec arrow.RecordBatch, rows bitset, f fun
 }
 
 // evalSlice computes the expression for a slice.
-func (b *Bound) evalSlice(m *meter.Meter, consts constants, columns []arrow.Array, from, n, total int, among bitset) (vec, error) {
-	f := frame{m: m, n: n, arrs: columns, cols: map[int]vec{}, consts: consts}
+func (b *Bound) evalSlice(m *meter.Meter, consts constants, columns []arrow.Array, from, n, total int, among column.Bitset) (column.Vec, error) {
+	f := frame{m: m, n: n, arrs: columns, cols: map[int]column.Vec{}, consts: consts}
 	if n < total {
 		f.arrs = make([]arrow.Array, len(columns))
 		for _, c := range b.columns {
@@ -101,7 +102,7 @@ func (b *Bound) read(rec arrow.RecordBatch) ([]arrow.Array, error) {
 			return nil, sql.Errorf(sql.ErrUnknownColumn, b.root.pos, "no column %q in the batch; there are %s", field.Name, fieldNames(rec.Schema().Fields()))
 		}
 		columns[c] = rec.Column(found[0])
-		if got := columns[c].DataType(); !sameType(valueType(got), valueType(field.Type)) {
+		if got := columns[c].DataType(); !column.SameType(column.ValueType(got), column.ValueType(field.Type)) {
 			return nil, sql.Errorf(sql.ErrType, b.root.pos, "column %q of the batch is %s, not %s", field.Name, got, field.Type)
 		}
 	}
@@ -118,18 +119,18 @@ type collected struct {
 }
 
 // add adds the values of a slice, which stay in use.
-func (c *collected) add(n int, v vec) error {
-	if _, ok := v.data.(text); ok {
-		v.typ = c.typ
+func (c *collected) add(n int, v column.Vec) error {
+	if _, ok := v.Data.(column.Text); ok {
+		v.Type = c.typ
 	}
 	before := c.m.Mark()
-	arr, err := v.array(c.m, n)
+	arr, err := v.Array(c.m, n)
 	if err != nil {
 		return err
 	}
 	c.parts = append(c.parts, arr)
 	if n < c.total {
-		bytes := max(v.bytes(), int(c.m.Mark()-before))
+		bytes := max(v.Bytes(), int(c.m.Mark()-before))
 		c.bytes += bytes
 		c.m.Retain(bytes)
 	}
@@ -145,7 +146,7 @@ func (c *collected) array() (arrow.Array, error) {
 	if err := c.m.Take(c.bytes); err != nil {
 		return nil, err
 	}
-	arr, err := array.Concatenate(c.parts, allocator)
+	arr, err := array.Concatenate(c.parts, column.Allocator)
 	if err != nil {
 		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "values of a batch that are too many for their type: %v", err)
 	}
@@ -157,7 +158,7 @@ func (b *Bound) evaluate(ctx context.Context, rec arrow.RecordBatch) (arrow.Arra
 	m := meter.New(ctx)
 	defer m.End()
 	all := collected{m: m, typ: b.root.typ, total: int(rec.NumRows())}
-	if err := b.slices(m, rec, nil, func(_, n int, v vec) error { return all.add(n, v) }); err != nil {
+	if err := b.slices(m, rec, nil, func(_, n int, v column.Vec) error { return all.add(n, v) }); err != nil {
 		return nil, err
 	}
 	return all.array()

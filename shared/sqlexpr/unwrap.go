@@ -7,7 +7,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 )
 
 // unwrapComparison compares what was cast with a literal in the type that it had before,
@@ -41,7 +43,7 @@ func unwrapComparison(n *node) *node {
 		if i == 1 {
 			op = swapped[op]
 		}
-		return n.binary(op, typeBool, x, literal(v, lit.pos))
+		return n.binary(op, column.TypeBool, x, literal(v, lit.pos))
 	}
 	return n
 }
@@ -50,7 +52,7 @@ func unwrapComparison(n *node) *node {
 func unwrapIn(n *node) *node {
 	c := n.args[0]
 	if c.isNullLiteral() {
-		return literal(nullVec(typeBool), n.pos)
+		return literal(column.Null(column.TypeBool), n.pos)
 	}
 	if c.op != opCast {
 		return n
@@ -72,93 +74,93 @@ func unwrapIn(n *node) *node {
 
 // literalAsText converts a string, with which an integer cast to a string is compared for
 // equality, to the integer, if it is the way to write it.
-func literalAsText(v vec, to arrow.DataType, op opcode) (vec, bool) {
-	if !isString(v.typ) || v.isNull(0) || !isInteger(to) || op != opEq && op != opNe {
-		return vec{}, false
+func literalAsText(v column.Vec, to arrow.DataType, op opcode) (column.Vec, bool) {
+	if !column.IsString(v.Type) || v.IsNull(0) || !column.IsInteger(to) || op != opEq && op != opNe {
+		return column.Vec{}, false
 	}
-	number, err := castVec(nil, v, to, nil, false)
+	number, err := cast.Vec(nil, v, to, nil, false)
 	if err != nil {
-		return vec{}, false
+		return column.Vec{}, false
 	}
-	back, err := castVec(nil, number, v.typ, nil, false)
-	return number, err == nil && bytes.Equal(back.appendKey(nil, 0), v.appendKey(nil, 0))
+	back, err := cast.Vec(nil, number, v.Type, nil, false)
+	return number, err == nil && bytes.Equal(back.AppendKey(nil, 0), v.AppendKey(nil, 0))
 }
 
 // unwrappable reports whether the rule knows the type.
 func unwrappable(t arrow.DataType) bool {
-	return isInteger(t) || isDate(t) || isTimestamp(t) || t.ID() == arrow.DECIMAL128 || isString(t) ||
+	return column.IsInteger(t) || column.IsDate(t) || column.IsTimestamp(t) || t.ID() == arrow.DECIMAL128 || column.IsString(t) ||
 		t.ID() == arrow.BINARY || t.ID() == arrow.FIXED_SIZE_BINARY
 }
 
 // literalBefore converts a literal to the type before the cast, without loss but for the
 // units of timestamps.
-func literalBefore(v vec, to arrow.DataType) (vec, bool) {
-	from := v.typ
+func literalBefore(v column.Vec, to arrow.DataType) (column.Vec, bool) {
+	from := v.Type
 	switch {
 	case !unwrappable(from) || !unwrappable(to):
-		return vec{}, false
-	case v.isNull(0):
-		return nullVec(to), true
-	case isString(from) && isString(to):
-		return constant(to, v.data), true
-	case isString(from) || isString(to):
-		return vec{}, false
-	case isBinary(from) || isBinary(to):
+		return column.Vec{}, false
+	case v.IsNull(0):
+		return column.Null(to), true
+	case column.IsString(from) && column.IsString(to):
+		return column.Constant(to, v.Data), true
+	case column.IsString(from) || column.IsString(to):
+		return column.Vec{}, false
+	case column.IsBinary(from) || column.IsBinary(to):
 		fixed, ok := to.(*arrow.FixedSizeBinaryType)
-		if !ok || from.ID() != arrow.BINARY || len(v.data.(text).at(0)) != fixed.ByteWidth {
-			return vec{}, false
+		if !ok || from.ID() != arrow.BINARY || len(v.Data.(column.Text).At(0)) != fixed.ByteWidth {
+			return column.Vec{}, false
 		}
-		return constant(to, v.data), true
-	case isDate(from) && (isDate(to) || isTimestamp(to)), isTimestamp(from) && isDate(to):
-		return vec{}, false
-	case isTimestamp(from) && isTimestamp(to):
+		return column.Constant(to, v.Data), true
+	case column.IsDate(from) && (column.IsDate(to) || column.IsTimestamp(to)), column.IsTimestamp(from) && column.IsDate(to):
+		return column.Vec{}, false
+	case column.IsTimestamp(from) && column.IsTimestamp(to):
 		return timestampBefore(v, to), true
 	}
 	return integerBefore(v, to)
 }
 
 // integerBefore converts between what is stored as integers, with the scale of decimals.
-func integerBefore(v vec, to arrow.DataType) (vec, bool) {
+func integerBefore(v column.Vec, to arrow.DataType) (column.Vec, bool) {
 	scale := func(t arrow.DataType) int32 {
-		if !isDecimal(t) {
+		if !column.IsDecimal(t) {
 			return 0
 		}
-		_, s := precisionScale(t)
+		_, s := column.PrecisionScale(t)
 		return s
 	}
-	x, _ := v.integer(0)
-	if up := scale(to) - scale(v.typ); up >= 0 {
-		x.Mul(x, pow10(up))
+	x, _ := v.Integer(0)
+	if up := scale(to) - scale(v.Type); up >= 0 {
+		x.Mul(x, column.Pow10(up))
 	} else {
 		rest := new(big.Int)
-		if x.QuoRem(x, pow10(-up), rest); rest.Sign() != 0 {
-			return vec{}, false
+		if x.QuoRem(x, column.Pow10(-up), rest); rest.Sign() != 0 {
+			return column.Vec{}, false
 		}
 	}
-	out := constant(to, zeroData(to, 1))
-	if isDecimal(to) {
-		precision, _ := precisionScale(to)
-		setDecimal(out.data, 0, x)
-		return out, digitsFit(x, precision)
+	out := column.Constant(to, column.Zeros(to, 1))
+	if column.IsDecimal(to) {
+		precision, _ := column.PrecisionScale(to)
+		column.SetDecimal(out.Data, 0, x)
+		return out, column.DigitsFit(x, precision)
 	}
-	low, high := integerRange(to)
+	low, high := column.IntegerRange(to)
 	if x.Cmp(low) < 0 || x.Cmp(high) > 0 {
-		return vec{}, false
+		return column.Vec{}, false
 	}
-	setInteger(out.data, 0, x)
+	column.SetInteger(out.Data, 0, x)
 	return out, true
 }
 
 // timestampBefore converts the units of a timestamp, cutting off; out of range it is NULL.
-func timestampBefore(v vec, to arrow.DataType) vec {
-	ticks := v.data.([]int64)[0]
-	from, per := clock.PerSecond(unitOf(v.typ)), clock.PerSecond(unitOf(to))
+func timestampBefore(v column.Vec, to arrow.DataType) column.Vec {
+	ticks := v.Data.([]int64)[0]
+	from, per := clock.PerSecond(column.UnitOf(v.Type)), clock.PerSecond(column.UnitOf(to))
 	if from >= per {
-		return constant(to, []int64{ticks / (from / per)})
+		return column.Constant(to, []int64{ticks / (from / per)})
 	}
 	x := new(big.Int).Mul(big.NewInt(ticks), big.NewInt(per/from))
 	if !x.IsInt64() || x.Int64() == math.MinInt64 {
-		return nullVec(to)
+		return column.Null(to)
 	}
-	return constant(to, []int64{x.Int64()})
+	return column.Constant(to, []int64{x.Int64()})
 }

@@ -1,5 +1,7 @@
 package sqlexpr
 
+import "tiltyard/shared/sql/column"
+
 // rewriteZero makes comparisons with a literal zero treat both zeros of floats as one. In
 // the order of floats -0.0 is below 0.0; the native Lance sees to it that x = 0 and x < 0
 // still mean what they say, by choosing the zero that the literal is:
@@ -29,11 +31,11 @@ func rewriteZero(n *node) *node {
 
 // isZero reports whether the node is a literal zero of a float type.
 func isZero(n *node) bool {
-	if n.op != opLit || n.val.isNull(0) {
+	if n.op != opLit || n.val.IsNull(0) {
 		return false
 	}
-	switch d := n.val.data.(type) {
-	case []half:
+	switch d := n.val.Data.(type) {
+	case []column.Half:
 		return d[0]&0x7fff == 0
 	case []float32:
 		return d[0] == 0
@@ -45,15 +47,15 @@ func isZero(n *node) bool {
 
 // zero returns a literal zero with a sign, of the type of n.
 func zero(n *node, negative bool) *node {
-	v := constant(n.typ, zeroData(n.typ, 1))
+	v := column.Constant(n.typ, column.Zeros(n.typ, 1))
 	if negative {
-		switch d := v.data.(type) {
-		case []half:
+		switch d := v.Data.(type) {
+		case []column.Half:
 			d[0] = 0x8000
 		case []float32:
-			v.data = negated(d)
+			v.Data = negated(d)
 		case []float64:
-			v.data = negated(d)
+			v.Data = negated(d)
 		}
 	}
 	return literal(v, n.pos)
@@ -77,17 +79,17 @@ func zeroComparison(n *node) *node {
 	if !isZero(lit) {
 		return n
 	}
-	both := &node{op: opIn, typ: typeBool, pos: n.pos, args: []*node{x, zero(lit, true), zero(lit, false)}}
+	both := &node{op: opIn, typ: column.TypeBool, pos: n.pos, args: []*node{x, zero(lit, true), zero(lit, false)}}
 	switch op {
 	case opLt, opGe:
-		return n.binary(op, typeBool, x, zero(lit, true))
+		return n.binary(op, column.TypeBool, x, zero(lit, true))
 	case opGt, opLe:
-		return n.binary(op, typeBool, x, zero(lit, false))
+		return n.binary(op, column.TypeBool, x, zero(lit, false))
 	case opEq, opNe:
 		both.not = op == opNe
 		return both
 	default: // opDistinct, opNotDistinct
-		return &node{op: opIsTrue, typ: typeBool, not: op == opDistinct, args: []*node{both}, pos: n.pos}
+		return &node{op: opIsTrue, typ: column.TypeBool, not: op == opDistinct, args: []*node{both}, pos: n.pos}
 	}
 }
 
@@ -127,15 +129,15 @@ func zeroProbe(n *node) *node {
 	}
 	var found *node
 	for _, a := range n.args[1:] {
-		test := &node{op: opIn, typ: typeBool, pos: n.pos, args: []*node{a, zero(x, true), zero(x, false)}}
+		test := &node{op: opIn, typ: column.TypeBool, pos: n.pos, args: []*node{a, zero(x, true), zero(x, false)}}
 		if found == nil {
 			found = test
 		} else {
-			found = n.binary(opOr, typeBool, found, test)
+			found = n.binary(opOr, column.TypeBool, found, test)
 		}
 	}
 	if n.not {
-		return &node{op: opNot, typ: typeBool, args: []*node{found}, pos: n.pos}
+		return &node{op: opNot, typ: column.TypeBool, args: []*node{found}, pos: n.pos}
 	}
 	return found
 }

@@ -44,6 +44,8 @@ var mayImport = map[string]string{
 	"shared/fulltext":           "memory fulltext lance",
 	"shared/gather":             "memory",
 	"shared/sqlexpr":            "memory sql",
+	"shared/sql/cast":           "=sql sql/clock sql/column sql/meter",
+	"shared/sql/column":         "=sql sql/meter",
 	"shared/sql/rustregex":      "=sql sql/meter",
 	"shared/sql/syntax":         "=sql sql/clock",
 	"shared/sql/clock":          "=sql",

@@ -1,23 +1,25 @@
-package sqlexpr
+package cast
 
 import (
 	"math"
 	"math/big"
+
+	"tiltyard/shared/sql/column"
 )
 
 // decimals converts from or to decimals.
 func (c *caster) decimals() {
-	switch from := c.from.typ; {
-	case !isDecimal(c.to):
+	switch from := c.from.Type; {
+	case !column.IsDecimal(c.to):
 		c.fromDecimal()
-	case isDecimal(from):
-		_, scale := precisionScale(from)
+	case column.IsDecimal(from):
+		_, scale := column.PrecisionScale(from)
 		c.toDecimal(func(i int) (*big.Int, bool) {
-			x, _ := c.from.integer(i)
+			x, _ := c.from.Integer(i)
 			return x, true
 		}, scale)
-	case isInteger(from):
-		c.toDecimal(func(i int) (*big.Int, bool) { return c.from.integer(i) }, 0)
+	case column.IsInteger(from):
+		c.toDecimal(func(i int) (*big.Int, bool) { return c.from.Integer(i) }, 0)
 	default:
 		c.floatToDecimal()
 	}
@@ -25,27 +27,27 @@ func (c *caster) decimals() {
 
 // toDecimal stores the numbers that value returns, with a scale, as decimals.
 func (c *caster) toDecimal(value func(i int) (*big.Int, bool), scale int32) {
-	precision, toScale := precisionScale(c.to)
-	c.out.data = zeroData(c.to, c.from.n)
+	precision, toScale := column.PrecisionScale(c.to)
+	c.out.Data = column.Zeros(c.to, c.from.N)
 	c.each(func(i int) bool {
 		x, ok := value(i)
 		if ok {
-			x = rescale(x, scale, toScale)
+			x = column.Rescale(x, scale, toScale)
 		}
-		if !ok || !digitsFit(x, precision) {
+		if !ok || !column.DigitsFit(x, precision) {
 			return c.fail(i, "value does not fit %s", c.to)
 		}
-		setDecimal(c.out.data, i, x)
+		column.SetDecimal(c.out.Data, i, x)
 		return true
 	})
 }
 
 // floatToDecimal scales and rounds in float64, and so shows the last digits of the float.
 func (c *caster) floatToDecimal() {
-	_, scale := precisionScale(c.to)
+	_, scale := column.PrecisionScale(c.to)
 	mul := math.Pow10(int(scale))
 	var at func(i int) float64
-	switch d := c.from.data.(type) {
+	switch d := c.from.Data.(type) {
 	case []float32:
 		at = func(i int) float64 { return float64(d[i]) }
 	case []float64:
@@ -64,12 +66,12 @@ func (c *caster) floatToDecimal() {
 // fromDecimal cuts off the fraction for integers. For floats it divides in float64, which
 // rounds twice where the unscaled value has more than 53 bits, as the native Lance does.
 func (c *caster) fromDecimal() {
-	_, scale := precisionScale(c.from.typ)
-	if isFloat(c.to) {
-		out := make([]float64, c.from.n)
+	_, scale := column.PrecisionScale(c.from.Type)
+	if column.IsFloat(c.to) {
+		out := make([]float64, c.from.N)
 		div := math.Pow10(int(scale))
 		c.each(func(i int) bool {
-			x, _ := c.from.integer(i)
+			x, _ := c.from.Integer(i)
 			f, _ := new(big.Float).SetInt(x).Float64()
 			out[i] = f / div
 			return true
@@ -77,16 +79,16 @@ func (c *caster) fromDecimal() {
 		numbersFrom(c, out)
 		return
 	}
-	div := pow10(scale)
-	low, high := integerRange(c.to)
-	c.out.data = zeroData(c.to, c.from.n)
+	div := column.Pow10(scale)
+	low, high := column.IntegerRange(c.to)
+	c.out.Data = column.Zeros(c.to, c.from.N)
 	c.each(func(i int) bool {
-		x, _ := c.from.integer(i)
+		x, _ := c.from.Integer(i)
 		x.Quo(x, div)
 		if x.Cmp(low) < 0 || x.Cmp(high) > 0 {
-			return c.fail(i, "%s is out of range of %s", c.from.named(x), c.to)
+			return c.fail(i, "%s is out of range of %s", c.from.Named(x), c.to)
 		}
-		setInteger(c.out.data, i, x)
+		column.SetInteger(c.out.Data, i, x)
 		return true
 	})
 }

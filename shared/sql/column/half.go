@@ -1,13 +1,13 @@
-package sqlexpr
+package column
 
 import "math"
 
-// half is the bits of a float16.
-type half uint16
+// Half is the bits of a float16.
+type Half uint16
 
 // float32 widens h, which is exact. The conversions of the Arrow library flush subnormal
 // numbers to zero and cut instead of rounding, so they are not used.
-func (h half) float32() float32 {
+func (h Half) float32() float32 {
 	sign := uint32(h&0x8000) << 16
 	exp := uint32(h>>10) & 0x1f
 	frac := uint32(h) & 0x3ff
@@ -21,10 +21,10 @@ func (h half) float32() float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// halfOf rounds f to the nearest half, ties to even, and to infinity past the largest.
-func halfOf(f float64) half {
+// HalfOf rounds f to the nearest half, ties to even, and to infinity past the largest.
+func HalfOf(f float64) Half {
 	bits := math.Float64bits(f)
-	sign := half(bits >> 48 & 0x8000)
+	sign := Half(bits >> 48 & 0x8000)
 	abs := math.Abs(f)
 	switch {
 	case math.IsNaN(f):
@@ -32,16 +32,17 @@ func halfOf(f float64) half {
 	case abs >= 65520: // halfway between the largest half and the one after it
 		return sign | 0x7c00
 	case abs < 1.0/(1<<14): // subnormal: a multiple of 2⁻²⁴
-		return sign | half(math.RoundToEven(abs*(1<<24)))
+		return sign | Half(math.RoundToEven(abs*(1<<24)))
 	}
 	_, exp := math.Frexp(abs) // abs = m × 2^exp, 0.5 <= m < 1
 	// The significand has 11 bits; rounding up may carry into the exponent, and the sum
 	// of the fields below carries along.
-	sig := half(math.RoundToEven(math.Ldexp(abs, 11-exp)))
-	return sign | (half(exp+14)<<10 + sig - 1<<10)
+	sig := Half(math.RoundToEven(math.Ldexp(abs, 11-exp)))
+	return sign | (Half(exp+14)<<10 + sig - 1<<10)
 }
 
-func halvesToFloat32(src []half) []float32 {
+// HalvesToFloat32 widens halves.
+func HalvesToFloat32(src []Half) []float32 {
 	out := make([]float32, len(src))
 	for i, h := range src {
 		out[i] = h.float32()

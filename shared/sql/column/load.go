@@ -1,4 +1,4 @@
-package sqlexpr
+package column
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
@@ -10,44 +10,44 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// valueType is the type of a column's values in expressions: that of the values for a
+// ValueType is the type of a column's values in expressions: that of the values for a
 // dictionary, the type itself for the rest.
-func valueType(typ arrow.DataType) arrow.DataType {
+func ValueType(typ arrow.DataType) arrow.DataType {
 	if d, ok := typ.(*arrow.DictionaryType); ok {
-		return valueType(d.ValueType)
+		return ValueType(d.ValueType)
 	}
 	return typ
 }
 
-// loadable reports whether columns of the type can be read.
-func loadable(typ arrow.DataType) bool {
+// Loadable reports whether columns of the type can be read.
+func Loadable(typ arrow.DataType) bool {
 	switch typ := typ.(type) {
 	case *arrow.DictionaryType:
-		return loadable(typ.ValueType)
+		return Loadable(typ.ValueType)
 	case *arrow.ListType, *arrow.LargeListType, *arrow.FixedSizeListType:
-		return loadable(typ.(arrow.ListLikeType).Elem())
+		return Loadable(typ.(arrow.ListLikeType).Elem())
 	case *arrow.StructType:
 		return true // members are looked at when they are used
 	}
-	return typ.ID() == arrow.NULL || zeroData(typ, 0) != nil
+	return typ.ID() == arrow.NULL || Zeros(typ, 0) != nil
 }
 
-// load makes a vec of an array, sharing its memory where the layouts agree: for everything
+// Load makes a Vec of an array, sharing its memory where the layouts agree: for everything
 // but bools and halves, whose layout is another, bitmaps, which may begin in the middle of a
 // byte, and dictionaries.
-func load(m *meter.Meter, arr arrow.Array) (vec, error) {
+func Load(m *meter.Meter, arr arrow.Array) (Vec, error) {
 	if d, ok := arr.(*array.Dictionary); ok {
 		return loadDictionary(m, d)
 	}
-	v := vec{typ: arr.DataType(), n: arr.Len()}
+	v := Vec{Type: arr.DataType(), N: arr.Len()}
 	if bitmap := arr.NullBitmapBytes(); len(bitmap) > 0 && arr.NullN() != 0 {
-		v.valid = bitsetOf(bitmap, arr.Data().Offset(), arr.Len())
+		v.Valid = bitsetOf(bitmap, arr.Data().Offset(), arr.Len())
 	}
 	switch a := arr.(type) {
 	case *array.Null:
-		v.valid = newBitset(arr.Len())
+		v.Valid = NewBitset(arr.Len())
 	case *array.Struct:
-		v.data = a
+		v.Data = a
 	case *array.List:
 		return loadLists(m, v, a)
 	case *array.LargeList:
@@ -55,8 +55,8 @@ func load(m *meter.Meter, arr arrow.Array) (vec, error) {
 	case *array.FixedSizeList:
 		return loadLists(m, v, a)
 	default:
-		if v.data = flatData(arr); v.data == nil {
-			return vec{}, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "values of type %s", arr.DataType())
+		if v.Data = flatData(arr); v.Data == nil {
+			return Vec{}, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "values of type %s", arr.DataType())
 		}
 	}
 	return v, nil
@@ -68,7 +68,7 @@ func flatData(arr arrow.Array) any {
 	switch a := arr.(type) {
 	case *array.Boolean:
 		if a.Len() == 0 {
-			return bitset{}
+			return Bitset{}
 		}
 		return bitsetOf(a.Data().Buffers()[1].Bytes(), a.Data().Offset(), a.Len())
 	case *array.Int8:
@@ -92,9 +92,9 @@ func flatData(arr arrow.Array) any {
 	case *array.Float64:
 		return a.Float64Values()
 	case *array.Float16:
-		out := make([]half, a.Len())
+		out := make([]Half, a.Len())
 		for i, h := range a.Values() {
-			out[i] = half(h.Uint16())
+			out[i] = Half(h.Uint16())
 		}
 		return out
 	case *array.Decimal128:
@@ -139,165 +139,165 @@ func textData(arr arrow.Array) any {
 	switch t := arr.DataType().(type) {
 	case *arrow.StringType, *arrow.BinaryType:
 		if d.Len() == 0 {
-			return text{off32: []int32{0}}
+			return Text{off32: []int32{0}}
 		}
 		off := arrow.Int32Traits.CastFromBytes(values(1))
-		return text{data: values(2), off32: off[d.Offset() : d.Offset()+d.Len()+1]}
+		return Text{data: values(2), off32: off[d.Offset() : d.Offset()+d.Len()+1]}
 	case *arrow.LargeStringType, *arrow.LargeBinaryType:
 		if d.Len() == 0 {
-			return text{off64: []int64{0}}
+			return Text{off64: []int64{0}}
 		}
 		off := arrow.Int64Traits.CastFromBytes(values(1))
-		return text{data: values(2), off64: off[d.Offset() : d.Offset()+d.Len()+1]}
+		return Text{data: values(2), off64: off[d.Offset() : d.Offset()+d.Len()+1]}
 	case *arrow.FixedSizeBinaryType:
 		b := values(1)
 		if d.Len() > 0 {
 			b = b[d.Offset()*t.ByteWidth:]
 		}
-		return text{data: b, width: t.ByteWidth}
+		return Text{data: b, width: t.ByteWidth}
 	}
 	return nil
 }
 
 // loadLists loads the elements that the lists of an array have.
-func loadLists(m *meter.Meter, v vec, arr array.ListLike) (vec, error) {
-	if err := m.Take(8 * (v.n + 1)); err != nil {
-		return vec{}, err
+func loadLists(m *meter.Meter, v Vec, arr array.ListLike) (Vec, error) {
+	if err := m.Take(8 * (v.N + 1)); err != nil {
+		return Vec{}, err
 	}
-	off := make([]int64, 1, v.n+1)
+	off := make([]int64, 1, v.N+1)
 	var first int64
-	for i := range v.n {
+	for i := range v.N {
 		start, end := arr.ValueOffsets(i)
 		if i == 0 {
 			first = start
 		}
 		off = append(off, end-first)
 	}
-	elems, err := load(m, array.NewSlice(arr.ListValues(), first, first+off[v.n]))
+	elems, err := Load(m, array.NewSlice(arr.ListValues(), first, first+off[v.N]))
 	if err != nil {
-		return vec{}, err
+		return Vec{}, err
 	}
-	v.data = lists{off: off, elems: elems}
+	v.Data = Lists{Off: off, Elems: elems}
 	return v, nil
 }
 
 // loadDictionary decodes a dictionary.
-func loadDictionary(m *meter.Meter, d *array.Dictionary) (vec, error) {
-	values, err := load(m, d.Dictionary())
+func loadDictionary(m *meter.Meter, d *array.Dictionary) (Vec, error) {
+	values, err := Load(m, d.Dictionary())
 	if err != nil {
-		return vec{}, err
+		return Vec{}, err
 	}
 	if err := m.Take(8 * d.Len()); err != nil {
-		return vec{}, err
+		return Vec{}, err
 	}
 	slots := make([]int, d.Len())
-	nulls := fullBitset(d.Len())
+	nulls := FullBitset(d.Len())
 	for i := range slots {
 		if d.IsValid(i) {
 			slots[i] = d.GetValueIndex(i)
 		}
-		if !d.IsValid(i) || values.isNull(slots[i]) {
+		if !d.IsValid(i) || values.IsNull(slots[i]) {
 			slots[i] = -1
-			nulls.clear(i)
+			nulls.Clear(i)
 		}
 	}
-	if t, ok := values.data.(text); ok {
-		return vec{typ: values.typ, n: len(slots), valid: nulls, data: t.view(slots)}, m.Take(viewBytes * len(slots))
+	if t, ok := values.Data.(Text); ok {
+		return Vec{Type: values.Type, N: len(slots), Valid: nulls, Data: t.view(slots)}, m.Take(ViewBytes * len(slots))
 	}
-	return values.gather(m, slots, nulls)
+	return values.Gather(m, slots, nulls)
 }
 
 // view returns the texts of slots where they are, nothing for -1.
-func (t text) view(slots []int) text {
+func (t Text) view(slots []int) Text {
 	views := make([][]byte, len(slots))
 	for i, s := range slots {
 		if s >= 0 {
-			views[i] = t.at(s)
+			views[i] = t.At(s)
 		}
 	}
-	return text{views: views}
+	return Text{views: views}
 }
 
-// gather returns the values of the slots, where -1 stands for NULL; valid says the same
+// Gather returns the values of the slots, where -1 stands for NULL; valid says the same
 // once more.
-func (v vec) gather(m *meter.Meter, slots []int, valid bitset) (vec, error) {
-	out := vec{typ: v.typ, n: len(slots), valid: valid}
-	bits, _ := slotBits(v.typ)
+func (v Vec) Gather(m *meter.Meter, slots []int, valid Bitset) (Vec, error) {
+	out := Vec{Type: v.Type, N: len(slots), Valid: valid}
+	bits, _ := SlotBits(v.Type)
 	if err := m.Take(bits * len(slots) / 8); err != nil {
-		return vec{}, err
+		return Vec{}, err
 	}
 	if err := m.Step(4 * len(slots)); err != nil {
-		return vec{}, err
+		return Vec{}, err
 	}
-	switch d := v.data.(type) {
+	switch d := v.Data.(type) {
 	case nil:
-	case bitset:
-		bits := newBitset(len(slots))
+	case Bitset:
+		bits := NewBitset(len(slots))
 		for i, s := range slots {
-			if s >= 0 && d.has(s) {
-				bits.set(i)
+			if s >= 0 && d.Has(s) {
+				bits.Set(i)
 			}
 		}
-		out.data = bits
-	case text:
+		out.Data = bits
+	case Text:
 		t, err := d.gather(m, slots)
 		if err != nil {
-			return vec{}, err
+			return Vec{}, err
 		}
-		out.data = t
+		out.Data = t
 		if d.width > 0 {
-			out.typ = arrow.BinaryTypes.Binary // values of NULLs have no width
+			out.Type = arrow.BinaryTypes.Binary // values of NULLs have no width
 		}
-	case lists:
+	case Lists:
 		return d.gather(m, out, slots)
 	case *array.Struct:
 		return gatherStruct(m, out, d, slots)
 	default:
-		out.data = gatherFixed(v.data, slots)
+		out.Data = gatherFixed(v.Data, slots)
 	}
 	return out, nil
 }
 
 // gather copies the texts of the slots.
-func (t text) gather(m *meter.Meter, slots []int) (text, error) {
-	b := newTextBuilder(m, len(slots))
+func (t Text) gather(m *meter.Meter, slots []int) (Text, error) {
+	b := NewTextBuilder(m, len(slots))
 	total := 0
 	for _, s := range slots {
-		if s >= 0 && total <= maxText {
-			total += len(t.at(s))
+		if s >= 0 && total <= MaxText {
+			total += len(t.At(s))
 		}
 	}
-	if err := b.reserve(total); err != nil {
-		return text{}, err
+	if err := b.Reserve(total); err != nil {
+		return Text{}, err
 	}
 	for _, s := range slots {
 		if s >= 0 {
-			value := t.at(s)
-			b.data = append(b.data, value...)
+			value := t.At(s)
+			b.Data = append(b.Data, value...)
 			if err := m.Step(len(value)); err != nil {
-				return text{}, err
+				return Text{}, err
 			}
 		}
-		b.done()
+		b.Done()
 	}
-	return b.text(), nil
+	return b.Text(), nil
 }
 
 // gather puts the lists of the slots into out.
-func (l lists) gather(m *meter.Meter, out vec, slots []int) (vec, error) {
-	b := newListBuilder(m, len(slots), l.elems)
+func (l Lists) gather(m *meter.Meter, out Vec, slots []int) (Vec, error) {
+	b := NewListBuilder(m, len(slots), l.Elems)
 	for _, s := range slots {
 		if s >= 0 {
-			for j := l.off[s]; j < l.off[s+1]; j++ {
-				b.add(0, int(j))
+			for j := l.Off[s]; j < l.Off[s+1]; j++ {
+				b.Add(0, int(j))
 			}
 		}
-		if err := b.end(); err != nil {
-			return vec{}, err
+		if err := b.End(); err != nil {
+			return Vec{}, err
 		}
 	}
 	var err error
-	out.data, err = b.lists(l.elems.typ)
+	out.Data, err = b.Lists(l.Elems.Type)
 	return out, err
 }
 
@@ -320,7 +320,7 @@ func gatherFixed(data any, slots []int) any {
 		return pick(d, slots)
 	case []uint64:
 		return pick(d, slots)
-	case []half:
+	case []Half:
 		return pick(d, slots)
 	case []float32:
 		return pick(d, slots)
@@ -350,8 +350,8 @@ func pick[T any](d []T, slots []int) []T {
 	return out
 }
 
-// slotsFrom counts the slots of a list.
-func slotsFrom(from, to int) []int {
+// SlotsFrom counts the slots of a list.
+func SlotsFrom(from, to int) []int {
 	slots := make([]int, 0, max(to-from, 0))
 	for ; from < to; from++ {
 		slots = append(slots, from)

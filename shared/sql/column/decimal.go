@@ -1,4 +1,4 @@
-package sqlexpr
+package column
 
 import (
 	"math/big"
@@ -11,12 +11,12 @@ import (
 // Decimals are computed with math/big: they are rare in filters, and their comparison,
 // which is not so rare, works on the stored form.
 
-// integer returns the number stored in a slot as an integer: the unscaled value of a
+// Integer returns the number stored in a slot as an integer: the unscaled value of a
 // decimal, the count of days or ticks of dates, times and timestamps. It is false for
 // types that are not stored as integers.
-func (v vec) integer(row int) (*big.Int, bool) {
-	i := v.at(row)
-	switch d := v.data.(type) {
+func (v Vec) Integer(row int) (*big.Int, bool) {
+	i := v.Slot(row)
+	switch d := v.Data.(type) {
 	case []int8:
 		return big.NewInt(int64(d[i])), true
 	case []int16:
@@ -41,8 +41,8 @@ func (v vec) integer(row int) (*big.Int, bool) {
 	return new(big.Int), false
 }
 
-// setDecimal stores an unscaled value that fits.
-func setDecimal(data any, i int, x *big.Int) {
+// SetDecimal stores an unscaled value that fits.
+func SetDecimal(data any, i int, x *big.Int) {
 	switch d := data.(type) {
 	case []decimal128.Num:
 		d[i] = decimal128.FromBigInt(x)
@@ -51,19 +51,20 @@ func setDecimal(data any, i int, x *big.Int) {
 	}
 }
 
-func pow10(n int32) *big.Int {
+// Pow10 is a power of ten.
+func Pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
 
-// digitsFit reports whether x has at most so many digits.
-func digitsFit(x *big.Int, precision int32) bool { return x.CmpAbs(pow10(precision)) < 0 }
+// DigitsFit reports whether x has at most so many digits.
+func DigitsFit(x *big.Int, precision int32) bool { return x.CmpAbs(Pow10(precision)) < 0 }
 
-// rescale changes the scale of an unscaled value, rounding half away from zero.
-func rescale(x *big.Int, from, to int32) *big.Int {
+// Rescale changes the scale of an unscaled value, rounding half away from zero.
+func Rescale(x *big.Int, from, to int32) *big.Int {
 	if to >= from {
-		return new(big.Int).Mul(x, pow10(to-from))
+		return new(big.Int).Mul(x, Pow10(to-from))
 	}
-	div := pow10(from - to)
+	div := Pow10(from - to)
 	q, r := new(big.Int).QuoRem(x, div, new(big.Int))
 	if r.Abs(r).Lsh(r, 1).Cmp(div) >= 0 {
 		q.Add(q, big.NewInt(int64(x.Sign())))
@@ -71,18 +72,18 @@ func rescale(x *big.Int, from, to int32) *big.Int {
 	return q
 }
 
-// integerRange returns the least and the greatest value of a type stored as an integer.
-func integerRange(t arrow.DataType) (low, high *big.Int) {
-	bits := uint(bitWidth(t))
-	if isUnsigned(t) {
+// IntegerRange returns the least and the greatest value of a type stored as an integer.
+func IntegerRange(t arrow.DataType) (low, high *big.Int) {
+	bits := uint(BitWidth(t))
+	if IsUnsigned(t) {
 		return new(big.Int), new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits), big.NewInt(1))
 	}
 	half := new(big.Int).Lsh(big.NewInt(1), bits-1)
 	return new(big.Int).Neg(half), new(big.Int).Sub(half, big.NewInt(1))
 }
 
-// setInteger stores a value that fits in data of integers.
-func setInteger(data any, i int, x *big.Int) {
+// SetInteger stores a value that fits in data of integers.
+func SetInteger(data any, i int, x *big.Int) {
 	switch d := data.(type) {
 	case []int8:
 		d[i] = int8(x.Int64())

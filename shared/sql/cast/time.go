@@ -1,4 +1,4 @@
-package sqlexpr
+package cast
 
 import (
 	"time"
@@ -6,31 +6,32 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 )
 
 // temporalCastable reports whether there is a conversion from or to dates, times and
 // timestamps among each other and with numbers.
 func temporalCastable(from, to arrow.DataType) bool {
 	switch {
-	case isTimestamp(from) && isTimestamp(to), isDate(from) && isDate(to), isTime(from) && isTime(to),
+	case column.IsTimestamp(from) && column.IsTimestamp(to), column.IsDate(from) && column.IsDate(to), column.IsTime(from) && column.IsTime(to),
 		from.ID() == arrow.DURATION && to.ID() == arrow.DURATION:
 		return true
-	case isTimestamp(from):
-		return isDate(to) || isTime(to) || isNumeric(to)
-	case isTimestamp(to):
-		return isDate(from) || isNumeric(from)
-	case isDate(to):
+	case column.IsTimestamp(from):
+		return column.IsDate(to) || column.IsTime(to) || column.IsNumeric(to)
+	case column.IsTimestamp(to):
+		return column.IsDate(from) || column.IsNumeric(from)
+	case column.IsDate(to):
 		return from.ID() == arrow.INT32 || from.ID() == arrow.INT64
-	case isDate(from):
+	case column.IsDate(from):
 		return to.ID() == arrow.INT32 || to.ID() == arrow.INT64
-	case isTime(to):
+	case column.IsTime(to):
 		return from.ID() == ticksOf(to).ID()
-	case isTime(from):
+	case column.IsTime(from):
 		return to.ID() == ticksOf(from).ID() || to.ID() == arrow.INT64
 	case to.ID() == arrow.DURATION:
-		return isNumeric(from)
+		return column.IsNumeric(from)
 	case from.ID() == arrow.DURATION:
-		return isNumeric(to)
+		return column.IsNumeric(to)
 	}
 	return false
 }
@@ -40,7 +41,7 @@ func ticksOf(t arrow.DataType) arrow.DataType {
 	if t.ID() == arrow.TIME32 {
 		return arrow.PrimitiveTypes.Int32
 	}
-	return typeInt64
+	return column.TypeInt64
 }
 
 // temporal converts among numbers, dates, times and timestamps. Numbers are the count of
@@ -62,29 +63,29 @@ func ticksOf(t arrow.DataType) arrow.DataType {
 //
 // Source: arrow-cast 58, cast/mod.rs.
 func (c *caster) temporal() {
-	from, to := c.from.typ, c.to
+	from, to := c.from.Type, c.to
 	switch {
-	case isNumeric(from) && (isTimestamp(to) || to.ID() == arrow.DURATION):
-		if c.from, c.err = castVec(c.m, c.from, typeInt64, c.live, c.try); c.err == nil {
-			c.out.valid, c.out.data = c.from.valid, c.from.data
+	case column.IsNumeric(from) && (column.IsTimestamp(to) || to.ID() == arrow.DURATION):
+		if c.from, c.err = Vec(c.m, c.from, column.TypeInt64, c.live, c.try); c.err == nil {
+			c.out.Valid, c.out.Data = c.from.Valid, c.from.Data
 		}
-	case (isTimestamp(from) || from.ID() == arrow.DURATION) && isNumeric(to):
-		c.ticks(typeInt64)
-	case isNumeric(from) && isTime(to):
-		c.out.data = c.from.data
-	case isTime(from) && isNumeric(to):
+	case (column.IsTimestamp(from) || from.ID() == arrow.DURATION) && column.IsNumeric(to):
+		c.ticks(column.TypeInt64)
+	case column.IsNumeric(from) && column.IsTime(to):
+		c.out.Data = c.from.Data
+	case column.IsTime(from) && column.IsNumeric(to):
 		c.ticks(ticksOf(from))
-	case isInteger(from) || isInteger(to):
+	case column.IsInteger(from) || column.IsInteger(to):
 		c.dateInteger()
-	case isDate(from) && isDate(to):
+	case column.IsDate(from) && column.IsDate(to):
 		c.dates()
-	case isDate(from):
+	case column.IsDate(from):
 		c.dateToTimestamp()
-	case isDate(to):
+	case column.IsDate(to):
 		c.timestampToDate()
-	case isTimestamp(from) && isTime(to):
+	case column.IsTimestamp(from) && column.IsTime(to):
 		c.timestampToTime()
-	case isTime(from), from.ID() == arrow.DURATION:
+	case column.IsTime(from), from.ID() == arrow.DURATION:
 		c.times()
 	default:
 		c.timestamps()
@@ -94,69 +95,69 @@ func (c *caster) temporal() {
 // ticks converts what a type counts, as integers of another one.
 func (c *caster) ticks(as arrow.DataType) {
 	counts := c.from
-	counts.typ = as
-	if counts, c.err = castVec(c.m, counts, c.to, c.live, c.try); c.err == nil {
-		c.out.valid, c.out.data = counts.valid, counts.data
+	counts.Type = as
+	if counts, c.err = Vec(c.m, counts, c.to, c.live, c.try); c.err == nil {
+		c.out.Valid, c.out.Data = counts.Valid, counts.Data
 	}
 }
 
 // dateInteger converts between the count of days or milliseconds of a date and an integer.
 func (c *caster) dateInteger() {
 	d64 := arrow.FixedWidthTypes.Date64
-	days := func(src vec, wide bool) vec { // to int32 or int64
+	days := func(src column.Vec, wide bool) column.Vec { // to int32 or int64
 		to := arrow.PrimitiveTypes.Int32
 		if wide {
-			to = typeInt64
+			to = column.TypeInt64
 		}
-		out, err := castVec(c.m, src, to, c.live, c.try)
+		out, err := Vec(c.m, src, to, c.live, c.try)
 		c.err = err
 		return out
 	}
 	from, to := c.from, c.to
 	switch {
-	case from.typ.ID() == arrow.DATE32:
-		from.typ = arrow.PrimitiveTypes.Int32
+	case from.Type.ID() == arrow.DATE32:
+		from.Type = arrow.PrimitiveTypes.Int32
 		c.out = days(from, to.ID() == arrow.INT64)
-	case from.typ.ID() == arrow.DATE64:
-		from.typ = typeInt64
+	case from.Type.ID() == arrow.DATE64:
+		from.Type = column.TypeInt64
 		c.out = days(from, to.ID() == arrow.INT64)
-	case to.ID() == arrow.DATE64 && from.typ.ID() == arrow.INT64:
-		c.out.data = from.data
+	case to.ID() == arrow.DATE64 && from.Type.ID() == arrow.INT64:
+		c.out.Data = from.Data
 	case to.ID() == arrow.DATE64:
-		from.typ = arrow.FixedWidthTypes.Date32
-		c.out, c.err = castVec(c.m, from, d64, c.live, c.try)
+		from.Type = arrow.FixedWidthTypes.Date32
+		c.out, c.err = Vec(c.m, from, d64, c.live, c.try)
 	default:
 		c.out = days(from, false)
 	}
-	c.out.typ = to
+	c.out.Type = to
 }
 
 // dates converts between days and milliseconds, cutting off the time of day towards 1970.
 func (c *caster) dates() {
-	if d, ok := c.from.data.([]int32); ok {
+	if d, ok := c.from.Data.([]int32); ok {
 		out := make([]int64, len(d))
 		for i, x := range d {
 			out[i] = int64(x) * clock.MillisPerDay
 		}
-		c.out.data = out
+		c.out.Data = out
 		return
 	}
-	d := c.from.data.([]int64)
+	d := c.from.Data.([]int64)
 	out := make([]int32, len(d))
 	for i, x := range d {
 		out[i] = int32(x / clock.MillisPerDay)
 	}
-	c.out.data = out
+	c.out.Data = out
 }
 
 // dateToTimestamp makes midnight of a date, in the zone of the timestamp if it has one.
 func (c *caster) dateToTimestamp() {
-	per := clock.PerSecond(unitOf(c.to))
-	out := make([]int64, c.from.n)
-	c.out.data = out
+	per := clock.PerSecond(column.UnitOf(c.to))
+	out := make([]int64, c.from.N)
+	c.out.Data = out
 	c.each(func(i int) bool {
 		var ok bool
-		switch d := c.from.data.(type) {
+		switch d := c.from.Data.(type) {
 		case []int32:
 			out[i], ok = clock.MulChecked(int64(d[i])*clock.SecondsPerDay, per)
 		case []int64:
@@ -175,9 +176,9 @@ func (c *caster) dateToTimestamp() {
 
 // timestampToDate takes the date in the zone of the timestamp.
 func (c *caster) timestampToDate() {
-	per := clock.PerSecond(unitOf(c.from.typ))
-	src := c.from.data.([]int64)
-	if out, ok := zeroData(c.to, c.from.n).([]int64); ok { // date64 keeps the time of day
+	per := clock.PerSecond(column.UnitOf(c.from.Type))
+	src := c.from.Data.([]int64)
+	if out, ok := column.Zeros(c.to, c.from.N).([]int64); ok { // date64 keeps the time of day
 		for i, x := range src {
 			if per == 1 {
 				out[i] = x * 1000
@@ -185,15 +186,15 @@ func (c *caster) timestampToDate() {
 				out[i] = x / (per / 1000)
 			}
 		}
-		c.out.data = out
+		c.out.Data = out
 		return
 	}
-	zone, err := clock.LoadZone(zoneOf(c.from.typ))
+	zone, err := clock.LoadZone(column.ZoneOf(c.from.Type))
 	if c.err = err; err != nil {
 		return
 	}
-	out := make([]int32, c.from.n)
-	c.out.data = out
+	out := make([]int32, c.from.N)
+	c.out.Data = out
 	c.each(func(i int) bool {
 		seconds := clock.FloorDiv(src[i], per)
 		if zone != time.UTC {
@@ -207,12 +208,12 @@ func (c *caster) timestampToDate() {
 
 // timestampToTime takes the time of day in the zone of the timestamp.
 func (c *caster) timestampToTime() {
-	zone, err := clock.LoadZone(zoneOf(c.from.typ))
+	zone, err := clock.LoadZone(column.ZoneOf(c.from.Type))
 	if c.err = err; err != nil {
 		return
 	}
-	from, to := clock.PerSecond(unitOf(c.from.typ)), clock.PerSecond(unitOf(c.to))
-	src, out := c.from.data.([]int64), make([]int64, c.from.n)
+	from, to := clock.PerSecond(column.UnitOf(c.from.Type)), clock.PerSecond(column.UnitOf(c.to))
+	src, out := c.from.Data.([]int64), make([]int64, c.from.N)
 	c.each(func(i int) bool {
 		seconds := clock.FloorDiv(src[i], from)
 		nanos := (src[i] - seconds*from) * (1e9 / from)
@@ -223,17 +224,17 @@ func (c *caster) timestampToTime() {
 		out[i] = int64(t.Hour()*3600+t.Minute()*60+t.Second())*to + nanos/(1e9/to)
 		return true
 	})
-	c.out.data = out
+	c.out.Data = out
 	if c.to.ID() == arrow.TIME32 {
-		c.out.data = narrowed(out)
+		c.out.Data = narrowed(out)
 	}
 }
 
 // times converts between units, cutting off what is finer.
 func (c *caster) times() {
-	from, to := clock.PerSecond(unitOf(c.from.typ)), clock.PerSecond(unitOf(c.to))
-	wide := make([]int64, c.from.n)
-	switch d := c.from.data.(type) {
+	from, to := clock.PerSecond(column.UnitOf(c.from.Type)), clock.PerSecond(column.UnitOf(c.to))
+	wide := make([]int64, c.from.N)
+	switch d := c.from.Data.(type) {
 	case []int32:
 		for i, x := range d {
 			wide[i] = int64(x)
@@ -250,9 +251,9 @@ func (c *caster) times() {
 		}
 		return ok || c.fail(i, "value is out of range of %s", c.to)
 	})
-	c.out.data = wide
+	c.out.Data = wide
 	if c.to.ID() == arrow.TIME32 {
-		c.out.data = narrowed(wide)
+		c.out.Data = narrowed(wide)
 	}
 }
 
@@ -268,14 +269,14 @@ func narrowed(wide []int64) []int32 {
 // timestamps converts between units, cutting off what is finer, and gives a timestamp
 // without zone the zone of the target: the clock stays as it is and the instant moves.
 func (c *caster) timestamps() {
-	from, to := clock.PerSecond(unitOf(c.from.typ)), clock.PerSecond(unitOf(c.to))
-	src := c.from.data.([]int64)
-	c.out.data = src
-	if from == to && (zoneOf(c.from.typ) != "" || zoneOf(c.to) == "") {
+	from, to := clock.PerSecond(column.UnitOf(c.from.Type)), clock.PerSecond(column.UnitOf(c.to))
+	src := c.from.Data.([]int64)
+	c.out.Data = src
+	if from == to && (column.ZoneOf(c.from.Type) != "" || column.ZoneOf(c.to) == "") {
 		return
 	}
-	out := make([]int64, c.from.n)
-	c.out.data = out
+	out := make([]int64, c.from.N)
+	c.out.Data = out
 	c.each(func(i int) bool {
 		if from >= to {
 			out[i] = src[i] / (from / to)
@@ -285,19 +286,19 @@ func (c *caster) timestamps() {
 		out[i], ok = clock.MulChecked(src[i], to/from)
 		return ok || c.fail(i, "timestamp is out of range of %s", c.to)
 	})
-	if c.err == nil && zoneOf(c.from.typ) == "" {
+	if c.err == nil && column.ZoneOf(c.from.Type) == "" {
 		c.toLocal(out)
 	}
 }
 
 // toLocal reads clock times, in the unit of the target, as times in its zone.
 func (c *caster) toLocal(ticks []int64) {
-	zone, err := clock.LoadZone(zoneOf(c.to))
+	zone, err := clock.LoadZone(column.ZoneOf(c.to))
 	if err != nil || zone == time.UTC {
 		c.err = err
 		return
 	}
-	per := clock.PerSecond(unitOf(c.to))
+	per := clock.PerSecond(column.UnitOf(c.to))
 	c.each(func(i int) bool {
 		shown := clock.FloorDiv(ticks[i], per)
 		seconds, ok := clock.Instant(shown, zone)

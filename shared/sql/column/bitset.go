@@ -1,40 +1,45 @@
-package sqlexpr
+package column
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// A bitset holds one bit per row, the first row in the lowest bit of the first word.
+// A Bitset holds one bit per row, the first row in the lowest bit of the first word.
 // Bits past the last row are zero. As a set of rows that count, nil means all of them.
-type bitset []uint64
+type Bitset []uint64
 
-func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+// NewBitset is for n rows, of which none is in it.
+func NewBitset(n int) Bitset { return make(Bitset, (n+63)/64) }
 
-// fullBitset has the first n bits set.
-func fullBitset(n int) bitset {
-	b := newBitset(n)
+// FullBitset has the first n bits set.
+func FullBitset(n int) Bitset {
+	b := NewBitset(n)
 	for i := range b {
 		b[i] = ^uint64(0)
 	}
-	b.clip(n)
+	b.Clip(n)
 	return b
 }
 
-// clip clears the bits past the first n.
-func (b bitset) clip(n int) {
+// Clip clears the bits past the first n.
+func (b Bitset) Clip(n int) {
 	if n%64 != 0 {
 		b[len(b)-1] &= 1<<(n%64) - 1
 	}
 }
 
-func (b bitset) has(i int) bool { return b[i>>6]>>(i&63)&1 != 0 }
+// Has says whether a row is in the set.
+func (b Bitset) Has(i int) bool { return b[i>>6]>>(i&63)&1 != 0 }
 
-func (b bitset) set(i int) { b[i>>6] |= 1 << (i & 63) }
+// Set puts a row into the set.
+func (b Bitset) Set(i int) { b[i>>6] |= 1 << (i & 63) }
 
-func (b bitset) clear(i int) { b[i>>6] &^= 1 << (i & 63) }
+// Clear takes a row out of the set.
+func (b Bitset) Clear(i int) { b[i>>6] &^= 1 << (i & 63) }
 
-func (b bitset) count() int {
+// Count is the number of rows of the set.
+func (b Bitset) Count() int {
 	n := 0
 	for _, w := range b {
 		n += bits.OnesCount64(w)
@@ -42,7 +47,8 @@ func (b bitset) count() int {
 	return n
 }
 
-func (b bitset) empty() bool {
+// Empty says whether no row is in the set.
+func (b Bitset) Empty() bool {
 	for _, w := range b {
 		if w != 0 {
 			return false
@@ -51,33 +57,33 @@ func (b bitset) empty() bool {
 	return true
 }
 
-// invert returns the complement among the first n bits.
-func (b bitset) invert(n int) bitset {
-	out := make(bitset, len(b))
+// Invert returns the complement among the first n bits.
+func (b Bitset) Invert(n int) Bitset {
+	out := make(Bitset, len(b))
 	for i, w := range b {
 		out[i] = ^w
 	}
-	out.clip(n)
+	out.Clip(n)
 	return out
 }
 
-// and intersects two sets of rows, of which nil is all.
-func and(a, b bitset) bitset {
+// And intersects two sets of rows, of which nil is all.
+func And(a, b Bitset) Bitset {
 	if a == nil {
 		return b
 	}
 	if b == nil {
 		return a
 	}
-	out := make(bitset, len(a))
+	out := make(Bitset, len(a))
 	for i, w := range a {
 		out[i] = w & b[i]
 	}
 	return out
 }
 
-// each calls f for the rows of the set among the first n, in order, until f is false.
-func (b bitset) each(n int, f func(i int) bool) {
+// Each calls f for the rows of the set among the first n, in order, until f is false.
+func (b Bitset) Each(n int, f func(i int) bool) {
 	if b == nil {
 		for i := range n {
 			if !f(i) {
@@ -96,22 +102,22 @@ func (b bitset) each(n int, f func(i int) bool) {
 }
 
 // bitsetOf copies n bits of an Arrow bitmap that begin at the bit offset.
-func bitsetOf(bitmap []byte, offset, n int) bitset {
-	out := newBitset(n)
+func bitsetOf(bitmap []byte, offset, n int) Bitset {
+	out := NewBitset(n)
 	bitmap = bitmap[offset>>3:]
 	shift := uint(offset & 7)
 	for i := range out {
 		out[i] = wordAt(bitmap, i*8, shift)
 	}
 	if n > 0 {
-		out.clip(n)
+		out.Clip(n)
 	}
 	return out
 }
 
-// slice copies n bits from one on.
-func (b bitset) slice(from, n int) bitset {
-	out := make(bitset, (n+63)/64)
+// Slice copies n bits from one on.
+func (b Bitset) Slice(from, n int) Bitset {
+	out := make(Bitset, (n+63)/64)
 	word, shift := from>>6, uint(from&63)
 	for i := range out {
 		out[i] = b[word+i] >> shift
@@ -119,7 +125,7 @@ func (b bitset) slice(from, n int) bitset {
 			out[i] |= b[word+i+1] << (64 - shift)
 		}
 	}
-	out.clip(n)
+	out.Clip(n)
 	return out
 }
 
@@ -136,7 +142,7 @@ func wordAt(b []byte, at int, shift uint) uint64 {
 }
 
 // bytes returns the set as an Arrow bitmap.
-func (b bitset) bytes() []byte {
+func (b Bitset) bytes() []byte {
 	out := make([]byte, len(b)*8)
 	for i, w := range b {
 		binary.LittleEndian.PutUint64(out[i*8:], w)
@@ -144,9 +150,9 @@ func (b bitset) bytes() []byte {
 	return out
 }
 
-// collect sets the bits for which f is true.
-func collect(n int, f func(i int) bool) bitset {
-	out := newBitset(n)
+// Collect sets the bits for which f is true.
+func Collect(n int, f func(i int) bool) Bitset {
+	out := NewBitset(n)
 	for i := range n {
 		if f(i) {
 			out[i>>6] |= 1 << (i & 63)
@@ -155,8 +161,8 @@ func collect(n int, f func(i int) bool) bitset {
 	return out
 }
 
-// bit is 1 for true, without a branch.
-func bit(b bool) uint64 {
+// Bit is 1 for true, without a branch.
+func Bit(b bool) uint64 {
 	var x uint64
 	if b {
 		x = 1
@@ -164,8 +170,9 @@ func bit(b bool) uint64 {
 	return x
 }
 
-func or(a, b bitset) bitset {
-	out := make(bitset, len(a))
+// Or joins two sets of rows, neither of them nil.
+func Or(a, b Bitset) Bitset {
+	out := make(Bitset, len(a))
 	for i, w := range a {
 		out[i] = w | b[i]
 	}

@@ -1,4 +1,4 @@
-package sqlexpr
+package column
 
 import (
 	"math"
@@ -12,26 +12,26 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// allocator makes the buffers of arrays that are put together of others.
-var allocator = memory.DefaultAllocator
+// Allocator makes the buffers of arrays that are put together of others.
+var Allocator = memory.DefaultAllocator
 
-// array returns the vec as an Arrow array of n rows, sharing memory where it can. Slots of
+// Array returns the Vec as an Arrow array of n rows, sharing memory where it can. Slots of
 // NULLs keep what they hold.
-func (v vec) array(m *meter.Meter, n int) (arrow.Array, error) {
-	if v.konst {
+func (v Vec) Array(m *meter.Meter, n int) (arrow.Array, error) {
+	if v.Const {
 		if err := m.Take(8 * n); err != nil {
 			return nil, err
 		}
 		slots := make([]int, n)
-		valid := fullBitset(n)
-		if v.isNull(0) {
-			valid = newBitset(n)
+		valid := FullBitset(n)
+		if v.IsNull(0) {
+			valid = NewBitset(n)
 			for i := range slots {
 				slots[i] = -1
 			}
 		}
-		typ := v.typ
-		if d, ok := v.data.(lists); ok {
+		typ := v.Type
+		if d, ok := v.Data.(Lists); ok {
 			all, err := repeatLists(m, d, n)
 			if err != nil {
 				return nil, err
@@ -39,24 +39,24 @@ func (v vec) array(m *meter.Meter, n int) (arrow.Array, error) {
 			return listArray(m, typ, all, valid)
 		}
 		var err error
-		if v, err = v.gather(m, slots, valid); err != nil {
+		if v, err = v.Gather(m, slots, valid); err != nil {
 			return nil, err
 		}
-		v.typ = typ
+		v.Type = typ
 	}
-	switch d := v.data.(type) {
+	switch d := v.Data.(type) {
 	case nil:
 		return array.NewNull(n), nil
 	case *array.Struct:
 		return d, nil
-	case lists:
-		return listArray(m, v.typ, d, v.valid)
-	case text:
-		return textArray(m, v.typ, d, n, v.valid)
-	case bitset:
-		return fixedArray(v.typ, d.bytes(), n, v.valid), nil
+	case Lists:
+		return listArray(m, v.Type, d, v.Valid)
+	case Text:
+		return textArray(m, v.Type, d, n, v.Valid)
+	case Bitset:
+		return fixedArray(v.Type, d.bytes(), n, v.Valid), nil
 	}
-	return fixedArray(v.typ, fixedBytes(v.data), n, v.valid), nil
+	return fixedArray(v.Type, fixedBytes(v.Data), n, v.Valid), nil
 }
 
 // fixedBytes returns the memory of values of fixed width.
@@ -82,7 +82,7 @@ func fixedBytes(data any) []byte {
 		return arrow.Float32Traits.CastToBytes(d)
 	case []float64:
 		return arrow.Float64Traits.CastToBytes(d)
-	case []half:
+	case []Half:
 		out := make([]uint16, len(d))
 		for i, h := range d {
 			out[i] = uint16(h)
@@ -97,25 +97,25 @@ func fixedBytes(data any) []byte {
 }
 
 // validity returns the bitmap of an array, nil if it has no NULLs, and their number.
-func validity(valid bitset, n int) (*memory.Buffer, int) {
+func validity(valid Bitset, n int) (*memory.Buffer, int) {
 	if valid == nil {
 		return nil, 0
 	}
-	return memory.NewBufferBytes(valid.bytes()), n - valid.count()
+	return memory.NewBufferBytes(valid.bytes()), n - valid.Count()
 }
 
 // fixedArray makes an array of one buffer of values, which it does not copy.
-func fixedArray(typ arrow.DataType, values []byte, n int, valid bitset) arrow.Array {
+func fixedArray(typ arrow.DataType, values []byte, n int, valid Bitset) arrow.Array {
 	bitmap, nulls := validity(valid, n)
 	return array.MakeFromData(array.NewData(typ, n,
 		[]*memory.Buffer{bitmap, memory.NewBufferBytes(values)}, nil, nulls, 0))
 }
 
 // textArray makes an array of strings or binaries with the offsets that its type has.
-func textArray(m *meter.Meter, typ arrow.DataType, t text, n int, valid bitset) (arrow.Array, error) {
+func textArray(m *meter.Meter, typ arrow.DataType, t Text, n int, valid Bitset) (arrow.Array, error) {
 	if t.views != nil && typ.ID() != arrow.FIXED_SIZE_BINARY {
 		var err error
-		if t, err = t.gather(m, slotsFrom(0, n)); err != nil {
+		if t, err = t.gather(m, SlotsFrom(0, n)); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +155,7 @@ func textArray(m *meter.Meter, typ arrow.DataType, t text, n int, valid bitset) 
 }
 
 // fixedWidthBytes lays out values of one width, zeros for NULLs.
-func fixedWidthBytes(m *meter.Meter, t text, width, n int, valid bitset) ([]byte, error) {
+func fixedWidthBytes(m *meter.Meter, t Text, width, n int, valid Bitset) ([]byte, error) {
 	if t.width == width {
 		return t.data[:n*width], nil
 	}
@@ -164,54 +164,54 @@ func fixedWidthBytes(m *meter.Meter, t text, width, n int, valid bitset) ([]byte
 	}
 	out := make([]byte, n*width)
 	for i := range n {
-		if valid == nil || valid.has(i) {
-			copy(out[i*width:(i+1)*width], t.at(i))
+		if valid == nil || valid.Has(i) {
+			copy(out[i*width:(i+1)*width], t.At(i))
 		}
 	}
 	return out, nil
 }
 
 // repeatLists makes n copies of the one list of a constant.
-func repeatLists(m *meter.Meter, l lists, n int) (lists, error) {
-	size := int(l.off[1] - l.off[0])
+func repeatLists(m *meter.Meter, l Lists, n int) (Lists, error) {
+	size := int(l.Off[1] - l.Off[0])
 	if n*size > maxElements {
-		return lists{}, m.TooMuch("lists of more than %d elements", maxElements)
+		return Lists{}, m.TooMuch("lists of more than %d elements", maxElements)
 	}
 	if err := m.Take(8 * (n*size + n)); err != nil {
-		return lists{}, err
+		return Lists{}, err
 	}
-	out := lists{off: make([]int64, n+1)}
+	out := Lists{Off: make([]int64, n+1)}
 	slots := make([]int, 0, n*size)
-	valid := fullBitset(n * size)
+	valid := FullBitset(n * size)
 	for i := range n {
 		for j := range size {
-			slot := int(l.off[0]) + j
-			if l.elems.isNull(slot) {
-				valid.clear(len(slots))
+			slot := int(l.Off[0]) + j
+			if l.Elems.IsNull(slot) {
+				valid.Clear(len(slots))
 				slot = -1
 			}
 			slots = append(slots, slot)
 		}
-		out.off[i+1] = int64(len(slots))
+		out.Off[i+1] = int64(len(slots))
 	}
 	var err error
-	out.elems, err = l.elems.gather(m, slots, valid)
+	out.Elems, err = l.Elems.Gather(m, slots, valid)
 	return out, err
 }
 
 // listArray makes a list array. Of one of fixed size the lists that are not NULL must have it.
-func listArray(m *meter.Meter, typ arrow.DataType, l lists, valid bitset) (arrow.Array, error) {
+func listArray(m *meter.Meter, typ arrow.DataType, l Lists, valid Bitset) (arrow.Array, error) {
 	if fixed, ok := typ.(*arrow.FixedSizeListType); ok {
 		var err error
 		if l, err = l.padded(m, int(fixed.Len()), valid); err != nil {
 			return nil, err
 		}
 	}
-	elems, err := l.elems.array(m, l.elems.n)
+	elems, err := l.Elems.Array(m, l.Elems.N)
 	if err != nil {
 		return nil, err
 	}
-	n := len(l.off) - 1
+	n := len(l.Off) - 1
 	if err := m.Take(8 * n); err != nil {
 		return nil, err
 	}
@@ -219,56 +219,56 @@ func listArray(m *meter.Meter, typ arrow.DataType, l lists, valid bitset) (arrow
 	buffers := []*memory.Buffer{bitmap}
 	switch typ.ID() {
 	case arrow.LARGE_LIST:
-		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(l.off)))
+		buffers = append(buffers, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(l.Off)))
 	case arrow.LIST:
-		if l.off[n] > math.MaxInt32 {
+		if l.Off[n] > math.MaxInt32 {
 			return nil, m.TooMuch("lists of more than %d elements", math.MaxInt32)
 		}
 		off := make([]int32, n+1)
 		for i := range off {
-			off[i] = int32(l.off[i])
+			off[i] = int32(l.Off[i])
 		}
 		buffers = append(buffers, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(off)))
 	case arrow.FIXED_SIZE_LIST:
 		size := int64(typ.(*arrow.FixedSizeListType).Len())
-		elems = array.NewSlice(elems, l.off[0], l.off[0]+int64(n)*size)
+		elems = array.NewSlice(elems, l.Off[0], l.Off[0]+int64(n)*size)
 	}
 	return array.MakeFromData(array.NewData(typ, n, buffers, []arrow.ArrayData{elems.Data()}, nulls, 0)), nil
 }
 
 // padded returns lists that all have size elements, those that are NULL too.
-func (l lists) padded(m *meter.Meter, size int, valid bitset) (lists, error) {
-	n := len(l.off) - 1
+func (l Lists) padded(m *meter.Meter, size int, valid Bitset) (Lists, error) {
+	n := len(l.Off) - 1
 	fits := true
 	for i := range n {
-		fits = fits && l.off[i+1]-l.off[i] == int64(size)
+		fits = fits && l.Off[i+1]-l.Off[i] == int64(size)
 	}
 	if fits {
 		return l, nil
 	}
 	if n*size > maxElements {
-		return lists{}, m.TooMuch("lists of more than %d elements", maxElements)
+		return Lists{}, m.TooMuch("lists of more than %d elements", maxElements)
 	}
 	if err := m.Take(8 * (n*size + n)); err != nil {
-		return lists{}, err
+		return Lists{}, err
 	}
 	slots := make([]int, n*size)
-	has := newBitset(n * size)
-	out := lists{off: make([]int64, n+1)}
+	has := NewBitset(n * size)
+	out := Lists{Off: make([]int64, n+1)}
 	for i := range n {
 		for j := range size {
 			at := i*size + j
 			slots[at] = -1
-			if slot := int(l.off[i]) + j; valid == nil || valid.has(i) {
+			if slot := int(l.Off[i]) + j; valid == nil || valid.Has(i) {
 				slots[at] = slot
-				if !l.elems.isNull(slot) {
-					has.set(at)
+				if !l.Elems.IsNull(slot) {
+					has.Set(at)
 				}
 			}
 		}
-		out.off[i+1] = int64((i + 1) * size)
+		out.Off[i+1] = int64((i + 1) * size)
 	}
 	var err error
-	out.elems, err = l.elems.gather(m, slots, has)
+	out.Elems, err = l.Elems.Gather(m, slots, has)
 	return out, err
 }

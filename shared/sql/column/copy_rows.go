@@ -1,4 +1,4 @@
-package sqlexpr
+package column
 
 import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -6,14 +6,14 @@ import (
 )
 
 // copyRows copies the values of rows from v, of the same type, to data. Texts and lists are
-// not copied in place; branches.text puts the former together.
-func copyRows(data any, v vec, rows bitset, n int) {
+// not copied in place; Branches.text puts the former together.
+func copyRows(data any, v Vec, rows Bitset, n int) {
 	switch d := data.(type) {
-	case bitset:
-		src := v.data.(bitset)
-		rows.each(n, func(i int) bool {
-			if src.has(v.at(i)) {
-				d.set(i)
+	case Bitset:
+		src := v.Data.(Bitset)
+		rows.Each(n, func(i int) bool {
+			if src.Has(v.Slot(i)) {
+				d.Set(i)
 			}
 			return true
 		})
@@ -33,7 +33,7 @@ func copyRows(data any, v vec, rows bitset, n int) {
 		copyValues(d, v, rows)
 	case []uint64:
 		copyValues(d, v, rows)
-	case []half:
+	case []Half:
 		copyValues(d, v, rows)
 	case []float32:
 		copyValues(d, v, rows)
@@ -46,9 +46,9 @@ func copyRows(data any, v vec, rows bitset, n int) {
 	}
 }
 
-func copyValues[T any](dst []T, v vec, rows bitset) {
-	src, mask := v.data.([]T), v.mask()
-	rows.each(len(dst), func(i int) bool {
+func copyValues[T any](dst []T, v Vec, rows Bitset) {
+	src, mask := v.Data.([]T), v.Mask()
+	rows.Each(len(dst), func(i int) bool {
 		dst[i] = src[i&mask]
 		return true
 	})

@@ -1,4 +1,4 @@
-package sqlexpr
+package cast
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 )
 
 // parse converts strings to values of other types:
@@ -24,30 +25,30 @@ import (
 //
 // Source: arrow-cast 58, parse.rs and cast/string.rs.
 func (c *caster) parse() {
-	t := c.from.data.(text)
-	bad := func(i int) bool { return c.fail(i, "%s is not a value of type %s", c.from.named(t.at(i)), c.to) }
+	t := c.from.Data.(column.Text)
+	bad := func(i int) bool { return c.fail(i, "%s is not a value of type %s", c.from.Named(t.At(i)), c.to) }
 	switch to := c.to; {
 	case to.ID() == arrow.BOOL:
-		out := newBitset(c.from.n)
-		c.out.data = out
+		out := column.NewBitset(c.from.N)
+		c.out.Data = out
 		c.each(func(i int) bool {
-			b, ok := parseBool(string(t.at(i)))
+			b, ok := parseBool(string(t.At(i)))
 			if b {
-				out.set(i)
+				out.Set(i)
 			}
 			return ok || bad(i)
 		})
-	case isFloat(to):
+	case column.IsFloat(to):
 		c.parseFloats(t, bad)
-	case isDecimal(to):
+	case column.IsDecimal(to):
 		c.parseDecimals(t)
-	case isTimestamp(to):
+	case column.IsTimestamp(to):
 		c.parseTimestamps(t, bad)
 	default:
-		low, high := integerRange(to)
-		c.out.data = zeroData(to, c.from.n)
+		low, high := column.IntegerRange(to)
+		c.out.Data = column.Zeros(to, c.from.N)
 		c.each(func(i int) bool {
-			x, ok := parseInteger(string(t.at(i)), to)
+			x, ok := parseInteger(string(t.At(i)), to)
 			n := big.NewInt(x)
 			if to.ID() == arrow.UINT64 {
 				n.SetUint64(uint64(x))
@@ -55,7 +56,7 @@ func (c *caster) parse() {
 			if !ok || n.Cmp(low) < 0 || n.Cmp(high) > 0 {
 				return bad(i)
 			}
-			setInteger(c.out.data, i, n)
+			column.SetInteger(c.out.Data, i, n)
 			return true
 		})
 	}
@@ -79,12 +80,12 @@ func parseInteger(s string, typ arrow.DataType) (int64, bool) {
 			x, err := strconv.ParseInt(s, 10, 64)
 			return x, err == nil
 		}
-		return nanos / (1e9 / clock.PerSecond(unitOf(typ))), true
+		return nanos / (1e9 / clock.PerSecond(column.UnitOf(typ))), true
 	case arrow.UINT64:
 		u, err := strconv.ParseUint(strings.TrimPrefix(s, "+"), 10, 64)
 		return int64(u), err == nil && !strings.HasPrefix(s, "++")
 	}
-	if negative := strings.HasPrefix(s, "-"); negative && isUnsigned(typ) {
+	if negative := strings.HasPrefix(s, "-"); negative && column.IsUnsigned(typ) {
 		return 0, len(s) > 1 && strings.Trim(s[1:], "0") == ""
 	}
 	x, err := strconv.ParseInt(s, 10, 64)
@@ -104,14 +105,14 @@ func parseBool(s string) (value, ok bool) {
 
 // parseFloats reads as the target does and widens, which is exact; a half is read as a
 // float32 and then rounded a second time, as it is in Rust.
-func (c *caster) parseFloats(t text, bad func(int) bool) {
-	out := make([]float64, c.from.n)
+func (c *caster) parseFloats(t column.Text, bad func(int) bool) {
+	out := make([]float64, c.from.N)
 	bits := 64
 	if c.to.ID() != arrow.FLOAT64 {
 		bits = 32
 	}
 	c.each(func(i int) bool {
-		f, ok := parseFloat(string(t.at(i)), bits)
+		f, ok := ParseFloat(string(t.At(i)), bits)
 		out[i] = f
 		return ok || bad(i)
 	})
@@ -120,8 +121,8 @@ func (c *caster) parseFloats(t text, bad func(int) bool) {
 	}
 }
 
-// parseFloat reads a float, or NaN or infinity in any case. Numbers too large are infinite.
-func parseFloat(s string, bits int) (float64, bool) {
+// ParseFloat reads a float, or NaN or infinity in any case. Numbers too large are infinite.
+func ParseFloat(s string, bits int) (float64, bool) {
 	for i := range len(s) {
 		if c := s[i]; c == '_' || c == 'x' || c == 'X' || c == 'p' || c == 'P' {
 			return 0, false // Go's syntax, not SQL's
@@ -129,14 +130,14 @@ func parseFloat(s string, bits int) (float64, bool) {
 	}
 	f, err := strconv.ParseFloat(s, bits)
 	if math.IsNaN(f) {
-		f = quietNaN // Go's own has another payload, and floats are equal by their bits
+		f = column.QuietNaN // Go's own has another payload, and floats are equal by their bits
 	}
 	return f, err == nil || math.IsInf(f, 0)
 }
 
-func (c *caster) parseDecimals(t text) {
-	_, scale := precisionScale(c.to)
-	c.toDecimal(func(i int) (*big.Int, bool) { return parseDecimal(string(t.at(i)), scale) }, scale)
+func (c *caster) parseDecimals(t column.Text) {
+	_, scale := column.PrecisionScale(c.to)
+	c.toDecimal(func(i int) (*big.Int, bool) { return parseDecimal(string(t.At(i)), scale) }, scale)
 }
 
 // parseDecimal reads digits with an optional sign and fraction, rounds them to a scale and
@@ -160,7 +161,7 @@ func parseDecimal(s string, scale int32) (*big.Int, bool) {
 		}
 	}
 	x, _ := new(big.Int).SetString(whole+fraction, 10)
-	x = rescale(x, int32(len(fraction)), scale)
+	x = column.Rescale(x, int32(len(fraction)), scale)
 	if negative {
 		x.Neg(x)
 	}
@@ -169,16 +170,16 @@ func parseDecimal(s string, scale int32) (*big.Int, bool) {
 
 // parseTimestamps reads clock times in the zone of the target. Nanoseconds reach from 1677
 // to 2262 only.
-func (c *caster) parseTimestamps(t text, bad func(int) bool) {
-	zone, err := clock.LoadZone(zoneOf(c.to))
+func (c *caster) parseTimestamps(t column.Text, bad func(int) bool) {
+	zone, err := clock.LoadZone(column.ZoneOf(c.to))
 	if c.err = err; err != nil {
 		return
 	}
-	per := clock.PerSecond(unitOf(c.to))
-	out := make([]int64, c.from.n)
-	c.out.data = out
+	per := clock.PerSecond(column.UnitOf(c.to))
+	out := make([]int64, c.from.N)
+	c.out.Data = out
 	c.each(func(i int) bool {
-		ts, ok := clock.ParseTimestamp(string(t.at(i)), zone)
+		ts, ok := clock.ParseTimestamp(string(t.At(i)), zone)
 		if !ok {
 			return bad(i)
 		}

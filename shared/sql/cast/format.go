@@ -1,4 +1,4 @@
-package sqlexpr
+package cast
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
 )
 
 // format converts values to strings as Arrow's Rust implementation prints them:
@@ -25,54 +26,54 @@ import (
 //
 // Source: arrow-cast 58, display.rs.
 func (c *caster) format() {
-	zone, err := clock.LoadZone(zoneOf(c.from.typ))
+	zone, err := clock.LoadZone(column.ZoneOf(c.from.Type))
 	if c.err = err; err != nil {
 		return
 	}
-	b := newTextBuilder(c.m, c.from.n)
-	for i := range c.from.n {
-		if (c.live == nil || c.live.has(i)) && !c.from.isNull(i) {
-			b.data = appendText(b.data, c.from, i, zone)
-			if c.err = b.account(); c.err != nil {
+	b := column.NewTextBuilder(c.m, c.from.N)
+	for i := range c.from.N {
+		if (c.live == nil || c.live.Has(i)) && !c.from.IsNull(i) {
+			b.Data = appendText(b.Data, c.from, i, zone)
+			if c.err = b.Account(); c.err != nil {
 				return
 			}
 			if c.err = c.m.Step(64); c.err != nil {
 				return
 			}
 		}
-		b.done()
+		b.Done()
 	}
-	c.out.data = b.text()
+	c.out.Data = b.Text()
 }
 
 // appendText appends one value. What is stored as an integer goes by way of the integer.
-func appendText(dst []byte, v vec, i int, zone *time.Location) []byte {
-	switch d := v.data.(type) {
-	case bitset:
-		return strconv.AppendBool(dst, d.has(i))
+func appendText(dst []byte, v column.Vec, i int, zone *time.Location) []byte {
+	switch d := v.Data.(type) {
+	case column.Bitset:
+		return strconv.AppendBool(dst, d.Has(i))
 	case []float32:
 		return appendFloat(dst, float64(d[i]), 32)
 	case []float64:
 		return appendFloat(dst, d[i], 64)
 	}
-	x, _ := v.integer(i)
+	x, _ := v.Integer(i)
 	switch {
-	case isDecimal(v.typ):
-		_, scale := precisionScale(v.typ)
+	case column.IsDecimal(v.Type):
+		_, scale := column.PrecisionScale(v.Type)
 		return appendDecimal(dst, x, int(scale))
-	case v.typ.ID() == arrow.DATE32:
+	case v.Type.ID() == arrow.DATE32:
 		return clock.AppendDate(dst, time.Unix(x.Int64()*clock.SecondsPerDay, 0).UTC())
-	case v.typ.ID() == arrow.DATE64:
+	case v.Type.ID() == arrow.DATE64:
 		return clock.AppendDateTime(dst, time.UnixMilli(x.Int64()).UTC())
-	case isTime(v.typ):
-		per := clock.PerSecond(unitOf(v.typ))
+	case column.IsTime(v.Type):
+		per := clock.PerSecond(column.UnitOf(v.Type))
 		return clock.AppendClock(dst, time.Unix(x.Int64()/per, x.Int64()%per*(1e9/per)).UTC())
-	case isTimestamp(v.typ):
-		per := clock.PerSecond(unitOf(v.typ))
+	case column.IsTimestamp(v.Type):
+		per := clock.PerSecond(column.UnitOf(v.Type))
 		seconds := clock.FloorDiv(x.Int64(), per)
 		t := time.Unix(seconds, (x.Int64()-seconds*per)*(1e9/per)).In(zone)
 		dst = clock.AppendDateTime(dst, t)
-		if v.typ.(*arrow.TimestampType).TimeZone != "" {
+		if v.Type.(*arrow.TimestampType).TimeZone != "" {
 			dst = clock.AppendOffset(dst, t)
 		}
 		return dst

@@ -1,7 +1,9 @@
-package sqlexpr
+package cast
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/column"
 )
 
 // number is the types of data of plain numbers; half is converted by way of float32.
@@ -12,9 +14,9 @@ type number interface {
 // numbers converts between integers and floats. An integer out of range, and NaN or an
 // infinity as an integer, fail; fractions are cut off.
 func (c *caster) numbers() {
-	data := c.from.data
-	if h, ok := data.([]half); ok {
-		data = halvesToFloat32(h)
+	data := c.from.Data
+	if h, ok := data.([]column.Half); ok {
+		data = column.HalvesToFloat32(h)
 	}
 	switch d := data.(type) {
 	case []int8:
@@ -45,31 +47,31 @@ func (c *caster) numbers() {
 func numbersFrom[F number](c *caster, src []F) {
 	switch c.to.ID() {
 	case arrow.INT8:
-		c.out.data = toInteger[F, int8](c, src, -1<<7, 1<<7)
+		c.out.Data = toInteger[F, int8](c, src, -1<<7, 1<<7)
 	case arrow.INT16:
-		c.out.data = toInteger[F, int16](c, src, -1<<15, 1<<15)
+		c.out.Data = toInteger[F, int16](c, src, -1<<15, 1<<15)
 	case arrow.INT32:
-		c.out.data = toInteger[F, int32](c, src, -1<<31, 1<<31)
+		c.out.Data = toInteger[F, int32](c, src, -1<<31, 1<<31)
 	case arrow.INT64:
-		c.out.data = toInteger[F, int64](c, src, -1<<63, 1<<63)
+		c.out.Data = toInteger[F, int64](c, src, -1<<63, 1<<63)
 	case arrow.UINT8:
-		c.out.data = toInteger[F, uint8](c, src, 0, 1<<8)
+		c.out.Data = toInteger[F, uint8](c, src, 0, 1<<8)
 	case arrow.UINT16:
-		c.out.data = toInteger[F, uint16](c, src, 0, 1<<16)
+		c.out.Data = toInteger[F, uint16](c, src, 0, 1<<16)
 	case arrow.UINT32:
-		c.out.data = toInteger[F, uint32](c, src, 0, 1<<32)
+		c.out.Data = toInteger[F, uint32](c, src, 0, 1<<32)
 	case arrow.UINT64:
-		c.out.data = toInteger[F, uint64](c, src, 0, 1<<64)
+		c.out.Data = toInteger[F, uint64](c, src, 0, 1<<64)
 	case arrow.FLOAT16:
-		out := make([]half, len(src))
+		out := make([]column.Half, len(src))
 		for i, x := range src {
-			out[i] = halfOf(float64(float32(x)))
+			out[i] = column.HalfOf(float64(float32(x)))
 		}
-		c.out.data = out
+		c.out.Data = out
 	case arrow.FLOAT32:
-		c.out.data = toFloat[F, float32](src)
+		c.out.Data = toFloat[F, float32](src)
 	case arrow.FLOAT64:
-		c.out.data = toFloat[F, float64](src)
+		c.out.Data = toFloat[F, float64](src)
 	}
 }
 
@@ -90,7 +92,7 @@ func toInteger[F, T number](c *caster, src []F, low, high float64) []T {
 		c.each(func(i int) bool {
 			x := float64(src[i])
 			if inRange := x < high && (x >= low || x > low-1); !inRange {
-				return c.fail(i, "%s is out of range of %s", c.from.named(src[i]), c.to)
+				return c.fail(i, "%s is out of range of %s", c.from.Named(src[i]), c.to)
 			}
 			out[i] = T(x)
 			return true
@@ -101,7 +103,7 @@ func toInteger[F, T number](c *caster, src []F, low, high float64) []T {
 		x := src[i]
 		out[i] = T(x)
 		if F(out[i]) != x || (out[i] < 0) != (x < 0) {
-			return c.fail(i, "%s is out of range of %s", c.from.named(x), c.to)
+			return c.fail(i, "%s is out of range of %s", c.from.Named(x), c.to)
 		}
 		return true
 	})
@@ -110,10 +112,10 @@ func toInteger[F, T number](c *caster, src []F, low, high float64) []T {
 
 // fromBool makes 1 of true and 0 of false.
 func (c *caster) fromBool() {
-	bits := c.from.data.(bitset)
-	ones := make([]uint8, c.from.n)
+	bits := c.from.Data.(column.Bitset)
+	ones := make([]uint8, c.from.N)
 	for i := range ones {
-		if bits.has(i) {
+		if bits.Has(i) {
 			ones[i] = 1
 		}
 	}
@@ -122,37 +124,37 @@ func (c *caster) fromBool() {
 
 // toBool makes true of everything but zero.
 func (c *caster) toBool() {
-	switch d := c.from.data.(type) {
+	switch d := c.from.Data.(type) {
 	case []int8:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	case []int16:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	case []int32:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	case []int64:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	case []uint8:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	case []uint16:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	case []uint32:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	case []uint64:
-		c.out.data = nonZero(d)
-	case []half:
-		c.out.data = nonZero(halvesToFloat32(d))
+		c.out.Data = nonZero(d)
+	case []column.Half:
+		c.out.Data = nonZero(column.HalvesToFloat32(d))
 	case []float32:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	case []float64:
-		c.out.data = nonZero(d)
+		c.out.Data = nonZero(d)
 	}
 }
 
-func nonZero[T number](d []T) bitset {
-	out := newBitset(len(d))
+func nonZero[T number](d []T) column.Bitset {
+	out := column.NewBitset(len(d))
 	for i, x := range d {
 		if x != 0 {
-			out.set(i)
+			out.Set(i)
 		}
 	}
 	return out

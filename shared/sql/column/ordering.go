@@ -1,4 +1,4 @@
-package sqlexpr
+package column
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// ordering ranks the slots by the values in them, in the order of compare; equal values have
+// Ranks ranks the slots by the values in them, in the order of compare; equal values have
 // equal ranks.
-func (v vec) ordering(m *meter.Meter) ([]int, error) {
-	if err := m.Take(rankBytes * v.n); err != nil {
+func (v Vec) Ranks(m *meter.Meter) ([]int, error) {
+	if err := m.Take(rankBytes * v.N); err != nil {
 		return nil, err
 	}
 	compareSlots := v.slotOrder()
-	slots := slotsFrom(0, v.n)
+	slots := SlotsFrom(0, v.N)
 	var refused error
 	slices.SortStableFunc(slots, func(a, b int) int {
 		if refused == nil {
@@ -30,7 +30,7 @@ func (v vec) ordering(m *meter.Meter) ([]int, error) {
 	if refused != nil {
 		return nil, refused
 	}
-	ranks := make([]int, v.n)
+	ranks := make([]int, v.N)
 	for i, slot := range slots {
 		ranks[slot] = i
 		if i > 0 && compareSlots(slots[i-1], slot) == 0 {
@@ -44,14 +44,14 @@ func (v vec) ordering(m *meter.Meter) ([]int, error) {
 const rankBytes = 16
 
 // slotOrder compares the values of two slots.
-func (v vec) slotOrder() func(a, b int) int {
-	switch d := v.data.(type) {
+func (v Vec) slotOrder() func(a, b int) int {
+	switch d := v.Data.(type) {
 	case nil:
 		return func(int, int) int { return 0 }
-	case bitset:
-		return func(a, b int) int { return cmp.Compare(bit(d.has(a)), bit(d.has(b))) }
-	case text:
-		return func(a, b int) int { return bytes.Compare(d.at(a), d.at(b)) }
+	case Bitset:
+		return func(a, b int) int { return cmp.Compare(Bit(d.Has(a)), Bit(d.Has(b))) }
+	case Text:
+		return func(a, b int) int { return bytes.Compare(d.At(a), d.At(b)) }
 	case []int8:
 		return orderOf(d)
 	case []int16:
@@ -72,13 +72,13 @@ func (v vec) slotOrder() func(a, b int) int {
 		return func(a, b int) int { return cmp.Compare(totalOrder(float64(d[a])), totalOrder(float64(d[b]))) }
 	case []float64:
 		return func(a, b int) int { return cmp.Compare(totalOrder(d[a]), totalOrder(d[b])) }
-	case []half:
+	case []Half:
 		low := int16(math.MaxInt16)
-		return func(a, b int) int { return cmp.Compare(ordered(int16(d[a]), 15, low), ordered(int16(d[b]), 15, low)) }
+		return func(a, b int) int { return cmp.Compare(Ordered(int16(d[a]), 15, low), Ordered(int16(d[b]), 15, low)) }
 	}
 	return func(a, b int) int {
-		x, _ := v.integer(a)
-		y, _ := v.integer(b)
+		x, _ := v.Integer(a)
+		y, _ := v.Integer(b)
 		return x.Cmp(y)
 	}
 }

@@ -1,4 +1,4 @@
-package sqlexpr
+package column
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
@@ -8,56 +8,56 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// structVec puts members together; those that are constants are repeated.
-func structVec(m *meter.Meter, typ arrow.DataType, members []vec, size int, konst bool) (vec, error) {
+// StructOf puts members together; those that are constants are repeated.
+func StructOf(m *meter.Meter, typ arrow.DataType, members []Vec, size int, konst bool) (Vec, error) {
 	columns := make([]arrow.Array, len(members))
 	for i, member := range members {
 		var err error
-		if columns[i], err = member.array(m, size); err != nil {
-			return vec{}, err
+		if columns[i], err = member.Array(m, size); err != nil {
+			return Vec{}, err
 		}
 	}
 	made, err := array.NewStructArrayWithFields(columns, typ.(*arrow.StructType).Fields())
 	if err != nil {
-		return vec{}, err
+		return Vec{}, err
 	}
-	return vec{typ: typ, n: size, konst: konst, data: made}, nil
+	return Vec{Type: typ, N: size, Const: konst, Data: made}, nil
 }
 
 // gatherStruct gathers the members of structs one by one.
-func gatherStruct(m *meter.Meter, out vec, from *array.Struct, slots []int) (vec, error) {
-	members := make([]vec, from.NumField())
+func gatherStruct(m *meter.Meter, out Vec, from *array.Struct, slots []int) (Vec, error) {
+	members := make([]Vec, from.NumField())
 	for i := range members {
-		member, err := load(m, from.Field(i))
+		member, err := Load(m, from.Field(i))
 		if err != nil {
-			return vec{}, err
+			return Vec{}, err
 		}
 		if err := m.Take(8 * len(slots)); err != nil {
-			return vec{}, err
+			return Vec{}, err
 		}
-		has := newBitset(len(slots))
+		has := NewBitset(len(slots))
 		picked := make([]int, len(slots))
 		for k, s := range slots {
 			picked[k] = -1
-			if s >= 0 && !member.isNull(s) {
+			if s >= 0 && !member.IsNull(s) {
 				picked[k] = s
-				has.set(k)
+				has.Set(k)
 			}
 		}
-		if members[i], err = member.gather(m, picked, has); err != nil {
-			return vec{}, err
+		if members[i], err = member.Gather(m, picked, has); err != nil {
+			return Vec{}, err
 		}
 	}
-	made, err := structVec(m, out.typ, members, len(slots), false)
+	made, err := StructOf(m, out.Type, members, len(slots), false)
 	if err != nil {
-		return vec{}, err
+		return Vec{}, err
 	}
-	out.data = withValidity(made.data.(*array.Struct), out.valid)
+	out.Data = withValidity(made.Data.(*array.Struct), out.Valid)
 	return out, nil
 }
 
 // withValidity marks structs as NULL.
-func withValidity(s *array.Struct, valid bitset) *array.Struct {
+func withValidity(s *array.Struct, valid Bitset) *array.Struct {
 	if valid == nil {
 		return s
 	}

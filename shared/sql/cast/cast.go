@@ -1,0 +1,226 @@
+// Package cast converts columns and constants from type to type, as native Lance does.
+package cast
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/meter"
+)
+
+// Possible reports whether there is a conversion between two types.
+func Possible(from, to arrow.DataType) bool {
+	switch {
+	case column.SameType(from, to), from.ID() == arrow.NULL && !column.IsNested(to), from.ID() == arrow.NULL && column.IsList(to):
+		return true
+	case column.IsList(from) && column.IsList(to):
+		return Possible(column.ElemType(from), column.ElemType(to)) && !(to.ID() == arrow.FIXED_SIZE_LIST && column.IsNested(column.ElemType(to)))
+	case column.IsList(to) && holdsOne(to):
+		return Possible(from, column.ElemType(to))
+	case column.IsNested(from) || column.IsNested(to):
+		return false
+	case column.IsNumeric(from) && column.IsNumeric(to):
+		// The native Lance has no conversion between float16 and decimals.
+		return !(from.ID() == arrow.FLOAT16 && column.IsDecimal(to)) && !(column.IsDecimal(from) && to.ID() == arrow.FLOAT16)
+	case from.ID() == arrow.BOOL:
+		return column.IsInteger(to) || column.IsFloat(to) || column.IsString(to)
+	case to.ID() == arrow.BOOL:
+		return column.IsInteger(from) || column.IsFloat(from) || column.IsString(from)
+	case column.IsString(from):
+		return column.IsNumeric(to) || column.IsString(to) || column.IsDate(to) || column.IsTime(to) || column.IsTimestamp(to) || column.IsVarBinary(to)
+	case column.IsString(to):
+		return column.IsNumeric(from) && from.ID() != arrow.FLOAT16 || column.IsVarBinary(from) || column.IsDate(from) || column.IsTimestamp(from) || column.IsTime(from)
+	case column.IsBinary(from):
+		return column.IsVarBinary(to) || column.IsVarBinary(from) && to.ID() == arrow.FIXED_SIZE_BINARY
+	case column.IsVarBinary(to):
+		return column.IsInteger(from)
+	}
+	return temporalCastable(from, to)
+}
+
+// holdsOne says whether a list of a type may be of one value.
+func holdsOne(list arrow.DataType) bool {
+	fixed, ok := list.(*arrow.FixedSizeListType)
+	return !ok || fixed.Len() == 1
+}
+
+// A caster converts the values of one vec.
+type caster struct {
+	m    *meter.Meter
+	from column.Vec
+	to   arrow.DataType
+	live column.Bitset // rows to convert
+	try  bool          // failures are NULL
+	out  column.Vec
+	own  bool // out.valid is not shared with from
+	err  error
+}
+
+// Convert converts values as CAST does: one that has no counterpart in the type is
+// sql.ErrValue. NULLs stay NULL. It ends with the context, and takes nothing of its share: the
+// caller accounts for the whole of it.
+func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !column.Loadable(values.DataType()) {
+		return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "values of %s", values.DataType())
+	}
+	m := meter.Unshared(ctx)
+	v, err := column.Load(m, values)
+	if err != nil {
+		return nil, err
+	}
+	if !Possible(v.Type, to) {
+		return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "conversion of %s to %s", v.Type, to)
+	}
+	if v, err = Vec(m, v, to, nil, false); err != nil {
+		return nil, err
+	}
+	return v.Array(m, values.Len())
+}
+
+// Vec converts v, for the rows that count. A value that has no counterpart in the type
+// is NULL if try is set, else an error.
+func Vec(m *meter.Meter, v column.Vec, to arrow.DataType, rows column.Bitset, try bool) (column.Vec, error) {
+	if column.SameType(v.Type, to) {
+		return v, nil
+	}
+	if v.Const {
+		if v.IsNull(0) && (column.IsList(v.Type) || !column.IsList(to)) {
+			return column.Null(to), nil
+		}
+		rows = nil
+	}
+	c := caster{m: m, from: v, to: to, live: v.Live(rows, v.N), try: try}
+	c.out = column.Vec{Type: to, N: v.N, Const: v.Const, Valid: v.Valid}
+	if c.convert(); c.err != nil {
+		return column.Vec{}, c.err
+	}
+	return c.out, nil
+}
+
+// fail notes that row i has no counterpart. It returns false if the conversion must end.
+func (c *caster) fail(i int, format string, args ...any) bool {
+	if c.try {
+		if !c.own {
+			c.own = true
+			c.out.Valid = column.And(column.FullBitset(c.from.N), c.from.Valid)
+		}
+		c.out.Valid.Clear(i)
+		return true
+	}
+	c.err = sql.Errorf(sql.ErrValue, sql.NoPos, format, args...)
+	return false
+}
+
+// each calls f for the rows to convert, until f is false.
+func (c *caster) each(f func(i int) bool) {
+	work := column.RowWork([]column.Vec{c.from})
+	c.live.Each(c.from.N, func(i int) bool {
+		if err := c.m.Step(work); err != nil {
+			c.err = err
+			return false
+		}
+		return f(i)
+	})
+}
+
+// convert dispatches on what kinds of types the two are. The pairs that castable refuses do
+// not get here.
+func (c *caster) convert() {
+	from, to := c.from.Type, c.to
+	switch {
+	case from.ID() == arrow.NULL:
+		c.out = column.Vec{Type: to, N: c.from.N, Valid: column.NewBitset(c.from.N), Data: column.Zeros(to, c.from.N)}
+		if column.IsList(to) {
+			c.out.Data = column.Lists{Off: make([]int64, c.from.N+1), Elems: column.Vec{Type: column.ElemType(to), Data: column.NoValues(column.ElemType(to))}}
+		}
+	case column.IsList(from):
+		c.lists()
+	case column.IsList(to):
+		c.singles()
+	case column.IsBinary(from) && column.IsString(to):
+		c.checkUTF8()
+	case to.ID() == arrow.FIXED_SIZE_BINARY:
+		c.checkWidth()
+	case (column.IsString(from) || column.IsBinary(from)) && (column.IsString(to) || column.IsBinary(to)):
+		c.out.Data = c.from.Data
+	case column.IsString(from):
+		c.parse()
+	case column.IsString(to):
+		c.format()
+	case column.IsTemporal(from) || column.IsTemporal(to):
+		c.temporal()
+	case column.IsDecimal(from) || column.IsDecimal(to):
+		c.decimals()
+	case from.ID() == arrow.BOOL:
+		c.fromBool()
+	case to.ID() == arrow.BOOL:
+		c.toBool()
+	case column.IsVarBinary(to):
+		c.bytes()
+	default:
+		c.numbers()
+	}
+}
+
+// lists converts the elements; which belong to which list stays.
+func (c *caster) lists() {
+	l := c.from.Data.(column.Lists)
+	elems, err := Vec(c.m, l.Elems, column.ElemType(c.to), nil, c.try)
+	c.err = err
+	c.out.Data = column.Lists{Off: l.Off, Elems: elems}
+	if to, ok := c.to.(*arrow.FixedSizeListType); ok && err == nil {
+		c.each(func(i int) bool {
+			n := l.Off[i+1] - l.Off[i]
+			return n == int64(to.Len()) || c.fail(i, "list of %d values, where %d are wanted", n, to.Len())
+		})
+	}
+}
+
+// singles makes a list of each value, also of one that is NULL.
+func (c *caster) singles() {
+	elems, err := Vec(c.m, c.from, column.ElemType(c.to), c.live, c.try)
+	c.err = err
+	off := make([]int64, c.from.N+1)
+	for i := range off {
+		off[i] = int64(i)
+	}
+	elems.Const = false
+	c.out.Valid, c.out.Data = nil, column.Lists{Off: off, Elems: elems}
+}
+
+// bytes makes binaries of the bytes of integers, the lowest first.
+func (c *caster) bytes() {
+	b := column.NewTextBuilder(c.m, c.from.N)
+	for i := range c.from.N {
+		b.Data = c.from.AppendKey(b.Data, i)
+		b.Done()
+	}
+	c.err = b.Account()
+	c.out.Data = b.Text()
+}
+
+// checkWidth makes binaries of one width of others, which must have it.
+func (c *caster) checkWidth() {
+	t, width := c.from.Data.(column.Text), c.to.(*arrow.FixedSizeBinaryType).ByteWidth
+	c.out.Data = t
+	c.each(func(i int) bool {
+		n := len(t.At(i))
+		return n == width || c.fail(i, "binary value of %d bytes, where %d are wanted", n, width)
+	})
+}
+
+// checkUTF8 makes strings of binaries, which must be valid for the rows that count only.
+func (c *caster) checkUTF8() {
+	t := c.from.Data.(column.Text)
+	c.out.Data = t
+	c.each(func(i int) bool {
+		return utf8.Valid(t.At(i)) || c.fail(i, "binary value is not valid utf-8")
+	})
+}

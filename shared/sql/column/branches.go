@@ -1,0 +1,123 @@
+package column
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/meter"
+)
+
+// ListConstant makes a constant list of constants of one type.
+func ListConstant(elem arrow.DataType, elems []Vec) Vec {
+	valid := FullBitset(len(elems))
+	b := NewBranches(nil, len(elems), elem)
+	for i, e := range elems {
+		row := NewBitset(len(elems))
+		row.Set(i)
+		b.Add(row, e)
+		if e.IsNull(0) {
+			valid.Clear(i)
+		}
+	}
+	values, _ := b.Vec() // of literals of the text
+	values.Valid = valid
+	return Constant(arrow.ListOf(elem), Lists{Off: []int64{0, int64(len(elems))}, Elems: values})
+}
+
+// Branches puts a column together from pieces of others.
+type Branches struct {
+	m    *meter.Meter
+	n    int
+	typ  arrow.DataType
+	rows []Bitset
+	vals []Vec
+}
+
+// NewBranches is n rows of a type, of no branch yet.
+func NewBranches(m *meter.Meter, n int, typ arrow.DataType) *Branches {
+	return &Branches{m: m, n: n, typ: typ}
+}
+
+// Add takes the values of v for the rows, which are in no other branch.
+func (b *Branches) Add(rows Bitset, v Vec) {
+	b.rows = append(b.rows, rows)
+	b.vals = append(b.vals, v)
+}
+
+// Vec returns the column. Rows of no branch are NULL.
+func (b *Branches) Vec() (Vec, error) {
+	slotBits, _ := SlotBits(b.typ)
+	if err := b.m.Take(b.n * (8 + slotBits/8)); err != nil {
+		return Vec{}, err
+	}
+	out := Vec{Type: b.typ, N: b.n, Valid: NewBitset(b.n)}
+	source := make([]int, b.n) // branch of each row, counted from 1
+	for i, rows := range b.rows {
+		rows.Each(b.n, func(row int) bool {
+			source[row] = i + 1
+			if !b.vals[i].IsNull(row) {
+				out.Valid.Set(row)
+			}
+			return true
+		})
+	}
+	if IsString(b.typ) || IsBinary(b.typ) {
+		var err error
+		out.Data, err = b.text(source, out.Valid)
+		return out, err
+	}
+	if IsList(b.typ) {
+		var err error
+		out.Data, err = b.lists(source, out.Valid)
+		return out, err
+	}
+	out.Data = Zeros(b.typ, b.n)
+	for i, rows := range b.rows {
+		copyRows(out.Data, b.vals[i], rows, b.n)
+	}
+	return out, nil
+}
+
+// text appends the pieces in the order of rows, as texts of no fixed width cannot be put in
+// place.
+func (b *Branches) text(source []int, valid Bitset) (Text, error) {
+	t := NewTextBuilder(b.m, b.n)
+	for row, s := range source {
+		if s > 0 && valid.Has(row) {
+			v := b.vals[s-1]
+			value := v.Data.(Text).At(v.Slot(row))
+			if err := t.Reserve(len(value)); err != nil {
+				return Text{}, err
+			}
+			t.Data = append(t.Data, value...)
+			if err := b.m.Step(len(value)); err != nil {
+				return Text{}, err
+			}
+		}
+		t.Done()
+	}
+	return t.Text(), nil
+}
+
+// lists picks the lists in the order of rows.
+func (b *Branches) lists(source []int, valid Bitset) (Lists, error) {
+	elems := make([]Vec, len(b.vals))
+	for i, v := range b.vals {
+		elems[i] = v.Data.(Lists).Elems
+	}
+	made := NewListBuilder(b.m, b.n, elems...)
+	for row, s := range source {
+		if s > 0 && valid.Has(row) {
+			_, span := b.vals[s-1].ListsOf()
+			for from, to := span(row); from < to; from++ {
+				made.Add(s-1, from)
+			}
+		}
+		if err := made.End(); err != nil {
+			return Lists{}, err
+		}
+	}
+	if len(elems) == 0 {
+		return Lists{Off: made.off, Elems: Vec{Type: ElemType(b.typ), Data: NoValues(ElemType(b.typ))}}, nil
+	}
+	return made.Lists(ElemType(b.typ))
+}

@@ -1,0 +1,31 @@
+package column
+
+import (
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// QuietNaN is the NaN without a payload.
+var QuietNaN = math.Float64frombits(0x7ff8 << 48)
+
+// IsNaN says whether a float is not a number.
+func IsNaN[T float32 | float64](x T) bool { return math.IsNaN(float64(x)) }
+
+// Bits64 is the bits of floats as integers, without copying.
+func Bits64(f []float64) []int64 {
+	return arrow.Int64Traits.CastFromBytes(arrow.Float64Traits.CastToBytes(f))
+}
+
+// Bits32 is the bits of floats as integers, without copying.
+func Bits32(f []float32) []int32 {
+	return arrow.Int32Traits.CastFromBytes(arrow.Float32Traits.CastToBytes(f))
+}
+
+// Ordered maps the bits of a float to an integer, such that the integers have the total
+// order of the floats: negative floats, which grow with the magnitude, are turned around.
+// sign is the number of the sign bit and low all the bits below it.
+func Ordered[T int16 | int32 | int64](x T, sign int, low T) T { return x ^ x>>sign&low }
+
+// totalOrder is an integer that is ordered as floats are.
+func totalOrder(f float64) int64 { return Ordered(int64(math.Float64bits(f)), 63, math.MaxInt64) }

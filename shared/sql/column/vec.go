@@ -1,0 +1,358 @@
+// Package column holds the values of expressions while they are evaluated: columns of Arrow
+// types, and constants. It loads them from arrays, builds them, and makes arrays of them.
+package column
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/decimal256"
+
+	"tiltyard/shared/sql/meter"
+)
+
+// A Vec is a column of values during evaluation, or one constant that stands for every
+// row. Vecs are not changed once made; they may share memory with the record batch.
+//
+// The type of data follows from the Arrow type:
+//
+//	bool                                   Bitset
+//	int8 … uint64, float32, float64        []int8 … []float64
+//	float16                                []Half
+//	date32, time32                         []int32
+//	date64, time64, timestamp, duration    []int64
+//	decimal128, decimal256                 []decimal128.Num, []decimal256.Num
+//	strings and binaries of all kinds      Text
+//	lists of all kinds                     Lists
+//	struct                                 *array.Struct
+//	null                                   nil
+//
+// Dictionaries are decoded when a column is loaded. Slots of NULLs hold anything.
+type Vec struct {
+	Type  arrow.DataType
+	N     int    // number of values: the rows, or 1 for a constant
+	Const bool   // one value for every row
+	Valid Bitset // rows that are not NULL; nil if none is
+	Data  any
+}
+
+// Text is strings or binaries: value i is data[off[i]:off[i+1]], views[i], or width bytes each.
+type Text struct {
+	data  []byte
+	off32 []int32
+	off64 []int64
+	views [][]byte // of values that are elsewhere, such as in a dictionary
+	width int
+}
+
+// At returns a value, which shares memory with the text.
+func (t Text) At(i int) []byte {
+	switch {
+	case t.off32 != nil:
+		return t.data[t.off32[i]:t.off32[i+1]]
+	case t.off64 != nil:
+		return t.data[t.off64[i]:t.off64[i+1]]
+	case t.views != nil:
+		return t.views[i]
+	}
+	return t.data[i*t.width : (i+1)*t.width]
+}
+
+// Lists is a column of lists: list i is elems off[i] to off[i+1].
+type Lists struct {
+	Off   []int64
+	Elems Vec
+}
+
+// IsNull reports whether the value of a row is NULL; for a constant any row will do.
+func (v Vec) IsNull(i int) bool { return v.Valid != nil && !v.Valid.Has(v.Slot(i)) }
+
+// Slot maps a row to the slot of its value.
+func (v Vec) Slot(i int) int {
+	if v.Const {
+		return 0
+	}
+	return i
+}
+
+// Mask is what to combine with a row number to get the slot of its value: row & mask.
+func (v Vec) Mask() int {
+	if v.Const {
+		return 0
+	}
+	return -1
+}
+
+// Live returns the rows among those that count where v is not NULL, of n rows.
+func (v Vec) Live(rows Bitset, n int) Bitset {
+	switch {
+	case v.Valid == nil:
+		return rows
+	case !v.Const:
+		return And(rows, v.Valid)
+	case v.IsNull(0):
+		return NewBitset(n)
+	}
+	return rows
+}
+
+// Null returns a constant NULL of a type.
+func Null(typ arrow.DataType) Vec {
+	v := Vec{Type: typ, N: 1, Const: true, Valid: NewBitset(1)}
+	switch typ.ID() {
+	case arrow.NULL:
+	case arrow.LIST, arrow.LARGE_LIST, arrow.FIXED_SIZE_LIST:
+		elem := typ.(arrow.ListLikeType).Elem()
+		v.Data = Lists{Off: []int64{0, 0}, Elems: Vec{Type: elem, Data: NoValues(elem)}}
+	default:
+		v.Data = Zeros(typ, 1)
+	}
+	return v
+}
+
+// Zeros returns data of n zero values.
+func Zeros(typ arrow.DataType, n int) any {
+	switch typ.ID() {
+	case arrow.BOOL:
+		return NewBitset(n)
+	case arrow.INT8:
+		return make([]int8, n)
+	case arrow.INT16:
+		return make([]int16, n)
+	case arrow.INT32, arrow.DATE32, arrow.TIME32:
+		return make([]int32, n)
+	case arrow.INT64, arrow.DATE64, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION:
+		return make([]int64, n)
+	case arrow.UINT8:
+		return make([]uint8, n)
+	case arrow.UINT16:
+		return make([]uint16, n)
+	case arrow.UINT32:
+		return make([]uint32, n)
+	case arrow.UINT64:
+		return make([]uint64, n)
+	case arrow.FLOAT16:
+		return make([]Half, n)
+	case arrow.FLOAT32:
+		return make([]float32, n)
+	case arrow.FLOAT64:
+		return make([]float64, n)
+	case arrow.DECIMAL128:
+		return make([]decimal128.Num, n)
+	case arrow.DECIMAL256:
+		return make([]decimal256.Num, n)
+	case arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY:
+		return Text{off64: make([]int64, n+1)}
+	case arrow.FIXED_SIZE_BINARY:
+		width := typ.(*arrow.FixedSizeBinaryType).ByteWidth
+		return Text{data: make([]byte, n*width), width: width}
+	}
+	return nil
+}
+
+// NoValues returns the data of no values.
+func NoValues(typ arrow.DataType) any { return Zeros(typ, 0) }
+
+// Constant returns a constant that is not NULL. The data holds the one value.
+func Constant(typ arrow.DataType, data any) Vec {
+	return Vec{Type: typ, N: 1, Const: true, Data: data}
+}
+
+// BoolConstant returns a constant bool.
+func BoolConstant(b bool) Vec {
+	data := NewBitset(1)
+	if b {
+		data.Set(0)
+	}
+	return Constant(arrow.FixedWidthTypes.Boolean, data)
+}
+
+// TextConstant returns a constant string or binary.
+func TextConstant(typ arrow.DataType, s string) Vec {
+	return Constant(typ, Text{data: []byte(s), off32: []int32{0, int32(len(s))}})
+}
+
+// AppendIdentity appends bytes that two constants share if and only if their types and
+// values are the same.
+func (v Vec) AppendIdentity(dst []byte) []byte {
+	dst = append(dst, v.Type.String()...)
+	if v.IsNull(0) {
+		return dst
+	}
+	dst = append(dst, 0)
+	return v.AppendKey(dst, 0)
+}
+
+// A TextBuilder appends values to a text.
+type TextBuilder struct {
+	m     *meter.Meter
+	Data  []byte
+	Off   []int64
+	taken int // capacity of data that the meter knows of
+}
+
+// NewTextBuilder makes a builder for n values, the offsets of which are the caller's to take.
+func NewTextBuilder(m *meter.Meter, n int) *TextBuilder {
+	return &TextBuilder{m: m, Off: append(make([]int64, 0, n+1), 0)}
+}
+
+// MaxText bounds the text of one value, and of all values that are made at once.
+const MaxText = 256 << 20
+
+// Reserve makes room for so many bytes more, and takes it before.
+func (b *TextBuilder) Reserve(more int) error {
+	if more > MaxText-len(b.Data) {
+		return b.m.TooMuch("result of more than %d bytes of text", MaxText)
+	}
+	need := len(b.Data) + more
+	if need <= cap(b.Data) {
+		return b.Account()
+	}
+	size := need
+	if len(b.Data) > 0 { // not the first value
+		size = min(max(need, 2*cap(b.Data)), need+need/4+1024)
+	}
+	if err := b.m.Take(size); err != nil {
+		return err
+	}
+	data := append(make([]byte, 0, size), b.Data...)
+	b.m.Give(b.taken)
+	b.Data, b.taken = data, size
+	return nil
+}
+
+// Account takes what values have grown to that were appended without a reserve.
+func (b *TextBuilder) Account() error {
+	if cap(b.Data) == b.taken {
+		return nil
+	}
+	if len(b.Data) > MaxText {
+		return b.m.TooMuch("result of more than %d bytes of text", MaxText)
+	}
+	grown := cap(b.Data) - b.taken
+	b.taken = cap(b.Data)
+	return b.m.Take(grown)
+}
+
+// Done ends a value, of which the bytes were appended to data.
+func (b *TextBuilder) Done() { b.Off = append(b.Off, int64(len(b.Data))) }
+
+// Count is how many values are done.
+func (b *TextBuilder) Count() int { return len(b.Off) - 1 }
+
+// Text returns the values that are done.
+func (b *TextBuilder) Text() Text { return Text{data: b.Data, off64: b.Off} }
+
+// AppendKey appends bytes that two slots of one type share if and only if their values are
+// equal. Floats are equal if their bits are.
+func (v Vec) AppendKey(dst []byte, slot int) []byte {
+	le := binary.LittleEndian
+	switch d := v.Data.(type) {
+	case Bitset:
+		return append(dst, byte(Bit(d.Has(slot))))
+	case Text:
+		return append(dst, d.At(slot)...)
+	case []int8:
+		return append(dst, byte(d[slot]))
+	case []uint8:
+		return append(dst, d[slot])
+	case []int16:
+		return le.AppendUint16(dst, uint16(d[slot]))
+	case []uint16:
+		return le.AppendUint16(dst, d[slot])
+	case []Half:
+		return le.AppendUint16(dst, uint16(d[slot]))
+	case []int32:
+		return le.AppendUint32(dst, uint32(d[slot]))
+	case []uint32:
+		return le.AppendUint32(dst, d[slot])
+	case []float32:
+		return le.AppendUint32(dst, math.Float32bits(d[slot]))
+	case []int64:
+		return le.AppendUint64(dst, uint64(d[slot]))
+	case []uint64:
+		return le.AppendUint64(dst, d[slot])
+	case []float64:
+		return le.AppendUint64(dst, math.Float64bits(d[slot]))
+	case Lists:
+		for _, k := range d.Keys(slot) {
+			dst = append(binary.AppendUvarint(dst, uint64(len(k))), k...)
+		}
+	case []arrow.MonthDayNanoInterval:
+		return append(dst, arrow.MonthDayNanoIntervalTraits.CastToBytes(d[slot:slot+1])...)
+	case []decimal128.Num:
+		return le.AppendUint64(le.AppendUint64(dst, d[slot].LowBits()), uint64(d[slot].HighBits()))
+	case []decimal256.Num:
+		for _, w := range d[slot].Array() {
+			dst = le.AppendUint64(dst, w)
+		}
+	}
+	return dst
+}
+
+// Named is a value of v for an error. A constant stands in the expression and is quoted,
+// shortened; of one that may be that of a row the type is named.
+func (v Vec) Named(value any) string {
+	if !v.Const {
+		return "a value of type " + v.Type.String()
+	}
+	if text, ok := value.([]byte); ok {
+		return fmt.Sprintf("%.40q", text)
+	}
+	return fmt.Sprintf("value %v", value)
+}
+
+// Width returns the number of values of an operation on Vecs, and whether it is constant.
+func Width(vecs ...Vec) (n int, konst bool) {
+	n, konst = 1, true
+	for _, v := range vecs {
+		if !v.Const {
+			n, konst = v.N, false
+		}
+	}
+	return n, konst
+}
+
+// BothValid returns the rows where neither operand is NULL; n is their number.
+func BothValid(l, r Vec, n int) Bitset {
+	return r.Live(l.Live(nil, n), n)
+}
+
+// ElementKey appends what two slots share if both are NULL or both have the same value.
+func (v Vec) ElementKey(dst []byte, slot int) []byte {
+	if v.Valid != nil && !v.Valid.Has(slot) {
+		return append(dst, 0)
+	}
+	return v.AppendKey(append(dst, 1), slot)
+}
+
+// Keys returns a key for each element of a list.
+func (l Lists) Keys(i int) []string {
+	keys := make([]string, 0, l.Off[i+1]-l.Off[i])
+	var buf []byte
+	for j := int(l.Off[i]); j < int(l.Off[i+1]); j++ {
+		buf = append(buf[:0], 1)
+		if l.Elems.IsNull(j) {
+			buf[0] = 0
+		} else {
+			buf = l.Elems.AppendKey(buf, j)
+		}
+		keys = append(keys, string(buf))
+	}
+	return keys
+}
+
+// Texts returns the value of a string or binary by row.
+func (v Vec) Texts() func(i int) []byte {
+	t, mask := v.Data.(Text), v.Mask()
+	return func(i int) []byte { return t.At(i & mask) }
+}
+
+// ValuesOf returns the value of fixed width by row.
+func ValuesOf[T any](v Vec) func(i int) T {
+	d, mask := v.Data.([]T), v.Mask()
+	return func(i int) T { return d[i&mask] }
+}
