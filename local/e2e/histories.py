@@ -135,6 +135,11 @@ class History(Twins):
 
     def go_on(self) -> None:
         """Takes some steps."""
+        for _ in range(self.random.random.integers(0, MOST_STEPS + 1)):
+            self.step()
+
+    def step(self) -> None:
+        """Has one of the two do something to the table."""
         steps = {
             "we insert": self._insert,
             "we merge": self._merge,
@@ -156,22 +161,21 @@ class History(Twins):
             **self.twin_steps(),
         }
         weights = [4, 3, 0.5, 3, 3, 2, 2, 2, 1, 1, 2, 1, 0.5, 0.5, 1, 3, 3, 2, 2, 1, 1, 2, 0.5, 2]
-        for _ in range(self.random.random.integers(0, MOST_STEPS + 1)):
-            name = self.random.pick(list(steps), weights)
-            dataset = self.native()
-            self.log.append(name)
-            if name.startswith("we"):
+        name = self.random.pick(list(steps), weights)
+        dataset = self.native()
+        self.log.append(name)
+        if name.startswith("we"):
+            steps[name](dataset)
+            return
+        try:
+            with native_calls():
                 steps[name](dataset)
-                continue
-            try:
-                with native_calls():
-                    steps[name](dataset)
-                    self.native().to_table()
-            except Refused as refused:
-                self.log.append(f"  refused: {refused}")
-                if self.native().version != dataset.version:
-                    # It wrote what it cannot read; nobody can say what would be right then.
-                    self.native_version(dataset.version).restore()
+                self.native().to_table()
+        except Refused as refused:
+            self.log.append(f"  refused: {refused}")
+            if self.native().version != dataset.version:
+                # It wrote what it cannot read; nobody can say what would be right then.
+                self.native_version(dataset.version).restore()
 
     def _insert(self, dataset: lance.LanceDataset) -> None:
         rows = self.fresh(dataset.schema)
@@ -213,7 +217,7 @@ class History(Twins):
         assert_same(_by_id(got), _by_id(want), "what we merged, read by native Lance", metadata=True)
 
     def _overwrite(self, _dataset: lance.LanceDataset) -> None:
-        rows = self._stored(self._storable(self.fresh(self.rows.schema())))
+        rows = self.plain_rows()
         want = self._trial(rows)
         if want is None:
             return
@@ -305,6 +309,10 @@ class History(Twins):
             return rows
         stored = self._trial(rows)
         return rows if stored is None else stored.cast(rows.schema)
+
+    def plain_rows(self) -> pa.Table:
+        """Rows that native Lance can store and read again in a new table."""
+        return self._stored(self._storable(self.fresh(self.rows.schema())))
 
     def overlapping(self, before: pa.Table) -> pa.Table:
         """Rows of which some have ids of rows that are there."""

@@ -1,7 +1,10 @@
-"""Writers of every kind on one table at once, while jobs compact it and columns come and go.
+"""Writers of every kind on the same tables: at once, and in turn.
 
-Each writer has keys of its own, so that it knows what the table must hold of them after each
-answer, whatever the others do.
+At once, while jobs compact the table and columns come and go, each writer has keys of its own,
+so that it knows what the table must hold of them after each answer, whatever the others do.
+
+In turn, native Lance and the service write, and after each step the service reads what it has
+read before, beside native Lance and a server that has just been started (see turns.py).
 """
 
 from __future__ import annotations
@@ -12,7 +15,12 @@ import time
 
 import lance
 import pyarrow as pa
+import pytest
 
+from process import Server
+from turns import STEPS, Turns
+
+HISTORIES = 20  # of writers in turn
 SECONDS = 6
 WRITERS = 6
 KEYS = 100_000  # of each writer
@@ -141,3 +149,23 @@ def test_mixed_writers_lose_and_double_nothing(server, db, space, opens):
     assert table.count_rows() == len(want)
     operations = {t.operation.__class__.__name__ for t in dataset.get_transactions(1000) if t is not None}
     print(f"\n{done} changes, {dataset.version} versions, {sorted(operations)}")
+
+
+@pytest.mark.embedded("starts servers on the root of the one under test")
+@pytest.mark.parametrize("seed", range(HISTORIES))
+def test_what_is_known_of_a_table_is_what_others_made_of_it(server, wire, outside, module_space, seed):
+    turns = Turns(seed, wire, outside, module_space)
+    try:
+        turns.begin()
+        for _ in range(STEPS):
+            turns.go_on()
+            turns.look()
+        with Server(server.process.root, token="cold-token", allow=[outside], log=f"cold-{module_space}.log") as process:
+            cold = type(server)(process.url, process.token, process).wire()
+            turns.look(cold)
+            turns.look_at_all(cold)
+        assert not process.faults(), process.faults()
+        turns.end()
+    except BaseException as fault:
+        fault.add_note("the history of the tables:\n  " + "\n  ".join(turns.log))
+        raise
