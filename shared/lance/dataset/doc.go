@@ -11,7 +11,7 @@
 //
 // Reading goes by windows: runs of rows of one fragment that are read, decoded and handed
 // on together. A scan (scan.go) plans them (plan.go), works on several ahead of the
-// reader within a bound of memory (ahead.go), and reads of each what a filter needs first,
+// reader within a bound of memory (readahead.go), and reads of each what a filter needs first,
 // the rest only for the rows that it keeps (window.go). A take (take.go) reads single rows,
 // by address or by id (rowindex.go). Both get columns from the files of a fragment
 // (column.go, file.go), which may lie in other places than the table (base.go), and what
