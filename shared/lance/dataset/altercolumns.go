@@ -75,6 +75,9 @@ func (d *Dataset) AlterColumns(ctx context.Context, alterations []Alteration, ca
 			return nil, err
 		}
 	}
+	if err := a.recastWhole(); err != nil {
+		return nil, err
+	}
 	s, err := a.schema()
 	if err != nil {
 		return nil, err
@@ -172,6 +175,52 @@ func (a *altering) retype(at int, was *schema.Field, to arrow.DataType) error {
 	return nil
 }
 
+// recastWhole makes of casts of members in legacy data files casts of the columns that they are
+// in, with new ids for all fields of those: native readers find no single member of a column
+// whose members are in several legacy files, nor pages of files of which a field was replaced.
+func (a *altering) recastWhole() error {
+	if version, err := a.dataset.manifest.FileVersion(); err != nil || version != lance.Legacy {
+		return err
+	}
+	for _, column := range a.dataset.Schema().Fields {
+		members := &schema.Schema{Fields: column.Children}
+		inside := false
+		for f := range members.All() {
+			_, cast := a.casts[f.ID]
+			inside = inside || cast
+			delete(a.casts, f.ID)
+		}
+		if !inside {
+			continue
+		}
+		for f := range (&schema.Schema{Fields: []*schema.Field{column}}).All() {
+			if err := a.refuseIndexed(f); err != nil {
+				return err
+			}
+		}
+		a.casts[column.ID] = a.renew(column.ID)
+	}
+	return nil
+}
+
+// renew gives new ids to a field and all fields below it, and returns its own.
+func (a *altering) renew(id int32) int32 {
+	renewed := map[int32]int32{}
+	for _, f := range a.fields { // those above come first
+		parent, below := renewed[f.ParentID]
+		if f.ID != id && !below {
+			continue
+		}
+		a.highest++
+		renewed[f.ID] = a.highest
+		f.ID = a.highest
+		if below {
+			f.ParentID = parent
+		}
+	}
+	return renewed[id]
+}
+
 // refuseIndexed returns an error when an index depends on a field.
 func (a *altering) refuseIndexed(f *schema.Field) error {
 	indices, err := a.dataset.manifest.Indices()
@@ -258,10 +307,6 @@ func (a *altering) columns(s *schema.Schema) (reads, writes *schema.Schema, null
 			top = s.ByID(top.ParentID)
 		}
 		nullable = nullable && is.Nullable && top.Nullable
-		if version == lance.Legacy && top != is {
-			// Native readers do not find pages of files of which a field was replaced.
-			return nil, nil, false, fmt.Errorf("%w: casts of members in legacy data files", lance.ErrUnsupported)
-		}
 		if version == lance.V2_0 && top != is {
 			// A struct is a column of its own in these files, and its members in one file.
 			was, is = d.Schema().ByID(top.ID), top
