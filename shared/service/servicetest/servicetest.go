@@ -1,0 +1,167 @@
+// Package servicetest opens the tables of services over memory, for the tests of each service:
+// all that is below a service runs as it does elsewhere.
+package servicetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service/data"
+	"tiltyard/shared/service/query"
+	"tiltyard/shared/tables"
+)
+
+// Root is the URI of the folder below which [Open] keeps tables.
+const Root = "memory://test"
+
+// A House has tables over memory. There are no jobs in it.
+type House struct {
+	tables.Tables
+	Objects objectstore.Store
+}
+
+// Open returns a house without a table.
+func Open(t *testing.T) *House {
+	t.Helper()
+	objects := memstore.New()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: Root, Store: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &House{Objects: objects, Tables: tables.Open(tables.Stores{
+		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20,
+	})}
+}
+
+// Named is the part of a request that names a table in the root namespace.
+func Named(name string) protocol.Common {
+	return protocol.Common{ID: []string{name}, Delimiter: protocol.DefaultDelimiter}
+}
+
+// Columns are those of [Upload]: id, a number, and name, a text. Both may be null.
+var Columns = arrow.NewSchema([]arrow.Field{
+	{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
+	{Name: "name", Type: arrow.BinaryTypes.String, Nullable: true},
+}, nil)
+
+// Upload returns the body of a request: an Arrow stream of rows, which are given as a JSON array
+// of objects with the keys of [Columns].
+func Upload(t *testing.T, rows string) protocol.Upload {
+	t.Helper()
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, Columns, strings.NewReader(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body bytes.Buffer
+	w := ipc.NewWriter(&body, ipc.WithSchema(Columns))
+	if err := errors.Join(w.Write(batch), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return protocol.Upload{Body: &body}
+}
+
+// Create makes a table of rows, given as to [Upload], and returns its first version.
+func (h *House) Create(t *testing.T, name, rows string) *protocol.CreateTableResponse {
+	t.Helper()
+	made, err := data.New(h.Tables, arrowipc.Limits{}).Create(t.Context(), &protocol.CreateTableRequest{
+		Common: Named(name), Upload: Upload(t, rows),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// Insert appends rows, given as to [Upload], and returns the version that has them.
+func (h *House) Insert(t *testing.T, name, rows string) int64 {
+	t.Helper()
+	done, err := data.New(h.Tables, arrowipc.Limits{}).Insert(t.Context(), &protocol.InsertIntoTableRequest{
+		Common: Named(name), Upload: Upload(t, rows),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done.Version
+}
+
+// Rows returns the rows of the newest version of a table, each as a JSON object in a line.
+func (h *House) Rows(t *testing.T, name string) string {
+	t.Helper()
+	found, err := query.New(h.Tables).Query(t.Context(), &protocol.QueryTableRequest{Common: Named(name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Lines(t, found)
+}
+
+// Lines returns the rows of an answer, each as a JSON object in a line.
+func Lines(t *testing.T, rows *protocol.Rows) string {
+	t.Helper()
+	var lines strings.Builder
+	for batch, err := range rows.Batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		array, err := json.Marshal(batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var objects []json.RawMessage
+		if err := json.Unmarshal(array, &objects); err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range objects {
+			lines.Write(append(object, '\n'))
+		}
+	}
+	return lines.String()
+}
+
+// TableNames returns the names of the tables in the root namespace, in their order.
+func (h *House) TableNames(t *testing.T) []string {
+	t.Helper()
+	names, _, err := h.Names.ListTables(t.Context(), nil, "", catalog.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// Files returns the keys of the data files of all tables.
+func (h *House) Files(t *testing.T) []string {
+	t.Helper()
+	page, err := h.Objects.List(t.Context(), objectstore.ListOptions{KeysOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, object := range page.Objects {
+		if strings.Contains(object.Key, "/data/") {
+			files = append(files, object.Key)
+		}
+	}
+	return files
+}
+
+// WantCode fails the test unless an error has a code.
+func WantCode(t *testing.T, what string, err error, want protocol.Code) {
+	t.Helper()
+	if err == nil || protocol.CodeOf(err) != want {
+		t.Errorf("%s: got error %v, want one with the code %s", what, err, want)
+	}
+}

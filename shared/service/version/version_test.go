@@ -1,0 +1,84 @@
+package version_test
+
+import (
+	"slices"
+	"testing"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/service/servicetest"
+	"tiltyard/shared/service/version"
+)
+
+// open returns the service over a table t of three versions, the last of which has three rows.
+func open(t *testing.T) (*servicetest.House, *version.Service) {
+	house := servicetest.Open(t)
+	house.Create(t, "t", `[{"id":1}]`)
+	house.Insert(t, "t", `[{"id":2}]`)
+	house.Insert(t, "t", `[{"id":3}]`)
+	return house, version.New(house.Tables)
+}
+
+func number(n int64) *int64 { return &n }
+
+// numbers lists versions.
+func numbers(t *testing.T, s *version.Service, req *protocol.ListTableVersionsRequest) (found []int64, next string) {
+	t.Helper()
+	req.Common = servicetest.Named("t")
+	listed, err := s.List(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range listed.Versions {
+		found = append(found, v.Version)
+	}
+	return found, listed.PageToken
+}
+
+func TestVersionsAreListedInEitherOrderAndInPages(t *testing.T) {
+	_, service := open(t)
+	if got, _ := numbers(t, service, &protocol.ListTableVersionsRequest{}); !slices.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("got %v, want 1 to 3", got)
+	}
+	got, next := numbers(t, service, &protocol.ListTableVersionsRequest{Descending: true, Page: protocol.Page{Limit: number(2)}})
+	if !slices.Equal(got, []int64{3, 2}) || next == "" {
+		t.Errorf("got %v and token %q, want 3, 2 and a token", got, next)
+	}
+	got, next = numbers(t, service, &protocol.ListTableVersionsRequest{Descending: true, Page: protocol.Page{Limit: number(2), PageToken: next}})
+	if !slices.Equal(got, []int64{1}) || next != "" {
+		t.Errorf("got %v and token %q, want 1 and the end", got, next)
+	}
+}
+
+func TestAVersionIsDescribedWithItsManifest(t *testing.T) {
+	_, service := open(t)
+	for _, asked := range []*int64{number(2), nil} {
+		got, err := service.Describe(t.Context(), &protocol.DescribeTableVersionRequest{Common: servicetest.Named("t"), Version: asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(3)
+		if asked != nil {
+			want = *asked
+		}
+		if v := got.Version; v.Version != want || v.ManifestPath == "" || v.ManifestSize == 0 || v.TimestampMillis == 0 {
+			t.Errorf("got %+v, want version %d with its manifest", v, want)
+		}
+	}
+	_, err := service.Describe(t.Context(), &protocol.DescribeTableVersionRequest{Common: servicetest.Named("t"), Version: number(9)})
+	servicetest.WantCode(t, "no version", err, protocol.TableVersionNotFound)
+}
+
+func TestRestoreMakesANewVersionOfAnOldOne(t *testing.T) {
+	house, service := open(t)
+	if _, err := service.Restore(t.Context(), &protocol.RestoreTableRequest{Common: servicetest.Named("t"), Version: number(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := house.Rows(t, "t"), "{\"id\":1,\"name\":null}\n"; got != want {
+		t.Errorf("got rows\n%swant\n%s", got, want)
+	}
+	if got, _ := numbers(t, service, &protocol.ListTableVersionsRequest{}); !slices.Equal(got, []int64{1, 2, 3, 4}) {
+		t.Errorf("got versions %v, want 1 to 4", got)
+	}
+	_, err := service.Restore(t.Context(), &protocol.RestoreTableRequest{Common: servicetest.Named("t"), Version: number(9)})
+	servicetest.WantCode(t, "no version", err, protocol.TableVersionNotFound)
+}
