@@ -2,14 +2,16 @@
 
 The server has GOMEMLIMIT and three times as much address space. A bare start of a Go program of this
 kind reserves 1.3 GB of that and uses 22 MB, so that 768 MiB leave about 1 GB to grow into: a
-server that exceeds its limit by as much ends.
+server that exceeds its limit by as much ends. E2E_EXPENSIVE is the number of random requests.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
 import http.client
+import os
 import pathlib
+import random
 import resource
 import socket
 import time
@@ -23,6 +25,8 @@ from wire import Wire
 
 LIMIT = 768 << 20
 DEADLINE = 10.0
+REQUESTS = int(os.environ.get("E2E_EXPENSIVE", "600"))
+ANSWERS = {200, 204, 400, 408, 409, 413, 429, 503}
 
 pytestmark = [
     pytest.mark.embedded("looks at the memory of the server's process"),
@@ -72,6 +76,27 @@ def all_at_once(server: Server, requests: list[tuple[str, dict | bytes]], thread
         return list(pool.map(lambda r: send(server, *r), requests))
 
 
+def slow_reader(server: Server, path: str, body: bytes) -> socket.socket:
+    """A connection that asks for much and reads nothing."""
+    host, port = server.url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\nContent-Length: {len(body)}\r\n\r\n"
+    connection.sendall(head.encode() + body)
+    return connection
+
+
+def test_random_requests(server):
+    chance = random.Random(int(os.environ.get("E2E_SEED", "1")))
+    slow = [slow_reader(server, "/v1/table/t/query", b'{"k": 0, "vector": []}') for _ in range(8)]
+    made = (expensive.request(chance) for _ in range(REQUESTS))
+    statuses = all_at_once(server, [(f"/v1/table/t/{path}", body) for path, body in made])
+    for connection in slow:
+        connection.close()
+    assert set(statuses) <= ANSWERS, {s: statuses.count(s) for s in set(statuses)}
+    check(server)
+
+
 def test_bodies_that_do_not_come(server):
     body = b'{"vector":[' + b"0.5," * (2_000_000) + b"0]"
     held = []
@@ -88,6 +113,14 @@ def test_bodies_that_do_not_come(server):
     check(server)
     for connection in held:
         connection.close()
+
+
+def test_readers_that_do_not_read(server):
+    readers = [slow_reader(server, "/v1/table/t/query", b'{"k": 0, "vector": []}') for _ in range(150)]
+    time.sleep(3)
+    check(server)
+    for reader in readers:
+        reader.close()
 
 
 def test_small_uploads_that_are_large(server):
