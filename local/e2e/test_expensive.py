@@ -25,6 +25,7 @@ from wire import Wire
 
 LIMIT = 768 << 20
 DEADLINE = 10.0
+HANG = 2 * DEADLINE  # the clients share the cores with the server
 REQUESTS = int(os.environ.get("E2E_EXPENSIVE", "600"))
 ANSWERS = {200, 204, 400, 408, 409, 413, 429, 503}
 
@@ -67,7 +68,7 @@ def send(server: Server, path: str, body: dict | bytes) -> int:
         except http.client.IncompleteRead:  # an answer breaks off when its time or its memory is over
             status = 503
     took = time.monotonic() - began
-    assert took < DEADLINE + 1, f"{path} took {took:.1f} s"
+    assert took < HANG, f"{path} took {took:.1f} s: {body!r:.300}"
     return status
 
 
@@ -90,10 +91,13 @@ def test_random_requests(server):
     chance = random.Random(int(os.environ.get("E2E_SEED", "1")))
     slow = [slow_reader(server, "/v1/table/t/query", b'{"k": 0, "vector": []}') for _ in range(8)]
     made = (expensive.request(chance) for _ in range(REQUESTS))
-    statuses = all_at_once(server, [(f"/v1/table/t/{path}", body) for path, body in made])
+    requests = [(f"/v1/table/t/{path}", body) for path, body in made]
+    statuses = all_at_once(server, requests)
     for connection in slow:
         connection.close()
-    assert set(statuses) <= ANSWERS, {s: statuses.count(s) for s in set(statuses)}
+    print({s: statuses.count(s) for s in set(statuses)})  # pytest shows it of a failure
+    assert not [(s, f"{r!r:.300}") for s, r in zip(statuses, requests, strict=True) if s not in ANSWERS]
+    assert statuses.count(200) > REQUESTS / 10, "hardly anything was answered"
     check(server)
 
 
