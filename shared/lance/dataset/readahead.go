@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -133,7 +134,10 @@ func (a *readAhead[T]) fill() {
 			w.done <- []result[T]{{err: err, refused: true}}
 			continue
 		}
+		busy := &a.plan.dataset.table.session.windows
+		busy.Add(1)
 		go func() {
+			defer busy.Add(-1)
 			defer contain(func(err error) { w.done <- []result[T]{{err: err}} })
 			results := make([]result[T], 0, len(w.windows))
 			for _, window := range w.windows {
@@ -198,6 +202,8 @@ func (a *readAhead[T]) run() (n int, bytes int64) {
 
 func (a *readAhead[T]) room() bool {
 	switch n := len(a.queue); {
+	case n > 0 && a.near && a.isCrowded():
+		return false
 	case n < 2:
 		return true
 	case !a.proven && n >= maxUnproven:
@@ -206,6 +212,16 @@ func (a *readAhead[T]) room() bool {
 		return n < maxAhead && a.bytes*a.scale < aheadBytes
 	}
 }
+
+// isCrowded says whether the windows in work of all scans keep the processors busy. Of storage
+// that is near, more of them at once are read no sooner, and each waits longer for its turn:
+// a request whose time is over, too, must have its turn to see that.
+func (a *readAhead[T]) isCrowded() bool {
+	return int(a.plan.dataset.table.session.windows.Load()) >= windowsPerProcessor*runtime.GOMAXPROCS(0)
+}
+
+// windowsPerProcessor is how many windows in work keep a processor busy.
+const windowsPerProcessor = 2
 
 // refill says whether there are windows to begin. It waits for the planning of more only
 // when none are in work.

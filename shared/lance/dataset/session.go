@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tiltyard/shared/objectstore"
@@ -19,7 +20,8 @@ type Session struct {
 	cache *Cache
 	now   func() time.Time
 
-	buffers sync.Pool // of *bytes.Buffer, for small data files
+	buffers sync.Pool    // of *bytes.Buffer, for small data files
+	windows atomic.Int32 // in work, of all scans
 
 	mu      sync.Mutex
 	commits map[string]*commitQueue // by URI of the table
