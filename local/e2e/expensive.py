@@ -86,6 +86,7 @@ def request(chance: random.Random) -> tuple[str, dict | bytes]:
             lambda: ("query", {"k": 1000, "vector": vectors(chance, chance.choice([1, 16, 64])), "columns": COLUMNS}),
             lambda: ("count_rows", {"predicate": condition(chance)}),
             lambda: ("insert", stream(pa.table({"n": pa.array([1] * 10), "s": ["y" * 100_000] * 10}), "zstd")),
+            lambda: ("delete", {"predicate": chance.choice(["n = 1 AND s LIKE 'y%'", f"n = 1 AND ({condition(chance)})"])}),
             lambda: ("update", {"updates": [["s", "s"]], "predicate": f"n = {chance.randrange(ROWS)}"}),
         ]
     )()
