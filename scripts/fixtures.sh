@@ -6,7 +6,7 @@ while read -r script place; do
 	echo "$script -> $place"
 	"$1" "scripts/fixtures/$script" "$place" </dev/null
 done <<'TABLE'
-adopt.py shared/adopt/testdata/native.zip
+importing.py shared/importing/testdata/native.zip
 arrowipc.py shared/arrowipc/testdata
 datafile.py shared/lance/datafile/testdata/native
 datafile_golden.py shared/lance/datafile/testdata/golden

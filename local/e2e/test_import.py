@@ -1,4 +1,4 @@
-"""tiltyard import: what LanceDB and the directory namespace keep in a directory is adopted
+"""tiltyard import: what LanceDB and the directory namespace keep in a directory is imported
 by the program, served by a server, and left to those who wrote it."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from namespaces import query, read
 from process import Server, binary
 from wire import stream
 
-pytestmark = pytest.mark.embedded("adopts directories, and starts servers of its own")
+pytestmark = pytest.mark.embedded("imports directories, and starts servers of its own")
 
 
 def rows(*ids) -> pa.Table:
@@ -27,7 +27,7 @@ def run(*args) -> list[str]:
     command = [str(binary()), "import", *map(str, args)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    return [line for line in done.stdout.splitlines() if line.split(":")[0] in ("adopted", "to be adopted", "there", "skipped")]
+    return [line for line in done.stdout.splitlines() if line.split(":")[0] in ("imported", "to be imported", "there", "skipped")]
 
 
 def names(lines) -> list[str]:
@@ -59,8 +59,8 @@ def test_a_directory_of_lancedb_is_served_as_it_is(tmp_path, clients):
     local.create_table("people", rows(1, 2))
     local.create_table("odd-name.x", rows(3))
     want = ["table odd-name.x", "table people"]
-    assert names(run("--root", root, "--dry-run")) == [f"to be adopted: {w}" for w in want]
-    assert names(run("--root", root)) == [f"adopted: {w}" for w in want]
+    assert names(run("--root", root, "--dry-run")) == [f"to be imported: {w}" for w in want]
+    assert names(run("--root", root)) == [f"imported: {w}" for w in want]
     assert names(run("--root", root)) == [f"there: {w}" for w in want]
     _, remote = clients(root)
     assert remote.table_names() == ["odd-name.x", "people"]
@@ -80,10 +80,10 @@ def test_a_directory_namespace_is_served_from_where_it_is(tmp_path, clients):
         theirs.create_table(n.CreateTableRequest(id=id), stream(rows(i)))
     theirs.declare_table(n.DeclareTableRequest(id=["a", "later"]))
     first = run("--root", root, lake)
-    assert [line.split(":")[0] for line in first] == ["adopted"] * 6, first
+    assert [line.split(":")[0] for line in first] == ["imported"] * 6, first
     theirs.create_table(n.CreateTableRequest(id=["a", "b", "new"]), stream(rows(9)))
     again = run("--root", root, lake)
-    assert [line for line in names(again) if not line.startswith("there")] == ["adopted: table a$b$new"], again
+    assert [line for line in names(again) if not line.startswith("there")] == ["imported: table a$b$new"], again
 
     ns, _ = clients(root, allow=[lake])
     assert ns.describe_namespace(n.DescribeNamespaceRequest(id=["a"])).properties == {"k": "v"}
@@ -107,7 +107,7 @@ def test_what_cannot_be_read_is_skipped_with_a_reason(tmp_path):
     (root / "empty.lance").mkdir()
     (root / "empty.lance" / "x").write_bytes(b"x")
     lines = run("--root", root)
-    assert [line.split(" at ")[0] for line in lines] == ["skipped: table broken", "skipped: table empty", "adopted: table good"]
+    assert [line.split(" at ")[0] for line in lines] == ["skipped: table broken", "skipped: table empty", "imported: table good"]
     assert "cannot be opened" in lines[0] and "holds no version" in lines[1]
 
 

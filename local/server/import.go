@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tiltyard/shared/adopt"
 	"tiltyard/shared/boot"
+	"tiltyard/shared/importing"
 )
 
 // importSettings are those that say where tables may be.
@@ -32,7 +32,7 @@ the programs that use them there may go on.
 PLACE is a path, a file:// URL or s3://bucket/prefix; it is the root when not given. A
 server that is to serve tables from outside of its root needs --allow-location PLACE.
 
-Importing again adopts what has come since, and nothing twice. A server may be running.`,
+Importing again imports what has come since, and nothing twice. A server may be running.`,
 		Example: `  tiltyard import --root ~/lancedb --dry-run
   tiltyard import --root /srv/tables /mnt/archive
   tiltyard import --root s3://warehouse/tables s3://lake/lancedb`,
@@ -73,14 +73,14 @@ func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	counts := map[adopt.Outcome]int{}
-	err = adopt.Run(cmd.Context(), adopt.Options{Objects: env.Objects, Now: env.Now, Place: place, DryRun: dryRun}, func(r adopt.Result) {
+	counts := map[importing.Outcome]int{}
+	err = importing.Run(cmd.Context(), importing.Options{Objects: env.Objects, Now: env.Now, Place: place, DryRun: dryRun}, func(r importing.Result) {
 		counts[r.Outcome]++
 		writeResult(out, r, dryRun)
 	})
 	fmt.Fprintf(out, "%d %s, %d there already, %d skipped\n",
-		counts[adopt.Adopted], verb(adopt.Adopted, dryRun), counts[adopt.There], counts[adopt.Skipped])
-	if err == nil && outside && counts[adopt.Adopted]+counts[adopt.There] > 0 {
+		counts[importing.Imported], verb(importing.Imported, dryRun), counts[importing.There], counts[importing.Skipped])
+	if err == nil && outside && counts[importing.Imported]+counts[importing.There] > 0 {
 		fmt.Fprintf(out, "serve them with --allow-location %s\n", place)
 	}
 	return err
@@ -97,15 +97,15 @@ func givenIfAny(flags *pflag.FlagSet) boot.Source {
 }
 
 // verb is what happened, or would happen.
-func verb(o adopt.Outcome, dryRun bool) string {
-	if o == adopt.Adopted && dryRun {
-		return "to be adopted"
+func verb(o importing.Outcome, dryRun bool) string {
+	if o == importing.Imported && dryRun {
+		return "to be imported"
 	}
 	return string(o)
 }
 
 // writeResult writes one line: what became of it, what it is, its name, its place, and why.
-func writeResult(w io.Writer, r adopt.Result, dryRun bool) {
+func writeResult(w io.Writer, r importing.Result, dryRun bool) {
 	line := fmt.Sprintf("%s: %s %s", verb(r.Outcome, dryRun), r.Kind, strings.Join(r.ID, "$"))
 	if r.Place != "" {
 		line += " at " + r.Place

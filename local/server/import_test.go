@@ -51,12 +51,12 @@ func TestImportTellsWhatItDoes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--dry-run", lake}, "to be adopted: " + at + "1 to be adopted, 0 there already, 0 skipped\n" + hint},
-		{[]string{lake}, "adopted: " + at + "1 adopted, 0 there already, 0 skipped\n" + hint},
-		{[]string{"--allow-location", lake, lake + "/"}, "there: " + at + "0 adopted, 1 there already, 0 skipped\n"},
-		{[]string{"--allow-location", base, lake}, "there: " + at + "0 adopted, 1 there already, 0 skipped\n"},
-		{[]string{"file://" + strings.ReplaceAll(lake, " ", "%20")}, "there: " + at + "0 adopted, 1 there already, 0 skipped\n" + hint},
-		{nil, "0 adopted, 0 there already, 0 skipped\n"},
+		{[]string{"--dry-run", lake}, "to be imported: " + at + "1 to be imported, 0 there already, 0 skipped\n" + hint},
+		{[]string{lake}, "imported: " + at + "1 imported, 0 there already, 0 skipped\n" + hint},
+		{[]string{"--allow-location", lake, lake + "/"}, "there: " + at + "0 imported, 1 there already, 0 skipped\n"},
+		{[]string{"--allow-location", base, lake}, "there: " + at + "0 imported, 1 there already, 0 skipped\n"},
+		{[]string{"file://" + strings.ReplaceAll(lake, " ", "%20")}, "there: " + at + "0 imported, 1 there already, 0 skipped\n" + hint},
+		{nil, "0 imported, 0 there already, 0 skipped\n"},
 	}
 	for _, s := range steps {
 		got, err := runCommand(t, append([]string{"import", "--root", root}, s.args...)...)

@@ -1,4 +1,4 @@
-package adopt
+package importing
 
 import (
 	"context"
@@ -77,8 +77,8 @@ const (
 	deregisteredMark = ".lance-deregistered" // no longer a table of theirs
 )
 
-// find returns what may be adopted from a folder.
-func (a *adopter) find(ctx context.Context, from folder) ([]item, error) {
+// find returns what may be imported from a folder.
+func (a *importer) find(ctx context.Context, from folder) ([]item, error) {
 	folders, err := from.names(ctx)
 	if err != nil {
 		return nil, err
@@ -113,12 +113,12 @@ func (a *adopter) find(ctx context.Context, from folder) ([]item, error) {
 }
 
 // lone returns the table in a folder whose name is all that is known of it.
-func (a *adopter) lone(ctx context.Context, from folder, name string) (item, error) {
+func (a *importer) lone(ctx context.Context, from folder, name string) (item, error) {
 	it := item{kind: tableKind, id: []string{strings.TrimSuffix(name, tableSuffix)}, place: name}
 	at, err := from.at(name)
 	if err != nil {
 		it.problem = err.Error()
-		return it, nil //nolint:nilerr // it is found, and cannot be adopted
+		return it, nil //nolint:nilerr // it is found, and cannot be imported
 	}
 	it.at, it.place = at, at.URI
 	it.forgotten = from.home && ours.MatchString(name)

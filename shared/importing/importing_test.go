@@ -1,4 +1,4 @@
-package adopt
+package importing
 
 import (
 	"archive/zip"
@@ -68,7 +68,7 @@ func newWorld(t *testing.T) world {
 	return w
 }
 
-// run adopts and returns the results, a line for each.
+// run imports and returns the results, a line for each.
 func (w world) run(t *testing.T, place string, dryRun bool) []string {
 	t.Helper()
 	var lines []string
@@ -100,7 +100,7 @@ func with(outcome Outcome, found []string) []string {
 	return lines
 }
 
-func TestWhatNativeClientsWroteIsAdopted(t *testing.T) {
+func TestWhatNativeClientsWroteIsImported(t *testing.T) {
 	cases := []struct {
 		folder string
 		found  []string
@@ -125,13 +125,13 @@ func TestWhatNativeClientsWroteIsAdopted(t *testing.T) {
 				unpack(t, store, tc.folder, at.prefix)
 				place := strings.ReplaceAll(at.place, " ", "%20")
 				before := keys(t, w.home)
-				if diff := cmp.Diff(with(Adopted, tc.found), w.run(t, place, true)); diff != "" {
+				if diff := cmp.Diff(with(Imported, tc.found), w.run(t, place, true)); diff != "" {
 					t.Errorf("dry run (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(before, keys(t, w.home)); diff != "" {
 					t.Errorf("the dry run has changed the root (-before +after):\n%s", diff)
 				}
-				if diff := cmp.Diff(with(Adopted, tc.found), w.run(t, place, false)); diff != "" {
+				if diff := cmp.Diff(with(Imported, tc.found), w.run(t, place, false)); diff != "" {
 					t.Errorf("first run (-want +got):\n%s", diff)
 				}
 				after := keys(t, w.home)
@@ -149,7 +149,7 @@ func TestWhatNativeClientsWroteIsAdopted(t *testing.T) {
 	}
 }
 
-func TestAdoptedTablesAreWhereTheyWere(t *testing.T) {
+func TestImportedTablesAreWhereTheyWere(t *testing.T) {
 	w := newWorld(t)
 	unpack(t, w.lake, "dir", "db/")
 	w.run(t, "memory://lake/db", false)
@@ -163,7 +163,7 @@ func TestAdoptedTablesAreWhereTheyWere(t *testing.T) {
 	}
 }
 
-// Adopting again after changes in the catalog does not undo them.
+// Importing again after changes in the catalog does not undo them.
 func TestRenamedTablesKeepTheirNames(t *testing.T) {
 	w := newWorld(t)
 	unpack(t, w.home, "lancedb", "")
@@ -177,7 +177,7 @@ func TestRenamedTablesKeepTheirNames(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAdoptedIsSkipped(t *testing.T) {
+func TestWhatCannotBeImportedIsSkipped(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	unpack(t, w.lake, "lancedb", "")
@@ -195,10 +195,10 @@ func TestWhatCannotBeAdoptedIsSkipped(t *testing.T) {
 	want := []string{
 		"skipped table a$b id component \"a$b\" contains \"$\"",
 		"skipped table broken it cannot be opened",
-		"adopted table declared",
+		"imported table declared",
 		"skipped table empty its folder holds no version of a Lance table",
 		"skipped table gone it was deregistered by the directory namespace that it belonged to",
-		"adopted table odd-name.x",
+		"imported table odd-name.x",
 		"skipped table people the name stands for the table at memory",
 	}
 	if diff := cmp.Diff(want, w.run(t, "memory://lake", false)); diff != "" {

@@ -1,4 +1,4 @@
-package adopt
+package importing
 
 import (
 	"context"
@@ -28,7 +28,7 @@ const (
 var manifestColumns = []string{"object_id", "object_type", "location", "metadata"}
 
 // readManifest returns what the manifest in a folder tells of.
-func (a *adopter) readManifest(ctx context.Context, from folder) ([]item, error) {
+func (a *importer) readManifest(ctx context.Context, from folder) ([]item, error) {
 	at, err := from.at(manifestFolder)
 	if err != nil {
 		return nil, err

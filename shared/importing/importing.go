@@ -1,4 +1,4 @@
-// Package adopt gives names in a catalog to tables that others have filled a directory or a
+// Package importing gives names in a catalog to tables that others have filled a directory or a
 // bucket with. The data stays where it is, and so does what the others wrote about it.
 //
 // Two ways to keep tables in a folder are known:
@@ -9,9 +9,9 @@
 //     each namespace and each table, with the table's folder (manifest.go).
 //
 // What is found is given to the catalog name by name. A name that stands for that place
-// already, and a place that has a name already, are left alone, so that adopting again
+// already, and a place that has a name already, are left alone, so that importing again
 // changes nothing, also when tables have been renamed meanwhile.
-package adopt
+package importing
 
 import (
 	"context"
@@ -35,9 +35,9 @@ type Outcome string
 
 // The outcomes.
 const (
-	Adopted Outcome = "adopted" // it has its name now, or would have but for DryRun
-	There   Outcome = "there"   // it had a name already
-	Skipped Outcome = "skipped" // it cannot be adopted; the reason says why
+	Imported Outcome = "imported" // it has its name now, or would have but for DryRun
+	There    Outcome = "there"    // it had a name already
+	Skipped  Outcome = "skipped"  // it cannot be imported; the reason says why
 )
 
 // A Result tells of one thing that was found.
@@ -49,7 +49,7 @@ type Result struct {
 	Reason  string   // why it was skipped
 }
 
-// Options says what to adopt, and for which catalog.
+// Options says what to import, and for which catalog.
 type Options struct {
 	Objects *objectstore.Roots // the catalog is in the home root
 	Now     func() time.Time
@@ -60,10 +60,10 @@ type Options struct {
 	DryRun bool
 }
 
-// Run adopts what it finds and tells each result, namespaces before what they hold. It
+// Run imports what it finds and tells each result, namespaces before what they hold. It
 // ends early only when the storage fails.
 func Run(ctx context.Context, opts Options, tell func(Result)) error {
-	a := &adopter{
+	a := &importer{
 		Options: opts,
 		names:   catalog.Open(opts.Objects, opts.Now),
 		rows:    engine.New(dataset.NewSession(cacheBytes, opts.Now), engine.Limits{}),
@@ -81,9 +81,9 @@ func Run(ctx context.Context, opts Options, tell func(Result)) error {
 		return err
 	}
 	for _, item := range found {
-		result, err := a.adopt(ctx, item)
+		result, err := a.name(ctx, item)
 		if err != nil {
-			return fmt.Errorf("adopt %s %s: %w", item.kind, protocol.JoinID(item.id, protocol.DefaultDelimiter), err)
+			return fmt.Errorf("import %s %s: %w", item.kind, protocol.JoinID(item.id, protocol.DefaultDelimiter), err)
 		}
 		tell(result)
 	}
@@ -93,8 +93,8 @@ func Run(ctx context.Context, opts Options, tell func(Result)) error {
 // cacheBytes is the memory for what was read of tables, which is little but manifests.
 const cacheBytes = 64 << 20
 
-// An adopter is one run.
-type adopter struct {
+// An importer is one run.
+type importer struct {
 	Options
 	names *catalog.Catalog
 	rows  *engine.Engine
@@ -111,7 +111,7 @@ type item struct {
 	properties map[string]string
 	declared   bool   // there need not be data yet
 	forgotten  bool   // the catalog made it, and has no name for it, or only another one
-	problem    string // why it cannot be adopted
+	problem    string // why it cannot be imported
 }
 
 const (
@@ -119,9 +119,9 @@ const (
 	tableKind     = "table"
 )
 
-// adopt gives one item its name. The error is one of the storage: what is wrong with the
+// name gives one item its name. The error is one of the storage: what is wrong with the
 // item itself is in the result.
-func (a *adopter) adopt(ctx context.Context, it item) (Result, error) {
+func (a *importer) name(ctx context.Context, it item) (Result, error) {
 	result := Result{Kind: it.kind, ID: it.id, Place: it.place, Outcome: Skipped, Reason: it.problem}
 	if it.problem == "" {
 		if err := errors.Join(protocol.CheckID(it.id), protocol.CheckProperties(it.properties)); err != nil {
@@ -144,7 +144,7 @@ func (a *adopter) adopt(ctx context.Context, it item) (Result, error) {
 	return result, err
 }
 
-func (a *adopter) adoptNamespace(ctx context.Context, it item) (Outcome, error) {
+func (a *importer) adoptNamespace(ctx context.Context, it item) (Outcome, error) {
 	_, err := a.names.Namespace(ctx, it.id)
 	switch {
 	case err == nil:
@@ -154,14 +154,14 @@ func (a *adopter) adoptNamespace(ctx context.Context, it item) (Outcome, error) 
 	}
 	if a.DryRun {
 		a.made[strings.Join(it.id, "$")] = true
-		return Adopted, a.checkParent(ctx, it.id)
+		return Imported, a.checkParent(ctx, it.id)
 	}
 	_, err = a.names.CreateNamespace(ctx, it.id, it.properties, catalog.FailIfExists)
-	return Adopted, err
+	return Imported, err
 }
 
 // checkParent is for dry runs, which make no namespaces: the parent is there, or would be.
-func (a *adopter) checkParent(ctx context.Context, id []string) error {
+func (a *importer) checkParent(ctx context.Context, id []string) error {
 	parent := id[:len(id)-1]
 	if a.made[strings.Join(parent, "$")] {
 		return nil
@@ -170,7 +170,7 @@ func (a *adopter) checkParent(ctx context.Context, id []string) error {
 	return err
 }
 
-func (a *adopter) adoptTable(ctx context.Context, it item, result *Result) error {
+func (a *importer) adoptTable(ctx context.Context, it item, result *Result) error {
 	if id, ok := a.named[it.at.URI]; ok {
 		result.Outcome, result.ID = There, id
 		return nil
@@ -196,13 +196,13 @@ func (a *adopter) adoptTable(ctx context.Context, it item, result *Result) error
 			return err
 		}
 	}
-	a.named[it.at.URI], result.Outcome = it.id, Adopted
+	a.named[it.at.URI], result.Outcome = it.id, Imported
 	return nil
 }
 
 // open makes sure that the table can be opened, and returns its newest version, 0 when it
 // is only declared.
-func (a *adopter) open(ctx context.Context, it item, result *Result) (version uint64, err error) {
+func (a *importer) open(ctx context.Context, it item, result *Result) (version uint64, err error) {
 	version, err = a.rows.Table(it.id, it.at, 0).Newest(ctx)
 	switch {
 	case err == nil || engine.IsDeclared(err) && it.declared:
@@ -219,7 +219,7 @@ func (a *adopter) open(ctx context.Context, it item, result *Result) (version ui
 
 // checkFree makes sure that the name can be given: nobody has it, and its namespace is
 // there or, in a dry run, would be.
-func (a *adopter) checkFree(ctx context.Context, it item, result *Result) error {
+func (a *importer) checkFree(ctx context.Context, it item, result *Result) error {
 	there, err := a.names.Table(ctx, it.id)
 	switch {
 	case err == nil:
