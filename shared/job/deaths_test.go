@@ -1,0 +1,267 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+)
+
+// endless is a job that ends only with its worker.
+type endless struct{ runs atomic.Int32 }
+
+func (e *endless) do(ctx context.Context, _ *job.Run) (any, error) {
+	e.runs.Add(1)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// die takes the share of a message as a worker does that dies over it.
+func die(t *testing.T, h *house, m job.Message) error {
+	t.Helper()
+	_, _, err := h.Transactions.Take(t.Context(), transaction.Share{Job: m.Job, Stage: m.Stage, Part: m.Part}, h.Name(), 90*time.Second)
+	time.Sleep(5 * time.Minute)
+	return err
+}
+
+func TestAJobThatEndsItsProcessTwiceIsSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, part := range []int{0, 2} {
+			kind := parts(3, func(int) error { return nil })
+			kind.Wanted = func(context.Context, []string) (*job.Want, error) { return &job.Want{Mark: "v1"}, nil }
+			h := newHouse(memstore.New(), new(memqueue.Queue), kind)
+			look := job.Message{Kind: "k", Object: []string{"t"}}
+			if err := h.Do(t.Context(), look); err != nil {
+				t.Fatal(err)
+			}
+			jobs, _, err := h.Transactions.Jobs(t.Context(), "", 10)
+			if err != nil || len(jobs) != 1 {
+				t.Fatalf("%d jobs, %v", len(jobs), err)
+			}
+			m := job.Message{Job: jobs[0].ID}
+			if part > 0 {
+				if err := h.Do(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				m.Stage, m.Part = "parts", part
+			}
+			for range 2 {
+				if err := die(t, h, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := h.serve(t, m.Job)
+			want := "the job ended the process of its worker 2 times; it is set aside until the job is resumed"
+			if part > 0 {
+				want = "part 2 of stage parts ended the process of its worker 2 times; it is set aside until the job is resumed"
+			}
+			if got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Failure != want {
+				t.Errorf("the job is %v (%s), want it set aside", got.Status, got.Failure)
+			}
+			if err := errors.Join(h.Do(t.Context(), m), h.Do(t.Context(), look)); err != nil {
+				t.Fatal(err)
+			}
+			if jobs, _, _ := h.Transactions.Jobs(t.Context(), "", 10); len(jobs) != 1 {
+				t.Errorf("%d jobs: another was begun for the same", len(jobs))
+			}
+			if resumed, _, err := h.Resume(t.Context(), m.Job, time.Now()); err != nil || !resumed {
+				t.Errorf("resumed: %v, %v", resumed, err)
+			}
+			wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
+			if err := h.Do(t.Context(), look); err != nil {
+				t.Fatal(err)
+			}
+			if jobs, _, _ := h.Transactions.Jobs(t.Context(), "", 10); len(jobs) != 2 {
+				t.Errorf("%d jobs, want another after the first was resumed", len(jobs))
+			}
+		}
+	})
+}
+
+func TestAChangedObjectIsNotSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version := 1
+		kind := count(func(int) {})
+		kind.Wanted = func(context.Context, []string) (*job.Want, error) { return &job.Want{Mark: fmt.Sprint(version)}, nil }
+		h := newHouse(memstore.New(), new(memqueue.Queue), kind)
+		look := job.Message{Kind: "k", Object: []string{"t"}}
+		for _, want := range []int{1, 1, 2} {
+			if err := h.Do(t.Context(), look); err != nil {
+				t.Fatal(err)
+			}
+			jobs, _, _ := h.Transactions.Jobs(t.Context(), "", 10)
+			if len(jobs) != want {
+				t.Fatalf("%d jobs of version %d, want %d", len(jobs), version, want)
+			}
+			m := job.Message{Job: jobs[0].ID}
+			if !jobs[0].Status.Ended() {
+				_, _ = die(t, h, m), die(t, h, m)
+				if err := h.Do(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			version++
+		}
+	})
+}
+
+// dropping loses all messages.
+type dropping struct{ *memqueue.Queue }
+
+func (dropping) Send(context.Context, time.Duration, ...job.Message) error {
+	return errors.New("the queue is out of order")
+}
+
+func TestLostMessagesAreMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		objects := memstore.New()
+		queue := new(memqueue.Queue)
+		kind := staged(func(string, int) {})
+		broken := newHouse(objects, dropping{queue}, kind)
+		if _, err := broken.Begin(t.Context(), "k", []string{"t"}, nil); err == nil {
+			t.Fatal("the queue is not out of order")
+		}
+		h := newHouse(objects, queue, kind)
+		jobs, _, err := h.Transactions.Jobs(t.Context(), "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := jobs[0].ID
+		for tries := 0; ; tries++ {
+			got, err := h.Transactions.Job(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Status.Ended() {
+				wantEnd(t, got, protocol.TransactionSucceeded, stagedResult)
+				return
+			}
+			if err := h.Revive(t.Context(), got, time.Now()); err != nil || tries > 20 {
+				t.Fatalf("after %d tries: %+v, %v", tries, got.Work, err)
+			}
+			for { // each message is worked on, and those that follow it are lost
+				ctx, done := context.WithTimeout(t.Context(), time.Second)
+				d, err := queue.Receive(ctx, time.Hour)
+				done()
+				if err != nil {
+					break
+				}
+				_ = broken.Do(t.Context(), d.Message)
+				if tries%2 == 1 {
+					_ = h.Do(t.Context(), d.Message)
+				}
+				if err := queue.Done(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(2 * transaction.Slack)
+		}
+	})
+}
+
+func TestALookAtAJobSendsForItOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := new(memqueue.Queue)
+		h := newHouse(memstore.New(), queue, count(func(int) {}))
+		id := h.begin(t, 1)
+		if _, err := queue.Receive(t.Context(), 24*time.Hour); err != nil { // by a worker that is lost with it
+			t.Fatal(err)
+		}
+		for _, wait := range []time.Duration{0, transaction.Slack / 2, transaction.Slack, 0, time.Minute} {
+			time.Sleep(wait)
+			got, err := h.Transactions.Job(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Revive(t.Context(), got, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sent := 0
+		for {
+			ctx, done := context.WithTimeout(t.Context(), time.Minute)
+			_, err := queue.Receive(ctx, 24*time.Hour)
+			done()
+			if err != nil {
+				break
+			}
+			sent++
+		}
+		if sent != 1 {
+			t.Errorf("%d messages were sent for the lost one, want 1", sent)
+		}
+	})
+}
+
+func TestWhatTheQueueGivesUpEndsItsJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), parts(3, func(int) error { return nil }))
+		for _, part := range []int{0, 2} {
+			m := job.Message{Job: h.begin(t, nil)}
+			if part > 0 {
+				if err := h.Do(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				m.Stage, m.Part = "parts", part
+			}
+			if err := h.Bury(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			got, err := h.Transactions.Job(t.Context(), m.Job)
+			if err != nil || got.Status != protocol.TransactionFailed || !got.Work.Aside || got.Failure == "" {
+				t.Errorf("part %d: the job is %v (%s), %v", part, got.Status, got.Failure, err)
+			}
+			if _, _, err := h.Resume(t.Context(), m.Job, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
+		}
+	})
+}
+
+// A worker that dies gives its message and its job away within two minutes, however long the
+// job takes.
+func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue := new(memqueue.Queue)
+		d := new(endless)
+		objects := memstore.New()
+		var dead atomic.Bool
+		faulty := faultstore.New(objects, func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Crash: dead.Load()} })
+		h := newHouse(faulty, queue, job.Single("s", d.do))
+		id := h.begin(t, nil)
+		ctx, stop := context.WithCancel(t.Context())
+		got, err := queue.Receive(ctx, 16*time.Minute) // as an event source does
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() { done <- h.DoHeld(ctx, got) }()
+		time.Sleep(10 * time.Minute)
+		if d.runs.Load() != 1 {
+			t.Fatalf("%d runs while its worker lived", d.runs.Load())
+		}
+		dead.Store(true)
+		stop()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		died := time.Now()
+		second := newHouse(objects, queue, job.Single("s", func(context.Context, *job.Run) (any, error) { return 0, nil }))
+		wantEnd(t, second.serve(t, id), protocol.TransactionSucceeded, "0")
+		if waited := time.Since(died); waited > 3*time.Minute {
+			t.Errorf("the next worker went on after %v", waited)
+		}
+	})
+}
