@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
@@ -247,5 +248,41 @@ func testPieces(t *testing.T, batches iter.Seq2[arrow.RecordBatch, error], held 
 	}
 	if rows != 0 || bytes > 0 {
 		t.Errorf("%d rows and %d bytes are missing", rows, bytes)
+	}
+}
+
+// A search for words keeps the counts of rows while there is memory to spare, and else counts
+// twice, with the same outcome.
+func TestTextSearchesFitIntoASmallShare(t *testing.T) {
+	table := created(t, numbered(0, 60_000, 20), false)
+	words := "row"
+	for i := range 40 {
+		words += fmt.Sprintf(" %d", 1000*i+7)
+	}
+	k, want := int64(50), []string(nil)
+	for _, c := range []struct {
+		share, least int64
+	}{{256 << 20, 10 << 20}, {12 << 20, 1 << 20}, {64 << 10, 0}} {
+		ctx, share := inShare(t, c.share)
+		answer, err := table.Query(ctx, &protocol.QueryTableRequest{
+			FullTextQuery: &protocol.FullTextQuery{Text: words, Columns: []string{"key"}}, K: &k, Columns: []protocol.ProjectedColumn{{Name: "n"}},
+		})
+		if c.least == 0 {
+			if refused := new(memory.Error); !errors.As(err, &refused) {
+				t.Errorf("a share of %d: got %v", c.share, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lines(t, answer); want == nil {
+			want = got
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("a share of %d (-large +small):\n%s", c.share, diff)
+		}
+		if peak := share.Peak(); peak < c.least || peak > c.share {
+			t.Errorf("a share of %d held %d", c.share, peak)
+		}
 	}
 }

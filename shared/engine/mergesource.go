@@ -83,7 +83,9 @@ func (s *mergeSource) read(batches iter.Seq2[arrow.RecordBatch, error], maxBytes
 			return err
 		}
 	}
-	if err := s.flush(total <= s.most); err != nil || s.writer == nil {
+	err := s.flush(total <= s.most)
+	s.room.trim()
+	if err != nil || s.writer == nil {
 		return err
 	}
 	if err := s.writer.Close(); err != nil {

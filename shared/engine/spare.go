@@ -6,11 +6,10 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A spare is memory for work that has another way, which needs less: it takes no more of a share
-// than half, and what is free now.
+// A spare is memory for work that has another way, which needs less: it is taken only if it is
+// free now, and half of what a request may hold is left to others.
 type spare struct {
 	share *memory.Share
-	parts []*memory.Share
 	taken int64
 	left  int64 // of what was taken
 }
@@ -25,12 +24,12 @@ func (s *spare) take(bytes int64) bool {
 		return true
 	}
 	more := max(-s.left, min(s.taken, 1<<20))
-	part, ok := s.share.TryPart(more)
-	if !ok {
+	probe, ok := s.share.TryPart(more)
+	probe.Close()
+	if !ok || !s.share.Try(more) {
 		s.left += bytes
 		return false
 	}
-	s.parts = append(s.parts, part)
 	s.taken, s.left = s.taken+more, s.left+more
 	return true
 }
@@ -38,10 +37,14 @@ func (s *spare) take(bytes int64) bool {
 // give gives bytes back for what is taken next.
 func (s *spare) give(bytes int64) { s.left += bytes }
 
+// trim returns to the share what is left.
+func (s *spare) trim() {
+	s.share.Give(s.left)
+	s.taken, s.left = s.taken-max(s.left, 0), min(s.left, 0)
+}
+
 // release returns all bytes to the share.
 func (s *spare) release() {
-	for _, part := range s.parts {
-		part.Close()
-	}
-	s.parts, s.taken, s.left = nil, 0, 0
+	s.share.Give(s.taken)
+	s.taken, s.left = 0, 0
 }

@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
 )
@@ -120,9 +121,15 @@ func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error
 		return nil, err
 	}
 	counted, err := s.count(ctx)
+	defer counted.release()
 	if err != nil {
 		return nil, err
 	}
+	room, err := memory.Take(ctx, 2*hitBytes*min(k, int64(limit)+1, s.dataset.CountRows()))
+	if err != nil {
+		return nil, err
+	}
+	defer room.Release()
 	top := vector.NewTopK(int(min(k, int64(limit)+1)), vector.Bounds{})
 	scorer := s.search.Scorer(counted.total)
 	if counted.overflow {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -60,13 +62,17 @@ func elementOf(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// A textReader returns the text of a row of a batch, or says that there is none.
+// A textReader returns the text of a row of a batch, or says that there is none. What it reads
+// stays counted in the share of the context that it was made with.
 type textReader func(row int) (text string, null bool)
 
-func (c textColumn) reader(column arrow.Array) (textReader, error) {
+func (c textColumn) reader(ctx context.Context, column arrow.Array) (textReader, error) {
 	if c.isJSON() {
 		text, err := schema.TextArray(c.field, column)
 		if err != nil {
+			return nil, err
+		}
+		if err := memory.FromContext(ctx).Take(ctx, int64(text.Data().SizeInBytes())); err != nil {
 			return nil, err
 		}
 		column = text

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/vector"
 )
 
@@ -34,6 +35,9 @@ type coverage func(fragment uint64) bool
 // maxKeptCounts bounds the memory for the counts of rows that may be found. When there
 // are more, all texts are read a second time to score them.
 const maxKeptCounts = 128 << 20
+
+// vocabularyStep is for how much a vocabulary takes memory beforehand.
+const vocabularyStep = 64 << 10
 
 func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query) (*textScan, error) {
 	indices, err := textIndices(d)
@@ -107,7 +111,7 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *d
 	n := len(s.columns)
 	b := &textBatch{addresses: batch.Column(n).(*array.Uint64).Uint64Values()}
 	for i, text := range s.texts {
-		reader, err := text.reader(batch.Column(i))
+		reader, err := text.reader(ctx, batch.Column(i))
 		if err != nil {
 			return nil, err
 		}
@@ -157,30 +161,44 @@ func (s *textScan) eachRow(b *textBatch, f func(row int, documents []fulltext.Do
 type counts struct {
 	total    *fulltext.Tally
 	rows     []*fulltext.Tally // with the counts of rows that may be found
-	overflow bool              // those were too many to keep
+	room     spare             // of rows
+	known    memory.Hold       // of the words that tallies remember
+	overflow bool              // the rows were too many to keep
+}
+
+func (c *counts) release() {
+	c.room.release()
+	c.known.Release()
 }
 
 // count counts all texts: of the rows that may be found, and of those that the index
-// knows besides.
+// knows besides. The caller releases the counts.
 func (s *textScan) count(ctx context.Context) (*counts, error) {
-	c := &counts{total: s.search.NewTally()}
+	c := &counts{total: s.search.NewTally(), room: spare{share: memory.FromContext(ctx)}}
 	defer c.total.Done()
-	var kept atomic.Int64
-	parts, err := s.tallies(ctx, func() bool { return kept.Load() <= s.budget })
+	kept, full := int64(0), atomic.Bool{}
+	parts, err := s.tallies(ctx, func() bool { return !full.Load() })
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	for part, err := range parts {
+		if err == nil {
+			err = c.known.Resize(ctx, s.search.KnownBytes())
+		}
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		c.total.Merge(part)
-		if kept.Add(int64(len(part.Addresses))*s.search.RowBytes()) > s.budget {
+		if len(part.Addresses) == 0 || c.overflow {
+			continue
+		}
+		if kept += part.Bytes(); kept > s.budget || !c.room.take(part.Bytes()) {
 			c.overflow, c.rows = true, nil
+			full.Store(true)
+			c.room.release()
+			continue
 		}
-		if !c.overflow && len(part.Addresses) > 0 {
-			c.rows = append(c.rows, part)
-		}
+		c.rows = append(c.rows, part)
 	}
 	return c, s.countDeleted(ctx, c.total)
 }
@@ -201,9 +219,18 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 		if err != nil {
 			return nil, err
 		}
+		room, err := memory.Take(ctx, s.search.TallyBytes())
+		if err != nil {
+			return nil, err
+		}
 		tally, kept := s.search.NewTally(), keep()
 		defer tally.Done()
 		return tally, s.eachRow(b, func(row int, documents []fulltext.Document) error {
+			if bytes := tally.Bytes() + s.search.TallyBytes(); kept && bytes > room.Bytes() {
+				if err := room.Resize(ctx, 2*bytes); err != nil { // it grows by doubling
+					return err
+				}
+			}
 			return tally.Add(b.addresses[row], documents, b.found == nil || b.found[row], kept)
 		})
 	})
@@ -276,8 +303,16 @@ func (s *textScan) expand(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		v := s.search.NewVocabulary()
-		return v, s.eachRow(b, func(_ int, documents []fulltext.Document) error { return v.Add(documents) })
+		v, room := s.search.NewVocabulary(), memory.Hold{}
+		defer v.Done()
+		return v, s.eachRow(b, func(_ int, documents []fulltext.Document) error {
+			if bytes := v.Bytes(); bytes > room.Bytes() {
+				if err := room.Resize(ctx, bytes+vocabularyStep); err != nil {
+					return err
+				}
+			}
+			return v.Add(documents)
+		})
 	}
 	live, err := dataset.Map(ctx, s.dataset, dataset.ScanOptions{Columns: columns, Only: s.anyCovered}, collect)
 	if err != nil {
@@ -287,13 +322,17 @@ func (s *textScan) expand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all := s.search.NewVocabulary()
+	all, room := s.search.NewVocabulary(), memory.Hold{}
+	defer func() { room.Release() }()
 	for _, parts := range []iter.Seq2[*fulltext.Vocabulary, error]{live, deleted} {
 		for part, err := range parts {
 			if err != nil {
 				return err
 			}
 			all.Merge(part)
+			if err := room.Resize(ctx, all.Bytes()); err != nil {
+				return err
+			}
 		}
 	}
 	return s.search.Expand(all)

@@ -100,6 +100,8 @@ type Vocabulary struct {
 	search *Search
 	seen   []map[string]bool // words by column
 	found  [][][]string      // by fuzzy leaf and position: terms, sorted, no more than count
+
+	seenBytes, foundBytes int64
 }
 
 // NewVocabulary returns an empty vocabulary.
@@ -139,9 +141,13 @@ func (v *Vocabulary) Add(documents []Document) error {
 
 func (v *Vocabulary) word(column int, word string) {
 	if len(v.seen[column]) >= maxKnown {
-		clear(v.seen[column])
+		v.seen[column] = map[string]bool{}
+		v.seenBytes = 0
 	}
-	v.seen[column][strings.Clone(word)] = true
+	if len(word) <= maxKnownBytes {
+		v.seen[column][strings.Clone(word)] = true
+		v.seenBytes += wordBytes(word)
+	}
 	if term, ok := v.search.columns[column].analyzer.term(word); ok {
 		v.term(column, term)
 	}
@@ -163,13 +169,25 @@ func (v *Vocabulary) term(column int, term string) {
 // keep enters a term, and drops the last when there are more than could be used.
 func (v *Vocabulary) keep(leaf, position int, term string) {
 	found := v.found[leaf][position]
+	most := v.search.fuzzies[leaf].most
 	at, there := slices.BinarySearch(found, term)
-	if there || at >= v.search.fuzzies[leaf].most {
+	if there || at >= most {
 		return
 	}
 	found = slices.Insert(found, at, strings.Clone(term))
-	v.found[leaf][position] = found[:min(len(found), v.search.fuzzies[leaf].most)]
+	v.foundBytes += wordBytes(term)
+	if len(found) > most {
+		v.foundBytes -= wordBytes(found[most])
+		found = slices.Delete(found, most, len(found))
+	}
+	v.found[leaf][position] = found
 }
+
+// Done says that no documents will be added any more: what was found remains.
+func (v *Vocabulary) Done() { v.seen, v.seenBytes = nil, 0 }
+
+// Bytes returns about how much memory the vocabulary takes.
+func (v *Vocabulary) Bytes() int64 { return v.seenBytes + v.foundBytes }
 
 // Merge adds what another vocabulary has found.
 func (v *Vocabulary) Merge(other *Vocabulary) {

@@ -2,6 +2,7 @@ package fulltext
 
 import (
 	"sync"
+	"sync/atomic"
 )
 
 // A Field says how a column is searched.
@@ -26,7 +27,10 @@ type Search struct {
 
 	base     []int // where a column's counts are in a row
 	rowWords int
-	pool     sync.Pool // of *counters
+
+	mu    sync.Mutex
+	free  []*counters  // that no tally uses
+	known atomic.Int64 // bytes of the words that all counters remember
 }
 
 // A column that is searched, and the terms that are looked for there.
@@ -162,11 +166,17 @@ func (s *Search) layOut() {
 		p.word = s.rowWords + i
 	}
 	s.rowWords += len(s.phrases)
-	s.pool = sync.Pool{}
+	s.free = nil
+	s.known.Store(0)
 }
 
-// RowBytes returns how much memory a row that is kept takes.
-func (s *Search) RowBytes() int64 { return 8 + 4*int64(s.rowWords) }
+// KnownBytes returns about how much memory the words take that tallies remember, those that are
+// done included.
+func (s *Search) KnownBytes() int64 { return s.known.Load() }
+
+// TallyBytes returns how much memory a tally takes at least: three numbers for each term, and the
+// counts of a row.
+func (s *Search) TallyBytes() int64 { return 64 + (3*8+4)*int64(s.rowWords) }
 
 // coveredMark marks the length of a document that the index covers.
 const coveredMark = 1 << 31

@@ -42,19 +42,33 @@ func (s *Search) NewTally() *Tally {
 			corpus.holding = make([]int64, len(c.terms))
 		}
 	}
-	if pooled, ok := s.pool.Get().(*counters); ok {
-		t.counters = pooled
-	} else {
-		t.counters = s.newCounters()
-	}
+	t.counters = s.freeCounters()
 	return t
+}
+
+// freeCounters returns counters that no tally uses.
+func (s *Search) freeCounters() *counters {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.free)
+	if n == 0 {
+		return s.newCounters()
+	}
+	c := s.free[n-1]
+	s.free = s.free[:n-1]
+	return c
 }
 
 // Done says that nothing will be added any more.
 func (t *Tally) Done() {
-	t.search.pool.Put(t.counters)
+	t.search.mu.Lock()
+	defer t.search.mu.Unlock()
+	t.search.free = append(t.search.free, t.counters)
 	t.counters = nil
 }
+
+// Bytes returns how much memory the rows take that were kept.
+func (t *Tally) Bytes() int64 { return 8*int64(cap(t.Addresses)) + 4*int64(cap(t.rows)) }
 
 // Add counts the documents of a row, one for each column. found says that the row may be
 // an answer: it is not deleted and the filter passes it. With keep its counts are kept if
@@ -138,7 +152,7 @@ type counters struct {
 func (s *Search) newCounters() *counters {
 	c := &counters{search: s, row: make([]uint32, s.rowWords), columns: make([]counter, len(s.columns))}
 	for i, column := range s.columns {
-		c.columns[i] = counter{column: column, known: map[string]int32{}}
+		c.columns[i] = counter{search: s, column: column, known: map[string]int32{}}
 		if column.ordered {
 			c.columns[i].positions = make([][]int, len(column.terms))
 		}
@@ -172,8 +186,10 @@ func (c *counters) count(row []uint32, column int, d Document) (holds bool, err 
 
 // A counter counts the terms in the documents of a column.
 type counter struct {
+	search    *Search
 	column    *column
 	known     map[string]int32 // words: the slot of the term that it becomes, or one of the below
+	bytes     int64            // of known
 	positions [][]int          // of each term in the document; nil unless wanted
 	holds     bool             // the document holds a term
 }
@@ -242,11 +258,18 @@ func (c *counter) learn(word string) int32 {
 		return slot
 	}
 	if len(c.known) >= maxKnown {
-		clear(c.known)
+		c.known = map[string]int32{}
+		c.search.known.Add(-c.bytes)
+		c.bytes = 0
 	}
 	c.known[strings.Clone(word)] = slot
+	c.bytes += wordBytes(word)
+	c.search.known.Add(wordBytes(word))
 	return slot
 }
 
 // maxKnownBytes is how long words are that are remembered.
 const maxKnownBytes = 64
+
+// wordBytes is about what a word takes in a map.
+func wordBytes(word string) int64 { return 48 + int64(len(word)) }

@@ -351,3 +351,26 @@ func TestWhoOutlivesItsShareTakesNothing(t *testing.T) {
 		}
 	})
 }
+
+// A part of a part leaves the half, too: what counts is what the request holds in all.
+func TestTryPartLeavesHalfOfTheRequest(t *testing.T) {
+	b := memory.NewBudget(100, 100)
+	s := b.Open()
+	defer s.Close()
+	if !s.Try(30) {
+		t.Fatal("30 of 100 were not given")
+	}
+	inner, err := s.Part(t.Context(), 15)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	if _, ok := inner.TryPart(21); ok {
+		t.Error("21 beside 30 were given, which is more than half")
+	}
+	if part, ok := inner.TryPart(20); !ok { // 15 of them have been paid for
+		t.Error("20 beside 30 were not given")
+	} else {
+		part.Close()
+	}
+}

@@ -33,15 +33,24 @@ func (s *Share) Part(ctx context.Context, bytes int64) (*Share, error) {
 }
 
 // TryPart is Part that does not wait, and reports whether the bytes were free. It leaves
-// the other half of s to those parts that cannot wait.
+// half of what one request may hold to those parts that cannot wait.
 func (s *Share) TryPart(bytes int64) (*Share, bool) {
 	if s == nil {
 		return nil, true
 	}
-	if s.Held()+bytes > s.budget.perShare/2 || !s.Try(bytes) {
+	if s.inUse()+bytes > s.budget.perShare/2 || !s.Try(bytes) {
 		return nil, false
 	}
 	return &Share{budget: s.budget, part: &part{whole: s, paid: max(bytes, 0)}}, true
+}
+
+// inUse is what the request of s holds, without what s has paid for and can take at once.
+func (s *Share) inUse() int64 {
+	spare := int64(0)
+	for ; s.part != nil; s = s.part.whole {
+		spare += s.part.spare()
+	}
+	return s.Held() - spare
 }
 
 // Within starts a part of the context's share for work whose size is not known, and
@@ -138,6 +147,13 @@ func (p *part) give(bytes int64) {
 	if !p.closed {
 		p.held -= bytes
 	}
+}
+
+// spare is what has been paid for and is not held.
+func (p *part) spare() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.paid - p.held
 }
 
 func (p *part) holds() int64 {

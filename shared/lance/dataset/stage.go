@@ -158,17 +158,30 @@ const leastRoom = 1 << 20
 func (f *stagedFile) fitting(ctx context.Context, columns []arrow.Array, from, n int64) (arrow.RecordBatch, error) {
 	rows := sliced(columns, from, n)
 	need := f.writer.Need(rows)
-	if f.room.TryResize(ctx, need) {
+	if f.tryRoom(ctx, need) {
 		return rows, nil
 	}
 	if err := f.writer.Flush(); err != nil {
 		return nil, err
 	}
-	for need = f.writer.Need(rows); n > 1 && need > leastRoom && !f.room.TryResize(ctx, need); need = f.writer.Need(rows) {
+	for need = f.writer.Need(rows); n > 1 && need > leastRoom && !f.tryRoom(ctx, need); need = f.writer.Need(rows) {
 		n = (n + 1) / 2
 		rows = sliced(columns, from, n)
 	}
 	return rows, f.room.Resize(ctx, need)
+}
+
+// tryRoom takes memory without waiting, if that leaves half of the share to whoever makes the
+// rows: they cannot have what waits here for more of them.
+func (f *stagedFile) tryRoom(ctx context.Context, bytes int64) bool {
+	if more := bytes - f.room.Bytes(); more > 0 {
+		left, ok := memory.FromContext(ctx).TryPart(more)
+		if !ok {
+			return false
+		}
+		left.Close()
+	}
+	return f.room.TryResize(ctx, bytes)
 }
 
 // sliced returns n rows of columns from a row on.
