@@ -153,6 +153,16 @@ def test_table_that_native_lance_drops_and_makes_again(served, first, then):
         table.same_everywhere(f"made for the {seed}. time", newest_first=seed % 2 == 0)
 
 
+def test_table_that_is_made_again_and_again(served):
+    """Without a pause: manifests of one name and size, and perhaps one inode, follow each other."""
+    table = served("t", rows(count=3))
+    for seed in range(1, 60):
+        table.remove()
+        lance.write_dataset(rows(count=3, seed=seed), table.place)
+        got = table.rows(columns=["id", "value"])
+        assert_same(got, rows(count=3, seed=seed).select(["id", "value"]), f"made for the {seed}. time")
+
+
 def insert(table: Served) -> None:
     table.insert(rows(start=500, count=5, seed=3))
 

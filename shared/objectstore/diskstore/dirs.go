@@ -73,6 +73,12 @@ func (s *Store) makeDir(dir string) (*handle, error) {
 	return nil, fmt.Errorf("make directory: it was removed %d times", dirTries)
 }
 
+// An identity tells a directory from one that was made in its place: inodes are used again.
+type identity struct {
+	inode uint64
+	born  int64 // nanoseconds, or 0 where the file system does not tell
+}
+
 // sync makes what was done in d, which is the directory dir, survive a loss of power.
 // That takes the entries of the directories above it too, which whoever made them may
 // not have synced yet; once seen to, they are remembered.
@@ -80,12 +86,12 @@ func (s *Store) sync(d *handle, dir string) error {
 	if err := d.Sync(); err != nil {
 		return err
 	}
-	st, err := d.stat()
+	now, err := d.identity()
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	known := s.durable[dir] == st.Ino
+	known := s.durable[dir] == now
 	s.mu.Unlock()
 	if known {
 		return nil
@@ -98,7 +104,7 @@ func (s *Store) sync(d *handle, dir string) error {
 	if len(s.durable) >= maxDurable {
 		clear(s.durable)
 	}
-	s.durable[dir] = st.Ino
+	s.durable[dir] = now
 	return nil
 }
 

@@ -31,3 +31,19 @@ func renameNew(from int, name string, to int, free string) error {
 }
 
 func fsync(fd int) error { return unix.Fsync(fd) }
+
+func (h *handle) identity() (identity, error) {
+	var st unix.Statx_t
+	_, err := uninterrupted(func() (int, error) {
+		return 0, unix.Statx(h.fd, "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &st)
+	})
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		plain, err := h.stat() // older systems, and some that are fenced in
+		return identity{inode: plain.Ino}, err
+	}
+	is := identity{inode: st.Ino}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		is.born = st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+	}
+	return is, err
+}

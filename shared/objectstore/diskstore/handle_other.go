@@ -22,3 +22,9 @@ func fsync(fd int) error {
 	f := os.NewFile(uintptr(copied), "")
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// identity is the inode alone: the file systems of these systems do not soon use one again.
+func (h *handle) identity() (identity, error) {
+	st, err := h.stat()
+	return identity{inode: st.Ino}, err
+}

@@ -1,6 +1,7 @@
 package diskstore
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,5 +107,51 @@ func TestEntriesAreRememberedOnceNoChangeCanBearTheSameTime(t *testing.T) {
 				t.Errorf("remembered %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// A directory that was removed and made again often has the inode of the one before. What was
+// made durable of that one is not so of it.
+func TestDirectoriesThatAreMadeAgainAreToldApart(t *testing.T) {
+	root, seen := t.TempDir(), map[identity]bool{}
+	s, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		dir := bigDir(t, root, "d", time.Now(), 1)
+		d, err := s.openDir("d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := d.identity()
+		if err != nil || is.inode == 0 || seen[is] {
+			t.Fatalf("identity %+v (%v), seen before: %v", is, err, seen[is])
+		}
+		seen[is] = true
+		if err := errors.Join(d.Close(), os.RemoveAll(dir)); err != nil {
+			t.Fatal(err)
+		}
+		awaitTick(t, filepath.Join(root, "clock"))
+	}
+}
+
+// awaitTick returns when the clock of the file system shows a later time. A directory that is
+// made durable before it is removed is never made again within one tick of that clock.
+func awaitTick(t *testing.T, file string) {
+	t.Helper()
+	var first time.Time
+	for {
+		touch(t, file)
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first.IsZero() {
+			first = info.ModTime()
+		}
+		if info.ModTime().After(first) {
+			return
+		}
 	}
 }

@@ -68,7 +68,7 @@ type Store struct {
 	names nameCache
 
 	mu      sync.Mutex
-	durable map[string]uint64 // directories whose own entries are synced → inode
+	durable map[string]identity // directories whose own entries are synced
 }
 
 var _ objectstore.Store = (*Store)(nil)
@@ -83,7 +83,7 @@ func Open(root string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open disk store: %w", err)
 	}
-	s := &Store{root: r, locks: newLockTable(r), durable: make(map[string]uint64), names: newNameCache()}
+	s := &Store{root: r, locks: newLockTable(r), durable: make(map[string]identity), names: newNameCache()}
 	if err := s.begin(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open disk store %s: %w", root, err), s.Close())
 	}
