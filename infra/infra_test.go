@@ -520,7 +520,7 @@ func TestRESTAPIHasTheSameTable(t *testing.T) {
 	t.Error("no REST API")
 }
 
-func TestOutputs(t *testing.T) {
+func TestTheStackPrintsItsURL(t *testing.T) {
 	for name, context := range variants {
 		if _, service := synthesize(t, context); service.outputs["Url"] == nil {
 			t.Errorf("%s: no URL among %v", name, slices.Sorted(maps.Keys(service.outputs)))

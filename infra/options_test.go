@@ -131,7 +131,7 @@ func TestNothingIsVendedUnlessConfigured(t *testing.T) {
 	}
 }
 
-func TestStreamURL(t *testing.T) {
+func TestOnlyTheStreamFunctionHasAURLOfItsOwn(t *testing.T) {
 	_, service := synthesize(t, map[string]any{"stream": "true"})
 	urls := service.all("AWS::Lambda::Url")
 	for id, p := range urls {

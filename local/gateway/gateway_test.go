@@ -55,7 +55,7 @@ func send(t *testing.T, r *http.Request, answer any, fail error) (name string, e
 	return name, event, w
 }
 
-func TestRoutes(t *testing.T) {
+func TestEachPathGoesToItsFunction(t *testing.T) {
 	cases := []struct{ method, target, function, path string }{
 		{"POST", "/v1/table/a$b/describe", "table", "/v1/table/a$b/describe"},
 		{"POST", "/v1/table/a%24b/insert?mode=append", "data", "/v1/table/a$b/insert"},
@@ -134,7 +134,7 @@ func TestHeadersAreJoined(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestAnswersOfFunctionsBecomeHTTP(t *testing.T) {
 	binary := events.APIGatewayV2HTTPResponse{
 		StatusCode: http.StatusCreated, IsBase64Encoded: true, Body: base64.StdEncoding.EncodeToString([]byte{0, 1, 0xff}),
 		Headers: map[string]string{"Content-Type": "application/octet-stream"},

@@ -75,7 +75,7 @@ var encodings = map[string]func(string) string{
 
 // Whatever name a client sends, in a path or in a query string, the handler reads it, through
 // every gateway; where one has lost what the name was, the request is refused.
-func TestNamesArrive(t *testing.T) {
+func TestNamesArriveThroughEachGateway(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(
 			rapid.StringOfN(rapid.Rune().Filter(func(r rune) bool { return r >= ' ' && r != 0x7f && !(0x80 <= r && r < 0xa0) && r != 0xfffd }), 1, 20, 256),

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-func TestPage(t *testing.T) {
+func TestThePageHasTheMetricsOfWhatWasServed(t *testing.T) {
 	requests := memory.NewBudget(1000, 800)
 	m := New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests)
 	query, _ := protocol.Lookup("QueryTable")

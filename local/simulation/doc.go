@@ -38,6 +38,6 @@
 // The checkers are proven, too: bugs_test.go plants bugs, and each has to be found.
 //
 //	go test ./local/simulation                  all of it
-//	GODEBUG=asyncpreemptoff=1 go test ./local/simulation -run TestHistories -seed 1234 -v
-//	go test ./local/simulation -run TestHistories -seeds 100000
+//	GODEBUG=asyncpreemptoff=1 go test ./local/simulation -run TestRandomHistoriesAreLinearizable -seed 1234 -v
+//	go test ./local/simulation -run TestRandomHistoriesAreLinearizable -seeds 100000
 package simulation

@@ -223,7 +223,7 @@ func (r result) report(t *testing.T) {
 
 // Histories of random operations under random faults are linearizable, and end in a world
 // where all is well.
-func TestHistories(t *testing.T) {
+func TestRandomHistoriesAreLinearizable(t *testing.T) {
 	settleDown(t)
 	if *seedFlag != 0 {
 		r := simulate(t, *seedFlag, domainsOf(*seedFlag), bug{})

@@ -27,7 +27,7 @@ func hashOf(key string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-func TestAPIKeys(t *testing.T) {
+func TestAPIKeysAreKnownByTheirHashes(t *testing.T) {
 	keys, err := ParseAPIKeys(strings.NewReader("# ours\n\nada " + hashOf("secret-a") + "\ngrace   " + hashOf("secret-b") + "\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestStaticToken(t *testing.T) {
 	}
 }
 
-func TestChain(t *testing.T) {
+func TestATokenIsKnownIfAnyVerifierKnowsIt(t *testing.T) {
 	is := newIssuer(t)
 	static, err := NewStatic("local", "t0ken")
 	if err != nil {

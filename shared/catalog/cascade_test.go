@@ -204,7 +204,7 @@ func TestAMarkIsRenewed(t *testing.T) {
 	}
 }
 
-func TestIsLarge(t *testing.T) {
+func TestANamespaceIsLargeBeyondItsLimit(t *testing.T) {
 	c := open(t, memstore.New())
 	plant(t, c)
 	for limit, want := range map[int]bool{0: true, 5: true, 10: true, 11: false, 100: false} {

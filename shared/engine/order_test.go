@@ -50,7 +50,7 @@ func sortable(t *testing.T) *Table {
 		{"id":4,"a":-1,"u":6,"f":-1e300,"s":"a\u0000","b":false,"day":"1900-01-01","dec":"-99.00","l":[1,null],"st":{"x":3}}]`)
 }
 
-func TestOrderBy(t *testing.T) {
+func TestRowsAreOrderedBySeveralKeys(t *testing.T) {
 	table := sortable(t)
 	for _, c := range []struct {
 		by   []protocol.OrderBy

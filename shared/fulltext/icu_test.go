@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestICUWords(t *testing.T) {
+func TestWordsAreThoseThatICUFinds(t *testing.T) {
 	const whole, split = `{"base_tokenizer":"icu"}`, `{"base_tokenizer":"icu/split"}`
 	for _, c := range []struct {
 		params, text string

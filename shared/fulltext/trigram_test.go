@@ -2,7 +2,7 @@ package fulltext
 
 import "testing"
 
-func TestHasTrigram(t *testing.T) {
+func TestATextOfThreeLettersHasATrigram(t *testing.T) {
 	for text, want := range map[string]bool{
 		"":          false,
 		"ab":        false,

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-func TestRanges(t *testing.T) {
+func TestRangesOfBytesAreParsed(t *testing.T) {
 	for _, c := range []struct {
 		header string
 		total  int64

@@ -179,7 +179,7 @@ func decodeProblem(t testing.TB, w *httptest.ResponseRecorder) problem {
 	return p
 }
 
-func TestIDsOfPaths(t *testing.T) {
+func TestIDsAreReadFromPaths(t *testing.T) {
 	cases := []struct {
 		name, path, body string
 		id               []string
@@ -283,7 +283,7 @@ func TestRequestsAreDecoded(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestEachAnswerHasItsStatusAndBody(t *testing.T) {
 	cases := []struct {
 		name   string
 		rq     request

@@ -53,7 +53,7 @@ func text(t *testing.T, report *inspect.Report) string {
 	return b.String()
 }
 
-func TestText(t *testing.T) {
+func TestATableIsPrintedAsText(t *testing.T) {
 	cases := []struct {
 		golden, table string
 		opts          inspect.Options

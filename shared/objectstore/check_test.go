@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestCheckKey(t *testing.T) {
+func TestKeysThatAreNoPathsAreRefused(t *testing.T) {
 	good := []string{
 		"a", "a/b", "...", "a/..b", "a b", " ", "%2e%2e", "ünï/号", `back\slash`, "new\nline",
 		strings.Repeat("k", MaxKeyBytes), "_tiltyard",

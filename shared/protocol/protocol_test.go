@@ -62,7 +62,7 @@ func TestOperationsAreDistinct(t *testing.T) {
 	}
 }
 
-func TestErrorTexts(t *testing.T) {
+func TestAnErrorNamesItsObjectAndItsCause(t *testing.T) {
 	cause := errors.New("object does not exist")
 	err := fmt.Errorf("describe: %w", &Error{Code: TableVersionNotFound, Object: "a$t", Message: "no version 7", Err: cause})
 	if CodeOf(err) != TableVersionNotFound || !errors.Is(err, cause) {
@@ -86,7 +86,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-func TestSplitID(t *testing.T) {
+func TestIDsAreSplitAtTheirDelimiter(t *testing.T) {
 	cases := []struct {
 		joined, delimiter string
 		want              []string // nil: an error
@@ -201,7 +201,7 @@ func TestEmptyAnswersHoldNoNull(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestANegativeLimitIsNone(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	for _, c := range []struct {
 		limit   *int64

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestQueryVectors(t *testing.T) {
+func TestAQueryHasOneVectorOrSeveral(t *testing.T) {
 	one, two := [][]float64{{1, 2.5}}, [][]float64{{1, 2}, {3, 4}}
 	for text, want := range map[string]QueryVector{
 		`null`:                 {},
@@ -48,7 +48,7 @@ func TestQueryVectorsKeepFloat32(t *testing.T) {
 	}
 }
 
-func TestProjections(t *testing.T) {
+func TestProjectionsAreListsOrMapsOfColumns(t *testing.T) {
 	names := Projection{{Name: "id"}, {Name: "st.x"}}
 	aliases := Projection{{Name: "z", Expression: "id+1"}, {Name: "a", Expression: "upper(text)"}}
 	for text, want := range map[string]Projection{

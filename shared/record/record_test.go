@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestKeys(t *testing.T) {
+func TestKeysThatCannotBePathsAreRefused(t *testing.T) {
 	for _, key := range []string{"job/0af", "once/3f/9_-", "a/" + strings.Repeat("b", MaxKeyBytes-2)} {
 		if err := CheckKey(key); err != nil {
 			t.Errorf("%q: got %v, want it accepted", key, err)
@@ -20,7 +20,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestExpiry(t *testing.T) {
+func TestARecordExpiresAtItsTime(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for _, test := range []struct {
 		expires time.Time

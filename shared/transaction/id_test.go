@@ -13,7 +13,7 @@ import (
 
 const uuid = "9b2e7c1a-0000-4abc-8def-001122334455"
 
-func TestIDs(t *testing.T) {
+func TestIDsOfCommitsNameTableBranchAndVersion(t *testing.T) {
 	hex := strings.Repeat("0af9", 8)
 	commit, ok := CommitID([]string{"ns", "a table"}, Commit{Version: 12, UUID: uuid})
 	if !ok {

@@ -19,7 +19,7 @@ func actions(t *testing.T, text string) []protocol.TransactionAction {
 	return read
 }
 
-func TestActions(t *testing.T) {
+func TestActionsChangeStatusAndProperties(t *testing.T) {
 	type props = map[string]string
 	for _, test := range []struct {
 		name, actions string
@@ -93,7 +93,7 @@ func TestPropertiesAreLimited(t *testing.T) {
 	}
 }
 
-func TestDescriptions(t *testing.T) {
+func TestTransactionsAreDescribedByKind(t *testing.T) {
 	commit := OfCommit([]string{"t"}, Commit{
 		UUID: "u", Version: 7, ReadVersion: 6, Operation: "Append", Properties: map[string]string{"by": "me", "version": "x"},
 	})

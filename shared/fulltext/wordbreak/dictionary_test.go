@@ -80,7 +80,7 @@ func TestDictionariesAreInOrder(t *testing.T) {
 	}
 }
 
-func TestClusters(t *testing.T) {
+func TestMarksStayWithTheirLetters(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       []int

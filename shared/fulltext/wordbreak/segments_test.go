@@ -39,7 +39,7 @@ func wordlike(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Other_Alphabetic, r)
 }
 
-func TestSegments(t *testing.T) {
+func TestTextIsSegmentedAtWordBreaks(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       []string

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/job/queuetest"
 )
 
-func TestQueue(t *testing.T) {
+func TestMemoryIsAQueue(t *testing.T) {
 	queuetest.Run(t, synctest.Test, func(*testing.T) job.Queue { return new(memqueue.Queue) })
 }
 

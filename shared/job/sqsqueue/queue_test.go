@@ -17,7 +17,7 @@ import (
 
 // TILTYARD_TEST_SQS is the endpoint of a server of the protocol, one that anything may be done
 // to.
-func TestQueue(t *testing.T) {
+func TestSQSIsAQueue(t *testing.T) {
 	endpoint := os.Getenv("TILTYARD_TEST_SQS")
 	if endpoint == "" {
 		t.Skip("TILTYARD_TEST_SQS names no endpoint: SQS WAS NOT TESTED")

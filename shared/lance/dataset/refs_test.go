@@ -168,7 +168,7 @@ func TestTagsAreReadOncePerContent(t *testing.T) {
 	list(1, map[string]uint64{"a": 2, "b": 2, "c": 1})
 }
 
-func TestNamesOfRefs(t *testing.T) {
+func TestNamesOfTagsAndBranchesAreChecked(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"v1.2.3-rc4": true, "a_b": true, "é": true, "": false, ".a": false, "a.": false, "a..b": false,
 		"a.lock": false, "a/b": false, "a b": false, `a\b`: false, "..": false, "a%2Fb": false,

@@ -34,7 +34,7 @@ func parse(t *testing.T, typ arrow.DataType, json string) arrow.Array {
 	return arr
 }
 
-func TestShred(t *testing.T) {
+func TestNestedRowsAreShreddedIntoLevels(t *testing.T) {
 	cases := []struct {
 		name     string
 		steps    []Step

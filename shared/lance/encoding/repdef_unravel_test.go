@@ -44,7 +44,7 @@ func unravel(steps []StepKind, layers []pb.RepDefLayer, l levels) (valid []strin
 	return valid, offsets, nil
 }
 
-func TestUnravel(t *testing.T) {
+func TestLevelsAreUnraveledIntoOffsetsAndNulls(t *testing.T) {
 	cases := []struct {
 		name    string
 		steps   []StepKind // outermost first

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-func TestPaths(t *testing.T) {
+func TestLongKeysAreSplitIntoFolders(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	cases := []struct{ key, want string }{
 		{"a/b", "a/b"},

@@ -36,7 +36,7 @@ func clientOf(endpoint string) *dynamodb.Client {
 
 // TILTYARD_TEST_DYNAMODB is the endpoint of a server of the protocol, one that anything may
 // be done to.
-func TestStore(t *testing.T) {
+func TestDynamoDBIsAStoreOfRecords(t *testing.T) {
 	endpoint := os.Getenv("TILTYARD_TEST_DYNAMODB")
 	if endpoint == "" {
 		t.Skip("TILTYARD_TEST_DYNAMODB names no endpoint: DynamoDB WAS NOT TESTED")

@@ -269,7 +269,7 @@ func (s *server) settled(answer map[string]any) map[string]any {
 	return answer
 }
 
-func TestCreateModes(t *testing.T) {
+func TestCreateDoesAsItsModeSays(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		s.ok("/v1/table/t/create", stream(t, 0, 3))
 		s.fails("/v1/table/t/create", stream(t, 0, 3), 409, 5, "already exists")

@@ -90,7 +90,7 @@ func (c *cost) memory() float64 {
 }
 
 // The page of costs is made from the golden file, so that neither can change alone.
-func TestPageOfCosts(t *testing.T) {
+func TestThePageOfCostsIsMadeFromTheGoldenFile(t *testing.T) {
 	const page = "../../../infra/COSTS.md"
 	data, err := os.ReadFile(page)
 	if err != nil {

@@ -133,7 +133,7 @@ func TestUnknownTransactions(t *testing.T) {
 	}
 }
 
-func TestJobs(t *testing.T) {
+func TestJobsAreListedInPagesWithTheirStates(t *testing.T) {
 	f := open(t)
 	states := map[string]protocol.JobState{}
 	for status := protocol.TransactionQueued; status <= protocol.TransactionCanceled; status++ {

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-func TestPolicies(t *testing.T) {
+func TestPoliciesOfTablesAreReadFromTheirProperties(t *testing.T) {
 	usual := Policy{Compact: true, Cleanup: true, Retention: 7 * 24 * time.Hour, Keep: 1}
 	with := func(change func(*Policy)) Policy {
 		p := usual

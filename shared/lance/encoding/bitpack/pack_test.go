@@ -35,7 +35,7 @@ func testPacking[T Integer](t *testing.T, size int) {
 	}
 }
 
-func TestWidthOf(t *testing.T) {
+func TestTheWidthIsThatOfTheLargestValue(t *testing.T) {
 	cases := []struct {
 		values []uint32
 		want   int
