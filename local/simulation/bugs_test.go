@@ -175,6 +175,86 @@ var plantedBugs = []bug{
 		odds:      func(o *odds) { o.skew = time.Hour },
 		onRecords: func(s record.Store) record.Store { return blind{s, "job/"} },
 	},
+	{
+		name: "deaths of workers are not counted", about: jobs,
+		onRecords: func(s record.Store) record.Store {
+			return editing{s, func(work map[string]any) { delete(work, "deaths") }}
+		},
+	},
+	{
+		name: "what was set aside cannot be resumed", about: jobs,
+		onRecords: func(s record.Store) record.Store {
+			return editing{s, func(work map[string]any) { delete(work, "aside") }}
+		},
+	},
+	{
+		name: "messages that are lost are not missed", about: jobs,
+		onRecords: func(s record.Store) record.Store {
+			return editing{s, func(work map[string]any) { work["due"] = "2100-01-01T00:00:00Z" }}
+		},
+	},
+	{
+		name: "what is dead goes on when it is asked for", about: jobs,
+		onRecords: func(s record.Store) record.Store { return reviving{s} },
+	},
+	{
+		name: "results of parts are lost", about: jobs,
+		onRecords: func(s record.Store) record.Store { return withoutResults{s} },
+	},
+}
+
+// editing changes what is kept of the work of jobs and parts.
+type editing struct {
+	record.Store
+	edit func(work map[string]any)
+}
+
+func (e editing) Put(ctx context.Context, put record.Record) (string, error) {
+	put.Value = edited(put, "job/", "part/", func(t map[string]any) {
+		if work, ok := t["work"].(map[string]any); ok {
+			e.edit(work)
+		}
+	})
+	return e.Store.Put(ctx, put)
+}
+
+// edited returns the value of a record after a change, if it is in one of two folders.
+func edited(r record.Record, folder, other string, edit func(map[string]any)) json.RawMessage {
+	if !strings.HasPrefix(r.Key, folder) && !strings.HasPrefix(r.Key, other) {
+		return r.Value
+	}
+	var value map[string]any
+	_ = json.Unmarshal(r.Value, &value)
+	edit(value)
+	text, _ := json.Marshal(value)
+	return text
+}
+
+// reviving shows jobs that were set aside as ones that wait.
+type reviving struct{ record.Store }
+
+func (r reviving) Get(ctx context.Context, key string) (record.Record, error) {
+	got, err := r.Store.Get(ctx, key)
+	if err == nil {
+		got.Value = edited(got, "job/", "part/", func(t map[string]any) {
+			if work, ok := t["work"].(map[string]any); ok && work["aside"] == true {
+				delete(work, "aside")
+				delete(work, "deaths")
+				t["status"] = "Queued"
+			}
+		})
+	}
+	return got, err
+}
+
+// withoutResults keeps no results of the first parts of stages.
+type withoutResults struct{ record.Store }
+
+func (w withoutResults) Put(ctx context.Context, put record.Record) (string, error) {
+	if strings.HasSuffix(put.Key, "/0001") {
+		put.Value = edited(put, "part/", "part/", func(t map[string]any) { delete(t, "result") })
+	}
+	return w.Store.Put(ctx, put)
 }
 
 // renaming keeps records under other keys.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -61,14 +62,20 @@ var mutations = []mutation{
 	{"delete a tag", refs, func(c *client) { c.do(c.createRef("tag", "a", 1)) }, func(c *client) *op { return c.deleteRef("tag", "a") }},
 	{"create a branch", refs, nothing, func(c *client) *op { return c.createRef("branch", "x", 1) }},
 	{"delete a branch", refs, func(c *client) { c.do(c.createRef("branch", "x", 1)) }, func(c *client) *op { return c.deleteRef("branch", "x") }},
-	{"begin a job", jobs, nothing, func(c *client) *op { return c.beginJob() }},
-	{"do a job", jobs, func(c *client) { c.do(c.beginJob()) }, func(c *client) *op {
-		if m, ok := c.world.queue.take(c.world, true); ok {
-			return c.work(m)
+	{"begin a job", jobs, nothing, func(c *client) *op { return c.beginJob(poison{}) }},
+	{"do a job", jobs, func(c *client) { c.do(c.beginJob(poison{})) }, func(c *client) *op {
+		if m, dead, ok := c.world.queue.take(c.world); ok {
+			return c.work(m, dead)
 		}
-		return c.beginJob()
+		return c.beginJob(poison{})
 	}},
-	{"cancel a job", jobs, func(c *client) { c.do(c.beginJob()) }, func(c *client) *op { return cancelJob(c.world.queue.begun[0]) }},
+	{"do a job that ends its process", jobs, func(c *client) { c.do(c.beginJob(poison{At: "count 1", Times: 2})) }, func(c *client) *op {
+		if m, dead, ok := c.world.queue.take(c.world); ok {
+			return c.work(m, dead)
+		}
+		return c.beginJob(poison{})
+	}},
+	{"cancel a job", jobs, func(c *client) { c.do(c.beginJob(poison{})) }, func(c *client) *op { return cancelJob(c.world.queue.begun[0]) }},
 	{"alter a transaction", transactions, nothing, func(c *client) *op { return c.alter(setProperty("a", "1", "Overwrite"), setStatus("Running")) }},
 }
 
@@ -108,7 +115,7 @@ func at(n, ending int) (plan func(*world, *parked) bool, happened func() bool) {
 func crash(t *testing.T, m mutation, n, ending int) (r result, happened bool) {
 	const seed = 1
 	within(t, seed, func(w *world) {
-		w.wired, w.files, w.odds = false, false, odds{}
+		w.wired, w.files, w.odds, w.queue.unsent = false, false, odds{}, 0
 		h := &history{world: w}
 		c := h.newClient(1, seed)
 		err := h.together(1, func(int) {
@@ -135,10 +142,11 @@ func crash(t *testing.T, m mutation, n, ending int) (r result, happened bool) {
 			from := len(h.events)
 			err = h.together(1, func(int) { m.about.finale(h.newClient(clients+1, seed)) })
 			for _, e := range h.events[from:] {
-				if e.outcome.unknown || e.outcome.lostRace() && e.call > h.settled {
+				if e.outcome.unknown && !e.op.deadly || e.outcome.lostRace() && e.call > h.settled {
 					r.failure = "afterwards: " + e.String()
 				}
 			}
+			r.failure = cmp.Or(r.failure, w.queue.wrong)
 		}
 		if err != nil {
 			r.failure = err.Error()

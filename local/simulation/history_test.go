@@ -113,6 +113,8 @@ type op struct {
 	apply func(f facts, o outcome) []facts
 	// parts are what may happen besides, each at a time of its own, while the operation runs.
 	parts []func(f facts) []facts
+	// deadly says that whoever serves the operation may end by it, and then nobody answers.
+	deadly bool
 	// refused is one more part of an operation that was refused; may be nil.
 	refused func(f facts) []facts
 }

@@ -2,12 +2,16 @@ package simulation
 
 import (
 	"context"
-	"crypto/rand"
+	cryptorand "crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"tiltyard/shared/job"
@@ -18,15 +22,18 @@ import (
 // jobs are some that take three steps, then parts in two stages, and put together what those come
 // to. The facts are "job <id>", its status. Workers are
 // clients, too: they ask an instance to go on with the job of a message that they have, and
-// give the message back when it does not say that it is done with it. Each job is checked by
-// itself.
+// give the message back when it does not say that it is done with it. A message that came back
+// too often is a dead letter. Some jobs are poison: they end the process of their worker, once,
+// twice or always, until users resume them. Some messages are lost. Each job is checked by itself.
 var jobs = domain{name: "jobs", setup: func(*client) {}, draw: drawJobs, finale: finishJobs}
 
 // The paths of requests that nobody but the simulation sends.
 const (
-	beginPath   = "/jobs/begin"
-	workPath    = "/jobs/work"
-	recoverPath = "/jobs/recover"
+	beginPath  = "/jobs/begin"
+	workPath   = "/jobs/work"
+	buryPath   = "/jobs/bury"
+	resumePath = "/jobs/resume"
+	revivePath = "/jobs/revive"
 )
 
 const (
@@ -34,61 +41,112 @@ const (
 	countSteps = 3
 )
 
+// A poison is what ends the process of the worker, so many times.
+type poison struct {
+	At    string // stage and part, such as "left 1"; "" is no poison
+	Times int
+}
+
+var (
+	poisonedAt = []string{"", "", "", "", "count 1", "left 1", "right 3", "commit 1"}
+	poisonings = []int{1, 2, 3, 1000}
+)
+
+func (c *client) drawPoison() poison {
+	return poison{At: poisonedAt[c.rng.IntN(len(poisonedAt))], Times: poisonings[c.rng.IntN(len(poisonings))]}
+}
+
 func drawJobs(c *client) *op {
-	switch n := c.rng.IntN(8); {
+	switch n := c.rng.IntN(9); {
 	case n == 0:
-		return c.beginJob()
+		return c.beginJob(c.drawPoison())
 	case n < 5:
-		if m, ok := c.world.queue.take(c.world, false); ok {
-			return c.work(m)
+		if m, dead, ok := c.world.queue.take(c.world); ok {
+			return c.work(m, dead)
 		}
-		return c.beginJob()
+		return c.beginJob(c.drawPoison())
 	default:
 		begun := c.world.queue.begun
 		if len(begun) == 0 {
-			return c.beginJob()
+			return c.beginJob(c.drawPoison())
 		}
 		id := begun[c.rng.IntN(len(begun))]
-		if n == 5 {
+		switch n {
+		case 5:
 			return cancelJob(id)
+		case 6:
+			return resumeJob(id)
 		}
 		return describeJob(id, nil)
 	}
 }
 
 // finishJobs lets workers do what there is to do. Then every job has ended. One that is begun
-// when nothing goes wrong succeeds by its messages alone.
+// when nothing goes wrong succeeds by its messages alone. Those that are set aside stay so, until
+// they are resumed: then they succeed, unless they end the process of their worker again.
 func finishJobs(c *client) {
-	c.do(c.beginJob())
+	c.do(c.beginJob(poison{}))
 	c.workAll()
 	begun := c.world.queue.begun
-	c.do(describeJob(begun[len(begun)-1], func(s protocol.TransactionStatus) bool { return s == protocol.TransactionSucceeded }))
-	c.do(&op{domain: "jobs", text: "recover jobs", request: post(recoverPath, nil), apply: reading(func(_ facts, o outcome) bool { return o.ok() })})
+	c.do(describeJob(begun[len(begun)-1], func(status protocol.TransactionStatus, _ string) bool { return status == protocol.TransactionSucceeded }))
+	c.reviveAll()
+	for _, id := range slices.Clone(begun) {
+		c.do(describeJob(id, endedWell))
+	}
+	runs := maps.Clone(c.world.queue.runs)
+	c.reviveAll()
+	if !maps.Equal(runs, c.world.queue.runs) {
+		c.world.queue.wrong = "jobs that were set aside go on by themselves"
+	}
+	for _, id := range slices.Clone(begun) {
+		c.do(resumeJob(id))
+	}
 	c.workAll()
-	for _, id := range slices.Clone(c.world.queue.begun) {
-		c.do(describeJob(id, protocol.TransactionStatus.Ended))
+	for _, id := range slices.Clone(begun) {
+		c.do(describeJob(id, func(status protocol.TransactionStatus, failure string) bool {
+			wentOn := c.world.queue.runs[id] > runs[id]
+			return endedWell(status, failure) && (wentOn || !strings.Contains(failure, "set aside"))
+		}))
 	}
 }
 
-// workAll does what all messages ask for.
+// endedWell says whether a job has ended, and with the results of all parts if it came so far.
+func endedWell(status protocol.TransactionStatus, failure string) bool {
+	return status.Ended() && !strings.Contains(failure, lostResults)
+}
+
+// reviveAll sends for the jobs whose messages are lost, and does what there is to do.
+func (c *client) reviveAll() {
+	c.do(&op{domain: "jobs", text: "revive jobs", request: post(revivePath, nil), apply: reading(func(_ facts, o outcome) bool { return o.ok() })})
+	c.workAll()
+}
+
+// workAll does what all messages ask for, when their time has come.
 func (c *client) workAll() {
-	for {
-		m, ok := c.world.queue.take(c.world, true)
-		if !ok {
+	const most = 500 // what jobs take is a tenth of that
+	for n := 0; c.world.queue.waits(c.world); n++ {
+		if n == most {
+			c.world.queue.wrong = "messages of jobs come without end"
 			return
 		}
-		c.do(c.work(m))
+		m, dead, ok := c.world.queue.take(c.world)
+		if !ok {
+			time.Sleep(tick)
+			n--
+			continue
+		}
+		c.do(c.work(m, dead))
 	}
 }
 
-func (c *client) beginJob() *op {
+func (c *client) beginJob(p poison) *op {
 	idOf := func(o outcome) string {
 		var told struct{ ID string }
 		o.decode(&told)
 		return told.ID
 	}
 	begin := &op{
-		domain: "jobs", text: "begin a job", request: post(beginPath, nil),
+		domain: "jobs", text: fmt.Sprintf("begin a job with poison %+v", p), request: post(beginPath, p),
 		apply: func(f facts, o outcome) []facts {
 			if !o.ok() { // nobody is told the id
 				return []facts{f}
@@ -105,31 +163,48 @@ func (c *client) beginJob() *op {
 	return begin
 }
 
-// work goes on with a job. It may find it begun, and it may end it.
-func (c *client) work(m *message) *op {
-	name := "job " + m.Job
-	becomes := func(from protocol.TransactionStatus, to ...protocol.TransactionStatus) func(f facts) []facts {
-		return func(f facts) []facts {
-			next := []facts{f}
-			if status, _ := f.get(name); status == string(from) {
-				for _, status := range to {
-					next = append(next, f.with(name, string(status)))
-				}
+// becomes is what may happen to a job while somebody works on it.
+func becomes(name string, from protocol.TransactionStatus, to ...protocol.TransactionStatus) func(f facts) []facts {
+	return func(f facts) []facts {
+		next := []facts{f}
+		if status, _ := f.get(name); status == string(from) {
+			for _, status := range to {
+				next = append(next, f.with(name, string(status)))
 			}
-			return next
 		}
+		return next
 	}
-	return &op{
-		domain: name, text: "work on " + name, request: post(workPath, m.Message),
+}
+
+// work goes on with a job. It may find it begun, and it may end it. What comes of a dead letter is
+// that the job is set aside.
+func (c *client) work(m *message, dead bool) *op {
+	name := "job " + m.Job
+	o := &op{
+		domain: name, text: fmt.Sprintf("work on %s, %s %d", name, m.Stage, m.Part), request: post(workPath, m.Message), deadly: true,
 		learn: func(o outcome) {
 			done := o.ok() && (c.world.calm || c.rng.IntN(8) > 0) // else it comes twice
-			c.world.queue.back(m, done)
+			c.world.queue.back(c.world, m, dead, done)
 		},
 		apply: reading(func(_ facts, o outcome) bool { return o.ok() }),
 		parts: []func(f facts) []facts{
-			becomes(protocol.TransactionQueued, protocol.TransactionRunning),
-			becomes(protocol.TransactionRunning, protocol.TransactionSucceeded, protocol.TransactionFailed),
+			becomes(name, protocol.TransactionQueued, protocol.TransactionRunning),
+			becomes(name, protocol.TransactionRunning, protocol.TransactionSucceeded, protocol.TransactionFailed),
 		},
+	}
+	if dead {
+		o.text, o.request = "bury the message of "+name, post(buryPath, m.Message)
+	}
+	return o
+}
+
+// resumeJob lets a job go on that is set aside, and does nothing to others.
+func resumeJob(id string) *op {
+	again := becomes("job "+id, protocol.TransactionFailed, protocol.TransactionQueued)
+	return &op{
+		domain: "job " + id, text: "resume job " + id, request: post(resumePath, id),
+		apply: reading(func(_ facts, o outcome) bool { return o.ok() }),
+		parts: []func(f facts) []facts{again, again}, // it may be sent twice, and fail between
 	}
 }
 
@@ -144,49 +219,104 @@ func cancelJob(id string) *op {
 	}
 }
 
-func describeJob(id string, want func(protocol.TransactionStatus) bool) *op {
+func describeJob(id string, want func(status protocol.TransactionStatus, failure string) bool) *op {
 	return &op{
 		domain: "job " + id, text: "describe job " + id, request: post("/v1/transaction/"+id+"/describe", map[string]any{}),
 		apply: reading(func(f facts, o outcome) bool {
-			var told struct{ Status protocol.TransactionStatus }
+			var told struct {
+				Status     protocol.TransactionStatus
+				Properties map[string]string
+			}
 			if o.ok() {
 				o.decode(&told)
 			}
 			status, _ := f.get("job " + id)
-			return o.ok() && status == string(told.Status) && (want == nil || want(told.Status))
+			return o.ok() && status == string(told.Status) && (want == nil || want(told.Status, told.Properties["error"]))
 		}),
 	}
 }
 
-// queue is that of all jobs. It belongs to the world, and does not fail.
+// queue is that of all jobs. It belongs to the world.
 type queue struct {
+	rng     *rand.Rand // of its own, so that other domains draw as they would without it
+	unsent  int        // the chance that messages are lost when they are sent, in thousandths
 	waiting []*message
-	begun   []string // the jobs that clients know of
+	dead    []*message // that came too often
+	begun   []string   // the jobs that clients know of
+
+	runs    map[string]int // of poison, by job
+	resumes map[string]int // that were asked for
+	wrong   string         // what no model can say: "" or what should not have happened
+}
+
+func newQueue(seed uint64) *queue {
+	rng := rand.New(rand.NewPCG(seed, 1<<32))
+	return &queue{rng: rng, unsent: rng.IntN(2) * rng.IntN(300), runs: map[string]int{}, resumes: map[string]int{}}
 }
 
 type message struct {
 	job.Message
-	from time.Time
+	from     time.Time
+	receives int
 }
 
-// take returns a message whose time has come, or any.
-func (q *queue) take(w *world, anyTime bool) (*message, bool) {
+// mostReceives is how often a message comes before it is a dead letter.
+const mostReceives = 5
+
+// take returns a message whose time has come. It says whether it is a dead letter.
+func (q *queue) take(w *world) (m *message, dead, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i := slices.IndexFunc(q.waiting, func(m *message) bool { return anyTime || !w.clock.Before(m.from) })
-	if i < 0 {
-		return nil, false
+	if len(q.dead) > 0 {
+		m, q.dead = q.dead[0], q.dead[1:]
+		return m, true, true
 	}
-	m := q.waiting[i]
+	i := slices.IndexFunc(q.waiting, func(m *message) bool { return !w.clock.Before(m.from) })
+	if i < 0 {
+		return nil, false, false
+	}
+	m = q.waiting[i]
 	q.waiting = slices.Delete(q.waiting, i, i+1)
-	return m, true
+	m.receives++
+	return m, false, true
 }
 
-// back is told whether what a message asks for was done.
-func (q *queue) back(m *message, done bool) {
-	if !done {
+// waits says whether there are messages, be it for later.
+func (q *queue) waits(w *world) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(q.waiting)+len(q.dead) > 0
+}
+
+// back is told whether what a message asks for was done. If not it comes again.
+func (q *queue) back(w *world, m *message, dead, done bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case done:
+	case dead:
+		q.dead = append(q.dead, m)
+	case m.receives >= mostReceives:
+		m.receives = 0
+		q.dead = append(q.dead, m)
+	default:
 		q.waiting = append(q.waiting, m)
 	}
+}
+
+// mayDie is told that a job of that poison is about to end its process, and says whether it
+// does. A job that ended its process twice is set aside, so it may do so no more often than twice
+// from its beginning on, and from each resume.
+func (q *queue) mayDie(w *world, id string, p poison) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if q.runs[id] >= p.Times {
+		return false
+	}
+	if q.runs[id]++; q.runs[id] > transaction.MaxDeaths*(1+q.resumes[id]) {
+		q.wrong = fmt.Sprintf("job %s ended its process %d times, and was resumed %d times", id, q.runs[id], q.resumes[id])
+	}
+	return true
 }
 
 // An outbox is how an instance sends messages.
@@ -199,8 +329,14 @@ func (o outbox) Send(_ context.Context, after time.Duration, messages ...job.Mes
 	if o.instance.dead {
 		return errDied
 	}
+	if q := w.queue; !w.calm && q.rng.IntN(1000) < q.unsent {
+		if q.rng.IntN(2) == 0 {
+			return errReset
+		}
+		return nil // and nobody knows
+	}
 	for _, m := range messages {
-		w.queue.waiting = append(w.queue.waiting, &message{m, w.clock.Add(after)})
+		w.queue.waiting = append(w.queue.waiting, &message{Message: m, from: w.clock.Add(after)})
 	}
 	return nil
 }
@@ -217,44 +353,90 @@ func (outbox) Done(context.Context, job.Delivery) error { return nil }
 // jobHandler serves what workers ask for.
 func jobHandler(i *instance, transactions *transaction.Store, now func() time.Time) http.Handler {
 	worker := &job.Worker{
-		Starter: *job.NewStarter(transactions, outbox{i}), Name: rand.Text, Now: now, Logger: slog.New(slog.DiscardHandler),
-		Kinds: map[string]job.Kind{countKind: counting},
+		Starter: *job.NewStarter(transactions, outbox{i}), Name: cryptorand.Text, Now: now, Logger: slog.New(slog.DiscardHandler),
+		Kinds: map[string]job.Kind{countKind: counting(i)},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc(beginPath, func(w http.ResponseWriter, r *http.Request) {
-		begun, err := worker.Begin(r.Context(), countKind, []string{"counted"}, nil)
+		var p poison
+		decodeBody(r, &p)
+		begun, err := worker.Begin(r.Context(), countKind, []string{"counted"}, p)
 		if err != nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		_ = json.NewEncoder(w).Encode(map[string]string{"id": begun.ID})
 	})
-	mux.HandleFunc(workPath, func(w http.ResponseWriter, r *http.Request) {
+	serve := func(path string, do func(ctx context.Context, r *http.Request) error) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			ctx, done := context.WithTimeout(r.Context(), 10*requestTimeout)
+			defer done()
+			if do(ctx, r) != nil {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+	}
+	serve(workPath, func(ctx context.Context, r *http.Request) error {
 		var m job.Message
-		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
-			panic(err)
-		}
-		ctx, done := context.WithTimeout(r.Context(), 10*requestTimeout)
-		defer done()
-		if worker.Do(ctx, m) != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
+		decodeBody(r, &m)
+		return worker.Do(ctx, m)
 	})
-	mux.HandleFunc(recoverPath, func(w http.ResponseWriter, r *http.Request) {
-		if _, err := worker.Recover(r.Context()); err != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
+	serve(buryPath, func(ctx context.Context, r *http.Request) error {
+		var m job.Message
+		decodeBody(r, &m)
+		return worker.Bury(ctx, m)
+	})
+	serve(resumePath, func(ctx context.Context, r *http.Request) error {
+		var id string
+		decodeBody(r, &id)
+		i.world.mu.Lock()
+		i.world.queue.resumes[id]++
+		i.world.mu.Unlock()
+		_, _, err := worker.Resume(ctx, id, now())
+		if errors.Is(err, transaction.ErrEnded) {
+			return nil
 		}
+		return err
+	})
+	serve(revivePath, func(ctx context.Context, _ *http.Request) error {
+		_, err := worker.ReviveAll(ctx)
+		return err
 	})
 	return mux
 }
 
-// counting is what jobs do.
-var counting = job.Kind{Stages: []job.Stage{
-	{Name: "count", Do: count},
-	{Name: "left", Parts: parts(2), Do: number},
-	{Name: "right", Parts: parts(3), Do: number},
-	{Name: "commit", Do: commit},
-}}
+func decodeBody(r *http.Request, v any) {
+	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
+		panic(err)
+	}
+}
+
+// counting is what jobs do at an instance.
+func counting(i *instance) job.Kind {
+	return job.Kind{Stages: []job.Stage{
+		{Name: "count", Do: i.poisoned(count)},
+		{Name: "left", Parts: parts(2), Do: i.poisoned(number)},
+		{Name: "right", Parts: parts(3), Do: i.poisoned(number)},
+		{Name: "commit", Do: i.poisoned(commit)},
+	}}
+}
+
+// poisoned does the work, unless the job ends the process of the instance before.
+func (i *instance) poisoned(do func(context.Context, *job.Run) (any, error)) func(context.Context, *job.Run) (any, error) {
+	return func(ctx context.Context, r *job.Run) (any, error) {
+		var p poison
+		if err := r.Input(&p); err != nil {
+			return nil, err
+		}
+		part, _ := r.Part()
+		if p.At == fmt.Sprint(r.Stage(), " ", part) && i.world.queue.mayDie(i.world, r.ID(), p) {
+			i.world.note("%s: DIES OF JOB %s", i.name, r.ID())
+			i.end()
+			return nil, errDied
+		}
+		return do(ctx, r)
+	}
+}
 
 func parts(n int) func(context.Context, *job.Run) (int, error) {
 	return func(context.Context, *job.Run) (int, error) { return n, nil }
@@ -265,6 +447,8 @@ func number(_ context.Context, r *job.Run) (any, error) {
 	part, of := r.Part()
 	return fmt.Sprintf("%s %d/%d", r.Stage(), part, of), nil
 }
+
+const lostResults = "the parts came to"
 
 // commit fails unless each part of each stage has come to what it should.
 func commit(ctx context.Context, r *job.Run) (any, error) {
@@ -277,7 +461,7 @@ func commit(ctx context.Context, r *job.Run) (any, error) {
 		return nil, err
 	}
 	if got := fmt.Sprintf("%s%s", left, right); got != `["left 1/2" "left 2/2"]["right 1/3" "right 2/3" "right 3/3"]` {
-		return nil, protocol.Errorf(protocol.InvalidInput, "the parts came to %s", got)
+		return nil, protocol.Errorf(protocol.InvalidInput, lostResults+" %s", got)
 	}
 	return "all", nil
 }

@@ -162,11 +162,11 @@ func (h *history) play(seed uint64, about []domain) string {
 		return "afterwards: " + err.Error()
 	}
 	for _, e := range h.events[from:] {
-		if e.outcome.unknown || e.outcome.lostRace() && e.call > h.settled {
+		if e.outcome.unknown && !e.op.deadly || e.outcome.lostRace() && e.call > h.settled {
 			return "afterwards, with nobody else about: " + e.String()
 		}
 	}
-	return ""
+	return h.world.queue.wrong
 }
 
 // together runs clients until all of them have ended.

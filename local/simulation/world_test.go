@@ -43,7 +43,7 @@ type world struct {
 	instances []*instance
 
 	transaction string // that the clients alter, see transactions_test.go
-	queue       queue  // of jobs, see jobs_test.go
+	queue       *queue // of jobs, see jobs_test.go
 }
 
 // odds are the chances of faults, each of one request to storage, in thousandths.
@@ -162,6 +162,7 @@ func newWorld(seed uint64) *world {
 		clock: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	w.odds = newOdds(w.rng)
+	w.queue = newQueue(seed)
 	w.wired, w.files = w.rng.IntN(10) == 0, w.rng.IntN(4) == 0
 	return w
 }
@@ -387,6 +388,24 @@ func (w *world) kill(p *parked) {
 		return true
 	})
 	close(p.instance.died)
+}
+
+// end ends an instance by its own doing.
+func (i *instance) end() {
+	w := i.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i.dead {
+		return
+	}
+	i.dead = true
+	w.parked = slices.DeleteFunc(w.parked, func(other *parked) bool {
+		if other.instance == i {
+			other.grant <- verdict{err: errDied}
+		}
+		return other.instance == i
+	})
+	close(i.died)
 }
 
 // freeze parks the request again, and lets nothing of the instance happen for a while.

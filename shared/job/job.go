@@ -162,7 +162,7 @@ func (s Starter) Revive(ctx context.Context, t *transaction.Transaction, now tim
 // workers may have died before they could tell the others.
 func (s Starter) sendFor(ctx context.Context, t *transaction.Transaction) error {
 	messages := []Message{{Job: t.ID}}
-	if !t.Work.Sent.IsZero() {
+	if t.Work.Parts > 0 { // also when nobody knows whether they were sent for before
 		for part := range t.Work.Parts {
 			messages = append(messages, Message{Job: t.ID, Stage: t.Work.Stage, Part: part + 1})
 		}

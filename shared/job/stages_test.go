@@ -288,3 +288,31 @@ func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
 		}
 	}
 }
+
+// The worker that sent for the parts of a stage died before that was on record. When one of them is
+// set aside and resumed, it goes on at once all the same.
+func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(memstore.New(), new(memqueue.Queue), parts(3, func(int) error { return nil }))
+		m := job.Message{Job: h.begin(t, nil)}
+		if err := h.Do(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Transactions.Advance(t.Context(), m.Job, func(t *transaction.Transaction) { t.Work.Sent = time.Time{} }); err != nil {
+			t.Fatal(err)
+		}
+		m.Stage, m.Part = "parts", 2
+		_, _ = die(t, h, m), die(t, h, m)
+		if got := h.serve(t, m.Job); !got.Work.Aside {
+			t.Fatalf("the job is %v, want it set aside", got.Status)
+		}
+		resumed := time.Now()
+		if _, _, err := h.Resume(t.Context(), m.Job, resumed); err != nil {
+			t.Fatal(err)
+		}
+		wantEnd(t, h.serve(t, m.Job), protocol.TransactionSucceeded, "6")
+		if waited := time.Since(resumed); waited > time.Minute {
+			t.Errorf("the resumed job has waited for %v", waited)
+		}
+	})
+}
