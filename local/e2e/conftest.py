@@ -63,6 +63,7 @@ def pytest_configure(config):
         os.environ["E2E_FUNCTIONS"] = Functions.folder()
     config.addinivalue_line("markers", "embedded(reason): only against the local server, for a reason")
     config.addinivalue_line("markers", "many: has many cases about the engine, of which some do elsewhere and in brief")
+    config.addinivalue_line("markers", "seconds(most): may take longer than other tests")
     config.addinivalue_line("markers", "slow: takes many seconds, and is left out in brief")
     for old in ("table_names", "create_scalar_index"):
         config.addinivalue_line("filterwarnings", f"ignore:{old}")
@@ -98,14 +99,16 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(autouse=True)
-def time_limit():
+def time_limit(request):
     """A test that waits for an answer that never comes fails, and the others go on."""
+    marker = request.node.get_closest_marker("seconds")
+    seconds = marker.args[0] if marker else TEST_SECONDS
 
     def give_up(_signal, _frame):
-        raise TimeoutError(f"the test took more than {TEST_SECONDS} s")
+        raise TimeoutError(f"the test took more than {seconds} s")
 
     signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(TEST_SECONDS)
+    signal.alarm(seconds)
     yield
     signal.alarm(0)
 
