@@ -93,10 +93,11 @@ def rename_member(dataset: lance.LanceDataset) -> None:
 CHANGES = [update_columns, update_columns_of_some_rows, merge, merge_insert, update, cast, rename_and_replace]
 CHANGES += [drop_member, cast_member, rename_member]
 ids = pytest.mark.parametrize("change", CHANGES, ids=lambda c: c.__name__)
+warmth = pytest.mark.parametrize("before", [False, True], ids=["cold", "warm"])  # whether all is read before it is changed
 
 
 @ids
-@pytest.mark.parametrize("before", [False, True], ids=["cold", "warm"])
+@warmth
 def test_clone_that_changes_leaves_its_source_alone(served, change, before):
     prod = served("prod", rows())
     dev = prod.cloned("dev")
@@ -116,9 +117,11 @@ def test_clone_that_changes_leaves_its_source_alone(served, change, before):
 
 
 @ids
-def test_versions_before_and_after_a_change_are_told_apart(served, change):
+@warmth
+def test_versions_before_and_after_a_change_are_told_apart(served, change, before):
     table = served("t", rows())
-    table.same("as written")
+    if before:
+        table.same("as written")
     change(table.native())
     changed = table.native().version
     table.same_everywhere("changed", newest_first=True)
