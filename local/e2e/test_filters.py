@@ -25,7 +25,7 @@ LEAST_VALID = 0.75  # of the filters made
 FRAGMENTS = 3
 
 
-DAMAGED = 3000  # filters; Go's tests of shared/sqlexpr damage 100,000
+DAMAGED = 3000  # filters; Go's tests of shared/sql damage 100,000
 SLOWEST = 2.0  # seconds
 
 

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/sqlexpr"
 )
 
 // AddNullColumns adds columns that are null in every row. Nothing is written for them.
@@ -113,11 +113,11 @@ type computation struct {
 // computed binds the expressions of new columns.
 func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (computation, error) {
 	fields := make([]arrow.Field, len(columns))
-	values := make([]*sqlexpr.Bound, len(columns))
+	values := make([]*plan.Bound, len(columns))
 	added := computation{NewColumns: dataset.NewColumns{Read: []string{}}, inputs: make([][]string, len(columns))}
 	for i, c := range columns {
-		value, err := bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
-			return sqlexpr.Bind(ctx, e, d.ArrowSchema(), now)
+		value, err := bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
+			return plan.Bind(ctx, e, d.ArrowSchema(), now)
 		})
 		if err != nil {
 			return added, err

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sqlexpr"
+	"tiltyard/shared/sql/plan"
 )
 
 // indexedOnly says in which fragments a fast search looks for the rows of its filter: those
@@ -18,7 +18,7 @@ func indexedOnly(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTab
 	if !req.FastSearch || req.Filter == "" {
 		return nil, nil, nil
 	}
-	filter, err := bind(ctx, "filter", req.Filter, d, d.ScanSchema(), sqlexpr.BindFilter)
+	filter, err := bind(ctx, "filter", req.Filter, d, d.ScanSchema(), plan.BindFilter)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -26,9 +26,9 @@ func indexedOnly(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTab
 	if err != nil {
 		return nil, nil, err
 	}
-	indexOf := func(p sqlexpr.Probe) *dataset.Index { return byColumn[schema.FormatPath(p.Column...)] }
+	indexOf := func(p plan.Probe) *dataset.Index { return byColumn[schema.FormatPath(p.Column...)] }
 	var used []*dataset.Index
-	for _, probe := range filter.Probes(func(p sqlexpr.Probe) sqlexpr.ProbeAnswer { return answerOf(indexOf(p), p) }) {
+	for _, probe := range filter.Probes(func(p plan.Probe) plan.ProbeAnswer { return answerOf(indexOf(p), p) }) {
 		if x := indexOf(probe); !slices.Contains(used, x) {
 			used, names = append(used, x), append(names, x.Name)
 		}
@@ -97,37 +97,37 @@ func knowsMembers(x *dataset.Index) bool {
 const shortestNgram = 3
 
 // answerOf says what an index, which may be nil, does for a test of its column.
-func answerOf(x *dataset.Index, p sqlexpr.Probe) sqlexpr.ProbeAnswer {
+func answerOf(x *dataset.Index, p plan.Probe) plan.ProbeAnswer {
 	if x == nil {
-		return sqlexpr.ProbeOpen
+		return plan.ProbeOpen
 	}
 	able := false
 	switch exact := !p.Not; x.Kind.Type {
 	case "BTREE":
-		able = isValueTest(p) || p.Test == sqlexpr.ProbePrefix && exact
+		able = isValueTest(p) || p.Test == plan.ProbePrefix && exact
 	case "BITMAP":
 		able = isValueTest(p)
 	case "ZONEMAP": // knows which zones may have a value, but not which have no other
-		able = p.Test == sqlexpr.ProbeNull || exact && (isValueTest(p) || p.Test == sqlexpr.ProbePrefix)
+		able = p.Test == plan.ProbeNull || exact && (isValueTest(p) || p.Test == plan.ProbePrefix)
 	case "BLOOMFILTER":
-		able = exact && (p.Test == sqlexpr.ProbeEqual || p.Test == sqlexpr.ProbeNull)
+		able = exact && (p.Test == plan.ProbeEqual || p.Test == plan.ProbeNull)
 	case "LABEL_LIST":
-		able = p.Test == sqlexpr.ProbeElements
+		able = p.Test == plan.ProbeElements
 	case "FTS":
-		able = p.Test == sqlexpr.ProbeTokens
+		able = p.Test == plan.ProbeTokens
 	case "NGRAM":
 		able = exact && (p.Characters >= shortestNgram || p.Needs(fulltext.HasTrigram))
-		if able && (p.Test == sqlexpr.ProbePrefix || p.Test == sqlexpr.ProbePattern) {
-			return sqlexpr.ProbeNarrows
+		if able && (p.Test == plan.ProbePrefix || p.Test == plan.ProbePattern) {
+			return plan.ProbeNarrows
 		}
 	}
 	if !able {
-		return sqlexpr.ProbeOpen
+		return plan.ProbeOpen
 	}
-	return sqlexpr.ProbeAnswers
+	return plan.ProbeAnswers
 }
 
 // isValueTest says whether a test is one of where a value is in the order of values.
-func isValueTest(p sqlexpr.Probe) bool {
-	return p.Test == sqlexpr.ProbeEqual || p.Test == sqlexpr.ProbeRange || p.Test == sqlexpr.ProbeNull
+func isValueTest(p plan.Probe) bool {
+	return p.Test == plan.ProbeEqual || p.Test == plan.ProbeRange || p.Test == plan.ProbeNull
 }

@@ -8,19 +8,19 @@ import (
 
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/sqlexpr"
 )
 
 func TestWhatKindsOfIndicesAnswer(t *testing.T) {
-	equal, unequal := sqlexpr.Probe{Test: sqlexpr.ProbeEqual}, sqlexpr.Probe{Test: sqlexpr.ProbeEqual, Not: true}
-	null, notNull := sqlexpr.Probe{Test: sqlexpr.ProbeNull}, sqlexpr.Probe{Test: sqlexpr.ProbeNull, Not: true}
-	below := sqlexpr.Probe{Test: sqlexpr.ProbeRange}
-	begins, like, has := sqlexpr.Probe{Test: sqlexpr.ProbePrefix}, sqlexpr.Probe{Test: sqlexpr.ProbePattern}, sqlexpr.Probe{Test: sqlexpr.ProbeContains, Characters: 3}
-	elements, words := sqlexpr.Probe{Test: sqlexpr.ProbeElements}, sqlexpr.Probe{Test: sqlexpr.ProbeTokens}
-	all := []sqlexpr.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
-	const no, yes = sqlexpr.ProbeOpen, sqlexpr.ProbeAnswers
-	for kind, answers := range map[string][]sqlexpr.ProbeAnswer{
+	equal, unequal := plan.Probe{Test: plan.ProbeEqual}, plan.Probe{Test: plan.ProbeEqual, Not: true}
+	null, notNull := plan.Probe{Test: plan.ProbeNull}, plan.Probe{Test: plan.ProbeNull, Not: true}
+	below := plan.Probe{Test: plan.ProbeRange}
+	begins, like, has := plan.Probe{Test: plan.ProbePrefix}, plan.Probe{Test: plan.ProbePattern}, plan.Probe{Test: plan.ProbeContains, Characters: 3}
+	elements, words := plan.Probe{Test: plan.ProbeElements}, plan.Probe{Test: plan.ProbeTokens}
+	all := []plan.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
+	const no, yes = plan.ProbeOpen, plan.ProbeAnswers
+	for kind, answers := range map[string][]plan.ProbeAnswer{
 		//             equal, unequal, null, notNull, below, begins, like, has, elements, words
 		"BTREE":       {yes, yes, yes, yes, yes, yes, no, no, no, no},
 		"BITMAP":      {yes, yes, yes, yes, yes, no, no, no, no, no},
@@ -45,9 +45,9 @@ func TestWhatKindsOfIndicesAnswer(t *testing.T) {
 
 // Native Lance 14.0.2 asks the index for these filters, as its plans tell, and for no others.
 func TestWhatNgramIndicesAnswer(t *testing.T) {
-	const no, some, yes = sqlexpr.ProbeOpen, sqlexpr.ProbeNarrows, sqlexpr.ProbeAnswers
+	const no, some, yes = plan.ProbeOpen, plan.ProbeNarrows, plan.ProbeAnswers
 	fields := []arrow.Field{{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}}
-	for filter, want := range map[string]sqlexpr.ProbeAnswer{
+	for filter, want := range map[string]plan.ProbeAnswer{
 		"contains(s, 'fo')":                        no,
 		"contains(s, 'o b')":                       yes,
 		"contains(s, '日本語')":                       yes,
@@ -110,12 +110,12 @@ func TestWhatNgramIndicesAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bound, err := sqlexpr.BindFilter(t.Context(), e, arrow.NewSchema(fields, nil), time.Now())
+		bound, err := plan.BindFilter(t.Context(), e, arrow.NewSchema(fields, nil), time.Now())
 		if err != nil {
 			t.Fatalf("%s: %v", filter, err)
 		}
 		got := no
-		used := bound.Probes(func(p sqlexpr.Probe) sqlexpr.ProbeAnswer {
+		used := bound.Probes(func(p plan.Probe) plan.ProbeAnswer {
 			got = answerOf(&dataset.Index{Kind: dataset.IndexKind{Type: "NGRAM"}}, p)
 			return got
 		})

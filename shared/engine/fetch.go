@@ -51,7 +51,7 @@ type foundRows struct {
 func newFoundRows(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest, scored string) (*foundRows, error) {
 	f := &foundRows{dataset: d, offset: req.Offset, queries: 1}
 	var err error
-	if f.out, err = plan(ctx, req, d, scored); err != nil {
+	if f.out, err = planOutput(ctx, req, d, scored); err != nil {
 		return nil, err
 	}
 	if !req.Prefilter && req.Filter != "" {

@@ -14,16 +14,16 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/sqlexpr"
 )
 
-// A resolver is a way to bind an expression: [sqlexpr.Bind], or one like it.
-type resolver func(ctx context.Context, e syntax.Expr, columns *arrow.Schema, now time.Time) (*sqlexpr.Bound, error)
+// A resolver is a way to bind an expression: [plan.Bind], or one like it.
+type resolver func(ctx context.Context, e syntax.Expr, columns *arrow.Schema, now time.Time) (*plan.Bound, error)
 
 // bind parses an SQL expression and resolves it with resolve against the columns of a
 // table and its row columns. what names the field of the request that holds it.
-func bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve resolver) (*sqlexpr.Bound, error) {
+func bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arrow.Schema, resolve resolver) (*plan.Bound, error) {
 	expr, err := syntax.Parse(sql)
 	if err != nil {
 		return nil, sqlError(what, err)
@@ -48,7 +48,7 @@ func where(ctx context.Context, what, sql string, d *dataset.Dataset) (*dataset.
 // says of a row, too: a column named scored, which is none of those that the filter reads
 // but one that is added to them.
 func whereFound(ctx context.Context, what, sql string, d *dataset.Dataset, scored string) (*dataset.Where, error) {
-	bound, err := bind(ctx, what, sql, d, scoredSchema(d, scored), sqlexpr.BindFilter)
+	bound, err := bind(ctx, what, sql, d, scoredSchema(d, scored), plan.BindFilter)
 	if err != nil {
 		return nil, wrongFilter(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/sqlexpr"
 )
 
 // dropUnless drops the pairs of rows for which a condition over the structs source and target
@@ -31,7 +31,7 @@ func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 	if err != nil {
 		return sqlError(what, err)
 	}
-	bound, err := sqlexpr.BindFilter(ctx, expr, schema, p.dataset.Now())
+	bound, err := plan.BindFilter(ctx, expr, schema, p.dataset.Now())
 	if err != nil {
 		return wrongFilter(sqlError(what, err))
 	}

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
-	"tiltyard/shared/sqlexpr"
+	"tiltyard/shared/sql/plan"
 )
 
 // Names of columns that a search adds to its answer.
@@ -35,17 +35,17 @@ type output struct {
 // outputColumn is read, computed, or a distance or score. What is read is answered as it is, but JSON
 // as text.
 type outputColumn struct {
-	source   int            // position in sources, or -1
-	stored   arrow.Field    // what is read
-	bound    *sqlexpr.Bound // nil unless computed
+	source   int         // position in sources, or -1
+	stored   arrow.Field // what is read
+	bound    *plan.Bound // nil unless computed
 	distance bool
 }
 
-// plan resolves the columns that a request asks for. A search adds a column of its own,
+// planOutput resolves the columns that a request asks for. A search adds a column of its own,
 // scored: it is where it is asked for, or else after the other columns. There is none
 // without a name. Row ids are last when they are wanted beside the columns, also if they are
 // one of them.
-func plan(ctx context.Context, req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
+func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
 	out := &output{sources: []string{}, scored: scored}
 	var fields []arrow.Field
 	add := func(name string, c outputColumn, f arrow.Field) {
@@ -107,7 +107,7 @@ func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, d *data
 		}
 		return outputColumn{source: o.source(w.Name), stored: field}, schema.TextField(field), err
 	}
-	bound, err := bind(ctx, "column "+w.Name, sql, d, scoredSchema(d, o.scored), sqlexpr.Bind)
+	bound, err := bind(ctx, "column "+w.Name, sql, d, scoredSchema(d, o.scored), plan.Bind)
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}

@@ -20,7 +20,7 @@ type tableScan struct {
 
 // newScan resolves a query without a search.
 func newScan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
-	out, err := plan(ctx, req, d, "")
+	out, err := planOutput(ctx, req, d, "")
 	if err != nil {
 		return nil, err
 	}

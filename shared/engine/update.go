@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
-	"tiltyard/shared/sqlexpr"
 )
 
 // An Assignment gives a column the value of an SQL expression over the row as it was.
@@ -55,11 +55,11 @@ type updatePlan struct {
 	*chosen
 	schema  *arrow.Schema // of the rows, with the values of blobs
 	columns []string
-	values  map[int]*sqlexpr.Bound // by index of the column; nil for NULL
+	values  map[int]*plan.Bound // by index of the column; nil for NULL
 }
 
 func planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
-	p := &updatePlan{schema: d.Schema().BlobValues(), values: map[int]*sqlexpr.Bound{}}
+	p := &updatePlan{schema: d.Schema().BlobValues(), values: map[int]*plan.Bound{}}
 	for _, a := range assignments {
 		if err := p.assign(ctx, d, a); err != nil {
 			return nil, err
@@ -83,20 +83,20 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		return protocol.Errorf(protocol.Unsupported, "updating %s is not supported: its blobs have no SQL type; merge the rows instead", a.Column)
 	}
 	typ, json := p.schema.Field(at[0]).Type, d.Schema().Fields[at[0]].IsJSON()
-	bound, err := bind(ctx, "updates: "+a.Column, a.SQL, d, p.schema, func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*sqlexpr.Bound, error) {
-		value, err := sqlexpr.Bind(ctx, e, p.schema, now)
+	bound, err := bind(ctx, "updates: "+a.Column, a.SQL, d, p.schema, func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
+		value, err := plan.Bind(ctx, e, p.schema, now)
 		switch {
 		case err != nil:
 			return nil, err
 		case value.Type().ID() == arrow.NULL:
 			return nil, nil // of any type, also of those that SQL does not know
 		case json && value.Type().ID() != typ.ID():
-			return sqlexpr.BindAs(ctx, e, p.schema, now, arrow.BinaryTypes.String) // JSON text; see assigned
+			return plan.BindAs(ctx, e, p.schema, now, arrow.BinaryTypes.String) // JSON text; see assigned
 		}
 		if dictionary, ok := typ.(*arrow.DictionaryType); ok {
-			return sqlexpr.BindAs(ctx, e, p.schema, now, dictionary.ValueType)
+			return plan.BindAs(ctx, e, p.schema, now, dictionary.ValueType)
 		}
-		return sqlexpr.BindAs(ctx, e, p.schema, now, typ)
+		return plan.BindAs(ctx, e, p.schema, now, typ)
 	})
 	p.columns, p.values[at[0]] = append(p.columns, a.Column), bound
 	return err

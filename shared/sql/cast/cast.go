@@ -48,7 +48,7 @@ func holdsOne(list arrow.DataType) bool {
 	return !ok || fixed.Len() == 1
 }
 
-// A caster converts the values of one vec.
+// A caster converts the values of one column.
 type caster struct {
 	m    *meter.Meter
 	from column.Vec

@@ -1,0 +1,282 @@
+package expr
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/meter"
+)
+
+// A Param says what type an argument of some type is cast to, nil if it is refused.
+type Param func(t arrow.DataType) arrow.DataType
+
+// Signature binds a function by its parameters, of which the last stands for all further
+// arguments too. The result is made of the types that the arguments were cast to.
+func Signature(result func(types []arrow.DataType) arrow.DataType, params ...Param) func(n *Node) (*Node, error) {
+	return func(n *Node) (*Node, error) {
+		types := make([]arrow.DataType, len(n.Args))
+		for i, a := range n.Args {
+			if types[i] = params[min(i, len(params)-1)](a.Type); types[i] == nil {
+				return nil, Mismatch(n)
+			}
+		}
+		return CastArgs(n, result(types), types...)
+	}
+}
+
+// Gives is the result of functions whose type does not depend on their arguments.
+func Gives(t arrow.DataType) func([]arrow.DataType) arrow.DataType {
+	return func([]arrow.DataType) arrow.DataType { return t }
+}
+
+// LikeFirst is the result of functions that return what they are given first.
+func LikeFirst(types []arrow.DataType) arrow.DataType { return types[0] }
+
+// LikeWidest is a string with long offsets if one of the arguments has them.
+func LikeWidest(types []arrow.DataType) arrow.DataType {
+	for _, t := range types {
+		if t.ID() == arrow.LARGE_STRING {
+			return t
+		}
+	}
+	return types[0]
+}
+
+// LengthOfFirst is the type in which lengths and positions within the first argument count.
+func LengthOfFirst(types []arrow.DataType) arrow.DataType { return LengthType(types[0]) }
+
+// CastText takes numbers, bools and what belongs to the calendar as strings too.
+func CastText(t arrow.DataType) arrow.DataType {
+	if s := AsText(t); s != nil {
+		return s
+	}
+	if cast.Possible(t, column.TypeString) && !column.IsBinary(t) {
+		return column.TypeString
+	}
+	return nil
+}
+
+// TextOrBytes takes strings and binaries as they are.
+func TextOrBytes(t arrow.DataType) arrow.DataType {
+	if column.IsBinary(t) {
+		return t
+	}
+	return AsText(t)
+}
+
+// WholeNumber takes all integers as int64.
+func WholeNumber(t arrow.DataType) arrow.DataType {
+	if column.IsInteger(t) || t.ID() == arrow.NULL {
+		return column.TypeInt64
+	}
+	return nil
+}
+
+// FloatNumber takes float32 as it is and other numbers as float64.
+func FloatNumber(t arrow.DataType) arrow.DataType {
+	switch {
+	case t.ID() == arrow.FLOAT32:
+		return t
+	case column.IsNumeric(t), t.ID() == arrow.NULL:
+		return column.TypeFloat64
+	}
+	return nil
+}
+
+// DoubleNumber takes all numbers as float64.
+func DoubleNumber(t arrow.DataType) arrow.DataType {
+	if column.IsNumeric(t) || t.ID() == arrow.NULL {
+		return column.TypeFloat64
+	}
+	return nil
+}
+
+// CallRows makes the column of a call without its data: it is NULL where an argument is. It
+// returns the rows to compute.
+func CallRows(n *Node, args []column.Vec, rows column.Bitset) (out column.Vec, live column.Bitset) {
+	return StrictRows(n, args, args, rows)
+}
+
+// StrictRows is CallRows of a call that is NULL only where one of some arguments is.
+func StrictRows(n *Node, args, strict []column.Vec, rows column.Bitset) (out column.Vec, live column.Bitset) {
+	size, konst := column.Width(args...)
+	out = column.Vec{Type: n.Type, N: size, Const: konst}
+	for _, a := range strict {
+		out.Valid = a.Live(out.Valid, size)
+	}
+	if konst {
+		rows = nil
+	}
+	return out, column.And(rows, out.Valid)
+}
+
+// TextRows computes texts, for which f appends to dst, for the rows without a NULL.
+func TextRows(m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f func(dst []byte, i int) ([]byte, error)) (column.Vec, error) {
+	return strictTexts(m, n, args, args, rows, f)
+}
+
+// strictTexts is TextRows of a call that is NULL only where one of some arguments is.
+func strictTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column.Bitset, f func(dst []byte, i int) ([]byte, error)) (column.Vec, error) {
+	return BuildTexts(m, n, args, strict, rows, func(b *column.TextBuilder, i int) (err error) {
+		b.Data, err = f(b.Data, i)
+		return err
+	})
+}
+
+// BuildTexts is strictTexts for f that can make much of little, and reserves room for it.
+func BuildTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column.Bitset, f func(b *column.TextBuilder, i int) error) (column.Vec, error) {
+	out, live := StrictRows(n, args, strict, rows)
+	b, each := column.NewTextBuilder(m, out.N), column.RowWork(args)
+	for i := range out.N {
+		if live == nil || live.Has(i) {
+			before := len(b.Data)
+			if err := f(b, i); err != nil {
+				return column.Vec{}, err
+			}
+			if err := b.Account(); err != nil {
+				return column.Vec{}, err
+			}
+			if err := m.Step(each + len(b.Data) - before); err != nil {
+				return column.Vec{}, err
+			}
+		}
+		b.Done()
+	}
+	out.Data = b.Text()
+	return out, nil
+}
+
+// FixedRows computes values of a fixed width for the rows without a NULL.
+func FixedRows[T any](m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f func(i int) (T, error)) (column.Vec, error) {
+	out, live := CallRows(n, args, rows)
+	values := make([]T, out.N)
+	out.Data = values
+	each := column.RowWork(args)
+	var err error
+	live.Each(out.N, func(i int) bool {
+		if err = m.Step(each); err == nil {
+			values[i], err = f(i)
+		}
+		return err == nil
+	})
+	return out, err
+}
+
+// BoolRows computes bools for the rows without a NULL.
+func BoolRows(m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f func(i int) bool) (column.Vec, error) {
+	out, live := CallRows(n, args, rows)
+	bits := column.NewBitset(out.N)
+	out.Data = bits
+	each := column.RowWork(args)
+	var err error
+	live.Each(out.N, func(i int) bool {
+		if f(i) {
+			bits.Set(i)
+		}
+		err = m.Step(each)
+		return err == nil
+	})
+	return out, err
+}
+
+// LengthRows computes lengths or positions, in the type that callers were promised.
+func LengthRows(m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f func(i int) int) (column.Vec, error) {
+	if n.Type.ID() == arrow.INT64 {
+		return FixedRows(m, n, args, rows, func(i int) (int64, error) { return int64(f(i)), nil })
+	}
+	return FixedRows(m, n, args, rows, func(i int) (int32, error) { return int32(f(i)), nil })
+}
+
+// ArgTypes returns the types of the arguments.
+func ArgTypes(n *Node) []arrow.DataType {
+	types := make([]arrow.DataType, len(n.Args))
+	for i, a := range n.Args {
+		types[i] = a.Type
+	}
+	return types
+}
+
+// LengthType is the type of the length of a string.
+func LengthType(t arrow.DataType) arrow.DataType {
+	if t.ID() == arrow.LARGE_STRING {
+		return column.TypeInt64
+	}
+	return arrow.PrimitiveTypes.Int32
+}
+
+// CastArgs casts the arguments to types, in order, and sets the type of the result.
+func CastArgs(n *Node, result arrow.DataType, types ...arrow.DataType) (*Node, error) {
+	args := make([]*Node, len(n.Args))
+	for i, a := range n.Args {
+		var err error
+		if args[i], err = CastTo(a, types[i]); err != nil {
+			return nil, err
+		}
+	}
+	n = n.With(args...)
+	n.Type = result
+	return n, nil
+}
+
+// AsText returns the type of a string argument: its own, or string for NULL; nil if the
+// argument is no string.
+func AsText(t arrow.DataType) arrow.DataType {
+	switch {
+	case column.IsString(t):
+		return t
+	case t.ID() == arrow.NULL:
+		return column.TypeString
+	}
+	return nil
+}
+
+// UnionOf finds one type for several, of which all but strings and NULL must be of one
+// kind: all numbers, all bools or all of the calendar.
+func UnionOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
+	kind := func(t arrow.DataType) int {
+		switch {
+		case column.IsNumeric(t):
+			return 1
+		case t.ID() == arrow.BOOL:
+			return 2
+		case column.IsTemporal(t):
+			return 3
+		}
+		return 0
+	}
+	common, seen := types[0], 0
+	for i, t := range types {
+		switch k := kind(t); {
+		case k == 0 && !column.IsString(t) && t.ID() != arrow.NULL && !column.SameType(t, types[0]), k != 0 && seen != 0 && k != seen:
+			return nil, Mismatch(n)
+		case k != 0:
+			seen = k
+		}
+		if i > 0 {
+			if common = CoalesceType(common, t); common == nil {
+				return nil, Mismatch(n)
+			}
+		}
+	}
+	return common, nil
+}
+
+// ListRows makes a list for every row that counts: f adds its elements, or returns false for
+// a list that is NULL.
+func ListRows(n *Node, args []column.Vec, rows column.Bitset, b *column.ListBuilder, f func(i int) bool) (column.Vec, error) {
+	out, live := CallRows(n, args, rows)
+	valid := column.NewBitset(out.N)
+	for i := range out.N {
+		if (live == nil || live.Has(i)) && f(i) {
+			valid.Set(i)
+		}
+		if err := b.End(); err != nil {
+			return column.Vec{}, err
+		}
+	}
+	var err error
+	out.Valid = valid
+	out.Data, err = b.Lists(column.ElemType(n.Type))
+	return out, err
+}

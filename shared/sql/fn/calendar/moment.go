@@ -1,0 +1,54 @@
+package calendar
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/uuid"
+
+	"tiltyard/shared/sql/clock"
+	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/expr"
+)
+
+// momentFunctions have no arguments. Those of the clock say the same for every row of a
+// request and are constants to the stages after plan; the others differ for every row.
+var momentFunctions = map[string]*expr.Function{
+	"now": {}, "current_date": {}, "current_time": {}, // see ClockFunctions
+
+	"random": {Bind: expr.Signature(expr.Gives(column.TypeFloat64)), PerRow: randomNumbers},
+	"uuid":   {Bind: expr.Signature(expr.Gives(column.TypeString)), PerRow: randomUUIDs},
+}
+
+// ClockFunctions make constants of what the clock says, in UTC; plan has the clock.
+var ClockFunctions = map[string]func(now time.Time) column.Vec{
+	"now": func(now time.Time) column.Vec {
+		return column.Constant(column.TimestampType(arrow.Nanosecond, ""), []int64{now.UnixNano()})
+	},
+	"current_date": func(now time.Time) column.Vec {
+		return column.Constant(arrow.FixedWidthTypes.Date32, []int32{int32(clock.FloorDiv(now.Unix(), clock.SecondsPerDay))})
+	},
+	"current_time": func(now time.Time) column.Vec {
+		seconds := now.Unix() - clock.FloorDiv(now.Unix(), clock.SecondsPerDay)*clock.SecondsPerDay
+		return column.Constant(arrow.FixedWidthTypes.Time64ns, []int64{seconds*1e9 + int64(now.Nanosecond())})
+	},
+}
+
+// randomNumbers are at least 0 and less than 1.
+func randomNumbers(rows int) column.Vec {
+	values := make([]float64, rows)
+	for i := range values {
+		values[i] = rand.Float64()
+	}
+	return column.Vec{Type: column.TypeFloat64, N: rows, Data: values}
+}
+
+func randomUUIDs(rows int) column.Vec {
+	b := column.NewTextBuilder(nil, rows)
+	for range rows {
+		b.Data = append(b.Data, uuid.NewString()...)
+		b.Done()
+	}
+	return column.Vec{Type: column.TypeString, N: rows, Data: b.Text()}
+}

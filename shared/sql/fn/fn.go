@@ -1,0 +1,55 @@
+// Package fn finds the functions of expressions by their names.
+package fn
+
+import (
+	"slices"
+	"strings"
+
+	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/fn/calendar"
+	"tiltyard/shared/sql/fn/choice"
+	"tiltyard/shared/sql/fn/json"
+	"tiltyard/shared/sql/fn/list"
+	"tiltyard/shared/sql/fn/number"
+	"tiltyard/shared/sql/fn/text"
+	"tiltyard/shared/sql/fn/types"
+)
+
+// tables are the known functions by their lower-case names.
+var tables = slices.Concat(
+	text.Tables, choice.Tables, number.Tables, calendar.Tables, list.Tables, types.Tables, json.Tables)
+
+// aliases are other names of functions. Those of list functions that begin with array_
+// have one each that begins with list_, see Named.
+var aliases = map[string]string{
+	"length": "character_length", "char_length": "character_length",
+	"instr": "strpos", "substring_index": "substr_index",
+	"pow": "power", "ifnull": "nvl", "datepart": "date_part", "datetrunc": "date_trunc",
+
+	"array_contains": "array_has", "arrays_overlap": "array_has_any", "array_empty": "empty",
+	"array_indexof": "array_position", "array_extract": "array_element", "array_join": "array_to_string",
+	"array_push_back": "array_append", "array_push_front": "array_prepend", "array_cat": "array_concat",
+	"make_list": "make_array", "string_to_list": "string_to_array", "array_zip": "arrays_zip",
+	"dot_product": "inner_product", "row": "struct",
+
+	"current_timestamp": "now", "today": "current_date", "rand": "random", "date_format": "to_char",
+}
+
+// Named finds a function, nil if it is unknown. Case does not matter.
+func Named(name string) *expr.Function {
+	name = strings.ToLower(name)
+	if rest, ok := strings.CutPrefix(name, "list_"); ok {
+		name = "array_" + rest
+	}
+	if alias, ok := aliases[name]; ok {
+		name = alias
+	}
+	for _, table := range tables {
+		if fn, ok := table[name]; ok {
+			named := *fn
+			named.Name = name
+			return &named
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package plan
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/compute"
+	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/fn/text"
+	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/syntax"
+)
+
+// A Bound is an expression over the columns of a schema, ready to be evaluated. It does not
+// change and may be used by several goroutines at once.
+type Bound struct {
+	root     *expr.Node
+	schema   *arrow.Schema
+	columns  []int // indices of the columns it reads, ascending
+	nullable bool
+	slice    int // most rows that are evaluated at once
+}
+
+// Bind binds an expression whose value is wanted, such as a computed column. Its errors
+// wrap sql.ErrUnknownColumn, sql.ErrType, sql.ErrUnsupported or sql.ErrValue (a constant that cannot be
+// computed).
+//
+// A bare name of a column matches exactly, or else without regard to the case of ASCII
+// letters; inside the arguments of functions, and in backticks, only exactly. Columns that
+// are not stored, such as _rowid, are columns of the schema like all others.
+//
+// now is what now(), current_date and their like say, for every row.
+//
+// Constants are computed as far as that is little work. What they take of the share of the
+// context stays taken until the share is closed, as a Bound keeps them.
+func Bind(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
+	return bind(ctx, e, planner{schema: s, now: now}, asIs, asIs)
+}
+
+// BindAs is Bind for an expression whose value is wanted in a type, such as that of the
+// column that it is assigned to. Values are cast to it; those that have no place in it are
+// sql.ErrValue.
+func BindAs(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
+	return bind(ctx, e, planner{schema: s, now: now}, asIs, func(n *expr.Node) (*expr.Node, error) { return expr.CastTo(n, typ) })
+}
+
+func asIs(n *expr.Node) (*expr.Node, error) { return n, nil }
+
+// BindFilter binds an expression that selects rows. It must be of type bool; a call of
+// regexp_match stands for whether it matches.
+func BindFilter(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
+	b, err := bind(ctx, e, planner{schema: s, now: now}, func(n *expr.Node) (*expr.Node, error) { return matchesAsTests(n), nil }, asIs)
+	if err != nil {
+		return nil, err
+	}
+	if id := b.Type().ID(); id != arrow.BOOL {
+		return nil, sql.Errorf(sql.ErrType, e.Pos(), "a filter must be of type bool, not %s", b.Type())
+	}
+	return b, nil
+}
+
+// bind runs the stages from plan to prepare. adapt is what filters do between resolve and
+// coerce; it comes there because what regexp_match returns is a list, and no operand of AND.
+// convert is what the value still becomes when its type is known.
+func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *expr.Node) (*expr.Node, error)) (*Bound, error) {
+	n, err := p.plan(e)
+	if err != nil {
+		return nil, err
+	}
+	m := meter.ForPlan(ctx)
+	defer m.SettlePlan()
+	simplify := func(n *expr.Node) (*expr.Node, error) { return simplify(m, n) }
+	prepare := func(n *expr.Node) (*expr.Node, error) { return prepare(m, n) }
+	for _, stage := range []func(n *expr.Node) (*expr.Node, error){resolve, adapt, coerce, convert, simplify, prepare} {
+		if err = ctx.Err(); err != nil {
+			return nil, err
+		}
+		if n, err = stage(n); err != nil {
+			return nil, err
+		}
+		if err = n.CheckSize(); err != nil {
+			return nil, err
+		}
+	}
+	if n.Type.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
+		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "intervals other than to add and subtract")
+	}
+	b := &Bound{root: n, schema: p.schema, nullable: n.Nullable(true)}
+	b.collect(n)
+	slices.Sort(b.columns)
+	b.columns = slices.Compact(b.columns)
+	bits, wide := rowBits(n)
+	if b.slice = max(meter.SliceBytes/4*8/max(bits, 1), sliceRows); wide {
+		b.slice = sliceRows
+	}
+	return b, nil
+}
+
+// matchesAsTests turns calls of regexp_match into tests for NULL, at the top and below AND,
+// OR and NOT there.
+func matchesAsTests(n *expr.Node) *expr.Node {
+	switch {
+	case n.Op == expr.OpAnd || n.Op == expr.OpOr || n.Op == expr.OpNot:
+		args := make([]*expr.Node, len(n.Args))
+		for i, a := range n.Args {
+			args[i] = matchesAsTests(a)
+		}
+		return n.With(args...)
+	case n.Op == expr.OpCall && n.Func.Name == "regexp_match":
+		return &expr.Node{Op: expr.OpIsNull, Not: true, Args: []*expr.Node{n}, Pos: n.Pos}
+	}
+	return n
+}
+
+// prepare computes once what constant arguments allow to: sets of IN lists, patterns.
+func prepare(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
+	if len(n.Args) == 0 {
+		return n, nil
+	}
+	args := make([]*expr.Node, len(n.Args))
+	for i, a := range n.Args {
+		var err error
+		if args[i], err = prepare(m, a); err != nil {
+			return nil, err
+		}
+	}
+	n = n.With(args...)
+	n.Fixed = isConstant(n)
+	switch {
+	case n.Op == expr.OpIn:
+		if set := prepareIn(n); set != nil {
+			n.Ready = set
+		}
+	case n.Op == expr.OpIsNull && args[0].Op == expr.OpCall && args[0].Func.Name == "regexp_match":
+		n.Args[0] = text.MatchAsFound(args[0])
+	case n.Op == expr.OpLike && args[1].Op == expr.OpLit && !args[1].IsNullLiteral() && args[1].Value.Bytes() <= maxPrepared:
+		n.Ready = text.NewLikePattern(args[1].Value.Data.(column.Text).At(0), n.Fold)
+	case n.Op == expr.OpCall && n.Func.Prepare != nil:
+		ready, err := n.Func.Prepare(m, n)
+		if err != nil {
+			return nil, err
+		}
+		n.Ready = ready
+	}
+	return n, nil
+}
+
+// isConstant says whether an operation has arguments and all of them are constants.
+func isConstant(n *expr.Node) bool {
+	for _, a := range n.Args {
+		if a.Op != expr.OpLit && !a.Fixed {
+			return false
+		}
+	}
+	return len(n.Args) > 0 && !(n.Op == expr.OpCall && n.Func.PerRow != nil)
+}
+
+// maxPrepared bounds the patterns of LIKE that Bind prepares.
+const maxPrepared = 64 << 10
+
+// collect notes the columns below a node, after simplification has dropped those that do
+// not matter.
+func (b *Bound) collect(n *expr.Node) {
+	if n.Op == expr.OpCol {
+		b.columns = append(b.columns, n.Index)
+	}
+	for _, a := range n.Args {
+		b.collect(a)
+	}
+}
+
+// Type returns the type of the values. Dictionaries count as what they contain.
+func (b *Bound) Type() arrow.DataType { return b.root.Type }
+
+// Column returns the name of the column that the expression is, if it is nothing but one.
+func (b *Bound) Column() (name string, ok bool) {
+	if b.root.Op != expr.OpCol {
+		return "", false
+	}
+	return b.schema.Field(b.root.Index).Name, true
+}
+
+// Nullable says whether a column of the values is one that may hold NULLs, as far as the schema
+// tells.
+func (b *Bound) Nullable() bool { return b.nullable }
+
+// Columns returns the names of the top-level columns that the expression reads, in the
+// order of the schema. Columns that do not matter to the value may be missing.
+func (b *Bound) Columns() []string {
+	names := make([]string, len(b.columns))
+	for i, c := range b.columns {
+		names[i] = b.schema.Field(c).Name
+	}
+	return names
+}
+
+// Eval computes the expression for every row of a batch, whose columns are found by their
+// names and must have the types they have in the schema. Errors wrap sql.ErrValue, sql.ErrUnsupported,
+// sql.ErrUnknownColumn, sql.ErrType or sql.ErrTooLarge, or are *memory.Error or that of the context.
+//
+// While Eval works, it holds what it makes in the share of the context; the values that it
+// returns are the caller's to account for.
+func (b *Bound) Eval(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, error) {
+	if rec.NumRows() == 0 {
+		return noValues(b.root.Type), nil
+	}
+	arr, err := b.evaluate(ctx, rec)
+	return arr, sql.At(err, b.root.Pos)
+}
+
+// noValues returns an array of no values. That of Arrow knows no type null within others.
+func noValues(t arrow.DataType) arrow.Array {
+	var children []arrow.ArrayData
+	switch t := t.(type) {
+	case *arrow.StructType:
+		for _, f := range t.Fields() {
+			children = append(children, noValues(f.Type).Data())
+		}
+	case *arrow.FixedSizeListType:
+		children = append(children, noValues(t.Elem()).Data())
+	default:
+		return array.MakeArrayOfNull(memory.DefaultAllocator, t, 0)
+	}
+	return array.MakeFromData(array.NewData(t, 0, []*memory.Buffer{nil}, children, 0, 0))
+}
+
+// Select returns the numbers of the rows for which the expression, of type bool, is TRUE, in
+// ascending order. Other rows than those among are passed over: it has one bit for each row,
+// the first in the lowest bit of the first word; nil is all of them. Errors are those of Eval.
+func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint64) ([]int32, error) {
+	if b.root.Type.ID() != arrow.BOOL {
+		return nil, sql.Errorf(sql.ErrType, b.root.Pos, "only a bool selects rows, not %s", b.root.Type)
+	}
+	if rec.NumRows() == 0 {
+		return nil, nil
+	}
+	m := meter.New(ctx)
+	defer m.End()
+	var dst []int32
+	err := b.slices(m, rec, among, func(from, n int, v column.Vec) error {
+		selected := compute.Truth(compute.Spread(v, n), true)
+		if among != nil {
+			selected = column.And(selected, column.Bitset(among).Slice(from, n))
+		}
+		count := selected.Count()
+		if err := m.Take(4 * count); err != nil {
+			return err
+		}
+		m.Retain(4 * count)
+		if len(dst)+count > cap(dst) { // as if all slices were like those up to here
+			dst = slices.Grow(dst, count*int(rec.NumRows()-int64(from))/n+1)
+		}
+		out := dst
+		for w, word := range selected {
+			for ; word != 0; word &= word - 1 {
+				out = append(out, int32(from+w<<6+bits.TrailingZeros64(word)))
+			}
+		}
+		dst = out
+		return nil
+	})
+	if dst == nil && err == nil {
+		dst = []int32{}
+	}
+	return dst, sql.At(err, b.root.Pos)
+}

@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/cast"
+	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/compute"
+	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/fn/text"
+	"tiltyard/shared/sql/meter"
+)
+
+// A frame is the rows of a record batch, or a slice of them, under evaluation.
+//
+// Operations take whole columns. What rows an operation is evaluated for is a set that
+// AND, OR and CASE narrow for their arguments. Cheap operations do not look at it and
+// compute every row, as that is faster than to choose; those that can fail, or that are
+// dear, such as matching text, keep to the set.
+type frame struct {
+	m      *meter.Meter
+	n      int                // rows
+	arrs   []arrow.Array      // columns by index of the schema; nil where not used
+	cols   map[int]column.Vec // loaded columns
+	consts constants
+}
+
+// constants are the values of operations of nothing but constants, for all slices.
+type constants map[*expr.Node]column.Vec
+
+// eval computes a node for the rows that count, nil being all of them. What the result
+// holds for other rows is undefined, and errors are raised for none of them.
+func (f *frame) eval(n *expr.Node, rows column.Bitset) (column.Vec, error) {
+	switch {
+	case n.Op == expr.OpLit:
+		return n.Value, nil
+	case n.Fixed:
+		return f.constant(n)
+	}
+	if err := f.m.Step(meter.LookWork / 16); err != nil {
+		return column.Vec{}, err
+	}
+	mark := f.m.Mark()
+	v, err := f.compute(n, rows)
+	if err != nil {
+		return column.Vec{}, sql.At(err, n.Pos)
+	}
+	f.m.Settle(mark, v.Bytes())
+	return v, nil
+}
+
+// constant computes an operation of nothing but constants once for all slices. Those that are
+// left after Bind fail, or are too much to be kept by a Bound.
+func (f *frame) constant(n *expr.Node) (column.Vec, error) {
+	if v, ok := f.consts[n]; ok {
+		return v, nil
+	}
+	var v column.Vec
+	err := f.m.Apart(func() (bytes int, err error) {
+		one := frame{m: f.m, n: 1, cols: map[int]column.Vec{}, consts: f.consts}
+		v, err = one.compute(n, nil)
+		return v.Bytes(), err
+	})
+	if err != nil {
+		return column.Vec{}, sql.At(err, n.Pos)
+	}
+	v.Const = true // CASE and list functions make a column, of one row here
+	f.consts[n] = v
+	return v, nil
+}
+
+// compute evaluates the arguments that the operation needs, and then the operation. AND, OR
+// and CASE choose rows for their arguments; everything else passes its own on.
+func (f *frame) compute(n *expr.Node, rows column.Bitset) (column.Vec, error) {
+	switch op := n.Op; {
+	case op == expr.OpCol:
+		return f.column(n)
+	case op == expr.OpAnd || op == expr.OpOr:
+		return f.logic(n, rows)
+	case op == expr.OpCase:
+		return f.caseWhen(n, rows)
+	case op == expr.OpCall && n.Func.PerRow != nil:
+		return f.random(n)
+	}
+	args := make([]column.Vec, len(n.Args))
+	for i, a := range n.Args {
+		if n.Op == expr.OpIn && n.Ready != nil && i > 0 {
+			break // the list is in the prepared set
+		}
+		var err error
+		if args[i], err = f.eval(a, rows); err != nil {
+			return column.Vec{}, err
+		}
+	}
+	bits, _ := column.SlotBits(n.Type)
+	if err := f.m.Take(bits * f.n / 8); err != nil {
+		return column.Vec{}, err
+	}
+	return f.apply(n, args, rows)
+}
+
+// apply computes an operation of which all arguments are evaluated.
+func (f *frame) apply(n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
+	switch op := n.Op; {
+	case op == expr.OpMember:
+		return selectMember(f.m, n, args[0])
+	case op == expr.OpNot:
+		return compute.InvertBool(args[0]), nil
+	case op == expr.OpIsNull:
+		return compute.IsNullTest(args[0], n.Not), nil
+	case op == expr.OpIsTrue || op == expr.OpIsFalse:
+		return compute.TruthTest(args[0], op == expr.OpIsTrue, n.Not), nil
+	case op.IsComparison():
+		return compute.Compare(op, args[0], args[1]), nil
+	case op.IsArithmetic() && column.IsTemporal(args[0].Type):
+		return compute.TemporalRows(f.m, n, args, rows)
+	case op.IsArithmetic():
+		return compute.Arithmetic(op, n.Type, args[0], args[1], rows)
+	case op.IsBitwise():
+		return compute.Bitwise(f.m, n, args, rows)
+	case op == expr.OpNeg:
+		return compute.Negate(args[0], rows)
+	case op == expr.OpConcat:
+		return compute.Concat(f.m, n.Type, args[0], args[1], rows)
+	case op == expr.OpBetween:
+		return compute.Between(n, args), nil
+	case op == expr.OpIn:
+		return f.in(n, args)
+	case op == expr.OpLike:
+		return text.Like(f.m, n, args[0], args[1], rows)
+	case op == expr.OpCast:
+		return cast.Vec(f.m, args[0], n.Type, rows, n.Try)
+	case op == expr.OpCall:
+		return n.Func.Eval(f.m, n, args, rows)
+	}
+	return column.Vec{}, sql.Errorf(sql.ErrUnsupported, n.Pos, "evaluation of %s", n.Op)
+}
+
+// column loads a column once per batch, however often it is named.
+func (f *frame) column(n *expr.Node) (column.Vec, error) {
+	if v, ok := f.cols[n.Index]; ok {
+		return v, nil
+	}
+	mark := f.m.Mark()
+	v, err := column.Load(f.m, f.arrs[n.Index])
+	if err != nil {
+		return column.Vec{}, err
+	}
+	f.m.HoldColumn(mark)
+	f.cols[n.Index] = v
+	return v, nil
+}
+
+// random makes other values for each row.
+func (f *frame) random(n *expr.Node) (column.Vec, error) {
+	if err := f.m.Take(randomBytes * f.n); err != nil {
+		return column.Vec{}, err
+	}
+	return n.Func.PerRow(f.n), nil
+}
+
+// randomBytes is what random and uuid make of a row, with an offset.
+const randomBytes = 44
+
+// selectMember takes a member out of structs; it is NULL where the struct is.
+func selectMember(m *meter.Meter, n *expr.Node, x column.Vec) (column.Vec, error) {
+	v, err := column.Load(m, x.Data.(*array.Struct).Field(n.Index))
+	if err != nil {
+		return column.Vec{}, err
+	}
+	v.Valid = column.And(v.Valid, x.Valid)
+	v.Const = x.Const
+	return v, nil
+}

@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/decimal256"
+
+	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/compute"
+	"tiltyard/shared/sql/expr"
+)
+
+// A memberSet is the literals of an IN list, prepared for looking up. A few numbers are
+// compared one after the other, more are looked up in a map after a look at their range,
+// strings always in a map.
+type memberSet struct {
+	contains func(x column.Vec) column.Bitset // rows whose value, if not NULL, is in the list
+	hasNull  bool
+}
+
+// in evaluates IN: TRUE where the value is in the list, NULL where it is not but the list
+// has a NULL, and NULL for NULL.
+func (f *frame) in(n *expr.Node, args []column.Vec) (column.Vec, error) {
+	x := args[0]
+	var found column.Vec
+	if set, ok := n.Ready.(*memberSet); ok {
+		found = column.Vec{Type: column.TypeBool, N: x.N, Const: x.Const, Valid: x.Valid}
+		bits := set.contains(x)
+		if x.Valid != nil {
+			bits = column.And(bits, x.Valid)
+		}
+		found.Data = bits
+		if set.hasNull {
+			found.Valid = bits
+		}
+	} else {
+		for i, item := range args[1:] {
+			eq := compute.Compare(expr.OpEq, x, item)
+			if i == 0 {
+				found = eq
+			} else {
+				found = compute.Kleene(found, eq, true)
+			}
+		}
+	}
+	if n.Not {
+		found = compute.InvertBool(found)
+	}
+	return found, nil
+}
+
+// prepareIn makes the set of a list of nothing but literals, nil for other lists.
+func prepareIn(n *expr.Node) *memberSet {
+	set := &memberSet{}
+	var items []column.Vec
+	for _, a := range n.Args[1:] {
+		switch {
+		case a.Op != expr.OpLit:
+			return nil
+		case a.Value.IsNull(0):
+			set.hasNull = true
+		default:
+			items = append(items, a.Value)
+		}
+	}
+	if len(items) == 0 {
+		set.contains = func(x column.Vec) column.Bitset { return column.NewBitset(x.N) }
+		return set
+	}
+	switch items[0].Data.(type) {
+	case []int8:
+		set.contains = orderedSet[int8](items)
+	case []int16:
+		set.contains = orderedSet[int16](items)
+	case []int32:
+		set.contains = orderedSet[int32](items)
+	case []int64:
+		set.contains = orderedSet[int64](items)
+	case []uint8:
+		set.contains = orderedSet[uint8](items)
+	case []uint16:
+		set.contains = orderedSet[uint16](items)
+	case []uint32:
+		set.contains = orderedSet[uint32](items)
+	case []uint64:
+		set.contains = orderedSet[uint64](items)
+	case []column.Half:
+		set.contains = orderedSet[column.Half](items)
+	case []float32, []float64:
+		set.contains = floatSet(items)
+	case column.Text, []decimal128.Num, []decimal256.Num, column.Bitset:
+		set.contains = keySet(items)
+	default:
+		return nil
+	}
+	return set
+}
+
+// fewItems is the length up to which comparing with every item beats a search.
+const fewItems = 4
+
+// orderedSet looks up integers.
+func orderedSet[T cmp.Ordered](items []column.Vec) func(x column.Vec) column.Bitset {
+	list := make([]T, len(items))
+	for i, item := range items {
+		list[i] = item.Data.([]T)[0]
+	}
+	lookup := sortedLookup(list)
+	return func(x column.Vec) column.Bitset { return lookup(x.Data.([]T)) }
+}
+
+// sortedLookup returns a function that finds which values are in the list.
+func sortedLookup[T cmp.Ordered](list []T) func(d []T) column.Bitset {
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(list) <= fewItems {
+		return func(d []T) column.Bitset {
+			out := compute.EqualConst(d, list[0])
+			for _, c := range list[1:] {
+				out = column.Or(out, compute.EqualConst(d, c))
+			}
+			return out
+		}
+	}
+	set := make(map[T]struct{}, len(list))
+	for _, c := range list {
+		set[c] = struct{}{}
+	}
+	low, high := list[0], list[len(list)-1]
+	return func(d []T) column.Bitset {
+		return column.Collect(len(d), func(i int) bool {
+			if d[i] < low || d[i] > high {
+				return false
+			}
+			_, ok := set[d[i]]
+			return ok
+		})
+	}
+}
+
+// floatSet looks up floats by their bits.
+func floatSet(items []column.Vec) func(x column.Vec) column.Bitset {
+	if _, ok := items[0].Data.([]float32); ok {
+		list := make([]int32, len(items))
+		for i, item := range items {
+			list[i] = column.Bits32(item.Data.([]float32))[0]
+		}
+		lookup := sortedLookup(list)
+		return func(x column.Vec) column.Bitset { return lookup(column.Bits32(x.Data.([]float32))) }
+	}
+	list := make([]int64, len(items))
+	for i, item := range items {
+		list[i] = column.Bits64(item.Data.([]float64))[0]
+	}
+	lookup := sortedLookup(list)
+	return func(x column.Vec) column.Bitset { return lookup(column.Bits64(x.Data.([]float64))) }
+}
+
+// keySet looks up strings, and whatever else has no order of its own.
+func keySet(items []column.Vec) func(x column.Vec) column.Bitset {
+	set := make(map[string]struct{}, len(items))
+	for _, item := range items {
+		set[string(item.AppendKey(nil, 0))] = struct{}{}
+	}
+	return func(x column.Vec) column.Bitset {
+		var buf []byte
+		t, isText := x.Data.(column.Text)
+		return column.Collect(x.N, func(i int) bool {
+			var ok bool
+			if isText {
+				_, ok = set[string(t.At(i))]
+				return ok
+			}
+			buf = x.AppendKey(buf[:0], i)
+			_, ok = set[string(buf)]
+			return ok
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/fn"
+	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/rustregex"
+)
+
+// What is compiled is also read, what is made of a call of regexp_like finds the same, and
+// of a text that matches an index knows a piece when it is said to.
+func FuzzRegex(f *testing.F) {
+	for _, pattern := range []string{"", "abc", "^abc$", "^(abc|a_c)$", "abc|^b|c$", "(?i)a1|b2c", `\x41\pL[^a]{2,3}?`, "(((a|b|c){1000}){1000})", "a.b|a.c", `a\\b`} {
+		f.Add(pattern, "xabc", false)
+		f.Add(pattern, "Abc", true)
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string, anyCase bool) {
+		flags := ""
+		if anyCase {
+			flags = "i"
+		}
+		re, err := rustregex.Compile(pattern, flags)
+		n, parseErr := rustregex.Parse(pattern, flags)
+		if parseErr == nil {
+			n.NeedsKnown(hasTriple)
+		}
+		if err != nil {
+			return
+		}
+		if parseErr != nil {
+			if !strings.Contains(parseErr.Error(), "nested") && !strings.Contains(parseErr.Error(), "twice") {
+				t.Fatalf("%q is compiled and not read: %v", pattern, parseErr)
+			}
+			return
+		}
+		matches, err := re.Match(nil, []byte(text))
+		if err != nil {
+			return
+		}
+		if matches && n.NeedsKnown(hasTriple) && !hasTriple(text) {
+			t.Fatalf("%q matches %q, of which no piece is known", pattern, text)
+		}
+		value := func(s string) *expr.Node { return expr.Literal(column.TextConstant(column.TypeString, s), 0) }
+		call := &expr.Node{Op: expr.OpCall, Type: column.TypeBool, Func: fn.Named("regexp_like"), Args: []*expr.Node{value(text), value(pattern), value(flags)}}
+		test := rewriteRegexpLike(call)
+		if test == call {
+			return
+		}
+		if test, err = mapUp(test, func(n *expr.Node) (*expr.Node, error) { return fold(meter.ForPlan(t.Context()), n) }); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := test.BoolLiteral(); !ok || got != matches {
+			t.Fatalf("%q with flags %q in %q: got %t of %t, want %t", pattern, flags, text, got, ok, matches)
+		}
+	})
+}
+
+// hasTriple says whether three letters or digits in lower case follow each other.
+func hasTriple(text string) bool { return lowerTriple.MatchString(text) }
+
+var lowerTriple = regexp.MustCompile("[a-z0-9]{3}")
