@@ -52,6 +52,7 @@ type Catalog struct {
 	store   objectstore.Store // the home root's: where the records are
 	now     func() time.Time
 	lookups *otter.Cache[string, lookedUp] // by key
+	folders *otter.Cache[string, []string] // ids of the tables that had them lately; see tableIn
 
 	placesKnown atomic.Bool // see knowPlaces
 
@@ -63,6 +64,7 @@ func Open(roots *objectstore.Roots, now func() time.Time) *Catalog {
 	return &Catalog{
 		roots: roots, store: roots.Home().Store, now: now,
 		lookups:    otter.Must(&otter.Options[string, lookedUp]{MaximumSize: maxLookups}),
+		folders:    otter.Must(&otter.Options[string, []string]{MaximumSize: maxLookups}),
 		firstPause: firstPause,
 	}
 }

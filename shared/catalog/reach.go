@@ -37,11 +37,8 @@ func (c *Catalog) MayRead(ctx context.Context, t *Table, at objectstore.Location
 			return nil
 		}
 	}
-	if c.isHome(at) && (isOwn(place) || insideOwn(place)) && auth.Limited(ctx) {
-		// Whose folder it is cannot be told without reading all records.
-		return errElsewhere
-	}
-	return c.checkRight(ctx, at, place)
+	_, err := c.ReadablePlace(ctx, at)
+	return err
 }
 
 var errElsewhere = &protocol.Error{
@@ -65,7 +62,8 @@ func (c *Catalog) Lent(ctx context.Context, places []objectstore.Location) (lent
 }
 
 // ReadablePlace says whether the sender of a request may read what lies at a place, and returns
-// the table whose place it is, which may be without a name. The error is PermissionDenied. It may read all records.
+// the table whose place it is, which may be without a name. The error is PermissionDenied. It
+// may read all records, once for a folder.
 func (c *Catalog) ReadablePlace(ctx context.Context, at objectstore.Location) (*Table, error) {
 	nameless := &Table{Location: at}
 	if c.isHome(at) && reserved(at.Prefix) {
@@ -75,13 +73,8 @@ func (c *Catalog) ReadablePlace(ctx context.Context, at objectstore.Location) (*
 	var found *tableRecord
 	if c.isHome(at) && (isOwn(place) || insideOwn(place)) && auth.Limited(ctx) {
 		folder, _, _ := strings.Cut(place, "/")
-		err := c.eachRecord(ctx, map[string]string{}, func(record *tableRecord) error {
-			if record.Location == folder && record.plain() && (found == nil || mayReadTable(ctx, record)) {
-				found = record
-			}
-			return nil
-		})
-		if err != nil {
+		var err error
+		if found, err = c.tableIn(ctx, folder); err != nil {
 			return nil, err
 		}
 		if found != nil && !mayReadTable(ctx, found) {
@@ -92,6 +85,29 @@ func (c *Catalog) ReadablePlace(ctx context.Context, at objectstore.Location) (*
 		return c.table(found)
 	}
 	return nameless, c.checkRight(ctx, at, place)
+}
+
+// tableIn returns the record of the table that a folder was made for, nil when there is none any
+// more. Of several names it is one that the sender of the request may read, if there is one.
+// Only records tell, and a name that told before is asked first.
+func (c *Catalog) tableIn(ctx context.Context, folder string) (found *tableRecord, err error) {
+	is := func(record *tableRecord) bool { return record.Location == folder && record.plain() }
+	if id, known := c.folders.GetIfPresent(folder); known {
+		record, _, err := c.settled(ctx, id)
+		if err == nil && is(record) && mayReadTable(ctx, record) {
+			return record, nil
+		}
+	}
+	err = c.eachRecord(ctx, map[string]string{}, func(record *tableRecord) error {
+		if is(record) && (found == nil || mayReadTable(ctx, record)) {
+			found = record
+		}
+		return nil
+	})
+	if err == nil && found != nil {
+		c.folders.Set(folder, found.ID)
+	}
+	return found, err
 }
 
 func mayReadTable(ctx context.Context, record *tableRecord) bool {

@@ -184,6 +184,25 @@ func TestClonesLendTheRightOfTheirMaker(t *testing.T) {
 	}
 }
 
+// Who may read all tables reads those that refer to others without a right of their own, by the
+// right of the reader: also when the others have other names by now.
+func TestWhoMayReadAllIsNotLockedOut(t *testing.T) {
+	s := serveTenants(t, tenantPolicies)
+	s.land("evil", s.location("as", "a$secret"))
+	s.register("bs", "b$evil", "evil")
+	for _, step := range []string{"at first", "warm", "renamed"} {
+		if step == "renamed" {
+			s.must("as", "/v1/table/a$secret/rename", `{"new_table_name":"other"}`)
+		}
+		if got := s.reads("admins", "b$evil"); got != http.StatusOK {
+			t.Errorf("%s: who may read all reads it: %d, want 200", step, got)
+		}
+		if got := s.reads("bs", "b$evil"); got != http.StatusForbidden {
+			t.Errorf("%s: who may not read the other table: %d, want 403", step, got)
+		}
+	}
+}
+
 // Blobs elsewhere are read by who may read there, whatever says that they are blobs.
 func TestBlobsElsewhereAreReadByRight(t *testing.T) {
 	s := serveTenants(t, tenantPolicies)
@@ -212,7 +231,7 @@ func TestBlobsElsewhereAreReadByRight(t *testing.T) {
 		{"landing/loose", true, true, true},
 		{"landing/table-of-a/x", true, false, true},
 		{"other/loose", false, false, true},
-		{secret.Prefix + "/x", false, false, false},
+		{secret.Prefix + "/x", true, false, true},
 		{records.Objects[0].Key, false, false, false},
 		{"_tiltyard/x", false, false, false},
 	} {
