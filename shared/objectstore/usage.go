@@ -51,11 +51,24 @@ func WithTotal(ctx context.Context, total *Usage) context.Context {
 // Count notes requests, answered or failed, for those who want to know. Stores that
 // [Counting] returned do so; it is for others that a request waits for.
 func Count(ctx context.Context, read bool, requests, bytes int) {
-	if u, _ := ctx.Value(usageKey{}).(*Usage); u != nil {
-		u.add(read, requests, bytes)
+	countersOf(ctx).add(read, requests, bytes)
+}
+
+// counters are the usages of a context; those that no caller asked for are nil.
+type counters struct{ usage, total *Usage }
+
+func countersOf(ctx context.Context) counters {
+	usage, _ := ctx.Value(usageKey{}).(*Usage)
+	total, _ := ctx.Value(totalKey{}).(*Usage)
+	return counters{usage, total}
+}
+
+func (c counters) add(read bool, requests, bytes int) {
+	if c.usage != nil {
+		c.usage.add(read, requests, bytes)
 	}
-	if u, _ := ctx.Value(totalKey{}).(*Usage); u != nil {
-		u.add(read, requests, bytes)
+	if c.total != nil {
+		c.total.add(read, requests, bytes)
 	}
 }
 
@@ -115,14 +128,14 @@ func (c counting) Create(ctx context.Context, key string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &countingWriter{Writer: w, ctx: ctx}, nil
+	return &countingWriter{Writer: w, counters: countersOf(ctx)}, nil
 }
 
 // countingWriter counts when it commits: what is aborted is nothing that was stored.
 type countingWriter struct {
 	Writer
-	ctx   context.Context
-	bytes int
+	counters counters
+	bytes    int
 }
 
 func (w *countingWriter) Write(p []byte) (int, error) {
@@ -132,6 +145,6 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 }
 
 func (w *countingWriter) Commit() (Info, error) {
-	Count(w.ctx, false, 1, w.bytes)
+	w.counters.add(false, 1, w.bytes)
 	return w.Writer.Commit()
 }

@@ -22,9 +22,9 @@ func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objects
 	if err := objectstore.CheckList(opts); err != nil {
 		return objectstore.ListPage{}, err
 	}
-	l := listing{ctx: ctx, store: s, opts: opts}
+	l := listing{store: s, opts: opts}
 	defer l.close()
-	switch err := l.run(); {
+	switch err := l.run(ctx); {
 	case errors.Is(err, errFull):
 		l.page.More = true
 	case err != nil:
@@ -35,7 +35,6 @@ func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objects
 
 // A listing walks the tree in key order and fills a page.
 type listing struct {
-	ctx   context.Context
 	store *Store
 	opts  objectstore.ListOptions
 	page  objectstore.ListPage
@@ -51,18 +50,18 @@ const holdsBatch = 64
 // errFull ends a walk: there is more than the page may hold.
 var errFull = errors.New("page is full")
 
-func (l *listing) run() error {
-	if err := l.ctx.Err(); err != nil {
+func (l *listing) run(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	end := strings.LastIndexByte(l.opts.Prefix, '/')
 	if end < 0 {
-		return l.walk(".", "")
+		return l.walk(ctx, ".", "")
 	}
 	if checkKey(l.opts.Prefix[:end]) != nil {
 		return nil //nolint:nilerr // no key begins like this
 	}
-	return l.walk(toPath(l.opts.Prefix[:end]), l.opts.Prefix[:end+1])
+	return l.walk(ctx, toPath(l.opts.Prefix[:end]), l.opts.Prefix[:end+1])
 }
 
 // An entry is an object, or a folder and then its key ends with a slash. Sorted by their
@@ -76,8 +75,8 @@ type entry struct {
 func (e entry) isFolder() bool { return e.key[len(e.key)-1] == '/' }
 
 // walk lists the folder whose keys begin with prefix, found at dir.
-func (l *listing) walk(dir, prefix string) error {
-	entries, err := l.sorted(dir, prefix)
+func (l *listing) walk(ctx context.Context, dir, prefix string) error {
+	entries, err := l.sorted(ctx, dir, prefix)
 	if err != nil {
 		return err
 	}
@@ -88,9 +87,9 @@ func (l *listing) walk(dir, prefix string) error {
 		case !e.isFolder():
 			err = l.object(e)
 		case l.opts.Delimiter != "" && len(e.key) > len(l.opts.Prefix):
-			err = l.folder(e)
+			err = l.folder(ctx, e)
 		default:
-			err = l.walk(path.Join(e.dir, e.name), e.key)
+			err = l.walk(ctx, path.Join(e.dir, e.name), e.key)
 		}
 		if err != nil {
 			return err
@@ -109,8 +108,8 @@ func (l *listing) behindStart(entries []entry) []entry {
 // entries appends what dir holds. Its keys begin with prefix. A directory that
 // holds the rests of long names is read along with the one above, between whose entries
 // they belong; inside says that dir is one, and that prefix ends inside a component.
-func (l *listing) entries(to []entry, dir, prefix string, inside bool) ([]entry, error) {
-	found, err := l.readDir(dir)
+func (l *listing) entries(ctx context.Context, to []entry, dir, prefix string, inside bool) ([]entry, error) {
+	found, err := l.readDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +121,7 @@ func (l *listing) entries(to []entry, dir, prefix string, inside bool) ([]entry,
 		case goesOn:
 			l.split = true
 			if f.IsDir() && l.mayHold(key) {
-				if to, err = l.entries(to, path.Join(dir, f.Name()), key, true); err != nil {
+				if to, err = l.entries(ctx, to, path.Join(dir, f.Name()), key, true); err != nil {
 					return nil, err
 				}
 			}
@@ -137,8 +136,8 @@ func (l *listing) entries(to []entry, dir, prefix string, inside bool) ([]entry,
 	return to, nil
 }
 
-func (l *listing) readDir(dir string) ([]fs.DirEntry, error) {
-	if err := l.ctx.Err(); err != nil {
+func (l *listing) readDir(ctx context.Context, dir string) ([]fs.DirEntry, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	d, err := l.store.openNames(dir)
@@ -196,11 +195,11 @@ func (l *listing) close() {
 }
 
 // folder adds a rolled-up prefix to the page, if there is an object in the folder.
-func (l *listing) folder(e entry) error {
+func (l *listing) folder(ctx context.Context, e entry) error {
 	if e.key <= l.opts.StartAfter {
 		return nil
 	}
-	holds, err := l.holdsObject(path.Join(e.dir, e.name), false)
+	holds, err := l.holdsObject(ctx, path.Join(e.dir, e.name), false)
 	if err != nil || !holds {
 		return err
 	}
@@ -216,8 +215,8 @@ func (l *listing) full() bool {
 }
 
 // holdsObject looks for any object below dir, a batch of names at a time.
-func (l *listing) holdsObject(dir string, inside bool) (bool, error) {
-	if err := l.ctx.Err(); err != nil {
+func (l *listing) holdsObject(ctx context.Context, dir string, inside bool) (bool, error) {
+	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	d, err := l.store.openNames(dir)
@@ -239,7 +238,7 @@ func (l *listing) holdsObject(dir string, inside bool) (bool, error) {
 			_, goesOn, ok := fromName(f.Name(), inside)
 			holds := ok && f.Type().IsRegular() && !goesOn
 			if ok && f.IsDir() {
-				if holds, err = l.holdsObject(path.Join(dir, f.Name()), goesOn); err != nil {
+				if holds, err = l.holdsObject(ctx, path.Join(dir, f.Name()), goesOn); err != nil {
 					return false, err
 				}
 			}

@@ -1,6 +1,7 @@
 package diskstore
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -89,7 +90,7 @@ func (c *nameCache) put(dir string, state dirState, read time.Time, entries []en
 
 // sorted returns the entries of the directory that may be asked for, and perhaps more,
 // sorted by their keys, which begin with prefix.
-func (l *listing) sorted(dir, prefix string) ([]entry, error) {
+func (l *listing) sorted(ctx context.Context, dir, prefix string) ([]entry, error) {
 	d, err := l.store.openDir(dir)
 	if err != nil {
 		return nil, ignoreMissing(err)
@@ -104,7 +105,7 @@ func (l *listing) sorted(dir, prefix string) ([]entry, error) {
 	}
 	read := time.Now()
 	l.split = false
-	entries, err := l.entries(nil, dir, prefix, false)
+	entries, err := l.entries(ctx, nil, dir, prefix, false)
 	if err != nil {
 		return nil, err
 	}
