@@ -18,7 +18,7 @@ legacy.py shared/lance/dataset/testdata/legacy.zip
 jsonb.py shared/lance/jsonb/testdata/native.json
 manifest.py shared/lance/manifest/testdata
 operation.py shared/lance/operation/testdata/history.zip
-sql.py      shared/sql/plan/testdata
+sql.py shared/sql/plan/testdata
 vector.py   shared/vector/testdata/golden.json
 wordbreak.py shared/fulltext/wordbreak/testdata/words.json
 TABLE

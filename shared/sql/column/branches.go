@@ -49,13 +49,15 @@ func (b *Branches) Vec() (Vec, error) {
 	if err := b.m.Take(b.n * (8 + slotBits/8)); err != nil {
 		return Vec{}, err
 	}
-	out := Vec{Type: b.typ, N: b.n, Valid: NewBitset(b.n)}
+	has := NewBitset(b.n)
+	out := Vec{Type: b.typ, N: b.n, Valid: has}
 	source := make([]int, b.n) // branch of each row, counted from 1
 	for i, rows := range b.rows {
+		valid, mask := b.vals[i].Valid, b.vals[i].Mask()
 		rows.Each(b.n, func(row int) bool {
 			source[row] = i + 1
-			if !b.vals[i].IsNull(row) {
-				out.Valid.Set(row)
+			if valid == nil || valid.Has(row&mask) {
+				has.Set(row)
 			}
 			return true
 		})

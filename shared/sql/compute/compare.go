@@ -97,8 +97,7 @@ func equalBits(l, r column.Vec, n int) column.Bitset {
 	case []decimal256.Num:
 		return equalSlices(a, r.Data.([]decimal256.Num), l.Const, r.Const, n)
 	case column.Text:
-		b, ml, mr := r.Data.(column.Text), l.Mask(), r.Mask()
-		return column.Collect(n, func(i int) bool { return bytes.Equal(a.At(i&ml), b.At(i&mr)) })
+		return compareTexts(a, r.Data.(column.Text), l.Const, r.Const, n, bytes.Equal)
 	}
 	return column.NewBitset(n)
 }
@@ -142,10 +141,24 @@ func lessBits(l, r column.Vec, n int) column.Bitset {
 		b := r.Data.([]decimal256.Num)
 		return column.Collect(n, func(i int) bool { return a[i&ml].Less(b[i&mr]) })
 	case column.Text:
-		b := r.Data.(column.Text)
-		return column.Collect(n, func(i int) bool { return bytes.Compare(a.At(i&ml), b.At(i&mr)) < 0 })
+		return compareTexts(a, r.Data.(column.Text), l.Const, r.Const, n, func(x, y []byte) bool { return bytes.Compare(x, y) < 0 })
 	}
 	return column.NewBitset(n)
+}
+
+// compareTexts tests pairs of texts, of which a constant is looked up once.
+func compareTexts(a, b column.Text, aConst, bConst bool, n int, test func(x, y []byte) bool) column.Bitset {
+	switch {
+	case aConst && bConst:
+		return column.Bitset{column.Bit(test(a.At(0), b.At(0)))}
+	case aConst:
+		c := a.At(0)
+		return column.Collect(n, func(i int) bool { return test(c, b.At(i)) })
+	case bConst:
+		c := b.At(0)
+		return column.Collect(n, func(i int) bool { return test(a.At(i), c) })
+	}
+	return column.Collect(n, func(i int) bool { return test(a.At(i), b.At(i)) })
 }
 
 // equalBools compares 64 bools at a time.
