@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
@@ -72,6 +73,9 @@ func (c *Catalog) children(ctx context.Context, parent []string, kind, after str
 		if err != nil {
 			return page{}, fmt.Errorf("list children of %s: %w", display(parent), err)
 		}
+		if err := takeListed(ctx, records); err != nil {
+			return page{}, err
+		}
 		for _, object := range records {
 			name, err := unescape(strings.TrimPrefix(object.Key, prefix))
 			if err != nil {
@@ -86,6 +90,17 @@ func (c *Catalog) children(ctx context.Context, parent []string, kind, after str
 			return page{names: names, next: names[len(names)-1]}, nil
 		}
 	}
+}
+
+// takeListed takes memory for what becomes of listed records in an answer: names or ids, and lists
+// of them that grow. It is held until the request ends.
+func takeListed(ctx context.Context, records []objectstore.Info) error {
+	const each = 96
+	bytes := int64(0)
+	for _, object := range records {
+		bytes += each + 2*int64(len(object.Key))
+	}
+	return memory.FromContext(ctx).Take(ctx, bytes)
 }
 
 // listRecords asks for one page of records and moves opts behind it. It leaves out those
@@ -218,6 +233,9 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 		records, more, err := c.listRecords(ctx, &opts)
 		if err != nil {
 			return nil, fmt.Errorf("list all tables: %w", err)
+		}
+		if err := takeListed(ctx, records); err != nil {
+			return nil, err
 		}
 		for _, object := range records {
 			if !strings.Contains(object.Key, tableKind) {

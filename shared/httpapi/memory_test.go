@@ -65,3 +65,24 @@ func TestARequestThatFindsNoMemorySaysSo(t *testing.T) {
 		})
 	}
 }
+
+// An answer of JSON waits for its client in the share of its request.
+func TestALongAnswerIsHeld(t *testing.T) {
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = strings.Repeat("n", 100)
+	}
+	list := JSON("ListTables", func(context.Context, *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
+		return &protocol.ListTablesResponse{Tables: names}, nil
+	})
+	for limit, status := range map[int64]int{4 << 20: http.StatusOK, 500 << 10: http.StatusRequestEntityTooLarge} {
+		budget := memory.NewBudget(limit, limit)
+		w := request{method: http.MethodGet, path: "/v1/namespace/n/table/list"}.do(t, Handler([]Route{list}, Options{Verifier: verifier{}, Memory: budget}))
+		if w.Code != status {
+			t.Errorf("in %d bytes: got %d %.200s", limit, w.Code, w.Body)
+		}
+		if use := budget.Usage(); use.Held != 0 || status == http.StatusOK && use.Peak < 1_000_000 {
+			t.Errorf("in %d bytes: %+v", limit, use)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
@@ -98,7 +99,16 @@ func (c *call) encode(value any) (reply, error) {
 		return reply{}, fmt.Errorf("encode the response of %s: %w", c.match.operation.Name, err)
 	}
 	r.header["Content-Type"], r.body = contentTypeJSON, body
-	return r, nil
+	return r, c.holdAnswer(len(body))
+}
+
+// holdAnswer takes memory for a JSON answer that is long, which is held until the client has taken
+// it. Answers to changes, which have been made, are not refused for it; they are short.
+func (c *call) holdAnswer(bytes int) error {
+	if bytes <= pace || c.match.operation.Access == protocol.Write {
+		return nil
+	}
+	return memory.FromContext(c.ctx()).Take(c.ctx(), int64(bytes))
 }
 
 // send writes a reply. A client that has gone misses nothing.
