@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/rowid"
+	"tiltyard/shared/memory"
 )
 
 // TakeIDs is Take by the ids of rows instead of their addresses. In a table without
@@ -72,11 +73,15 @@ func (d *Dataset) hasRow(ctx context.Context, address uint64) (bool, error) {
 // rowIndexPart is the part of a manifest in the cache that tells the rows of ids.
 const rowIndexPart = "row index "
 
-// rowIndex returns the index of the version's stable row ids.
+// rowIndex returns the index of the version's stable row ids. When it has to be made, it is counted
+// in the share of the context.
 func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
 	cache, part := d.table.session.cache, rowIndexPart+manifestIdentity(d.manifest)
 	if index, ok := get[*rowid.Index](cache, d.table.cached, part); ok {
 		return index, nil
+	}
+	if err := memory.FromContext(ctx).Take(ctx, d.rowIndexBytes()); err != nil {
+		return nil, err
 	}
 	fragments := make([]rowid.Fragment, len(d.fragments()))
 	group, ctx := errgroup.WithContext(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
+	account "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
 
@@ -30,11 +31,17 @@ func Path(fragment uint64, file *pb.DeletionFile) string {
 	return fmt.Sprintf("_deletions/%d-%d-%d.%s", fragment, file.ReadVersion, file.ID, extension)
 }
 
-// Read reads the deletion file of a fragment under key, which ends with its Path.
+// Read reads the deletion file of a fragment under key, which ends with its Path. The share of the
+// context has memory for it until it has been read.
 func Read(ctx context.Context, store objectstore.Store, key string, fragment *pb.Fragment) (*Vector, error) {
 	// Either form takes less than 5 bytes for a row, but for its headers; what is
 	// longer is not read.
 	limit := 64<<10 + 5*int64(fragment.PhysicalRows)
+	room, err := account.Take(ctx, readBytes(fragment))
+	if err != nil {
+		return nil, err
+	}
+	defer room.Release()
 	parts, info, err := store.GetRanges(ctx, key, objectstore.Range{Offset: -limit})
 	if err != nil {
 		return nil, fmt.Errorf("read deletion file %s: %w", key, err)
@@ -47,6 +54,18 @@ func Read(ctx context.Context, store objectstore.Store, key string, fragment *pb
 		return nil, fmt.Errorf("deletion file %s: %w", key, err)
 	}
 	return v, nil
+}
+
+// readBytes is about how much memory a deletion file and its rows take while it is read.
+func readBytes(fragment *pb.Fragment) int64 {
+	rows := fragment.PhysicalRows
+	if n := fragment.DeletionFile.DeletedRows; n > 0 {
+		rows = min(rows, n)
+	}
+	if fragment.DeletionFile.FileType == pb.DeletionArrow {
+		return 3 * 4 * int64(min(rows, maxArrowRows)) // compressed, as numbers, and as a set
+	}
+	return 2 * int64(min(2*rows, fragment.PhysicalRows/8))
 }
 
 // Parse reads the bytes of a fragment's deletion file, which must be of the form that

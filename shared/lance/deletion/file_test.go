@@ -20,6 +20,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
+	account "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -309,6 +310,30 @@ func BenchmarkLive(b *testing.B) {
 	for b.Loop() {
 		for start, end := range v.Live(0, 1<<20) {
 			rows += end - start
+		}
+	}
+}
+
+// A deletion file takes memory of its share while it is read, of either form.
+func TestDeletionFilesAreCounted(t *testing.T) {
+	store := memstore.New()
+	for _, n := range []int{maxArrow, 40 * maxArrow} {
+		v := New()
+		for row := range n {
+			v.bits.Add(uint32(3 * row))
+		}
+		file, err := Write(t.Context(), store, "t", 7, 12, 1, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &pb.Fragment{ID: 7, PhysicalRows: uint64(3 * n), DeletionFile: file}
+		for limit, fits := range map[int64]bool{1 << 20: true, 4 << 10: false} {
+			share := account.NewBudget(limit, limit).Open()
+			_, err := Read(account.WithShare(t.Context(), share), store, "t/"+Path(7, file), f)
+			refused := new(account.Error)
+			if fits && (err != nil || share.Peak() < int64(n/8)) || !fits && !errors.As(err, &refused) || share.Held() != 0 {
+				t.Errorf("%d rows in a share of %d: %v; %d were held, and %d are", n, limit, err, share.Peak(), share.Held())
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
 
@@ -19,13 +20,22 @@ const (
 	wholeLen = 1 << 20  // files known to be no longer are read at once
 
 	maxTransactionLen = 64 << 20
+
+	// parsedFactor is how many bytes one byte of a long manifest takes while it is read: it is
+	// put together, and becomes messages.
+	parsedFactor = 5
 )
 
 // Read reads the manifest under key. Its size, from a listing, saves a round trip where
 // the manifest is of middle size; 0 is unknown. A manifest up to 64 KiB is one request,
 // a longer one that was not announced is two. The inline transaction is read along when
-// it is at hand.
+// it is at hand. For what is longer the share of the context has memory until it has been read.
 func Read(ctx context.Context, store objectstore.Store, key string, size int64) (*Manifest, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
 	m, err := read(ctx, store, key, size)
 	if err != nil {
 		return nil, fmt.Errorf("read manifest %s: %w", key, err)
@@ -84,8 +94,12 @@ func readFrom(ctx context.Context, store objectstore.Store, key string, tail []b
 	return m, nil
 }
 
-// readRange reads part of the object that info describes.
+// readRange reads part of the object that info describes. What becomes of it is counted in the share
+// of the context.
 func readRange(ctx context.Context, store objectstore.Store, key string, info objectstore.Info, offset, length int64) ([]byte, error) {
+	if err := memory.FromContext(ctx).Take(ctx, parsedFactor*length); err != nil {
+		return nil, err
+	}
 	parts, again, err := store.GetRanges(ctx, key, objectstore.Range{Offset: offset, Length: length})
 	if err != nil {
 		return nil, err
@@ -131,6 +145,11 @@ func readSection(ctx context.Context, store objectstore.Store, key string, info 
 // inline if there is one, else that of the file in _transactions. It is read when it
 // was not before. A version that has neither is [ErrNoTransaction].
 func (m *Manifest) ReadTransaction(ctx context.Context, store objectstore.Store, table string) (*pb.Transaction, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
 	raw, err := m.rawTransaction(ctx, store, table)
 	if err != nil {
 		return nil, fmt.Errorf("transaction of version %d: %w", m.Version, err)
@@ -157,6 +176,12 @@ func (m *Manifest) rawTransaction(ctx context.Context, store objectstore.Store, 
 	if err := objectstore.CheckKey(key); err != nil {
 		return nil, fmt.Errorf("%w: %w", lance.ErrCorrupt, err)
 	}
-	raw, _, err := store.Get(ctx, key)
-	return raw, err
+	parts, info, err := store.GetRanges(ctx, key, objectstore.Range{Offset: -maxTransactionLen})
+	if err != nil {
+		return nil, err
+	}
+	if info.Size > maxTransactionLen {
+		return nil, corrupt("transaction file %s of %d bytes, want at most %d", key, info.Size, maxTransactionLen)
+	}
+	return parts[0], nil
 }

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -391,5 +392,33 @@ func BenchmarkEncode100kFragments(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		encode(b, m)
+	}
+}
+
+// What is long takes memory of its share while it is read, and is refused where there is none.
+func TestLongManifestsAreCounted(t *testing.T) {
+	store, key := memstore.New(), Key("t", 3, V2)
+	m := wide(t, 3, 20000)
+	m.SetIndices([]*pb.IndexMetadata{{Name: "i", FragmentBitmap: make([]byte, 1<<20)}})
+	raw := encode(t, m)
+	put(t, store, key, raw)
+	for limit, fits := range map[int64]bool{64 << 20: true, 1 << 20: false} {
+		share := memory.NewBudget(limit, limit).Open()
+		ctx := memory.WithShare(t.Context(), share)
+		_, err := Read(ctx, store, key, 0)
+		refused := new(memory.Error)
+		if fits && (err != nil || share.Peak() < int64(len(raw))) || !fits && !errors.As(err, &refused) || share.Held() != 0 {
+			t.Errorf("%d bytes in a share of %d: %v; %d were held, and %d are", len(raw), limit, err, share.Peak(), share.Held())
+		}
+	}
+}
+
+func TestTransactionFilesOfAnySizeAreNotRead(t *testing.T) {
+	store := memstore.New()
+	put(t, store, TransactionKey("t", "1-u.txn"), make([]byte, maxTransactionLen+1))
+	m := wide(t, 3, 1)
+	m.TransactionFile, m.TransactionSection, m.OldTransactionSection, m.transaction = "1-u.txn", nil, nil, nil
+	if _, err := m.ReadTransaction(t.Context(), store, "t"); !errors.Is(err, lance.ErrCorrupt) || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("got %v, want that it is too long", err)
 	}
 }
