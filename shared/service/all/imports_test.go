@@ -33,7 +33,7 @@ var mayImport = map[string]string{
 	"shared/tables":             "catalog engine idempotency job lance/dataset lance/manifest objectstore protocol record transaction vending",
 	"shared/work":               "auth catalog engine job lance/dataset protocol record tables transaction work",
 	"shared/importing":          "catalog engine lance/dataset objectstore protocol",
-	"shared/catalog":            "auth lance/manifest objectstore protocol",
+	"shared/catalog":            "memory auth lance/manifest objectstore protocol",
 	"shared/engine":             "memory fulltext gather lance objectstore protocol sql vector",
 	"shared/inspect":            "lance objectstore",
 	"shared/lance":              "memory lance objectstore gather",
