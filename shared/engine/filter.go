@@ -61,8 +61,8 @@ func whereFound(ctx context.Context, what, sql string, d *dataset.Dataset, score
 	}, nil
 }
 
-// wrongFilter makes an unknown column in a condition a mistake in that, as native Lance has it:
-// it is the condition that is wrong, and not a column that is asked for.
+// wrongFilter makes an unknown column in a condition, or an update, a mistake in that, as native Lance has it:
+// it is what was written that is wrong, and not a column that is asked for.
 func wrongFilter(err error) error {
 	var known *protocol.Error
 	if !errors.As(err, &known) || known.Code != protocol.TableColumnNotFound {

@@ -77,7 +77,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		if column, _, ok := strings.Cut(a.Column, "."); ok && d.Schema().Field(column) != nil {
 			return protocol.Errorf(protocol.Unsupported, "updating %s, a part of a column, is not supported: update the column", a.Column)
 		}
-		return d.NoColumn(a.Column)
+		return wrongFilter(noColumn(d.NoColumn(a.Column)))
 	}
 	if d.Schema().Field(a.Column).HoldsBlobsV2() {
 		return protocol.Errorf(protocol.Unsupported, "updating %s is not supported: its blobs have no SQL type; merge the rows instead", a.Column)
@@ -99,7 +99,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		return plan.BindAs(ctx, e, p.schema, now, typ)
 	})
 	p.columns, p.values[at[0]] = append(p.columns, a.Column), bound
-	return err
+	return wrongFilter(err)
 }
 
 // replacement returns what is to be committed.

@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/protocol"
+)
+
+// An unknown column is a mistake in the request to update, wherever it is named, as native Lance
+// has it: nothing was asked for of that column.
+func TestUnknownColumnsOfUpdatesAreWrongRequests(t *testing.T) {
+	table := create(t, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"id":1}]`)
+	for name, c := range map[string]struct {
+		assignment Assignment
+		predicate  string
+	}{
+		"assigned":     {Assignment{Column: "nope", SQL: "1"}, ""},
+		"in a value":   {Assignment{Column: "id", SQL: "nope + 1"}, ""},
+		"in the where": {Assignment{Column: "id", SQL: "1"}, "nope = 1"},
+	} {
+		_, err := table.Update(t.Context(), []Assignment{c.assignment}, c.predicate, nil)
+		wantCode(t, name, err, protocol.InvalidInput)
+	}
+}
