@@ -92,7 +92,7 @@ func (e *Error) Text() string {
 
 // Error is Text followed by the cause. Logs have [LogText].
 func (e *Error) Error() string {
-	if e.Err == nil {
+	if e.Err == nil || e.Err.Error() == e.Message {
 		return e.Text()
 	}
 	return e.Text() + ": " + e.Err.Error()
