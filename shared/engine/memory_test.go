@@ -114,7 +114,11 @@ func TestAWideRowReplacesManyInPieces(t *testing.T) {
 	source := numbered(0, 1, wide)
 	one := source.Batches
 	source.Batches = func(yield func(arrow.RecordBatch, error) bool) {
-		for batch := range one {
+		for batch, err := range one {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
 			key := array.NewStringBuilder(arrowmemory.DefaultAllocator)
 			key.Append("same")
 			yield(array.NewRecordBatch(batch.Schema(), append([]arrow.Array{key.NewArray()}, batch.Columns()[1:]...), 1), nil)

@@ -315,11 +315,10 @@ func (s *discreet) refuses(path string, body []byte, why string) {
 func TestSecretsOfManifestPathsAreNotTold(t *testing.T) {
 	s := serveDiscreet(t)
 	s.must("/v1/table/t/create", rowsOf(t, stored, 1))
-	land := &tenants{limited: limited{t: t, handler: s.handler}, roots: s.roots}
 	_, told, _ := s.send(http.MethodPost, "/v1/table/t/describe", []byte("{}"))
 	_, rest, _ := strings.Cut(told, `"location":"`)
 	uri, _, _ := strings.Cut(rest, `"`)
-	at, err := land.roots.Resolve(uri)
+	at, err := s.roots.Resolve(uri)
 	if err != nil {
 		t.Fatal(err)
 	}

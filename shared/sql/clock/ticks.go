@@ -9,7 +9,10 @@ import (
 )
 
 // First and last years of dates and clocks. Source: chrono 0.4, date.rs.
-const LeastYear, MostYear = -262143, 262142
+const (
+	LeastYear = -262143
+	MostYear  = 262142
+)
 
 // DaysOf counts days since the epoch; false for a day that is not in the calendar.
 func DaysOf(year, month, day int64) (int64, bool) {

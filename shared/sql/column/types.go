@@ -153,8 +153,8 @@ func ListLike(list, elem arrow.DataType) arrow.DataType {
 	return arrow.ListOf(elem)
 }
 
-// Intervals are literals to add to dates and timestamps, or to subtract. They have months,
-// days and nanoseconds apart, as these have no fixed proportion: a month is added on the
-// calendar and a day on the clock, which may be 23 hours. The native Lance knows them inside
-// of the arguments of functions only.
+// TypeInterval is the type of literals to add to dates and timestamps, or to subtract. They have
+// months, days and nanoseconds apart, as these have no fixed proportion: a month is added on the
+// calendar and a day on the clock, which may be 23 hours. Native Lance knows them inside of the
+// arguments of functions only.
 var TypeInterval = arrow.FixedWidthTypes.MonthDayNanoInterval

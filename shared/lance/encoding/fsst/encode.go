@@ -2,6 +2,7 @@ package fsst
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // An Encoder compresses text with the symbols of one table. At each
@@ -177,7 +178,7 @@ func (e *Encoder) Compress(data []byte, offsets []int32) (codes []byte, ends []i
 	for i := range len(offsets) - 1 {
 		text := data[offsets[i]:offsets[i+1]]
 		if room := n + 2*len(text); room > len(codes) {
-			codes = append(codes, make([]byte, max(room-len(codes), len(codes)/2))...)
+			codes = slices.Concat(codes[:n], make([]byte, max(room, len(codes)*3/2)-n))
 		}
 		n += e.encode(codes[n:], text)
 		ends[i+1] = int32(n)

@@ -22,6 +22,7 @@ import (
 	"tiltyard/shared/lance"
 )
 
+// Sizes of symbol tables and of their symbols.
 const (
 	TableBytes = 2312 // of a stored symbol table
 	MaxSymbol  = 8    // bytes of the longest symbol
