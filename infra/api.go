@@ -16,8 +16,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// routes are those of the operations that some function serves, which has the name of
-// their group. Other operations and unknown paths go to the function called default.
+// routes returns the routes of the operations that some function serves; each route leads
+// to the function with the name of the operation's group. Other operations and unknown
+// paths go to the function called default.
 func routes() []protocol.GatewayRoute {
 	return slices.DeleteFunc(protocol.GatewayRoutes(), func(r protocol.GatewayRoute) bool {
 		_, served := functions[string(r.Group)]
@@ -25,7 +26,8 @@ func routes() []protocol.GatewayRoute {
 	})
 }
 
-// routeID is the name of a route's construct, of which CDK makes that of the resource.
+// routeID returns the id of a route's construct, from which CDK makes the id of the
+// resource.
 func routeID(r protocol.GatewayRoute) string {
 	id := "Route" + title(strings.ToLower(r.Method))
 	for _, word := range strings.FieldsFunc(strings.TrimPrefix(r.Path, "/v1"), func(c rune) bool { return c < 'a' || c > 'z' }) {
@@ -34,17 +36,17 @@ func routeID(r protocol.GatewayRoute) string {
 	return id
 }
 
-// traffic is what a gateway is watched by. The rate is the share of the requests that met
-// an error of the service: gateways count each as 1 and all others as 0.
+// traffic is the metrics of a gateway. errorRate is the share of requests that got an error
+// of the service: gateways report 1 for each of these and 0 for all others.
 type traffic struct {
 	requests, serverErrors, errorRate, clientErrors, latency awscloudwatch.IMetric
 }
 
-// newHTTPAPI makes the gateway: an HTTP API, whose table is made from the operations.
+// newHTTPAPI makes the gateway as an HTTP API, with routes made from the operation table.
 //
-// Functions verify tokens in any case. An authorizer in front of them saves the calls of
-// those who have none, but it knows the header Authorization only: clients that send
-// their token as x-api-key, as LanceDB's do, are turned away.
+// Functions verify tokens in any case. An authorizer in the gateway saves the calls of
+// functions for requests without a valid token, but it knows only the header Authorization:
+// clients that send their token as x-api-key, as LanceDB's clients do, are refused.
 func (s *Service) newHTTPAPI() traffic {
 	api := awsapigatewayv2.NewCfnApi(s.Stack, jsii.String("Api"), &awsapigatewayv2.CfnApiProps{
 		Name: s.StackName(), ProtocolType: jsii.String("HTTP"),
@@ -86,9 +88,9 @@ func (s *Service) newHTTPAPI() traffic {
 	return httpTraffic(api)
 }
 
-// newStreamURL gives the function that serves all operations a URL of its own, which
-// streams what it answers: HTTP APIs cannot. Everybody may call it, as they may call the
-// gateway; it verifies tokens as behind that.
+// newStreamURL gives a URL of its own to the function that serves all operations. The
+// function streams its responses, which HTTP APIs cannot do. Like the gateway, the URL is
+// public; the function verifies tokens.
 func (s *Service) newStreamURL() {
 	url := s.Functions["stream"].AddFunctionUrl(&awslambda.FunctionUrlOptions{
 		AuthType: awslambda.FunctionUrlAuthType_NONE, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM,
@@ -110,7 +112,7 @@ func (s *Service) newAuthorizer(api awsapigatewayv2.CfnApi) (kind string, id *st
 	return "JWT", authorizer.Ref()
 }
 
-// accessLog are the fields of a line in the gateway's log.
+// accessLog is the format of a line in the gateway's log.
 const accessLog = `{"requestId":"$context.requestId","ip":"$context.identity.sourceIp","method":"$context.httpMethod",` +
 	`"path":"$context.path","status":"$context.status","bytes":"$context.responseLength",` +
 	`"latency":"$context.responseLatency","error":"$context.error.message","integration":"$context.integrationErrorMessage"}`
@@ -147,7 +149,7 @@ func (s *Service) newHTTPDomain(api awsapigatewayv2.CfnApi) *string {
 	return jsii.String("https://" + s.config.Domain)
 }
 
-// allowCalls lets a service call the function of a folder, for one source.
+// allowCalls lets a service call the function of a folder, from one source.
 func (s *Service) allowCalls(name, service string, source *string) {
 	s.Functions[name].AddPermission(jsii.String("Gateway"), &awslambda.Permission{
 		Principal: awsiam.NewServicePrincipal(&service, nil), SourceArn: source,

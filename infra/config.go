@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// Config is what the context of the app says. Each field tells the name of its value.
+// Config is the configuration in the context of the app. The comment of each field begins
+// with the name of its value.
 type Config struct {
 	Stage string // stage: part of the names of the stacks; dev, prod, …
 
-	// Who may sign in: holders of JSON Web Tokens of this issuer.
+	// Clients sign in with JSON Web Tokens of this issuer.
 	Issuer   string // issuer: the iss that tokens must have, https://
 	Audience string // audience: the aud that tokens must have
 	JWKS     string // jwks: https:// URL of the issuer's keys
@@ -48,8 +49,8 @@ type Config struct {
 	Functions string // functions: folder of the built functions; ../bin/functions
 }
 
-// ReadConfig reads the values that context returns by name; nil is not set. The error
-// tells of everything that is missing or wrong.
+// ReadConfig reads the values that context returns by name; nil means that a value is not
+// set. The error lists everything that is missing or wrong.
 func ReadConfig(context func(name string) any) (Config, error) {
 	r := reader{context: context}
 	c := Config{
@@ -89,7 +90,7 @@ func ReadConfig(context func(name string) any) (Config, error) {
 	return c, errors.Join(r.wrong...)
 }
 
-// A reader takes values out of the context and remembers what is wrong with them.
+// A reader reads values of the context and collects their errors.
 type reader struct {
 	context func(name string) any
 	wrong   []error
@@ -111,7 +112,8 @@ func (r *reader) forbid(wrong bool, message string) {
 	}
 }
 
-// text reads a value. Those of the command line are texts, those of cdk.json of any type.
+// text reads a value. Values of the command line are texts, those of cdk.json can have any
+// type.
 func (r *reader) text(name, fallback string) string {
 	switch value := r.context(name).(type) {
 	case nil:
@@ -166,7 +168,7 @@ func (r *reader) number(name string, fallback, least, most int) int {
 	return n
 }
 
-// days reads how long logs are kept, for which CloudWatch knows few numbers.
+// days reads how long logs are kept. CloudWatch accepts certain numbers only.
 func (r *reader) days(name string, fallback int) int {
 	n := r.number(name, fallback, 1, 3653)
 	if _, ok := retentions[n]; !ok {

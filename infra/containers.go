@@ -13,9 +13,9 @@ import (
 // serverPort is the one that the image listens on.
 const serverPort = 10024
 
-// newContainers makes a service of the same handlers that is not bound to the sizes that
-// functions can take: one task behind a load balancer, for uploads and answers of any
-// length. It works on the same bucket and records.
+// newContainers makes a Fargate service of the same handlers, which is not bound to the
+// size limits of functions: one task behind a load balancer, for uploads and responses of
+// any length. It uses the same bucket and records.
 func (s *Service) newContainers() {
 	vpc := awsec2.NewVpc(s.Stack, jsii.String("Network"), &awsec2.VpcProps{
 		MaxAzs: jsii.Number(2), NatGateways: jsii.Number(0),

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// access is what a function may do with one of the stores.
+// access is what a function may do with a store.
 type access int
 
 const (
@@ -24,8 +24,8 @@ const (
 	write // includes read
 )
 
-// needs is what one folder of functions/ uses, as its main wires it. Its role allows this
-// and no more.
+// needs lists what a function uses, as the main in its folder of functions/ wires it. Its
+// role allows this and nothing more.
 type needs struct {
 	objects  access // the bucket, and other locations of tables
 	records  access
@@ -36,14 +36,15 @@ type needs struct {
 	url      bool // is called by a URL of its own and not by the gateway
 }
 
-// behindGateway says whether the gateway calls the function.
+// behindGateway reports whether the gateway calls the function.
 func (n needs) behindGateway() bool { return !n.worker && !n.url }
 
-// streamURL says whether a function has a URL that streams, which a REST API can by itself.
+// streamURL reports whether a function gets a streaming URL. A REST API can stream by
+// itself.
 func (c Config) streamURL() bool { return c.Stream && c.Gateway != "rest" }
 
-// functions are all there are: one for each group of operations, the worker, the one for
-// what is no operation, and the one that streams the answers of all operations.
+// functions are all functions: one for each group of operations, the worker, the one for
+// requests that are no operation, and the one that streams the responses of all operations.
 var functions = map[string]needs{
 	"namespace":   {objects: write, records: write, enqueues: true},
 	"table":       {objects: write, records: write, enqueues: true, vends: true},
@@ -59,11 +60,11 @@ var functions = map[string]needs{
 	"stream":      {objects: write, records: write, enqueues: true, rows: true, vends: true, url: true},
 }
 
-// gatewaySeconds is what an HTTP API waits for an answer, less what it takes to say that
-// there is none.
+// gatewaySeconds is the time for which an HTTP API waits for a response, less the time that
+// it takes to send an error.
 const gatewaySeconds = 29
 
-// newFunction makes the function of a folder, with its role and its log.
+// newFunction makes the function of a folder, its role and its log.
 func (s *Service) newFunction(name string, n needs) awslambda.IFunction {
 	id := title(name)
 	log := s.newLog(id+"Log", jsii.String("/tiltyard/"+s.config.Stage+"/"+name))
@@ -107,7 +108,7 @@ var architectures = map[string]func() awslambda.Architecture{
 	"arm64": awslambda.Architecture_ARM_64, "amd64": awslambda.Architecture_X86_64,
 }
 
-// environment is the configuration that boot reads.
+// environment returns the configuration that package boot reads.
 func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[string]*string {
 	env := map[string]*string{
 		"TILTYARD_ROOT":            s3URL(s.storage.Bucket.BucketName()),
@@ -116,7 +117,7 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 		"TILTYARD_ISSUER":          &s.config.Issuer,
 		"TILTYARD_AUDIENCE":        &s.config.Audience,
 		"TILTYARD_JWKS":            &s.config.JWKS,
-		// The rest is for the runtime, stacks, and what is not on the heap.
+		// The remainder is for the runtime, stacks, and other memory outside of the heap.
 		"GOMEMLIMIT": jsii.String(strconv.Itoa(memoryMiB*85/100) + "MiB"),
 	}
 	if s.config.JWTType != "" {
@@ -137,8 +138,8 @@ func (s *Service) environment(n needs, memoryMiB, timeoutSeconds int) *map[strin
 	return &env
 }
 
-// newRole lets a function write its own log and do what it needs; the event source adds
-// what a worker does with its queue. The roles that AWS keeps ready allow more.
+// newRole lets a function write its own log and do what it needs. The event source adds the
+// permissions for the worker's queue. The managed policies of AWS allow more.
 func (s *Service) newRole(id string, n needs, log awslogs.LogGroup, service string) awsiam.Role {
 	role := awsiam.NewRole(s.Stack, jsii.String(id+"Role"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(&service, nil),
@@ -191,13 +192,13 @@ func (s *Service) allowObjects(allow func(resources []*string, actions ...string
 	}
 }
 
-// objectsARN names a bucket or, by a pattern, objects in it; partitions are parts of AWS
-// that know nothing of each other, such as that of China.
+// objectsARN returns the ARN of a bucket or, with a pattern, of objects in it. A partition
+// is a separate part of AWS, such as that of China.
 func (s *Service) objectsARN(pattern string) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{jsii.String("arn:"), s.Partition(), jsii.String(":s3:::" + pattern)})
 }
 
-// checkBuilt refuses to deploy functions that nobody has built.
+// checkBuilt returns an error if the functions have not been built.
 func checkBuilt(folder string) error {
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		if _, err := os.Stat(filepath.Join(folder, name, "bootstrap")); err != nil {

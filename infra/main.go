@@ -1,8 +1,9 @@
-// Command infra is the CDK app that puts Tiltyard into an AWS account, as two stacks: one
-// that keeps state ([NewStorage]) and outlives the other, which serves ([NewService]). It
-// is a module of its own, so that nobody who builds the service compiles the CDK.
+// Command infra is the CDK app that deploys Tiltyard to an AWS account, as two stacks: one
+// keeps state ([NewStorage]), and the other serves requests ([NewService]) and can be
+// replaced. It is a module of its own, so that a build of the service does not compile the
+// CDK.
 //
-// What can be chosen is the context of the app: see [Config]. The functions come from
+// The context of the app configures it: see [Config]. The functions come from
 // bin/functions, where scripts/build-functions.sh puts them.
 package main
 
@@ -21,7 +22,8 @@ func main() {
 	}
 }
 
-// run makes the templates of both stacks, where the CDK's command line looks for them.
+// run writes the templates of both stacks to the folder where the CDK's command line looks
+// for them.
 func run() error {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)

@@ -17,9 +17,9 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// newRESTAPI makes the gateway as a REST API: dearer than an HTTP API, but a web ACL can
-// stand in front of it, and its own errors can have the form of ours. Its table is one
-// OpenAPI document made from the operations.
+// newRESTAPI makes the gateway as a REST API. It costs more than an HTTP API, but can have
+// a web ACL, and its own errors can have the form of ours. One OpenAPI document, made from
+// the operation table, defines its routes.
 func (s *Service) newRESTAPI() traffic {
 	api := awsapigateway.NewSpecRestApi(s.Stack, jsii.String("RestApi"), &awsapigateway.SpecRestApiProps{
 		RestApiName:   s.StackName(),
@@ -33,8 +33,8 @@ func (s *Service) newRESTAPI() traffic {
 			TracingEnabled:       &s.config.Tracing,
 		},
 	})
-	// The gateway writes its errors to a log of this name, and would make one that is kept
-	// for ever.
+	// The gateway writes its errors to a log of this name. It would otherwise create one
+	// that is kept for ever.
 	errors := s.newLog("ErrorLog", awscdk.Fn_Join(jsii.String(""), &[]*string{
 		jsii.String("API-Gateway-Execution-Logs_"), api.RestApiId(), jsii.String("/" + s.config.Stage),
 	}))
@@ -76,8 +76,8 @@ func (s *Service) newRESTDomain(api awsapigateway.SpecRestApi) *string {
 	return jsii.String("https://" + s.config.Domain)
 }
 
-// openAPI is the table of the gateway. Bodies are handed over as they are, whatever their
-// type.
+// openAPI returns the OpenAPI document of the gateway. Bodies are passed on unchanged,
+// whatever their type.
 func (s *Service) openAPI() map[string]any {
 	paths := map[string]any{}
 	add := func(path, method string, function awslambda.IFunction) {
@@ -123,7 +123,7 @@ func parameters(path string) []any {
 	return all
 }
 
-// integration is how a function is called, and how it answers.
+// integration describes how the gateway calls a function and takes its response.
 func (s *Service) integration(f awslambda.IFunction) map[string]any {
 	uri := func(version, what string) *string {
 		return awscdk.Fn_Join(jsii.String(""), &[]*string{
@@ -140,8 +140,8 @@ func (s *Service) integration(f awslambda.IFunction) map[string]any {
 	return map[string]any{"type": "aws_proxy", "httpMethod": "POST", "uri": uri("2015-03-31", "/invocations")}
 }
 
-// gatewayResponses gives the errors that the gateway itself makes the form that clients
-// read: they look for the number in code.
+// gatewayResponses gives the gateway's own errors the form that clients parse: they read
+// the number in code.
 func gatewayResponses() map[string]any {
 	answer := func(status int, code protocol.Code, message string) map[string]any {
 		body := fmt.Sprintf(`{"error":%[1]q,"code":%[2]d,"type":"/errors/gateway","title":%[1]q,"status":%[3]d,`+

@@ -6,11 +6,11 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// lookAtAll is the message that lets a worker look at all tables: one of package job that
-// names the kind of maintenance, and no table.
+// lookAtAll is the message that makes a worker check all tables for maintenance: a message
+// of package job with a kind and no table.
 const lookAtAll = `{"kind":"maintain"}`
 
-// lookDaily has all tables looked at once a day, also those that nobody writes to.
+// lookDaily has all tables checked once a day, including those that are not written to.
 func (s *Service) lookDaily() {
 	role := awsiam.NewRole(s.Stack, jsii.String("ClockRole"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), nil),

@@ -13,7 +13,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Service is the stack that serves. It keeps nothing: it can be destroyed and made again.
+// Service is the stack that serves requests. It keeps no state, so it can be destroyed and
+// made again.
 type Service struct {
 	awscdk.Stack
 	Functions map[string]awslambda.IFunction // by folder of functions/
@@ -59,7 +60,7 @@ func NewService(app constructs.Construct, c Config, storage *Storage) *Service {
 	return s
 }
 
-// newLog makes a log that is kept as long as configured and goes with the stack.
+// newLog makes a log that is kept as long as configured and is deleted with the stack.
 func (s *Service) newLog(id string, name *string) awslogs.LogGroup {
 	return awslogs.NewLogGroup(s.Stack, &id, &awslogs.LogGroupProps{
 		LogGroupName:  name,
@@ -68,10 +69,10 @@ func (s *Service) newLog(id string, name *string) awslogs.LogGroup {
 	})
 }
 
-// fewestWorkers is the least that a queue can be told to call at once.
+// fewestWorkers is the least concurrency that a queue can be configured with.
 const fewestWorkers = 2
 
-// callWorker lets a queue call the worker, so many at once.
+// callWorker lets a queue call the worker, with at most that many calls at once.
 func (s *Service) callWorker(queue awssqs.Queue, workers int) {
 	s.Functions["worker"].AddEventSource(awslambdaeventsources.NewSqsEventSource(queue, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize:               jsii.Number(1),

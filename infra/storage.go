@@ -10,7 +10,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Storage is the stack that keeps state. Destroying it keeps what is in it, unless
+// Storage is the stack that keeps state. When it is destroyed its contents stay, unless
 // configured otherwise.
 type Storage struct {
 	awscdk.Stack
@@ -21,8 +21,8 @@ type Storage struct {
 	Key         awskms.Key        // nil when the services' own keys encrypt
 }
 
-// jobMinutes is how long a worker may take for one message: what functions are given at
-// most. Longer jobs continue with another message.
+// jobMinutes is how long a worker may take for one message: the longest timeout of a
+// function. Longer jobs continue with another message.
 const jobMinutes = 15
 
 // NewStorage makes the stack.
@@ -40,8 +40,9 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 	}
 	s.Bucket = s.newBucket(removal)
 	s.Records = s.newRecords(removal)
-	// Functions want the queues that call them to hide messages for as long as they may run. The
-	// worker shortens that to two minutes, and says every now and then that it lives.
+	// SQS requires a queue that calls a function to hide messages for as long as the
+	// function may run. The worker shortens that to two minutes and extends it while it
+	// works.
 	visibility := awscdk.Duration_Minutes(jsii.Number(jobMinutes + 1))
 	s.DeadLetters = s.newQueue("DeadLetters", &awssqs.QueueProps{
 		VisibilityTimeout: visibility,
@@ -50,15 +51,16 @@ func NewStorage(app constructs.Construct, c Config) *Storage {
 	s.Jobs = s.newQueue("Jobs", &awssqs.QueueProps{
 		VisibilityTimeout: visibility,
 		RetentionPeriod:   awscdk.Duration_Days(jsii.Number(14)),
-		// A job that ends its worker's process is given up sooner, by the worker.
+		// If a job ends the worker's process repeatedly, the worker gives it up earlier
+		// than this.
 		DeadLetterQueue: &awssqs.DeadLetterQueue{Queue: s.DeadLetters, MaxReceiveCount: jsii.Number(10)},
 	})
 	output(stack, "Bucket", "the catalog and its tables", s.Bucket.BucketName())
 	return s
 }
 
-// newBucket keeps what was overwritten or deleted for a month: objects of a table are
-// never overwritten, so this costs what is dropped and cleaned up.
+// newBucket keeps overwritten and deleted objects for a month. Objects of a table are never
+// overwritten, so this costs storage for dropped and cleaned up data only.
 func (s *Storage) newBucket(removal awscdk.RemovalPolicy) awss3.Bucket {
 	encryption := awss3.BucketEncryption_S3_MANAGED
 	if s.Key != nil {
@@ -88,8 +90,9 @@ func keyed(key awskms.Key) *bool {
 	return jsii.Bool(true)
 }
 
-// newRecords makes the table as shared/record/dynamorecord wants it. It is of the older
-// resource type: emulators do not know the newer, which is for several regions.
+// newRecords makes the table that shared/record/dynamorecord requires. It uses the older
+// resource type, because emulators do not support the newer one, which is for several
+// regions.
 func (s *Storage) newRecords(removal awscdk.RemovalPolicy) awsdynamodb.Table {
 	encryption := awsdynamodb.TableEncryption_AWS_MANAGED
 	if s.Key != nil {

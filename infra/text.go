@@ -11,7 +11,7 @@ import (
 // title is the name of a function as the id of a construct.
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// join puts a text in front of one that is known only when the stack is deployed.
+// join returns a text in front of one that is known only after deployment.
 func join(prefix string, value *string) *string {
 	return awscdk.Fn_Join(jsii.String(""), &[]*string{&prefix, value})
 }
@@ -20,7 +20,7 @@ func s3URL(bucket *string) *string { return join("s3://", bucket) }
 
 func commaSeparated(values []string) string { return strings.Join(values, ",") }
 
-// splitLocation takes a location apart; the prefix ends with a slash or is empty.
+// splitLocation divides a location; the prefix ends with a slash or is empty.
 func splitLocation(location string) (bucket, prefix string) {
 	bucket, prefix, _ = strings.Cut(strings.TrimPrefix(location, "s3://"), "/")
 	if prefix != "" {
@@ -29,7 +29,7 @@ func splitLocation(location string) (bucket, prefix string) {
 	return bucket, prefix
 }
 
-// retentions are the numbers of days that CloudWatch can keep a log.
+// retentions are the numbers of days for which CloudWatch can keep a log.
 var retentions = map[int]awslogs.RetentionDays{
 	1: awslogs.RetentionDays_ONE_DAY, 3: awslogs.RetentionDays_THREE_DAYS,
 	5: awslogs.RetentionDays_FIVE_DAYS, 7: awslogs.RetentionDays_ONE_WEEK,

@@ -5,18 +5,19 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// ownFolders are where the catalog keeps its records, beside the folders of its tables.
+// ownFolders are the folders in which the catalog keeps its records, beside the folders of
+// its tables.
 var ownFolders = []string{"_batches", "_catalog", "_manifests", "_places", "_records"}
 
-// A vendRole is the role whose credentials clients get, cut down to one table each by the
-// functions that vend them.
+// A vendRole is the role whose credentials clients get. The functions that vend them
+// restrict them to one table each.
 type vendRole struct {
 	arn   *string
 	trust awsiam.PolicyDocument
 }
 
-// newVendRole makes the role. It allows what is asked of the data of tables, and nobody to
-// assume it: see allowVending.
+// newVendRole makes the role. It allows operations on the data of tables; allowVending adds
+// who may assume it.
 func (s *Service) newVendRole() *vendRole {
 	trust, rights := awsiam.NewPolicyDocument(nil), awsiam.NewPolicyDocument(nil)
 	add := func(effect awsiam.Effect, resources []*string, actions ...string) {
@@ -34,7 +35,7 @@ func (s *Service) newVendRole() *vendRole {
 		own = append(own, s.storage.Bucket.ArnForObjects(jsii.String(folder+"/*")))
 	}
 	add(awsiam.Effect_DENY, own, "s3:*")
-	// The construct for roles wants to know who assumes it before there is anybody.
+	// The construct for roles requires a principal, and there is none yet.
 	role := awsiam.NewCfnRole(s.Stack, jsii.String("VendRole"), &awsiam.CfnRoleProps{
 		Description:              jsii.String("tiltyard: temporary credentials for single tables"),
 		AssumeRolePolicyDocument: trust,
@@ -45,7 +46,7 @@ func (s *Service) newVendRole() *vendRole {
 	return &vendRole{arn: role.AttrArn(), trust: trust}
 }
 
-// allowVending lets a role of ours assume that of the credentials, and no other role.
+// allowVending lets one of our roles, and no other, assume the role of the credentials.
 func (s *Service) allowVending(role awsiam.Role) {
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions: jsii.Strings("sts:AssumeRole"), Resources: &[]*string{s.vend.arn},

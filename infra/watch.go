@@ -12,7 +12,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// httpTraffic are the metrics that an HTTP API makes.
+// httpTraffic returns the metrics of an HTTP API.
 func httpTraffic(api awsapigatewayv2.CfnApi) traffic {
 	metric := func(name, statistic string) awscloudwatch.IMetric {
 		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
@@ -29,12 +29,12 @@ func httpTraffic(api awsapigatewayv2.CfnApi) traffic {
 	}
 }
 
-// watch makes the alarms and the dashboard. An alarm means that somebody should look: a
-// function failed (which an error that a client was told of is not), the service answers
+// watch makes the alarms and the dashboard. An alarm needs the attention of an operator: a
+// function failed (an error response to a client is not a failure), the service responds
 // with its own errors, or a job was set aside.
 func (s *Service) watch(t traffic) {
 	s.alarm("ServerErrors", "more than one in a hundred requests met an error of the service", t.errorRate, 0.01)
-	s.alarm("JobsGivenUp", "a message came again and again, and the worker cannot set its job aside, either",
+	s.alarm("JobsGivenUp", "a message was delivered too often, and the worker cannot set its job aside either",
 		s.storage.DeadLetters.MetricApproximateNumberOfMessagesVisible(nil), 0)
 	setAside := s.jobsSetAside()
 	s.alarm("JobsSetAside", "a job ended the process of its worker again and again, or no worker could make anything of it; "+
@@ -63,11 +63,12 @@ func (s *Service) watch(t traffic) {
 	dashboard.AddWidgets(graph("Jobs set aside", setAside))
 }
 
-// setAsideMessage is what workers log of a job that they have set aside (shared/job/worker.go).
+// setAsideMessage is the log message of workers for a job that they have set aside
+// (shared/job/worker.go).
 const setAsideMessage = "a job is set aside"
 
-// jobsSetAside is how many jobs workers have set aside, as they log. The queue does not know: it
-// has got rid of their messages.
+// jobsSetAside returns the number of jobs that workers have set aside, from their logs. The
+// queue cannot count them, because it has deleted their messages.
 func (s *Service) jobsSetAside() awscloudwatch.IMetric {
 	var metric awscloudwatch.IMetric
 	for _, log := range s.workers {
@@ -87,7 +88,7 @@ func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget
 	})
 }
 
-// alarm rings when a metric is above a number for five minutes.
+// alarm makes an alarm that fires if a metric stays above a number for five minutes.
 func (s *Service) alarm(id, description string, metric awscloudwatch.IMetric, above float64) {
 	alarm := awscloudwatch.NewAlarm(s.Stack, jsii.String(id+"Alarm"), &awscloudwatch.AlarmProps{
 		AlarmDescription: &description, Metric: metric, Threshold: &above,

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Measure the built functions beside MiniStack. Arguments are those of local/functionbench.
+# Measure the built functions with MiniStack as S3. Arguments are those of
+# local/functionbench.
 set -eu
 cd "$(dirname "$0")/.."
 CGO_ENABLED=0 go build -trimpath -tags lambda.norpc -ldflags '-s -w' -o bin/bare ./local/functionbench/bare

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Build each folder of functions/ to bin/functions/<group>/bootstrap, for Linux and the
-# architecture of this machine or the one in FUNCTION_ARCH (arm64, amd64). A function that
-# is more than 12 MB zipped fails: what Lambda loads counts in every cold start.
+# architecture of this machine or the one in FUNCTION_ARCH (arm64, amd64). The script fails
+# if a function exceeds 12 MB when zipped, because its size adds to every cold start.
 set -eu
 cd "$(dirname "$0")/.."
 most=12000000

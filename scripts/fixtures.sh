@@ -8,6 +8,12 @@ while read -r script place; do
 done <<'TABLE'
 importing.py shared/importing/testdata/native.zip
 arrowipc.py shared/arrowipc/testdata
+scalarindex.py shared/index/bitmap/testdata/native.zip
+scalarindex.py shared/index/bloomfilter/testdata/native.zip
+scalarindex.py shared/index/btree/testdata/native.zip
+scalarindex.py shared/index/labellist/testdata/native.zip
+scalarindex.py shared/index/ngram/testdata/native.zip
+scalarindex.py shared/index/zonemap/testdata/native.zip
 datafile.py shared/lance/datafile/testdata/native
 datafile_golden.py shared/lance/datafile/testdata/golden
 datafile_matrix.py shared/lance/datafile/testdata/matrix
@@ -15,12 +21,13 @@ dataset.py shared/lance/dataset/testdata/native.zip
 indices.py shared/lance/dataset/testdata
 inspected.py shared/inspect/testdata
 legacy.py shared/lance/dataset/testdata/legacy.zip
+ivf.py shared/index/ivf/testdata/native.zip
 jsonb.py shared/lance/jsonb/testdata/native.json
 manifest.py shared/lance/manifest/testdata
 operation.py shared/lance/operation/testdata/history.zip
-sql.py shared/sql/plan/testdata
+sql.py shared/sql
 vector.py   shared/vector/testdata/golden.json
 wordbreak.py shared/fulltext/wordbreak/testdata/words.json
 TABLE
-# What is shown of tables has their times and file names, which are new.
+# The reports of tables contain times and file names, which change with each run.
 go test ./shared/inspect -update

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Run a command with the npm packages of a folder: scripts/npm.sh infra cdk --version
 #
-# They are installed into .tools as the folder's package-lock.json says, once. Where there
-# is no Node, or one older than 22, a pinned one is used; that needs npm all the same.
+# The script installs the packages of the folder's package-lock.json into .tools, once. If
+# there is no Node, or one older than 22, it uses a pinned one; that needs npm as well.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Run the real clients against the local server, and against the built functions behind the
-# stand-ins of a gateway, S3 and DynamoDB. Arguments are pytest's. E2E_TARGET=embedded or
-# lambda runs only one; with E2E_URL and E2E_TOKEN it is the server there.
+# Run the real clients against the local server, and against the built functions behind
+# stand-ins of a gateway, S3 and DynamoDB. Arguments are those of pytest.
+# E2E_TARGET=embedded or E2E_TARGET=lambda runs only one of them; E2E_URL and E2E_TOKEN
+# select a server that runs elsewhere.
 #
-# Half of the tests run in each of two processes, which have servers of their own: most of
-# the time either the clients or the server compute.
+# Two processes run half of the tests each, with servers of their own, because most of the
+# time either the clients or the server compute.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Run the Go tests, with the race detector where goroutines share things: it makes tests
-# several times slower, and decoders have nothing to race for. It needs a C compiler; with
+# Run the Go tests, with the race detector for packages whose goroutines share data. It
+# makes tests several times slower, and decoders share nothing. It needs a C compiler; with
 # WITHOUT=race the tests run without it, and with WITHOUT=ministack without S3 and DynamoDB.
-# Arguments are those of go test: -short makes the tests of many random cases brief.
+# Arguments are those of go test: -short shortens the tests of many random cases.
 set -eu
 cd "$(dirname "$0")/.."
-# Beside a stand-in for S3 and DynamoDB, unless one is named already.
+# Run with a stand-in for S3 and DynamoDB, unless the environment names one already.
 [ -n "${TILTYARD_TEST_S3+named}" ] || exec env TILTYARD_TEST_S3= scripts/ministack.sh scripts/test-go.sh "$@"
 # The simulation lets one goroutine run at a time.
 concurrent=$(go list ./... | grep -v '^tiltyard/local/simulation$' | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|gather|httpapi|idempotency|objectstore|record|transaction|job|service|tables|work|lance/dataset))(/|$)')

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Deploy the real stacks into LocalStack on this machine, without Docker, and use them
-# through its REST API: scripts/try-stack.sh says how. The functions run as processes
-# (local/localstack), and MiniStack is what LocalStack keeps DynamoDB's tables in.
+# through its REST API; scripts/try-stack.sh does the work. The functions run as processes
+# (local/localstack), and MiniStack holds the tables of LocalStack's DynamoDB.
 #
-# It needs npm, bin/functions for this machine, and Python 3.13. Where something is missing
-# this says so and ends well, or fails if REQUIRE_LOCALSTACK is set.
+# The script needs npm, bin/functions for this machine, and Python 3.13. If one is missing
+# it prints so and succeeds, or fails if REQUIRE_LOCALSTACK is set.
 set -eu
 cd "$(dirname "$0")/.."
 tools=$PWD/.tools
@@ -22,7 +22,7 @@ missing() {
 	exit 0
 }
 
-# LocalStack 4.14.0 works with this Python and no other.
+# LocalStack 4.14.0 works only with this version of Python.
 python313() {
 	for python in python3.13 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.13.*/bin/python3; do
 		if "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null; then
@@ -43,8 +43,8 @@ if [ ! -e "$localstack/ready" ]; then
 fi
 scripts/ministack.sh true 2>"$work/log" || missing 'MiniStack could not be installed'
 
-# LocalStack starts Amazon's DynamoDB Local, which it would fetch, as java … -port PORT ….
-# What it finds here in the place of both starts MiniStack on that port.
+# LocalStack starts Amazon's DynamoDB Local, which it would download, as java … -port PORT
+# …. These files, in place of both, start MiniStack on that port.
 lib=$work/data/var/lib/localstack/lib
 mkdir -p "$lib/dynamodb-local/2" "$lib/java/21/bin"
 touch "$lib/dynamodb-local/2/DynamoDBLocal.jar"
@@ -57,10 +57,10 @@ chmod +x "$lib/java/21/bin/java"
 
 port=$("$localstack/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 export AWS_ENDPOINT_URL="http://127.0.0.1:$port"
-# Its usual server listens to other machines, too; and in what it takes for a container it
-# would write to the system's folders. XDG_CACHE_HOME has what plugins it knows of. It would
-# close each connection after 5 s of rest or 1,000 requests, just as a client sends its next
-# request; native Lance's client does not try that again.
+# Its usual server listens to other machines as well, and in a container, for which it takes
+# this machine, it would write to system folders. XDG_CACHE_HOME holds its list of plugins.
+# It would close each connection after 5 s without use or 1,000 requests, possibly just when
+# a client sends its next request, which native Lance's client does not repeat.
 env -u AWS_ENDPOINT_URL OVERRIDE_IN_DOCKER=0 GATEWAY_SERVER=hypercorn GATEWAY_LISTEN="127.0.0.1:$port" \
 	FILESYSTEM_ROOT="$work/data" XDG_CACHE_HOME="$work/cache" TMPDIR="$work" DNS_ADDRESS=0 \
 	SKIP_SSL_CERT_DOWNLOAD=1 DISABLE_EVENTS=1 LAMBDA_RUNTIME_EXECUTOR=process LAMBDA_IGNORE_ARCHITECTURE=1 \
@@ -76,11 +76,11 @@ until "$localstack/bin/python" -c 'import sys, urllib.request; urllib.request.ur
 	sleep 0.2
 done
 
-# It has no HTTP APIs; and its REST APIs verify no tokens, which the functions do in any case.
-# Each request takes it a tenth of a second, and the whole suite a quarter of an hour, in which
-# tests of what happens at once come to no race: these are those of each operation and of
-# each client, of what is refused, and one whose work a worker does. What is compressed, or
-# has a method that does not exist, it answers itself.
+# LocalStack has no HTTP APIs, and its REST APIs verify no tokens; the functions verify
+# them. Each request takes a tenth of a second, so the whole suite would take a quarter of
+# an hour, and tests of concurrency would not be concurrent. These tests cover each
+# operation and each client, refused requests, and work of the worker. LocalStack itself
+# handles compressed requests and unknown methods.
 scripts/try-stack.sh "test_operations.py test_vending.py test_lancedb_remote.py test_lancedb_query.py \
 test_lancedb_catalog.py test_lance_namespace.py test_streaming.py test_transactions.py test_branches.py \
 test_columns.py test_bad_input.py test_maintenance.py::test_a_large_cascade_is_a_job \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Deploy the real stacks into MiniStack on this machine, whose HTTP API checks tokens, too,
-# and run the acceptance suite through it: scripts/try-stack.sh says how. It needs npm, and
-# bin/functions for this machine.
+# Deploy the real stacks into MiniStack on this machine, whose HTTP API checks tokens, and
+# run the acceptance suite through it; scripts/try-stack.sh does the work. The script needs
+# npm, and bin/functions for this machine.
 set -eu
 cd "$(dirname "$0")/.."
 case " ${WITHOUT:-} " in *" ministack "*)

@@ -4,11 +4,12 @@
 #
 #	scripts/try-stack.sh TESTS 'GATEWAY OPTIONS' ['GATEWAY OPTIONS' ...]
 #
-# The tests are arguments of pytest, in local/e2e; . is the whole suite. It leaves out what
-# cannot be had here, and says so.
+# The first argument selects tests in local/e2e, as arguments of pytest; . is the whole
+# suite. Tests that cannot run here are skipped, with the reason.
 #
-# Each other argument is what cdk is given besides, such as -c authorizer=gateway. Those after
-# the first update what is deployed. scripts/test-stack.sh and scripts/test-localstack.sh call this.
+# Each further argument holds options for cdk, such as -c authorizer=gateway. The first of
+# them deploys the stacks, and the others update them. scripts/test-stack.sh and
+# scripts/test-localstack.sh call this script.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -21,7 +22,7 @@ trap 'exit 1' INT TERM
 trap 'if [ -n "$pid" ]; then kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null; fi; rm -rf "$work"' EXIT
 export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
 
-# The issuer must be known before the stacks are made.
+# The stacks need the issuer when they are made.
 scripts/npm.sh local/issuer true
 scripts/npm.sh local/issuer node local/issuer/main.cjs >"$work/issuer" 2>"$work/issuer.log" &
 pid=$!
@@ -38,14 +39,14 @@ cdk() {
 	fi
 }
 
-# A token of who may do everything, and how Lance gets to the tables.
+# A token with all permissions, and the options by which Lance reaches the tables.
 token() {
 	(cd "$root/local/e2e" && "$python" -c 'import smoke, sys; print(smoke.sign_in(sys.argv[1], "writer", smoke.BOTH))' "$issuer")
 }
 storage=$(printf '{"aws_endpoint_url": "%s", "aws_allow_http": "true", "aws_region": "%s", "aws_access_key_id": "test", "aws_secret_access_key": "test"}' \
 	"$AWS_ENDPOINT_URL" "$AWS_REGION")
 
-# Where tables may be that others wrote, and the service then registers.
+# A location for tables that other programs write and the service then registers.
 outside=tiltyard-try-outside
 "$python" -c 'import sys, urllib.request; urllib.request.urlopen(urllib.request.Request(sys.argv[1], method="PUT"))' "$AWS_ENDPOINT_URL/$outside"
 

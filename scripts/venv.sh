@@ -1,12 +1,12 @@
 #!/bin/sh
 # Make a virtual environment with the given requirements: scripts/venv.sh .venv requirements.txt
-# Some systems package Python without what puts pip into new environments; the pip outside
-# then installs into it.
+# On systems whose Python cannot install pip into a new environment, the pip outside of it
+# installs the packages.
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
 echo "installing the packages of $2 into $1 (once)" >&2
-# pip names each package as it collects and downloads it.
+# pip prints the name of each package that it downloads.
 rm -rf "$1"
 if "$python" -m venv "$1" >/dev/null 2>&1; then
 	"$1/bin/python" -m pip install --progress-bar off --disable-pip-version-check -r "$2"

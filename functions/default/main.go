@@ -1,5 +1,5 @@
-// Command default is the Lambda function behind what the gateway has no route for: unknown
-// paths, wrong methods, and operations that no function serves. It says so, and reaches no
+// Command default is the Lambda function for requests without a route: unknown paths, wrong
+// methods, and operations that no function serves. It responds with an error and uses no
 // store.
 package main
 

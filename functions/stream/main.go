@@ -1,6 +1,6 @@
-// Command stream is the Lambda function with a URL of its own, where answers are sent as they
-// come: HTTP APIs cannot. Clients connect to it as to the gateway, so that it serves all
-// operations over all stores, as the local server does.
+// Command stream is the Lambda function with a URL of its own, which sends responses as
+// they are made; HTTP APIs cannot do that. Clients use it like the gateway, so it serves
+// all operations over all stores, as the local server does.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 func main() {
 	env := boot.FromEnv()
 	apigateway.Serve(env.Handler(all.Routes(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,
 	}, env.Uploads)...), env.Stream)

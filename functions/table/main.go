@@ -1,6 +1,6 @@
-// Command table is the Lambda function behind the operations on tables as wholes: naming,
-// describing, dropping. It reads and writes the records of the catalog, reads manifests,
-// and deletes the data of what is dropped.
+// Command table is the Lambda function behind the operations on whole tables: create,
+// describe, rename, drop. It reads and writes the records of the catalog, reads manifests,
+// and deletes the data of dropped tables.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,
 	})

@@ -1,6 +1,6 @@
 // Command transaction is the Lambda function behind /v1/transaction and /v1/jobs. It reads
-// and writes the records of transactions, and reads those of the catalog and the manifests
-// of tables, which tell of commits, and begins jobs.
+// and writes the records of transactions, reads those of the catalog and the manifests of
+// tables, which record commits, and begins jobs.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout)}

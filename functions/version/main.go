@@ -13,7 +13,7 @@ import (
 func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
 	apigateway.Serve(env.Handler(version.New(tables).Routes()...), env.Stream)

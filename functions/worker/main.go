@@ -1,5 +1,6 @@
-// Command worker is the Lambda function that the queue of jobs calls. It does what takes
-// longer than a request may, and may do to catalog and tables all that jobs do.
+// Command worker is the Lambda function that the queue of jobs calls. It does work that
+// takes longer than a request may. Its role allows everything that jobs do to the catalog
+// and to tables.
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 func main() {
 	env := boot.FromEnv()
 	tables := tables.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue,
 	})
 	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout)}

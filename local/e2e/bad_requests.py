@@ -1,4 +1,4 @@
-"""Bad requests of every kind, and what each deserves."""
+"""Bad requests of every kind, each with the expected response."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ERROR_FIELDS = {"error": str, "code": int, "type": str, "title": str, "status": 
 
 @dataclasses.dataclass
 class Case:
-    """A request and what it deserves. In the path {t} is a table of people, {s} its
-    namespace, {e} an empty one beside it."""
+    """A request with its expected response. In the path {t} is a table of people, {s} its
+    namespace, and {e} an empty namespace beside it."""
 
     name: str
     path: str

@@ -301,16 +301,16 @@ def markdown(results: list[dict]) -> str:
 
 
 def memory() -> str | None:
-    """A place in memory, if there is room. Tables lie there on all sides unless --root says
-    otherwise, so that servers are compared and not a disk: ours waits until each commit is
-    on it, the peers never do."""
+    """Returns a folder in memory, if there is room. Tables of all sides lie there unless --root
+    is given, so that the servers are compared and not the disk: our server waits until each
+    commit is on the disk, the peers never do."""
     place = pathlib.Path("/dev/shm")
     return str(place) if place.is_dir() and shutil.disk_usage(place).free > 3 << 30 else None
 
 
 def durable_write(directory: pathlib.Path, size: int = 512 << 10) -> float:
-    """The milliseconds of writing a file of that size and waiting until it is on the disk:
-    what each of our commits pays at least once, and the peers never."""
+    """Returns the milliseconds that it takes to write a file of that size and to wait until it
+    is on the disk. Each of our commits takes that time at least once, those of the peers never."""
     times = []
     for number in range(20):
         began = time.perf_counter()

@@ -1,8 +1,8 @@
 """Changes of the catalog beside few tables and beside many.
 
-Ours are to cost the same beside 100,000 tables as beside ten. The reference server keeps all
-names in one table that grows with each change, so it is not taken further than it can be
-in the time of a benchmark; beside more it is compared as it was beside those.
+Our changes should cost the same beside 100,000 tables as beside ten. The reference server keeps
+all names in one table that grows with each change, so it is measured only up to the number of
+tables that it can create in the time of a benchmark; beyond that, its last measure is used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The benchmark of the Lance engine alone: ours against native Lance, both in process.
 
-Ours is a process that is told what to do over a pipe and answers how long it took
-(local/enginebench); native Lance is pylance in this one. Both open the same tables, in
-memory so that no disk is measured, anew for each round, take turns, and use all cores.
-Ratios are of medians, ours/native: below 1 we are faster.
+Our engine runs in a process that gets its work over a pipe and returns the time that it took
+(local/enginebench); native Lance is pylance in this process. Both open the same tables, in
+memory so that no disk is measured, again for each round. They take turns and use all cores.
+Ratios are of medians, ours/native: below 1 ours is faster.
 
     python bench_engine.py [--quick] [--json FILE] [--only WORD]
 """

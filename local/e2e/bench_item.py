@@ -1,4 +1,4 @@
-"""What the benchmarks share: what an item is, the two servers, and the rows of tables."""
+"""The common parts of the benchmarks: an item, the two servers, and the rows of tables."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ QUICK = Sizes(
 
 @dataclasses.dataclass
 class Item:
-    """One thing to measure: what to do at ours, and at the adapter and in process where that
-    means anything. What they return must be equal where same says so."""
+    """One measure: the work for our server and, where possible, the same work for the adapter
+    and in this process. If same is set, their results must be equal."""
 
     name: str
     ours: Callable

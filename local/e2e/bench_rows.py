@@ -1,4 +1,4 @@
-"""Work on the rows of tables: commits, what is read and written in bulk, and searches."""
+"""Work on the rows of tables: commits, bulk reads and writes, and searches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def commit_items(b: Bench) -> list[Item]:
     path = "/v1/table/commits"
 
     def item(name: str, make: Callable, over_http: Callable, in_process: Callable, goals: tuple[float, float]) -> Item:
-        """make gets a number that is new each time; its result is what is then sent."""
+        """make gets a number that is new each time; its result is then sent."""
         numbers = [itertools.count() for _ in range(3)]
         sent = lambda side: lambda made: over_http(side, made)
         return Item(

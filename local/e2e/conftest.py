@@ -54,7 +54,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """The tests call what the clients have grown out of, too, since users do."""
+    """The tests also call deprecated functions of the clients, because users do."""
     if TARGET not in ("embedded", "lambda", "url"):
         raise pytest.UsageError(f"E2E_TARGET is {TARGET!r}, want embedded or lambda")
     if TARGET == "embedded":
@@ -70,8 +70,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what only the local server can be asked for, is too much to ask of others, or
-    takes long when the run shall be brief."""
+    """Skips tests that need the local server, that are too much for other targets, or that take
+    long in a brief run."""
     cases = collections.Counter()
     brief = config.getoption("brief")
     for item in items:
@@ -87,7 +87,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Lists what was left out, by reason."""
+    """Lists the skipped tests by reason."""
     reasons = collections.defaultdict(collections.Counter)
     for report in terminalreporter.stats.get("skipped", []):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
@@ -157,7 +157,8 @@ class Target:
             self.not_behind_gateway("test_names.py::test_spaces_and_plus_signs has these names")
 
     def lancedb(self, **options):
-        """The LanceDB client. Retries would hide what the server answered first."""
+        """The LanceDB client, without retries, which would hide the first response of the
+        server."""
         options.setdefault("client_config", {"retry_config": {"retries": 0}})
         return lancedb.connect("db://e2e", api_key=self.token, host_override=self.url, **options)
 
@@ -233,7 +234,7 @@ def own_server(tmp_path):
 
 @pytest.fixture(scope="session")
 def opens(server) -> None:
-    """For tests in which Lance opens what the server wrote, from where that is."""
+    """For tests in which Lance opens the server's tables at their location."""
     if not server.opens:
         pytest.skip("opens the server's tables, and E2E_STORAGE_OPTIONS is not set")
 

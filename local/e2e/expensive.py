@@ -1,4 +1,4 @@
-"""Valid requests that cost much: types x widths x functions x operations, made by chance."""
+"""Random valid requests that cost much: types x widths x functions x operations."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from pyarrow import fs
 
 
 class Folder:
-    """A folder by its location, as the server tells it."""
+    """A folder at a location that the server returned."""
 
     def __init__(self, location: str):
         self.location = location.rstrip("/")

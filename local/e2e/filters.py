@@ -1,8 +1,8 @@
 """Random filters over a table of many types, nearly all of which native Lance accepts.
 
-A filter is put together by the type of what is wanted: a predicate compares two numbers,
-two strings or two moments, and each of those is a column, a literal, or a function of
-others. Values are few, so that comparisons find rows.
+A filter is composed by the type that is needed: a predicate compares two numbers, two strings
+or two moments, each of which is a column, a literal, or a function of others. Columns have few
+distinct values, so that comparisons find rows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Tables with a past, made up from a seed: what native Lance and the service do to one, in turn.
+"""Random tables with a history, which native Lance and the service write in turn.
 
-Native Lance is told to do whatever it can do to a table; where it refuses, nothing has
-happened. What the service writes is checked at once against the rows that were there and
-those that were sent, as native Lance reads them.
+Native Lance performs random operations on a table; if it refuses one, nothing has happened. A
+write of the service is checked at once: native Lance reads the table, and its rows must be
+those before the write and those that were sent.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def legacy_left_out(type_: pa.DataType, inside: str) -> bool:
 
 
 class History(Twins):
-    """One table and what happened to it. log tells the steps, for who has to find a fault."""
+    """One table and its history. log lists the steps, for the search for a fault."""
 
     def __init__(self, seed: int, wire: Wire, directory: pathlib.Path, space: str):
         self.random = Generator(seed, "2.2", left_out)

@@ -1,11 +1,12 @@
-"""A large table in little memory: query, search, update, merge and delete, and what they took.
+"""A large table in little memory: query, search, update, merge and delete, with their use of
+memory.
 
     make memory                                       # 5 GB, about 8 GB of disk for a while
     python local/e2e/memory_proof.py --gb 0.5
 
-The server runs with GOMEMLIMIT; for each request the largest memory of its process is read
-from /proc, and the largest heap that the collector found alive from its own log. A request
-that needs more than --limit fails the proof.
+The server runs with GOMEMLIMIT. For each request, the largest memory of its process is read
+from /proc, and the largest heap that the collector found alive from its own log. A request that
+needs more than --limit fails the proof.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def numbers(first: int, count: int, step: int = 1) -> Iterator[np.ndarray]:
 
 
 class Proof:
-    """Runs requests and keeps what each of them took."""
+    """Runs requests and records the memory and the time of each."""
 
     def __init__(self, server: Server, limit_mb: int):
         self.server, self.limit_mb, self.failed = server, limit_mb, False

@@ -1,4 +1,4 @@
-"""Requests of every operation with parts of them exchanged, taken out and made anew by chance."""
+"""Requests of every operation, with parts that are exchanged, removed or replaced at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of native Lance, which may refuse what it is told or die of it."""
+"""Calls of native Lance, which may refuse an operation or crash."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 
 class Refused(Exception):
-    """Native Lance did not do what it was told."""
+    """Native Lance refused or failed an operation."""
 
 
 @contextlib.contextmanager
 def native_calls() -> Iterator[None]:
-    """Turns what native Lance raises into Refused. Its panics are no Exception."""
+    """Turns errors of native Lance into Refused. Its panics are not subclasses of Exception."""
     try:
         yield
     except (TimeoutError, KeyboardInterrupt, AssertionError):

@@ -1,4 +1,4 @@
-"""One table twice, at ours and at the peer's, to ask both the same."""
+"""One table twice, on our server and at the peer, so that both can run the same operations."""
 
 from __future__ import annotations
 

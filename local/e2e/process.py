@@ -1,8 +1,8 @@
-"""The server as a process: build it, start it on a free port, stop it, kill it. The same
-for the functions behind the stand-in of a gateway.
+"""The server as a process: build it, start it on a free port, stop it, kill it. The same for
+the functions behind the stand-in of a gateway.
 
-The suite, the demo and the benchmark all start the server through here, so that each of
-them judges the program that users start and not a part of it.
+The suite, the demo and the benchmark all start the server through this module, so that each of
+them tests the program that users start and not a part of it.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ class Server:
         assert code == 0, f"the server ended with {code}:\n{self.log_tail()}"
 
     def kill(self) -> None:
-        """Ends the server as a power cut does (but for what the kernel still writes)."""
+        """Ends the server as a power failure does, except that the kernel still completes its
+        writes."""
         process, self._process = self._process, None
         process.kill()
         process.wait()
@@ -183,7 +184,7 @@ class Functions:
 
     @staticmethod
     def folder() -> str:
-        """E2E_FUNCTIONS, or bin with what the tree builds."""
+        """Returns E2E_FUNCTIONS, or bin after a build of the tree."""
         if given := os.environ.get("E2E_FUNCTIONS"):
             return given
         subprocess.run([str(REPOSITORY / "scripts" / "build-functions.sh")], check=True)

@@ -1,7 +1,7 @@
-"""A proxy between a client and the server that loses requests and answers, on demand.
+"""A proxy between a client and the server that loses requests and responses on demand.
 
-It stands for what lies between real clients and servers: balancers that give up, networks
-that break, gateways that send again what they think was lost.
+It stands for the equipment between real clients and servers: balancers that give up, networks
+that break, gateways that repeat requests that they believe lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OF_THE_CONNECTION = ("transfer-encoding", "connection", "content-length")
 
 @dataclasses.dataclass
 class Seen:
-    """A request as it went by, and what the server said to it, if it was asked."""
+    """A request that passed the proxy, with the server's response if the server got it."""
 
     method: str
     path: str
@@ -97,8 +97,8 @@ class Answer:
 
 
 class Proxy:
-    """Forwards to servers of the same tables, in turn. Faults that were planned meet the next
-    requests whose path ends in what they are planned for, one each."""
+    """Forwards to servers of the same tables, in turn. Each planned fault applies to one
+    request: the next one whose path ends with the fault's."""
 
     def __init__(self, *urls: str):
         self._targets = itertools.cycle([urllib.parse.urlsplit(url) for url in urls])
@@ -198,4 +198,4 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = _serve
 
     def log_message(self, *_) -> None:
-        """Says nothing: tests look at what was seen."""
+        """Prints nothing, because tests read the recorded requests."""

@@ -1,8 +1,8 @@
-"""Random queries of the LanceDB client over tables of many types, and the tables.
+"""Random queries of the LanceDB client over random tables of many types.
 
-A query is a chain of the calls that its builder has, so that it can be made of any table, and
-printed as what one would write. Values are few, so that filters find rows and orders have
-equal ones; vectors are such that few distances are equal, but for those of bits.
+A query is a chain of calls of the client's query builder, so that it can run on any table and
+be printed as source code. Columns have few distinct values, so that filters find rows and
+orders have ties. Vectors are chosen so that few distances are equal, except those of bits.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def table(r: random.Random, rows: int, start: int = 0, more: tuple = ()) -> pa.T
 
 @dataclasses.dataclass
 class Query:
-    """A chain of calls, and what is known of its answer."""
+    """A chain of calls, and the known properties of its result."""
 
     calls: list[tuple[str, tuple, dict[str, Any]]]
     rank: str | None = None  # the column that says how good a row is
@@ -129,7 +129,7 @@ class Query:
     planned: bool = False  # asked for its plans, too
 
     def of(self, table, exact: bool = False):
-        """The builder of the query, or what its last call returns."""
+        """Returns the builder of the query, or the result of its last call."""
         made = table
         calls = self.calls
         if exact and self.exact:  # a fast search is one of an index, whatever else is said

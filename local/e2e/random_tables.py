@@ -1,8 +1,8 @@
-"""Schemas of every type that native Lance stores, and rows for them, made up from a seed.
+"""Random schemas of every type that native Lance stores, and random rows for them, from a seed.
 
-Rows are built as arrays and not as lists of values: quickly, and with what Arrow allows to
-lie under a null. Of each column the values have a habit (a few of them again and again,
-runs, a sequence, extremes, noise), since a writer chooses its encoding by that.
+Rows are built as arrays and not as lists of values, which is fast and can put any bytes under a
+null. The values of each column follow a pattern (a few repeated values, runs, a sequence,
+extremes, noise), because a writer chooses its encoding by that.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Generator:
     """Makes schemas and rows. version is that of the data files they are for, such as 2.1."""
 
     def __init__(self, seed: int, version: str, left_out):
-        """left_out says of a type whether it must not be made."""
+        """left_out returns whether a type must be left out."""
         self.random = np.random.default_rng(seed)
         self.version = version
         self._left_out = left_out
@@ -84,7 +84,7 @@ class Generator:
         return {self.pick(["unit", "note", "a:b", "ключ"]): self.pick(texts) for _ in range(self.random.integers(1, 4))}
 
     def hints(self, type_: pa.DataType) -> dict[str, str]:
-        """What native Lance lets one say about how a column is encoded."""
+        """The options of native Lance for the encoding of a column."""
         if pa.types.is_struct(type_):
             return {"lance-encoding:packed": "true"} if _packable(type_) else {}
         if pa.types.is_nested(type_):
@@ -104,7 +104,7 @@ class Generator:
         return hints
 
     def type(self, depth: int = 0, inside: str = "") -> pa.DataType:
-        """A type, of which those that this version cannot store are none."""
+        """Returns a type that this version can store."""
         while True:
             type_ = self._nested(depth, inside) if self.chance(0.35 - 0.1 * depth) else self._leaf()
             if not self._left_out(type_, inside):
@@ -320,5 +320,5 @@ def _packable(type_: pa.StructType) -> bool:
 
 
 def _bitmap(mask: np.ndarray) -> pa.Buffer | None:
-    """The validity bitmap that says null where the mask does."""
+    """Returns the validity bitmap with nulls where the mask is true."""
     return pa.py_buffer(np.packbits(~mask, bitorder="little").tobytes()) if mask.any() else None

@@ -80,8 +80,8 @@ def _plain(type_: pa.DataType) -> pa.DataType:
 
 
 def _plain_field(field: pa.Field) -> pa.Field:
-    """The field as one that may be null: pyarrow does not see that what is null in a field that
-    must not be is within a null."""
+    """Returns the field as nullable, because pyarrow does not recognize that a null in a field
+    that is not nullable lies within another null."""
     return field.with_type(_plain(field.type)).with_nullable(True)
 
 

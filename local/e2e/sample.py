@@ -1,4 +1,4 @@
-"""The rows that the tests are about: made up, but of every shape that tables hold."""
+"""The rows of most tests: made up, with every shape of values that tables can hold."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ NULLS = ("none", "some", "all")
 
 
 def column(kind: tuple, count: int, nulls: str, start: int = 0) -> pa.Array:
-    """count values of one type, of which none, some or all are null."""
+    """Returns count values of one type, none, some or all of them null."""
     type_, value = kind
     values = [value(i) for i in range(start, start + count)]
     if nulls == "all":

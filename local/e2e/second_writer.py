@@ -1,5 +1,5 @@
-"""Pylance as the second writer of a table that the service serves, and what both must then say
-of it. Places are in a directory or in S3, wherever the server under test may register tables."""
+"""Pylance as the second writer of a table of the service, and the answers that both must then
+give. Tables lie in a directory or in S3, wherever the server under test may register them."""
 
 from __future__ import annotations
 

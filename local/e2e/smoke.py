@@ -1,10 +1,10 @@
-"""Says whether a deployed service works: python3 local/e2e/smoke.py URL TOKEN
+"""Checks whether a deployed service works: python3 local/e2e/smoke.py URL TOKEN
 
-It makes a namespace and a table of its own name and drops them again, and looks at what
-callers without a good token are answered. The standard library is enough for it.
+It creates a namespace and a table with names of its own, drops them again, and checks the
+responses to requests without a valid token. It needs only the standard library.
 
-With --issuer in place of the token it signs in at local/issuer, as each of its clients,
-and looks at what each of them may do.
+With --issuer in place of the token it signs in at local/issuer, as each of its clients, and
+checks the permissions of each of them.
 """
 
 from __future__ import annotations
@@ -77,13 +77,14 @@ def needs_a_token(check: Checks, token: str) -> None:
 
 
 def altered(token: str) -> str:
-    """The token with one character of its signature, or of what there is, another."""
+    """Returns the token with one character of its signature changed, or of the whole if it has
+    none."""
     middle = len(token) - len(token.rpartition(".")[2]) // 2 - 1
     return token[:middle] + ("A" if token[middle] != "A" else "B") + token[middle + 1 :]
 
 
 def unsigned(token: str) -> str:
-    """The token's claims without a signature, as alg none has it."""
+    """Returns the token's claims without a signature, with alg none."""
     header = base64.urlsafe_b64encode(b'{"alg":"none","typ":"at+jwt"}').rstrip(b"=").decode()
     return ".".join([header, token.split(".")[1], ""])
 
@@ -98,7 +99,8 @@ def sign_in(issuer: str, client: str, scope: str, audience: str = AUDIENCE) -> s
 
 
 def clients_of(issuer: str, check: Checks) -> str:
-    """What each client may do; returns the token of the one who may do everything."""
+    """Checks the permissions of each client, and returns the token of the one with all
+    permissions."""
     writer = sign_in(issuer, "writer", BOTH)
     reader = sign_in(issuer, "reader", "tiltyard:read")
     refused = "/v1/namespace/refused/create"

@@ -1,7 +1,7 @@
 """Bad requests of every kind, as bytes on the wire.
 
-Each gets the status and the code of its kind with an error body that every client can
-read, and nothing changes: not one file under the root.
+The response to each has the status and the code of its kind and an error body that every client
+can parse, and the request changes nothing: not one file under the root.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def test_nothing_changed_and_all_is_well(server, places):
 
 
 def raw(server, data: bytes) -> bytes:
-    """Sends bytes and returns what comes back until the connection is closed."""
+    """Sends bytes and returns the response until the connection is closed."""
     parts = urllib.parse.urlsplit(server.url)
     with socket.create_connection((parts.hostname, parts.port), timeout=15) as connection:
         connection.sendall(data)

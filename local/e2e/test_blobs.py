@@ -1,7 +1,7 @@
-"""Blob columns: large values that are read when they are asked for, whole or in parts.
+"""Blob columns: large values that clients read on demand, whole or in parts.
 
-Tables of all storage versions go through us and come out of pylance, and the other way
-round. The two routes for blobs are asked the way the LanceDB client asks them.
+Tables of all storage versions are written by our server and read by pylance, and the other way
+round. The tests call the two routes for blobs as the LanceDB client does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Branches: the unmodified LanceDB client at ours and at its own, and native Lance in between.
+"""Branches: the unmodified LanceDB client on our server and on its own files, with native Lance
+in between.
 
-A branch that we make is one of native Lance's, and the reverse: each opens, changes and
-deletes what the other made.
+A branch that the service creates is a branch of native Lance, and the reverse: each opens,
+changes and deletes the branches of the other.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def on(pair, branch):
 
 
 def described(table) -> dict:
-    """What a table tells of its branches, but for sizes and times, which differ."""
+    """Returns the description of a table's branches without sizes and times, which differ."""
     keep = ("parent_branch", "parent_version")
     return {name: {k: v for k, v in branch.items() if k in keep} for name, branch in table.branches.list().items()}
 

@@ -1,7 +1,7 @@
-"""Deletes, updates, changes of columns, tags and restores, against LanceDB in process.
+"""Deletes, updates, changes of columns, tags and restores, compared with LanceDB in process.
 
-Each test makes one table at ours and one at the peer's, changes both alike, and compares
-what they hold then, column types and nullability included.
+Each test creates one table on our server and one at the peer, changes both in the same way, and
+compares their rows, with column types and nullability.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Columns and values that change: what native Lance and LanceDB make of the same on a copy."""
+"""Changes of columns and values, compared with the same changes by native Lance and LanceDB on
+a copy."""
 
 from __future__ import annotations
 

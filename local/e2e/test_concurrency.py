@@ -1,5 +1,5 @@
-"""Many writers at once, ours and native ones, in threads and in processes: nothing is
-lost, nothing is doubled, and one name has one owner."""
+"""Many writers at once, ours and native ones, in threads and in processes: nothing is lost or
+doubled, and one name has one owner."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_namespaces_made_by_many(server, space, threads):
 
 
 def test_drop_and_create_inside_do_not_pass_each_other(server, space, threads):
-    """Either the namespace is gone and what was made in it too, or both are there."""
+    """Either the namespace and everything that was created in it are gone, or both exist."""
     for attempt in range(40):
         path = f"{space}$r{attempt}"
         wire = server.wire()

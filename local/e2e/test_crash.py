@@ -1,7 +1,7 @@
 """The server is killed at random moments of a write loop, again and again.
 
-What it acknowledged must be there exactly once, what it did not must be absent or whole,
-and it must be up again at once without anybody's help.
+Writes that it acknowledged must be there exactly once, other writes must be absent or whole,
+and the server must start again at once without help.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RESTART_SECONDS = 2.0
 
 
 class Writer(threading.Thread):
-    """Writes to a table until the server is gone, and remembers what became of each write."""
+    """Writes to a table until the server is gone, and records the outcome of each write."""
 
     def __init__(self, server: Server, first: int):
         super().__init__(daemon=True)

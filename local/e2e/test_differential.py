@@ -1,9 +1,10 @@
-"""Random tables, read by us and by native Lance: rows, nulls, schemas, row ids, versions.
+"""Random tables, read by the service and by native Lance: rows, nulls, schemas, row ids,
+versions.
 
-Each test is a table with its own seed: a random schema and a random history, in which
-native Lance and the service take turns (see histories.py). Then both are asked for its
-versions and must say the same. The options --tables and --seed say how many tables, and
-from which seed on; 10,000 are worth a night after a change of the format's code:
+Each test is a table with its own seed: a random schema and a random history, in which native
+Lance and the service write in turn (see histories.py). Then both read its versions, and the
+results must be equal. The options --tables and --seed set the number of tables and the first
+seed; 10,000 are worth a night after a change of the format's code:
 
     make test-e2e ARGS='-k differential --tables 10000 --seed 1000'
 """
@@ -49,7 +50,7 @@ def test_we_and_native_lance_see_the_same_table(history, seed):
 
 
 def compare(history: History, random: Generator) -> None:
-    """Compares what both say about the newest version and about some that are older."""
+    """Compares the results of both for the newest version and for some older ones."""
     newest = history.native()
     numbers = [v["version"] for v in newest.versions()]
     listed = history.wire.post(f"{history.path}/version/list", {}).json["versions"]

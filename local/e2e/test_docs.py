@@ -1,4 +1,4 @@
-"""The snippets of README.md, run as they stand against a server that is otherwise empty."""
+"""The snippets of README.md, run unchanged against an otherwise empty server."""
 
 from __future__ import annotations
 

@@ -76,7 +76,8 @@ def processor_time(server: Server) -> tuple[float, float]:
 
 
 def longest(log: bytes) -> tuple[float, float]:
-    """The most seconds that a request took, as the server's log tells, and one that waited for its reader."""
+    """Returns the most seconds that a request took by the server's log, and that of one that
+    waited for its reader."""
     most = [0.0, 0.0]
     for name, ms, size in re.findall(rb"msg=request request_id=(\S+) .*? duration_ms=([0-9.]+) bytes_in=\d+ bytes_out=(\d+)", log):
         waited = name == SLOW.encode() or int(size) > UNREAD

@@ -1,10 +1,11 @@
-"""Random filters: we and native Lance select the same rows.
+"""Random filters: the service and native Lance select the same rows.
 
-E2E_FILTERS says how many are compared, and --seed from which seed they are made:
+E2E_FILTERS is the number of filters, and --seed the first seed:
 
     E2E_FILTERS=50000 make test-e2e ARGS='-k filters --seed 7'
 
-What native Lance refuses is not compared, but it must not be a fault of the service either.
+Filters that native Lance refuses are not compared, but the service must not fail on them
+either.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ def damaged(r: random.Random, text: str) -> str:
 
 @pytest.mark.embedded("very many cases of the engine, which is the same behind a gateway")
 def test_damaged_filters_are_refused_quickly(both, request):
-    """Each gets rows or a 400 that names a place in it, and none keeps the server busy."""
+    """The response to each is rows, or a 400 with a position in the filter, and none keeps the
+    server busy."""
     _, ask = both
     r = random.Random(request.config.getoption("--seed") + 2)
     filters = Filters(r)

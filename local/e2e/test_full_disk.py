@@ -1,4 +1,5 @@
-"""A disk that is really full: writes are refused as such, nothing is lost, and it heals by itself.
+"""A disk that is really full: writes are refused with that reason, nothing is lost, and the
+server recovers by itself.
 
 The disk is a small file system in memory, which only root may mount.
 """

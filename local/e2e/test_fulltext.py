@@ -1,7 +1,7 @@
-"""Searches for words: we and native Lance find the same rows, with the same scores.
+"""Searches for words: the service and native Lance find the same rows, with the same scores.
 
-Native Lance makes each table and its indices. Queries are random, of all kinds and nested;
-E2E_TEXTS says how many are asked of each table, and --seed from which seed they are made.
+Native Lance creates each table and its indices. Queries are random, of all kinds and nested;
+E2E_TEXTS is the number of queries for each table, and --seed the first seed.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ OPERATORS = {"Or": q.FullTextOperator.OR, "And": q.FullTextOperator.AND}
 
 
 class Queries:
-    """Random queries, as (what goes over the wire, the same for pylance)."""
+    """Random queries, as pairs of the form on the wire and the form for pylance."""
 
     def __init__(self, rng: random.Random, phrases: bool):
         self.rng, self.phrases = rng, phrases

@@ -1,5 +1,5 @@
-"""tiltyard import: what LanceDB and the directory namespace keep in a directory is imported
-by the program, served by a server, and left to those who wrote it."""
+"""tiltyard import: the program imports tables that LanceDB and the directory namespace keep in
+a directory, a server serves them, and their writers continue to use them."""
 
 from __future__ import annotations
 

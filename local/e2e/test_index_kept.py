@@ -1,8 +1,8 @@
-"""Native Lance's indices stay right under our commits.
+"""Native Lance's indices stay correct under our commits.
 
-Native Lance makes a table with an index of each kind. After each change of ours it asks the
-same with its indices and without, and must get the same rows; the entries are still there,
-unless the column is gone.
+Native Lance creates a table with an index of each kind. After each of our changes it runs the
+same queries with its indices and without, and must get the same rows. The entries of the
+indices still exist, unless the column is gone.
 """
 
 from __future__ import annotations

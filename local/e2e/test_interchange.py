@@ -82,7 +82,7 @@ def count(wire, path: str, **fields) -> int:
 
 
 def check_every_version(wire, path: str, location) -> None:
-    """Compares what we and pylance say about each version of a table."""
+    """Compares the results of the service and of pylance for each version of a table."""
     for version in lance.dataset(str(location)).versions():
         number = version["version"]
         at = lance.dataset(str(location), version=number)
@@ -456,9 +456,9 @@ def unchanged(place):
 
 
 def set_flags(manifest, *, reader: int = 0, writer: int = 0) -> None:
-    """Adds fields 9 and 10, the feature flags, to the end of the message in a manifest
-    file, where they win over what is there. Flags of no meaning are set too high to have
-    one soon."""
+    """Adds fields 9 and 10, the feature flags, to the end of the message in a manifest file,
+    where they override the existing ones. The bits without a meaning are so high that they will
+    not get one soon."""
     data = manifest.read_bytes()
     footer, at = data[-16:], struct.unpack("<Q", data[-16:-8])[0]
     length = struct.unpack("<I", data[at : at + 4])[0]
@@ -480,7 +480,7 @@ def varint(n: int) -> bytes:
     ids=["reader", "writer"],
 )
 def test_unknown_feature_flags_are_refused(wire, space, place, directory, flags, reads):
-    """A table with a feature from the future: who does not know it must not touch it."""
+    """A table with a feature from the future, which a program without it must not touch."""
     lance.write_dataset(sample.people(10), place)
     set_flags(next((place / "_versions").glob("*.manifest")), **flags)
     with contextlib.nullcontext() if reads else pytest.raises(Exception):
@@ -542,7 +542,7 @@ def test_register_refuses_places_outside_of_the_roots(wire, space, outside, dire
 
 @pytest.mark.embedded("makes links among the server's files")
 def test_links_lead_nowhere(wire, space, outside, directory):
-    """Who may write one folder could let it lead to another one, of whoever that is."""
+    """A writer of one folder could otherwise make it lead to any other folder."""
     lance.write_dataset(sample.people(3), outside / f"{space}-other.lance")
     lance.write_dataset(sample.people(5), outside / f"{space}-half.lance")
     links = {"table": f"{space}-other.lance", "here": "."}

@@ -1,8 +1,8 @@
-"""Jobs whose servers are killed over them.
+"""Jobs during which servers are killed.
 
-The job is to drop a namespace with many tables. The next server goes on with it where the
-last one was. When it has taken two servers with it the next one leaves it alone, and says so
-to who asks, until somebody resumes it.
+The job is to drop a namespace with many tables. The next server continues it where the last one
+was. Once two servers have died during the job, the next one sets it aside, reports that in the
+description of the job, and waits until a client resumes it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Dropping:
         return found
 
     def tables_left(self) -> int:
-        """How many tables are in the namespace, which is none that can be asked any more."""
+        """Returns how many tables are in the namespace, which clients can no longer list."""
         return len(list((self.server.root / "_catalog" / "$n" / "t").glob("*")))
 
     def until(self, what):
@@ -60,7 +60,8 @@ class Dropping:
         return found
 
     def kill_over_it(self) -> int:
-        """Kills the server when it has done a little more, and returns what it has told of it."""
+        """Kills the server when it has made some more progress, and returns its last report of
+        the job."""
         before = steps(self.job())
         after = self.until(lambda job: steps(job) > before and steps(job))
         self.server.kill()

@@ -1,9 +1,9 @@
-"""Jobs that end the processes of the functions which work on them, and messages that are given up.
+"""Jobs during which the processes of functions end, and messages that are given up.
 
-The built functions work on jobs that a queue brings. The worker function is killed over one, as
-a job does that takes too much memory. The queue brings its message again some minutes later, for
-which the tests do not wait: they let the lease of the dead worker run out and send the message
-themselves.
+The built functions work on jobs from a queue. The tests kill the worker function during a job,
+as a job does that needs too much memory. The queue would deliver its message again some minutes
+later, for which the tests do not wait: they let the lease of the dead worker expire and send
+the message themselves.
 """
 
 from __future__ import annotations
@@ -168,5 +168,5 @@ def test_a_job_whose_message_is_given_up_is_set_aside(cloud):
     cloud.send({"job": job}, dead=True)
     told = cloud.ended(job)
     assert told["job_state"] == "FAILED", told
-    assert "came again and again" in json.dumps(told) and "until the job is resumed" in json.dumps(told)
+    assert "was delivered again and again" in json.dumps(told) and "until the job is resumed" in json.dumps(told)
     cloud.until(lambda: cloud.attributes(dead=True)["ApproximateNumberOfMessages"] == "0")

@@ -1,9 +1,9 @@
-"""The Lance Namespace clients against us: the native one inside pylance, and the
-generated one.
+"""The Lance Namespace clients with our server: the native one inside pylance, and the generated
+one.
 
-Where the reference server (pylance's RestAdapter over a directory) is right, it is asked
-the same and must answer the same. Where it is known to be wrong (it ignores modes and
-cascades, pages nothing, answers 500 to mistakes) the protocol's text is what counts.
+Where the reference server (pylance's RestAdapter over a directory) is correct, it gets the same
+requests and its responses must be equal. Where it is known to be wrong (it ignores modes and
+cascades, has no pages, and responds to mistakes with 500), the text of the protocol decides.
 """
 
 from __future__ import annotations
@@ -765,7 +765,7 @@ def test_generated_client(api, space):
             4,
         ),
         (
-            lambda a, s: generated.TableApi(a).create_table_index(f"{s}$x", m.CreateTableIndexRequest(column="id", index_type="BTREE")),
+            lambda a, s: generated.TableApi(a).create_table_index(f"{s}$x", m.CreateTableIndexRequest(column="id", index_type="FM")),
             exceptions.ServiceException,
             0,
         ),
@@ -800,7 +800,7 @@ def test_rows_columns_tags_and_versions_change(ns, table):
 
 @pytest.mark.parametrize(
     "call",
-    [lambda ns, id: ns.create_table_index(n.CreateTableIndexRequest(id=id, column="id", index_type="BTREE"))],
+    [lambda ns, id: ns.create_table_index(n.CreateTableIndexRequest(id=id, column="id", index_type="FM"))],
     ids=["create_index"],
 )
 def test_unsupported_operations_say_so(ns, table, call):

@@ -1,5 +1,5 @@
-"""The unmodified LanceDB client on what is around the rows: databases, namespaces, tables, tags,
-branches, jobs. What it makes of our answers is what its users see."""
+"""The unmodified LanceDB client on everything but rows: databases, namespaces, tables, tags,
+branches, jobs. Its results on our responses are those that its users see."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Questions of the unmodified LanceDB client: filters, scans and vector searches, each asked
-of a table of ours and of the same table in process, and compared row by row."""
+"""Queries of the unmodified LanceDB client: filters, scans and vector searches, each on a table
+of our server and on the same table in process, compared row by row."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_filter(people, condition):
 
 @pytest.mark.parametrize("condition", ["nope = 1", "spec.nope = 1", "id ="])
 def test_wrong_filter_is_the_users_mistake(people, condition):
-    """A 404 would make this client tell its user that the table is gone."""
+    """A 404 would make this client report to its user that the table is gone."""
     for ask in (
         lambda: people.remote.search().where(condition).to_arrow(),
         lambda: people.remote.count_rows(condition),

@@ -60,7 +60,7 @@ class Pair:
         return answer
 
     def same(self, what: str) -> None:
-        """Both tables hold the same rows, by what native Lance says of both and what we say."""
+        """Both tables hold the same rows, by native Lance's reading of both and by ours."""
         want, got = lance.dataset(self.theirs), lance.dataset(self.ours)
         got.validate()
         assert got.data_storage_version == "0.1"
@@ -173,7 +173,7 @@ def test_members_are_cast_as_native_lance_casts_them(pair, path, type_, spoken):
 
 
 def test_history_of_legacy_tables(pair):
-    """Versions, restores, tags, branches, clones and cleanups, beside what pylance does."""
+    """Versions, restores, tags, branches, clones and cleanups, compared with those of pylance."""
     pair.post("update", updates=[["text", "'new'"]], predicate="id % 10 = 3")
     lance.dataset(pair.theirs).update({"text": "'new'"}, where="id % 10 = 3")
     pair.post("add_columns", new_columns=[{"name": "double", "expression": "id * 2"}])

@@ -1,7 +1,8 @@
-"""Tables stay fit: small writes are joined, old versions go, and nobody loses anything by it.
+"""Tables stay fit: small writes are joined and old versions are removed, without loss for
+readers and writers.
 
-LanceDB's client writes, jobs compact and clean up behind it, and native Lance looks at what
-they leave: rows, indices, tags and branches.
+LanceDB's client writes, jobs compact and clean up, and native Lance checks the result: rows,
+indices, tags and branches.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ WAIT_SECONDS = 120  # for workers of machines that are busy
 
 
 def until(what):
-    """Waits for what is going to be true, and returns it."""
+    """Waits until a condition is true, and returns its value."""
     end = time.monotonic() + WAIT_SECONDS
     while not (found := what()):
         assert time.monotonic() < end, "it did not come true"

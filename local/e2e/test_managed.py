@@ -1,7 +1,7 @@
-"""Tables whose versions the catalog makes: an unmodified pylance commits through the server.
+"""Tables whose versions the catalog creates: an unmodified pylance commits through the server.
 
-Clients that make versions themselves stage a manifest with native Lance: they copy the
-table, write to the copy, and take what they need of it.
+Clients that create versions themselves stage a manifest with native Lance: they copy the table,
+write to the copy, and take the files that they need from it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def manifest_name(version: int) -> str:
 
 
 def stage(wire, table: list[str], data: pa.Table, tmp_path: pathlib.Path) -> dict:
-    """Writes the next version of a table beside it, and returns what makes it the next one."""
+    """Writes the next version of a table beside it, and returns the parameters that make it the
+    next one."""
     at = place(wire, table)
     copy = Folder(str(tmp_path / uuid.uuid4().hex))
     at.copy_to(copy)

@@ -1,4 +1,4 @@
-"""Uploads, answers and changes pass through the server in bounded memory, however large they are.
+"""Uploads, responses and changes of any size pass through the server in bounded memory.
 
 memory_proof.py does this with 5 GB."""
 

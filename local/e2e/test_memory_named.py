@@ -1,8 +1,9 @@
-"""Requests that once took all memory, or the processors beyond every deadline: each by its name.
+"""Requests that once took all memory, or the processors beyond every deadline, each by its
+name.
 
-The server has GOMEMLIMIT, and twice as much address space beside that of its start, so that one
-that takes far more ends. What a request asks for may be answered or refused; it may not harm the server, change
-anything when it is refused, or go on when its time is over or its client has gone."""
+The server has GOMEMLIMIT, and twice as much address space beside that of its start, so a server
+that takes far more ends. A request may be answered or refused. It must not harm the server,
+change anything when it is refused, or continue when its time is over or its client has gone."""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ def lives(server: Server) -> None:
 
 
 def of_status(server: Server, name: str) -> int:
-    """A number of bytes that the system tells of the server's process."""
+    """Returns a number of bytes that the system reports for the server's process."""
     status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
     return int(status.split(f"{name}:")[1].split()[0]) << 10
 

@@ -1,7 +1,7 @@
-"""Random merges: what we make of a table is what native Lance makes of a copy of it.
+"""Random merges: the service's result on a table equals native Lance's result on a copy of it.
 
 Each table has keys of its own types, with nulls, NaN and both zeros among them, and a history
-of merges, each with its own clauses, conditions and columns. --seed says where to begin:
+of merges, each with its own clauses, conditions and columns. --seed is the first seed:
 
     E2E_MERGES=500 make test-e2e ARGS='-k test_merge --seed 7'
 """
@@ -44,7 +44,7 @@ KEYS = {
 
 
 class Merges:
-    """Makes tables, and what is merged into them."""
+    """Creates tables, and the rows that are merged into them."""
 
     def __init__(self, seed: int):
         self.r = random.Random(seed)

@@ -1,10 +1,10 @@
 """Writers of every kind on the same tables: at once, and in turn.
 
-At once, while jobs compact the table and columns come and go, each writer has keys of its own,
-so that it knows what the table must hold of them after each answer, whatever the others do.
-
-In turn, native Lance and the service write, and after each step the service reads what it has
-read before, beside native Lance and a server that has just been started (see turns.py).
+At once, while jobs compact the table and columns come and go: each writer has keys of its own,
+so that it knows the rows that the table must hold for them after each response, whatever the
+others do. In turn: native Lance and the service write, and after each step the service reads
+what it has read before, compared with native Lance and with a server that has just been started
+(see turns.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MERGE = "merge_insert?on=key&when_matched_update_all=true"
 
 
 class Writer:
-    """Changes its own keys by every operation there is, and remembers what they are then."""
+    """Changes its own keys by every operation, and records their rows."""
 
     def __init__(self, server, table: str, number: int):
         self.wire, self.table = server.wire(), table
@@ -50,7 +50,7 @@ class Writer:
         return done
 
     def send(self, call, path: str, body) -> None:
-        """A conflict that is said to be worth another try gets it, as clients give it."""
+        """Repeats a request after a conflict that may be retried, as clients do."""
         for _ in range(self.tries):
             answer = call(f"/v1/table/{self.table}/{path}", body)
             if answer.status == 200:

@@ -1,7 +1,7 @@
-"""Requests that are wrong by chance: each is answered, with an error that a client can read,
-and none with a fault of the server.
+"""Randomly invalid requests: the response to each is an error that a client can parse, and
+never a fault of the server.
 
-E2E_MUTANTS says how many are sent, and --seed from which seed they are made:
+E2E_MUTANTS is the number of requests, and --seed the first seed:
 
     E2E_MUTANTS=20000 make test-e2e ARGS='-k mutants --seed 7'
 """

@@ -1,4 +1,5 @@
-"""Names and delimiters: whatever a client can send names something, the same thing for all."""
+"""Names and delimiters: every string that a client can send is a name, and the same one for all
+clients."""
 
 from __future__ import annotations
 
@@ -83,8 +84,8 @@ def test_native_lance_opens_tables_of_odd_names(server, ns, space, name, opens):
 
 @pytest.mark.parametrize("name, other", [("p q", "p+q"), ("p+q", "p q"), ("+", " "), ("a b+c", "a+b c")])
 def test_spaces_and_plus_signs(server, ns, space, name, other):
-    """No request for one name ever works on the other. An HTTP API does not tell whether a plus
-    sign in a path was one: then the body says so, or the request is refused."""
+    """A request for one name never works on the other. An HTTP API does not show whether a plus
+    sign was in the path: then the body has the name, or the request is refused."""
     wire, path = server.wire(), lambda name: f"/v1/table/{space}${urllib.parse.quote(name, safe='')}"
     for each in (name, other):
         ns.create_namespace(n.CreateNamespaceRequest(id=[space, each], properties={"name": each}))

@@ -1,4 +1,4 @@
-"""Signing in with tokens of a real OAuth 2.0 server, under scopes and under policies."""
+"""Access with tokens of a real OAuth 2.0 server, by scopes and by policies."""
 
 from __future__ import annotations
 

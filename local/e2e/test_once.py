@@ -1,9 +1,9 @@
-"""The unmodified LanceDB client behind a proxy that loses requests and answers, answers for
+"""The unmodified LanceDB client behind a proxy that loses requests and responses, responds by
 itself and sends twice: each write takes place once.
 
-Of what the client sends again by itself (after 409, 429 and 5xx) the JSON requests keep
-their id, the uploads do not. Where a connection breaks without an answer it does not send
-again, and tells its user.
+The client repeats some requests by itself (after 409, 429 and 5xx). The JSON requests among
+them keep their id, the uploads do not. If a connection breaks without a response, it repeats
+nothing and reports that to its user.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ OLD = [(i, "old") for i in range(5)]
 
 
 class Write:
-    """A write, what it does to OLD when it takes place once, and how often it may be sent."""
+    """A write, its effect on OLD when it takes place once, and how often it may be sent."""
 
     def __init__(self, operation: str, do, want, idempotent: bool = False):
         self.operation, self.do, self.want, self.idempotent = operation, do, want, idempotent
@@ -126,7 +126,7 @@ def test_what_broke_without_an_answer_took_place_once_or_not(way, table, write):
 
 @pytest.mark.parametrize("fault", [proxy.twice, proxy.twice_at_once, proxy.give_up(504), proxy.lose_answer])
 def test_a_table_is_created_once(way, remote, space, fault):
-    """The client does not send a create again. Who does is told that the table exists."""
+    """The client does not repeat a create. A client that does is told that the table exists."""
     way.plan("create", fault)
     try:
         remote.create_table("made", rows([1, 2], "new"), namespace_path=[space])
@@ -140,7 +140,8 @@ def test_a_table_is_created_once(way, remote, space, fault):
 
 
 def test_a_status_between_client_and_server_counts_for_json(way, table):
-    """The proxy has the answer and gives another: ids tell JSON requests from new ones."""
+    """The proxy gets the response and returns another one. Ids distinguish JSON requests from
+    new ones."""
     for write in WRITES[2:]:
         way.plan(write.operation, proxy.afterwards(503))
         write.do(table)
@@ -150,8 +151,8 @@ def test_a_status_between_client_and_server_counts_for_json(way, table):
 
 
 def test_the_same_rows_added_on_purpose_all_count(server, table, space):
-    """By one user, by several, at once and one after the other: nothing tells these from
-    what is sent again, but that each had its answer."""
+    """By one user, by several, at once and one after the other: only the received responses
+    distinguish these from repeated requests."""
     same = rows([9], "same")
 
     def add(_) -> None:

@@ -1,4 +1,4 @@
-"""The program as its operator sees it: starting, stopping, and two of it at once."""
+"""The program as its operator sees it: starting, stopping, and two of them at once."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_secrets_stay_out_of_the_log(tmp_path):
 
 
 def test_stopping_lets_requests_finish(tmp_path):
-    """An upload that has begun when the server is told to stop ends well."""
+    """An upload that has begun when the server is asked to stop completes."""
     server = Server(tmp_path / "root").start()
     begun = threading.Event()
 

@@ -1,9 +1,9 @@
-"""Random queries, asked of us and of native Lance over the same files.
+"""Random queries of the service and of native Lance over the same files.
 
-A table of several fragments with deletions is made by native Lance and registered. Then
-questions are made up: orders by several columns with limits and offsets, searches of
-vectors of each width by each metric, filters before and after, bounds, lists of vectors,
-several vectors at once. Native Lance reads the same version and must say the same.
+Native Lance creates a table of several fragments with deletions, which is registered. The
+queries are random: orders by several columns with limits and offsets, searches of vectors of
+each width by each metric, filters before and after, bounds, lists of vectors, several vectors
+at once. Native Lance reads the same version, and its results must be equal.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def rows(start: int, count: int) -> pa.Table:
 
 
 def lists(vectors: np.ndarray, count: int) -> pa.Array:
-    """Lists of none to three vectors, some of them null."""
+    """Lists of zero to three vectors, some of them null."""
     lengths = np.arange(count) % 4
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     items = pa.FixedSizeListArray.from_arrays(pa.array(vectors[: offsets[-1]].ravel()), DIMENSIONS)
@@ -294,7 +294,7 @@ def test_order_by_what_is_not_there(both, column):
 
 
 def test_plans(both, db, module_space):
-    """The plans of both clients name the steps, and what they did."""
+    """The plans of both clients name the steps and their results."""
     table = db.open_table("queries", namespace_path=[module_space])
     search = table.search([0.5] * DIMENSIONS, vector_column_name="f32").where("id < 50").limit(3)
     plan = search.explain_plan()

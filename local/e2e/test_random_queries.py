@@ -1,12 +1,13 @@
-"""Random queries: the client gets of us what it gets of a local table of the same files.
+"""Random queries: the client gets the same rows from the service as from a local table of the
+same files.
 
-E2E_QUERIES says how many are asked of each table, and --seed from which seed they are made:
+E2E_QUERIES is the number of queries for each table, and --seed the first seed:
 
     E2E_QUERIES=5000 make test-e2e ARGS='-k random_queries --seed 7'
 
-Which of equal rows come first, and which of them a limit cuts off, is open. Where native
-LanceDB would answer from an index for vectors, which finds others than the nearest, it is asked
-to do without: we measure all rows.
+The order of equal rows, and which of them a limit cuts off, is open. Where native LanceDB would
+use an index for vectors, which finds rows other than the nearest, the queries ask it not to:
+the service measures all rows.
 """
 
 from __future__ import annotations
@@ -129,7 +130,8 @@ class Refused:
         self.panic = not isinstance(error, Exception)
 
     def fault(self) -> bool:
-        """Whether the service did not say that the caller is mistaken: it failed, or cannot do it."""
+        """Returns whether the response blames the service and not the caller: it failed, or
+        does not support the query."""
         status = re.search(r"(\d\d\d) [A-Z][a-z]+", self.text)
         return "RetryError" in self.text or bool(status) and not 400 <= int(status[1]) < 500
 
@@ -168,7 +170,7 @@ def compare(query: Query, pair: Pair, got: pa.Table | Refused, want: pa.Table | 
 
 
 def alike(query: Query, got: pa.Table, want: pa.Table) -> tuple[pa.Table, pa.Table]:
-    """Both without what native LanceDB does in another way on purpose, or by accident."""
+    """Returns both without parts in which native LanceDB differs, by design or by accident."""
     got, want = plain(got), plain(want)
     if "fast_search" in [name for name, *_ in query.calls] and "_rowid" not in got.column_names and "_rowid" in want.column_names:
         want = want.drop_columns("_rowid")  # which LanceDB adds, and no other way to ask native Lance

@@ -1,7 +1,8 @@
-"""Native Lance writes to a table while the service, which has read it, goes on serving it.
+"""Native Lance writes to a table while the service, which has read it, continues to serve it.
 
-What the service keeps of a table in memory must never be told of another version, another
-table, or one that is gone: each test reads first, has pylance change something, and reads again.
+Data that the service keeps of a table in memory must never be used for another version, another
+table, or one that is gone. Each test reads first, has pylance change something, and reads
+again.
 """
 
 from __future__ import annotations
@@ -210,7 +211,8 @@ def test_what_is_written_first_after_that_goes_to_the_new_table(served, write, v
 
 
 def test_location_that_another_server_drops_and_declares_again(own_server):
-    """Two servers on one root: what one drops and makes again is read and written by the other."""
+    """Two servers on one root: each reads and writes tables that the other drops and creates
+    again."""
     outside = own_server.process.root / "places"
     with Server(own_server.process.root, token="other-token", log="other.log") as process:
         here, there = own_server.wire(), type(own_server)(process.url, process.token, process).wire()

@@ -1,8 +1,8 @@
-"""How large our data files are beside those that native Lance writes for the same rows.
+"""The size of our data files, compared with those that native Lance writes for the same rows.
 
-Each shape is a column of one type, one habit of its values, and what its field asks for;
-it is written in every storage version that can hold it. The sizes do not depend on
-chance or on the machine, so that a file that grows fails.
+Each shape is a column of one type, one pattern of its values, and the options of its field. It
+is written in every storage version that can hold it. The sizes do not depend on chance or on
+the machine, so a file that grows fails.
 """
 
 from __future__ import annotations

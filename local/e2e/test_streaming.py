@@ -1,4 +1,4 @@
-"""Answers that are larger than what a gateway takes: they come as they are made."""
+"""Responses that are larger than a gateway can carry: the server sends them as it makes them."""
 
 from __future__ import annotations
 

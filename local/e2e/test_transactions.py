@@ -1,5 +1,5 @@
-"""Transactions of all that changes something: their ids are described, alone and below
-their table, also when what they changed is gone. And clones."""
+"""Transactions of all operations that change something: their ids can be described, alone and
+below their table, even when the changed object is gone. Also clones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials that describing a table gives: Lance opens the table with them and nothing else."""
+"""Credentials in the description of a table: Lance opens the table with them, and nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = pa.table({"id": [1, 2, 3], "text": ["a", None, "c"]})
 
 @pytest.fixture
 def no_environment(monkeypatch):
-    """Takes away what Lance would find by itself."""
+    """Removes the credentials that Lance would find by itself."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
 

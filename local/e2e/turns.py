@@ -1,9 +1,9 @@
-"""Tables to which native Lance and the service write in turn, with all that several tables and
-branches have to do with each other: clones that share files, branches and tags, tables that are
-dropped and made again in the same place. After each step somebody reads.
+"""Tables to which native Lance and the service write in turn, with all relations between
+several tables and branches: clones that share files, branches and tags, tables that are dropped
+and created again in the same place. After each step both read.
 
-The service under test has read what was there before, and must answer as native Lance does, and
-as a server that has just been started."""
+The service under test has read the earlier versions, and its response must equal that of native
+Lance and of a server that has just been started."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_TABLES = 3
 
 
 class Turns:
-    """A random history of a table and its clones. log tells the steps."""
+    """A random history of a table and its clones. log lists the steps."""
 
     def __init__(self, seed: int, wire: Wire, directory: pathlib.Path, space: str):
         first = History(seed, wire, directory, space)
@@ -84,7 +84,8 @@ class Turns:
         self.tables.append(clone)
 
     def _drop_and_create(self, table: History) -> None:
-        """By hand, as anybody may who has the folder; sometimes the service drops it."""
+        """Deletes the folder, as anyone with access to it may; sometimes the service drops the
+        table."""
         if table is self.tables[0]:
             for clone in self.tables[1:]:  # nothing is left of their files
                 self._post(clone, "deregister")
@@ -187,7 +188,8 @@ class Turns:
         return self.random.pick(reads)
 
     def compare(self, table: History, which: dict, cold: Wire | None) -> None:
-        """What the service answers is what native Lance reads, and what a cold server answers."""
+        """The service's response equals native Lance's reading, and the response of a cold
+        server."""
         ask = {"k": 0, "vector": [], "with_row_id": True, **which}
         answer = self.wire.post(f"{table.path}/query", ask)
         what = f"{table.place.name} at {which or 'its newest version'}"
@@ -208,5 +210,5 @@ class Turns:
 
 
 def _told(answer: Answer) -> tuple:
-    """What an answer says, but for the id of its request."""
+    """Returns a response without the id of its request."""
     return (answer.status, answer.body if answer.status == 200 else answer.json | {"request_id": None})

@@ -1,8 +1,9 @@
-"""Plain HTTP: what the clients do not let one send, and what they do not show.
+"""Plain HTTP: requests that the clients do not allow, and parts of responses that they do not
+show.
 
 Wire is http.client with one kept-alive connection. Line is the same with as little Python
-around the bytes as can be, for measuring: there most of a request's time would else be
-the client's.
+around the bytes as possible, for measuring; otherwise most of a request's time would be the
+client's.
 """
 
 from __future__ import annotations
@@ -171,8 +172,8 @@ class Line(Wire):
         return Answer(status, http.client.HTTPMessage(), body if length > LARGE else bytes(body))
 
     def _fill(self, at: int, size: int) -> None:
-        """Reads so many bytes into memory that larger bodies have been in before: to copy
-        them, or to get new pages from the system, is not what a request costs."""
+        """Reads that many bytes into memory that has held larger bodies before, because copying
+        them, or getting new pages from the system, is not a cost of the request."""
         if len(self._memory) < at + size:
             self._memory = self._memory + bytes(2 * (at + size) - len(self._memory))
         with memoryview(self._memory) as memory:

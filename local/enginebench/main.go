@@ -1,6 +1,7 @@
-// Command enginebench runs the Lance engine for the benchmark, without HTTP: it is asked
-// line by line on its standard input, in JSON, and answers each line with the time that
-// the work took. See local/e2e/bench_engine.py, which asks native Lance the same.
+// Command enginebench runs the Lance engine for the benchmark, without HTTP. It reads
+// requests from standard input, one line of JSON each, and answers each with the time that
+// the work took. See local/e2e/bench_engine.py, which runs the same requests with native
+// Lance.
 package main
 
 import (
@@ -14,8 +15,8 @@ import (
 )
 
 func main() {
-	// As little lives between two requests, the collector would run every few batches. The
-	// server holds a floor under its heap for that reason.
+	// Little memory stays in use between two requests, so the collector would run every few
+	// batches. The server holds a floor under its heap for the same reason.
 	debug.SetGCPercent(200)
 	if err := serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "enginebench:", err)
@@ -23,7 +24,7 @@ func main() {
 	}
 }
 
-// serve answers requests until there are no more.
+// serve answers requests until the input ends.
 func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)

@@ -20,7 +20,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 )
 
-// A request is one thing to do with the table at Path, which is opened anew each time.
+// A request is one operation on the table at Path, which is opened again for each request.
 type request struct {
 	Do      string   `json:"do"` // scan, take, write or load
 	Path    string   `json:"path"`
@@ -29,7 +29,7 @@ type request struct {
 	Source  string   `json:"source"`  // of a write: an Arrow stream that load has read before
 }
 
-// An answer is what the work cost.
+// An answer is the cost of the work.
 type answer struct {
 	Seconds  float64 `json:"seconds"`
 	Rows     int64   `json:"rows"`
@@ -38,7 +38,7 @@ type answer struct {
 	PeakRSS  int64   `json:"peak_rss_kb"` // of the process so far
 }
 
-// A source is rows in memory.
+// A source is a set of rows in memory.
 type source struct {
 	schema  *arrow.Schema
 	batches []arrow.RecordBatch
@@ -152,7 +152,8 @@ func write(ctx context.Context, table *dataset.Table, from source) (int64, error
 	return made.Rows, err
 }
 
-// peakRSS is the most memory that the process ever had, in KiB, as Linux tells it.
+// peakRSS returns the most memory that the process has ever had, in KiB, as Linux reports
+// it.
 func peakRSS() (int64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A figure is one measure of a tree, beside its target.
+// A figure is one measure of a tree, with its target.
 type figure struct {
 	name, now, target string
 	met               bool
 	where             string // the files or packages that make it what it is, if they are few
 }
 
-// figures derives the figures of a tree whose front page has the given text.
+// figures computes the figures of a tree. readme is the text of its front page.
 func (t *tree) figures(readme []byte) []figure {
 	lines, files, checks := map[string]int{}, map[string]int{}, map[string]int{}
 	var untested []string
@@ -61,12 +61,12 @@ func (t *tree) figures(readme []byte) []figure {
 	}
 }
 
-// atMost is a count that has an upper limit.
+// atMost returns a count that has an upper limit.
 func atMost(name string, now, limit int, where string) figure {
 	return figure{name, fmt.Sprint(now), fmt.Sprintf("at most %d", limit), now <= limit, where}
 }
 
-// percent is a share that has a lower and an upper limit.
+// percent returns a share that has a lower and an upper limit.
 func percent(name string, part, whole, low, high int) figure {
 	now := 100 * float64(part) / float64(max(whole, 1))
 	f := figure{name: name, now: fmt.Sprintf("%.0f %%", now), target: fmt.Sprintf("%d to %d %%", low, high)}
@@ -74,13 +74,13 @@ func percent(name string, part, whole, low, high int) figure {
 	return f
 }
 
-// perThousand is how many of something a thousand lines have.
+// perThousand returns a number per thousand lines.
 func perThousand(name string, count, lines int, limit float64) figure {
 	now := 1000 * float64(count) / float64(max(lines, 1))
 	return figure{name, fmt.Sprintf("%.1f", now), fmt.Sprintf("at most %.1f", limit), now <= limit, ""}
 }
 
-// nineInTen is the least number that nine in ten do not exceed.
+// nineInTen returns the least number that nine in ten counts do not exceed.
 func nineInTen(counts map[string]int) int {
 	sorted := slices.Sorted(maps.Values(counts))
 	if len(sorted) == 0 {
@@ -89,7 +89,7 @@ func nineInTen(counts map[string]int) int {
 	return sorted[(9*len(sorted)+9)/10-1]
 }
 
-// largest names the greatest of some counts.
+// largest returns the names of the greatest counts.
 func largest(counts map[string]int) string {
 	name := ""
 	for _, other := range slices.Sorted(maps.Keys(counts)) {

@@ -1,12 +1,12 @@
 // Command functionbench measures the built functions on this machine, over the runtime API
-// that Lambda has ([tiltyard/local/runtimeapi]), with S3 at AWS_ENDPOINT_URL:
+// of Lambda ([tiltyard/local/runtimeapi]), with S3 at AWS_ENDPOINT_URL:
 //
 //   - cold: from the start of the process to its first answer, the description of a table
 //   - warm: the same of a process that has answered before, with and without storage
 //
-// Times say as much about the machine, and about what speaks S3 on it, as about us. So a
-// bare function takes turns with ours, which reads the same object with the same SDK and
-// does nothing else; the ratio to it is what is judged, and the exit status tells.
+// Times depend as much on the machine, and on the server of S3, as on the functions. The
+// program therefore also measures, in turns, a bare function that only reads the same
+// object with the same SDK. The ratio of the two decides, and sets the exit status.
 //
 //	functionbench -functions bin/functions -bare bin/bare
 package main
@@ -29,8 +29,8 @@ import (
 	"tiltyard/local/runtimeapi"
 )
 
-// The targets. A machine that is so busy that the bare function, too, starts late is no
-// reason to miss that of cold starts: then the ratio counts.
+// The targets. On a machine that is so busy that the bare function starts late as well, the
+// ratio of cold starts counts and not their time.
 const (
 	maxColdMillis = 25
 	maxColdRatio  = 1.75
@@ -61,7 +61,7 @@ type bench struct {
 	cold, warm   int
 }
 
-// run prints a line for each thing that is measured, and returns whether all targets are met.
+// run prints a line for each measure, and returns whether all targets are met.
 func (b *bench) run(ctx context.Context) (met bool, err error) {
 	env, err := makeBucket(ctx)
 	if err != nil {
@@ -119,7 +119,7 @@ func makeBucket(ctx context.Context) (env []string, err error) {
 	), nil
 }
 
-// declare makes the table that is described.
+// declare makes the table that the functions describe.
 func (b *bench) declare(ctx context.Context, ours runtimeapi.Config) error {
 	f := runtimeapi.New(ours)
 	if err := call(ctx, f, event("POST", "/v1/table/t/declare")); err != nil {
@@ -128,7 +128,7 @@ func (b *bench) declare(ctx context.Context, ours runtimeapi.Config) error {
 	return f.Close()
 }
 
-// coldStarts starts each program so many times, in turns.
+// coldStarts starts each program the given number of times, in turns.
 func coldStarts(ctx context.Context, times int, event []byte, ours, bare runtimeapi.Config) (o, n []time.Duration, err error) {
 	for range times {
 		for _, side := range []struct {
@@ -150,7 +150,7 @@ func coldStarts(ctx context.Context, times int, event []byte, ours, bare runtime
 	return o, n, nil
 }
 
-// warmCalls calls one process of each so many times, in turns.
+// warmCalls calls one process of each program the given number of times, in turns.
 func warmCalls(ctx context.Context, times int, event []byte, ours, bare runtimeapi.Config) (o, n []time.Duration, err error) {
 	f, g := runtimeapi.New(ours), runtimeapi.New(bare)
 	for i := -times / 10; i < times; i++ { // some first that do not count
@@ -173,7 +173,7 @@ func warmCalls(ctx context.Context, times int, event []byte, ours, bare runtimea
 	return o, n, g.Close()
 }
 
-// call makes sure that the answer is a good one.
+// call checks that the response is a success.
 func call(ctx context.Context, f *runtimeapi.Function, event []byte) error {
 	answer, err := f.Invoke(ctx, event)
 	if err != nil {
@@ -186,7 +186,7 @@ func call(ctx context.Context, f *runtimeapi.Function, event []byte) error {
 	return nil
 }
 
-// event is a request as an HTTP API hands it over.
+// event returns a request in the form in which an HTTP API passes it on.
 func event(method, path string) []byte {
 	in := events.APIGatewayV2HTTPRequest{
 		Version: "2.0", RawPath: path,

@@ -12,15 +12,15 @@ import (
 	"net/http"
 )
 
-// A Streamer is a function whose answers can be taken while they come, as those of
+// A Streamer is a function whose response can be read while it arrives, as that of
 // [tiltyard/local/runtimeapi.Function] can.
 type Streamer interface {
 	Stream(ctx context.Context, event []byte, take func(contentType string, body io.Reader) error) error
 }
 
-// FunctionURL serves everything by one function, as its URL does when its invoke mode is
-// RESPONSE_STREAM: paths arrive as they were sent, and answers go on as they come, of any
-// length. It logs what the function fails with.
+// FunctionURL serves all requests by one function, like a function URL with the invoke mode
+// RESPONSE_STREAM: paths arrive as they were sent, and responses of any length are passed
+// on as they arrive. It logs the errors of the function.
 func FunctionURL(function Streamer, log *slog.Logger) http.Handler {
 	return &functionURL{function: function, log: log}
 }
@@ -68,8 +68,8 @@ func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // maxPreludeBytes bounds status and headers.
 const maxPreludeBytes = 64 << 10
 
-// readPrelude reads what is in front of the body, up to eight zeros. An answer that is not
-// said to have it is all body.
+// readPrelude reads the metadata before the body, which ends with eight zeros. A response
+// without the content type for this is body only.
 func readPrelude(w http.ResponseWriter, contentType string, answer *bufio.Reader) error {
 	if contentType != "application/vnd.awslambda.http-integration-response" {
 		w.Header().Set("Content-Type", "application/octet-stream")

@@ -1,19 +1,19 @@
-// Package gateway stands in for the HTTP API in front of the functions: it routes requests
-// by the operation table, hands them over as the events that API Gateway makes, and turns
-// the functions' answers back. What the real one does to requests it does too, as far as
-// functions can notice:
+// Package gateway stands in for the HTTP API in front of the functions. It routes requests
+// by the operation table, passes them to the functions as the events that API Gateway
+// makes, and returns their responses. It treats requests as the real gateway does, as far
+// as functions can notice:
 //
 //   - a path arrives decoded, but for %25
 //   - several slashes in front of a path are one when its route is looked for, and a path
 //     that ends in a slash has a route of its own
 //   - names of headers arrive in lower case, repeated ones joined by commas
-//   - bodies arrive as base64 unless their type says text
-//   - what is larger than an invocation carries is refused, and so are larger answers
-//   - who waits for 30 seconds is told that there is no answer
+//   - bodies arrive as base64 unless their type is a text type
+//   - requests and responses larger than an invocation can carry are refused
+//   - a request that takes 30 seconds gets an error
 //
 // The limits are those of HTTP APIs and of synchronous invocations of Lambda.
 //
-// [FunctionURL] stands in for the URL of one function, which streams what that answers.
+// [FunctionURL] stands in for the URL of one function, which streams its responses.
 package gateway
 
 import (
@@ -36,7 +36,7 @@ const (
 	timeout         = 30 * time.Second
 )
 
-// Fallback is the name of the function that gets what has no route.
+// Fallback is the name of the function for requests without a route.
 const Fallback = "default"
 
 // A Function answers events, as [tiltyard/local/runtimeapi.Function] does.
@@ -44,8 +44,8 @@ type Function interface {
 	Invoke(ctx context.Context, event []byte) ([]byte, error)
 }
 
-// Handler serves the operations by the functions of their groups, and everything else by
-// that called [Fallback], which there must be. It logs what functions fail with.
+// Handler serves the operations by the functions of their groups, and all other requests by
+// the function called [Fallback], which must exist. It logs the errors of functions.
 func Handler(functions map[string]Function, log *slog.Logger) http.Handler {
 	return &handler{functions: functions, routes: newRoutes(functions), log: log}
 }
@@ -85,7 +85,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newEvent makes the event of a request, which has its path in the form of the gateway. The
+// newEvent returns the event of a request, with its path in the form of the gateway. The
 // status is that of a refusal, or 0.
 func newEvent(r *http.Request, path string) (events.APIGatewayV2HTTPRequest, int) {
 	headers, bytes := joinHeaders(r)
@@ -115,7 +115,7 @@ func newEvent(r *http.Request, path string) (events.APIGatewayV2HTTPRequest, int
 	return event, 0
 }
 
-// joinHeaders returns the headers of an event and how long they are.
+// joinHeaders returns the headers of an event and their length.
 func joinHeaders(r *http.Request) (headers map[string]string, bytes int) {
 	headers = map[string]string{"host": r.Host}
 	for name, values := range r.Header {
@@ -127,7 +127,7 @@ func joinHeaders(r *http.Request) (headers map[string]string, bytes int) {
 	return headers, bytes + len(r.URL.RequestURI())
 }
 
-// isText says which bodies are handed over as they are.
+// isText reports whether a body of this type is passed on without base64.
 func isText(contentType string) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	switch kind = strings.TrimSpace(kind); kind {
@@ -137,7 +137,7 @@ func isText(contentType string) bool {
 	return strings.HasPrefix(kind, "text/")
 }
 
-// decode undoes the escapes in a path as an HTTP API does: all but those of the percent
+// decode undoes the escapes in a path as an HTTP API does: all but that of the percent
 // sign.
 func decode(path string) string {
 	var b strings.Builder
@@ -152,7 +152,7 @@ func decode(path string) string {
 	return b.String()
 }
 
-// unhex is the value of a digit; net/url has made sure that it is one.
+// unhex returns the value of a hexadecimal digit; net/url has checked that it is one.
 func unhex(c byte) byte {
 	switch {
 	case c >= 'a':
@@ -163,7 +163,7 @@ func unhex(c byte) byte {
 	return c - '0'
 }
 
-// write sends the answer of a function.
+// write sends the response of a function.
 func (h *handler) write(w http.ResponseWriter, answer []byte) {
 	var response events.APIGatewayV2HTTPResponse
 	err := json.Unmarshal(answer, &response)
@@ -183,7 +183,7 @@ func (h *handler) write(w http.ResponseWriter, answer []byte) {
 	_, _ = w.Write(body) // a client that has gone is not told
 }
 
-// refuse answers as the gateway does by itself, in a form that is not ours.
+// refuse sends an error of the gateway itself, which does not have our form.
 func refuse(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -16,8 +16,9 @@ type route struct {
 	literals int      // segments that are no variables
 }
 
-// newRoutes returns the routes to the functions, in the order in which they are tried:
-// those of whole paths before those that take a rest, and then by how much they name.
+// newRoutes returns the routes to the functions in the order in which they are tried:
+// routes of whole paths before those that take a rest, and then those with more literal
+// segments first.
 func newRoutes(functions map[string]Function) []route {
 	var all []route
 	for _, line := range protocol.GatewayRoutes() {

@@ -1,12 +1,12 @@
-// Command lambda runs the built functions on this machine, as AWS would: behind a gateway
-// that hands them events ([tiltyard/local/gateway]), over the runtime API that Lambda has
-// ([tiltyard/local/runtimeapi]), with S3, DynamoDB and SQS at AWS_ENDPOINT_URL. It makes the
-// bucket, the table and the queues that the functions share.
+// Command lambda runs the built functions on this machine as AWS would: behind a gateway
+// that passes them events ([tiltyard/local/gateway]), over the runtime API of Lambda
+// ([tiltyard/local/runtimeapi]), with S3, DynamoDB and SQS at AWS_ENDPOINT_URL. It creates
+// the bucket, the table and the queues that the functions share.
 //
 //	lambda -functions bin/functions -listen 127.0.0.1:10025
 //
-// With -url it answers there, too, as the URL of the function called stream does, which
-// serves all operations and streams what it answers.
+// With -url it also listens there, like the URL of the function called stream, which serves
+// all operations and streams its responses.
 //
 // The functions see the environment of this program, so that TILTYARD_TOKEN and the like
 // configure them as they do the local server.
@@ -55,7 +55,7 @@ type options struct {
 	instances                  int
 }
 
-// functionTimeout is what functions behind a gateway are given.
+// functionTimeout is the timeout of functions behind a gateway.
 const functionTimeout = 29 * time.Second
 
 // run serves until the context ends.
@@ -100,7 +100,7 @@ func run(ctx context.Context, o options) (err error) {
 // streamName is the folder of the function that has a URL.
 const streamName = "stream"
 
-// serveURL serves by one function, which is told to stream, until the context ends.
+// serveURL serves by one function, which streams its responses, until the context ends.
 func (o options) serveURL(ctx context.Context, environment []string, log *slog.Logger) (err error) {
 	path := filepath.Join(o.folder, streamName, "bootstrap")
 	function := runtimeapi.New(o.config(streamName, path, append(environment, "TILTYARD_STREAM=on")))
@@ -113,7 +113,8 @@ func (o options) serveURL(ctx context.Context, environment []string, log *slog.L
 	return serve(ctx, listener, gateway.FunctionURL(function, log))
 }
 
-// chooseToken makes a token when nothing else lets anybody sign in.
+// chooseToken returns the configured token. If none is configured, and no other way to sign
+// in either, it makes one.
 func chooseToken() (token string, made bool) {
 	for _, name := range []string{"TILTYARD_TOKEN", "TILTYARD_API_KEYS", "TILTYARD_JWKS"} {
 		if os.Getenv(name) != "" {
@@ -123,7 +124,7 @@ func chooseToken() (token string, made bool) {
 	return rand.Text(), true
 }
 
-// find makes the functions in the folder; the worker is apart.
+// find returns the functions in the folder, and the worker separately.
 func (o options) find(environment []string) (functions map[string]*runtimeapi.Function, worker *runtimeapi.Function, err error) {
 	paths, err := filepath.Glob(filepath.Join(o.folder, "*", "bootstrap"))
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 // workerName is the folder of the function that the queue drives.
 const workerName = "worker"
 
-// workerTimeout is what the worker is given for a message. It is less than Lambda would
-// give, so that long jobs have to continue here, too.
+// workerTimeout is the worker's time for a message. It is shorter than in Lambda, so that
+// long jobs have to continue with another message here, too.
 const workerTimeout = time.Minute
 
-// poll hands messages of a queue to the worker until the context ends, as the event source of
-// the queue does: those that the worker does not report as failed are done.
+// poll passes messages of a queue to the worker until the context ends, like the event
+// source of the queue: it deletes the messages that the worker does not report as failed.
 func (s *stores) poll(ctx context.Context, from queue, worker *runtimeapi.Function, log *slog.Logger) {
 	for ctx.Err() == nil {
 		got, err := s.sqs.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{

@@ -18,7 +18,7 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// stores are what the functions share, under one name.
+// stores are the stores that the functions share, all under one name.
 type stores struct {
 	name string
 	sqs  *sqs.Client
@@ -29,11 +29,11 @@ type stores struct {
 // A queue is one of SQS.
 type queue struct{ url, arn string }
 
-// mostReceives is how often a message comes before it is given up, as where the stacks are
-// deployed.
+// mostReceives is how often a message is delivered before it is given up; the deployed
+// stacks use the same number.
 const mostReceives = 10
 
-// openStores makes what is missing of the bucket, the table and the queues.
+// openStores creates the bucket, the table and the queues, unless they exist.
 func openStores(ctx context.Context, name string) (*stores, error) {
 	if os.Getenv("AWS_ENDPOINT_URL") == "" {
 		return nil, errors.New("AWS_ENDPOINT_URL is not set: this is for servers that stand in for AWS")
@@ -70,7 +70,7 @@ func openStores(ctx context.Context, name string) (*stores, error) {
 	return s, nil
 }
 
-// createQueue makes a queue if there is none.
+// createQueue creates a queue unless it exists.
 func (s *stores) createQueue(ctx context.Context, name string) (queue, error) {
 	made, err := s.sqs.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: map[string]string{
 		string(sqstypes.QueueAttributeNameVisibilityTimeout): fmt.Sprint(int((workerTimeout + time.Minute).Seconds())),
@@ -88,7 +88,7 @@ func (s *stores) createQueue(ctx context.Context, name string) (queue, error) {
 	return queue{url: *made.QueueUrl, arn: found.Attributes[string(arn)]}, nil
 }
 
-// createTable makes the table that package dynamorecord describes, if there is none.
+// createTable creates the table that package dynamorecord describes, unless it exists.
 func createTable(ctx context.Context, client *dynamodb.Client, name string) error {
 	text := dynamotypes.ScalarAttributeTypeS
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
@@ -111,8 +111,8 @@ func createTable(ctx context.Context, client *dynamodb.Client, name string) erro
 	return dynamodb.NewTableExistsWaiter(client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute)
 }
 
-// environment is what tells the functions of the stores, after the environment of this
-// program.
+// environment returns the environment of the functions: that of this program, and the names
+// of the stores.
 func (s *stores) environment() []string {
 	return append(os.Environ(),
 		"TILTYARD_ROOT=s3://"+s.name,

@@ -1,6 +1,6 @@
 // Package prometheus keeps the metrics of the local server and writes them in the text
-// format that Prometheus reads. The official client would bring protobuf and a dozen
-// packages for what are five counters and a histogram.
+// format of Prometheus. The official client is not used, because it would add protobuf and
+// a dozen packages for five counters and a histogram.
 //
 // The format: prometheus.io, "Text-based format", version 0.0.4.
 package prometheus
@@ -22,11 +22,11 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// bounds are the upper ends of the buckets of durations, in seconds: from what one request
-// to memory takes to what the largest uploads do.
+// bounds are the upper ends of the buckets of durations, in seconds. They range from one
+// request to memory to the largest uploads.
 var bounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60}
 
-// Metrics are those of one process. It is safe for concurrent use.
+// Metrics are the metrics of one process. It is safe for concurrent use.
 type Metrics struct {
 	release string
 	started time.Time
@@ -37,15 +37,15 @@ type Metrics struct {
 	measured map[string]*measured // by operation
 }
 
-// answer is what answers are counted by. All values come from our own tables, so that no
-// client can make more of them.
+// An answer is the key by which responses are counted. All values come from our own tables,
+// so that clients cannot make the number of keys grow.
 type answer struct {
 	operation string
 	status    int
 	code      string
 }
 
-// measured is what is added up of an operation.
+// measured holds the sums for one operation.
 type measured struct {
 	buckets                     [len(bounds) + 1]int64 // not cumulated; the last is beyond all bounds
 	seconds                     float64
@@ -54,8 +54,8 @@ type measured struct {
 	storageRead, storageWritten int64 // bytes
 }
 
-// New returns metrics of a program that started now. They name its release, and what requests
-// and jobs hold of its memory.
+// New returns metrics of a program that started now. They contain its release, and the
+// memory that requests and jobs hold.
 func New(release string, now time.Time, memory *memory.Budget) *Metrics {
 	return &Metrics{release: release, started: now, memory: memory, answers: map[answer]int64{}, measured: map[string]*measured{}}
 }
@@ -82,7 +82,7 @@ func (m *Metrics) Observe(s *httpapi.Served) {
 	o.storageWritten += s.Storage.Written()
 }
 
-// Write writes all metrics. Who reads them asks again if they do not arrive.
+// Write writes all metrics. A failed write is ignored, since the reader will ask again.
 func (m *Metrics) Write(w io.Writer) {
 	p := &page{Writer: bufio.NewWriter(w)}
 	m.writeRequests(p)
@@ -106,7 +106,7 @@ func (m *Metrics) Write(w io.Writer) {
 	_ = p.Flush()
 }
 
-// ofRuntime is what counts against GOMEMLIMIT.
+// ofRuntime returns the memory that counts against GOMEMLIMIT.
 func ofRuntime() float64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
@@ -139,7 +139,7 @@ func compareAnswers(a, b answer) int {
 	return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.status, b.status), cmp.Compare(a.code, b.code))
 }
 
-// counters are what is added up in two directions.
+// counters are the sums that have two directions.
 var counters = []struct {
 	name, help string
 	parts      []part
@@ -163,7 +163,7 @@ type part struct {
 	of   func(*measured) int64
 }
 
-// page is the text on its way out.
+// page is the text that is being written.
 type page struct{ *bufio.Writer }
 
 func (p *page) family(name, kind, help string) {

@@ -28,12 +28,13 @@ type Function struct {
 	idle []*instance
 }
 
-// New returns a function none of whose instances is running yet.
+// New returns a function without running instances.
 func New(config Config) *Function {
 	return &Function{config: config, slots: make(chan struct{}, config.Instances)}
 }
 
-// An Error is what a function reports in place of an answer, or what happened to it.
+// An Error is the error that a function reports in place of a response, or the reason why
+// it did not respond.
 type Error struct {
 	Function string
 	Message  string // JSON when it comes from the program
@@ -45,8 +46,8 @@ func (e *Error) Error() string { return "function " + e.Function + ": " + e.Mess
 // ErrTimeout is wrapped by the error of an event that was not answered in time.
 var ErrTimeout = errors.New("timed out")
 
-// maxAnswerBytes is what Invoke returns at most. Lambda takes 6 MiB; the rest is for the
-// caller to find out that it was more.
+// maxAnswerBytes bounds the result of Invoke. Lambda accepts 6 MiB; the caller can detect a
+// larger response.
 const maxAnswerBytes = 8 << 20
 
 // Invoke hands an event to an idle instance, or to a new one, and returns its answer. It

@@ -198,7 +198,7 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ended says whether the program is no longer running.
+// ended reports whether the program is no longer running.
 func (i *instance) ended() bool {
 	select {
 	case <-i.exited:

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// The limits of connections. There is none for whole requests and responses: those are
-// bounded by the handler, which knows how long an operation may take, and streams may be
-// long.
+// These are the limits of connections. There is none for whole requests and responses: the handler
+// bounds those, because it knows how long an operation may take, and streams may be long.
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute
@@ -21,17 +20,17 @@ const (
 	drainTimeout   = 30 * time.Second
 )
 
-// listen takes the address.
+// listen opens the address.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is taken by another program; choose another address with --listen", address)
+		return nil, fmt.Errorf("another program uses %s; choose another address with --listen", address)
 	}
 	return listener, err
 }
 
-// answer serves requests until the context ends. Then it takes no new ones and waits for
-// those that run, but not forever.
+// answer serves requests until the context ends. It then accepts no new requests and waits a
+// limited time for those that run.
 func answer(ctx context.Context, listener net.Listener, handler http.Handler, logger *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,

@@ -35,7 +35,7 @@ func TestDocsListTheSettings(t *testing.T) {
 	checkSection(t, "../../docs/settings.md", "settings", settings())
 }
 
-// checkSection compares the text between two markers of a page with the text that is true.
+// checkSection compares the text between two markers of a page with the text that should be there.
 func checkSection(t *testing.T, page, name, want string) {
 	t.Helper()
 	data, err := os.ReadFile(page)
@@ -123,7 +123,7 @@ func settings() string {
 	return b.String()
 }
 
-// defaults shows what counts when nothing is said.
+// defaults returns the text of a setting's default.
 func defaults(s boot.Setting) string {
 	switch {
 	case s.Local == "" && s.Default == "":

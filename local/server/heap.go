@@ -5,17 +5,16 @@ import (
 	"runtime/debug"
 )
 
-// heapFloor is the size below which the heap is not worth collecting.
+// heapFloor is the heap size below which a collection is not worthwhile.
 const heapFloor = 64 << 20
 
-// worthwhile is how many times the floor the limit of the heap is, at least, when some of it can
-// be spared.
+// worthwhile is the least ratio of the heap's limit to the floor at which the floor is used.
 const worthwhile = 32
 
-// holdHeapFloor returns what to call at the end. Until then the collector sees a heap of
-// heapFloor more bytes than there are, and so runs once for each such amount that is
-// allocated and not, while little is cached, at every second upload. The bytes are never
-// touched and so take no memory; but they count against the limit of the heap.
+// holdHeapFloor makes the heap look larger by heapFloor bytes, until the returned function is
+// called. The collector then runs once for each such amount that is allocated. Without it, while
+// little is cached, it would run at every second upload. The bytes are never touched, so they take
+// no physical memory, but they count against the limit of the heap.
 func holdHeapFloor() (release func()) {
 	if debug.SetMemoryLimit(-1) < heapFloor*worthwhile {
 		return func() {}

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/importing"
 )
 
-// importSettings are those that say where tables may be.
+// importSettings are the settings that determine where tables may lie.
 var importSettings = []string{"root", "allow-location"}
 
 func newImportCommand() *cobra.Command {
@@ -24,15 +24,15 @@ func newImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [PLACE]",
 		Short: "Give names to the tables of a directory or a bucket",
-		Long: `Give names in the catalog to the tables that LanceDB or a directory namespace has filled
-a directory or a bucket with: folders NAME.lance, and what the table __manifest of a directory
-namespace tells of, namespaces and properties included. The tables stay where they are, and
-the programs that use them there may go on.
+		Long: `Give names in the catalog to the tables that LanceDB or a directory namespace keeps in a
+directory or a bucket: folders NAME.lance, and the tables that the table __manifest of a
+directory namespace lists, with their namespaces and properties. The tables stay where they
+are, and other programs may continue to use them there.
 
 PLACE is a path, a file:// URL or s3://bucket/prefix; it is the root when not given. A
 server that is to serve tables from outside of its root needs --allow-location PLACE.
 
-Importing again imports what has come since, and nothing twice. A server may be running.`,
+A second import adds the tables that are new since, and no table twice. A server may be running.`,
 		Example: `  tiltyard import --root ~/lancedb --dry-run
   tiltyard import --root /srv/tables /mnt/archive
   tiltyard import --root s3://warehouse/tables s3://lake/lancedb`,
@@ -45,7 +45,7 @@ Importing again imports what has come since, and nothing twice. A server may be 
 			addFlag(cmd.Flags(), s)
 		}
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "tell what would be done, and do nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done, and do nothing")
 	return cmd
 }
 
@@ -55,7 +55,7 @@ func runImport(cmd *cobra.Command, args []string, dryRun bool) error {
 		return err
 	}
 	if !config.HasCredentials() {
-		config.Token = rand.Text() // nobody signs in
+		config.Token = rand.Text() // the import serves no clients, so the token is never used
 	}
 	place, outside := config.Root, false
 	if len(args) == 1 {
@@ -96,7 +96,7 @@ func givenIfAny(flags *pflag.FlagSet) boot.Source {
 	}
 }
 
-// verb is what happened, or would happen.
+// verb returns what happened, or in a dry run what would happen.
 func verb(o importing.Outcome, dryRun bool) string {
 	if o == importing.Imported && dryRun {
 		return "to be imported"
@@ -104,7 +104,7 @@ func verb(o importing.Outcome, dryRun bool) string {
 	return string(o)
 }
 
-// writeResult writes one line: what became of it, what it is, its name, its place, and why.
+// writeResult writes one line: what happened, the kind, the name, the location, and the reason.
 func writeResult(w io.Writer, r importing.Result, dryRun bool) {
 	line := fmt.Sprintf("%s: %s %s", verb(r.Outcome, dryRun), r.Kind, strings.Join(r.ID, "$"))
 	if r.Place != "" {
@@ -116,7 +116,7 @@ func writeResult(w io.Writer, r importing.Result, dryRun bool) {
 	fmt.Fprintln(w, line)
 }
 
-// canonicalPlace spells a place as the roots do: an absolute path free of links, or the URL
+// canonicalPlace spells a path or URL as the roots do: an absolute path free of links, or the URL
 // of a bucket.
 func canonicalPlace(place string) (string, error) {
 	scheme, rest, isURL := strings.Cut(place, "://")
@@ -137,7 +137,7 @@ func canonicalPlace(place string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// covered says whether a canonical place is one of these places, or lies below one.
+// covered reports whether a canonical path or URL equals one of places or lies below one.
 func covered(place string, places []string) bool {
 	return slices.ContainsFunc(places, func(other string) bool {
 		other, err := canonicalPlace(other)

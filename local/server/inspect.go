@@ -24,11 +24,11 @@ version the fragments, data files, columns and pages with their encodings and si
 metadata is read, no server is needed, and the table is left as it is. PATH is the table's
 directory, a file:// URL of it, or s3://bucket/key in the environment of the AWS command line.
 
-Of damaged tables it shows what can be read, and says ERROR in the places that cannot.
+Of a damaged table it shows the parts that can be read, and ERROR in place of the others.
 
-Encodings are told values first, then the layers of nesting, innermost first: "item?" may
-be null, "list0" may be empty, "list?0" both. "rep" and "def" are how the levels are
-encoded that tell lists and nulls apart. In data files of version 2.0, "@1" is the number of
+An encoding lists the values first, then the layers of nesting, innermost first: "item?" may
+be null, "list0" may be empty, "list?0" both. "rep" and "def" are the encodings of the levels
+that mark lists and nulls. In data files of version 2.0, "@1" is the number of
 the page's buffer.`,
 		Example: `  tiltyard inspect data/points.lance
   tiltyard inspect data/points.lance --version 3 --versions 0

@@ -1,6 +1,5 @@
-// Command tiltyard is the whole service in one program: a catalog of Lance tables in a
-// directory, served over HTTP on this machine. The handlers are those that the functions
-// deploy.
+// Command tiltyard is the whole service in one program: a catalog of Lance tables in a directory,
+// served over HTTP on this machine. It has the same handlers as the deployed functions.
 package main
 
 import (
@@ -55,7 +54,7 @@ func newVersionCommand() *cobra.Command {
 	}
 }
 
-// commit names the commit of the build, as far as the build knows it.
+// commit returns the commit of the build, as far as the build contains it.
 func commit() string {
 	info, _ := debug.ReadBuildInfo()
 	name, changed := "unknown", ""

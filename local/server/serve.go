@@ -45,8 +45,8 @@ chooses a limit by the container or the machine.`,
 	return cmd
 }
 
-// addFlag makes the flag of a setting. Its default is only shown: flags that are not
-// given say nothing, and boot knows what counts then.
+// addFlag adds the flag of a setting. The default is only for the help text: a flag that is not
+// given has no value, and package boot applies the default.
 func addFlag(flags *pflag.FlagSet, s boot.Setting) {
 	text := s.Default
 	if s.Local != "" {
@@ -56,15 +56,15 @@ func addFlag(flags *pflag.FlagSet, s boot.Setting) {
 	flags.Var(&flagValue{shown: text, kind: s.Value}, s.Name, usage)
 }
 
-// flagValue is the text of a flag. Given more than once, its texts are joined by commas,
-// which the settings of more than one value are separated by.
+// flagValue is the text of a flag. Several texts are joined by commas, as settings with several
+// values expect.
 type flagValue struct {
 	shown string
 	kind  string
 	given []string
 }
 
-// String returns what was given, or the default while nothing was.
+// String returns the given text, or the default.
 func (v *flagValue) String() string {
 	if v.given == nil {
 		return v.shown
@@ -72,13 +72,13 @@ func (v *flagValue) String() string {
 	return strings.Join(v.given, ",")
 }
 
-// Set takes one text.
+// Set adds one text.
 func (v *flagValue) Set(text string) error {
 	v.given = append(v.given, text)
 	return nil
 }
 
-// Type names the kind of text in the usage.
+// Type returns the placeholder in the help.
 func (v *flagValue) Type() string { return v.kind }
 
 // given is the source of the flags on the command line.
@@ -89,7 +89,7 @@ func given(flags *pflag.FlagSet) boot.Source {
 	}
 }
 
-// serve opens everything, says where it is, and answers requests until the context ends.
+// serve opens the stores, prints its address, and answers requests until the context ends.
 func serve(cmd *cobra.Command, _ []string) error {
 	config, err := boot.Read(given(cmd.Flags()), boot.Environment, boot.LocalDefaults)
 	if err != nil {
@@ -112,7 +112,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 		queue = new(memqueue.Queue)
 	}
 	services := all.Open(tables.Stores{
-		Objects: env.Objects, Records: env.Records, Now: env.Now, CacheBytes: env.CacheBytes,
+		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,
 	}, all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory})
@@ -128,8 +128,9 @@ func serve(cmd *cobra.Command, _ []string) error {
 	return answer(cmd.Context(), listener, handler, env.Logger)
 }
 
-// greet says where the server is and how to reach it, in lines fit to be copied. A token
-// of the user's is not repeated; one that was made here is told nowhere else.
+// greet prints the address of the server and how to connect, in lines that can be copied. It does
+// not repeat a token that the user has set. It prints one that was made for this run, which appears
+// nowhere else.
 func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
 	url := "http://" + reachable(at) + env.BasePath
 	token, source := "...", "as configured"
@@ -141,7 +142,7 @@ func greet(w io.Writer, env *boot.Env, at net.Addr, made bool) {
 		env.Objects.Home().URI, url, source, token, url)
 }
 
-// reachable is the address that a client on this machine connects to.
+// reachable returns the address that a client on this machine connects to.
 func reachable(at net.Addr) string {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {

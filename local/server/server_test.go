@@ -167,7 +167,7 @@ func TestServeSaysWhyItCannotStart(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"port is taken", []string{"serve", "--listen", taken.Addr().String()}, "is taken by another program"},
+		{"port is taken", []string{"serve", "--listen", taken.Addr().String()}, "another program uses"},
 		{"root is a file", []string{"serve", "--root", file}, "root: "},
 		{"root in S3 of nowhere", []string{"serve", "--root", "s3://bucket"}, "AWS_REGION"},
 		{"several mistakes", []string{"serve", "--cache-bytes", "much", "--issuer", "i"}, "needs jwks"},

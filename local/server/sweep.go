@@ -8,12 +8,11 @@ import (
 	"tiltyard/shared/record"
 )
 
-// sweepEvery is how often records that have expired are deleted, and how old they are
-// then at least: so long the server remembers what it answered.
+// sweepEvery is the interval at which expired records are deleted, and their least age. The server
+// keeps the answers to requests for that long.
 const sweepEvery = 24 * time.Hour
 
-// startSweeps deletes expired records now and then, until the context ends, for which wait
-// waits.
+// startSweeps deletes expired records at intervals until the context ends. wait returns after that.
 func startSweeps(ctx context.Context, records record.Store, logger *slog.Logger) (wait func()) {
 	done := make(chan struct{})
 	go func() {
@@ -23,9 +22,9 @@ func startSweeps(ctx context.Context, records record.Store, logger *slog.Logger)
 		for {
 			deleted, err := record.Sweep(ctx, records, sweepEvery)
 			if err != nil && ctx.Err() == nil {
-				logger.Warn("expired records were not deleted", "error", err)
+				logger.Warn("could not delete expired records", "error", err)
 			}
-			logger.Debug("expired records are deleted", "count", deleted)
+			logger.Debug("deleted expired records", "count", deleted)
 			select {
 			case <-tick.C:
 			case <-ctx.Done():

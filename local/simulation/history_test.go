@@ -74,7 +74,7 @@ type outcome struct {
 
 func (o outcome) ok() bool { return !o.unknown && o.status < 300 }
 
-// refusedWith says whether the operation was refused with one of the codes.
+// refusedWith reports whether the operation was refused with one of the codes.
 func (o outcome) refusedWith(codes ...int) bool {
 	return !o.unknown && o.status >= 300 && slices.Contains(codes, o.code)
 }
@@ -220,7 +220,7 @@ const tooLong = " is too long to be checked"
 // checkTime bounds the search for an order that explains a history.
 const checkTime = 5 * time.Second
 
-// check says whether events are linearizable, domain by domain: "" or what is wrong. What
+// check reports whether events are linearizable, domain by domain: "" or what is wrong. What
 // had no answer has happened, if it ever did, until the world had settled.
 func check(events []event, settled int64) string {
 	domains := map[string][]porcupine.Operation{}

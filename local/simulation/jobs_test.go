@@ -110,7 +110,7 @@ func finishJobs(c *client) {
 	}
 }
 
-// endedWell says whether a job has ended, and with the results of all parts if it came so far.
+// endedWell reports whether a job has ended, and with the results of all parts if it came so far.
 func endedWell(status protocol.TransactionStatus, failure string) bool {
 	return status.Ended() && !strings.Contains(failure, lostResults)
 }
@@ -281,7 +281,7 @@ func (q *queue) take(w *world) (m *message, dead, ok bool) {
 	return m, false, true
 }
 
-// waits says whether there are messages, be it for later.
+// waits reports whether there are messages, be it for later.
 func (q *queue) waits(w *world) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -121,7 +121,7 @@ func parentOf(id string) string {
 	return id[:max(i, 0)]
 }
 
-// there says whether a namespace exists. The root, "", always does.
+// there reports whether a namespace exists. The root, "", always does.
 func there(f facts, namespace string) bool { return namespace == "" || f.has("n "+namespace) }
 
 // children returns the ids directly inside a namespace, of a kind: "n " or "t ".
@@ -294,7 +294,7 @@ func cascade(id string) *op {
 	return o
 }
 
-// missing says whether a table is rightly said not to be there.
+// missing reports whether a table is rightly said not to be there.
 func missing(f facts, id string, o outcome) bool {
 	return o.refusedWith(4) && !f.has("t "+id) || o.refusedWith(1) && !there(f, parentOf(id))
 }

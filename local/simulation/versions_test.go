@@ -194,7 +194,7 @@ func (c *client) createBatch(names ...string) *op {
 	}
 }
 
-// gaveWay says whether a batch was done but for what somebody else was quicker with.
+// gaveWay reports whether a batch was done but for what somebody else was quicker with.
 func gaveWay(o outcome) bool {
 	return o.lostRace() && bytes.Contains(o.body, []byte("the rest of the batch was done"))
 }

@@ -79,7 +79,7 @@ type sent struct {
 	text   string // see String
 }
 
-// isRecord says whether it is one to DynamoDB.
+// isRecord reports whether it is one to DynamoDB.
 func (r *sent) isRecord() bool { return r.header.Get("X-Amz-Target") != "" }
 
 func (r *sent) isWrite() bool {

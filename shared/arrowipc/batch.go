@@ -18,8 +18,8 @@ import (
 //	buffers   per buffer of each array: i64 offset in the body, i64 length
 //	variadic  per array of views: i64 number of its data buffers
 //
-// How many buffers an array has, its type says (see layout); nothing in the message does.
-// Dictionary-encoded arrays appear as their indices.
+// The type of an array determines the number of its buffers (see layout); the message does
+// not record it. Dictionary-encoded arrays appear as their indices.
 const (
 	batchLength         slot = 4
 	batchNodes          slot = 6
@@ -34,7 +34,7 @@ const (
 )
 
 // A decoder builds the arrays of one record batch. It consumes nodes and buffers in the
-// order in which the fields of the schema ask for them, depth first.
+// order of the fields of the schema, depth first.
 type decoder struct {
 	reader   *Reader
 	rows     int64
@@ -86,8 +86,8 @@ func (d *decoder) charge(n *node, size int64) error {
 	return nil
 }
 
-// take charges size bytes that are about to be allocated, and takes them from the share of the
-// stream.
+// take charges size bytes that are about to be allocated, and takes them from the memory
+// share of the stream.
 func (d *decoder) take(n *node, size int64) error {
 	if err := d.charge(n, size); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (d *decoder) take(n *node, size int64) error {
 	return d.reader.take(size)
 }
 
-// finish checks that the message held what was asked for and no more, and that its
-// rows are not too many for its bytes.
+// finish checks that the message held exactly the arrays of the schema, and that its rows
+// are not too many for its bytes.
 func (d *decoder) finish() error {
 	if len(d.nodes) != 0 || len(d.buffers) != 0 || len(d.variadic) != 0 {
 		return invalid(nil, "%d arrays and %d buffers more than the schema has", len(d.nodes)/16, len(d.buffers)/16)
@@ -109,7 +109,7 @@ func (d *decoder) finish() error {
 	return nil
 }
 
-// column decodes a column of the batch, which has the length of the batch exactly.
+// column decodes a column of the batch, which must have the length of the batch.
 func (d *decoder) column(n *node) (arrow.ArrayData, error) {
 	if len(d.nodes) >= 16 {
 		if length := int64(binary.LittleEndian.Uint64(d.nodes)); length != d.rows {
@@ -119,7 +119,7 @@ func (d *decoder) column(n *node) (arrow.ArrayData, error) {
 	return d.array(n, d.rows)
 }
 
-// array decodes the array of n, of which the first length values are wanted.
+// array decodes the first length values of the array of n.
 func (d *decoder) array(n *node, length int64) (arrow.ArrayData, error) {
 	claimed, err := d.next(n, length)
 	if err != nil {
@@ -142,7 +142,7 @@ func (d *decoder) array(n *node, length int64) (arrow.ArrayData, error) {
 	return a.data(), nil
 }
 
-// arrayParts is an array in the making.
+// arrayParts are the parts of an array that is being built.
 type arrayParts struct {
 	*node
 	length     int64
@@ -164,7 +164,7 @@ func (a *arrayParts) data() arrow.ArrayData {
 	return array.NewData(a.dtype, int(a.length), a.buffers, a.childData, a.nulls, 0)
 }
 
-// values decodes all of an array but its validity, by its layout.
+// values decodes all of an array except its validity, by its layout.
 func (d *decoder) values(a *arrayParts) error {
 	switch a.layout {
 	case layoutBool:
@@ -200,9 +200,9 @@ func (d *decoder) values(a *arrayParts) error {
 	return unsupported(a.node, "type %s", a.dtype)
 }
 
-// next consumes the FieldNode of n and returns the null count it claims. The array may be
-// longer than length, as the children of a sliced struct can be; the values behind are
-// not looked at.
+// next consumes the FieldNode of n and returns the null count in it. The array may be
+// longer than length, as the children of a sliced struct can be; the values after that are
+// ignored.
 func (d *decoder) next(n *node, length int64) (nulls int64, err error) {
 	if d.absent {
 		return 0, nil
@@ -223,9 +223,8 @@ func (d *decoder) next(n *node, length int64) (nulls int64, err error) {
 	return nulls, nil
 }
 
-// validity consumes the validity bitmap of n. It returns nil when there are no nulls,
-// which is counted: the number that the message claims only says whether a bitmap is
-// missing.
+// validity consumes the validity bitmap of n. It counts the nulls, and returns nil if there
+// are none. The count in the message only shows whether a bitmap is missing.
 func (d *decoder) validity(n *node, length, claimed int64) ([]byte, int, error) {
 	bitmap, err := d.buffer(n, 0)
 	if err != nil {
@@ -247,8 +246,8 @@ func (d *decoder) validity(n *node, length, claimed int64) ([]byte, int, error) 
 	return bitmap[:(length+7)/8], nulls, nil
 }
 
-// buffer consumes the next buffer, of which need bytes are needed, decompressed and
-// aligned in memory.
+// buffer consumes the next buffer, decompresses it and returns it aligned in memory. The
+// buffer must have at least need bytes.
 func (d *decoder) buffer(n *node, need int64) ([]byte, error) {
 	if d.absent {
 		return make([]byte, need), nil
@@ -276,7 +275,7 @@ func (d *decoder) buffer(n *node, need int64) ([]byte, error) {
 	return d.aligned(n, buf)
 }
 
-// alias notes that an array refers to bytes of the body and so keeps all of it alive.
+// alias records that an array refers to bytes of the body, and so keeps all of it alive.
 func (d *decoder) alias() {
 	if !d.aliased {
 		d.used += int64(len(d.body))
@@ -284,7 +283,7 @@ func (d *decoder) alias() {
 	d.aliased = true
 }
 
-// aligned returns buf, or a copy of it when it does not lie at a multiple of alignment.
+// aligned returns buf, or a copy of it if it is not aligned.
 func (d *decoder) aligned(n *node, buf []byte) ([]byte, error) {
 	if uintptr(unsafe.Pointer(unsafe.SliceData(buf)))%alignment == 0 {
 		return buf, nil
@@ -304,7 +303,8 @@ func (d *decoder) copied(n *node, buf []byte) ([]byte, error) {
 	return c[:copy(c, buf)], nil
 }
 
-// product returns length times width, both not negative, unless that is absurd.
+// product returns length times width, both not negative, or an error if the product is too
+// large.
 func product(n *node, length, width int64) (int64, error) {
 	high, low := bits.Mul64(uint64(length), uint64(width))
 	if high != 0 || low > maxLength {

@@ -46,9 +46,9 @@ func findInvalid[T offset](data []byte, offsets []T, from int) int {
 	return -1
 }
 
-// wholeUTF8 says whether the strings are valid as one text that is cut between
-// characters only, which is much faster to find out than one string at a time. The
-// offsets ascend and end within data.
+// wholeUTF8 reports whether the strings are valid as one text that is cut between
+// characters only. That is much faster than to check one string at a time. The offsets
+// ascend and end within data.
 func wholeUTF8[T offset](data []byte, offsets []T) bool {
 	data = data[:offsets[len(offsets)-1]]
 	text := data[offsets[0]:]

@@ -13,7 +13,7 @@ const (
 	compressionMethod slot = 6 // 0: each buffer by itself, the only one there is
 )
 
-// A codec is how the buffers of a message are compressed.
+// A codec is the compression of a message's buffers.
 type codec uint8
 
 const (
@@ -22,15 +22,16 @@ const (
 	codecZSTD
 )
 
-// Most that a byte of compressed data can become: in LZ4 a byte of a run length, in ZSTD
-// a block of one byte repeated. Claims beyond that need no attempt, nor its memory.
+// The most bytes to which a byte of compressed data can expand: in LZ4 a byte of a run
+// length, in ZSTD a block of one repeated byte. A larger claim is refused without an
+// attempt.
 const (
 	mostPerByteLZ4  = 255
 	mostPerByteZSTD = 128 << 10 / 4
 	mostForFree     = 64 << 10 // small claims, where block headers matter, pass
 )
 
-// readCodec reads how the record batch t is compressed.
+// readCodec returns the compression of the record batch t.
 func readCodec(t table) (codec, error) {
 	compression, ok := t.table(batchCompression)
 	if !ok {
@@ -49,10 +50,10 @@ func readCodec(t table) (codec, error) {
 	}
 }
 
-// content returns the content of a buffer of the body. When the message is compressed
-// and the buffer not empty, it begins with the size of the content:
+// content returns the content of a buffer of the body. If the message is compressed and the
+// buffer is not empty, the buffer begins with the size of the content:
 //
-//	i64  size; -1 says that the content follows as it is
+//	i64  size; -1 means that the content is not compressed
 func (d *decoder) content(n *node, buf []byte) ([]byte, error) {
 	if len(buf) == 0 {
 		return nil, nil

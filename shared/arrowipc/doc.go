@@ -1,8 +1,8 @@
-// Package arrowipc reads Arrow IPC streams that strangers wrote and writes the Arrow
-// answers that clients read.
+// Package arrowipc reads Arrow IPC streams from untrusted clients, and writes the Arrow
+// responses that clients read.
 //
-// A stream is a row of messages. Each is framed by its lengths, described by a
-// flatbuffer, and followed by a body that holds the buffers of its arrays:
+// A stream is a sequence of messages. Each message has a prefix with its length, a
+// flatbuffer that describes it, and a body with the buffers of its arrays:
 //
 //	FF FF FF FF   continuation marker; streams older than Arrow 0.15 lack it
 //	i32           length of the metadata with its padding; 0 ends the stream
@@ -12,14 +12,14 @@
 // The first message is the schema. Dictionary batches come before the record batches
 // that use them; one may replace an earlier one or, as a delta, extend it.
 //
-// Nothing of this is trusted. [Reader] parses the frames and flatbuffers itself
-// (frame.go, flat.go), holds each schema to the types it knows and the limits it was
-// given (schema.go, types.go), decompresses within a budget (compress.go, lz4.go), and
-// checks every offset, index and string (check.go) before it builds arrays over the
-// received bytes (batch.go, view.go), without copying them. What comes out can be walked
-// without fear of a panic; what cannot is refused with an [Error] that says where and
-// why. The work and the memory that a stream can cause are linear in the bytes received
-// and in the sizes that [Limits] allows.
+// A [Reader] trusts none of these bytes. It parses the frames and flatbuffers itself
+// (frame.go, flat.go), checks each schema against the known types and the limits
+// (schema.go, types.go), decompresses within a budget (compress.go, lz4.go), and checks
+// every offset, index and string (check.go). Then it builds arrays over the received bytes
+// (batch.go, view.go), without copying them. No use of the arrays can panic. A faulty
+// stream is refused with an [Error] that names the place and the reason. The work and the
+// memory that a stream can cause are linear in the bytes received and in the sizes that
+// [Limits] allows.
 //
 // Sources: format/Message.fbs, Schema.fbs and docs/source/format/Columnar.rst of
 // apache/arrow; lz4_Frame_format.md of lz4/lz4.

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// What is wrong with a stream, in kind. Errors that the underlying io.Reader returned
-// are none of these: they are passed on, wrapped.
+// The kinds of faults of a stream. Errors of the underlying io.Reader are none of these;
+// they are returned wrapped.
 var (
-	// ErrInvalid says that the bytes are not a well-formed Arrow IPC stream.
+	// ErrInvalid means that the bytes are not a well-formed Arrow IPC stream.
 	ErrInvalid = errors.New("invalid arrow stream")
-	// ErrTooLarge says that a message is larger than the reader's limits allow.
+	// ErrTooLarge means that a message is larger than the reader's limits allow.
 	ErrTooLarge = errors.New("arrow stream exceeds a limit")
-	// ErrUnsupported says that a stream uses a type or feature that is not read.
+	// ErrUnsupported means that a stream uses a type or feature that is not supported.
 	ErrUnsupported = errors.New("unsupported in an arrow stream")
 )
 
-// An Error says what is wrong with a stream, and where. Its text is meant for the
-// person who sent the stream.
+// An Error is a fault of a stream, with its place. Its text is for the client that sent the
+// stream.
 type Error struct {
 	Kind    error  // ErrInvalid, ErrTooLarge or ErrUnsupported
 	Message int    // position of the message in the stream; the schema is number 0
@@ -35,8 +35,8 @@ func (e *Error) Error() string {
 // Unwrap returns the kind, for errors.Is.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// These make errors about the field of n, or about none when that is nil. The number of
-// the message is filled in by the Reader, the one place that knows it.
+// These return errors about the field of n, or about no field if n is nil. The Reader adds
+// the number of the message, which only it knows.
 
 func invalid(n *node, format string, args ...any) error {
 	return &Error{Kind: ErrInvalid, Column: n.path(), Reason: fmt.Sprintf(format, args...)}
@@ -50,7 +50,7 @@ func unsupported(n *node, format string, args ...any) error {
 	return &Error{Kind: ErrUnsupported, Column: n.path(), Reason: fmt.Sprintf(format, args...)}
 }
 
-// quoted keeps a hostile name from filling a log or an answer.
+// quoted shortens a name, so that a hostile one cannot fill a log or a response.
 func quoted(name string) string {
 	const most = 200
 	if len(name) > most {

@@ -4,15 +4,15 @@ import "encoding/binary"
 
 // A flat is the flatbuffer of one message, read with every access checked.
 //
-// All positions in it are the writer's word: a table says where its vtable lies, the
-// vtable where the fields lie, and a field may point anywhere. So each accessor checks
-// that what it touches lies within the bytes. The first violation is kept in err, and
-// from then on every accessor returns the zero value or the default; callers look at
-// err when they are done, and where a count from the bytes bounds a loop.
+// All positions in it come from the writer: a table gives the position of its vtable, the
+// vtable those of the fields, and a field may point anywhere. Each accessor therefore
+// checks that it stays within the bytes. The first violation is kept in err, and from then
+// on every accessor returns the zero value or the default. Callers check err when they are
+// done, and before a loop whose count comes from the bytes.
 //
-// Tables may be shared, so a few bytes could describe a tree of any size. Honest writers
-// share little but vtables: all that is visited counts against work, a small multiple
-// of the length.
+// Tables may be shared, so few bytes could describe a tree of any size. Ordinary writers
+// share little but vtables. All visited bytes therefore count against work, a small
+// multiple of the length.
 type flat struct {
 	data []byte
 	text string // the same bytes; names and metadata are cut from it without copies
@@ -32,7 +32,7 @@ func (f *flat) fail(format string, args ...any) {
 	}
 }
 
-// charge pays for a visit of n bytes at pos and says whether they lie within the data.
+// charge counts a visit of n bytes at pos, and reports whether they lie within the data.
 func (f *flat) charge(pos, n int, what string) bool {
 	if f.err != nil {
 		return false
@@ -48,8 +48,8 @@ func (f *flat) charge(pos, n int, what string) bool {
 	return true
 }
 
-// target follows the unsigned offset at pos, which counts from its own position. It
-// returns -1 when pos is not in the data; where it points is for the caller to check.
+// target follows the unsigned offset at pos, which counts from its own position. It returns
+// -1 if pos is not in the data. The caller checks the result.
 func (f *flat) target(pos int) int {
 	if !f.charge(pos, 4, "offset") {
 		return -1
@@ -57,7 +57,7 @@ func (f *flat) target(pos int) int {
 	return pos + int(binary.LittleEndian.Uint32(f.data[pos:]))
 }
 
-// A table is a flatbuffer table whose extent, and that of its vtable, were checked.
+// A table is a flatbuffer table whose extent, and that of its vtable, have been checked.
 // The zero table is an absent one: all its fields have their defaults.
 type table struct {
 	f      *flat
@@ -141,7 +141,7 @@ func (t table) int64(s slot) int64 {
 	return 0
 }
 
-// follow returns where an offset field points, or -1 when the field is absent.
+// follow returns the target of an offset field, or -1 if the field is absent.
 func (t table) follow(s slot) int {
 	if t.bytes(s, 4) == nil {
 		return -1

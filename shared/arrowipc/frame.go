@@ -22,8 +22,8 @@ const (
 	messageBodyLength slot = 10
 )
 
-// Metadata versions; V4 is that of Arrow 0.8 to 0.17 and differs from V5 in unions only,
-// which are not read.
+// Metadata versions. V4 belongs to Arrow 0.8 to 0.17 and differs from V5 in unions only,
+// which are not supported.
 const (
 	metadataV4 = 3
 	metadataV5 = 4
@@ -33,9 +33,9 @@ const (
 	continuation = 0xFFFFFFFF
 	fileMagic    = "ARROW1"
 
-	// Bodies are read into memory that grows with what has arrived: a claim of 256 MiB
-	// gets firstRead until the bytes begin to come. Each step multiplies what was
-	// received, so the bytes are moved about 1/3 of their number.
+	// Memory for a body grows with the bytes that have arrived: a claim of 256 MiB gets
+	// firstRead bytes until then. Each step multiplies the received bytes, so about a third
+	// of the bytes are copied again.
 	firstRead  = 1 << 20
 	readGrowth = 4
 )
@@ -48,8 +48,8 @@ type message struct {
 	body   int64
 }
 
-// readMessage reads the frame and metadata of the next message. It returns io.EOF at
-// the end-of-stream marker, and where the input ends cleanly between messages.
+// readMessage reads the frame and the metadata of the next message. It returns io.EOF at
+// the end-of-stream marker, and if the input ends between messages.
 func (r *Reader) readMessage() (message, error) {
 	size, err := r.readPrefix()
 	if err != nil {
@@ -113,14 +113,14 @@ func (r *Reader) checkPrefix(size int64, marked bool) (int64, error) {
 		return 0, io.EOF
 	case size < 0 || r.message == 0 && tooLong && !marked:
 		// Text or another format: its first bytes are no sensible length.
-		return 0, invalid(nil, "bytes that begin no message; an Arrow IPC stream was expected")
+		return 0, invalid(nil, "its first bytes do not begin a message; an Arrow IPC stream was expected")
 	case tooLong:
 		return 0, tooLarge(nil, "metadata of %d bytes; at most %d are accepted", size, r.limits.MaxMetadataBytes)
 	}
 	return size, nil
 }
 
-// read reads the next n bytes, into memory of their own.
+// read reads the next n bytes into new memory.
 func (r *Reader) read(n int64) ([]byte, error) {
 	size := min(n, firstRead)
 	if left, ok := r.src.(interface{ Len() int }); ok {
@@ -153,7 +153,7 @@ func (r *Reader) read(n int64) ([]byte, error) {
 	}
 }
 
-// readError tells an input that ended too soon, which is the sender's mistake, from one
+// readError distinguishes an input that ended too early, a mistake of the sender, from one
 // that could not be read.
 func readError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

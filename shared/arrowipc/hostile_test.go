@@ -206,7 +206,7 @@ func TestRefusesWhatIsNoStream(t *testing.T) {
 		{"end at once", "\xff\xff\xff\xff\x00\x00\x00\x00", "empty", ErrInvalid},
 		{"marker only", "\xff\xff\xff\xff", "truncated", ErrInvalid},
 		{"half a marker", "\xff\xff", "truncated", ErrInvalid},
-		{"negative length", "\xff\xff\xff\xff\xfe\xff\xff\xff", "begin no message", ErrInvalid},
+		{"negative length", "\xff\xff\xff\xff\xfe\xff\xff\xff", "do not begin a message", ErrInvalid},
 		{"absurd length", "\xff\xff\xff\xff\xff\xff\xff\x7f", "metadata of 2147483647 bytes", ErrTooLarge},
 		{"half a schema", string(schema[:40]), "truncated", ErrInvalid},
 		{"batch first", string(crafted{}.message()), "not with a schema", ErrInvalid},

@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 )
 
-// This file decodes the layouts of arrays, apart from views. Each function consumes the
-// buffers behind the validity bitmap, and the children.
+// This file decodes the layouts of arrays, except views. Each function consumes the buffers
+// after the validity bitmap, and the children.
 
 // fixed decodes values that take size bytes together.
 func (d *decoder) fixed(a *arrayParts, size int64) error {
@@ -22,8 +22,8 @@ func (d *decoder) fixed(a *arrayParts, size int64) error {
 	return checkDecimals(a, buf[:size])
 }
 
-// checkDecimals refuses values with more digits than their type has. Readers of the table may
-// take them for other numbers, or fail.
+// checkDecimals refuses values with more digits than their type has. Other readers of the
+// table may misread them, or fail.
 func checkDecimals(a *arrayParts, buf []byte) error {
 	var precision int32
 	var fits func(at int) bool
@@ -47,9 +47,9 @@ func checkDecimals(a *arrayParts, buf []byte) error {
 	return nil
 }
 
-// offsets decodes length+1 offsets, which must ascend, and returns the last. The first
-// need not be 0. For no values nothing need be stored; the array gets an offset of 0 then,
-// since much code looks at the first one unasked.
+// offsets decodes length+1 offsets, which must ascend, and returns the last. The first need
+// not be 0. An empty array may have no offsets; it gets an offset of 0, because much code
+// reads the first one without a check.
 func (d *decoder) offsets(a *arrayParts) (buf []byte, last int64, err error) {
 	size := (a.length + 1) * a.width
 	if a.length == 0 {
@@ -98,8 +98,8 @@ func (d *decoder) binary(a *arrayParts) error {
 	return nil
 }
 
-// checkText returns the data of strings when all are UTF-8. Null slots may hold any
-// bytes; what is not UTF-8 there becomes zeros in a copy.
+// checkText returns the data of strings, after a check that all are UTF-8. Null slots may
+// hold any bytes; invalid ones are set to zeros in a copy.
 func checkText[T offset](d *decoder, a *arrayParts, data []byte, offsets []T) ([]byte, error) {
 	if wholeUTF8(data, offsets) {
 		return data, nil
@@ -133,7 +133,7 @@ func (d *decoder) list(a *arrayParts) error {
 	if a.layout != layoutMap {
 		return nil
 	}
-	// The library panics over these; the format forbids them.
+	// The library panics over these, and the format forbids them.
 	entries := a.childData[0]
 	if entries.NullN() != 0 || entries.Children()[0].NullN() != 0 {
 		return invalid(a.node, "a map with null entries or null keys")
@@ -172,8 +172,8 @@ func (d *decoder) indices(a *arrayParts) error {
 	return nil
 }
 
-// dictionary returns the values of the dictionary of a. A column of nothing but nulls
-// can do without one and has an empty one then.
+// dictionary returns the values of the dictionary of a. A column of nulls only may lack
+// one, and then has an empty one.
 func (d *decoder) dictionary(a *arrayParts) (arrow.ArrayData, error) {
 	if a.dict.data != nil {
 		return a.dict.data, nil
@@ -185,8 +185,9 @@ func (d *decoder) dictionary(a *arrayParts) (arrow.ArrayData, error) {
 	return nothing.array(a.dict.values, 0)
 }
 
-// checkIndices returns the indices when all lie within the n values of the dictionary.
-// Those of nulls may hold anything; they are set to 0 in a copy, lest somebody look.
+// checkIndices returns the indices, after a check that all lie within the n values of the
+// dictionary. The indices of nulls are arbitrary; invalid ones are set to 0 in a copy, in
+// case other code reads them.
 func (d *decoder) checkIndices(a *arrayParts, buf []byte, n int) ([]byte, error) {
 	find := finder(buf, a.dtype.(*arrow.DictionaryType).IndexType, uint64(n))
 	own := false
@@ -207,8 +208,8 @@ func (d *decoder) checkIndices(a *arrayParts, buf []byte, n int) ([]byte, error)
 	return buf, nil
 }
 
-// finder returns a function that finds the first index from a position on which is not
-// less than n, or -1. Negative ones are not less than any n.
+// finder returns a function that returns the position, from a given one on, of the first
+// index that is not less than n, or -1. A negative index counts as not less than n.
 func finder(buf []byte, index arrow.DataType, n uint64) func(from int) int {
 	switch index.ID() {
 	case arrow.INT8:
@@ -229,7 +230,7 @@ func finder(buf []byte, index arrow.DataType, n uint64) func(from int) int {
 	return func(from int) int { return findOutside(typed[uint64](buf), from, n) }
 }
 
-// typed sees buf, which is aligned, as a slice of T.
+// typed returns buf, which must be aligned, as a slice of T.
 func typed[T integer](buf []byte) []T {
 	var zero T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(buf))), len(buf)/int(unsafe.Sizeof(zero)))

@@ -1,6 +1,6 @@
 package arrowipc
 
-// Limits bound what one stream may cost. A field that is zero has its default.
+// Limits bound the cost of one stream. A field that is zero has its default.
 type Limits struct {
 	// MaxMessageBytes bounds the body of one message as it was received, compressed
 	// or not. Default 256 MiB.
@@ -22,13 +22,13 @@ type Limits struct {
 const (
 	fieldsPerColumn = 4
 
-	// maxUnbackedRows bounds the values of a whole stream that have no bytes at all,
-	// not even a bit: rows of null columns, or of no columns. Without it a message of
-	// 200 bytes could claim 2^63 rows and leave it to the caller to visit them.
+	// maxUnbackedRows bounds the rows of a whole stream that have no bytes, not even a bit:
+	// rows of null columns, or of no columns. Otherwise a message of 200 bytes could claim
+	// 2^63 rows, which the caller would have to visit.
 	maxUnbackedRows = 1 << 24
 
-	// maxLength bounds the length of any array, so that sums with it cannot overflow.
-	// No array that has bytes comes near.
+	// maxLength bounds the length of any array, so that sums with it cannot overflow. No
+	// array with bytes comes close to it.
 	maxLength = 1 << 48
 )
 

@@ -22,9 +22,9 @@ import (
 //	u32  0, the end of the blocks
 //	u32  checksum of the content, if flagged
 //
-// Frames are parsed here and only their blocks left to the library: its frame reader
-// copies what could be decoded in place, and keeps the history of linked blocks from one
-// frame to the next.
+// This package parses frames itself and leaves only their blocks to the library. The
+// library's frame reader copies data that could be decoded in place, and keeps the history
+// of linked blocks from one frame to the next.
 //
 // Source: doc/lz4_Frame_format.md of lz4/lz4.
 const (
@@ -43,15 +43,15 @@ const (
 
 var errLZ4Truncated = errors.New("lz4: the frame is truncated")
 
-// lz4Frame is a frame being decoded; src is what is left of it.
+// lz4Frame is a frame that is being decoded; src is the rest of it.
 type lz4Frame struct {
 	src      []byte
 	flags    byte
 	maxBlock int
 }
 
-// decodeLZ4Frame fills dst with the content of the frame src, or fails when that is
-// longer or shorter, or src is not exactly one frame.
+// decodeLZ4Frame fills dst with the content of the frame src. It fails if the content is
+// longer or shorter, or if src is not exactly one frame.
 func decodeLZ4Frame(dst, src []byte) error {
 	f := lz4Frame{src: src}
 	if err := f.header(len(dst)); err != nil {
@@ -80,7 +80,8 @@ func decodeLZ4Frame(dst, src []byte) error {
 	return nil
 }
 
-// header consumes the frame up to its first block. A content size other than want fails.
+// header consumes the frame up to its first block. A content size other than want is an
+// error.
 func (f *lz4Frame) header(want int) error {
 	if len(f.src) < 7 {
 		return errLZ4Truncated
@@ -153,7 +154,7 @@ func (f *lz4Frame) block(dst []byte, done int) (n int, last bool, err error) {
 	return n, false, nil
 }
 
-// checksum consumes a checksum and says whether it is that of content.
+// checksum consumes a checksum, and reports whether it is that of content.
 func (f *lz4Frame) checksum(content []byte) bool {
 	if len(f.src) < 4 {
 		return false

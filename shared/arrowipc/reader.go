@@ -41,13 +41,14 @@ type Reader struct {
 
 // NewReader reads the schema of the stream in r and returns a Reader of its batches.
 //
-// Bytes after the end of the stream are left alone. r need not be buffered; when it has
-// a method Len() int, as a bytes.Reader has, that is believed to be the number of bytes
-// left in memory. Errors about the stream are of type *Error; those of r are wrapped.
+// Bytes after the end of the stream are not read. r need not be buffered. If r has a method
+// Len() int, as a bytes.Reader has, its result is taken as the number of bytes left in
+// memory. Errors about the stream are of type *Error; those of r are wrapped.
 //
-// The memory of a message is taken from the share of ctx as its bytes come and before they are
-// decompressed, and is given back when the next one is read: who keeps a batch for longer takes
-// memory for it. The error is of type *memory.Error when there is none.
+// The memory of a message is taken from the share of ctx as its bytes arrive and before
+// they are decompressed. It is given back when the next message is read; a caller that
+// keeps a batch longer takes memory for it. If there is no memory, the error is of type
+// *memory.Error.
 func NewReader(ctx context.Context, r io.Reader, limits Limits) (*Reader, error) {
 	reader := &Reader{
 		ctx:      ctx,
@@ -66,12 +67,12 @@ func NewReader(ctx context.Context, r io.Reader, limits Limits) (*Reader, error)
 // types, with the ARROW:extension keys in the metadata of the field.
 func (r *Reader) Schema() *arrow.Schema { return r.schema }
 
-// Next returns the next batch, or io.EOF when there is none. The batch stays valid
-// after further calls. Its null counts are exact, its strings are UTF-8, and its offsets
-// and dictionary indices lie within what they point into, those of null slots included
-// (but for the indices of nulls into an empty dictionary). Whether fields that are not
-// nullable hold nulls is for the caller to judge. A null column, and a batch without
-// columns, may have far more rows than bytes, though not without bound.
+// Next returns the next batch, or io.EOF at the end. The batch stays valid after further
+// calls. Its null counts are exact, its strings are UTF-8, and its offsets and dictionary
+// indices are within bounds, even those of null slots (except indices of nulls into an
+// empty dictionary). The caller checks that fields which are not nullable have no nulls. A
+// null column, and a batch without columns, may have far more rows than bytes, but a
+// bounded number.
 //
 // After an error Next keeps returning it.
 func (r *Reader) Next() (arrow.RecordBatch, error) {
@@ -88,10 +89,11 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 	return nil, r.err
 }
 
-// take takes so many bytes more from the share of the stream.
+// take takes more bytes from the memory share of the stream.
 func (r *Reader) take(bytes int64) error { return r.held.Resize(r.ctx, r.held.Bytes()+bytes) }
 
-// fail gives back what the message held, notes in err which message it is about, and remembers it for later calls.
+// fail gives back the memory of the message, adds the number of the message to err, and
+// keeps err for later calls.
 func (r *Reader) fail(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -121,7 +123,7 @@ func (r *Reader) readSchema() error {
 	return err
 }
 
-// next reads one message. It returns no batch when that was a dictionary.
+// next reads one message. It returns no batch if that is a dictionary.
 func (r *Reader) next() (arrow.RecordBatch, error) {
 	if err := r.held.Resize(r.ctx, r.dictBytes); err != nil {
 		return nil, err
@@ -197,9 +199,9 @@ func (r *Reader) dictionaryBatch(m message) error {
 	return nil
 }
 
-// extend appends more, of size bytes, to a dictionary. The dictionary is copied, since
-// batches that were returned use it; what a stream can have copied is bounded, or many
-// small deltas of a large dictionary would cost the square of their number.
+// extend appends more, of size bytes, to a dictionary. It copies the dictionary, because
+// returned batches use it. The bytes that a stream can cause to be copied are bounded;
+// otherwise many small deltas of a large dictionary would cost the square of their number.
 func (r *Reader) extend(dict *dictionary, more arrow.ArrayData, size int64) error {
 	n := dict.values
 	if dict.nested {

@@ -10,9 +10,9 @@ import (
 
 // Fields of the flatbuffer tables Schema, Field, DictionaryEncoding and KeyValue.
 //
-// A field has a type and, as that needs, children. When it has a dictionary encoding, its
+// A field has a type and, depending on it, children. If it has a dictionary encoding, its
 // type and children describe the values of the dictionary, and its arrays hold indices,
-// int32 unless indexType says otherwise. Fields may share a dictionary by its id.
+// int32 unless indexType is set. Fields may share a dictionary by its id.
 const (
 	schemaEndianness slot = 4
 	schemaFields     slot = 6
@@ -34,8 +34,8 @@ const (
 	keyValueValue slot = 6
 )
 
-// A node is what reading the arrays of one field takes: the fields of a schema as a
-// tree, in the order in which their buffers come.
+// A node is the part of a field that decoding its arrays needs. The nodes of a schema form
+// a tree in the order of the buffers.
 type node struct {
 	name     string
 	parent   *node // nil for a column
@@ -47,8 +47,8 @@ type node struct {
 	dict     *dictionary // what the indices index, for layoutDictionary
 }
 
-// path returns the names from the column down to n, joined by dots. It is made when an
-// error needs it: a schema whose every field held its path could be the square of its
+// path returns the names from the column down to n, joined by dots. It is computed only for
+// errors: if every field stored its path, a schema could take memory with the square of its
 // bytes.
 func (n *node) path() string {
 	var names []string
@@ -102,8 +102,8 @@ func (r *schemaReader) read(t table) (*arrow.Schema, []*node, error) {
 	return arrow.NewSchema(fields, &metadata), nodes, nil
 }
 
-// field reads the field of a table and all below it. Extension types stay what they are
-// stored as; their names are in the field's metadata.
+// field reads the field of a table and all fields below it. A field of an extension type
+// gets its storage type; the name of the extension is in the field's metadata.
 func (r *schemaReader) field(t table, parent *node, depth int) (arrow.Field, *node, error) {
 	name := t.string(fieldName)
 	n := &node{name: name, parent: parent}
@@ -140,8 +140,8 @@ func (r *schemaReader) field(t table, parent *node, depth int) (arrow.Field, *no
 	return arrow.Field{Name: name, Type: n.dtype, Nullable: t.bool(fieldNullable), Metadata: metadata}, n, nil
 }
 
-// encoded returns the node of a field whose plain type is that of values: values
-// itself, or indices into a dictionary of them.
+// encoded returns the node of a field whose plain type is that of values: values itself, or
+// indices into a dictionary of them.
 func (r *schemaReader) encoded(t table, values *node) (*node, error) {
 	encoding, ok := t.table(fieldDictionary)
 	if !ok {
@@ -179,8 +179,8 @@ func (n *node) usesDictionaries() bool {
 	return false
 }
 
-// readMetadata reads a vector of KeyValue. Values may be any bytes, as they are for
-// other implementations.
+// readMetadata reads a vector of KeyValue. A value may be any bytes, as in other
+// implementations.
 func readMetadata(t table, s slot) (arrow.Metadata, error) {
 	var keys, values []string
 	err := t.tables(s, func(_ int, elem table) error {

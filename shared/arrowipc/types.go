@@ -6,8 +6,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// A layout is how the values of a type lie in buffers. Each but null is preceded by a
-// validity bitmap.
+// A layout is the arrangement of a type's values in buffers. Each layout but null is
+// preceded by a validity bitmap.
 type layout uint8
 
 const (
@@ -54,7 +54,7 @@ const (
 	typeLargeListView
 )
 
-// refused names the types that are known and not read.
+// refused names the known types that are not supported.
 var refused = map[uint8]string{
 	typeInterval:      "interval",
 	typeUnion:         "union",
@@ -66,8 +66,8 @@ var refused = map[uint8]string{
 // setType sets the type and layout of n from the table of its field.
 func (n *node) setType(t table, children []arrow.Field) error {
 	kind := t.uint8(fieldTypeType)
-	// Most types have no parameters, so their table may be missing for all we care:
-	// the zero table answers with the defaults.
+	// Most types have no parameters, so their table may be missing: the zero table returns
+	// the defaults.
 	params, _ := t.table(fieldType)
 	if t.f.err != nil {
 		return t.f.err
@@ -75,8 +75,8 @@ func (n *node) setType(t table, children []arrow.Field) error {
 	if name, ok := refused[kind]; ok {
 		return unsupported(n, "type %s", name)
 	}
-	// Nested types take their children; others must have none, or the order of the
-	// arrays in a batch would be a matter of opinion.
+	// Nested types take their children. Other types must have none, because the order of
+	// the arrays in a batch would otherwise be ambiguous.
 	switch kind {
 	case typeList, typeLargeList, typeFixedSizeList, typeMap, typeStruct:
 		return n.setNested(kind, params, children)
@@ -139,8 +139,8 @@ func (n *node) setNested(kind uint8, t table, children []arrow.Field) error {
 	return nil
 }
 
-// setMap makes n a map. The Arrow library knows the parts of a map by the names
-// entries, key and value alone, whatever the writer called them.
+// setMap makes n a map. The Arrow library identifies the parts of a map by the names
+// entries, key and value, whatever names the writer used.
 func (n *node) setMap(t table, entries arrow.Field) error {
 	pair, ok := entries.Type.(*arrow.StructType)
 	if !ok || pair.NumFields() != 2 {
@@ -155,7 +155,7 @@ func (n *node) setMap(t table, entries arrow.Field) error {
 	return nil
 }
 
-// setFixed makes n one of the types whose values have a width, or refuses an unknown one.
+// setFixed gives n one of the types of fixed width, or refuses an unknown type.
 func (n *node) setFixed(kind uint8, t table) (err error) {
 	switch kind {
 	case typeInt:

@@ -21,7 +21,7 @@ import (
 const inlineView = 12
 
 // views decodes an array of string or binary views into one of strings or binaries with
-// offsets: tables store them as such, and nothing that reads our batches wants views.
+// offsets. Tables store them in that form, and no user of a batch needs views.
 func (d *decoder) views(a *arrayParts) error {
 	size, err := product(a.node, a.length, viewWidth)
 	if err != nil {
@@ -42,7 +42,7 @@ func (d *decoder) views(a *arrayParts) error {
 	return d.flatten(a, views, data, total)
 }
 
-// flatten copies the values that checked views show, total bytes, behind one another.
+// flatten copies the values of checked views, total bytes, one after another.
 func (d *decoder) flatten(a *arrayParts, views []byte, data [][]byte, total int64) error {
 	if total > math.MaxInt32 {
 		return tooLarge(a.node, "more than %d bytes of values in one batch, send smaller batches", math.MaxInt32)
@@ -67,7 +67,7 @@ func (d *decoder) flatten(a *arrayParts, views []byte, data [][]byte, total int6
 	return nil
 }
 
-// viewData consumes the data buffers, as many as the message says there are.
+// viewData consumes the data buffers; the message gives their number.
 func (d *decoder) viewData(a *arrayParts) ([][]byte, error) {
 	if d.absent {
 		return nil, nil
@@ -90,8 +90,8 @@ func (d *decoder) viewData(a *arrayParts) ([][]byte, error) {
 	return data, nil
 }
 
-// checkViews returns how many bytes the values have, when all views but those of nulls
-// can be followed.
+// checkViews returns the total size of the values, after a check that all views but those
+// of nulls are valid.
 func (d *decoder) checkViews(a *arrayParts, views []byte, data [][]byte) (total int64, err error) {
 	for i := range int(a.length) {
 		if a.isNull(i) {
@@ -104,7 +104,7 @@ func (d *decoder) checkViews(a *arrayParts, views []byte, data [][]byte) (total 
 		if problem != "" {
 			return 0, invalid(a.node, "the value in row %d %s", i, problem)
 		}
-		// Many views may show the same bytes; each is a copy of its own here.
+		// Several views may refer to the same bytes; each becomes a copy here.
 		if err := d.charge(a.node, int64(len(value))); err != nil {
 			return 0, err
 		}
@@ -113,7 +113,7 @@ func (d *decoder) checkViews(a *arrayParts, views []byte, data [][]byte) (total 
 	return total, nil
 }
 
-// follow returns the value that a view shows, or what is wrong with the view.
+// follow returns the value of a view, or the problem with the view.
 func follow(view []byte, data [][]byte) (value []byte, problem string) {
 	length := int64(int32(binary.LittleEndian.Uint32(view)))
 	if length < 0 {

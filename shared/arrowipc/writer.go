@@ -14,20 +14,20 @@ const (
 	ContentTypeStream = "application/vnd.apache.arrow.stream"
 )
 
-// A Compression is how a Writer compresses the buffers of its batches.
+// A Compression is the compression of the buffers that a Writer writes.
 type Compression uint8
 
-// What a Writer can do to buffers. Not every reader decompresses: Uncompressed is for
-// readers of whom nothing is known.
+// The compressions of a Writer. Not every reader can decompress, so use Uncompressed for
+// unknown readers.
 const (
 	Uncompressed Compression = iota
 	LZ4
 	ZSTD
 )
 
-// A Writer writes record batches in one of the two forms of Arrow IPC. It streams: each
-// batch has been handed to the underlying writer when Write returns, in pieces of any
-// size, many of them of a few bytes. It is for one goroutine at a time.
+// A Writer writes record batches in one of the two forms of Arrow IPC. It streams: when
+// Write returns, it has passed the whole batch to the underlying writer, in pieces of any
+// size, many of a few bytes only. It is for one goroutine at a time.
 type Writer struct {
 	format interface {
 		Write(batch arrow.RecordBatch) error
@@ -35,9 +35,8 @@ type Writer struct {
 	}
 }
 
-// NewFileWriter returns a Writer of the file form, with a footer that readers seek to.
-// A file has one dictionary per dictionary-encoded column; a batch that brings another
-// one is an error.
+// NewFileWriter returns a Writer of the file form, which ends with a footer. A file has one
+// dictionary per dictionary-encoded column; a batch with another dictionary is an error.
 func NewFileWriter(w io.Writer, schema *arrow.Schema, c Compression) (*Writer, error) {
 	format, err := ipc.NewFileWriter(w, options(schema, c)...)
 	if err != nil {
@@ -63,7 +62,7 @@ func options(schema *arrow.Schema, c Compression) []ipc.Option {
 }
 
 // Write writes a batch of the writer's schema. Arrays may be slices of larger ones; only
-// what they show is written.
+// the slice is written.
 func (w *Writer) Write(batch arrow.RecordBatch) error {
 	if err := w.format.Write(batch); err != nil {
 		return fmt.Errorf("write arrow batch: %w", err)
@@ -71,7 +70,7 @@ func (w *Writer) Write(batch arrow.RecordBatch) error {
 	return nil
 }
 
-// Close writes the end, and the schema when there was no batch. It does not close the
+// Close writes the end, preceded by the schema if there was no batch. It does not close the
 // underlying writer.
 func (w *Writer) Close() error {
 	if err := w.format.Close(); err != nil {

@@ -86,7 +86,7 @@ func Denied(action string, object Object) error {
 	}
 }
 
-// sees says whether the object is there for the principal: the root is for everybody.
+// sees reports whether the object exists for the principal; the root exists for everybody.
 func (a *Access) sees(object Object) bool {
 	return object.isRoot() || a.admitted[object] || a.permits(object.describe(), object)
 }
@@ -150,23 +150,23 @@ func limits(ctx context.Context) *Access {
 	return a
 }
 
-// Hides says whether policies hide what an operation works on, the object with that id, from
+// Hides reports whether policies hide what an operation works on, the object with that id, from
 // the sender of the request.
 func Hides(ctx context.Context, op protocol.Operation, id []string) bool {
 	object, ok := objectOf(op, id)
 	return ok && !Sees(ctx, object)
 }
 
-// Sees says whether an object is there for the sender of the request.
+// Sees reports whether an object exists for the sender of the request.
 func Sees(ctx context.Context, object Object) bool {
 	a := limits(ctx)
 	return a == nil || a.sees(object)
 }
 
-// Limited says whether there is anything that the sender of the request might not see.
+// Limited reports whether there is anything that the sender of the request might not see.
 func Limited(ctx context.Context) bool { return limits(ctx) != nil }
 
-// Permits says whether policies, if there are any, permit the sender of the request an
+// Permits reports whether policies, if there are any, permit the sender of the request an
 // operation on an object. It is for objects that the request does not name: [Access.Admit] has
 // asked about the others.
 func Permits(ctx context.Context, operation string, object Object) bool {
@@ -174,7 +174,7 @@ func Permits(ctx context.Context, operation string, object Object) bool {
 	return a == nil || a.permits(operation, object)
 }
 
-// CheckLocation says whether the sender of the request may name a place for the data of a
+// CheckLocation checks that the sender of the request may name a place for the data of a
 // table; the error is PermissionDenied.
 func CheckLocation(ctx context.Context, uri string) error {
 	if object := Location(uri); !Permits(ctx, useLocation, object) {
@@ -207,7 +207,7 @@ func DataAccess(ctx context.Context, table []string) (reads, writes bool) {
 	return reads, writes
 }
 
-// ofData says whether an operation works on what is stored of a table that is there.
+// ofData reports whether an operation works on the stored data of an existing table.
 func ofData(op protocol.Operation) bool {
 	if op.Makes() || op.Origin == protocol.Own || !strings.HasPrefix(op.Path, "/v1/table/{id}/") {
 		return false

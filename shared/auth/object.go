@@ -54,7 +54,7 @@ func objectOf(op protocol.Operation, id []string) (Object, bool) {
 
 func (o Object) uid() cedar.EntityUID { return cedar.NewEntityUID(o.kind, cedar.String(o.name)) }
 
-// isRoot says whether the object is the root namespace, which everybody knows to be there.
+// isRoot reports whether the object is the root namespace, which everybody knows to be there.
 func (o Object) isRoot() bool {
 	return o.kind == typeNamespace && o.name == protocol.DefaultDelimiter
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Ready says whether a verifier could tell who sends a request: the error is why it could
+// Ready checks that a verifier could establish the sender of a request; the error says why it could
 // not. Those that need nothing from elsewhere always can.
 func Ready(ctx context.Context, v Verifier) error {
 	if r, ok := v.(interface {

@@ -22,65 +22,64 @@ import (
 	"tiltyard/shared/vending"
 )
 
-// Config is what the settings say.
+// Config holds the values of all settings.
 type Config struct {
 	Root           string   // directory, made when it is missing, or s3:// URL
 	AllowLocations []string // directories, which must exist, or s3:// URLs
 	Records        string   // dynamodb://TABLE; empty: in the root
 	Jobs           string   // URL of a queue of SQS; empty: none
-	Maintain       bool     // tables that are written to
-	Listen         string   // of the local server only
+	Maintain       bool     // maintenance of tables that are written to, by jobs
+	Listen         string   // for the local server only
 
 	Token                     string // a secret
-	APIKeys                   string // file
-	JWKS                      string // file or URL
+	APIKeys                   string // a file
+	JWKS                      string // a file or URL
 	Issuer, Audience, JWTType string
-	Policies                  string // file, or s3:// URL; empty: scopes decide
-	VendRole, VendKeys        string // ARN, file; at most one of them
+	Policies                  string // a file or s3:// URL; empty: scopes decide
+	VendRole, VendKeys        string // an ARN and a file; at most one of them is set
 
 	LogLevel slog.Level
-	LogText  bool // and not JSON
-	EMF      bool // metrics for CloudWatch in the log
+	LogText  bool // text in place of JSON
+	EMF      bool // writes metrics for CloudWatch into the log
 
 	BasePath       string
 	RequestTimeout time.Duration
 	StallTimeout   time.Duration
-	Stream         bool            // answers of functions
-	Limits         httpapi.Limits  // of bodies
-	Uploads        arrowipc.Limits // of what is in Arrow bodies
-	CacheBytes     uint64          // of what was read of tables; Open chooses when it is 0
-	MemoryBytes    int64           // that requests and jobs hold together; Open chooses when it is 0
+	Stream         bool            // functions stream their answers
+	Limits         httpapi.Limits  // limits of request bodies
+	Uploads        arrowipc.Limits // limits of the contents of Arrow bodies
+	CacheBytes     uint64          // of the cache of tables; 0: Open chooses the size
+	MemoryBytes    int64           // of all requests and jobs; 0: Open chooses the size
 	MergeBytes     int64
 	TopK           int
 }
 
-// HasCredentials says whether there is any way to sign in.
+// HasCredentials reports whether there is any way to sign in.
 func (c Config) HasCredentials() bool { return c.Token != "" || c.APIKeys != "" || c.JWKS != "" }
 
-// An Env is what a program is wired from. What its fields hold is safe for concurrent use.
+// An Env holds the parts that a program is built from. They are safe for concurrent use.
 type Env struct {
 	Config
 	Objects  *objectstore.Roots // the home root first, then the allowed locations
-	Records  record.Store       // of transactions and of answers
-	Queue    job.Queue          // of jobs; nil when none is configured
-	Memory   *memory.Budget     // of requests and jobs
+	Records  record.Store       // hold transactions and answers
+	Queue    job.Queue          // carries jobs; nil when none is configured
+	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
-	Policies *auth.Policies // nil: scopes decide
-	Vendor   vending.Vendor // of credentials for clients; nil: none
+	Policies *auth.Policies // nil: the scopes of tokens decide
+	Vendor   vending.Vendor // makes credentials for clients; nil: clients get none
 	Logger   *slog.Logger
-	Audit    *slog.Logger // what no log level leaves out
+	Audit    *slog.Logger // gets lines that no log level drops
 	Now      func() time.Time
 
-	// Observers are told of each request that the handler has answered, and Metrics writes
-	// what GET /metrics answers; nil when there is none. Who adds to them does so before
-	// Handler is called.
+	// Observers are called with each request that the handler has answered, and Metrics writes the
+	// answer to GET /metrics; nil when there is none. Both must be set before Handler is called.
 	Observers []func(*httpapi.Served)
 	Metrics   func(io.Writer)
 }
 
-// FromEnv is Read and Open for functions, which are configured by their environment and
-// by nothing else. When something is missing or wrong it says so on standard error and
-// ends the program: there is nobody it could answer.
+// FromEnv is Read and Open for functions, which are configured by their environment alone. When a
+// setting is missing or wrong, it writes the error to standard error and ends the program, because
+// a function has no caller at that time.
 func FromEnv() *Env {
 	env, err := openFromEnv(os.Stderr)
 	if err != nil {
@@ -96,12 +95,12 @@ func openFromEnv(log io.Writer) (*Env, error) {
 		return nil, err
 	}
 	if !config.HasCredentials() {
-		return nil, errors.New("nobody could sign in: set TILTYARD_JWKS, TILTYARD_API_KEYS or TILTYARD_TOKEN")
+		return nil, errors.New("no client could sign in: set TILTYARD_JWKS, TILTYARD_API_KEYS or TILTYARD_TOKEN")
 	}
 	return Open(config, log)
 }
 
-// Open opens what the configuration names. Log lines go to log.
+// Open opens what the configuration names. Log lines are written to log.
 func Open(c Config, log io.Writer) (*Env, error) {
 	log = &lockedWriter{w: log}
 	verifier, verifierErr := openVerifier(c)
@@ -131,8 +130,8 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	return env, nil
 }
 
-// Handler serves the routes to those who may sign in, within the configured limits. What
-// mutations with a key were answered is among the records.
+// Handler serves the routes within the configured limits, to clients that can sign in. It keeps the
+// answers to mutations with a key among the records.
 func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 	return httpapi.Handler(routes, httpapi.Options{
 		Verifier:     e.Verifier,
@@ -153,8 +152,8 @@ func (e *Env) Handler(routes ...httpapi.Route) http.Handler {
 	})
 }
 
-// Release is the version of the program: a tag, or one made of the commit it was built
-// from; "(devel)" when the build does not know.
+// Release returns the version of the program: a tag, or a version made of the commit; "(devel)"
+// when the build has neither.
 func Release() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -14,25 +14,25 @@ import (
 	"tiltyard/shared/objectstore/s3store"
 )
 
-// bucketScheme is in front of a bucket.
+// bucketScheme is the prefix of the URL of a bucket.
 const bucketScheme = "s3://"
 
-// A bucketOpener opens stores in S3, all with one client. It is made when the first is
-// opened, so that who has none does not pay for it.
+// A bucketOpener opens stores in S3, all with one client. It makes the client for the first bucket,
+// so that a program without buckets does not pay for it.
 type bucketOpener struct {
 	log    *slog.Logger
 	client *s3.Client
 }
 
-// open opens the store on a place that parsePlace has accepted.
+// open opens the store at a URL that parsePlace has accepted.
 func (b *bucketOpener) open(place string) (objectstore.Root, error) {
 	u, err := url.Parse(place)
 	if err != nil {
 		return objectstore.Root{}, err
 	}
 	if b.client == nil {
-		// This reads the environment and the files of the AWS command line. Credentials
-		// are asked for, wherever they come from, by the first request.
+		// This reads the environment and the files of the AWS command line. Only the first request
+		// asks for credentials.
 		cfg, err := config.LoadDefaultConfig(context.Background())
 		if err != nil {
 			return objectstore.Root{}, fmt.Errorf("configuration of AWS: %w", err)

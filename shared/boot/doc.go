@@ -1,14 +1,13 @@
-// Package boot turns the environment into what a program is wired from: the stores, who
-// may sign in, the logger, the clock and the limits. It is the only package that reads
+// Package boot turns the environment into the parts that a program is built from: the stores, the
+// verifier of credentials, the logger, the clock and the limits. It is the only package that reads
 // environment variables.
 //
-// [Settings] is the one table of what can be configured. [Read] asks sources for the text
-// of each setting, the first one that has it wins, and reports all that is missing or
-// wrong together. [Open] opens what the resulting [Config] names. Neither talks to the
-// network: key sets are fetched when the first token asks for one, buckets and their
-// credentials with the first request, and a function that was never called has cost
-// nothing.
+// [Settings] is the one table of all settings. [Read] looks up the text of each setting in several
+// sources, of which the first that has it wins, and reports all missing and wrong settings
+// together. [Open] opens what the resulting [Config] names. Neither uses the network: the first
+// token fetches the key set, and the first request connects to buckets and gets credentials, so a
+// function that is never called costs nothing.
 //
-// boot stands beside the services and imports none, so that a function carries only the
-// service it serves.
+// boot stands beside the services and imports none of them, so that a function contains only the
+// services that it serves.
 package boot

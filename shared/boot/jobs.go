@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/job/sqsqueue"
 )
 
-// openJobs opens the queue of jobs, nil when none is configured. It sends nothing. Region,
+// openJobs opens the queue of jobs, nil when none is configured. It sends no request. Region,
 // endpoint and credentials are those of the environment.
 func openJobs(c Config) (job.Queue, error) {
 	if c.Jobs == "" {
@@ -29,11 +29,11 @@ func openJobs(c Config) (job.Queue, error) {
 	return sqsqueue.Open(sqs.NewFromConfig(aws), c.Jobs), nil
 }
 
-// parseJobs accepts the URL of a queue of SQS.
+// parseJobs accepts the URL of an SQS queue.
 func parseJobs(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(u.Path) < 2 || u.User != nil || u.RawQuery != "" {
-		return "", errors.New("must be the URL of a queue of SQS")
+		return "", errors.New("must be the URL of an SQS queue")
 	}
 	return text, nil
 }

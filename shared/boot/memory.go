@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// usualCache is the budget of the cache where memory is plenty.
+	// usualCache is the size of the cache when there is enough memory.
 	usualCache = 512 << 20
-	// usualFloor is what the program takes for itself: code, stacks, connections, and what it
-	// knows of tables and callers beside the cache.
+	// usualFloor is the memory of the program itself: code, stacks, connections, and what it
+	// remembers of tables and callers outside of the cache.
 	usualFloor = 64 << 20
-	// unknownMachine is what a machine is taken to have that does not tell.
+	// unknownMachine is the assumed memory of a machine that does not report it.
 	unknownMachine = 8 << 30
 )
 
-// divideMemory completes the sizes of the configuration that are chosen by the memory of the
-// process, sets the limit of the Go runtime when GOMEMLIMIT does not, and returns the account
-// of what requests and jobs hold.
+// divideMemory fills in the sizes of the configuration that depend on the memory of the process,
+// sets the limit of the Go runtime when GOMEMLIMIT does not, and returns the budget of requests and
+// jobs.
 //
 //	limit of the runtime
 //	├── cache-bytes            a quarter, 512 MiB at most
@@ -33,7 +33,7 @@ const (
 //	└── memory-bytes           three quarters of the rest, and of that
 //	    └── one request        three quarters, so that a large one never stops all others
 func divideMemory(c *Config) *memory.Budget {
-	limit := debug.SetMemoryLimit(-1) // which only asks
+	limit := debug.SetMemoryLimit(-1) // reads the limit without changing it
 	isSet := limit != math.MaxInt64
 	if !isSet {
 		limit = foundMemory(os.Getenv, os.DirFS("/"))
@@ -53,8 +53,8 @@ func divideMemory(c *Config) *memory.Budget {
 	return memory.NewBudget(c.MemoryBytes, max(1, c.MemoryBytes/4*3))
 }
 
-// foundMemory returns how many bytes of memory the process should take: most of what a function
-// or a container is given, or else half of the machine, which has others to serve.
+// foundMemory returns how many bytes of memory the process should use: most of the limit of a
+// function or a container, or else half of the machine, which other programs also need.
 func foundMemory(getenv func(string) string, root fs.FS) int64 {
 	given := int64(math.MaxInt64)
 	if mebibytes, err := strconv.ParseInt(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 32); err == nil && mebibytes > 0 {
@@ -64,8 +64,8 @@ func foundMemory(getenv func(string) string, root fs.FS) int64 {
 	return min(given/20*17, machineMemory(root)/2)
 }
 
-// containerMemory is the limit of the control group that the process is in, in version 2 or 1
-// of their file system, or the largest number when there is none.
+// containerMemory returns the limit of the control group of the process, in version 1 or 2 of the
+// cgroup file system, or the largest int64 when there is none.
 func containerMemory(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, folder := range controlGroups(root) {
@@ -82,9 +82,9 @@ func containerMemory(root fs.FS) int64 {
 	return least
 }
 
-// controlGroups returns the folders of the groups of the process, and of those around them. The
-// lines of /proc/self/cgroup are number:controllers:path; a container may see its own group
-// as the outermost.
+// controlGroups returns the folders of the control groups of the process, and of those around them.
+// The lines of /proc/self/cgroup are number:controllers:path. A container may see its own group as
+// the outermost one.
 func controlGroups(root fs.FS) []string {
 	const mount = "sys/fs/cgroup"
 	folders := []string{mount, mount + "/memory"}
@@ -109,7 +109,7 @@ func controlGroups(root fs.FS) []string {
 	return folders
 }
 
-// machineMemory is the memory of the machine, by the line "MemTotal: 16303752 kB" of
+// machineMemory returns the memory of the machine, from the line "MemTotal: 16303752 kB" of
 // /proc/meminfo.
 func machineMemory(root fs.FS) int64 {
 	file, err := root.Open("proc/meminfo")

@@ -22,7 +22,7 @@ func newLogger(c Config, w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// lockedWriter lets the loggers and the metrics share what they write to, line by line.
+// lockedWriter lets the loggers and the metrics write whole lines to the same destination.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -34,18 +34,18 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// observe tells all observers.
+// observe calls all observers.
 func (e *Env) observe(s *httpapi.Served) {
 	for _, tell := range e.Observers {
 		tell(s)
 	}
 }
 
-// readyKey is a key that nothing is stored under. To learn that there is nothing takes the
-// same rights as to read, and is the cheapest request there is.
+// readyKey is a key without an object. Reading it needs the same rights as any other read, and is
+// the cheapest request.
 const readyKey = "_catalog/ready"
 
-// ready says whether what requests need is within reach, and takes writes.
+// ready returns an error unless the stores that requests need can be reached and accept writes.
 func (e *Env) ready(ctx context.Context) error {
 	if _, _, err := e.Objects.Home().Store.Get(ctx, readyKey); err != nil && !errors.Is(err, objectstore.ErrNotExist) {
 		return fmt.Errorf("the root cannot be read: %w", err)
@@ -54,31 +54,31 @@ func (e *Env) ready(ctx context.Context) error {
 		return err
 	}
 	if err := auth.Ready(ctx, e.Verifier); err != nil {
-		return fmt.Errorf("nobody with a JWT could sign in: %w", err)
+		return fmt.Errorf("no client with a JWT could sign in: %w", err)
 	}
 	if e.Policies == nil {
 		return nil
 	}
 	if err := e.Policies.Check(ctx); err != nil {
-		return fmt.Errorf("nobody is permitted anything: %w", err)
+		return fmt.Errorf("policies cannot be read, so all requests would be refused: %w", err)
 	}
 	return nil
 }
 
-// writable says whether the roots take writes. An allowed location may be there only to be read,
-// so that it must be full to count.
+// writable returns an error unless the roots accept writes. An allowed location may be read-only on
+// purpose, so only a full one counts as an error.
 func (e *Env) writable(ctx context.Context) error {
 	for i, root := range e.Objects.All() {
 		err := objectstore.Writable(ctx, root.Store)
 		if err != nil && (i == 0 || objectstore.IsFull(err)) {
-			return fmt.Errorf("root %s takes no writes: %w", root.URI, err)
+			return fmt.Errorf("root %s does not accept writes: %w", root.URI, err)
 		}
 	}
 	return nil
 }
 
-// parseMetrics says whether metrics go into the log. Lambda is known by the variable that it
-// sets for functions.
+// parseMetrics returns whether metrics go into the log. With auto, they do in Lambda, which sets a
+// variable for its functions.
 func parseMetrics(text string) (emf bool, err error) {
 	switch text {
 	case "emf":

@@ -42,8 +42,8 @@ func TestAuditIsWrittenWhateverTheLevelOfTheLog(t *testing.T) {
 	}
 }
 
-// Whoever logs an error, what it quotes of rows and of secrets stays out: jobs, and requests to the
-// storage that are sent again.
+// The values of rows and the secrets that errors quote stay out of the log, in lines of jobs and of
+// repeated storage requests as well.
 func TestErrorsAreLoggedWithoutWhatTheyQuote(t *testing.T) {
 	const canary = "canary"
 	quoting := &protocol.Error{Code: protocol.InvalidInput, Message: "the value " + canary + " is no number", Logged: "a value is no number"}
@@ -86,7 +86,7 @@ func TestErrorsAreLoggedWithoutWhatTheyQuote(t *testing.T) {
 		t.Fatal("the storage answers")
 	}
 	text := log.String()
-	for _, want := range []string{"a job has failed", "nobody knows whether there is a job to do", "is sent again", "a value is no number", "https://bucket/key"} {
+	for _, want := range []string{"a job has failed", "a look has failed", "is sent again", "a value is no number", "https://bucket/key"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log does not hold %q", want)
 		}
@@ -151,8 +151,8 @@ func openFrom(t *testing.T, log io.Writer, more map[string]string) (*Env, error)
 	return Open(config, log)
 }
 
-// What is sent before the first request delays every cold start, and one that is not
-// answered keeps a function from starting at all.
+// A request before the first request to the service would delay every cold start, and without an
+// answer the function would not start at all.
 func TestNothingIsSentBeforeTheFirstRequest(t *testing.T) {
 	isolateAWS(t)
 	var sent atomic.Int64

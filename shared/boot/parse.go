@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// parsePlace takes a path, a file URL whose path is percent-encoded, or the URL of a
-// bucket, and returns a path or the URL.
+// parsePlace accepts a path, a file URL with a percent-encoded path, or the URL of a bucket. It
+// returns a path, or the URL of the bucket.
 func parsePlace(text string) (place string, err error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
@@ -38,7 +38,7 @@ func parseBucket(text string) (place string, err error) {
 	return text, nil
 }
 
-// parsePlaces takes places separated by commas. One with a comma in its name is written as
+// parsePlaces accepts places separated by commas. A comma within a name must be percent-encoded in
 // a URL.
 func parsePlaces(text string) (places []string, err error) {
 	for part := range strings.SplitSeq(text, ",") {
@@ -47,7 +47,7 @@ func parsePlaces(text string) (places []string, err error) {
 			return nil, err
 		}
 		if place == "" {
-			return nil, errors.New("holds an empty path")
+			return nil, errors.New("contains an empty path")
 		}
 		places = append(places, place)
 	}
@@ -65,8 +65,8 @@ func parseAddress(text string) (address string, err error) {
 	return text, nil
 }
 
-// parseKeySet takes a file or a URL. Over plain http anybody on the way could sign, so
-// that is for this machine only.
+// parseKeySet accepts a file or a URL. Over plain http an attacker could replace the keys, so that
+// is allowed for this machine only.
 func parseKeySet(text string) (fileOrURL string, err error) {
 	if !isURL(text) {
 		return text, nil
@@ -110,13 +110,13 @@ func parseTimeout(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// units are what a number of bytes may end with.
+// units are the suffixes of a number of bytes.
 var units = []struct {
 	name  string
 	bytes int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}}
 
-// parseBytes takes a positive number of bytes, as such or in KiB, MiB, GiB or TiB.
+// parseBytes accepts a positive number of bytes, without a unit or in KiB, MiB, GiB or TiB.
 func parseBytes(text string) (int64, error) {
 	digits, factor := text, int64(1)
 	for _, unit := range units {
@@ -131,7 +131,7 @@ func parseBytes(text string) (int64, error) {
 	return n * factor, nil
 }
 
-// parseAuto takes a number of bytes or auto, which is 0.
+// parseAuto accepts a number of bytes, or auto, which becomes 0.
 func parseAuto[N int64 | uint64](text string) (N, error) {
 	if text == "auto" {
 		return 0, nil

@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/auth"
 )
 
-// openPolicies opens the policies that are configured, nil when none are. Those in a file are
-// read, so that mistakes are told at once; a bucket is not asked before it is needed.
+// openPolicies opens the configured policies, nil when there are none. It reads policies in a file,
+// so that mistakes are reported at once; it does not read a bucket before the first request.
 func openPolicies(c Config, log *slog.Logger, now func() time.Time) (*auth.Policies, error) {
 	switch {
 	case c.Policies == "":

@@ -15,12 +15,12 @@ import (
 	"tiltyard/shared/record/objectrecord"
 )
 
-// recordsScheme is in front of the name of a DynamoDB table.
+// recordsScheme is the prefix of the name of a DynamoDB table.
 const recordsScheme = "dynamodb://"
 
-// openRecords opens the records of transactions and of answers: those beside the tables,
-// unless a DynamoDB table is configured, whose region, endpoint and credentials are those
-// of the environment. It sends nothing.
+// openRecords opens the records of transactions and answers. They lie beside the tables, unless a
+// DynamoDB table is configured, whose region, endpoint and credentials are those of the
+// environment. It sends no request.
 func openRecords(c Config, objects *objectstore.Roots, now func() time.Time) (record.Store, error) {
 	table, ok := strings.CutPrefix(c.Records, recordsScheme)
 	if !ok {
@@ -36,7 +36,7 @@ func openRecords(c Config, objects *objectstore.Roots, now func() time.Time) (re
 	return countedRecords{dynamorecord.Open(dynamodb.NewFromConfig(aws), table, now)}, nil
 }
 
-// countedRecords counts the requests to a store that is none of objects, for the log.
+// countedRecords counts the requests to a record store that is not an object store, for the log.
 type countedRecords struct{ record.Store }
 
 func (c countedRecords) Get(ctx context.Context, key string) (record.Record, error) {

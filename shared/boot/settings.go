@@ -7,25 +7,24 @@ import (
 	"strings"
 )
 
-// A Setting is one thing that can be configured: by an environment variable everywhere,
-// and by a flag of the local server.
+// A Setting can be configured by an environment variable, and in the local server also by a flag.
 type Setting struct {
-	Name    string // of the flag, without dashes
-	Value   string // what kind of text, for people: DIR
-	Default string // what counts when nothing is said; empty: nothing
-	Local   string // the same for the local server, where that differs
+	Name    string // the flag without dashes; the variable is made of it
+	Value   string // placeholder in the help, such as DIR
+	Default string // value when no source has one; empty: none
+	Local   string // default of the local server, where it differs
 	Help    string
 
 	required bool
 	set      func(c *Config, text string) error
 }
 
-// Variable is the name of the setting's environment variable.
+// Variable returns the name of the setting's environment variable.
 func (s Setting) Variable() string {
 	return "TILTYARD_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Settings are all there are, in the order in which they are explained. Nobody changes it.
+// Settings are all settings, in the order of the help text. The table must not be changed.
 var Settings = []Setting{
 	{
 		Name: "root", Value: "PLACE", Local: "./data", required: true,
@@ -190,22 +189,21 @@ var Settings = []Setting{
 	},
 }
 
-// A Source tells the text of settings; ok is false for those it says nothing about.
+// A Source returns the text of a setting; ok is false when it has none.
 type Source func(s Setting) (text string, ok bool)
 
-// Environment is the source of a setting's environment variable. An empty variable says
-// nothing.
+// Environment is the source that reads environment variables. An empty variable counts as not set.
 func Environment(s Setting) (text string, ok bool) {
 	text = os.Getenv(s.Variable())
 	return text, text != ""
 }
 
-// LocalDefaults is the source of what the local server takes when nothing is said.
+// LocalDefaults is the source of the local server's defaults.
 func LocalDefaults(s Setting) (text string, ok bool) { return s.Local, s.Local != "" }
 
-// Read asks the sources for each setting in turn; the first that knows it counts, or else
-// its default. The error tells of everything that is missing or wrong, and repeats no
-// values: one of them may be a secret in the wrong place.
+// Read looks each setting up in the sources, in order, and then in the defaults. The error names
+// all missing and wrong settings. It contains no values, because a value may be a secret in the
+// wrong setting.
 func Read(sources ...Source) (Config, error) {
 	var c Config
 	var wrong []error
@@ -223,13 +221,13 @@ func Read(sources ...Source) (Config, error) {
 		}
 	}
 	if c.JWKS == "" && (c.Issuer != "" || c.Audience != "" || c.JWTType != "") {
-		wrong = append(wrong, errors.New("issuer, audience and jwt-type say how JWTs are verified, which needs jwks"))
+		wrong = append(wrong, errors.New("issuer, audience and jwt-type configure the verification of JWTs, which also needs jwks"))
 	}
 	if c.JWKS != "" && (c.Issuer == "" || c.Audience == "") {
 		wrong = append(wrong, errors.New("jwks needs an issuer and an audience"))
 	}
 	if c.VendRole != "" && c.VendKeys != "" {
-		wrong = append(wrong, errors.New("vend-role and vend-keys are two ways to do one thing"))
+		wrong = append(wrong, errors.New("set only one of vend-role and vend-keys"))
 	}
 	return c, errors.Join(wrong...)
 }

@@ -85,8 +85,8 @@ func TestReadTakesEverySetting(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	cases := []struct{ setting, text, want string }{
 		{"root", "", "is empty"},
-		{"jobs", "queue", "must be the URL of a queue of SQS"},
-		{"jobs", "https://key:secret@host/1/q", "must be the URL of a queue of SQS"},
+		{"jobs", "queue", "must be the URL of an SQS queue"},
+		{"jobs", "https://key:secret@host/1/q", "must be the URL of an SQS queue"},
 		{"maintenance", "perhaps", "must be on or off"},
 		{"root", "s3://", "must be s3://bucket/prefix"},
 		{"root", "s3:///prefix", "must be s3://bucket/prefix"},

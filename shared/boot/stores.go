@@ -13,9 +13,8 @@ import (
 	"tiltyard/shared/objectstore/diskstore"
 )
 
-// openStores opens the root and the allowed locations. Only a directory that is the root
-// is made when it is missing: a location that is not there is more likely a slip of the
-// pen. Buckets are not asked for.
+// openStores opens the root and the allowed locations. It makes a missing root directory, but not a
+// missing allowed location, which is more likely a typing mistake. It sends no request to buckets.
 func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 	buckets := &bucketOpener{log: log}
 	home, err := openRoot(c.Root, buckets)
@@ -36,7 +35,7 @@ func openStores(c Config, log *slog.Logger) (*objectstore.Roots, error) {
 		return nil, err
 	}
 	for i := range roots {
-		roots[i].Store = objectstore.Counting(roots[i].Store) // for the log of requests
+		roots[i].Store = objectstore.Counting(roots[i].Store) // counts requests for the log
 	}
 	return objectstore.NewRoots(roots...)
 }
@@ -60,11 +59,11 @@ func openAllowed(place string, buckets *bucketOpener) (objectstore.Root, error) 
 	return openDirectory(place)
 }
 
-// isBucket tells a place in a bucket, as parsePlace spells it, from a directory.
+// isBucket reports whether a place that parsePlace returned is a bucket.
 func isBucket(place string) bool { return strings.HasPrefix(place, bucketScheme) }
 
-// openDirectory opens the store on a directory. Its URI is absolute and free of links:
-// locations are compared as they are spelled, and other programs are told this spelling.
+// openDirectory opens the store over a directory. Its URI is absolute and free of links, because
+// locations are compared as text and passed to other programs in this form.
 func openDirectory(path string) (objectstore.Root, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/objectstore/diskstore"
 )
 
-// OpenTable opens the place of one table, outside of any catalog, to look at it: a path, a
-// file:// URL, or s3://bucket/key in the AWS environment. Whether there is a table is not
-// asked. A directory is opened to be read only and stays as it is. Call done at the end.
+// OpenTable opens the location of one table without a catalog, for inspection: a path, a file://
+// URL, or s3://bucket/key in the AWS environment. It does not check that there is a table. It opens
+// a directory read-only and does not change it. The caller must call done at the end.
 func OpenTable(place string, log *slog.Logger) (at objectstore.Location, done func() error, err error) {
 	parsed, err := parsePlace(place)
 	if err != nil {
@@ -39,8 +39,8 @@ func OpenTable(place string, log *slog.Logger) (at objectstore.Location, done fu
 	return at, func() error { return nil }, err
 }
 
-// openTableDirectory opens the parent of a table's directory: the keys of a table lie below
-// a prefix.
+// openTableDirectory opens the parent of a table's directory, because the keys of a table need a
+// prefix.
 func openTableDirectory(path string) (at objectstore.Location, done func() error, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return at, nil, err

@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/vending"
 )
 
-// openVendor opens what gives clients credentials, nil when nothing is configured. It sends
-// nothing. Region, endpoints and credentials are those of the environment.
+// openVendor opens the source of credentials for clients, nil when none is configured. It sends no
+// request. Region, endpoints and credentials are those of the environment.
 func openVendor(c Config, now func() time.Time) (vending.Vendor, error) {
 	switch {
 	case c.VendKeys != "":
@@ -46,7 +46,7 @@ func openVendedKeys(file string) (vending.Vendor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("vend-keys: %w", err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	keys, err := vending.ParseStatic(f)
 	if err != nil {
 		return nil, fmt.Errorf("vend-keys: %w", err)

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/auth"
 )
 
-// openVerifier joins the verifiers that are configured. The cheap ones come first.
+// openVerifier joins the configured verifiers, cheap ones first.
 func openVerifier(c Config) (auth.Verifier, error) {
 	var chain auth.Chain
 	var wrong []error
@@ -46,7 +46,7 @@ func readAPIKeys(file string) (*auth.APIKeys, error) {
 	return auth.ParseAPIKeys(f)
 }
 
-// openJWT fetches no keys, but a file that is not there is told at once.
+// openJWT fetches no keys, but returns an error at once for a missing file.
 func openJWT(c Config) (*auth.JWT, error) {
 	var keys *auth.KeySet
 	if isURL(c.JWKS) {

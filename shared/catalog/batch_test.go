@@ -13,6 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tiltyard/shared/catalog/batch"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/naming"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -32,17 +37,17 @@ func prepareBatch(t *testing.T) func(*Catalog) {
 }
 
 // batchOf is a batch of the next version of each table.
-func batchOf(source string, version uint64, tables ...string) []Operation {
-	var entries []Operation
+func batchOf(source string, version uint64, tables ...string) []batch.Operation {
+	var entries []batch.Operation
 	for _, name := range tables {
 		m := manifestOf(version, source+" "+name)
-		entries = append(entries, Operation{ID: []string{name}, Create: &m})
+		entries = append(entries, batch.Operation{ID: []string{name}, Create: &m})
 	}
 	return entries
 }
 
 // commit does operations as one batch, whose request they are.
-func commit(ctx context.Context, c *Catalog, operations []Operation) ([]Result, error) {
+func commit(ctx context.Context, c *Catalog, operations []batch.Operation) ([]BatchResult, error) {
 	request := ""
 	for _, op := range operations {
 		request += fmt.Sprintf("%q %v %v|", op.ID, op.Deregister, op.Delete)
@@ -53,10 +58,10 @@ func commit(ctx context.Context, c *Catalog, operations []Operation) ([]Result, 
 			request += fmt.Sprint(op.Declare.Properties)
 		}
 	}
-	return c.CommitBatch(ctx, &Batch{Request: []byte(request), Operations: operations})
+	return c.CommitBatch(ctx, &batch.Batch{Request: []byte(request), Operations: operations})
 }
 
-// allOrNone says whether the tables have the versions of a batch, or fails.
+// allOrNone reports whether the tables have the versions of a batch. It fails if only some have.
 func allOrNone(t *testing.T, c *Catalog, source string) bool {
 	t.Helper()
 	found := 0
@@ -86,7 +91,7 @@ func TestBatchSurvivesACrashAnywhere(t *testing.T) {
 			if then := allOrNone(t, later, "batch"); then != now {
 				t.Fatalf("the batch is there: %v; and later: %v", now, then)
 			}
-			// The same batch once more, and then the next: nobody is stuck.
+			// The same batch again, and then the next one: no writer is stuck.
 			if _, err := commit(t.Context(), later, batchOf("batch", 2, batchTables...)); err != nil {
 				t.Errorf("once more: %v", err)
 			}
@@ -108,7 +113,7 @@ func TestWritersGoPastABatchWhoseMakerDied(t *testing.T) {
 	inner := memstore.New()
 	prepareBatch(t)(open(t, inner))
 	dead := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-		return faultstore.Fault{Crash: strings.HasPrefix(call.Key, batchesPrefix)}
+		return faultstore.Fault{Crash: strings.HasPrefix(call.Key, stored.BatchesPrefix)}
 	})
 	if _, err := commit(t.Context(), open(t, dead), batchOf("batch", 2, batchTables...)); err == nil {
 		t.Fatal("the maker of the batch lives")
@@ -132,7 +137,7 @@ func TestBatchWhoseDecisionIsUnknownStands(t *testing.T) {
 	inner := memstore.New()
 	prepareBatch(t)(open(t, inner))
 	mute := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-		return faultstore.Fault{Lost: strings.HasPrefix(call.Key, batchesPrefix)}
+		return faultstore.Fault{Lost: strings.HasPrefix(call.Key, stored.BatchesPrefix)}
 	})
 	_, err := commit(t.Context(), open(t, mute), batchOf("batch", 2, batchTables...))
 	var told *protocol.Error
@@ -153,7 +158,7 @@ func TestBatchComesAfterWriterThatDidNotKnowOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-		if call.Kind == faultstore.PutIfMatch && call.Key == tableKey(table.ID) {
+		if call.Kind == faultstore.PutIfMatch && call.Key == keys.Table(table.ID) {
 			_, err = inner.Put(t.Context(), manifest.Key(table.Location.Prefix, 2, manifest.V2), []byte("direct"), objectstore.Condition{})
 		}
 		return faultstore.Fault{}
@@ -167,7 +172,8 @@ func TestBatchComesAfterWriterThatDidNotKnowOfIt(t *testing.T) {
 	}
 }
 
-// A writer that looked at the record just before, and puts the version just after, is waited for.
+// The batch waits for a writer that looked at the record just before, and puts the version just
+// after.
 func TestFirstBatchWaitsForWritersThatDoNotKnowOfIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := memstore.New()
@@ -177,10 +183,10 @@ func TestFirstBatchWaitsForWritersThatDoNotKnowOfIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(firstPause/2, func() {
+		time.AfterFunc(batch.FirstPause/2, func() {
 			_, _ = inner.Put(context.Background(), manifest.Key(table.Location.Prefix, 2, manifest.V2), []byte("direct"), objectstore.Condition{})
 		})
-		c.firstPause = firstPause
+		c.batches.FirstPause = batch.FirstPause
 		if _, err := commit(t.Context(), c, batchOf("batch", 2, batchTables...)); code(err) != "ConcurrentModification" {
 			t.Errorf("got %v, want ConcurrentModification", err)
 		}
@@ -190,7 +196,7 @@ func TestFirstBatchWaitsForWritersThatDoNotKnowOfIt(t *testing.T) {
 	})
 }
 
-// What is put past the catalog when the batch has looked for the last time is not overwritten.
+// A version that another writer puts after the batch's last look is not overwritten.
 func TestBatchGivesWayToWhatIsPutAtItsPlace(t *testing.T) {
 	inner := memstore.New()
 	c := open(t, inner)
@@ -200,7 +206,7 @@ func TestBatchGivesWayToWhatIsPutAtItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-		if strings.HasPrefix(call.Key, batchesPrefix) && call.Kind == faultstore.PutIfAbsent {
+		if strings.HasPrefix(call.Key, stored.BatchesPrefix) && call.Kind == faultstore.PutIfAbsent {
 			_, err = inner.Put(t.Context(), manifest.Key(table.Location.Prefix, 2, manifest.V2), []byte("direct"), objectstore.Condition{IfAbsent: true})
 		}
 		return faultstore.Fault{}
@@ -220,9 +226,9 @@ func TestBatchGivesWayToWhatIsPutAtItsPlace(t *testing.T) {
 func TestConflictsOfABatchAreNamed(t *testing.T) {
 	c := open(t, memstore.New())
 	prepareBatch(t)(c)
-	missing := Operation{ID: []string{"c"}, Create: &Manifest{Version: 2, Source: "nothing"}}
+	missing := batch.Operation{ID: []string{"c"}, Create: &ledger.Manifest{Version: 2, Source: "nothing"}}
 	for _, test := range []struct {
-		entries []Operation
+		entries []batch.Operation
 		code    string
 		text    string
 	}{
@@ -259,7 +265,7 @@ func TestBatchMakesSeveralVersionsOfATable(t *testing.T) {
 	}
 	for i, result := range results {
 		info := result.Version
-		if !strings.HasSuffix(info.Key, entries[i].Create.name()) || info.ETag == "" {
+		if !strings.HasSuffix(info.Key, entries[i].Create.Name()) || info.ETag == "" {
 			t.Errorf("entry %d was made as %+v", i, info)
 		}
 	}
@@ -290,8 +296,8 @@ func TestReadsUnderWaySeeABatch(t *testing.T) {
 	}
 }
 
-// A race is writers of batches and of single versions at the same tables. Each makes its
-// versions of what it has read. A manifest is called "<writer>.<try> <tables> <table>".
+// A race is a set of writers of batches and of single versions at the same tables. Each makes its
+// versions from those that it has read. A manifest is called "<writer>.<try> <tables> <table>".
 type race struct {
 	inner  objectstore.Store
 	tables []string
@@ -302,7 +308,7 @@ type race struct {
 
 func (r *race) open(t *testing.T, store objectstore.Store) *Catalog {
 	c := open(t, store)
-	c.now = func() time.Time { return time.Unix(0, r.clock.Add(int64(r.tick))) }
+	c.names.Now = func() time.Time { return time.Unix(0, r.clock.Add(int64(r.tick))) }
 	return c
 }
 
@@ -317,19 +323,19 @@ func (r *race) process(t *testing.T, random *rand.Rand) *Catalog {
 }
 
 // try makes versions of some tables, and returns what they were called.
-func (r *race) try(t *testing.T, random *rand.Rand, name string) ([]Operation, error) {
+func (r *race) try(t *testing.T, random *rand.Rand, name string) ([]batch.Operation, error) {
 	c := r.open(t, r.inner)
 	chosen := random.Perm(len(r.tables))[:1+random.IntN(3)]
 	all := ""
 	for _, k := range chosen {
 		all += r.tables[k]
 	}
-	var entries []Operation
+	var entries []batch.Operation
 	for _, k := range chosen {
 		table := r.tables[k]
 		version := uint64(len(history(t, c, table)) + 1)
 		m := manifestOf(version, name+" "+all+" "+table)
-		entries = append(entries, Operation{ID: []string{table}, Create: &m})
+		entries = append(entries, batch.Operation{ID: []string{table}, Create: &m})
 	}
 	c = r.process(t, random)
 	if len(entries) == 1 {
@@ -339,8 +345,8 @@ func (r *race) try(t *testing.T, random *rand.Rand, name string) ([]Operation, e
 	return entries, err
 }
 
-// look reads the tables in some order, and checks that who sees a version of a batch in one of
-// them sees it in those that he reads after that.
+// look reads the tables in some order, and checks that a reader that sees a batch's version in one
+// table sees it in all tables that it reads later.
 func (r *race) look(t *testing.T, random *rand.Rand) {
 	c := r.open(t, r.inner)
 	seen := map[string]bool{}
@@ -375,13 +381,13 @@ func testRace(t *testing.T, crash float64, seed uint64) {
 	const writers, rounds = 5, 8
 	r := &race{inner: memstore.New(), tables: []string{"a", "b", "c", "d"}, crash: crash, tick: time.Millisecond}
 	if crash > 0 {
-		r.tick = batchLease / 5
+		r.tick = naming.BatchLease / 5
 	}
 	for _, name := range r.tables {
-		makeTable(t, r.open(t, r.inner), name, true) // others may lose to who does not know: see below
+		makeTable(t, r.open(t, r.inner), name, true) // others may lose to it: see below
 	}
 	type tried struct {
-		entries []Operation
+		entries []batch.Operation
 		err     error
 	}
 	tries := make([][]tried, writers)
@@ -397,7 +403,7 @@ func testRace(t *testing.T, crash float64, seed uint64) {
 		})
 	}
 	group.Wait()
-	r.clock.Add(int64(batchLease))
+	r.clock.Add(int64(naming.BatchLease))
 	c := r.open(t, r.inner)
 	made, total := 0, -len(r.tables)
 	for _, name := range r.tables {

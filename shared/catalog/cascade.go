@@ -8,54 +8,58 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/naming"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// A Cascade drops a namespace with all that it holds, one step after the other, leaves first.
-// It is for who may be interrupted at any of them, and then begins anew with what is left: a
-// namespace is gone only when it is empty, so that nothing is ever left behind that no name
-// leads to. As long as it goes on, and for cascadeLease after its last step, nothing can be
-// made in a namespace that it has come to. It is used by one goroutine.
+// A Cascade drops a namespace with all that it holds, step by step, leaves first. A process that
+// dies between two steps does no harm: the next Cascade starts again with the tables and namespaces
+// that are left. A namespace is only dropped when it is empty, so no table is left without a name
+// that leads to it. While a cascade runs, and for cascadeLease after its last step, no request can
+// create anything in the namespaces that it has reached. A Cascade is used by one goroutine.
 type Cascade struct {
 	catalog *Catalog
 	by      string
-	uid     string    // of the namespace; "": whichever has its name
-	marked  []*marked // the namespaces on the way down to where it is
-	dropped int       // tables and namespaces
+	uid     string    // of the namespace; "" accepts any namespace of the name
+	marked  []*marked // the namespaces from the root of the cascade down to the current one
+	dropped int       // counts tables and namespaces
 }
 
-// marked is a namespace that the cascade has marked.
+// marked is a namespace that the cascade has marked as dropping.
 type marked struct {
-	record *namespaceRecord
+	record *stored.Namespace
 	etag   string
 }
 
-// cascadeLease is for how long a namespace stays marked by a cascade that does not go on.
+// cascadeLease is how long the mark of a cascade that stopped keeps a namespace closed.
 const cascadeLease = 10 * time.Minute
 
-// UID returns what tells a namespace from others that had its name or will have it, and its
-// properties.
+// UID returns the id that distinguishes a namespace from earlier and later ones of the same name,
+// and its properties.
 func (c *Catalog) UID(ctx context.Context, id []string) (uid string, properties map[string]string, err error) {
-	if isRoot(id) {
+	if keys.IsRoot(id) {
 		return "", nil, errRootDrop
 	}
-	record, _, err := c.namespaceRecord(ctx, id)
+	record, _, err := c.names.Namespace(ctx, id)
 	if err != nil {
 		return "", nil, err
 	}
-	return record.UID, record.namespace().Properties, nil
+	return record.UID, namespaceOf(record).Properties, nil
 }
 
 var errRootDrop = &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace cannot be dropped"}
 
-// IsLarge says whether a namespace holds more than so many tables and namespaces, at any
-// depth. It asks the store once for each namespace, and stops when it knows.
+// IsLarge reports whether a namespace holds more than limit tables and namespaces, at any depth. It
+// sends one list request per namespace and stops as soon as the count exceeds limit.
 func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, error) {
 	count := 0
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
 		inside := todo[0]
-		for _, kind := range []string{tableKind, namespaceKind} {
+		for _, kind := range []keys.Kind{keys.Tables, keys.Namespaces} {
 			found, err := c.children(ctx, inside, kind, "", limit-count+1)
 			if err != nil {
 				return false, err
@@ -63,9 +67,9 @@ func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, er
 			if count += len(found.names); count > limit {
 				return true, nil
 			}
-			if kind == namespaceKind {
+			if kind == keys.Namespaces {
 				for _, name := range found.names {
-					todo = append(todo, child(inside, name))
+					todo = append(todo, keys.Child(inside, name))
 				}
 			}
 		}
@@ -73,16 +77,16 @@ func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, er
 	return false, nil
 }
 
-// BeginCascade marks the namespace of an id, if its UID is that, as being dropped by someone
-// of that name, who may have begun before. Nothing can be made in it from now on. When it is
-// gone, or stands for another, the error is NamespaceNotFound; while others drop it,
-// ConcurrentModification.
+// BeginCascade marks the namespace of an id as being dropped by the caller named by, who may have
+// begun before. From then on no request can create anything in it. The error is NamespaceNotFound
+// when the namespace with that uid is gone, and ConcurrentModification while another caller drops
+// it.
 func (c *Catalog) BeginCascade(ctx context.Context, id []string, uid, by string) (*Cascade, error) {
 	d := &Cascade{catalog: c, by: by, uid: uid}
 	return d, d.enter(ctx, id)
 }
 
-// enter marks a namespace and goes down into it.
+// enter marks a namespace and makes it the current one.
 func (d *Cascade) enter(ctx context.Context, id []string) error {
 	m, err := d.mark(ctx, id)
 	if err == nil {
@@ -91,30 +95,30 @@ func (d *Cascade) enter(ctx context.Context, id []string) error {
 	return err
 }
 
-// mark marks a namespace, or holds a mark of ours for longer.
+// mark marks a namespace as dropping, or extends a mark of this cascade.
 func (d *Cascade) mark(ctx context.Context, id []string) (*marked, error) {
 	c := d.catalog
-	for range createAttempts {
-		record, etag, err := c.namespaceRecord(ctx, id)
+	for range objects.Tries {
+		record, etag, err := c.names.Namespace(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		if len(d.marked) == 0 && d.uid != "" && record.UID != d.uid {
-			return nil, namespaceNotFound(id)
+			return nil, naming.NamespaceNotFound(id)
 		}
-		if drop := record.Dropping; drop != nil && drop.By != d.by && c.now().Before(drop.Until) {
-			return nil, lostRace("namespace", id, errDropping)
+		if drop := record.Dropping; drop != nil && drop.By != d.by && c.names.Now().Before(drop.Until) {
+			return nil, naming.Dropping(id)
 		}
-		record.Dropping = &dropMark{By: d.by, Until: c.now().Add(cascadeLease).UTC()}
-		etag, err = c.write(ctx, namespaceKey(id), record, objectstore.Condition{IfMatch: etag})
-		if !gone(err) {
+		record.Dropping = &stored.DropMark{By: d.by, Until: c.names.Now().Add(cascadeLease).UTC()}
+		etag, err = c.store.Write(ctx, keys.Namespace(id), record, objectstore.Condition{IfMatch: etag})
+		if !objects.Changed(err) {
 			return &marked{record, etag}, err
 		}
 	}
-	return nil, lostRace("namespace", id, objectstore.ErrPrecondition)
+	return nil, stored.LostRace("namespace", id, objectstore.ErrPrecondition)
 }
 
-// Release takes back the marks of a cascade that will not go on.
+// Release removes the marks of a cascade that will not continue.
 func (d *Cascade) Release(ctx context.Context) error {
 	var all []error
 	for _, m := range d.marked {
@@ -124,8 +128,8 @@ func (d *Cascade) Release(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Run drops what is left. step is called now and then with how many tables and namespaces are
-// gone; its error ends the work.
+// Run drops the tables and namespaces that are left. After every few of them it calls step with the
+// number dropped so far; an error of step ends the run.
 func (d *Cascade) Run(ctx context.Context, step func(dropped int) error) error {
 	for len(d.marked) > 0 {
 		if err := d.renew(ctx); err != nil {
@@ -141,10 +145,10 @@ func (d *Cascade) Run(ctx context.Context, step func(dropped int) error) error {
 	return nil
 }
 
-// renew holds the marks for longer whose time is half over.
+// renew extends the marks that have used up half of their lease.
 func (d *Cascade) renew(ctx context.Context) error {
 	for i, m := range d.marked {
-		if d.catalog.now().Add(cascadeLease / 2).Before(m.record.Dropping.Until) {
+		if d.catalog.names.Now().Add(cascadeLease / 2).Before(m.record.Dropping.Until) {
 			continue
 		}
 		again, err := (&Cascade{catalog: d.catalog, by: d.by, uid: m.record.UID}).mark(ctx, m.record.ID)
@@ -156,30 +160,30 @@ func (d *Cascade) renew(ctx context.Context) error {
 	return nil
 }
 
-// next does one step where the cascade is: it drops some tables, goes down into a namespace, or
-// drops an empty one and goes up.
+// next does one step in the current namespace: it drops some tables, enters a namespace, or drops
+// the current one when that is empty.
 func (d *Cascade) next(ctx context.Context) error {
 	here := d.marked[len(d.marked)-1]
 	id := here.record.ID
-	tables, err := d.catalog.children(ctx, id, tableKind, "", cascadeStep)
+	tables, err := d.catalog.children(ctx, id, keys.Tables, "", cascadeStep)
 	if err != nil {
 		return err
 	}
 	if len(tables.names) > 0 {
 		return d.dropTables(ctx, id, tables.names)
 	}
-	namespaces, err := d.catalog.children(ctx, id, namespaceKind, "", 1)
+	namespaces, err := d.catalog.children(ctx, id, keys.Namespaces, "", 1)
 	if err != nil {
 		return err
 	}
 	if len(namespaces.names) > 0 {
-		err := d.enter(ctx, child(id, namespaces.names[0]))
-		return ignore(err, protocol.NamespaceNotFound)
+		err := d.enter(ctx, keys.Child(id, namespaces.names[0]))
+		return protocol.Ignore(err, protocol.NamespaceNotFound)
 	}
 	return d.leave(ctx, here)
 }
 
-// cascadeStep is how many tables are dropped between two steps.
+// cascadeStep is how many tables one step drops.
 const cascadeStep = 32
 
 func (d *Cascade) dropTables(ctx context.Context, id []string, names []string) error {
@@ -187,29 +191,29 @@ func (d *Cascade) dropTables(ctx context.Context, id []string, names []string) e
 	group.SetLimit(dropFanOut)
 	for _, name := range names {
 		group.Go(func() error {
-			_, err := d.catalog.DropTable(ctx, child(id, name))
-			return ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
+			_, err := d.catalog.DropTable(ctx, keys.Child(id, name))
+			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
 		})
 	}
 	d.dropped += len(names)
 	return group.Wait()
 }
 
-// leave drops a namespace that seems empty. Who has made something in it meanwhile, before it
-// was marked, is found by the next step.
+// leave drops a namespace that looks empty. A table or namespace that was created before the mark
+// may appear after the listing; the next step finds it.
 func (d *Cascade) leave(ctx context.Context, here *marked) error {
 	c, id := d.catalog, here.record.ID
 	if err := c.checkEmpty(ctx, id); err != nil {
-		return ignore(err, protocol.NamespaceNotEmpty)
+		return protocol.Ignore(err, protocol.NamespaceNotEmpty)
 	}
-	err := c.remove(ctx, namespaceKey(id), here.record.UID, here.etag)
-	if gone(err) {
-		// The mark has run out, and somebody has removed it: begin here again.
+	err := c.store.Remove(ctx, keys.Namespace(id), here.record.UID, here.etag)
+	if objects.Changed(err) {
+		// The mark has expired and another process has removed it: enter the namespace again.
 		d.marked = d.marked[:len(d.marked)-1]
-		return ignore(d.enter(ctx, id), protocol.NamespaceNotFound)
+		return protocol.Ignore(d.enter(ctx, id), protocol.NamespaceNotFound)
 	}
 	if err != nil {
-		return fmt.Errorf("drop namespace %s: %w", display(id), err)
+		return fmt.Errorf("drop namespace %s: %w", keys.Display(id), err)
 	}
 	d.marked = d.marked[:len(d.marked)-1]
 	d.dropped++

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -24,7 +25,7 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 			t.Fatal(err)
 		}
 		for n := range 2 {
-			name := child(id, fmt.Sprintf("t%d", n))
+			name := keys.Child(id, fmt.Sprintf("t%d", n))
 			location := c.NewLocation(name)
 			if _, err := location.Store.Put(ctx, location.Prefix+"/_versions/1.manifest", []byte("x"), objectstore.Condition{}); err != nil {
 				t.Fatal(err)
@@ -44,7 +45,7 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 // cascade does what a run of the job does.
 func cascade(c *Catalog, uid, by string, step func(int) error) error {
 	d, err := c.BeginCascade(context.Background(), []string{"p"}, uid, by)
-	if hasCode(err, protocol.NamespaceNotFound) {
+	if protocol.HasCode(err, protocol.NamespaceNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -56,22 +57,22 @@ func cascade(c *Catalog, uid, by string, step func(int) error) error {
 // wantNoOrphans checks that every record has a parent, and returns how many are below p.
 func wantNoOrphans(t *testing.T, store objectstore.Store, where string) int {
 	t.Helper()
-	page, err := store.List(t.Context(), objectstore.ListOptions{Prefix: recordsPrefix})
+	page, err := store.List(t.Context(), objectstore.ListOptions{Prefix: keys.Records})
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := map[string]bool{}
+	there := map[string]bool{}
 	for _, object := range page.Objects {
-		keys[object.Key] = true
+		there[object.Key] = true
 	}
 	below := 0
-	for key := range keys {
-		dir, _, _ := strings.Cut(strings.TrimPrefix(key, recordsPrefix), "/")
-		parent, ok := folderPath(dir)
+	for key := range there {
+		dir, _, _ := strings.Cut(strings.TrimPrefix(key, keys.Records), "/")
+		parent, ok := keys.Path(dir)
 		if !ok || len(parent) == 0 {
 			continue
 		}
-		if !keys[namespaceKey(parent)] {
+		if !there[keys.Namespace(parent)] {
 			t.Errorf("%s: %s is left without its namespace", where, key)
 		}
 		if parent[0] == "p" {
@@ -92,7 +93,7 @@ func TestCascadeDropsAllThereIs(t *testing.T) {
 	if left := wantNoOrphans(t, store, "the end"); left != 0 || steps < 8 {
 		t.Errorf("%d records are left after %d steps", left, steps)
 	}
-	if _, err := c.Namespace(t.Context(), []string{"p"}); !hasCode(err, protocol.NamespaceNotFound) {
+	if _, err := c.Namespace(t.Context(), []string{"p"}); !protocol.HasCode(err, protocol.NamespaceNotFound) {
 		t.Errorf("the namespace: got %v, want NamespaceNotFound", err)
 	}
 	if tables, _, err := c.ListTables(t.Context(), []string{"q"}, "", All); err != nil || len(tables) != 2 {
@@ -118,10 +119,10 @@ func TestNothingIsMadeWhereACascadeIs(t *testing.T) {
 	if err := cascade(c, uid, "job", func(int) error { return stop }); !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	if err := makeOne(); !hasCode(err, protocol.ConcurrentModification) {
+	if err := makeOne(); !protocol.HasCode(err, protocol.ConcurrentModification) {
 		t.Errorf("create: got %v, want ConcurrentModification", err)
 	}
-	if _, err := c.BeginCascade(t.Context(), []string{"p"}, uid, "another"); !hasCode(err, protocol.ConcurrentModification) {
+	if _, err := c.BeginCascade(t.Context(), []string{"p"}, uid, "another"); !protocol.HasCode(err, protocol.ConcurrentModification) {
 		t.Errorf("another drop: got %v, want ConcurrentModification", err)
 	}
 	d, err := c.BeginCascade(t.Context(), []string{"p"}, uid, "job")
@@ -150,8 +151,8 @@ func TestACascadeSparesAnotherOfTheName(t *testing.T) {
 	}
 }
 
-// A cascade is killed at each of its requests. Nothing is ever left that has no parent, and
-// the next run does what is left.
+// A cascade is killed at each of its requests. No object is ever left without a parent, and the
+// next run drops the rest.
 func TestACascadeSurvivesACrashAnywhere(t *testing.T) {
 	for n := int32(1); ; n++ {
 		reached := false
@@ -189,12 +190,12 @@ func TestAMarkIsRenewed(t *testing.T) {
 	store := memstore.New()
 	clock := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	c := open(t, store)
-	c.now = func() time.Time { return clock }
+	c.names.Now = func() time.Time { return clock }
 	uid := plant(t, c)
 	err := cascade(c, uid, "job", func(int) error {
 		clock = clock.Add(cascadeLease * 3 / 4)
 		_, err := c.CreateNamespace(t.Context(), []string{"p", "new"}, nil, FailIfExists)
-		if !hasCode(err, protocol.ConcurrentModification) {
+		if !protocol.HasCode(err, protocol.ConcurrentModification) {
 			t.Errorf("create: got %v, want ConcurrentModification", err)
 		}
 		return nil

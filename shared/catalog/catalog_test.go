@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -22,7 +24,7 @@ func open(t *testing.T, store objectstore.Store) *Catalog {
 		t.Fatal(err)
 	}
 	c := Open(roots, time.Now)
-	c.firstPause = 0
+	c.batches.FirstPause = 0
 	return c
 }
 
@@ -260,7 +262,7 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := found.Confirm(); !errors.Is(err, ErrMoved) {
+	if err := found.Confirm(); !errors.Is(err, stored.ErrMoved) {
 		t.Errorf("confirm of a moved table = %v, want ErrMoved", err)
 	}
 	got, err := Read(ctx, c, id, func(_ context.Context, t *Table) (string, error) { return t.Location.URI, nil })
@@ -274,8 +276,8 @@ func TestLookupNoticesThatATableMoved(t *testing.T) {
 	wantCode(t, "read of a dropped table", err, "TableNotFound")
 }
 
-// A name that somebody else has made anew, before the answer to its drop was looked for, was
-// dropped by us for all that anybody knows.
+// The answer to a drop is lost, and another client creates the name again before the catalog looks.
+// The drop then counts as done.
 func TestDroppedNamesMayBeMadeAnew(t *testing.T) {
 	lostAndAnew := func(key string, anew func(c *Catalog)) *Catalog {
 		inner := memstore.New()
@@ -294,10 +296,10 @@ func TestDroppedNamesMayBeMadeAnew(t *testing.T) {
 			return faultstore.Fault{}
 		}))
 	}
-	c := lostAndAnew(namespaceKey([]string{"n"}), func(c *Catalog) { mustCreate(t, c, "n") })
+	c := lostAndAnew(keys.Namespace([]string{"n"}), func(c *Catalog) { mustCreate(t, c, "n") })
 	_, err := c.DropNamespace(t.Context(), []string{"n"}, false)
 	wantCode(t, "drop a namespace", err, "")
-	c = lostAndAnew(tableKey([]string{"t"}), func(c *Catalog) { mustTable(t, c, "t") })
+	c = lostAndAnew(keys.Table([]string{"t"}), func(c *Catalog) { mustTable(t, c, "t") })
 	_, err = c.DeregisterTable(t.Context(), []string{"t"})
 	wantCode(t, "deregister a table", err, "ServiceUnavailable")
 	_, err = c.Table(t.Context(), []string{"t"})

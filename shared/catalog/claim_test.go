@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -144,7 +147,7 @@ func TestPlacesAroundAndInsideOfOthers(t *testing.T) {
 	}
 }
 
-// Of those who claim places that overlap at the same time exactly one wins.
+// If several registrations claim overlapping locations at the same time, exactly one wins.
 func TestOneOfManyClaimsWins(t *testing.T) {
 	places := []string{"a/b/c", "a/b", "a/b/c/d", "a", "a/b/c/d/e", "a/b/c"}
 	for round := range 40 {
@@ -193,7 +196,7 @@ func TestClaimsSurviveCrashes(t *testing.T) {
 				_, first = c.DropTable(t.Context(), []string{"renamed"})
 			}
 			c = open(t, inner)
-			c.now = func() time.Time { return time.Now().Add(goingLease) }
+			c.names.Now = func() time.Time { return time.Now().Add(claim.GoingLease) }
 			_, second := c.RegisterTable(t.Context(), []string{"second"}, Registration{Location: c.roots.Join("p")})
 			names, _, err := c.ListTables(t.Context(), nil, "", All)
 			if err != nil || len(names) != 1 || (second == nil) != (names[0] == "second") {
@@ -256,7 +259,7 @@ func TestDroppedTablesLeaveWhatIsOthers(t *testing.T) {
 			t.Errorf("drop: %v, %d objects of the table are left, and %d of the folder in it", err, present(t, store, keys), present(t, store, others))
 		}
 	})
-	// Records of before there were claims overlap, and are read and dropped without harm.
+	// Records that are older than claims may overlap. They are read and dropped without harm.
 	t.Run("records that overlap already", func(t *testing.T) {
 		for _, doomed := range []string{"outer", "inner", "same"} {
 			store := memstore.New()
@@ -264,7 +267,7 @@ func TestDroppedTablesLeaveWhatIsOthers(t *testing.T) {
 			places := map[string]string{"outer": "p", "inner": "p/tree/x", "same": "p/tree/x", "far": "far"}
 			keys := map[string][]string{}
 			for name, place := range places {
-				record := c.newRecord([]string{name}, c.roots.Join(place), 0, nil)
+				record := c.names.NewTable([]string{name}, c.roots.Join(place), 0, nil)
 				record.Claim = ""
 				if _, err := c.putRecord(ctx, record, false); err != nil {
 					t.Fatal(err)
@@ -285,9 +288,9 @@ func TestDroppedTablesLeaveWhatIsOthers(t *testing.T) {
 	})
 }
 
-// A table that was deregistered is registered again, at the place that was made for it, with as
-// few requests among many tables as among few, and a crash that keeps its owner's end from being
-// noted costs requests only.
+// A deregistered table is registered again at the location that was made for it. That takes as few
+// requests among many tables as among few. A crash that prevents the note of the owner's end costs
+// requests, and nothing else.
 func TestRegisterAgainReadsNoOtherRecords(t *testing.T) {
 	register := func(tables int, forget bool) int64 {
 		store := objectstore.Counting(memstore.New())
@@ -300,11 +303,11 @@ func TestRegisterAgainReadsNoOtherRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		if forget {
-			if err := store.Delete(t.Context(), ownerlessKey(c.placeOf(made.Location)), objectstore.Condition{}); err != nil {
+			if err := store.Delete(t.Context(), claim.OwnerlessKey(c.places.Place(made.Location)), objectstore.Condition{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := c.knowPlaces(t.Context()); err != nil {
+		if err := c.places.EnsureKnown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var usage objectstore.Usage
@@ -320,8 +323,8 @@ func TestRegisterAgainReadsNoOtherRecords(t *testing.T) {
 	}
 }
 
-// Who registers a place while its table is dropped gets the table with all of its data, or an
-// error.
+// A registration of a location whose table is being dropped gets the table with all of its data, or
+// an error.
 func TestRegisterRacesWithDrop(t *testing.T) {
 	for round := range 100 {
 		store := memstore.New()
@@ -375,12 +378,12 @@ func mustMake(t *testing.T, c *Catalog, name string) *Table {
 	return made
 }
 
-// The same catalog is the same requests, in the same order, so that a history can be repeated.
+// Equal catalogs send equal requests in the same order, so that a history can be repeated.
 func TestClaimsForAllAreMadeInOrder(t *testing.T) {
 	store := memstore.New()
 	c := open(t, store)
 	for i := range 40 {
-		record := c.newRecord([]string{fmt.Sprint("t", i)}, c.roots.Join(fmt.Sprint("p", i/2)), 0, nil)
+		record := c.names.NewTable([]string{fmt.Sprint("t", i)}, c.roots.Join(fmt.Sprint("p", i/2)), 0, nil)
 		record.Claim = ""
 		if _, err := c.putRecord(t.Context(), record, false); err != nil {
 			t.Fatal(err)
@@ -388,12 +391,12 @@ func TestClaimsForAllAreMadeInOrder(t *testing.T) {
 	}
 	var order []string
 	watched := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
-		if call.Kind == faultstore.PutIfMatch && strings.HasPrefix(call.Key, recordsPrefix) {
+		if call.Kind == faultstore.PutIfMatch && strings.HasPrefix(call.Key, keys.Records) {
 			order = append(order, call.Key)
 		}
 		return faultstore.Fault{}
 	})
-	if err := open(t, watched).claimForAll(t.Context()); err != nil {
+	if err := open(t, watched).places.ClaimAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if want := slices.SortedFunc(slices.Values(order), func(a, b string) int {
@@ -407,7 +410,7 @@ func TestClaimsForAllAreMadeInOrder(t *testing.T) {
 func placeIn(t *testing.T, store objectstore.Store, key string) string {
 	t.Helper()
 	data, _, err := store.Get(t.Context(), key)
-	var record tableRecord
+	var record stored.Table
 	if err := errors.Join(err, json.Unmarshal(data, &record)); err != nil {
 		t.Fatal(err)
 	}

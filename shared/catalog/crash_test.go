@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -49,13 +51,13 @@ func TestDropMeetsCreateInside(t *testing.T) {
 		var created, dropped error
 		var group sync.WaitGroup
 		group.Go(func() {
-			_, created = c.CreateTable(ctx, child(parent, "t"), c.NewLocation([]string{"t"}), 0, nil)
+			_, created = c.CreateTable(ctx, keys.Child(parent, "t"), c.NewLocation([]string{"t"}), 0, nil)
 		})
 		group.Go(func() { _, dropped = c.DropNamespace(ctx, parent, false) })
 		group.Wait()
 		_, parentErr := c.Namespace(ctx, parent)
-		var record tableRecord
-		_, childErr := c.read(ctx, tableKey(child(parent, "t")), &record)
+		var record stored.Table
+		_, childErr := c.store.Read(ctx, keys.Table(keys.Child(parent, "t")), &record)
 		switch {
 		case created == nil && (parentErr != nil || childErr != nil):
 			t.Fatalf("round %d: the create succeeded, but the parent is %v and the child %v (drop: %v)", round, parentErr, childErr, dropped)
@@ -81,16 +83,15 @@ func TestAbandonedDropIsForgotten(t *testing.T) {
 	c := open(t, inner)
 	_, err := c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil)
 	wantCode(t, "create while the mark holds", err, "ConcurrentModification")
-	c.now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
+	c.names.Now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
 	_, err = c.CreateTable(ctx, []string{"p", "t"}, c.NewLocation([]string{"t"}), 0, nil)
 	wantCode(t, "create after the mark has run out", err, "")
 	_, err = c.DropNamespace(ctx, []string{"p"}, false)
 	wantCode(t, "drop after that", err, "NamespaceNotEmpty")
 }
 
-// Each change is tried with a crash, and with a lost answer, at each of its requests. What
-// is there afterwards is the state before or the state after, and doing it again leads
-// to the state after.
+// Each change is tried with a crash, and with a lost answer, at each of its requests. The state
+// afterwards is that before or that after the change, and a repetition leads to the state after it.
 func TestChangesSurviveACrashAnywhere(t *testing.T) {
 	prepare := func(t *testing.T, store objectstore.Store) {
 		c := open(t, store)
@@ -140,7 +141,7 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 					})
 					first := change.do(t.Context(), open(t, faulty))
 					c := open(t, inner)
-					c.now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
+					c.names.Now = func() time.Time { return time.Now().Add(dropLease + time.Second) }
 					second := change.do(t.Context(), c)
 					if second != nil && (code(second) != change.done[0]) {
 						t.Errorf("request %d, %+v: first %v, second %v", n, fault, first, second)
@@ -157,8 +158,9 @@ func TestChangesSurviveACrashAnywhere(t *testing.T) {
 	}
 }
 
-// A put that was sent and is not there may still come: that is neither success nor somebody
-// else's record. Nor is it settled by somebody else's, which may go again.
+// A put that was sent and has not arrived may still arrive. It counts neither as success nor as
+// another writer's record. Another writer's record does not settle it either, because that record
+// may be deleted again.
 func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
 	creations := []struct {
 		name string
@@ -196,14 +198,14 @@ func TestPutThatIsNotThereIsNotTakenForAnothers(t *testing.T) {
 	}
 }
 
-// A creator that cannot look at the parent again does not take back what others may have
-// seen by then.
+// A creator that cannot read the parent again does not take its record back, because other clients
+// may have seen it.
 func TestWhatWasMadeStaysWhenTheParentCannotBeRead(t *testing.T) {
 	inner := memstore.New()
 	mustCreate(t, open(t, inner), "n")
 	looked := 0
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-		if call.Key == namespaceKey([]string{"n"}) {
+		if call.Key == keys.Namespace([]string{"n"}) {
 			looked++
 		}
 		if looked > 1 {
@@ -218,8 +220,8 @@ func TestWhatWasMadeStaysWhenTheParentCannotBeRead(t *testing.T) {
 	wantCode(t, "the table afterwards", err, "")
 }
 
-// A deletion whose answer was lost is settled by looking: a namespace that is not there is
-// dropped. Who took the record of a table away nobody knows: it may have been a rename.
+// A deletion whose answer was lost is settled by reading: a missing namespace was dropped. For a
+// table it stays unknown which process removed the record, because that may have been a rename.
 func TestLostAnswersOfDeletionsAreSettled(t *testing.T) {
 	changes := []struct {
 		name    string
@@ -285,7 +287,7 @@ func storeWithTable(t *testing.T) (store objectstore.Store, key string) {
 func TestDropSparesATableThatWasRenamed(t *testing.T) {
 	inner, key := storeWithTable(t)
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-		if call.Kind != faultstore.Delete || call.Key != tableKey([]string{"t"}) {
+		if call.Kind != faultstore.Delete || call.Key != keys.Table([]string{"t"}) {
 			return faultstore.Fault{}
 		}
 		if _, err := open(t, inner).RenameTable(t.Context(), []string{"t"}, []string{"u"}); err != nil {
@@ -300,7 +302,7 @@ func TestDropSparesATableThatWasRenamed(t *testing.T) {
 	}
 }
 
-// Data whose deletion was not answered is deleted again, since nobody else owns it.
+// A deletion of data is repeated when its answer was lost, since no other table owns the data.
 func TestDropTableDeletesDataInSpiteOfLostAnswers(t *testing.T) {
 	inner, key := storeWithTable(t)
 	lost := 0

@@ -10,46 +10,50 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// DropTable removes the name and then the data. The table is gone when its name is; what
-// a crash leaves of the data is garbage that nothing refers to. Data that is another table's
-// too stays.
+// DropTable removes the name of a table and then its data. The table is gone when its name is; data
+// that a crash leaves behind is garbage. Data that another table shares stays.
 func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
 	record, table, err := c.takeAway(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if record.Claim == ownPlace {
+	if record.Claim == stored.OwnPlace {
 		err = DeleteData(ctx, table.Location)
 	} else {
 		err = c.deleteClaimed(ctx, record, table.Location)
 	}
 	if err != nil {
 		return nil, &protocol.Error{
-			Code: protocol.ServiceUnavailable, Message: fmt.Sprintf("table %s is dropped, but not all of its data is deleted", display(id)),
-			Detail: "the name is free; what is left of the data belongs to no table", Unsettled: true, Err: err,
+			Code: protocol.ServiceUnavailable, Message: fmt.Sprintf("table %s is dropped, but not all of its data is deleted", keys.Display(id)),
+			Detail: "the name is free; the remaining files belong to no table", Unsettled: true, Err: err,
 		}
 	}
 	return table, nil
 }
 
-// deleteClaimed deletes the data of a table that was dropped and may not be alone at its place.
-// The claim says meanwhile that it is going: who comes to the place sees that, or is seen.
-func (c *Catalog) deleteClaimed(ctx context.Context, record *tableRecord, at objectstore.Location) error {
-	ctx, done := context.WithTimeout(ctx, goingLease-time.Minute)
+// deleteClaimed deletes the data of a dropped table that may share its place. It first marks the
+// claim as going. A registration at the place then sees the mark, or deleteClaimed sees the claim
+// of the registration.
+func (c *Catalog) deleteClaimed(ctx context.Context, record *stored.Table, at objectstore.Location) error {
+	ctx, done := context.WithTimeout(ctx, claim.GoingLease-time.Minute)
 	defer done()
-	if err := c.knowPlaces(ctx); err != nil {
+	if err := c.places.EnsureKnown(ctx); err != nil {
 		return err
 	}
-	going, err := c.markGoing(ctx, record)
+	going, err := c.places.MarkGoing(ctx, record)
 	if err != nil {
 		return err
 	}
-	defer c.release(ctx, going)
-	others, err := c.claimsAbout(ctx, record.Location)
+	defer c.places.Release(ctx, going)
+	others, err := c.places.About(ctx, record.Location)
 	if err != nil {
 		return err
 	}
@@ -58,7 +62,7 @@ func (c *Catalog) deleteClaimed(ctx context.Context, record *tableRecord, at obj
 		if other.UID == going.UID {
 			continue
 		}
-		owner, soon, err := c.owner(ctx, other)
+		owner, soon, err := c.places.Owner(ctx, other)
 		switch {
 		case err != nil:
 			return err
@@ -72,51 +76,26 @@ func (c *Catalog) deleteClaimed(ctx context.Context, record *tableRecord, at obj
 	if err := deleteData(ctx, at, inside); err != nil {
 		return err
 	}
-	if isOwn(record.Location) {
-		_ = c.store.Delete(ctx, ownerlessKey(record.Location), objectstore.Condition{}) // else it is garbage
+	if claim.IsOwn(record.Location) {
+		_ = c.store.Delete(ctx, claim.OwnerlessKey(record.Location), objectstore.Condition{}) // if this fails, the note is garbage
 	}
 	return nil
 }
 
-// markGoing marks the claim of a table as going, or makes one that is.
-func (c *Catalog) markGoing(ctx context.Context, record *tableRecord) (*claim, error) {
-	for range createAttempts {
-		uid, cond := record.Claim, objectstore.Condition{IfAbsent: true}
-		if !record.hasClaim() {
-			uid = newUID()
-		}
-		going := &claim{
-			Place: record.Location, UID: uid, Names: [][]string{record.ID}, State: claimGoing,
-			Until: c.now().Add(goingLease).UTC(), key: claimKey(record.Location, uid),
-		}
-		there, err := c.readClaim(ctx, going.key)
-		if err != nil {
-			return nil, err
-		}
-		if there != nil {
-			cond = objectstore.Condition{IfMatch: there.etag}
-		}
-		if going.etag, err = c.write(ctx, going.key, going, cond); !gone(err) {
-			return going, err
-		}
-	}
-	return nil, lostRace("table", record.ID, objectstore.ErrPrecondition)
-}
-
-// DeleteData deletes what belongs to a table at a location, versions first, so that nobody
-// opens a table that is half gone.
+// DeleteData deletes the files of the table at a location, versions first, so that no reader opens
+// a table that is half deleted.
 func DeleteData(ctx context.Context, location objectstore.Location) error {
 	return deleteData(ctx, location, nil)
 }
 
-// ofTables are the names, in the folder of a table, of what this service and native Lance put
-// there. Other folders there are somebody else's.
+// ofTables are the names of the files and folders that this service and native Lance put into the
+// folder of a table. Other names there belong to other programs.
 var ofTables = []string{
 	"_versions", "data", "_deletions", "_transactions", "_indices", "_refs", "tree", "_mem_wal", "_latest.manifest",
 	".lance-reserved", ".lance-deregistered",
 }
 
-// deleteData is DeleteData but for what has one of some prefixes.
+// deleteData is DeleteData that leaves out the keys with one of some prefixes.
 func deleteData(ctx context.Context, location objectstore.Location, but []string) error {
 	for _, prefix := range []string{location.Prefix + "/_versions/", location.Prefix + "/"} {
 		err := deleteAll(ctx, location.Store, prefix, func(key string) bool {
@@ -131,9 +110,9 @@ func deleteData(ctx context.Context, location objectstore.Location, but []string
 	return nil
 }
 
-// deleteAll deletes the objects under a prefix that doomed says it of.
+// deleteAll deletes the objects under a prefix for which doomed returns true.
 func deleteAll(ctx context.Context, store objectstore.Store, prefix string, doomed func(key string) bool) error {
-	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize}
 	for {
 		listed, err := store.List(ctx, opts)
 		if err != nil {
@@ -153,11 +132,11 @@ func deleteAll(ctx context.Context, store objectstore.Store, prefix string, doom
 	}
 }
 
-// deleteOne deletes an object that nobody refers to: again, when an answer was lost.
+// deleteOne deletes an unused object. It tries again when the answer was lost.
 func deleteOne(ctx context.Context, store objectstore.Store, key string) error {
 	for attempt := 1; ; attempt++ {
 		err := store.Delete(ctx, key, objectstore.Condition{})
-		if !errors.Is(err, objectstore.ErrUnknownOutcome) || attempt == createAttempts {
+		if !errors.Is(err, objectstore.ErrUnknownOutcome) || attempt == objects.Tries {
 			return err
 		}
 	}

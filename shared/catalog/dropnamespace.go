@@ -9,14 +9,18 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/naming"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// DropNamespace removes a namespace. One that holds tables or namespaces is
-// NamespaceNotEmpty, unless cascade drops them first. It returns what was dropped.
+// DropNamespace removes a namespace and returns it. A namespace that holds tables or namespaces is
+// NamespaceNotEmpty, unless cascade drops those first.
 func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) (*Namespace, error) {
-	if isRoot(id) {
+	if keys.IsRoot(id) {
 		return nil, errRootDrop
 	}
 	var children dropTable
@@ -26,23 +30,24 @@ func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) 
 	return c.dropNamed(ctx, id, children)
 }
 
-// A dropTable is how the tables of a namespace go with it; nil: they do not.
+// A dropTable drops a table of a namespace that is being dropped. When it is nil, a namespace with
+// tables is not dropped.
 type dropTable func(ctx context.Context, id []string) (*Table, error)
 
-// dropNamed drops the namespace of that name.
+// dropNamed drops the namespace that an id names.
 func (c *Catalog) dropNamed(ctx context.Context, id []string, children dropTable) (*Namespace, error) {
-	record, etag, err := c.namespaceRecord(ctx, id)
+	record, etag, err := c.names.Namespace(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return c.dropNamespace(ctx, record, etag, children)
 }
 
-// dropNamespace drops the namespace of a record, if it is still that.
-func (c *Catalog) dropNamespace(ctx context.Context, record *namespaceRecord, etag string, children dropTable) (*Namespace, error) {
+// dropNamespace drops the namespace of a record, if the record has not changed.
+func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, etag string, children dropTable) (*Namespace, error) {
 	id := record.ID
-	if record.Dropping != nil && c.now().Before(record.Dropping.Until) {
-		return nil, lostRace("namespace", id, errDropping)
+	if record.Dropping != nil && c.names.Now().Before(record.Dropping.Until) {
+		return nil, naming.Dropping(id)
 	}
 	etag, err := c.markDropping(ctx, record, etag)
 	if err != nil {
@@ -57,20 +62,20 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *namespaceRecord, et
 	if err != nil {
 		return nil, errors.Join(err, c.unmark(ctx, record, etag))
 	}
-	err = c.remove(ctx, namespaceKey(id), record.UID, etag)
-	if gone(err) {
-		return nil, lostRace("namespace", id, err)
+	err = c.store.Remove(ctx, keys.Namespace(id), record.UID, etag)
+	if objects.Changed(err) {
+		return nil, stored.LostRace("namespace", id, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("drop namespace %s: %w", display(id), err)
+		return nil, fmt.Errorf("drop namespace %s: %w", keys.Display(id), err)
 	}
-	return record.namespace(), c.forgetLate(ctx, id)
+	return namespaceOf(record), c.forgetLate(ctx, id)
 }
 
-// forgetLate takes away what is in a namespace that has just been dropped: a creator that put
-// its child after our listing and then died could not take it back. Nobody was told of that
-// child. Its data stays, which may be somebody's who wanted it to be a table. What comes later
-// yet is found by a sweep.
+// forgetLate removes the records in a namespace that has just been dropped. A creator that put its
+// record after our listing and then died could not take it back, and its client got no answer. The
+// data stays, because it may belong to a client that wanted to make it a table. A sweep removes
+// records that arrive even later.
 func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 	late, err := c.anyChild(ctx, id)
 	if err == nil && late != "" {
@@ -79,24 +84,21 @@ func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 	return err
 }
 
-func (c *Catalog) markDropping(ctx context.Context, record *namespaceRecord, etag string) (string, error) {
-	record.Dropping = &dropMark{By: newUID(), Until: c.now().Add(dropLease).UTC()}
-	etag, err := c.write(ctx, namespaceKey(record.ID), record, objectstore.Condition{IfMatch: etag})
-	if gone(err) {
-		return "", lostRace("namespace", record.ID, err)
+func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, etag string) (string, error) {
+	record.Dropping = &stored.DropMark{By: objects.NewUID(), Until: c.names.Now().Add(dropLease).UTC()}
+	etag, err := c.store.Write(ctx, keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
+	if objects.Changed(err) {
+		return "", stored.LostRace("namespace", record.ID, err)
 	}
 	return etag, err
 }
 
-// unmark takes a drop mark back. It is part of answering a refused drop, so it is not
-// given up with the request.
-func (c *Catalog) unmark(ctx context.Context, record *namespaceRecord, etag string) error {
+// unmark removes a drop mark. It belongs to the answer of a refused drop, so it continues when the
+// request is cancelled.
+func (c *Catalog) unmark(ctx context.Context, record *stored.Namespace, etag string) error {
 	record.Dropping = nil
-	_, err := c.write(context.WithoutCancel(ctx), namespaceKey(record.ID), record, objectstore.Condition{IfMatch: etag})
-	if gone(err) {
-		return nil
-	}
-	return err
+	_, err := c.store.Write(context.WithoutCancel(ctx), keys.Namespace(record.ID), record, objectstore.Condition{IfMatch: etag})
+	return objects.IgnoreChanged(err)
 }
 
 // checkEmpty returns NamespaceNotEmpty when the namespace has a child.
@@ -106,7 +108,7 @@ func (c *Catalog) checkEmpty(ctx context.Context, id []string) error {
 		return err
 	}
 	notEmpty := namespaceNotEmpty(id)
-	if !auth.Limited(ctx) { // what it holds may be hidden
+	if !auth.Limited(ctx) { // the caller may not be allowed to see the child
 		notEmpty.Detail = fmt.Sprintf("it holds %q; %s", found, notEmpty.Detail)
 	}
 	return notEmpty
@@ -115,53 +117,53 @@ func (c *Catalog) checkEmpty(ctx context.Context, id []string) error {
 func namespaceNotEmpty(id []string) *protocol.Error {
 	return &protocol.Error{
 		Code:    protocol.NamespaceNotEmpty,
-		Message: fmt.Sprintf("namespace %s is not empty", display(id)),
+		Message: fmt.Sprintf("namespace %s is not empty", keys.Display(id)),
 		Detail:  `drop what it holds first, or use behavior "Cascade"`,
 	}
 }
 
-// anyChild returns the name of some table or namespace inside one, "" when it is empty.
-// Records that renames have left behind do not count; one that is on its way makes the
-// namespace neither empty nor not (ConcurrentModification).
+// anyChild returns the name of a table or namespace inside a namespace, "" when it is empty.
+// Records that renames have left behind do not count. When a rename into the namespace is under way
+// the answer is unknown, and the error is ConcurrentModification.
 func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
-	opts := objectstore.ListOptions{Prefix: recordsPrefix + folder(id) + "/", Limit: 1}
+	opts := objectstore.ListOptions{Prefix: keys.Records + keys.Folder(id) + "/", Limit: 1}
 	for {
 		listed, err := c.store.List(ctx, opts)
 		if err != nil {
-			return "", fmt.Errorf("list children of %s: %w", display(id), err)
+			return "", fmt.Errorf("list children of %s: %w", keys.Display(id), err)
 		}
 		if len(listed.Objects) == 0 {
 			return "", nil
 		}
 		object := listed.Objects[0]
-		name, err := unescape(path.Base(object.Key))
+		name, err := keys.Unescape(path.Base(object.Key))
 		if err != nil {
-			return "", fmt.Errorf("list children of %s: %w", display(id), err)
+			return "", fmt.Errorf("list children of %s: %w", keys.Display(id), err)
 		}
-		if !inDoubt(object) {
+		if !stored.InDoubt(object) {
 			return name, nil
 		}
-		switch _, _, err := c.settled(ctx, child(id, name)); {
-		case err == nil:
-			return name, nil
-		case errors.Is(err, errArriving):
-			return "", lostRace("namespace", id, err)
-		case !errors.Is(err, objectstore.ErrNotExist):
+		switch found, err := c.names.Settled(ctx, keys.Child(id, name)); {
+		case err != nil:
 			return "", err
+		case found.Record != nil:
+			return name, nil
+		case found.Soon:
+			return "", stored.LostRace("namespace", id, objectstore.ErrPrecondition)
 		}
 		opts.StartAfter = object.Key
 	}
 }
 
-// dropChildren drops all that a namespace holds, leaves first, whether the caller sees it or
-// not: see CheckCascade.
+// dropChildren drops all that a namespace holds, leaves first. It includes objects that the caller
+// cannot see: see CheckCascade.
 func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable) error {
 	ctx = auth.Unlimited(ctx)
-	tables, err := c.children(ctx, id, tableKind, "", All)
+	tables, err := c.children(ctx, id, keys.Tables, "", All)
 	if err != nil {
 		return err
 	}
-	namespaces, err := c.children(ctx, id, namespaceKind, "", All)
+	namespaces, err := c.children(ctx, id, keys.Namespaces, "", All)
 	if err != nil {
 		return err
 	}
@@ -169,18 +171,18 @@ func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable)
 	group.SetLimit(dropFanOut)
 	for _, name := range tables.names {
 		group.Go(func() error {
-			_, err := drop(ctx, child(id, name))
-			return ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
+			_, err := drop(ctx, keys.Child(id, name))
+			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
 		})
 	}
 	for _, name := range namespaces.names {
 		group.Go(func() error {
-			_, err := c.dropNamed(ctx, child(id, name), drop)
-			return ignore(err, protocol.NamespaceNotFound)
+			_, err := c.dropNamed(ctx, keys.Child(id, name), drop)
+			return protocol.Ignore(err, protocol.NamespaceNotFound)
 		})
 	}
 	return group.Wait()
 }
 
-// dropFanOut bounds how many children of one namespace are dropped at a time.
+// dropFanOut bounds how many children of one namespace are dropped in parallel.
 const dropFanOut = 8

@@ -4,28 +4,30 @@ import (
 	"context"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
 )
 
-// What policies hide from the sender of a request (auth.Sees) is not there for it: records
-// are read and then not found (tableRecord, namespaceRecord, Lookup, enter), lists leave them
-// out (seenChildren, AllTables). So a hidden object is answered like a missing one by the
-// same code, after the same requests to the store.
+// Policies may hide an object from the sender of a request (auth.Sees). The catalog then reads the
+// record and answers that the object does not exist (naming.Registry.Table and Namespace, Lookup, and
+// batches); lists leave it out (seenChildren, AllTables). The same code answers for hidden and for
+// missing objects, after the same requests to the store, so that a client cannot distinguish them.
 
-// seenChildren is children for who does not see all of them. Pages are full all the same,
-// and there is only a next one when it would hold something.
-func (c *Catalog) seenChildren(ctx context.Context, parent []string, kind, after string, limit int) (page, error) {
+// seenChildren is children without the objects that the sender of the request may not see. Pages
+// are full nonetheless, and there is a next page only if it holds something.
+func (c *Catalog) seenChildren(ctx context.Context, parent []string, kind keys.Kind, after string, limit int) (page, error) {
 	if !auth.Sees(ctx, auth.Namespace(parent)) {
-		_, err := c.children(ctx, parent, kind, after, 1) // as for one that is not there
+		_, err := c.children(ctx, parent, kind, after, 1) // same error as for a namespace that does not exist
 		return page{names: []string{}}, err
 	}
 	seen := page{names: []string{}}
 	for limit != 0 {
-		found, err := c.children(ctx, parent, kind, after, listPageSize)
+		found, err := c.children(ctx, parent, kind, after, objects.PageSize)
 		if err != nil {
 			return page{}, err
 		}
 		for _, name := range found.names {
-			if !auth.Sees(ctx, objectOf(kind, child(parent, name))) {
+			if !auth.Sees(ctx, objectOf(kind, keys.Child(parent, name))) {
 				continue
 			}
 			if limit >= 0 && len(seen.names) == limit {
@@ -41,20 +43,20 @@ func (c *Catalog) seenChildren(ctx context.Context, parent []string, kind, after
 	return seen, nil
 }
 
-func objectOf(kind string, id []string) auth.Object {
-	if kind == namespaceKind {
+func objectOf(kind keys.Kind, id []string) auth.Object {
+	if kind == keys.Namespaces {
 		return auth.Namespace(id)
 	}
 	return auth.Table(id)
 }
 
-// CheckCascade says whether policies let the caller drop a namespace with all that it holds.
-// If there is something that it may not drop, the namespace is NamespaceNotEmpty for it.
+// CheckCascade checks that policies let the caller drop a namespace with all that it holds. The
+// error is NamespaceNotEmpty if the namespace holds something that the caller may not drop.
 func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
-	if !auth.Limited(ctx) || isRoot(id) {
+	if !auth.Limited(ctx) || keys.IsRoot(id) {
 		return nil
 	}
-	if _, _, err := c.namespaceRecord(ctx, id); err != nil {
+	if _, _, err := c.names.Namespace(ctx, id); err != nil {
 		return err
 	}
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
@@ -62,21 +64,21 @@ func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
 		if !auth.Permits(ctx, "DropNamespace", auth.Namespace(inside)) {
 			return namespaceNotEmpty(id)
 		}
-		tables, err := c.children(ctx, inside, tableKind, "", All)
+		tables, err := c.children(ctx, inside, keys.Tables, "", All)
 		if err != nil {
 			return err
 		}
 		for _, name := range tables.names {
-			if !auth.Permits(ctx, "DropTable", auth.Table(child(inside, name))) {
+			if !auth.Permits(ctx, "DropTable", auth.Table(keys.Child(inside, name))) {
 				return namespaceNotEmpty(id)
 			}
 		}
-		namespaces, err := c.children(ctx, inside, namespaceKind, "", All)
+		namespaces, err := c.children(ctx, inside, keys.Namespaces, "", All)
 		if err != nil {
 			return err
 		}
 		for _, name := range namespaces.names {
-			todo = append(todo, child(inside, name))
+			todo = append(todo, keys.Child(inside, name))
 		}
 	}
 	return nil

@@ -10,15 +10,17 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// The manifests of these tests are what they are called: nobody reads them.
-func manifestOf(version uint64, source string) Manifest {
-	return Manifest{Version: version, Data: []byte(source), Source: source}
+// The contents of the manifests of these tests are their names, because no test parses them.
+func manifestOf(version uint64, source string) ledger.Manifest {
+	return ledger.Manifest{Version: version, Data: []byte(source), Source: source}
 }
 
 // makeTable declares a table and gives it a first version.
@@ -26,7 +28,7 @@ func makeTable(t *testing.T, c *Catalog, name string, managed bool) {
 	t.Helper()
 	id, properties := []string{name}, map[string]string{}
 	if managed {
-		properties[ManagedProperty] = "true"
+		properties[ledger.ManagedProperty] = "true"
 	}
 	made, err := c.CreateTable(t.Context(), id, c.NewLocation(id), 0, properties)
 	if err == nil {
@@ -37,7 +39,7 @@ func makeTable(t *testing.T, c *Catalog, name string, managed bool) {
 	}
 }
 
-func publish(ctx context.Context, c *Catalog, name string, m Manifest) error {
+func publish(ctx context.Context, c *Catalog, name string, m ledger.Manifest) error {
 	table, err := c.Table(ctx, []string{name})
 	if err == nil {
 		_, err = c.Publish(ctx, table, m)
@@ -67,7 +69,7 @@ func history(t *testing.T, c *Catalog, name string) []string {
 
 func TestManagedTablesHaveALedger(t *testing.T) {
 	c := open(t, memstore.New())
-	if _, err := c.CreateNamespace(t.Context(), []string{"n"}, map[string]string{ManagedProperty: "True"}, FailIfExists); err != nil {
+	if _, err := c.CreateNamespace(t.Context(), []string{"n"}, map[string]string{ledger.ManagedProperty: "True"}, FailIfExists); err != nil {
 		t.Fatal(err)
 	}
 	mustTable(t, c, "plain", "n/within")
@@ -95,12 +97,12 @@ func TestOnlyTheNextVersionIsPublished(t *testing.T) {
 		c := open(t, memstore.New())
 		makeTable(t, c, "t", managed)
 		for _, try := range []struct {
-			m    Manifest
+			m    ledger.Manifest
 			want string
 		}{
 			{manifestOf(3, "early"), "ConcurrentModification"},
 			{manifestOf(1, "late"), "ConcurrentModification"},
-			{Manifest{Version: 2, Source: "nothing"}, "InvalidInput"},
+			{ledger.Manifest{Version: 2, Source: "nothing"}, "InvalidInput"},
 			{manifestOf(2, "second"), ""},
 			{manifestOf(2, "other"), "ConcurrentModification"},
 			{manifestOf(2, "second"), ""},
@@ -226,6 +228,6 @@ func TestEntryGivesWayToADirectWriter(t *testing.T) {
 func afterLease(t *testing.T, store objectstore.Store) *Catalog {
 	t.Helper()
 	c := open(t, store)
-	c.now = func() time.Time { return time.Now().Add(batchLease + time.Second) }
+	c.names.Now = func() time.Time { return time.Now().Add(naming.BatchLease + time.Second) }
 	return c
 }

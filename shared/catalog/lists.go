@@ -8,34 +8,34 @@ import (
 	"strings"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// All as a limit asks for everything that there is.
+// All is the limit of a list without a limit.
 const All = -1
 
-// listPageSize is how many keys one request to the store asks for.
-const listPageSize = 1000
-
-// ListNamespaces returns the names of the namespaces directly inside one, in bytewise
-// order: at most limit (All: no bound), after the given name. next is where the following
-// page starts, empty at the end.
+// ListNamespaces returns the names of the namespaces directly inside a namespace, in bytewise
+// order: at most limit (All: no bound), after the given name. next is where the following page
+// starts, empty at the end.
 func (c *Catalog) ListNamespaces(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
-	return c.list(ctx, parent, namespaceKind, after, limit)
+	return c.list(ctx, parent, keys.Namespaces, after, limit)
 }
 
 // ListTables returns the names of the tables directly inside a namespace, in bytewise
 // order: at most limit (All: no bound), after the given name. next is where the following
 // page starts, empty at the end.
 func (c *Catalog) ListTables(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
-	return c.list(ctx, parent, tableKind, after, limit)
+	return c.list(ctx, parent, keys.Tables, after, limit)
 }
 
-// list is children for a parent that must exist, which is only asked when nothing was
-// found: what holds children exists.
-func (c *Catalog) list(ctx context.Context, parent []string, kind, after string, limit int) ([]string, string, error) {
+// list is children for a parent that must exist. It checks the parent only when it finds no child,
+// because a parent with a child exists.
+func (c *Catalog) list(ctx context.Context, parent []string, kind keys.Kind, after string, limit int) ([]string, string, error) {
 	ask := c.children
 	if auth.Limited(ctx) {
 		ask = c.seenChildren
@@ -47,39 +47,39 @@ func (c *Catalog) list(ctx context.Context, parent []string, kind, after string,
 	return found.names, found.next, err
 }
 
-// page lists the names of the children of one kind, after and up to which is asked.
+// A page is a part of the sorted names of the children of one kind.
 type page struct {
 	names []string
-	next  string // the last name, when more follow
+	next  string // the last name, if more names follow
 }
 
-// children returns names in bytewise order: at most limit of them (All: no bound), after the
-// given one. It asks the store page by page.
-func (c *Catalog) children(ctx context.Context, parent []string, kind, after string, limit int) (page, error) {
+// children returns names in bytewise order: at most limit of them (All: no bound), after the given
+// one. It reads the store page by page.
+func (c *Catalog) children(ctx context.Context, parent []string, kind keys.Kind, after string, limit int) (page, error) {
 	names := []string{}
 	if limit == 0 {
 		return page{names: names}, nil
 	}
-	prefix := childrenPrefix(parent, kind)
-	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize, KeysOnly: kind == namespaceKind}
+	prefix := kind.Children(parent)
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize, KeysOnly: kind == keys.Namespaces}
 	if after != "" {
-		opts.StartAfter = prefix + escape(after)
+		opts.StartAfter = prefix + keys.Escape(after)
 	}
 	for {
 		if limit >= 0 {
-			opts.Limit = min(listPageSize, limit-len(names))
+			opts.Limit = min(objects.PageSize, limit-len(names))
 		}
 		records, more, err := c.listRecords(ctx, &opts)
 		if err != nil {
-			return page{}, fmt.Errorf("list children of %s: %w", display(parent), err)
+			return page{}, fmt.Errorf("list children of %s: %w", keys.Display(parent), err)
 		}
 		if err := takeListed(ctx, records); err != nil {
 			return page{}, err
 		}
 		for _, object := range records {
-			name, err := unescape(strings.TrimPrefix(object.Key, prefix))
+			name, err := keys.Unescape(strings.TrimPrefix(object.Key, prefix))
 			if err != nil {
-				continue // not a record of ours
+				continue // not a record
 			}
 			names = append(names, name)
 		}
@@ -92,8 +92,8 @@ func (c *Catalog) children(ctx context.Context, parent []string, kind, after str
 	}
 }
 
-// takeListed takes memory for what becomes of listed records in an answer: names or ids, and lists
-// of them that grow. It is held until the request ends.
+// takeListed takes memory for the names or ids that an answer makes of listed records. The request
+// holds it until it ends.
 func takeListed(ctx context.Context, records []objectstore.Info) error {
 	const each = 96
 	bytes := int64(0)
@@ -103,9 +103,9 @@ func takeListed(ctx context.Context, records []objectstore.Info) error {
 	return memory.FromContext(ctx).Take(ctx, bytes)
 }
 
-// listRecords asks for one page of records and moves opts behind it. It leaves out those
-// that stood for no table when the page was made. That they have changed since cannot be
-// told from the page, so it is asked for again then.
+// listRecords lists one page of records and moves opts behind it. It leaves out records that stood
+// for no table when the page was made. A record that changed since then no longer shows what it
+// was, so the page is listed again.
 func (c *Catalog) listRecords(ctx context.Context, opts *objectstore.ListOptions) (records []objectstore.Info, more bool, err error) {
 	for attempt := 1; ; attempt++ {
 		page, err := c.store.List(ctx, *opts)
@@ -127,17 +127,17 @@ func (c *Catalog) listRecords(ctx context.Context, opts *objectstore.ListOptions
 	}
 }
 
-// maxListings is how often a page is asked for when tables are renamed all the time.
+// maxListings is how often a page is listed while tables are renamed all the time.
 const maxListings = 20
 
-// errStale says that a record has changed since it was listed.
+// errStale is the error for a record that has changed since it was listed.
 var errStale = &protocol.Error{
-	Code: protocol.ConcurrentModification, Message: "tables are renamed faster than they can be listed", Detail: "retry",
+	Code: protocol.ConcurrentModification, Message: "tables are renamed faster than they can be listed; retry", Detail: "retry",
 }
 
-// standing returns the records of one page that stood for a table, or are of namespaces.
+// standing returns the records of one page that are of namespaces, or that stood for a table.
 func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]objectstore.Info, error) {
-	if !slices.ContainsFunc(listed, inDoubt) {
+	if !slices.ContainsFunc(listed, stored.InDoubt) {
 		return listed, nil
 	}
 	page := make(map[string]objectstore.Info, len(listed))
@@ -145,10 +145,10 @@ func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]ob
 		page[object.Key] = object
 	}
 	kept := make([]objectstore.Info, 0, len(listed))
-	ended := map[string]outcome{} // of batches, the same for the whole page
+	ended := map[string]stored.Outcome{} // outcomes of batches, the same for the whole page
 	for _, object := range listed {
 		stood := true
-		if inDoubt(object) {
+		if stored.InDoubt(object) {
 			var err error
 			if stood, err = c.stood(ctx, object, page, ended); err != nil {
 				return nil, err
@@ -161,74 +161,71 @@ func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]ob
 	return kept, nil
 }
 
-// stood says whether a record in doubt stood for a table when its page was made. It does
-// what is left of the rename.
-func (c *Catalog) stood(ctx context.Context, object objectstore.Info, page map[string]objectstore.Info, ended map[string]outcome) (bool, error) {
+// stood reports whether an unsettled record stood for a table when its page was made. It settles
+// the record.
+func (c *Catalog) stood(ctx context.Context, object objectstore.Info, page map[string]objectstore.Info, ended map[string]stored.Outcome) (bool, error) {
 	record, err := c.asListed(ctx, object)
-	if err != nil || record.plain() {
+	if err != nil || !record.Marked() {
 		return err == nil, err
 	}
 	if record.Pending != nil {
 		return c.stoodPending(ctx, object, record, ended)
 	}
 	there := false
-	origin, here := page[tableKey(record.RenamedFrom)]
-	if record.Arriving != nil && here && inDoubt(origin) {
+	origin, here := page[keys.Table(record.RenamedFrom)]
+	if record.Arriving != nil && here && stored.InDoubt(origin) {
 		old, err := c.asListed(ctx, origin)
 		if err != nil {
 			return false, err
 		}
-		there = old.movedTo(record)
+		there = old.MovedTo(record)
 	}
-	_, _, err = c.settled(ctx, record.ID)
-	if errors.Is(err, errArriving) {
-		err = objectstore.ErrNotExist
-	}
+	now, err := c.names.Settled(ctx, record.ID)
 	if record.Arriving != nil && !here {
-		there = err == nil // its old name is not on this page, so it counts as it is now
+		there = now.Record != nil // the record at its old name is not on this page, so the present state counts
 	}
-	return there, ignoreGone(err)
+	return there, err
 }
 
 // stoodPending is stood for a table that a batch makes or removes.
-func (c *Catalog) stoodPending(ctx context.Context, object objectstore.Info, record *tableRecord, ended map[string]outcome) (bool, error) {
+func (c *Catalog) stoodPending(ctx context.Context, object objectstore.Info, record *stored.Table, ended map[string]stored.Outcome) (bool, error) {
 	p := record.Pending
 	now, known := ended[p.Batch]
 	if !known {
-		d, err := c.decisionOf(ctx, p.Batch)
+		d, err := c.names.DecisionOf(ctx, p.Batch)
 		if err != nil {
 			return false, err
 		}
 		now = d.Outcome
 		ended[p.Batch] = now
 	}
-	if now == undecided { // if it is still in the record: see settleBatch
+	if now == stored.Undecided { // if the batch is still in the record: see settleBatch
 		if _, err := c.asListed(ctx, object); err != nil {
 			return false, err
 		}
 	}
-	if now == committed {
+	if now == stored.Committed {
 		return p.Then != nil || !p.Gone, nil
 	}
 	return !p.New, nil
 }
 
-// asListed reads a record that was listed, or returns errStale.
-func (c *Catalog) asListed(ctx context.Context, object objectstore.Info) (*tableRecord, error) {
-	var record tableRecord
-	etag, err := c.read(ctx, object.Key, &record)
-	if errors.Is(err, objectstore.ErrNotExist) || err == nil && etag != object.ETag {
+// asListed reads a record that was listed. It returns errStale if the record has changed.
+func (c *Catalog) asListed(ctx context.Context, object objectstore.Info) (*stored.Table, error) {
+	var record stored.Table
+	etag, found, err := c.store.Find(ctx, object.Key, &record)
+	if err == nil && (!found || etag != object.ETag) {
 		return nil, errStale
 	}
 	return &record, err
 }
 
-// AllTables returns the ids of all tables of all namespaces that the caller sees, in no
+// AllTables returns the ids of all tables that the caller may see, in all namespaces, in no
 // particular order.
 func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 	var ids [][]string
 	paths := map[string][]string{} // by folder
-	opts := objectstore.ListOptions{Prefix: recordsPrefix, Limit: listPageSize}
+	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
 	for {
 		records, more, err := c.listRecords(ctx, &opts)
 		if err != nil {
@@ -238,7 +235,7 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 			return nil, err
 		}
 		for _, object := range records {
-			if !strings.Contains(object.Key, tableKind) {
+			if !keys.Tables.Has(object.Key) {
 				continue
 			}
 			id, err := c.idOf(ctx, object.Key, paths)
@@ -255,34 +252,27 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 	}
 }
 
-// idOf returns the id behind the key of a record, nil for other keys. A hashed folder does not
-// tell its path; one of its records does.
+// idOf returns the id that belongs to the key of a record, nil for other keys. The path of a hashed
+// folder is found in one of its records.
 func (c *Catalog) idOf(ctx context.Context, key string, paths map[string][]string) ([]string, error) {
-	dir, rest, _ := strings.Cut(strings.TrimPrefix(key, recordsPrefix), "/")
+	dir, rest, _ := strings.Cut(strings.TrimPrefix(key, keys.Records), "/")
 	_, escaped, ok := strings.Cut(rest, "/")
-	name, err := unescape(escaped)
+	name, err := keys.Unescape(escaped)
 	if !ok || err != nil {
 		return nil, nil //nolint:nilerr // a key that is no record's
 	}
 	path, known := paths[dir]
 	if !known {
-		if path, known = folderPath(dir); !known {
+		if path, known = keys.Path(dir); !known {
 			var record struct {
 				ID []string `json:"id"`
 			}
-			if _, err := c.read(ctx, key, &record); err != nil {
-				return nil, ignoreGone(err)
+			if _, err := c.store.Read(ctx, key, &record); err != nil {
+				return nil, objects.IgnoreMissing(err)
 			}
-			path = slices.Clone(parentOf(record.ID))
+			path = slices.Clone(keys.Parent(record.ID))
 		}
 		paths[dir] = path
 	}
-	return child(path, name), nil
-}
-
-func ignoreGone(err error) error {
-	if errors.Is(err, objectstore.ErrNotExist) {
-		return nil
-	}
-	return err
+	return keys.Child(path, name), nil
 }

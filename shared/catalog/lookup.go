@@ -6,30 +6,30 @@ import (
 	"time"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 )
 
-// A Lookup is a table as it was when last seen, while its record is read again. Work that
-// changes nothing may begin at once; what it found counts when Confirm returns nil.
+// A Lookup is a table as the catalog last saw it, while its record is read again. Work that changes
+// nothing may begin at once; its result counts only if Confirm returns nil.
 type Lookup struct {
 	Table      *Table
 	catalog    *Catalog
 	unanswered time.Time     // see Unanswered
-	checked    chan struct{} // closed when answer is there
+	checked    chan struct{} // closed when the answer is there
 	answer     error
 }
 
-// ErrMoved says that a name stands for another table, or place, than when last seen.
-var ErrMoved = errors.New("the table was dropped, replaced or moved meanwhile")
-
-// Confirm waits until the record has been read and returns nil when it is unchanged,
-// ErrMoved when the name stands for another table now, or why the table is gone.
+// Confirm waits until the record has been read. It returns nil when the record is unchanged,
+// stored.ErrMoved when the name stands for another table now, or the error that the table is gone.
 func (l *Lookup) Confirm() error {
 	<-l.checked
 	return l.answer
 }
 
-// Confirmed says whether Confirm would return nil now, without waiting.
+// Confirmed reports whether Confirm would return nil now, without waiting.
 func (l *Lookup) Confirmed() bool {
 	select {
 	case <-l.checked:
@@ -39,10 +39,10 @@ func (l *Lookup) Confirmed() bool {
 	}
 }
 
-// lookedUp is a record as last seen.
+// lookedUp is a record as the catalog last saw it.
 type lookedUp struct {
 	table  *Table
-	record *tableRecord
+	record *stored.Table
 	etag   string
 }
 
@@ -52,20 +52,20 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// maxLookups is how many records are remembered.
+// maxLookups is how many records a catalog remembers.
 const maxLookups = 10_000
 
-// Lookup finds a table. One that was seen before is returned at once and checked in the
-// background, so that the check and the first work on the table take one round trip
-// together, where a round trip is worth that.
+// Lookup finds a table. A table that is remembered is returned at once and its record is read in
+// the background, so that the check and the first work on the table take one round trip together. A
+// store without latency has no such gain, so there the check comes first.
 func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
-	if isRoot(id) || !auth.Sees(ctx, auth.Table(id)) { // what others have seen counts for nothing
-		_, _, err := c.tableRecord(ctx, id)
+	if keys.IsRoot(id) || !auth.Sees(ctx, auth.Table(id)) { // others may have read the record
+		_, _, err := c.names.Table(ctx, id)
 		return nil, err
 	}
-	key := tableKey(id)
+	key := keys.Table(id)
 	last, seen := c.lookups.GetIfPresent(key)
-	if !seen || objectstore.Near(c.store) {
+	if !seen || objectstore.Near(c.store.Store) {
 		now, err := c.look(ctx, id, key)
 		if err != nil {
 			return nil, err
@@ -76,30 +76,17 @@ func (c *Catalog) Lookup(ctx context.Context, id []string) (*Lookup, error) {
 	go func() {
 		defer close(found.checked)
 		now, err := c.look(ctx, id, key)
-		if err == nil && (!now.record.continues(last.record) || c.unanswered(now.record.Unanswered) && !found.Unanswered()) {
-			err = ErrMoved
+		if err == nil && (!now.record.Continues(last.record) || c.unanswered(now.record.Unanswered) && !found.Unanswered()) {
+			err = stored.ErrMoved
 		}
 		found.answer = err
 	}()
 	return found, nil
 }
 
-// continues says whether what began on a table when its record was before may go on now: it
-// is the same table, its versions are still made and told in the same way, and no batch has
-// made any in between.
-func (r *tableRecord) continues(before *tableRecord) bool {
-	batches := func(r *tableRecord) int {
-		if r.Ledger == nil {
-			return 0
-		}
-		return r.Ledger.Batches
-	}
-	return r.UID == before.UID && r.managed() == before.managed() && batches(r) == batches(before) && r.Annotated == before.Annotated
-}
-
 // look reads a record and remembers it.
 func (c *Catalog) look(ctx context.Context, id []string, key string) (lookedUp, error) {
-	record, etag, err := c.tableRecord(ctx, id)
+	record, etag, err := c.names.Table(ctx, id)
 	if err != nil {
 		c.lookups.Invalidate(key)
 		return lookedUp{}, err
@@ -113,21 +100,21 @@ func (c *Catalog) look(ctx context.Context, id []string, key string) (lookedUp, 
 	return now, nil
 }
 
-// hintLag is how many versions the hint of a record may be behind. Each refresh is one
-// write, and saves whoever opens the table anew one round trip.
+// hintLag is how far the version hint of a record may be behind. A refresh costs one write, and
+// saves one round trip whenever a process opens the table anew.
 const hintLag = 16
 
-// Hint tells that the table has a version now. The record is only written when what it
-// says is far behind, and nothing depends on whether it could be.
+// Hint reports the version that the table has now. It writes the record only when the stored hint
+// is far behind, and ignores failures, because the hint only saves time.
 func (l *Lookup) Hint(ctx context.Context, version uint64) {
-	key := tableKey(l.Table.ID)
+	key := keys.Table(l.Table.ID)
 	last, seen := l.catalog.lookups.GetIfPresent(key)
 	if !seen || last.record.Hint+hintLag > version {
 		return
 	}
 	record := *last.record
 	record.Hint = version
-	etag, err := l.catalog.write(ctx, key, &record, objectstore.Condition{IfMatch: last.etag})
+	etag, err := l.catalog.store.Write(ctx, key, &record, objectstore.Condition{IfMatch: last.etag})
 	if err != nil {
 		return
 	}
@@ -136,13 +123,13 @@ func (l *Lookup) Hint(ctx context.Context, version uint64) {
 	l.catalog.lookups.Set(key, lookedUp{table: &table, record: &record, etag: etag})
 }
 
-// Read does work that changes nothing on the table that a name stands for. The work
-// begins on what was last seen while that is checked; when the name stands for another
-// table now, its result is discarded and the work done again. The context that work gets
-// outlives it, for results that go on reading, unless the result is discarded.
+// Read does work that changes nothing on the table that a name stands for. The work begins on the
+// remembered table while its record is checked. When the name stands for another table now, Read
+// discards the result and does the work again. The context of the work stays valid after Read
+// returns, because a result may continue to read; it ends with a discarded result.
 func Read[T any](ctx context.Context, c *Catalog, id []string, work func(context.Context, *Table) (T, error)) (T, error) {
 	var none T
-	for range createAttempts {
+	for range objects.Tries {
 		found, err := c.Lookup(ctx, id)
 		if err != nil {
 			return none, err
@@ -153,11 +140,11 @@ func Read[T any](ctx context.Context, c *Catalog, id []string, work func(context
 		case confirmed == nil:
 			context.AfterFunc(ctx, discard)
 			return result, err
-		case !errors.Is(confirmed, ErrMoved):
+		case !errors.Is(confirmed, stored.ErrMoved):
 			discard()
 			return none, confirmed
 		}
 		discard()
 	}
-	return none, lostRace("table", id, objectstore.ErrPrecondition)
+	return none, stored.LostRace("table", id, objectstore.ErrPrecondition)
 }

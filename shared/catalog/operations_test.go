@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/batch"
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -28,16 +31,15 @@ func prepareOperations(t *testing.T) func(*Catalog) {
 }
 
 // allKinds makes version 3 of a and deletes version 1, declares new with a first version,
-// deregisters gone, and puts another table in the place of swapped. It is always the same
-// request.
-func allKinds(ctx context.Context, c *Catalog) ([]Result, error) {
+// deregisters gone, and puts another table in the place of swapped. It is always the same request.
+func allKinds(ctx context.Context, c *Catalog) ([]BatchResult, error) {
 	third, first := manifestOf(3, "a third"), manifestOf(1, "new first")
-	operations := []Operation{
-		{ID: []string{"new"}, Declare: &Declaration{Location: c.roots.Join("new.lance")}},
+	operations := []batch.Operation{
+		{ID: []string{"new"}, Declare: &batch.Declaration{Location: c.roots.Join("new.lance")}},
 		{ID: []string{"new"}, Create: &first},
 		{ID: []string{"gone"}, Deregister: true},
 		{ID: []string{"swapped"}, Deregister: true},
-		{ID: []string{"swapped"}, Declare: &Declaration{Location: c.roots.Join("other.lance"), Properties: map[string]string{"is": "other"}}},
+		{ID: []string{"swapped"}, Declare: &batch.Declaration{Location: c.roots.Join("other.lance"), Properties: map[string]string{"is": "other"}}},
 		{ID: []string{"a"}, Create: &third},
 		{ID: []string{"a"}, Delete: []objectstore.Info{}},
 	}
@@ -51,10 +53,10 @@ func allKinds(ctx context.Context, c *Catalog) ([]Result, error) {
 	} else if !errors.Is(err, objectstore.ErrNotExist) {
 		return nil, err
 	}
-	return c.CommitBatch(ctx, &Batch{Request: []byte("all kinds"), Operations: operations})
+	return c.CommitBatch(ctx, &batch.Batch{Request: []byte("all kinds"), Operations: operations})
 }
 
-// kindsDone tells what of allKinds can be seen, as a reader finds it.
+// kindsDone describes the effects of allKinds that a reader finds.
 func kindsDone(t *testing.T, c *Catalog) string {
 	t.Helper()
 	names, _, err := c.ListTables(t.Context(), nil, "", All)
@@ -106,7 +108,7 @@ func TestBatchOfAllKindsSurvivesACrashAnywhere(t *testing.T) {
 			if then := kindsDone(t, later); then != now {
 				t.Fatalf("got %s, and later %s", now, then)
 			}
-			// The same again is a success, whoever asks.
+			// The same batch again succeeds, in any process.
 			results, err := allKinds(t.Context(), later)
 			if err != nil {
 				t.Fatalf("once more: %v", err)
@@ -124,29 +126,29 @@ func TestBatchOfAllKindsSurvivesACrashAnywhere(t *testing.T) {
 		})
 }
 
-// checkSwept sweeps, after which nothing is left of batches.
+// checkSwept sweeps, and checks that no object of a batch is left.
 func checkSwept(t *testing.T, inner objectstore.Store) {
 	t.Helper()
 	c := open(t, inner)
-	c.now = func() time.Time { return time.Now().Add(48 * time.Hour) }
+	c.names.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
 	if _, err := c.Sweep(t.Context(), 0); err != nil {
 		t.Errorf("sweep: %v", err)
 	}
-	for _, prefix := range []string{batchesPrefix, copiesPrefix} {
+	for _, prefix := range []string{stored.BatchesPrefix, ledger.CopiesPrefix} {
 		if left, err := inner.List(t.Context(), objectstore.ListOptions{Prefix: prefix}); err != nil || len(left.Objects) > 0 {
 			t.Errorf("a sweep left %v (%v)", left.Objects, err)
 		}
 	}
 }
 
-// A sweep finishes what a batch that committed has left, and leaves what is young.
+// A sweep carries out the rest of a committed batch, and keeps young objects.
 func TestSweepFinishesBatches(t *testing.T) {
 	inner := memstore.New()
 	prepareOperations(t)(open(t, inner))
 	dead := false
 	dying := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
 		crash := dead
-		dead = dead || strings.HasPrefix(call.Key, batchesPrefix) && call.Kind == faultstore.PutIfAbsent
+		dead = dead || strings.HasPrefix(call.Key, stored.BatchesPrefix) && call.Kind == faultstore.PutIfAbsent
 		return faultstore.Fault{Crash: crash}
 	})
 	_, _ = allKinds(t.Context(), open(t, dying))
@@ -159,12 +161,12 @@ func TestSweepFinishesBatches(t *testing.T) {
 	}
 }
 
-// Who may not write sees a batch whose maker died before it was decided as if there were none.
+// A reader without the right to write ignores an undecided batch whose maker died.
 func TestReadersWithoutPermissionGoPastADeadBatch(t *testing.T) {
 	inner := memstore.New()
 	prepareOperations(t)(open(t, inner))
 	dead := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-		return faultstore.Fault{Crash: strings.HasPrefix(call.Key, batchesPrefix) && call.Kind == faultstore.PutIfAbsent}
+		return faultstore.Fault{Crash: strings.HasPrefix(call.Key, stored.BatchesPrefix) && call.Kind == faultstore.PutIfAbsent}
 	})
 	if _, err := allKinds(t.Context(), open(t, dead)); err == nil {
 		t.Fatal("the maker of the batch lives")
@@ -182,21 +184,21 @@ func TestReadersWithoutPermissionGoPastADeadBatch(t *testing.T) {
 
 func TestOperationsOfABatchMustFit(t *testing.T) {
 	id := []string{"a"}
-	at := &Declaration{}
+	at := &batch.Declaration{}
 	first := manifestOf(1, "x")
 	for _, test := range []struct {
-		operations []Operation
+		operations []batch.Operation
 		code       string
 		text       string
 	}{
-		{[]Operation{{ID: id, Declare: at}}, "TableAlreadyExists", "entry 0 of the batch: table a already exists"},
-		{[]Operation{{ID: []string{"z"}, Declare: at}, {ID: []string{"z"}, Declare: at}}, "TableAlreadyExists", "entry 1"},
-		{[]Operation{{ID: []string{"z"}, Deregister: true}}, "TableNotFound", "entry 0 of the batch: table z does not exist"},
-		{[]Operation{{ID: []string{"n", "z"}, Declare: at}}, "NamespaceNotFound", "entry 0"},
-		{[]Operation{{ID: id, Deregister: true}, {ID: id, Deregister: true}}, "TableNotFound", "entry 1"},
-		{[]Operation{{ID: id, Delete: []objectstore.Info{}}, {ID: id, Deregister: true}}, "InvalidInput", "entry 1"},
-		{[]Operation{{ID: id, Deregister: true}, {ID: id, Create: &first}}, "TableNotFound", "entry 1"},
-		{[]Operation{{ID: []string{"z"}, Declare: at}, {ID: id, Create: &first}}, "ConcurrentModification", "entry 1"},
+		{[]batch.Operation{{ID: id, Declare: at}}, "TableAlreadyExists", "entry 0 of the batch: table a already exists"},
+		{[]batch.Operation{{ID: []string{"z"}, Declare: at}, {ID: []string{"z"}, Declare: at}}, "TableAlreadyExists", "entry 1"},
+		{[]batch.Operation{{ID: []string{"z"}, Deregister: true}}, "TableNotFound", "entry 0 of the batch: table z does not exist"},
+		{[]batch.Operation{{ID: []string{"n", "z"}, Declare: at}}, "NamespaceNotFound", "entry 0"},
+		{[]batch.Operation{{ID: id, Deregister: true}, {ID: id, Deregister: true}}, "TableNotFound", "entry 1"},
+		{[]batch.Operation{{ID: id, Delete: []objectstore.Info{}}, {ID: id, Deregister: true}}, "InvalidInput", "entry 1"},
+		{[]batch.Operation{{ID: id, Deregister: true}, {ID: id, Create: &first}}, "TableNotFound", "entry 1"},
+		{[]batch.Operation{{ID: []string{"z"}, Declare: at}, {ID: id, Create: &first}}, "ConcurrentModification", "entry 1"},
 	} {
 		c := open(t, memstore.New())
 		prepareOperations(t)(c)
@@ -211,7 +213,7 @@ func TestOperationsOfABatchMustFit(t *testing.T) {
 	}
 }
 
-// Names that a batch is about are neither free nor taken while it is not decided.
+// While a batch is undecided, the names in it are neither free nor taken.
 func TestNamesWaitForABatch(t *testing.T) {
 	inner := memstore.New()
 	c := open(t, inner)
@@ -219,7 +221,7 @@ func TestNamesWaitForABatch(t *testing.T) {
 	var declared, dropped error
 	var listed string
 	slow := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
-		if strings.HasPrefix(call.Key, batchesPrefix) && call.Kind == faultstore.PutIfAbsent {
+		if strings.HasPrefix(call.Key, stored.BatchesPrefix) && call.Kind == faultstore.PutIfAbsent {
 			listed = kindsDone(t, c)
 			_, declared = c.CreateTable(t.Context(), []string{"new"}, c.NewLocation([]string{"new"}), 0, nil)
 			_, dropped = c.DeregisterTable(t.Context(), []string{"gone"}) // ends the batch

@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// An orphan is the record of a table or a namespace whose parent does not exist. There are
-// some when the last put of a creator that died, or gave up, is carried out after the parent
-// was dropped. Nobody was told that they were made. Until a sweep finds them they can be seen
-// by their names, and are in the parent when somebody makes one of that name again.
+// An orphan is the record of a table or a namespace whose parent does not exist. It arises when the
+// last put of a creator that died or gave up reaches the store after the parent was dropped. No
+// client was told that the object exists. Until a sweep removes it, requests can see it by its
+// name, and it appears in a new namespace with the name of the parent.
 
-// sweepOrphans takes away orphans of which there has been nothing new since a time. The data
-// of tables stays, and so do namespaces in which somebody has made something. It returns how
-// many records it has deleted.
+// sweepOrphans deletes orphans in folders without a change since the time oldest. The data of
+// tables stays, and so do namespaces that hold something. It returns how many records it has
+// deleted.
 func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted int, err error) {
 	ctx = auth.Unlimited(ctx)
 	parents, err := c.missingParents(ctx)
@@ -28,13 +30,13 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 		return 0, fmt.Errorf("sweep orphans: %w", err)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(parents)) {
-		// The listing was made one page after the other, so it may have missed the parent.
-		if _, _, err := c.namespaceRecord(ctx, parents[dir]); err == nil {
+		// The listing consists of several pages, so it may have missed the parent.
+		if _, _, err := c.names.Namespace(ctx, parents[dir]); err == nil {
 			continue
-		} else if !hasCode(err, protocol.NamespaceNotFound) {
+		} else if !protocol.HasCode(err, protocol.NamespaceNotFound) {
 			return deleted, fmt.Errorf("sweep orphans: %w", err)
 		}
-		swept, err := c.sweep(ctx, recordsPrefix+dir+"/", oldest, c.sweepOrphan)
+		swept, err := c.sweep(ctx, keys.Records+dir+"/", oldest, c.sweepOrphan)
 		deleted += swept
 		if err != nil {
 			return deleted, err
@@ -43,11 +45,10 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 	return deleted, nil
 }
 
-// missingParents returns the ids of namespaces that were not listed and in whose folders there
-// is something, by folder.
+// missingParents returns the ids of namespaces that have no record but children, by folder.
 func (c *Catalog) missingParents(ctx context.Context) (map[string][]string, error) {
-	there, paths := map[string]bool{folder(nil): true}, map[string][]string{}
-	opts := objectstore.ListOptions{Prefix: recordsPrefix, Limit: listPageSize}
+	there, paths := map[string]bool{keys.Folder(nil): true}, map[string][]string{}
+	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
 	for {
 		page, err := c.store.List(ctx, opts)
 		if err != nil {
@@ -59,8 +60,8 @@ func (c *Catalog) missingParents(ctx context.Context) (map[string][]string, erro
 			if err != nil {
 				return nil, err
 			}
-			if strings.Contains(object.Key, namespaceKind) {
-				there[folder(id)] = true
+			if keys.Namespaces.Has(object.Key) {
+				there[keys.Folder(id)] = true
 			}
 		}
 		if !page.More || len(page.Objects) == 0 {
@@ -73,28 +74,25 @@ func (c *Catalog) missingParents(ctx context.Context) (map[string][]string, erro
 	return paths, nil
 }
 
-// sweepOrphan takes away one orphan, if it is still the record that was listed.
+// sweepOrphan deletes one orphan, if the record is unchanged since it was listed.
 func (c *Catalog) sweepOrphan(ctx context.Context, orphan objectstore.Info) (done bool, err error) {
-	if strings.Contains(orphan.Key, namespaceKind) {
-		record := new(namespaceRecord)
-		etag, err := c.read(ctx, orphan.Key, record)
+	if keys.Namespaces.Has(orphan.Key) {
+		record := new(stored.Namespace)
+		etag, err := c.store.Read(ctx, orphan.Key, record)
 		if err != nil || etag != orphan.ETag {
-			return false, ignoreGone(err)
+			return false, objects.IgnoreMissing(err)
 		}
 		_, err = c.dropNamespace(ctx, record, etag, nil)
-		return err == nil, ignore(err, protocol.NamespaceNotEmpty, protocol.ConcurrentModification)
+		return err == nil, protocol.Ignore(err, protocol.NamespaceNotEmpty, protocol.ConcurrentModification)
 	}
-	if inDoubt(orphan) { // a rename or a batch has to be ended first; then the next sweep finds it
-		record := new(tableRecord)
-		if _, err := c.read(ctx, orphan.Key, record); err != nil {
-			return false, ignoreGone(err)
+	if stored.InDoubt(orphan) { // a rename or a batch must be settled first; the next sweep finds the record
+		record := new(stored.Table)
+		if _, err := c.store.Read(ctx, orphan.Key, record); err != nil {
+			return false, objects.IgnoreMissing(err)
 		}
-		_, _, err := c.settled(ctx, record.ID)
-		return false, ignoreGone(ignore(err, protocol.ConcurrentModification))
+		_, err := c.names.Settled(ctx, record.ID)
+		return false, protocol.Ignore(err, protocol.ConcurrentModification)
 	}
 	err = c.store.Delete(ctx, orphan.Key, objectstore.Condition{IfMatch: orphan.ETag})
-	if gone(err) {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil, objects.IgnoreChanged(err)
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog/batch"
+	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// What a creator that was late has left of a namespace that is gone goes with a sweep, once it
-// is old; what has a parent stays, and so does data.
+// A sweep removes old orphans: records that a late creator has put into a dropped namespace.
+// Records with a parent stay, and so does data.
 func TestSweepTakesOrphansAway(t *testing.T) {
 	long := strings.Repeat("long", 60) // whose folder is hashed
 	store := memstore.New()
@@ -26,19 +28,19 @@ func TestSweepTakesOrphansAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"gone", long} {
-		if err := store.Delete(t.Context(), namespaceKey([]string{id}), objectstore.Condition{}); err != nil {
+		if err := store.Delete(t.Context(), keys.Namespace([]string{id}), objectstore.Condition{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 0 {
 		t.Errorf("a sweep took %d records that are young (%v)", deleted, err)
 	}
-	c.now = func() time.Time { return time.Now().Add(48 * time.Hour) }
+	c.names.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
 	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 3 {
 		t.Errorf("a sweep took %d records (%v), want 3", deleted, err)
 	}
 	left := map[string]bool{}
-	page, err := store.List(t.Context(), objectstore.ListOptions{Prefix: recordsPrefix})
+	page, err := store.List(t.Context(), objectstore.ListOptions{Prefix: keys.Records})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,12 +50,12 @@ func TestSweepTakesOrphansAway(t *testing.T) {
 	for id, want := range map[string]bool{
 		"t": true, "kept/t": true, "kept/in/t": true, "gone/full/t": true, "gone/t": false, long + "/t": false, long + "/in/t": true,
 	} {
-		if key := tableKey(split(id)); left[key] != want {
+		if key := keys.Table(split(id)); left[key] != want {
 			t.Errorf("table %s is there: %v, want %v", id, left[key], want)
 		}
 	}
 	for id, want := range map[string]bool{"kept": true, "kept/in": true, "gone/in": false, "gone/full": true, long + "/in": true} {
-		if key := namespaceKey(split(id)); left[key] != want {
+		if key := keys.Namespace(split(id)); left[key] != want {
 			t.Errorf("namespace %s is there: %v, want %v", id, left[key], want)
 		}
 	}
@@ -62,13 +64,13 @@ func TestSweepTakesOrphansAway(t *testing.T) {
 	}
 }
 
-// A name in a namespace that is gone is not one that exists already.
+// A create in a namespace that does not exist is not answered that the name is taken.
 func TestNamesOfOrphansAreNotTaken(t *testing.T) {
 	store := memstore.New()
 	c := open(t, store)
 	mustCreate(t, c, "gone", "gone/in")
 	mustTable(t, c, "gone/t", "other")
-	if err := store.Delete(t.Context(), namespaceKey([]string{"gone"}), objectstore.Condition{}); err != nil {
+	if err := store.Delete(t.Context(), keys.Namespace([]string{"gone"}), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := c.CreateNamespace(t.Context(), split("gone/in"), nil, FailIfExists)
@@ -77,6 +79,6 @@ func TestNamesOfOrphansAreNotTaken(t *testing.T) {
 	wantCode(t, "create a table", err, "NamespaceNotFound")
 	_, err = c.RenameTable(t.Context(), split("other"), split("gone/t"))
 	wantCode(t, "rename a table", err, "NamespaceNotFound")
-	_, err = commit(t.Context(), c, []Operation{{ID: split("gone/t"), Declare: &Declaration{Location: c.NewLocation(split("gone/t"))}}})
+	_, err = commit(t.Context(), c, []batch.Operation{{ID: split("gone/t"), Declare: &batch.Declaration{Location: c.NewLocation(split("gone/t"))}}})
 	wantCode(t, "declare a table in a batch", err, "NamespaceNotFound")
 }

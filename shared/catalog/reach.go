@@ -6,30 +6,32 @@ import (
 	"strings"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// What a table refers to outside of its own place is read for whoever reads the table, and was
-// named by whoever may write to it: at a place that they share, say. So that nobody reads by a
-// table what they may not read otherwise, a place counts
+// A table may refer to files outside of its own location, and any writer of the table can add such
+// references. A principal that may read the table must not read other files through them without a
+// right to. A reference to a location is therefore allowed
 //
-//   - when the record of the table says that whoever gave the table its name had the right to
-//     read there (Table.Reads): then the table was made to lend that right, as clones are;
-//   - else when the sender of the request has the right himself: he may read the tables there,
-//     or, where there are none, may name the place for tables.
+//   - if the record of the table lists the location in Table.Reads: the principal that gave the
+//     table its name could read there, and the table lends this right, as clones do;
+//   - else if the sender of the request has the right itself: it may read the tables at the
+//     location or, if there are none, may choose the location for tables.
 //
-// Without policies whoever may read may read all tables, and so all of the roots but for the folders of
-// the catalog. What works for nobody, such as jobs, has no right of its own.
+// Without policies every reader may read all tables, and so all of the roots except for the folders
+// of the catalog. Work without a principal, such as a job, has no right of its own.
 
-// MayRead says whether the table may be read where it refers to a place. The error is
+// MayRead checks that the table may be read at a location that it refers to. The error is
 // PermissionDenied.
 func (c *Catalog) MayRead(ctx context.Context, t *Table, at objectstore.Location) error {
 	if at.URI == t.Location.URI || strings.HasPrefix(at.URI, t.Location.URI+"/") {
 		return nil
 	}
-	place := c.placeOf(at)
-	if c.isHome(at) && reserved(at.Prefix) {
+	place := c.places.Place(at)
+	if c.places.IsHome(at) && reserved(at.Prefix) {
 		return errElsewhere
 	}
 	for _, lent := range t.Reads {
@@ -42,36 +44,36 @@ func (c *Catalog) MayRead(ctx context.Context, t *Table, at objectstore.Location
 }
 
 var errElsewhere = &protocol.Error{
-	Code: protocol.PermissionDenied, Message: "the table refers to files outside of its folder that may not be read by it",
-	Detail: "they must be in the folder of a table that you may read, or at a location that you may use; register the table again if you may read them now",
+	Code: protocol.PermissionDenied, Message: "the table refers to files outside of its folder that it may not read",
+	Detail: "the files must lie in the folder of a table that you may read, or at a location that you may use; if you may read them now, register the table again",
 }
 
-// Lent returns those of some places that the sender of a request may read, as they are kept
-// in the record of a table that is to lend that right.
+// Lent returns the given locations that the sender of a request may read, in the form that the
+// record of a lending table keeps.
 func (c *Catalog) Lent(ctx context.Context, places []objectstore.Location) (lent []string, err error) {
 	for _, at := range places {
 		_, err := c.ReadablePlace(ctx, at)
 		switch {
 		case err == nil:
-			lent = append(lent, c.placeOf(at))
-		case !hasCode(err, protocol.PermissionDenied):
+			lent = append(lent, c.places.Place(at))
+		case !protocol.HasCode(err, protocol.PermissionDenied):
 			return nil, err
 		}
 	}
 	return lent, nil
 }
 
-// ReadablePlace says whether the sender of a request may read what lies at a place, and returns
-// the table whose place it is, which may be without a name. The error is PermissionDenied. It
-// may read all records, once for a folder.
+// ReadablePlace checks that the sender of a request may read the files at a location. It returns
+// the table that has the location, which may have no name. The error is PermissionDenied. It may
+// read all records, once per folder.
 func (c *Catalog) ReadablePlace(ctx context.Context, at objectstore.Location) (*Table, error) {
 	nameless := &Table{Location: at}
-	if c.isHome(at) && reserved(at.Prefix) {
+	if c.places.IsHome(at) && reserved(at.Prefix) {
 		return nil, errElsewhere
 	}
-	place := c.placeOf(at)
-	var found *tableRecord
-	if c.isHome(at) && (isOwn(place) || insideOwn(place)) && auth.Limited(ctx) {
+	place := c.places.Place(at)
+	var found *stored.Table
+	if c.places.IsHome(at) && (claim.IsOwn(place) || claim.InsideOwn(place)) && auth.Limited(ctx) {
 		folder, _, _ := strings.Cut(place, "/")
 		var err error
 		if found, err = c.tableIn(ctx, folder); err != nil {
@@ -87,18 +89,18 @@ func (c *Catalog) ReadablePlace(ctx context.Context, at objectstore.Location) (*
 	return nameless, c.checkRight(ctx, at, place)
 }
 
-// tableIn returns the record of the table that a folder was made for, nil when there is none any
-// more. Of several names it is one that the sender of the request may read, if there is one.
-// Only records tell, and a name that told before is asked first.
-func (c *Catalog) tableIn(ctx context.Context, folder string) (found *tableRecord, err error) {
-	is := func(record *tableRecord) bool { return record.Location == folder && record.plain() }
+// tableIn returns the record of the table that a folder was made for, nil when the table is gone.
+// If the table has several names, it prefers one that the sender of the request may read. Only
+// records show the folder, so tableIn first tries the names that it found before.
+func (c *Catalog) tableIn(ctx context.Context, folder string) (found *stored.Table, err error) {
+	is := func(record *stored.Table) bool { return record.Location == folder && record.State() == stored.Standing }
 	if id, known := c.folders.GetIfPresent(folder); known {
-		record, _, err := c.settled(ctx, id)
-		if err == nil && is(record) && mayReadTable(ctx, record) {
-			return record, nil
+		now, err := c.names.Settled(ctx, id)
+		if err == nil && now.Record != nil && is(now.Record) && mayReadTable(ctx, now.Record) {
+			return now.Record, nil
 		}
 	}
-	err = c.eachRecord(ctx, map[string]string{}, func(record *tableRecord) error {
+	err = stored.EachTable(ctx, c.store, map[string]string{}, func(record *stored.Table) error {
 		if is(record) && (found == nil || mayReadTable(ctx, record)) {
 			found = record
 		}
@@ -110,13 +112,13 @@ func (c *Catalog) tableIn(ctx context.Context, folder string) (found *tableRecor
 	return found, err
 }
 
-func mayReadTable(ctx context.Context, record *tableRecord) bool {
+func mayReadTable(ctx context.Context, record *stored.Table) bool {
 	reads, _ := auth.DataAccess(ctx, record.ID)
 	return reads
 }
 
-// checkRight says whether the sender of the request may read a place, by the claims of tables
-// about it, and the policies about locations.
+// checkRight checks that the sender of the request may read a location, by the claims of tables on
+// it and by the policies on locations.
 func (c *Catalog) checkRight(ctx context.Context, at objectstore.Location, place string) error {
 	if auth.FromContext(ctx) == nil {
 		return errElsewhere
@@ -125,18 +127,18 @@ func (c *Catalog) checkRight(ctx context.Context, at objectstore.Location, place
 		return nil
 	}
 	denied := auth.CheckLocation(ctx, at.URI)
-	if denied == nil { // else only a claim that is known can give the right
-		if err := c.knowPlaces(ctx); err != nil {
+	if denied == nil { // else only a known claim can give the right
+		if err := c.places.EnsureKnown(ctx); err != nil {
 			return err
 		}
 	}
-	about, err := c.claimsAbout(ctx, place)
+	about, err := c.places.About(ctx, place)
 	if err != nil {
 		return err
 	}
 	covered := false
 	for _, one := range about {
-		record, _, err := c.owner(ctx, one)
+		record, _, err := c.places.Owner(ctx, one)
 		switch {
 		case err != nil:
 			return err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -21,7 +23,7 @@ import (
 func later(t *testing.T, store objectstore.Store) *Catalog {
 	t.Helper()
 	c := open(t, store)
-	c.now = func() time.Time { return time.Now().Add(renameLease + dropLease) }
+	c.names.Now = func() time.Time { return time.Now().Add(naming.RenameLease + dropLease) }
 	return c
 }
 
@@ -141,7 +143,7 @@ func TestDamagedRecordsAreNoTables(t *testing.T) {
 		`{"id":["t"],"uid":"u","moved":{"to":["t"],"uid":"u"},"arriving":{"uid":"u"},"renamed_from":["t"]} `,
 	} {
 		store := memstore.New()
-		if _, err := store.Put(t.Context(), tableKey([]string{"t"}), []byte(record), objectstore.Condition{}); err != nil {
+		if _, err := store.Put(t.Context(), keys.Table([]string{"t"}), []byte(record), objectstore.Condition{}); err != nil {
 			t.Fatal(err)
 		}
 		c := open(t, store)
@@ -205,7 +207,7 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-// What a rename that died has left is met first by each of the other operations.
+// Each of the other operations is the first to find the records of a rename that died.
 func TestLeftoversOfARenameAreSettledByWhoeverMeetsThem(t *testing.T) {
 	ctx := t.Context()
 	create := func(path string) func(*Catalog) error {
@@ -285,8 +287,8 @@ func TestNameThatATableIsOnItsWayToIsNotFree(t *testing.T) {
 	wantCode(t, "replacing create", err, "ConcurrentModification")
 }
 
-// A renamer that was only slow, and comes to its commit after others have taken its rename
-// back, renames the table none the less, or not at all.
+// A renamer that was only slow reaches its commit after other processes have undone its rename. It
+// renames the table nonetheless, or not at all.
 func TestSlowRenamerLosesNothing(t *testing.T) {
 	ctx := t.Context()
 	inner := memstore.New()
@@ -330,8 +332,8 @@ func TestCachedTableFollowsARename(t *testing.T) {
 	wantCode(t, "read of the old name", err, "TableNotFound")
 }
 
-// Many processes rename, drop and create the same few names. Afterwards no two names stand
-// for the same data, and no table is lost but those that were dropped.
+// Many processes rename, drop and create the same few names. Afterwards no two names stand for the
+// same data, and only dropped tables are gone.
 func TestRenamesRaceWithEverything(t *testing.T) {
 	names := []string{"p/a", "p/b", "q/a", "q/b"}
 	for round := range 60 {
@@ -393,7 +395,7 @@ func TestRenamesRaceWithEverything(t *testing.T) {
 	}
 }
 
-// A list shows a table that is renamed while it is made exactly once.
+// A list shows a table exactly once, even if it is renamed while the list is made.
 func TestListShowsARenamedTableOnce(t *testing.T) {
 	ctx := t.Context()
 	inner := memstore.New()

@@ -6,22 +6,24 @@ import (
 	"strings"
 	"time"
 
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// MinSweepAge is the least age of what a sweep takes: no request goes on for so long.
+// MinSweepAge is the least age of the objects that a sweep deletes. No request runs that long.
 const MinSweepAge = time.Hour
 
-// Sweep removes what writers that died have left of batches, of manifests to be, and under the
-// names of namespaces that are gone, of that older than age, or [MinSweepAge] if that is more.
-// It returns how many objects it deleted.
-// Batches that committed are finished first, so that no table ever asks for the decision of
-// one again; then copies of manifests are of nobody who could still be told of success.
+// Sweep deletes what crashed writers have left behind: objects of batches, copies of manifests, and
+// records in namespaces that do not exist. It deletes objects older than age, and never younger
+// than [MinSweepAge], and returns how many. Committed batches are carried out first, so that no
+// record needs their decision any more. The copies of manifests are then unused.
 func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
-	oldest := c.now().Add(-max(age, MinSweepAge))
-	decisions, err := c.sweep(ctx, batchesPrefix, oldest, func(ctx context.Context, object objectstore.Info) (bool, error) {
-		if err := c.endBatch(ctx, strings.TrimPrefix(object.Key, batchesPrefix)); err != nil {
+	oldest := c.names.Now().Add(-max(age, MinSweepAge))
+	decisions, err := c.sweep(ctx, stored.BatchesPrefix, oldest, func(ctx context.Context, object objectstore.Info) (bool, error) {
+		if err := c.endBatch(ctx, strings.TrimPrefix(object.Key, stored.BatchesPrefix)); err != nil {
 			return false, err
 		}
 		return c.sweepObject(ctx, object)
@@ -29,7 +31,7 @@ func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 	if err != nil {
 		return decisions, err
 	}
-	copies, err := c.sweep(ctx, copiesPrefix, oldest, c.sweepObject)
+	copies, err := c.sweep(ctx, ledger.CopiesPrefix, oldest, c.sweepObject)
 	if err != nil {
 		return decisions + copies, err
 	}
@@ -37,9 +39,9 @@ func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 	return decisions + copies + orphans, err
 }
 
-// sweep takes away objects older than a time, one by one, and counts them.
+// sweep calls one for each object older than a time, and counts those that one deleted.
 func (c *Catalog) sweep(ctx context.Context, prefix string, oldest time.Time, one func(ctx context.Context, object objectstore.Info) (deleted bool, err error)) (deleted int, err error) {
-	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPageSize}
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize}
 	for {
 		listed, err := c.store.List(ctx, opts)
 		if err != nil {
@@ -64,24 +66,24 @@ func (c *Catalog) sweep(ctx context.Context, prefix string, oldest time.Time, on
 	}
 }
 
-// sweepObject deletes an object that nobody needs.
+// sweepObject deletes an unused object.
 func (c *Catalog) sweepObject(ctx context.Context, object objectstore.Info) (deleted bool, err error) {
 	err = c.store.Delete(ctx, object.Key, objectstore.Condition{})
-	return err == nil, ignoreGone(err)
+	return err == nil, objects.IgnoreMissing(err)
 }
 
-// endBatch does what is left of a batch that was committed, at all of its tables.
+// endBatch carries out a committed batch on all of its tables.
 func (c *Catalog) endBatch(ctx context.Context, batch string) error {
-	d, err := c.decisionOf(ctx, batch)
+	d, err := c.names.DecisionOf(ctx, batch)
 	if err != nil {
 		return err
 	}
 	for _, id := range d.Tables {
-		record, _, err := c.tableRecord(ctx, id)
+		record, _, err := c.names.Table(ctx, id)
 		switch {
 		case err == nil && record.Pending != nil && record.Pending.Batch == batch:
-			return lostRace("table", id, objectstore.ErrPrecondition)
-		case hasCode(err, protocol.TableNotFound), hasCode(err, protocol.NamespaceNotFound):
+			return stored.LostRace("table", id, objectstore.ErrPrecondition)
+		case protocol.HasCode(err, protocol.TableNotFound), protocol.HasCode(err, protocol.NamespaceNotFound):
 			continue
 		case err != nil:
 			return err

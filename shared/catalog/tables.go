@@ -4,79 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"regexp"
-	"strings"
 	"time"
 
-	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/naming"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// A Table is a name and where its data lies. Whether there is data yet is for the
-// storage to say: a table that is only declared has a location without a version.
+// A Table is a name and the location of its data. The catalog does not know whether there is data
+// yet: a table that is only declared has a location without a version.
 type Table struct {
 	ID         []string
 	Location   objectstore.Location
 	Properties map[string]string // never nil
 	Created    time.Time
-	// Hint is a version that the table had, 0 when none is known: where to look for the
-	// newest one beside listing them.
+	// Hint is a version that the table had, 0 when none is known. The search for the newest version
+	// starts there.
 	Hint uint64
-	// Managed says that versions are made through [Catalog.Publish], and not by putting
-	// manifests.
+	// Managed means that versions are made through [Catalog.Publish], not by putting manifests.
 	Managed bool
-	// Annotated says that manifests of versions may have notes: see [Catalog.Annotate].
+	// Annotated means that manifests may hold metadata of their versions: see [Catalog.Annotate].
 	Annotated bool
 
-	// Reads are places outside of the table's own that it may be read from, whoever reads it:
-	// see [Catalog.MayRead].
+	// Reads are locations outside of the table's own that every reader of the table may read
+	// through it: see [Catalog.MayRead].
 	Reads []string
 
-	uid string
+	// UID distinguishes the table from earlier and later ones of the name.
+	UID string
 }
 
-// tableRecord is what is stored of a table.
-type tableRecord struct {
-	ID  []string `json:"id"`
-	UID string   `json:"uid"` // of this incarnation of the name
-	// Location is a path relative to the home root, so that a root can be moved as a
-	// whole, or the URI of a place outside it.
-	Location string `json:"location"`
-	// Claim is the claim of the location, or ownPlace; "" in records of before there were
-	// claims. See claim.go.
-	Claim      string            `json:"claim,omitempty"`
-	Reads      []string          `json:"reads,omitempty"` // as of Table
-	Properties map[string]string `json:"properties,omitempty"`
-	Created    time.Time         `json:"created_at"`
-	Hint       uint64            `json:"version_hint,omitempty"`
-	// Turn counts renames that were taken back and batches that have ended, after which the
-	// record is the same as before but for that.
-	Turn int `json:"turn,omitempty"`
-	// What follows is about renames: see rename.go.
-	RenamedFrom []string   `json:"renamed_from,omitempty"`
-	Arriving    *arrival   `json:"arriving,omitempty"`
-	Moved       *departure `json:"moved,omitempty"`
-
-	Ledger  *ledger  `json:"ledger,omitempty"`  // of what the catalog makes versions of: see ledger.go
-	Pending *pending `json:"pending,omitempty"` // what a batch is about to do: see pending.go
-	// MadeBy is the request of the batch that made the record, to know a repetition by.
-	MadeBy    string `json:"made_by,omitempty"`
-	Annotated bool   `json:"annotated,omitempty"`
-	// Unanswered is until when writers may come again who had no answer: see unanswered.go.
-	Unanswered time.Time `json:"unanswered_until,omitzero"`
-}
-
-// managed says whether versions are made through the ledger, or will be if a batch commits.
-func (r *tableRecord) managed() bool {
-	return r.Ledger != nil || r.Pending != nil && len(r.Pending.Next) > 0
-}
-
-func (c *Catalog) table(record *tableRecord) (*Table, error) {
-	location, err := c.roots.Resolve(record.Location)
+func (c *Catalog) table(record *stored.Table) (*Table, error) {
+	location, err := c.names.Locate(record)
 	if err != nil {
-		return nil, fmt.Errorf("location of table %s: %w", display(record.ID), err)
+		return nil, err
 	}
 	properties := record.Properties
 	if properties == nil {
@@ -84,147 +49,37 @@ func (c *Catalog) table(record *tableRecord) (*Table, error) {
 	}
 	return &Table{
 		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
-		Managed: record.managed(), Annotated: record.Annotated, Reads: record.Reads, uid: record.UID,
+		Managed: record.Managed(), Annotated: record.Annotated, Reads: record.Reads, UID: record.UID,
 	}, nil
 }
 
-// Table returns a table, or TableNotFound, or NamespaceNotFound when its namespace is
-// missing too.
+// Table returns a table. The error is TableNotFound, or NamespaceNotFound when the namespace does
+// not exist either.
 func (c *Catalog) Table(ctx context.Context, id []string) (*Table, error) {
-	record, _, err := c.tableRecord(ctx, id)
+	record, _, err := c.names.Table(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return c.table(record)
 }
 
-func (c *Catalog) tableRecord(ctx context.Context, id []string) (*tableRecord, string, error) {
-	if isRoot(id) {
-		return nil, "", &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace is not a table"}
-	}
-	record, etag, err := c.settled(ctx, id)
-	if errors.Is(err, objectstore.ErrNotExist) || errors.Is(err, errArriving) || !auth.Sees(ctx, auth.Table(id)) {
-		return nil, "", c.tableNotFound(ctx, id)
-	}
-	return record, etag, err
-}
-
-// soleRecord is tableRecord for who takes the record away: a batch that has not been decided
-// about the table is ended.
-func (c *Catalog) soleRecord(ctx context.Context, id []string) (*tableRecord, string, error) {
-	for range settleAttempts {
-		record, etag, err := c.tableRecord(ctx, id)
-		if err != nil || record.Pending == nil {
-			return record, etag, err
-		}
-		if _, err := c.decide(ctx, record.Pending.Batch, decision{Outcome: aborted}); err != nil {
-			return nil, "", err
-		}
-	}
-	return nil, "", lostRace("table", id, objectstore.ErrPrecondition)
-}
-
-func (c *Catalog) tableNotFound(ctx context.Context, id []string) error {
-	if _, err := c.Namespace(ctx, parentOf(id)); err != nil {
-		return err
-	}
-	return tableMissing(id)
-}
-
-func tableMissing(id []string) error {
-	return &protocol.Error{Code: protocol.TableNotFound, Message: fmt.Sprintf("table %s does not exist", display(id))}
-}
-
-// TableExists is the error of creating a table under a name that is taken.
-func TableExists(id []string) error {
-	return &protocol.Error{
-		Code:    protocol.TableAlreadyExists,
-		Message: fmt.Sprintf("table %s already exists", display(id)),
-		Detail:  "choose another name, or drop or deregister the existing table first",
-	}
-}
-
-// NewLocation returns a place under the home root that no table has had, for the data
-// of a new table. The name is there for the eye only.
-func (c *Catalog) NewLocation(id []string) objectstore.Location {
-	name := strings.Map(func(r rune) rune {
-		if r < 0x80 && (markOf(byte(r)) == 0 || r == '-' || r == '.') {
-			return r
-		}
-		return '_'
-	}, id[len(id)-1])
-	name = strings.TrimLeft(name, ".")
-	return c.roots.Join(name[:min(len(name), 80)] + "-" + newUID() + ".lance")
-}
-
-// ownLocation is how the keys of places end that NewLocation made.
-var ownLocation = regexp.MustCompile(`-[0-9a-f]{24}\.lance$`)
-
-// Sole says whether the table's place is one of our own, which no table had before and none
-// will have after it. At other places anybody may drop the table and create another.
-func (t *Table) Sole() bool { return ownLocation.MatchString(t.Location.Prefix) }
-
-// PlannedLocation returns where a new table of that id may keep its data: at the place
-// asked for, or at a new one of our own when none is. A place that the configuration does
-// not allow is InvalidInput, one that policies do not PermissionDenied.
-func (c *Catalog) PlannedLocation(ctx context.Context, id []string, asked string) (objectstore.Location, error) {
-	if asked == "" {
-		return c.NewLocation(id), nil
-	}
-	location, err := c.NamedLocation(asked)
-	if err != nil {
-		return objectstore.Location{}, err
-	}
-	return location, auth.CheckLocation(ctx, location.URI)
-}
-
-// NamedLocation returns the place that a client names. One that the configuration does not
-// allow is InvalidInput.
-func (c *Catalog) NamedLocation(asked string) (objectstore.Location, error) {
-	location, err := c.roots.Resolve(asked)
-	if err != nil {
-		return objectstore.Location{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: "the location cannot be used", Detail: err.Error(), Err: err,
-		}
-	}
-	if c.isHome(location) && reserved(location.Prefix) {
-		return objectstore.Location{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: "the location cannot be used",
-			Detail: "it is where the catalog keeps its own records",
-		}
-	}
-	return location, nil
-}
-
-// reserved says whether a prefix lies in the catalog's own folders.
-func reserved(prefix string) bool {
-	first, _, _ := strings.Cut(prefix, "/")
-	return strings.HasPrefix(first, "_")
-}
-
-// isHome says whether a location lies under the home root.
-func (c *Catalog) isHome(location objectstore.Location) bool {
-	return location.URI == c.roots.Join(location.Prefix).URI
-}
-
-// CreateTable gives a location that [Catalog.NewLocation] has made a name. The data may be
-// there already, with the version hint, or come later (hint 0). A taken name is
-// TableAlreadyExists.
+// CreateTable gives a name to a location that [Catalog.NewLocation] has made. The data may be there
+// already, with the version hint, or come later (hint 0). A taken name is TableAlreadyExists.
 func (c *Catalog) CreateTable(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string) (*Table, error) {
-	if isRoot(id) {
+	if keys.IsRoot(id) {
 		return nil, errNameless
 	}
 	return c.createReading(ctx, id, location, hint, properties, nil)
 }
 
-// CreateClone is CreateTable for a table that refers to files at other places, where the
-// sender of the request may read: see [Catalog.Lent].
+// CreateClone is CreateTable for a table that refers to files at other locations, which the sender
+// of the request may read: see [Catalog.Lent].
 func (c *Catalog) CreateClone(ctx context.Context, id []string, location objectstore.Location, hint uint64, reads []string) (*Table, error) {
 	return c.createReading(ctx, id, location, hint, nil, reads)
 }
 
 func (c *Catalog) createReading(ctx context.Context, id []string, location objectstore.Location, hint uint64, properties map[string]string, reads []string) (*Table, error) {
-	record := c.newRecord(id, location, hint, properties)
+	record := c.names.NewTable(id, location, hint, properties)
 	record.Reads = reads
 	if _, err := c.putRecord(ctx, record, false); err != nil {
 		return nil, err
@@ -234,31 +89,33 @@ func (c *Catalog) createReading(ctx context.Context, id []string, location objec
 
 var errNameless = &protocol.Error{Code: protocol.InvalidInput, Message: "a table needs a name"}
 
-// A Registration is a table at a place that somebody has named.
+// A Registration is a table at a location that a client chose.
 type Registration struct {
 	Location objectstore.Location
 	Hint     uint64 // as for CreateTable
-	// Look, if there is one, is asked for the hint and for the places that the table refers to,
-	// or for an error when there is no data, once the place cannot be dropped any more.
+	// Look, if not nil, is called once the table at the location cannot be dropped any more. It
+	// returns the version hint and the other locations that the table refers to, or an error when
+	// there is no data.
 	Look       func(ctx context.Context) (hint uint64, elsewhere []objectstore.Location, err error)
 	Properties map[string]string
-	// Joins says that the data of other tables may be at this very place.
+	// Joins allows other tables with data at exactly this location.
 	Joins bool
-	// Replace lets the name be taken: what it stood for is replaced, and its data stays.
+	// Replace allows the name to be taken: the name then stands for this table, and the data of the
+	// former one stays.
 	Replace bool
 }
 
-// RegisterTable gives a place that somebody has named a name. One that overlaps the place of
+// RegisterTable gives a name to a location that a client chose. A location that overlaps that of
 // another table is InvalidInput, and a taken name TableAlreadyExists.
 func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration) (*Table, error) {
-	if isRoot(id) {
+	if keys.IsRoot(id) {
 		return nil, errNameless
 	}
-	claimed, err := c.claimPlace(ctx, id, r.Location, r.Joins, r.Replace)
+	claimed, err := c.places.Take(ctx, id, r.Location, r.Joins, r.Replace)
 	if err != nil {
-		// The table that has the place may be the one of that name.
-		if _, _, there := c.settled(ctx, id); there == nil && !r.Replace && hasCode(err, protocol.InvalidInput) {
-			err = c.taken(ctx, id, TableExists(id))
+		// The table that has the location may be the one of that name.
+		if there, _ := c.names.Settled(ctx, id); there.Record != nil && !r.Replace && protocol.HasCode(err, protocol.InvalidInput) {
+			err = c.names.Taken(ctx, id, naming.TableExists(id))
 		}
 		return nil, err
 	}
@@ -269,17 +126,17 @@ func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration
 			reads, err = c.Lent(ctx, elsewhere)
 		}
 		if err != nil {
-			c.release(ctx, claimed)
+			c.places.Release(ctx, claimed)
 			return nil, err
 		}
 	}
-	record := c.newRecord(id, r.Location, r.Hint, r.Properties)
+	record := c.names.NewTable(id, r.Location, r.Hint, r.Properties)
 	record.Reads = reads
 	record.Claim = claimed.UID
 	etag, err := c.putRecord(ctx, record, r.Replace)
 	if err != nil {
-		if !errors.Is(err, objectstore.ErrUnknownOutcome) { // else it may be there
-			c.release(ctx, claimed)
+		if !errors.Is(err, objectstore.ErrUnknownOutcome) { // else the record may exist
+			c.places.Release(ctx, claimed)
 		}
 		return nil, err
 	}
@@ -289,106 +146,95 @@ func (c *Catalog) RegisterTable(ctx context.Context, id []string, r Registration
 	return c.table(record)
 }
 
-// confirmClaim takes a record back when its claim was thought left behind before the record was
-// there.
-func (c *Catalog) confirmClaim(ctx context.Context, claimed *claim, record *tableRecord, etag string) error {
-	still, err := c.stillClaimed(ctx, claimed)
+// confirmClaim deletes a record if another process took its claim for abandoned before the record
+// existed.
+func (c *Catalog) confirmClaim(ctx context.Context, claimed *claim.Claim, record *stored.Table, etag string) error {
+	still, err := c.places.StillHeld(ctx, claimed)
 	if err != nil || still {
 		return err
 	}
-	if err := c.remove(context.WithoutCancel(ctx), tableKey(record.ID), record.UID, etag); err != nil && !gone(err) {
+	if err := c.store.Remove(context.WithoutCancel(ctx), keys.Table(record.ID), record.UID, etag); err != nil && !objects.Changed(err) {
 		return err
 	}
-	return lostRace("the place of table", record.ID, objectstore.ErrPrecondition)
+	return stored.LostRace("the location of table", record.ID, objectstore.ErrPrecondition)
 }
 
-// putRecord puts the record of a new table, in the place of another one only with replace, and
-// returns its ETag.
-func (c *Catalog) putRecord(ctx context.Context, record *tableRecord, replace bool) (etag string, err error) {
+// putRecord puts the record of a new table and returns its ETag. Only with replace may it replace
+// another record.
+func (c *Catalog) putRecord(ctx context.Context, record *stored.Table, replace bool) (etag string, err error) {
 	id := record.ID
-	defer c.lookups.Invalidate(tableKey(id))
-	for attempt := range createAttempts {
-		etag, err := c.createChild(ctx, id, tableKey(id), record)
+	defer c.lookups.Invalidate(keys.Table(id))
+	for attempt := range objects.Tries {
+		etag, err := c.names.CreateChild(ctx, id, keys.Table(id), record)
 		if errors.Is(err, objectstore.ErrPrecondition) {
-			if err = c.awaitFree(ctx, id, attempt); err == nil {
+			if err = c.names.AwaitFree(ctx, id, attempt); err == nil {
 				continue
 			}
-			if replace && hasCode(err, protocol.TableAlreadyExists) {
+			if replace && protocol.HasCode(err, protocol.TableAlreadyExists) {
 				etag, err = c.replaceTable(ctx, record)
 			}
 		}
-		if err == nil || !gone(err) {
+		if err == nil || !objects.Changed(err) {
 			return etag, err
 		}
 	}
-	return "", lostRace("table", id, objectstore.ErrPrecondition)
+	return "", stored.LostRace("table", id, objectstore.ErrPrecondition)
 }
 
-// newRecord is the record of a new table at a place that was made for it.
-func (c *Catalog) newRecord(id []string, at objectstore.Location, hint uint64, properties map[string]string) *tableRecord {
-	record := &tableRecord{
-		ID: id, UID: newUID(), Location: c.placeOf(at), Claim: ownPlace, Properties: maps.Clone(properties), Created: c.now().UTC(), Hint: hint,
-	}
-	if wantsLedger(properties) {
-		record.Ledger = &ledger{}
-	}
-	return record
-}
-
-// replaceTable puts a record in the place of one that is there. The error is one that is
-// gone when that has changed meanwhile.
-func (c *Catalog) replaceTable(ctx context.Context, record *tableRecord) (etag string, err error) {
-	old, etag, err := c.soleRecord(ctx, record.ID)
-	if hasCode(err, protocol.TableNotFound) {
-		return "", objectstore.ErrPrecondition // it is gone, or another is arriving
+// replaceTable replaces the existing record of a table. objects.Changed(err) is true when that
+// record has changed.
+func (c *Catalog) replaceTable(ctx context.Context, record *stored.Table) (etag string, err error) {
+	old, etag, err := c.names.SoleTable(ctx, record.ID)
+	if protocol.HasCode(err, protocol.TableNotFound) {
+		return "", objectstore.ErrPrecondition // the record is gone, or a rename to the name is unfinished
 	}
 	if err != nil {
 		return "", err
 	}
-	etag, err = c.write(ctx, tableKey(record.ID), record, objectstore.Condition{IfMatch: etag})
+	etag, err = c.store.Write(ctx, keys.Table(record.ID), record, objectstore.Condition{IfMatch: etag})
 	if err == nil {
-		c.releaseOf(ctx, old)
+		c.places.ReleaseOf(ctx, old)
 	}
 	return etag, err
 }
 
-// DeregisterTable removes the name. The data stays. When the answer of the storage was lost
-// and the record is not there any more, nobody knows who took it away: it may have been a
-// rename, and then the table lives on under another name, with its data.
+// DeregisterTable removes the name of a table. Its data stays. When the answer of the storage is
+// lost and the record is gone, the outcome is unknown: another process may have renamed the table,
+// which then lives on under another name.
 func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, error) {
 	record, table, err := c.takeAway(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	c.releaseOf(ctx, record)
+	c.places.ReleaseOf(ctx, record)
 	return table, nil
 }
 
-// takeAway removes a name and returns what it stood for.
-func (c *Catalog) takeAway(ctx context.Context, id []string) (*tableRecord, *Table, error) {
-	defer c.lookups.Invalidate(tableKey(id))
+// takeAway removes a name and returns its record and its table.
+func (c *Catalog) takeAway(ctx context.Context, id []string) (*stored.Table, *Table, error) {
+	defer c.lookups.Invalidate(keys.Table(id))
 	uid := ""
-	for range createAttempts {
-		record, etag, err := c.soleRecord(ctx, id)
+	for range objects.Tries {
+		record, etag, err := c.names.SoleTable(ctx, id)
 		if err != nil {
 			return nil, nil, err
 		}
 		if uid != "" && record.UID != uid {
-			break // dropped and created by others
+			break // other processes dropped it and created another
 		}
 		uid = record.UID
 		table, err := c.table(record)
 		if err != nil {
 			return nil, nil, err
 		}
-		_, err = c.tryRemove(ctx, tableKey(id), record.UID, etag)
+		_, err = c.store.TryRemove(ctx, keys.Table(id), record.UID, etag)
 		if err == nil {
 			return record, table, nil
 		}
-		if !gone(err) {
-			return nil, nil, fmt.Errorf("deregister table %s: %w", display(id), err)
+		if !objects.Changed(err) {
+			return nil, nil, fmt.Errorf("deregister table %s: %w", keys.Display(id), err)
 		}
-		// Most likely a writer has told the version that it made: see Hint.
+		// Most likely a writer has updated the version hint: see Hint.
 	}
-	return nil, nil, lostRace("table", id, objectstore.ErrPrecondition)
+	return nil, nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
 }

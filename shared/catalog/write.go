@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/protocol"
 )
 
-// maxAttempts bounds how often a write follows a name from table to table.
+// maxAttempts bounds how often a write starts again because its name stands for another table.
 const maxAttempts = 3
 
-// Write does work that changes the table that a name stands for. The work begins on what
-// was last seen; before it changes anything it must ask found.Confirm, and its result
-// counts. When the name stands for another table now, the work is done there.
+// Write does work that changes the table that a name stands for. The work begins on the remembered
+// table. It must call found.Confirm before it changes anything, and must stop if that fails. When
+// the name stands for another table now, Write does the work again on that table.
 func Write[T any](ctx context.Context, c *Catalog, id []string, work func(ctx context.Context, found *Lookup) (T, error)) (T, error) {
 	var none T
 	for attempt := 1; ; attempt++ {
@@ -24,12 +25,12 @@ func Write[T any](ctx context.Context, c *Catalog, id []string, work func(ctx co
 		if err == nil {
 			return result, nil
 		}
-		// What went wrong may be the fault of a table that was not meant.
+		// The error may be due to a table that the name no longer stands for.
 		if moved := found.Confirm(); moved != nil {
 			err = moved
 		}
 		switch {
-		case !errors.Is(err, ErrMoved):
+		case !errors.Is(err, stored.ErrMoved):
 			return none, err
 		case attempt == maxAttempts:
 			return none, protocol.Errorf(protocol.ConcurrentModification, "%w", err)

@@ -12,13 +12,13 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// An Attempt tells which change of a table is being made: the id that its commit is known
-// by, and when it was begun, if it was begun before and nobody knows whether it was made;
-// else the zero time. It is asked once the rows of the change have been read.
+// An Attempt identifies the change that a request makes: the id that its commit carries, and the
+// time at which an earlier attempt began whose outcome is unknown, zero if there was none. The
+// engine calls it after it has read the rows of the change.
 type Attempt func() (id string, since time.Time)
 
-// As returns the table, whose next change is the one of an attempt. What an earlier attempt
-// has made is not made again but answered as it was then.
+// As returns the table for a change that belongs to an attempt. If an earlier attempt has made the
+// change, the engine does not make it again, and returns the earlier result.
 func (t *Table) As(attempt Attempt) *Table {
 	named := *t
 	named.attempt = attempt
@@ -52,7 +52,7 @@ func (t *Table) unmade(ctx context.Context) error {
 	return done
 }
 
-// recount finds out how many rows a change was of.
+// recount computes how many rows an earlier attempt's change affected.
 func (t *Table) recount(ctx context.Context, done *Written, d *dataset.Dataset, txn *pb.Transaction) error {
 	switch op := txn.Operation.(type) {
 	case *pb.Append:
@@ -78,8 +78,8 @@ func (t *Table) recount(ctx context.Context, done *Written, d *dataset.Dataset, 
 	return nil
 }
 
-// mergedProperty is the property of a merge's transaction that holds how many rows it has
-// updated, inserted and deleted, which its fragments do not tell.
+// mergedProperty is the property of a merge's transaction that holds how many rows it has updated,
+// inserted and deleted. The fragments of the version do not show these numbers.
 const mergedProperty = "tiltyard.merged"
 
 func rowsIn(fragments []*pb.Fragment) int64 {
@@ -90,15 +90,15 @@ func rowsIn(fragments []*pb.Fragment) int64 {
 	return rows
 }
 
-// alreadyMade ends a change that an earlier attempt has made.
+// alreadyMade is the error that ends a change which an earlier attempt has made.
 type alreadyMade struct{ Written }
 
-// Error says so.
+// Error names the version of the change.
 func (a *alreadyMade) Error() string {
 	return fmt.Sprintf("an earlier attempt made the change, as version %d", a.Version)
 }
 
-// already returns what was written, by this attempt or an earlier one.
+// already returns the result of a write, no matter which attempt made it.
 func already(done Written, err error) (Written, error) {
 	var before *alreadyMade
 	if errors.As(err, &before) {
@@ -107,15 +107,15 @@ func already(done Written, err error) (Written, error) {
 	return done, err
 }
 
-// once is a write of rows that an earlier attempt may have made, which is looked for when
-// the rows are there and before they are committed.
+// once is a write of rows that an earlier attempt may have made. The engine looks for the earlier
+// write after it has read the rows and before it commits them.
 type once struct {
 	table *Table
-	rows  int64 // taken so far
+	rows  int64 // rows read so far
 }
 
-// counted returns the rows, which are counted as they are taken: one transaction may hold
-// those of several writes.
+// counted counts the rows as they are read, because the rows of several writes may end up in one
+// transaction.
 func (o *once) counted(rows dataset.Rows) dataset.Rows {
 	all := rows.Batches
 	rows.Batches = func(yield func(arrow.RecordBatch, error) bool) {
@@ -132,7 +132,8 @@ func (o *once) counted(rows dataset.Rows) dataset.Rows {
 	return rows
 }
 
-// confirm returns confirm, which then also ends what an earlier attempt has made.
+// confirm returns a function that calls confirm and then ends the write if an earlier attempt has
+// made it.
 func (o *once) confirm(ctx context.Context, confirm func() error) func() error {
 	return func() error {
 		if confirm != nil {
@@ -144,7 +145,7 @@ func (o *once) confirm(ctx context.Context, confirm func() error) func() error {
 	}
 }
 
-// writeOnce does a write of rows unless an earlier attempt has.
+// writeOnce writes rows unless an earlier attempt has written them.
 func (t *Table) writeOnce(ctx context.Context, rows dataset.Rows, confirm func() error, write func(dataset.Rows, func() error) (dataset.Commit, error)) (Written, error) {
 	if t.attempt == nil {
 		commit, err := write(rows, confirm)

@@ -15,10 +15,10 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// blobBatchBytes is how many bytes of blobs are in a batch, unless one blob has more.
+// blobBatchBytes is how many bytes of blobs a batch holds. A larger blob is a batch of its own.
 const blobBatchBytes = 16 << 20
 
-// FetchBlobs answers with the values that a blob column has in some rows, in their order.
+// FetchBlobs returns the values of a blob column in the given rows, in the order of the request.
 func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*protocol.Rows, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
 		blobs, err := blobsOf(ctx, d, req.Column, req.RowIDs)
@@ -31,7 +31,7 @@ func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsReq
 			for len(blobs) > 0 {
 				n, size, err := fittingBlobs(ctx, blobs)
 				var hold account.Hold
-				if err == nil { // as they are read, and in the batch
+				if err == nil { // the bytes exist twice: as they were read, and in the batch
 					hold, err = account.Take(ctx, 2*size)
 				}
 				var batch arrow.RecordBatch
@@ -50,7 +50,7 @@ func (t *Table) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsReq
 	})
 }
 
-// ReadBlob answers with one value of a blob column, to be read in parts.
+// ReadBlob opens one value of a blob column, which the client can read in parts.
 func (t *Table) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest) (*protocol.Bytes, error) {
 	row, err := req.Row()
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *Table) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest
 	})
 }
 
-// blobsOf finds the values of a column in rows of the given ids.
+// blobsOf finds the values of a column in the rows with the given ids.
 func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint64) ([]dataset.Blob, error) {
 	chain, err := d.Schema().Resolve(column)
 	if err != nil {
@@ -91,7 +91,7 @@ func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint6
 	}
 	for i, address := range addresses {
 		if address == dataset.NoAddress {
-			return nil, protocol.Errorf(protocol.InvalidInput, "there is no row of id %d in version %d", ids[i], d.Version())
+			return nil, protocol.Errorf(protocol.InvalidInput, "version %[2]d has no row with the id %[1]d", ids[i], d.Version())
 		}
 	}
 	if len(ids) == 0 {
@@ -100,8 +100,7 @@ func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint6
 	return d.Blobs(ctx, column, addresses)
 }
 
-// fittingBlobs returns how many of the first blobs make a batch, and how many bytes they
-// have.
+// fittingBlobs returns how many of the first blobs fit into a batch, and their size in bytes.
 func fittingBlobs(ctx context.Context, blobs []dataset.Blob) (n int, total int64, err error) {
 	for i, b := range blobs {
 		size, err := b.Length(ctx)
@@ -132,11 +131,11 @@ func blobBatch(ctx context.Context, d *dataset.Dataset, schema *arrow.Schema, bl
 	return array.NewRecordBatch(schema, []arrow.Array{values.NewArray()}, int64(len(blobs))), nil
 }
 
-// outOfReach words the error of a blob that is where this server does not read.
+// outOfReach returns the error for a blob in a file that this server may not read.
 func outOfReach(err error) error {
 	if errors.Is(err, objectstore.ErrLocation) {
 		return &protocol.Error{
-			Code: protocol.Unsupported, Message: "a blob is outside of the places that this server reads", Err: fmt.Errorf("read blob: %w", err),
+			Code: protocol.Unsupported, Message: "a blob is stored at a location that this server may not read", Err: fmt.Errorf("read blob: %w", err),
 		}
 	}
 	return err

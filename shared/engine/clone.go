@@ -6,9 +6,9 @@ import (
 	"tiltyard/shared/lance/dataset"
 )
 
-// CloneTo makes a table that begins as a version of this one, the newest when number is nil,
-// at a place where there is none. The clone refers to the files of this table, which must
-// stay where they are.
+// CloneTo makes a table that begins as a version of this one, the newest when number is nil. There
+// must be no table at the location of the clone. The clone refers to the files of this table, which
+// must stay.
 func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64) (Written, error) {
 	var source *dataset.Dataset
 	var err error

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// AddNullColumns adds columns that are null in every row. Nothing is written for them.
+// AddNullColumns adds columns that are null in every row. It writes no data.
 func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		if err := newNames(d, columns); err != nil {
@@ -26,8 +26,7 @@ func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema, confi
 	})
 }
 
-// AddColumns adds columns whose values are SQL expressions over the row. confirm is as for
-// Insert.
+// AddColumns adds columns whose values are SQL expressions over the row. confirm is as for Insert.
 func (t *Table) AddColumns(ctx context.Context, columns []Assignment, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		added, err := computed(ctx, d, columns)
@@ -41,8 +40,8 @@ func (t *Table) AddColumns(ctx context.Context, columns []Assignment, confirm fu
 	})
 }
 
-// AddComputedColumns adds columns that are null in every row and remember the expressions that
-// are to compute them, as LanceDB does: their types are those of the expressions.
+// AddComputedColumns adds columns that are null in every row and whose metadata holds the
+// expressions that compute them, as LanceDB does. Their types are those of the expressions.
 func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		computed, err := computed(ctx, d, columns)
@@ -64,7 +63,7 @@ func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, co
 	})
 }
 
-// computedMetadata is what a field says of the expression that computes it.
+// computedMetadata is the metadata of a field that an expression computes.
 func computedMetadata(expression string, inputs []string) (arrow.Metadata, error) {
 	names, err := json.Marshal(inputs)
 	return arrow.MetadataFrom(map[string]string{
@@ -72,11 +71,11 @@ func computedMetadata(expression string, inputs []string) (arrow.Metadata, error
 		"computed_column.kind":              "sql",
 		"computed_column.expression":        expression,
 		"computed_column.inputs":            string(names),
-		"computed_refresh.source_signature": "{}", // no row was computed
+		"computed_refresh.source_signature": "{}", // no row has been computed yet
 	}), err
 }
 
-// AddVirtualColumns is AddNullColumns for columns that others are to compute from some that
+// AddVirtualColumns is AddNullColumns for columns that clients compute from input columns, which
 // the table must have.
 func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, inputs []string, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
@@ -92,7 +91,7 @@ func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, in
 	})
 }
 
-// newNames refuses columns that the table has, or cannot have.
+// newNames returns an error for columns that the table already has or cannot have.
 func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 	seen := map[string]bool{}
 	for _, f := range columns.Fields() {
@@ -104,7 +103,7 @@ func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 	return checkNames(columns)
 }
 
-// A computation is new columns and, for each, the columns that it is computed from.
+// A computation is a set of new columns with the columns that each of them is computed from.
 type computation struct {
 	dataset.NewColumns
 	inputs [][]string
@@ -143,7 +142,7 @@ func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (co
 	return added, nil
 }
 
-// AlterColumns renames columns, lets them be null or not, and changes their types.
+// AlterColumns changes the names, the nullability and the types of columns.
 func (t *Table) AlterColumns(ctx context.Context, alterations []dataset.Alteration, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		for _, a := range alterations {
@@ -175,8 +174,8 @@ func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.
 	return out, sqlError("cast", err)
 }
 
-// sameFamily says whether the native Lance lets a column change from one type to the
-// other: within integers, floats, times, texts, binaries, decimals, and lists of them.
+// sameFamily reports whether native Lance lets a column change between two types: within integers,
+// floats, times, texts, binaries, decimals, and lists of these.
 func sameFamily(from, to arrow.DataType) bool {
 	if d, ok := from.(*arrow.DictionaryType); ok {
 		return sameFamily(d.ValueType, to)
@@ -191,7 +190,7 @@ func sameFamily(from, to arrow.DataType) bool {
 	return family(from) != 0 && family(from) == family(to)
 }
 
-// family numbers the families of types that have no children; 0 is none of them.
+// family numbers the families of types without children; 0 means no family.
 func family(t arrow.DataType) int {
 	id := t.ID()
 	switch {
@@ -215,7 +214,7 @@ func family(t arrow.DataType) int {
 	return 0
 }
 
-// DropColumns removes columns, or members of structs, named by their paths.
+// DropColumns removes columns, or members of structs, by their paths.
 func (t *Table) DropColumns(ctx context.Context, paths []string, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		left := map[string]bool{}
@@ -226,7 +225,7 @@ func (t *Table) DropColumns(ctx context.Context, paths []string, confirm func() 
 			delete(left, path)
 		}
 		if len(left) == 0 {
-			return nil, protocol.Errorf(protocol.InvalidInput, "a table needs at least one column: all would be dropped")
+			return nil, protocol.Errorf(protocol.InvalidInput, "a table needs at least one column, and this would drop all of them")
 		}
 		return d.DropColumns(ctx, paths, confirm)
 	})

@@ -6,15 +6,16 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 )
 
-// Delete deletes the rows for which a predicate is true, as one commit, which is made
-// also when there are none. confirm is as for Insert.
+// Delete deletes the rows for which a predicate is true. It makes one commit, even if no row
+// matches. confirm is as for Insert.
 func (t *Table) Delete(ctx context.Context, predicate string, confirm func() error) (Written, error) {
 	rows, made, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*chosen, error) {
-			return choose(ctx, d, predicate)
+			return t.engine.choose(ctx, d, predicate)
 		},
 		func(ctx context.Context, rows *chosen) (dataset.Commit, error) {
 			return rows.dataset.Delete(ctx, rows.set, predicate, confirm)
@@ -27,23 +28,22 @@ func (t *Table) Delete(ctx context.Context, predicate string, confirm func() err
 	return done, nil
 }
 
-// chosen are rows of a version.
+// chosen is a set of rows of a version.
 type chosen struct {
 	dataset *dataset.Dataset
-	where   *dataset.Where
-	set     *dataset.RowSet
-	held    memory.Hold // of the set
+	set     *rowset.Set
+	held    memory.Hold // memory of the set
 }
 
-// choose finds the rows for which a predicate is true: all, when it is empty. Their set stays
-// counted in the share of the context.
-func choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen, error) {
-	where, err := where(ctx, "predicate", predicate, d)
+// choose finds the rows for which a predicate is true; an empty predicate chooses all. The memory
+// of the set stays in the share of the context.
+func (e *Engine) choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen, error) {
+	filter, err := e.newFilter(ctx, "predicate", predicate, d)
 	if err != nil {
 		return nil, err
 	}
-	rows := &chosen{dataset: d, where: where, set: dataset.RowsAt()}
-	_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{dataset.RowAddr}, Where: where})
+	rows := &chosen{dataset: d, set: rowset.At()}
+	_, batches, err := d.Scan(ctx, filter.options([]string{dataset.RowAddr}))
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +58,9 @@ func choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen,
 	return rows, nil
 }
 
-// addRows adds rows to a set, for which held has its memory. An address takes two bytes at most
-// in a set, and far less where many rows are in it.
-func addRows(ctx context.Context, held *memory.Hold, set *dataset.RowSet, addresses []uint64) error {
+// addRows adds rows to a set; held grows by the memory of the set. An address takes at most two
+// bytes in a set, and far less in a set of many rows.
+func addRows(ctx context.Context, held *memory.Hold, set *rowset.Set, addresses []uint64) error {
 	if len(addresses) == 0 {
 		return nil
 	}

@@ -22,7 +22,7 @@ func (t *Table) ChooseVersions(ctx context.Context, doomed func(version uint64) 
 // ForgetVersions is [dataset.Table.ForgetVersions].
 func (t *Table) ForgetVersions(deleted []objectstore.Info) { t.data.ForgetVersions(deleted) }
 
-// Branch tells about a branch, or returns TableBranchNotFound.
+// Branch returns the description of a branch, or TableBranchNotFound.
 func (t *Table) Branch(ctx context.Context, name string) (dataset.BranchInfo, error) {
 	info, err := t.data.BranchInfo(ctx, name)
 	return info, t.translate(err)

@@ -13,15 +13,16 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// maxDictionaryBytes bounds an answer with dictionary columns, which is held as a whole,
-// where no share of a budget bounds it closer.
+// maxDictionaryBytes bounds an answer with dictionary columns, which is held in memory as a whole.
+// The share of the request may bound it further.
 const maxDictionaryBytes = 1 << 30
 
-// withOneDictionary makes one batch of an answer with dictionary columns. Each page of a
-// table has a dictionary of its own, but the file that clients read allows only one for
-// each column. It may need wider indices than the pages do; then the schema says so.
+// withOneDictionary joins an answer with dictionary columns into one batch. Each page of a table
+// has its own dictionary, but the file that clients read allows only one per column. The joined
+// dictionary may need a wider index type than those of the pages; the schema of the answer is
+// changed accordingly.
 //
-// The share of the context holds the batch until it has been ranged over.
+// The share of the context holds the batch until the caller has ranged over it.
 func withOneDictionary(ctx context.Context, rows *protocol.Rows) error {
 	fields := rows.Schema.Fields()
 	if !slices.ContainsFunc(fields, func(f arrow.Field) bool { return gather.HasDictionary(f.Type) }) {
@@ -37,8 +38,8 @@ func withOneDictionary(ctx context.Context, rows *protocol.Rows) error {
 	return nil
 }
 
-// joined reads all rows into one batch, for whose memory the hold grows: first by what was
-// read, then by what it takes to join that.
+// joined reads all rows into one batch. The hold grows by the rows as they are read, and then by
+// the memory that joining them needs.
 func joined(ctx context.Context, hold *memory.Hold, rows *protocol.Rows) (arrow.RecordBatch, error) {
 	var all []arrow.RecordBatch
 	var size gather.Tally
@@ -71,10 +72,10 @@ func joined(ctx context.Context, hold *memory.Hold, rows *protocol.Rows) (arrow.
 	if err != nil {
 		return nil, err
 	}
-	return one, hold.Resize(ctx, min(hold.Bytes(), batchBytes(one)))
+	return one, hold.Resize(ctx, min(hold.Bytes(), gather.BatchBytes(one)))
 }
 
-// only yields one batch, unless it is empty, and then releases what is held for it.
+// only yields one batch, unless it is empty, and then releases its memory.
 func only(batch arrow.RecordBatch, hold memory.Hold) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		defer hold.Release()

@@ -1,16 +1,20 @@
-// Package engine answers and changes rows: it scans, filters, searches, inserts and
-// merges, on tables that others have found for it. It knows nothing of names beyond
-// what it needs to word an error, and nothing of HTTP.
+// Package engine reads and changes the rows of tables: it scans, filters, searches, inserts and
+// merges. Its callers find the tables. The engine uses names only in the texts of errors, and does
+// not know HTTP.
 //
-// A query becomes a scan of the columns that its filter and its search need, a choice of
-// rows, and a fetch of the other columns for just those rows. A write becomes new data
-// files, deletion vectors, and one commit.
+// A query first scans the columns that its filter and its search need, then chooses rows, and then
+// fetches the other columns of these rows only. A write makes new data files and deletion files,
+// and one commit.
+//
+// In this package, an attempt is a request that carries an id to its commit (attempt.go); a batch
+// is an Arrow record batch; an address is the fragment and the offset of a row.
 package engine
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"tiltyard/shared/lance"
@@ -22,19 +26,25 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An Engine works on the tables of one process. It is safe for concurrent use.
+// An Engine works on tables. It is safe for concurrent use.
 type Engine struct {
+	// Logger is told what went on in another way than it should; nil: nobody is. It is set
+	// before the engine is used.
+	Logger *slog.Logger
+
 	session *dataset.Session
 	limits  Limits
 }
 
-// Limits bound what one request may hold. Zero values are the defaults.
+// Limits bound what one request may hold. Zero values mean the defaults.
 type Limits struct {
-	MergeBytes int64 // rows of a merge's source, most of them in the scratch directory; default 16 GiB
-	TopK       int   // rows of a search or sort in memory; default 100,000
+	MergeBytes int64 // size of a merge's source, most of which lies in the scratch directory; default 16 GiB
+	TopK       int   // rows of a search or sort that are held in memory; default 100,000
 
-	heldBytes  int64 // rows of a merge's source that are held in memory; default 64 MiB
-	mappedRows int   // rows of a merge's source in one map; default 512 Ki
+	heldBytes  int64   // size of the part of a merge's source that is held in memory; default 64 MiB
+	mappedRows int     // rows of a merge's source that fit into one map; default 512 Ki
+	indexBytes int64   // columns of a filter that take less are read without an index; default 256 KiB
+	indexShare float64 // part of an index that may be read to find rows; default 1/8
 }
 
 // New returns an engine over a session.
@@ -48,24 +58,37 @@ func New(session *dataset.Session, limits Limits) *Engine {
 	if limits.mappedRows == 0 {
 		limits.mappedRows = 512 << 10
 	}
+	if limits.indexBytes == 0 {
+		limits.indexBytes = 256 << 10
+	}
+	if limits.indexShare == 0 {
+		limits.indexShare = 1.0 / 8
+	}
 	if limits.TopK == 0 {
 		limits.TopK = 100_000
 	}
 	return &Engine{session: session, limits: limits}
 }
 
+// warn tells the log.
+func (e *Engine) warn(ctx context.Context, message string, about ...slog.Attr) {
+	if e.Logger != nil {
+		e.Logger.LogAttrs(ctx, slog.LevelWarn, message, about...)
+	}
+}
+
 // A Table is a table as the engine works on it.
 type Table struct {
 	engine *Engine
-	name   string // for messages
+	name   string // the table's name in messages
 	data   *dataset.Table
 
-	onBranch bool    // of a table, and not the table itself
-	attempt  Attempt // nil: changes are made as often as they are asked for
+	onBranch bool    // the table is a branch
+	attempt  Attempt // nil: a change that is asked for twice is made twice
 }
 
-// Table returns the table of the given id, whose data is at a location and has, or had,
-// the version hint; 0 when none is known.
+// Table returns the table with the given id and location. hint is a version that the table has or
+// had, 0 when none is known.
 func (e *Engine) Table(id []string, at objectstore.Location, hint uint64) *Table {
 	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at, hint)}
 }
@@ -91,14 +114,14 @@ func (t *Table) ReachWith(reach dataset.Reach) *Table {
 	return &reaching
 }
 
-// Elsewhere returns the places outside of the table's own that its newest version, or that of
-// a given number, has files at.
+// Elsewhere returns the other locations at which the given version of the table has files. A nil
+// number means the newest version.
 func (t *Table) Elsewhere(ctx context.Context, number *int64) ([]objectstore.Location, error) {
 	return Read(ctx, t, number, func(_ context.Context, d *dataset.Dataset) ([]objectstore.Location, error) { return d.Elsewhere() })
 }
 
-// Read does work on a version of the table, the newest when version is nil; see
-// [dataset.Read] for how it saves a round trip. Errors are the protocol's.
+// Read does work on a version of the table, the newest when version is nil. [dataset.Read]
+// describes how it saves a round trip. Errors are protocol errors.
 func Read[T any](ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) (T, error)) (T, error) {
 	checked := func(ctx context.Context, d *dataset.Dataset) (T, error) {
 		result, err := work(ctx, d)
@@ -111,14 +134,15 @@ func Read[T any](ctx context.Context, t *Table, version *int64, work func(contex
 		return result, t.translate(err)
 	}
 	if result, err = dataset.Read(ctx, t.data, checked); errors.Is(err, dataset.ErrNoVersion) {
-		// The newest version known is gone, or another table's now. It is forgotten.
+		// The newest known version is gone, or belongs to another table now. The dataset has
+		// forgotten it.
 		result, err = dataset.Read(ctx, t.data, checked)
 	}
 	return result, t.translate(err)
 }
 
-// cleanedUp makes the absence of a file the absence of the version that names it, when
-// that is gone too: a cleanup removes both.
+// cleanedUp turns the error for a missing file into the error for a missing version if the version
+// is gone too, because a cleanup removes both.
 func (t *Table) cleanedUp(ctx context.Context, d *dataset.Dataset, err error) error {
 	if !errors.Is(err, objectstore.ErrNotExist) {
 		return err
@@ -130,7 +154,8 @@ func (t *Table) cleanedUp(ctx context.Context, d *dataset.Dataset, err error) er
 	return fmt.Errorf("%w: %w", dataset.ErrNoVersion, err)
 }
 
-// Newest returns the number of the newest version. See IsDeclared for a table without.
+// Newest returns the number of the newest version. For a declared table, IsDeclared is true for the
+// error.
 func (t *Table) Newest(ctx context.Context) (uint64, error) {
 	d, err := t.data.Latest(ctx)
 	if err != nil {
@@ -139,7 +164,7 @@ func (t *Table) Newest(ctx context.Context) (uint64, error) {
 	return d.Version(), nil
 }
 
-// HasData says whether the table has a version, or is only declared.
+// HasData reports whether the table has a version. A declared table has none.
 func (t *Table) HasData(ctx context.Context) (bool, error) {
 	_, err := t.Newest(ctx)
 	if IsDeclared(err) {
@@ -148,7 +173,7 @@ func (t *Table) HasData(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// translate gives errors of the layers below their name in the protocol.
+// translate turns errors of the lower layers into protocol errors.
 func (t *Table) translate(err error) error {
 	var known *protocol.Error
 	var column *dataset.ErrNoColumn
@@ -157,11 +182,11 @@ func (t *Table) translate(err error) error {
 		return err
 	case errors.Is(err, objectstore.ErrUnknownOutcome):
 		return &protocol.Error{
-			Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether the write happened",
-			Detail: "look at the table before you retry", Unsettled: true, Err: err,
+			Code: protocol.ServiceUnavailable, Message: "the answer of the storage was lost, so the write may or may not have happened",
+			Detail: "read the table before you retry", Unsettled: true, Err: err,
 		}
 	case errors.Is(err, dataset.ErrNoTable) && t.onBranch:
-		// It is not declared: nobody may make a table there.
+		// This is not a declared table: no client may create a table in the folder of a branch.
 		return protocol.Errorf(protocol.TableBranchNotFound, "table %s has no versions", t.name)
 	case errors.Is(err, dataset.ErrNoBranch):
 		return &protocol.Error{Code: protocol.TableBranchNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
@@ -178,10 +203,15 @@ func (t *Table) translate(err error) error {
 		return noColumn(column)
 	case errors.Is(err, dataset.ErrNoIndex):
 		return &protocol.Error{Code: protocol.TableIndexNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
+	case errors.Is(err, dataset.ErrIndexExists):
+		return &protocol.Error{
+			Code: protocol.TableIndexAlreadyExists, Message: fmt.Sprintf("table %s: %v", t.name, err),
+			Detail: `choose another name, or send "replace": true`, Err: err,
+		}
 	case errors.Is(err, dataset.ErrConflict):
 		return &protocol.Error{
-			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("table %s was changed by another writer", t.name),
-			Detail: "the changes exclude each other: " + err.Error() + "; read the table again and retry", Err: err,
+			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("another writer has changed table %s", t.name),
+			Detail: "the two changes conflict: " + err.Error() + "; read the table again and retry", Err: err,
 		}
 	case errors.Is(err, dataset.ErrRefName), errors.Is(err, dataset.ErrRefInUse), errors.Is(err, operation.ErrInvalid), errors.Is(err, jsonb.ErrSyntax):
 		return &protocol.Error{Code: protocol.InvalidInput, Message: err.Error(), Err: err}
@@ -191,28 +221,21 @@ func (t *Table) translate(err error) error {
 		return &protocol.Error{Code: protocol.Unsupported, Message: err.Error(), Err: err}
 	case errors.Is(err, objectstore.ErrLocation):
 		return &protocol.Error{
-			Code: protocol.InvalidTableState, Damaged: true, Message: fmt.Sprintf("table %s names files that are out of reach", t.name),
-			Detail: "they lie outside of the places that the server may read", Err: fmt.Errorf("table %s: %w", t.name, err),
+			Code: protocol.InvalidTableState, Damaged: true, Message: fmt.Sprintf("table %s refers to files that the server may not read", t.name),
+			Detail: "they lie outside of the locations that the server may read", Err: fmt.Errorf("table %s: %w", t.name, err),
 		}
-	case isDamage(err):
-		// What is wrong with which file is for the log: it tells of the inside of the storage.
+	case dataset.IsDamage(err):
+		// The cause names files, which clients must not see, so it appears only in the log.
 		return &protocol.Error{
 			Code: protocol.InvalidTableState, Damaged: true, Message: fmt.Sprintf("table %s is damaged", t.name),
-			Detail: "a file of the table is missing or malformed; the log of the server says which, under the id of this request",
+			Detail: "a file of the table is missing or malformed; the log of the server names it under the id of this request",
 			Err:    fmt.Errorf("table %s: %w", t.name, err),
 		}
 	}
 	return fmt.Errorf("table %s: %w", t.name, err)
 }
 
-// isDamage says whether an error comes of what is stored of a table: a file is malformed or too
-// short, or its manifest names one that is not there, or that could not be.
-func isDamage(err error) bool {
-	return errors.Is(err, lance.ErrCorrupt) || errors.Is(err, objectstore.ErrNotExist) ||
-		errors.Is(err, objectstore.ErrInvalidRange) || errors.Is(err, objectstore.ErrInvalidKey)
-}
-
-// exists gives ErrTableExists its name.
+// exists turns ErrTableExists into a protocol error.
 func exists(err error, name string) error {
 	if errors.Is(err, dataset.ErrTableExists) {
 		return &protocol.Error{Code: protocol.TableAlreadyExists, Message: fmt.Sprintf("table %s already exists", name), Err: err}
@@ -234,7 +257,7 @@ func noColumn(err *dataset.ErrNoColumn) error {
 	}
 }
 
-// Do is Read for work without a result of its own.
+// Do is Read for work without a result.
 func Do(ctx context.Context, t *Table, version *int64, work func(context.Context, *dataset.Dataset) error) error {
 	_, err := Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (struct{}, error) {
 		return struct{}{}, work(ctx, d)
@@ -242,5 +265,5 @@ func Do(ctx context.Context, t *Table, version *int64, work func(context.Context
 	return err
 }
 
-// IsDeclared says whether an error is that of a table to which nothing has been written.
+// IsDeclared reports whether an error means that the table is only declared and has no version.
 func IsDeclared(err error) bool { return errors.Is(err, dataset.ErrNoTable) }

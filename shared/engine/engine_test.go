@@ -222,7 +222,7 @@ func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 	}
 }
 
-// What is updated is what the predicate was true for when it was looked at.
+// An update changes the rows for which the predicate was true when it was evaluated.
 func TestUpdateLooksAtRowsOnce(t *testing.T) {
 	ctx, rows := t.Context(), []string{}
 	for id := range 100 {
@@ -339,7 +339,8 @@ func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 	}
 }
 
-// A commit that was sent and is not there may still come: its caller must look again.
+// A commit that was sent and has not arrived may still arrive, so its caller must read the table
+// again.
 func TestCommitThatIsNotThereIsUnknown(t *testing.T) {
 	inner := memstore.New()
 	if _, err := tableIn(inner, Limits{}).Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`), nil); err != nil {

@@ -8,21 +8,21 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Explain tells how a query would be answered, as lines of text: each step, and indented
-// below it those that it takes its rows from. verbose tells more of each.
+// Explain returns the plan of a query as lines of text: each step, and indented below it the steps
+// that it takes its rows from. verbose adds details.
 func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, verbose bool) (string, error) {
 	return Read(ctx, t, req.Version, func(_ context.Context, d *dataset.Dataset) (string, error) {
 		answer, err := t.engine.answer(ctx, d, req)
 		if err != nil {
 			return "", err
 		}
-		return answer.plan().text(verbose), nil
+		return answer.plan().Text(verbose), nil
 	})
 }
 
-// Analyze answers a query, drops its rows, and tells what each step did: the rows, batches
-// and bytes that it made, the requests to the storage and the bytes read by them, and the
-// time until its last row, which includes that of the steps below it.
+// Analyze runs a query, drops its rows, and returns the plan with measurements of each step: its
+// rows, batches and bytes, its requests to the storage and the bytes that they read, and the time
+// until its last row. The time includes that of the steps below.
 func (t *Table) Analyze(ctx context.Context, req *protocol.QueryTableRequest) (string, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
 		began := d.Now()
@@ -42,6 +42,6 @@ func (t *Table) Analyze(ctx context.Context, req *protocol.QueryTableRequest) (s
 			count += batch.NumRows()
 		}
 		head := fmt.Sprintf("Query: version=%d [rows=%d, elapsed=%s]\n", d.Version(), count, d.Now().Sub(began))
-		return head + answer.plan().below(1), nil
+		return head + answer.plan().Measured(1), nil
 	})
 }

@@ -11,43 +11,46 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	account "tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sortkey"
 	"tiltyard/shared/vector"
 )
 
 // fetchRows is how many of the found rows are fetched at a time.
 const fetchRows = 4096
 
-// foundBytes is what a found row takes until it has been fetched: also its address, and a
-// copy when it is put into another order.
+// foundBytes is the memory of a found row until it is fetched, with its address and a copy for
+// sorting.
 const foundBytes = 56
 
-// A found row of the table, and for which query. Its distance is what the answer says of
-// it, which for words is the score.
+// found is a row that a search has found for one of its queries. Distance is the number in the
+// answer's scored column, which is the score in a search for words.
 type found struct {
 	vector.Hit
 	query int32
 }
 
-// foundRows makes the answer out of the rows that a search has found, best first: those
-// that a filter keeps, in the order asked for, after the offset, with the columns of the
-// answer. All searches end in it.
+// foundRows makes the answer from the rows that a search has found, best first. It applies the
+// filter, the requested order and the offset, and fetches the columns of the answer. All searches
+// end here.
 type foundRows struct {
 	dataset *dataset.Dataset
 	out     *output
-	where   *dataset.Where // asked of what was found; nil keeps all
-	by      *ordering      // of what was found; nil: best first
-	offset  int64          // of each query
+	where   *dataset.Where // applied to the found rows; nil keeps all
+	by      *ordering      // order of the found rows; nil: best first
+	offset  int64          // per query
 	queries int
-	index   bool // the answer says which query found a row
+	index   bool // the answer has a column with the number of the query that found the row
 
-	kept, order, take, project *step
+	kept, order, take, project *explain.Step
 }
 
-// newFoundRows resolves what becomes of the rows that a step finds. The answer has a
-// column named scored of what the search says of each.
+// newFoundRows prepares the steps after a search. scored is the name of the answer's column for
+// distance or score.
 func newFoundRows(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest, scored string) (*foundRows, error) {
 	f := &foundRows{dataset: d, offset: req.Offset, queries: 1}
 	var err error
@@ -67,28 +70,28 @@ func newFoundRows(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTa
 	return f, nil
 }
 
-// follow makes the steps that follow on the search.
-func (f *foundRows) follow(req *protocol.QueryTableRequest, search *step) {
+// follow adds the plan steps that follow the search.
+func (f *foundRows) follow(req *protocol.QueryTableRequest, search *explain.Step) {
 	last := search
 	if f.where != nil {
-		f.kept = newStep(f.dataset, stepFilter, last).says("filter=%s", req.Filter).says("columns=%s", list(f.where.Columns))
+		f.kept = explain.New(f.dataset.Now, explain.Filter, last).With("filter=%s", req.Filter).With("columns=%s", explain.List(f.where.Columns))
 		last = f.kept
 	}
 	if f.by != nil {
-		f.order = newStep(f.dataset, "Sort", last).says("by=%s", list(orderNames(req.OrderBy))).says("columns=%s", list(f.by.columns))
+		f.order = explain.New(f.dataset.Now, explain.Sort, last).With("by=%s", explain.List(orderNames(req.OrderBy))).With("columns=%s", explain.List(f.by.columns))
 		last = f.order
 	}
-	f.take = newStep(f.dataset, stepTake, last).says("columns=%s", list(f.out.sources))
+	f.take = explain.New(f.dataset.Now, explain.Take, last).With("columns=%s", explain.List(f.out.sources))
 	if f.offset > 0 {
-		f.take.says("offset=%d", f.offset)
+		f.take.With("offset=%d", f.offset)
 	}
 	f.project = projectStep(f.dataset, f.out, f.take)
 }
 
-func (f *foundRows) plan() *step { return f.project }
+func (f *foundRows) plan() *explain.Step { return f.project }
 
-// of returns the answer of what was found, query by query. The first batch is fetched
-// before it returns. What was found is counted as memory of the request until it ends.
+// of returns the answer for found rows, query by query. The first batch is fetched before it
+// returns. The share of the request holds the memory of the found rows until the answer ends.
 func (f *foundRows) of(ctx context.Context, hits []found) (*protocol.Rows, error) {
 	_, err := account.Take(ctx, foundBytes*int64(len(hits)))
 	if err != nil {
@@ -107,10 +110,10 @@ func (f *foundRows) of(ctx context.Context, hits []found) (*protocol.Rows, error
 	return f.stream(ctx, skip(hits, f.offset, f.queries))
 }
 
-// keep returns the hits for whose rows the filter is true.
+// keep returns the hits whose rows pass the filter.
 func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
-	defer f.kept.took(f.dataset.Now())
-	ctx = f.kept.reading(ctx)
+	defer f.kept.Took(f.dataset.Now())
+	ctx = f.kept.Reading(ctx)
 	kept := hits[:0:0]
 	for batch, err := range f.dataset.TakeEach(ctx, f.where.Columns, addresses(hits), fetchRows) {
 		if err != nil {
@@ -126,15 +129,15 @@ func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
 			kept = append(kept, part[r])
 		}
 	}
-	f.kept.rows.Add(int64(len(kept)))
+	f.kept.Found(len(kept))
 	return kept, nil
 }
 
-// sort returns the hits of each query in the order asked for, better ones first among
-// equals.
+// sort returns the hits of each query in the requested order. Among equal rows the better hit comes
+// first.
 func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
-	defer f.order.took(f.dataset.Now())
-	ctx = f.order.reading(ctx)
+	defer f.order.Took(f.dataset.Now())
+	ctx = f.order.Reading(ctx)
 	keys, size := make([][]byte, 0, len(hits)), int64(0)
 	var held account.Hold
 	defer func() { held.Release() }()
@@ -146,7 +149,7 @@ func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
 			key := binary.BigEndian.AppendUint32(nil, uint32(h.query))
 			at := uint64(len(keys))
 			key = appendTail(f.by.appendTo(key, batch, i), at, at)
-			keys, size = append(keys, key), size+int64(cap(key))+keyOverhead
+			keys, size = append(keys, key), size+int64(cap(key))+sortkey.Overhead
 		}
 		if err := held.Resize(ctx, size); err != nil {
 			return nil, err
@@ -157,11 +160,11 @@ func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
 	for i, key := range keys {
 		sorted[i] = hits[keyAt(key)]
 	}
-	f.order.rows.Add(int64(len(hits)))
+	f.order.Found(len(hits))
 	return sorted, nil
 }
 
-// skip leaves out the first offset hits of each query.
+// skip drops the first offset hits of each query.
 func skip(hits []found, offset int64, queries int) []found {
 	if offset == 0 {
 		return hits
@@ -184,7 +187,7 @@ func addresses(hits []found) []uint64 {
 	return at
 }
 
-// stream fetches found rows a batch at a time.
+// stream fetches the found rows batch by batch.
 func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, error) {
 	schema := f.out.schema
 	if f.index {
@@ -202,7 +205,7 @@ func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, e
 	}
 	var held account.Hold
 	if first != nil {
-		if held, err = account.Take(ctx, batchBytes(first)); err != nil {
+		if held, err = account.Take(ctx, gather.BatchBytes(first)); err != nil {
 			return nil, err
 		}
 	}
@@ -217,20 +220,20 @@ func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, e
 			}
 		}
 	}
-	return &protocol.Rows{Schema: schema, Batches: f.project.counted(batches)}, nil
+	return &protocol.Rows{Schema: schema, Batches: f.project.Counted(batches)}, nil
 }
 
-// fetch yields the answer's columns of found rows, some of them at a time.
+// fetch yields the answer's columns of the found rows, fetchRows rows at a time.
 func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []found) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		began := f.dataset.Now()
-		for read, err := range f.dataset.TakeEach(f.take.reading(ctx), f.out.sources, addresses(hits), fetchRows) {
+		for read, err := range f.dataset.TakeEach(f.take.Reading(ctx), f.out.sources, addresses(hits), fetchRows) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			f.take.took(began)
-			f.take.made(read)
+			f.take.Took(began)
+			f.take.Made(read)
 			for batch, err := range f.out.pieces(ctx, read, scores(hits[:read.NumRows()])) {
 				if err == nil && f.index {
 					batch = withQueries(batch, schema, hits[:batch.NumRows()])
@@ -245,7 +248,8 @@ func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []foun
 	}
 }
 
-// withQueries puts the column before the others that says which query found a row.
+// withQueries puts a column in front of the others that holds the number of the query that found
+// the row.
 func withQueries(batch arrow.RecordBatch, schema *arrow.Schema, hits []found) arrow.RecordBatch {
 	queries := make([]int32, len(hits))
 	for i, h := range hits {
@@ -255,16 +259,7 @@ func withQueries(batch arrow.RecordBatch, schema *arrow.Schema, hits []found) ar
 	return array.NewRecordBatch(schema, append([]arrow.Array{index}, batch.Columns()...), batch.NumRows())
 }
 
-// batchBytes returns how much memory a batch takes.
-func batchBytes(batch arrow.RecordBatch) int64 {
-	total := int64(0)
-	for _, c := range batch.Columns() {
-		total += int64(c.Data().SizeInBytes())
-	}
-	return total
-}
-
-// scores returns what the search says of found rows.
+// scores returns the distances or scores of found rows.
 func scores(hits []found) arrow.Array {
 	values := make([]float32, len(hits))
 	for i, h := range hits {
@@ -273,7 +268,7 @@ func scores(hits []found) arrow.Array {
 	return plain(arrow.PrimitiveTypes.Float32, arrow.Float32Traits.CastToBytes(values), len(hits))
 }
 
-// plain makes an array without nulls of values of fixed width.
+// plain makes an array of fixed-width values without nulls.
 func plain(t arrow.DataType, values []byte, n int) arrow.Array {
 	return array.MakeFromData(array.NewData(t, n, []*memory.Buffer{nil, memory.NewBufferBytes(values)}, nil, 0, 0))
 }

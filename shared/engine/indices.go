@@ -6,14 +6,14 @@ import (
 	"tiltyard/shared/lance/dataset"
 )
 
-// Indices tells the indices of a version, in the order of their names.
+// Indices returns the indices of a version, ordered by name.
 func (t *Table) Indices(ctx context.Context, version *int64) ([]dataset.Index, error) {
 	return Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) ([]dataset.Index, error) {
 		return d.Indices()
 	})
 }
 
-// Index tells one index of a version.
+// Index returns one index of a version.
 func (t *Table) Index(ctx context.Context, version *int64, name string) (dataset.Index, error) {
 	return Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) (dataset.Index, error) {
 		return d.Index(name)

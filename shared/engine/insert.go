@@ -10,18 +10,18 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Written is what a write did.
+// Written is the result of a write.
 type Written struct {
 	Version     int64
-	Transaction string // UUID of what made the version
+	Transaction string // UUID of the transaction that made the version
 	Inserted    int64
 	Updated     int64
 	Deleted     int64
 }
 
-// Create writes rows as the first version of a table that has none. If there is one,
-// TableAlreadyExists. confirm, which may be nil, is asked while the rows are written; its
-// error ends the write.
+// Create writes rows as the first version of a table. The error is TableAlreadyExists when the
+// table has a version. confirm, which may be nil, is called while the rows are written; its error
+// ends the write.
 func (t *Table) Create(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
@@ -41,15 +41,16 @@ func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) 
 	})
 }
 
-// Insert adds rows. The columns are matched by name; absent ones that may be null are.
-// confirm is asked, while the rows are written, whether the table is still meant.
+// Insert appends rows. It matches columns by name; a missing column becomes null if it may be.
+// confirm is called while the rows are written, and returns an error if the name no longer stands
+// for this table.
 func (t *Table) Insert(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
 	return t.writeOnce(ctx, rows, confirm, func(rows dataset.Rows, confirm func() error) (dataset.Commit, error) {
 		return t.data.Append(ctx, rows, confirm)
 	})
 }
 
-// Overwrite replaces all rows, and the columns, as a new version.
+// Overwrite makes a version with new rows and columns in place of the old ones.
 func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
@@ -66,7 +67,7 @@ func written(c dataset.Commit) Written {
 	return Written{Version: int64(c.Dataset.Version()), Transaction: c.Dataset.TransactionUUID(), Inserted: c.Rows}
 }
 
-// checkColumns refuses a schema that a table cannot have.
+// checkColumns returns an error for a schema that a table cannot have.
 func checkColumns(rows dataset.Rows) error {
 	if rows.Schema.NumFields() == 0 {
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: "a table needs at least one column"}
@@ -80,11 +81,11 @@ func checkColumns(rows dataset.Rows) error {
 	return nil
 }
 
-// checkNames refuses columns with the names of row columns.
+// checkNames returns an error for columns with the names of row columns.
 func checkNames(columns *arrow.Schema) error {
 	for _, name := range rowColumnNames() {
 		if columns.HasField(name) {
-			return protocol.Errorf(protocol.TableSchemaValidationError, "column name %q is reserved", name)
+			return protocol.Errorf(protocol.TableSchemaValidationError, "column name %q is reserved; choose another name", name)
 		}
 	}
 	return nil

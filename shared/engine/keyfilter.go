@@ -2,13 +2,14 @@ package engine
 
 import "math/bits"
 
-// A keyFilter knows the hashes of keys, and takes a few others for one of them.
+// A keyFilter is a set of hashes of keys with a few false positives.
 type keyFilter struct {
 	bits  []uint64
-	shift int // what is left of a hash is the number of its bit
+	shift int // shifting a hash by this leaves the number of its bit
 }
 
-// newKeyFilter returns a filter for so many keys, of at most bitsPerKey for each.
+// newKeyFilter returns a filter for the given number of keys, with at most bitsPerKey bits for
+// each.
 func newKeyFilter(keys, bitsPerKey int) keyFilter {
 	log := max(bits.Len(uint(keys*bitsPerKey))-1, 6)
 	return keyFilter{bits: make([]uint64, 1<<(log-6)), shift: 64 - log}
@@ -24,5 +25,6 @@ func (f *keyFilter) has(hash uint64) bool {
 	return f.bits[bit/64]>>(bit%64)&1 != 0
 }
 
-// spread is the hash of a number, by Fibonacci: neighbours, as keys often are, lie far apart.
+// spread hashes a number by Fibonacci hashing, which separates neighbouring numbers, as keys often
+// are.
 func spread(number uint64) uint64 { return number * 0x9E3779B97F4A7C15 }

@@ -13,22 +13,23 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
-// keys finds the rows of a merge's source that a row of the table matches.
+// keys finds the rows of a merge's source that match a row of the table.
 type keys struct {
 	on []string
-	// The first row of the source with a key; next leads on to those with the same key
-	// (-1: no more). Keys of one column of up to 8 bytes are numbers, others are text.
+	// These maps hold the first row of the source with a key; next leads to further rows with the
+	// same key (-1: none). Keys of one column of up to 8 bytes are numbers, all others are text.
 	numbers map[uint64]int32
-	filter  keyFilter // of the numbers: most rows need not be looked up
+	filter  keyFilter // over numbers: it spares most rows the lookup
 	texts   map[string]int32
 	next    []int32
 }
 
-// checkKeys refuses columns that the table or the source does not have.
+// checkKeys returns an error for key columns that the table or the source does not have.
 func checkKeys(d *dataset.Dataset, source *arrow.Schema, on []string) error {
 	for _, name := range on {
 		if d.Schema().Field(name) == nil {
@@ -36,14 +37,14 @@ func checkKeys(d *dataset.Dataset, source *arrow.Schema, on []string) error {
 		}
 		if !source.HasField(name) {
 			return &protocol.Error{
-				Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("the rows to merge have no column %q, which on names", name),
+				Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("the rows to merge have no column %q, which the field on names", name),
 			}
 		}
 	}
 	return nil
 }
 
-// keyColumns returns the columns of a batch that make its keys.
+// keyColumns returns the columns of a batch that form its keys.
 func keyColumns(batch arrow.RecordBatch, on []string) []arrow.Array {
 	columns := make([]arrow.Array, len(on))
 	for i, name := range on {
@@ -52,21 +53,22 @@ func keyColumns(batch arrow.RecordBatch, on []string) []arrow.Array {
 	return columns
 }
 
-// What the key of a row takes: as a number, also in the filter; as a text beside its bytes; and
-// as one that has been before.
+// These constants are the memory of a row's key: as a number, with its part of the filter; as a
+// text, without its bytes; and as a repeated key.
 const (
 	numberBytes = 44
 	textBytes   = 64
 	chainBytes  = 20
 )
 
-// newKeys indexes the source by the key columns. The error is errNoSpare where there is no room.
+// newKeys indexes the source by its key columns. The error is errNoSpare when there is too little
+// memory.
 func newKeys(ctx context.Context, source *mergeSource, on []string, room *spare) (*keys, error) {
 	if !room.take(4 * int64(source.rows)) {
 		return nil, errNoSpare
 	}
 	k := &keys{on: on, next: make([]int32, source.rows), texts: map[string]int32{}, numbers: map[uint64]int32{}}
-	last := map[int32]int32{} // of chains: first row to last row
+	last := map[int32]int32{} // ends of chains: first row to last row
 	for batch, err := range source.batches(ctx) {
 		if err != nil {
 			return nil, err
@@ -111,7 +113,7 @@ func newKeys(ctx context.Context, source *mergeSource, on []string, room *spare)
 	return k, nil
 }
 
-// append puts a row at the end of the chain of a first one.
+// append adds a row at the end of the chain of its first row.
 func (k *keys) append(first, row int32, last map[int32]int32) {
 	end, ok := last[first]
 	if !ok {
@@ -120,9 +122,9 @@ func (k *keys) append(first, row int32, last map[int32]int32) {
 	k.next[end], last[first] = row, row
 }
 
-// match pairs the rows of the table with those of the source. With rest it also returns the
-// rows of the table that match none.
-func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairing, *dataset.RowSet, error) {
+// match pairs the rows of the table with those of the source. With rest it also returns the rows of
+// the table that match none.
+func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairing, *rowset.Set, error) {
 	type hit struct {
 		row     int32
 		address uint64
@@ -166,7 +168,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairi
 	if err != nil {
 		return nil, nil, err
 	}
-	unmatched, held := dataset.RowsAt(), memory.Hold{}
+	unmatched, held := rowset.At(), memory.Hold{}
 	for p, err := range parts {
 		if err != nil {
 			return nil, nil, err
@@ -182,15 +184,14 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairi
 	return pairs, unmatched, nil
 }
 
-// matching returns the rows of a batch that match the source, as a filter of a scan does.
+// matching returns the rows of a batch that match the source, in the form of a scan's filter.
 func (k *keys) matching(_ context.Context, batch arrow.RecordBatch, among []uint64) (rows []int32, err error) {
 	err = k.lookUp(keyColumns(batch, k.on), among, func(i int, _ int32) { rows = append(rows, int32(i)) })
 	return rows, err
 }
 
-// lookUp calls found for the rows of the key columns that match, in order, with the first row
-// of the source that they match. Other rows than those among are passed over; see
-// [dataset.Where].
+// lookUp calls found, in order, for each row of the key columns that matches, with the first row of
+// the source that it matches. It skips rows that are not in among; see [dataset.Where].
 func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, row int32)) error {
 	readers, err := newKeyReaders(columns)
 	if err != nil {
@@ -218,7 +219,7 @@ func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, r
 	return nil
 }
 
-// describeKey names the key of a row, shortened, for messages to the client that sent the row.
+// describeKey returns the key of a row, shortened, for messages to the client that sent the row.
 func describeKey(batch arrow.RecordBatch, on []string, row int) string {
 	parts := make([]string, len(on))
 	for i, column := range keyColumns(batch, on) {
@@ -227,11 +228,11 @@ func describeKey(batch arrow.RecordBatch, on []string, row int) string {
 	return strings.Join(parts, ", ")
 }
 
-// keyReaders read the keys of rows out of columns.
+// keyReaders reads the keys of rows from columns.
 type keyReaders struct {
 	columns []arrow.Array
-	number  func(row int) uint64                  // nil unless all keys are such
-	texts   []func(buffer []byte, row int) []byte // one per column
+	number  func(row int) uint64                  // nil unless all keys are numbers
+	texts   []func(buffer []byte, row int) []byte // one reader per column
 }
 
 func newKeyReaders(columns []arrow.Array) (*keyReaders, error) {
@@ -258,8 +259,8 @@ func (r *keyReaders) null(row int) bool {
 	return false
 }
 
-// text appends the keys of a row, each behind its length, so that no two rows of
-// different keys have the same.
+// text appends the key of a row. Each value follows its length, so that rows with different keys
+// never have the same text.
 func (r *keyReaders) text(buffer []byte, row int) []byte {
 	for _, text := range r.texts {
 		start := len(buffer)
@@ -269,7 +270,7 @@ func (r *keyReaders) text(buffer []byte, row int) []byte {
 	return buffer
 }
 
-// numberKey reads values of 1, 2, 4 or 8 bytes as numbers; it is nil for others.
+// numberKey returns a reader of values of 1, 2, 4 or 8 bytes as numbers; nil for other types.
 func numberKey(c arrow.Array) func(row int) uint64 {
 	width, ok := c.DataType().(arrow.FixedWidthDataType)
 	if !ok || !plainKey(c.DataType()) {
@@ -297,8 +298,8 @@ func numberKey(c arrow.Array) func(row int) uint64 {
 	return nil
 }
 
-// plainKey says whether equal values of a type have equal bytes. Floats are equal if their
-// bits are, as they are to the native Lance: NaN equals NaN, and 0.0 is not -0.0.
+// plainKey reports whether equal values of a type have equal bytes. Floats are equal if their bits
+// are, as in native Lance: NaN equals NaN, and 0.0 differs from -0.0.
 func plainKey(t arrow.DataType) bool {
 	switch t.ID() {
 	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
@@ -310,7 +311,7 @@ func plainKey(t arrow.DataType) bool {
 	return false
 }
 
-// mergeKey reads values as bytes.
+// mergeKey returns a reader of values as bytes.
 func mergeKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
 	switch c := c.(type) {
 	case *array.String:
@@ -347,7 +348,7 @@ func mergeKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
 	return func(b []byte, row int) []byte { return append(b, values[row*width:(row+1)*width]...) }, nil
 }
 
-// mergeStructKey puts the members one behind the other. A member that is null equals one that is.
+// mergeStructKey concatenates the members. Null members are equal to each other.
 func mergeStructKey(c *array.Struct) (func(buffer []byte, row int) []byte, error) {
 	members := make([]func(buffer []byte, row int) []byte, c.NumField())
 	for i := range members {
@@ -364,7 +365,7 @@ func mergeStructKey(c *array.Struct) (func(buffer []byte, row int) []byte, error
 	}, nil
 }
 
-// mergeListKey puts the elements one behind the other. An element that is null equals one that is.
+// mergeListKey concatenates the elements. Null elements are equal to each other.
 func mergeListKey(c array.ListLike) (func(buffer []byte, row int) []byte, error) {
 	if id := c.DataType().ID(); id == arrow.MAP {
 		return nil, protocol.Errorf(protocol.Unsupported, "merging on a column of type %s is not supported", c.DataType())
@@ -379,7 +380,7 @@ func mergeListKey(c array.ListLike) (func(buffer []byte, row int) []byte, error)
 	}, err
 }
 
-// mergeMemberKey reads values that may be null, each behind its length.
+// mergeMemberKey reads values that may be null, each after its length.
 func mergeMemberKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
 	value, err := mergeKey(c)
 	return func(b []byte, row int) []byte {

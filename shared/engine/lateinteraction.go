@@ -6,12 +6,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// listBlock is about how many vectors of lists are measured at a time.
+// listBlock is roughly how many vectors of lists are measured at a time.
 const listBlock = 1 << 12
 
-// measureLists writes the distance of each row of lists of vectors: the sum over the query
-// vectors of the distance to the nearest vector of the row, which is how late interaction
-// scores a row. It is NaN for null and for empty lists.
+// measureLists writes the distance of each row of lists of vectors. It is the sum, over the query
+// vectors, of the distance to the nearest vector of the row, which is how late interaction scores a
+// row. Null rows and empty lists have the distance NaN.
 func (t *target) measureLists(column *array.List, out []float32) {
 	vectors := column.ListValues().(*array.FixedSizeList).Data()
 	distances := make([][]float32, t.measure.queries())
@@ -39,8 +39,8 @@ func (t *target) measureLists(column *array.List, out []float32) {
 	}
 }
 
-// listRun returns where a run of rows that begins at one ends, and the vectors that it
-// spans. A row is never cut.
+// listRun returns the end of a run of whole rows that begins at from, and the vectors that the run
+// contains.
 func listRun(column *array.List, from, rows int) (to, first, last int) {
 	start, _ := column.ValueOffsets(from)
 	first, last = int(start), int(start)
@@ -51,7 +51,7 @@ func listRun(column *array.List, from, rows int) (to, first, last int) {
 	return to, first, last
 }
 
-// lateInteraction sums up the least distance of each query vector to some vectors.
+// lateInteraction sums up the least distance of each query vector to the given vectors.
 func lateInteraction(distances [][]float32, from, to int) float32 {
 	sum := float32(0)
 	for _, d := range distances {
@@ -66,8 +66,8 @@ func lateInteraction(distances [][]float32, from, to int) float32 {
 	return sum
 }
 
-// totalLess is less in the total order of floats, which native Lance takes: a NaN is the
-// least of all when its sign bit is set, and the greatest when not.
+// totalLess is less in the total order of floats, which native Lance uses: a NaN with its sign bit
+// set is less than all other values, any other NaN is greater.
 func totalLess(a, b float32) bool {
 	if a == a && b == b { // neither is NaN
 		return a < b

@@ -10,20 +10,20 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Compacted is what one compaction did. Its Version is zero when there was nothing to do.
+// Compacted is the result of one compaction. Version is zero when there was nothing to do.
 type Compacted struct {
 	Written
-	Removed   int // fragments
-	Added     int // that took their place
-	Remaining int // fragments that are left for another time
+	Removed   int // fragments that were replaced
+	Added     int // fragments that replaced them
+	Remaining int // fragments that are left for a later compaction
 }
 
-// maxCompactions bounds how often a compaction is done over because others were quicker: they
-// come first, and it can wait.
+// maxCompactions bounds how often a compaction is repeated because other writers were faster.
+// Writers come first, because a compaction can wait.
 const maxCompactions = 3
 
-// Compact does what is worth it of a compaction, up to a good deal, as one commit. When writers
-// keep changing what it compacts the error is ConcurrentModification. confirm is as for Insert.
+// Compact rewrites fragments that are worth it, up to a bounded amount, in one commit. When writers
+// keep changing these fragments, the error is ConcurrentModification. confirm is as for Insert.
 func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions, confirm func() error) (Compacted, error) {
 	for range maxCompactions {
 		done, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (dataset.Compacted, error) {
@@ -36,8 +36,8 @@ func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions, con
 	return Compacted{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than it can be compacted", t.name)
 }
 
-// ToCompact returns how many fragments a compaction of the table, and of what its branches have
-// of their own, would rewrite.
+// ToCompact returns how many fragments a compaction of the table, and of the fragments that its
+// branches do not share with it, would rewrite.
 func (t *Table) ToCompact(ctx context.Context, opts dataset.CompactionOptions) (fragments int, err error) {
 	tables, err := t.withBranches(ctx)
 	for _, one := range tables {
@@ -56,14 +56,14 @@ func (t *Table) ToCompact(ctx context.Context, opts dataset.CompactionOptions) (
 	return fragments, err
 }
 
-// withBranches returns the table and its branches, which are as On returns them.
+// withBranches returns the table and all of its branches.
 func (t *Table) withBranches(ctx context.Context) ([]*Table, error) {
 	branches, _, err := t.data.Branches(ctx, "", 0)
 	all := []*Table{t}
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		branch, err := t.On(ctx, name)
 		if protocol.CodeOf(err) == protocol.TableBranchNotFound {
-			continue // deleted meanwhile
+			continue // the branch was deleted after it was listed
 		}
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
@@ -66,8 +67,8 @@ func created(t *testing.T, rows dataset.Rows, stable bool) *Table {
 	return table
 }
 
-// A merge holds its source and the keys of that while there is memory to spare, and else goes by
-// way of the disk. What it can do with nothing less than is refused and changes nothing.
+// A merge holds its source and the keys in memory while memory is free, and otherwise uses the
+// disk. If it needs more than the share, it is refused and changes nothing.
 func TestMergesFitIntoASmallShare(t *testing.T) {
 	const rows, merged = 50_000, 40_000
 	for _, column := range []string{"key", "n"} {
@@ -132,7 +133,7 @@ func TestAWideRowReplacesManyInPieces(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		p, err := planMerge(ctx, d, s, Merge{On: []string{"key"}, UpdateAll: true}, 1000)
+		p, err := table.engine.planMerge(ctx, d, s, Merge{On: []string{"key"}, UpdateAll: true}, 1000)
 		if err != nil {
 			return err
 		}
@@ -144,7 +145,7 @@ func TestAWideRowReplacesManyInPieces(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			largest = max(largest, batchBytes(batch))
+			largest = max(largest, gather.BatchBytes(batch))
 		}
 		return nil
 	})
@@ -180,7 +181,7 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 			ctx := memory.WithShare(t.Context(), share)
 			rows := &chosen{}
 			err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) (err error) {
-				rows, err = choose(ctx, d, "n % 3 = 0")
+				rows, err = table.engine.choose(ctx, d, "n % 3 = 0")
 				confirmed = share.Held()
 				return err
 			})
@@ -195,8 +196,8 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 	}
 }
 
-// What is computed for an answer or an update is held for as long as it is looked at, and of fewer
-// rows at a time where there is too little memory for all.
+// Computed values of an answer or an update are counted while they are in use, and are computed for
+// fewer rows at a time when memory is too short.
 func TestWhatIsComputedIsHeldAndMadeInPieces(t *testing.T) {
 	const rows, share = 1500, 12 << 20
 	table := created(t, numbered(0, rows, 100), false)
@@ -219,7 +220,7 @@ func TestWhatIsComputedIsHeldAndMadeInPieces(t *testing.T) {
 	t.Run("update", func(t *testing.T) {
 		ctx, held := inShare(t, share)
 		err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
-			p, err := planUpdate(ctx, d, []Assignment{{"text", wide.Expression}}, "")
+			p, err := table.engine.planUpdate(ctx, d, []Assignment{{"text", wide.Expression}}, "")
 			if err != nil {
 				return err
 			}
@@ -245,9 +246,9 @@ func testPieces(t *testing.T, batches iter.Seq2[arrow.RecordBatch, error], held 
 			t.Fatal(err)
 		}
 		rows -= batch.NumRows()
-		bytes -= batchBytes(batch)
-		if held.Held() < batchBytes(batch) {
-			t.Fatalf("a batch of %d bytes holds %d", batchBytes(batch), held.Held())
+		bytes -= gather.BatchBytes(batch)
+		if held.Held() < gather.BatchBytes(batch) {
+			t.Fatalf("a batch of %d bytes holds %d", gather.BatchBytes(batch), held.Held())
 		}
 	}
 	if rows != 0 || bytes > 0 {
@@ -255,8 +256,8 @@ func testPieces(t *testing.T, batches iter.Seq2[arrow.RecordBatch, error], held 
 	}
 }
 
-// A search for words keeps the counts of rows while there is memory to spare, and else counts
-// twice, with the same outcome.
+// A text search keeps the counts of rows while memory is free, and otherwise counts twice, with the
+// same result.
 func TestTextSearchesFitIntoASmallShare(t *testing.T) {
 	table := created(t, numbered(0, 60_000, 20), false)
 	words := "row"

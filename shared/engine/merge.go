@@ -13,36 +13,38 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 )
 
-// A Merge says how rows from outside, the source, are merged into a table.
+// A Merge defines how new rows, the source, are merged into a table.
 type Merge struct {
-	On        []string // columns whose values make a row of the source and one of the table match
-	UpdateAll bool     // a row that matches is replaced by the one of the source
-	InsertAll bool     // a row of the source that matches none is added
-	BySource  bool     // a row of the table that matches none is deleted
-	// UpdateIf narrows UpdateAll to the pairs for which it is true. It is an SQL expression over
-	// the structs source and target. Empty is no condition.
+	On        []string // columns whose equal values make a row of the source match a row of the table
+	UpdateAll bool     // a row of the source replaces the row of the table that it matches
+	InsertAll bool     // a row of the source that matches no row is added
+	BySource  bool     // a row of the table that matches no row of the source is deleted
+	// UpdateIf limits UpdateAll to the pairs for which it is true. It is an SQL expression over the
+	// structs source and target. Empty means no condition.
 	UpdateIf string
-	// BySourceIf narrows BySource to the rows of the table for which it is true.
+	// BySourceIf limits BySource to the rows of the table for which it is true.
 	BySourceIf string
 }
 
-// Merge merges rows into the table as one commit. A null key matches nothing. Rows of the
-// source that match one row of the table and each other are InvalidInput when that row
-// would be updated: which of them would win?
+// Merge merges rows into the table in one commit. A null key matches nothing. If several rows of
+// the source match the same row of the table, and that row would be updated, the error is
+// InvalidInput, because the result would depend on their order.
 //
-// Of a source that is large all but the first rows, and what is needed to match it, wait in
-// the scratch directory. The merge is of the newest version: when others commit rows that may
-// matter while it is worked out, it is worked out again.
+// Only the first rows of a large source stay in memory; the rest, and the keys that are needed for
+// matching, wait in the scratch directory. Merge works on the newest version. When other writers
+// commit rows that may matter in the meantime, it plans again.
 func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confirm func() error) (Written, error) {
 	if !spec.UpdateAll && !spec.InsertAll && !spec.BySource {
 		return Written{}, protocol.Errorf(protocol.InvalidInput,
-			"the merge would change nothing: set when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete")
+			"the merge would change nothing; set when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete")
 	}
-	// Without a table nothing is taken from the rows: they may be needed to make one.
+	// If there is no table, no row must be read, because the caller may create a table from the
+	// rows.
 	if err := t.data.Find(ctx); err != nil {
 		return Written{}, t.translate(err)
 	}
@@ -53,7 +55,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 	defer source.close()
 	plan, commit, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*mergePlan, error) {
-			return planMerge(ctx, d, source, spec, t.engine.limits.mappedRows)
+			return t.engine.planMerge(ctx, d, source, spec, t.engine.limits.mappedRows)
 		},
 		func(ctx context.Context, p *mergePlan) (dataset.Commit, error) {
 			r, err := p.replacement(ctx)
@@ -73,21 +75,21 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec Merge, confir
 	return done, nil
 }
 
-// A mergePlan is which rows of the source go in and which of the version go out.
+// A mergePlan is the set of rows that a merge adds to a version and the set that it removes.
 type mergePlan struct {
 	dataset *dataset.Dataset
 	source  *mergeSource
 	pairs   *pairing
-	insert  bool            // whether rows of the source that match none go in
-	deletes *dataset.RowSet // also those that are replaced
-	missing []string        // columns of the table that the source does not have
-	blobs   bool            // whether the source has some, which say where they are
+	insert  bool        // rows of the source without a match are added
+	deletes *rowset.Set // includes the replaced rows
+	missing []string    // columns of the table that the source lacks
+	blobs   bool        // the source contains blobs that are stored elsewhere
 
 	updated, inserted, deleted int64
 }
 
 // planMerge matches the source with a version of the table.
-func planMerge(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*mergePlan, error) {
+func (e *Engine) planMerge(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*mergePlan, error) {
 	matching := d.Schema().MatchSome
 	if spec.InsertAll {
 		matching = d.Schema().Match
@@ -111,7 +113,7 @@ func planMerge(ctx context.Context, d *dataset.Dataset, source *mergeSource, spe
 		return nil, scratchError(err)
 	}
 	if spec.BySourceIf != "" {
-		rows, err := choose(ctx, d, spec.BySourceIf)
+		rows, err := e.choose(ctx, d, spec.BySourceIf)
 		if err != nil {
 			return nil, err
 		}
@@ -122,10 +124,9 @@ func planMerge(ctx context.Context, d *dataset.Dataset, source *mergeSource, spe
 	return p, p.update(ctx, spec)
 }
 
-// matchRows pairs the rows of the version with those of the source: by a map of the source's
-// keys if there are not too many and memory is to spare for it, else by way of the scratch
-// directory.
-func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*pairing, *dataset.RowSet, error) {
+// matchRows pairs the rows of the version with those of the source. It uses a map of the source's
+// keys if they are few enough and memory is free, and otherwise the scratch directory.
+func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spec Merge, mappedRows int) (*pairing, *rowset.Set, error) {
 	if source.rows > mappedRows {
 		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, mappedRows)
 	}
@@ -142,10 +143,10 @@ func matchRows(ctx context.Context, d *dataset.Dataset, source *mergeSource, spe
 	return keys.match(ctx, d, spec.BySource)
 }
 
-// fewKeys is into how many maps at least the keys of a source go that do not fit one.
+// fewKeys is the least number of maps into which the keys of a large source are divided.
 const fewKeys = 8
 
-// update narrows the pairs to those that replace rows of the table, and counts.
+// update limits the pairs to those that replace rows of the table, and counts them.
 func (p *mergePlan) update(ctx context.Context, spec Merge) error {
 	if _, err := memory.Take(ctx, addressBytes*int64(min(p.source.rows, mergeBatch))); err != nil {
 		return err
@@ -169,7 +170,7 @@ func (p *mergePlan) update(ctx context.Context, spec Merge) error {
 			Code: protocol.InvalidInput, Message: ambiguous + p.source.describe(ctx, row, spec.On), Logged: ambiguous + strings.Join(spec.On, ", "),
 		}
 	}
-	// The source may be in any order; a set is made faster from rows in that of the table.
+	// The source may be in any order. Building a set is faster with rows in the order of the table.
 	replaced := make([]uint64, 0, min(p.source.rows, mergeBatch))
 	held, failed := memory.Hold{}, error(nil)
 	flush := func() {
@@ -189,11 +190,11 @@ func (p *mergePlan) update(ctx context.Context, spec Merge) error {
 	return failed
 }
 
-// mergeBatch is how many rows are put together at a time.
+// mergeBatch is how many rows are assembled at a time.
 const mergeBatch = 1 << 16
 
-// replacement returns what is to be committed. Rows that are inserted depend on there
-// being no others that match them, so the commit must not overtake new rows.
+// replacement returns the change to commit. Inserted rows are only correct if no other row matches
+// them, so the commit conflicts with concurrently added rows.
 func (p *mergePlan) replacement(ctx context.Context) (dataset.Replacement, error) {
 	r := dataset.Replacement{Delete: p.deletes, Exclusive: p.inserted > 0}
 	if p.updated+p.inserted == 0 {
@@ -227,8 +228,8 @@ func (p *mergePlan) replacement(ctx context.Context) (dataset.Replacement, error
 	return r, nil
 }
 
-// write yields rows that replace others, or new ones, or both in the order of the source. It
-// is false once nobody wants more.
+// write yields rows that replace others, or new rows, or both, in the order of the source. It
+// returns false once the consumer has stopped.
 func (p *mergePlan) write(ctx context.Context, s *arrow.Schema, replacing, added bool, yield func(arrow.RecordBatch, error) bool) bool {
 	for source, err := range p.source.batches(ctx) {
 		var rows []merged
@@ -254,7 +255,7 @@ func (p *mergePlan) write(ctx context.Context, s *arrow.Schema, replacing, added
 	return true
 }
 
-// rowsOf returns the rows of a batch of the source that are written, and the memory of the list.
+// rowsOf returns the rows of a source batch that are written, and the memory of that list.
 func (p *mergePlan) rowsOf(ctx context.Context, source sourceBatch, replacing, added bool) ([]merged, memory.Hold, error) {
 	room, err := memory.Take(ctx, mergedBytes*int64(int(source.NumRows())+p.pairs.moreOf(source.first, source.first+int(source.NumRows()))))
 	if err != nil {
@@ -276,8 +277,8 @@ func (p *mergePlan) rowsOf(ctx context.Context, source sourceBatch, replacing, a
 	return rows, room, nil
 }
 
-// piece puts the first of some rows together, as many as there is memory for, and returns the part
-// of the share that holds it.
+// piece assembles the first of the given rows, as many as memory allows. It also returns the part
+// of the share that holds them.
 func (p *mergePlan) piece(ctx context.Context, source sourceBatch, rows []merged, s *arrow.Schema) (arrow.RecordBatch, *memory.Share, error) {
 	for n := min(len(rows), mergeBatch); ; n /= 2 {
 		inPart, part, err := memory.Within(ctx)
@@ -293,8 +294,8 @@ func (p *mergePlan) piece(ctx context.Context, source sourceBatch, rows []merged
 	}
 }
 
-// rows puts the first of some rows together, as many as blobs allow: from a batch of the
-// source, and where that lacks columns from the rows of the table that they replace.
+// rows assembles the first of the given rows, as many as their blobs allow. The values come from a
+// batch of the source; for columns that the source lacks, from the replaced rows of the table.
 func (p *mergePlan) rows(ctx context.Context, source sourceBatch, inserts []merged, s *arrow.Schema) (arrow.RecordBatch, error) {
 	var theirs []arrow.Array
 	if len(p.missing) > 0 {
@@ -319,7 +320,7 @@ func (p *mergePlan) rows(ctx context.Context, source sourceBatch, inserts []merg
 		if err != nil {
 			return nil, err
 		}
-		if err := memory.FromContext(ctx).Take(ctx, 2*batchBytes(taken)); err != nil { // and put into the order of the source
+		if err := memory.FromContext(ctx).Take(ctx, 2*gather.BatchBytes(taken)); err != nil { // a second copy, in order
 			return nil, err
 		}
 		inserts = inserts[:len(positions)]
@@ -339,10 +340,10 @@ func (p *mergePlan) rows(ctx context.Context, source sourceBatch, inserts []merg
 	return array.NewRecordBatch(s, append(mine.Columns(), theirs...), int64(len(inserts))), nil
 }
 
-// gatherRepeated is gather.Batch for rows some of which follow each other more than once. It takes
-// memory for them as if all were as wide as the others, and then what they really need.
+// gatherRepeated is gather.Batch for positions that may repeat. It first takes memory as if all
+// rows had the average width, and then corrects it to what the rows really need.
 func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []int32) (arrow.RecordBatch, error) {
-	bytes, each := batchBytes(batch), int64(0)
+	bytes, each := gather.BatchBytes(batch), int64(0)
 	bytes = int64(float64(bytes) / float64(max(batch.NumRows(), 1)) * float64(len(slices.Compact(slices.Clone(positions)))))
 	for i := 1; i < len(positions); i++ {
 		if positions[i] != positions[i-1] {
@@ -353,7 +354,7 @@ func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []in
 			if err != nil {
 				return nil, err
 			}
-			each = batchBytes(row)
+			each = gather.BatchBytes(row)
 		}
 		bytes += each
 	}
@@ -365,5 +366,5 @@ func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []in
 	if err != nil {
 		return nil, err
 	}
-	return gathered, share.Take(ctx, batchBytes(gathered)-bytes)
+	return gathered, share.Take(ctx, gather.BatchBytes(gathered)-bytes)
 }

@@ -14,9 +14,9 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// dropUnless drops the pairs of rows for which a condition over the structs source and target
-// is not true. Rows of the table are read a batch at a time, and no more of them than the
-// columns that the condition names.
+// dropUnless drops the pairs of rows for which a condition over the structs source and target is
+// not true. It reads the rows of the table batch by batch, and only the columns that the condition
+// names.
 func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 	const what = "when_matched_update_all_filt"
 	columns := p.mentioned(condition)
@@ -56,7 +56,7 @@ func (p *mergePlan) dropUnless(ctx context.Context, condition string) error {
 	return nil
 }
 
-// dropOthers drops the pairs that are not among the ascending positions.
+// dropOthers drops the pairs at all positions except the given ascending ones.
 func (p *mergePlan) dropOthers(pairs []merged, kept []int32) {
 	for i, pair := range pairs {
 		if len(kept) > 0 && int(kept[0]) == i {
@@ -67,8 +67,8 @@ func (p *mergePlan) dropOthers(pairs []merged, kept []int32) {
 	}
 }
 
-// mentioned returns the columns whose names occur in the text of a condition: those that
-// it reads, and perhaps others.
+// mentioned returns the columns whose names occur in the text of a condition. They include all
+// columns that the condition reads.
 func (p *mergePlan) mentioned(condition string) []string {
 	text := strings.ToLower(condition)
 	var names []string
@@ -78,12 +78,12 @@ func (p *mergePlan) mentioned(condition string) []string {
 		}
 	}
 	if len(names) == 0 {
-		names = append(names, p.dataset.Schema().Fields[0].Name) // structs need a member
+		names = append(names, p.dataset.Schema().Fields[0].Name) // a struct needs at least one member
 	}
 	return names
 }
 
-// sides returns pairs of a batch of the source as a batch of two structs.
+// sides returns the pairs of a source batch as a batch of two structs.
 func (p *mergePlan) sides(ctx context.Context, from sourceBatch, pairs []merged, schema *arrow.Schema, columns []string) (arrow.RecordBatch, error) {
 	positions := make([]int32, len(pairs))
 	addresses := make([]uint64, len(pairs))

@@ -12,18 +12,19 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 )
 
-// This file matches rows when there are too many keys for a map. It is a hash join by way of
-// the disk: the keys of the source and those of the table are put into buckets by their
-// hashes, and then a map of one bucket at a time is enough.
+// This file matches rows when there are too many keys for a map. It is a hash join on disk: the
+// keys of the source and of the table are divided into buckets by their hashes, so that one bucket
+// at a time fits into a map.
 
-// A rowKey stands for the key of a row: 128 bits of hash with seeds that nobody knows, so that
-// two keys have one rowKey no sooner than a disk errs.
+// A rowKey stands for the key of a row: 128 bits of hash with random seeds. Two different keys with
+// the same rowKey are less likely than an undetected disk error.
 type rowKey [2]uint64
 
-// A keyed is the key of a row and which row it is: a number in the source, or an address.
+// keyed is the key of a row and the row itself: a number in the source, or an address in the table.
 type keyed struct {
 	key rowKey
 	row uint64
@@ -31,12 +32,12 @@ type keyed struct {
 
 const keyedBytes = 24
 
-// A keyHash makes the rowKeys of one merge.
+// A keyHash computes the rowKeys of one merge.
 type keyHash struct{ a, b maphash.Seed }
 
-// of returns the keys of the rows without a null among their keys; rows has what names them.
-// The rows that have one are in nulls. What they take stays counted in the share of the context,
-// as much as if all had keys and matched nothing.
+// of returns the keys of the rows without a null in their key columns; rows gives the row for each.
+// The rows with a null are in nulls. The memory of the result stays in the share of the context,
+// counted as if every row had a key and matched nothing.
 func (h keyHash) of(ctx context.Context, columns []arrow.Array, rows func(i int) uint64) (keys []keyed, nulls []uint64, err error) {
 	readers, err := newKeyReaders(columns)
 	if err != nil {
@@ -58,11 +59,11 @@ func (h keyHash) of(ctx context.Context, columns []arrow.Array, rows func(i int)
 	return keys, nulls, nil
 }
 
-// buckets are keys on their way through a file, in buckets by their hashes. Each bucket has
-// a little memory; when that is full it becomes the next chunk of the file.
+// buckets divides keys by their hashes and stores them in a file. Each bucket has a small buffer;
+// when the buffer is full, it becomes the next chunk of the file.
 type buckets struct {
 	file   *os.File
-	chunks int64 // in the file
+	chunks int64 // chunks in the file
 	each   []bucket
 }
 
@@ -73,8 +74,7 @@ type bucket struct {
 
 const chunkBytes = keyedBytes << 10
 
-// newBuckets returns so many empty buckets. What they take stays counted in the share of the
-// context.
+// newBuckets returns n empty buckets. Their memory stays in the share of the context.
 func newBuckets(ctx context.Context, n int) (*buckets, error) {
 	if _, err := memory.Take(ctx, chunkBytes*int64(n)); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func newBuckets(ctx context.Context, n int) (*buckets, error) {
 	return &buckets{file: file, each: make([]bucket, n)}, nil
 }
 
-func (b *buckets) close() { _ = b.file.Close() } // nobody reads it any more
+func (b *buckets) close() { _ = b.file.Close() } // the file is no longer needed
 
 func (b *buckets) add(k keyed) error {
 	to := &b.each[k.key[0]%uint64(len(b.each))]
@@ -108,12 +108,12 @@ func (b *buckets) add(k keyed) error {
 	return nil
 }
 
-// rows returns how many keys a bucket has.
+// rows returns how many keys a bucket holds.
 func (b *buckets) rows(n int) int64 {
 	return int64(len(b.each[n].chunks))*(chunkBytes/keyedBytes) + int64(len(b.each[n].pending)/keyedBytes)
 }
 
-// read calls f with the keys of a bucket, in the order in which they came.
+// read calls f with the keys of a bucket, in the order in which they were added.
 func (b *buckets) read(n int, f func(k keyed)) error {
 	from := b.each[n]
 	chunk := make([]byte, chunkBytes)
@@ -136,30 +136,30 @@ func eachKey(b []byte, f func(k keyed)) {
 	}
 }
 
-// maxBuckets bounds the memory of buckets: 24 KiB each, twice.
+// maxBuckets bounds the memory of buckets: 24 KiB each, for two sides.
 const maxBuckets = 512
 
-// A diskJoin is a merge's rows on the way to their pairs.
+// A diskJoin pairs the rows of a merge.
 type diskJoin struct {
 	on     []string
-	rest   bool // whether unmatched is wanted
+	rest   bool // the caller wants unmatched
 	hash   keyHash
 	source *buckets
 	table  *buckets
-	filter keyFilter // keeps most rows of the table that match nothing off the disk
+	filter keyFilter // keeps most rows of the table without a match off the disk
 
 	pairs     *pairing
-	next      []int32 // chains of rows of the source with one key
-	unmatched *dataset.RowSet
-	held      memory.Hold // of unmatched
+	next      []int32 // chains of source rows with equal keys
+	unmatched *rowset.Set
+	held      memory.Hold // memory of unmatched
 }
 
-// mapBytes is what a row of the source takes in the map of its bucket, and its chunk.
+// mapBytes is the memory of a source row in the map of its bucket, with its part of the chunk.
 const mapBytes = 64
 
-// matchOnDisk is keys.match for a source of many rows: no map has more than about so many. What
-// the pairs take stays counted in the share of the context.
-func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, on []string, rest bool, mapRows int) (*pairing, *dataset.RowSet, error) {
+// matchOnDisk is keys.match for a source of many rows. No map holds many more than mappedRows rows.
+// The memory of the pairs stays in the share of the context.
+func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, on []string, rest bool, mapRows int) (*pairing, *rowset.Set, error) {
 	pairs, err := newPairing(ctx, source.rows)
 	if err != nil {
 		return nil, nil, err
@@ -169,7 +169,7 @@ func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, o
 		return nil, nil, err
 	}
 	defer part.Close()
-	// The filter, and the chains of rows with one key.
+	// This is the memory of the filter, and of the chains of rows with equal keys.
 	if _, err := memory.Take(inPart, (2+4)*int64(source.rows)); err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +177,7 @@ func matchOnDisk(ctx context.Context, d *dataset.Dataset, source *mergeSource, o
 	j := &diskJoin{
 		pairs: pairs, next: make([]int32, source.rows),
 		on: on, rest: rest, hash: keyHash{maphash.MakeSeed(), maphash.MakeSeed()},
-		filter: newKeyFilter(source.rows, 16), unmatched: dataset.RowsAt(),
+		filter: newKeyFilter(source.rows, 16), unmatched: rowset.At(),
 	}
 	if j.source, err = newBuckets(inPart, n); err != nil {
 		return nil, nil, err

@@ -8,28 +8,28 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A merged is a row of the source and one of the table that match.
+// merged is a row of the source and a row of the table that match.
 type merged struct {
 	row      int32
-	replaces uint64 // address; notReplacing for a row that matches none
+	replaces uint64 // address; notReplacing for a row without a match
 }
 
 const (
 	notReplacing = ^uint64(0)
-	matchedOnly  = ^uint64(0) - 1 // of a row of the source that matches, but replaces nothing
+	matchedOnly  = ^uint64(0) - 1 // a row of the source that matches but replaces nothing
 )
 
-// A pairing is which rows of a source match which of a table. As a rule a row matches one
-// at most, so that eight bytes per row of the source are enough.
+// A pairing holds which rows of a source match which rows of a table. Usually a row matches at most
+// one, so eight bytes per source row suffice.
 type pairing struct {
-	first     []uint64        // by row of the source: notReplacing, matchedOnly, or an address
-	more      []merged        // further rows of the table that a row of the source matches
-	contested map[uint64]bool // rows of the table that several rows of the source match
-	held      memory.Hold     // of the latter two
+	first     []uint64        // by source row: notReplacing, matchedOnly, or an address
+	more      []merged        // further table rows that a source row matches
+	contested map[uint64]bool // table rows that several source rows match
+	held      memory.Hold     // memory of more and contested
 }
 
-// newPairing returns a pairing of so many rows of a source. What it takes stays counted in the
-// share of the context.
+// newPairing returns a pairing for a source of so many rows. Its memory stays in the share of the
+// context.
 func newPairing(ctx context.Context, rows int) (*pairing, error) {
 	if _, err := memory.Take(ctx, addressBytes*int64(rows)); err != nil {
 		return nil, err
@@ -41,18 +41,18 @@ func newPairing(ctx context.Context, rows int) (*pairing, error) {
 	return p, nil
 }
 
-// count takes memory for the pairs that have been added since it was called last.
+// count takes memory for the pairs that were added since its last call.
 func (p *pairing) count(ctx context.Context) error {
 	return p.held.Resize(ctx, mergedBytes*int64(cap(p.more))+contestedBytes*int64(len(p.contested)))
 }
 
-// What an entry takes.
+// These constants are the memory of one entry.
 const (
 	mergedBytes    = 16
 	contestedBytes = 24
 )
 
-// add notes that a row of the table matches a chain of rows of the source.
+// add records that a table row matches a chain of source rows.
 func (p *pairing) add(address uint64, row int32, next []int32) {
 	if next[row] >= 0 {
 		p.contested[address] = true
@@ -66,14 +66,14 @@ func (p *pairing) add(address uint64, row int32, next []int32) {
 	}
 }
 
-// sort puts further pairs in the order of the source, once all are there.
+// sort puts the further pairs in the order of the source, once all are added.
 func (p *pairing) sort() {
 	slices.SortFunc(p.more, func(a, b merged) int {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.replaces, b.replaces))
 	})
 }
 
-// moreOf returns how many further pairs some rows of the source have.
+// moreOf returns how many further pairs the rows from from to to have.
 func (p *pairing) moreOf(from, to int) int {
 	byRow := func(m merged, row int32) int { return cmp.Compare(m.row, row) }
 	first, _ := slices.BinarySearchFunc(p.more, int32(from), byRow)
@@ -81,8 +81,7 @@ func (p *pairing) moreOf(from, to int) int {
 	return next - first
 }
 
-// each calls f with the pairs of some rows of the source that replace something, in their
-// order.
+// each calls f, in order, with the pairs of the given source rows that replace something.
 func (p *pairing) each(from, to int, f func(m merged)) {
 	at, _ := slices.BinarySearchFunc(p.more, int32(from), func(m merged, row int32) int { return cmp.Compare(m.row, row) })
 	for row := from; row < to; row++ {
@@ -97,7 +96,7 @@ func (p *pairing) each(from, to int, f func(m merged)) {
 	}
 }
 
-// drop makes a pair one that replaces nothing.
+// drop turns a pair into one that replaces nothing.
 func (p *pairing) drop(m merged) {
 	if p.first[m.row] == m.replaces {
 		p.first[m.row] = matchedOnly
@@ -110,7 +109,7 @@ func (p *pairing) drop(m merged) {
 	p.more[at].replaces = matchedOnly
 }
 
-// dropAll makes all pairs such that replace nothing.
+// dropAll turns all pairs into ones that replace nothing.
 func (p *pairing) dropAll() {
 	p.more = nil
 	for i, address := range p.first {
@@ -120,7 +119,7 @@ func (p *pairing) dropAll() {
 	}
 }
 
-// ambiguous returns a row of the source that replaces what another one replaces, too, or -1.
+// ambiguous returns a source row that replaces the same table row as another one, or -1.
 func (p *pairing) ambiguous() int {
 	if len(p.contested) == 0 {
 		return -1

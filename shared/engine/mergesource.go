@@ -20,42 +20,42 @@ import (
 )
 
 const (
-	// sourceBatchBytes is how much of a source makes one batch, as a rule: batches that came
-	// smaller are put together, and larger ones are divided.
+	// sourceBatchBytes is the usual size of a batch of a source: smaller batches are joined, and
+	// larger ones are divided.
 	sourceBatchBytes = 16 << 20
-	// sourceBatchRows is how many rows a batch has at most: each takes some bytes of lists.
+	// sourceBatchRows is the largest number of rows in a batch, because each row takes some bytes
+	// in lists.
 	sourceBatchRows = 512 << 10
-	// maxSourceRows is where row numbers end.
+	// maxSourceRows is the largest number of rows in a source, because row numbers are int32.
 	maxSourceRows = 1<<31 - 1
 )
 
-// A mergeSource is the rows that a merge brings. They are read more than once, so the first
-// of them are held in memory, if that is to spare, and what is too much for that waits in a file
-// in the scratch directory. The file has no name: whatever happens to the process, the system
-// removes it.
+// A mergeSource holds the rows that a merge brings. A merge reads them more than once. The first
+// rows stay in memory, if memory is free, and the rest waits in a file in the scratch directory.
+// The file has no name, so the operating system removes it when the process ends.
 type mergeSource struct {
 	schema  *arrow.Schema
 	rows    int
-	most    int64 // bytes to hold
-	room    spare // that holds them
+	most    int64 // how many bytes may be held in memory
+	room    spare // the memory for held
 	held    []arrow.RecordBatch
-	file    *os.File // nil while all is held
+	file    *os.File // nil while all rows are in memory
 	writer  *ipc.Writer
-	size    int64 // of the file
-	largest int64 // bytes of a batch in the file
+	size    int64 // size of the file
+	largest int64 // size of the largest batch in the file, in memory
 
-	pending []arrow.RecordBatch // to be put together
-	waiting int64               // bytes of those, for which room has twice as much
+	pending []arrow.RecordBatch // batches that will be joined
+	waiting int64               // size of pending; room holds twice as much
 }
 
-// A sourceBatch is consecutive rows of a source.
+// A sourceBatch is a batch of consecutive rows of a source.
 type sourceBatch struct {
 	arrow.RecordBatch
 	first int // number of the first row
 }
 
-// readSource reads the rows of a merge. They may be so many bytes, of which so many are
-// held; the caller closes the source.
+// readSource reads the rows of a merge: up to maxBytes bytes in all, of which up to heldBytes stay
+// in memory. The caller must close the source.
 func readSource(ctx context.Context, rows dataset.Rows, maxBytes, heldBytes int64) (*mergeSource, error) {
 	s := &mergeSource{schema: rows.Schema, most: heldBytes, room: spare{share: memory.FromContext(ctx)}}
 	err := s.read(rows.Batches, maxBytes)
@@ -75,7 +75,7 @@ func (s *mergeSource) read(batches iter.Seq2[arrow.RecordBatch, error], maxBytes
 		if s.rows += int(batch.NumRows()); s.rows > maxSourceRows {
 			return tooLarge(fmt.Sprintf("has more than %d rows", maxSourceRows))
 		}
-		bytes := batchBytes(batch)
+		bytes := gather.BatchBytes(batch)
 		if total += bytes; total > maxBytes {
 			return tooLarge(fmt.Sprintf("is larger than %d bytes", maxBytes))
 		}
@@ -94,8 +94,8 @@ func (s *mergeSource) read(batches iter.Seq2[arrow.RecordBatch, error], maxBytes
 	return s.measure()
 }
 
-// take takes a batch, which whoever made it holds until the next one. One for which there is no
-// room goes to the file at once, and so do all after it.
+// take adds a batch, which its producer keeps valid until the next one. When memory is short, this
+// batch and all later ones go to the file at once.
 func (s *mergeSource) take(batch arrow.RecordBatch, bytes int64, hold bool) error {
 	if bytes >= s.batchBytes() || !s.room.take(2*bytes) {
 		if err := s.flush(hold); err != nil {
@@ -110,10 +110,10 @@ func (s *mergeSource) take(batch arrow.RecordBatch, bytes int64, hold bool) erro
 	return nil
 }
 
-// batchBytes is how much makes a batch.
+// batchBytes is the size at which pending batches are joined.
 func (s *mergeSource) batchBytes() int64 { return min(sourceBatchBytes, s.most) }
 
-// flush puts the pending batches together.
+// flush joins the pending batches.
 func (s *mergeSource) flush(hold bool) error {
 	if len(s.pending) == 0 {
 		return nil
@@ -138,7 +138,7 @@ func tooLarge(how string) error {
 	}
 }
 
-// add keeps a batch of so many bytes, in memory only if all before it are there.
+// add keeps a batch of the given size. It stays in memory only if all batches before it do.
 func (s *mergeSource) add(batch arrow.RecordBatch, bytes int64, hold bool) error {
 	hold = hold && s.writer == nil
 	if !hold && s.writer == nil {
@@ -166,15 +166,15 @@ func (s *mergeSource) add(batch arrow.RecordBatch, bytes int64, hold bool) error
 	return nil
 }
 
-// measure notes how large the file has become.
+// measure records the size of the file.
 func (s *mergeSource) measure() error {
 	size, err := s.file.Seek(0, io.SeekCurrent)
 	s.largest, s.size = max(s.largest, size-s.size), size
 	return err
 }
 
-// batches returns the rows in order. What is read of the file is counted in the share of the
-// context until it ends.
+// batches returns the rows in order. The share of the context holds the memory of rows that are
+// read from the file until the range ends.
 func (s *mergeSource) batches(ctx context.Context) iter.Seq2[sourceBatch, error] {
 	return func(yield func(sourceBatch, error) bool) {
 		first := 0
@@ -192,7 +192,7 @@ func (s *mergeSource) batches(ctx context.Context) iter.Seq2[sourceBatch, error]
 
 // readBack yields the rows in the file, the first of which has the given number.
 func (s *mergeSource) readBack(ctx context.Context, first int, yield func(sourceBatch, error) bool) {
-	room, err := memory.Take(ctx, 2*s.largest) // also the one before, which may still be looked at
+	room, err := memory.Take(ctx, 2*s.largest) // the consumer may still use the batch before
 	if err != nil {
 		yield(sourceBatch{}, err)
 		return
@@ -219,7 +219,7 @@ func (s *mergeSource) readBack(ctx context.Context, first int, yield func(source
 	}
 }
 
-// describe names the values of some columns in a row, for messages.
+// describe returns the values of some columns in a row, for messages.
 func (s *mergeSource) describe(ctx context.Context, row int, columns []string) string {
 	for batch, err := range s.batches(ctx) {
 		if err != nil {
@@ -232,11 +232,11 @@ func (s *mergeSource) describe(ctx context.Context, row int, columns []string) s
 	return fmt.Sprintf("row %d", row)
 }
 
-// close lets go of the file and of the memory.
+// close releases the file and the memory.
 func (s *mergeSource) close() {
 	s.room.release()
 	if s.file != nil {
-		_ = s.file.Close() // nobody reads it any more
+		_ = s.file.Close() // the file is no longer needed
 	}
 }
 
@@ -252,12 +252,12 @@ func scratchFile() (*os.File, error) {
 	return f, nil
 }
 
-// scratchError says that a request is too large for the scratch directory when it is.
+// scratchError turns an error of a full scratch directory into one that the request is too large.
 func scratchError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return &protocol.Error{
 			Code: protocol.InvalidInput, TooLarge: true, Err: err,
-			Message: "the rows of the merge do not fit the scratch directory", Detail: "merge the rows in several requests",
+			Message: "the rows of the merge do not fit into the scratch directory", Detail: "merge the rows in several requests",
 		}
 	}
 	return err

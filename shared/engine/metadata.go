@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// UpdateSchemaMetadata sets keys of the schema's metadata, and leaves the others. It
-// returns what the metadata is then.
+// UpdateSchemaMetadata sets keys in the schema's metadata and leaves all others. It returns the
+// resulting metadata.
 func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string, confirm func() error) (Written, map[string]string, error) {
 	var after map[string]string
 	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
@@ -30,16 +30,16 @@ func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string,
 	return done, after, err
 }
 
-// A FieldMetadata changes the metadata of a field: a nil value deletes its key, and
-// Replace all keys that are not given.
+// A FieldMetadata changes the metadata of a field. A nil value deletes its key. Replace deletes all
+// keys that are not given.
 type FieldMetadata struct {
 	Path    string
 	Set     map[string]*string
 	Replace bool
 }
 
-// UpdateFieldMetadata changes the metadata of fields, together. It returns what it is then,
-// by path.
+// UpdateFieldMetadata changes the metadata of several fields together. It returns the resulting
+// metadata by path.
 func (t *Table) UpdateFieldMetadata(ctx context.Context, updates []FieldMetadata, confirm func() error) (Written, map[string]map[string]string, error) {
 	after := map[string]map[string]string{}
 	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
@@ -86,7 +86,7 @@ func fieldMetadata(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfi
 	return op, nil
 }
 
-// Restore makes an old version the newest again, as a new version.
+// Restore makes a new version with the contents of an old one.
 func (t *Table) Restore(ctx context.Context, version uint64, confirm func() error) (Written, error) {
 	if err := t.unmade(ctx); err != nil {
 		return already(Written{}, err)

@@ -8,31 +8,33 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sortkey"
 )
 
-// A tableSort answers a query without a search in the order that it asks for; rows that are
-// equal in it are as they lie in the table.
+// A tableSort answers a query that has an order but no search. Rows that are equal in this order
+// stay in the order of the table.
 //
-// Of a small table, or part of one, all columns are read and put in order. Of others only
-// those of the order are; the rest is fetched for the rows that are answered, which is
-// little if few are and keeps memory bounded if many are.
+// For a small table, or a small part of one, it reads all columns and sorts them. Otherwise it
+// reads only the columns of the order, and fetches the others for the rows of the answer. That
+// reads little if the answer is short, and bounds the memory if it is long.
 type tableSort struct {
 	dataset       *dataset.Dataset
 	out           *output
-	by            *ordering // reads the columns of the answer too, or where the rows are
+	by            *ordering // also lists the columns to read: those of the answer, or the row addresses
 	among         asked
 	offset, limit int64
 	whole         bool // all columns are read at once
 
-	read, order, take, project *step
+	read, order, take, project *explain.Step
 }
 
-// wholeBytes is up to how much is read whole to be put in order, and littleBytes that when
-// only few of the rows are answered.
+// wholeBytes is the size up to which rows are read whole for sorting. littleBytes is the same limit
+// for an answer of only a few of the rows.
 const (
 	wholeBytes  = 32 << 20
 	littleBytes = 1 << 20
@@ -58,23 +60,24 @@ func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, r
 		}
 	}
 	s.read = rows.step(d, req, s.by.columns)
-	s.order = newStep(d, "Sort", s.read).says("by=%s", list(orderNames(req.OrderBy)))
+	s.order = explain.New(d.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(req.OrderBy)))
 	if s.offset > 0 {
-		s.order.says("offset=%d", s.offset)
+		s.order.With("offset=%d", s.offset)
 	}
 	if limit > 0 {
-		s.order.says("limit=%d", limit)
+		s.order.With("limit=%d", limit)
 	}
 	from := s.order
 	if !s.whole {
-		s.take = newStep(d, stepTake, s.order).says("columns=%s", list(out.sources))
+		s.take = explain.New(d.Now, explain.Take, s.order).With("columns=%s", explain.List(out.sources))
 		from = s.take
 	}
 	s.project = projectStep(d, out, from)
 	return s, nil
 }
 
-// hasDictionary says whether a column has one, of which batches may not agree.
+// hasDictionary reports whether one of the columns has a dictionary, which may differ between
+// batches.
 func hasDictionary(d *dataset.Dataset, columns []string) bool {
 	return slices.ContainsFunc(columns, func(name string) bool {
 		field, err := d.Column(name)
@@ -96,7 +99,7 @@ func orderNames(by []protocol.OrderBy) []string {
 	return names
 }
 
-func (s *tableSort) plan() *step { return s.project }
+func (s *tableSort) plan() *explain.Step { return s.project }
 
 func (s *tableSort) rows(ctx context.Context) (*protocol.Rows, error) {
 	order := s.sortTaken
@@ -107,28 +110,28 @@ func (s *tableSort) rows(ctx context.Context) (*protocol.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.counted(s.out.batches(ctx, batches))}, nil
+	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.Counted(s.out.batches(ctx, batches))}, nil
 }
 
-// sortWhole reads all that is answered and puts it in order.
+// sortWhole reads and sorts all columns of the answer.
 func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	began := s.dataset.Now()
-	schema, batches, err := s.dataset.Scan(s.read.reading(ctx), s.among.options(s.by.columns))
+	schema, batches, err := s.dataset.Scan(s.read.Reading(ctx), s.among.options(s.by.columns))
 	if err != nil {
 		return nil, err
 	}
 	var all []arrow.RecordBatch
-	keys := newSorter(ctx, saturating(s.limit, s.offset), noLimit)
+	keys := sortkey.NewSorter(ctx, saturating(s.limit, s.offset), noLimit)
 	at := uint64(0)
-	for batch, err := range s.read.counted(batches) {
+	for batch, err := range s.read.Counted(batches) {
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, batch)
-		if _, err := memory.Take(ctx, 2*batchBytes(batch)); err != nil { // and joined
+		if _, err := memory.Take(ctx, 2*gather.BatchBytes(batch)); err != nil { // and joined
 			return nil, err
 		}
-		if err := keys.add(s.keysOf(batch, noLimit, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })); err != nil {
+		if err := keys.Add(s.keysOf(batch, noLimit, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })); err != nil {
 			return nil, err
 		}
 		at += uint64(batch.NumRows())
@@ -137,7 +140,7 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 	if err != nil {
 		return nil, err
 	}
-	s.order.took(began)
+	s.order.Took(began)
 	return s.inOrder(keys, func(places []uint64) (arrow.RecordBatch, error) {
 		rows := make([]int32, len(places))
 		for i, p := range places {
@@ -147,24 +150,24 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		if err != nil {
 			return nil, err
 		}
-		s.order.made(batch)
+		s.order.Made(batch)
 		return batch, nil
 	}), nil
 }
 
-// sortTaken puts the places of rows in order and fetches the rows afterwards.
+// sortTaken sorts the addresses of rows and fetches the rows afterwards.
 func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	began := s.dataset.Now()
-	keys := newSorter(ctx, saturating(s.limit, s.offset), sortBytes)
-	parts, err := dataset.Map(s.read.reading(ctx), s.dataset, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
-		s.read.made(batch)
+	keys := sortkey.NewSorter(ctx, saturating(s.limit, s.offset), sortBytes)
+	parts, err := dataset.Map(s.read.Reading(ctx), s.dataset, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
+		s.read.Made(batch)
 		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
-		part := s.keysOf(batch, keys.limit, func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
+		part := s.keysOf(batch, saturating(s.limit, s.offset), func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
 		size := int64(0)
 		for _, k := range part {
-			size += int64(len(k)) + keyOverhead
+			size += int64(len(k)) + sortkey.Overhead
 		}
-		_, err := memory.Take(ctx, size) // until they have been added
+		_, err := memory.Take(ctx, size) // until the keys have been added
 		return part, err
 	})
 	if err != nil {
@@ -172,26 +175,26 @@ func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 	}
 	for part, err := range parts {
 		if err == nil {
-			err = keys.add(part)
+			err = keys.Add(part)
 		}
 		if err != nil {
-			keys.close()
+			keys.Close()
 			return nil, err
 		}
 	}
-	s.read.took(began)
-	if spilled := keys.spilled(); spilled > 0 {
-		s.order.says("spilled_bytes=%d", spilled)
+	s.read.Took(began)
+	if spilled := keys.Spilled(); spilled > 0 {
+		s.order.With("spilled_bytes=%d", spilled)
 	}
-	s.order.took(began)
-	return s.take.counted(s.inOrder(keys, func(addresses []uint64) (arrow.RecordBatch, error) {
-		s.order.rows.Add(int64(len(addresses)))
-		return s.dataset.Take(s.take.reading(ctx), s.out.sources, addresses)
+	s.order.Took(began)
+	return s.take.Counted(s.inOrder(keys, func(addresses []uint64) (arrow.RecordBatch, error) {
+		s.order.Found(len(addresses))
+		return s.dataset.Take(s.take.Reading(ctx), s.out.sources, addresses)
 	})), nil
 }
 
-// keysOf returns the keys of the rows of a batch, only the first ones if there is a limit.
-// tail tells of a row what orders it among equal ones, and where it is.
+// keysOf returns the keys of the rows of a batch, only the first ones if there is a limit. For each
+// row, tail returns a number that orders it among equal rows, and its position.
 func (s *tableSort) keysOf(batch arrow.RecordBatch, limit int64, tail func(i int) (order, place uint64)) [][]byte {
 	n := int(batch.NumRows())
 	ends := make([]int, n)
@@ -206,14 +209,14 @@ func (s *tableSort) keysOf(batch arrow.RecordBatch, limit int64, tail func(i int
 		keys[i], start = block[start:end:end], end
 	}
 	if limit < int64(n) {
-		keys, _ = firstKeys(keys, limit)
+		keys, _ = sortkey.First(keys, limit)
 	}
 	return keys
 }
 
-// inOrder yields the rows of sorted keys that are to be answered, a batch at a time, which
-// fetch gets by their places.
-func (s *tableSort) inOrder(keys *sorter, fetch func(places []uint64) (arrow.RecordBatch, error)) iter.Seq2[arrow.RecordBatch, error] {
+// inOrder yields the rows of the answer in the order of sorted keys, batch by batch. fetch gets
+// rows by their positions.
+func (s *tableSort) inOrder(keys *sortkey.Sorter, fetch func(places []uint64) (arrow.RecordBatch, error)) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		skip := s.offset
 		var places []uint64
@@ -225,7 +228,7 @@ func (s *tableSort) inOrder(keys *sorter, fetch func(places []uint64) (arrow.Rec
 			places = places[:0]
 			return yield(batch, err) && err == nil
 		}
-		for key, err := range keys.sorted() {
+		for key, err := range keys.Sorted() {
 			if err != nil {
 				yield(nil, err)
 				return

@@ -1,19 +1,15 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
+	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
@@ -131,7 +127,7 @@ func TestBothWaysToSortAgree(t *testing.T) {
 		req := &protocol.QueryTableRequest{OrderBy: by, K: &k, Offset: 1, Filter: "id < 4 or a < 0"}
 		want := show(t, table, req)
 		got, err := Read(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) ([]string, error) {
-			resolved, err := newScan(t.Context(), d, req)
+			resolved, err := table.engine.newScan(t.Context(), d, req)
 			if err != nil {
 				return nil, err
 			}
@@ -139,7 +135,7 @@ func TestBothWaysToSortAgree(t *testing.T) {
 			if !s.whole {
 				t.Error("a table of five rows is not sorted whole")
 			}
-			s.whole, s.take = false, newStep(d, stepTake, s.order)
+			s.whole, s.take = false, explain.New(d.Now, explain.Take, s.order)
 			if s.by, err = newOrdering(d, by, dataset.RowOffset, dataset.RowAddr); err != nil {
 				return nil, err
 			}
@@ -156,52 +152,6 @@ func TestBothWaysToSortAgree(t *testing.T) {
 			t.Errorf("k %d (-whole +by places):\n%s", k, diff)
 		}
 	}
-}
-
-// Keys that are sorted in many small runs come out as if they had been sorted at once.
-func TestSorterEqualsSortingAtOnce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		batches := rapid.SliceOfN(rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 40), 0, 30), 0, 12).Draw(t, "keys")
-		limit := rapid.Int64Range(0, 200).Draw(t, "limit")
-		if limit == 0 {
-			limit = noLimit
-		}
-		s := newSorter(context.Background(), limit, rapid.Int64Range(100, 4000).Draw(t, "budget"))
-		var want [][]byte
-		for _, keys := range batches {
-			want = append(want, keys...)
-			if err := s.add(keys); err != nil {
-				t.Fatal(err)
-			}
-		}
-		slices.SortFunc(want, bytes.Compare)
-		want = want[:min(int64(len(want)), limit)]
-		var got [][]byte
-		for key, err := range s.sorted() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, bytes.Clone(key))
-		}
-		if !slices.EqualFunc(got, want, bytes.Equal) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	})
-}
-
-func TestTextKeysAreInTheOrderOfTexts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 255}), 0, 6)
-		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		texts := binaries(a, b)
-		keyA, keyB := valueOfText(nil, texts, 0), valueOfText(nil, texts, 1)
-		if got, want := bytes.Compare(keyA, keyB), bytes.Compare(a, b); got != want {
-			t.Errorf("keys %x and %x compare %d, their texts %x and %x %d", keyA, keyB, got, a, b, want)
-		}
-		if bytes.HasPrefix(keyA, keyB) && !bytes.Equal(a, b) {
-			t.Errorf("the key of %x begins with that of %x", a, b)
-		}
-	})
 }
 
 func TestSearchInAnotherOrder(t *testing.T) {
@@ -229,13 +179,4 @@ func points(t *testing.T) *Table {
 		rows[i] = fmt.Sprintf(`{"id":%d,"vector":[%d,0]}`, i, i)
 	}
 	return create(t, schema, "["+strings.Join(rows, ",")+"]")
-}
-
-// binaries makes an array.
-func binaries(values ...[]byte) arrow.Array {
-	b := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
-	for _, v := range values {
-		b.Append(v)
-	}
-	return b.NewArray()
 }

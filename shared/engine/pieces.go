@@ -11,10 +11,10 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// inPieces yields what work makes of the rows of a batch: of all at once, or of half as many at a
-// time for as long as there is too little memory for it. work gets the rows and the position of
-// the first of them. What it takes of the share of its context is held until the next piece is
-// asked for.
+// inPieces yields the results of work on the rows of a batch: on all rows at once, or on half as
+// many at a time for as long as memory is too short. work gets the rows and the position of the
+// first. Memory that work takes from the share of its context is held until the consumer asks for
+// the next piece.
 func inPieces(ctx context.Context, batch arrow.RecordBatch, work func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error)) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		all := batch.NumRows()
@@ -45,14 +45,15 @@ func inPieces(ctx context.Context, batch arrow.RecordBatch, work func(ctx contex
 	}
 }
 
-// tooMuch says whether memory was refused because a request may not hold so much, so that it may
-// get on with less at a time.
+// tooMuch reports whether memory was refused because one request may not hold so much, in which
+// case a smaller piece may succeed.
 func tooMuch(err error) bool {
 	var refused *memory.Error
 	return errors.As(err, &refused) && !refused.Busy
 }
 
-// takeMade takes memory for a column that was made of a batch, unless it is one of its own.
+// takeMade takes memory for a column that was computed from a batch. It takes none for a column of
+// the batch itself.
 func takeMade(ctx context.Context, batch arrow.RecordBatch, column arrow.Array) error {
 	if slices.Contains(batch.Columns(), column) {
 		return nil

@@ -16,35 +16,34 @@ import (
 	"tiltyard/shared/sql/plan"
 )
 
-// Names of columns that a search adds to its answer.
+// These are the names of columns that a search adds to its answer.
 const (
 	distanceColumn   = "_distance"   // float32
-	scoreColumn      = "_score"      // float32, of a search for words
-	queryIndexColumn = "query_index" // int32, which of several query vectors
+	scoreColumn      = "_score"      // float32, in a search for words
+	queryIndexColumn = "query_index" // int32, the number of the query vector
 )
 
-// An output is the columns of an answer and what they are made of.
+// An output describes the columns of an answer and where their values come from.
 type output struct {
 	schema  *arrow.Schema
 	columns []outputColumn
-	sources []string // columns of the table, and row columns, to be read
-	scored  string   // the column that a search adds; empty if there is no search
-	rates   bool     // an expression asks for that column
+	sources []string // columns of the table, and row columns, that must be read
+	scored  string   // the column that a search adds; "" without a search
+	rates   bool     // an expression refers to the scored column
 }
 
-// outputColumn is read, computed, or a distance or score. What is read is answered as it is, but JSON
-// as text.
+// An outputColumn is a column that is read, a computed one, or a distance or score. A column that
+// is read is returned unchanged, except that JSON becomes text.
 type outputColumn struct {
 	source   int         // position in sources, or -1
-	stored   arrow.Field // what is read
-	bound    *plan.Bound // nil unless computed
+	stored   arrow.Field // the field as it is read
+	bound    *plan.Bound // nil unless the column is computed
 	distance bool
 }
 
-// planOutput resolves the columns that a request asks for. A search adds a column of its own,
-// scored: it is where it is asked for, or else after the other columns. There is none
-// without a name. Row ids are last when they are wanted beside the columns, also if they are
-// one of them.
+// planOutput resolves the columns that a request asks for. A search adds a column, scored: at the
+// requested position, or else after the other columns. scored is "" without a search. If row ids
+// are requested beside the columns, they come last, even if they are also one of the columns.
 func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
 	out := &output{sources: []string{}, scored: scored}
 	var fields []arrow.Field
@@ -67,7 +66,7 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset
 		}
 		hasScored = hasScored || w.Name == scored
 		if slices.ContainsFunc(fields, func(f arrow.Field) bool { return f.Name == w.Name }) {
-			return nil, protocol.Errorf(protocol.InvalidInput, "columns: %q is there twice; an answer has one column of a name", w.Name)
+			return nil, protocol.Errorf(protocol.InvalidInput, "columns: %q is given twice; each column of an answer needs its own name", w.Name)
 		}
 		c, f, err := out.column(ctx, w, d)
 		if err != nil {
@@ -90,8 +89,8 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset
 	return out, nil
 }
 
-// column resolves one column of the request: a column of the table, a row column, a path
-// into a struct, what the search says of the row, or an expression.
+// column resolves one column of the request: a column of the table, a row column, a path into a
+// struct, the distance or score, or an expression.
 func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
 	sql := w.Expression
 	switch {
@@ -124,8 +123,7 @@ func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, d *data
 	return outputColumn{source: -1, bound: bound}, arrow.Field{Type: bound.Type(), Nullable: bound.Nullable()}, nil
 }
 
-// source returns the position of a column among those to be read, and adds it if it is
-// not one of them.
+// source returns the position of a column among the sources, and adds the column if it is missing.
 func (o *output) source(name string) int {
 	if at := slices.Index(o.sources, name); at >= 0 {
 		return at
@@ -134,7 +132,7 @@ func (o *output) source(name string) int {
 	return len(o.sources) - 1
 }
 
-// batches makes the answer's columns of each batch of the sources, up to the first error.
+// batches computes the answer's columns for each batch of the sources, up to the first error.
 func (o *output) batches(ctx context.Context, sources iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for read, err := range sources {
@@ -151,9 +149,8 @@ func (o *output) batches(ctx context.Context, sources iter.Seq2[arrow.RecordBatc
 	}
 }
 
-// pieces makes the answer's columns of a batch of the sources: of all its rows at once, or of
-// fewer at a time where there is too little memory for what is computed of all. distances is nil
-// but for a search.
+// pieces computes the answer's columns for a batch of the sources: for all rows at once, or for
+// fewer at a time when memory is too short. distances is nil without a search.
 func (o *output) pieces(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) iter.Seq2[arrow.RecordBatch, error] {
 	return inPieces(ctx, read, func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
 		of := distances
@@ -164,8 +161,7 @@ func (o *output) pieces(ctx context.Context, read arrow.RecordBatch, distances a
 	})
 }
 
-// batch makes the answer's columns from the sources, and takes memory for those that are no
-// source.
+// batch computes the answer's columns from the sources, and takes memory for the computed ones.
 func (o *output) batch(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) (arrow.RecordBatch, error) {
 	columns := make([]arrow.Array, len(o.columns))
 	given := read

@@ -7,20 +7,21 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
 
 // An answer is a query that was resolved against a version of a table.
 type answer interface {
-	// rows begins to answer. The first rows are at hand, or were looked for, when it returns.
+	// rows starts the answer. When it returns, the first rows are there, or it is known that there
+	// are none.
 	rows(ctx context.Context) (*protocol.Rows, error)
-	// plan tells how the rows are made and, of an answer that was ranged over, what each
-	// step has done.
-	plan() *step
+	// plan returns the steps of the answer, with their measurements if the answer was ranged over.
+	plan() *explain.Step
 }
 
-// answer resolves a query. Nothing is read yet.
+// answer resolves a query. It reads no rows.
 func (e *Engine) answer(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
 	switch {
 	case req.FullTextQuery != nil:
@@ -28,11 +29,12 @@ func (e *Engine) answer(ctx context.Context, d *dataset.Dataset, req *protocol.Q
 	case !req.Vector.Empty():
 		return e.newSearch(ctx, d, req)
 	}
-	return newScan(ctx, d, req)
+	return e.newScan(ctx, d, req)
 }
 
-// Query answers a query with a stream of rows: those nearest to a vector, or else all,
-// in the order asked for or that of the table; in both cases only where the filter is true.
+// Query answers a query with a stream of rows: the rows nearest to a vector, or else all rows, in
+// the requested order or that of the table. In both cases only rows that pass the filter are
+// returned.
 func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
 		answer, err := t.engine.answer(ctx, d, req)
@@ -43,7 +45,7 @@ func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*pr
 	})
 }
 
-// rows begins to answer, as clients get it.
+// rows starts an answer in the form that clients get.
 func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer answer) (*protocol.Rows, error) {
 	rows, err := answer.rows(ctx)
 	if err != nil {
@@ -57,8 +59,7 @@ func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer answer) (*p
 	return rows, nil
 }
 
-// translated gives errors that come up while rows of a version are read their name in
-// the protocol.
+// translated turns errors that occur while rows are read into protocol errors.
 func (t *Table) translated(ctx context.Context, d *dataset.Dataset, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range batches {
@@ -69,15 +70,15 @@ func (t *Table) translated(ctx context.Context, d *dataset.Dataset, batches iter
 	}
 }
 
-// Count tells how many rows there are, or for how many a predicate is true.
+// Count returns the number of rows, or of those for which a predicate is true.
 func (t *Table) Count(ctx context.Context, version *int64, predicate string) (*protocol.CountTableRowsResponse, error) {
 	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.CountTableRowsResponse, error) {
 		answer := &protocol.CountTableRowsResponse{Version: int64(d.Version()), Count: d.CountRows()}
-		filter, err := where(ctx, "predicate", predicate, d)
-		if err != nil || filter == nil {
+		filter, err := t.engine.newFilter(ctx, "predicate", predicate, d)
+		if err != nil || filter.Where == nil {
 			return answer, err
 		}
-		_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{}, Where: filter})
+		_, batches, err := d.Scan(ctx, filter.options([]string{}))
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +93,7 @@ func (t *Table) Count(ctx context.Context, version *int64, predicate string) (*p
 	})
 }
 
-// saturating adds counts of which each may be the largest that there is.
+// saturating adds two counts and returns the largest int64 on overflow.
 func saturating(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

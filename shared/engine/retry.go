@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// maxPlans bounds how often a change is worked out anew because others changed what it
-	// depends on: those in other processes, as it goes before all in this one after having
-	// been patient for a few times.
+	// maxPlans bounds how often a change is planned again because a concurrent commit conflicts
+	// with it. Only writers in other processes matter here: after a few such conflicts, a change
+	// goes before all others of its own process.
 	maxPlans = 25
 	patience = 3
-	// maxHold bounds how long others in this process wait for a change to be worked out: one
-	// that takes longer only hopes.
+	// maxHold bounds how long other changes in this process wait while one is planned. A change
+	// that takes longer runs without this protection.
 	maxHold = 10 * time.Second
 )
 
-// change works out a change on the newest version and commits it there. When others
-// commit what it depends on before it, it is worked out again. When an earlier attempt has
-// made it the error is an [*alreadyMade].
+// change plans a change on the newest version and commits it there. When a conflicting commit comes
+// first, it plans again. When an earlier attempt has made the change, the error is an
+// [*alreadyMade].
 //
-// What plan takes of the memory share of its context is held until the plan has been committed
-// or is dropped, and what commit takes until it ends.
+// Memory that plan takes from the share of its context is held until the plan has been committed or
+// dropped. Memory that commit takes is held until commit returns.
 func change[P any](ctx context.Context, t *Table, plan func(context.Context, *dataset.Dataset) (P, error), commit func(context.Context, P) (dataset.Commit, error)) (P, dataset.Commit, error) {
 	var planned P
 	if err := t.unmade(ctx); err != nil {
 		return planned, dataset.Commit{}, err
 	}
-	var room *memory.Share // of the plan
+	var room *memory.Share // memory of the plan
 	defer func() { room.Close() }()
 	inRoom := func(ctx context.Context, d *dataset.Dataset) (p P, err error) {
 		room.Close()
@@ -40,7 +40,7 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 			return p, err
 		}
 		p, err = plan(ctx, d)
-		room.Settle(room.Held()) // without what reading took
+		room.Settle(room.Held()) // without the memory that only reading needed
 		return p, err
 	}
 	for plans, held := 0, false; plans < maxPlans; plans++ {
@@ -67,8 +67,8 @@ func change[P any](ctx context.Context, t *Table, plan func(context.Context, *da
 	}
 	return planned, dataset.Commit{}, &protocol.Error{
 		Code:    protocol.ConcurrentModification,
-		Message: fmt.Sprintf("table %s changes faster than this change of it can be made", t.name),
-		Detail:  fmt.Sprintf("other writers changed it %d times while the change was worked out; retry", maxPlans),
+		Message: fmt.Sprintf("table %s changes faster than this change can be committed", t.name),
+		Detail:  fmt.Sprintf("other writers changed it %d times while the change was planned; retry", maxPlans),
 	}
 }
 
@@ -81,7 +81,7 @@ func commitInRoom[P any](ctx context.Context, planned P, commit func(context.Con
 	return commit(ctx, planned)
 }
 
-// alter is change for a change that is worked out and committed in one call.
+// alter is change for a change that one call plans and commits.
 func (t *Table) alter(ctx context.Context, commit func(context.Context, *dataset.Dataset) (*dataset.Dataset, error)) (Written, error) {
 	_, made, err := change(ctx, t,
 		func(_ context.Context, d *dataset.Dataset) (*dataset.Dataset, error) { return d, nil },

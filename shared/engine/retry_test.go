@@ -11,15 +11,15 @@ import (
 	"tiltyard/shared/lance/dataset"
 )
 
-// A change that others are in the way of each time it has been worked out is made all the
-// same, as it goes before them in the end.
+// A change that conflicts with other writers each time it is planned is made nevertheless, because
+// it finally goes before them.
 func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		table := create(t, arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"n": 1}, {"n": 2}]`)
 		var others []chan error
 		plan := func(ctx context.Context, d *dataset.Dataset) (*chosen, error) {
-			rows, err := choose(ctx, d, "n = 1")
+			rows, err := table.engine.choose(ctx, d, "n = 1")
 			other := make(chan error, 1)
 			others = append(others, other)
 			done := make(chan struct{})

@@ -5,26 +5,28 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
 
-// A tableScan answers a query without a search and without an order: the rows that its filter
-// keeps, as they lie in the table.
+// A tableScan answers a query that has neither a search nor an order: the rows that pass the
+// filter, in the order of the table.
 type tableScan struct {
 	dataset       *dataset.Dataset
 	out           *output
 	opts          dataset.ScanOptions
-	read, project *step
+	read, project *explain.Step
 }
 
 // newScan resolves a query without a search.
-func newScan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
+func (e *Engine) newScan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
 	out, err := planOutput(ctx, req, d, "")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := newAsked(ctx, d, req)
+	rows, err := e.newAsked(ctx, d, req)
 	if err != nil {
 		return nil, err
 	}
@@ -41,80 +43,98 @@ func newScan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRe
 	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, req, out.sources)}
 	s.opts.Offset, s.opts.Limit = req.Offset, limit
 	if req.Offset > 0 {
-		s.read.says("offset=%d", req.Offset)
+		s.read.With("offset=%d", req.Offset)
 	}
 	if limit > 0 {
-		s.read.says("limit=%d", limit)
+		s.read.With("limit=%d", limit)
 	}
 	s.project = projectStep(d, out, s.read)
 	return s, nil
 }
 
-// noRows answers a query for none of a table's rows, which the clients of LanceDB ask with a k of
-// zero. They say it in another way that they want all.
+// noRows answers a query for no rows, which LanceDB clients send as a k of zero. They have another
+// form for all rows.
 type noRows struct {
 	schema  *arrow.Schema
-	project *step
+	project *explain.Step
 }
 
-func (n *noRows) plan() *step { return n.project }
+func (n *noRows) plan() *explain.Step { return n.project }
 
 func (n *noRows) rows(context.Context) (*protocol.Rows, error) {
 	none := func(func(arrow.RecordBatch, error) bool) {}
-	return &protocol.Rows{Schema: n.schema, Batches: n.project.counted(none)}, nil
+	return &protocol.Rows{Schema: n.schema, Batches: n.project.Counted(none)}, nil
 }
 
-// asked is which rows of a table a query is about, or may find by its search.
+// asked is the set of rows that a query reads or searches.
 type asked struct {
-	where   *dataset.Where
-	only    func(fragment uint64) bool // nil: of all fragments
-	indices []string                   // that say so
+	filter  filter
+	only    func(fragment uint64) bool // nil: all fragments
+	indices []string                   // names of the indices that determine only
 }
 
-func newAsked(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (a asked, err error) {
-	if a.where, err = where(ctx, "filter", req.Filter, d); err != nil {
+func (e *Engine) newAsked(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (a asked, err error) {
+	if a.filter, err = e.newFilter(ctx, "filter", req.Filter, d); err != nil {
 		return a, err
 	}
-	a.only, a.indices, err = indexedOnly(ctx, d, req)
+	if req.FastSearch && a.filter.bound != nil {
+		a.only, a.indices, err = narrow.Covered(d, a.filter.bound)
+	}
 	return a, err
 }
 
-// options are those of a scan of columns of the rows.
-func (a asked) options(columns []string) dataset.ScanOptions {
-	return dataset.ScanOptions{Columns: columns, Where: a.where, Only: a.only}
+// inBoth returns the intersection of two sets of fragments; nil means all fragments.
+func inBoth(a, b func(fragment uint64) bool) func(fragment uint64) bool {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(fragment uint64) bool { return a(fragment) && b(fragment) }
 }
 
-// step describes such a scan.
-func (a asked) step(d *dataset.Dataset, req *protocol.QueryTableRequest, columns []string) *step {
+// options returns the options of a scan of some columns of the rows.
+func (a asked) options(columns []string) dataset.ScanOptions {
+	opts := a.filter.options(columns)
+	opts.Only = a.only
+	return opts
+}
+
+// step returns the plan step of such a scan.
+func (a asked) step(d *dataset.Dataset, req *protocol.QueryTableRequest, columns []string) *explain.Step {
 	s := scanStep(d, req, a.options(columns))
 	if a.only != nil {
-		s.says("only_indexed_by=%s", list(a.indices))
+		s.With("only_indexed_by=%s", explain.List(a.indices))
+	}
+	if n := a.filter.narrowing; n != nil {
+		n.Describe(s)
 	}
 	return s
 }
 
-// scanStep describes the reading of a table, or of what is left of it.
-func scanStep(d *dataset.Dataset, req *protocol.QueryTableRequest, opts dataset.ScanOptions) *step {
-	s := newStep(d, stepScan).says("columns=%s", list(opts.Columns))
+// scanStep returns the plan step that reads a table, or a part of it.
+func scanStep(d *dataset.Dataset, req *protocol.QueryTableRequest, opts dataset.ScanOptions) *explain.Step {
+	s := explain.New(d.Now, explain.Scan).With("columns=%s", explain.List(opts.Columns))
 	if opts.Where != nil {
-		s.says("filter=%s", req.Filter).adds("filter_columns=%s", list(opts.Where.Columns))
+		s.With("filter=%s", req.Filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns))
 	}
 	sizes := d.Stats()
-	s.adds("version=%d", d.Version()).adds("fragments=%d", len(sizes.Lengths)).adds("rows=%d", sizes.Rows).adds("deleted_rows=%d", sizes.DeletedRows)
+	s.WithMore("version=%d", d.Version()).WithMore("fragments=%d", len(sizes.Lengths)).WithMore("rows=%d", sizes.Rows).WithMore("deleted_rows=%d", sizes.DeletedRows)
 	if bytes, err := d.ScanBytes(opts.Columns); err == nil {
-		s.adds("bytes_estimate=%d", bytes)
+		s.WithMore("bytes_estimate=%d", bytes)
 	}
 	return s
 }
 
-// projectStep describes the making of the answer's columns.
-func projectStep(d *dataset.Dataset, out *output, from *step) *step {
+// projectStep returns the plan step that computes the answer's columns.
+func projectStep(d *dataset.Dataset, out *output, from *explain.Step) *explain.Step {
 	names := make([]string, len(out.columns))
 	for i, f := range out.schema.Fields() {
 		names[i] = f.Name
 	}
-	s := newStep(d, "Project", from).says("columns=%s", list(names))
-	return s.adds("types=%s", list(typeNames(out.schema)))
+	s := explain.New(d.Now, explain.Project, from).With("columns=%s", explain.List(names))
+	return s.WithMore("types=%s", explain.List(typeNames(out.schema)))
 }
 
 func typeNames(schema *arrow.Schema) []string {
@@ -125,13 +145,13 @@ func typeNames(schema *arrow.Schema) []string {
 	return names
 }
 
-func (s *tableScan) plan() *step { return s.project }
+func (s *tableScan) plan() *explain.Step { return s.project }
 
 func (s *tableScan) rows(ctx context.Context) (*protocol.Rows, error) {
-	_, batches, err := s.dataset.Scan(s.read.reading(ctx), s.opts)
+	_, batches, err := s.dataset.Scan(s.read.Reading(ctx), s.opts)
 	if err != nil {
 		return nil, err
 	}
-	batches = s.read.counted(batches)
-	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.counted(s.out.batches(ctx, batches))}, nil
+	batches = s.read.Counted(batches)
+	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.Counted(s.out.batches(ctx, batches))}, nil
 }

@@ -6,19 +6,19 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// A spare is memory for work that has another way, which needs less: it is taken only if it is
-// free now, and half of what a request may hold is left to others.
+// A spare is memory for work that can also be done with less. It is taken only if it is free now,
+// and leaves half of what a request may hold to other work.
 type spare struct {
 	share *memory.Share
 	taken int64
-	left  int64 // of what was taken
+	left  int64 // taken and not used
 }
 
-// errNoSpare says that work has to take the other way.
+// errNoSpare means that the work must be done with less memory.
 var errNoSpare = errors.New("no memory to spare")
 
-// take takes so many bytes, and reports whether they were to spare. It asks the share for some
-// more than it needs, so that it need not ask for each value.
+// take takes memory, and reports whether it was free. It takes a little more from the share than it
+// needs, so that it does not ask the share for each value.
 func (s *spare) take(bytes int64) bool {
 	if s.left -= bytes; s.left >= 0 || s.share == nil {
 		return true
@@ -34,10 +34,10 @@ func (s *spare) take(bytes int64) bool {
 	return true
 }
 
-// give gives bytes back for what is taken next.
+// give returns bytes for the next take.
 func (s *spare) give(bytes int64) { s.left += bytes }
 
-// trim returns to the share what is left.
+// trim returns unused bytes to the share.
 func (s *spare) trim() {
 	s.share.Give(s.left)
 	s.taken, s.left = s.taken-max(s.left, 0), min(s.left, 0)

@@ -8,25 +8,27 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
 )
 
-// A target is a vector column and what to look for in it.
+// A target is a vector column and the query vectors to search it for.
 type target struct {
 	column  string // or the path of a member of structs
 	measure measurer
 	metric  vector.Metric
-	// lists says that a row holds a list of vectors, and that all query vectors are one
-	// query: the distance of a row is the sum of those from each query vector to the vector
-	// of the row that is nearest to it.
+	// lists means that a row holds a list of vectors, and that all query vectors form one query.
+	// The distance of a row is the sum, over the query vectors, of the distance to the nearest
+	// vector of the row.
 	lists bool
-	batch bool // each query vector is a query of its own, and the answer tells them apart
+	batch bool // each query vector is a query of its own, with its number in the answer
 
-	only  func(fragment uint64) bool // which fragments are searched; nil: all
-	index string                     // for the plan: what is made of an index
+	only  func(fragment uint64) bool // the fragments to search; nil: all
+	index *dataset.Index             // that answers the search; nil: all rows are measured
+	use   string                     // of the index, for the plan
 }
 
 func (t *target) queries() int {
@@ -36,13 +38,13 @@ func (t *target) queries() int {
 	return t.measure.queries()
 }
 
-// A measurer writes the distances of vectors to each of its query vectors.
+// A measurer writes the distances of vectors to each query vector.
 type measurer interface {
 	queries() int
 	measure(items arrow.ArrayData, from, rows int, out [][]float32)
 }
 
-// newTarget resolves the column and the query vectors of a request against each other.
+// newTarget resolves the column and the query vectors of a request.
 func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, error) {
 	column, err := vectorColumn(d, req.VectorColumn, len(req.Vector.Vectors[0]))
 	if err != nil {
@@ -50,7 +52,7 @@ func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, er
 	}
 	vectors, lists := vectorType(column.Type)
 	if vectors == nil {
-		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s holds no vectors, which are fixed-size lists of numbers", column.Name, column.Type)
+		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s does not hold vectors, which are fixed-size lists of numbers", column.Name, column.Type)
 	}
 	t := &target{column: column.Name, lists: lists, batch: req.Vector.Several && !lists}
 	if given := len(req.Vector.Vectors[0]); given != int(vectors.Len()) {
@@ -69,12 +71,12 @@ func newTarget(d *dataset.Dataset, req *protocol.QueryTableRequest) (*target, er
 	return t, nil
 }
 
-// useIndex says what an index of the column means to the search. It is not searched yet,
-// so all rows are measured: but its metric is the one meant when the request names none,
-// and a fast search is one of the rows that it covers, which are none without an index of
-// the metric. It is one of an index also where the request says to pass by the index.
+// useIndex finds the index that answers the search. Its metric is the default when the request names
+// none; a search by another metric measures all rows. A fast search covers only the rows in the index,
+// and no rows if there is no index with the metric; that also holds if the request says not to use
+// the index.
 func (t *target) useIndex(d *dataset.Dataset, req *protocol.QueryTableRequest) (asked protocol.DistanceType, err error) {
-	asked, t.index = req.DistanceType, "index=none"
+	asked, t.use = req.DistanceType, "index=none"
 	index, err := vectorIndex(d, t.column)
 	if err != nil {
 		return asked, err
@@ -92,17 +94,20 @@ func (t *target) useIndex(d *dataset.Dataset, req *protocol.QueryTableRequest) (
 		}
 	}
 	switch {
-	case index != nil && req.FastSearch:
-		t.index, t.only = fmt.Sprintf("index=%s (its rows are measured)", index.Name), index.Covers
+	case index != nil && (req.FastSearch || !req.BypassVectorIndex):
+		t.index, t.use = index, "index="+index.Name
+		if req.FastSearch {
+			t.only = index.Covers
+		}
 	case req.FastSearch:
-		t.index, t.only = "index=none (nothing to search fast)", func(uint64) bool { return false }
+		t.use, t.only = "index=none (nothing to search fast)", func(uint64) bool { return false }
 	case index != nil:
-		t.index = fmt.Sprintf("index=%s (not used: all rows are measured)", index.Name)
+		t.use = fmt.Sprintf("index=%s (bypassed: all rows are measured)", index.Name)
 	}
 	return asked, nil
 }
 
-// newMeasurer prepares the query vectors in the type of the column.
+// newMeasurer converts the query vectors to the type of the column.
 func newMeasurer(item arrow.DataType, metric vector.Metric, vectors [][]float64) (measurer, error) {
 	switch item.ID() {
 	case arrow.FLOAT32:
@@ -117,7 +122,7 @@ func newMeasurer(item arrow.DataType, metric vector.Metric, vectors [][]float64)
 	case arrow.UINT8:
 		return prepare(metric, vectors, bytesOf)
 	}
-	return nil, fmt.Errorf("vectors of %s cannot be searched", item)
+	return nil, fmt.Errorf("a column with vectors of %s cannot be searched", item)
 }
 
 func float32s(v []float64) ([]float32, error) {
@@ -132,14 +137,14 @@ func bytesOf(v []float64) ([]uint8, error) {
 	out := make([]uint8, len(v))
 	for i, x := range v {
 		if x < 0 || x > math.MaxUint8 || x != math.Trunc(x) {
-			return nil, fmt.Errorf("vector element %d is not a whole number from 0 to 255, as bytes are", i)
+			return nil, fmt.Errorf("vector element %d is not an integer from 0 to 255, which a column of bytes needs", i)
 		}
 		out[i] = uint8(x)
 	}
 	return out, nil
 }
 
-// metricOf returns the metric asked for, or the default of the column's type.
+// metricOf returns the metric of the request, or the default for the column's type.
 func metricOf(item arrow.DataType, asked protocol.DistanceType) (vector.Metric, error) {
 	metric, known := map[protocol.DistanceType]vector.Metric{
 		protocol.DistanceL2: vector.L2, protocol.DistanceCosine: vector.Cosine,
@@ -157,7 +162,7 @@ func metricOf(item arrow.DataType, asked protocol.DistanceType) (vector.Metric, 
 	return metric, nil
 }
 
-// measuring measures vectors of one type of element.
+// measuring measures vectors of one element type.
 type measuring[T vector.Element] struct {
 	prepared []*vector.Query[T]
 }
@@ -186,19 +191,19 @@ func (m *measuring[T]) measure(items arrow.ArrayData, from, rows int, out [][]fl
 	vector.DistancesMany(m.prepared, values[from*dim:(from+rows)*dim], out)
 }
 
-// nearest returns the k nearest rows of each query among some, nearest first, query by
-// query. The ids of the hits are row addresses. What was read is counted as made by a step.
-func (t *target) nearest(ctx context.Context, d *dataset.Dataset, among asked, read *step, k int, limit vector.Bounds) ([]found, error) {
+// nearest returns the k nearest of the given rows for each query, nearest first, query by query.
+// The ids of the hits are row addresses. The rows that it reads are counted for the plan step read.
+func (t *target) nearest(ctx context.Context, d *dataset.Dataset, among asked, read *explain.Step, k int, limit vector.Bounds) ([]found, error) {
 	opts := among.options([]string{t.column, dataset.RowAddr})
 	opts.Only = inBoth(t.only, among.only)
 	parts, err := dataset.Map(ctx, d, opts, func(ctx context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
-		read.made(batch)
+		read.Made(batch)
 		return t.nearestOf(ctx, batch, k, limit)
 	})
 	if err != nil {
 		return nil, err
 	}
-	// The best of all, and what they are copied to.
+	// This is the memory of the best hits of all batches, and of a copy.
 	held, err := memory.Take(ctx, 2*hitBytes*int64(t.queries())*min(int64(k), d.CountRows()))
 	if err != nil {
 		return nil, err
@@ -230,15 +235,15 @@ func (t *target) newTopKs(k int, limit vector.Bounds) []*vector.TopK {
 	return tops
 }
 
-// hitBytes is what a hit takes in a TopK, which may have room for as many more.
+// hitBytes is the memory of a hit in a TopK, whose capacity may be twice its length.
 const hitBytes = 32
 
-// measureRows is how many rows are measured at a time, which bounds the memory for their
-// distances from all query vectors.
+// measureRows is how many rows are measured at a time. It bounds the memory of their distances to
+// all query vectors.
 const measureRows = 1 << 12
 
-// nearestOf measures the rows of one batch: a column of vectors and one of addresses. The
-// memory for its result is of the share of the context.
+// nearestOf measures the rows of one batch, which has a column of vectors and one of addresses. The
+// share of the context holds the memory of the result.
 func (t *target) nearestOf(ctx context.Context, batch arrow.RecordBatch, k int, limit vector.Bounds) ([]*vector.TopK, error) {
 	tops := t.newTopKs(k, limit)
 	rows := int(batch.NumRows())
@@ -248,6 +253,15 @@ func (t *target) nearestOf(ctx context.Context, batch arrow.RecordBatch, k int, 
 	if _, err := memory.Take(ctx, hitBytes*int64(len(tops))*int64(min(k, rows))); err != nil {
 		return nil, err
 	}
+	return tops, t.eachDistance(ctx, batch, func(query int, distances []float32, at []uint64) {
+		tops[query].AddAll(distances, at)
+	})
+}
+
+// eachDistance measures the rows of one batch, some at a time: for each query it calls show with their
+// distances and addresses.
+func (t *target) eachDistance(ctx context.Context, batch arrow.RecordBatch, show func(query int, distances []float32, at []uint64)) error {
+	rows := int(batch.NumRows())
 	column := batch.Column(0)
 	at := batch.Column(1).(*array.Uint64).Uint64Values()
 	vectors := measureRows
@@ -256,16 +270,16 @@ func (t *target) nearestOf(ctx context.Context, batch arrow.RecordBatch, k int, 
 	}
 	held, err := memory.Take(ctx, 4*int64(t.measure.queries())*int64(min(vectors, max(rows, vectors-measureRows))))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer held.Release()
-	distances := make([][]float32, len(tops))
+	distances := make([][]float32, t.queries())
 	for q := range distances {
 		distances[q] = make([]float32, min(rows, measureRows))
 	}
 	for from := 0; from < rows; from += measureRows {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		to := min(from+measureRows, rows)
 		for q := range distances {
@@ -277,14 +291,14 @@ func (t *target) nearestOf(ctx context.Context, batch arrow.RecordBatch, k int, 
 		} else {
 			t.measure.measure(part.Data().Children()[0], part.Data().Offset(), to-from, distances)
 		}
-		for q := range tops {
+		for q := range distances {
 			if !t.lists {
 				dropNulls(part, distances[q])
 			}
-			tops[q].AddAll(distances[q], at[from:to])
+			show(q, distances[q], at[from:to])
 		}
 	}
-	return tops, nil
+	return nil
 }
 
 // longest returns the length of the longest list.
@@ -297,8 +311,8 @@ func longest(column *array.List) int {
 	return int(most)
 }
 
-// dropNulls makes the distances of null vectors, and of those with a null in them, NaN:
-// they are never found.
+// dropNulls sets the distances of vectors that are null or contain a null to NaN, so that they are
+// never found.
 func dropNulls(column arrow.Array, distances []float32) {
 	nan := float32(math.NaN())
 	if column.NullN() > 0 {

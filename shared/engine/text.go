@@ -3,10 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"math"
 	"slices"
 
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
@@ -15,28 +18,31 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// A textSearch answers a query for the rows that hold words, the best first, by reading
-// all texts. What an index on them says of how words are told apart is heeded; the rows
-// that it covers are scored as it would score them.
+// A textSearch answers a query for the rows that contain words, best first. If all searched columns
+// have text indices, it reads their posting lists, and the texts of the fragments that these do not
+// cover. Otherwise it reads all texts; it still uses the tokenizer of an index, and scores the rows
+// that the index covers as the index would.
 type textSearch struct {
 	*foundRows
-	query fulltext.Query
-	among asked // of which rows the best are looked for
-	fast  bool  // only rows that an index covers may be found
-	k     int64 // those to be skipped among them
-	limit int   // rows that may be found at most
+	engine  *Engine
+	query   fulltext.Query
+	indices []string // whose posting lists it reads; nil: it reads all texts
+	among   asked    // the rows among which it searches
+	fast    bool     // finds only rows that an index covers
+	k       int64    // includes the rows that are skipped
+	limit   int      // the most rows that it may find
 
-	read, score *step
+	read, score *explain.Step
 }
 
 // newTextSearch resolves a query for words.
 func (e *Engine) newTextSearch(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
-	s := &textSearch{fast: req.FastSearch, k: textK(req), limit: e.limits.TopK}
+	s := &textSearch{engine: e, fast: req.FastSearch, k: textK(req), limit: e.limits.TopK}
 	var err error
 	if s.foundRows, err = newFoundRows(ctx, d, req, scoreColumn); err != nil {
 		return nil, err
 	}
-	if s.among, err = before(ctx, req, d); err != nil {
+	if s.among, err = e.before(ctx, req, d); err != nil {
 		return nil, err
 	}
 	indices, err := textIndices(d)
@@ -51,24 +57,33 @@ func (e *Engine) newTextSearch(ctx context.Context, d *dataset.Dataset, req *pro
 		if _, err := newTextColumn(d, column); err != nil {
 			return nil, err
 		}
+		if x := indices[column]; coversAny(d, x) {
+			s.indices = append(s.indices, x.Name)
+		}
+	}
+	if len(s.indices) < len(columns) {
+		s.indices, s.among.filter.narrowing = nil, nil // all texts are read for their counts
 	}
 	s.describe(req, columns)
 	return s, nil
 }
 
-// describe makes the steps of the search.
+// describe makes the plan steps of the search.
 func (s *textSearch) describe(req *protocol.QueryTableRequest, columns []string) {
 	s.read = s.among.step(s.dataset, req, columns)
-	s.score = newStep(s.dataset, "MatchText", s.read).says("columns=%s", list(columns))
+	s.score = explain.New(s.dataset.Now, explain.MatchText, s.read).With("columns=%s", explain.List(columns))
 	if s.k < math.MaxInt64 {
-		s.score.says("k=%d", s.k)
+		s.score.With("k=%d", s.k)
+	}
+	if s.indices != nil {
+		s.score.With("indices=%s", explain.List(s.indices))
 	}
 	s.follow(req, s.score)
 }
 
-// rows is the answer's. The search is over when it returns.
+// rows implements answer. The search is complete when rows returns.
 func (s *textSearch) rows(ctx context.Context) (*protocol.Rows, error) {
-	hits, err := s.find(s.read.reading(ctx))
+	hits, err := s.find(s.read.Reading(ctx))
 	if err != nil {
 		return nil, textError(err)
 	}
@@ -78,19 +93,45 @@ func (s *textSearch) rows(ctx context.Context) (*protocol.Rows, error) {
 // find returns the best rows.
 func (s *textSearch) find(ctx context.Context) ([]found, error) {
 	began := s.dataset.Now()
-	scan, err := newTextScan(ctx, s.dataset, s.query)
-	if err != nil {
-		return nil, err
+	hits, err := s.findIndexed(ctx)
+	var unread *unreadIndex
+	if errors.As(err, &unread) && narrow.IsUnusable(err) {
+		s.engine.warn(ctx, "an index is not used", slog.String("index", unread.name), slog.Any("error", err))
+		s.score.WithMore("index_not_used=%q", err)
+		hits, err = s.findBy(ctx, false)
 	}
-	scan.fast, scan.made, scan.filter, scan.only = s.fast, s.read.made, s.among.where, s.among.only
-	hits, err := scan.best(ctx, s.k, s.limit)
-	s.score.took(began)
-	s.score.rows.Add(int64(len(hits)))
+	s.score.Took(began)
+	s.score.Found(len(hits))
 	return hits, err
 }
 
-// textK returns how many rows to look for: those to be returned and those to be skipped
-// before them. Without a limit it is the largest number that there is.
+// findIndexed returns the best rows, by posting lists if there are some. It holds memory of its own,
+// so that all of it is there for a search without them.
+func (s *textSearch) findIndexed(ctx context.Context) ([]found, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
+	return s.findBy(ctx, s.indices != nil)
+}
+
+// findBy returns the best rows. indexed says that it reads posting lists.
+func (s *textSearch) findBy(ctx context.Context, indexed bool) ([]found, error) {
+	scan, err := newTextScan(ctx, s.dataset, s.query, indexed)
+	if err != nil {
+		return nil, err
+	}
+	scan.fast, scan.made, scan.among = s.fast, s.read.Made, s.among
+	hits, err := scan.best(ctx, s.k, s.limit)
+	if l := scan.lists; l != nil && err == nil {
+		s.score.WithMore("index_partitions=%d", l.partitions).WithMore("index_blocks=%d", l.blocks).WithMore("index_rows=%d", l.scored)
+	}
+	return hits, err
+}
+
+// textK returns how many rows to look for: the returned ones and those that are skipped before
+// them. Without a limit it is the largest int64.
 func textK(req *protocol.QueryTableRequest) int64 {
 	if req.K == nil || *req.K == 0 {
 		return math.MaxInt64
@@ -98,7 +139,7 @@ func textK(req *protocol.QueryTableRequest) int64 {
 	return saturating(*req.K, req.Offset)
 }
 
-// textError gives errors of the search its name in the protocol.
+// textError turns errors of the search into protocol errors.
 func textError(err error) error {
 	var bad *fulltext.Error
 	switch {
@@ -110,15 +151,19 @@ func textError(err error) error {
 	return err
 }
 
-// best returns the k best rows with their scores, best first, and of equal ones those that
-// come first in the table. When there are more than limit of them, and as many were asked
-// for, that is an error.
+// best returns the k best rows with their scores, best first; rows with equal scores are in the
+// order of the table. If k is larger than limit and more than limit rows match, the error says so.
 func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error) {
 	if s.fast && s.coverage == nil {
 		return nil, nil
 	}
 	if err := s.expand(ctx); err != nil {
 		return nil, err
+	}
+	if s.lists != nil {
+		if err := s.lists.find(ctx); err != nil {
+			return nil, err
+		}
 	}
 	counted, err := s.count(ctx)
 	defer counted.release()
@@ -131,21 +176,13 @@ func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error
 	}
 	defer room.Release()
 	top := vector.NewTopK(int(min(k, int64(limit)+1)), vector.Bounds{})
-	scorer := s.search.Scorer(counted.total)
-	if counted.overflow {
-		err = s.scoreAgain(ctx, scorer, top)
-	} else {
-		for _, rows := range counted.rows {
-			addScores(top, scorer, rows)
-		}
-	}
-	if err != nil {
+	if err := s.scoreAll(ctx, counted, top); err != nil {
 		return nil, err
 	}
 	hits := top.Hits()
 	if len(hits) > limit {
 		return nil, protocol.Errorf(protocol.InvalidInput,
-			"the full_text_query finds more than %d rows; ask for fewer of them with k, or narrow it down", limit)
+			"the full_text_query finds more than %d rows; ask for fewer rows with k, or make the query more specific", limit)
 	}
 	list := make([]found, len(hits))
 	for i, h := range hits {
@@ -155,8 +192,26 @@ func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error
 	return list, nil
 }
 
-// addScores shows the rows that a tally has kept, as hits whose distance is the score with
-// the other sign: the nearest are the best.
+// scoreAll adds the scores of all rows to top: of those whose words were counted, and of those in
+// posting lists.
+func (s *textScan) scoreAll(ctx context.Context, counted *counts, top *vector.TopK) error {
+	scorer := s.search.Scorer(counted.total)
+	if counted.overflow {
+		if err := s.scoreAgain(ctx, scorer, top); err != nil {
+			return err
+		}
+	}
+	for _, rows := range counted.rows {
+		addScores(top, scorer, rows)
+	}
+	if s.lists == nil {
+		return nil
+	}
+	return s.lists.score(ctx, s.among, scorer, top)
+}
+
+// addScores adds the rows of a tally to top. Their distance is the negative score, so that the
+// nearest are the best.
 func addScores(top *vector.TopK, scorer *fulltext.Scorer, rows *fulltext.Tally) {
 	for i, address := range rows.Addresses {
 		if score, ok := scorer.Score(rows.Row(i)); ok {

@@ -111,11 +111,11 @@ func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
 				return nil, err
 			}
 			search := resolved.(*textSearch)
-			scan, err := newTextScan(ctx, d, search.query)
+			scan, err := newTextScan(ctx, d, search.query, false)
 			if err != nil {
 				return nil, err
 			}
-			scan.filter, scan.budget = search.among.where, 0
+			scan.among, scan.budget = search.among, 0
 			return scan.best(ctx, search.k, 1000)
 		})
 		if err != nil {

@@ -14,11 +14,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A textColumn is a column whose texts can be searched: of texts, of lists of texts, each
-// of which is one text with spaces between, or of JSON.
+// A textColumn is a column whose texts can be searched. Its type is text, JSON, or a list of texts,
+// which counts as one text with spaces between the items.
 type textColumn struct {
 	name  string
-	field arrow.Field // as it is read
+	field arrow.Field // the field as it is read
 }
 
 func newTextColumn(d *dataset.Dataset, name string) (textColumn, error) {
@@ -51,7 +51,7 @@ func isText(t arrow.DataType) bool {
 	return false
 }
 
-// elementOf returns the type of a list's elements; nil of what is no list.
+// elementOf returns the element type of a list, nil for other types.
 func elementOf(t arrow.DataType) arrow.DataType {
 	switch t := t.(type) {
 	case *arrow.ListType:
@@ -62,8 +62,8 @@ func elementOf(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// A textReader returns the text of a row of a batch, or says that there is none. What it reads
-// stays counted in the share of the context that it was made with.
+// A textReader returns the text of a row of a batch; null means that the row has none. The memory
+// of what it reads stays in the share of the context that it was made with.
 type textReader func(row int) (text string, null bool)
 
 func (c textColumn) reader(ctx context.Context, column arrow.Array) (textReader, error) {
@@ -89,7 +89,7 @@ func (c textColumn) reader(ctx context.Context, column arrow.Array) (textReader,
 	}, nil
 }
 
-// stringsOf returns what reads the texts of an array that are not null.
+// stringsOf returns a reader of the texts of an array that are not null.
 func stringsOf(column arrow.Array) func(int) string {
 	switch a := column.(type) {
 	case *array.String:
@@ -105,8 +105,8 @@ func stringsOf(column arrow.Array) func(int) string {
 	return func(int) string { return "" }
 }
 
-// listReader returns what joins lists of texts. A list that is null is an empty text, as
-// it is for native Lance.
+// listReader returns a reader that joins lists of texts. A null list is an empty text, as in native
+// Lance.
 func listReader(list array.ListLike) textReader {
 	elements := list.ListValues()
 	element := stringsOf(elements)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
@@ -19,7 +20,7 @@ func textIndices(d *dataset.Dataset) (map[string]*dataset.Index, error) {
 	}
 	byColumn := map[string]*dataset.Index{}
 	for i := range all {
-		if x := &all[i]; x.Kind.Type == "FTS" && len(x.Columns) == 1 && byColumn[x.Columns[0]] == nil {
+		if x := &all[i]; x.Kind.Of == index.Text && len(x.Columns) == 1 && byColumn[x.Columns[0]] == nil {
 			byColumn[x.Columns[0]] = x
 		}
 	}
@@ -30,7 +31,7 @@ func coversAny(d *dataset.Dataset, x *dataset.Index) bool {
 	return x != nil && slices.ContainsFunc(d.Manifest().Fragments, func(f *pb.Fragment) bool { return x.Covers(f.ID) })
 }
 
-// textField says how a column is searched.
+// textField returns how a column is searched.
 func textField(ctx context.Context, d *dataset.Dataset, column string, indices map[string]*dataset.Index) (fulltext.Field, error) {
 	text, err := newTextColumn(d, column)
 	if err != nil {
@@ -51,8 +52,8 @@ func textField(ctx context.Context, d *dataset.Dataset, column string, indices m
 	return fulltext.Field{Analyzer: analyzer, Indexed: coversAny(d, x)}, err
 }
 
-// textParams reads how an index makes words of texts: from its metadata file or, if that
-// is not there, from its entry in the manifest.
+// textParams reads how an index divides texts into words: from its metadata file or, if that does
+// not exist, from its entry in the manifest.
 func textParams(ctx context.Context, d *dataset.Dataset, x *dataset.Index) (fulltext.Params, error) {
 	details := x.Kind.Details
 	metadata, err := d.IndexMetadata(ctx, x.Name, "metadata.lance")
@@ -63,7 +64,7 @@ func textParams(ctx context.Context, d *dataset.Dataset, x *dataset.Index) (full
 			return params, err
 		}
 		entry, err := fulltext.ParseParams([]byte(details))
-		params.DocumentGranularity = entry.DocumentGranularity // only there
+		params.DocumentGranularity = entry.DocumentGranularity // only the entry has it
 		return params, err
 	case err != nil && !errors.Is(err, objectstore.ErrNotExist):
 		return fulltext.Params{}, err

@@ -8,14 +8,14 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// The defaults of queries.
+// These are the defaults of queries.
 const (
 	defaultExpansions    = 50
 	defaultNegativeBoost = 0.5
 )
 
-// textQuery is a query of the protocol as the search wants it. indexed are the columns
-// with a text index, which are searched where the query names none.
+// A textQuery turns queries of the protocol into those of the search. indexed are the columns with
+// a text index; a query that names no column searches these.
 type textQuery struct{ indexed []string }
 
 // of returns the query of a request.
@@ -51,7 +51,7 @@ func (t textQuery) node(n *protocol.TextQuery) (fulltext.Query, error) {
 	return t.combined(n.CombinedFields)
 }
 
-// errNoTextIndex is what native Lance says, too.
+// errNoTextIndex is the error that native Lance returns as well.
 func errNoTextIndex() error {
 	return &protocol.Error{
 		Code: protocol.InvalidInput, Message: "full_text_query names no column, and no column has a text index",
@@ -59,7 +59,7 @@ func errNoTextIndex() error {
 	}
 }
 
-// only returns the one column that a phrase may be in.
+// only returns the single column that a phrase searches.
 func (t textQuery) only(columns []string) (string, error) {
 	switch len(columns) {
 	case 0:
@@ -67,7 +67,7 @@ func (t textQuery) only(columns []string) (string, error) {
 	case 1:
 		return columns[0], nil
 	}
-	return "", protocol.Errorf(protocol.InvalidInput, "full_text_query: a phrase has to name one column; it may be in %s", strings.Join(columns, ", "))
+	return "", protocol.Errorf(protocol.InvalidInput, "full_text_query: a phrase needs exactly one column; choose one of %s", strings.Join(columns, ", "))
 }
 
 func (t textQuery) match(m *protocol.MatchQuery) (fulltext.Query, error) {
@@ -77,7 +77,8 @@ func (t textQuery) match(m *protocol.MatchQuery) (fulltext.Query, error) {
 	return t.matches(t.indexed, *m, nil)
 }
 
-// matches looks for the same in several columns. boosts are nil, or one for each.
+// matches searches several columns for the same words. boosts is nil, or holds one boost per
+// column.
 func (t textQuery) matches(columns []string, m protocol.MatchQuery, boosts []float64) (fulltext.Query, error) {
 	if len(columns) == 0 {
 		return nil, errNoTextIndex()
@@ -100,9 +101,8 @@ func (t textQuery) matches(columns []string, m protocol.MatchQuery, boosts []flo
 	return several, nil
 }
 
-// matchOf returns a match query for a column. Its boost is that of the query, unless one
-// is given. Fuzziness that is left to the length of the words is none, as with native
-// Lance.
+// matchOf returns a match query for a column. Its boost is that of the query, unless boost is
+// given. Automatic fuzziness means none, as in native Lance.
 func matchOf(m *protocol.MatchQuery, column string, boost *float64) (*fulltext.Match, error) {
 	if boost == nil {
 		boost = m.Boost

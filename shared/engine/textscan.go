@@ -19,27 +19,29 @@ import (
 type textScan struct {
 	dataset  *dataset.Dataset
 	search   *fulltext.Search
-	columns  []string                // that are searched, as the search has them
-	texts    []textColumn            // the same
-	coverage []coverage              // the same; nil when no index covers anything
-	filter   *dataset.Where          // of rows that may be found; nil is all
-	only     func(uint64) bool       // of fragments with such rows; nil is all; goes with a filter
-	fast     bool                    // only texts that an index covers are looked at
-	budget   int64                   // bytes of counts to keep
-	made     func(arrow.RecordBatch) // is told of each batch that was read
+	columns  []string                // the searched columns, in the form of the search
+	texts    []textColumn            // the same columns, for reading
+	coverage []coverage              // per column; nil when no index covers any fragment
+	among    asked                   // rows that may be found
+	fast     bool                    // reads only texts that an index covers
+	lists    *textLists              // finds rows of fragments that it covers; nil: all texts are read
+	budget   int64                   // bytes of counts that may be kept
+	made     func(arrow.RecordBatch) // called with each batch that was read
 }
 
-// coverage says which fragments an index covers.
+// coverage reports whether an index covers a fragment.
 type coverage func(fragment uint64) bool
 
-// maxKeptCounts bounds the memory for the counts of rows that may be found. When there
-// are more, all texts are read a second time to score them.
+// maxKeptCounts bounds the memory for the counts of rows that may be found. Beyond it, all texts
+// are read a second time to score the rows.
 const maxKeptCounts = 128 << 20
 
-// vocabularyStep is for how much a vocabulary takes memory beforehand.
+// vocabularyStep is how much memory a vocabulary takes in advance.
 const vocabularyStep = 64 << 10
 
-func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query) (*textScan, error) {
+// newTextScan prepares a search. indexed says that it reads posting lists, which all searched columns
+// have.
+func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, indexed bool) (*textScan, error) {
 	indices, err := textIndices(d)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,10 @@ func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query) 
 			s.cover(i, x.Covers)
 		}
 	}
-	return s, nil
+	if indexed {
+		s.lists, err = newTextLists(ctx, d, s.search, indices)
+	}
+	return s, err
 }
 
 func (s *textScan) cover(column int, covers coverage) {
@@ -72,7 +77,7 @@ func (s *textScan) cover(column int, covers coverage) {
 	s.coverage[column] = covers
 }
 
-// covered says whether the index on a column covers a fragment.
+// covered reports whether the index on a column covers a fragment.
 func (s *textScan) covered(column int, fragment uint64) bool {
 	return s.coverage != nil && s.coverage[column] != nil && s.coverage[column](fragment)
 }
@@ -86,24 +91,24 @@ func (s *textScan) anyCovered(fragment uint64) bool {
 	return false
 }
 
-// textBatch are the rows of a batch as the search wants them.
+// A textBatch holds the rows of a batch in the form of the search.
 type textBatch struct {
 	addresses []uint64
 	texts     []textReader
-	found     []bool // that the filter passes; nil is all
+	found     []bool // rows that pass the filter; nil: all
 }
 
-// scanned are the columns to be read: texts, addresses, and those of a filter that is not
-// left to the scan.
+// scanned returns the columns to read: the texts, the addresses, and the columns of a filter that
+// the scan itself does not apply.
 func (s *textScan) scanned() (columns []string, left *dataset.Where, own *dataset.Where) {
 	columns = append(slices.Clone(s.columns), dataset.RowAddr)
-	if s.filter == nil {
+	if s.among.filter.Where == nil {
 		return columns, nil, nil
 	}
 	if !s.search.Unfiltered() {
-		return columns, s.filter, nil
+		return columns, s.among.filter.Where, nil
 	}
-	return append(columns, s.filter.Columns...), nil, s.filter
+	return append(columns, s.among.filter.Columns...), nil, s.among.filter.Where
 }
 
 func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *dataset.Where) (*textBatch, error) {
@@ -128,7 +133,7 @@ func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *d
 	}
 	b.found = make([]bool, batch.NumRows())
 	for _, r := range rows {
-		b.found[r] = s.only == nil || s.only(b.addresses[r]>>32)
+		b.found[r] = s.among.only == nil || s.among.only(b.addresses[r]>>32)
 	}
 	return b, nil
 }
@@ -157,13 +162,13 @@ func (s *textScan) eachRow(b *textBatch, f func(row int, documents []fulltext.Do
 	return nil
 }
 
-// counts are what was counted of all rows.
+// counts holds the word counts of all rows.
 type counts struct {
 	total    *fulltext.Tally
 	rows     []*fulltext.Tally // with the counts of rows that may be found
-	room     spare             // of rows
-	known    memory.Hold       // of the words that tallies remember
-	overflow bool              // the rows were too many to keep
+	room     spare             // memory of rows
+	known    memory.Hold       // memory of the words in tallies
+	overflow bool              // the counts of the rows did not fit
 }
 
 func (c *counts) release() {
@@ -171,8 +176,8 @@ func (c *counts) release() {
 	c.known.Release()
 }
 
-// count counts all texts: of the rows that may be found, and of those that the index
-// knows besides. The caller releases the counts.
+// count counts the words of all texts: those of the rows that may be found, and those that the
+// index contains besides. The caller releases the counts.
 func (s *textScan) count(ctx context.Context) (*counts, error) {
 	c := &counts{total: s.search.NewTally(), room: spare{share: memory.FromContext(ctx)}}
 	defer c.total.Done()
@@ -203,16 +208,19 @@ func (s *textScan) count(ctx context.Context) (*counts, error) {
 	return c, s.countDeleted(ctx, c.total)
 }
 
-// tallies reads the rows that are not deleted, and counts their texts. keep is asked for
-// each batch whether the counts of its rows are to be kept.
+// tallies counts the texts of rows that are not deleted. For each batch it calls keep, which
+// reports whether the counts of the rows are kept.
 func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fulltext.Tally, error], error) {
 	columns, left, own := s.scanned()
 	opts := dataset.ScanOptions{Columns: columns, Where: left}
 	if s.fast {
 		opts.Only = s.anyCovered
 	}
+	if s.lists != nil {
+		opts.Only = inBoth(opts.Only, func(fragment uint64) bool { return !s.lists.covers(fragment) })
+	}
 	if left != nil {
-		opts.Only = inBoth(opts.Only, s.only)
+		opts.Only = inBoth(opts.Only, s.among.only)
 	}
 	return dataset.Map(ctx, s.dataset, opts, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
 		b, err := s.batch(ctx, batch, own)
@@ -227,7 +235,7 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 		defer tally.Done()
 		return tally, s.eachRow(b, func(row int, documents []fulltext.Document) error {
 			if bytes := tally.Bytes() + s.search.TallyBytes(); kept && bytes > room.Bytes() {
-				if err := room.Resize(ctx, 2*bytes); err != nil { // it grows by doubling
+				if err := room.Resize(ctx, 2*bytes); err != nil { // the slice grows by doubling
 					return err
 				}
 			}
@@ -236,10 +244,10 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 	})
 }
 
-// countDeleted counts the deleted rows of the fragments that an index covers: it knows
-// them until it is made anew.
+// countDeleted counts the deleted rows in the fragments that an index covers. The index contains
+// them until it is rebuilt.
 func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) error {
-	if s.coverage == nil {
+	if s.coverage == nil || s.lists != nil {
 		return nil
 	}
 	columns := append(slices.Clone(s.columns), dataset.RowAddr)
@@ -267,7 +275,7 @@ func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) erro
 	return nil
 }
 
-// forget empties the documents of a deleted row that no index knows.
+// forget empties the documents of a deleted row that no index contains.
 func (s *textScan) forget(documents []fulltext.Document) {
 	for i := range documents {
 		if !documents[i].Covered {
@@ -276,7 +284,7 @@ func (s *textScan) forget(documents []fulltext.Document) {
 	}
 }
 
-// scoreAgain counts all texts once more, to score the rows at once.
+// scoreAgain counts all texts a second time, and scores each row at once.
 func (s *textScan) scoreAgain(ctx context.Context, scorer *fulltext.Scorer, top *vector.TopK) error {
 	parts, err := s.tallies(ctx, func() bool { return true })
 	if err != nil {
@@ -291,9 +299,12 @@ func (s *textScan) scoreAgain(ctx context.Context, scorer *fulltext.Scorer, top 
 	return nil
 }
 
-// expand finds the words in the indexed texts that are like those of the query, if it
-// looks for such.
+// expand finds the words in the indexed texts that are similar to those of the query, if the query
+// is fuzzy.
 func (s *textScan) expand(ctx context.Context) error {
+	if s.lists != nil {
+		return s.lists.expand(ctx)
+	}
 	if !s.search.Fuzzy() || s.coverage == nil {
 		return nil
 	}

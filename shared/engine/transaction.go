@@ -9,17 +9,17 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Transaction is what made a version of a table.
+// A Transaction is the transaction that made a version of a table.
 type Transaction struct {
 	UUID        string
 	Version     uint64
-	ReadVersion uint64 // what its writer had read
-	Operation   string // the format's name of it, such as "Append"
+	ReadVersion uint64 // the version that its writer had read
+	Operation   string // the format's name, such as "Append"
 	Properties  map[string]string
 }
 
-// TransactionOf tells what made a version. A table, version or transaction that is not
-// there is TransactionNotFound.
+// TransactionOf returns the transaction that made a version. A missing table, version or
+// transaction is TransactionNotFound.
 func (t *Table) TransactionOf(ctx context.Context, version uint64) (Transaction, error) {
 	d, err := t.data.Version(ctx, version)
 	if err != nil {
@@ -28,11 +28,11 @@ func (t *Table) TransactionOf(ctx context.Context, version uint64) (Transaction,
 	return t.transaction(ctx, d)
 }
 
-// maxSearched is how many versions are looked through for a transaction.
+// maxSearched is how many versions are searched for a transaction.
 const maxSearched = 100
 
-// FindTransaction looks for the version that a transaction made, from the newest on, and
-// among so many of them only. Native clients know transactions by their UUID alone.
+// FindTransaction searches the newest maxSearched versions for the one that a transaction made.
+// Native clients know transactions only by their UUIDs.
 func (t *Table) FindTransaction(ctx context.Context, uuid string) (Transaction, error) {
 	versions, err := t.data.Versions(ctx, nil, maxSearched)
 	if err != nil {
@@ -61,12 +61,12 @@ func (t *Table) transaction(ctx context.Context, d *dataset.Dataset) (Transactio
 	}, nil
 }
 
-// noTransaction makes the absence of a table or version that of its transaction.
+// noTransaction turns the error for a missing table or version into one for its transaction.
 func (t *Table) noTransaction(err error) error {
 	switch {
 	case errors.Is(err, dataset.ErrNoTable), errors.Is(err, dataset.ErrNoVersion), errors.Is(err, dataset.ErrNoTransaction):
 		return &protocol.Error{
-			Code: protocol.TransactionNotFound, Message: fmt.Sprintf("table %s has no such transaction", t.name), Err: err,
+			Code: protocol.TransactionNotFound, Message: fmt.Sprintf("table %s does not have this transaction", t.name), Err: err,
 		}
 	}
 	return t.translate(err)

@@ -19,21 +19,21 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// An Assignment gives a column the value of an SQL expression over the row as it was.
+// An Assignment gives a column the value of an SQL expression over the old row.
 type Assignment struct {
 	Column string
 	SQL    string
 }
 
-// Update assigns to columns of the rows for which a predicate is true (all, when it is
-// empty), as one commit, which is made also when there are none. Values are cast to the type of
-// their column. confirm is as for Insert.
+// Update assigns to columns of the rows for which a predicate is true; an empty predicate means all
+// rows. It makes one commit, even if no row matches. Values are cast to the type of their column.
+// confirm is as for Insert.
 //
-// Of the rows only which they are is held in memory.
+// Only the addresses of the rows are held in memory.
 func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate string, confirm func() error) (Written, error) {
 	rows, made, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*updatePlan, error) {
-			return planUpdate(ctx, d, assignments, predicate)
+			return t.engine.planUpdate(ctx, d, assignments, predicate)
 		},
 		func(ctx context.Context, p *updatePlan) (dataset.Commit, error) {
 			r, err := p.replacement(ctx)
@@ -50,15 +50,15 @@ func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate 
 	return done, nil
 }
 
-// An updatePlan is rows to be written anew.
+// An updatePlan is a set of rows and their new values.
 type updatePlan struct {
 	*chosen
-	schema  *arrow.Schema // of the rows, with the values of blobs
+	schema  *arrow.Schema // schema of the rows, with the values of blobs
 	columns []string
-	values  map[int]*plan.Bound // by index of the column; nil for NULL
+	values  map[int]*plan.Bound // by position of the column; nil means NULL
 }
 
-func planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
+func (e *Engine) planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
 	p := &updatePlan{schema: d.Schema().BlobValues(), values: map[int]*plan.Bound{}}
 	for _, a := range assignments {
 		if err := p.assign(ctx, d, a); err != nil {
@@ -66,7 +66,7 @@ func planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignmen
 		}
 	}
 	var err error
-	p.chosen, err = choose(ctx, d, predicate)
+	p.chosen, err = e.choose(ctx, d, predicate)
 	return p, err
 }
 
@@ -75,7 +75,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 	at := d.ArrowSchema().FieldIndices(a.Column)
 	if len(at) == 0 {
 		if column, _, ok := strings.Cut(a.Column, "."); ok && d.Schema().Field(column) != nil {
-			return protocol.Errorf(protocol.Unsupported, "updating %s, a part of a column, is not supported: update the column", a.Column)
+			return protocol.Errorf(protocol.Unsupported, "updating %s, a part of a column, is not supported; update the whole column", a.Column)
 		}
 		return wrongFilter(noColumn(d.NoColumn(a.Column)))
 	}
@@ -89,9 +89,9 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		case err != nil:
 			return nil, err
 		case value.Type().ID() == arrow.NULL:
-			return nil, nil // of any type, also of those that SQL does not know
+			return nil, nil // NULL has any type, including those that SQL does not have
 		case json && value.Type().ID() != typ.ID():
-			return plan.BindAs(ctx, e, p.schema, now, arrow.BinaryTypes.String) // JSON text; see assigned
+			return plan.BindAs(ctx, e, p.schema, now, arrow.BinaryTypes.String) // as JSON text; see assigned
 		}
 		if dictionary, ok := typ.(*arrow.DictionaryType); ok {
 			return plan.BindAs(ctx, e, p.schema, now, dictionary.ValueType)
@@ -102,7 +102,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 	return wrongFilter(err)
 }
 
-// replacement returns what is to be committed.
+// replacement returns the change to commit.
 func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, error) {
 	r := dataset.Replacement{Delete: p.set, Changed: p.columns}
 	chosen := p.set.Len()
@@ -136,16 +136,16 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 			}
 		}
 		if rows != chosen {
-			yield(nil, fmt.Errorf("the predicate kept %d rows and then %d", chosen, rows))
+			yield(nil, fmt.Errorf("the predicate matched %d rows and then %d", chosen, rows))
 		}
 	}
 	return r, nil
 }
 
-// addressBytes is what the address of a row takes in a list.
+// addressBytes is the memory of a row's address in a list.
 const addressBytes = 8
 
-// assigned returns rows with their new values, for which it takes memory.
+// assigned returns rows with their new values, and takes memory for these.
 func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
 	columns := append([]arrow.Array(nil), batch.Columns()...)
 	for at, value := range p.values {
@@ -172,8 +172,8 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 	return array.NewRecordBatch(p.schema, columns, batch.NumRows()), nil
 }
 
-// stored returns the values of an expression as the column of an index stores them: in a
-// dictionary, or texts as JSON.
+// stored converts the values of an expression to the form in which the column stores them: a
+// dictionary, or JSON.
 func (p *updatePlan) stored(at int, values arrow.Array) (arrow.Array, error) {
 	field := p.schema.Field(at)
 	if dictionary, ok := field.Type.(*arrow.DictionaryType); ok && values.DataType().ID() != arrow.DICTIONARY {
@@ -182,7 +182,7 @@ func (p *updatePlan) stored(at int, values arrow.Array) (arrow.Array, error) {
 			return nil, protocol.Errorf(protocol.Unsupported, "updates: %s: %v", field.Name, err)
 		}
 		if !arrow.TypeEqual(encoded.DataType(), field.Type) {
-			return nil, protocol.Errorf(protocol.InvalidInput, "updates: %s: more different values than indices of type %s can tell apart",
+			return nil, protocol.Errorf(protocol.InvalidInput, "updates: %s: there are more distinct values than the index type %s can number",
 				field.Name, dictionary.IndexType)
 		}
 		return encoded, nil

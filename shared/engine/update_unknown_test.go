@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An unknown column is a mistake in the request to update, wherever it is named, as native Lance
-// has it: nothing was asked for of that column.
+// An unknown column in an update is InvalidInput, wherever it is named, as in native Lance: no
+// column was requested.
 func TestUnknownColumnsOfUpdatesAreWrongRequests(t *testing.T) {
 	table := create(t, arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil), `[{"id":1}]`)
 	for name, c := range map[string]struct {

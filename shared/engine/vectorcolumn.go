@@ -11,10 +11,10 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// vectorColumn finds the column to search for vectors of so many dimensions: the one named,
-// which may be the path of a member of structs. Without a name it is the one called vector,
-// or the only one of vectors, also within structs, and of several those with the dimensions
-// come first. The field is named as it is to be read.
+// vectorColumn finds the column to search for vectors with so many dimensions. name may be the path
+// of a member of structs. Without a name it is the column called vector, or else the only column of
+// vectors, within structs as well; if there are several, the only one with these dimensions. The
+// field has the name under which it is read.
 func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field, error) {
 	if name != "" {
 		field, err := d.Column(name)
@@ -36,12 +36,12 @@ func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field,
 		return d.Column(candidates[0])
 	}
 	return arrow.Field{}, protocol.Errorf(protocol.InvalidInput,
-		"vector_column is required: the table has %d columns of vectors, %d of them with %d dimensions, and none of these is called vector",
+		"vector_column is required: the table has %d columns of vectors, %d of them with %d dimensions, and none of them is called vector",
 		len(all), len(fitting), dimensions)
 }
 
-// vectorPaths returns the paths of all columns of vectors, and of such members of structs,
-// and which of them are of so many dimensions.
+// vectorPaths returns the paths of all columns of vectors, members of structs included, and of
+// those that have the given dimensions.
 func vectorPaths(fields []*schema.Field, dimensions int, around ...string) (all, fitting []string) {
 	for _, f := range fields {
 		path := slices.Concat(around, []string{f.Name})
@@ -59,8 +59,8 @@ func vectorPaths(fields []*schema.Field, dimensions int, around ...string) (all,
 	return all, fitting
 }
 
-// vectorType returns the type of the vectors in a column, or nil when it holds none, and
-// whether each row holds a list of them.
+// vectorType returns the type of the vectors in a column, nil when it holds none. lists means that
+// each row holds a list of vectors.
 func vectorType(t arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool) {
 	if list, ok := t.(*arrow.ListType); ok {
 		t, lists = list.Elem(), true
@@ -76,8 +76,8 @@ func vectorType(t arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool)
 	return nil, false
 }
 
-// vectorIndex returns the index of a column of vectors that covers something, or nil. The
-// column is named as in vectorColumn.
+// vectorIndex returns the index that native Lance uses for a vector column: the first on it in the
+// manifest, unless it covers no rows. Otherwise it is nil. column is named as in vectorColumn.
 func vectorIndex(d *dataset.Dataset, column string) (*dataset.Index, error) {
 	indices, err := d.Indices()
 	if err != nil {
@@ -87,11 +87,15 @@ func vectorIndex(d *dataset.Dataset, column string) (*dataset.Index, error) {
 	if d.Schema().Field(column) != nil {
 		path = schema.FormatPath(column)
 	}
+	var first *dataset.Index
 	for i := range indices {
 		x := &indices[i]
-		if x.Kind.Metric != "" && len(x.Columns) > 0 && x.Columns[0] == path && x.Indexed > 0 {
-			return x, nil
+		if x.Kind.Metric != "" && len(x.Columns) > 0 && x.Columns[0] == path && (first == nil || x.Position < first.Position) {
+			first = x
 		}
 	}
-	return nil, nil
+	if first != nil && first.Indexed == 0 {
+		return nil, nil
+	}
+	return first, nil
 }

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Vectors of which the struct around them is null are as such that are null themselves.
+// A vector in a null struct counts as null.
 func TestVectorsInStructs(t *testing.T) {
 	vectors := arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32)
 	schema := arrow.NewSchema([]arrow.Field{
@@ -28,7 +28,7 @@ func TestVectorsInStructs(t *testing.T) {
 	}
 }
 
-// Without a name the dimensions of the query tell which column is meant.
+// Without a name, the dimensions of the query decide which column is meant.
 func TestVectorColumnsByTheirDimensions(t *testing.T) {
 	vectors := func(n int32) arrow.DataType { return arrow.FixedSizeListOf(n, arrow.PrimitiveTypes.Float32) }
 	table := create(t, arrow.NewSchema([]arrow.Field{

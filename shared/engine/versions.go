@@ -9,26 +9,26 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A VersionList says which versions to list, and in which order.
+// A VersionList selects the versions to list, and their order.
 type VersionList struct {
 	Descending bool
-	After      *uint64 // the last version of the page before, in that order
+	After      *uint64 // the last version of the previous page, in that order
 	Limit      int     // negative: all
 }
 
-// A VersionPage is some of a table's versions, and where the next page begins: "" at the end.
+// A VersionPage is some of a table's versions. Next is where the next page begins, "" at the end.
 type VersionPage struct {
 	Versions []Version
 	Next     string
 }
 
-// A Version is one version as a listing tells it.
+// A Version describes one version in a listing.
 type Version struct {
 	Number uint64
 	objectstore.Info
 }
 
-// Version tells about one version, the newest when number is nil.
+// Version returns one version, the newest when number is nil.
 func (t *Table) Version(ctx context.Context, number *int64) (Version, error) {
 	if number != nil {
 		info, err := t.data.Info(ctx, uint64(*number))
@@ -48,12 +48,12 @@ func versionOf(info objectstore.Info) Version {
 	return Version{Number: dataset.VersionOf(info), Info: info}
 }
 
-// Versions lists versions. A table that is only declared has none. A short list costs as
-// much of a long history as of a short one.
+// Versions lists versions. A table that is only declared has none. A short list costs the same in a
+// long history as in a short one.
 func (t *Table) Versions(ctx context.Context, opts VersionList) (VersionPage, error) {
 	limit := opts.Limit
 	if limit >= 0 {
-		limit++ // one more tells whether there is another page
+		limit++ // one more version shows whether there is another page
 	}
 	var infos []objectstore.Info
 	var err error
@@ -78,11 +78,12 @@ func (t *Table) Versions(ctx context.Context, opts VersionList) (VersionPage, er
 	return page, nil
 }
 
-// oldest lists the versions after one (nil: from the first), oldest first, at most limit
-// (negative: all). Storage lists the newest first, so a part of the oldest is found by
-// asking for what is older than guessed versions. A history of many gaps is listed whole.
+// oldest lists the versions after a given one (nil: from the first), oldest first, at most limit
+// (negative: all). Storage lists the newest first. To find some of the oldest, this function
+// guesses version numbers and asks for versions below them. It lists a history with many gaps
+// completely.
 func (t *Table) oldest(ctx context.Context, after *uint64, limit int) ([]objectstore.Info, error) {
-	first := uint64(1) // the lowest version wanted
+	first := uint64(1) // the lowest version that is wanted
 	if after != nil {
 		first = *after + 1
 	}
@@ -97,7 +98,7 @@ func (t *Table) oldest(ctx context.Context, after *uint64, limit int) ([]objects
 	return from(all, first, limit), err
 }
 
-// from cuts off what is older than a version, and what is too many.
+// from drops the versions older than first, and those beyond limit.
 func from(ascending []objectstore.Info, first uint64, limit int) []objectstore.Info {
 	if first > 1 {
 		ascending = slices.DeleteFunc(ascending, func(info objectstore.Info) bool { return dataset.VersionOf(info) < first })
@@ -111,18 +112,17 @@ func from(ascending []objectstore.Info, first uint64, limit int) []objectstore.I
 // onePage is how many versions one request to the store lists.
 const onePage = 999
 
-// maxQuestions is how many listings a search may take.
+// maxQuestions is how many listings a search may request.
 const maxQuestions = 64
 
-// A search looks for the oldest versions of a table. When it runs out of questions its
-// answer does not count.
+// A search finds the oldest versions of a table. If it needs more than maxQuestions listings, its
+// result is not used.
 type search struct {
 	table     *dataset.Table
 	questions int
 }
 
-// below lists up to limit versions older than one, newest first, without those older than
-// first.
+// below lists up to limit versions older than end, newest first, without those older than first.
 func (s *search) below(ctx context.Context, first, end uint64, limit int) ([]objectstore.Info, error) {
 	if s.questions--; s.questions <= 0 {
 		return nil, nil
@@ -137,7 +137,7 @@ func (s *search) oldest(ctx context.Context, first uint64, limit int) ([]objects
 	if err != nil {
 		return nil, err
 	}
-	if len(newest) < onePage { // that was all
+	if len(newest) < onePage { // the listing is complete
 		slices.Reverse(newest)
 		return from(newest, first, limit), nil
 	}
@@ -165,12 +165,12 @@ func (s *search) oldest(ctx context.Context, first uint64, limit int) ([]objects
 	return found, nil
 }
 
-// next returns the lowest version from first on; there is one, and it is not above last.
+// next returns the lowest version from first on. There is one, and it is at most last.
 func (s *search) next(ctx context.Context, first, last uint64) (uint64, error) {
 	if first > last {
 		return first, nil
 	}
-	high := last // is a version
+	high := last // high is always a version
 	for step := uint64(1); first+step < high; step *= 2 {
 		found, err := s.below(ctx, first, first+step, 1)
 		if err != nil || s.questions <= 0 {

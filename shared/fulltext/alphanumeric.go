@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// alphanumeric says whether a character is part of a word: it is alphabetic or numeric as
-// Unicode has it.
+// alphanumeric reports whether a character is part of a word: whether Unicode classifies it
+// as alphabetic or numeric.
 func alphanumeric(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -15,7 +15,7 @@ func alphanumeric(r rune) bool {
 }
 
 // newAlphanumeric are the characters that are alphabetic or numeric in Unicode 17, which
-// native Lance knows, and are not in Unicode 15, which Go's package knows.
+// native Lance uses, but not in Unicode 15, the version of Go's package unicode.
 var newAlphanumeric = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x363, 0x36F, 1}, {0x88F, 0x88F, 1}, {0x897, 0x897, 1}, {0xC5C, 0xC5C, 1}, {0xCDC, 0xCDC, 1},

@@ -25,11 +25,12 @@ type Term struct {
 	Position int
 }
 
-// Plain returns the analyzer of columns without an index: words as they stand.
+// Plain returns the analyzer of columns without an index, which only cuts texts into words.
 func Plain(json bool) *Analyzer { return &Analyzer{split: simpleWords, json: json} }
 
-// NewAnalyzer returns the analyzer for parameters. Tokenizers that need a language model,
-// jieba and lindera, are an [Error], other unknown parameters [lance.ErrUnsupported].
+// NewAnalyzer returns the analyzer for parameters. The tokenizers jieba and lindera, which
+// need a language model, are an [Error]; other unknown parameters are
+// [lance.ErrUnsupported].
 func NewAnalyzer(p Params) (*Analyzer, error) {
 	a := &Analyzer{params: p, lower: p.LowerCase, fold: p.ASCIIFolding}
 	var err error
@@ -93,7 +94,7 @@ func splitterOf(p *Params) (splitter, error) {
 	}
 	switch family, _, _ := strings.Cut(p.BaseTokenizer, "/"); family {
 	case "jieba", "lindera":
-		// Native Lance has none either until somebody lays one beside it, and says the same.
+		// Native Lance needs a language model for these too, and refuses them without one.
 		return nil, invalid("the text index cuts words with %s, which needs a language model that is not here; "+
 			"make the index with another base_tokenizer, such as ngram", p.BaseTokenizer)
 	}
@@ -103,14 +104,14 @@ func splitterOf(p *Params) (splitter, error) {
 
 func isICU(tokenizer string) bool { return tokenizer == "icu" || tokenizer == "icu/split" }
 
-// maxNgram bounds how many ngrams begin at one character.
+// maxNgram bounds how many ngrams can begin at one character.
 const maxNgram = 1 << 10
 
-// Params returns the parameters that the analyzer was made of; the zero value for [Plain].
+// Params returns the parameters of the analyzer; they are the zero value for [Plain].
 func (a *Analyzer) Params() *Params { return &a.params }
 
-// terms calls yield with the terms of a plain text, in order. Words that are dropped
-// leave gaps in the positions.
+// terms calls yield with the terms of a plain text, in order. Dropped words leave gaps in
+// the positions.
 func (a *Analyzer) terms(text string, yield func(term string, position int)) {
 	a.split(text, func(word string, position int) bool {
 		if term, ok := a.term(word); ok {
@@ -120,9 +121,9 @@ func (a *Analyzer) terms(text string, yield func(term string, position int)) {
 	})
 }
 
-// term returns what becomes of a word; false when it is dropped. It is stemmed before it
-// is looked up among the stop words, so that "being" is one ("be"), and "because" is none
-// ("becaus").
+// term returns the term for a word, or false if the word is dropped. The word is stemmed
+// before it is looked up among the stop words, so "being" is a stop word ("be"), and
+// "because" is not ("becaus").
 func (a *Analyzer) term(word string) (string, bool) {
 	if a.longest > 0 && len(word) >= a.longest {
 		return "", false
@@ -142,9 +143,9 @@ func (a *Analyzer) term(word string) (string, bool) {
 	return word, true
 }
 
-// Query returns the terms of a query's text, counted from the first that is not dropped.
-// Queries of JSON are triples "path,type,value", with ";" between them; anything else is
-// an error.
+// Query returns the terms of a query's text. Positions count from the first term that is
+// not dropped. A query of JSON is a list of triples "path,type,value", separated by ";";
+// any other text is an error.
 func (a *Analyzer) Query(text string) ([]Term, error) {
 	var terms []Term
 	add := func(term string, position int) {
@@ -170,7 +171,6 @@ func (a *Analyzer) Query(text string) ([]Term, error) {
 	return terms, nil
 }
 
-// fuzzyQuery returns the words of a query that are looked for with misspellings: they are
-// cut by the simple tokenizer, whatever the column's is, and not changed, as native Lance
-// does it.
+// fuzzyQuery returns the words of a query with fuzziness. As in native Lance, they are cut
+// by the simple tokenizer, whatever the tokenizer of the column, and not changed further.
 func (a *Analyzer) fuzzyQuery(text string) ([]Term, error) { return Plain(a.json).Query(text) }

@@ -2,8 +2,8 @@ package fulltext
 
 import "slices"
 
-// combinedLeaf finds terms in columns that are taken as one text (BM25F): counts and
-// lengths are added up, each times the weight of its column.
+// combinedLeaf finds terms in several columns that count as one text (BM25F). The counts
+// and lengths of the columns are added up, each multiplied by the weight of its column.
 type combinedLeaf struct {
 	columns []*column
 	weights []float32
@@ -12,7 +12,7 @@ type combinedLeaf struct {
 	number  int // among the combined leaves of the search
 }
 
-// combinedWeights are what a combined leaf scores by.
+// combinedWeights are the statistics by which a combined leaf scores.
 type combinedWeights struct {
 	averageLength float32
 	idf           []float32 // by term of the leaf
@@ -66,13 +66,13 @@ func (q *CombinedFields) check() error {
 	return nil
 }
 
-// resolve finds the columns and the analyzer that the indices on them share, which is that
-// of the columns without an index, too.
+// resolve finds the columns and the analyzer that the indices on them share. Columns
+// without an index use the same analyzer.
 func (l *combinedLeaf) resolve(s *Search, names []string) (*Analyzer, error) {
 	var shared *Analyzer
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, invalid("column %s is there twice in combined_fields", name)
+			return nil, invalid("combined_fields names column %s twice", name)
 		}
 		f, err := s.fieldOf(name)
 		if err != nil {
@@ -83,7 +83,7 @@ func (l *combinedLeaf) resolve(s *Search, names []string) (*Analyzer, error) {
 		case shared == nil:
 			shared = f.Analyzer
 		case !shared.params.SameTerms(&f.Analyzer.params):
-			return nil, invalid("the indices on the columns of combined_fields make different terms of the same text")
+			return nil, invalid("the indices on the columns of combined_fields have different tokenizer parameters; create them with the same")
 		}
 	}
 	if shared == nil {
@@ -106,7 +106,7 @@ func (l *combinedLeaf) weigh(s *Scorer, total *Tally) {
 	for i, c := range l.columns {
 		var sum corpus
 		sum.holding = make([]int64, len(c.terms))
-		sum.merge(&total.columns[c.number].covered)
+		sum.merge(s.search.covered(c.number, total))
 		sum.merge(&total.columns[c.number].others)
 		documents = max(documents, sum.documents)
 		length += float64(l.weights[i]) * float64(sum.length)

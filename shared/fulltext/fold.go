@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// lowered returns a word in lower case, character by character: a sigma at the end of a
-// word is no other than those before.
+// lowered returns a word in lower case, character by character. A sigma at the end of a
+// word is treated like any other sigma.
 func lowered(word string) string {
 	if !strings.Contains(word, "İ") {
 		return strings.ToLower(word)
 	}
-	// The one character that becomes two, which Go knows only of Turkish.
+	// This is the only character that becomes two. Go knows it only as Turkish.
 	var b strings.Builder
 	for _, r := range word {
 		if r == 'İ' {
@@ -27,9 +27,9 @@ func lowered(word string) string {
 	return b.String()
 }
 
-// foldText lists what characters become: a line for each result, a tab, and the
-// characters as hexadecimal numbers. It is what remains in ASCII when they are decomposed
-// (NFKD) and letters such as ß and ø are written in others.
+// foldText maps characters to ASCII. A line holds a result, a tab, and the characters that
+// become that result, as hexadecimal numbers. The result is the ASCII part of the
+// compatibility decomposition (NFKD); letters such as ß and ø have results of their own.
 //
 //go:embed fold.txt
 var foldText string
@@ -47,7 +47,7 @@ var foldTable = sync.OnceValue(func() map[rune]string {
 	return table
 })
 
-// folded returns a word with its characters in ASCII, those that have a form there.
+// folded returns a word in which characters with an ASCII form are replaced by it.
 func folded(word string) string {
 	if isASCII(word) {
 		return word

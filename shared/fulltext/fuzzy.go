@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// fuzzyLeaf is a match whose terms are known only when the vocabulary of the documents
-// that the index covers is.
+// fuzzyLeaf is a match whose terms depend on the vocabulary of the documents that the index
+// covers.
 type fuzzyLeaf struct {
 	leaf      *matchLeaf
 	positions []int        // of the words of the query, ascending
@@ -15,17 +15,17 @@ type fuzzyLeaf struct {
 	most      int          // terms in all
 }
 
-// A likeness is a term that others are compared with.
+// A likeness describes the terms that match a term of the query.
 type likeness struct {
 	prefix string // which they begin with
 	suffix []rune // what the rest may differ from …
 	edits  int    // … by so many characters that are added, left out or exchanged
 }
 
-// fuzzy asks for the terms that are like those of a match query.
+// fuzzy registers the terms of a match query for a search of the vocabulary.
 func (s *Search) fuzzy(leaf *matchLeaf, q *Match) error {
 	if q.MaxExpansions < 0 || q.MaxExpansions > maxExpansions {
-		return invalid("max_expansions is %d; it has to be from 0 to %d", q.MaxExpansions, maxExpansions)
+		return invalid("max_expansions is %d; it must be from 0 to %d", q.MaxExpansions, maxExpansions)
 	}
 	if q.PrefixLength < 0 || q.Fuzziness > maxFuzziness {
 		return invalid("fuzziness is %d and prefix_length %d", q.Fuzziness, q.PrefixLength)
@@ -46,7 +46,7 @@ func (s *Search) fuzzy(leaf *matchLeaf, q *Match) error {
 	return nil
 }
 
-// likenessOf takes a term apart. Path and type of a term of JSON may not differ.
+// likenessOf splits a term. Path and type of a term of JSON must match exactly.
 func likenessOf(term string, json bool, q *Match) likeness {
 	start := 0
 	if json {
@@ -65,7 +65,7 @@ func (l *likeness) matches(term string) bool {
 	return ok && within(l.suffix, []rune(rest), l.edits)
 }
 
-// within says whether no more than the given number of edits make b of a.
+// within reports whether at most the given number of edits turn a into b.
 func within(a, b []rune, edits int) bool {
 	if len(a)-len(b) > edits || len(b)-len(a) > edits {
 		return false
@@ -92,10 +92,10 @@ func within(a, b []rune, edits int) bool {
 	return row[len(b)] <= edits
 }
 
-// Fuzzy says whether the search needs a [Vocabulary] before it can count.
+// Fuzzy reports whether the search needs a [Vocabulary] before it can count.
 func (s *Search) Fuzzy() bool { return len(s.fuzzies) > 0 }
 
-// A Vocabulary collects terms that are like those of a query. It is for one goroutine.
+// A Vocabulary collects the terms that match those of a query. It is for one goroutine.
 type Vocabulary struct {
 	search *Search
 	seen   []map[string]bool // words by column
@@ -116,7 +116,7 @@ func (s *Search) NewVocabulary() *Vocabulary {
 	return v
 }
 
-// Add looks through the documents of a row, of those that the index covers.
+// Add collects terms of the documents of a row that the index covers.
 func (v *Vocabulary) Add(documents []Document) error {
 	for i, d := range documents {
 		if !d.Covered || d.Null || !slices.ContainsFunc(v.search.fuzzies, func(f *fuzzyLeaf) bool { return f.leaf.column.number == i }) {
@@ -166,7 +166,7 @@ func (v *Vocabulary) term(column int, term string) {
 	}
 }
 
-// keep enters a term, and drops the last when there are more than could be used.
+// keep adds a term, and drops the last one if there are more than can be used.
 func (v *Vocabulary) keep(leaf, position int, term string) {
 	found := v.found[leaf][position]
 	most := v.search.fuzzies[leaf].most
@@ -183,13 +183,13 @@ func (v *Vocabulary) keep(leaf, position int, term string) {
 	v.found[leaf][position] = found
 }
 
-// Done says that no documents will be added any more: what was found remains.
+// Done ends the collection of terms and frees the memory for it; the result stays.
 func (v *Vocabulary) Done() { v.seen, v.seenBytes = nil, 0 }
 
-// Bytes returns about how much memory the vocabulary takes.
+// Bytes estimates how much memory the vocabulary takes.
 func (v *Vocabulary) Bytes() int64 { return v.seenBytes + v.foundBytes }
 
-// Merge adds what another vocabulary has found.
+// Merge adds the result of another vocabulary.
 func (v *Vocabulary) Merge(other *Vocabulary) {
 	for leaf, positions := range other.found {
 		for position, terms := range positions {
@@ -200,8 +200,8 @@ func (v *Vocabulary) Merge(other *Vocabulary) {
 	}
 }
 
-// Expand puts the terms that were found in the place of those in the query, first those
-// for its first word, until there are enough. It comes before any tally.
+// Expand replaces the terms of the query by terms of the vocabulary, first those for the
+// first word, up to the limit. Call it before the first tally.
 func (s *Search) Expand(v *Vocabulary) error {
 	for i, f := range s.fuzzies {
 		var terms []Term

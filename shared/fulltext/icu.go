@@ -2,8 +2,8 @@ package fulltext
 
 import "tiltyard/shared/fulltext/wordbreak"
 
-// icuWords are the words that Unicode's rules and dictionaries tell, which native Lance has
-// from ICU: the segments with a letter or a digit.
+// icuWords yields the words by Unicode's rules and dictionaries, which native Lance takes
+// from ICU: all segments that contain a letter or a digit.
 func icuWords(text string, yield func(string, int) bool) {
 	position := 0
 	for segment := range wordbreak.Segments(text) {
@@ -17,7 +17,7 @@ func icuWords(text string, yield func(string, int) bool) {
 	}
 }
 
-// icuParts are those words, cut again at what is no letter or digit.
+// icuParts yields these words, cut again at characters that are neither letters nor digits.
 func icuParts(text string, yield func(string, int) bool) {
 	position := 0
 	for segment := range wordbreak.Segments(text) {

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// JSON documents become terms "path,type,value": of each number, truth value and null one,
-// of each text one for each of its words. The names of nested objects are joined with
-// dots; the elements of lists are at the path of the list.
+// A JSON document becomes terms "path,type,value": one for each number, bool and null, and
+// one for each word of each string. The path joins the names of nested objects by dots; the
+// elements of a list have the path of the list. {"a": {"b": ["red car", 7]}} becomes
+// "a.b,str,red", "a.b,str,car" and "a.b,number,7".
 
 // triples yields the terms of a query of JSON documents.
 func (a *Analyzer) triples(text string, yield func(term string, position int)) error {
@@ -18,7 +19,7 @@ func (a *Analyzer) triples(text string, yield func(term string, position int)) e
 	for triple := range strings.SplitSeq(text, ";") {
 		parts := strings.SplitN(triple, ",", 3)
 		if len(parts) != 3 {
-			return fmt.Errorf("%q is no query of a JSON column: it has to be path,type,value", triple)
+			return fmt.Errorf("%q is not a query of a JSON column; write it as path,type,value", triple)
 		}
 		prefix := parts[0] + "," + parts[1] + ","
 		switch parts[1] {
@@ -31,13 +32,13 @@ func (a *Analyzer) triples(text string, yield func(term string, position int)) e
 				position++
 			})
 		default:
-			return fmt.Errorf("%q is no type in JSON: str, number, bool and null are", parts[1])
+			return fmt.Errorf("%q is not a type of JSON values; the types are str, number, bool and null", parts[1])
 		}
 	}
 	return nil
 }
 
-// maxJSONDepth is how deep documents may be nested. Deeper members are passed over.
+// maxJSONDepth is the deepest nesting of documents. Members below it are ignored.
 const maxJSONDepth = 128
 
 // jsonTerms yields the terms of a JSON document.

@@ -33,7 +33,7 @@ import (
 // A stemmer turns a word into its stem.
 type stemmer func(*snowball.Env) bool
 
-// stemmers are the languages, by their names in parameters.
+// stemmers are the stemmers by the language names in parameters.
 var stemmers = map[string]stemmer{
 	"Arabic": arabic.Stem, "Danish": danish.Stem, "Dutch": dutch.Stem, "English": english.Stem,
 	"Finnish": finnish.Stem, "French": french.Stem, "German": german.Stem, "Greek": greek.Stem,
@@ -49,14 +49,14 @@ func (s stemmer) stem(word string) string {
 	return env.Current()
 }
 
-// stopWordFiles has a list for each language, a word on a line, and in excluded.txt the words
-// that mean something in another language. Where they come from and whose they are is in
-// stopwords/README.md.
+// stopWordFiles has a file for each language, with a word on each line. excluded.txt holds
+// words that are ordinary words in another language. stopwords/README.md gives their source
+// and licence.
 //
 //go:embed stopwords/*.txt
 var stopWordFiles embed.FS
 
-// stopWordsOf returns the stop words of a language that has a list.
+// stopWordsOf returns the stop words of a language that has a file.
 func stopWordsOf(language string) (map[string]bool, error) {
 	list, err := stopWordFiles.ReadFile("stopwords/" + strings.ToLower(language) + ".txt")
 	if err != nil {
@@ -65,8 +65,8 @@ func stopWordsOf(language string) (map[string]bool, error) {
 	return wordSet(strings.Fields(string(list))), nil
 }
 
-// allStopWords are those of all languages, but for those that are excluded. They are also of
-// languages that have no stemmer.
+// allStopWords returns the stop words of all languages, including those without a stemmer,
+// without the excluded words.
 var allStopWords = sync.OnceValues(func() (map[string]bool, error) {
 	files, err := fs.Glob(stopWordFiles, "stopwords/*.txt")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// Params say how text becomes terms. They are stored with an index, as JSON in its
-// metadata file; its entry in the table's manifest has all but custom stop words.
+// Params select how a text becomes terms. An index stores them as JSON in its metadata
+// file; its entry in the table's manifest holds all but custom stop words.
 type Params struct {
 	// LanceTokenizer is "json" for documents that are JSON, else "text" or "".
 	LanceTokenizer string `json:"lance_tokenizer"`
@@ -41,7 +41,7 @@ type Params struct {
 	DocumentGranularity string `json:"document_granularity"`
 }
 
-// DefaultParams are those of an index that was made without any.
+// DefaultParams returns the parameters of an index that was built without any.
 func DefaultParams() Params {
 	longest := 40
 	return Params{
@@ -51,8 +51,8 @@ func DefaultParams() Params {
 	}
 }
 
-// ParseParams reads the JSON of an index. What is not there is the
-// default, what is not known is ignored.
+// ParseParams parses the JSON of an index. Missing parameters have their defaults, and
+// unknown ones are ignored.
 func ParseParams(data []byte) (Params, error) {
 	p := DefaultParams()
 	if err := json.Unmarshal(data, &p); err != nil {
@@ -61,8 +61,8 @@ func ParseParams(data []byte) (Params, error) {
 	return p, nil
 }
 
-// SameTerms says whether two columns' texts become the same terms, so that they can be
-// taken as one.
+// SameTerms reports whether the texts of two columns become the same terms, so that the
+// columns can count as one text.
 func (p *Params) SameTerms(other *Params) bool {
 	a, b := *p, *other
 	a.WithPosition, b.WithPosition = false, false

@@ -2,7 +2,7 @@ package fulltext
 
 import "slices"
 
-// A phrase is terms of a column in their order.
+// A phrase is a sequence of terms in one column.
 type phrase struct {
 	column *column
 	terms  []use
@@ -10,9 +10,9 @@ type phrase struct {
 	word   int // of a row: 1 when its document holds the phrase
 }
 
-// in says whether a document holds the phrase, given the ascending positions of each term
-// of the column in it. Each term has to follow the one before at the distance that they
-// have in the query, or up to slop words behind that.
+// in reports whether a document holds the phrase. positions are the ascending positions of
+// each term of the column in the document. Each term must follow the one before at the
+// distance that they have in the query, or up to slop words later.
 func (p *phrase) in(positions [][]int, covered bool) bool {
 	if covered && p.slop > 0 {
 		return p.inIndexed(positions)
@@ -20,9 +20,9 @@ func (p *phrase) in(positions [][]int, covered bool) bool {
 	return p.inText(positions)
 }
 
-// inIndexed looks for the phrase as native Lance does in an index. It moves all terms
-// forward together, also those that were right already, and so misses some of what
-// inText finds.
+// inIndexed searches for the phrase as native Lance does in an index. It advances all terms
+// together, even those that are already in place, and so misses some phrases that inText
+// finds.
 func (p *phrase) inIndexed(positions [][]int) bool {
 	left := make([][]int, len(p.terms)) // positions that were not passed
 	for i, t := range p.terms {

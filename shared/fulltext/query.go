@@ -9,8 +9,8 @@ import (
 // A Query is a tree of [*Match], [*Phrase], [*MultiMatch], [*CombinedFields], [*Boost] and
 // [*Boolean].
 type Query interface {
-	// prepare makes the node that scores rows, and asks s for the columns and terms that
-	// it needs.
+	// prepare returns the node that scores rows, and registers with s the columns and terms
+	// that it needs.
 	prepare(s *Search) (node, error)
 }
 
@@ -21,9 +21,10 @@ type Match struct {
 	All    bool    // all terms must be there
 	Boost  float32 // of the score, not negative
 
-	// Fuzziness is by how many characters a term in the index may differ; its first
-	// PrefixLength characters may not. No more than MaxExpansions such terms are looked
-	// for, the first in their order. It does nothing for rows that no index covers.
+	// Fuzziness is the number of characters by which a term in the index may differ from a
+	// term of the query. Its first PrefixLength characters may not differ. The first
+	// MaxExpansions such terms, in their order, are searched for. Fuzziness has no effect
+	// on rows that no index covers.
 	Fuzziness     int
 	PrefixLength  int
 	MaxExpansions int
@@ -36,10 +37,10 @@ type Phrase struct {
 	Slop   int // by how many words a term may be farther from the one before
 }
 
-// MultiMatch finds the rows that any of the queries finds; the best score counts.
+// MultiMatch finds the rows that any of the queries finds, with the best of their scores.
 type MultiMatch struct{ Matches []*Match }
 
-// CombinedFields finds the rows whose columns, taken as one text, hold the terms.
+// CombinedFields finds the rows whose columns, as one text, hold the terms.
 type CombinedFields struct {
 	Columns []string
 	Weights []float32 // how much a column counts, 1 or more; one for each, or none
@@ -47,18 +48,18 @@ type CombinedFields struct {
 	All     bool
 }
 
-// Boost finds what Positive finds and takes from the score NegativeBoost times that of
-// Negative.
+// Boost finds the rows of Positive. From their score it subtracts NegativeBoost times the
+// score of Negative.
 type Boost struct {
 	Positive, Negative Query
 	NegativeBoost      float32
 }
 
-// Boolean finds the rows that all of Must find and none of MustNot; those of Should add to
-// the score. Without Must one of Should has to find the row.
+// Boolean finds the rows that all of Must find and none of MustNot does. Queries in Should
+// add to the score; without Must, at least one of them must find the row.
 type Boolean struct{ Must, Should, MustNot []Query }
 
-// Columns returns the names of the columns that a query is about, each once.
+// Columns returns the names of the columns in a query, each once.
 func Columns(q Query) []string {
 	var names []string
 	add := func(more ...string) {
@@ -90,17 +91,17 @@ func Columns(q Query) []string {
 	return names
 }
 
-// An Error is a query that makes no sense, or not for the table.
+// An Error is an invalid query, or one that does not fit the table.
 type Error struct{ message string }
 
 func (e *Error) Error() string { return e.message }
 
-// LogText is the kind of the error: its message may quote the terms of a query.
+// LogText returns the kind of the error, because its message may quote terms of the query.
 func (e *Error) LogText() string { return "invalid full text query" }
 
 func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// The largest numbers in queries.
+// The largest numbers in a query.
 const (
 	maxTerms      = 1 << 14 // terms of one search, in all columns
 	maxExpansions = 10_000
@@ -110,7 +111,7 @@ const (
 
 func factor(what string, f float32) error {
 	if !(f >= 0) || math.IsInf(float64(f), 0) {
-		return invalid("%s is %v; it has to be a number that is not negative", what, f)
+		return invalid("%s is %v; it must be a number that is not negative", what, f)
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (q *Phrase) prepare(s *Search) (node, error) {
 		return nil, err
 	}
 	if column.indexed && !column.analyzer.params.WithPosition {
-		return nil, invalid("the index on column %s has no positions, which phrases need; make it anew with_position", q.Column)
+		return nil, invalid("the index on column %s has no positions, which phrase queries need; create it again with with_position", q.Column)
 	}
 	terms, err := column.analyzer.Query(q.Terms)
 	if err != nil {

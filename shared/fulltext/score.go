@@ -2,24 +2,24 @@ package fulltext
 
 import "math"
 
-// The constants of BM25: how soon more of the same term stops to matter, and how much the
-// length of the document does.
+// The constants of BM25. k1 controls how soon repetitions of a term stop to add to the
+// score, and b how much the length of the document matters.
 const (
 	k1 = 1.2
 	b  = 0.75
 )
 
-// A Scorer scores rows by what a tally of all of them counted.
+// A Scorer scores rows by the statistics of a tally of all rows.
 type Scorer struct {
 	search  *Search
 	columns []weights
 	fields  []combinedWeights // by combined leaf
 }
 
-// weights are what the documents of a column are scored by.
+// weights are the statistics for the two kinds of documents of a column.
 type weights struct{ covered, others model }
 
-// A model is BM25 for some corpus.
+// A model is the statistics of BM25 for some corpus.
 type model struct {
 	averageLength float32
 	idf           []float32 // by term
@@ -38,29 +38,29 @@ func newModel(c ...*corpus) model {
 	return m
 }
 
-// idf is how much a term says that so many of all documents hold.
+// idf returns the weight of a term, given how many of all documents hold it.
 func idf(holding, documents int64) float32 {
 	n := float32(holding)
 	return float32(math.Log(float64((float32(documents)-n+0.5)/(n+0.5) + 1)))
 }
 
-// Scorer returns what scores rows when total has counted all of them.
+// Scorer returns the scorer for the statistics in total, which must have counted all rows.
 func (s *Search) Scorer(total *Tally) *Scorer {
 	scorer := &Scorer{search: s, columns: make([]weights, len(s.columns))}
 	for i := range s.columns {
-		c := &total.columns[i]
-		scorer.columns[i] = weights{covered: newModel(&c.covered), others: newModel(&c.covered, &c.passed)}
+		covered := s.covered(i, total)
+		scorer.columns[i] = weights{covered: newModel(covered), others: newModel(covered, &total.columns[i].passed)}
 	}
 	s.root.weigh(scorer, total)
 	return scorer
 }
 
-// Score scores a row, and says whether it is found at all.
+// Score returns the score of a row, and whether the query finds the row.
 func (s *Scorer) Score(row []uint32) (score float32, found bool) {
 	return s.search.root.score(s, row)
 }
 
-// saturation is how much a term counts that is so often in a document.
+// saturation returns the contribution of a term that occurs frequency times in a document.
 func saturation(frequency, length, averageLength float32) float32 {
 	return frequency * (k1 + 1) / (frequency + k1*(1-b+b*length/averageLength))
 }
@@ -68,7 +68,7 @@ func saturation(frequency, length, averageLength float32) float32 {
 // A node scores rows.
 type node interface {
 	score(s *Scorer, row []uint32) (float32, bool)
-	// weigh works out what the scores of the node depend on.
+	// weigh computes the statistics on which the scores of the node depend.
 	weigh(s *Scorer, total *Tally)
 }
 
@@ -80,7 +80,7 @@ type matchLeaf struct {
 	all     bool
 	boost   float32
 	phrase  *phrase // nil: the terms may be anywhere
-	// impossible says that the index has no term that is like one that must be there.
+	// impossible means that a term must be present for which the index has no match.
 	impossible bool
 }
 
@@ -108,8 +108,8 @@ func (m *matchLeaf) score(s *Scorer, row []uint32) (float32, bool) {
 	return score * m.boost, found
 }
 
-// hasAll says whether at each position of the query one of the terms there is in the
-// document.
+// hasAll reports whether the document holds, for each position of the query, one of the
+// terms at that position.
 func hasAll(uses []use, terms []uint32) bool {
 	for i := 0; i < len(uses); {
 		position, has := uses[i].position, false
@@ -123,7 +123,7 @@ func hasAll(uses []use, terms []uint32) bool {
 	return true
 }
 
-// bestOf is the best of several.
+// bestOf scores a row with the best score of several nodes.
 type bestOf []node
 
 func (b bestOf) weigh(s *Scorer, total *Tally) {
@@ -144,7 +144,7 @@ func (b bestOf) score(s *Scorer, row []uint32) (best float32, found bool) {
 	return best, found
 }
 
-// demoted is a node whose score another one lowers.
+// demoted lowers the score of one node by that of another.
 type demoted struct {
 	positive, negative node
 	by                 float32
@@ -166,7 +166,7 @@ func (d *demoted) score(s *Scorer, row []uint32) (float32, bool) {
 	return score, true
 }
 
-// clauses are those of a boolean query.
+// clauses is a boolean query.
 type clauses struct{ must, should, mustNot []node }
 
 func (c *clauses) weigh(s *Scorer, total *Tally) {

@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// A Field says how a column is searched.
+// A Field describes how a column is searched.
 type Field struct {
 	Analyzer *Analyzer
-	// Indexed says that the index covers some of the rows; the analyzer is then the
-	// index's. It may cover none, or there may be no index.
+	// Indexed means that an index covers some of the rows; the analyzer is then that of the
+	// index. An index may also cover no row.
 	Indexed bool
 }
 
-// A Search is a query that is ready to count and to score. But for Expand it does not
-// change, and is safe for concurrent use.
+// A Search is a query that is ready to count and to score. It is safe for concurrent use,
+// and only Expand changes it.
 type Search struct {
 	field          func(column string) (Field, error)
 	columns        []*column
@@ -33,7 +33,7 @@ type Search struct {
 	known atomic.Int64 // bytes of the words that all counters remember
 }
 
-// A column that is searched, and the terms that are looked for there.
+// A column is a column that is searched, with the terms to search for.
 type column struct {
 	name     string
 	number   int
@@ -41,15 +41,16 @@ type column struct {
 	indexed  bool
 	terms    []string
 	slot     map[string]int
-	ordered  bool // positions matter
+	ordered  bool    // positions matter
+	known    *corpus // covered documents, when their index has counted them; see Know
 }
 
-// use is a term that a leaf looks for: its slot among the column's, and where it stands
-// in the query.
+// A use is a term of a leaf: its slot among the terms of the column, and its position in
+// the query.
 type use struct{ slot, position int }
 
-// NewSearch makes a query ready. field is asked once for each column. An error of the
-// query is an [*Error], others are those of field.
+// NewSearch prepares a query. It calls field once for each column. An error of the query is
+// an [*Error]; other errors are those of field.
 func NewSearch(q Query, field func(column string) (Field, error)) (*Search, error) {
 	s := &Search{field: field, fields: map[string]Field{}}
 	root, err := q.prepare(s)
@@ -61,8 +62,8 @@ func NewSearch(q Query, field func(column string) (Field, error)) (*Search, erro
 	return s, nil
 }
 
-// Columns returns the names of the columns, in the order in which documents are given. A
-// column may be there twice.
+// Columns returns the names of the columns, in the order in which a row's documents must be
+// passed. A column may occur twice.
 func (s *Search) Columns() []string {
 	names := make([]string, len(s.columns))
 	for i, c := range s.columns {
@@ -71,12 +72,12 @@ func (s *Search) Columns() []string {
 	return names
 }
 
-// Unfiltered says that rows which the filter does not pass have to be shown all the same:
+// Unfiltered reports whether rows that do not pass the filter must be counted, too, because
 // statistics depend on them.
 func (s *Search) Unfiltered() bool {
 	unfiltered := s.combinedLeaves > 0
 	for _, c := range s.columns {
-		unfiltered = unfiltered || c.indexed
+		unfiltered = unfiltered || c.indexed && c.known == nil
 	}
 	return unfiltered
 }
@@ -101,8 +102,8 @@ func (s *Search) fieldOf(name string) (Field, error) {
 	return f, err
 }
 
-// columnWith returns a column, to be searched with some analyzer. The same column may be
-// searched with several.
+// columnWith returns a column that is searched with a given analyzer. The same column may
+// be searched with several.
 func (s *Search) columnWith(name string, f Field, analyzer *Analyzer) *column {
 	for _, c := range s.columns {
 		if c.name == name && c.analyzer == analyzer {
@@ -114,7 +115,7 @@ func (s *Search) columnWith(name string, f Field, analyzer *Analyzer) *column {
 	return c
 }
 
-// slots returns where the terms are counted.
+// slots returns the slots in which the terms are counted.
 func (s *Search) slots(c *column, terms []Term) ([]use, error) {
 	uses := make([]use, len(terms))
 	for i, t := range terms {
@@ -132,8 +133,8 @@ func (s *Search) slots(c *column, terms []Term) ([]use, error) {
 	return uses, nil
 }
 
-// once leaves out terms that are there already at the same position, as ngrams may be: in
-// an index they are one.
+// once removes terms that occur again at the same position, as ngrams can, because an index
+// holds them once.
 func once(uses []use) []use {
 	seen := make(map[use]bool, len(uses))
 	kept := make([]use, 0, len(uses))
@@ -146,7 +147,7 @@ func once(uses []use) []use {
 	return kept
 }
 
-// phrase asks for a word of each row that says whether it holds a phrase.
+// phrase reserves a word of each row that records whether the row holds a phrase.
 func (s *Search) phrase(c *column, terms []use, slop int) *phrase {
 	c.ordered = true
 	p := &phrase{column: c, terms: terms, slop: slop}
@@ -154,8 +155,8 @@ func (s *Search) phrase(c *column, terms []use, slop int) *phrase {
 	return p
 }
 
-// layOut says what a row looks like: for each column the length of its document, marked
-// when the index covers it, and how often each term is there; then a word for each phrase.
+// layOut fixes the layout of a row: for each column the length of its document, with a mark
+// if the index covers it, and the count of each term; then a word for each phrase.
 func (s *Search) layOut() {
 	s.base, s.rowWords = make([]int, len(s.columns)), 0
 	for i, c := range s.columns {
@@ -170,18 +171,18 @@ func (s *Search) layOut() {
 	s.known.Store(0)
 }
 
-// KnownBytes returns about how much memory the words take that tallies remember, those that are
-// done included.
+// KnownBytes estimates the memory of the words that tallies remember, including tallies
+// that are done.
 func (s *Search) KnownBytes() int64 { return s.known.Load() }
 
-// TallyBytes returns how much memory a tally takes at least: three numbers for each term, and the
-// counts of a row.
+// TallyBytes returns how much memory a tally takes at least: three numbers for each term,
+// and the counts of a row.
 func (s *Search) TallyBytes() int64 { return 64 + (3*8+4)*int64(s.rowWords) }
 
 // coveredMark marks the length of a document that the index covers.
 const coveredMark = 1 << 31
 
-// A document of a row, as it was counted.
+// counted is a document of a row after counting.
 type counted struct {
 	length  uint32
 	covered bool

@@ -12,26 +12,27 @@ type Document struct {
 	Covered bool // by the index on the column
 }
 
-// A Tally counts documents. It is for one goroutine; several are merged.
+// A Tally counts documents. It is for one goroutine; the tallies of several are merged.
 type Tally struct {
 	search   *Search
 	counters *counters
 	columns  []corpora
 
-	// Addresses are of the rows that were kept. Their counts are in the same order.
+	// Addresses are the addresses of the kept rows, in the order of their counts.
 	Addresses []uint64
 	rows      []uint32
 }
 
-// A corpus is what BM25 knows of many documents. Those without a term count for nothing.
+// A corpus is the statistics of BM25 about many documents. Documents without any term are
+// not counted.
 type corpus struct {
 	documents int64
 	length    int64   // of all documents together, in terms
 	holding   []int64 // documents that hold each of the terms
 }
 
-// corpora are the documents of a column: those that the index covers, the others as far
-// as the filter passes them, and all of the others.
+// corpora are the statistics of a column: of documents that the index covers, of others
+// that pass the filter, and of all others.
 type corpora struct{ covered, passed, others corpus }
 
 // NewTally returns an empty tally.
@@ -59,7 +60,7 @@ func (s *Search) freeCounters() *counters {
 	return c
 }
 
-// Done says that nothing will be added any more.
+// Done ends the counting.
 func (t *Tally) Done() {
 	t.search.mu.Lock()
 	defer t.search.mu.Unlock()
@@ -67,12 +68,12 @@ func (t *Tally) Done() {
 	t.counters = nil
 }
 
-// Bytes returns how much memory the rows take that were kept.
+// Bytes returns how much memory the kept rows take.
 func (t *Tally) Bytes() int64 { return 8*int64(cap(t.Addresses)) + 4*int64(cap(t.rows)) }
 
-// Add counts the documents of a row, one for each column. found says that the row may be
-// an answer: it is not deleted and the filter passes it. With keep its counts are kept if
-// there is a term in them.
+// Add counts the documents of a row, one for each column. found means that the row can be a
+// result: it is not deleted, and the filter passes it. With keep, the counts are kept if
+// they contain a term.
 func (t *Tally) Add(address uint64, documents []Document, found, keep bool) error {
 	row := t.counters.row
 	clear(row)
@@ -94,11 +95,12 @@ func (t *Tally) Add(address uint64, documents []Document, found, keep bool) erro
 	return nil
 }
 
-// enter counts a document of a column in its corpora.
+// enter adds a document of a column to its corpora.
 func (t *Tally) enter(column int, row []uint32, found bool) {
 	d := t.search.document(row, column)
 	c := &t.columns[column]
 	switch {
+	case d.covered && t.search.columns[column].known != nil:
 	case d.covered:
 		c.covered.add(d)
 	default:
@@ -127,7 +129,7 @@ func (c *corpus) merge(other *corpus) {
 	}
 }
 
-// Merge adds what another tally counted. The rows that it kept stay with it.
+// Merge adds the statistics of another tally. Its kept rows stay with it.
 func (t *Tally) Merge(other *Tally) {
 	for i := range t.columns {
 		t.columns[i].covered.merge(&other.columns[i].covered)
@@ -136,13 +138,13 @@ func (t *Tally) Merge(other *Tally) {
 	}
 }
 
-// Row returns the counts of a row that was kept, for [Scorer.Score].
+// Row returns the counts of a kept row, for [Scorer.Score].
 func (t *Tally) Row(i int) []uint32 {
 	n := t.search.rowWords
 	return t.rows[i*n : (i+1)*n]
 }
 
-// counters count documents, and remember what became of words.
+// counters count documents, and remember the term of each word.
 type counters struct {
 	search  *Search
 	row     []uint32
@@ -160,7 +162,7 @@ func (s *Search) newCounters() *counters {
 	return c
 }
 
-// count counts a document into its part of the row, and says whether it holds a term.
+// count counts a document in its part of the row, and reports whether it holds a term.
 func (c *counters) count(row []uint32, column int, d Document) (holds bool, err error) {
 	counter := &c.columns[column]
 	at := c.search.base[column]
@@ -207,7 +209,8 @@ func (c *counter) clear() {
 	}
 }
 
-// count returns how many terms the document has, and adds those that are looked for.
+// count returns the number of terms in the document, and counts those that are searched
+// for.
 func (c *counter) count(text string, counts []uint32) (length int, err error) {
 	if c.column.analyzer.json {
 		err = c.column.analyzer.jsonTerms(text, func(term string, position int) {
@@ -244,8 +247,8 @@ func (c *counter) found(counts []uint32, slot, position int) {
 	}
 }
 
-// learn finds out what becomes of a word, and remembers it. Texts repeat their words, and
-// what becomes of one takes far longer to find out than to look up.
+// learn finds the term for a word and remembers it. Texts repeat their words, and it takes
+// much longer to analyze a word than to look it up.
 func (c *counter) learn(word string) int32 {
 	slot := int32(droppedWord)
 	if term, ok := c.column.analyzer.term(word); ok {
@@ -268,8 +271,8 @@ func (c *counter) learn(word string) int32 {
 	return slot
 }
 
-// maxKnownBytes is how long words are that are remembered.
+// maxKnownBytes is the length up to which words are remembered.
 const maxKnownBytes = 64
 
-// wordBytes is about what a word takes in a map.
+// wordBytes estimates the memory of a word in a map.
 func wordBytes(word string) int64 { return 48 + int64(len(word)) }

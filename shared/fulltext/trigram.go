@@ -1,7 +1,7 @@
 package fulltext
 
-// HasTrigram says whether an index of ngrams keeps any piece of a text: three letters or
-// digits of ASCII in a row, once the text is in lower case and folded.
+// HasTrigram reports whether an index of ngrams keeps any piece of a text: whether the
+// text, in lower case and folded, contains three successive ASCII letters or digits.
 func HasTrigram(text string) bool {
 	run := 0
 	for _, c := range []byte(folded(lowered(text))) {

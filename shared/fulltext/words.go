@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A splitter cuts a text into words. yield is called with each, which is a part of the
-// text, and its position; it returns false to end it.
+// A splitter cuts a text into words. It calls yield with each word, a part of the text, and
+// its position; yield returns false to stop.
 type splitter func(text string, yield func(word string, position int) bool)
 
 // simpleWords are the longest runs of letters and digits.
@@ -38,7 +38,7 @@ func simpleWords(text string, yield func(string, int) bool) {
 	}
 }
 
-// asciiWord says which of the characters of ASCII are alphanumeric.
+// asciiWord marks the ASCII characters that are alphanumeric.
 var asciiWord = func() (table [256]bool) {
 	for c := range utf8.RuneSelf {
 		table[c] = alphanumeric(rune(c))
@@ -72,11 +72,11 @@ func runs(text string, part func(rune) bool, yield func(string, int) bool) {
 	}
 }
 
-// wholeText is the text itself, also an empty one.
+// wholeText yields the text itself, even if it is empty.
 func wholeText(text string, yield func(string, int) bool) { yield(text, 0) }
 
-// ngrams are all runs of least to most characters, or only those at the beginning. They
-// have no order: all are at position 0.
+// ngrams yields all runs of least to most characters, or only those at the beginning. They
+// have no order, so all are at position 0.
 func ngrams(least, most int, prefixOnly bool) splitter {
 	return func(text string, yield func(string, int) bool) {
 		ends := make([]int, 0, most+1) // of the characters from i on
@@ -102,7 +102,7 @@ func ngrams(least, most int, prefixOnly bool) splitter {
 	}
 }
 
-// Code is cut into names, which may be cut further, and signs.
+// codeWords cuts program text into names and operators. Names may be cut further.
 type codeWords struct {
 	operators        bool // signs are words
 	splitIdentifiers bool
@@ -158,8 +158,8 @@ func operatorLength(text string) int {
 	return 1
 }
 
-// name yields a name and its parts, as wanted, and returns the position behind it. The
-// whole name is where its first part is.
+// name yields a name and its parts, as the options select, and returns the position after
+// it. The whole name has the position of its first part.
 func (c codeWords) name(name string, position int, yield func(string, int) bool) (next int, more bool) {
 	var parts []string
 	if c.splitIdentifiers {
@@ -179,8 +179,8 @@ func (c codeWords) name(name string, position int, yield func(string, int) bool)
 	return position + len(parts), true
 }
 
-// nameParts cuts a name at underscores, where lower case becomes upper case, before the
-// last capital of several, and between digits and others: parseHTML2 is parse, HTML, 2.
+// nameParts cuts a name at underscores, between lower and upper case, before the last of
+// several capitals, and between digits and other characters: parseHTML2 is parse, HTML, 2.
 func nameParts(name string, splitOnNumerics bool) []string {
 	var parts []string
 	for piece := range strings.SplitSeq(name, "_") {

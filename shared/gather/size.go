@@ -67,3 +67,12 @@ func (t *Tally) add(d arrow.ArrayData, place *int) {
 		t.more += 2*values + itemBytes*int64(d.Dictionary().Len())
 	}
 }
+
+// BatchBytes returns how much memory a batch takes.
+func BatchBytes(batch arrow.RecordBatch) int64 {
+	total := int64(0)
+	for _, c := range batch.Columns() {
+		total += int64(c.Data().SizeInBytes())
+	}
+	return total
+}

@@ -14,20 +14,19 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An arrowForm is how rows are answered: a file or a stream of Arrow IPC, and how the buffers
-// of its batches are compressed.
+// An arrowForm is the form of an answer with rows: an Arrow IPC file or stream, and the compression
+// of its buffers.
 type arrowForm struct {
 	contentType string
 	compression arrowipc.Compression
 }
 
-// asked returns the form that a client asks for by its Accept header, such as
+// asked returns the form that a client requests by its Accept header, such as
 //
 //	Accept: application/vnd.apache.arrow.stream; compression=zstd
 //
-// Compression is lz4 or zstd. What does not name a form of Arrow, as most clients' headers do
-// not, asks for nothing: the rows are answered as the operation does, uncompressed, since not
-// every reader can undo it.
+// The compression is lz4 or zstd. A header that names no Arrow form, as with most clients, leaves
+// the form as it is: the operation's own, uncompressed, since not every reader can decompress.
 func (f arrowForm) asked(accept []string) arrowForm {
 	for _, header := range accept {
 		for wanted := range strings.SplitSeq(header, ",") {
@@ -55,13 +54,13 @@ func (f arrowForm) writer(w io.Writer, schema *arrow.Schema) (*arrowipc.Writer, 
 	return arrowipc.NewFileWriter(w, schema, f.compression)
 }
 
-// writeRows streams batches in a form of Arrow. The header goes out with the first batch,
-// so that an error before it is still an error response.
+// writeRows streams batches in an Arrow form. The header goes out with the first batch, so that an
+// error before it is still an error response.
 func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
 	out := &arrowResponse{call: c, rows: rows, form: form}
 	for batch, err := range rows.Batches {
 		switch {
-		case err != nil && c.w.status == 0: // what was written is still in our buffer
+		case err != nil && c.w.status == 0: // the client has received nothing yet
 			c.w.Header().Del(versionHeader)
 			return err
 		case err != nil:
@@ -86,7 +85,7 @@ func (c *call) writeRows(rows *protocol.Rows, form arrowForm) error {
 	return nil
 }
 
-// arrowResponse is an Arrow file or stream on its way out.
+// arrowResponse is an Arrow file or stream that is being sent.
 type arrowResponse struct {
 	call   *call
 	rows   *protocol.Rows
@@ -95,7 +94,7 @@ type arrowResponse struct {
 	file   *arrowipc.Writer
 }
 
-// begin opens the file on the first call.
+// begin writes the start of the file on the first call.
 func (o *arrowResponse) begin() error {
 	if o.file != nil {
 		return nil
@@ -113,7 +112,7 @@ func (o *arrowResponse) begin() error {
 	return nil
 }
 
-// abort ends a response that cannot be completed, so that the client sees it break off.
+// abort breaks off a response that cannot be completed, so that the client notices.
 func (o *arrowResponse) abort(err error) {
 	o.call.err = err
 	panic(http.ErrAbortHandler)

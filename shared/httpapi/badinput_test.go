@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// TestBadRequestsNeverReachServices holds what this layer decides: each request gets its
-// status and code with a body that says why, and no service is called.
+// TestBadRequestsNeverReachServices tests what this layer decides: each request gets its status and
+// code with a body that names the reason, and no service is called.
 func TestBadRequestsNeverReachServices(t *testing.T) {
 	deep := strings.Repeat("[", 64) + strings.Repeat("]", 64)
 	header := func(pairs ...string) map[string]string {
@@ -221,7 +221,7 @@ func TestBadRequestsNeverReachServices(t *testing.T) {
 		{"text query nested wrong", request{path: "/v1/table/a/query", body: `{"full_text_query":{"query":{"boolean":{"must":[{}]}}}}`}, 400, protocol.InvalidInput, "exactly one"},
 		{"boost without negative", request{path: "/v1/table/a/query", body: `{"full_text_query":{"query":{"boost":{"positive":{"match":{"terms":"x"}}}}}}`}, 400, protocol.InvalidInput, "boost needs"},
 
-		// who
+		// credentials
 		{"no credentials", request{path: "/v1/table/a/exists", header: header("Authorization", "")}, 401, protocol.Unauthenticated, "no credentials"},
 		{"no credentials and a bad body", request{path: "/v1/table/a/exists", body: `{`, header: header("Authorization", "")}, 401, protocol.Unauthenticated, "no credentials"},
 		{"no credentials for an upload", request{path: "/v1/table/a/insert", header: header("Authorization", "")}, 401, protocol.Unauthenticated, "no credentials"},
@@ -252,7 +252,7 @@ func TestBadRequestsNeverReachServices(t *testing.T) {
 				t.Fatalf("status %d, want %d: %s", w.Code, c.status, w.Body)
 			}
 			if s.calls != 0 {
-				// A stream is read by the service: it may find out only then.
+				// A service reads the stream itself, so it may find the mistake only then.
 				if _, isUpload := s.got.(interface{ RequestUpload() *protocol.Upload }); !isUpload {
 					t.Errorf("the service was called")
 				}

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// pace is how many bytes of a body or of an answer a client must take or give within
+	// pace is how many bytes of a body or an answer a client must send or take within
 	// [Options.StallTimeout].
 	pace = 64 << 10
-	// firstBody is how many bytes of a JSON body are made room for before any have come.
+	// firstBody is the size of the buffer for a JSON body before any byte has arrived.
 	firstBody = 64 << 10
-	// parsedFactor is how many bytes one byte of JSON becomes, with its text and the copy that is
-	// parsed: a number of one digit and its comma become a double.
+	// parsedFactor is how many bytes of memory one byte of JSON needs, with its text and the copy
+	// that is parsed. The worst case is a list of one-digit numbers, which become doubles.
 	parsedFactor = 5
 )
 
-// readBody reads a JSON body. Memory is taken as the bytes come, and for what is parsed of them
-// when they are all there: a client that claims much and sends little holds little.
+// readBody reads a JSON body. It takes memory as the bytes arrive, and memory for the parsed form
+// when they are all there, so that a client that announces much and sends little holds little.
 func (c *call) readBody(body io.Reader) ([]byte, error) {
 	c.pace(c.r.ContentLength)
 	size := int64(512)
@@ -40,7 +40,7 @@ func (c *call) readBody(body io.Reader) ([]byte, error) {
 		data = data[:len(data)+n]
 		switch {
 		case errors.Is(err, io.EOF):
-			// The server goes on reading, to see whether the client goes.
+			// The server goes on reading, to notice when the client disconnects.
 			_ = http.NewResponseController(c.w).SetReadDeadline(c.end)
 			return data, hold.Resize(c.ctx(), parsedFactor*int64(cap(data)))
 		case err != nil:
@@ -54,7 +54,7 @@ func (c *call) readBody(body io.Reader) ([]byte, error) {
 		if c.r.ContentLength >= 0 {
 			size = min(size, c.r.ContentLength+1)
 		}
-		if err := hold.Resize(c.ctx(), int64(cap(data))+size); err != nil { // both are there while it is copied
+		if err := hold.Resize(c.ctx(), int64(cap(data))+size); err != nil { // both exist during the copy
 			return nil, err
 		}
 		data = append(make([]byte, 0, size), data...)
@@ -64,15 +64,15 @@ func (c *call) readBody(body io.Reader) ([]byte, error) {
 	}
 }
 
-// pace begins to hold the client to a rate at which it sends its body. A body that is short holds
-// nothing that is worth it.
+// pace starts to hold the client to a rate at which it sends its body. It ignores a short body,
+// because that holds little memory.
 func (c *call) pace(length int64) {
 	if length < 0 || length > 4<<10 {
 		c.progress(pace)
 	}
 }
 
-// progress notes that so many bytes have come, and gives the client time for the next.
+// progress counts received bytes and extends the deadline of the next ones.
 func (c *call) progress(bytes int) {
 	if c.paced += bytes; c.paced < pace {
 		return
@@ -88,7 +88,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// bodyTooSlow is the error of a body whose next bytes have not come in time, or nil.
+// bodyTooSlow returns the error for a body whose next bytes did not arrive in time, else nil.
 func (c *call) bodyTooSlow(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(c.end) {
 		return nil

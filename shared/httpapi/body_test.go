@@ -70,7 +70,7 @@ func TestABodyThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 	}
 }
 
-// An upload must come at the same rate, a byte now and then is none.
+// An upload must arrive at the same rate; a byte now and then is too slow.
 func TestAnUploadThatDoesNotComeHoldsNothingForLong(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	budget := memory.NewBudget(8<<20, 4<<20)

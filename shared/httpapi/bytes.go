@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Bytes serves an operation whose response is bytes, of which a Range header can ask for
-// a part. No value at all is answered with 204.
+// Bytes serves an operation that answers with bytes, a part of which a client can select by a Range
+// header. A nil value is answered with 204.
 func Bytes[Req any, PReq interface {
 	*Req
 	protocol.Request
@@ -32,11 +32,11 @@ func Bytes[Req any, PReq interface {
 
 const contentTypeBytes = "application/octet-stream"
 
-// bytesPiece is how much of an answer is held at a time.
+// bytesPiece is how much of an answer is held in memory at a time.
 const bytesPiece = 8 << 20
 
-// writeBytes answers the part of a value that the request asks for. An error before the
-// first piece is still an error response; a later one aborts the connection.
+// writeBytes sends the part of a value that the request selects. An error before the first piece is
+// still an error response; a later error aborts the connection.
 func (c *call) writeBytes(value *protocol.Bytes) error {
 	version := versionOf(value)
 	if value.Null {
@@ -79,18 +79,18 @@ func (c *call) writeBytes(value *protocol.Bytes) error {
 	}
 }
 
-// A byteRange is a part of a value; of size 0 it is beyond its end.
+// A byteRange is a part of a value. Size 0 means that the range lies beyond the value's end.
 type byteRange struct{ from, size int64 }
 
-// parseRange reads a Range header of one range. It is false for none, for several, and
-// for what is no range of bytes: then the answer is the whole, as the standard has it.
+// parseRange reads a Range header with one range. ok is false for no range, several ranges, or
+// another unit; the whole value is then the answer, as RFC 9110 requires.
 func parseRange(header string, total int64) (byteRange, bool) {
 	spec, ok := strings.CutPrefix(header, "bytes=")
 	first, last, dash := strings.Cut(strings.TrimSpace(spec), "-")
 	if !ok || !dash || strings.Contains(spec, ",") {
 		return byteRange{}, false
 	}
-	if first == "" { // the last so many
+	if first == "" { // the number is the length of a suffix
 		n, err := strconv.ParseUint(last, 10, 63)
 		size := min(int64(n), total)
 		return byteRange{total - size, size}, err == nil

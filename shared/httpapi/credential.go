@@ -8,15 +8,15 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// errNoCredentials is the answer to a request that presents nothing.
+// errNoCredentials is the answer to a request without credentials.
 var errNoCredentials = &protocol.Error{
 	Code:    protocol.Unauthenticated,
 	Message: "no credentials: send Authorization: Bearer <token>, or x-api-key",
 }
 
-// signIn finds out who sends the request, and whether they may, as far as its headers and its
-// path tell. Nothing of the body has been read then: strangers are not worth the memory, and
-// the identity object that some bodies hold is no credential.
+// signIn authenticates the sender of the request and checks its rights as far as headers and path
+// allow. It runs before the body is read, so that unauthenticated clients take no memory. The
+// identity object that some bodies contain is not a credential.
 func (c *call) signIn() error {
 	token, ok, err := headerToken(c.r.Header)
 	switch {
@@ -48,7 +48,7 @@ func (c *call) authenticate(token string) error {
 	return nil
 }
 
-// admit asks the policies about the object in the path.
+// admit checks the policies for the object in the path.
 func (c *call) admit() error {
 	if c.access == nil {
 		return nil
@@ -56,7 +56,7 @@ func (c *call) admit() error {
 	return c.access.Admit(c.match.operation, c.id)
 }
 
-// admitTargets asks the policies about the other objects of a request.
+// admitTargets checks the policies for the other objects that a request names.
 func (c *call) admitTargets(req protocol.Request) error {
 	several, ok := req.(interface{ Targets() []protocol.Target })
 	if c.access == nil || !ok {
@@ -65,9 +65,9 @@ func (c *call) admitTargets(req protocol.Request) error {
 	return c.access.AdmitTargets(several.Targets())
 }
 
-// headerToken takes the token from Authorization, or else from x-api-key. Both kinds
-// are one to the verifiers: an API key may come as a bearer token. A gateway may have
-// joined repeated headers with commas, which tokens do not contain.
+// headerToken takes the token from Authorization, else from x-api-key. The verifiers treat both
+// alike: an API key may come as a bearer token. A gateway may have joined repeated headers with
+// commas, which tokens do not contain.
 func headerToken(header http.Header) (token string, ok bool, err error) {
 	for _, name := range []string{"Authorization", "X-Api-Key"} {
 		values := header.Values(name)
@@ -75,7 +75,7 @@ func headerToken(header http.Header) (token string, ok bool, err error) {
 			continue
 		}
 		if len(values) > 1 || strings.Contains(values[0], ",") {
-			return "", false, protocol.Errorf(protocol.InvalidInput, "header %s is given more than once", name)
+			return "", false, protocol.Errorf(protocol.InvalidInput, "header %s is given more than once; send it once", name)
 		}
 		token = strings.TrimSpace(values[0])
 		if name == "Authorization" {

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// unreadable is a body that no request may be judged by.
+// unreadable is a body that must not be read.
 type unreadable struct{ t *testing.T }
 
 func (b unreadable) Read([]byte) (int, error) {
@@ -24,8 +24,8 @@ func (b unreadable) Read([]byte) (int, error) {
 	return 0, errors.New("the body was read")
 }
 
-// Who sends a request, and whether he may, is decided by headers and path alone, for every
-// operation and whatever the length of its body.
+// Headers and path alone decide who sends a request and whether it is allowed, for every operation
+// and for bodies of any length.
 func TestStrangersAreRefusedBeforeTheirBodiesAreRead(t *testing.T) {
 	h := newTestHandler(new(service))
 	for _, token := range []string{"", "Bearer wrong", "Basic YTpi", "Bearer guest"} {
@@ -50,7 +50,7 @@ func TestStrangersAreRefusedBeforeTheirBodiesAreRead(t *testing.T) {
 	}
 }
 
-// So do policies, as far as the path says what the request works on.
+// Policies decide by the path as well, as far as it names the object.
 func TestPoliciesDecideBeforeBodiesAreRead(t *testing.T) {
 	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) {
 		return []byte(`permit (principal, action in [Action::"DescribeTable", Action::"DescribeNamespace"], resource);`), nil
@@ -71,9 +71,9 @@ func TestPoliciesDecideBeforeBodiesAreRead(t *testing.T) {
 	}
 }
 
-// A client who holds back the last byte of a body that nobody looks at has his answer all the
-// same: a stranger, one whose path or parameters are wrong, one who sends a body where there is
-// none.
+// A client that holds back the last byte of a body that is not read gets its answer nevertheless:
+// one without credentials, one with a wrong path or wrong parameters, or one that sends a body
+// where none is expected.
 func TestBodiesThatNobodyLooksAtDoNotHoldConnections(t *testing.T) {
 	server := httptest.NewServer(newTestHandler(new(service)))
 	defer server.Close()

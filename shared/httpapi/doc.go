@@ -1,14 +1,17 @@
-// Package httpapi puts operations on HTTP. A service says which functions serve which
-// operations, and [Handler] does the rest for all of them alike:
+// Package httpapi serves operations over HTTP. A service lists which functions serve which
+// operations, and [Handler] does all the rest in the same way for each of them:
 //
 //	match the path → authenticate → authorise → decode → validate → call → encode
 //
-// Paths are matched as they came, undecoded, because ids may hold an encoded slash and
-// because a slash at the end of a table path is what tells LanceDB clients from others;
-// net/http's mux would redirect or decode them. Nothing of a service is called before
-// the request has been found well-formed and its sender allowed to make it.
+// The router matches paths as they arrived, undecoded. Ids may contain an encoded slash, and a
+// slash at the end of a table path marks the LanceDB dialect; the mux of net/http would redirect or
+// decode such paths. The handler calls a service only after it has found the request well-formed
+// and its sender allowed to make it.
 //
-// [JSON], [Upload] and [Arrow] are the three shapes of operations: JSON to JSON, Arrow
-// stream to JSON, JSON to Arrow file. problem.go is the only place that knows which
-// status an error becomes.
+// [JSON], [Upload] and [Arrow] are the three shapes of operations: JSON to JSON, Arrow stream to
+// JSON, JSON to Arrow file. Only problem.go maps errors to HTTP statuses.
+//
+// A mutation that a client sends again happens once (once.go, stream.go). The ledger in this
+// package is always the [idempotency.Ledger]; an attempt is one request as [idempotency.Attempt]
+// sees it.
 package httpapi

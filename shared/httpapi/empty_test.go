@@ -92,8 +92,8 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.MaintainTableRequest]("MaintainTable", `{"compact":true}`),
 }
 
-// emptyExceptions say of empty values, by the Go type of the field, whether they count as none
-// where their JSON type does not tell.
+// emptyExceptions lists, by the Go type of the field, whether an empty value counts as none where
+// its JSON type does not decide it.
 var emptyExceptions = map[string]bool{
 	"protocol.QueryVector []":    true, // LanceDB clients always send the field
 	"protocol.QueryVector {}":    true,
@@ -101,8 +101,8 @@ var emptyExceptions = map[string]bool{
 	"*protocol.FullTextQuery {}": false, // it asks for a search, and not for what
 }
 
-// Clients write what they leave out in many ways: null, and the empty value of the field's type.
-// Each stands for no field at all. What is empty and of another type is refused.
+// Clients send a missing field in many ways: as null, or as the empty value of the field's type.
+// All of these count as a missing field. An empty value of another type is refused.
 func TestEmptyFieldsAreNoFields(t *testing.T) {
 	for _, c := range emptyCases {
 		if _, refusal := c.decode(t, c.body); refusal != "" {
@@ -135,7 +135,7 @@ func TestEmptyFieldsAreNoFields(t *testing.T) {
 
 var equalRequests = []cmp.Option{cmpopts.EquateEmpty(), cmp.Exporter(func(reflect.Type) bool { return true })}
 
-// countsAsNone says whether an empty value of JSON is the one of a field's type.
+// countsAsNone reports whether an empty JSON value is that of a field's type.
 func countsAsNone(kind reflect.Type, empty string) bool {
 	if none, ok := emptyExceptions[kind.String()+" "+empty]; ok {
 		return none
@@ -190,7 +190,7 @@ func withField(t *testing.T, body, field, value string) (without, with string) {
 	return without, write()
 }
 
-// decode returns what a service gets of a body, or what the client is told.
+// decode returns the request that a service gets for a body, or the error that the client gets.
 func (c emptyCase) decode(t *testing.T, body string) (got any, refusal string) {
 	t.Helper()
 	op, ok := protocol.Lookup(c.operation)

@@ -21,54 +21,55 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Options is what a handler can be told. The zero value of each field but Verifier is right.
+// Options configures a handler. The zero value of each field but Verifier is a sensible default.
 type Options struct {
-	// Verifier knows who sends requests. Without one every request is refused.
+	// Verifier authenticates the senders of requests. Without one every request is refused.
 	Verifier auth.Verifier
-	// Policies say what they may do. Nil: the scopes of their tokens do.
+	// Policies decide what a sender may do. Nil: the scopes of its token decide.
 	Policies *auth.Policies
-	// Ledger makes mutations that are sent again happen once. Nil: they happen again.
+	// Ledger prevents that a mutation which is sent again happens twice. Nil: it happens again.
 	Ledger *idempotency.Ledger
-	// Memory is what requests hold together. Nil: they hold what they like.
+	// Memory bounds the memory that all requests hold together. Nil: no bound.
 	Memory *memory.Budget
-	// Logger gets one line per request, and more for what went wrong inside. Nil: none.
+	// Logger gets one line per request, and more for internal errors. Nil: none.
 	Logger *slog.Logger
-	// Audit gets one line per change and per refusal for lack of rights. Nil: none.
+	// Audit gets one line per change and per refusal for missing rights. Nil: none.
 	Audit *slog.Logger
-	// Observe is told of each request when it has been answered. Nil: nobody is.
+	// Observe is called after each request has been answered. Nil: no call.
 	Observe func(*Served)
-	// Metrics writes what GET /metrics answers. Nil: there is no such path.
+	// Metrics writes the answer to GET /metrics. Nil: the path does not exist.
 	Metrics func(io.Writer)
-	// Ready says whether what requests need can be reached, for GET /readyz. Nil: it can.
+	// Ready checks whether the stores that requests need can be reached, for GET /readyz. Nil:
+	// always ready.
 	Ready func(context.Context) error
 	// Now is the clock that durations in the log are measured with. Nil: time.Now.
 	Now func() time.Time
-	// NewID makes ids for requests that come without. Nil: random ones.
+	// NewID makes the ids of requests that arrive without one. Nil: random ids.
 	NewID func() string
-	// BasePath may precede /v1 in paths.
+	// BasePath is an optional prefix of /v1 in paths.
 	BasePath string
-	// Release is what GET /version tells.
+	// Release is the version in the answer to GET /version.
 	Release string
-	// Timeout bounds every request; a client may ask for less. Zero: 5 minutes.
+	// Timeout bounds every request. A client may ask for a shorter one. Zero: 5 minutes.
 	Timeout time.Duration
-	// StallTimeout is how long a client may take for 64 KiB of a body or of an answer before its
-	// connection ends. Zero: a minute.
+	// StallTimeout is how long a client may take for 64 KiB of a body or an answer before its
+	// connection is closed. Zero: one minute.
 	StallTimeout time.Duration
 	// Limits bound the bodies of requests.
 	Limits Limits
 }
 
-// Limits are in bytes; zero means the default.
+// Limits are in bytes. Zero means the default.
 type Limits struct {
 	JSON   int64 // of a JSON body: 1 MiB
-	Query  int64 // of the body of a query, which may hold many vectors: 8 MiB
+	Query  int64 // of the body of a query, which may contain many vectors: 8 MiB
 	Upload int64 // of an Arrow stream: 4 GiB
 }
 
-// Handler serves all operations of the protocol: those with a route by it, the others
-// with an error that says that they are not supported here. It also serves /healthz,
-// /readyz and /version, which need no token, and /metrics. An unknown or doubled operation
-// among the routes is a mistake of the program and panics.
+// Handler serves all operations of the protocol. An operation without a route gets the error that
+// this server does not support it. The handler also serves /healthz, /readyz and /version, which
+// need no token, and /metrics. It panics if two routes have the same operation or a route has an
+// unknown one, because the program is then wrong.
 func Handler(routes []Route, options Options) http.Handler {
 	h := &handler{
 		Options: options.withDefaults(),
@@ -118,7 +119,7 @@ func (o Options) withDefaults() Options {
 
 func randomID() string {
 	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails: the program ends first
+	_, _ = rand.Read(id[:]) // never returns an error: a failure ends the program
 	return hex.EncodeToString(id[:])
 }
 
@@ -128,12 +129,12 @@ type handler struct {
 	routes    map[string]Route
 	uploads   *idempotency.Uploads
 	readiness readiness
-	warm      atomic.Bool // there was a request
+	warm      atomic.Bool // an earlier request has been served
 }
 
 // ServeHTTP answers one request and logs it.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The request before on this connection may have left a deadline.
+	// The previous request on this connection may have left a deadline.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.StallTimeout))
 	if h.serveProbe(w, r) {
 		return
@@ -151,7 +152,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newCall takes a request in. What it reads and what is asked of storage for it is counted.
+// newCall starts a call for a request. It counts the bytes of the body and the storage requests
+// made for the call.
 func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	c := &call{
 		handler: h, w: &responseWriter{ResponseWriter: w, stall: h.StallTimeout}, client: r.Context(),
@@ -163,8 +165,8 @@ func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	return c
 }
 
-// phalanxVersion is the level of features that LanceDB clients take us for: with 0.3.0
-// they send structured text queries and several vectors, and no multipart writes.
+// phalanxVersion is the feature level that LanceDB clients assume of this server. With 0.3.0 they
+// send structured text queries and several vectors, and no multipart writes.
 const phalanxVersion = "0.3.0"
 
 // call is one request on its way through the handler.
@@ -172,21 +174,21 @@ type call struct {
 	*handler
 	w         *responseWriter
 	r         *http.Request
-	client    context.Context // done when the client has gone
+	client    context.Context // ends when the client disconnects
 	requestID string
 	match     match
 	principal *auth.Principal
 	access    *auth.Access // nil when there are no policies
-	body      []byte       // of JSON, as it came
+	body      []byte       // JSON, as it arrived
 	object    string       // canonical id, for the log
 	memory    *memory.Share
-	end       time.Time // of the connection, a little after that of the request
-	paced     int       // bytes of the body since its deadline was set
-	err       error     // what was answered, for the log
+	end       time.Time // deadline of the connection, a little after that of the request
+	paced     int       // bytes of the body since the last deadline was set
+	err       error     // the error that was answered, for the log
 
-	// More for the log.
-	id                         []string // that object names
-	delimiter                  string   // that the path is written with
+	// The next fields are for the log.
+	id                         []string // the id of object
+	delimiter                  string   // the delimiter in the path
 	code, version, transaction string
 	received                   countedBody
 	storage                    objectstore.Usage
@@ -195,8 +197,7 @@ type call struct {
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
-// run finds the operation and lets its route serve the request. The error is what the
-// client is to be told.
+// run finds the operation of the request and lets its route serve it. The error is for the client.
 func (c *call) run() error {
 	var err error
 	if c.match, err = c.router.find(c.r.Method, c.r.URL.EscapedPath()); err != nil {
@@ -217,17 +218,18 @@ func (c *call) run() error {
 	return c.answerDeadline(route.serve(c))
 }
 
-// unserved is the error for an operation that has no route here. A gateway leads an operation
-// whose path it does not recognise to a handler that serves none.
+// unserved is the error for an operation without a route. A gateway sends operations whose path it
+// does not recognize to a handler that serves none.
 func (c *call) unserved() error {
 	err := protocol.Errorf(protocol.Unsupported, "operation %s is not supported by this server", c.match.operation.Name)
 	if path := c.r.URL.EscapedPath(); strings.Contains(path, "//") {
-		err.Detail = fmt.Sprintf("the path %.200s has two slashes in a row, and gateways have routes for single ones only", path)
+		err.Detail = fmt.Sprintf("the path %.200s has two slashes in a row; gateways have routes for single slashes only, so send single ones", path)
 	}
 	return err
 }
 
-// answerDeadline makes an error that came of a passed deadline one that says so.
+// answerDeadline replaces an error that was caused by a passed deadline with one that names the
+// deadline.
 func (c *call) answerDeadline(err error) error {
 	var known *protocol.Error
 	if err == nil || errors.As(err, &known) && known.Code != protocol.Internal {
@@ -236,15 +238,15 @@ func (c *call) answerDeadline(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(c.ctx().Err(), context.DeadlineExceeded) {
 		return &protocol.Error{
 			Code:    protocol.ServiceUnavailable,
-			Message: "the request took longer than it was given",
+			Message: "the request took longer than its time limit",
 			Err:     err,
 		}
 	}
 	return err
 }
 
-// containPanic answers a panic of the program with 500, or by aborting the connection
-// when the answer has begun.
+// containPanic answers a panic of the program with 500, or aborts the connection when the answer
+// has begun.
 func (c *call) containPanic() {
 	cause := recover()
 	if cause == nil {

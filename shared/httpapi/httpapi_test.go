@@ -24,8 +24,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// service answers every route with what a test has put into it, and remembers what it
-// was asked.
+// service answers every route with the values that a test has set, and records its requests.
 type service struct {
 	calls int
 	got   any
@@ -33,7 +32,7 @@ type service struct {
 	drop  *protocol.DropNamespaceResponse
 	rows  func() *protocol.Rows
 	do    func(ctx context.Context) error
-	// ignore says that bodies of uploads are not read.
+	// ignore means that bodies of uploads are not read.
 	ignore bool
 }
 
@@ -359,18 +358,18 @@ func TestErrorsOfServices(t *testing.T) {
 		typ    string
 		text   string
 	}{
-		{"unknown error", "/v1/table/t/exists", errors.New("disk on fire"), 500, protocol.Internal, "/errors/internal", "internal error; the request id tells the operators more"},
-		{"internal error", "/v1/table/t/exists", &protocol.Error{Code: protocol.Internal, Message: "disk on fire"}, 500, protocol.Internal, "/errors/internal", "internal error; the request id tells the operators more"},
+		{"unknown error", "/v1/table/t/exists", errors.New("disk on fire"), 500, protocol.Internal, "/errors/internal", "internal error; operators find the cause in the log by the request id"},
+		{"internal error", "/v1/table/t/exists", &protocol.Error{Code: protocol.Internal, Message: "disk on fire"}, 500, protocol.Internal, "/errors/internal", "internal error; operators find the cause in the log by the request id"},
 		{"damaged table", "/v1/table/t/exists", &protocol.Error{Code: protocol.InvalidTableState, Damaged: true, Message: "table t is damaged", Err: errors.New("secret")}, 422, protocol.InvalidTableState, "/errors/damaged-table", "table t is damaged"},
 		{"damaged table of LanceDB", "/v1/table/t/exists/", &protocol.Error{Code: protocol.InvalidTableState, Damaged: true, Message: "table t is damaged"}, 422, protocol.InvalidTableState, "/errors/damaged-table", "table t is damaged"},
-		{"full disk", "/v1/table/t/exists", fmt.Errorf("put x: %w", &os.PathError{Op: "write", Path: "secret", Err: syscall.ENOSPC}), 507, protocol.ServiceUnavailable, "/errors/insufficient-storage", "the storage takes no more"},
-		{"read-only disk", "/v1/table/t/exists", fmt.Errorf("put x: %w", syscall.EROFS), 507, protocol.ServiceUnavailable, "/errors/insufficient-storage", "the storage takes no more"},
+		{"full disk", "/v1/table/t/exists", fmt.Errorf("put x: %w", &os.PathError{Op: "write", Path: "secret", Err: syscall.ENOSPC}), 507, protocol.ServiceUnavailable, "/errors/insufficient-storage", "the storage cannot take more data"},
+		{"read-only disk", "/v1/table/t/exists", fmt.Errorf("put x: %w", syscall.EROFS), 507, protocol.ServiceUnavailable, "/errors/insufficient-storage", "the storage cannot take more data"},
 		{"wrapped", "/v1/table/t/exists", fmt.Errorf("look up: %w", &protocol.Error{Code: protocol.TableNotFound}), 404, protocol.TableNotFound, "/errors/table-not-found", "TableNotFound"},
 		{"drop of nothing", "/v1/namespace/a/drop", &protocol.Error{Code: protocol.NamespaceNotFound}, 400, protocol.NamespaceNotFound, "/errors/namespace-not-found", "NamespaceNotFound"},
 		{"create again", "/v1/table/t/create", exists, 409, protocol.TableAlreadyExists, "/errors/table-already-exists", "t: is there"},
 		{"create again in LanceDB", "/v1/table/t/create/", exists, 400, protocol.TableAlreadyExists, "/errors/table-already-exists", "t: is there: already exists"},
-		{"deadline", "/v1/table/t/exists", fmt.Errorf("read: %w", context.DeadlineExceeded), 503, protocol.ServiceUnavailable, "/errors/service-unavailable", "the request took longer than it was given"},
-		{"cancelled inside", "/v1/table/t/exists", context.Canceled, 500, protocol.Internal, "/errors/internal", "internal error; the request id tells the operators more"},
+		{"deadline", "/v1/table/t/exists", fmt.Errorf("read: %w", context.DeadlineExceeded), 503, protocol.ServiceUnavailable, "/errors/service-unavailable", "the request took longer than its time limit"},
+		{"cancelled inside", "/v1/table/t/exists", context.Canceled, 500, protocol.Internal, "/errors/internal", "internal error; operators find the cause in the log by the request id"},
 		{"bad request", "/v1/table/t/exists", protocol.Errorf(protocol.InvalidInput, "no"), 400, protocol.InvalidInput, "/errors/bad-request", "no"},
 	}
 	for _, c := range cases {

@@ -18,9 +18,9 @@ import (
 // maxJSONDepth bounds the nesting of a body.
 const maxJSONDepth = 64
 
-// unmarshal decodes a JSON object into a request, more strictly than encoding/json where
-// that hides mistakes (duplicate keys, invalid UTF-8, deep nesting), and more leniently
-// where clients differ: 10.0 is as good an integer as 10. Errors name the field.
+// unmarshal decodes a JSON object into a request. It is stricter than encoding/json where that
+// hides mistakes (duplicate keys, invalid UTF-8, deep nesting), and more lenient where clients
+// differ: 10.0 is as good an integer as 10. Errors name the field.
 func unmarshal(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return protocol.Errorf(protocol.InvalidInput, "body is not valid UTF-8")
@@ -52,8 +52,8 @@ func checkSyntax(data []byte) error {
 	return nil
 }
 
-// normalizer copies valid JSON, refuses what is too deep or said twice, and writes
-// integral numbers as integers, which encoding/json insists on for integer fields.
+// normalizer copies valid JSON. It refuses deep nesting and duplicate keys, and writes integral
+// numbers as integers, because encoding/json accepts nothing else for integer fields.
 type normalizer struct {
 	in, out []byte
 	pos     int
@@ -106,7 +106,7 @@ func (n *normalizer) push(object bool) error {
 	return nil
 }
 
-// text returns the string literal at pos, with its quotes, and steps over it.
+// text returns the string literal at pos, with its quotes, and moves behind it.
 func (n *normalizer) text() []byte {
 	start := n.pos
 	for n.pos++; n.in[n.pos] != '"'; n.pos++ {
@@ -141,7 +141,7 @@ func (n *normalizer) number() {
 
 // integral rewrites 1.0 and 1e3 as 1 and 1000 and leaves all other numbers alone.
 func integral(number []byte) []byte {
-	const exact = 1 << 53 // above it a float64 has no fraction to speak of
+	const exact = 1 << 53 // larger float64 values are all integers, and not exact
 	if !mayBeIntegral(number) {
 		return number
 	}
@@ -152,8 +152,9 @@ func integral(number []byte) []byte {
 	return strconv.AppendInt(nil, int64(f), 10)
 }
 
-// mayBeIntegral leaves out numbers that are integers already, and those with a fraction and no
-// exponent, which most are. The numbers of a vector are not worth parsing twice.
+// mayBeIntegral is false for numbers that are integers already, and for those with a fraction and
+// no exponent. Most numbers are of these two forms, and parsing the numbers of a vector twice would
+// be slow.
 func mayBeIntegral(number []byte) bool {
 	point := bytes.IndexByte(number, '.')
 	if bytes.IndexByte(number, 'e') >= 0 || bytes.IndexByte(number, 'E') >= 0 {
@@ -162,7 +163,7 @@ func mayBeIntegral(number []byte) bool {
 	return point >= 0 && len(bytes.Trim(number[point+1:], "0")) == 0
 }
 
-// explainJSON turns an error of encoding/json into one that a client can act on.
+// explainJSON turns an error of encoding/json into one that names the field and the expected type.
 func explainJSON(err error) error {
 	var known *protocol.Error
 	if errors.As(err, &known) {
@@ -191,7 +192,7 @@ func wireField(path string) string {
 	return strings.Join(parts, ".")
 }
 
-// describeType says in the words of JSON what a field takes.
+// describeType returns the type of a field in the words of JSON.
 func describeType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// report tells everybody who wants to know of a request.
+// report passes a finished request to the log, the audit and the metrics.
 func (h *handler) report(ctx context.Context, s *Served) {
 	h.log(ctx, s)
 	h.audit(ctx, s)
@@ -16,8 +16,8 @@ func (h *handler) report(ctx context.Context, s *Served) {
 	}
 }
 
-// log writes the one line of a request. Nothing in it is a secret: tokens, bodies, query
-// strings, and the values that errors quote stay out.
+// log writes the one line of a request. It contains no secrets: no tokens, bodies or query strings,
+// and none of the values that errors quote.
 func (h *handler) log(ctx context.Context, s *Served) {
 	level := slog.LevelInfo
 	if s.Failed() {
@@ -52,8 +52,8 @@ func (h *handler) log(ctx context.Context, s *Served) {
 	h.Logger.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// audit writes the line of a change, whatever became of it, and of a request that was
-// refused for who sent it. Its message tells it from others; no level leaves it out.
+// audit writes the line of a change, whether it succeeded or not, and of a request that was refused
+// because of its sender. Its message distinguishes it from other lines, and no log level drops it.
 func (h *handler) audit(ctx context.Context, s *Served) {
 	if h.Audit == nil || s.Operation.Name == "" || s.Operation.Access != protocol.Write && !s.denied() {
 		return
@@ -73,8 +73,8 @@ func (h *handler) audit(ctx context.Context, s *Served) {
 	h.Audit.LogAttrs(ctx, slog.LevelInfo, "audit", attrs...)
 }
 
-// outcome is what became of a request, as the audit puts it. Of one that failed without
-// a settled end the change may have been made.
+// outcome is the result of a request in the words of the audit. A request may have failed in a way
+// that leaves open whether the change was made.
 func (s *Served) outcome() string {
 	switch {
 	case s.denied():
@@ -89,7 +89,7 @@ func (s *Served) outcome() string {
 	return "done"
 }
 
-// appendSaid leaves out what there is nothing to say of.
+// appendSaid appends an attribute unless its value is empty.
 func appendSaid(attrs []slog.Attr, key, value string) []slog.Attr {
 	if value == "" {
 		return attrs
@@ -97,8 +97,8 @@ func appendSaid(attrs []slog.Attr, key, value string) []slog.Attr {
 	return append(attrs, slog.String(key, value))
 }
 
-// Redact is for handlers of logs (slog.HandlerOptions): what errors quote of rows and requests
-// stays out of all lines, whoever writes them.
+// Redact is a ReplaceAttr function for log handlers (slog.HandlerOptions). It removes the values of
+// rows and requests that errors quote, from all lines of the log.
 func Redact(_ []string, a slog.Attr) slog.Attr {
 	if err, ok := a.Value.Any().(error); ok {
 		return slog.String(a.Key, protocol.LogText(err))

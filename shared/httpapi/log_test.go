@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// told is a handler and what it tells of requests.
+// told is a handler and its reports of requests.
 type told struct {
 	handler    http.Handler
 	log, audit bytes.Buffer
@@ -151,7 +151,8 @@ func TestMetricsAreForThoseWhoMaySignIn(t *testing.T) {
 	}
 }
 
-// Who asks for what policies hide is told that it is missing; the audit tells more.
+// A client that asks for a hidden object gets the answer that it is missing; the audit contains the
+// real reason.
 func TestRequestsForWhatIsHiddenAreAuditedAsDenied(t *testing.T) {
 	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) {
 		return []byte(`permit (principal, action, resource in Namespace::"open");`), nil

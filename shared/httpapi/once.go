@@ -15,27 +15,25 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A mutation that the client sends again happens once. Two headers say that a request is
-// the same as one before:
+// A mutation that a client sends again happens once. Two headers mark a request as a repetition:
 //
-//	Idempotency-Key   chosen by users who want this; of another request it is refused
-//	X-Request-Id      LanceDB clients send the same one when they send again. Others may
-//	                  use one for many requests, so the body counts as a part of it
+//	Idempotency-Key   users choose it for this purpose; with another request it is refused
+//	X-Request-Id      LanceDB clients send the same one when they repeat a request. Other
+//	                  clients may use one for many requests, so the body counts as well
 //
-// Arrow streams are sent again under a new request id, so that only the former counts
-// there. They are hashed as they are read, and one that is sent again is read to its end before
-// it gets the first one's answer. Those without a key are recognised in stream.go, as far as
-// they can be.
+// Clients repeat Arrow streams under a new request id, so only the key counts for them. The handler
+// hashes a stream while it reads it, and reads a repeated one to its end before it sends the first
+// one's answer. stream.go recognizes streams without a key, as far as that is possible.
 
-// ledgerTime bounds what is done in the ledger after a mutation, when the time of the
-// request may have passed.
+// ledgerTime bounds the work on the ledger after a mutation, when the deadline of the request may
+// have passed.
 const ledgerTime = 10 * time.Second
 
 // maxKeyBytes is the length of the longest key that a client may choose.
 const maxKeyBytes = 255
 
-// repeatKey returns the key by which a repetition of the request is known, or "" when it
-// is none, and whether the client chose it for just that.
+// repeatKey returns the key by which a repetition of the request is recognized, "" if the request
+// is not recognized at all. chosen means that the client chose the key for this purpose.
 func (c *call) repeatKey() (key string, chosen bool) {
 	if c.Ledger == nil || c.match.operation.Access != protocol.Write {
 		return "", false
@@ -51,8 +49,8 @@ func (c *call) repeatKey() (key string, chosen bool) {
 	return "id " + id, false
 }
 
-// sentAgain says whether LanceDB clients send JSON mutations of the group again by
-// themselves. To note the others, too, would cost two writes each for nothing.
+// sentAgain reports whether LanceDB clients repeat JSON mutations of the group by themselves.
+// Entering other mutations in the ledger would cost two writes each without a use.
 func sentAgain(group protocol.Group) bool {
 	switch group {
 	case protocol.GroupSchema, protocol.GroupData, protocol.GroupIndex, protocol.GroupVersion, protocol.GroupRef:
@@ -61,7 +59,7 @@ func sentAgain(group protocol.Group) bool {
 	return false
 }
 
-// sum hashes what the request says: path, query string and, when it has been read, body.
+// sum hashes the contents of the request: path, query string and, once it has been read, body.
 func (c *call) sum() [sha256.Size]byte {
 	h := sha256.New()
 	h.Write([]byte(c.r.URL.EscapedPath() + "\n" + c.r.URL.RawQuery + "\n"))
@@ -69,9 +67,9 @@ func (c *call) sum() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// once serves a request, or takes the reply that it was given before. serve returns what
-// [call.encode] takes. What it reads of a body that has not been read comes from stream, which
-// is nil when there is none.
+// once serves a request, or returns the reply that the same request got before. serve returns a
+// value for [call.encode]. serve reads a body that has not been read yet from stream, which is nil
+// when there is none.
 func (c *call) once(stream *idempotency.Digest, serve func() (any, error)) (reply, error) {
 	request, ok, err := c.repeatable()
 	if err != nil {
@@ -95,15 +93,15 @@ func (c *call) once(stream *idempotency.Digest, serve func() (any, error)) (repl
 	return c.serveAndNote(note, serve)
 }
 
-// repeatable returns what makes the request one that may be sent twice; false when it is
-// nothing of the kind.
+// repeatable returns the request in the form that the ledger recognizes. ok is false when the
+// request is not recognized.
 func (c *call) repeatable() (r idempotency.Request, ok bool, err error) {
 	key, chosen := c.repeatKey()
 	if key == "" {
 		return r, false, nil
 	}
 	if len(key) > maxKeyBytes {
-		return r, false, protocol.Errorf(protocol.InvalidInput, "header idempotency-key is longer than %d bytes", maxKeyBytes)
+		return r, false, protocol.Errorf(protocol.InvalidInput, "header idempotency-key is longer than %d bytes; choose a shorter key", maxKeyBytes)
 	}
 	r = idempotency.Request{
 		Principal: c.principal.String(), Operation: c.match.operation.Name, Object: c.object, Key: key,
@@ -115,9 +113,10 @@ func (c *call) repeatable() (r idempotency.Request, ok bool, err error) {
 	return r, true, nil
 }
 
-// serveAndNote serves a request and notes the reply. An error that leaves nothing behind
-// is not worth a note. One that may have left something is, unless the next attempt can find
-// that: who repeats the request must not do it again.
+// serveAndNote serves a request and enters the reply in the ledger. It does not enter an error
+// after which nothing has changed. It does enter an error after which a change may have been made,
+// unless the next attempt can find that change, so that a repetition does not change the table
+// again.
 func (c *call) serveAndNote(note *idempotency.Note, serve func() (any, error)) (reply, error) {
 	c.attempt(note.Attempt())
 	value, failure := serve()
@@ -148,25 +147,25 @@ func (c *call) serveAndNote(note *idempotency.Note, serve func() (any, error)) (
 	return r, failure
 }
 
-// unsettled says whether a failed change may have been made all the same.
+// unsettled reports whether a change may have been made although the request failed.
 func unsettled(failure error) bool {
 	var known *protocol.Error
 	return errors.As(failure, &known) && known.Unsettled
 }
 
-// attempt says what the changes of the request are to be stored under.
+// attempt makes the changes of the request carry the id of the attempt.
 func (c *call) attempt(a *idempotency.Attempt) {
 	c.r = c.r.WithContext(idempotency.WithAttempt(c.ctx(), a))
 }
 
-// warn logs what went wrong in the ledger when the request itself is settled.
+// warn logs an error of the ledger that does not affect the reply.
 func (c *call) warn(err error) {
 	if err != nil {
 		c.Logger.WarnContext(c.ctx(), "ledger", "request_id", c.requestID, "error", protocol.LogText(err))
 	}
 }
 
-// replay is the reply of before, marked as such.
+// replay returns an earlier reply, marked as such.
 func replay(before *idempotency.Answer) (reply, error) {
 	r := reply{status: before.Status, body: before.Body}
 	if err := json.Unmarshal(before.Header, &r.header); err != nil {
@@ -179,23 +178,23 @@ func replay(before *idempotency.Answer) (reply, error) {
 	return r, nil
 }
 
-// replayedHeader marks the reply of an earlier request.
+// replayedHeader marks the reply to an earlier request.
 const replayedHeader = "Idempotent-Replayed"
 
-// ledgerError words why a request was not begun.
+// ledgerError turns an error of the ledger into the answer of a request that was not begun.
 func (c *call) ledgerError(err error) error {
 	switch {
 	case errors.Is(err, idempotency.ErrInFlight):
 		c.w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
 		return &protocol.Error{
-			Code: protocol.ConcurrentModification, Message: "the same request is being answered",
-			Detail: "wait for its answer, or send it again a little later", Err: err,
+			Code: protocol.ConcurrentModification, Message: "the same request is still being processed",
+			Detail: "wait for its answer, or send the request again a little later", Err: err,
 		}
 	case errors.Is(err, idempotency.ErrOtherRequest):
 		return &httpError{
 			cause: protocol.Error{
-				Code: protocol.InvalidInput, Message: "the idempotency key was used for another request",
-				Detail: "a key stands for one request: choose a new one", Err: err,
+				Code: protocol.InvalidInput, Message: "the idempotency key belongs to another request",
+				Detail: "choose a new key for each request", Err: err,
 			},
 			status: http.StatusUnprocessableEntity, kind: "idempotency-key-reused",
 		}
@@ -203,6 +202,6 @@ func (c *call) ledgerError(err error) error {
 		return err
 	}
 	return &protocol.Error{
-		Code: protocol.ServiceUnavailable, Message: "whether the request was sent before cannot be found out at present", Err: err,
+		Code: protocol.ServiceUnavailable, Message: "the server cannot check at present whether it has received the request before", Err: err,
 	}
 }

@@ -105,7 +105,7 @@ func sameHeader(a, b *httptest.ResponseRecorder) bool {
 	return true
 }
 
-// What has failed may be tried again under its key, unless it may have happened.
+// A request that has failed may be tried again under its key, unless its change may have been made.
 func TestFailuresThatAreRepeated(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -149,8 +149,8 @@ func TestRequestsThatAreStillBeingAnswered(t *testing.T) {
 	})
 }
 
-// A model of the ledger: who comes with a key that was used gets the first answer for the same
-// bytes, and 422 for any others; nothing that was answered with 200 was not done.
+// This is a model of the ledger. A request with a used key gets the first answer if its bytes are
+// the same, and 422 if they are not. Every change that was answered with 200 was made.
 func TestKeysStandForOneRequest(t *testing.T) {
 	paths := []string{"/v1/table/t/insert", "/v1/table/t/insert?mode=overwrite", "/v1/table/t/create", "/v1/table/u/insert", "/v1/table/t/delete", "/v1/namespace/n/create"}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// decodeQuery fills the fields of a request that are tagged query. Parameters that no
-// field names are ignored; those that are there win over what the body said.
+// decodeQuery fills the fields of a request that are tagged query. It ignores unknown parameters. A
+// parameter overrides the same field of the body.
 func decodeQuery(values url.Values, into any) error {
 	return eachField(reflect.ValueOf(into).Elem(), func(field reflect.StructField, v reflect.Value) error {
 		name := field.Tag.Get("query")
@@ -24,14 +24,14 @@ func decodeQuery(values url.Values, into any) error {
 			return nil
 		}
 		if len(given) > 1 {
-			return protocol.Errorf(protocol.InvalidInput, "query parameter %s is given %d times", name, len(given))
+			return protocol.Errorf(protocol.InvalidInput, "query parameter %s is given %d times; give it once", name, len(given))
 		}
 		return decodeParameter(name, given[0], v)
 	})
 }
 
-// decodePathNames fills the fields of a request that are tagged path. A body that said
-// something else is refused.
+// decodePathNames fills the fields of a request that are tagged path. It refuses a body with
+// another value.
 func decodePathNames(params map[string]string, into any) error {
 	return eachField(reflect.ValueOf(into).Elem(), func(field reflect.StructField, v reflect.Value) error {
 		name := field.Tag.Get("path")

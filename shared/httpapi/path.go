@@ -8,11 +8,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// router finds the operation for a path. Patterns are few (about ninety) and short, so
-// they are tried one after the other, those with more literal segments first: no
-// {id} then swallows "version" of /v1/table/version/batch-create.
+// router finds the operation of a path. There are about ninety patterns, all short, so the router
+// tries them one after the other. Patterns with more literal segments come first, so that {id} does
+// not match "version" of /v1/table/version/batch-create.
 type router struct {
-	base     []string // segments in front of /v1, optional on the wire
+	base     []string // segments in front of /v1; clients may leave them out
 	patterns []pattern
 }
 
@@ -22,10 +22,10 @@ type pattern struct {
 	literals  int
 }
 
-// match is a path that has been understood.
+// match is the operation of a path, with the parameters in it.
 type match struct {
 	operation protocol.Operation
-	params    map[string]string // raw, by the name in the pattern
+	params    map[string]string // undecoded, by the name in the pattern
 	dialect   protocol.Dialect
 }
 
@@ -44,8 +44,8 @@ func newRouter(basePath string, operations []protocol.Operation) *router {
 	return rt
 }
 
-// find matches the escaped path of a request. Double slashes count once, and one at the
-// end of a table path makes the dialect LanceDB's.
+// find matches the escaped path of a request. Two slashes in a row count as one. A slash at the end
+// of a table path selects the LanceDB dialect.
 func (rt *router) find(method, escapedPath string) (match, error) {
 	segments := rt.segments(escapedPath)
 	var allowed []string
@@ -70,7 +70,7 @@ func (rt *router) find(method, escapedPath string) (match, error) {
 	return match{}, unknownRoute(escapedPath, isTablePath(segments))
 }
 
-// segments splits a path and takes the base path off.
+// segments splits a path and removes the base path.
 func (rt *router) segments(escapedPath string) []string {
 	segments := segmentsOf(escapedPath)
 	if len(rt.base) > 0 && len(segments) >= len(rt.base) && slices.Equal(segments[:len(rt.base)], rt.base) {
@@ -107,8 +107,8 @@ func isTablePath(segments []string) bool {
 	return len(segments) >= 2 && segments[0] == "v1" && segments[1] == "table"
 }
 
-// decodeSegment undoes percent-encoding, and reads a plus as the space that
-// form-encoding clients mean by it; a real plus is always sent as %2B.
+// decodeSegment undoes percent-encoding. It also turns a plus sign into a space, because some
+// clients apply form-encoding to paths; all clients send a real plus sign as %2B.
 func decodeSegment(name, raw string) (string, error) {
 	decoded, err := url.QueryUnescape(raw)
 	if err != nil {
@@ -117,7 +117,7 @@ func decodeSegment(name, raw string) (string, error) {
 	return decoded, nil
 }
 
-// decodeName decodes a path parameter that is one name and not an id.
+// decodeName decodes a path parameter that is a single name and not an id.
 func decodeName(name, raw string) (string, error) {
 	decoded, err := decodeSegment(name, raw)
 	if err != nil {

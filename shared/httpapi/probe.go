@@ -11,12 +11,12 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// serveProbe answers the paths that are no operations:
+// serveProbe answers the paths that are not operations:
 //
 //	/healthz   the process runs
-//	/readyz    the stores can be read and written, and the keys of tokens be reached; 503 when not
-//	/version   of the program, and of the specification
-//	/metrics   numbers, to whoever may sign in, where the server keeps any
+//	/readyz    the stores and the keys of tokens can be reached; 503 when not
+//	/version   versions of the program and of the specification
+//	/metrics   numbers, for principals that may sign in, if the server keeps any
 func (h *handler) serveProbe(w http.ResponseWriter, r *http.Request) bool {
 	segments := h.router.segments(r.URL.EscapedPath())
 	if len(segments) != 1 || r.Method != http.MethodGet {
@@ -46,7 +46,8 @@ func writeProbe(w http.ResponseWriter, status int, answer string) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// serveReady tells no stranger what is wrong: that is in the log.
+// serveReady answers without details, because the client may be a stranger. The details are in the
+// log.
 func (h *handler) serveReady(w http.ResponseWriter, r *http.Request) {
 	if err := h.readiness.check(r.Context(), h.Ready, h.Now); err != nil {
 		h.Logger.ErrorContext(r.Context(), "not ready", "error", err)
@@ -56,16 +57,16 @@ func (h *handler) serveReady(w http.ResponseWriter, r *http.Request) {
 	writeProbe(w, http.StatusOK, `{"status":"ready"}`)
 }
 
-// Anybody may ask whether we are ready, and each answer costs requests to storage. So one
-// is good for a while, and nobody waits for long.
+// Any client may ask whether the server is ready, and each check costs storage requests. So an
+// answer is reused for a while, and a check has a short time limit.
 const (
 	readyAge     = 5 * time.Second
 	readyTimeout = 3 * time.Second
 )
 
-// readiness is the last answer to whether we are ready.
+// readiness is the last answer of the readiness check.
 type readiness struct {
-	mu   sync.Mutex // held while finding out, so that one does it for all
+	mu   sync.Mutex // held during a check, so that concurrent requests share one
 	at   time.Time
 	last error
 }
@@ -79,7 +80,8 @@ func (r *readiness) check(ctx context.Context, ready func(context.Context) error
 	if !r.at.IsZero() && now().Sub(r.at).Abs() < readyAge {
 		return r.last
 	}
-	// The answer is for others, too, who have not gone when this one has.
+	// Other requests wait for this answer, too, so the check continues when this client
+	// disconnects.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()
 	r.last = ready(ctx)
@@ -87,7 +89,7 @@ func (r *readiness) check(ctx context.Context, ready func(context.Context) error
 	return r.last
 }
 
-// serveMetrics asks for credentials as operations do: numbers tell of the business of others.
+// serveMetrics requires credentials as operations do, because the numbers show what other users do.
 func (h *handler) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	token, ok, err := headerToken(r.Header)
 	if err == nil && !ok || h.Verifier == nil {

@@ -16,8 +16,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// statuses is the status of each code. Unsupported is 501 where the specification says
-// 406, which proxies and people take for a matter of Accept headers; no client minds.
+// statuses maps each code to its status. Unsupported is 501 here. The specification has 406, but
+// proxies and people relate that to Accept headers, and no client depends on it.
 var statuses = map[protocol.Code]int{
 	protocol.Unsupported:                http.StatusNotImplemented,
 	protocol.NamespaceNotFound:          http.StatusNotFound,
@@ -45,12 +45,11 @@ var statuses = map[protocol.Code]int{
 	protocol.TableBranchAlreadyExists:   http.StatusConflict,
 }
 
-// retryAfterSeconds is what clients are asked to wait when we cannot serve them now.
+// retryAfterSeconds is how long clients are asked to wait when the server is overloaded.
 const retryAfterSeconds = 1
 
-// problem is the body of an error: the fields of the public specification (error, code,
-// detail, instance) and those of a problem document (type, title, status, detail,
-// instance) in one.
+// problem is the body of an error. It joins the fields of the public specification (error, code,
+// detail, instance) and those of a problem document (type, title, status, detail, instance).
 type problem struct {
 	Error     string `json:"error"`
 	Code      int    `json:"code"`
@@ -63,32 +62,34 @@ type problem struct {
 	Retryable bool   `json:"retryable"`
 }
 
-// httpError is an error of HTTP itself, which has a status of its own and borrows a code.
+// httpError is an error of HTTP itself, with its own status and the code of a related protocol
+// error.
 type httpError struct {
 	cause  protocol.Error
 	status int
 	kind   string   // last part of the type
-	allow  []string // of a wrong method
+	allow  []string // allowed methods, when the method was wrong
 }
 
-// Error is the text of the cause.
+// Error returns the text of the cause.
 func (e *httpError) Error() string { return e.cause.Error() }
 
-// Unwrap makes the borrowed code visible.
+// Unwrap returns the related protocol error.
 func (e *httpError) Unwrap() error { return &e.cause }
 
 func wrongMethod(method string, allowed []string) error {
 	return &httpError{
 		cause: protocol.Error{
 			Code:    protocol.InvalidInput,
-			Message: fmt.Sprintf("method %.20s is not allowed here; allowed: %s", method, strings.Join(allowed, ", ")),
+			Message: fmt.Sprintf("method %.20s is not allowed for this path; allowed: %s", method, strings.Join(allowed, ", ")),
 		},
 		status: http.StatusMethodNotAllowed, kind: "method-not-allowed", allow: allowed,
 	}
 }
 
-// unknownRoute is 501 under /v1/table, where LanceDB clients would take 404 for the
-// absence of the table and forget what they know of it.
+// unknownRoute is the error for a path without an operation. It is 501 under /v1/table, because
+// LanceDB clients would take 404 to mean that the table does not exist and would discard what they
+// know of it.
 func unknownRoute(path string, table bool) error {
 	e := &httpError{
 		cause:  protocol.Error{Code: protocol.Unsupported, Message: fmt.Sprintf("no operation has the path %.200s", path)},
@@ -111,16 +112,17 @@ func bodyTooLarge(limit int64) error {
 	}
 }
 
-// outOfMemory is the error of a request that found no memory: 503 when others hold it, and 413
-// when one request may not hold as much. Who refused it may have wrapped it as a mistake of the
-// client's, which it is not; that a change may have been made stays true.
+// outOfMemory is the error of a request that got no memory. The status is 503 when other requests
+// hold the memory, and 413 when a single request may not hold so much. The refusal may arrive
+// wrapped as a mistake of the client, which it is not, so outOfMemory unwraps it. If err means that
+// a change may have been made, the result means so too.
 func outOfMemory(refused *memory.Error, err error) error {
 	if refused.Busy {
 		var known *protocol.Error
 		return &protocol.Error{
 			Code:      protocol.ServiceUnavailable,
 			Message:   "the memory of this server is in use by other requests",
-			Detail:    "send the request again after a moment; smaller requests find room sooner",
+			Detail:    "send the request again after a moment; smaller requests get memory sooner",
 			Unsettled: errors.As(err, &known) && known.Unsettled, Err: err,
 		}
 	}
@@ -143,8 +145,9 @@ func unsupportedEncoding(encoding string) error {
 	}
 }
 
-// bodyError is the error of a body that did not come whole: it was cut off, or its chunks are
-// malformed. When the time of the request has passed, that is the reason.
+// bodyError is the error for a body that did not arrive completely: the connection broke off, or
+// its chunks are malformed. If the deadline of the request has passed, the error names that
+// instead.
 func (c *call) bodyError(err error) error {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return err
@@ -152,7 +155,7 @@ func (c *call) bodyError(err error) error {
 	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
 		return err
 	}
-	if slow := c.bodyTooSlow(err); slow != nil { // the server takes the client for gone then
+	if slow := c.bodyTooSlow(err); slow != nil { // the server then assumes that the client has disconnected
 		return slow
 	}
 	if over := c.ctx().Err(); over != nil {
@@ -164,14 +167,14 @@ func (c *call) bodyError(err error) error {
 	}
 }
 
-// isBodyError says whether an error is about the body of the request.
+// isBodyError reports whether an error is about the body of the request.
 func isBodyError(err error) bool {
 	var known *protocol.Error
 	var tooLarge *http.MaxBytesError
 	return errors.As(err, &known) || errors.As(err, &tooLarge)
 }
 
-// writeProblem answers an error. A client that has gone is not answered.
+// writeProblem answers with an error, unless the client has disconnected.
 func (c *call) writeProblem(err error) {
 	if errors.Is(err, context.Canceled) && c.client.Err() != nil {
 		c.w.status = statusClientGone
@@ -180,7 +183,7 @@ func (c *call) writeProblem(err error) {
 	c.send(c.problemReply(err))
 }
 
-// problemReply makes the answer to an error.
+// problemReply makes the reply for an error.
 func (c *call) problemReply(err error) reply {
 	p := c.problemOf(err)
 	c.code = path.Base(p.Type)
@@ -202,7 +205,7 @@ func (c *call) problemReply(err error) reply {
 	return reply{status: p.Status, header: header, body: body}
 }
 
-// statusClientGone stands in the log for a client that did not wait.
+// statusClientGone is the status in the log for a client that disconnected before the answer.
 const statusClientGone = 499
 
 func (c *call) problemOf(err error) problem {
@@ -219,7 +222,7 @@ func (c *call) problemOf(err error) problem {
 		err = linkInTheWay(err)
 	}
 	p := problem{
-		Error:     "internal error; the request id tells the operators more",
+		Error:     "internal error; operators find the cause in the log by the request id",
 		Code:      int(protocol.Internal),
 		Instance:  c.r.URL.EscapedPath(),
 		RequestID: c.requestID,
@@ -254,8 +257,8 @@ func (c *call) problemOf(err error) problem {
 
 func linkInTheWay(err error) error {
 	return &protocol.Error{
-		Code: protocol.InvalidInput, Message: "a symbolic link is on the way to the files of the table",
-		Detail: "links are not followed; the operator of the server can allow the place that the link leads to, for the table to be registered there",
+		Code: protocol.InvalidInput, Message: "the path to the files of the table contains a symbolic link",
+		Detail: "links are not followed; the operator of the server can allow the folder that the link leads to, so that the table can be registered there",
 		Err:    err,
 	}
 }
@@ -263,14 +266,14 @@ func linkInTheWay(err error) error {
 func storageFull(err error) error {
 	return &httpError{
 		cause: protocol.Error{
-			Code: protocol.ServiceUnavailable, Message: "the storage takes no more",
+			Code: protocol.ServiceUnavailable, Message: "the storage cannot take more data",
 			Detail: "the disk of the server is full or read-only", Err: err,
 		},
 		status: http.StatusInsufficientStorage, kind: "insufficient-storage",
 	}
 }
 
-// applyException changes the status where a client of one operation counts on another.
+// applyException changes the status of an error where a client of one operation expects another.
 func (c *call) applyException(p *problem) {
 	lanceDB := c.match.dialect == protocol.DialectLanceDB
 	code := protocol.Code(p.Code)
@@ -278,15 +281,15 @@ func (c *call) applyException(p *problem) {
 	case operation == "DropNamespace" && code == protocol.NamespaceNotFound:
 		p.Status = http.StatusBadRequest
 	case operation == "CreateTable" && lanceDB && code == protocol.TableAlreadyExists:
-		// The client looks for these words in a 400 to tell its user what happened.
+		// The client searches a 400 for these words to find out what happened.
 		p.Status = http.StatusBadRequest
 		if !strings.Contains(p.Error, "already exists") {
 			p.Error += ": already exists"
 		}
 	case lanceDB && code == protocol.TableColumnNotFound:
-		p.Status = http.StatusBadRequest // a 404 would tell its user that the table is gone
+		p.Status = http.StatusBadRequest // after a 404 the client would report that the table is gone
 	case lanceDB && (code == protocol.TableTagAlreadyExists || code == protocol.TableIndexAlreadyExists):
-		// The client would try a 409 three times before it told its user.
+		// The client would retry a 409 three times before it reported the error.
 		p.Status = http.StatusBadRequest
 	}
 }
@@ -305,8 +308,8 @@ func (c *call) challenge(status int) string {
 	return `Bearer realm="tiltyard"`
 }
 
-// slug is the name of a code as a path: table-not-found. Malformed requests are called
-// bad requests, as the problem form of the interface wants it.
+// slug is the name of a code in a path: table-not-found. Malformed requests have the slug
+// bad-request, as the problem form of the specification has it.
 func slug(code protocol.Code) string {
 	if code == protocol.InvalidInput {
 		return "bad-request"
@@ -314,13 +317,13 @@ func slug(code protocol.Code) string {
 	return strings.Join(words(code), "-")
 }
 
-// title is the name of a code for people: Table not found.
+// title is the name of a code for human readers: Table not found.
 func title(code protocol.Code) string {
 	text := strings.ReplaceAll(slug(code), "-", " ")
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// words splits the name of a code: table, not, found.
+// words splits the name of a code into words: table, not, found.
 func words(code protocol.Code) []string {
 	var split []string
 	for _, r := range code.String() {

@@ -17,13 +17,14 @@ import (
 
 type requestIDKey struct{}
 
-// RequestID returns the id of the request that ctx belongs to, or "" outside of one.
+// RequestID returns the id of the request of ctx, "" if there is none.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// chooseRequestID takes the id that the client chose, if it is one fit for headers and logs.
+// chooseRequestID returns the id that the client chose if it is safe for headers and logs, else a
+// new one.
 func (h *handler) chooseRequestID(r *http.Request) string {
 	const longest = 128
 	id := r.Header.Get("X-Request-Id")
@@ -36,9 +37,9 @@ func (h *handler) chooseRequestID(r *http.Request) string {
 	return id
 }
 
-// setDeadline bounds the request by the timeout of the server, or a smaller one that the
-// client asks for. The connection is given up a little later, so that a client that
-// neither sends nor reads cannot hold it.
+// setDeadline bounds the request by the timeout of the server, or by a shorter one that the client
+// asks for. The deadline of the connection is a little later, so that a client that neither sends
+// nor reads cannot hold the connection.
 func (c *call) setDeadline() (context.CancelFunc, error) {
 	const grace = 5 * time.Second
 	timeout := c.Timeout
@@ -55,8 +56,7 @@ func (c *call) setDeadline() (context.CancelFunc, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	c.r = c.r.WithContext(ctx)
 
-	// Not every server has connections to set deadlines on; those that have none bound
-	// requests themselves.
+	// Some servers have no connection to set deadlines on; they bound requests themselves.
 	c.end = time.Now().Add(timeout + grace)
 	c.w.end = c.end
 	connection := http.NewResponseController(c.w)
@@ -65,9 +65,9 @@ func (c *call) setDeadline() (context.CancelFunc, error) {
 	return cancel, nil
 }
 
-// hurryBody gives a client whose body is not looked at, or no further, a moment for the rest of
-// it. The server reads what is left of a short body before it answers, so that the connection
-// can be used again, and would wait for the last byte as long as the request may take.
+// hurryBody sets a short deadline for a body that the handler does not read to its end. The HTTP
+// server reads the rest of a short body before it answers, so that the connection can be used
+// again. Without the deadline it would wait for the last byte until the request times out.
 func (c *call) hurryBody() {
 	if c.received.ended || c.r.ContentLength == 0 {
 		return
@@ -75,11 +75,11 @@ func (c *call) hurryBody() {
 	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(refusedBodyTime))
 }
 
-// refusedBodyTime is how long a body that nobody looks at may still take.
+// refusedBodyTime is how long a body that is not read may still take.
 const refusedBodyTime = time.Second
 
-// decodeJSON fills a request from the path, the body and the query string. The policies are
-// asked about the object in the path before the body is read.
+// decodeJSON fills a request from the path, the body and the query string. It checks the policies
+// for the object in the path before it reads the body.
 func (c *call) decodeJSON(req protocol.Request) error {
 	values, err := c.decodePath()
 	if err != nil {
@@ -91,8 +91,8 @@ func (c *call) decodeJSON(req protocol.Request) error {
 	return c.decodeParameters(req, values)
 }
 
-// decodeBody reads the JSON object. No body at all is an empty object, and so is null, which
-// clients in Java send for it.
+// decodeBody reads the JSON object. An empty body counts as an empty object, and so does null,
+// which Java clients send for it.
 func (c *call) decodeBody(req protocol.Request) error {
 	if c.r.Method == http.MethodGet {
 		c.hurryBody()
@@ -115,7 +115,7 @@ func (c *call) decodeBody(req protocol.Request) error {
 		return nil
 	}
 	if u, ok := req.(interface{ RequestUpload() *protocol.Upload }); ok && strings.HasPrefix(c.r.Header.Get("Content-Type"), arrowipc.ContentTypeStream) {
-		u.RequestUpload().Body = bytes.NewReader(data) // columns may come as a schema of Arrow
+		u.RequestUpload().Body = bytes.NewReader(data) // the columns may come as an Arrow schema
 		return nil
 	}
 	return unmarshal(data, req)
@@ -140,16 +140,17 @@ func (c *call) limitBody(limit int64) (io.Reader, error) {
 	return http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, limit), nil
 }
 
-// uploadReader is the body of an upload. It ends when the request does, holds the client to a
-// rate, and words what is wrong with the body.
+// uploadReader is the body of an upload. It ends when the request does, holds the client to a rate,
+// and turns errors of the connection into answers.
 type uploadReader struct {
 	call *call
 	r    io.Reader
-	left time.Duration // for the rest of the bytes in which the rate is measured
-	due  int           // how many those are
+	left time.Duration // time left for the rest of the bytes over which the rate is measured
+	due  int           // how many of those bytes are left
 }
 
-// Read waits for the client. The time between two reads is the server's own, so it does not count.
+// Read waits for the client. The time between two reads does not count against the client, because
+// the server spends it.
 func (r *uploadReader) Read(p []byte) (int, error) {
 	if err := r.call.ctx().Err(); err != nil {
 		return 0, err
@@ -164,7 +165,7 @@ func (r *uploadReader) Read(p []byte) (int, error) {
 	r.left, r.due = r.left-time.Since(began), r.due-n
 	switch {
 	case errors.Is(err, io.EOF):
-		// The server goes on reading, to see whether the client goes.
+		// The server goes on reading, to notice when the client disconnects.
 		_ = connection.SetReadDeadline(r.call.end)
 	case err != nil:
 		err = r.call.bodyError(err)
@@ -172,8 +173,8 @@ func (r *uploadReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decodePath finds out what the request works on, and asks the policies about that. It returns
-// the parameters of the query string.
+// decodePath decodes the object of the request from the path, and checks the policies for it. It
+// returns the parameters of the query string.
 func (c *call) decodePath() (url.Values, error) {
 	values, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
@@ -189,8 +190,8 @@ func (c *call) decodePath() (url.Values, error) {
 	return values, nil
 }
 
-// decodeParameters fills what a request takes from path, query string and headers, validates
-// the whole, and asks the policies about the other objects that it names.
+// decodeParameters fills the fields of a request from path, query string and headers. It validates
+// the request, and checks the policies for the other objects that it names.
 func (c *call) decodeParameters(req protocol.Request, values url.Values) error {
 	if err := decodeQuery(values, req); err != nil {
 		return err
@@ -214,11 +215,11 @@ func (c *call) decodeParameters(req protocol.Request, values url.Values) error {
 	return c.admitTargets(req)
 }
 
-// decodeID takes the id from the path.
+// decodeID decodes the id in the path.
 func (c *call) decodeID(values url.Values) error {
 	c.delimiter = protocol.DefaultDelimiter
 	if given := values["delimiter"]; len(given) > 1 {
-		return protocol.Errorf(protocol.InvalidInput, "query parameter delimiter is given %d times", len(given))
+		return protocol.Errorf(protocol.InvalidInput, "query parameter delimiter is given %d times; give it once", len(given))
 	} else if len(given) == 1 {
 		c.delimiter = given[0]
 		if err := protocol.CheckDelimiter(c.delimiter); err != nil {
@@ -238,28 +239,28 @@ func (c *call) decodeID(values url.Values) error {
 		return err
 	}
 	if len(id) == 0 && !strings.HasPrefix(c.match.operation.Path, "/v1/namespace/") {
-		return protocol.Errorf(protocol.InvalidInput, "id names the root namespace, which is not what %s works on", c.match.operation.Name)
+		return protocol.Errorf(protocol.InvalidInput, "id names the root namespace, but %s needs a table or another namespace", c.match.operation.Name)
 	}
 	c.id, c.object = id, protocol.JoinID(id, protocol.DefaultDelimiter)
 	return nil
 }
 
-// settleID gives the request the id of the path. A body that named another object is refused:
-// whoever checked the path must not be shown one thing and the service another. An empty id in
-// the body names nothing.
+// settleID gives the request the id of the path. It refuses a body that names another object,
+// because a proxy may have checked the path while the service would act on the body. An empty id in
+// the body counts as none.
 func (c *call) settleID(common *protocol.Common) error {
 	if _, ok := c.match.params["id"]; !ok {
 		common.ID = []string{}
 		return nil
 	}
 	if len(common.ID) > 0 && !protocol.SameID(common.ID, c.id, c.delimiter) {
-		return protocol.Errorf(protocol.InvalidInput, "id names one object in the path and another in the body")
+		return protocol.Errorf(protocol.InvalidInput, "id names one object in the path and another in the body; send the same id or leave it out of the body")
 	}
 	common.ID = c.id
 	return nil
 }
 
-// withContextHeaders adds the entries that travel as headers x-svc-ctx-<key>.
+// withContextHeaders adds the entries that arrive as headers x-svc-ctx-<key>.
 func withContextHeaders(entries map[string]string, header http.Header) map[string]string {
 	const prefix = "X-Svc-Ctx-"
 	for name := range header {

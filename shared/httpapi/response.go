@@ -15,17 +15,17 @@ import (
 
 const contentTypeJSON = "application/json"
 
-// responseWriter remembers what went out.
+// responseWriter records the status and the size of the response.
 type responseWriter struct {
 	http.ResponseWriter
 	status int // zero until the header is written
 	bytes  int64
 
-	stall time.Duration // that a client may take for a piece
-	end   time.Time     // of the connection; zero while there is no deadline
+	stall time.Duration // that a client may take to read one piece
+	end   time.Time     // deadline of the connection; zero when there is none
 }
 
-// WriteHeader remembers the status.
+// WriteHeader records the status.
 func (w *responseWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -38,7 +38,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if w.end.IsZero() || w.bytes+int64(len(p)) <= pace { // which connections take by themselves
+	if w.end.IsZero() || w.bytes+int64(len(p)) <= pace { // the buffers of a connection take this much without waiting
 		n, err := w.ResponseWriter.Write(p)
 		w.bytes += int64(n)
 		return n, err
@@ -46,8 +46,8 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	return w.writePaced(p)
 }
 
-// writePaced writes in pieces, and ends the connection of a client that does not take one in
-// time: what is not taken holds memory.
+// writePaced writes in pieces. It ends the connection of a client that does not read a piece in
+// time, because the unread rest holds memory.
 func (w *responseWriter) writePaced(p []byte) (done int, err error) {
 	connection := http.NewResponseController(w.ResponseWriter)
 	for err == nil && done < len(p) {
@@ -63,8 +63,8 @@ func (w *responseWriter) writePaced(p []byte) (done int, err error) {
 // Unwrap lets http.ResponseController find the connection.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// writeNothing answers that there was nothing to do. The one native client that cannot
-// read an empty body is known by sending no User-Agent; it gets an empty object.
+// writeNothing answers that there was nothing to do. One native client cannot read an empty body;
+// it sends no User-Agent, and gets an empty object.
 func (c *call) writeNothing() {
 	if c.r.Header.Get("User-Agent") == "" {
 		c.w.Header().Set("Content-Type", contentTypeJSON)
@@ -74,15 +74,15 @@ func (c *call) writeNothing() {
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
-// A reply is an answer that is all there: one of JSON, or of nothing.
+// A reply is a complete answer: JSON, or no body.
 type reply struct {
 	status int
 	header map[string]string
 	body   []byte
 }
 
-// encode makes the reply of a value: 204 for nil, 200 without a body for a
-// *protocol.Empty, and else 200 with the value as JSON.
+// encode turns a value into a reply: 204 for nil, 200 without a body for a *protocol.Empty, and
+// otherwise 200 with the value as JSON.
 func (c *call) encode(value any) (reply, error) {
 	if value == nil {
 		return reply{status: http.StatusNoContent}, nil
@@ -102,8 +102,8 @@ func (c *call) encode(value any) (reply, error) {
 	return r, c.holdAnswer(len(body))
 }
 
-// holdAnswer takes memory for a JSON answer that is long, which is held until the client has taken
-// it. Answers to changes, which have been made, are not refused for it; they are short.
+// holdAnswer takes memory for a long JSON answer until the client has read it. It never refuses the
+// answer to a change, because the change has been made and its answer is short.
 func (c *call) holdAnswer(bytes int) error {
 	if bytes <= pace || c.match.operation.Access == protocol.Write {
 		return nil
@@ -111,7 +111,7 @@ func (c *call) holdAnswer(bytes int) error {
 	return memory.FromContext(c.ctx()).Take(c.ctx(), int64(bytes))
 }
 
-// send writes a reply. A client that has gone misses nothing.
+// send writes a reply. It ignores errors, because a client that has disconnected needs no answer.
 func (c *call) send(r reply) {
 	c.note(r)
 	for name, value := range r.header {
@@ -128,7 +128,7 @@ func (c *call) send(r reply) {
 	_, _ = c.w.Write(r.body)
 }
 
-// encodeJSON leaves <, > and & as they are, because people read our messages.
+// encodeJSON leaves <, > and & unescaped, because people read the messages.
 func encodeJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -139,11 +139,11 @@ func encodeJSON(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// versionHeader tells the version of the table that was read, from which LanceDB clients
-// learn what later reads must not fall behind.
+// versionHeader holds the version of the table that was read. LanceDB clients require later reads
+// to be at least as new.
 const versionHeader = "X-Lancedb-Version"
 
-// versionOf returns what that header says of an answer, or "".
+// versionOf returns the value of that header for an answer, or "".
 func versionOf(value any) string {
 	if v, ok := value.(interface{ AtVersion() int64 }); ok {
 		return strconv.FormatInt(v.AtVersion(), 10)

@@ -10,14 +10,14 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Route joins an operation to the function that serves it.
+// A Route joins an operation with the function that serves it.
 type Route struct {
 	operation string
 	body      bodyKind
 	serve     func(c *call) error
 }
 
-// bodyKind is what the body of a request holds.
+// bodyKind is the kind of a request's body.
 type bodyKind uint8
 
 const (
@@ -25,9 +25,9 @@ const (
 	arrowBody
 )
 
-// JSON serves an operation with a function from one JSON object to another. A nil
-// response is answered with 204, a *protocol.Empty with 200 and no body. Its parameters
-// are inferred from serve.
+// JSON serves an operation with a function from one JSON object to another. A nil response is
+// answered with 204, a *protocol.Empty with 200 and no body. The type parameters are inferred from
+// serve.
 func JSON[Req, Resp any, PReq interface {
 	*Req
 	protocol.Request
@@ -52,9 +52,8 @@ func JSON[Req, Resp any, PReq interface {
 	}}
 }
 
-// Upload serves an operation whose request is an Arrow stream with parameters in the
-// query string, and whose response is a JSON object. The function reads the stream from
-// the Body of the request.
+// Upload serves an operation whose request is an Arrow stream with parameters in the query string,
+// and whose response is a JSON object. The function reads the stream from the Body of the request.
 func Upload[Req, Resp any, PReq interface {
 	*Req
 	protocol.Request
@@ -83,8 +82,8 @@ func Upload[Req, Resp any, PReq interface {
 			req.RequestUpload().Body = body
 			return serve(c.ctx(), (*Req)(req))
 		})
-		// Some of what the service did not read is read here: a client that is still
-		// sending could see a reset instead of the answer.
+		// The service may not have read the whole body. Part of the rest is read here, because a
+		// client that is still sending could get a connection reset instead of the answer.
 		_, _ = io.CopyN(io.Discard, body, maxDrainBytes)
 		if err != nil {
 			return err
@@ -94,7 +93,7 @@ func Upload[Req, Resp any, PReq interface {
 	}}
 }
 
-// serveUpload serves an upload that only a key could make known when it is sent again.
+// serveUpload serves an upload that can be recognized as a repetition by its key only.
 func (c *call) serveUpload(body io.Reader, serve func(io.Reader) (any, error)) (reply, error) {
 	if key, _ := c.repeatKey(); key == "" {
 		return c.once(nil, func() (any, error) { return serve(body) })
@@ -103,7 +102,7 @@ func (c *call) serveUpload(body io.Reader, serve func(io.Reader) (any, error)) (
 	r, err := c.once(stream, func() (any, error) {
 		value, err := serve(stream)
 		if err == nil {
-			err = stream.ReadAll() // a service need not look at rows that it ignores
+			err = stream.ReadAll() // the service may have ignored the rest of the rows
 		}
 		return value, err
 	})
@@ -113,12 +112,13 @@ func (c *call) serveUpload(body io.Reader, serve func(io.Reader) (any, error)) (
 	return r, err
 }
 
-// maxDrainBytes is how much of an upload is read for politeness only.
+// maxDrainBytes bounds how much of an unread upload is read before the answer.
 const maxDrainBytes = 16 << 20
 
-// Arrow serves an operation whose request is a JSON object and whose response is an
-// Arrow file, unless the client asks for the stream, or compressed. Errors before the first bytes leave are answered as errors; one that comes later
-// aborts the connection, so that no client takes half an answer for a whole one.
+// Arrow serves an operation whose request is a JSON object and whose response is an Arrow file. A
+// client can ask for an Arrow stream or for compression instead. An error before the first bytes is
+// an error response. A later error aborts the connection, so that no client takes a part of the
+// rows for all of them.
 func Arrow[Req any, PReq interface {
 	*Req
 	protocol.Request
@@ -126,7 +126,7 @@ func Arrow[Req any, PReq interface {
 	return rowsRoute[Req, PReq](operation, arrowForm{contentType: arrowipc.ContentTypeFile}, serve)
 }
 
-// ArrowStream is Arrow for operations that are answered with an Arrow stream.
+// ArrowStream is Arrow for operations that answer with an Arrow stream.
 func ArrowStream[Req any, PReq interface {
 	*Req
 	protocol.Request

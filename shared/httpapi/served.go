@@ -14,41 +14,41 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Served is what is known of a request when it has been answered: what the line in the log
-// says, and what metrics are made of. Nothing in it is a secret.
+// Served describes an answered request. The log line and the metrics are made of it. It contains no
+// secrets.
 type Served struct {
 	RequestID string
-	Remote    string // address of the sender, as far as the server sees
-	Principal string // empty when nobody was authenticated
+	Remote    string // address of the sender, as the server sees it
+	Principal string // empty when the sender was not authenticated
 	Method    string
-	Operation protocol.Operation // the zero value when the path is that of none
+	Operation protocol.Operation // the zero value when the path belongs to no operation
 	Dialect   protocol.Dialect
 	Object    string // canonical id
-	Status    int    // 499 when the client had gone
-	Code      string // of the error that was answered: "table-not-found"; else empty
-	Err       error  // the same with its cause, for operators
-	Hidden    bool   // policies hide the object from the principal, who was told that it is missing
+	Status    int    // 499 when the client had disconnected
+	Code      string // code of the error in the answer, such as "table-not-found"; else empty
+	Err       error  // the error with its cause, for operators
+	Hidden    bool   // policies hide the object, so the answer was that it is missing
 
-	// Version is that of the table that was read, or that the request made; "" when the
-	// answer names none.
+	// Version is the version of the table that the request read or made, "" when the answer names
+	// none.
 	Version string
 	// Transaction is the id of the transaction that the request made or began.
 	Transaction string
-	Replayed    bool // the answer is that of an earlier request, sent again
+	Replayed    bool // the answer is that of an earlier request
 
 	Received, Sent int64              // bytes of the bodies
-	Storage        *objectstore.Usage // what was asked of stores that count
+	Storage        *objectstore.Usage // requests to the stores
 	Memory         int64              // most bytes that the request held at once
 	Duration       time.Duration
-	Cold           bool // it was the first of the process
+	Cold           bool // the request was the first of the process
 }
 
-// Failed says whether the service, and not its client, is to blame for an error.
+// Failed reports whether the service caused the error, and not its client.
 func (s *Served) Failed() bool {
 	return s.Status >= http.StatusInternalServerError && s.Status != http.StatusNotImplemented
 }
 
-// served sums up the call.
+// served describes the call after it has been answered.
 func (c *call) served(took time.Duration) *Served {
 	s := &Served{
 		RequestID: c.requestID, Remote: c.r.RemoteAddr, Method: c.r.Method,
@@ -64,14 +64,14 @@ func (c *call) served(took time.Duration) *Served {
 		s.Version = c.w.Header().Get(versionHeader)
 	}
 	s.Hidden = s.Err != nil && c.access != nil && auth.Hides(c.ctx(), c.match.operation, c.id)
-	if s.Code == "" && s.Err != nil { // the answer broke off
+	if s.Code == "" && s.Err != nil { // the answer was not completed
 		s.Code = slug(protocol.CodeOf(s.Err))
 	}
 	return s
 }
 
-// note remembers what an answer says of version and transaction. That of a change is looked
-// into: it is small, all of them name the two alike, and so do those that are replayed.
+// note records the version and the transaction in an answer. It parses the answers of changes: they
+// are small, and all of them, replayed ones included, use the same field names.
 func (c *call) note(r reply) {
 	if c.match.operation.Access != protocol.Write || r.header["Content-Type"] != contentTypeJSON {
 		return
@@ -86,7 +86,7 @@ func (c *call) note(r reply) {
 	if _, err := strconv.ParseInt(string(said.Version), 10, 64); err == nil {
 		c.version = string(said.Version)
 	}
-	var ids []string // one, or an array
+	var ids []string // one id, or an array of ids
 	if json.Unmarshal(said.Transaction, &ids) != nil {
 		ids = make([]string, 1)
 		if json.Unmarshal(said.Transaction, &ids[0]) != nil {
@@ -100,7 +100,7 @@ func (c *call) note(r reply) {
 type countedBody struct {
 	io.ReadCloser
 	bytes int64
-	ended bool // by its end or an error
+	ended bool // after the body's end or an error
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
@@ -109,12 +109,12 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// denied says whether a request was refused for who sent it.
+// denied reports whether a request was refused because of its sender.
 func (s *Served) denied() bool {
 	return s.Status == http.StatusUnauthorized || s.Status == http.StatusForbidden || s.Hidden
 }
 
-// mayHaveChanged says whether nobody knows what became of a change.
+// mayHaveChanged reports whether a change may have been made although the request failed.
 func (s *Served) mayHaveChanged() bool {
 	var known *protocol.Error
 	return errors.As(s.Err, &known) && known.Unsettled

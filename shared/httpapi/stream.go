@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// streamSentAgain says whether LanceDB clients send the request again by themselves when it
-// is an Arrow stream. One that has a key is recognised by that.
+// streamSentAgain reports whether LanceDB clients repeat the request by themselves when it is an
+// Arrow stream. A stream with a key is recognized by the key.
 func (c *call) streamSentAgain() bool {
 	if c.Ledger != nil && c.r.Header.Get("Idempotency-Key") != "" {
 		return false
@@ -24,21 +24,21 @@ func (c *call) streamSentAgain() bool {
 	return false
 }
 
-// serveStream serves an upload, or answers as when it was made before. What is sent again
-// can only be recognised when this was seen to be without an answer; see package idempotency.
+// serveStream serves an upload, or repeats the answer of an earlier one. It recognizes a repeated
+// upload only if this server noticed that the first one got no answer; see package idempotency.
 func (c *call) serveStream(body io.Reader, serve func(io.Reader) (any, error)) error {
 	upload := idempotency.Upload{
 		Principal: c.principal.String(), Operation: c.match.operation.Name,
 		Target: c.r.URL.EscapedPath() + "?" + c.r.URL.RawQuery,
 	}
 	if c.match.dialect == protocol.DialectLanceDB && c.r.Header.Get("X-Request-Id") == c.requestID {
-		upload.ID = c.requestID // those clients make a new one for each time they send
+		upload.ID = c.requestID // those clients make a new id for each try
 	}
 	stream := c.uploads.Open(c.ctx(), upload, body)
 	defer stream.Close()
 	c.attempt(stream.Attempt())
 	value, err := serve(stream)
-	_, _ = io.CopyN(io.Discard, body, maxDrainBytes) // as for other uploads
+	_, _ = io.CopyN(io.Discard, body, maxDrainBytes) // read a part of the rest, as for other uploads
 	var r reply
 	var before *idempotency.Repeated
 	switch {
@@ -56,15 +56,15 @@ func (c *call) serveStream(body io.Reader, serve func(io.Reader) (any, error)) e
 	return c.sendTo(stream, r)
 }
 
-// sendTo sends the reply to an upload and tells the stream whether its sender has it.
+// sendTo sends the reply to an upload and records in the stream whether the client received it.
 func (c *call) sendTo(stream *idempotency.Stream, r reply) error {
 	header, err := json.Marshal(r.header)
 	if err != nil {
 		return err
 	}
 	answer := idempotency.Answer{Status: r.status, Header: header, Body: r.body}
-	// Who goes after the answer was sent may go because he has it. Behind a gateway nobody is
-	// seen to go, but the time of a function may be up.
+	// A client that disconnects after the answer was sent may have received it. Behind a gateway no
+	// disconnect is visible, but the time of a function may have run out.
 	reached := !errors.Is(c.client.Err(), context.Canceled)
 	mine, err := stream.Settle(reached)
 	c.warn(err)
@@ -80,14 +80,14 @@ func (c *call) sendTo(stream *idempotency.Stream, r reply) error {
 	return nil
 }
 
-// errTookTooLong answers an upload that another one has been taken for.
+// errTookTooLong answers an upload after another one has taken over its change.
 var errTookTooLong = &protocol.Error{
-	Code: protocol.ServiceUnavailable, Message: "the request took longer than it was given",
-	Detail: "the same rows were sent again meanwhile; send them once more if that was not you", Unsettled: true,
+	Code: protocol.ServiceUnavailable, Message: "the request took longer than its time limit",
+	Detail: "the same rows arrived in another request in the meantime; if that was not yours, send them once more", Unsettled: true,
 }
 
-// flushed sends what was written and says whether the connection took it. Servers that have
-// no connections are trusted.
+// flushed sends the written bytes and reports whether the connection took them. It is always true
+// for servers without connections.
 func (c *call) flushed() bool {
 	err := http.NewResponseController(c.w).Flush()
 	return err == nil || errors.Is(err, http.ErrNotSupported)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A gateway leads a path that it has no route for to a handler without routes, which says
-// what is wrong with it.
+// A gateway sends a path without a route to a handler without routes, whose answer names what is
+// wrong with the path.
 func TestHandlerWithoutRoutesNamesWhatIsWrong(t *testing.T) {
 	h := Handler(nil, Options{Verifier: verifier{}})
 	cases := []struct {

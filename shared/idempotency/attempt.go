@@ -8,15 +8,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// An Attempt is a request as the changes that it makes know it: they are stored under its
-// ID, so that who attempts the same again can look whether they were. It is safe for
+// An Attempt is one request as its changes see it. A change is stored under the ID of its attempt,
+// so that a repeated request can find out whether the change was made. An Attempt is safe for
 // concurrent use.
 type Attempt struct {
-	recall func(context.Context) error // of an upload without a key: see Recall
+	recall func(context.Context) error // for an upload without a key: see Recall
 
-	// stream is that of a request with a key, nil for others. What it holds is a part of the id
-	// of the change: the process that noted the key may have died before it knew, and other rows
-	// under the same key must not be taken for those that it wrote.
+	// stream is the body of a request with a key, nil for other requests. Its checksum becomes a
+	// part of the change's id. The process that noted the key may have died before it had read the
+	// stream, and other rows under the same key must not be mistaken for those that it wrote.
 	stream *Digest
 
 	mu      sync.Mutex
@@ -28,13 +28,13 @@ type Attempt struct {
 
 type attemptKey struct{}
 
-// WithAttempt returns a context for the changes of one request.
+// WithAttempt returns a context that carries the attempt to the changes of one request.
 func WithAttempt(ctx context.Context, a *Attempt) context.Context {
 	return context.WithValue(ctx, attemptKey{}, a)
 }
 
-// AttemptOf returns what the changes of the request are to be stored under, or nil when it
-// is no request that could be recognised when it is sent again.
+// AttemptOf returns the attempt of a context. It is nil when a repetition of the request could not
+// be recognized.
 func AttemptOf(ctx context.Context) *Attempt {
 	a, _ := ctx.Value(attemptKey{}).(*Attempt)
 	return a
@@ -42,14 +42,14 @@ func AttemptOf(ctx context.Context) *Attempt {
 
 func newAttempt() *Attempt { return &Attempt{id: uuid.NewString()} }
 
-// A Sign lets all who work for the same object call [Attempt.Recall], for a while.
+// A Sign makes other requests for the same object call [Attempt.Recall] for a while.
 type Sign func(ctx context.Context, d time.Duration) error
 
-// Carry returns what tells the id under which the change is to be stored, and when it was
-// first attempted; zero when this is the first attempt. Who calls it sees to it that a change
-// which an earlier attempt made is not made again: from then on the request counts as one that
-// can be attempted again whatever became of it. sign, which may be nil, is called when such a
-// one has left a mark.
+// Carry returns a function that gives the id under which the change is stored, and the time of the
+// first attempt, which is zero when this attempt is the first. A caller of Carry promises not to
+// repeat a change that an earlier attempt made. From then on the request counts as one that can be
+// attempted again, whatever became of it. sign, which may be nil, is called when such an attempt
+// has left a mark.
 func (a *Attempt) Carry(sign Sign) (current func() (id string, since time.Time)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,12 +57,12 @@ func (a *Attempt) Carry(sign Sign) (current func() (id string, since time.Time))
 	return a.current
 }
 
-// Recall says that there may be marks of uploads to the same object, one of which the request
-// may be: it takes that, as soon as all of it has been read. Its change is not to be begun
-// when there is an error.
+// Recall is called when uploads to the same object may have left marks. If this request repeats one
+// of them, it takes over the mark once its body has been read. After an error the change must not
+// be begun.
 func (a *Attempt) Recall(ctx context.Context) error {
 	if a.recall == nil {
-		return nil // what has a key is known by that
+		return nil // a request with a key is recognized by its key
 	}
 	return a.recall(ctx)
 }
@@ -73,7 +73,7 @@ func (a *Attempt) current() (id string, since time.Time) {
 	return a.stream.name(a.id), a.since
 }
 
-// again says whether there were attempts before, resumable whether there may be more after it.
+// again reports whether there were earlier attempts, and resumable whether later ones are possible.
 func (a *Attempt) again() bool {
 	_, since := a.current()
 	return !since.IsZero()
@@ -85,14 +85,14 @@ func (a *Attempt) resumable() bool {
 	return a.carried
 }
 
-// resume makes it one more attempt at what was begun before.
+// resume makes this request a further attempt at an earlier change.
 func (a *Attempt) resume(id string, since time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.id, a.since = id, since
 }
 
-// leaveSign tells the others to look for marks.
+// leaveSign makes other requests look for marks.
 func (a *Attempt) leaveSign(ctx context.Context) error {
 	a.mu.Lock()
 	sign := a.sign
@@ -100,5 +100,5 @@ func (a *Attempt) leaveSign(ctx context.Context) error {
 	if sign == nil {
 		return nil
 	}
-	return sign(ctx, 2*Window) // clocks differ
+	return sign(ctx, 2*Window) // twice the window, because clocks differ
 }

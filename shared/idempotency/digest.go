@@ -10,22 +10,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Digest is the body of a request that is a stream: it is hashed while it is read, and what
-// it says is known at its end. All methods but Read and ReadAll are those of a nil one, too,
-// which stands for no stream. It is for one goroutine at a time.
+// A Digest is the body of a request in the form of a stream. It hashes the stream while it is read;
+// the checksum is known at the end. A nil Digest stands for no stream and has all methods except
+// Read and ReadAll. A Digest is for one goroutine at a time.
 type Digest struct {
 	body io.Reader
 	hash hash.Hash
 	sum  string // in hexadecimal; "" before the end
-	want string // what sum must be; "" for anything
-	end  error  // what Read returns when it is not nil
+	want string // the expected sum; "" for any
+	end  error  // the result of Read when it is not nil
 }
 
-// NewDigest returns the body of a request, which it reads from body.
+// NewDigest returns the digest of a body.
 func NewDigest(body io.Reader) *Digest { return &Digest{body: body, hash: sha256.New()} }
 
-// Read implements io.Reader. In place of io.EOF it returns [ErrOtherRequest] when an earlier
-// request of the same key was another.
+// Read implements io.Reader. It returns [ErrOtherRequest] in place of io.EOF when an earlier
+// request with the same key had another body.
 func (d *Digest) Read(p []byte) (int, error) {
 	if d.end != nil {
 		return 0, d.end
@@ -42,13 +42,14 @@ func (d *Digest) Read(p []byte) (int, error) {
 	return n, d.end
 }
 
-// ReadAll reads what is left of the stream.
+// ReadAll reads the rest of the stream.
 func (d *Digest) ReadAll() error {
 	_, err := io.Copy(io.Discard, d)
 	return err
 }
 
-// check reads the stream to its end; the error is ErrOtherRequest when its sum is not sum.
+// check reads the stream to its end. The error is ErrOtherRequest when the stream does not have the
+// given sum.
 func (d *Digest) check(sum string) error {
 	if d == nil {
 		return nil
@@ -62,14 +63,15 @@ func (d *Digest) check(sum string) error {
 	return nil
 }
 
-// expect makes the stream end with an error when its sum is not sum; "" expects nothing.
+// expect makes the stream end with an error when it does not have the given sum; "" expects
+// nothing.
 func (d *Digest) expect(sum string) {
 	if d != nil {
 		d.want = sum
 	}
 }
 
-// known returns the sum, or "" while the stream has not been read to its end.
+// known returns the sum, "" while the stream has not been read to its end.
 func (d *Digest) known() string {
 	if d == nil {
 		return ""
@@ -77,7 +79,7 @@ func (d *Digest) known() string {
 	return d.sum
 }
 
-// name returns an id that is made of another one and what the stream says.
+// name returns an id made of another id and the sum of the stream.
 func (d *Digest) name(id string) string {
 	base, err := uuid.Parse(id)
 	if d.known() == "" || err != nil {

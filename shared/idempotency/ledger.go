@@ -1,51 +1,63 @@
-// Package idempotency makes a request that is sent twice happen once. Clients send again
-// what they got no answer to, and cannot know whether it happened.
+// Package idempotency makes a request that is sent twice happen once. A client that gets no answer
+// sends its request again and cannot know whether the first one took effect.
+//
+// The words of this package:
+//
+//   - A ledger holds the requests with a key and their answers. (The ledger of a table, which
+//     lists its next versions, is another thing: see package catalog.)
+//   - An attempt is one request, which carries an id to the changes that it makes. A further
+//     attempt at the same change carries the same id.
+//   - A mark is a record that an upload without a key got no answer.
 //
 // # Requests with a key
 //
-// With both sendings comes the same key. A [Ledger] notes each request before it begins and
-// its answer before that is sent. Who comes with a key that is noted gets the answer, also
-// when the request is only just being answered elsewhere: it waits. What did not change
-// anything is struck out again, so that the next one may try. With the note goes the id
-// under which changes are stored, see [Attempt]. A process that dies over a request leaves
-// its note behind, as does one that could not learn what became of a write; when its lease
-// has run out any process takes the note over, looks among the versions made since for that
-// id, and answers what was done or does it.
+// Both requests carry the same key. A [Ledger] notes each request before it begins, and its answer
+// before that is sent. A second request with the key gets the same answer; if the first is still
+// being processed, the second waits. A request that changed nothing is deleted from the ledger, so
+// that the next one may try again. The note contains the id under which changes are stored, see
+// [Attempt].
+//
+// A process that dies during a request leaves its note behind, and so does one that cannot find out
+// whether a write took effect. When the lease of the note has run out, any process can take the
+// note over. It searches the versions made since then for the id, and answers with what was done,
+// or does it.
 //
 // # Uploads without a key
 //
-// The rows that LanceDB clients add or merge come without a key. A client that is told 409,
-// 429 or 5xx, or waits too long, sends the same bytes again under a new request id, after a
-// quarter of a second or more; one whose connection breaks does not send again. To note each
-// upload before it begins would cost every one of them two writes, for what hardly ever
-// happens. And the same bytes within seconds are no proof, nor would be a digest of them in
-// the commit before: ten devices may each report that they have started, a load test adds one
-// batch again and again, and rows that were acknowledged and are not there are worse than
-// rows that are there twice. The watermark that these clients send with a request
-// (x-lancedb-min-version) does not tell either: writers side by side have the same.
+// The rows that LanceDB clients add or merge come without a key. A client that gets 409, 429 or
+// 5xx, or waits too long, sends the same bytes again under a new request id, after a quarter of a
+// second or more. A client whose connection breaks does not.
 //
-// So [Uploads] goes by evidence that the sender has no answer, which only the process that
-// works for it has: it sees the client go before the answer is out, or the writing of the
-// answer fail, or the time of the request run out, or has to answer that the outcome is
-// unknown. It then leaves a mark, before it answers, and while it is still at work, because
-// it may not live to the end: a Lambda function is ended soon after its time. The mark is a
-// record that names the attempt, found by principal, operation, table, parameters and a
-// checksum of the bytes. Whichever process is sent the same within [Window] takes the mark
-// away, and by that the change becomes its own: it looks among the versions made since for
-// that attempt, and answers what was done or does it, under the same id, so that a put which
-// is still on its way does no harm. Who left the mark and was in time after all may only
-// answer when he can take it back. So of n uploads with m answers lost just n take place,
-// whoever takes the marks. A mark of an attempt that made nothing does no harm.
+// Noting each upload in advance would cost two writes per upload, for a rare event. Equal bytes
+// within seconds do not prove a repetition either, and neither would a digest in the commit before.
+// Ten devices may each report that they have started, and a load test adds one batch again and
+// again. Losing rows that were acknowledged is worse than storing rows twice. The watermark that
+// these clients send (x-lancedb-min-version) does not help, because concurrent writers have the
+// same one.
 //
-// To look for marks costs nothing where nothing goes wrong: that there may be some is told by
-// the record of the table, which all who write to it read anyway, see [Attempt.Carry] and
-// [Attempt.Recall]. A mark that cannot be stored is kept in the memory of the process. And
-// when one request comes twice by itself, same id and same bytes, as balancers that send again
-// or hedge do, both get one answer if they come to the same process.
+// So [Uploads] relies on evidence that the client has no answer, which only the process that serves
+// the request has: the client disconnects before the answer, the answer cannot be written, the
+// deadline of the request passes, or the answer is that the outcome is unknown. The process then
+// leaves a mark before it answers. It does so while the upload is still running, because it may not
+// live to the end: a Lambda function is killed soon after its time. A mark is a record that names
+// the attempt. Its key consists of principal, operation, table, parameters and a checksum of the
+// bytes.
 //
-// What this does not catch, because nobody is left who knows: a process that dies at once
-// between the commit of an upload and its answer, and a proxy that takes our answer and gives
-// another. Who must not add rows twice even then sends a key.
+// A process that receives the same upload within [Window] takes the mark away, and with the mark
+// takes over the change. It searches the versions made since then for the attempt, and answers with
+// what was done, or does it under the same id, so that a put which is still under way does no harm.
+// A process that left a mark and finishes in time after all may answer only if it can take its mark
+// back. So if m of n uploads lose their answers and are repeated, exactly n take effect, no matter
+// which process takes which mark. A mark of an attempt that changed nothing does no harm.
+//
+// Looking for marks costs nothing in the normal case: the record of the table, which all writers
+// read anyway, shows whether there may be marks, see [Attempt.Carry] and [Attempt.Recall]. A mark
+// that cannot be stored stays in the memory of the process. Load balancers may send one request
+// twice, with the same id and the same bytes; both get one answer if they reach the same process.
+//
+// Two cases remain in which rows are added twice: a process that dies at once between the commit of
+// an upload and its answer, and a proxy that replaces our answer by an error. A client that must
+// exclude them sends a key.
 package idempotency
 
 import (
@@ -57,64 +69,65 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/pause"
 	"tiltyard/shared/record"
 )
 
 var (
-	// ErrInFlight says that the same request is being answered, and was not for as long
-	// as one waits.
-	ErrInFlight = errors.New("the same request is being answered")
-	// ErrOtherRequest says that the key was used for another request.
+	// ErrInFlight means that the same request is still being processed after the longest wait.
+	ErrInFlight = errors.New("the same request is still being processed")
+	// ErrOtherRequest means that the key was used for another request.
 	ErrOtherRequest = errors.New("the key was used for another request")
 )
 
-// Retention is how long an answer is remembered.
+// Retention is how long the ledger keeps an answer.
 const Retention = 24 * time.Hour
 
-// A Request is what may be sent twice.
+// A Request is a request that may be sent twice.
 type Request struct {
-	Principal string // who sends it: keys are the sender's own
+	Principal string // the sender; each sender has its own keys
 	Operation string
-	Object    string // what it works on
-	Key       string // that the sender chose
-	// Body is a hash of all else that the request says, but for the Stream.
+	Object    string // the table or namespace that it changes
+	Key       string // chosen by the sender
+	// Body is a hash of all contents of the request except the Stream.
 	Body [sha256.Size]byte
-	// Stream is the rest of what the request says, which is not known before it has been read;
-	// nil when Body is all. Whoever serves the request reads it from here, to its end.
+	// Stream is the part of the request that is not known before it has been read; nil when Body
+	// covers everything. The function that serves the request reads it from here, to its end.
 	Stream *Digest
-	// Lease is how long the request may be in the making.
+	// Lease is the longest time that the request may take.
 	Lease time.Duration
 }
 
-// An Answer is what a request was answered, in the terms of the caller.
+// An Answer is the answer to a request, encoded by the caller.
 type Answer struct {
 	Status int             `json:"status"`
 	Header json.RawMessage `json:"header,omitempty"`
 	Body   json.RawMessage `json:"body,omitempty"`
 }
 
-// A Ledger notes requests and their answers. It is safe for concurrent use.
+// A Ledger holds requests and their answers. It is safe for concurrent use.
 type Ledger struct {
 	records record.Store
 	now     func() time.Time
 }
 
-// Open returns the ledger that is kept as records.
+// Open returns the ledger in a record store.
 func Open(records record.Store, now func() time.Time) *Ledger {
 	return &Ledger{records: records, now: now}
 }
 
-// entry is the value of a record. One without an answer is in the making, or was.
+// entry is the value of a record. It has no answer while the request is processed, or if the
+// process died.
 type entry struct {
 	Body    string    `json:"body"`
-	Stream  string    `json:"stream,omitempty"`  // that the answer is for, or that was begun with
-	Attempt string    `json:"attempt,omitempty"` // id of its changes
+	Stream  string    `json:"stream,omitempty"`  // checksum of the request's stream
+	Attempt string    `json:"attempt,omitempty"` // the id of the attempt
 	Began   time.Time `json:"began,omitzero"`
-	Until   time.Time `json:"until,omitzero"` // when its lease runs out
+	Until   time.Time `json:"until,omitzero"` // the end of the lease
 	Answer  *Answer   `json:"answer,omitempty"`
 }
 
-// A Note is a request that the caller has to answer.
+// A Note is an entry of the ledger for a request that the caller has to serve.
 type Note struct {
 	ledger  *Ledger
 	record  record.Record
@@ -123,12 +136,12 @@ type Note struct {
 	stream  *Digest // of the request; may be nil
 }
 
-// Attempt returns what the request's changes are to be stored under.
+// Attempt returns the attempt that the changes of the request belong to.
 func (n *Note) Attempt() *Attempt { return n.attempt }
 
-// Begin notes a request. It returns either the answer that the same request was given
-// before, or a note, which the caller ends with Finish or Failed. The error is
-// ErrInFlight, ErrOtherRequest, or that of the storage.
+// Begin notes a request. It returns either the answer that the same request got before, or a note,
+// which the caller ends with Finish or Failed. The error is ErrInFlight, ErrOtherRequest, or an
+// error of the storage.
 func (l *Ledger) Begin(ctx context.Context, r Request) (*Answer, *Note, error) {
 	key, body := r.recordKey(), hex.EncodeToString(r.Body[:])
 	for wait := newWaiting(); ; {
@@ -158,7 +171,7 @@ func (l *Ledger) Begin(ctx context.Context, r Request) (*Answer, *Note, error) {
 	}
 }
 
-// recordKey hashes what makes a request the same, and spreads the records over folders.
+// recordKey hashes the fields that identify a request, and spreads the records over folders.
 func (r Request) recordKey() string {
 	h := sha256.New()
 	for _, part := range []string{r.Principal, r.Operation, r.Object, r.Key} {
@@ -181,7 +194,7 @@ func (l *Ledger) note(ctx context.Context, key, body string, r Request) (*Note, 
 	return n, nil
 }
 
-// look reads what is noted under a key; nil when there is nothing.
+// look reads the note of a key, nil when there is none.
 func (l *Ledger) look(ctx context.Context, key, body string, stream *Digest) (*Note, error) {
 	r, err := l.records.Get(ctx, key)
 	if errors.Is(err, record.ErrNotExist) {
@@ -201,10 +214,11 @@ func (l *Ledger) look(ctx context.Context, key, body string, stream *Digest) (*N
 	return n, nil
 }
 
-// lapsed says whether nobody works on the request any more.
+// lapsed reports whether the lease of the note has run out.
 func (n *Note) lapsed() bool { return !n.ledger.now().Before(n.entry.Until) }
 
-// takeOver makes the note the caller's. record.ErrConflict says that somebody else has it.
+// takeOver makes the note the caller's. The error is record.ErrConflict when another process was
+// faster.
 func (n *Note) takeOver(ctx context.Context, lease time.Duration) error {
 	n.entry.Until = n.ledger.now().Add(lease)
 	if err := n.write(ctx); err != nil {
@@ -223,7 +237,7 @@ func (n *Note) write(ctx context.Context) error {
 	return err
 }
 
-// Finish notes the answer, for all who come with the same request, whose stream has been read.
+// Finish adds the answer to the note. The stream of the request has been read.
 func (n *Note) Finish(ctx context.Context, a Answer) error {
 	n.entry.Answer, n.entry.Stream = &a, n.stream.known()
 	if err := n.write(ctx); err != nil {
@@ -232,10 +246,10 @@ func (n *Note) Finish(ctx context.Context, a Answer) error {
 	return nil
 }
 
-// Failed ends a request without an answer that would be worth to be remembered. One that
-// changed nothing is struck out. When it is unsettled whether it did, it is left to the next
-// one that comes with it, who will know its changes by their id; false says that they have
-// none, so that nobody could.
+// Failed ends a request whose answer is not kept. If the request changed nothing, its note is
+// deleted. If unsettled is true, a change may have been made: the note stays, and the next request
+// with the key finds the change by its id. The result is false if the change has no id, so that no
+// later request could find it.
 func (n *Note) Failed(ctx context.Context, unsettled bool) (bool, error) {
 	switch {
 	case unsettled && !n.attempt.resumable():
@@ -246,45 +260,33 @@ func (n *Note) Failed(ctx context.Context, unsettled bool) (bool, error) {
 			n.entry.Stream = n.stream.known()
 		}
 		if err := n.write(ctx); err != nil {
-			return true, fmt.Errorf("leave a request: %w", err)
+			return true, fmt.Errorf("release the note of a request: %w", err)
 		}
 		return true, nil
 	}
 	if err := n.ledger.records.Delete(ctx, n.record.Key, n.record.Version); err != nil {
-		return true, fmt.Errorf("strike out a request: %w", err)
+		return true, fmt.Errorf("delete the note of a request: %w", err)
 	}
 	return true, nil
 }
 
-// maxWait is how long a request waits for the answer of the same one.
+// maxWait is how long a request waits for the answer to the same request.
 const maxWait = 20 * time.Second
 
-// waiting is a wait in steps that grow.
+// waiting is a wait in growing steps.
 type waiting struct{ step, left time.Duration }
 
 func newWaiting() *waiting { return &waiting{step: 50 * time.Millisecond, left: maxWait} }
 
-// next waits for a step, or returns ErrInFlight when that was enough.
+// next waits for one step. It returns ErrInFlight when the whole wait is over.
 func (w *waiting) next(ctx context.Context) error {
 	if w.left <= 0 {
 		return ErrInFlight
 	}
-	if err := pause(ctx, w.step); err != nil {
+	if err := pause.For(ctx, w.step); err != nil {
 		return err
 	}
 	w.left -= w.step
 	w.step = min(2*w.step, time.Second)
 	return nil
-}
-
-// pause waits, or returns why it did not.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -113,8 +113,8 @@ func TestARepeatDoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// A process that died over a request does not hold it up for longer than its lease. Who
-// takes it over knows under which id its changes would be.
+// A process that died during a request holds it up for its lease and no longer. The process that
+// takes over knows the id of its changes.
 func TestANoteThatNobodyEndsRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
@@ -134,8 +134,8 @@ func TestANoteThatNobodyEndsRunsOut(t *testing.T) {
 	})
 }
 
-// A note that was taken over is not struck out by a failure: what the first process did
-// may still be there. One of several takes it over at a time.
+// A failure does not delete a note that was taken over, because the change of the first process may
+// exist. Only one of several processes takes it over at a time.
 func TestARequestThatIsUnsettledIsLeftToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
@@ -156,7 +156,7 @@ func TestARequestThatIsUnsettledIsLeftToTheNext(t *testing.T) {
 	})
 }
 
-// When the changes of a request have no id nobody could find them.
+// The changes of a request without an id could not be found again, so its note is not left.
 func TestARequestWhoseChangesHaveNoIDIsNotLeft(t *testing.T) {
 	note := begin(t, open(), request)
 	if ok, err := note.Failed(t.Context(), true); ok || err != nil {
@@ -213,7 +213,7 @@ func streamed(body string) Request {
 	return r
 }
 
-// read reads the stream of a request, as whoever serves it does, and returns the id of its change.
+// read reads the stream of a request as a service does, and returns the id of its change.
 func read(t *testing.T, note *Note, r Request) (id string, since time.Time) {
 	t.Helper()
 	if err := r.Stream.ReadAll(); err != nil {
@@ -222,8 +222,8 @@ func read(t *testing.T, note *Note, r Request) (id string, since time.Time) {
 	return note.Attempt().Carry(nil)()
 }
 
-// A process may die over a request before anybody knows what its stream said. Who comes with
-// the same is the same attempt, and finds what that made; who comes with another is none.
+// A process may die before it has read the stream of a request. A request with the same stream is
+// then the same attempt, and finds its changes; a request with another stream is a new attempt.
 func TestStreamsOfProcessesThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open()
@@ -254,7 +254,8 @@ func TestStreamsOfProcessesThatDied(t *testing.T) {
 	})
 }
 
-// When it is known what an unsettled attempt was of, other rows end before they are written.
+// Once the rows of an unsettled attempt are known, a request with other rows ends before it writes
+// any.
 func TestStreamsAfterAnUnsettledAttempt(t *testing.T) {
 	l := open()
 	r := streamed("rows")

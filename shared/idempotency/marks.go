@@ -8,37 +8,37 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math/rand/v2"
 	"slices"
 	"time"
 
+	"tiltyard/shared/pause"
 	"tiltyard/shared/record"
 )
 
-// Window is how long it is remembered that an upload has had no answer, and what one of a
-// certain id was answered. Clients that send again by themselves do so within seconds.
+// Window is how long a mark of an upload counts, and how long the answer to an upload with an id is
+// kept. Clients that repeat requests by themselves do so within seconds.
 const Window = 2 * time.Minute
 
 const (
-	// maxMarks bounds how many uploads of one content may be without an answer at a time;
-	// the oldest go first.
+	// maxMarks bounds the marks of uploads with equal contents; the oldest are dropped first.
 	maxMarks = 200
-	// maxMarkTries bounds how often a mark is tried to be left or taken while others do so.
+	// maxMarkTries bounds the tries to write a record of marks that other processes write as well.
 	maxMarkTries = 30
-	// markPause bounds what is waited between two tries.
+	// markPause bounds the wait between two tries.
 	markPause = 100 * time.Millisecond
 )
 
-// content is an upload with its body, known by its length and checksum.
+// content identifies uploads with equal parameters and bodies; of the body it holds length and
+// checksum.
 type content struct {
 	principal, operation, target string
 	size                         int64
 	sum                          checksum
 }
 
-// A checksum is 64 bits made of two checksums that processors compute: it is made of all that
-// is uploaded, most of which is never asked for again. Who makes different rows of one
-// checksum fools himself only, as they have to be his own.
+// A checksum consists of two 32-bit checksums that processors compute quickly, because every upload
+// is summed and few sums are ever used. A client that constructs two bodies with one checksum harms
+// only itself, because marks are separate for each principal.
 type checksum [2]uint32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -48,22 +48,36 @@ func (c *checksum) add(p []byte) {
 	c[1] = crc32.Update(c[1], crc32.IEEETable, p)
 }
 
-// marks are the uploads whose senders have no answer, where all processes find them: a record
-// for each content.
+// marks holds, for all processes, the uploads whose clients have no answer: one record per content.
 type marks struct {
 	records record.Store
 	now     func() time.Time
+	// turns let the uploads of this process that share a content change its record one after the
+	// other, because each conflict costs a pause. Several contents may share a
+	// turn.
+	turns *[256]turn
 }
 
-// A mark stands for one upload: the attempt whose outcome its sender does not know. Who takes
-// it away has the change for his own. It is harmless when the change was never made.
+// A turn is held by one upload at a time.
+type turn chan struct{}
+
+func newTurns() *[256]turn {
+	turns := new([256]turn)
+	for i := range turns {
+		turns[i] = make(turn, 1)
+	}
+	return turns
+}
+
+// A mark names the attempt of an upload whose client does not know the outcome. The process that
+// takes the mark away takes over the change. A mark of a change that was never made is harmless.
 type mark struct {
 	Attempt string    `json:"attempt"`
-	Since   time.Time `json:"since"` // when it was begun
+	Since   time.Time `json:"since"` // when the attempt began
 	Left    time.Time `json:"left"`
 }
 
-// key hashes what makes uploads the same.
+// key hashes the fields that identify a content.
 func (c content) key() string {
 	h := sha256.New()
 	for _, part := range []string{c.principal, c.operation, c.target} {
@@ -82,7 +96,7 @@ func (m marks) leave(ctx context.Context, c content, left mark) error {
 	})
 }
 
-// take takes the oldest mark away; nil when there is none.
+// take removes the oldest mark and returns it, nil when there is none.
 func (m marks) take(ctx context.Context, c content) (*mark, error) {
 	var taken *mark
 	err := m.change(ctx, c, func(all []mark) []mark {
@@ -96,7 +110,7 @@ func (m marks) take(ctx context.Context, c content) (*mark, error) {
 	return taken, err
 }
 
-// withdraw takes the mark of an attempt away, and says whether it was still there.
+// withdraw removes the mark of an attempt, and reports whether it was still there.
 func (m marks) withdraw(ctx context.Context, c content, attempt string) (bool, error) {
 	there := false
 	err := m.change(ctx, c, func(all []mark) []mark {
@@ -107,15 +121,23 @@ func (m marks) withdraw(ctx context.Context, c content, attempt string) (bool, e
 	return there, err
 }
 
-// change changes the marks of a content, which others may do at the same time.
+// change applies a change to the marks of a content. Other processes may change them at the same
+// time.
 func (m marks) change(ctx context.Context, c content, change func([]mark) []mark) error {
 	key := c.key()
+	mine := m.turns[crc32.Checksum([]byte(key), castagnoli)%uint32(len(m.turns))]
+	select {
+	case mine <- struct{}{}:
+		defer func() { <-mine }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for try := 1; ; try++ {
 		err := m.tryChange(ctx, key, change)
 		if !errors.Is(err, record.ErrConflict) || try == maxMarkTries {
 			return err
 		}
-		if err := pause(ctx, rand.N(markPause)); err != nil {
+		if err := pause.Backoff(ctx, markPause, markPause, 0); err != nil {
 			return err
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A Stream is the body of an upload. Once it is read it is known whether the upload is one
-// that was made before: then the end of the stream is not io.EOF but a [*Repeated], or its
-// [Attempt] is an earlier one. A stream that ended otherwise must be told what became of it:
-// Settle before it is answered, and then one of Answered, Lost and Failed.
+// A Stream is the body of an upload. At its end it finds out whether the upload was made before. In
+// that case it ends with a [*Repeated] instead of io.EOF, or its [Attempt] becomes an earlier one.
+// If the stream ended otherwise, the caller must report the outcome: Settle before the answer, and
+// then one of Answered, Lost and Failed.
 type Stream struct {
 	uploads *Uploads
 	ctx     context.Context //nolint:containedctx // an io.Reader of one request
@@ -21,18 +21,18 @@ type Stream struct {
 	began   time.Time
 	sum     checksum
 	size    int64
-	end     error     // what Read returns when it is not nil
-	note    *uploaded // nil: not to be known by its id
+	end     error     // the result of Read when it is not nil
+	note    *uploaded // nil when the id does not identify the upload
 
 	mu       sync.Mutex
-	content  content // known at the end
-	whole    bool    // it has been read to its end, and is to be made
-	look     bool    // others may have left marks
-	recalled bool    // marks have been looked for, as look says
+	content  content // known at the end of the body
+	whole    bool    // the body has been read to its end, and the upload is to be made
+	look     bool    // other processes may have left marks
+	recalled bool    // marks have been looked for, as look requires
 
-	unwatch func() bool   // ends the watch over ctx; nil: it was not begun
+	unwatch func() bool   // ends the watch over ctx; nil before the watch begins
 	marked  chan struct{} // closed when the watch has left a mark
-	failure error         // to leave it; set before marked
+	failure error         // why the watch could not leave a mark; set before marked is closed
 }
 
 func newStream(ctx context.Context, u *Uploads, upload Upload, body io.Reader) *Stream {
@@ -44,7 +44,7 @@ func newStream(ctx context.Context, u *Uploads, upload Upload, body io.Reader) *
 	return s
 }
 
-// Attempt returns what the upload's change is to be stored under.
+// Attempt returns the attempt that the upload's change belongs to.
 func (s *Stream) Attempt() *Attempt { return s.attempt }
 
 // Read implements io.Reader.
@@ -62,7 +62,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recognise returns io.EOF when the upload is to be made, or why not.
+// recognise returns io.EOF when the upload is to be made, else the reason why not.
 func (s *Stream) recognise() error {
 	s.content = content{s.upload.Principal, s.upload.Operation, s.upload.Target, s.size, s.sum}
 	for {
@@ -87,7 +87,7 @@ func (s *Stream) recognise() error {
 	return io.EOF
 }
 
-// await waits for the answer to the same request, which is then a *Repeated. It is nil when
+// await waits for the answer to the same request and returns it as a *Repeated. It returns nil when
 // that request was given up.
 func (s *Stream) await(same *uploaded) error {
 	timer := time.NewTimer(maxWait)
@@ -105,7 +105,7 @@ func (s *Stream) await(same *uploaded) error {
 	}
 }
 
-// recall is that of its attempt.
+// recall implements Recall for the stream's attempt.
 func (s *Stream) recall(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,8 @@ func (s *Stream) recall(ctx context.Context) error {
 	return s.takeMark(ctx)
 }
 
-// takeMark makes the upload one more attempt at one that has left a mark, if there is one.
+// takeMark takes a mark for this content, if there is one, and makes the upload a further attempt
+// at the marked one.
 func (s *Stream) takeMark(ctx context.Context) error {
 	if s.recalled || s.attempt.again() {
 		return nil
@@ -146,13 +147,23 @@ func (s *Stream) leave() error {
 	}
 	left := mark{Attempt: id, Since: since, Left: s.uploads.now()}
 	departure := s.uploads.depart(s.content)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), markTime)
+	ctx, cancel := s.afterwards()
 	defer cancel()
 	s.uploads.leave(ctx, s.content, left, departure)
 	return errors.Join(departure.err, s.attempt.leaveSign(ctx))
 }
 
-// left ends the watch and says whether it has left a mark, and what went wrong with that.
+// afterwards returns the context of work on marks when the request has ended, by its client or by its
+// deadline.
+func (s *Stream) afterwards() (context.Context, context.CancelFunc) {
+	left := markTime
+	if deadline, ok := s.ctx.Deadline(); ok {
+		left = min(left, max(time.Until(deadline), 0)+markGrace)
+	}
+	return context.WithTimeout(context.WithoutCancel(s.ctx), left)
+}
+
+// left ends the watch. It reports whether the watch has left a mark, and its error.
 func (s *Stream) left() (bool, error) {
 	if s.unwatch == nil || s.unwatch() {
 		s.unwatch = nil
@@ -162,16 +173,17 @@ func (s *Stream) left() (bool, error) {
 	return true, s.failure
 }
 
-// Settle says whether the upload may be answered. Its time was up, or its sender seemed to
-// have gone, when it was still being made; another upload may have been taken for it since, and
-// then the change is that one's. Whether the sender is still there only the caller knows.
+// Settle reports whether the caller may answer the upload. If the deadline passed, or the client
+// seemed to disconnect, while the upload was running, a mark was left and another upload may have
+// taken over the change since. there means that the client is still connected, which only the
+// caller knows.
 func (s *Stream) Settle(there bool) (bool, error) {
 	left, err := s.left()
 	if !left || !there {
 		return true, err
 	}
 	s.unwatch = nil
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), markTime)
+	ctx, cancel := s.afterwards()
 	defer cancel()
 	mine, err := s.uploads.withdraw(ctx, s.content, s.id())
 	return mine, err
@@ -182,27 +194,28 @@ func (s *Stream) id() string {
 	return id
 }
 
-// Answered tells that the sender has the answer.
+// Answered records that the client has received the answer.
 func (s *Stream) Answered(a Answer) { s.uploads.end(s, &a) }
 
-// Lost tells that the upload was made and answered, and that its sender does not have the
-// answer: who sends the same again means this upload.
+// Lost records that the upload was made and answered, and that the client did not receive the
+// answer. If the same upload arrives again, it is a repetition of this one.
 func (s *Stream) Lost(a Answer) error {
 	s.uploads.end(s, &a)
 	return s.leaveOnce()
 }
 
-// Failed tells that the upload was not made, or, when it is unsettled, that nobody knows.
+// Failed records that the upload was not made or, if unsettled is true, that its outcome is
+// unknown.
 func (s *Stream) Failed(unsettled bool) error {
 	defer s.uploads.end(s, nil)
 	if unsettled || s.attempt.again() {
 		return s.leaveOnce()
 	}
-	_, err := s.left() // of an upload that was not made: harmless
+	_, err := s.left() // the mark of an upload that was not made is harmless
 	return err
 }
 
-// leaveOnce leaves a mark unless the watch has.
+// leaveOnce leaves a mark unless the watch has left one.
 func (s *Stream) leaveOnce() error {
 	if left, err := s.left(); left {
 		return err
@@ -210,7 +223,7 @@ func (s *Stream) leaveOnce() error {
 	return s.leave()
 }
 
-// Close ends a stream of which nothing was told, as when the program failed over it.
+// Close ends a stream without a reported outcome, as after a panic.
 func (s *Stream) Close() {
 	_, _ = s.left()
 	s.uploads.end(s, nil)

@@ -11,49 +11,49 @@ import (
 )
 
 const (
-	// maxRemembered bounds how much is remembered of uploads; the oldest goes first.
+	// maxRemembered bounds how many uploads a process remembers; it drops the oldest first.
 	maxRemembered = 20_000
-	// markTime bounds what is done about marks at the end of an upload, when the time of
-	// the request may have passed.
+	// markTime bounds the work on marks at the end of an upload, whose context may have ended.
 	markTime = 10 * time.Second
+	// markGrace is how long that work may go on after the deadline of the request.
+	markGrace = time.Second
 )
 
-// ErrNotRecalled says that it could not be found out whether an upload was made before.
-var ErrNotRecalled = errors.New("whether the upload was made before cannot be found out")
+// ErrNotRecalled means that the process could not find out whether an upload was made before.
+var ErrNotRecalled = errors.New("the server cannot check whether the upload was made before")
 
-// Uploads recognises uploads that are sent again, without asking anything of the storage
-// where nothing goes wrong. See the package comment for what it goes by. It is safe for
-// concurrent use.
+// Uploads recognizes uploads that are sent again. In the normal case it sends no request to the
+// storage. The package comment describes how. Uploads is safe for concurrent use.
 type Uploads struct {
-	marks marks // with no records when there is no ledger
+	marks marks // without records when there is no ledger
 	now   func() time.Time
 
 	mu       sync.Mutex
-	requests map[requestKey]*uploaded // by id; in the making or answered
-	leaving  map[content][]*departure // whose senders are known here to have no answer
-	kept     map[content][]mark       // those that could not be stored
-	aged     []aged                   // what there is to forget, oldest first
+	requests map[requestKey]*uploaded // by id: uploads that are running or answered
+	leaving  map[content][]*departure // uploads whose clients have no answer, as this process knows
+	kept     map[content][]mark       // marks that could not be stored
+	aged     []aged                   // entries to forget, oldest first
 }
 
-// OpenUploads returns what recognises uploads, by marks among the records of a ledger. Without
-// one, which is nil, they are known to this process only.
+// OpenUploads returns an Uploads that keeps its marks with the records of a ledger. Without a
+// ledger (nil) only this process knows them.
 func OpenUploads(ledger *Ledger, now func() time.Time) *Uploads {
 	u := &Uploads{
 		now: now, requests: map[requestKey]*uploaded{},
 		leaving: map[content][]*departure{}, kept: map[content][]mark{},
 	}
 	if ledger != nil {
-		u.marks = marks{records: ledger.records, now: now}
+		u.marks = marks{records: ledger.records, now: now, turns: newTurns()}
 	}
 	return u
 }
 
-// An Upload is what may be sent twice.
+// An Upload is an upload that may be sent twice.
 type Upload struct {
-	Principal string // who sends it
+	Principal string // the sender
 	Operation string
-	Target    string // all else that the request says but the body: path and parameters
-	// ID of the request, when it stands for this one upload; else "".
+	Target    string // path and parameters: all contents except the body
+	// ID is the id of the request if it identifies this one upload, else "".
 	ID string
 }
 
@@ -62,27 +62,26 @@ type requestKey struct {
 	id string
 }
 
-// uploaded is a request with an id of its own.
+// uploaded is an upload with an id of its own.
 type uploaded struct {
-	done   chan struct{} // closed when it is answered or given up
-	answer *Answer       // set before done; nil when given up
+	done   chan struct{} // closed when the upload is answered or given up
+	answer *Answer       // set before done is closed; nil when given up
 }
 
-// departure is a mark on its way into the records.
+// departure is a mark that is being stored.
 type departure struct {
-	done chan struct{} // closed when it is there, or could not be stored
-	err  error         // set before done
+	done chan struct{} // closed when the mark is stored, or could not be
+	err  error         // set before done is closed
 }
 
-// aged is something to forget.
+// aged is an entry to forget.
 type aged struct {
 	at      time.Time
 	content content
-	id      string // "": of a departure
+	id      string // "" for a departure
 }
 
-// admit lets an upload be made, and returns nil, unless one of the same id is being made or
-// was, which it returns.
+// admit registers an upload. It returns nil, or the running or answered upload with the same id.
 func (u *Uploads) admit(s *Stream) *uploaded {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -99,7 +98,7 @@ func (u *Uploads) admit(s *Stream) *uploaded {
 	return nil
 }
 
-// end ends the waiting of those who sent the same request.
+// end wakes the requests that wait for the answer to the same upload.
 func (u *Uploads) end(s *Stream, a *Answer) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -116,7 +115,7 @@ func (u *Uploads) end(s *Stream, a *Answer) {
 	s.note = nil
 }
 
-// depart begins to leave a mark: who sends the same to this process waits for it.
+// depart begins to store a mark. A repeated upload in this process waits for it.
 func (u *Uploads) depart(c content) *departure {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -127,7 +126,7 @@ func (u *Uploads) depart(c content) *departure {
 	return d
 }
 
-// leave leaves a mark that has begun to depart.
+// leave stores a mark that depart has begun.
 func (u *Uploads) leave(ctx context.Context, c content, left mark, d *departure) {
 	defer close(d.done)
 	if u.marks.records != nil {
@@ -140,8 +139,8 @@ func (u *Uploads) leave(ctx context.Context, c content, left mark, d *departure)
 	u.kept[c] = append(u.kept[c], left)
 }
 
-// take takes a mark of the content away, nil when there is none. It asks the records when this
-// process knows of one, or when look says that others may.
+// take takes a mark of the content, nil when there is none. It reads the records only if this
+// process knows of a mark, or if look means that others may have left one.
 func (u *Uploads) take(ctx context.Context, c content, look bool) (*mark, error) {
 	u.mu.Lock()
 	leaving := slices.Clone(u.leaving[c])
@@ -166,13 +165,13 @@ func (u *Uploads) take(ctx context.Context, c content, look bool) (*mark, error)
 	if taken == nil && len(kept) > 0 {
 		taken = &kept[0]
 	}
-	if taken != nil { // one may be in both places when its storing was not answered
+	if taken != nil { // the mark is in both places when the answer of its storing was lost
 		u.setKept(c, without(kept, taken.Attempt))
 	}
 	return taken, nil
 }
 
-// withdraw takes back the mark of an attempt, and says whether nobody has taken it.
+// withdraw removes the mark of an attempt, and reports whether no other request has taken it.
 func (u *Uploads) withdraw(ctx context.Context, c content, attempt string) (bool, error) {
 	stored, err := false, error(nil)
 	if u.marks.records != nil {
@@ -198,7 +197,7 @@ func (u *Uploads) setKept(c content, left []mark) {
 	u.kept[c] = left
 }
 
-// forget forgets what is old.
+// forget drops old entries.
 func (u *Uploads) forget() {
 	limit := u.now().Add(-Window)
 	for len(u.aged) > 0 && (len(u.aged) > maxRemembered || u.aged[0].at.Before(limit)) {
@@ -219,14 +218,14 @@ func (u *Uploads) forget() {
 	}
 }
 
-// Repeated ends the reading of an upload that was made before.
+// Repeated is the error with which a stream ends when its upload was made before.
 type Repeated struct{ Answer Answer }
 
-// Error says so.
+// Error returns a fixed text.
 func (*Repeated) Error() string { return "the upload was made before" }
 
-// Open returns the body of an upload as a stream. The context is that of the request, which
-// ends when its sender goes or its time is up.
+// Open returns the body of an upload as a stream. The context is that of the request, which ends
+// when the client disconnects or the deadline passes.
 func (u *Uploads) Open(ctx context.Context, upload Upload, body io.Reader) *Stream {
 	return newStream(ctx, u, upload, body)
 }

@@ -20,7 +20,7 @@ import (
 
 var insert = Upload{Principal: "p", Operation: "InsertIntoTable", Target: "/v1/table/t/insert?"}
 
-// A fleet is processes over one storage, and the sign that one of them has left.
+// A fleet is a set of processes over one storage, and the sign that one of them has left.
 type fleet struct {
 	objects objectstore.Store
 	signed  atomic.Bool
@@ -38,7 +38,7 @@ type process struct {
 	*Uploads
 }
 
-// read opens an upload and reads it to its end, as a service does that knows the sign.
+// read opens an upload and reads it to its end, as a service that knows the sign does.
 func (p *process) read(ctx context.Context, upload Upload, body string) (*Stream, error) {
 	s := p.Open(ctx, upload, strings.NewReader(body))
 	if p.fleet.signed.Load() {
@@ -107,8 +107,8 @@ func TestEqualUploadsWithAnswersAllCount(t *testing.T) {
 	end(t, two, true)
 }
 
-// As many uploads as have had no answer are taken for one before, each for its own, by
-// whichever process they come to.
+// Each upload whose answer was lost is recognized once, in whichever process its repetition
+// arrives.
 func TestUploadsTakeTheAnswersThatWereLost(t *testing.T) {
 	f := newFleet()
 	processes := []*process{f.open(), f.open(), f.open()}
@@ -164,7 +164,7 @@ func TestMarksAreForgotten(t *testing.T) {
 	})
 }
 
-// One mark does not outlive its time because another of its content is left later.
+// A mark expires at its own time, even if another mark of the same content is left later.
 func TestEachMarkIsForgottenByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet()
@@ -194,8 +194,8 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	}
 }
 
-// An upload that nobody knows the outcome of is attempted again under its id, until somebody
-// does, wherever it comes to.
+// An upload with an unknown outcome is attempted again under its id until the outcome is known, in
+// any process.
 func TestUnsettledUploadIsResumed(t *testing.T) {
 	f := newFleet()
 	first, id := f.open().fresh(t, insert, "rows")
@@ -239,7 +239,7 @@ func TestFailedUploadsLeaveNothing(t *testing.T) {
 	}
 }
 
-// Where the records cannot be written a mark is known to the process that would have left it.
+// If the records cannot be written, the process keeps the mark in its memory.
 func TestMarksThatCannotBeStoredAreKept(t *testing.T) {
 	for name, fault := range map[string]faultstore.Fault{
 		"refused": {Err: errors.New("the storage is down")}, "unknown": {Err: objectstore.ErrUnknownOutcome}, "not answered": {Lost: true},
@@ -263,8 +263,8 @@ func TestMarksThatCannotBeStoredAreKept(t *testing.T) {
 	}
 }
 
-// Whose time is up, or whose sender has gone, leaves a mark while he is still at work: he may
-// not live to the end of it.
+// When the deadline passes or the client disconnects, the process leaves a mark while the upload
+// still runs, because it may not live to its end.
 func TestAMarkIsLeftWhileTheUploadIsMade(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -349,7 +349,7 @@ func TestMarksAreRecalledAfterTheEnd(t *testing.T) {
 	end(t, second, true)
 }
 
-// A request of one id that comes several times is made once, also while it is being made.
+// A request with an id that arrives several times is made once, even if the first is still running.
 func TestRequestThatComesTwiceIsMadeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFleet().open()
@@ -429,4 +429,34 @@ func TestMarksWithoutRecords(t *testing.T) {
 	end(t, p.again(t, insert, "rows", id), true)
 	s, _ := p.fresh(t, insert, "rows")
 	end(t, s, true)
+}
+
+// stuck is storage whose writes hang until their context ends.
+type stuck struct{ objectstore.Store }
+
+func (stuck) Put(ctx context.Context, _ string, _ []byte, _ objectstore.Condition) (objectstore.Info, error) {
+	<-ctx.Done()
+	return objectstore.Info{}, ctx.Err()
+}
+
+// A request whose time is over waits for its mark no longer than a second, whatever the storage does.
+func TestMarksDoNotHoldARequestLongAfterItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		process := (&fleet{objects: stuck{memstore.New()}}).open()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		s, err := process.read(ctx, insert, "rows")
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		if err := s.Failed(true); err == nil {
+			t.Error("got no error, want the one of the storage")
+		}
+		if took := time.Since(began); took > 11*time.Second {
+			t.Errorf("the request took %v, want at most a second more than its ten", took)
+		}
+		s.Close()
+	})
 }

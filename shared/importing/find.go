@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A folder is a place that holds tables.
+// A folder is a location that contains tables.
 type folder struct {
 	roots  *objectstore.Roots
 	place  string // as Options.Place, without a slash at the end
@@ -19,7 +19,8 @@ type folder struct {
 	home   bool   // the catalog's own root
 }
 
-// openFolder finds the root that a place is, or lies below.
+// openFolder returns the folder at a place, after a check that the place is one of the
+// roots or lies below one.
 func openFolder(roots *objectstore.Roots, place string) (folder, error) {
 	f := folder{roots: roots, place: strings.TrimRight(place, "/")}
 	const inside = "x" // a root itself is not a location, what lies below it is one
@@ -32,7 +33,7 @@ func openFolder(roots *objectstore.Roots, place string) (folder, error) {
 	return f, nil
 }
 
-// at returns the place of a name in the folder, or of a path below it.
+// at returns the location of a path below the folder.
 func (f folder) at(path string) (objectstore.Location, error) {
 	if !strings.Contains(f.place, "://") {
 		return f.roots.Resolve(f.place + "/" + path)
@@ -44,7 +45,7 @@ func (f folder) at(path string) (objectstore.Location, error) {
 	return f.roots.Resolve(f.place + "/" + strings.Join(parts, "/"))
 }
 
-// names lists what lies directly in the folder, in the order of names.
+// names lists the folders directly in the folder, in the order of their names.
 func (f folder) names(ctx context.Context) (folders []string, err error) {
 	opts := objectstore.ListOptions{Prefix: f.prefix, Delimiter: "/", Limit: 1000}
 	for {
@@ -67,8 +68,8 @@ func (f folder) names(ctx context.Context) (folders []string, err error) {
 
 const tableSuffix = ".lance"
 
-// ours is the names of the folders that this catalog makes. One without a name in the
-// catalog was deregistered, or left behind by a create or a drop.
+// ours matches the names of folders that this catalog makes. Such a folder without a name
+// in the catalog was deregistered, or left behind by a create or a drop.
 var ours = regexp.MustCompile(`-[0-9a-f]{24}\.lance$`)
 
 // Files that directory namespaces put into the folder of a table.
@@ -77,7 +78,7 @@ const (
 	deregisteredMark = ".lance-deregistered" // no longer a table of theirs
 )
 
-// find returns what may be imported from a folder.
+// find returns the items in a folder that may be imported.
 func (a *importer) find(ctx context.Context, from folder) ([]item, error) {
 	folders, err := from.names(ctx)
 	if err != nil {
@@ -112,7 +113,7 @@ func (a *importer) find(ctx context.Context, from folder) ([]item, error) {
 	return items, nil
 }
 
-// lone returns the table in a folder whose name is all that is known of it.
+// lone returns the item for a folder of which only the name is known.
 func (a *importer) lone(ctx context.Context, from folder, name string) (item, error) {
 	it := item{kind: tableKind, id: []string{strings.TrimSuffix(name, tableSuffix)}, place: name}
 	at, err := from.at(name)

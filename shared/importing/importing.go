@@ -1,16 +1,15 @@
-// Package importing gives names in a catalog to tables that others have filled a directory or a
-// bucket with. The data stays where it is, and so does what the others wrote about it.
+// Package importing gives names in a catalog to tables that other programs have written to
+// a directory or a bucket. The data stay where they are, and so do the files of the other
+// programs.
 //
 // Two ways to keep tables in a folder are known:
 //
-//   - LanceDB, and the first directory namespace, keep the table "people" in the folder
-//     people.lance (find.go).
-//   - The second directory namespace keeps a Lance table __manifest beside them, a row for
-//     each namespace and each table, with the table's folder (manifest.go).
+//   - LanceDB, and the first directory namespace, keep the table "people" in the folder people.lance (find.go).
+//   - The second directory namespace keeps a Lance table __manifest beside them, with a row for each namespace and each table, which holds the table's folder (manifest.go).
 //
-// What is found is given to the catalog name by name. A name that stands for that place
-// already, and a place that has a name already, are left alone, so that importing again
-// changes nothing, also when tables have been renamed meanwhile.
+// The import goes through the items name by name. It skips an item whose name already
+// refers to that location, or whose location already has another name. A second import
+// therefore changes nothing, even if tables have been renamed meanwhile. Begin with [Run].
 package importing
 
 import (
@@ -30,7 +29,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An Outcome is what became of something that was found.
+// An Outcome is the result for one item.
 type Outcome string
 
 // The outcomes.
@@ -40,7 +39,7 @@ const (
 	Skipped  Outcome = "skipped"  // it cannot be imported; the reason says why
 )
 
-// A Result tells of one thing that was found.
+// A Result describes one item and its outcome.
 type Result struct {
 	Outcome Outcome
 	Kind    string   // "namespace" or "table"
@@ -49,19 +48,19 @@ type Result struct {
 	Reason  string   // why it was skipped
 }
 
-// Options says what to import, and for which catalog.
+// Options select the tables to import, and the catalog.
 type Options struct {
 	Objects *objectstore.Roots // the catalog is in the home root
 	Now     func() time.Time
-	// Place is the folder to look into: an absolute path or a URI, of one of the roots or
-	// of a place below one.
+	// Place is the folder to import from: an absolute path or a URI, of one of the roots or
+	// of a location below one.
 	Place string
-	// DryRun finds out what would be done and writes nothing.
+	// DryRun reports what an import would do, and writes nothing.
 	DryRun bool
 }
 
-// Run imports what it finds and tells each result, namespaces before what they hold. It
-// ends early only when the storage fails.
+// Run imports all items and passes each result to tell, namespaces before their content. It
+// stops early only if the storage fails.
 func Run(ctx context.Context, opts Options, tell func(Result)) error {
 	a := &importer{
 		Options: opts,
@@ -90,10 +89,11 @@ func Run(ctx context.Context, opts Options, tell func(Result)) error {
 	return nil
 }
 
-// cacheBytes is the memory for what was read of tables, which is little but manifests.
+// cacheBytes is the memory for cached parts of tables, which are little more than
+// manifests.
 const cacheBytes = 64 << 20
 
-// An importer is one run.
+// An importer is the state of one run.
 type importer struct {
 	Options
 	names *catalog.Catalog
@@ -102,7 +102,7 @@ type importer struct {
 	made  map[string]bool     // joined ids of namespaces that a dry run would have made
 }
 
-// An item is something found that may get a name.
+// An item is a namespace or table that may get a name.
 type item struct {
 	kind       string
 	id         []string
@@ -119,8 +119,8 @@ const (
 	tableKind     = "table"
 )
 
-// name gives one item its name. The error is one of the storage: what is wrong with the
-// item itself is in the result.
+// name gives one item its name. It returns an error only if the storage fails; a problem of
+// the item itself is part of the result.
 func (a *importer) name(ctx context.Context, it item) (Result, error) {
 	result := Result{Kind: it.kind, ID: it.id, Place: it.place, Outcome: Skipped, Reason: it.problem}
 	if it.problem == "" {
@@ -160,7 +160,8 @@ func (a *importer) adoptNamespace(ctx context.Context, it item) (Outcome, error)
 	return Imported, err
 }
 
-// checkParent is for dry runs, which make no namespaces: the parent is there, or would be.
+// checkParent checks, in a dry run, that the parent namespace exists or would have been
+// created.
 func (a *importer) checkParent(ctx context.Context, id []string) error {
 	parent := id[:len(id)-1]
 	if a.made[strings.Join(parent, "$")] {
@@ -200,8 +201,8 @@ func (a *importer) adoptTable(ctx context.Context, it item, result *Result) erro
 	return nil
 }
 
-// open makes sure that the table can be opened, and returns its newest version, 0 when it
-// is only declared.
+// open checks that the table can be opened, and returns its newest version, or 0 if the
+// table is only declared.
 func (a *importer) open(ctx context.Context, it item, result *Result) (version uint64, err error) {
 	version, err = a.rows.Table(it.id, it.at, 0).Newest(ctx)
 	switch {
@@ -217,8 +218,8 @@ func (a *importer) open(ctx context.Context, it item, result *Result) (version u
 	return 0, nil
 }
 
-// checkFree makes sure that the name can be given: nobody has it, and its namespace is
-// there or, in a dry run, would be.
+// checkFree checks that the name can be given: it is not in use, and its namespace exists
+// or, in a dry run, would exist.
 func (a *importer) checkFree(ctx context.Context, it item, result *Result) error {
 	there, err := a.names.Table(ctx, it.id)
 	switch {
@@ -229,7 +230,7 @@ func (a *importer) checkFree(ctx context.Context, it item, result *Result) error
 	case protocol.CodeOf(err) == protocol.NamespaceNotFound:
 		return err
 	case protocol.CodeOf(err) != protocol.TableNotFound:
-		result.Reason = "what its name stands for cannot be told: " + err.Error()
+		result.Reason = "its name cannot be looked up: " + err.Error()
 	}
 	return nil
 }
@@ -265,10 +266,10 @@ func namedPlaces(ctx context.Context, names *catalog.Catalog) (map[string][]stri
 	return named, nil
 }
 
-// maxReads is how many records are read at a time.
+// maxReads is how many records are read at the same time.
 const maxReads = 16
 
-// sortItems puts namespaces before what they hold, and the rest in the order of ids.
+// sortItems sorts namespaces before their content, and items otherwise by id.
 func sortItems(items []item) {
 	slices.SortStableFunc(items, func(a, b item) int {
 		if a.kind != b.kind {

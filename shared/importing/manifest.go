@@ -27,7 +27,7 @@ const (
 
 var manifestColumns = []string{"object_id", "object_type", "location", "metadata"}
 
-// readManifest returns what the manifest in a folder tells of.
+// readManifest returns the items that the manifest in a folder lists.
 func (a *importer) readManifest(ctx context.Context, from folder) ([]item, error) {
 	at, err := from.at(manifestFolder)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *importer) readManifest(ctx context.Context, from folder) ([]item, error
 	})
 }
 
-// A row is one of the manifest; null is "".
+// A row is a row of the manifest; a null is "".
 type row struct{ id, kind, location, metadata string }
 
 func rowOf(batch arrow.RecordBatch, i int) row {
@@ -67,7 +67,7 @@ func rowOf(batch arrow.RecordBatch, i int) row {
 	return row{values[0], values[1], values[2], values[3]}
 }
 
-// itemOf returns what a row tells of, unless it is about something else than names.
+// itemOf returns the item of a row. It is false for a row of another object type.
 func itemOf(from folder, r row) (it item, ok bool) {
 	if r.kind != namespaceKind && r.kind != tableKind {
 		return item{}, false

@@ -7,21 +7,21 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Encodings are told in one line each, values first:
+// An encoding is shown in one line, values first:
 //
 //	mini-block: bitpacked 64; layers item?; def rle(flat 16, flat 8)
 //	full-zip: list of 512 flat 32; layers item
 //	constant: inline; layers item?
 //	nullable(flat 64 @1, flat 1 @0)                a page of version 2.0, with its buffers
 //
-// A question mark behind a layer says that it may be null, a zero that lists may be empty.
+// A question mark after a layer means that it may be null, a zero that lists may be empty.
 
 var layerNames = [...]string{
 	pb.AllValidItem: "item", pb.AllValidList: "list", pb.NullableItem: "item?",
 	pb.NullableList: "list?", pb.EmptyableList: "list0", pb.NullAndEmptyList: "list?0",
 }
 
-// pageEncoding tells how a page is encoded, or why that is not known.
+// pageEncoding returns the text of a page's encoding, or the reason why it is not known.
 func pageEncoding(e pb.Any) string {
 	switch e.TypeURL {
 	case pb.TypePageLayout:
@@ -40,7 +40,7 @@ func pageEncoding(e pb.Any) string {
 	return "unknown encoding " + shown(e.TypeURL)
 }
 
-// layoutText tells the layout of a page of version 2.1 or 2.2.
+// layoutText returns the text of the layout of a page of version 2.1 or 2.2.
 func layoutText(l pb.Layout) string {
 	switch l := l.(type) {
 	case *pb.MiniBlockLayout:
@@ -75,7 +75,7 @@ func appendLevels(parts []string, rep, def pb.Codec) []string {
 	return parts
 }
 
-// layers names the layers of a nested type, innermost first.
+// layers returns the names of the layers of a nested type, innermost first.
 func layers(all []pb.RepDefLayer) string {
 	names := make([]string, len(all))
 	for i, l := range all {
@@ -144,7 +144,8 @@ func schemeName(s pb.CompressionScheme) string {
 	return fmt.Sprintf("compression %d", s)
 }
 
-// arrayText tells the encoding of a page of version 2.0; @ is the number of a buffer.
+// arrayText returns the text of the encoding of a page of version 2.0; @ precedes the
+// number of a buffer.
 func arrayText(a pb.ArrayEncoding) string {
 	switch a := a.(type) {
 	case nil:

@@ -16,7 +16,7 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// fragments describes fragments and their files, several at a time.
+// fragments describes fragments and their files, several at the same time.
 func (t *table) fragments(ctx context.Context, all []*pb.Fragment, fields []Field) ([]Fragment, error) {
 	names := make(map[int32]Field, len(fields))
 	for _, f := range fields {
@@ -40,7 +40,7 @@ func (t *table) fragments(ctx context.Context, all []*pb.Fragment, fields []Fiel
 	return list, group.Wait()
 }
 
-// file describes a data file by its own metadata.
+// file describes a data file from its own metadata.
 func (t *table) file(ctx context.Context, meta *pb.DataFile, names map[int32]Field) File {
 	file := File{
 		Path: path.Join("data", meta.Path), Base: meta.BaseID, Bytes: meta.SizeBytes,
@@ -69,8 +69,8 @@ func (t *table) file(ctx context.Context, meta *pb.DataFile, names map[int32]Fie
 	return file
 }
 
-// legacyFile adds what a legacy data file says itself. It has no columns: its pages are found
-// by the fields of the manifest.
+// legacyFile adds the contents of a legacy data file's metadata. Such a file has no
+// columns: its pages belong to fields of the manifest.
 func (t *table) legacyFile(ctx context.Context, meta *pb.DataFile, file File) File {
 	opened, err := legacyfile.Open(ctx, t.Store, t.Prefix+"/data/"+meta.Path, int64(meta.SizeBytes))
 	if err != nil {
@@ -81,8 +81,8 @@ func (t *table) legacyFile(ctx context.Context, meta *pb.DataFile, file File) Fi
 	return file
 }
 
-// fieldsOf returns the field that is stored in a column. One that the schema does not
-// have is told by what is known of it.
+// fieldsOf returns the field that is stored in a column. A field that the schema does not
+// have gets a description in parentheses.
 func fieldsOf(meta *pb.DataFile, column int, names map[int32]Field) Field {
 	i := slices.Index(meta.ColumnIndices, int32(column))
 	if i < 0 {
@@ -121,8 +121,8 @@ func column(file *datafile.File, index int, field Field) Column {
 	return c
 }
 
-// indexType names the type of an index by the name of the message that details it, such
-// as "/lance.table.BTreeIndexDetails".
+// indexType returns the type of an index from the name of the message with its details,
+// such as "/lance.table.BTreeIndexDetails".
 func indexType(details *pb.Any) string {
 	if details == nil {
 		return "unknown"

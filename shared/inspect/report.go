@@ -1,18 +1,18 @@
-// Package inspect looks at a Lance table from the outside: its versions, and of one of
-// them the fragments, files, columns, pages, encodings and sizes. It is for people who
-// ask why a table is large or slow, or what is wrong with it.
+// Package inspect describes a Lance table from its files: its versions, and for one version
+// the fragments, files, columns, pages, encodings and sizes. It is for people who want to
+// know why a table is large or slow, or what is wrong with it.
 //
-// [Table] makes a [Report], which goes out as JSON as it is, or as text for the eye
-// ([Report.WriteText]). No data is read: manifests, transactions, and the metadata at
-// the end of data files. What is damaged below the inspected version is told at its place
-// in the report, where an Error says why the rest is missing; so one broken file does
-// not hide the others. Bytes are not trusted: names are quoted where they hold what a
-// terminal would act on.
+// [Table] returns a [Report], which can be written as JSON, or as text
+// ([Report.WriteText]). It reads no rows, only manifests, transactions, and the metadata at
+// the end of data files. A damaged part below the inspected version does not fail the
+// report: an Error in its place gives the reason, so that one broken file does not hide the
+// others. The contents of a table are not trusted: names are quoted if they contain
+// characters on which a terminal would act.
 package inspect
 
 import "time"
 
-// A Report is what there is to say about a table.
+// A Report describes a table.
 type Report struct {
 	Location string    `json:"location"`
 	Latest   uint64    `json:"latestVersion"`
@@ -34,14 +34,14 @@ type Version struct {
 	Error         string    `json:"error,omitempty"`
 }
 
-// A Tag is a name that somebody gave to a version.
+// A Tag is a name for a version.
 type Tag struct {
 	Name    string `json:"name"`
 	Branch  string `json:"branch,omitempty"`
 	Version uint64 `json:"version"`
 }
 
-// Detail is all about one version.
+// Detail describes one version.
 type Detail struct {
 	Version
 	Writer         string            `json:"writer"`
@@ -61,14 +61,14 @@ type Detail struct {
 	Contents       []Fragment        `json:"contents"` // the fragments
 }
 
-// A BasePath is a place beside the table where files of it lie.
+// A BasePath is a location outside of the table where files of it lie.
 type BasePath struct {
 	ID   uint32 `json:"id"`
 	Name string `json:"name,omitempty"`
 	Path string `json:"path"`
 }
 
-// A Field is a node of the schema; they come in pre-order.
+// A Field is a field of the schema; fields are listed in pre-order.
 type Field struct {
 	ID       int32             `json:"id"`
 	Path     string            `json:"path"` // names joined by dots

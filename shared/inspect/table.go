@@ -18,17 +18,17 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// reads is how many files are read at a time.
+// reads is how many files are read at the same time.
 const reads = 8
 
-// Options says what to look at. The zero value is the newest version alone.
+// Options select what a report contains. The zero value is the newest version alone.
 type Options struct {
 	Version  uint64 // the version to describe; 0 is the newest
 	Versions int    // how many versions to list, from the newest on; negative is all
 }
 
-// Table looks at the table at a location. It is [dataset.ErrNoTable] when there is none,
-// [dataset.ErrNoVersion] when it has no such version.
+// Table describes the table at a location. The error is [dataset.ErrNoTable] if there is no
+// table, and [dataset.ErrNoVersion] if the table has no such version.
 func Table(ctx context.Context, at objectstore.Location, opts Options) (*Report, error) {
 	t := &table{Location: at}
 	session := dataset.NewSession(0, time.Now).Table(at, 0)
@@ -55,7 +55,7 @@ func Table(ctx context.Context, at objectstore.Location, opts Options) (*Report,
 	return r, t.history(ctx, session, r, opts.Versions)
 }
 
-// A table is what is looked at.
+// A table is the table that is described.
 type table struct {
 	objectstore.Location
 }
@@ -112,7 +112,7 @@ func (t *table) history(ctx context.Context, session *dataset.Table, r *Report, 
 	return group.Wait()
 }
 
-// version reads the manifest of a version and what made it.
+// version reads the manifest of a version and its transaction.
 func (t *table) version(ctx context.Context, info objectstore.Info) (*manifest.Manifest, Version, error) {
 	v := Version{Version: dataset.VersionOf(info), ManifestBytes: info.Size}
 	m, err := manifest.Read(ctx, t.Store, info.Key, info.Size)

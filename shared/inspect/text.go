@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// WriteText writes the report for people to read. Pages that follow each other and are
-// encoded alike share a line.
+// WriteText writes the report as text for people. Successive pages with the same encoding
+// share a line.
 func (r *Report) WriteText(w io.Writer) error {
 	out := &text{bufio.NewWriter(w)}
 	out.summary(r)
@@ -26,7 +26,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return out.Flush()
 }
 
-// A text is what is written, with the errors of writing kept until Flush.
+// A text is a writer that keeps the first error until Flush.
 type text struct{ *bufio.Writer }
 
 func (t *text) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
@@ -184,7 +184,7 @@ func (t *text) column(c *Column) {
 	}
 }
 
-// alike says whether two pages differ only in their sizes.
+// alike reports whether two pages differ only in their sizes.
 func (p Page) alike(q Page) bool { return p.Encoding == q.Encoding && len(p.Buffers) == len(q.Buffers) }
 
 func (d *Detail) deletedRows() (n uint64) {
@@ -203,7 +203,7 @@ func (d *Detail) bytes() (n uint64) {
 	return n
 }
 
-// pairs are lines of keys and values in the order of keys.
+// pairs returns lines of keys and values in the order of the keys.
 func pairs(what string, m map[string]string) []string {
 	lines := make([]string, 0, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -216,8 +216,8 @@ func pairs(what string, m map[string]string) []string {
 	return lines
 }
 
-// shown is text of a table as it is safe to show: quoted where it holds what does not
-// print, or what tables of a text are made of.
+// shown returns text of a table in a form that is safe to print: quoted if it contains
+// characters that do not print, or that separate the cells of a table.
 func shown(s string) string {
 	const longest = 200 // bytes of one name or value
 	if len(s) > longest {

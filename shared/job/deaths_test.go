@@ -26,10 +26,10 @@ func (e *endless) do(ctx context.Context, _ *job.Run) (any, error) {
 	return nil, ctx.Err()
 }
 
-// die takes the share of a message as a worker does that dies over it.
+// die takes the unit of a message as a worker does that dies during it.
 func die(t *testing.T, h *house, m job.Message) error {
 	t.Helper()
-	_, _, err := h.Transactions.Take(t.Context(), transaction.Share{Job: m.Job, Stage: m.Stage, Part: m.Part}, h.Name(), 90*time.Second)
+	_, _, err := h.Transactions.Take(t.Context(), transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}, h.Name(), 90*time.Second)
 	time.Sleep(5 * time.Minute)
 	return err
 }
@@ -230,8 +230,8 @@ func TestWhatTheQueueGivesUpEndsItsJob(t *testing.T) {
 	})
 }
 
-// A worker that dies gives its message and its job away within two minutes, however long the
-// job takes.
+// Two minutes after a worker has died, another one gets its message and its job, no matter how long
+// the job takes.
 func TestADeadWorkersJobGoesOnSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := new(memqueue.Queue)

@@ -10,24 +10,24 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// wanted asks whether there is something to do, nil when there is not or nobody knows. To look
-// may end the process as well as the job itself, so it is on record while it lasts: after two
-// deaths nobody looks again, until a user resumes the job that tells of it.
+// wanted runs a look. It returns nil when there is nothing to do or when the look failed. A look
+// can crash its process as a job can, so it has a record while it runs. After two crashes no worker
+// looks again until a user resumes the job that stands for the look.
 func (w *Worker) wanted(ctx context.Context, m Message) (*Want, error) {
 	ask := w.Kinds[m.Kind].Wanted
 	if ask == nil {
-		return nil, fmt.Errorf("nobody here can tell whether there is a job %q to do", m.Kind)
+		return nil, fmt.Errorf("kind %q has no look", m.Kind)
 	}
-	r := &Run{worker: w, share: transaction.LookAt(m.Kind, m.Object), name: w.Name()}
+	r := &Run{worker: w, unit: transaction.LookAt(m.Kind, m.Object), name: w.Name()}
 	var err error
-	r.taken, r.job, err = w.Transactions.Take(ctx, r.share, r.name, leaseTime)
+	r.taken, r.job, err = w.Transactions.Take(ctx, r.unit, r.name, leaseTime)
 	switch {
 	case errors.Is(err, transaction.ErrHeld):
-		return nil, nil // somebody looks
+		return nil, nil // another worker is looking
 	case errors.Is(err, transaction.ErrEnded):
 		return nil, w.lookAside(ctx, m)
 	case err != nil:
-		return nil, errors.Join(err, r.endLook(ctx)) // it may be ours nevertheless
+		return nil, errors.Join(err, r.endLook(ctx)) // the write may have succeeded, so end the look
 	}
 	var want *Want
 	err = w.whileItLives(ctx, r, func(ctx context.Context) (err error) {
@@ -35,31 +35,31 @@ func (w *Worker) wanted(ctx context.Context, m Message) (*Want, error) {
 		return err
 	})
 	if err := r.endLook(ctx); err != nil {
-		w.Logger.Warn("the end of a look is not on record", "kind", m.Kind, "object", m.Object, "error", err)
+		w.Logger.Warn("could not record the end of a look", "kind", m.Kind, "object", m.Object, "error", err)
 	}
 	if err != nil {
-		// It was an idea; there will be others.
-		w.Logger.Warn("nobody knows whether there is a job to do", "kind", m.Kind, "object", m.Object, "error", err)
+		// A lost look does no harm: later suggestions lead to new ones.
+		w.Logger.Warn("a look has failed", "kind", m.Kind, "object", m.Object, "error", err)
 		return nil, ctx.Err()
 	}
 	return want, nil
 }
 
-// endLook says that a look has come to an end, also when that is the end of the process. A look
-// that does not say so counts as one that ended its process.
+// endLook records that a look has ended, also when the process is shutting down. A look without
+// that record counts as a crash.
 func (r *Run) endLook(ctx context.Context) (err error) {
 	free, done := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer done()
 	const attempts = 3
 	for range attempts {
-		if err = r.worker.Transactions.EndLook(free, r.share, r.name); err == nil {
+		if err = r.worker.Transactions.EndLook(free, r.unit, r.name); err == nil {
 			break
 		}
 	}
 	return err
 }
 
-// lookAside lets users see that nobody looks any more.
+// lookAside shows users that workers no longer look.
 func (w *Worker) lookAside(ctx context.Context, m Message) error {
 	job, err := w.Transactions.JobOfLook(ctx, m.Kind, m.Object)
 	if err != nil || job == nil {
@@ -68,11 +68,11 @@ func (w *Worker) lookAside(ctx context.Context, m Message) error {
 	return w.noteAside(ctx, job)
 }
 
-// look is how a job begins that stands for a look which was given up. It says whether there is
-// something to do, which the job goes on with then.
+// look is the first step of a job that stands for a look that was set aside. It reports whether
+// there is something to do, with which the job then continues.
 func (r *Run) look(ctx context.Context) (wanted bool, err error) {
 	if r.kind.Wanted == nil {
-		return false, protocol.Errorf(protocol.Unsupported, "nobody here can tell whether there is a job %q to do", r.job.Kind)
+		return false, protocol.Errorf(protocol.Unsupported, "kind %q has no look", r.job.Kind)
 	}
 	want, err := r.kind.Wanted(ctx, r.Object())
 	if err == nil {

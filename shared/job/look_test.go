@@ -32,7 +32,7 @@ func newLooking() *looking {
 	return l
 }
 
-// die looks as a worker does that dies over it.
+// die starts a look as a worker does that dies during it.
 func (l *looking) die(t *testing.T) {
 	t.Helper()
 	look := transaction.LookAt(lookMessage.Kind, lookMessage.Object)
@@ -92,8 +92,8 @@ func TestALookThatEndsItsProcessTwiceIsSetAside(t *testing.T) {
 	})
 }
 
-// The job of a look that was resumed is set aside again when it dies again, and ends when there
-// is nothing to do.
+// When a resumed look dies again, its job is set aside again; when it finds nothing to do, its job
+// ends.
 func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 	for _, dies := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestAResumedLookMayDieOrFindNothing(t *testing.T) {
 	}
 }
 
-// Looks that come to an end are no deaths: those that find nothing, fail, take long, are taken
-// side by side, or end with a program that stops in order.
+// Looks that end are not deaths: looks that find nothing, fail, take long, run in parallel, or end
+// with a program that stops normally.
 func TestLooksThatEndAreNoDeaths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLooking()

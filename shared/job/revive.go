@@ -6,18 +6,19 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Recover sends for all jobs that have not ended, of the kinds that are done here: messages of
-// the memory queue end with the process. It returns how many there are.
+// Recover sends messages for all unfinished jobs of the kinds that this worker runs, because
+// messages of the memory queue end with the process. It returns the number of jobs.
 func (w *Worker) Recover(ctx context.Context) (jobs int, err error) {
 	return w.each(ctx, func(t *transaction.Transaction) error { return w.sendFor(ctx, t) })
 }
 
-// ReviveAll sends for all jobs whose messages are lost. It returns how many jobs it looked at.
+// ReviveAll sends messages for all jobs whose messages are lost. It returns the number of jobs that
+// it checked.
 func (w *Worker) ReviveAll(ctx context.Context) (jobs int, err error) {
 	return w.each(ctx, func(t *transaction.Transaction) error { return w.Revive(ctx, t, w.Now()) })
 }
 
-// each does something to all jobs that have not ended, and counts them.
+// each calls do for every unfinished job, and counts the jobs.
 func (w *Worker) each(ctx context.Context, do func(*transaction.Transaction) error) (jobs int, err error) {
 	const page = 100
 	for after := ""; ; {

@@ -8,40 +8,40 @@ import (
 	"sync"
 	"time"
 
+	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
-// A Run is one go at a stage of a job, or at a part of it. A task uses it in one goroutine, but
-// for [Run.Progress].
+// A Run is one try at a unit. A task uses it in one goroutine, except for [Run.Progress].
 type Run struct {
 	worker *Worker
 	kind   Kind
-	share  transaction.Share
+	unit   transaction.Unit
 	name   string
-	taken  *transaction.Transaction // the share as it was at the last checkpoint
-	job    *transaction.Transaction // of a part, as it was when that was taken; else taken
+	taken  *transaction.Transaction // the record of the unit at the last checkpoint
+	job    *transaction.Transaction // the job's record; the same as taken unless the unit is a part
 
-	mu    sync.Mutex
-	told  Progress
-	fresh bool // told is not on record yet
+	mu       sync.Mutex
+	reported Progress
+	fresh    bool // reported has not been recorded yet
 }
 
-// Progress is how far a stage or a part has come, as far as its task knows.
+// Progress is how far a stage or a part has come, as its task reports it.
 type Progress struct {
-	Done, Total int64 // steps; Total is 0 when it is not known
-	Rows        int64 // that are done
+	Done, Total int64 // counts steps; Total is 0 when unknown
+	Rows        int64 // counts processed rows
 }
 
 // ID returns the id of the job.
-func (r *Run) ID() string { return r.share.Job }
+func (r *Run) ID() string { return r.unit.Job }
 
 // Stage returns the name of the stage.
 func (r *Run) Stage() string { return r.stage().Name }
 
-// Part returns which part of the stage it is, from 1, and of how many. Of a stage without parts
+// Part returns the number of the part, from 1, and the number of parts. For a stage without parts
 // it is 1 of 1.
-func (r *Run) Part() (part, of int) { return max(r.share.Part, 1), max(r.job.Work.Parts, 1) }
+func (r *Run) Part() (part, of int) { return max(r.unit.Part, 1), max(r.job.Work.Parts, 1) }
 
 // Object returns the id of the table or namespace that the job works on.
 func (r *Run) Object() []string { return r.job.Object }
@@ -49,10 +49,10 @@ func (r *Run) Object() []string { return r.job.Object }
 // Began returns when the job was queued.
 func (r *Run) Began() time.Time { return r.job.Created }
 
-// Input reads into v what the job was begun with.
+// Input decodes the input of the job into v.
 func (r *Run) Input(v any) error { return decode("input", r.job.Work.Input, v) }
 
-// State reads the last checkpoint into v, which stays as it is when there is none.
+// State decodes the last checkpoint into v. It leaves v unchanged when there is none.
 func (r *Run) State(v any) error { return decode("checkpoint", r.taken.Work.Checkpoint, v) }
 
 func decode(what string, text json.RawMessage, v any) error {
@@ -65,66 +65,66 @@ func decode(what string, text json.RawMessage, v any) error {
 	return nil
 }
 
-// Results returns what an earlier stage came to: one result for each of its parts, or a single
-// one when it has none.
+// Results returns the results of an earlier stage: one for each part, or a single one when it has
+// no parts.
 func (r *Run) Results(ctx context.Context, stage string) ([]json.RawMessage, error) {
 	result, ended := r.job.Work.Results[stage]
 	if !ended {
-		return nil, fmt.Errorf("job %s has not done a stage %q before %q", r.share.Job, stage, r.Stage())
+		return nil, fmt.Errorf("job %s has not run stage %q before stage %q", r.unit.Job, stage, r.Stage())
 	}
 	var parts int
 	if found, _, ok := r.kind.find(stage); !ok || found.Parts == nil {
 		return []json.RawMessage{result}, nil
 	}
 	if err := json.Unmarshal(result, &parts); err != nil {
-		return nil, fmt.Errorf("parts of stage %s of job %s: %w", stage, r.share.Job, err)
+		return nil, fmt.Errorf("parts of stage %s of job %s: %w", stage, r.unit.Job, err)
 	}
 	return r.resultsOf(ctx, stage, parts)
 }
 
 func (r *Run) resultsOf(ctx context.Context, stage string, parts int) ([]json.RawMessage, error) {
-	found, err := r.worker.Transactions.Parts(ctx, r.share.Job, stage, parts)
+	found, err := r.worker.Transactions.Parts(ctx, r.unit.Job, stage, parts)
 	if err != nil {
 		return nil, err
 	}
 	results := make([]json.RawMessage, parts)
 	for i, part := range found {
 		if part == nil || part.Status != protocol.TransactionSucceeded {
-			return nil, fmt.Errorf("part %d of stage %s of job %s left no result", i+1, stage, r.share.Job)
+			return nil, fmt.Errorf("part %d of stage %s of job %s has no result", i+1, stage, r.unit.Job)
 		}
 		results[i] = part.Result
 	}
 	return results, nil
 }
 
-// Progress tells how far the work has come. It costs nothing: it is noted with the next
-// checkpoint, or when the worker next says that it lives. It may be called by several goroutines.
+// Progress reports how far the work has come. It sends no request: the next checkpoint or heartbeat
+// records it. It may be called by several goroutines.
 func (r *Run) Progress(p Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told, r.fresh = p, true
+	r.reported, r.fresh = p, true
 }
 
-// note puts on record what is known by the worker alone.
+// note adds to the record what only this run knows.
 func (r *Run) note(t *transaction.Transaction) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fresh {
-		t.Done, t.Total = r.told.Done, r.told.Total
-		t.Rows = max(t.Rows, r.told.Rows)
+		t.Done, t.Total = r.reported.Done, r.reported.Total
+		t.Rows = max(t.Rows, r.reported.Rows)
 	}
-	if stage, number, ok := r.kind.find(t.Work.Stage); ok && r.share.Part == 0 {
+	if stage, number, ok := r.kind.find(t.Work.Stage); ok && r.unit.Part == 0 {
 		t.Work.Stage, t.Work.StagesDone, t.Work.Stages = stage.Name, number, len(r.kind.Stages)
 	}
 }
 
-// Checkpoint notes how far the work has come, for the next run, and with it the progress. A task
-// that gets an error returns it, and does nothing more: the job was ended or paused, somebody
-// else goes on with it, or there is no time left.
+// Checkpoint records the state for the next run, and the progress. A task that gets an error must
+// return it and stop: a user ended or paused the job, another worker has taken the unit over, or
+// the time is over.
 func (r *Run) Checkpoint(ctx context.Context, state any) error {
 	encoded, err := json.Marshal(state)
 	if err != nil {
-		return fmt.Errorf("checkpoint of job %s: %w", r.share.Job, err)
+		return fmt.Errorf("checkpoint of job %s: %w", r.unit.Job, err)
 	}
 	err = r.keep(ctx, func(t *transaction.Transaction) { t.Work.Checkpoint, t.Work.Failures = encoded, 0 })
 	if err != nil {
@@ -139,28 +139,28 @@ func (r *Run) Checkpoint(ctx context.Context, state any) error {
 	return nil
 }
 
-// keep changes the share, and holds it for longer.
+// keep changes the record of the unit and extends its lease.
 func (r *Run) keep(ctx context.Context, change func(*transaction.Transaction)) error {
-	kept, err := r.worker.Transactions.Keep(ctx, r.share, r.name, leaseTime, func(t *transaction.Transaction) {
+	kept, err := r.worker.Transactions.Keep(ctx, r.unit, r.name, leaseTime, func(t *transaction.Transaction) {
 		r.note(t)
 		change(t)
 	})
 	if err != nil {
 		return err
 	}
-	if r.taken = kept; r.share.Part == 0 {
+	if r.taken = kept; r.unit.Part == 0 {
 		r.job = kept
 	}
 	return nil
 }
 
-// leave changes the share for the last time and frees it. What goes on comes after some time. An
-// answer that is lost is asked for again: a run that does not say that it ended counts as one
-// that ended its process.
+// leave changes the record of the unit for the last time and frees it. Its next message is due
+// after the given delay. When the answer is lost, leave asks again, because a run whose end is not
+// recorded counts as a crash.
 func (r *Run) leave(ctx context.Context, after time.Duration, change func(*transaction.Transaction)) (err error) {
 	const attempts = 3
 	for range attempts {
-		_, err = r.worker.Transactions.Leave(ctx, r.share, r.name, after, func(t *transaction.Transaction) {
+		_, err = r.worker.Transactions.Leave(ctx, r.unit, r.name, after, func(t *transaction.Transaction) {
 			r.note(t)
 			change(t)
 		})
@@ -171,12 +171,12 @@ func (r *Run) leave(ctx context.Context, after time.Duration, change func(*trans
 	return err
 }
 
-// jobGoesOn says whether the job of a part goes on.
+// jobGoesOn returns an error unless the job of a part still runs.
 func (r *Run) jobGoesOn(ctx context.Context) error {
-	if r.share.Part == 0 {
+	if r.unit.Part == 0 {
 		return nil
 	}
-	whole, err := r.worker.Transactions.Job(ctx, r.share.Job)
+	whole, err := r.worker.Transactions.Job(ctx, r.unit.Job)
 	switch {
 	case err != nil:
 		return err
@@ -188,23 +188,23 @@ func (r *Run) jobGoesOn(ctx context.Context) error {
 	return nil
 }
 
-// stage returns that of the share.
+// stage returns the stage of the unit.
 func (r *Run) stage() Stage {
 	stage, _, _ := r.kind.find(r.job.Work.Stage)
 	return stage
 }
 
-// message is what lets somebody go on with the share.
+// message returns the message that continues the unit.
 func (r *Run) message() Message {
-	return Message{Job: r.share.Job, Stage: r.share.Stage, Part: r.share.Part}
+	return Message{Job: r.unit.Job, Stage: r.unit.Stage, Part: r.unit.Part}
 }
 
-// beat says now and then that the worker lives. When it must not go on, the context of the
-// work ends.
+// beat extends the lease at regular intervals. It cancels the context of the work when the run must
+// stop.
 func (r *Run) beat(ctx context.Context, stop context.CancelCauseFunc) {
 	seen := r.worker.Now()
-	for sleep(ctx, heartbeat) {
-		_, err := r.worker.Transactions.Keep(ctx, r.share, r.name, leaseTime, r.note)
+	for pause.For(ctx, heartbeat) == nil {
+		_, err := r.worker.Transactions.Keep(ctx, r.unit, r.name, leaseTime, r.note)
 		if err == nil {
 			err = r.jobGoesOn(ctx)
 		}
@@ -215,7 +215,7 @@ func (r *Run) beat(ctx context.Context, stop context.CancelCauseFunc) {
 			stop(err)
 			return
 		case r.worker.Now().Sub(seen) > leaseTime:
-			stop(transaction.ErrHeld) // by now, as far as we know
+			stop(transaction.ErrHeld) // the lease has run out, as far as this process knows
 			return
 		}
 	}

@@ -11,16 +11,16 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// errParts says that the job goes on by its parts.
-var errParts = errors.New("the job goes on in parts")
+// errParts means that the job continues in its parts.
+var errParts = errors.New("the job continues in parts")
 
-// do does a part, or a job from its stage on.
+// do runs a part, or a job from its current stage on.
 func (r *Run) do(ctx context.Context) (result any, err error) {
 	stage, number, ok := r.kind.find(r.job.Work.Stage)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("job %s is in stage %q, which jobs of kind %s have not here", r.share.Job, r.job.Work.Stage, r.job.Kind)
-	case r.share.Part != 0:
+		return nil, fmt.Errorf("job %s is in stage %q, which kind %s does not have in this release", r.unit.Job, r.job.Work.Stage, r.job.Kind)
+	case r.unit.Part != 0:
 		return stage.Do(ctx, r)
 	case r.job.Work.Look:
 		if wanted, err := r.look(ctx); err != nil || !wanted {
@@ -29,7 +29,7 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 	}
 	for ; ; number++ {
 		stage = r.kind.Stages[number]
-		var kept any // for later stages
+		var kept any // later stages read it
 		if stage.Parts == nil {
 			result, err = stage.Do(ctx, r)
 			kept = result
@@ -46,11 +46,11 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 	}
 }
 
-// begin lets the job be in its next stage.
+// begin moves the job to its next stage.
 func (r *Run) begin(ctx context.Context, next Stage, before string, result any) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
-		return fmt.Errorf("result of stage %s of job %s: %w", before, r.share.Job, err)
+		return fmt.Errorf("result of stage %s of job %s: %w", before, r.unit.Job, err)
 	}
 	r.Progress(Progress{})
 	return r.keep(ctx, func(t *transaction.Transaction) {
@@ -65,7 +65,7 @@ func (r *Run) begin(ctx context.Context, next Stage, before string, result any) 
 	})
 }
 
-// inParts lets a stage be done in parts, and returns their results when all have ended.
+// inParts starts the parts of a stage, or returns their results when all of them have ended.
 func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, error) {
 	if r.taken.Work.Parts == 0 {
 		parts, err := stage.Parts(ctx, r)
@@ -73,13 +73,13 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 			return []json.RawMessage{}, err
 		}
 		if parts < 0 || parts > transaction.MaxParts {
-			return nil, protocol.Errorf(protocol.Unsupported, "stage %s has %d parts; a stage may have %d", stage.Name, parts, transaction.MaxParts)
+			return nil, protocol.Errorf(protocol.Unsupported, "stage %s has %d parts; the limit is %d", stage.Name, parts, transaction.MaxParts)
 		}
 		if err := r.keep(ctx, func(t *transaction.Transaction) { t.Work.Parts, t.Rows = parts, 0 }); err != nil {
 			return nil, err
 		}
 	}
-	parts, err := r.worker.Transactions.Parts(ctx, r.share.Job, stage.Name, r.taken.Work.Parts)
+	parts, err := r.worker.Transactions.Parts(ctx, r.unit.Job, stage.Name, r.taken.Work.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -87,17 +87,17 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 	left := false
 	now := r.worker.Now()
 	for i, part := range parts {
-		share := transaction.Share{Job: r.share.Job, Stage: stage.Name, Part: i + 1}
+		unit := transaction.Unit{Job: r.unit.Job, Stage: stage.Name, Part: i + 1}
 		switch {
 		case part != nil && part.Status == protocol.TransactionSucceeded:
 			continue
 		case part != nil && part.Status.Ended():
-			return nil, partFailed{share, part}
+			return nil, partFailed{unit, part}
 		}
 		left = true
-		// A part without a record waits as its message was sent, if it was.
+		// A part without a record has been waiting since its message was sent, if it was.
 		if part == nil && !now.Before(r.taken.Work.Sent.Add(transaction.Slack)) || part != nil && part.Work.Lost(now) {
-			missing = append(missing, Message{Job: share.Job, Stage: share.Stage, Part: share.Part})
+			missing = append(missing, Message{Job: unit.Job, Stage: unit.Stage, Part: unit.Part})
 		}
 	}
 	if !left {
@@ -114,7 +114,7 @@ func (r *Run) inParts(ctx context.Context, stage Stage) ([]json.RawMessage, erro
 	return nil, errParts
 }
 
-// joined counts all parts, and returns their results.
+// joined adds up all parts and returns their results.
 func (r *Run) joined(ctx context.Context, parts []*transaction.Transaction) ([]json.RawMessage, error) {
 	var results []json.RawMessage
 	var rows int64
@@ -128,15 +128,15 @@ func (r *Run) joined(ctx context.Context, parts []*transaction.Transaction) ([]j
 	return results, r.keep(ctx, func(t *transaction.Transaction) { t.Work.PartsDone, t.Rows = len(parts), rows })
 }
 
-// partFailed is the error of a job of which a part has failed.
+// partFailed is the error of a job with a part that has failed.
 type partFailed struct {
-	share transaction.Share
-	part  *transaction.Transaction
+	unit transaction.Unit
+	part *transaction.Transaction
 }
 
 func (p partFailed) Error() string {
 	if p.part.Work.Aside {
 		return p.part.Failure
 	}
-	return p.share.String() + ": " + p.part.Failure
+	return p.unit.String() + ": " + p.part.Failure
 }

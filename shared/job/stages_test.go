@@ -68,7 +68,8 @@ func TestEachStageHasPartsOfItsOwn(t *testing.T) {
 	})
 }
 
-// The end of a part never waits for that of another, and costs the same however many there are.
+// The end of a part never waits for that of another one, and costs the same for any number of
+// parts.
 func TestPartsThatEndTogetherAreAllJoined(t *testing.T) {
 	requests := map[int]int{}
 	for _, n := range []int{1, 2, 31, 32, 33, 250, 1000} {
@@ -140,22 +141,22 @@ func TestTwoWorkersAtOnceDoNoHarm(t *testing.T) {
 	})
 }
 
-// A run that was taken over can write nothing any more.
+// A run that was taken over can no longer write.
 func TestAWorkerThatWasReplacedIsShutOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), count(func(int) {}))
-		share := transaction.Share{Job: h.begin(t, 1)}
+		unit := transaction.Unit{Job: h.begin(t, 1)}
 		for _, name := range []string{"first", "second"} {
-			if _, _, err := h.Transactions.Take(t.Context(), share, name, time.Minute); err != nil {
+			if _, _, err := h.Transactions.Take(t.Context(), unit, name, time.Minute); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(61 * time.Second)
 		}
 		change := func(t *transaction.Transaction) { t.Status = protocol.TransactionSucceeded }
-		if _, err := h.Transactions.Leave(t.Context(), share, "first", 0, change); !errors.Is(err, transaction.ErrHeld) {
+		if _, err := h.Transactions.Leave(t.Context(), unit, "first", 0, change); !errors.Is(err, transaction.ErrHeld) {
 			t.Errorf("the first leaves with %v, want ErrHeld", err)
 		}
-		if _, err := h.Transactions.Keep(t.Context(), share, "first", time.Minute, change); !errors.Is(err, transaction.ErrHeld) {
+		if _, err := h.Transactions.Keep(t.Context(), unit, "first", time.Minute, change); !errors.Is(err, transaction.ErrHeld) {
 			t.Errorf("the first keeps it with %v, want ErrHeld", err)
 		}
 	})
@@ -244,7 +245,7 @@ func TestAPartHandsOverBeforeItsDeadline(t *testing.T) {
 	})
 }
 
-// Whatever a user asks for in the middle of a stage happens: of all stages, with and without parts.
+// A user can cancel, pause and resume a job in the middle of any stage, with and without parts.
 func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
 	for _, at := range []string{"train1", "shards2", "merge1"} {
 		for _, cancel := range []bool{true, false} {
@@ -289,8 +290,8 @@ func TestEachStageCanBeCancelledPausedAndResumed(t *testing.T) {
 	}
 }
 
-// The worker that sent for the parts of a stage died before that was on record. When one of them is
-// set aside and resumed, it goes on at once all the same.
+// The worker that sent the messages of the parts died before it recorded that. When one of the
+// parts is set aside and resumed, it continues at once nevertheless.
 func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(memstore.New(), new(memqueue.Queue), parts(3, func(int) error { return nil }))

@@ -10,37 +10,39 @@ import (
 	"time"
 
 	"tiltyard/shared/memory"
+	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
-// A Worker goes on with jobs. It is safe for concurrent use.
+// A Worker runs jobs. It is safe for concurrent use.
 type Worker struct {
 	Starter
 	Kinds  map[string]Kind // by name
-	Name   func() string   // a name for each run, that nobody else has
+	Name   func() string   // returns a unique name for each run
 	Now    func() time.Time
 	Logger *slog.Logger
-	Memory *memory.Budget // of which each run takes its share; nil: runs hold what they like
+	Memory *memory.Budget // bounds the memory of all runs; nil: no bound
 }
 
 const (
-	// leaseTime is for how long a worker holds a share without saying that it lives.
+	// leaseTime is how long a worker holds a unit without a heartbeat.
 	leaseTime = 90 * time.Second
-	// holdTime is for how long it holds a message so. It is longer: when the message of a
-	// worker that died comes again, the share is free.
+	// holdTime is how long a worker holds a message without a heartbeat. It is longer than
+	// leaseTime, so that the unit is free when the message of a dead worker is delivered again.
 	holdTime = 2 * time.Minute
-	// heartbeat is how often it does.
+	// heartbeat is the interval between two heartbeats.
 	heartbeat = leaseTime / 4
-	// maxFailures is how many runs of a job may fail without a checkpoint between them.
+	// maxFailures is how many runs of a unit may fail without a checkpoint between them.
 	maxFailures = 5
-	// firstRetry is how long after a failure the next run begins; it doubles.
+	// firstRetry is the delay between a first failure and the next run. Each further failure
+	// doubles it.
 	firstRetry = 5 * time.Second
-	// yieldMargin is how long before its deadline a run is to end.
+	// yieldMargin is how long before its deadline a run has to end.
 	yieldMargin = 20 * time.Second
 )
 
-// Serve receives messages and works on them, on so many shares at a time, until the
+// Serve receives messages and processes them, as many at a time as there are workers, until the
 // context ends.
 func (w *Worker) Serve(ctx context.Context, workers int) {
 	var group sync.WaitGroup
@@ -54,15 +56,15 @@ func (w *Worker) Serve(ctx context.Context, workers int) {
 	group.Wait()
 }
 
-// receivePause is how long a queue that fails is left alone.
+// receivePause is the wait after an error of the queue.
 const receivePause = time.Second
 
 func (w *Worker) serveOne(ctx context.Context) {
 	d, err := w.Queue.Receive(ctx, holdTime)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.Logger.Warn("no message of a job could be received", "error", err)
-			sleep(ctx, receivePause)
+			w.Logger.Warn("could not receive a message of a job", "error", err)
+			_ = pause.For(ctx, receivePause)
 		}
 		return
 	}
@@ -70,12 +72,12 @@ func (w *Worker) serveOne(ctx context.Context) {
 		err = w.Queue.Done(ctx, d)
 	}
 	if err != nil && ctx.Err() == nil {
-		w.Logger.Warn("a message of a job will come again", "job", d.Job, "kind", d.Kind, "error", err)
+		w.Logger.Warn("a message of a job will be delivered again", "job", d.Job, "kind", d.Kind, "error", err)
 	}
 }
 
-// DoHeld is [Worker.Do] of a message that was received. It is held for two minutes from now on,
-// and for longer while there is work: so it comes again soon after the worker has died.
+// DoHeld is [Worker.Do] for a received message. It holds the message for two minutes, and longer
+// while the work continues, so that the message is delivered again soon after the worker has died.
 func (w *Worker) DoHeld(ctx context.Context, d Delivery) error {
 	held, release := context.WithCancel(ctx)
 	extending := make(chan struct{})
@@ -83,9 +85,9 @@ func (w *Worker) DoHeld(ctx context.Context, d Delivery) error {
 		defer close(extending)
 		for {
 			if err := w.Queue.Extend(held, d, holdTime); err != nil && held.Err() == nil {
-				w.Logger.Warn("a message of a job may come twice", "error", err)
+				w.Logger.Warn("a message of a job may be delivered twice", "error", err)
 			}
-			if !sleep(held, heartbeat) {
+			if pause.For(held, heartbeat) != nil {
 				return
 			}
 		}
@@ -97,38 +99,40 @@ func (w *Worker) DoHeld(ctx context.Context, d Delivery) error {
 	return w.Do(ctx, d.Message)
 }
 
-// Do does what a message asks for. When the error is nil the message is done with, though the
-// job need not be; else it must come again.
+// Do processes a message. When the error is nil, the message is done, although the job may not be;
+// else the message must be delivered again.
 func (w *Worker) Do(ctx context.Context, m Message) error {
 	if m.Job == "" {
 		return w.look(ctx, m)
 	}
-	share := transaction.Share{Job: m.Job, Stage: m.Stage, Part: m.Part}
-	r := &Run{worker: w, share: share, name: w.Name()}
+	unit := transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
+	r := &Run{worker: w, unit: unit, name: w.Name()}
 	var err error
-	r.taken, r.job, err = w.Transactions.Take(ctx, share, r.name, leaseTime)
+	r.taken, r.job, err = w.Transactions.Take(ctx, unit, r.name, leaseTime)
 	switch {
 	case errors.Is(err, transaction.ErrEnded):
-		return w.ended(ctx, share)
+		return w.ended(ctx, unit)
 	case errors.Is(err, transaction.ErrPaused), protocol.CodeOf(err) == protocol.TransactionNotFound:
 		return nil
 	case errors.Is(err, transaction.ErrHeld):
-		// It is being worked on. Should that worker die, its message may have been this one.
+		// Another worker has the unit. If that worker dies, this message may be the only one, so it
+		// comes back later.
 		return w.send(ctx, w.untilFree(m, r.taken), m)
 	case err != nil:
-		// It may be ours nevertheless. Nobody needs to wait for the lease to run out.
+		// The write may have succeeded, so free the unit instead of waiting for the lease to run
+		// out.
 		return errors.Join(err, settled(r.leave(ctx, 0, func(*transaction.Transaction) {})))
 	}
 	known := false
 	if r.kind, known = w.Kinds[r.taken.Kind]; !known {
-		err := fmt.Errorf("job %s is of kind %q, which nobody here does", m.Job, r.taken.Kind)
+		err := fmt.Errorf("job %s is of kind %q, which this worker does not run", m.Job, r.taken.Kind)
 		return errors.Join(err, settled(r.leave(ctx, 0, func(*transaction.Transaction) {})))
 	}
 	return w.run(ctx, r)
 }
 
-// untilFree is how long it takes until a share that is held may be taken over. While parts are
-// being sent for, that is soon: the last of them may have ended before.
+// untilFree returns the time until a held unit may be taken over. That is soon while messages for
+// parts are being sent, because the last part may end before that is complete.
 func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Duration {
 	if m.Part == 0 && held.Work.Parts > 0 {
 		return 2 * time.Second
@@ -136,8 +140,8 @@ func (w *Worker) untilFree(m Message, held *transaction.Transaction) time.Durati
 	return held.Work.Until.Sub(w.Now()) + time.Second
 }
 
-// look begins a job when it has something to do. A clock that asks for no object has jobs
-// revived, too.
+// look processes a message that asks for a look, and begins a job if there is something to do. A
+// message of the clock has no object; it also revives jobs.
 func (w *Worker) look(ctx context.Context, m Message) error {
 	if len(m.Object) == 0 {
 		if _, err := w.ReviveAll(ctx); err != nil {
@@ -156,10 +160,10 @@ func (w *Worker) look(ctx context.Context, m Message) error {
 	return err
 }
 
-// ended makes sure that what has to follow the end of a share has. The worker that ended it may
-// have died since.
-func (w *Worker) ended(ctx context.Context, share transaction.Share) error {
-	job, err := w.Transactions.Job(ctx, share.Job)
+// ended does what has to follow the end of a unit. The worker that ended it may have died before it
+// could.
+func (w *Worker) ended(ctx context.Context, unit transaction.Unit) error {
+	job, err := w.Transactions.Job(ctx, unit.Job)
 	switch {
 	case protocol.CodeOf(err) == protocol.TransactionNotFound:
 		return nil
@@ -167,22 +171,22 @@ func (w *Worker) ended(ctx context.Context, share transaction.Share) error {
 		return err
 	case job.Status.Ended():
 		return w.noteAside(ctx, job)
-	case share.Part == 0 || job.Work == nil || job.Work.Stage != share.Stage:
+	case unit.Part == 0 || job.Work == nil || job.Work.Stage != unit.Stage:
 		return nil
 	}
-	part, err := w.Transactions.Part(ctx, share)
+	part, err := w.Transactions.Part(ctx, unit)
 	switch {
 	case err != nil || part == nil:
 		return err
 	case part.Status == protocol.TransactionSucceeded:
-		return w.arrive(ctx, share, job.Work.Parts, part.Rows)
+		return w.arrive(ctx, unit, job.Work.Parts, part.Rows)
 	case part.Status.Ended():
-		return w.failJob(ctx, partFailed{share, part})
+		return w.failJob(ctx, partFailed{unit, part})
 	}
 	return nil
 }
 
-// noteAside lets nobody begin the like of a job that was set aside.
+// noteAside prevents that a worker begins the same work again after a job was set aside.
 func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) error {
 	if job.Work == nil || !job.Work.Aside {
 		return nil
@@ -194,9 +198,9 @@ func (w *Worker) noteAside(ctx context.Context, job *transaction.Transaction) er
 	return w.Transactions.SetAside(ctx, job)
 }
 
-// failJob ends a job of which a part has failed.
+// failJob ends a job with a part that has failed.
 func (w *Worker) failJob(ctx context.Context, p partFailed) error {
-	ended, err := w.Transactions.Advance(ctx, p.share.Job, func(t *transaction.Transaction) {
+	ended, err := w.Transactions.Advance(ctx, p.unit.Job, func(t *transaction.Transaction) {
 		t.Status, t.Failure = protocol.TransactionFailed, p.Error()
 		t.Work.Aside = p.part.Work.Aside
 	})
@@ -206,36 +210,37 @@ func (w *Worker) failJob(ctx context.Context, p partFailed) error {
 	return w.noteAside(ctx, ended)
 }
 
-// arrive lets the job go on when a part that has ended was the last.
-func (w *Worker) arrive(ctx context.Context, share transaction.Share, parts int, rows int64) error {
-	last, err := w.Transactions.Arrive(ctx, share, parts, rows)
+// arrive continues the job when the part that has ended was the last.
+func (w *Worker) arrive(ctx context.Context, unit transaction.Unit, parts int, rows int64) error {
+	last, err := w.Transactions.Arrive(ctx, unit, parts, rows)
 	if err != nil || !last {
 		return err
 	}
-	return w.send(ctx, 0, Message{Job: share.Job})
+	return w.send(ctx, 0, Message{Job: unit.Job})
 }
 
-// Bury ends the share of a message that the queue has given up, as it came again and again and
-// no worker could do anything with it: the job is set aside.
+// Bury ends the unit of a message that the queue has given up after too many deliveries: the job is
+// set aside.
 func (w *Worker) Bury(ctx context.Context, m Message) error {
 	if m.Job == "" {
-		w.Logger.Error("nobody could tell whether there is a job to do", "kind", m.Kind, "object", m.Object)
+		w.Logger.Error("a look was set aside because no worker could process its message", "kind", m.Kind, "object", m.Object)
 		return nil
 	}
-	share := transaction.Share{Job: m.Job, Stage: m.Stage, Part: m.Part}
-	_, err := w.Transactions.GiveUp(ctx, share, "the message for "+share.String()+" came again and again and no worker could do anything with it")
+	unit := transaction.Unit{Job: m.Job, Stage: m.Stage, Part: m.Part}
+	_, err := w.Transactions.GiveUp(ctx, unit, "the message for "+unit.String()+" was delivered again and again, and no worker could process it")
 	switch {
 	case errors.Is(err, transaction.ErrHeld):
-		return w.send(ctx, leaseTime, m) // it was another message that got through
+		return w.send(ctx, leaseTime, m) // another message got through
 	case protocol.CodeOf(err) == protocol.TransactionNotFound:
 		return nil
 	case err != nil && !errors.Is(err, transaction.ErrEnded):
 		return err
 	}
-	return w.ended(ctx, share)
+	return w.ended(ctx, unit)
 }
 
-// settled is nil for errors that say that somebody else has the job now, or that it is over.
+// settled turns errors into nil which mean that another worker has the unit, or that the job has
+// ended.
 func settled(err error) error {
 	if errors.Is(err, transaction.ErrEnded) || errors.Is(err, transaction.ErrPaused) || errors.Is(err, transaction.ErrHeld) {
 		return nil
@@ -243,7 +248,7 @@ func settled(err error) error {
 	return err
 }
 
-// run runs a task while it says that it lives, and notes how that ended.
+// run calls a task under a heartbeat, and records the result.
 func (w *Worker) run(ctx context.Context, r *Run) error {
 	var result any
 	err := w.whileItLives(ctx, r, func(ctx context.Context) (err error) {
@@ -261,12 +266,12 @@ func (w *Worker) run(ctx context.Context, r *Run) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && settled(err) != nil:
 		return w.fail(free, r, errNoCheckpoint)
 	}
-	// The process ends. Nobody needs to wait for the lease to run out.
+	// The process is shutting down: free the unit instead of waiting for the lease to run out.
 	_ = r.leave(free, 0, func(*transaction.Transaction) {})
 	return ctx.Err()
 }
 
-// whileItLives does work in a share of the memory, and says meanwhile that the worker lives.
+// whileItLives calls do under a heartbeat and with a share of the memory.
 func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.Context) error) error {
 	share := w.Memory.Open()
 	defer share.Close()
@@ -280,18 +285,18 @@ func (w *Worker) whileItLives(ctx context.Context, r *Run, do func(ctx context.C
 	stop(nil)
 	<-beating
 	if lost := context.Cause(working); err != nil && lost != nil && !errors.Is(lost, context.Canceled) && !errors.Is(lost, context.DeadlineExceeded) {
-		return lost // the heart knew first
+		return lost // the heartbeat failed before do did
 	}
 	return err
 }
 
-// lastWords is how long it may take to say that a run has ended when its time is over.
+// lastWords is the time limit for recording the end of a run after its deadline.
 const lastWords = 3 * time.Second
 
-// errNoCheckpoint is the error of a run that did not hand over in its time.
-var errNoCheckpoint = protocol.Errorf(protocol.ServiceUnavailable, "the time of a worker was over before the next checkpoint")
+// errNoCheckpoint is the error of a run whose deadline passed before its next checkpoint.
+var errNoCheckpoint = protocol.Errorf(protocol.ServiceUnavailable, "the worker's time ran out before the next checkpoint")
 
-// conclude notes how a run has ended, and sends for the next one if there is to be one.
+// conclude records the result of a run, and sends the message for the next run if there is one.
 func (w *Worker) conclude(ctx context.Context, r *Run, result any, err error) error {
 	var wait later
 	var failed partFailed
@@ -326,20 +331,20 @@ func (w *Worker) succeed(ctx context.Context, r *Run, result any) error {
 		rows = t.Rows
 	})
 	switch {
-	case r.share.Part != 0 && errors.Is(err, transaction.ErrEnded):
-		return w.ended(ctx, r.share) // also by our own write, whose answer was lost
+	case r.unit.Part != 0 && errors.Is(err, transaction.ErrEnded):
+		return w.ended(ctx, r.unit) // possibly by our own write, whose answer was lost
 	case err != nil:
 		return settled(err)
-	case r.share.Part != 0:
-		return w.arrive(ctx, r.share, r.job.Work.Parts, rows)
+	case r.unit.Part != 0:
+		return w.arrive(ctx, r.unit, r.job.Work.Parts, rows)
 	}
-	w.Logger.Info("a job is done", "job", r.share.Job, "kind", r.taken.Kind, "object", r.taken.Object, "result", string(encoded))
+	w.Logger.Info("a job is done", "job", r.unit.Job, "kind", r.taken.Kind, "object", r.taken.Object, "result", string(encoded))
 	return nil
 }
 
-// fail notes that a run has failed. The job ends when that is hopeless.
+// fail records that a run has failed. It ends the job when a repetition would not help.
 func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
-	w.Logger.Warn("a job has failed", "job", r.share.Job, "stage", r.share.Stage, "part", r.share.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
+	w.Logger.Warn("a job has failed", "job", r.unit.Job, "stage", r.unit.Stage, "part", r.unit.Part, "kind", r.taken.Kind, "object", r.taken.Object, "error", cause)
 	over, failures := false, 0
 	end := func(t *transaction.Transaction) {
 		t.Work.Failures++
@@ -350,8 +355,8 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	}
 	err := r.leave(ctx, firstRetry<<maxFailures, end)
 	switch {
-	case over && r.share.Part != 0 && (err == nil || errors.Is(err, transaction.ErrEnded)):
-		return w.ended(ctx, r.share)
+	case over && r.unit.Part != 0 && (err == nil || errors.Is(err, transaction.ErrEnded)):
+		return w.ended(ctx, r.unit)
 	case err != nil:
 		return settled(err)
 	case !over:
@@ -360,8 +365,9 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	return nil
 }
 
-// isFinal says whether an error will be the same next time. Memory that others hold comes free,
-// whatever the error was wrapped as; what one run may not hold it never may.
+// isFinal reports whether the next run would get the same error. A Busy memory error is not final,
+// whatever it is wrapped in, because the memory becomes free; one about the limit of a single run
+// is final.
 func isFinal(err error) bool {
 	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
 		return !refused.Busy
@@ -370,7 +376,8 @@ func isFinal(err error) bool {
 	return errors.As(err, &known) && known.Code != protocol.ServiceUnavailable && known.Code != protocol.ConcurrentModification && known.Code != protocol.Internal
 }
 
-// describe is what users are told of a failure: what has no code may tell of the house.
+// describe returns the text of a failure for users. An error without a code becomes "internal
+// error", because its text may contain internals.
 func describe(err error) string {
 	if refused := (*memory.Error)(nil); errors.As(err, &refused) {
 		return refused.Error()
@@ -380,16 +387,4 @@ func describe(err error) string {
 		return known.Text()
 	}
 	return "internal error"
-}
-
-// sleep waits, and says whether the context lives on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

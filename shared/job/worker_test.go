@@ -320,8 +320,8 @@ func TestALookBeginsAJobWhenItIsWanted(t *testing.T) {
 	})
 }
 
-// A job is killed at each of its requests to the storage, before and after they take place,
-// or loses their answers. Another process recovers it, and it comes to the same end.
+// A job is killed at each of its requests to the storage, before and after they take place, or
+// loses their answers. Another process recovers the job, and its result is the same.
 func TestAJobSurvivesACrashAnywhere(t *testing.T) {
 	for name, task := range map[string]job.Kind{
 		"steps": count(func(int) {}), "parts": parts(3, func(int) error { return nil }),

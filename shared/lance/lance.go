@@ -1,7 +1,17 @@
-// Package lance is the root of a pure-Go implementation of the Lance table format: the
-// errors and versions that its parts share. The parts are the packages below it, from
-// the bytes up: pb (messages), schema, encoding (pages), datafile, deletion, rowid,
-// manifest, and dataset, which is where a reader or writer of tables begins.
+// Package lance is the root of a pure-Go implementation of the Lance table format. It holds the
+// errors and versions that its parts share. The parts are the packages below it, from the bytes up:
+//
+//	pb           protobuf messages of the format
+//	schema       fields and their types
+//	encoding     pages of a data file
+//	datafile     data files of versions 2.0 to 2.2; legacyfile reads older ones
+//	deletion     files that mark rows as deleted
+//	rowid        sequences of stable row ids
+//	manifest     the list of what a version of a table consists of
+//	operation    the changes that lead from one version to the next
+//	dataset      tables
+//
+// Begin with dataset to read or write tables, and with datafile to learn how rows become bytes.
 package lance
 
 import (
@@ -10,14 +20,19 @@ import (
 )
 
 var (
-	// ErrCorrupt says that stored bytes are not what the format says they must be.
+	// ErrCorrupt means that stored bytes break a rule of the format.
 	ErrCorrupt = errors.New("corrupt lance data")
-	// ErrUnsupported says that bytes, a type or a table use a part of the format that
-	// this implementation does not read or write; the text names it.
+	// ErrUnsupported means that bytes, a type or a table use a part of the format that this
+	// implementation does not read or write; the text names the part.
 	ErrUnsupported = errors.New("unsupported by this lance implementation")
 )
 
-// A Version is the version of a data file as manifests write it, such as 2.2.
+// Corruptf returns an [ErrCorrupt] with a text that is formatted as by [fmt.Errorf].
+func Corruptf(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrCorrupt}, args...)...)
+}
+
+// A Version is the version of a data file as manifests record it, such as 2.2.
 type Version struct {
 	Major, Minor uint16
 }
@@ -29,13 +44,13 @@ var (
 	V2_2 = Version{2, 2} // what new tables use
 )
 
-// Legacy is the version of data files before 2.0, which are laid out in another way
-// altogether. Manifests call the format 0.1, and the files of it 0.0 to 0.2.
+// Legacy is the version of data files before 2.0, whose layout is a different one. Manifests call
+// the format 0.1, and its files 0.0 to 0.2.
 var Legacy = Version{0, 2}
 
-// VersionOf returns the version that the entry of a data file in a manifest, or the footer
-// of the file, means by its two numbers: files of version 2.0 may have 0.3 there, and those
-// of [Legacy] 0.0 to 0.2. Other versions are [ErrUnsupported].
+// VersionOf returns the version for the two numbers in a manifest's entry of a data file, or in the
+// footer of the file. Files of version 2.0 may carry 0.3, and those of [Legacy] carry 0.0 to 0.2.
+// Other versions are [ErrUnsupported].
 //
 // Source: crate lance-file, src/version.rs.
 func VersionOf(major, minor uint32) (Version, error) {

@@ -1,10 +1,15 @@
-// Package memory keeps the one account of a process's memory.
+// Package memory accounts for the memory of a process.
 //
-// A Budget says how many bytes all requests and jobs may hold together. Each request (or
-// part of a job) opens a Share of it and carries the share in its context. Code that is
-// about to allocate by what a caller or a file says takes the bytes from the share first,
-// and gives them back when it drops them; closing the share gives back the rest. Nothing
-// here allocates for its callers: an account counts, it does not own.
+// The words of this package:
+//
+//   - A Budget is the number of bytes that all requests and jobs may hold together.
+//   - A Share is what one request, or one part of a job, holds of the budget.
+//   - A Hold is a number of bytes that were taken from a share together.
+//
+// Each request, or part of a job, opens a share and carries it in its context. Before code
+// allocates memory whose size a client or a file determines, it takes the bytes from the share, and
+// it gives them back when it drops them. Closing the share gives back the rest. This package counts
+// bytes; it does not allocate them.
 //
 //	hold, err := memory.Take(ctx, rows*width)
 //	if err != nil {
@@ -12,9 +17,8 @@
 //	}
 //	defer hold.Release()
 //
-// What can do with less asks by Try, and spills or works in smaller pieces when it gets
-// nothing. A context without a share has no bound, so that the libraries below work without
-// a server.
+// Code that can work with less memory calls Try, and spills or works in smaller pieces when Try
+// fails. A context without a share has no bound, so that the libraries below work without a server.
 package memory
 
 import (
@@ -26,22 +30,20 @@ import (
 )
 
 const (
-	// patience is how long a request waits for memory that others hold.
+	// patience is how long a request waits for memory that other requests hold.
 	patience = 10 * time.Second
-	// stall is for how long nothing may move while all who hold memory wait for more, before
-	// one of them gives up.
+	// stall is how long all holders of memory may wait for more without any progress. Then one of
+	// them is refused.
 	stall = time.Second
-	// small is the part of the budget for which no share stands in line, so that a request which
-	// needs next to nothing is served while larger ones wait: 64 KiB of 256 MiB.
+	// small is the fraction of the budget below which a share does not queue, so that a request
+	// that needs very little is served while larger ones wait: 64 KiB of 256 MiB.
 	small = 4096
 )
 
-// A Budget is the memory that all shares of a process hold together. It is safe for
-// concurrent use.
+// A Budget is the memory that all shares of a process hold together. It is safe for concurrent use.
 //
-// Those who wait are served by the age of their shares, the oldest first: a request that has
-// come far goes on before others begin. When all who hold something wait, the youngest of them
-// is refused.
+// Waiting shares are served by age, the oldest first, so that a request that has come far continues
+// before others begin. When all holders wait, the youngest is refused.
 type Budget struct {
 	limit    int64
 	perShare int64
@@ -49,15 +51,15 @@ type Budget struct {
 	mu      sync.Mutex
 	held    int64
 	peak    int64
-	refused int64     // times
-	opened  uint64    // shares
-	holders int       // shares that hold something
-	moved   time.Time // when bytes last changed hands
-	waiting list.List // of *waiter, by the age of their shares
+	refused int64     // counts refusals
+	opened  uint64    // counts shares
+	holders int       // counts shares that hold bytes
+	moved   time.Time // when bytes were last taken or returned
+	waiting list.List // holds *waiter, by the age of their shares
 }
 
-// NewBudget returns a budget of limit bytes, of which one share takes at most perShare.
-// Both must be positive; a perShare above the limit means the limit.
+// NewBudget returns a budget of limit bytes, of which one share takes at most perShare. Both must
+// be positive. A perShare above the limit means the limit.
 func NewBudget(limit, perShare int64) *Budget {
 	if limit <= 0 || perShare <= 0 {
 		panic("memory: a budget needs a positive limit")
@@ -65,24 +67,24 @@ func NewBudget(limit, perShare int64) *Budget {
 	return &Budget{limit: limit, perShare: min(limit, perShare)}
 }
 
-// Limit is the most that all shares hold together, in bytes.
+// Limit returns the most bytes that all shares may hold together.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Usage is what the shares of a budget hold and have held.
+// Usage describes what the shares of a budget hold and have held.
 type Usage struct {
-	Held    int64 // bytes, now
-	Peak    int64 // most bytes at once
-	Refused int64 // how often a share did not get what it waited for
+	Held    int64 // bytes held now
+	Peak    int64 // most bytes held at once
+	Refused int64 // how often a waiting share got nothing
 }
 
-// Usage tells what the shares hold and have held.
+// Usage returns what the shares hold and have held.
 func (b *Budget) Usage() Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return Usage{Held: b.held, Peak: b.peak, Refused: b.refused}
 }
 
-// Open starts a share that holds nothing. Its owner closes it. A share of no budget is nil.
+// Open starts an empty share. Its owner must close it. The share of a nil budget is nil.
 func (b *Budget) Open() *Share {
 	if b == nil {
 		return nil
@@ -97,11 +99,11 @@ func (b *Budget) Open() *Share {
 type waiter struct {
 	share   *Share
 	bytes   int64
-	settled chan struct{} // closed when it is known whether the bytes are the waiter's
+	settled chan struct{} // closed when the waiter has got its bytes or was refused
 	granted bool
 }
 
-// isTurn says whether the share may have the bytes now. The caller holds the lock.
+// isTurn reports whether the share may have the bytes now. The caller holds the lock.
 func (b *Budget) isTurn(s *Share, bytes int64) bool {
 	if b.held+bytes > b.limit {
 		return false
@@ -110,7 +112,7 @@ func (b *Budget) isTurn(s *Share, bytes int64) bool {
 	return first == nil || bytes <= b.limit/small || s.number <= first.Value.(*waiter).share.number
 }
 
-// add gives the share so many bytes, or takes them back. The caller holds the lock.
+// add adds bytes to the share; a negative number returns them. The caller holds the lock.
 func (b *Budget) add(s *Share, bytes int64) {
 	before := s.held
 	s.held += bytes
@@ -125,7 +127,7 @@ func (b *Budget) add(s *Share, bytes int64) {
 	b.moved = time.Now()
 }
 
-// enqueue puts the share into the line. The caller holds the lock.
+// enqueue adds the share to the queue. The caller holds the lock.
 func (b *Budget) enqueue(s *Share, bytes int64) (*waiter, *list.Element) {
 	w := &waiter{share: s, bytes: bytes, settled: make(chan struct{})}
 	for place := b.waiting.Back(); place != nil; place = place.Prev() {
@@ -136,7 +138,7 @@ func (b *Budget) enqueue(s *Share, bytes int64) (*waiter, *list.Element) {
 	return w, b.waiting.PushFront(w)
 }
 
-// serve gives those who wait what there is, in their order. The caller holds the lock.
+// serve gives free bytes to waiting shares in their order. The caller holds the lock.
 func (b *Budget) serve() {
 	for first := b.waiting.Front(); first != nil; first = b.waiting.Front() {
 		w := first.Value.(*waiter)
@@ -150,8 +152,8 @@ func (b *Budget) serve() {
 	}
 }
 
-// breakStall refuses the youngest of those who hold something, if all of them wait and nothing
-// has moved for a while. The caller holds the lock.
+// breakStall refuses the youngest holder if all holders wait and no bytes have moved for a while.
+// The caller holds the lock.
 func (b *Budget) breakStall() {
 	if time.Since(b.moved) < stall {
 		return
@@ -166,26 +168,26 @@ func (b *Budget) breakStall() {
 	if youngest == nil || len(stuck) < b.holders {
 		return
 	}
-	b.moved = time.Now() // the next one has as long
+	b.moved = time.Now() // the next one may wait as long
 	close(b.waiting.Remove(youngest).(*waiter).settled)
 	b.serve()
 }
 
-// A Share is what one request, or one part of a job, holds of the budget. Its methods are
-// safe for concurrent use. A nil share has no bound and counts nothing.
+// A Share is what one request, or one part of a job, holds of the budget. Its methods are safe for
+// concurrent use. A nil share has no bound and counts nothing.
 type Share struct {
 	budget *Budget
-	number uint64 // the older the less
+	number uint64 // lower for older shares
 
-	// The lock of the budget guards these.
+	// The lock of the budget guards these fields.
 	held, asked, peak int64
 	closed            bool
 
-	part *part // nil: a share of its own
+	part *part // nil unless the share is a part of another one
 }
 
-// Take adds bytes to the share, and waits for a while when others hold them. The error is
-// an *Error, or that of the context.
+// Take adds bytes to the share, and waits for a while when other shares hold them. The error is an
+// *Error, or that of the context.
 func (s *Share) Take(ctx context.Context, bytes int64) error {
 	if s == nil || bytes <= 0 {
 		return nil
@@ -216,10 +218,10 @@ func (s *Share) Take(ctx context.Context, bytes int64) error {
 	case <-w.settled:
 	default:
 		b.waiting.Remove(place)
-		b.serve() // those behind may need less
+		b.serve() // shares behind it in the queue may need less
 	}
 	if w.granted && (err != nil || s.closed) {
-		b.add(s, -min(bytes, s.held)) // a Close that came between has returned them
+		b.add(s, -min(bytes, s.held)) // a concurrent Close has already returned them
 		b.serve()
 		w.granted = false
 	}
@@ -230,8 +232,8 @@ func (s *Share) Take(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// wait returns when it is settled whether the bytes are the waiter's, when its patience has
-// ended, or the context has, whose error it returns then.
+// wait returns when the waiter has got its bytes or was refused, when its patience has ended, or
+// when the context has ended, with the context's error.
 func (w *waiter) wait(ctx context.Context) error {
 	look := time.NewTicker(stall)
 	defer look.Stop()
@@ -251,7 +253,7 @@ func (w *waiter) wait(ctx context.Context) error {
 	return nil
 }
 
-// Try adds bytes to the share if they are free now, and reports whether they were.
+// Try adds bytes to the share if they are free now, and reports whether it did.
 func (s *Share) Try(bytes int64) bool {
 	if s == nil || bytes <= 0 {
 		return true
@@ -269,7 +271,7 @@ func (s *Share) Try(bytes int64) bool {
 	return true
 }
 
-// Give returns bytes that were taken.
+// Give returns bytes to the budget.
 func (s *Share) Give(bytes int64) {
 	if s == nil || bytes <= 0 {
 		return
@@ -288,7 +290,7 @@ func (s *Share) Give(bytes int64) {
 	b.serve()
 }
 
-// Held is how many bytes the share holds now.
+// Held returns how many bytes the share holds now.
 func (s *Share) Held() int64 {
 	if s == nil {
 		return 0
@@ -301,7 +303,7 @@ func (s *Share) Held() int64 {
 	return s.held
 }
 
-// Peak is the most bytes that the share has held at once. It is not kept of parts.
+// Peak returns the most bytes that the share has held at once. Parts do not record it.
 func (s *Share) Peak() int64 {
 	if s == nil {
 		return 0
@@ -311,8 +313,8 @@ func (s *Share) Peak() int64 {
 	return s.peak
 }
 
-// Close returns all that the share still holds. What is taken from it afterwards is refused as
-// if others held it.
+// Close returns all bytes that the share still holds. A later Take is refused as if other shares
+// held the memory.
 func (s *Share) Close() {
 	if s == nil {
 		return
@@ -332,15 +334,14 @@ func (s *Share) Close() {
 	b.serve()
 }
 
-// A Hold is a number of bytes that were taken together. Only its owner may use it. The
-// zero Hold holds nothing.
+// A Hold is a number of bytes that were taken together. Only its owner may use it. The zero Hold
+// holds nothing.
 type Hold struct {
 	share *Share
 	bytes int64
 }
 
-// Take takes bytes from the share of the context. The error is an *Error, or that of the
-// context.
+// Take takes bytes from the share of the context. The error is an *Error, or that of the context.
 func Take(ctx context.Context, bytes int64) (Hold, error) {
 	share := FromContext(ctx)
 	if err := share.Take(ctx, bytes); err != nil {
@@ -358,7 +359,7 @@ func Try(ctx context.Context, bytes int64) (Hold, bool) {
 	return Hold{share: share, bytes: bytes}, true
 }
 
-// Resize makes the hold one of so many bytes. When it cannot grow it stays as it is.
+// Resize changes the size of the hold. When it cannot grow, it stays as it is.
 func (h *Hold) Resize(ctx context.Context, bytes int64) error {
 	if h.share == nil {
 		h.share = FromContext(ctx)
@@ -374,7 +375,7 @@ func (h *Hold) Resize(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// TryResize is Resize that does not wait, and reports whether the hold is of so many bytes now.
+// TryResize is Resize that does not wait. It reports whether the hold has the new size.
 func (h *Hold) TryResize(ctx context.Context, bytes int64) bool {
 	if h.share == nil {
 		h.share = FromContext(ctx)
@@ -390,7 +391,7 @@ func (h *Hold) TryResize(ctx context.Context, bytes int64) bool {
 	return true
 }
 
-// Bytes is how many bytes the hold is of.
+// Bytes returns the size of the hold.
 func (h *Hold) Bytes() int64 { return h.bytes }
 
 // Release returns the bytes. A second call does nothing.
@@ -412,11 +413,11 @@ func FromContext(ctx context.Context) *Share {
 	return s
 }
 
-// An Error says that memory was refused: for good, because one request may not hold so
-// much, or for now, because others hold what there is.
+// An Error means that memory was refused: for good, because one request may not hold so much, or
+// for now, because other requests hold it.
 type Error struct {
-	Bytes int64 // that were asked for
-	Limit int64 // of the share, or of the process when it is busy
+	Bytes int64 // the bytes asked for
+	Limit int64 // the limit of the share, or of the process when it is busy
 	Busy  bool  // the same request may succeed later
 }
 

@@ -127,7 +127,7 @@ func TestOlderSharesAreServedFirst(t *testing.T) {
 	})
 }
 
-// Those who hold what each other wait for do not all fail: the youngest gives up, soon.
+// If shares wait for memory that the others hold, not all of them fail: the youngest gives up soon.
 func TestSharesThatWaitForEachOtherGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.NewBudget(100, 80)
@@ -203,7 +203,7 @@ func TestAClosedShareTakesNothing(t *testing.T) {
 	})
 }
 
-// A share may be closed when it has been given what it waited for and does not know it yet.
+// A share may be closed after it was given what it waited for and before it notices.
 func TestClosingAShareThatWaitsReturnsAllOnce(t *testing.T) {
 	b := memory.NewBudget(100, 100)
 	for range 2000 {
@@ -253,7 +253,7 @@ func TestWaitingEnds(t *testing.T) {
 	})
 }
 
-// Whatever shares do at once, the budget is never exceeded, and all comes back.
+// The budget is never exceeded, whatever shares do concurrently, and all bytes return to it.
 func TestTheBudgetIsKept(t *testing.T) {
 	b := memory.NewBudget(1000, 700)
 	var held int64

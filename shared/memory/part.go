@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// A part is what is peculiar to a share that is a part of another one.
+// part holds the extra fields of a share that is a part of another share.
 type part struct {
 	whole *Share
 
 	mu     sync.Mutex
-	held   int64 // by those who have taken
-	paid   int64 // taken from the whole: at least what is held
-	asked  int64 // of the whole, and not answered yet
+	held   int64 // bytes that work has taken from the part
+	paid   int64 // bytes taken from the whole: at least held
+	asked  int64 // bytes that the part waits for from the whole
 	closed bool
 }
 
-// Part starts a share within s that may hold so many bytes without asking again: it pays
-// for them at once, and waits for them as Take does. What it holds beyond that it takes
-// from s. Its owner closes it, which returns all that it has paid for.
+// Part starts a share within s that may hold the given bytes without asking again. It takes them
+// from s at once, and waits for them as Take does. Bytes beyond them it takes from s when they are
+// needed. Its owner must close it, which returns all bytes that the part has taken.
 //
-// A part belongs to a piece of work whose size is known about beforehand. The work takes
-// what it really needs, and at its end Settle leaves what outlives it.
+// A part belongs to a piece of work of roughly known size. The work takes from the part what it
+// really needs. At the end of the work, Settle keeps only the bytes of what outlives it.
 func (s *Share) Part(ctx context.Context, bytes int64) (*Share, error) {
 	if s == nil {
 		return nil, nil
@@ -32,8 +32,8 @@ func (s *Share) Part(ctx context.Context, bytes int64) (*Share, error) {
 	return &Share{budget: s.budget, part: &part{whole: s, paid: max(bytes, 0)}}, nil
 }
 
-// TryPart is Part that does not wait, and reports whether the bytes were free. It leaves
-// half of what one request may hold to those parts that cannot wait.
+// TryPart is Part that does not wait. It reports whether the bytes were free. It leaves half of
+// what one request may hold to parts whose work cannot be skipped.
 func (s *Share) TryPart(bytes int64) (*Share, bool) {
 	if s == nil {
 		return nil, true
@@ -44,7 +44,7 @@ func (s *Share) TryPart(bytes int64) (*Share, bool) {
 	return &Share{budget: s.budget, part: &part{whole: s, paid: max(bytes, 0)}}, true
 }
 
-// inUse is what the request of s holds, without what s has paid for and can take at once.
+// inUse returns what the request of s holds, without bytes that parts have taken and do not hold.
 func (s *Share) inUse() int64 {
 	spare := int64(0)
 	for ; s.part != nil; s = s.part.whole {
@@ -53,8 +53,8 @@ func (s *Share) inUse() int64 {
 	return s.Held() - spare
 }
 
-// Within starts a part of the context's share for work whose size is not known, and
-// returns a context that carries the part, which the caller closes.
+// Within starts a part of the context's share for work of unknown size. It returns a context that
+// carries the part, which the caller must close.
 func Within(ctx context.Context) (context.Context, *Share, error) {
 	part, err := FromContext(ctx).Part(ctx, 0)
 	if part == nil || err != nil {
@@ -63,8 +63,8 @@ func Within(ctx context.Context) (context.Context, *Share, error) {
 	return WithShare(ctx, part), part, nil
 }
 
-// Settle makes a part hold so many bytes, no more than it does, and returns what else it
-// has paid for. Of a share that is no part it does nothing.
+// Settle shrinks a part to the given bytes, at most what it holds, and returns the rest. It does
+// nothing for a share that is not a part.
 func (s *Share) Settle(bytes int64) {
 	if s == nil || s.part == nil {
 		return
@@ -101,12 +101,12 @@ func (p *part) try(bytes int64) bool {
 	return p.pay(bytes, due, err) == nil
 }
 
-// refusal is the error of a part that was closed, or for which nothing is free.
+// refusal is the error for a part that was closed, or for which no memory is free.
 func (p *part) refusal(bytes int64) error {
 	return &Error{Bytes: bytes, Limit: p.whole.budget.limit, Busy: true}
 }
 
-// reserve counts bytes as held, and returns how many are to be paid for.
+// reserve counts bytes as held, and returns how many the part must take from the whole.
 func (p *part) reserve(bytes int64) (due int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *part) reserve(bytes int64) (due int64, err error) {
 	return due, nil
 }
 
-// pay ends what reserve began: with an error the bytes are not held.
+// pay completes what reserve began. With an error the bytes are not held.
 func (p *part) pay(bytes, due int64, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *part) pay(bytes, due int64, err error) error {
 	return err
 }
 
-// give keeps the bytes for what is taken next.
+// give keeps returned bytes in the part for its next Take.
 func (p *part) give(bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *part) give(bytes int64) {
 	}
 }
 
-// spare is what has been paid for and is not held.
+// spare returns the bytes that the part has taken and does not hold.
 func (p *part) spare() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

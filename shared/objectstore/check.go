@@ -10,11 +10,11 @@ import (
 // MaxKeyBytes is the length of the longest valid key.
 const MaxKeyBytes = 4096
 
-// ReservedName is the first key component that no location may have: diskstore keeps
-// its locks and unfinished files there and refuses keys below it.
+// ReservedName is the first key component that no location may have. diskstore keeps its locks and
+// unfinished files there, and refuses keys below it.
 const ReservedName = "_tiltyard"
 
-// CheckKey returns ErrInvalidKey unless key is one that a Store may hold.
+// CheckKey returns ErrInvalidKey unless key is a valid key.
 func CheckKey(key string) error {
 	if len(key) > MaxKeyBytes {
 		return fmt.Errorf("%w: %d bytes long", ErrInvalidKey, len(key))
@@ -30,7 +30,7 @@ func keyFault(key string) string {
 	case key == "":
 		return "is empty"
 	case strings.IndexByte(key, 0) >= 0:
-		return "holds a NUL byte"
+		return "contains a NUL byte"
 	case !utf8.ValidString(key):
 		return "is not UTF-8"
 	}
@@ -42,26 +42,26 @@ func keyFault(key string) string {
 	return ""
 }
 
-// CheckPut returns the error that a Put of key under cond owes before it does anything.
-// It is for implementations of Store, as are CheckDelete, CheckList and Range.Within.
+// CheckPut returns the error that a Put of key under cond must return before it does anything. It
+// is meant for implementations of Store, as are CheckDelete, CheckList and Range.Within.
 func CheckPut(key string, cond Condition) error {
 	if cond.IfAbsent && cond.IfMatch != "" {
-		return fmt.Errorf("put %q: a condition cannot ask for both absence and a match", key)
+		return fmt.Errorf("put %q: a condition cannot require both absence and a match", key)
 	}
 	return CheckKey(key)
 }
 
-// CheckDelete returns the error that a Delete of key under cond owes before it does
+// CheckDelete returns the error that a Delete of key under cond must return before it does
 // anything.
 func CheckDelete(key string, cond Condition) error {
 	if cond.IfAbsent {
-		return fmt.Errorf("delete %q: what is to be deleted cannot be asked to be absent", key)
+		return fmt.Errorf("delete %q: a delete cannot require that the object is absent", key)
 	}
 	return CheckKey(key)
 }
 
-// CheckList returns the error that a List with these options owes before it does
-// anything. Prefix and StartAfter may be any strings: they need not be keys.
+// CheckList returns the error that a List with these options must return before it does anything.
+// Prefix and StartAfter may be any strings: they need not be keys.
 func CheckList(opts ListOptions) error {
 	if opts.Delimiter != "" && opts.Delimiter != "/" {
 		return fmt.Errorf("list %q: delimiter %q is not a slash", opts.Prefix, opts.Delimiter)

@@ -10,43 +10,43 @@ import (
 	"unicode/utf8"
 )
 
-// ErrLocation says that a location is malformed or lies under no root.
+// ErrLocation means that a location is malformed or lies under no root.
 var ErrLocation = errors.New("location not accepted")
 
-// maxLocationBytes bounds a location: a key with every byte escaped, and a root.
+// maxLocationBytes bounds the length of a location: a root, and a key with every byte escaped.
 const maxLocationBytes = 4 * MaxKeyBytes
 
-// A Root is a place that may be read and written: "file:///abs/dir", "memory://name" or
-// "s3://bucket/prefix", and the store whose keys lie below it. An absolute path is a
-// file URI too. Its host and path are compared as they are spelled: whoever has a path
-// with links or with case that does not matter settles on one spelling before.
+// A Root is a location that may be read and written, together with the store whose keys lie below
+// it. Its URI is "file:///abs/dir", "memory://name" or "s3://bucket/prefix"; an absolute path
+// counts as a file URI. Roots are compared as text. The caller must therefore resolve symbolic
+// links first, and choose one spelling if the file system ignores case.
 type Root struct {
 	URI   string
 	Store Store
 }
 
-// A Location is a place below a root, most often that of a table.
+// A Location is a URI below a root, most often that of a table.
 type Location struct {
-	// URI is absolute and canonical: lower-case scheme, percent-encoded path, no slash at
-	// the end. Lance decodes the path of a file URI exactly once, so a client that is
-	// given this opens the directory that Store holds at Prefix, whatever its name. (It
-	// takes plain paths literally and answers them for local directories it lists.)
+	// URI is absolute and canonical: lower-case scheme, percent-encoded path, no slash at the end.
+	// Lance decodes the path of a file URI exactly once, so a client that gets this URI opens the
+	// directory that Store holds at Prefix, whatever its name is. (Lance takes plain paths
+	// literally, and returns such paths for local directories that it lists.)
 	URI    string
 	Store  Store
-	Prefix string // of all keys of the location, without a slash at the end
+	Prefix string // common prefix of all keys of the location, without a slash at the end
 }
 
-// Path returns the path of the URI, decoded and without its first slash: the key in the
-// bucket, whatever part of it the root is.
+// Path returns the path of the URI, decoded and without its first slash. For a bucket, that is the
+// key in the bucket, no matter which part of it belongs to the root.
 func (l Location) Path() string {
 	p, _ := parseLocation(l.URI)
 	return strings.Join(p.path, "/")
 }
 
-// Within returns the path below the location that a client names by a URI, an absolute path,
-// a key in the bucket or the file system, or a path that begins at the root or at the location
-// itself. What names another place, or is refused by [Roots.Resolve], is not within. The path
-// may still be none that a key can have: see [CheckKey].
+// Within returns the part of a client's path that lies below the location. The client may give a
+// URI, an absolute path, a key in the bucket or the file system, or a path that begins at the root
+// or at the location itself. ok is false for a path elsewhere, and for one that [Roots.Resolve]
+// refuses. The result need not be a valid key: see [CheckKey].
 func (l Location) Within(named string) (inside string, ok bool) {
 	if inside, ok = strings.CutPrefix(named, l.Path()+"/"); ok {
 		return inside, true
@@ -74,26 +74,26 @@ func (l Location) Within(named string) (inside string, ok bool) {
 	return strings.Join(p.path[cut:], "/"), true
 }
 
-// Roots turns locations as clients write them into stores and prefixes. It is what keeps
-// a location from reaching outside of the places that were meant.
+// Roots turns locations as clients write them into stores and prefixes. It prevents that a location
+// reaches outside of the configured roots.
 type Roots struct {
 	roots []root
 }
 
-// A root is a Root taken apart.
+// A root is a Root with its parsed URI.
 type root struct {
 	Root
-	place
+	parsed
 }
 
-// A place is a location taken apart: file has no host.
-type place struct {
+// parsed is a location divided into its parts. That of a file has no host.
+type parsed struct {
 	scheme, host string
 	path         []string // decoded components
 }
 
-// NewRoots returns the resolver for these roots; the first is the home root. It is an
-// error when there is none, when one is malformed or when two are the same.
+// NewRoots returns the resolver for the given roots; the first is the home root. It returns an
+// error when there is none, when one is malformed, or when two are equal.
 func NewRoots(roots ...Root) (*Roots, error) {
 	if len(roots) == 0 {
 		return nil, errors.New("no roots")
@@ -105,7 +105,7 @@ func NewRoots(roots ...Root) (*Roots, error) {
 		case why == "" && p.scheme == "":
 			why = "is relative"
 		case why == "" && p.host == "" && len(p.path) == 0:
-			why = "names no place"
+			why = "has no path"
 		case why == "" && given.Store == nil:
 			why = "has no store"
 		}
@@ -121,10 +121,10 @@ func NewRoots(roots ...Root) (*Roots, error) {
 	return r, nil
 }
 
-// Home returns the home root, with its URI in canonical form.
+// Home returns the home root, with a canonical URI.
 func (r *Roots) Home() Root { return r.roots[0].Root }
 
-// All returns all roots, the home root first, with their URIs in canonical form.
+// All returns all roots, the home root first, with canonical URIs.
 func (r *Roots) All() []Root {
 	all := make([]Root, len(r.roots))
 	for i := range r.roots {
@@ -133,35 +133,35 @@ func (r *Roots) All() []Root {
 	return all
 }
 
-// Join returns the location of a key prefix under the home root, which is a valid key.
-// Resolve takes its URI back, unless the prefix holds a backslash or control characters
-// or begins with ReservedName. Other programs find it on disk if no component of prefix
-// is longer than 200 bytes, as diskstore cuts those.
+// Join returns the location of a prefix under the home root. The prefix must be a valid key.
+// Resolve accepts its URI, unless the prefix contains a backslash or control characters or begins
+// with ReservedName. Other programs find it on disk if no component of prefix is longer than 200
+// bytes, because diskstore divides longer ones.
 func (r *Roots) Join(prefix string) Location {
 	return r.roots[0].at(strings.Split(prefix, "/"))
 }
 
-// Resolve returns the place that a location means, or ErrLocation.
+// Resolve returns the Location that a client's text means, or ErrLocation.
 //
-// A location is a URI, an absolute path, or a path below the home root. The path of a URI
-// is percent-decoded once; other paths are literal. A slash at the end does not matter.
-// Refused is what could mean one thing here and another to whoever opens it later: dot
-// segments, plain or percent-encoded, empty components, backslashes, control characters,
-// what is not UTF-8, a query, a fragment, user information, and a host in a file URI. A
-// root itself is not a location, nor is the folder that diskstore keeps to itself.
+// The text is a URI, an absolute path, or a path below the home root. Resolve percent-decodes the
+// path of a URI once, and takes other paths literally. It ignores a slash at the end. It refuses
+// text that another program could read in another way: dot segments, plain or percent-encoded,
+// empty components, backslashes, control characters, invalid UTF-8, a query, a fragment, user
+// information, and a host in a file URI. A root itself is not a location, and neither is the folder
+// that diskstore reserves.
 //
-// The error names the roots and nothing else of what there is.
+// The error names the roots and nothing else.
 func (r *Roots) Resolve(location string) (Location, error) {
 	p, why := parseLocation(location)
 	if why != "" {
 		return Location{}, r.refuse(why)
 	}
 	if home := r.roots[0]; p.scheme == "" {
-		p = place{home.scheme, home.host, slices.Concat(home.path, p.path)}
+		p = parsed{home.scheme, home.host, slices.Concat(home.path, p.path)}
 	}
 	var found *root
 	for i := range r.roots {
-		// Of roots that lie in one another, the innermost counts.
+		// Where one root lies inside another, the inner one counts.
 		if c := &r.roots[i]; c.holds(p) && (found == nil || len(c.path) > len(found.path)) {
 			found = c
 		}
@@ -172,13 +172,13 @@ func (r *Roots) Resolve(location string) (Location, error) {
 	return r.below(*found, p.path[len(found.path):])
 }
 
-// below returns the place at a path below a root.
+// below returns the location at a path below a root.
 func (r *Roots) below(at root, path []string) (Location, error) {
 	if len(path) == 0 {
 		return Location{}, r.refuse("is a root itself")
 	}
-	if whole := (place{at.scheme, at.host, slices.Concat(at.path, path)}); slices.ContainsFunc(r.roots, func(other root) bool {
-		return (&root{place: whole}).holds(other.place)
+	if whole := (parsed{at.scheme, at.host, slices.Concat(at.path, path)}); slices.ContainsFunc(r.roots, func(other root) bool {
+		return (&root{parsed: whole}).holds(other.parsed)
 	}) {
 		return Location{}, r.refuse("lies around a root")
 	}
@@ -192,7 +192,7 @@ func (r *Roots) below(at root, path []string) (Location, error) {
 	return l, nil
 }
 
-// refuse does not repeat the location, which may hold a secret or much else.
+// refuse does not repeat the location, because it may contain a secret or be very long.
 func (r *Roots) refuse(why string) error {
 	uris := make([]string, len(r.roots))
 	for i := range r.roots {
@@ -201,18 +201,18 @@ func (r *Roots) refuse(why string) error {
 	return fmt.Errorf("%w: it %s; it must be below %s", ErrLocation, why, strings.Join(uris, " or "))
 }
 
-// holds says whether p is this root or lies below it, component by component.
-func (r *root) holds(p place) bool {
+// holds reports whether p is this root or lies below it, compared by components.
+func (r *root) holds(p parsed) bool {
 	return p.scheme == r.scheme && p.host == r.host &&
 		len(p.path) >= len(r.path) && slices.Equal(p.path[:len(r.path)], r.path)
 }
 
 func (r *root) at(path []string) Location {
-	whole := place{r.scheme, r.host, slices.Concat(r.path, path)}
+	whole := parsed{r.scheme, r.host, slices.Concat(r.path, path)}
 	return Location{URI: whole.uri(), Store: r.Store, Prefix: strings.Join(path, "/")}
 }
 
-func (p place) uri() string {
+func (p parsed) uri() string {
 	var b strings.Builder
 	b.WriteString(p.scheme + "://" + p.host)
 	for _, part := range p.path {
@@ -221,9 +221,9 @@ func (p place) uri() string {
 	return b.String()
 }
 
-// parseLocation takes a location apart, or says why it cannot. The scheme is empty if the
+// parseLocation parses a location; why is the reason when it cannot. The scheme is empty if the
 // location is a relative path.
-func parseLocation(location string) (p place, why string) {
+func parseLocation(location string) (p parsed, why string) {
 	if len(location) > maxLocationBytes {
 		return p, "is too long"
 	}
@@ -234,7 +234,7 @@ func parseLocation(location string) (p place, why string) {
 		return p, "begins or ends with white space"
 	}
 	if strings.ContainsAny(location, "?#") {
-		return p, `holds "?" or "#", which a URI may hold percent-encoded`
+		return p, `contains "?" or "#", which a URI must percent-encode`
 	}
 	path, isURI, why := p.cutFront(location)
 	if why != "" {
@@ -254,9 +254,8 @@ func parseLocation(location string) (p place, why string) {
 	return p, ""
 }
 
-// cutFront reads scheme and host and returns the path behind them, without its first
-// slash.
-func (p *place) cutFront(location string) (path string, isURI bool, why string) {
+// cutFront reads scheme and host. It returns the path after them, without its first slash.
+func (p *parsed) cutFront(location string) (path string, isURI bool, why string) {
 	if strings.HasPrefix(location, "/") {
 		p.scheme = "file"
 		return location[1:], false, ""
@@ -293,8 +292,8 @@ func (p *place) cutFront(location string) (path string, isURI bool, why string) 
 	return path, true, ""
 }
 
-// badHost says what is wrong with the scheme or host of a URI that is no file URI.
-// Buckets and names are letters, digits, dots, dashes and underscores.
+// badHost returns what is wrong with the scheme or host of a URI other than a file URI, "" if
+// nothing is. Buckets and names consist of letters, digits, dots, dashes and underscores.
 func badHost(scheme, host string) string {
 	switch {
 	case scheme == "" || scheme == "http" || scheme == "https":
@@ -302,18 +301,18 @@ func badHost(scheme, host string) string {
 	case host == "":
 		return "names no bucket"
 	case strings.Contains(host, "@"):
-		return "holds user information"
+		return "contains user information"
 	}
 	for _, c := range scheme + host {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(".-_", c) {
-			return "has a scheme or bucket of odd characters"
+			return "has a scheme or bucket with unusual characters"
 		}
 	}
 	return ""
 }
 
-// readPart decodes a path component if it is that of a URI, and says what is wrong with
-// it. Other components are literal, but must not look like something worse encoded.
+// readPart decodes a component of a URI's path, and returns what is wrong with it. Components of
+// other paths are literal, but must not look like an encoded dot segment or slash.
 func readPart(part string, isURI bool) (decoded, why string) {
 	decoded, err := url.PathUnescape(part)
 	switch {
@@ -343,9 +342,9 @@ func badText(s string) string {
 	case !utf8.ValidString(s):
 		return "is not UTF-8"
 	case strings.ContainsRune(s, '\\'):
-		return "holds a backslash"
+		return "contains a backslash"
 	case strings.ContainsFunc(s, unicode.IsControl):
-		return "holds control characters"
+		return "contains control characters"
 	}
 	return ""
 }

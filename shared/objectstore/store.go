@@ -1,21 +1,19 @@
-// Package objectstore is the one door to bytes: immutable-by-convention objects under
-// slash-separated keys, with the conditional writes that commits and catalog records
-// are built on.
+// Package objectstore is the only access to stored bytes: objects under slash-separated keys, which
+// are immutable by convention, and the conditional writes on which commits and catalog records
+// rest.
 //
-// A [Store] promises what S3 promises: a put is whole or absent, a read after a write
-// sees the write, listings are consistent and in bytewise key order, and of many
-// concurrent conditional writes exactly one wins. Implementations live in memstore,
-// diskstore, s3store and faultstore (a wrapper that counts requests and injects faults);
-// storetest holds the contract that all of them pass.
+// A [Store] promises what S3 promises: a put is complete or absent, a read after a write sees the
+// write, listings are consistent and in bytewise key order, and of many concurrent conditional
+// writes exactly one wins. The implementations are memstore, diskstore, s3store and faultstore, a
+// wrapper that counts requests and injects faults. storetest tests the contract of all of them.
 //
-// Keys are relative ("movies.lance/data/x.lance"): never empty, no leading or trailing
-// slash, no empty, "." or ".." component, no NUL. [CheckKey] says so, and every
-// implementation refuses other keys with [ErrInvalidKey] before it touches anything.
-// A caller who wants to run on every store never puts both "a" and "a/b": a directory
-// cannot hold the two, and diskstore refuses the second.
+// Keys are relative ("movies.lance/data/x.lance"): never empty, no leading or trailing slash, no
+// empty, "." or ".." component, no NUL. [CheckKey] checks this, and every implementation refuses
+// other keys with [ErrInvalidKey] before it does anything. A caller that must run on every store
+// never puts both "a" and "a/b": a directory cannot hold the two, and diskstore refuses the second.
 //
-// [Roots] turns the locations that people and clients write into a store and a key
-// prefix in it, and refuses what lies outside.
+// [Roots] turns the locations that people and clients write into a store and a key prefix in it,
+// and refuses locations outside of the configured roots.
 package objectstore
 
 import (
@@ -26,26 +24,25 @@ import (
 )
 
 var (
-	// ErrNotExist says that the object is not there.
+	// ErrNotExist means that the object does not exist.
 	ErrNotExist = errors.New("object does not exist")
-	// ErrPrecondition says that a conditional write was settled against the caller:
-	// the object exists already (IfAbsent), or is another one or gone (IfMatch).
+	// ErrPrecondition means that the condition of a write does not hold: the object exists already
+	// (IfAbsent), or is another one or gone (IfMatch).
 	ErrPrecondition = errors.New("precondition failed")
-	// ErrInvalidKey says that a key is not one that any store may hold, or is longer than
-	// this store can hold.
+	// ErrInvalidKey means that a key is invalid for all stores, or too long for this one.
 	ErrInvalidKey = errors.New("invalid object key")
-	// ErrLink says that a symbolic link is on the way to where an object was to be put. Nothing
-	// that lies behind a link is an object.
-	ErrLink = errors.New("a symbolic link is on the way")
-	// ErrInvalidRange says that a requested range does not lie within the object.
+	// ErrLink means that the path to a new object contains a symbolic link. Files behind a link are
+	// not objects.
+	ErrLink = errors.New("the path contains a symbolic link")
+	// ErrInvalidRange means that a requested range does not lie within the object.
 	ErrInvalidRange = errors.New("range outside the object")
-	// ErrUnknownOutcome says that a write was sent and its answer was lost: it may or
-	// may not have happened. The caller reads back before it decides.
-	ErrUnknownOutcome = errors.New("outcome of the write is unknown")
+	// ErrUnknownOutcome means that a write was sent and its answer was lost: it may or may not have
+	// happened. The caller must read the object before it decides.
+	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
 )
 
-// Info describes an object as it was when it was read, written or listed. The Modified of
-// a write may differ by seconds from what later reads tell: S3 does not answer it.
+// Info describes an object as it was when it was read, written or listed. Modified after a write
+// may differ by seconds from later reads, because S3 does not return it for writes.
 type Info struct {
 	Key      string
 	Size     int64
@@ -53,54 +50,54 @@ type Info struct {
 	Modified time.Time
 }
 
-// Range is a run of bytes of an object. A negative Offset counts from the end, as an
-// HTTP suffix range does: {Offset: -64} is the last 64 bytes, or the whole object when
-// it is shorter; its Length is ignored. A Range of no bytes within the object is valid.
+// A Range is a range of an object's bytes. A negative Offset counts from the end, as an HTTP suffix
+// range does: {Offset: -64} is the last 64 bytes, or the whole object when it is shorter; Length is
+// then ignored. An empty Range within the object is valid.
 type Range struct {
 	Offset int64
 	Length int64
 }
 
-// Condition guards a write. The zero value guards nothing; to set both is a mistake of
-// the caller, answered with an error before anything is written.
+// A Condition guards a write. The zero value is no condition. Setting both fields is an error,
+// which is returned before anything is written.
 type Condition struct {
 	IfAbsent bool   // the key must not exist
 	IfMatch  string // the object must exist and have this ETag
 }
 
-// ListOptions selects keys. The zero value selects all of them. To page, pass the last
-// key or prefix of a page, whichever is greater, as StartAfter of the next.
+// ListOptions selects keys. The zero value selects all of them. To get the next page, pass the last
+// key or prefix of a page, whichever is greater, as StartAfter.
 type ListOptions struct {
-	Prefix     string // only keys that begin with it; need not end at a slash
+	Prefix     string // only keys that begin with it; it need not end with a slash
 	StartAfter string // only keys (and common prefixes) bytewise greater than it
-	Delimiter  string // "" or "/": keys that hold it after Prefix are rolled up in Prefixes
-	Limit      int    // at most so many objects and prefixes together; 0 means no limit
-	KeysOnly   bool   // of each object the key is enough, which spares some stores a look at it
+	Delimiter  string // "" or "/": keys that contain it after Prefix are replaced by their common prefix
+	Limit      int    // the most objects and prefixes together; 0 means no limit
+	KeysOnly   bool   // only the keys of objects are needed, which saves some stores work
 }
 
-// ListPage is one answer of List.
+// A ListPage is one page of a listing.
 type ListPage struct {
 	Objects  []Info   // bytewise ascending by Key
-	Prefixes []string // rolled-up prefixes, each ending with the delimiter, ascending
-	More     bool     // true when Limit cut the listing short
+	Prefixes []string // common prefixes, each ending with the delimiter, ascending
+	More     bool     // Limit has ended the listing
 }
 
-// A Store holds objects. All methods are safe for concurrent use. They return
-// ErrNotExist, ErrPrecondition, ErrInvalidKey, ErrInvalidRange or ErrUnknownOutcome
-// (wrapped, with the key) where those apply, and the context's error when it ends.
+// A Store holds objects. All methods are safe for concurrent use. Where they apply, they return
+// ErrNotExist, ErrPrecondition, ErrInvalidKey, ErrInvalidRange or ErrUnknownOutcome (wrapped, with
+// the key), and the context's error when it ends.
 type Store interface {
 	// Get returns a whole object. The caller owns the bytes.
 	Get(ctx context.Context, key string) ([]byte, Info, error)
-	// GetRanges returns the bytes of each range, in the order asked, from one and the
-	// same object. Requests of one call run concurrently. A range that reaches past
-	// the end is ErrInvalidRange (but see the suffix form of Range). Without ranges it
-	// only answers the Info. The caller owns the bytes.
+	// GetRanges returns the bytes of each range, in the order of the arguments, all from the same
+	// object. The requests of one call run concurrently. A range beyond the object's end is
+	// ErrInvalidRange (except the suffix form of Range). Without ranges it returns only the Info.
+	// The caller owns the bytes.
 	GetRanges(ctx context.Context, key string, ranges ...Range) ([][]byte, Info, error)
-	// Put writes a whole object if cond holds and returns its Info. The store does not
-	// keep data. When it returns nil the object is durable.
+	// Put writes a whole object if cond holds, and returns its Info. The store does not keep data.
+	// When it returns nil, the object is durable.
 	Put(ctx context.Context, key string, data []byte, cond Condition) (Info, error)
-	// Delete removes an object if cond holds. Removing what is not there succeeds
-	// unless cond.IfMatch is set. cond.IfAbsent is a mistake of the caller.
+	// Delete removes an object if cond holds. Removing a missing object succeeds unless
+	// cond.IfMatch is set. Setting cond.IfAbsent is an error.
 	Delete(ctx context.Context, key string, cond Condition) error
 	// List returns keys in bytewise order.
 	List(ctx context.Context, opts ListOptions) (ListPage, error)
@@ -108,10 +105,9 @@ type Store interface {
 	Create(ctx context.Context, key string) (Writer, error)
 }
 
-// A Writer receives the bytes of one object. Nothing is visible under the key before
-// Commit has returned nil; after it the object is whole and durable, replacing what was
-// there. Abort drops what was written and may be called at any time, also after Commit
-// (when it does nothing). A Writer is used by one goroutine.
+// A Writer receives the bytes of one object. The object appears under its key, complete and
+// durable, when Commit returns nil, and replaces the former one. Abort drops the written bytes. It
+// may be called at any time, and does nothing after Commit. A Writer is used by one goroutine.
 type Writer interface {
 	io.Writer
 	Commit() (Info, error)

@@ -2,11 +2,11 @@ package objectstore
 
 import "strings"
 
-// A URI is a location as a client or a table spells it, for errors and logs: its text leaves
-// out user information, query and fragment, where secrets stand. The path stays.
+// A URI is a location as a client or a table spells it, for errors and logs. Its text keeps the
+// path, and leaves out user information, query and fragment, which may contain secrets.
 type URI string
 
-// String returns the location without what may be secret in it. It need not be well formed.
+// String returns the location without possible secrets. The location need not be well formed.
 func (u URI) String() string {
 	text := string(u)
 	if end := strings.IndexAny(text, "?#"); end >= 0 {
@@ -19,7 +19,7 @@ func (u URI) String() string {
 	authority, _, _ := strings.Cut(rest, "/")
 	user := -1
 	switch {
-	case strings.Contains(authority, ":"): // a password may hold a slash, though it must not
+	case strings.Contains(authority, ":"): // a password may contain an unescaped slash, against the rules
 		user = strings.LastIndexByte(rest, '@')
 	case hasAuthority:
 		user = strings.LastIndexByte(authority, '@')

@@ -5,21 +5,21 @@ import (
 	"sync/atomic"
 )
 
-// Usage counts what was asked of stores for one purpose. It is safe for concurrent use.
+// Usage counts the requests to stores for one purpose. It is safe for concurrent use.
 type Usage struct{ reads, read, writes, written atomic.Int64 }
 
-// Requests returns the number of requests to read: one for each range, as with S3, and one
-// for each page of a listing.
+// Requests returns the number of read requests: one per range, as with S3, and one per page of a
+// listing.
 func (u *Usage) Requests() int64 { return u.reads.Load() }
 
-// Bytes returns the number of bytes that were read of objects.
+// Bytes returns the number of bytes that were read from objects.
 func (u *Usage) Bytes() int64 { return u.read.Load() }
 
-// Writes returns the number of requests to write or to delete. A streamed write is one,
-// however many parts a store may send it in.
+// Writes returns the number of requests that write or delete. A streamed write counts as one, no
+// matter how many parts the store sends.
 func (u *Usage) Writes() int64 { return u.writes.Load() }
 
-// Written returns the number of bytes that were to be written.
+// Written returns the number of bytes in write requests, including failed ones.
 func (u *Usage) Written() int64 { return u.written.Load() }
 
 func (u *Usage) add(read bool, requests, bytes int) {
@@ -36,25 +36,25 @@ type usageKey struct{}
 
 type totalKey struct{}
 
-// WithUsage returns a context in which what is asked of a store that [Counting] returned
-// is counted, in place of the usage of the context around it.
+// WithUsage returns a context that makes the stores of [Counting] count in u, and no longer in the
+// usage of the outer context.
 func WithUsage(ctx context.Context, u *Usage) context.Context {
 	return context.WithValue(ctx, usageKey{}, u)
 }
 
-// WithTotal returns a context in which the same is counted in total, whatever usages
-// further in count it for.
+// WithTotal returns a context in which requests are also counted in total, even if a further
+// context has a usage of its own.
 func WithTotal(ctx context.Context, total *Usage) context.Context {
 	return context.WithValue(ctx, totalKey{}, total)
 }
 
-// Count notes requests, answered or failed, for those who want to know. Stores that
-// [Counting] returned do so; it is for others that a request waits for.
+// Count adds requests, successful or failed, to the usages of a context. The stores of [Counting]
+// call it; other code calls it for other remote requests.
 func Count(ctx context.Context, read bool, requests, bytes int) {
 	countersOf(ctx).add(read, requests, bytes)
 }
 
-// counters are the usages of a context; those that no caller asked for are nil.
+// counters are the usages of a context. Either may be nil.
 type counters struct{ usage, total *Usage }
 
 func countersOf(ctx context.Context) counters {
@@ -72,8 +72,7 @@ func (c counters) add(read bool, requests, bytes int) {
 	}
 }
 
-// Counting returns the store, which counts what is asked of it for those who want to know
-// by [WithUsage] and [WithTotal].
+// Counting returns a store that counts the requests to s for [WithUsage] and [WithTotal].
 func Counting(s Store) Store {
 	if _, ok := s.(counting); ok {
 		return s
@@ -86,7 +85,7 @@ type counting struct{ Store }
 // ReadGap implements [Gapper] as the inner store does.
 func (c counting) ReadGap() int64 { return ReadGap(c.Store) }
 
-// Writable answers as the inner store does.
+// Writable implements [Writable] as the inner store does.
 func (c counting) Writable(ctx context.Context) error { return Writable(ctx, c.Store) }
 
 func (c counting) Get(ctx context.Context, key string) ([]byte, Info, error) {
@@ -131,7 +130,7 @@ func (c counting) Create(ctx context.Context, key string) (Writer, error) {
 	return &countingWriter{Writer: w, counters: countersOf(ctx)}, nil
 }
 
-// countingWriter counts when it commits: what is aborted is nothing that was stored.
+// countingWriter counts at the commit, because an aborted write stores nothing.
 type countingWriter struct {
 	Writer
 	counters counters

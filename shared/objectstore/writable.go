@@ -12,21 +12,22 @@ import (
 // IsFull reports whether a store refused a write because its disk or its quota is used up.
 func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// TakesNoWrites reports whether a store refused a write that nothing is wrong with: it is full,
-// or may only be read. That may pass.
+// TakesNoWrites reports whether a store refused a valid write because it is full or read-only. That
+// may pass.
 func TakesNoWrites(err error) bool { return IsFull(err) || errors.Is(err, syscall.EROFS) }
 
 // TryBytes is the size of the object that [TryWrite] writes: about that of a small commit.
 const TryBytes = 64 << 10
 
-// A WriteTrier is a Store with a cheaper or less visible way to find out whether it takes writes.
+// A WriteTrier is a Store that has a cheaper or less visible way to find out whether it accepts
+// writes.
 type WriteTrier interface {
-	// TryWrite writes TryBytes and removes them again, or returns why it could not.
+	// TryWrite writes TryBytes bytes and removes them again. It returns an error if it could not.
 	TryWrite(ctx context.Context) error
 }
 
-// TryWrite writes a small object below the folder that no location may have, and removes it.
-// The error is why that failed.
+// TryWrite writes a small object in the folder that no location may have, and removes it. It
+// returns an error if it could not.
 func TryWrite(ctx context.Context, s Store) error {
 	if t, ok := s.(WriteTrier); ok {
 		return t.TryWrite(ctx)
@@ -38,8 +39,8 @@ func TryWrite(ctx context.Context, s Store) error {
 	return s.Delete(ctx, key, Condition{})
 }
 
-// Writable returns nil if s takes writes, as far as it knows. Only a store that [WatchWrites]
-// returned ever knows better.
+// Writable returns nil if s accepts writes, as far as that is known. Only a store of [WatchWrites]
+// keeps track of it.
 func Writable(ctx context.Context, s Store) error {
 	if w, ok := s.(interface {
 		Writable(ctx context.Context) error
@@ -49,9 +50,9 @@ func Writable(ctx context.Context, s Store) error {
 	return nil
 }
 
-// WatchWrites returns the store, which remembers that it refused a write with an error of
-// [TakesNoWrites]. Until [Writable] has tried for the first time, it is in doubt, too: the program
-// may begin on a full disk.
+// WatchWrites returns a store that remembers when it refused a write with an error of
+// [TakesNoWrites]. It is in doubt until [Writable] has tried for the first time, because the
+// program may start on a full disk.
 func WatchWrites(s Store) Store {
 	w := &watched{Store: s}
 	w.doubt.Store(true)
@@ -60,16 +61,16 @@ func WatchWrites(s Store) Store {
 
 type watched struct {
 	Store
-	doubt  atomic.Bool // a write was refused since the last attempt that succeeded, or there was none
+	doubt  atomic.Bool // a write was refused since the last successful try, or there was no try yet
 	trying sync.Mutex
 }
 
-// Writable tries to write if the store is in doubt, and ends the doubt when that succeeds.
-// Without doubt it asks nothing of the store.
+// Writable tries a write if the store is in doubt, and ends the doubt when that succeeds. Without
+// doubt it sends no request.
 func (w *watched) Writable(ctx context.Context) error {
 	w.trying.Lock()
 	defer w.trying.Unlock()
-	// Cleared before the attempt, so that a write refused during it is not forgotten.
+	// The doubt is cleared before the try, so that a write that is refused during it counts.
 	if !w.doubt.Swap(false) {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (r *BatchCreateTableVersionsRequest) Validate() error {
 	return nil
 }
 
-// BatchCreateTableVersionsResponse tells about the versions in the order of the entries.
+// BatchCreateTableVersionsResponse describes the versions in the order of the entries.
 type BatchCreateTableVersionsResponse struct {
 	TransactionID string             `json:"transaction_id,omitempty"`
 	Versions      List[TableVersion] `json:"versions"`
@@ -116,7 +116,7 @@ func (o *CommitTableOperation) validate() error {
 	return nil
 }
 
-// BatchCommitTablesResponse tells what came of the operations, in their order.
+// BatchCommitTablesResponse has the results of the operations, in their order.
 type BatchCommitTablesResponse struct {
 	TransactionID string                  `json:"transaction_id,omitempty"`
 	Results       List[CommitTableResult] `json:"results"`

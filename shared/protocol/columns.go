@@ -69,10 +69,10 @@ func (r *AlterTableAddColumnsRequest) Validate() error {
 	return nil
 }
 
-// isSet says whether a field holds anything but null.
+// isSet reports whether a field holds anything but null.
 func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// AlterTableAddColumnsResponse tells the version with the columns.
+// AlterTableAddColumnsResponse has the version with the columns.
 type AlterTableAddColumnsResponse struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 	Version       int64  `json:"version"`
@@ -117,7 +117,7 @@ func (r *AlterTableAlterColumnsRequest) Validate() error {
 	return nil
 }
 
-// AlterTableAlterColumnsResponse tells the version with the columns.
+// AlterTableAlterColumnsResponse has the version with the columns.
 type AlterTableAlterColumnsResponse struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 	Version       int64  `json:"version"`
@@ -143,7 +143,7 @@ func (r *AlterTableDropColumnsRequest) Validate() error {
 	return nil
 }
 
-// AlterTableDropColumnsResponse tells the version without the columns.
+// AlterTableDropColumnsResponse has the version without the columns.
 type AlterTableDropColumnsResponse struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 	Version       int64  `json:"version"`
@@ -177,7 +177,7 @@ func (r *UpdateFieldMetadataRequest) Validate() error {
 	return nil
 }
 
-// UpdateFieldMetadataResponse tells the version, and the metadata by path.
+// UpdateFieldMetadataResponse has the version, and the metadata by path.
 type UpdateFieldMetadataResponse struct {
 	TransactionID string                `json:"transaction_id,omitempty"`
 	Version       int64                 `json:"version"`

@@ -11,7 +11,7 @@ type CreateTableRequest struct {
 	StorageOptions map[string]string `json:"-" query:"storage_options"` // the same
 }
 
-// CreateTableResponse tells where the table is.
+// CreateTableResponse has the location of the table.
 type CreateTableResponse struct {
 	TransactionID  string            `json:"transaction_id,omitempty"`
 	Location       string            `json:"location"`
@@ -32,7 +32,7 @@ type InsertIntoTableRequest struct {
 	UploadPartID string `json:"-" query:"upload_part_id"`
 }
 
-// InsertIntoTableResponse tells the version that holds the rows.
+// InsertIntoTableResponse has the version that holds the rows.
 type InsertIntoTableResponse struct {
 	TransactionID   string `json:"transaction_id,omitempty"`
 	NumInsertedRows int64  `json:"num_inserted_rows"`
@@ -109,7 +109,7 @@ func (r *UpdateTableRequest) Validate() error {
 	return nil
 }
 
-// UpdateTableResponse tells the number of updated rows under both of its names: the
+// UpdateTableResponse has the number of updated rows under both of its names: the
 // specification's, and the one that LanceDB clients read. Services set both.
 type UpdateTableResponse struct {
 	TransactionID string     `json:"transaction_id,omitempty"`
@@ -129,7 +129,7 @@ type DeleteFromTableRequest struct {
 // Validate requires a predicate: nobody deletes everything by forgetting it.
 func (r *DeleteFromTableRequest) Validate() error { return requireText("predicate", r.Predicate) }
 
-// DeleteFromTableResponse tells the version without the rows.
+// DeleteFromTableResponse has the version without the rows.
 type DeleteFromTableResponse struct {
 	TransactionID  string `json:"transaction_id,omitempty"`
 	NumDeletedRows int64  `json:"num_deleted_rows"`

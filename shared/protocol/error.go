@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -149,4 +150,17 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return Internal
+}
+
+// HasCode reports whether err is an error with one of the codes. It is false for nil.
+func HasCode(err error, codes ...Code) bool {
+	return err != nil && slices.Contains(codes, CodeOf(err))
+}
+
+// Ignore returns nil for an error that has one of the codes, and err otherwise.
+func Ignore(err error, codes ...Code) error {
+	if HasCode(err, codes...) {
+		return nil
+	}
+	return err
 }

@@ -53,7 +53,7 @@ func JoinID(id []string, delimiter string) string {
 	return strings.Join(id, delimiter)
 }
 
-// SameID says whether an id in a body, whose parts may hold several components that are joined
+// SameID reports whether an id in a body, whose parts may hold several components that are joined
 // by the delimiter of the request or the default one, names the object with a given id.
 func SameID(body, id []string, delimiter string) bool {
 	return slices.Equal(body, id) || slices.Equal(resplit(body, delimiter), id) || slices.Equal(resplit(body, DefaultDelimiter), id)

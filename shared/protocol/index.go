@@ -2,6 +2,58 @@ package protocol
 
 import "time"
 
+// CreateTableIndexRequest asks for an index on a column. The other parameters of clients are for kinds
+// of indices that are not built yet.
+type CreateTableIndexRequest struct {
+	Common
+	Column string `json:"column"`
+	Type   string `json:"index_type"`
+	Name   string `json:"name"` // empty: the column, followed by _idx
+	Branch string `json:"branch" query:"branch"`
+	// Replace lets the index replace one of the same name. Nil: LanceDB clients replace, others do not.
+	Replace *bool `json:"replace"`
+}
+
+// Validate requires a column and a type.
+func (r *CreateTableIndexRequest) Validate() error {
+	if err := requireText("column", r.Column); err != nil {
+		return err
+	}
+	if err := requireText("index_type", r.Type); err != nil {
+		return err
+	}
+	if len(r.Name) > maxIndexName {
+		return Errorf(InvalidInput, "name has %d bytes; at most %d are possible", len(r.Name), maxIndexName)
+	}
+	return nil
+}
+
+// maxIndexName is the longest name of an index in bytes, since each version of the table holds it.
+const maxIndexName = 1024
+
+// IndexName returns the name of the index.
+func (r *CreateTableIndexRequest) IndexName() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.Column + "_idx"
+}
+
+// Replaces reports whether the index replaces one of the same name.
+func (r *CreateTableIndexRequest) Replaces() bool {
+	if r.Replace != nil {
+		return *r.Replace
+	}
+	return r.Dialect == DialectLanceDB
+}
+
+// CreateTableIndexResponse names the job that builds the index under both of its names. Without jobs
+// the index is built, and the transaction is its commit.
+type CreateTableIndexResponse struct {
+	TransactionID string `json:"transaction_id,omitempty"`
+	JobID         string `json:"job_id,omitempty"`
+}
+
 // ListTableIndicesRequest asks for the indices of a table.
 type ListTableIndicesRequest struct {
 	Common

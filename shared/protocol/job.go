@@ -57,7 +57,7 @@ type JobRequest struct {
 // Validate requires a job id.
 func (r *JobRequest) Validate() error { return requireText("job_id", r.JobID) }
 
-// DescribeJobResponse tells how a job stands.
+// DescribeJobResponse has the state of a job.
 type DescribeJobResponse struct {
 	JobID      string          `json:"job_id"`
 	JobType    string          `json:"job_type"`

@@ -27,7 +27,7 @@ func (r *MaintainTableRequest) Validate() error {
 	return nil
 }
 
-// Wants says whether one of the two is asked for.
+// Wants reports whether one of the two is asked for.
 func (r *MaintainTableRequest) Wants(this, other *bool) bool {
 	if this != nil {
 		return *this
@@ -42,15 +42,15 @@ type MaintainTableResponse struct {
 	Report        any    `json:"report,omitempty"`
 }
 
-// PauseJobResponse tells how a job that was to be paused stood. No field is set when it was
+// PauseJobResponse has the state in which a request to pause found a job. No field is set when it was
 // paused before.
 type PauseJobResponse struct {
 	Paused     bool `json:"paused,omitempty"`     // it will be, from its next checkpoint on
 	Committing bool `json:"committing,omitempty"` // it has ended, or is just about to
 }
 
-// ResumeJobResponse tells how a job that was to go on stood. No field is set when it was neither
-// paused nor set aside.
+// ResumeJobResponse has the state in which a request to resume found a job. No field is set
+// when the job was neither paused nor set aside.
 type ResumeJobResponse struct {
 	Resumed      bool `json:"resumed,omitempty"`
 	StillPausing bool `json:"still_pausing,omitempty"` // its worker had not noticed; it goes on

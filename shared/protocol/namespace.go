@@ -7,7 +7,7 @@ type CreateNamespaceRequest struct {
 	Properties map[string]string `json:"properties"`
 }
 
-// CreateNamespaceResponse tells the properties after creation.
+// CreateNamespaceResponse has the properties after creation.
 type CreateNamespaceResponse struct {
 	TransactionID string     `json:"transaction_id,omitempty"`
 	Properties    Properties `json:"properties"`
@@ -30,7 +30,7 @@ type DescribeNamespaceRequest struct {
 	Common
 }
 
-// DescribeNamespaceResponse tells what is known of a namespace.
+// DescribeNamespaceResponse has the properties of a namespace.
 type DescribeNamespaceResponse struct {
 	Properties Properties `json:"properties"`
 }
@@ -42,7 +42,7 @@ type DropNamespaceRequest struct {
 	Behavior DropBehavior `json:"behavior"`
 }
 
-// DropNamespaceResponse tells the properties of the dropped namespace. A service answers
+// DropNamespaceResponse has the properties of the dropped namespace. A service answers
 // a nil response when there was nothing to drop and the mode was Skip.
 type DropNamespaceResponse struct {
 	Properties Properties `json:"properties"`

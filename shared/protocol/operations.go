@@ -20,7 +20,7 @@ const (
 	GroupView        Group = "view"
 )
 
-// Access says whether an operation may change anything.
+// Access reports whether an operation may change anything.
 type Access string
 
 // The kinds of access. Write implies that the caller may also read.

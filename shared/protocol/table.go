@@ -38,7 +38,7 @@ func (r *RegisterTableRequest) Validate() error {
 	return requireText("location", r.Location)
 }
 
-// RegisterTableResponse tells the absolute location.
+// RegisterTableResponse has the absolute location.
 type RegisterTableResponse struct {
 	TransactionID string     `json:"transaction_id,omitempty"`
 	Location      string     `json:"location"`
@@ -61,7 +61,7 @@ type DescribeTableRequest struct {
 	VendCredentials *bool `json:"vend_credentials" query:"vend_credentials"`
 }
 
-// Detailed says whether the answer needs version, schema and statistics.
+// Detailed reports whether the answer needs version, schema and statistics.
 func (r *DescribeTableRequest) Detailed() bool {
 	return r.LoadDetailedMetadata || r.Dialect == DialectLanceDB
 }
@@ -111,7 +111,7 @@ type DropTableRequest struct {
 	Common
 }
 
-// DropTableResponse tells what was dropped.
+// DropTableResponse names the dropped table.
 type DropTableResponse struct {
 	TransactionID string       `json:"transaction_id,omitempty"`
 	ID            List[string] `json:"id"`
@@ -124,7 +124,7 @@ type DeregisterTableRequest struct {
 	Common
 }
 
-// DeregisterTableResponse tells where the data still is.
+// DeregisterTableResponse has the location at which the data remains.
 type DeregisterTableResponse struct {
 	TransactionID string       `json:"transaction_id,omitempty"`
 	ID            List[string] `json:"id"`
@@ -140,7 +140,7 @@ type DeclareTableRequest struct {
 	Properties      map[string]string `json:"properties"`
 }
 
-// DeclareTableResponse tells a writer where to write.
+// DeclareTableResponse has the location to which a client writes the data.
 type DeclareTableResponse struct {
 	TransactionID     string            `json:"transaction_id,omitempty"`
 	Location          string            `json:"location"`
@@ -214,7 +214,7 @@ func (r *CloneTableRequest) Validate() error {
 	return requireText("source_location", r.SourceLocation)
 }
 
-// CloneTableResponse tells where the clone is.
+// CloneTableResponse has the location of the clone.
 type CloneTableResponse struct {
 	TransactionID string     `json:"transaction_id,omitempty"`
 	Location      string     `json:"location"`
@@ -228,7 +228,7 @@ type GetTableStatsRequest struct {
 	Branch string `json:"branch"`
 }
 
-// GetTableStatsResponse tells the sizes of a table. Every field is required by clients.
+// GetTableStatsResponse has the sizes of a table. Every field is required by clients.
 type GetTableStatsResponse struct {
 	TotalBytes    int64         `json:"total_bytes"`
 	NumRows       int64         `json:"num_rows"`

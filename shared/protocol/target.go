@@ -9,7 +9,7 @@ type Target struct {
 	ID        []string
 }
 
-// Makes says whether the operation gives a name to something new, so that there need be
+// Makes reports whether the operation gives a name to something new, so that there need be
 // nothing at its path before.
 func (o Operation) Makes() bool {
 	_, verb, _ := strings.Cut(o.Path, "/{id}/")

@@ -28,7 +28,7 @@ func (s *TransactionStatus) UnmarshalText(text []byte) error {
 	return transactionStatuses.parse(text, (*uint8)(s))
 }
 
-// Ended says whether a transaction of that status is over.
+// Ended reports whether a transaction of that status is over.
 func (s TransactionStatus) Ended() bool {
 	return s == TransactionSucceeded || s == TransactionFailed || s == TransactionCanceled
 }
@@ -78,7 +78,7 @@ type DescribeTransactionRequest struct {
 	Common
 }
 
-// TransactionResponse tells how a transaction stands, after a change if that was asked for.
+// TransactionResponse has the state of a transaction, after the change if the request asked for one.
 type TransactionResponse struct {
 	Status     TransactionStatus `json:"status"`
 	Properties Properties        `json:"properties"`
@@ -160,7 +160,7 @@ func (a *TransactionAction) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// either takes the other spelling of a field, and says whether it has both.
+// either takes the other spelling of a field, and reports whether the request has both.
 func either[T any](field **T, other *T) (twice bool) {
 	if other == nil {
 		return false

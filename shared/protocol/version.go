@@ -35,7 +35,7 @@ type DescribeTableVersionRequest struct {
 // Validate refuses negative versions.
 func (r *DescribeTableVersionRequest) Validate() error { return notNegative("version", r.Version) }
 
-// DescribeTableVersionResponse tells about one version.
+// DescribeTableVersionResponse describes one version.
 type DescribeTableVersionResponse struct {
 	Version TableVersion `json:"version"`
 }
@@ -107,7 +107,7 @@ type CreateTableVersionRequest struct {
 	StagedVersion
 }
 
-// CreateTableVersionResponse tells about the version.
+// CreateTableVersionResponse describes the version.
 type CreateTableVersionResponse struct {
 	TransactionID string       `json:"transaction_id,omitempty"`
 	Version       TableVersion `json:"version"`
@@ -119,12 +119,12 @@ type VersionRange struct {
 	End   *int64 `json:"end_version"`
 }
 
-// Holds says whether the version is in the range.
+// Holds reports whether the version is in the range.
 func (r VersionRange) Holds(version uint64) bool {
 	return version >= uint64(*r.Start) && (*r.End == -1 || version < uint64(*r.End))
 }
 
-// All says whether the range is the one that means every version, the newest too.
+// All reports whether the range is the one that means every version, the newest too.
 func (r VersionRange) All() bool { return *r.Start == 0 && *r.End == -1 }
 
 // maxVersionRanges bounds the ranges of one request.
@@ -153,7 +153,7 @@ func (r *BatchDeleteTableVersionsRequest) Validate() error {
 	return nil
 }
 
-// BatchDeleteTableVersionsResponse tells how many versions were deleted.
+// BatchDeleteTableVersionsResponse has the number of deleted versions.
 type BatchDeleteTableVersionsResponse struct {
 	DeletedCount  int64  `json:"deleted_count"`
 	TransactionID string `json:"transaction_id,omitempty"`

@@ -1,16 +1,16 @@
 package record
 
-// A Trace is kept with each record by which a writer recognises what it wrote itself, and
-// what came after that: an answer may be lost, and what sends requests again by itself may
-// be told that it lost against its own first attempt.
+// A Trace is stored with each record. By it a writer recognizes its own write, and the write that
+// followed it. It needs that when an answer was lost, and when a client library repeats a request
+// and reports a conflict with its own first try.
 type Trace struct {
-	Write string `json:"write"`           // random, of this write
-	After string `json:"after,omitempty"` // of the write that it replaced; "" for none
+	Write string `json:"write"`           // random name of this write
+	After string `json:"after,omitempty"` // name of the write that it replaced; "" for none
 }
 
-// Settle tells from the trace that is found under a key what became of the writer's own
-// write: nil when it took place, also when another one followed it; ErrConflict when
-// another took its place; ErrUnknownOutcome when that does not tell.
+// Settle compares the trace of a write with the one that is found under the key. It returns nil
+// when the write took place, also if another one followed it; ErrConflict when another write took
+// its place; and ErrUnknownOutcome when the traces do not decide.
 func (t Trace) Settle(found Trace) error {
 	switch {
 	case found.Write == t.Write, found.After == t.Write:

@@ -63,7 +63,7 @@ func lastNotAbove(list []*Among, text string, backwards bool) int {
 	return low - 1
 }
 
-// above says whether s is sorted behind text.
+// above reports whether s is sorted behind text.
 func above(s, text string, backwards bool) bool {
 	n := shared(s, text, backwards)
 	switch {

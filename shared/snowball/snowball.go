@@ -118,7 +118,7 @@ func (e *Env) PrevChar() {
 	}
 }
 
-// between says whether a position is not within a character.
+// between reports whether a position is not within a character.
 func (e *Env) between(at int) bool {
 	return at <= 0 || at >= len(e.word) || utf8.RuneStart(e.word[at])
 }

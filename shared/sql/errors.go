@@ -7,32 +7,32 @@ import (
 
 // Kinds of failure. Every failure of an expression is an *Error that wraps one of them.
 var (
-	// ErrSyntax says that the text is not an expression.
+	// ErrSyntax means that the text is not an expression.
 	ErrSyntax = errors.New("invalid sql expression")
-	// ErrUnknownColumn says that a column, or a field of a struct, does not exist.
+	// ErrUnknownColumn means that a column, or a field of a struct, does not exist.
 	ErrUnknownColumn = errors.New("unknown column")
-	// ErrType says that an operator or function does not accept the types it was given.
+	// ErrType means that an operator or function does not accept the types of its operands.
 	ErrType = errors.New("type mismatch in sql expression")
-	// ErrUnsupported names a part of the dialect, a function or a type that is not
-	// implemented.
+	// ErrUnsupported means that a part of the dialect, a function or a type is not
+	// implemented. The message names it.
 	ErrUnsupported = errors.New("unsupported sql expression")
-	// ErrTooLarge says that the expression, or what it makes, exceeds a limit.
+	// ErrTooLarge means that the expression, or a value that it makes, exceeds a limit.
 	ErrTooLarge = errors.New("sql expression too large")
-	// ErrValue says that a value cannot be computed: a division by zero, an overflow, a
+	// ErrValue means that a value cannot be computed: a division by zero, an overflow, a
 	// cast of text that is not a number, a regular expression that does not compile.
 	ErrValue = errors.New("cannot compute sql expression")
 )
 
 // An Error is a failure to parse, bind or evaluate an expression. It may quote the
-// expression, and never a value of a row.
+// expression, but never a value of a row.
 type Error struct {
 	Pos  int    // byte offset in the text of the expression, or NoPos
 	Msg  string // what is wrong, without the kind
 	kind error
 }
 
-// Error returns the message with its position. What converts values without an expression
-// knows none.
+// Error returns the message with its position, if it has one. A conversion without an
+// expression has none.
 func (e *Error) Error() string {
 	if e.Pos < 0 {
 		return fmt.Sprintf("%v: %s", e.kind, e.Msg)
@@ -40,7 +40,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%v at byte %d: %s", e.kind, e.Pos, e.Msg)
 }
 
-// LogText is Error without the message, which may quote literals of the expression.
+// LogText returns the error without the message, which may quote literals of the
+// expression.
 func (e *Error) LogText() string {
 	if e.Pos < 0 {
 		return e.kind.Error()
@@ -52,12 +53,13 @@ func (e *Error) LogText() string {
 // ErrTooLarge or ErrValue.
 func (e *Error) Unwrap() error { return e.kind }
 
-// Errorf makes an Error of a kind at a byte of the expression, or at NoPos.
+// Errorf returns an Error of a kind at a byte offset of the expression, or at NoPos.
 func Errorf(kind error, pos int, format string, args ...any) error {
 	return &Error{Pos: pos, Msg: fmt.Sprintf(format, args...), kind: kind}
 }
 
-// At gives an error of a kernel, which knows no position, the position of its node.
+// At sets the position of an error that has none, such as that of a kernel, which does not
+// know the position of its node.
 func At(err error, pos int) error {
 	var e *Error
 	if errors.As(err, &e) && e.Pos < 0 {
@@ -66,5 +68,5 @@ func At(err error, pos int) error {
 	return err
 }
 
-// NoPos marks errors whose position the caller fills in with At.
+// NoPos is the position of errors whose caller sets it with At.
 const NoPos = -1

@@ -1,14 +1,17 @@
-// Package tables leads from the name of a table to the open table: it asks the catalog where
-// the table is, and hands the place to the engine. A change goes the same way, is tried again
-// where the name came to stand for another table, and is noted so that a request that is sent
-// again finds it. Services and jobs open tables here.
+// Package tables turns the name of a table into an open table: it asks the catalog for the location
+// of the table and hands that location to the engine. A change takes the same way. When the name
+// turns out to stand for another table, the work runs again on that table. A change carries the id
+// of its request (package idempotency), so that a repeated request finds the version that the first
+// one made. Services and jobs open tables here.
 package tables
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/idempotency"
 	"tiltyard/shared/job"
@@ -21,37 +24,41 @@ import (
 	"tiltyard/shared/vending"
 )
 
-// Stores are what tables stand on. Zero numbers are the defaults.
+// Stores are the stores and settings that tables are opened over. A number that is zero means its
+// default.
 type Stores struct {
 	Objects    *objectstore.Roots
-	Records    record.Store // of transactions
+	Records    record.Store // holds transactions
 	Now        func() time.Time
-	CacheBytes uint64 // of what was read of tables
+	Logger     *slog.Logger // of what is read in another way than it should; may be nil
+	CacheBytes uint64       // bounds the cache of what was read from tables
 	Rows       engine.Limits
-	Queue      job.Queue      // of jobs; nil: there are none, and what takes long takes long
-	Maintain   bool           // tables that are written to, by jobs; see package maintain
-	Vendor     vending.Vendor // of credentials for clients; nil: there are none
+	Queue      job.Queue      // nil: there are no jobs, and requests do long work themselves
+	Maintain   bool           // has jobs look after tables that are written to; see package maintain
+	Vendor     vending.Vendor // makes credentials for clients; nil: clients get none
 }
 
-// Tables are the names of tables, what is behind them, and what is known of changes.
+// Tables joins the names of tables, the engine that opens them, and the records of their changes.
 type Tables struct {
 	Names        *catalog.Catalog
 	Rows         *engine.Engine
 	Transactions *transaction.Store
 	Jobs         *job.Starter   // nil when there are no jobs
-	Vendor       vending.Vendor // nil when credentials are not for clients
+	Vendor       vending.Vendor // nil when clients get no credentials
 
 	maintain bool
 }
 
-// Open returns the tables of stores. It asks nothing of them.
+// Open returns the tables of stores. It sends no request.
 func Open(s Stores) Tables {
 	session := dataset.NewSession(s.CacheBytes, s.Now)
 	session.Roots = s.Objects
 	transactions := transaction.Open(s.Records, s.Now)
+	rows := engine.New(session, s.Rows)
+	rows.Logger = s.Logger
 	return Tables{
 		Names:        catalog.Open(s.Objects, s.Now),
-		Rows:         engine.New(session, s.Rows),
+		Rows:         rows,
 		Transactions: transactions,
 		Jobs:         job.NewStarter(transactions, s.Queue),
 		Vendor:       s.Vendor,
@@ -59,26 +66,27 @@ func Open(s Stores) Tables {
 	}
 }
 
-// MaintainKind is the kind of jobs that keep a table fit; package maintain does them.
+// MaintainKind is the kind of the jobs that compact and clean up tables; package maintain runs
+// them.
 const MaintainKind = "maintain"
 
 const (
-	// lookEvery is how many versions of a table are made between two looks at how fit it is.
+	// lookEvery is how many versions a table gains between two checks for maintenance.
 	lookEvery = 16
-	// lookAfter is how long a look waits: who writes much at a time should not have to share
-	// the machine, nor the table, and afterwards all of it is compacted together.
+	// lookAfter is the delay of a check. A burst of writes then has the machine and the table for
+	// itself, and one compaction afterwards covers the whole burst.
 	lookAfter = 5 * time.Second
 )
 
-// written lets a worker look at a table now and then as it is written to. That it does not is
-// no harm: there will be more versions.
+// written suggests to the workers, every few versions, that they check a table for maintenance. A
+// suggestion that is lost does no harm, because later versions make new ones.
 func (t Tables) written(ctx context.Context, id []string, version int64) {
 	if t.maintain && version%lookEvery == 0 {
 		_ = t.Jobs.Suggest(ctx, MaintainKind, id, lookAfter)
 	}
 }
 
-// At returns the table that a name was found to stand for.
+// At returns the table that the catalog found under a name.
 func (t Tables) At(found *catalog.Table) *engine.Table {
 	table := t.reaching(found)
 	if found.Sole() {
@@ -88,18 +96,20 @@ func (t Tables) At(found *catalog.Table) *engine.Table {
 		return table
 	}
 	return table.PublishWith(func(ctx context.Context, version uint64, scheme manifest.Scheme, file []byte) (objectstore.Info, error) {
-		return t.Names.Publish(ctx, found, catalog.Manifest{Version: version, Scheme: scheme, Data: file})
+		return t.Names.Publish(ctx, found, ledger.Manifest{Version: version, Scheme: scheme, Data: file})
 	})
 }
 
-// reaching returns a table, which is read where it may be: see [catalog.Catalog.MayRead].
+// reaching returns a table that may read files at other locations as far as
+// [catalog.Catalog.MayRead] allows it.
 func (t Tables) reaching(found *catalog.Table) *engine.Table {
 	return t.Rows.Table(found.ID, found.Location, found.Hint).ReachWith(func(ctx context.Context, at objectstore.Location) error {
 		return t.Names.MayRead(ctx, found, at)
 	})
 }
 
-// Unnamed is At for a place that a client names, in the stead of a table of that id.
+// Unnamed is At for a table at a location that a client gives. Errors call the table by the given
+// id.
 func (t Tables) Unnamed(id []string, found *catalog.Table) *engine.Table {
 	unnamed := *found
 	unnamed.ID, unnamed.Hint = id, 0
@@ -111,22 +121,22 @@ func (t Tables) On(ctx context.Context, found *catalog.Table, branch string) (*e
 	return t.At(found).On(ctx, branch)
 }
 
-// Changed is what a change of a table did.
+// Changed is the outcome of a change to a table.
 type Changed struct {
 	engine.Written
-	TransactionID string // of its commit
+	TransactionID string // names the commit
 }
 
-// Change does work that commits to a branch ("" is none) of the table that an id stands
-// for. confirm, which the work must ask before it commits, says whether the name still
-// stands for the table.
+// Change does work that commits to a branch of the table with the given id; the branch "" is the
+// table itself. The work must call confirm before it commits: confirm returns an error when the
+// name no longer stands for the table.
 func (t Tables) Change(ctx context.Context, id []string, branch string, work func(table *engine.Table, confirm func() error) (engine.Written, error)) (Changed, error) {
 	return t.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
 		return work(table, found.Confirm)
 	})
 }
 
-// ChangeFound is Change for work that looks at how the table was found.
+// ChangeFound is Change for work that needs the catalog's lookup of the table.
 func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, work func(table *engine.Table, found *catalog.Lookup) (engine.Written, error)) (Changed, error) {
 	branch = protocol.BranchName(branch)
 	done, err := catalog.Write(ctx, t.Names, id, func(ctx context.Context, found *catalog.Lookup) (engine.Written, error) {

@@ -15,24 +15,24 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// A Change is what a request did at once and without a commit of a table: to names, tags,
-// branches, or several tables together. There may be nothing left that tells of it, as of a
-// table that was dropped, so its id tells all, and asks for no write. An id proves nothing: who
-// makes one up is told what he has put in.
+// A Change is the work of a request that is neither a job nor a commit of a table: a change of
+// names, tags, branches, or several tables together. Its object may be gone afterwards, as with a
+// dropped table, so its id contains the whole change and needs no record. Such an id proves
+// nothing: a client that invents one gets its own invention back.
 type Change struct {
 	Operation  string            `json:"operation"`            // such as "drop-table"
 	Object     []string          `json:"object,omitempty"`     // the table or namespace
-	Properties map[string]string `json:"properties,omitempty"` // such as the tag
+	Properties map[string]string `json:"properties,omitempty"` // such as the name of the tag
 }
 
-// OfChange returns the transaction that a change is, as long as nobody has altered it.
+// OfChange returns the transaction of a change that no client has altered.
 func OfChange(change Change, at time.Time) *Transaction {
 	return &Transaction{
 		Kind: change.Operation, Object: change.Object, Status: protocol.TransactionSucceeded, Created: at, Updated: at, Change: &change,
 	}
 }
 
-// describe returns the properties of a change, which are what they are.
+// describe returns the properties of a change, which cannot be altered.
 func (c *Change) describe() map[string]string {
 	shown := maps.Clone(c.Properties)
 	if shown == nil {
@@ -42,9 +42,9 @@ func (c *Change) describe() map[string]string {
 	return shown
 }
 
-// IDOfChange returns the id of the transaction that a change is, which has just been made.
-// Most often it costs nothing; when names are very long it makes a record. It never fails,
-// as the change has not: when the record cannot be written the id is "".
+// IDOfChange returns the id of the transaction of a change that has just been made. Usually it
+// sends no request; for very long names it makes a record. It never fails, because the change has
+// been made: when the record cannot be written, the id is "".
 func (s *Store) IDOfChange(ctx context.Context, change Change) string {
 	now := s.now().UTC()
 	id, ok := ChangeID(change, now)
@@ -59,22 +59,22 @@ func (s *Store) IDOfChange(ctx context.Context, change Change) string {
 	return idOf(key)
 }
 
-// Ids of changes are an x, 12 digits of milliseconds since 1970, 8 that are random, 8 that are
-// a sum of all others, and the change in base64.
+// The id of a change consists of an x, 12 digits of milliseconds since 1970, 8 random digits, 8
+// digits of a checksum of the rest, and the change in base64.
 const (
 	timeDigits  = 12
 	otherDigits = 8
 	changeHead  = 1 + timeDigits + 2*otherDigits
 )
 
-// ChangeID returns the id of the transaction that a change was at a time. Names that are very
-// long are not for ids; false says so. See [Store.IDOfChange].
+// ChangeID returns the id of the transaction of a change. ok is false when the names are too long
+// for an id. See [Store.IDOfChange].
 func ChangeID(change Change, at time.Time) (id string, ok bool) {
 	var random [otherDigits / 2]byte
-	rand.Read(random[:]) // never fails: the program ends first
+	rand.Read(random[:]) // never returns an error: a failure ends the program
 	body, err := json.Marshal(change)
 	if err != nil {
-		body = nil // cannot be: strings only
+		body = nil // cannot happen: all fields are strings
 	}
 	text := base64.RawURLEncoding.EncodeToString(body)
 	head := fmt.Sprintf("x%012x%x", at.UnixMilli(), random)
@@ -87,7 +87,7 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:otherDigits/2])
 }
 
-// parseChangeID reads the id of a change that needs no record.
+// parseChangeID reads the id of a change that has no record.
 func parseChangeID(id string) (change Change, at time.Time, ok bool) {
 	if len(id) <= changeHead || id[0] != 'x' || !isHex(id[1:changeHead]) {
 		return Change{}, time.Time{}, false
@@ -101,13 +101,13 @@ func parseChangeID(id string) (change Change, at time.Time, ok bool) {
 	return change, time.UnixMilli(millis).UTC(), err == nil
 }
 
-// changeKey returns the key of the record of a change, if it has one.
+// changeKey returns the key of the record of a change.
 func changeKey(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return commitFolder + hex.EncodeToString(sum[:idDigits/2])
 }
 
-// GetChange returns a change, as its record says if somebody altered it.
+// GetChange returns a change. If a client has altered it, its record holds the present state.
 func (s *Store) GetChange(ctx context.Context, ref Ref) (*Transaction, error) {
 	change, at, ok := parseChangeID(ref.Change)
 	if !ok {

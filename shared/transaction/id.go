@@ -13,30 +13,30 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Ids of transactions look like this:
+// The ids of transactions look like this:
 //
 //	fe9c…      32 digits: a job. The first 12 are 2^48-1 minus the milliseconds since 1970
 //	           at which it began, so that the newest is first by name; the others are random
 //	c5d1…      "c" and 32 digits: a commit that has a record
 //	v7-9b2e…-bW92…
-//	           a commit that needs none: its version, its UUID, and the id of its table,
-//	           joined and in base64; behind that and a zero byte the branch, if it is of one
-//	x01…       a change that is no commit; see change.go
-//	7          below a table: the commit that made this version, not of a branch
-//	9b2e…-…    below a table: the commit of this UUID, as native clients name them
+//	           a commit without a record: its version, its UUID, and the id of its table,
+//	           joined and in base64. A commit of a branch adds a zero byte and the branch
+//	x01…       a change; see change.go
+//	7          behind the id of a table: the commit that made this version, not of a branch
+//	9b2e…-…    behind the id of a table: the commit of this UUID, as native clients name them
 
-// A Ref is a transaction that an id refers to. It has exactly one of Record, Change and Table.
+// A Ref is the transaction that an id refers to. It has exactly one of Record, Change and Table.
 type Ref struct {
-	Record  string   // key of its record
+	Record  string   // the key of a record
 	Change  string   // the id of a change
-	Table   []string // of a commit
-	Branch  string   // of a commit; "" is the table itself
-	Version uint64   // of a commit; 0 when only the UUID is known
-	UUID    string   // of a commit; "" when only the version is known
+	Table   []string // the table of a commit
+	Branch  string   // the branch of a commit; "" is the table itself
+	Version uint64   // the version of a commit; 0 when only the UUID is known
+	UUID    string   // the UUID of a commit; "" when only the version is known
 }
 
-// ParseID reads the id of a transaction, behind which its table may have been named. What
-// cannot be the id of any is TransactionNotFound.
+// ParseID reads the id of a transaction, which may follow the id of its table. An id that cannot be
+// a transaction's is TransactionNotFound.
 func ParseID(id []string) (Ref, error) {
 	if len(id) == 0 {
 		return Ref{}, protocol.Errorf(protocol.InvalidInput, "the id must name a transaction")
@@ -74,17 +74,17 @@ const (
 	uuidLen      = 36
 )
 
-// IsJobID says whether id has the form of that of a job.
+// IsJobID reports whether id has the form of a job's id.
 func IsJobID(id string) bool { return len(id) == idDigits && isHex(id) }
 
-// isHex says whether all of s is lower-case hexadecimal digits.
+// isHex reports whether s consists of lower-case hexadecimal digits.
 func isHex(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
 }
 
-// CommitID returns the id of the transaction that a commit of a table is. It tells all that
-// is needed to find the commit again, which asks for no write. Tables with very long names
-// have no such id; false says so. See [Store.IDOfCommit].
+// CommitID returns the id of the transaction of a commit. The id contains all that is needed to
+// find the commit again, so it needs no record. ok is false for a table with a very long name,
+// which has no such id. See [Store.IDOfCommit].
 func CommitID(table []string, commit Commit) (id string, ok bool) {
 	digits := strings.ReplaceAll(commit.UUID, "-", "")
 	path := protocol.JoinID(table, protocol.DefaultDelimiter)
@@ -122,22 +122,22 @@ func parseCommitID(id string) (Ref, bool) {
 	return Ref{Table: table, Branch: branch, Version: version, UUID: uuid}, true
 }
 
-// newJobID returns the id of a job that begins now.
+// newJobID returns the id for a job that begins now.
 func newJobID(now time.Time) string {
 	const most = 1<<48 - 1
 	var random [10]byte
-	rand.Read(random[:]) // never fails: the program ends first
+	rand.Read(random[:]) // never returns an error: a failure ends the program
 	return fmt.Sprintf("%012x%x", most-now.UnixMilli()&most, random)
 }
 
-// commitKey returns the key of the record of a commit. UUIDs are their writers' to choose,
-// so that the table counts too.
+// commitKey returns the key of the record of a commit. Writers choose their UUIDs, so the key
+// contains the table as well.
 func commitKey(table []string, uuid string) string {
 	sum := sha256.Sum256([]byte(protocol.JoinID(table, protocol.DefaultDelimiter) + "\x00" + uuid))
 	return commitFolder + hex.EncodeToString(sum[:idDigits/2])
 }
 
-// idOf returns the id of the transaction that has a record.
+// idOf returns the id of the transaction with the record of a key.
 func idOf(key string) string {
 	if name, ok := strings.CutPrefix(key, commitFolder); ok {
 		return "c" + name
@@ -145,8 +145,8 @@ func idOf(key string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(key, jobFolder), partFolder)
 }
 
-// NotFound is the error of a transaction that is not there. That of a commit is told by its
-// table.
+// NotFound is the error for a transaction that does not exist. The error for a commit comes from
+// its table instead.
 func NotFound(ref Ref) error {
 	if ref.Record != "" {
 		return notFound(idOf(ref.Record), nil)

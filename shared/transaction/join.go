@@ -12,24 +12,23 @@ import (
 	"tiltyard/shared/record"
 )
 
-// joinFolder and asideFolder are those of records that are no transactions.
+// joinFolder and asideFolder hold records that are not transactions.
 const (
 	joinFolder  = "join/"
 	asideFolder = "aside/"
 )
 
-// An arrival is what the first of two neighbours leaves where their ways meet.
+// An arrival is the record that the first of two neighbours leaves at their common node.
 type arrival struct {
-	From  int   `json:"from"` // which of the two it was
+	From  int   `json:"from"` // which of the two neighbours left it
 	Parts int   `json:"parts"`
 	Rows  int64 `json:"rows,omitempty"`
 }
 
-// Arrive is told that a part has ended, and says whether it was the last of its stage. It may
-// be told again of the same part: then it says the same, so that a worker that dies in between
-// is no harm.
+// Arrive records that a part has ended, and reports whether it was the last of its stage. A
+// repeated call for the same part returns the same result, so a worker may die after a call.
 //
-// Parts that end together do not write to one record. They go up a tree of pairs:
+// The parts do not all write to one record. They climb a tree of pairs:
 //
 //	level 2           0
 //	               /     \
@@ -37,13 +36,13 @@ type arrival struct {
 //	            /  \    /  \
 //	level 0    1    2  3    4     parts
 //
-// Who comes first to where two ways meet leaves a record there, put if absent, and is done. Who
-// comes second finds it and goes on. So one part comes to the top, after all others have ended,
-// and all together make two requests or so for each part, however they meet.
+// The first part that reaches a node leaves a record there (put-if-absent) and stops. The second
+// part finds the record and climbs on. So exactly one part reaches the top, after all others have
+// ended. All parts together need about two requests per part, in any order.
 //
-// Where no more than 32 groups are left, the job's record is told of each, for who asks how far
-// it has come.
-func (s *Store) Arrive(ctx context.Context, p Share, parts int, rows int64) (last bool, err error) {
+// At the level with at most 32 groups, each completed group is also counted in the job's record,
+// which shows users how far the stage is.
+func (s *Store) Arrive(ctx context.Context, p Unit, parts int, rows int64) (last bool, err error) {
 	all := arrival{From: p.Part - 1, Parts: 1, Rows: rows}
 	counted := false
 	for level, width := 0, parts; ; level++ {
@@ -54,7 +53,7 @@ func (s *Store) Arrive(ctx context.Context, p Share, parts int, rows int64) (las
 		if width == 1 {
 			return true, nil
 		}
-		if all.From^1 < width { // else it has no neighbour
+		if all.From^1 < width { // else the node has no neighbour
 			first, err := s.meet(ctx, fmt.Sprintf("%s%s/%s/%d-%d", joinFolder, p.Job, p.Stage, level+1, all.From/2), all)
 			if err != nil || first.From == all.From {
 				return false, err
@@ -66,10 +65,10 @@ func (s *Store) Arrive(ctx context.Context, p Share, parts int, rows int64) (las
 	}
 }
 
-// maxGroups is how often a stage tells the job's record how far it has come.
+// maxGroups is how many times a stage updates the count in the job's record.
 const maxGroups = 32
 
-// meet leaves an arrival, and returns the one that was there first.
+// meet leaves an arrival at a node, and returns the arrival that was there first.
 func (s *Store) meet(ctx context.Context, key string, mine arrival) (first arrival, err error) {
 	value, err := json.Marshal(mine)
 	if err != nil {
@@ -86,9 +85,9 @@ func (s *Store) meet(ctx context.Context, key string, mine arrival) (first arriv
 	return first, json.Unmarshal(there.Value, &first)
 }
 
-// count tells the job's record of a group of parts that have ended. It does not matter much if
-// it cannot: all parts are counted when the stage ends.
-func (s *Store) count(ctx context.Context, p Share, group arrival) {
+// count adds a completed group of parts to the job's record. A failure does not matter much,
+// because all parts are counted when the stage ends.
+func (s *Store) count(ctx context.Context, p Unit, group arrival) {
 	_, _ = s.Advance(ctx, p.Job, func(t *Transaction) {
 		bit := uint32(1) << group.From
 		if t.Work == nil || t.Work.Stage != p.Stage || t.Work.Groups&bit != 0 {
@@ -100,7 +99,7 @@ func (s *Store) count(ctx context.Context, p Share, group arrival) {
 	})
 }
 
-// A note is what is known of a job that was given up.
+// A note describes a job that was set aside.
 type note struct {
 	Job  string `json:"job"`
 	Mark string `json:"mark"`
@@ -110,15 +109,15 @@ func asideKey(kind string, object []string) string {
 	return asideFolder + nameOf(kind, object)
 }
 
-// nameOf is the name of a record about jobs of a kind for an object.
+// nameOf returns the name of the record about jobs of a kind for an object.
 func nameOf(kind string, object []string) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + strings.Join(object, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
 
-// SetAside notes that a job was given up that a worker had begun by itself, so that no other is
-// begun for the same: for the object as long as it has that mark, such as the version of a
-// table. See [Store.IsAside].
+// SetAside notes that a job was set aside which a worker had begun by itself. No worker begins such
+// a job again while the object has the same mark, such as the version of a table. See
+// [Store.IsAside].
 func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
 	key := asideKey(job.Kind, job.Object)
 	value, err := json.Marshal(note{job.ID, job.Work.Mark})
@@ -133,8 +132,8 @@ func (s *Store) SetAside(ctx context.Context, job *Transaction) error {
 	return err
 }
 
-// IsAside says whether a job of that kind for the object, while it had that mark, was given up,
-// and was not resumed since.
+// IsAside reports whether a job of that kind for the object, with that mark, was set aside and not
+// resumed since.
 func (s *Store) IsAside(ctx context.Context, kind string, object []string, mark string) (bool, error) {
 	there, err := s.records.Get(ctx, asideKey(kind, object))
 	if errors.Is(err, record.ErrNotExist) {

@@ -9,28 +9,29 @@ import (
 	"tiltyard/shared/record"
 )
 
-// lookFolder is that of looks, by which workers decide whether there is a job to do. A look has
-// a record while it goes on, with its holder and how many before it ended with their process. It
-// is deleted when a look has come to an end, and stays when there were too many deaths: then
-// nobody looks again until a user resumes the job that tells of it.
+// lookFolder holds the records of looks. A look is the check of a worker whether a job would have
+// something to do. Its record exists while it runs, and holds its holder and the number of earlier
+// looks that crashed their process. The record is deleted when a look ends normally. After too many
+// crashes it stays, and no worker looks again until a user resumes the job that stands for the
+// look.
 const lookFolder = "look/"
 
-// LookAt is the share of who looks whether there is a job of a kind to do for an object.
-func LookAt(kind string, object []string) Share { return Share{look: nameOf(kind, object)} }
+// LookAt returns the unit of a look for a kind and an object.
+func LookAt(kind string, object []string) Unit { return Unit{look: nameOf(kind, object)} }
 
-// EndLook says that a look has come to an end. It does nothing when another worker has taken the
-// look over.
-func (s *Store) EndLook(ctx context.Context, look Share, holder string) error {
+// EndLook records that a look has ended. It does nothing when another worker has taken the look
+// over.
+func (s *Store) EndLook(ctx context.Context, look Unit, holder string) error {
 	return s.deleteLook(ctx, look, func(t *Transaction) bool { return t.Work.Holder == holder })
 }
 
-// ForgetLook lets workers look again after a look was given up.
+// ForgetLook lets workers look again after a look was set aside.
 func (s *Store) ForgetLook(ctx context.Context, kind string, object []string) error {
 	return s.deleteLook(ctx, LookAt(kind, object), func(t *Transaction) bool { return t.Work.Aside })
 }
 
-// deleteLook deletes the record of a look that is as it should be.
-func (s *Store) deleteLook(ctx context.Context, look Share, as func(*Transaction) bool) error {
+// deleteLook deletes the record of a look if as returns true for it.
+func (s *Store) deleteLook(ctx context.Context, look Unit, as func(*Transaction) bool) error {
 	there, version, err := s.read(ctx, look.key())
 	if err == nil && as(there) {
 		err = s.records.Delete(ctx, look.key(), version)
@@ -41,8 +42,8 @@ func (s *Store) deleteLook(ctx context.Context, look Share, as func(*Transaction
 	return err
 }
 
-// JobOfLook makes a job of a look that was given up, and returns it, nil when it has been made
-// before. Users see that it failed and is set aside; resumed, it begins with the look.
+// JobOfLook makes and returns the job that stands for a look that was set aside, nil when it exists
+// already. Users see that it failed and is set aside. When it is resumed, it begins with the look.
 func (s *Store) JobOfLook(ctx context.Context, kind string, object []string) (*Transaction, error) {
 	key := LookAt(kind, object).key()
 	look, err := s.getIfAny(ctx, key)

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"time"
 
+	"tiltyard/shared/pause"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
 )
@@ -18,19 +18,19 @@ import (
 // Retention is how long the record of a job is kept after its end.
 const Retention = 30 * 24 * time.Hour
 
-// A Store holds the records of transactions. It is safe for concurrent use. Its errors are
-// the protocol's.
+// A Store holds the records of transactions. It is safe for concurrent use. Its errors are protocol
+// errors.
 type Store struct {
 	records record.Store
 	now     func() time.Time
 }
 
-// Open returns the transactions that are kept as records.
+// Open returns the transactions in a record store.
 func Open(records record.Store, now func() time.Time) *Store {
 	return &Store{records: records, now: now}
 }
 
-// Begin makes the record of a job that is queued. Kind says what it will do to the object.
+// Begin makes the record of a queued job. Kind names the work that it will do on the object.
 func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Transaction, error) {
 	return s.begin(ctx, &Transaction{Kind: kind, Object: object})
 }
@@ -44,10 +44,10 @@ func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error)
 	return t, nil
 }
 
-// IDOfCommit returns the id of the transaction that a commit of a table is, of which
-// branch, version and UUID are known. Most often it
-// costs nothing (see [CommitID]); for a table of a very long name it makes a record. It
-// never fails, as the commit has not: when the record cannot be written the id is "".
+// IDOfCommit returns the id of the transaction of a commit with a known branch, version and UUID.
+// Usually it sends no request (see [CommitID]); for a table with a very long name it makes a
+// record. It never fails, because the commit has been made: when the record cannot be written, the
+// id is "".
 func (s *Store) IDOfCommit(ctx context.Context, table []string, commit Commit) string {
 	if id, ok := CommitID(table, commit); ok || commit.UUID == "" {
 		return id
@@ -62,7 +62,7 @@ func (s *Store) IDOfCommit(ctx context.Context, table []string, commit Commit) s
 	return idOf(key)
 }
 
-// Get returns the transaction of a record.
+// Get returns the transaction that a record holds.
 func (s *Store) Get(ctx context.Context, ref Ref) (*Transaction, error) {
 	t, _, err := s.read(ctx, ref.Record)
 	if err != nil {
@@ -88,8 +88,8 @@ func (s *Store) getIfAny(ctx context.Context, key string) (*Transaction, error) 
 	return t, nil
 }
 
-// Alter makes the changes that a user asks for, all or none, and returns the transaction
-// as it is then. Any status may follow any other.
+// Alter makes the changes that a user asks for, all or none, and returns the transaction as it is
+// afterwards. Any status may follow any other.
 func (s *Store) Alter(ctx context.Context, ref Ref, actions []protocol.TransactionAction) (*Transaction, error) {
 	return s.change(ctx, ref.Record, nil, func(t *Transaction) error { return t.apply(actions) })
 }
@@ -101,9 +101,9 @@ func (s *Store) AlterCommit(ctx context.Context, table []string, commit Commit, 
 	})
 }
 
-// Advance lets who works on a job change it. When the job has ended, by whomever, change
-// is not asked and the error is ErrEnded. It may be asked several times, each time about
-// the transaction as it is then.
+// Advance lets the worker of a job change its record. When the job has ended, for whatever reason,
+// the error is ErrEnded and change is not called. change may be called several times, each time
+// with the current transaction.
 func (s *Store) Advance(ctx context.Context, id string, change func(*Transaction)) (*Transaction, error) {
 	return s.change(ctx, jobFolder+id, nil, func(t *Transaction) error {
 		if t.Status.Ended() {
@@ -120,8 +120,8 @@ const (
 	maxPause    = 200 * time.Millisecond
 )
 
-// change replaces a record by what apply makes of it. It begins again when others were
-// quicker. What has no record begins as fresh; nil is TransactionNotFound.
+// change replaces a record by the result of apply. It starts again when another writer was faster.
+// A missing record begins as fresh; with a nil fresh it is TransactionNotFound.
 func (s *Store) change(ctx context.Context, key string, fresh *Transaction, apply func(*Transaction) error) (*Transaction, error) {
 	for attempt := range maxAttempts {
 		t, version, err := s.read(ctx, key)
@@ -144,13 +144,13 @@ func (s *Store) change(ctx context.Context, key string, fresh *Transaction, appl
 		if !errors.Is(err, record.ErrConflict) {
 			return t, s.translate(idOf(key), err)
 		}
-		if err := pause(ctx, attempt); err != nil {
+		if err := pause.Backoff(ctx, firstPause, maxPause, attempt); err != nil {
 			return nil, err
 		}
 	}
 	return nil, &protocol.Error{
-		Code: protocol.ConcurrentModification, Message: "transaction " + idOf(key) + " is being changed by others",
-		Detail: "nothing of the request was applied; try again",
+		Code: protocol.ConcurrentModification, Message: "transaction " + idOf(key) + " is being changed by other requests",
+		Detail: "the request changed nothing; try again",
 	}
 }
 
@@ -163,7 +163,7 @@ func unchanged(a, b *Transaction) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// clone returns a copy that changes of t do not reach. Bytes are replaced, never changed.
+// clone returns a copy that shares only byte slices with t, which are replaced and never changed.
 func (t *Transaction) clone() *Transaction {
 	c := *t
 	c.Properties = maps.Clone(t.Properties)
@@ -175,26 +175,14 @@ func (t *Transaction) clone() *Transaction {
 	return &c
 }
 
-// expires is when the record may go. Those of jobs that run or were given up, and of commits
-// that somebody altered, stay.
+// expires returns the time at which the record may be deleted. The records of jobs that run or were
+// set aside, and of commits that a client has altered, stay.
 func (t *Transaction) expires() time.Time {
 	aside := t.Work != nil && t.Work.Aside
 	if t.Commit == nil && t.Change == nil && t.Status.Ended() && !aside {
 		return t.Updated.Add(Retention)
 	}
 	return time.Time{}
-}
-
-// pause waits a little longer after each lost race, by chance.
-func pause(ctx context.Context, attempt int) error {
-	timer := time.NewTimer(rand.N(min(firstPause<<min(attempt, 10), maxPause)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (s *Store) read(ctx context.Context, key string) (t *Transaction, version string, err error) {
@@ -226,8 +214,8 @@ func (s *Store) write(ctx context.Context, t *Transaction, key, version string, 
 	return s.records.Put(ctx, record.Record{Key: key, Value: value, Version: version, Expires: expires})
 }
 
-// Jobs lists the records of jobs, the newest first: up to limit of those after the given
-// id, and the id to go on after, "" at the end. A page may be short.
+// Jobs lists the records of jobs, newest first: at most limit of them after the given id. next is
+// the id to continue after, "" at the end. A page may be short.
 func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Transaction, next string, err error) {
 	page, err := s.records.List(ctx, jobFolder[:len(jobFolder)-1], after, limit)
 	if err != nil {
@@ -243,15 +231,15 @@ func (s *Store) Jobs(ctx context.Context, after string, limit int) (jobs []*Tran
 	return jobs, page.Next, nil
 }
 
-// translate gives errors of the records their name in the protocol.
+// translate turns errors of records into protocol errors.
 func (s *Store) translate(id string, err error) error {
 	switch {
 	case errors.Is(err, record.ErrNotExist):
 		return notFound(id, err)
 	case errors.Is(err, record.ErrUnknownOutcome):
 		return &protocol.Error{
-			Code: protocol.ServiceUnavailable, Message: "the storage did not tell whether transaction " + id + " was changed",
-			Detail: "describe it before you retry", Unsettled: true, Err: err,
+			Code: protocol.ServiceUnavailable, Message: "the answer of the storage was lost, so it is unknown whether transaction " + id + " was changed",
+			Detail: "describe the transaction before you retry", Unsettled: true, Err: err,
 		}
 	}
 	return err

@@ -1,16 +1,15 @@
-// Package transaction keeps what is known of transactions: jobs that go on after the
-// request that asked for them, and commits of tables.
+// Package transaction holds the records of transactions: jobs, which run longer than the requests
+// that start them, commits of tables, and other changes.
 //
-// A job has a record from the beginning. Who works on it moves it on ([Store.Advance]),
-// from queued to running to its end; users may change its status and properties at any
-// time ([Store.Alter]). Each change is one conditional write, so none is lost, and a job
-// that a user has ended stays as the user left it: the worker is told so ([ErrEnded]).
-// Workers hold a job one at a time, for as long as they say that they live (work.go).
+// A job has a record from the beginning. Its worker moves it from queued to running to its end
+// ([Store.Advance]); users may change its status and properties at any time ([Store.Alter]). Each
+// change is one conditional write, so no change is lost. A job that a user has ended stays ended:
+// the worker gets [ErrEnded]. One worker at a time holds a job, for as long as it sends heartbeats
+// (work.go).
 //
-// A commit needs no record. What it did is told by the version that it made, and its id
-// says which version that is ([CommitID]). Only when somebody alters it a record is made,
-// which from then on says how it stands. The same goes for a [Change] that is no commit, whose
-// id says all that it was.
+// A commit needs no record. Its contents are in the version that it made, and its id names that
+// version ([CommitID]). When a client alters the transaction, it gets a record, which from then on
+// holds its state. The same applies to a [Change], whose id contains the change itself.
 package transaction
 
 import (
@@ -24,41 +23,39 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// ErrEnded says to who works on a job that it has ended: by another worker, or because a
-// user said so.
+// ErrEnded means that another worker or a user has ended the job.
 var ErrEnded = errors.New("the transaction has ended")
 
-// A Transaction is a job or a commit, as of when it was read.
+// A Transaction is a job, a commit or a change, as it was when it was read.
 type Transaction struct {
 	ID         string                     `json:"id"`
-	Kind       string                     `json:"kind"`             // what a job does; the operation of a commit
-	Object     []string                   `json:"object,omitempty"` // id of the table or namespace that it works on
+	Kind       string                     `json:"kind"`             // the kind of a job; the operation of a commit
+	Object     []string                   `json:"object,omitempty"` // id of the table or namespace that it changes
 	Status     protocol.TransactionStatus `json:"status"`
-	Properties map[string]string          `json:"properties,omitempty"` // of users
-	Done       int64                      `json:"done,omitempty"`       // of Total steps of the job
-	Total      int64                      `json:"total,omitempty"`      // zero when it is not known
-	Rows       int64                      `json:"rows,omitempty"`       // that the job has done
-	Result     json.RawMessage            `json:"result,omitempty"`     // of a job that succeeded
-	Failure    string                     `json:"failure,omitempty"`    // why a job failed
+	Properties map[string]string          `json:"properties,omitempty"` // set by users
+	Done       int64                      `json:"done,omitempty"`       // finished steps of the job, out of Total
+	Total      int64                      `json:"total,omitempty"`      // zero when unknown
+	Rows       int64                      `json:"rows,omitempty"`       // rows that the job has processed
+	Result     json.RawMessage            `json:"result,omitempty"`     // result of a job that succeeded
+	Failure    string                     `json:"failure,omitempty"`    // reason why a job failed
 	Created    time.Time                  `json:"created"`
 	Updated    time.Time                  `json:"updated"`
 	Commit     *Commit                    `json:"commit,omitempty"` // nil for a job
 	Change     *Change                    `json:"change,omitempty"` // nil for jobs and commits
-	Work       *Work                      `json:"work,omitempty"`   // nil when no worker goes on with it
+	Work       *Work                      `json:"work,omitempty"`   // nil unless workers run it
 }
 
-// A Commit is what made a version of a table.
+// A Commit is the commit that made a version of a table.
 type Commit struct {
 	UUID        string            `json:"uuid"`
 	Branch      string            `json:"branch,omitempty"` // "" is the table itself
 	Version     uint64            `json:"version"`
-	ReadVersion uint64            `json:"read_version"` // what its writer had read
+	ReadVersion uint64            `json:"read_version"` // the version that its writer had read
 	Operation   string            `json:"operation"`
-	Properties  map[string]string `json:"properties,omitempty"` // that the writer gave it
+	Properties  map[string]string `json:"properties,omitempty"` // set by the writer
 }
 
-// OfCommit returns the transaction that a commit of a table is, as long as nobody has
-// altered it.
+// OfCommit returns the transaction of a commit that no client has altered.
 func OfCommit(table []string, commit Commit) *Transaction {
 	return &Transaction{
 		Kind: commit.Operation, Object: table, Status: protocol.TransactionSucceeded,
@@ -66,8 +63,7 @@ func OfCommit(table []string, commit Commit) *Transaction {
 	}
 }
 
-// Describe returns the properties that clients are shown: those of users, and with them
-// what is known besides.
+// Describe returns the properties that clients see: those that users have set, and derived ones.
 func (t *Transaction) Describe() map[string]string {
 	shown := map[string]string{}
 	if t.Failure != "" {
@@ -104,11 +100,11 @@ func (t *Transaction) Describe() map[string]string {
 	return shown
 }
 
-// derived is the properties of a commit that are what they are.
+// derived are the properties of a commit that cannot be altered.
 var derived = []string{"uuid", "branch", "version", "read_version", "operation", "tag"}
 
-// apply makes changes, one after the other. When one cannot be made the transaction is
-// spoilt and the error is the protocol's.
+// apply makes changes one after the other. After an error, which is a protocol error, the
+// transaction must be discarded.
 func (t *Transaction) apply(actions []protocol.TransactionAction) error {
 	t.Properties = maps.Clone(t.Properties)
 	if t.Properties == nil {
@@ -141,7 +137,7 @@ func (t *Transaction) set(action *protocol.SetPropertyAction) error {
 	case taken && action.Mode == protocol.SetPropertyFail:
 		return &protocol.Error{
 			Code: protocol.ConcurrentModification, Message: "property " + quote(action.Key) + " exists and the mode is Fail",
-			Detail: "nothing of the request was applied",
+			Detail: "the request changed nothing",
 		}
 	case taken && action.Mode == protocol.SetPropertySkip:
 		return nil
@@ -157,7 +153,7 @@ func (t *Transaction) unset(action *protocol.UnsetPropertyAction) error {
 	if _, there := t.Properties[action.Key]; !there && action.Mode == protocol.UnsetPropertyFail {
 		return &protocol.Error{
 			Code: protocol.InvalidInput, Message: "property " + quote(action.Key) + " does not exist and the mode is Fail",
-			Detail: "nothing of the request was applied",
+			Detail: "the request changed nothing",
 		}
 	}
 	delete(t.Properties, action.Key)

@@ -11,83 +11,83 @@ import (
 	"tiltyard/shared/record"
 )
 
-// Work is what workers keep of a job, or of one part of it, from one run to the next.
+// Work is the state that workers keep for a job, or for one part of it, between runs.
 //
-// A run begins with a write that names its holder ([Store.Take]) and ends with one that names
-// none ([Store.Leave]). A holder whose lease has run out was never heard of again: that run
-// ended with its process, and counts as a death.
+// A run begins with a write that sets its holder ([Store.Take]) and ends with one that clears it
+// ([Store.Leave]). When a lease has run out and the holder is still set, the run ended together
+// with its process. That counts as a death.
 type Work struct {
-	Input      json.RawMessage `json:"input,omitempty"`      // what the job was begun with
-	Mark       string          `json:"mark,omitempty"`       // of a job that a worker began by itself: see [Store.SetAside]
-	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // how far the stage or part has come, as its worker says
-	Holder     string          `json:"holder,omitempty"`     // the run that works on it, which no other run is called; "" is none
+	Input      json.RawMessage `json:"input,omitempty"`      // the input of the job
+	Mark       string          `json:"mark,omitempty"`       // set for a job that a worker began by itself: see [Store.SetAside]
+	Checkpoint json.RawMessage `json:"checkpoint,omitempty"` // state of the stage or part, written by its worker
+	Holder     string          `json:"holder,omitempty"`     // unique name of the run that holds it; "" is none
 	Until      time.Time       `json:"until,omitzero"`       // from then on another run may take it over
 	Due        time.Time       `json:"due,omitzero"`         // from then on its message counts as lost
-	Paused     bool            `json:"paused,omitempty"`     // no run may take it until it is resumed
+	Paused     bool            `json:"paused,omitempty"`     // no run may take it until a user resumes it
 	Failures   int             `json:"failures,omitempty"`   // runs that failed since the last checkpoint
 	Deaths     int             `json:"deaths,omitempty"`     // runs that ended with their process
-	Aside      bool            `json:"aside,omitempty"`      // it was given up, and goes on only when a user resumes it
+	Aside      bool            `json:"aside,omitempty"`      // set aside: it continues only when a user resumes it
 
-	// The rest is a job's. Its parts have records of their own.
+	// The remaining fields are those of a job. Its parts have records of their own.
 
-	Look       bool                       `json:"look,omitempty"`  // it begins with a look: see [Store.JobOfLook]
-	Stage      string                     `json:"stage,omitempty"` // that it is in; "" is the first
+	Look       bool                       `json:"look,omitempty"`  // the job begins with a look: see [Store.JobOfLook]
+	Stage      string                     `json:"stage,omitempty"` // current stage; "" is the first
 	StagesDone int                        `json:"stages_done,omitempty"`
 	Stages     int                        `json:"stages,omitempty"`
-	Results    map[string]json.RawMessage `json:"results,omitempty"`    // of stages without parts, by name
-	Parts      int                        `json:"parts,omitempty"`      // of the stage; 0 before it is planned
-	Sent       time.Time                  `json:"sent,omitzero"`        // when messages for all parts were last sent; zero: they are yet to be
-	PartsDone  int                        `json:"parts_done,omitempty"` // about; see [Store.Arrive]
-	Groups     uint32                     `json:"groups,omitempty"`     // of parts that PartsDone counts, a bit each
+	Results    map[string]json.RawMessage `json:"results,omitempty"`    // results of stages without parts, by name
+	Parts      int                        `json:"parts,omitempty"`      // number of parts of the stage; 0 before it is known
+	Sent       time.Time                  `json:"sent,omitzero"`        // when messages for all parts were last sent; zero: not yet
+	PartsDone  int                        `json:"parts_done,omitempty"` // approximate; see [Store.Arrive]
+	Groups     uint32                     `json:"groups,omitempty"`     // groups of parts that PartsDone includes, one bit each
 }
 
-// Held says whether a run works on the job now.
+// Held reports whether a run holds the job now.
 func (w *Work) Held(now time.Time) bool { return w.Holder != "" && now.Before(w.Until) }
 
-// Lost says whether a message for the job should have reached a worker by now and has not.
+// Lost reports whether a message for the job should have reached a worker by now and has not.
 func (w *Work) Lost(now time.Time) bool { return !w.Paused && !now.Before(w.Due) }
 
-// free ends a run. The next one's message comes after some time.
+// free ends a run. The message for the next run is due after the given delay.
 func (w *Work) free(now time.Time, after time.Duration) {
 	w.Holder, w.Until = "", time.Time{}
 	w.Due = now.Add(after + Slack).UTC()
 }
 
 var (
-	// ErrHeld says that another worker holds the job, or has taken it over.
+	// ErrHeld means that another worker holds the unit, or has taken it over.
 	ErrHeld = errors.New("another worker holds the job")
-	// ErrPaused says that nobody is to work on the job for now.
+	// ErrPaused means that a user has paused the job.
 	ErrPaused = errors.New("the job is paused")
 )
 
 const (
 	// MaxParts bounds the parts of a stage.
 	MaxParts = 1000
-	// MaxDeaths is how many runs of a job, or of a part, may end with their process.
+	// MaxDeaths is how many runs of a unit may end together with their process.
 	MaxDeaths = 2
-	// Slack is how long a message may take before it counts as lost. Queues keep messages
-	// waiting while all workers are busy; one that is sent again for that does no harm.
+	// Slack is how long after its due time a message counts as lost. Messages wait in the queue
+	// while all workers are busy; a second message that is sent for that reason does no harm.
 	Slack = 15 * time.Minute
 )
 
-// BeginWork is Begin of a job that workers go on with. Input is JSON. Mark is that of
-// [Store.SetAside], "" for a job that a user asked for.
+// BeginWork is Begin for a job that workers run. input is JSON. mark is that of [Store.SetAside],
+// "" for a job that a user asked for.
 func (s *Store) BeginWork(ctx context.Context, kind string, object []string, input json.RawMessage, mark string) (*Transaction, error) {
 	return s.begin(ctx, &Transaction{
 		Kind: kind, Object: object, Work: &Work{Input: input, Mark: mark, Due: s.now().Add(Slack).UTC()},
 	})
 }
 
-// A Share is what one worker works on: a job, a part of one of its stages, or a look. Parts
+// A Unit is what one worker holds at a time: a job, a part of one of its stages, or a look. Parts
 // count from 1.
-type Share struct {
+type Unit struct {
 	Job   string
-	Stage string // of a part; "" with Part 0
+	Stage string // stage of a part; "" when Part is 0
 	Part  int    // 0 is the job itself
-	look  string // of a look, which has nothing else: see [LookAt]
+	look  string // name of a look, whose other fields are empty: see [LookAt]
 }
 
-func (p Share) key() string {
+func (p Unit) key() string {
 	switch {
 	case p.look != "":
 		return lookFolder + p.look
@@ -99,11 +99,12 @@ func (p Share) key() string {
 
 func partsFolder(job, stage string) string { return partFolder + job + "/" + stage }
 
-// Take lets a worker of that name hold a share for a while. It returns the share and its job,
-// which are one where the share is no part. The error is ErrEnded, ErrPaused or ErrHeld when
-// that is why it cannot; with ErrHeld the share says until when. A share whose runs have ended
-// with their processes [MaxDeaths] times is given up instead, which is ErrEnded, too.
-func (s *Store) Take(ctx context.Context, p Share, holder string, lease time.Duration) (taken, job *Transaction, err error) {
+// Take lets the named worker hold a unit for a while. It returns the records of the unit and of its
+// job, which are the same unless the unit is a part. The error is ErrEnded, ErrPaused or ErrHeld
+// when the unit is in that state; with ErrHeld the record contains the end of the lease. A unit
+// whose runs have ended with their processes [MaxDeaths] times is set aside instead, and the error
+// is ErrEnded.
+func (s *Store) Take(ctx context.Context, p Unit, holder string, lease time.Duration) (taken, job *Transaction, err error) {
 	var fresh, as *Transaction
 	switch {
 	case p.look != "":
@@ -150,11 +151,11 @@ func (s *Store) Take(ctx context.Context, p Share, holder string, lease time.Dur
 	return taken, job, err
 }
 
-// String names a share for users.
-func (p Share) String() string {
+// String describes a unit for users.
+func (p Unit) String() string {
 	switch {
 	case p.look != "":
-		return "the decision whether there is something to do"
+		return "the check whether there is something to do"
 	case p.Part == 0:
 		return "the job"
 	}
@@ -167,8 +168,8 @@ func (t *Transaction) giveUp(reason string) {
 	t.Work.Aside, t.Work.Holder, t.Work.Until = true, "", time.Time{}
 }
 
-// newPart returns the job of a part that may be worked on, and the part as it begins.
-func (s *Store) newPart(ctx context.Context, p Share) (job, fresh *Transaction, err error) {
+// newPart returns the job of a part, which must be running, and the first record of the part.
+func (s *Store) newPart(ctx context.Context, p Unit) (job, fresh *Transaction, err error) {
 	if job, err = s.Job(ctx, p.Job); err != nil {
 		return nil, nil, err
 	}
@@ -191,10 +192,10 @@ func mayWork(t *Transaction) error {
 	return nil
 }
 
-// Keep lets the holder hold a share for longer, and change it. When the job was paused the
-// change is made, the share is free, and the error is ErrPaused. When it has ended, or
-// somebody else holds it, nothing is changed, and the error is ErrEnded or ErrHeld.
-func (s *Store) Keep(ctx context.Context, p Share, holder string, lease time.Duration, change func(*Transaction)) (*Transaction, error) {
+// Keep lets the holder change the record of a unit and extend its lease. If the job was paused,
+// Keep makes the change, frees the unit and returns ErrPaused. If the job has ended, or another
+// worker holds the unit, it changes nothing and returns ErrEnded or ErrHeld.
+func (s *Store) Keep(ctx context.Context, p Unit, holder string, lease time.Duration, change func(*Transaction)) (*Transaction, error) {
 	kept, err := s.hold(ctx, p, holder, func(t *Transaction) {
 		change(t)
 		t.Work.Until = s.now().Add(lease).UTC()
@@ -209,17 +210,17 @@ func (s *Store) Keep(ctx context.Context, p Share, holder string, lease time.Dur
 	return kept, err
 }
 
-// Leave lets the holder change a share for the last time, and frees it. What goes on with it
-// comes after some time.
-func (s *Store) Leave(ctx context.Context, p Share, holder string, after time.Duration, change func(*Transaction)) (*Transaction, error) {
+// Leave lets the holder change the record of a unit for the last time, and frees it. The message
+// for the next run is due after the given delay.
+func (s *Store) Leave(ctx context.Context, p Unit, holder string, after time.Duration, change func(*Transaction)) (*Transaction, error) {
 	return s.hold(ctx, p, holder, func(t *Transaction) {
 		t.Work.free(s.now(), after)
 		change(t)
 	})
 }
 
-// hold lets the holder change a share, as long as nobody has taken it over.
-func (s *Store) hold(ctx context.Context, p Share, holder string, change func(*Transaction)) (*Transaction, error) {
+// hold changes the record of a unit, as long as the holder still has it.
+func (s *Store) hold(ctx context.Context, p Unit, holder string, change func(*Transaction)) (*Transaction, error) {
 	return s.change(ctx, p.key(), nil, func(t *Transaction) error {
 		switch {
 		case t.Status.Ended():
@@ -237,8 +238,8 @@ func (s *Store) Job(ctx context.Context, id string) (*Transaction, error) {
 	return s.Get(ctx, Ref{Record: jobFolder + id})
 }
 
-// Part returns the record of a part, or nil when nobody has worked on it yet.
-func (s *Store) Part(ctx context.Context, p Share) (*Transaction, error) {
+// Part returns the record of a part, nil before its first run.
+func (s *Store) Part(ctx context.Context, p Unit) (*Transaction, error) {
 	t, _, err := s.read(ctx, p.key())
 	if errors.Is(err, record.ErrNotExist) {
 		return nil, nil
@@ -246,8 +247,7 @@ func (s *Store) Part(ctx context.Context, p Share) (*Transaction, error) {
 	return t, err
 }
 
-// Parts returns the records of the parts of a stage, the first part first. Those that nobody has
-// worked on yet are nil.
+// Parts returns the records of the parts of a stage in order. A part before its first run is nil.
 func (s *Store) Parts(ctx context.Context, job, stage string, parts int) ([]*Transaction, error) {
 	found := make([]*Transaction, parts)
 	for after := ""; ; {
@@ -271,9 +271,9 @@ func (s *Store) Parts(ctx context.Context, job, stage string, parts int) ([]*Tra
 	}
 }
 
-// GiveUp ends a share that has not ended for a reason that does not lie in it, until a user
-// resumes its job. ErrHeld says that a worker holds the share, and ErrEnded that it has ended.
-func (s *Store) GiveUp(ctx context.Context, p Share, reason string) (*Transaction, error) {
+// GiveUp sets aside a unit for a reason outside of it, until a user resumes its job. The error is
+// ErrHeld when a worker holds the unit, and ErrEnded when it has ended.
+func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction, error) {
 	var fresh *Transaction
 	if p.Part != 0 {
 		var err error
@@ -293,8 +293,8 @@ func (s *Store) GiveUp(ctx context.Context, p Share, reason string) (*Transactio
 	})
 }
 
-// Pause lets nobody work on a job from the next checkpoint on. It tells whether the job was
-// paused before. ErrEnded says that it has ended.
+// Pause stops the work on a job at its next checkpoint. before reports whether the job was paused
+// already. The error is ErrEnded when it has ended.
 func (s *Store) Pause(ctx context.Context, job string) (before bool, err error) {
 	_, err = s.change(ctx, jobFolder+job, nil, func(t *Transaction) error {
 		if t.Status.Ended() || t.Work == nil {
@@ -306,8 +306,8 @@ func (s *Store) Pause(ctx context.Context, job string) (before bool, err error) 
 	return before, err
 }
 
-// Resume lets workers go on with a job that was paused or given up, and returns it as it was.
-// ErrEnded says that it has ended in another way.
+// Resume continues a job that was paused or set aside, and returns its earlier record. The error is
+// ErrEnded when it has ended in another way.
 func (s *Store) Resume(ctx context.Context, job string) (was *Transaction, err error) {
 	if err := s.resumeParts(ctx, job); err != nil {
 		return nil, err
@@ -324,8 +324,8 @@ func (s *Store) Resume(ctx context.Context, job string) (was *Transaction, err e
 	return was, err
 }
 
-// resumeParts lets workers go on with the parts of a job that were given up. It comes before
-// the job itself, so that nobody takes one while it is still given up.
+// resumeParts resumes the parts that were set aside. It runs before the job itself is resumed, so
+// that no worker meets a part that is still set aside.
 func (s *Store) resumeParts(ctx context.Context, id string) error {
 	job, err := s.Job(ctx, id)
 	if err != nil || job.Work == nil || !job.Work.Aside || job.Work.Parts == 0 {
@@ -334,7 +334,7 @@ func (s *Store) resumeParts(ctx context.Context, id string) error {
 	parts, err := s.Parts(ctx, id, job.Work.Stage, job.Work.Parts)
 	for i, part := range parts {
 		if err == nil && part != nil && part.Work.Aside {
-			_, err = s.change(ctx, Share{Job: id, Stage: job.Work.Stage, Part: i + 1}.key(), nil, func(t *Transaction) error {
+			_, err = s.change(ctx, Unit{Job: id, Stage: job.Work.Stage, Part: i + 1}.key(), nil, func(t *Transaction) error {
 				t.takeUp(s.now())
 				return nil
 			})
@@ -343,7 +343,7 @@ func (s *Store) resumeParts(ctx context.Context, id string) error {
 	return err
 }
 
-// takeUp makes a job or a part that was given up one that waits for a worker.
+// takeUp turns a job or a part that was set aside into one that waits for a worker.
 func (t *Transaction) takeUp(now time.Time) {
 	if t.Work.Aside {
 		t.Status, t.Failure = protocol.TransactionQueued, ""
@@ -352,8 +352,8 @@ func (t *Transaction) takeUp(now time.Time) {
 	}
 }
 
-// Renew says whether the message of a job is lost, and that another one is sent now. Of several
-// that ask one is told so.
+// Renew reports whether the message of a job is lost, and records that another one is sent now. Of
+// several callers at the same time only one gets true.
 func (s *Store) Renew(ctx context.Context, job string) (lost bool, err error) {
 	_, err = s.change(ctx, jobFolder+job, nil, func(t *Transaction) error {
 		now := s.now()

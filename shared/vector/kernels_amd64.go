@@ -2,8 +2,8 @@ package vector
 
 import "golang.org/x/sys/cpu"
 
-// Which kernels can run. All that have AVX2 but a few hypervisor configurations have the
-// other two; of AVX-512 the foundation is enough.
+// The kernels that the processor can run. Processors with AVX2 have the other two
+// extensions, except under a few hypervisors. Of AVX-512, the foundation is enough.
 var (
 	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
 	hasAVX512 = cpu.X86.HasAVX512F

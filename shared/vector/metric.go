@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Metric says how the distance of two vectors is measured. Smaller is nearer.
+// A Metric is a measure of the distance of two vectors. Smaller is nearer.
 type Metric uint8
 
 // The metrics of the format. L2, Cosine and Dot measure float vectors, Hamming bytes.
@@ -32,7 +32,7 @@ func ParseMetric(name string) (Metric, error) {
 	return 0, fmt.Errorf("unknown distance metric %q (known: l2, cosine, dot, hamming)", name)
 }
 
-// String returns the name of the metric in lower case, as [ParseMetric] reads it.
+// String returns the name of the metric in lower case, which [ParseMetric] accepts.
 func (m Metric) String() string {
 	switch m {
 	case L2:

@@ -5,11 +5,10 @@ import (
 	"math/bits"
 )
 
-// The portable kernels are the definition of what the kernels of kernels_*.go compute:
-// for each row of len(query) elements one number in out, or in xy and yy. They keep four
-// sums, so that one addition need not wait for another; the assembly keeps more, and its
-// results differ from these by rounding only. Kernels want at least one row and one
-// element and do not check lengths.
+// The portable kernels define the results of the kernels in kernels_*.go: for each row of
+// len(query) elements one number in out, or in xy and yy. They keep four sums, so that
+// additions need not wait for each other; the assembly keeps more, and its results differ
+// by rounding only. Kernels need at least one row and one element and do not check lengths.
 
 // l2Portable writes the sum of (x-y)² of the query and each row.
 func l2Portable[T float32 | float64](query, rows []T, out []float32) {
@@ -106,7 +105,7 @@ func cosineHalfPortable(query []float32, rows []uint16, xy, yy []float32) {
 }
 
 // hamming writes the number of bits in which the query and each row differ. It has no
-// assembly: the compiler makes one instruction of OnesCount64.
+// assembly, because the compiler turns OnesCount64 into one instruction.
 func hamming(query, rows []uint8, out []float32) {
 	dim := len(query)
 	for i := range out {

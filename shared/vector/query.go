@@ -6,27 +6,27 @@ import (
 	"math"
 )
 
-// An Element is what vectors are made of: float32, float64, the 16 bits of an IEEE half
-// (float16 columns, see [RoundToFloat16]), or bytes of packed bits for [Hamming].
+// An Element is the type of a vector's elements: float32, float64, the 16 bits of an IEEE
+// half (float16 columns, see [RoundToFloat16]), or bytes of packed bits for [Hamming].
 type Element interface {
 	float32 | float64 | uint16 | uint8
 }
 
-// A Query is a vector prepared to be measured against many rows. It does not change and
-// may be used by several goroutines at once.
+// A Query is a vector prepared for the comparison with many rows. It does not change and is
+// safe for concurrent use.
 type Query[T Element] struct {
 	dim     int
 	measure func(rows []T, out []float32) // of 1 to blockRows rows
 }
 
 // blockRows is the number of rows that are measured at a time. Assembly cannot be
-// preempted, so it should return often; and Cosine needs a scratch of this length.
+// preempted, so it should return often; and Cosine needs a scratch buffer of this length.
 const blockRows = 256
 
-// NewQuery prepares the vector for the metric. The vector has the element type of the
-// rows it will meet; a float32 query of a float16 column is rounded first, as native
-// Lance does. The vector is kept and must not be changed afterwards. An empty vector, or
-// a metric that does not measure this type of element, is an error.
+// NewQuery prepares the vector for the metric. The vector has the element type of the rows;
+// for a float16 column the caller rounds a float32 query first, as native Lance does. The
+// Query keeps the vector, which must not be changed afterwards. An empty vector, or a
+// metric that does not measure this type of element, is an error.
 func NewQuery[T Element](metric Metric, vector []T) (*Query[T], error) {
 	if len(vector) == 0 {
 		return nil, errors.New("query vector is empty")
@@ -50,7 +50,7 @@ func NewQuery[T Element](metric Metric, vector []T) (*Query[T], error) {
 	return &Query[T]{dim: len(vector), measure: m}, nil
 }
 
-// Dim returns the number of elements of the query, and so of each row.
+// Dim returns the number of elements of the query and of each row.
 func (q *Query[T]) Dim() int { return q.dim }
 
 // Distances measures len(out) rows, which lie one after another in rows, and writes their
@@ -90,7 +90,8 @@ func DistancesMany[T Element](queries []*Query[T], rows []T, outs [][]float32) {
 	}
 }
 
-// measureFloat32 returns nil for a metric that does not measure floats, as its siblings do.
+// measureFloat32 returns nil for a metric that does not measure floats; so do the functions
+// below.
 func measureFloat32(metric Metric, query []float32) func(rows, out []float32) {
 	switch metric {
 	case L2:
@@ -125,8 +126,8 @@ func measureFloat64(metric Metric, query []float64) func(rows []float64, out []f
 			subtractFromOne(out)
 		}
 	case Cosine:
-		// The query's norm is narrowed after its root, the rows' before: that decides
-		// what overflows, and is native Lance's way.
+		// Native Lance narrows the query's norm after the root and the rows' norms before
+		// it. The order decides which norms overflow.
 		var square float64
 		for _, x := range query {
 			square += x * x

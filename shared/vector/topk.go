@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// A Hit is a row that was found.
+// A Hit is a row in the result.
 type Hit struct {
 	Distance float32
 	RowID    uint64
 }
 
-// Bounds limit the distances that count; nil is no limit.
+// Bounds limit the distances in the result; nil is no limit.
 type Bounds struct {
 	Lower *float32 // inclusive
 	Upper *float32 // exclusive
 }
 
-// A TopK keeps the k nearest hits within its bounds of all that it is shown. Among equal
-// distances the smaller row id is nearer. NaN is never kept, an infinite distance is. What
-// is kept does not depend on the order of showing.
+// A TopK keeps the k nearest of the rows that are added, within its bounds. Of equal
+// distances, the smaller row id is nearer. NaN is never kept, an infinite distance is. The
+// result does not depend on the order in which rows are added.
 //
-// Memory grows with the number of hits kept, up to k and not beyond what was shown, so k
-// may be any number. A TopK is for one goroutine.
+// Its memory grows with the number of kept hits, so k may be any number. A TopK is for one
+// goroutine.
 type TopK struct {
 	k     int
 	lower float32
 	limit float32 // largest distance that can still enter, or NaN if none can
 
 	// hits are in no order until there are k of them; then they are a heap with the
-	// farthest on top, which is the one to leave next.
+	// farthest on top, which is the next one to be replaced.
 	hits []Hit
 }
 
@@ -57,14 +57,14 @@ func below(x float32) float32 {
 	return math.Nextafter32(x, float32(math.Inf(-1)))
 }
 
-// Add shows one row.
+// Add adds one row.
 func (t *TopK) Add(distance float32, rowID uint64) {
 	if distance <= t.limit { // false for NaN on either side
 		t.consider(Hit{distance, rowID})
 	}
 }
 
-// AddAll shows rows with their ids.
+// AddAll adds rows with their ids.
 func (t *TopK) AddAll(distances []float32, rowIDs []uint64) {
 	rowIDs = rowIDs[:len(distances)]
 	for i, d := range distances {
@@ -74,7 +74,7 @@ func (t *TopK) AddAll(distances []float32, rowIDs []uint64) {
 	}
 }
 
-// AddRun shows rows with consecutive ids from first.
+// AddRun adds rows with consecutive ids from first.
 func (t *TopK) AddRun(distances []float32, first uint64) {
 	for i, d := range distances {
 		if d <= t.limit {
@@ -83,25 +83,28 @@ func (t *TopK) AddRun(distances []float32, first uint64) {
 	}
 }
 
-// Merge shows what another TopK has kept. The other one does not change.
+// Merge adds the hits of another TopK, which does not change.
 func (t *TopK) Merge(other *TopK) {
 	for _, h := range other.hits {
 		t.Add(h.Distance, h.RowID)
 	}
 }
 
-// Limit returns the largest distance that can still enter, which falls as hits are found,
-// or NaN if none can. It lets a caller skip rows that are known to be farther.
+// Limit returns the largest distance that can still enter, or NaN if none can. It falls as
+// hits are added. A caller can skip rows that are known to be farther.
 func (t *TopK) Limit() float32 { return t.limit }
 
-// Hits returns what was kept, nearest first. The slice is the caller's.
+// Len returns the number of hits that are kept.
+func (t *TopK) Len() int { return len(t.hits) }
+
+// Hits returns the kept hits, nearest first. The caller owns the slice.
 func (t *TopK) Hits() []Hit {
 	hits := slices.Clone(t.hits)
 	slices.SortFunc(hits, compareHits)
 	return hits
 }
 
-// consider takes a hit whose distance is not past the limit. It is kept out of the loops
+// consider adds a hit whose distance is within the limit. It is separate from the loops
 // above, so that they stay small: few rows get here.
 func (t *TopK) consider(h Hit) {
 	switch {

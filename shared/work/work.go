@@ -1,18 +1,20 @@
-// Package work is the table of what jobs do. A new kind of job is a package below, and a line
-// here: the local server and the worker function take the whole table.
+// Package work is the table of all kinds of jobs. A new kind is a package below this one and a line
+// here. The local server and the worker function both run the whole table.
 package work
 
 import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work/dropping"
+	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/maintain"
 )
 
-// Kinds returns what jobs do, under the names of their kinds.
+// Kinds returns all kinds of jobs by name.
 func Kinds(on tables.Tables, keeper *maintain.Keeper) map[string]job.Kind {
 	return map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
+		indexing.Kind:       indexing.Create(on),
 	}
 }

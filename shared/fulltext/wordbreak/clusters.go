@@ -2,15 +2,15 @@ package wordbreak
 
 import "unicode/utf8"
 
-// clusters are the grapheme clusters of a run of characters of one script, one after the
-// other. The rules are those of UAX #29 that matter within such scripts: GB9, GB9a, GB9c.
+// clusters finds the grapheme clusters of a run of characters of one script. It implements
+// those rules of UAX #29 that matter within such scripts: GB9, GB9a, GB9c.
 type clusters struct {
 	table *table
 	text  string
 	end   int // of the last one
 }
 
-// next returns where the next cluster ends: the length of the text if there is none.
+// next returns the end of the next cluster, or the length of the text if there is none.
 func (c *clusters) next() int {
 	joins := false // a consonant would be joined to the one before it
 	var last role  // the last consonant or base

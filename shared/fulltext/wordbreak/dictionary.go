@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// dictionaries are those of the scripts that have one. Each is read on first use. They are
-// written by scripts/fixtures/wordbreak_data.py; whose the words are is in LICENSE.
+// dictionaries are the dictionaries by script. Each is read on first use.
+// scripts/fixtures/wordbreak_data.py writes them; LICENSE gives the source of the words.
 var dictionaries = [none]func() *dictionary{
 	burmese:         sync.OnceValue(func() *dictionary { return readDictionary(burmeseWords) }),
 	chineseJapanese: sync.OnceValue(func() *dictionary { return readDictionary(chineseJapaneseWords) }),
@@ -46,8 +46,8 @@ type node struct {
 	word       bool   // a word ends here
 }
 
-// readDictionary reads the file of a dictionary. It is compressed with DEFLATE, and has for n
-// nodes, in the order of their numbers:
+// readDictionary reads the file of a dictionary. The file is compressed with DEFLATE. For n
+// nodes, in the order of their numbers, it holds:
 //
 //	n bytes  low byte of (number of children × 2 + 1 if a word ends here)
 //	n bytes  high byte of it
@@ -72,22 +72,23 @@ func readDictionary(file string) *dictionary {
 	return &dictionary{nodes: nodes}
 }
 
-// children returns the numbers of a node's first child and the one behind its last.
+// children returns the range [from, to) of a node's children.
 func (d *dictionary) children(number int) (from, to int) {
 	return int(d.nodes[number].firstChild), int(d.nodes[number+1].firstChild)
 }
 
-// step returns the child of a node by a character; false when there is none.
+// step returns the child of a node for a character, or false if there is none.
 func (d *dictionary) step(number int, character rune) (int, bool) {
 	from, to := d.children(number)
 	i, found := slices.BinarySearchFunc(d.nodes[from:to], character, func(n node, c rune) int { return int(n.character - c) })
 	return from + i, found
 }
 
-// ends appends the ends of the words in a run of characters of one script, which begins at
-// an offset of the text: each time of the longest word that begins there or, when there is
-// none, of what had to be read to know that. When longer words may go on behind the run, the
-// last ends are missing: what is left is a run of its own. There is one end at least.
+// ends appends the ends of the words in a run of characters of one script. The run begins
+// at an offset of the text. A word is the longest one that begins at a position; without
+// one, the end is that of the characters that were read to find this out. If longer words
+// could continue after the run, the last ends are missing, and the rest is a run of its
+// own. There is at least one end.
 func (d *dictionary) ends(ends []int, t *table, run string, offset int) []int {
 	boundaries := clusters{table: t, text: run}
 	for start := 0; start < len(run); {
@@ -103,16 +104,16 @@ func (d *dictionary) ends(ends []int, t *table, run string, offset int) []int {
 	return ends
 }
 
-// A match is what begins at a place in a run.
+// A match is the result of a lookup at a position in a run.
 type match struct {
 	end       int  // of the word; 0 if there is none
 	exhausted bool // the run ended before it was clear that there is no longer word
 }
 
-// match looks for the longest word that begins at start. A word that longer ones begin with
-// counts if it ends where a grapheme cluster does. The clusters are not wound back when a
-// longer word comes to nothing, so that words are passed over that end behind: there the
-// crate errs, and an index with it.
+// match looks for the longest word that begins at start. A shorter word, which longer ones
+// begin with, counts if it ends at the end of a grapheme cluster. The clusters are not
+// reset when the search for a longer word fails, so some shorter words are missed. This is
+// an error of the crate, and repeated here, because its indices have it.
 func (d *dictionary) match(run string, start int, boundaries *clusters) match {
 	var found, boundary int
 	prefix := false // the run goes on as some word does

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A property is what the rules know of a character: its Word_Break property in Unicode or,
-// of a script that has no spaces, the script.
+// A property is the class of a character in the rules: its Word_Break property in Unicode
+// or, for a script without spaces, the script.
 type property uint8
 
 const (
@@ -43,12 +43,12 @@ const (
 	none // there is no character
 )
 
-// complex says whether words are not told from the properties of characters.
+// complex reports whether words cannot be found from the properties of characters alone.
 func (p property) complex() bool { return p >= complexOther && p < none }
 
 func (p property) in(s set) bool { return s>>p&1 != 0 }
 
-// A set of properties.
+// A set is a set of properties.
 type set uint32
 
 func setOf(properties ...property) (s set) {
@@ -85,7 +85,7 @@ var (
 	}
 )
 
-// A role is a character's part in a grapheme cluster, of the scripts that have a dictionary.
+// A role is the part of a character in a grapheme cluster, for scripts with a dictionary.
 type role uint8
 
 const (
@@ -96,7 +96,7 @@ const (
 	consonant // of those that can be joined
 )
 
-// propertyNames are those of properties and roles in properties.txt.
+// propertyNames are the names of properties and roles in properties.txt.
 var propertyNames = map[string]traits{
 	"CR": traitsOf(cr, base), "LF": traitsOf(lf, base), "Newline": traitsOf(newline, base), "WSegSpace": traitsOf(segmentSpace, base),
 	"Extend": traitsOf(extend, base), "ZWJ": traitsOf(zwj, base), "Format": traitsOf(format, base),
@@ -122,14 +122,13 @@ func traitsOf(p property, r role) traits { return traits(p) | traits(r)<<5 }
 func (t traits) property() property { return property(t & 0x1f) }
 func (t traits) role() role         { return role(t >> 5) }
 
-// propertyText has a line for each property and role: its name, a tab, and the characters
-// that have it, as hexadecimal numbers and ranges of them. It is written by
-// scripts/fixtures/wordbreak_data.py.
+// propertyText has a line for each property and role: its name, a tab, and its characters,
+// as hexadecimal numbers and ranges of them. scripts/fixtures/wordbreak_data.py writes it.
 //
 //go:embed properties.txt
 var propertyText string
 
-// A table has the traits of all characters, in blocks of which equal ones are there once.
+// A table has the traits of all characters, in blocks. Equal blocks are stored once.
 type table struct {
 	ascii  [128]property
 	index  [0x110000 / blockSize]uint16

@@ -1,9 +1,9 @@
-// Package wordbreak cuts texts at the boundaries of words, as Unicode does it (UAX #29, in
-// Unicode 17) and, in scripts that are written without spaces, by dictionaries: Burmese,
-// Chinese, Japanese, Khmer, Lao and Thai. It finds the boundaries that the Rust crate
-// icu_segmenter 2.2.0 finds with its dictionaries, which is what the native Lance cuts
-// with, and where that one errs, it errs likewise: a word that is cut otherwise than in an
-// index is not found.
+// Package wordbreak cuts texts at the boundaries of words, by the rules of Unicode (UAX
+// #29, in Unicode 17) and, in scripts that are written without spaces, by dictionaries:
+// Burmese, Chinese, Japanese, Khmer, Lao and Thai. [Segments] is its only function. It
+// finds the boundaries that the Rust crate icu_segmenter 2.2.0, which native Lance uses,
+// finds with its dictionaries, and repeats its errors: a word that is cut otherwise than in
+// an index is not found.
 package wordbreak
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Segments returns the parts of a text between boundaries: words, and also white space and
-// punctuation. Together they are the text.
+// punctuation. Joined, they are the text.
 func Segments(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		c := cutter{text: text, table: properties()}
@@ -34,8 +34,8 @@ type cutter struct {
 	used  int   // how many of them have been returned
 }
 
-// at returns the property of the character at an offset, and the offset behind it; none at
-// the end of the text.
+// at returns the property of the character at an offset, and the offset after it. The
+// property is none at the end of the text.
 func (c *cutter) at(offset int) (property, int) {
 	if offset >= len(c.text) {
 		return none, offset
@@ -47,7 +47,7 @@ func (c *cutter) at(offset int) (property, int) {
 	return c.table.of(r).property(), offset + size
 }
 
-// end returns where the segment that begins at start ends, by the rules of UAX #29.
+// end returns the end of the segment that begins at start, by the rules of UAX #29.
 func (c *cutter) end(start int) int {
 	if c.used < len(c.ends) {
 		c.used++
@@ -88,9 +88,9 @@ func (c *cutter) end(start int) int {
 	}
 }
 
-// bridged says whether a character in the middle joins what is before it to what is behind:
-// the stop in "3.14". If it does, left becomes the property of that, and behind the offset
-// after it.
+// bridged reports whether a character in the middle joins the characters before and after
+// it, as the period does in "3.14". If it does, it sets left to the property of the
+// character after it, and behind to the offset after that.
 func (c *cutter) bridged(left *property, middle property, behind *int) bool {
 	right, after := c.at(*behind)
 	for right.in(ignored) {
@@ -112,9 +112,9 @@ func (c *cutter) bridged(left *property, middle property, behind *int) bool {
 	return true
 }
 
-// complexEnd returns where the first word ends in the run of complex characters that begins
-// at start, and keeps the ends of those that follow. Nothing else, not even a combining
-// mark, belongs to a word with complex characters.
+// complexEnd returns the end of the first word in the run of complex characters that begins
+// at start, and keeps the ends of the words that follow. No other character, not even a
+// combining mark, belongs to such a word.
 func (c *cutter) complexEnd(start int) int {
 	c.ends, c.used = c.ends[:0], 1
 	script, _ := c.at(start)
@@ -130,7 +130,7 @@ func (c *cutter) complexEnd(start int) int {
 	return c.ends[0]
 }
 
-// sameEnd returns where the run of characters with the same property as that at start ends.
+// sameEnd returns the end of the run of characters with the same property as that at start.
 func (c *cutter) sameEnd(start int) int {
 	same, end := c.at(start)
 	for {

@@ -12,10 +12,10 @@ import (
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 )
 
-// maxALBBytes is what a load balancer takes as the answer of a function, as JSON.
+// maxALBBytes is the largest answer that a load balancer takes from a function, as JSON.
 const maxALBBytes = 1 << 20
 
-// parseALB reads the event of a load balancer, whose path and query come as they were sent.
+// parseALB reads the event of a load balancer. It passes path and query on undecoded.
 func parseALB(ctx context.Context, payload []byte) (event, error) {
 	var in events.ALBTargetGroupRequest
 	if err := json.Unmarshal(payload, &in); err != nil {
@@ -29,7 +29,7 @@ func parseALB(ctx context.Context, payload []byte) (event, error) {
 		return event{}, fmt.Errorf("convert the event: %w", err)
 	}
 	setURL(r, path, query)
-	// The load balancer puts whom it talked to behind what it was told.
+	// The load balancer appends the address of its client to the header that it received.
 	if hops := strings.Split(r.Header.Get("X-Forwarded-For"), ","); len(hops) > 0 {
 		r.RemoteAddr = strings.TrimSpace(hops[len(hops)-1])
 	}
@@ -40,7 +40,7 @@ func parseALB(ctx context.Context, payload []byte) (event, error) {
 	return event{request: r, encode: encode, limit: maxALBBytes}, nil
 }
 
-// albQuery joins the parameters again, which nobody has decoded.
+// albQuery joins the parameters again, which arrive undecoded.
 func albQuery(in events.ALBTargetGroupRequest) string {
 	parameters := in.MultiValueQueryStringParameters
 	if parameters == nil {
@@ -58,7 +58,7 @@ func albQuery(in events.ALBTargetGroupRequest) string {
 	return query.Encode()
 }
 
-// unescape decodes a part of a query, and leaves alone what is no encoding.
+// unescape decodes a part of a query. It leaves text alone that is not properly encoded.
 func unescape(text string) string {
 	if decoded, err := url.QueryUnescape(text); err == nil {
 		return decoded
@@ -66,15 +66,15 @@ func unescape(text string) string {
 	return text
 }
 
-// encodeALB answers a load balancer that knows one value of each header.
+// encodeALB answers a load balancer that takes one value per header.
 func encodeALB(response *recorder) any {
 	answer := albResponse(response)
 	answer.Headers = joined(response.header)
 	return answer
 }
 
-// encodeALBMulti answers a load balancer whose target group has multi-value headers on: it
-// does not look at the others.
+// encodeALBMulti answers a load balancer whose target group has multi-value headers on. It ignores
+// single-value headers.
 func encodeALBMulti(response *recorder) any {
 	answer := albResponse(response)
 	answer.MultiValueHeaders = response.header

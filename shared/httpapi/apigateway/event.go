@@ -16,17 +16,18 @@ import (
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 )
 
-// event is a request and the way to answer in the form of its gateway.
+// event is a request and the functions that answer it in the form of its gateway.
 type event struct {
 	request *http.Request
 	encode  func(*recorder) any
-	limit   int                         // bytes of the answer as JSON
-	stream  func(*stream) io.ReadCloser // nil: the gateway takes whole answers only
-	// ambiguous says that the path may stand for several, and nothing tells for which.
+	limit   int                         // largest answer in bytes, as JSON
+	stream  func(*stream) io.ReadCloser // nil: the gateway takes complete answers only
+	// ambiguous means that several original paths lead to this one, and the event does not show
+	// which it was.
 	ambiguous bool
 }
 
-// parseEvent tells the forms of events apart by what only one of them has.
+// parseEvent recognizes each form of event by a field that only this form has.
 func parseEvent(ctx context.Context, payload []byte) (event, error) {
 	var form struct {
 		Version        string `json:"version"`
@@ -46,11 +47,11 @@ func parseEvent(ctx context.Context, payload []byte) (event, error) {
 	case form.HTTPMethod != "":
 		return parseV1(ctx, payload)
 	}
-	return event{}, errors.New("the event is none of an HTTP API, a REST API, a load balancer or a function URL")
+	return event{}, errors.New("the event is not from an HTTP API, a REST API, a load balancer or a function URL")
 }
 
-// parseV2 reads payload 2.0. The adapter gets a path and a query that it cannot stumble
-// over; the real ones are put in afterwards, as they came.
+// parseV2 reads payload 2.0. The adapter library gets a harmless path and query, because it fails
+// on some real ones; the real ones are set afterwards, undecoded.
 func parseV2(ctx context.Context, payload []byte) (event, error) {
 	var in events.APIGatewayV2HTTPRequest
 	if err := json.Unmarshal(payload, &in); err != nil {
@@ -73,17 +74,17 @@ func parseV2(ctx context.Context, payload []byte) (event, error) {
 		return event{}, err
 	}
 	setURL(r, path, query)
-	// The adapter splits values at commas; headers of ours may hold them.
+	// The adapter splits values at commas, which some of our headers contain.
 	for name, value := range in.Headers {
 		r.Header.Set(name, value)
 	}
 	return answer, nil
 }
 
-// functionURLDomain is in the middle of the names of function URLs, and of no other gateway's.
+// functionURLDomain occurs in the domain names of function URLs only.
 const functionURLDomain = ".lambda-url."
 
-// parseV1 reads payload 1.0, whose query parameters come decoded.
+// parseV1 reads payload 1.0, whose query parameters are already decoded.
 func parseV1(ctx context.Context, payload []byte) (event, error) {
 	var in events.APIGatewayProxyRequest
 	if err := json.Unmarshal(payload, &in); err != nil {
@@ -103,22 +104,23 @@ func parseV1(ctx context.Context, payload []byte) (event, error) {
 		return event{}, fmt.Errorf("convert the event: %w", err)
 	}
 	setURL(r, path, query.Encode())
-	// A REST API names itself for clients that give no name, by which one of them is known.
+	// A REST API fills in its own User-Agent when the client sends none. One native client is
+	// recognized by that.
 	if strings.HasPrefix(r.UserAgent(), "AmazonAPIGateway_") {
 		r.Header.Del("User-Agent")
 	}
 	return event{request: r, encode: encodeV1, limit: maxPayloadBytes, stream: streamV1}, nil
 }
 
-// setURL gives the request the path of the event. Some gateways hand it over decoded: a
-// path that could not have come over the wire as it stands is taken for such a one. They
-// put U+FFFD where what they decode is not UTF-8: it becomes invalid again, or requests for
-// different names would meet at one.
+// setURL gives the request the path of the event. Some gateways decode paths: a path that could not
+// have been sent in this form counts as decoded. These gateways replace invalid UTF-8 by U+FFFD.
+// setURL makes it invalid again, because requests for different names would otherwise reach the
+// same object.
 func setURL(r *http.Request, path, query string) {
 	path = strings.ReplaceAll(path, "\uFFFD", "\xff")
 	r.URL.Path, r.URL.RawPath = path, ""
 	if decoded, err := url.PathUnescape(path); err == nil {
-		r.URL.Path, r.URL.RawPath = decoded, path // an impossible RawPath is not used
+		r.URL.Path, r.URL.RawPath = decoded, path // net/url ignores an inconsistent RawPath
 	}
 	r.URL.RawQuery = query
 	r.RequestURI = r.URL.RequestURI()
@@ -131,7 +133,7 @@ func encodeV2(response *recorder) any {
 	}
 }
 
-// joined are headers for a gateway that knows one value of each.
+// joined returns headers for a gateway that takes one value per header.
 func joined(header http.Header) map[string]string {
 	values := make(map[string]string, len(header))
 	for name, several := range header {
@@ -147,8 +149,8 @@ func encodeV1(response *recorder) any {
 	}
 }
 
-// text is the body as an event carries it: as it is when it is JSON or text, and base64
-// otherwise, whatever the bytes look like.
+// text returns the body in the form of an event: unchanged when its content type is JSON or text,
+// and as base64 otherwise.
 func (w *recorder) text() (body string, isBase64 bool) {
 	kind, _, _ := mime.ParseMediaType(w.header.Get("Content-Type"))
 	if w.body.Len() == 0 || kind == "application/json" || strings.HasPrefix(kind, "text/") {

@@ -1,15 +1,14 @@
-// Package apigateway lets an http.Handler answer the events of a gateway in front of a
-// Lambda function: HTTP APIs and function URLs (payload 2.0), REST APIs (payload 1.0) and
-// application load balancers. It alone knows aws-lambda-go.
+// Package apigateway lets an http.Handler answer the events of a gateway in front of a Lambda
+// function: HTTP APIs and function URLs (payload 2.0), REST APIs (payload 1.0) and application load
+// balancers. Only this package imports aws-lambda-go.
 //
-// A gateway hands over whole requests and takes whole responses, within a limit of size.
-// Bodies that are neither JSON nor text travel as base64. A response that is too large,
-// or that broke off while it was written, is never delivered in part: the client gets an
-// error in its place.
+// A gateway delivers complete requests and takes complete responses of limited size. Bodies that
+// are neither JSON nor text travel as base64. A response that is too large, or that failed while it
+// was written, is never delivered in part: the client gets an error instead.
 //
-// Function URLs and REST APIs can be set up to take responses as they are written, which
-// may be larger and are sent as they are. The events do not tell, so that the function has
-// to be told. There a response that fails after it has begun breaks off.
+// Function URLs and REST APIs can be configured to stream responses, which may then be larger.
+// Events do not show this configuration, so [Serve] takes it as a parameter. A streamed response
+// that fails after its start breaks off.
 package apigateway
 
 import (
@@ -23,15 +22,16 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
-// maxPayloadBytes is what a synchronous invocation may answer, as JSON with its envelope.
-// A load balancer takes less.
+// maxPayloadBytes is the largest answer of a synchronous invocation, as JSON with its envelope. A
+// load balancer takes less.
 const maxPayloadBytes = 6 << 20
 
-// answerMargin is kept of the function's time to answer that the rest was not enough.
+// answerMargin is the part of the function's time that is reserved for answering that the request
+// timed out.
 const answerMargin = 500 * time.Millisecond
 
-// Serve answers events with the handler until the function is shut down. stream says that
-// the function URLs and the REST APIs which call it take answers as they come.
+// Serve answers events with the handler until the function is shut down. stream means that the
+// function URLs and REST APIs which call the function stream its responses.
 func Serve(handler http.Handler, stream bool) {
 	if stream {
 		lambda.Start(New(handler).Stream)
@@ -40,10 +40,10 @@ func Serve(handler http.Handler, stream bool) {
 	lambda.Start(New(handler))
 }
 
-// Function answers single events. It is what the Lambda runtime calls.
+// Function answers single events. The Lambda runtime calls it.
 type Function struct {
 	handler     http.Handler
-	streamBytes int // the longest answer as a stream
+	streamBytes int // the longest streamed answer
 }
 
 // New returns the function that answers events with the handler.
@@ -51,8 +51,8 @@ func New(handler http.Handler) *Function {
 	return &Function{handler: handler, streamBytes: maxStreamBytes}
 }
 
-// Invoke answers one event. The error is for events that no gateway sends; whatever goes
-// wrong with a request is in the response.
+// Invoke answers one event. It returns an error only for an event that no gateway sends; an error
+// of the request is in the response.
 func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	event, err := parseEvent(ctx, payload)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return f.answer(ctx, event)
 }
 
-// answer makes the whole answer.
+// answer makes the complete answer.
 func (f *Function) answer(ctx context.Context, event event) ([]byte, error) {
 	ctx, cancel := withMargin(ctx)
 	defer cancel()
@@ -81,7 +81,7 @@ func (f *Function) answer(ctx context.Context, event event) ([]byte, error) {
 	return answer, nil
 }
 
-// withMargin keeps some of the function's time.
+// withMargin returns a context that ends answerMargin before the function's time.
 func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -90,7 +90,7 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-answerMargin))
 }
 
-// respond runs the handler and keeps what it writes.
+// respond runs the handler and records its response.
 func (f *Function) respond(r *http.Request) (response *recorder) {
 	response = newRecorder()
 	defer func() {
@@ -109,5 +109,5 @@ func (f *Function) respond(r *http.Request) (response *recorder) {
 	return response
 }
 
-// errOverflow tells the handler that nobody will see the rest of its response.
+// errOverflow informs the handler that the rest of its response will not be delivered.
 var errOverflow = errors.New("response is larger than the gateway delivers")

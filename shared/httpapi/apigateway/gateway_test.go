@@ -98,7 +98,7 @@ func TestRESTAPIEvent(t *testing.T) {
 	}
 }
 
-// What a REST API calls clients that give no name is not handed on.
+// The User-Agent that a REST API fills in for clients without one is not passed on.
 func TestRESTAPINamesNoClients(t *testing.T) {
 	for sent, want := range map[string]string{"curl/8": "curl/8", "AmazonAPIGateway_a1b2c3": ""} {
 		var s seen

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// undecode undoes what an HTTP API does to paths: it hands them over decoded. A plus sign is
-// then either the one of a name, which clients send as %2B, or a space, which some of them
-// write as a plus sign. Most requests name their object in the body, too, and that settles it.
-// Else the path is ambiguous, and must not be taken for either: one client's p+q would be
-// another's "p q". The other gateways hand paths over as they were sent.
+// undecode restores a path that an HTTP API has decoded. A plus sign in such a path is either part
+// of a name, which clients send as %2B, or a space, which some clients send as a plus sign. Most
+// requests also name their object in the body, which decides between the two. Without that the path
+// is ambiguous and is refused, because one client's p+q would be another's "p q". The other
+// gateways do not decode paths.
 func undecode(r *http.Request, path, query string) (sent string, ambiguous bool, err error) {
 	if !strings.Contains(path, "+") {
 		return path, false, nil
@@ -37,7 +37,7 @@ func undecode(r *http.Request, path, query string) (sent string, ambiguous bool,
 	id := strings.Join(named.ID, delimiter)
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
-		// A percent sign is the one character that stays encoded.
+		// The percent sign is the only character that stays encoded.
 		if spaced(strings.ReplaceAll(segment, "%25", "%")) == spaced(id) {
 			segments[i] = url.QueryEscape(id)
 		}
@@ -46,12 +46,12 @@ func undecode(r *http.Request, path, query string) (sent string, ambiguous bool,
 	return sent, strings.Contains(strings.ReplaceAll(sent, url.QueryEscape(id), ""), "+"), nil
 }
 
-// spaced is a name with spaces in place of its plus signs.
+// spaced returns a name with spaces in place of its plus signs.
 func spaced(name string) string { return strings.ReplaceAll(name, "+", " ") }
 
-// ambiguousPath is the answer to a path that may stand for several.
+// ambiguousPath is the answer to an ambiguous path.
 func ambiguousPath(r *http.Request) *recorder {
 	return problem(r, nil, http.StatusBadRequest, 13, "ambiguous-path",
-		"the path holds a plus sign or a space, and the gateway does not say which",
-		"HTTP APIs decode paths: put the id into the body, too, or send the request to a REST API or a function URL")
+		"the path contains a plus sign or a space, and the gateway does not show which",
+		"HTTP APIs decode paths: send the id in the body as well, or use a REST API or a function URL")
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// recorder is an http.ResponseWriter that keeps a response of at most maxPayloadBytes.
+// recorder is an http.ResponseWriter that records a response of at most maxPayloadBytes.
 type recorder struct {
 	header   http.Header
 	status   int
@@ -16,13 +16,13 @@ type recorder struct {
 
 func newRecorder() *recorder { return &recorder{header: http.Header{}, status: http.StatusOK} }
 
-// Header returns the headers to be sent.
+// Header returns the headers of the response.
 func (w *recorder) Header() http.Header { return w.header }
 
-// WriteHeader takes the status.
+// WriteHeader records the status.
 func (w *recorder) WriteHeader(status int) { w.status = status }
 
-// Write keeps p, unless the response has become too large to be delivered.
+// Write records p, unless the response has become too large to be delivered.
 func (w *recorder) Write(p []byte) (int, error) {
 	if w.overflow || w.body.Len()+len(p) > maxPayloadBytes {
 		w.overflow = true
@@ -31,21 +31,21 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// tooLarge stands in for a response that the gateway would not deliver.
+// tooLarge replaces a response that the gateway would not deliver.
 func tooLarge(r *http.Request, header http.Header) *recorder {
 	return problem(r, header, http.StatusRequestEntityTooLarge, 13, "response-too-large",
 		"the response is larger than the gateway delivers",
 		"ask for fewer rows or columns, page with k and offset, or read the table from its location")
 }
 
-// brokenOff stands in for a response that failed after it had begun.
+// brokenOff replaces a response that failed after its start.
 func brokenOff(r *http.Request, header http.Header) *recorder {
 	return problem(r, header, http.StatusInternalServerError, 18, "internal",
-		"internal error; the request id tells the operators more", "")
+		"internal error; operators find the cause in the log by the request id", "")
 }
 
-// problem makes an error response of the form that httpapi gives to its own, under the
-// headers that do not describe the body it replaces.
+// problem makes an error response in the form of package httpapi. It keeps the headers that do not
+// describe the replaced body.
 func problem(r *http.Request, header http.Header, status, code int, kind, message, detail string) *recorder {
 	w := newRecorder()
 	w.status = status

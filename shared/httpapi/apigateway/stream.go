@@ -12,12 +12,12 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// maxStreamBytes is what a function may answer as a stream.
+// maxStreamBytes is the longest streamed answer of a function.
 const maxStreamBytes = 200 << 20
 
-// Stream answers one event. The answer of one that came by a gateway that streams is read
-// while the handler writes it, and is an io.Closer that waits for the handler. Any other is
-// all there, as that of [Function.Invoke] is.
+// Stream answers one event. If its gateway streams, the result is read while the handler writes,
+// and is an io.Closer that waits for the handler. Otherwise the result is complete, as that of
+// [Function.Invoke] is.
 func (f *Function) Stream(ctx context.Context, payload json.RawMessage) (io.Reader, error) {
 	event, err := parseEvent(ctx, payload)
 	if err != nil {
@@ -33,7 +33,7 @@ func (f *Function) Stream(ctx context.Context, payload json.RawMessage) (io.Read
 	return event.stream(f.start(ctx, event.request)), nil
 }
 
-// start lets the handler begin, and returns when it knows the status and the headers.
+// start starts the handler. It returns when status and headers are known.
 func (f *Function) start(ctx context.Context, r *http.Request) *stream {
 	body, pipe := io.Pipe()
 	s := &stream{
@@ -50,22 +50,22 @@ func (f *Function) start(ctx context.Context, r *http.Request) *stream {
 	return s
 }
 
-// stream is an http.ResponseWriter whose body is read while it is written.
+// stream is an http.ResponseWriter whose body can be read while it is written.
 type stream struct {
 	request *http.Request
 	header  http.Header
 	pipe    *io.PipeWriter
 	left    int           // bytes that may still be written
-	begun   chan struct{} // closed when status and sent are known
-	ended   chan struct{} // closed when the handler is done
+	begun   chan struct{} // closed when status and headers are known
+	ended   chan struct{} // closed when the handler has returned
 
 	status int
 	sent   http.Header
 	body   *io.PipeReader
 }
 
-// run lets the handler answer. A panic of the program ends it: nothing here could tell who
-// called the function.
+// run calls the handler. A panic of the program ends the process, because no caller is left to
+// which it could be reported.
 func (s *stream) run(handler http.Handler, r *http.Request) {
 	defer func() {
 		switch cause := recover(); {
@@ -83,13 +83,13 @@ func (s *stream) run(handler http.Handler, r *http.Request) {
 	handler.ServeHTTP(s, r)
 }
 
-// errBrokenOff is what the gateway is told of a response that cannot be completed.
+// errBrokenOff is the error that the gateway gets for a response that cannot be completed.
 var errBrokenOff = errors.New("the response broke off")
 
-// Header returns the headers to be sent.
+// Header returns the headers of the response.
 func (s *stream) Header() http.Header { return s.header }
 
-// WriteHeader begins the answer. One that is known to be too large is refused.
+// WriteHeader starts the answer. It refuses an answer whose known length is too large.
 func (s *stream) WriteHeader(status int) {
 	if s.status != 0 {
 		return
@@ -110,11 +110,11 @@ func (s *stream) begin(status int, header http.Header) {
 // replace answers with another response than that of the handler.
 func (s *stream) replace(other *recorder) {
 	s.begin(other.status, other.header)
-	_, _ = s.pipe.Write(other.body.Bytes()) // fails when nobody reads any more
+	_, _ = s.pipe.Write(other.body.Bytes()) // fails when the reader is gone
 	_ = s.pipe.Close()
 }
 
-// Write hands p to who reads the answer, and fails when there is nobody any more.
+// Write passes p to the reader of the answer. It fails when the reader is gone.
 func (s *stream) Write(p []byte) (int, error) {
 	s.WriteHeader(http.StatusOK)
 	if len(p) > s.left {
@@ -125,7 +125,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Read returns what the handler has written.
+// Read returns bytes that the handler has written.
 func (s *stream) Read(p []byte) (int, error) { return s.body.Read(p) }
 
 // Close waits for the handler, which can write no more.

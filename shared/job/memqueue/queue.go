@@ -1,6 +1,5 @@
-// Package memqueue carries messages of jobs within one process. They end with it: what was
-// not done is told by the records of jobs, from which a worker that starts recovers
-// ([job.Worker.Recover]).
+// Package memqueue carries messages of jobs within one process. They are lost with the process; a
+// worker that starts recovers them from the records of the jobs ([job.Worker.Recover]).
 package memqueue
 
 import (
@@ -13,23 +12,24 @@ import (
 	"tiltyard/shared/job"
 )
 
-// A Queue is messages in memory. Its zero value is ready to use.
+// A Queue holds messages in memory. Its zero value is ready to use.
 type Queue struct {
 	mu      sync.Mutex
 	waiting []message
-	last    int           // receipt given
-	changed chan struct{} // closed when waiting changes; nil while nobody waits
+	last    int           // the last receipt that was given
+	changed chan struct{} // closed when waiting changes; nil when no receiver waits
 }
 
 type message struct {
 	job.Message
-	from    time.Time // from then on it can be received
-	receipt string    // of its delivery; "" before the first
+	from    time.Time // time from which on it can be received
+	receipt string    // of its latest delivery; "" before the first
 }
 
 var _ job.Queue = (*Queue)(nil)
 
-// Send implements job.Queue. One that is there, to be received no later, is not put twice.
+// Send implements job.Queue. It drops a message that is already in the queue with the same or an
+// earlier time.
 func (q *Queue) Send(_ context.Context, after time.Duration, messages ...job.Message) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,7 +43,7 @@ func (q *Queue) Send(_ context.Context, after time.Duration, messages ...job.Mes
 	return nil
 }
 
-// has says whether a message that nobody has received yet comes no later.
+// has reports whether the queue holds the message, not yet received and due no later.
 func (q *Queue) has(m job.Message, from time.Time) bool {
 	return slices.ContainsFunc(q.waiting, func(other message) bool {
 		return other.receipt == "" && !other.from.After(from) && same(other.Message, m)
@@ -74,7 +74,7 @@ func (q *Queue) Receive(ctx context.Context, hold time.Duration) (job.Delivery, 
 	}
 }
 
-// take returns a message whose time has come, or what to wait for.
+// take returns a message that is due, or what to wait for.
 func (q *Queue) take(hold time.Duration) (d job.Delivery, changed <-chan struct{}, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,7 +116,7 @@ func (q *Queue) Done(_ context.Context, d job.Delivery) error {
 	return nil
 }
 
-// wake lets those who wait look again.
+// wake lets waiting receivers look again.
 func (q *Queue) wake() {
 	if q.changed != nil {
 		close(q.changed)

@@ -1,4 +1,4 @@
-// Package queuetest holds the contract of queues of jobs, for implementations to run.
+// Package queuetest tests the contract of job queues. Each implementation runs it.
 package queuetest
 
 import (
@@ -12,17 +12,17 @@ import (
 	"tiltyard/shared/job"
 )
 
-// Hold is a time that queues which count in seconds can hold a message for, and soon is when
-// that is over. Patience is how long a message may take: one whose delivery got lost on its
-// way comes again only when it has been held for so long as was asked for.
+// Hold is a time for which queues that count in seconds can hold a message, and soon is a little
+// longer. Patience is how long a message may take. If the answer of a receive was lost, the message
+// comes again only after the full time of that hold.
 const (
 	Hold     = time.Second
 	soon     = 10 * time.Second
 	patience = time.Minute
 )
 
-// Run checks a queue. open returns one that is empty, and that nobody else uses. within runs
-// each check: [InRealTime], or synctest.Test for queues in memory.
+// Run tests a queue. open returns an empty queue for the test alone. within runs each check:
+// [InRealTime], or synctest.Test for queues in memory.
 func Run(t *testing.T, within func(*testing.T, func(*testing.T)), open func(t *testing.T) job.Queue) {
 	for name, check := range map[string]func(*testing.T, job.Queue){
 		"a message arrives as it was":       arrives,
@@ -41,7 +41,7 @@ func Run(t *testing.T, within func(*testing.T, func(*testing.T)), open func(t *t
 	}
 }
 
-// InRealTime runs a check as it is.
+// InRealTime runs a check without a simulated clock.
 func InRealTime(t *testing.T, check func(*testing.T)) { check(t) }
 
 func id(n byte) string {
@@ -68,7 +68,7 @@ func receive(t *testing.T, q job.Queue, hold time.Duration) job.Delivery {
 	return d
 }
 
-// none checks that nothing can be received, now and for a little while.
+// none checks that no message can be received, now and for a little while.
 func none(t *testing.T, q job.Queue) {
 	t.Helper()
 	ctx, done := context.WithTimeout(t.Context(), Hold/4)
@@ -112,7 +112,7 @@ func once(t *testing.T, q job.Queue) {
 	none(t, q)
 }
 
-// many sends more than one request of a queue may take.
+// many sends more messages than one request to a queue may contain.
 func many(t *testing.T, q job.Queue) {
 	const parts = 25
 	var messages []job.Message
@@ -132,8 +132,8 @@ func many(t *testing.T, q job.Queue) {
 	none(t, q)
 }
 
-// shorter is what a worker does that is handed messages which are hidden for very long: they
-// come again soon when it dies.
+// shorter does what a worker does in a function that receives messages with a very long hold: it
+// shortens the hold, so that a message comes again soon if the worker dies.
 func shorter(t *testing.T, q job.Queue) {
 	send(t, q, 0, job.Message{Job: id(1)})
 	d := receive(t, q, time.Hour)

@@ -11,21 +11,21 @@ import (
 	"tiltyard/shared/job"
 )
 
-// Serve answers the events of a function that queues of SQS call, and does not return. One of
-// them is that of the URL, which the worker sends to; what another one brings are messages that
-// the first has given up. The event sources must let the function report which messages of a
-// batch have failed (ReportBatchItemFailures). SQS wants them to hide messages for as long as the
-// function may run; the worker shortens that to what it takes to say that it lives.
+// Serve answers the events of a function that SQS queues call. It does not return. The queue of the
+// URL is the one that the worker sends to; messages from any other queue are those that the first
+// one has given up. The event sources must let the function report which messages of an event have
+// failed (ReportBatchItemFailures). SQS requires that they hide messages for as long as the
+// function may run; the worker shortens that time to its heartbeat.
 func Serve(w *job.Worker, url string) { lambda.Start(Handler(w, url)) }
 
-// lastCall is how long before the end of the function's time it stops to work, and how much
-// time there must be for another message.
+// lastCall is how long before its deadline the function stops work, and how much time it needs to
+// start on another message.
 const (
 	lastCall    = 5 * time.Second
 	enoughToTry = 60 * time.Second
 )
 
-// Handler is what Serve answers with.
+// Handler is the function that Serve runs.
 func Handler(w *job.Worker, url string) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	ours := url[strings.LastIndexByte(url, '/')+1:]
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
@@ -48,18 +48,19 @@ func Handler(w *job.Worker, url string) func(context.Context, events.SQSEvent) (
 	}
 }
 
-// handle says whether a message is done with. What is none of a job never comes to anything.
+// handle reports whether a message is done. A message that is not of a job is done at once, because
+// no delivery could succeed.
 func handle(ctx context.Context, w *job.Worker, record events.SQSMessage, first bool, do func(context.Context, job.Delivery) error) bool {
 	m, err := job.Parse([]byte(record.Body))
 	if err != nil {
-		w.Logger.Error("a message is none of a job", "message", record.MessageId, "error", err)
+		w.Logger.Error("a message is not of a job", "message", record.MessageId, "error", err)
 		return true
 	}
 	if end, ok := ctx.Deadline(); ok && !first && time.Until(end) < enoughToTry {
 		return false
 	}
 	if err := do(ctx, job.Delivery{Message: m, Receipt: record.ReceiptHandle}); err != nil {
-		w.Logger.Warn("a message of a job will come again", "job", m.Job, "kind", m.Kind, "error", err)
+		w.Logger.Warn("a message of a job will be delivered again", "job", m.Job, "kind", m.Kind, "error", err)
 		return false
 	}
 	return true

@@ -1,5 +1,5 @@
-// Package sqsqueue carries messages of jobs in a queue of SQS, and serves the function that
-// such a queue calls with them.
+// Package sqsqueue carries messages of jobs in an SQS queue, and serves the function that such a
+// queue calls.
 package sqsqueue
 
 import (
@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/job"
 )
 
-// A Queue is a standard queue of SQS.
+// A Queue is a standard SQS queue.
 type Queue struct {
 	client *sqs.Client
 	url    string
@@ -27,7 +27,7 @@ type Queue struct {
 
 var _ job.Queue = (*Queue)(nil)
 
-// Open returns the queue of a URL. It sends nothing.
+// Open returns the queue with a URL. It sends no request.
 func Open(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
 
 // maxBatch is how many messages SQS takes in one request.
@@ -61,18 +61,18 @@ func (q *Queue) sendBatch(ctx context.Context, after time.Duration, messages []j
 	return err
 }
 
-// waitSeconds is how long one request waits for a message. SQS has no more.
+// waitSeconds is how long one request waits for a message. SQS allows no more.
 const waitSeconds = 20
 
-// Receive implements job.Queue. A message that is none of a job is deleted: it would come
-// again and again.
+// Receive implements job.Queue. It deletes a message that is not of a job, which would otherwise
+// come again and again.
 func (q *Queue) Receive(ctx context.Context, hold time.Duration) (job.Delivery, error) {
 	for {
 		got, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 			QueueUrl: &q.url, MaxNumberOfMessages: 1, WaitTimeSeconds: waitSeconds, VisibilityTimeout: seconds(hold),
 		})
 		if ended := ctx.Err(); ended != nil {
-			return job.Delivery{}, ended // what was received comes again
+			return job.Delivery{}, ended // SQS delivers the received message again
 		}
 		if err != nil {
 			return job.Delivery{}, fmt.Errorf("receive a message of a job: %w", err)
@@ -103,7 +103,7 @@ func (q *Queue) Extend(ctx context.Context, d job.Delivery, hold time.Duration) 
 func (q *Queue) Done(ctx context.Context, d job.Delivery) error {
 	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &d.Receipt})
 	var bad *types.ReceiptHandleIsInvalid
-	if err != nil && !errors.As(err, &bad) { // which it is when it was received again meanwhile
+	if err != nil && !errors.As(err, &bad) { // the receipt is invalid after the message was received again
 		return fmt.Errorf("delete a message of a job: %w", err)
 	}
 	return nil

@@ -15,23 +15,24 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Blob says where the bytes of one value of a blob column are.
+// A Blob locates the bytes of one value of a blob column.
 type Blob struct {
 	Null bool // then the rest means nothing
 	Kind BlobKind
-	// Position and Size delimit the bytes in the file or object that holds them. An
-	// external blob of size 0 is all of the object from Position on.
+	// Position and Size delimit the bytes in the file or object that holds them. An external blob
+	// of size 0 extends from Position to the end of its object.
 	Position, Size uint64
-	// ID is that of the side file. Of an external blob it is the base path of the table
-	// that URI is relative to, or 0 when URI is absolute.
+	// ID is the number of the side file. For an external blob it is the id of the base path that
+	// URI is relative to, or 0 if URI is absolute.
 	ID  uint32
 	URI string // of an external blob
 }
 
-// A BlobKind is where bytes of blobs can be.
+// A BlobKind names the object in which the bytes of a blob lie.
 type BlobKind uint8
 
-// The kinds of blobs. Files up to version 2.1 have inline ones only.
+// The kinds of blobs, with their numbers in stored descriptions. Files up to version 2.1 have
+// inline blobs only.
 const (
 	InlineBlob    BlobKind = 0 // in the data file itself
 	PackedBlob    BlobKind = 1 // in a side file, among others
@@ -39,8 +40,14 @@ const (
 	ExternalBlob  BlobKind = 3 // in an object that is not the table's
 )
 
-// Blobs returns the blobs that a column describes: one that ReadRange or Take returned of
-// a blob field, or of what is below it when that is in a list or struct.
+// Blobs returns the blobs that a column describes. The column is one that ReadRange or Take
+// returned for a blob field; if the field is in a list or struct, it is the child array. Its type
+// is one of
+//
+//	struct<position u64, size u64>                                       in 2.0 and 2.1
+//	struct<kind u8, position u64, size u64, blob_id u32, blob_uri utf8>  in 2.2
+//
+// Source: crate lance-core, src/datatypes.rs.
 func Blobs(column arrow.Array) ([]Blob, error) {
 	s, ok := column.(*array.Struct)
 	if !ok {
@@ -55,8 +62,9 @@ func Blobs(column arrow.Array) ([]Blob, error) {
 	return nil, fmt.Errorf("a column of type %s does not describe blobs", column.DataType())
 }
 
-// inlineBlobs reads the descriptions of versions 2.0 and 2.1. A null is null in 2.1, and
-// has bytes neither there nor in 2.0: what is empty has the position 0, a null another.
+// inlineBlobs reads the descriptions of versions 2.0 and 2.1. In 2.1 the description of a null is
+// null. In 2.0 no description is null, and the position tells apart the two values without bytes: 0
+// for an empty one, another number for a null.
 func inlineBlobs(s *array.Struct) ([]Blob, error) {
 	positions, ok1 := s.Field(0).(*array.Uint64)
 	sizes, ok2 := s.Field(1).(*array.Uint64)
@@ -98,10 +106,10 @@ func describedBlobs(s *array.Struct) ([]Blob, error) {
 	return blobs, nil
 }
 
-// ReadBlobs returns the bytes of blobs that columns of this file describe: nil for a null,
-// otherwise not nil. They are held in memory all at once, so the caller looks at their
-// sizes before. External blobs are not read, because it is not the file's to say what may
-// be read outside of the table: one among blobs is [lance.ErrUnsupported].
+// ReadBlobs returns the bytes of blobs that columns of this file describe: nil for a null, not nil
+// otherwise. All of them are in memory at once, so the caller checks their sizes first. External
+// blobs are not read, because a data file must not decide which objects outside of the table may be
+// read: one among blobs is [lance.ErrUnsupported].
 func (f *File) ReadBlobs(ctx context.Context, blobs []Blob) ([][]byte, error) {
 	places := map[string][]int{} // by key of the object: which blobs are in it
 	for i, b := range blobs {
@@ -126,12 +134,16 @@ func (f *File) ReadBlobs(ctx context.Context, blobs []Blob) ([][]byte, error) {
 	return contents, nil
 }
 
-// maxBlobFiles is how many files are read beside each other.
+// maxBlobFiles bounds how many files are read at the same time.
 const maxBlobFiles = 16
 
-// SideFileKey returns the key of a side file of the data file at a key. Side files lie in
-// a folder that is named like the data file; their name is the number of the file in
-// binary digits, the lowest first, which spreads them over the key space.
+// SideFileKey returns the key of a side file of the data file at a key. Side files lie in a folder
+// with the name of the data file. Their own name is the number of the side file in 32 binary
+// digits, lowest digit first, so that consecutive files have different prefixes and spread over the
+// partitions of an object store:
+//
+//	data/ab12.lance, 1   data/ab12/10000000000000000000000000000000.blob
+//	data/ab12.lance, 6   data/ab12/01100000000000000000000000000000.blob
 func SideFileKey(key string, id uint32) string {
 	return fmt.Sprintf("%s/%032b.blob", strings.TrimSuffix(key, ".lance"), bits.Reverse32(id))
 }
@@ -153,10 +165,10 @@ func (f *File) blobKey(b Blob) (string, error) {
 	return "", fmt.Errorf("%w: it is outside of the table at %q", lance.ErrUnsupported, objectstore.URI(b.URI))
 }
 
-// maxBlobBytes bounds what a description can make us ask for.
+// maxBlobBytes bounds how many bytes a description can make us request.
 const maxBlobBytes = 1 << 40
 
-// readBlobs reads those blobs which are in the object at key: the data file or a side file.
+// readBlobs reads blobs of one object, the data file or a side file: those with the indices which.
 func (f *File) readBlobs(ctx context.Context, key string, blobs []Blob, which []int, contents [][]byte) error {
 	src := &source{file: &stored{store: f.store, key: key, gap: f.gap}}
 	if key == f.key {

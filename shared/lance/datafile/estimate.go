@@ -3,13 +3,15 @@ package datafile
 import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/read"
+	"tiltyard/shared/lance/encoding/repdef"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
 
-// BytesPerRow estimates how many bytes of memory a row of the fields takes when it has
-// been read, from the sizes of pages and the widths of types, for planning how many rows
-// to read at once. It reads nothing; what is damaged counts as nothing.
+// BytesPerRow estimates how many bytes of memory a row of the fields takes once it has been read.
+// Callers use it to plan how many rows they read at once. The estimate uses the sizes of pages and
+// the widths of types and makes no request; damaged columns count as 0 bytes.
 func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	total := 0.0
 	for _, field := range fields {
@@ -24,9 +26,9 @@ func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	return total / float64(max(f.rows, 1))
 }
 
-// fieldBytes estimates the decoded size of the leaves of a field in a file of version 2.1 or
-// later. above are the steps down to the field.
-func (f *File) fieldBytes(field *schema.Field, above []encoding.Step) float64 {
+// fieldBytes estimates the decoded size of the leaves of a field in a file of version 2.1 or later.
+// The steps in above lead down to the field.
+func (f *File) fieldBytes(field *schema.Field, above []repdef.Step) float64 {
 	if field.IsLeaf() {
 		return f.leafBytes(field, above)
 	}
@@ -41,7 +43,7 @@ func (f *File) fieldBytes(field *schema.Field, above []encoding.Step) float64 {
 	return total
 }
 
-func (f *File) leafBytes(leaf *schema.Field, above []encoding.Step) float64 {
+func (f *File) leafBytes(leaf *schema.Field, above []repdef.Step) float64 {
 	c, err := f.columnOf(leaf, above)
 	if c == nil || err != nil {
 		return 0
@@ -60,7 +62,7 @@ func (f *File) columnBytes(leaf *schema.Field, c *fileColumn) float64 {
 		if p.Encoding.TypeURL == pb.TypePageLayout {
 			layout, _ = pb.UnmarshalLayout(p.Encoding.Value) // nil is a layout nothing is known of
 		}
-		total += encoding.DecodedSize(leaf.Type, layout, encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length)})
+		total += read.DecodedSize(leaf.Type, layout, encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length)})
 	}
 	c.estimate.Store(&total)
 	return total

@@ -9,29 +9,33 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/read"
+	"tiltyard/shared/lance/encoding/repdef"
+	"tiltyard/shared/lance/encoding/version20"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 )
 
-// A File is an open data file, to be read from: its metadata, and small parts of pages
-// that every read needs, which are kept within a bound as they are first read. Data
-// files never change, so a File may be kept as long as there is memory. It is safe for
-// concurrent use.
+// A File is a data file that is open for reading. It holds the file's metadata and keeps small
+// parts of pages that every read needs, such as page indices and dictionaries, within a bound. Data
+// files never change, so a File may be kept as long as there is memory. It is safe for concurrent
+// use.
 //
-// Which column of the file belongs to which field is no property of the file: each version
-// of each table that names the file has a view of its own (see [File.View]). The views share
-// all that the file itself says.
+// The file does not record which of its columns belongs to which field of a table: each version of
+// each table that names the file has its own view of it (see [File.View]). The views share
+// everything else.
 type File struct {
 	*stored
 	fields map[int32]int32 // by field id: column of the file
 }
 
-// View returns the open file for another version of a table, whose manifest says by
-// columns which column of the file each field is stored in. The map must not change.
+// View returns the open file for another version of a table. columns is from the manifest of that
+// version: for each field id, the column of the file that stores the field. The map must not
+// change.
 func (f *File) View(columns map[int32]int32) *File { return &File{f.stored, columns} }
 
-// stored is what an open file says itself, whatever tables name it.
+// stored is the part of an open file that is the same for all tables that use it.
 type stored struct {
 	store    objectstore.Store
 	key      string
@@ -43,7 +47,7 @@ type stored struct {
 	globals  []interval // where the global buffers are
 	tables   []interval // where the metadata of each column is
 	gap      int64      // that the store would rather read than be asked again
-	budget   *encoding.Budget
+	budget   *read.Budget
 
 	mu      sync.Mutex
 	columns []*fileColumn // those that have been used, each in the forms that it was read in
@@ -72,9 +76,9 @@ func (f *File) MemBytes() int64 {
 	return n + 8*int64(len(f.columns))
 }
 
-// A fileColumn is one physical column of the file, read in one form. The readers of its
-// pages depend on the form: the same column may be texts for one version of a table, and
-// blobs for another one that has changed the metadata of the field.
+// A fileColumn is one physical column of the file, read in one form. The readers of its pages
+// depend on the form: the same column may be text for one version of a table, and blobs for another
+// version in which the metadata of the field has changed.
 type fileColumn struct {
 	index  int32
 	form   string
@@ -85,15 +89,15 @@ type fileColumn struct {
 	estimate atomic.Pointer[float64] // see columnBytes
 }
 
-// A filePage is one page of a column, with its reader once that has been needed.
+// A filePage is one page of a column. Its reader is made when it is first needed.
 type filePage struct {
 	pb.Page
 	sizes []int
 	small int // see encoding.PageInfo
 
 	once   sync.Once
-	reader *encoding.PageReader
-	v20    *encoding.PageReaderV20
+	reader *read.PageReader
+	v20    *version20.PageReader
 	err    error
 }
 
@@ -106,13 +110,13 @@ func (c *fileColumn) memory() int64 {
 	return n
 }
 
-// maxForms bounds in how many forms a column is kept. Versions of tables rarely need two;
-// further ones are parsed anew for each read.
+// maxForms bounds how many forms of a column are kept. Two are rare already; a read that needs one
+// more parses it anew.
 const maxForms = 8
 
-// columnOf returns the column that a leaf is stored in, or nil when the file has none. above
-// are the steps down to the leaf.
-func (f *File) columnOf(field *schema.Field, above []encoding.Step) (*fileColumn, error) {
+// columnOf returns the column that stores a leaf, or nil if the file has none. The steps in above
+// lead down to the leaf.
+func (f *File) columnOf(field *schema.Field, above []repdef.Step) (*fileColumn, error) {
 	index, ok := f.fields[field.ID]
 	if !ok {
 		return nil, nil
@@ -141,12 +145,12 @@ func (f *File) columnOf(field *schema.Field, above []encoding.Step) (*fileColumn
 	return c, nil
 }
 
-// appendForm appends what the readers of a leaf's pages depend on, beside the pages: the
-// type of the leaf, and the kinds of the fields around it. Names do not matter to them.
-func appendForm(b []byte, leaf *schema.Field, above []encoding.Step) []byte {
+// appendForm appends all that the readers of a leaf's pages depend on, other than the pages: the
+// type of the leaf, and the kinds of the fields around it. Their names do not matter.
+func appendForm(b []byte, leaf *schema.Field, above []repdef.Step) []byte {
 	for _, step := range above {
 		b = append(b, '0'+byte(step.Kind))
-		if step.Kind == encoding.FixedListStep {
+		if step.Kind == repdef.FixedListStep {
 			b = strconv.AppendInt(b, int64(step.Size), 10)
 		}
 		if step.Nullable {
@@ -197,15 +201,15 @@ func (p *filePage) check(size int64) error {
 	return nil
 }
 
-// smallPages is how many gaps a page may be long to be read whole, to save a round of
-// reading, before it is known where in it the rows are.
+// smallPages is the size, in gaps of the store, up to which a page is read whole before it is known
+// where in the page the wanted rows are. A larger read then saves a round of requests.
 const smallPages = 4
 
 func (p *filePage) info() encoding.PageInfo {
 	return encoding.PageInfo{Sizes: p.sizes, Rows: int(p.Length), Small: p.small}
 }
 
-// pageError says which page an error is about, and where in the file it begins.
+// pageError adds the page, and the position in the file where it begins, to an error.
 func (c *fileColumn) pageError(page int, err error) error {
 	at := uint64(0)
 	if offsets := c.pages[page].BufferOffsets; len(offsets) > 0 {
@@ -218,7 +222,7 @@ func (c *fileColumn) pageError(page int, err error) error {
 func (c *fileColumn) rows() int { return c.starts[len(c.starts)-1] }
 
 // open makes the reader of a page of version 2.1 or 2.2.
-func (p *filePage) open(path *encoding.Path, budget *encoding.Budget) (*encoding.PageReader, error) {
+func (p *filePage) open(path *repdef.Path, budget *read.Budget) (*read.PageReader, error) {
 	p.once.Do(func() {
 		if p.Encoding.TypeURL != pb.TypePageLayout {
 			p.err = fmt.Errorf("%w: page encoded as %q", lance.ErrUnsupported, p.Encoding.TypeURL)
@@ -229,7 +233,7 @@ func (p *filePage) open(path *encoding.Path, budget *encoding.Budget) (*encoding
 			p.err = fmt.Errorf("%w: page layout: %w", lance.ErrCorrupt, err)
 			return
 		}
-		p.reader, p.err = encoding.NewPageReader(path, layout, p.info(), budget)
+		p.reader, p.err = read.NewPageReader(path, layout, p.info(), budget)
 	})
 	return p.reader, p.err
 }

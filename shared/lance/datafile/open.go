@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/read"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
@@ -15,13 +15,14 @@ import (
 
 const (
 	footerBytes = 40
-	// tailBytes is how much of the end of a file is read first, where a request costs as
-	// much as that: the metadata of most files, and all of a small one.
+	// tailBytes is how much of the end of a file is read first. It covers the metadata of most
+	// files, and all of a small file, and an object store needs about as long for it as for an
+	// empty answer.
 	tailBytes = 64 << 10
-	// keptFileBytes is the size up to which a file's tail is kept as it was read, since
-	// it holds much of the data. Of larger files only the metadata is kept.
+	// keptFileBytes is the size up to which the tail of a file is kept as it was read, because the
+	// tail then holds much of the data. Of larger files only the metadata is kept.
 	keptFileBytes = 4 * tailBytes
-	// maxMetadataBytes bounds what a footer can make us read.
+	// maxMetadataBytes bounds how many bytes a footer can make us read.
 	maxMetadataBytes = 256 << 20
 	// maxKeptBytes bounds the page indices and dictionaries that a File keeps.
 	maxKeptBytes = 32 << 20
@@ -37,17 +38,16 @@ type footer struct {
 	version     lance.Version
 }
 
-// Open reads the metadata of the data file at key: one request for its last 64 KiB (of a
-// large file, as many as the store would read to save a request), and a second one when
-// the metadata begins before that. A size of 0 means that it is not
-// known. columns says which column of the file each field is stored in, as the
-// manifest's entry of the file does; nil takes the fields of the file's own schema, for
-// files that are not part of a table.
+// Open reads the metadata of the data file at key. It makes one request for the last 64 KiB of the
+// file (for a large file, for as many bytes as the store would rather read than be asked again),
+// and a second request if the metadata begins before that. A size of 0 means that the size is not
+// known. columns gives the column of the file for each field id, as the manifest's entry of the
+// file does; nil takes the fields of the file's own schema, for files that are not part of a table.
 //
 // A file that is damaged is [lance.ErrCorrupt]; one of another version of the format is
 // [lance.ErrUnsupported].
 func Open(ctx context.Context, store objectstore.Store, key string, size int64, columns map[int32]int32) (*File, error) {
-	f := &File{stored: &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: encoding.NewBudget(maxKeptBytes)}}
+	f := &File{stored: &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: read.NewBudget(maxKeptBytes)}}
 	if err := f.open(ctx); err != nil {
 		return nil, fmt.Errorf("open data file %s: %w", key, err)
 	}
@@ -100,7 +100,7 @@ func (f *File) open(ctx context.Context) error {
 	return f.readLength(ctx)
 }
 
-// readTail reads the end of the file and learns its size.
+// readTail reads the end of the file, and sets its size if that is not known.
 func (f *File) readTail(ctx context.Context) (extent, error) {
 	length := int64(tailBytes)
 	if f.size > tailBytes {
@@ -152,7 +152,7 @@ func parseFooter(tail []byte, size int64) (footer, error) {
 	return footer{at[0], at[1], at[2], int(globals), int(columns), version}, nil
 }
 
-// fileVersion returns the version of a file whose footer says major and minor.
+// fileVersion returns the version of a file with the numbers major and minor in its footer.
 func fileVersion(major, minor uint16) (lance.Version, error) {
 	v, err := lance.VersionOf(uint32(major), uint32(minor))
 	if err == nil && v == lance.Legacy {
@@ -161,7 +161,7 @@ func fileVersion(major, minor uint16) (lance.Version, error) {
 	return v, err
 }
 
-// extend returns tail with what comes before it from position first on.
+// extend returns tail, preceded by the bytes between position first and its start.
 func (f *File) extend(ctx context.Context, tail extent, first int64) (extent, error) {
 	if first >= tail.from {
 		return tail, nil
@@ -173,7 +173,8 @@ func (f *File) extend(ctx context.Context, tail extent, first int64) (extent, er
 	return extent{first, append(got[0], tail.bytes...)}, nil
 }
 
-// parseTable reads a table of n positions and sizes, which must lie within the file.
+// parseTable parses a table of n pairs of u64 position and u64 size; each pair must lie within the
+// file.
 func (f *File) parseTable(in extent, at int64, n int) ([]interval, error) {
 	b, ok := in.find(at, 16*int64(n))
 	if !ok {
@@ -191,8 +192,8 @@ func (f *File) parseTable(in extent, at int64, n int) ([]interval, error) {
 	return table, nil
 }
 
-// readLength takes the number of rows from the descriptor, global buffer 0, without
-// reading the schema that it also holds.
+// readLength reads the number of rows, field 2 of the FileDescriptor in global buffer 0. It skips
+// the schema, field 1, which is the larger part.
 func (f *File) readLength(ctx context.Context) error {
 	b, err := f.GlobalBuffer(ctx, 0)
 	if err != nil {
@@ -214,8 +215,8 @@ func (f *File) readLength(ctx context.Context) error {
 	return nil
 }
 
-// GlobalBuffer returns the bytes of a global buffer of the file, of which 0 is the file
-// descriptor; index files keep others. The caller must not change them.
+// GlobalBuffer returns the bytes of a global buffer of the file. Buffer 0 is the file descriptor;
+// index files have further ones. The caller must not change the bytes.
 func (f *File) GlobalBuffer(ctx context.Context, i int) ([]byte, error) {
 	if i < 0 || i >= len(f.globals) {
 		return nil, fmt.Errorf("%w: no global buffer %d among %d", lance.ErrCorrupt, i, len(f.globals))
@@ -236,8 +237,8 @@ func (f *File) GlobalBuffer(ctx context.Context, i int) ([]byte, error) {
 	return got[0], nil
 }
 
-// Schema returns the schema that the file was written with. Files of a table are read
-// with the table's schema instead, which may have changed since.
+// Schema returns the schema that the file was written with. A table reads its files with its own
+// schema instead, because that may have changed since.
 func (f *File) Schema(ctx context.Context) (*schema.Schema, error) {
 	b, err := f.GlobalBuffer(ctx, 0)
 	if err != nil {
@@ -254,8 +255,8 @@ func (f *File) Schema(ctx context.Context) (*schema.Schema, error) {
 	return s, nil
 }
 
-// ownColumns returns where the fields of the file's own schema are: columns follow the
-// order of the leaves, in version 2.0 of all fields.
+// ownColumns maps the fields of the file's own schema to columns. Columns are in the order of the
+// leaves; in version 2.0 every field is a column, in the order of a walk that visits parents first.
 func (f *File) ownColumns(ctx context.Context) (map[int32]int32, error) {
 	s, err := f.Schema(ctx)
 	if err != nil {

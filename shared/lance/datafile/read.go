@@ -10,21 +10,22 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/values"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 )
 
-// ReadRange returns rows [from, to) of top-level fields, one array per field with its
-// children. A field, or part of one, that the file has no column for is null. Blobs are
-// described, as [schema.Field.Described] says, and can be had from ReadBlobs.
+// ReadRange returns rows [from, to) of top-level fields, one array per field with its children. A
+// field, or part of one, that has no column in the file is null. A blob field comes as descriptions
+// (see [schema.Field.Described]); ReadBlobs reads the bytes for them.
 //
-// Reading takes one round of requests, which run beside each other, when the pages are
-// small, read whole or known from an earlier read, and one more when it must first be
-// learnt where in them the rows are. Arrays may share memory with the bytes that were
-// read; they are not to be changed.
+// A read takes one round of concurrent requests if the pages are small, are read whole, or are
+// known from an earlier read; otherwise it takes one more round first, to learn where in the pages
+// the rows are. The arrays may share memory with the bytes that were read and must not be changed.
 //
-// While it reads it holds memory of the context's share for the bytes that it has fetched
-// and all that it makes of them. Who keeps the arrays takes memory for them.
+// The read takes memory from the context's share for the bytes that it fetches and for all that it
+// makes of them, and gives it back when it returns. A caller that keeps the arrays takes memory for
+// them itself.
 func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error) {
 	if from < 0 || to < from || to > f.rows {
 		return nil, fmt.Errorf("read rows [%d, %d) of data file %s, which has %d", from, to, f.key, f.rows)
@@ -32,8 +33,8 @@ func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to i
 	return f.read(ctx, fields, []encoding.RowRange{{From: int(from), To: int(to)}})
 }
 
-// Take returns single rows, which must ascend without repeating, as ReadRange does. It
-// reads only those parts of pages that hold them.
+// Take returns single rows as ReadRange does; the row numbers must ascend without repetition. It
+// reads only the parts of pages that hold these rows.
 func (f *File) Take(ctx context.Context, fields []*schema.Field, rows []int64) ([]arrow.Array, error) {
 	var ranges []encoding.RowRange
 	last := int64(-1)
@@ -51,11 +52,24 @@ func (f *File) Take(ctx context.Context, fields []*schema.Field, rows []int64) (
 	return f.read(ctx, fields, ranges)
 }
 
-// A columnTask reads what one read needs of one column, or of a column and those that
+// ReadRanges is ReadRange for several ranges, which must ascend without overlapping: the arrays hold
+// their rows one after another.
+func (f *File) ReadRanges(ctx context.Context, fields []*schema.Field, ranges []encoding.RowRange) ([]arrow.Array, error) {
+	last := 0
+	for _, r := range ranges {
+		if r.From < last || r.To < r.From || int64(r.To) > f.rows {
+			return nil, fmt.Errorf("read rows [%d, %d) after %d of data file %s, which has %d", r.From, r.To, last, f.key, f.rows)
+		}
+		last = r.To
+	}
+	return f.read(ctx, fields, ranges)
+}
+
+// A columnTask is the part of a read that concerns one column, or a column and the columns that
 // depend on it.
 type columnTask interface {
-	// run goes on as far as the bytes in src allow and reports whether it is done. It
-	// returns what else it needs.
+	// run decodes as far as the bytes in src allow, and reports whether the task is done. If not,
+	// it returns the intervals that it needs next.
 	run(src *source) (done bool, wanted []interval, err error)
 }
 
@@ -82,7 +96,7 @@ type fileRead struct {
 	file  *File
 	rows  []encoding.RowRange
 	count int
-	room  encoding.Room
+	room  values.Room
 	tasks []columnTask
 }
 
@@ -116,16 +130,16 @@ func (r *fileRead) read(ctx context.Context, fields []*schema.Field) ([]arrow.Ar
 	return arrays, nil
 }
 
-// A fieldRead is what is read of one field.
+// A fieldRead is the part of a read that concerns one field.
 type fieldRead interface {
 	// array returns the array of the field, which must have n items. All tasks are done.
 	array(n int) (arrow.Array, error)
 }
 
-// maxRounds is more rounds of reading than any nesting of types can need.
+// maxRounds is more rounds of requests than any nesting of types can need.
 const maxRounds = 80
 
-// run runs all tasks, reading what they want, until they are done.
+// run runs all tasks, and between the rounds reads the bytes that they ask for, until all are done.
 func (r *fileRead) run(ctx context.Context) error {
 	src := newSource(r.file.stored)
 	pending := r.tasks
@@ -141,11 +155,11 @@ func (r *fileRead) run(ctx context.Context) error {
 	return fmt.Errorf("%w: still not read after %d rounds", lance.ErrCorrupt, maxRounds)
 }
 
-// manyRows is how many rows make it worth while to decode columns beside each other.
+// manyRows is the number of rows from which columns are decoded concurrently.
 const manyRows = 4096
 
-// step runs the pending tasks once. It leaves those that are not done, and returns what
-// they want.
+// step runs the pending tasks once, keeps those that are not done in pending, and returns the
+// intervals that they need.
 func (r *fileRead) step(src *source, pending *[]columnTask) ([]interval, error) {
 	type outcome struct {
 		done   bool

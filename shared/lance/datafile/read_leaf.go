@@ -8,31 +8,34 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/read"
+	"tiltyard/shared/lance/encoding/repdef"
+	"tiltyard/shared/lance/encoding/values"
 )
 
 // A leafTask reads rows of one leaf in a file of version 2.1 or 2.2.
 type leafTask struct {
 	file   *File
 	column *fileColumn
-	path   *encoding.Path
+	path   *repdef.Path
 	parts  []part
 	rows   int // rows of the field
-	room   encoding.Room
-	result *encoding.Column
+	room   values.Room
+	result *read.Column
 
 	structure bool // a field around the leaf takes its structure from it
 }
 
-// A part is the rows that are wanted of one page.
+// A part is the wanted rows of one page.
 type part struct {
 	index int
 	page  *filePage
 	rows  []encoding.RowRange // within the page
-	items *encoding.Items     // once they have been decoded
+	items *read.Items         // once they have been decoded
 }
 
-// newLeafTask returns the task that reads rows of the field where path begins.
-func newLeafTask(f *File, c *fileColumn, path *encoding.Path, rows []encoding.RowRange, count int) (*leafTask, error) {
+// newLeafTask returns the task that reads rows of the field at the start of path.
+func newLeafTask(f *File, c *fileColumn, path *repdef.Path, rows []encoding.RowRange, count int) (*leafTask, error) {
 	size := path.RowItems()
 	if c.rows() != int(f.rows)*size {
 		return nil, fmt.Errorf("%w: column %d has %d items for %d rows", lance.ErrCorrupt, c.index, c.rows(), f.rows)
@@ -87,7 +90,7 @@ func (t *leafTask) run(src *source) (bool, []interval, error) {
 	if len(wanted) > 0 {
 		return false, wanted, nil
 	}
-	builder := encoding.NewColumnBuilder(t.path)
+	builder := read.NewColumnBuilder(t.path)
 	builder.LeafOnly, builder.Room = !t.structure, t.room
 	for i := range t.parts {
 		p := &t.parts[i]
@@ -116,7 +119,7 @@ func (t *leafTask) readPart(src *source, p *part, wanted *[]interval) error {
 	return err
 }
 
-// fetcher returns a Fetch of the page's buffers, which adds what is missing to wanted.
+// fetcher returns a Fetch of the page's buffers, which adds missing intervals to wanted.
 func (p *filePage) fetcher(src *source, wanted *[]interval) encoding.Fetch {
 	return func(buffer, from, to int) []byte {
 		if from == to {

@@ -9,14 +9,15 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/repdef"
+	"tiltyard/shared/lance/encoding/values"
 	"tiltyard/shared/lance/schema"
 )
 
-// plan returns what is to be read of a field in version 2.1 or 2.2, where leaves are
-// columns and each tells the structure of all fields around it. above are the steps down
-// to the field.
-func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, error) {
+// plan plans the read of a field of version 2.1 or 2.2. There only leaves are columns, and the
+// levels of each leaf hold the structure of all fields around it. The steps in above lead down to
+// the field.
+func (r *fileRead) plan(field *schema.Field, above []repdef.Step) (fieldRead, error) {
 	if !field.IsLeaf() {
 		return r.planNested(field, above)
 	}
@@ -27,9 +28,9 @@ func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, 
 	if c == nil {
 		return nullField{field.Type, r.room}, nil
 	}
-	path := &encoding.Path{
-		Steps: append([]encoding.Step(nil), above...),
-		Leaf:  encoding.Leaf{Type: field.Type, Name: field.Name, Nullable: field.Nullable},
+	path := &repdef.Path{
+		Steps: append([]repdef.Step(nil), above...),
+		Leaf:  repdef.Leaf{Type: field.Type, Name: field.Name, Nullable: field.Nullable},
 	}
 	task, err := newLeafTask(r.file, c, path, r.rows, r.count)
 	if err != nil {
@@ -40,7 +41,7 @@ func (r *fileRead) plan(field *schema.Field, above []encoding.Step) (fieldRead, 
 	return task, nil
 }
 
-func (r *fileRead) planNested(field *schema.Field, above []encoding.Step) (fieldRead, error) {
+func (r *fileRead) planNested(field *schema.Field, above []repdef.Step) (fieldRead, error) {
 	step, err := stepFrom(field)
 	if err != nil {
 		return nil, err
@@ -63,25 +64,25 @@ func (r *fileRead) planNested(field *schema.Field, above []encoding.Step) (field
 }
 
 // stepFrom returns the step from a field with children to one of them.
-func stepFrom(field *schema.Field) (encoding.Step, error) {
-	step := encoding.Step{Name: field.Name, Nullable: field.Nullable}
+func stepFrom(field *schema.Field) (repdef.Step, error) {
+	step := repdef.Step{Name: field.Name, Nullable: field.Nullable}
 	switch t := storageType(field.Type).(type) {
 	case *arrow.StructType:
-		step.Kind = encoding.StructStep
+		step.Kind = repdef.StructStep
 	case *arrow.ListType, *arrow.LargeListType, *arrow.MapType:
-		step.Kind = encoding.ListStep
+		step.Kind = repdef.ListStep
 	case *arrow.FixedSizeListType:
-		step.Kind, step.Size = encoding.FixedListStep, int(t.Len())
+		step.Kind, step.Size = repdef.FixedListStep, int(t.Len())
 	default:
 		return step, fmt.Errorf("%w: field %q of type %s with children", lance.ErrUnsupported, field.Name, field.Type)
 	}
 	return step, nil
 }
 
-// A nullField is a field that the file does not have.
+// A nullField is a field without a column in the file; all its rows are null.
 type nullField struct {
 	t    arrow.DataType
-	room encoding.Room
+	room values.Room
 }
 
 func (f nullField) array(n int) (arrow.Array, error) {
@@ -91,11 +92,11 @@ func (f nullField) array(n int) (arrow.Array, error) {
 	return gather.Nulls(f.t, n), nil
 }
 
-// A nestedField is a field with children of which the file has some. Its structure is
-// taken from the first leaf below it that there is.
+// A nestedField is a field with children, at least one of which has a column in the file. The first
+// such leaf gives the structure of the field.
 type nestedField struct {
 	field    *schema.Field
-	kind     encoding.StepKind
+	kind     repdef.StepKind
 	size     int // of fixed-size lists
 	depth    int // fields around it
 	children []fieldRead
@@ -122,9 +123,9 @@ func (f *nestedField) array(n int) (arrow.Array, error) {
 	}
 	items := n
 	switch f.kind {
-	case encoding.ListStep:
+	case repdef.ListStep:
 		items = int(node.Offsets[n])
-	case encoding.FixedListStep:
+	case repdef.FixedListStep:
 		items = n * f.size
 	}
 	children := make([]arrow.ArrayData, len(f.children))
@@ -147,7 +148,7 @@ func hasNullKeys(entries arrow.ArrayData) bool {
 }
 
 // nestedArray returns an array of structs, lists, maps or fixed-size lists.
-func nestedArray(t arrow.DataType, node *encoding.Node, children []arrow.ArrayData) arrow.Array {
+func nestedArray(t arrow.DataType, node *repdef.Node, children []arrow.ArrayData) arrow.Array {
 	buffers := []*memory.Buffer{nil}
 	if node.Valid != nil {
 		buffers[0] = memory.NewBufferBytes(node.Valid)

@@ -7,18 +7,21 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/repdef"
+	"tiltyard/shared/lance/encoding/values"
+	"tiltyard/shared/lance/encoding/version20"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
 
-// In version 2.0 every field is a column. The rows that are wanted of the items of a list
-// are known only when the list's own column has been read, so a field is one task: a tree
-// of readers, each of which starts when the one above it has said what rows it needs.
+// In version 2.0 every field is a column. Which items of a list a read needs is known only after
+// the list's own column has been read. A field is therefore one task: a tree of readers, in which
+// each reader starts once the reader above it has set its rows.
 
 // A fieldV20 reads rows of one field and what is below it.
 type fieldV20 interface {
 	fieldRead
-	// want says which rows are needed. It is called once.
+	// want sets the rows to read. It is called once.
 	want(rows []encoding.RowRange) error
 	// run is that of columnTask, after want.
 	run(src *source) (bool, []interval, error)
@@ -43,7 +46,7 @@ func (r *fileRead) fieldV20(field *schema.Field) (fieldV20, error) {
 		return &nullV20{nullField{field.Type, r.room}}, nil
 	}
 	if field.IsLeaf() {
-		return &leafV20{field: field, column: c, room: r.room, builder: encoding.LeafBuilderV20{Type: field.Type, Room: r.room}}, nil
+		return &leafV20{field: field, column: c, room: r.room, builder: version20.LeafBuilder{Type: field.Type, Room: r.room}}, nil
 	}
 	children := make([]fieldV20, len(field.Children))
 	for i, child := range field.Children {
@@ -61,7 +64,7 @@ func (r *fileRead) fieldV20(field *schema.Field) (fieldV20, error) {
 }
 
 // openV20 makes the reader of a page of version 2.0.
-func (p *filePage) openV20(field *schema.Field) (*encoding.PageReaderV20, error) {
+func (p *filePage) openV20(field *schema.Field) (*version20.PageReader, error) {
 	p.once.Do(func() {
 		if p.Encoding.TypeURL != pb.TypeArrayEncoding {
 			p.err = fmt.Errorf("%w: page encoded as %q", lance.ErrUnsupported, p.Encoding.TypeURL)
@@ -72,7 +75,7 @@ func (p *filePage) openV20(field *schema.Field) (*encoding.PageReaderV20, error)
 			p.err = fmt.Errorf("%w: page encoding: %w", lance.ErrCorrupt, err)
 			return
 		}
-		p.v20, p.err = encoding.NewPageReaderV20(field.Type, enc, p.info())
+		p.v20, p.err = version20.NewPageReader(field.Type, enc, p.info())
 	})
 	return p.v20, p.err
 }
@@ -85,7 +88,7 @@ func countRows(rows []encoding.RowRange) int {
 	return n
 }
 
-// splitV20 is split for rows that must be in the column.
+// splitV20 is split with an error for rows past the end of the column.
 func (c *fileColumn) splitV20(rows []encoding.RowRange) ([]part, error) {
 	if n := len(rows); n > 0 && rows[n-1].To > c.rows() {
 		return nil, fmt.Errorf("%w: column %d has %d items, want %d", lance.ErrCorrupt, c.index, c.rows(), rows[n-1].To)
@@ -93,7 +96,7 @@ func (c *fileColumn) splitV20(rows []encoding.RowRange) ([]part, error) {
 	return c.split(rows), nil
 }
 
-// A nullV20 is a field that the file does not have.
+// A nullV20 is a field without a column in the file.
 type nullV20 struct{ nullField }
 
 func (nullV20) want([]encoding.RowRange) error        { return nil }
@@ -105,15 +108,15 @@ type leafV20 struct {
 	column  *fileColumn
 	rows    int
 	parts   []part
-	items   []*encoding.ItemsV20
-	room    encoding.Room
-	builder encoding.LeafBuilderV20
+	items   []*version20.Items
+	room    values.Room
+	builder version20.LeafBuilder
 }
 
 func (l *leafV20) want(rows []encoding.RowRange) (err error) {
 	l.rows = countRows(rows)
 	l.parts, err = l.column.splitV20(rows)
-	l.items = make([]*encoding.ItemsV20, len(l.parts))
+	l.items = make([]*version20.Items, len(l.parts))
 	return err
 }
 
@@ -148,7 +151,8 @@ func (l *leafV20) array(n int) (arrow.Array, error) {
 	return a, nil
 }
 
-// A structV20 reads a struct. Its own column holds nothing: no struct is null.
+// A structV20 reads a struct. It does not read the struct's own column, which holds nothing, since
+// no struct of version 2.0 is null.
 type structV20 struct {
 	field    *schema.Field
 	children []fieldV20
@@ -186,24 +190,24 @@ func (s *structV20) array(n int) (arrow.Array, error) {
 		}
 		children[i] = a.Data()
 	}
-	return nestedArray(s.field.Type, &encoding.Node{Len: n}, children), nil
+	return nestedArray(s.field.Type, &repdef.Node{Len: n}, children), nil
 }
 
-// A listV20 reads a list: first its own column, then the items that it names.
+// A listV20 reads a list: first its own column, then the items to which that refers.
 type listV20 struct {
 	field  *schema.Field
 	column *fileColumn
 	items  fieldV20
-	room   encoding.Room
+	room   values.Room
 	parts  []part
-	lists  []*encoding.Lists
+	lists  []*version20.Lists
 	asked  bool // the items know what they are to read
-	node   encoding.Node
+	node   repdef.Node
 }
 
 func (l *listV20) want(rows []encoding.RowRange) (err error) {
 	l.parts, err = l.column.splitV20(rows)
-	l.lists = make([]*encoding.Lists, len(l.parts))
+	l.lists = make([]*version20.Lists, len(l.parts))
 	return err
 }
 
@@ -233,11 +237,11 @@ func (l *listV20) run(src *source) (bool, []interval, error) {
 	return l.items.run(src)
 }
 
-// askItems tells the items which rows the lists hold. They are counted per page, and
-// begin where those of the pages before end.
+// askItems sets the rows of the item reader. The offsets of a page of lists count from the first
+// item of that page, so the number of items in all pages before is added to them.
 func (l *listV20) askItems() error {
 	var rows []encoding.RowRange
-	var builder encoding.ListBuilderV20
+	var builder version20.ListBuilder
 	base, next := 0, 0
 	for i, p := range l.parts {
 		for ; next < p.index; next++ {

@@ -7,18 +7,18 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/values"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 )
 
-// maxRowBytes bounds what a row of one field takes at least, which a hostile schema may
-// claim.
+// maxRowBytes bounds the least number of bytes that a row of one field takes. A hostile schema can
+// claim any.
 const maxRowBytes = 1 << 28
 
-// roomOf returns the room that the share of a context has. It refuses all when the context
-// has ended, so that decoding ends then, too.
-func roomOf(ctx context.Context) encoding.Room {
+// roomOf returns the room of the context's share. Once the context has ended it refuses every
+// request, so that decoding stops as well.
+func roomOf(ctx context.Context) values.Room {
 	share := memory.FromContext(ctx)
 	return func(bytes int) error {
 		if err := ctx.Err(); err != nil {
@@ -28,7 +28,7 @@ func roomOf(ctx context.Context) encoding.Room {
 	}
 }
 
-// takeFixed takes the memory that the rows of a field take whatever they are.
+// takeFixed takes the memory that the rows of a field need whatever their values are.
 func (r *fileRead) takeFixed(field *schema.Field) error {
 	if err := CheckWidth(field); err != nil {
 		return err
@@ -36,8 +36,8 @@ func (r *fileRead) takeFixed(field *schema.Field) error {
 	return takeWidth(r.room, field.Type, r.count)
 }
 
-// CheckWidth returns an error that is [lance.ErrUnsupported] for a field of which no row can
-// be read because it would take more than 256 MiB, whatever is in it.
+// CheckWidth returns an error that is [lance.ErrUnsupported] for a field whose every row would take
+// more than 256 MiB, whatever its value.
 func CheckWidth(field *schema.Field) error {
 	if width := FixedWidth(field.Type); width > maxRowBytes {
 		return fmt.Errorf("%w: column %q of type %s takes %.0f bytes in each row; rows of more than %d bytes are not read",
@@ -47,14 +47,15 @@ func CheckWidth(field *schema.Field) error {
 }
 
 // takeWidth takes the memory of n values of a type.
-func takeWidth(room encoding.Room, t arrow.DataType, n int) error {
+func takeWidth(room values.Room, t arrow.DataType, n int) error {
 	return room.Take(int(min(FixedWidth(t)*float64(n), maxBytes)))
 }
 
-// maxBytes is more than any share has.
+// maxBytes is more than any share has; it keeps the conversion from a float in range.
 const maxBytes = 1 << 60
 
-// FixedWidth returns the bytes that a value of a type takes whatever it is.
+// FixedWidth returns the bytes of memory that each value of a type takes, whatever the value: the
+// offset of a text, for example, but not its bytes.
 func FixedWidth(t arrow.DataType) float64 {
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:

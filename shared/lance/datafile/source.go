@@ -15,7 +15,7 @@ type interval struct {
 	from, size int64
 }
 
-// An extent is bytes of a file that have been read.
+// An extent is a run of bytes of a file that has been read.
 type extent struct {
 	from  int64
 	bytes []byte
@@ -23,7 +23,7 @@ type extent struct {
 
 func (e extent) end() int64 { return e.from + int64(len(e.bytes)) }
 
-// find returns size bytes from a position on, if the extent holds them.
+// find returns size bytes from a position on, and whether the extent holds them.
 func (e extent) find(from, size int64) ([]byte, bool) {
 	if from < e.from || size > e.end()-from {
 		return nil, false
@@ -32,17 +32,18 @@ func (e extent) find(from, size int64) ([]byte, bool) {
 	return e.bytes[at : at+size : at+size], true
 }
 
-// after returns the part of the extent from a position on, in memory of its own.
+// after returns the part of the extent from a position on, as a copy, so that the rest can be
+// freed.
 func (e extent) after(from int64) extent {
 	from = max(from, e.from)
 	return extent{from, slices.Clone(e.bytes[from-e.from:])}
 }
 
-// maxMerged is the size past which ranges are not merged any more. Separate requests run
-// beside each other.
+// maxMerged is the size past which ranges are not merged any more, because separate requests run
+// concurrently.
 const maxMerged = 16 << 20
 
-// A source is the bytes that one read has of a file.
+// A source holds the bytes of a file that one read has fetched so far.
 type source struct {
 	file *stored
 	have []extent // by position
@@ -56,7 +57,7 @@ func newSource(f *stored) *source {
 	return s
 }
 
-// find returns bytes of the file, or nil when they have not been read.
+// find returns bytes of the file, or nil if they have not been read.
 func (s *source) find(want interval) []byte {
 	i := sort.Search(len(s.have), func(i int) bool { return s.have[i].from > want.from })
 	for i--; i >= 0; i-- {
@@ -67,8 +68,8 @@ func (s *source) find(want interval) []byte {
 	return nil
 }
 
-// read reads what is wanted, in one call of the store. The memory that it takes belongs to
-// the share of the context.
+// read fetches the wanted intervals in one call of the store. Their memory belongs to the share of
+// the context.
 func (s *source) read(ctx context.Context, wanted []interval) error {
 	ranges := merge(wanted, s.file.gap)
 	total := int64(0)

@@ -11,6 +11,8 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/version20"
+	"tiltyard/shared/lance/encoding/write"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
@@ -26,10 +28,10 @@ import (
 //	                    then of each global buffer
 //	footer              see footerBytes
 //
-// Rows are buffered until there are enough for a page, so that each column holds
-// about 8 MiB, or 32 of texts that may turn out to repeat. Columns are encoded side by side
-// where that is worth it; pages are written as they fill, those of one batch column by column.
-// A Writer is for one goroutine. After an error nothing more can be written.
+// Rows wait in memory until there are enough for a page: about 8 MiB of a column, or 32 MiB of
+// texts, which a dictionary may make smaller. Columns are encoded concurrently where that is worth
+// it, and pages are written as they fill up, those of one batch in the order of the columns. A
+// Writer is for one goroutine. After an error nothing more can be written.
 //
 // Source: protos/file2.proto of the format.
 type Writer struct {
@@ -44,7 +46,7 @@ type Writer struct {
 	err     error // what went wrong before
 }
 
-// A columnWriter gathers the pages of one leaf of the schema, or in version 2.0 any node of it.
+// A columnWriter collects the pages of one leaf of the schema, or in version 2.0 of any field.
 type columnWriter struct {
 	field   *schema.Field
 	top     int // position of its top-level field
@@ -67,14 +69,14 @@ func newColumnWriter(path columnPath, v lance.Version) (*columnWriter, error) {
 	switch {
 	case err != nil:
 	case v == lance.V2_0:
-		c.encoder, err = encoding.NewColumnEncoderV20(path.Path)
+		c.encoder, err = version20.NewColumnEncoder(path.Path)
 	default:
-		c.encoder, err = encoding.NewColumnEncoder(path.Path, v)
+		c.encoder, err = write.NewColumnEncoder(path.Path, v)
 	}
 	return c, err
 }
 
-// A Summary is what a manifest says of a data file.
+// A Summary is the part of a manifest's entry of a data file that its writer knows.
 type Summary struct {
 	Rows          int64
 	Size          int64   // in bytes
@@ -82,14 +84,14 @@ type Summary struct {
 	ColumnIndices []int32 // the column of each
 }
 
-// NewWriter begins a data file of version 2.0, 2.1 or 2.2 with the fields of sch. It is
-// [lance.ErrUnsupported] when the format, or that version, cannot hold a type of them;
-// the error names the field. The writer keeps sch.
+// NewWriter begins a data file of version 2.0, 2.1 or 2.2 with the fields of sch. A type that the
+// format, or that version, cannot hold is [lance.ErrUnsupported], and the error names its field.
+// The writer keeps sch.
 func NewWriter(out io.Writer, sch *schema.Schema, v lance.Version) (*Writer, error) {
 	return NewBlobWriter(out, sch, v, BlobPlaces{})
 }
 
-// NewBlobWriter is NewWriter for files whose blobs can be in other places, too.
+// NewBlobWriter is NewWriter for files whose blobs may also lie outside of the file.
 func NewBlobWriter(out io.Writer, sch *schema.Schema, v lance.Version, places BlobPlaces) (*Writer, error) {
 	w := &Writer{out: out, schema: sch, version: v}
 	w.blobs = blobWriter{file: w, places: places}
@@ -113,9 +115,9 @@ func NewBlobWriter(out io.Writer, sch *schema.Schema, v lance.Version, places Bl
 	return w, nil
 }
 
-// Write adds the rows of rec, whose columns are the schema's fields in their order:
-// their names are not looked at, their types are. Until the next Write or Close it may
-// hold on to rec's memory, which must not change.
+// Write adds the rows of rec. Its columns are matched with the schema's fields by position and
+// type, not by name. The writer may refer to rec's memory until the next Write or Close, so it must
+// not change.
 func (w *Writer) Write(rec arrow.RecordBatch) error {
 	if w.err != nil {
 		return w.err
@@ -145,7 +147,7 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 	return nil
 }
 
-// Buffered returns how many bytes of rows wait to become pages.
+// Buffered returns how many bytes of rows wait for their page to fill up.
 func (w *Writer) Buffered() int64 {
 	size := 0
 	for _, c := range w.columns {
@@ -154,15 +156,15 @@ func (w *Writer) Buffered() int64 {
 	return int64(size)
 }
 
-// pageAlignment is what the positions of buffers are multiples of; readers insist. What
-// is in between does not matter. With the native writer's choice equal encodings make
-// equal files.
+// Buffers begin at multiples of pageAlignment; native readers reject others. The bytes of the
+// padding are free; those of the native writer are used here, so that equal encodings make equal
+// files.
 const (
 	pageAlignment = 64
 	pagePadding   = 'H'
 )
 
-// putPage writes a page of c.
+// putPage writes a page of column c: each buffer after padding, in order.
 func (w *Writer) putPage(c *columnWriter, p encoding.Page) error {
 	meta := pb.Page{Length: uint64(p.Rows), Priority: p.Priority, Encoding: p.Encoding}
 	for _, buffer := range p.Buffers {
@@ -192,8 +194,8 @@ func (w *Writer) align() error {
 	return nil
 }
 
-// Close writes what is left of the rows and everything behind the pages. It does not
-// close what it writes to.
+// Close encodes the remaining rows and writes all that follows the pages. It does not close the
+// underlying writer.
 func (w *Writer) Close() (Summary, error) {
 	if w.err == nil {
 		if w.err = w.finish(); w.err == nil {
@@ -223,7 +225,7 @@ func (w *Writer) finish() error {
 	return nil
 }
 
-// tail encodes all that follows the pages.
+// tail encodes all that follows the pages: descriptor, metadata of columns, tables, footer.
 func (w *Writer) tail() []byte {
 	start := uint64(w.size)
 	fields := w.schema
@@ -254,8 +256,9 @@ func appendExtent(b []byte, position, size uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, size)
 }
 
-// columnEncoding is what nearly all columns have: ColumnEncoding{values=1: Empty}. Blobs of
-// version 2.0 have it inside of another: ColumnEncoding{blob=3: {inner=1}}.
+// columnEncoding returns the encoding of a column, which is the same for nearly all:
+// ColumnEncoding{values=1: Empty}. In version 2.0 a blob column has this message inside of another:
+// ColumnEncoding{blob=3: {inner=1}}.
 func columnEncoding(isBlob bool) pb.Any {
 	var e pb.Encoder
 	values := func(e *pb.Encoder) { e.Message(1, func(*pb.Encoder) {}) }

@@ -9,20 +9,21 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// BlobPlaces are where a Writer puts blobs that are not in the data file itself, which
-// files of version 2.2 can have. What is nil is refused when a blob needs it.
+// BlobPlaces are the functions by which a Writer stores blobs outside of the data file, as files of
+// version 2.2 can. If a function is nil, a blob that needs it is an error.
 type BlobPlaces struct {
-	// SideFile begins the side file with a number. Its Close says that it is whole; a
-	// Writer that fails leaves it open.
+	// SideFile begins the side file with the number id. Its Close marks the file as complete; a
+	// Writer that fails does not close it.
 	SideFile func(id uint32) (io.WriteCloser, error)
-	// External returns how to store the URI of a blob that is elsewhere: the base path of
-	// the table that it is below and the rest, or 0 and the URI. An error refuses the URI.
+	// External returns the stored form of the URI of a blob in another object: the id of the base
+	// path of the table that it lies below and the rest of the URI, or 0 and the whole URI. An
+	// error refuses the URI.
 	External func(uri string) (base uint32, path string, err error)
 }
 
-// Sizes from which the native writer takes a blob out of the data file, and gives it a
-// side file of its own, and the size that a shared side file does not exceed. Fields can
-// say otherwise in their metadata.
+// The sizes from which the native writer moves a blob into a shared side file, and into one of its
+// own, and the size that a shared side file does not exceed. The metadata of a field can override
+// each of them. Source: crate lance, src/dataset/blob/write.rs.
 const (
 	inlineBlobBytes = 64 << 10
 	packedBlobBytes = 4 << 20
@@ -33,7 +34,7 @@ const (
 	sideFileKey   = "lance-encoding:blob-pack-file-size-threshold"
 )
 
-// A blobWriter puts blobs in their places.
+// A blobWriter stores each blob according to its size.
 type blobWriter struct {
 	file   *Writer
 	places BlobPlaces
@@ -45,8 +46,8 @@ type blobWriter struct {
 	sharedLimit int64
 }
 
-// blobLimits are up to which size blobs of a field are in the data file, in a shared side
-// file, and how large that becomes.
+// blobLimits are the largest sizes of a blob of a field in the data file and in a shared side file,
+// and of a shared side file.
 type blobLimits struct{ inline, packed, sideFile int64 }
 
 func limitsOf(f *schema.Field) (l blobLimits, err error) {
@@ -76,7 +77,8 @@ func (w *blobWriter) inline(value []byte) (Blob, error) {
 	return b, w.file.put(value)
 }
 
-// put writes a blob where one of its size belongs.
+// put stores a blob according to its size: in the data file, in a shared side file, or in one of
+// its own.
 func (w *blobWriter) put(value []byte, l blobLimits) (Blob, error) {
 	switch size := int64(len(value)); {
 	case w.file.version != lance.V2_2 && size == 0:
@@ -103,7 +105,7 @@ func (w *blobWriter) dedicated(value []byte) (Blob, error) {
 	return Blob{Kind: DedicatedBlob, ID: id, Size: uint64(len(value))}, file.Close()
 }
 
-// packed appends a blob to the shared side file, or to the next when that is full.
+// packed appends a blob to the shared side file, or to a new one if that is full.
 func (w *blobWriter) packed(value []byte, limit int64) (Blob, error) {
 	size := int64(len(value))
 	if w.shared == nil || w.sharedLimit != limit || w.sharedBytes+size > limit {
@@ -144,7 +146,7 @@ func (w *blobWriter) close() error {
 	return shared.Close()
 }
 
-// external describes a blob that is elsewhere.
+// external describes a blob that stays in another object.
 func (w *blobWriter) external(uri string, position, size uint64) (Blob, error) {
 	if w.places.External == nil {
 		return Blob{}, fmt.Errorf("%w: a blob that is elsewhere", lance.ErrUnsupported)

@@ -10,15 +10,16 @@ import (
 	"tiltyard/shared/lance/encoding"
 )
 
-// What is worth a goroutine for each column: rows in a batch, and buffered bytes.
+// The rows in a batch, and the buffered bytes, from which each column gets a goroutine of its own.
 const (
 	sideBySideRows  = 4096
 	sideBySideBytes = 256 << 10
 )
 
-// eachColumn lets each column encode rows and writes the pages that it emits. Side by side,
-// too, they are written in the order of the columns, so that the same rows make the same file:
-// a column that has a page waits until those before it have written theirs.
+// eachColumn encodes rows of each column and writes the pages that this emits. Even if columns are
+// encoded concurrently, their pages are written in the order of the columns, so that the same rows
+// make the same file: a column with a finished page waits until all columns before it have written
+// theirs.
 func (w *Writer) eachColumn(sideBySide bool, encode func(c *columnWriter, emit func(encoding.Page) error) error) error {
 	if w.alone || !sideBySide || runtime.GOMAXPROCS(0) == 1 {
 		for _, c := range w.columns {
@@ -49,11 +50,11 @@ func (w *Writer) eachColumn(sideBySide bool, encode func(c *columnWriter, emit f
 	return group.Wait()
 }
 
-// errOtherColumn says that a column was given up because another one failed.
+// errOtherColumn is the result of a column that stopped because another one failed.
 var errOtherColumn = errors.New("another column failed")
 
-// A columnOrder lets columns write one after another. They begin in that order, so that the one
-// whose turn it is never waits for one that has not begun.
+// A columnOrder lets columns write one after another. Goroutines start in the order of the columns;
+// the one whose turn it is therefore never waits for one that has not started.
 type columnOrder struct {
 	mu      sync.Mutex
 	changed sync.Cond
@@ -68,7 +69,7 @@ func newColumnOrder(columns int) *columnOrder {
 	return o
 }
 
-// wait returns when it is the turn of a column.
+// wait returns when it is the column's turn to write.
 func (o *columnOrder) wait(column int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

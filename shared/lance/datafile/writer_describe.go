@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// describe writes the blobs in a column and returns the column with descriptions in their
-// place, which is what is stored. Columns without blobs stay as they are. live says which
-// rows are not below a null or left out of a list, whose blobs are written; nil is all.
+// describe stores the blobs of a column and returns the column with descriptions in their place. A
+// column without blobs is returned unchanged. live marks the rows that are reachable, neither below
+// a null nor left out of a list; only their blobs are stored. A nil live means all rows.
 func (w *blobWriter) describe(f *schema.Field, column arrow.Array, live []bool) (arrow.Array, error) {
 	if f.IsBlob() {
 		return w.describeBlobs(f, column, live)
@@ -93,7 +93,7 @@ func (w *blobWriter) describeItems(f *schema.Field, list array.ListLike, live []
 	return array.MakeFromData(array.NewData(t, d.Len(), d.Buffers(), []arrow.ArrayData{described.Data()}, list.NullN(), d.Offset())), nil
 }
 
-// liveRows returns which rows are live and not null.
+// liveRows returns those of the live rows in which a has a value other than NULL.
 func liveRows(a arrow.Array, live []bool) []bool {
 	if a.NullN() == 0 {
 		return live
@@ -130,8 +130,8 @@ func (w *blobWriter) describeBlobs(f *schema.Field, column arrow.Array, live []b
 	return out.NewArray(), nil
 }
 
-// appendDescription appends a blob in the form of the file's version. In version 2.0 no
-// description is null, and that of a null is the position 1.
+// appendDescription appends the description of a blob in the form of the file's version. In version
+// 2.0 no description is null; that of a null value has size 0 and position 1.
 func (w *blobWriter) appendDescription(out *array.StructBuilder, b Blob) {
 	if b.Null && w.file.version != lance.V2_0 {
 		out.AppendNull()
@@ -153,19 +153,20 @@ func (w *blobWriter) appendDescription(out *array.StructBuilder, b Blob) {
 	out.FieldBuilder(1).(*array.Uint64Builder).Append(b.Size)
 }
 
-// A blobInput is the values of a blob column as they are given: large binaries (or, in
-// version 2.2, binaries), or in version 2.2 structs of
+// A blobInput gives access to the values of a blob column in the forms that callers pass: large
+// binaries (or, in version 2.2, binaries), or in version 2.2 structs of
 //
 //	data large_binary, uri string [, position uint64, size uint64]
 //
-// of which a row has either data or a uri, and maybe which part of that.
+// In each row either data or uri is set; with a uri, position and size may name a part of that
+// object.
 type blobInput struct {
 	data           arrow.Array
 	uri            *array.String // nil: all is data
 	position, size *array.Uint64 // nil: no row has them
 }
 
-// newBlobInput takes a column apart.
+// newBlobInput returns the input for a column, or an error if its type cannot hold blobs.
 func newBlobInput(f *schema.Field, column arrow.Array) (blobInput, error) {
 	in := blobInput{}
 	bad := fmt.Errorf("field %q: array of type %s does not hold blobs", f.Name, column.DataType())
@@ -186,7 +187,7 @@ func newBlobInput(f *schema.Field, column arrow.Array) (blobInput, error) {
 	return in, bad
 }
 
-// members takes a struct apart. It is false for one that does not hold blobs.
+// members sets the members of a struct. It is false for a struct that does not hold blobs.
 func (in *blobInput) members(s *array.Struct) bool {
 	for i, member := range s.DataType().(*arrow.StructType).Fields() {
 		ok := false
@@ -208,7 +209,7 @@ func (in *blobInput) members(s *array.Struct) bool {
 	return in.data != nil && in.uri != nil && (in.position == nil) == (in.size == nil)
 }
 
-// bytes returns the i-th value, which must be data.
+// bytes returns the i-th value, which must have data.
 func (in *blobInput) bytes(i int) []byte {
 	if large, ok := in.data.(*array.LargeBinary); ok {
 		return large.Value(i)
@@ -216,7 +217,7 @@ func (in *blobInput) bytes(i int) []byte {
 	return in.data.(*array.Binary).Value(i)
 }
 
-// write puts the i-th value, which is not null, in its place.
+// write stores the i-th value, which is not null, and returns its description.
 func (in *blobInput) write(w *blobWriter, i int, l blobLimits) (Blob, error) {
 	if in.uri == nil {
 		return w.put(in.bytes(i), l)

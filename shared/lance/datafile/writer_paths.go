@@ -8,13 +8,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/repdef"
 	"tiltyard/shared/lance/schema"
 )
 
-// A columnPath is the way from a top-level field to one that is a column.
+// A columnPath is the path from a top-level field to a field that has a column.
 type columnPath struct {
-	encoding.Path
+	repdef.Path
 	field *schema.Field
 	err   error // the field cannot be written
 }
@@ -28,26 +28,26 @@ func columnPaths(field *schema.Field, v lance.Version) iter.Seq[columnPath] {
 	}
 }
 
-// A pathWalk goes down the fields, with the steps taken so far.
+// A pathWalk visits the fields below a top-level field.
 type pathWalk struct {
 	version lance.Version
 	yield   func(columnPath) bool
 }
 
-// walk yields the columns at and below f, whose name with those above it is name. It
-// reports whether the walk goes on.
-func (w *pathWalk) walk(f *schema.Field, name string, steps []encoding.Step) bool {
+// walk yields the columns at and below f. name is its name, with those of the fields above it. The
+// result is false once the consumer has stopped.
+func (w *pathWalk) walk(f *schema.Field, name string, steps []repdef.Step) bool {
 	if err := w.check(f, name, steps); err != nil {
 		return w.yield(columnPath{field: f, err: err})
 	}
 	if f.IsLeaf() || w.version == lance.V2_0 {
-		leaf := encoding.Leaf{Type: f.Type, Name: name, Nullable: f.Nullable, Packed: f.IsPacked(), Metadata: f.Metadata}
+		leaf := repdef.Leaf{Type: f.Type, Name: name, Nullable: f.Nullable, Packed: f.IsPacked(), Metadata: f.Metadata}
 		if f.IsBlob() {
 			// What is stored is the descriptions, for which the field's metadata is not meant.
 			leaf.Type, leaf.Packed, leaf.Metadata = f.Described().Type, true, nil
 			leaf.Blob = w.version == lance.V2_1
 		}
-		path := encoding.Path{Steps: slices.Clone(steps), Leaf: leaf}
+		path := repdef.Path{Steps: slices.Clone(steps), Leaf: leaf}
 		if !w.yield(columnPath{Path: path, field: f}) {
 			return false
 		}
@@ -55,12 +55,12 @@ func (w *pathWalk) walk(f *schema.Field, name string, steps []encoding.Step) boo
 	if f.IsLeaf() {
 		return true
 	}
-	step := encoding.Step{Kind: encoding.ListStep, Name: name, Nullable: f.Nullable}
+	step := repdef.Step{Kind: repdef.ListStep, Name: name, Nullable: f.Nullable}
 	switch t := storageType(f.Type).(type) {
 	case *arrow.StructType:
-		step.Kind = encoding.StructStep
+		step.Kind = repdef.StructStep
 	case *arrow.FixedSizeListType:
-		step.Kind, step.Size = encoding.FixedListStep, int(t.Len())
+		step.Kind, step.Size = repdef.FixedListStep, int(t.Len())
 	}
 	for i, child := range f.Children {
 		step.Child, step.Member = i, child.Name
@@ -81,9 +81,9 @@ func storageType(t arrow.DataType) arrow.DataType {
 	}
 }
 
-// check refuses what cannot be written, whether by the format (as the native writer
-// does) or by us. Types of leaves are left to the encoding.
-func (w *pathWalk) check(f *schema.Field, name string, steps []encoding.Step) error {
+// check refuses a field that cannot be written, either by the format, as the native writer does, or
+// by this writer. The encoders check the types of leaves.
+func (w *pathWalk) check(f *schema.Field, name string, steps []repdef.Step) error {
 	refuse := func(what string) error {
 		return fmt.Errorf("%w: field %q: %s", lance.ErrUnsupported, name, what)
 	}
@@ -102,7 +102,7 @@ func (w *pathWalk) check(f *schema.Field, name string, steps []encoding.Step) er
 			return refuse("fixed-size lists of structs in data files before 2.2")
 		}
 		for _, s := range steps {
-			if s.Kind != encoding.StructStep {
+			if s.Kind != repdef.StructStep {
 				return refuse("fixed-size lists of structs inside lists")
 			}
 		}
@@ -110,9 +110,9 @@ func (w *pathWalk) check(f *schema.Field, name string, steps []encoding.Step) er
 	return nil
 }
 
-// checkBlob refuses blobs of the wrong version, and those in lists of version 2.1, which
-// the native writer makes so that nobody can read them.
-func (w *pathWalk) checkBlob(f *schema.Field, steps []encoding.Step, refuse func(string) error) error {
+// checkBlob refuses blobs of another version, and in version 2.1 blobs in lists, because no reader
+// can read those that the native writer makes.
+func (w *pathWalk) checkBlob(f *schema.Field, steps []repdef.Step, refuse func(string) error) error {
 	switch {
 	case f.IsBlobV2() != (w.version == lance.V2_2):
 		return refuse("blobs of this kind in data files " + w.version.String())
@@ -120,7 +120,7 @@ func (w *pathWalk) checkBlob(f *schema.Field, steps []encoding.Step, refuse func
 		return refuse("blobs that are not large binaries")
 	}
 	for _, s := range steps {
-		if s.Kind == encoding.FixedListStep || s.Kind == encoding.ListStep && w.version == lance.V2_1 {
+		if s.Kind == repdef.FixedListStep || s.Kind == repdef.ListStep && w.version == lance.V2_1 {
 			return refuse("blobs in lists of this kind in data files " + w.version.String())
 		}
 	}

@@ -8,11 +8,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/encoding/write"
 )
 
-// Need returns about how many bytes of memory the writer has in use at most while it takes
-// rec and until it takes more: of each column the rows that wait for a page to fill, and
-// beside them the pages that are encoded at the same time. rec itself is not among them.
+// Need returns about how many bytes of memory the writer uses at most from the start of Write(rec)
+// until the next Write: for each column the rows that wait for a page to fill up, and the pages
+// that are encoded at the same time. The memory of rec itself is not included.
 func (w *Writer) Need(rec arrow.RecordBatch) int64 {
 	leaves := make([]int64, rec.NumCols())
 	for _, c := range w.columns {
@@ -26,7 +27,7 @@ func (w *Writer) Need(rec arrow.RecordBatch) int64 {
 	waiting := make([]int64, len(w.columns))
 	for i, c := range w.columns {
 		size := sizes[c.top]
-		waiting[i] = min(int64(c.encoder.Size())+size.Bytes/leaves[c.top], encoding.MaxWaiting+size.Longest)
+		waiting[i] = min(int64(c.encoder.Size())+size.Bytes/leaves[c.top], write.MaxWaiting+size.Longest)
 		total += max(int64(c.encoder.Footprint()), waiting[i]/4*5) // slices grow by a quarter
 	}
 	slices.Sort(waiting)
@@ -40,12 +41,12 @@ func (w *Writer) Need(rec arrow.RecordBatch) int64 {
 	return total
 }
 
-// encodedFactor is by how much what is made of a page while it is encoded exceeds its rows:
-// compressed chunks, what they are put together in, and dictionaries that were tried.
+// encodedFactor is the ratio of the memory that encoding a page takes to the memory of its rows:
+// compressed chunks, the buffers that they are joined in, and dictionaries that were tried.
 const encodedFactor = 2
 
-// Flush makes pages of the rows that wait, however few, and gives their memory up. Readers
-// need more requests for small pages; so it is for when memory is short.
+// Flush makes pages of the waiting rows, however few, and frees their memory. Small pages cost
+// readers more requests, so Flush is for times when memory is short.
 func (w *Writer) Flush() error {
 	if w.err == nil {
 		w.err = w.eachColumn(w.Buffered() >= sideBySideBytes, func(c *columnWriter, emit func(encoding.Page) error) error {
@@ -62,14 +63,15 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// A RowSize is how much memory the values of an array take, other than what a slice leaves out.
+// A RowSize is the memory that the values of an array take. Values that a slice excludes do not
+// count.
 type RowSize struct {
 	Bytes   int64
 	Longest int64 // of one value of variable width
 }
 
-// SizeOf returns how much memory the values of an array take, about. It reads the offsets of
-// texts and lists, and no values.
+// SizeOf estimates how much memory the values of an array take. It reads the offsets of texts and
+// lists, but no values.
 func SizeOf(arr arrow.Array) RowSize {
 	data := arr.Data()
 	return sizeOf(data, data.Offset(), data.Offset()+data.Len())
@@ -116,7 +118,8 @@ func (s *RowSize) add(other RowSize) {
 	s.Longest += other.Longest
 }
 
-// offsetSize is sizeOf for values whose offsets count units of some bytes.
+// offsetSize is sizeOf for values that are found by offsets; unit is the size in bytes of
+// what an offset counts: 1 for strings, the size of an item for lists.
 func offsetSize[O int32 | int64](data arrow.ArrayData, from, to int, unit float64) RowSize {
 	if from == to || data.Buffers()[1] == nil {
 		return RowSize{}
@@ -130,7 +133,7 @@ func offsetSize[O int32 | int64](data arrow.ArrayData, from, to int, unit float6
 	return RowSize{Bytes: 4*int64(to-from) + int64(units*unit), Longest: int64(float64(longest) * unit)}
 }
 
-// listSize is sizeOf for lists, whose items count as if all were as large.
+// listSize is sizeOf for lists, on the assumption that all items are of the same size.
 func listSize[O int32 | int64](data arrow.ArrayData, from, to int) RowSize {
 	items := data.Children()[0]
 	all := sizeOf(items, items.Offset(), items.Offset()+items.Len())

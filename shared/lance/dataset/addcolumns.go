@@ -13,6 +13,8 @@ import (
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
@@ -43,7 +45,7 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() e
 	if err != nil {
 		return nil, err
 	}
-	added, err := newSchema(c.Schema, format.version, d.manifest.MaxFieldID())
+	added, err := newSchema(c.Schema, format.Version, d.manifest.MaxFieldID())
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() e
 	if err := schema.CheckBounds(append(d.Schema().Arrow().Fields(), added.Arrow().Fields()...)); err != nil {
 		return nil, err
 	}
-	if format.version == lance.Legacy && c.Values == nil {
+	if format.Version == lance.Legacy && c.Values == nil {
 		// The fragments of such tables hold all columns.
 		c.Values = func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 			return nulls(c.Schema, batch.NumRows()), nil
@@ -138,52 +140,52 @@ func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *project
 	for _, f := range d.fragments() {
 		file, err := d.writeColumnsOf(ctx, f, s, p, values, puts)
 		if err != nil {
-			return nil, causeOf(puts, err)
+			return nil, stage.CauseOf(puts, err)
 		}
 		out.files = append(out.files, file)
 	}
 	return out, nil
 }
 
-func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
+func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
 	format, err := d.fileFormat(Rows{})
 	if err == nil {
-		format, err = f.withBatches(ctx, format)
+		format, err = format.Beside(ctx, f)
 	}
 	if err != nil {
 		return pb.DataFile{}, err
 	}
-	deleted, err := f.deletions(ctx)
+	deleted, err := f.Deletions(ctx)
 	if err != nil {
 		return pb.DataFile{}, err
 	}
-	file, err := d.table.newFile(ctx, s, format)
+	file, err := d.table.place().NewFile(ctx, s, format)
 	if err != nil {
 		return pb.DataFile{}, err
 	}
-	rowBytes, err := f.rowBytes(ctx, p.fields())
+	rowBytes, err := f.RowBytes(ctx, p.fields())
 	if err != nil {
-		file.abort()
+		file.Abort()
 		return pb.DataFile{}, err
 	}
 	var held memory.Hold // for the columns of a window
 	defer held.Release()
 	step := windowRows(rowBytes)
-	for from := int64(0); from < f.rows; from += step {
-		w := window{fragment: f, from: from, to: min(from+step, f.rows)}
+	for from := int64(0); from < f.Rows; from += step {
+		w := window{fragment: f, from: from, to: min(from+step, f.Rows)}
 		columns, err := d.columnsOf(ctx, w, deleted, s, p, values)
 		if err == nil {
 			err = held.Resize(ctx, sizeOfColumns(columns))
 		}
 		if err == nil {
-			err = file.write(ctx, columns, 0, w.to-w.from)
+			err = file.Write(ctx, columns, 0, w.to-w.from)
 		}
 		if err != nil {
-			file.abort()
+			file.Abort()
 			return pb.DataFile{}, err
 		}
 	}
-	return file.close(puts)
+	return file.Close(ctx, puts)
 }
 
 func sizeOfColumns(columns []arrow.Array) int64 {
@@ -197,7 +199,7 @@ func sizeOfColumns(columns []arrow.Array) int64 {
 // columnsOf returns the new columns of all physical rows of a window. What a row that is
 // deleted has in them does not matter.
 func (d *Dataset) columnsOf(ctx context.Context, w window, deleted *deletion.Vector, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) ([]arrow.Array, error) {
-	live := livePositions(deleted, w.from, w.to) // nil: all
+	live := deleted.LivePositions(w.from, w.to) // nil: all
 	if live != nil && len(live) == 0 {
 		return blanks(s, int(w.to-w.from)), nil
 	}
@@ -228,6 +230,10 @@ func blanks(s *schema.Schema, n int) []arrow.Array {
 		t := f.Type
 		if f.IsBlobV2() {
 			t = arrow.BinaryTypes.Binary // is taken, too, and has an empty value
+		}
+		if f.Nullable && gather.HasDictionary(t) {
+			columns[i] = gather.Nulls(t, n) // the dictionary of legacy files may hold no empty value
+			continue
 		}
 		b := array.NewBuilder(arrowmemory.DefaultAllocator, t)
 		b.AppendEmptyValues(n)

@@ -10,7 +10,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
@@ -19,7 +19,7 @@ import (
 type Blob struct {
 	datafile.Blob // where they are
 	dataset       *Dataset
-	file          *dataFile
+	file          *fragment.File
 }
 
 // Blobs finds the values that a blob column, or the path of one in structs, has in the
@@ -43,20 +43,10 @@ func (d *Dataset) Blobs(ctx context.Context, column string, addresses []uint64) 
 	}
 	blobs := make([]Blob, len(described))
 	for i, b := range described {
-		blobs[i] = Blob{Blob: b, dataset: d, file: d.fragment(addresses[i] >> 32).fileOf(leaf)}
+		blobs[i] = Blob{Blob: b, dataset: d, file: d.fragment(addresses[i] >> 32).FileOf(leaf)}
 		blobs[i].Null = b.Null || blobs[i].file == nil
 	}
 	return blobs, nil
-}
-
-// fileOf returns the file that has a leaf, or nil.
-func (f *fragment) fileOf(leaf *schema.Field) *dataFile {
-	for _, file := range f.files {
-		if file.holds(leaf) {
-			return file
-		}
-	}
-	return nil
 }
 
 // Read returns bytes [from, from+size) of the blob, which must have them: a null has none.
@@ -77,7 +67,7 @@ func (b Blob) Read(ctx context.Context, from, size int64) ([]byte, error) {
 	if b.Kind == datafile.ExternalBlob {
 		return b.readExternal(ctx, objectstore.Range{Offset: int64(part.Position), Length: size})
 	}
-	file, err := b.file.openBlobs(ctx, b.dataset.table.session.cache)
+	file, err := b.file.OpenBlobs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +123,7 @@ func (b Blob) place() (objectstore.Location, error) {
 		return t.resolve(b.URI)
 	}
 	id := b.ID
-	base, err := newBases(t, b.dataset.manifest).at(&id)
+	base, err := t.bases(b.dataset.manifest).At(&id)
 	if err != nil {
 		return objectstore.Location{}, err
 	}
@@ -182,7 +172,7 @@ func (d *Dataset) Contents(ctx context.Context, blobs []Blob) ([][]byte, error) 
 	}
 	defer room.Close()
 	contents := make([][]byte, len(blobs))
-	inFile := map[*dataFile][]int{}
+	inFile := map[*fragment.File][]int{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
 	for i, b := range blobs {
@@ -207,8 +197,8 @@ func (d *Dataset) Contents(ctx context.Context, blobs []Blob) ([][]byte, error) 
 }
 
 // readFrom reads the blobs of one data file and its side files.
-func (d *Dataset) readFrom(ctx context.Context, file *dataFile, blobs []Blob, which []int, contents [][]byte) error {
-	opened, err := file.openBlobs(ctx, d.table.session.cache)
+func (d *Dataset) readFrom(ctx context.Context, file *fragment.File, blobs []Blob, which []int, contents [][]byte) error {
+	opened, err := file.OpenBlobs(ctx)
 	if err != nil {
 		return err
 	}

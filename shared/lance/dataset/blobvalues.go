@@ -317,7 +317,7 @@ func (v *blobValues) read(ctx context.Context, f *schema.Field, t arrow.DataType
 		blobs[i] = Blob{Blob: b, dataset: v.dataset}
 		blobs[i].Null = b.Null || rows[i] < 0
 		if !blobs[i].Null {
-			blobs[i].file = v.dataset.fragment(addresses[rows[i]] >> 32).fileOf(f)
+			blobs[i].file = v.dataset.fragment(addresses[rows[i]] >> 32).FileOf(f)
 			blobs[i].Null = blobs[i].file == nil
 		}
 		inside[i] = blobs[i]

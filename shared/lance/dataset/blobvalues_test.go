@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -133,7 +134,7 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 			want[10], want[11], want[12] = nil, []byte("more"), inPlaces[3]
 			sameBlobs(t, "append", made.Dataset, want)
 
-			change := Replacement{Delete: RowsAt(addressesOf(t, made.Dataset, idIn(0, 4))...), Insert: blobRows(20, inPlaces[4])}
+			change := Replacement{Delete: rowset.At(addressesOf(t, made.Dataset, idIn(0, 4))...), Insert: blobRows(20, inPlaces[4])}
 			if made, err = made.Dataset.Replace(ctx, change, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +300,7 @@ func TestAddedColumnsCanBeBlobs(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := mustCreate(t, table, upTo(5)...)
-	deleted, err := d.Delete(ctx, RowsAt(addressesOf(t, d, idIn(2))...), "id = 2", nil)
+	deleted, err := d.Delete(ctx, rowset.At(addressesOf(t, d, idIn(2))...), "id = 2", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

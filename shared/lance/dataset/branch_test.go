@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -81,7 +82,7 @@ func TestBranchesHaveHistoriesOfTheirOwn(t *testing.T) {
 	mustBranch(t, table, "dev/x", "dev", 0)
 	mustAppend(t, table, "dev/x", 60)
 	made := onBranch(t, table, "dev/x")
-	if _, err := made.Delete(t.Context(), RowsAt(addressesOf(t, made, multiples(2))...), "", nil); err != nil {
+	if _, err := made.Delete(t.Context(), rowset.At(addressesOf(t, made, multiples(2))...), "", nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, reader := range []*Table{table, tableIn(store)} {

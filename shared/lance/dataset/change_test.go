@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -40,11 +41,11 @@ func lineages(t fataler, d *Dataset) map[int64]lineage {
 		ids, rowIDs, addresses := batch.Column(0).(*array.Int64), batch.Column(1).(*array.Uint64), batch.Column(2).(*array.Uint64)
 		for i := range ids.Len() {
 			f := d.fragment(addresses.Value(i) >> 32)
-			created, err := f.createdAt(ctx)
+			created, err := f.CreatedAt(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			updated, err := f.updatedAt(ctx)
+			updated, err := f.UpdatedAt(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +76,7 @@ func TestUpdatedRowsKeepTheirIDs(t *testing.T) {
 	d := createStable(t, table, 3)
 	want := lineages(t, d)
 	rows := addressesOf(t, d, multiples(7)) // 0 7 14 21 28
-	made, err := d.Replace(ctx, Replacement{Delete: RowsAt(rows...), Moved: rows[:4], Insert: rowsOf(0, 7, 14, 21, 100, 101)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows[:4], Insert: rowsOf(0, 7, 14, 21, 100, 101)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestRebasedUpdateTakesFreshRowIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := addressesOf(t, d, nil)[:1]
-	made, err := d.Replace(ctx, Replacement{Delete: RowsAt(rows...), Moved: rows, Insert: rowsOf(0, 60)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows, Insert: rowsOf(0, 60)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +129,10 @@ func TestDeletesInOneFragmentGoTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := addressesOf(t, da, nil)
-	if _, err := da.Delete(ctx, RowsAt(rows[:3]...), "id < 3", nil); err != nil {
+	if _, err := da.Delete(ctx, rowset.At(rows[:3]...), "id < 3", nil); err != nil {
 		t.Fatal(err)
 	}
-	made, err := db.Delete(ctx, RowsAt(rows[5:7]...), "5 and 6", nil)
+	made, err := db.Delete(ctx, rowset.At(rows[5:7]...), "5 and 6", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,13 +146,13 @@ func TestDeletesInOneFragmentGoTogether(t *testing.T) {
 	if op, ok := txn.Operation.(*pb.Delete); !ok || op.Predicate != "5 and 6" || op.UpdatedFragments[0].DeletionFile.DeletedRows != 5 {
 		t.Errorf("transaction %+v, want a Delete that leaves 5 rows", txn.Operation)
 	}
-	if _, err := db.Delete(ctx, RowsAt(rows[2:4]...), "", nil); !IsRowsChanged(err) || !errors.Is(err, ErrConflict) {
+	if _, err := db.Delete(ctx, rowset.At(rows[2:4]...), "", nil); !IsRowsChanged(err) || !errors.Is(err, ErrConflict) {
 		t.Errorf("delete of a row that is gone: %v, want a conflict that says to try again", err)
 	}
-	if _, err := made.Dataset.Delete(ctx, RowsAt(10), "", nil); err == nil {
+	if _, err := made.Dataset.Delete(ctx, rowset.At(10), "", nil); err == nil {
 		t.Error("delete of a row past the fragment succeeds")
 	}
-	if _, err := made.Dataset.Delete(ctx, RowsAt(5<<32), "", nil); err == nil {
+	if _, err := made.Dataset.Delete(ctx, rowset.At(5<<32), "", nil); err == nil {
 		t.Error("delete in a fragment that is not there succeeds")
 	}
 }
@@ -160,7 +161,7 @@ func TestRestoreBringsAVersionBack(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := createStable(t, table, 2)
-	if _, err := d.Delete(ctx, RowsAt(addressesOf(t, d, multiples(2))...), "", nil); err != nil {
+	if _, err := d.Delete(ctx, rowset.At(addressesOf(t, d, multiples(2))...), "", nil); err != nil {
 		t.Fatal(err)
 	}
 	restored, err := table.Restore(ctx, d.Version(), nil)
@@ -196,7 +197,7 @@ func TestCloneRefersToTheFilesOfItsSource(t *testing.T) {
 		return session.Table(objectstore.Location{URI: "memory://test/" + name, Store: store, Prefix: name}, 0)
 	}
 	d := mustCreate(t, at("a.lance"), upTo(10)...)
-	made, err := d.Delete(ctx, RowsAt(addressesOf(t, d, multiples(2))...), "", nil)
+	made, err := d.Delete(ctx, rowset.At(addressesOf(t, d, multiples(2))...), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestCloneRefersToTheFilesOfItsSource(t *testing.T) {
 	if got, want := idsOf(t, clone, ScanOptions{}), []int64{1, 3, 5, 7, 9}; !cmp.Equal(got, want) || clone.Version() != 2 {
 		t.Errorf("version %d of the clone holds %v, want %v in version 2", clone.Version(), got, want)
 	}
-	deleted, err := clone.Delete(ctx, RowsAt(addressesOf(t, clone, multiples(3))...), "", nil)
+	deleted, err := clone.Delete(ctx, rowset.At(addressesOf(t, clone, multiples(3))...), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func TestRewriteMovesRows(t *testing.T) {
 		table := tableIn(memstore.New())
 		d := createStable(t, table, 5)
 		gone := addressesOf(t, d, multiples(rapid.Int64Range(2, 9).Draw(t, "deleted multiples of")))
-		made, err := d.Delete(ctx, RowsAt(gone...), "", nil)
+		made, err := d.Delete(ctx, rowset.At(gone...), "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +292,7 @@ func TestRewriteIsStaleAfterADelete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Delete(ctx, RowsAt(3), "", nil); err != nil {
+	if _, err := d.Delete(ctx, rowset.At(3), "", nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := rewriting.Commit(ctx, nil, nil); !IsRowsChanged(err) {
@@ -310,12 +311,12 @@ func TestOperationsSurviveACrashAnywhere(t *testing.T) {
 	value := "b"
 	for name, do := range map[string]func(*Dataset) error{
 		"delete": func(d *Dataset) error {
-			_, err := d.Delete(ctx, RowsAt(1, 1<<32|2), "", nil)
+			_, err := d.Delete(ctx, rowset.At(1, 1<<32|2), "", nil)
 			return err
 		},
 		"replace": func(d *Dataset) error {
 			rows := []uint64{1, 1<<32 | 2}
-			_, err := d.Replace(ctx, Replacement{Delete: RowsAt(rows...), Moved: rows, Insert: rowsOf(1, 12, 77)}, nil)
+			_, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows, Insert: rowsOf(1, 12, 77)}, nil)
 			return err
 		},
 		"add columns": func(d *Dataset) error {

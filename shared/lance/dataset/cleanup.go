@@ -81,7 +81,7 @@ func (t *Table) ExpireVersions(ctx context.Context, e Expiry) (CleanupReport, er
 		return CleanupReport{}, err
 	}
 	return report, t.removeAll(ctx, old, func(info objectstore.Info) {
-		t.session.cache.drop(t.cached, datasetPart(info.Key))
+		t.session.cache.Drop(t.cached, datasetPart(info.Key))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -93,7 +94,7 @@ func worn(t fataler, table *Table) {
 			t.Fatal(err)
 		}
 	}
-	_, err := d.Delete(ctx, RowsAt(1), "", nil) // 4
+	_, err := d.Delete(ctx, rowset.At(1), "", nil) // 4
 	must(err)
 	must(table.CreateTag(ctx, "kept", "", 2))
 	_, err = table.CreateBranch(ctx, "b", "", 4)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/lance/operation"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -59,7 +60,7 @@ func TestColumnsComeAndGo(t *testing.T) {
 		}
 		d = next
 	}
-	made, err := d.Delete(ctx, RowsAt(slices.Concat(addressesOf(t, d, multiples(3)), addressesOf(t, d, nil)[11:12])...), "", nil)
+	made, err := d.Delete(ctx, rowset.At(slices.Concat(addressesOf(t, d, multiples(3)), addressesOf(t, d, nil)[11:12])...), "", nil)
 	step(made.Dataset, err)
 	step(d.AddColumns(ctx, double("y"), nil))
 	checkDoubles(t, d, "y")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/pause"
 )
 
 // A Commit is what a write made.
@@ -186,7 +186,7 @@ func (r *ready) commit(ctx context.Context) (*Dataset, error) {
 			return nil, err
 		}
 		if attempt > 0 {
-			if err := pause(ctx, attempt); err != nil {
+			if err := pause.Backoff(ctx, firstPause, maxPause, attempt); err != nil {
 				return nil, err
 			}
 		}
@@ -262,17 +262,3 @@ func (t *Table) putTransaction(ctx context.Context, txn *pb.Transaction) error {
 
 // ErrTableExists says that a table to be created is there.
 var ErrTableExists = errors.New("a table exists at this location")
-
-// pause waits a little longer after each lost race, by chance, so that writers that
-// collide once do not do so again.
-func pause(ctx context.Context, attempt int) error {
-	limit := min(firstPause<<min(attempt, 10), maxPause)
-	timer := time.NewTimer(rand.N(limit))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

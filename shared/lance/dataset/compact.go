@@ -11,6 +11,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/operation"
 )
 
@@ -71,8 +73,8 @@ func (o CompactionOptions) resolved(config map[string]string) (CompactionOptions
 			return o, fmt.Errorf("%w: config %s is %.80q", operation.ErrInvalid, key, value)
 		}
 	}
-	if o.TargetRows <= 0 || o.TargetRows > maxFileRows {
-		o.TargetRows = maxFileRows // what is larger could not be made
+	if o.TargetRows <= 0 || o.TargetRows > stage.MaxFileRows {
+		o.TargetRows = stage.MaxFileRows // what is larger could not be made
 	}
 	if o.TargetBytes <= 0 {
 		o.TargetBytes = defaultTargetBytes
@@ -100,7 +102,7 @@ func fill[T comparable](to *T, value string, parse func(string) (T, error)) erro
 // A candidate is a fragment that a compaction would write anew: by itself, or when there is
 // one beside it.
 type candidate struct {
-	fragment *fragment
+	fragment *fragment.Fragment
 	itself   bool
 	coverage string // the indices that cover it
 }
@@ -136,8 +138,8 @@ func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
 	}
 	for _, f := range d.fragments() {
 		c, ok := candidateOf(f, opts)
-		ok = ok && !(opts.Own && f.borrows())
-		if c.coverage = covered.of(f); !ok || covered.bound.Contains(uint32(f.meta.ID)) {
+		ok = ok && !(opts.Own && f.Borrows())
+		if c.coverage = covered.of(f); !ok || covered.bound.Contains(uint32(f.Meta.ID)) {
 			end()
 			continue
 		}
@@ -150,29 +152,10 @@ func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
 	return firstOf(groups, opts.MaxFragments), nil
 }
 
-func candidateOf(f *fragment, opts CompactionOptions) (candidate, bool) {
-	lost := float64(f.deletedRows()) > opts.DeletedShare*float64(f.rows)
-	small := f.rows < opts.TargetRows && f.bytes() < opts.TargetBytes
+func candidateOf(f *fragment.Fragment, opts CompactionOptions) (candidate, bool) {
+	lost := float64(f.DeletedRows()) > opts.DeletedShare*float64(f.Rows)
+	small := f.Rows < opts.TargetRows && f.Bytes() < opts.TargetBytes
 	return candidate{fragment: f, itself: lost}, lost || small
-}
-
-// borrows says whether data files of a fragment lie in another table.
-func (f *fragment) borrows() bool {
-	for i := range f.meta.Files {
-		if f.meta.Files[i].BaseID != nil && (f.files[i].base == nil || f.files[i].base.root) {
-			return true
-		}
-	}
-	return false
-}
-
-// bytes returns the size of a fragment's data files, as far as the manifest tells.
-func (f *fragment) bytes() int64 {
-	total := int64(0)
-	for i := range f.meta.Files {
-		total += int64(f.meta.Files[i].SizeBytes)
-	}
-	return total
 }
 
 // tiers cuts a run of candidates where there is one that is larger than all others together.
@@ -183,12 +166,12 @@ func tiers(bin []candidate, opts CompactionOptions) [][]candidate {
 	}
 	total, largest := int64(0), 0
 	for i, c := range bin {
-		total += c.fragment.liveRows()
-		if c.fragment.liveRows() > bin[largest].fragment.liveRows() {
+		total += c.fragment.LiveRows()
+		if c.fragment.LiveRows() > bin[largest].fragment.LiveRows() {
 			largest = i
 		}
 	}
-	size := bin[largest].fragment.liveRows()
+	size := bin[largest].fragment.LiveRows()
 	if bin[largest].itself || size <= total-size {
 		return [][]candidate{bin}
 	}
@@ -203,18 +186,18 @@ func split(bin []candidate, opts CompactionOptions) [][]uint64 {
 	}
 	rows, bytes := int64(0), int64(0)
 	for _, c := range bin {
-		rows += c.fragment.liveRows()
-		bytes += c.fragment.bytes()
+		rows += c.fragment.LiveRows()
+		bytes += c.fragment.Bytes()
 	}
 	var groups [][]uint64
 	var group []uint64
 	groupRows, groupBytes := int64(0), int64(0)
 	for _, c := range bin {
-		group = append(group, c.fragment.meta.ID)
-		groupRows += c.fragment.liveRows()
-		groupBytes += c.fragment.bytes()
-		rows -= c.fragment.liveRows()
-		bytes -= c.fragment.bytes()
+		group = append(group, c.fragment.Meta.ID)
+		groupRows += c.fragment.LiveRows()
+		groupBytes += c.fragment.Bytes()
+		rows -= c.fragment.LiveRows()
+		bytes -= c.fragment.Bytes()
 		enough := groupRows >= opts.TargetRows && rows >= opts.TargetRows
 		if enough || groupBytes >= opts.TargetBytes && bytes >= opts.TargetBytes {
 			groups, group = append(groups, group), nil
@@ -269,10 +252,10 @@ func (d *Dataset) indexCoverage() (coverage, error) {
 }
 
 // of names the indices that cover a fragment.
-func (c coverage) of(f *fragment) string {
+func (c coverage) of(f *fragment.Fragment) string {
 	var names []string
 	for i, b := range c.indices {
-		if b.Contains(uint32(f.meta.ID)) {
+		if b.Contains(uint32(f.Meta.ID)) {
 			names = append(names, strconv.Itoa(i))
 		}
 	}
@@ -322,7 +305,7 @@ func (d *Dataset) firstBytes(groups [][]uint64) (first [][]uint64, others int) {
 	total := int64(0)
 	for i, g := range groups {
 		for _, id := range g {
-			total += d.fragment(id).bytes()
+			total += d.fragment(id).Bytes()
 		}
 		if total > compactionBytes && i > 0 {
 			return groups[:i], len(slices.Concat(groups[i:]...))

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -68,7 +69,7 @@ func TestCompactionJoinsSmallNeighbours(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := many(t, tableIn(memstore.New()), false, c.rows...)
 			if c.deleted != nil {
-				made, err := d.Delete(t.Context(), RowsAt(c.deleted...), "", nil)
+				made, err := d.Delete(t.Context(), rowset.At(c.deleted...), "", nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -115,7 +116,7 @@ func TestCompactionKeepsTheRows(t *testing.T) {
 		stable := rapid.Bool().Draw(t, "stable row ids")
 		d := many(t, table, stable, rapid.SliceOfN(rapid.IntRange(1, 30), 1, 12).Draw(t, "fragments")...)
 		gone := addressesOf(t, d, multiples(rapid.Int64Range(2, 9).Draw(t, "deleted multiples of")))
-		made, err := d.Delete(ctx, RowsAt(gone...), "", nil)
+		made, err := d.Delete(ctx, rowset.At(gone...), "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

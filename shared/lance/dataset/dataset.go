@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/schema"
 )
@@ -17,8 +18,8 @@ import (
 type Dataset struct {
 	table     *Table
 	manifest  *manifest.Manifest
-	fragments func() []*fragment // made at the first use: a version that was just written may never be read
-	rows      int64              // not deleted
+	fragments func() []*fragment.Fragment // made at the first use: a version that was just written may never be read
+	rows      int64                       // not deleted
 	arrow     *arrow.Schema
 	scanned   *arrow.Schema
 	indices   func() ([]Index, error)
@@ -32,9 +33,9 @@ func newDataset(t *Table, m *manifest.Manifest) (*Dataset, error) {
 	t = t.plain()
 	d := &Dataset{table: t, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
 	for i := range m.Fragments {
-		d.rows += liveRows(m.Fragments[i])
+		d.rows += fragment.LiveRows(m.Fragments[i])
 	}
-	d.fragments = sync.OnceValue(func() []*fragment { return newFragments(t, m) })
+	d.fragments = sync.OnceValue(func() []*fragment.Fragment { return fragment.List(m, t.bases(m), t.session.cache) })
 	d.indices = sync.OnceValues(d.readIndices)
 	return d, nil
 }
@@ -78,7 +79,7 @@ type Stats struct {
 func (d *Dataset) Stats() Stats {
 	stats := Stats{Rows: d.rows}
 	for _, f := range d.manifest.Fragments {
-		stats.DeletedRows += deletedRows(f)
+		stats.DeletedRows += fragment.DeletedRows(f)
 		stats.Lengths = append(stats.Lengths, int64(f.PhysicalRows))
 		for i := range f.Files {
 			stats.Bytes += int64(f.Files[i].SizeBytes)
@@ -115,9 +116,9 @@ func (d *Dataset) loadDeletions(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
 	for _, f := range d.fragments() {
-		if f.meta.DeletionFile != nil {
+		if f.Meta.DeletionFile != nil {
 			group.Go(func() error {
-				_, err := f.deletions(ctx)
+				_, err := f.Deletions(ctx)
 				return err
 			})
 		}
@@ -131,5 +132,5 @@ const maxConcurrentReads = 32
 // memBytes estimates what the dataset occupies.
 func (d *Dataset) memBytes() int64 {
 	const perFragment, perField = 800, 500
-	return int64(len(d.manifest.Fragments))*perFragment + int64(len(d.arrow.Fields()))*perField + int64(len(d.manifest.IndexSection))
+	return int64(len(d.manifest.Fragments))*perFragment + int64(len(d.arrow.Fields()))*perField + int64(len(d.manifest.IndexSection)) + d.manifest.DictionaryBytes()
 }

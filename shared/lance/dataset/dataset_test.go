@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -227,7 +228,7 @@ func TestScanEqualsListOfRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := addressesOf(t, d, multiples(3))
-	made, err := d.Replace(ctx, Replacement{Delete: RowsAt(gone...)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(gone...)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func TestScanEqualsListOfRows(t *testing.T) {
 		}
 		if opts.Where != nil && rapid.Bool().Draw(t, "by their addresses") {
 			expected = idsOf(t, d, ScanOptions{Where: opts.Where})
-			opts = ScanOptions{Columns: opts.Columns, Rows: RowsAt(addressesOf(t, d, opts.Where)...)}
+			opts = ScanOptions{Columns: opts.Columns, Rows: rowset.At(addressesOf(t, d, opts.Where)...)}
 		}
 		if got := idsOf(t, d, opts); !slices.Equal(got, expected) {
 			t.Fatalf("scan %+v gives %d ids from %v, want %d from %v", opts, len(got), head(got), len(expected), head(expected))
@@ -313,7 +314,7 @@ func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 	if got, want := batch.Column(2).(*array.Uint64).Uint64Values(), []uint64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
 		t.Errorf("their offsets are %v, want %v", got, want)
 	}
-	made, err := d.Replace(ctx, Replacement{Delete: RowsAt(all[3:4]...)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(all[3:4]...)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,10 +346,10 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := addressesOf(t, da, nil)
-	if _, err := da.Replace(ctx, Replacement{Delete: RowsAt(rows[:2]...), Insert: rowsOf(100)}, nil); err != nil {
+	if _, err := da.Replace(ctx, Replacement{Delete: rowset.At(rows[:2]...), Insert: rowsOf(100)}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Replace(ctx, Replacement{Delete: RowsAt(rows[2:4]...), Insert: rowsOf(200)}, nil); err != nil {
+	if _, err := db.Replace(ctx, Replacement{Delete: rowset.At(rows[2:4]...), Insert: rowsOf(200)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	latest, err := a.Latest(ctx)
@@ -358,7 +359,7 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	if got, want := idsOf(t, latest, ScanOptions{}), []int64{4, 5, 6, 7, 8, 9, 100, 200}; !cmp.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
-	_, err = db.Replace(ctx, Replacement{Delete: RowsAt(rows[1:2]...)}, nil)
+	_, err = db.Replace(ctx, Replacement{Delete: rowset.At(rows[1:2]...)}, nil)
 	if !IsRowsChanged(err) {
 		t.Errorf("replacing a row that is gone: %v, want rows changed", err)
 	}
@@ -378,7 +379,7 @@ func TestFragmentThatLosesItsLastRowIsRemoved(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := mustCreate(t, table, upTo(10)...)
-	made, err := d.Replace(ctx, Replacement{Delete: RowsAt(addressesOf(t, d, nil)...), Insert: rowsOf(5)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(addressesOf(t, d, nil)...), Insert: rowsOf(5)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func MapDeleted[T any](ctx context.Context, d *Dataset, columns []string, wanted
 		return nil, err
 	}
 	return mapWindows(ctx, pl, func(ctx context.Context, w window) (arrow.RecordBatch, error) {
-		deleted, err := w.fragment.deletions(ctx)
+		deleted, err := w.fragment.Deletions(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -34,20 +34,20 @@ func MapDeleted[T any](ctx context.Context, d *Dataset, columns []string, wanted
 // deleted plans the windows of some fragments that have deleted rows.
 func (p *plan) deleted(ctx context.Context, wanted func(fragment uint64) bool) error {
 	for _, f := range p.dataset.fragments() {
-		if f.deletedRows() == 0 || !wanted(f.meta.ID) {
+		if f.DeletedRows() == 0 || !wanted(f.Meta.ID) {
 			continue
 		}
-		gone, err := f.deletions(ctx)
+		gone, err := f.Deletions(ctx)
 		if err != nil {
 			return err
 		}
-		rowBytes, err := f.rowBytes(ctx, p.fields)
+		rowBytes, err := f.RowBytes(ctx, p.fields)
 		if err != nil {
 			return err
 		}
 		rows := windowRows(rowBytes)
-		for from := int64(0); from < f.rows; from += rows {
-			w := window{fragment: f, from: from, to: min(from+rows, f.rows), transient: p.transient}
+		for from := int64(0); from < f.Rows; from += rows {
+			w := window{fragment: f, from: from, to: min(from+rows, f.Rows), transient: p.transient}
 			n := gone.Deleted(w.from, w.to)
 			w.live, w.bytes = w.to-w.from-n, int64(float64(n)*rowBytes)
 			if n > 0 {

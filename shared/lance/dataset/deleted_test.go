@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -18,7 +19,7 @@ func TestMapDeletedReadsJustTheDeletedRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleted, err := appended.Dataset.Delete(t.Context(), RowsAt(addressesOf(t, appended.Dataset, multiples(7))...), "", nil)
+	deleted, err := appended.Dataset.Delete(t.Context(), rowset.At(addressesOf(t, appended.Dataset, multiples(7))...), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

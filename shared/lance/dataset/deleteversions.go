@@ -27,14 +27,14 @@ func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) 
 			if err := t.remove(ctx, info); err != nil {
 				return err
 			}
-			t.session.cache.drop(t.cached, datasetPart(info.Key))
+			t.session.cache.Drop(t.cached, datasetPart(info.Key))
 			count.Add(1)
 			return nil
 		})
 	}
 	err = group.Wait()
 	if all {
-		t.session.cache.drop(t.cached, latestPart)
+		t.session.cache.Drop(t.cached, latestPart)
 	}
 	return int(count.Load()), err
 }
@@ -62,10 +62,10 @@ func (t *Table) ChooseVersions(ctx context.Context, doomed func(version uint64) 
 // ForgetVersions is told of versions that somebody has deleted.
 func (t *Table) ForgetVersions(deleted []objectstore.Info) {
 	for _, info := range deleted {
-		t.session.cache.drop(t.cached, datasetPart(info.Key))
+		t.session.cache.Drop(t.cached, datasetPart(info.Key))
 	}
 	if len(deleted) > 0 {
-		t.session.cache.drop(t.cached, latestPart)
+		t.session.cache.Drop(t.cached, latestPart)
 	}
 }
 

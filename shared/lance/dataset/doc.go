@@ -13,15 +13,11 @@
 // on together. A scan (scan.go) plans them (plan.go), works on several ahead of the
 // reader within a bound of memory (readahead.go), and reads of each what a filter needs first,
 // the rest only for the rows that it keeps (window.go). A take (take.go) reads single rows,
-// by address or by id (rowindex.go). Both get columns from the files of a fragment
-// (column.go, file.go), which may lie in other places than the table (base.go), and what
-// is known of rows beside their values (lineage.go). The bytes of blobs are asked for by
-// themselves (blobs.go), or for rows that are written again (blobvalues.go), to files of
-// their own (blobfiles.go). Tags and branches (refs.go) name versions; a branch is made
+// by address or by id (rowindex.go). Both get columns from package fragment. The bytes of blobs
+// are asked for by themselves (blobs.go), or for rows that are written again (blobvalues.go). Tags and branches (refs.go) name versions; a branch is made
 // and deleted beside the table (createbranch.go, deletebranch.go), and else is one itself.
 //
-// Writing goes in two steps. New files are staged (stage.go) under names that nobody
-// else has. A commit (commit.go) then makes the next manifest by one conditional put;
+// Writing goes in two steps. Package stage writes new files under names that no other writer uses. A commit (commit.go) then makes the next manifest by one conditional put;
 // when others have committed meanwhile, the change is checked against theirs and put
 // after them. Appends that are ready at the same time become one version (group.go). Who
 // could not learn whether his commit was made finds it by its id (findcommit.go). What operations mean, and which go together, is told by package operation.

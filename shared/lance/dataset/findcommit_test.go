@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -47,6 +48,69 @@ func TestCommitsAreFoundByTheirID(t *testing.T) {
 			t.Errorf("begun later: got version %d, want none", got)
 		}
 	})
+}
+
+// Each search reads the versions since the last one, and no history of a table that was there before.
+func TestSearchesShareWhatTheyHaveRead(t *testing.T) {
+	store := memstore.New()
+	writer, searcher := tableIn(store), tableIn(objectstore.Counting(store))
+	search := func(id string) (version uint64, reads int64) {
+		t.Helper()
+		var usage objectstore.Usage
+		d, _, err := searcher.FindCommit(objectstore.WithUsage(t.Context(), &usage), id, time.Now())
+		if errors.Is(err, ErrNoTransaction) {
+			return 0, usage.Requests()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Version(), usage.Requests()
+	}
+	grow := func(n int, id string) {
+		t.Helper()
+		table := writer
+		if id != "" {
+			table = writer.CommitAs(func() string { return id })
+		}
+		for range n {
+			if _, err := table.Append(t.Context(), rowsOf(1), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mustCreate(t, writer, 1)
+	grow(49, "")
+	if version, reads := search("none"); version != 0 || reads < 50 {
+		t.Errorf("the first search: got version %d with %d requests, want none and 50 at least", version, reads)
+	}
+	grow(3, "")
+	grow(1, "one")
+	if version, reads := search("none"); version != 0 || reads > 12 {
+		t.Errorf("after four commits: got version %d with %d requests, want none and 12 at most", version, reads)
+	}
+	if version, _ := search("one"); version != 54 {
+		t.Errorf("got version %d, want 54", version)
+	}
+
+	objects, err := store.List(t.Context(), objectstore.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects.Objects {
+		if err := store.Delete(t.Context(), o.Key, objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writer = tableIn(store)
+	mustCreate(t, writer, 1)
+	grow(1, "two")
+	grow(60, "")
+	if version, _ := search("one"); version != 0 {
+		t.Errorf("in a table made later: got version %d of the one before", version)
+	}
+	if version, _ := search("two"); version != 2 {
+		t.Errorf("in a table made later: got version %d, want 2", version)
+	}
 }
 
 // A process that was frozen over its commit finds that another try of it was made meanwhile.

@@ -56,18 +56,27 @@ func (s *Session) crowded(uri string) bool {
 // between whose commits nobody else's come until release is called: a change that depends on
 // what others change all the time is worked out and committed without one of them in between.
 func (t *Table) Hold(ctx context.Context) (held *Table, release func(), err error) {
-	queue := t.session.enter(t.uri)
-	select {
-	case <-queue.turn:
-	case <-ctx.Done():
-		t.session.leave(t.uri, queue)
-		return nil, nil, ctx.Err()
+	release, err = t.session.turnOf(ctx, t.uri)
+	if err != nil {
+		return nil, nil, err
 	}
 	view := *t
 	view.held = true
-	return &view, sync.OnceFunc(func() {
+	return &view, release, nil
+}
+
+// turnOf waits until it is the caller's turn in a queue, which lasts until release is called.
+func (s *Session) turnOf(ctx context.Context, name string) (release func(), err error) {
+	queue := s.enter(name)
+	select {
+	case <-queue.turn:
+	case <-ctx.Done():
+		s.leave(name, queue)
+		return nil, ctx.Err()
+	}
+	return sync.OnceFunc(func() {
 		queue.turn <- struct{}{}
-		t.session.leave(t.uri, queue)
+		s.leave(name, queue)
 	}), nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -19,7 +20,7 @@ func (d *Dataset) IndexMetadata(ctx context.Context, index, file string) (map[st
 	if err != nil {
 		return nil, err
 	}
-	at, err := newBases(d.table, d.manifest).at(segment.BaseID)
+	at, err := d.table.bases(d.manifest).At(segment.BaseID)
 	if err != nil {
 		return nil, fmt.Errorf("index %s: %w", index, err)
 	}
@@ -31,8 +32,8 @@ func (d *Dataset) IndexMetadata(ctx context.Context, index, file string) (map[st
 	}
 	// Segments do not change and no two have a UUID, so what was read of one is good for ever.
 	key := at.Prefix + "/_indices/" + segment.UUID.String() + "/" + file
-	cache, part := d.table.session.cache, key+"?"+strconv.FormatInt(size, 10)
-	if known, ok := get[map[string]string](cache, at.URI, part); ok {
+	kept, part := d.table.session.cache, key+"?"+strconv.FormatInt(size, 10)
+	if known, ok := cache.Get[map[string]string](kept, at.URI, part); ok {
 		return known, nil
 	}
 	opened, err := datafile.Open(ctx, at.Store, key, size, map[int32]int32{})
@@ -47,7 +48,7 @@ func (d *Dataset) IndexMetadata(ctx context.Context, index, file string) (map[st
 	for name, value := range s.Metadata {
 		bytes += int64(len(name) + len(value))
 	}
-	put(cache, at.URI, part, s.Metadata, bytes)
+	cache.Put(kept, at.URI, part, s.Metadata, bytes)
 	return s.Metadata, nil
 }
 

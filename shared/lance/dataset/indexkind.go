@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"strings"
 
+	"tiltyard/shared/index"
 	"tiltyard/shared/lance/pb"
 )
 
 // IndexKind is the kind of an index.
 type IndexKind struct {
+	Of index.Kind
 	// Type is its name, as clients write it: BTREE, IVF_PQ … Unknown is a vector index
 	// whose entry is too old to say which.
 	Type    string
@@ -19,35 +21,7 @@ type IndexKind struct {
 }
 
 // IsVector says whether the index is one of vectors.
-func (k IndexKind) IsVector() bool { return isVectorDetails(k.TypeURL) }
-
-// indexTypes are the kinds that native Lance reads, with the newest version of each that
-// it does, by the name of the message that details them.
-//
-// Source: scalar/*.rs and lib.rs of crate lance-index.
-var indexTypes = map[string]struct {
-	name    string
-	version int32
-}{
-	"btree":       {"BTREE", 1},
-	"bitmap":      {"BITMAP", 0},
-	"labellist":   {"LABEL_LIST", 1},
-	"ngram":       {"NGRAM", 0},
-	"zonemap":     {"ZONEMAP", 0},
-	"bloomfilter": {"BLOOMFILTER", 0},
-	"inverted":    {"FTS", 3},
-	"fm":          {"FM", 10},
-	"rtree":       {"RTREE", 0},
-	"vector":      {"Unknown", 2},
-}
-
-// detailsName returns "btree" for "/lance.table.BTreeIndexDetails".
-func detailsName(url string) string {
-	name := strings.ToLower(url[strings.LastIndexAny(url, "./")+1:])
-	return strings.TrimSuffix(name, "indexdetails")
-}
-
-func isVectorDetails(url string) bool { return detailsName(url) == "vector" }
+func (k IndexKind) IsVector() bool { return k.Of == index.Vector }
 
 func versionOf(x *pb.IndexMetadata) int32 {
 	if x.IndexVersion == nil {
@@ -61,22 +35,22 @@ func isKnownIndex(x *pb.IndexMetadata) bool {
 	if x.Details == nil {
 		return false
 	}
-	known, ok := indexTypes[detailsName(x.Details.TypeURL)]
-	return ok && versionOf(x) <= known.version
+	kind := index.KindOf(x.Details.TypeURL)
+	return kind != index.Unknown && versionOf(x) <= kind.Newest()
 }
 
 func indexKind(details *pb.Any) (IndexKind, error) {
-	name := detailsName(details.TypeURL)
-	kind := IndexKind{Type: indexTypes[name].name, TypeURL: details.TypeURL, Details: "{}"}
+	of := index.KindOf(details.TypeURL)
+	kind := IndexKind{Of: of, Type: of.String(), TypeURL: details.TypeURL, Details: "{}"}
 	switch {
-	case name == "vector" && len(details.Value) > 0:
+	case of == index.Vector && len(details.Value) > 0:
 		var d pb.VectorIndexDetails
 		if err := d.Unmarshal(details.Value); err != nil {
 			return kind, err
 		}
 		kind.Type, kind.Metric = vectorType(&d), metricName(d.Metric)
 		return kind, kind.detail(vectorDetails(&d))
-	case name == "inverted":
+	case of == index.Text:
 		var d pb.InvertedIndexDetails
 		if err := d.Unmarshal(details.Value); err != nil {
 			return kind, err

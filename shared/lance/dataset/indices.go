@@ -22,6 +22,7 @@ type Index struct {
 	Columns  []string // paths of the fields it is on
 	Kind     IndexKind
 	Segments int
+	Position int    // of the first segment among the entries of the manifest
 	UUID     string // of the first segment
 	Version  int32  // of the index format
 	// Indexed and Unindexed are rows that are not deleted, in fragments that the index
@@ -49,10 +50,13 @@ func (d *Dataset) readIndices() ([]Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	byName := map[string][]*pb.IndexMetadata{}
-	for _, x := range segments {
+	byName, positions := map[string][]*pb.IndexMetadata{}, map[string]int{}
+	for i, x := range segments {
 		if strings.HasPrefix(x.Name, systemIndex) || !isKnownIndex(x) {
 			continue
+		}
+		if byName[x.Name] == nil {
+			positions[x.Name] = i
 		}
 		byName[x.Name] = append(byName[x.Name], x)
 	}
@@ -62,6 +66,7 @@ func (d *Dataset) readIndices() ([]Index, error) {
 		if err != nil {
 			return nil, err
 		}
+		index.Position = positions[index.Name]
 		indices = append(indices, index)
 	}
 	slices.SortFunc(indices, func(a, b Index) int { return cmp.Compare(a.Name, b.Name) })
@@ -88,10 +93,10 @@ func (d *Dataset) index(segments []*pb.IndexMetadata) (Index, error) {
 		}
 	}
 	for _, f := range d.fragments() {
-		if index.Covers(f.meta.ID) {
-			index.Indexed += f.liveRows()
+		if index.Covers(f.Meta.ID) {
+			index.Indexed += f.LiveRows()
 		} else {
-			index.Unindexed += f.liveRows()
+			index.Unindexed += f.LiveRows()
 		}
 	}
 	return index, nil
@@ -99,13 +104,11 @@ func (d *Dataset) index(segments []*pb.IndexMetadata) (Index, error) {
 
 // add counts in what one segment covers and occupies.
 func (x *Index) add(segment *pb.IndexMetadata) error {
-	if len(segment.FragmentBitmap) > 0 {
-		covered := roaring.New()
-		if err := covered.UnmarshalBinary(segment.FragmentBitmap); err != nil {
-			return fmt.Errorf("%w: coverage of index %s: %w", lance.ErrCorrupt, x.Name, err)
-		}
-		x.covered.Or(covered)
+	covered, err := coveredBy(segment)
+	if err != nil {
+		return err
 	}
+	x.covered.Or(covered)
 	if segment.CreatedAt != nil {
 		if at := time.UnixMilli(int64(*segment.CreatedAt)).UTC(); x.Created.IsZero() || at.Before(x.Created) {
 			x.Created = at

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 )
@@ -43,7 +44,7 @@ func (t *Table) read(ctx context.Context, at manifest.Location) (*Dataset, error
 	if err != nil {
 		return nil, err
 	}
-	put(t.session.cache, t.cached, datasetPart(at.Key), d, d.memBytes())
+	cache.Put(t.session.cache, t.cached, datasetPart(at.Key), d, d.memBytes())
 	return d, nil
 }
 
@@ -51,10 +52,10 @@ func datasetPart(key string) string { return "dataset " + key }
 
 // lastRead returns the version whose manifest was under a key when it was last read, or nil.
 func (t *Table) lastRead(key string) *Dataset {
-	if k, ok := get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.manifest.Location.Key == key {
+	if k, ok := cache.Get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.manifest.Location.Key == key {
 		return k.dataset
 	}
-	d, _ := get[*Dataset](t.session.cache, t.cached, datasetPart(key))
+	d, _ := cache.Get[*Dataset](t.session.cache, t.cached, datasetPart(key))
 	return d
 }
 
@@ -64,7 +65,7 @@ func (t *Table) isThere(ctx context.Context, d *Dataset) (bool, error) {
 	at := d.manifest.Location
 	_, info, err := t.store.GetRanges(ctx, at.Key)
 	if errors.Is(err, objectstore.ErrNotExist) {
-		t.session.cache.drop(t.cached, datasetPart(at.Key))
+		t.session.cache.Drop(t.cached, datasetPart(at.Key))
 		return false, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.uri)
 	}
 	if err != nil {

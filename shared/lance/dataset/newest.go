@@ -9,6 +9,7 @@ import (
 
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/pause"
 )
 
 // See package manifest for how writers keep out of the places of versions that were deleted.
@@ -58,9 +59,9 @@ func (t *Table) checkPlace(ctx context.Context, made *Dataset, listed time.Time)
 	if err == nil && !hole {
 		return nil
 	}
-	t.session.cache.drop(t.cached, latestPart)
+	t.session.cache.Drop(t.cached, latestPart)
 	if err == nil {
-		t.session.cache.drop(t.cached, datasetPart(at.Key))
+		t.session.cache.Drop(t.cached, datasetPart(at.Key))
 		err = t.remove(ctx, objectstore.Info{Key: at.Key, ETag: at.ETag})
 	}
 	if err != nil {
@@ -75,12 +76,5 @@ func (t *Table) outlast(ctx context.Context, versions []objectstore.Info) error 
 	if !slices.ContainsFunc(versions, func(info objectstore.Info) bool { return info.Modified.After(young) }) {
 		return nil
 	}
-	timer := time.NewTimer(manifest.FreshFor)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, manifest.FreshFor)
 }

@@ -83,5 +83,5 @@ func (d *Dataset) WriteFragments(ctx context.Context, rows Rows) ([]*pb.Fragment
 	if err != nil {
 		return nil, err
 	}
-	return files.fragments, files.wait()
+	return files.Fragments, files.Wait()
 }

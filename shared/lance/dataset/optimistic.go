@@ -3,10 +3,12 @@ package dataset
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
@@ -148,9 +150,11 @@ func (r *replay) keep(batch arrow.RecordBatch) error {
 func sameColumns(a, b *Dataset) bool {
 	av, aErr := a.manifest.FileVersion()
 	bv, bErr := b.manifest.FileVersion()
+	dictionaries := func(d *Dataset) map[int32]arrow.Array { return d.manifest.Dictionaries }
 	same := func(x, y *schema.Field) bool {
 		return x.ID == y.ID && x.Name == y.Name && x.LogicalType == y.LogicalType && x.Nullable == y.Nullable
 	}
 	fields := func(d *Dataset) []*schema.Field { return slices.Collect(d.Schema().All()) }
-	return aErr == nil && bErr == nil && av == bv && slices.EqualFunc(fields(a), fields(b), same)
+	return aErr == nil && bErr == nil && av == bv && slices.EqualFunc(fields(a), fields(b), same) &&
+		maps.EqualFunc(dictionaries(a), dictionaries(b), dictionary.Equal)
 }

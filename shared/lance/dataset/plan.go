@@ -6,16 +6,21 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/lance/schema"
 )
 
 // A window is a run of physical rows of one fragment: what is read in one go.
 type window struct {
-	fragment  *fragment
+	fragment  *fragment.Fragment
 	from, to  int64
 	offset    int64 // rows of the table before it that are not deleted
 	live      int64 // its own rows that are not deleted
@@ -29,7 +34,7 @@ type plan struct {
 	dataset   *Dataset
 	fields    []*schema.Field            // that will be read
 	offset    int64                      // rows before the fragments that are not deleted
-	fragments []*fragment                // not planned yet
+	fragments []*fragment.Fragment       // not planned yet
 	only      func(fragment uint64) bool // nil: all of them
 	choice    choice
 	from, to  int64 // which rows are wanted, of those that are not deleted
@@ -40,8 +45,9 @@ type plan struct {
 // A choice says which rows of the windows are read: all that are not deleted, unless it says
 // more.
 type choice struct {
-	rows   *RowSet           // nil: all of them
+	rows   *rowset.Set       // nil: all of them
 	where  *Where            // may be nil
+	among  *Candidates       // of where; may be nil
 	tested *projection       // what where needs
 	none   arrow.RecordBatch // no rows, where it keeps none
 }
@@ -63,7 +69,6 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 		if pl.choice.tested, err = d.projection(opts.Where.Columns); err != nil {
 			return nil, nil, 0, err
 		}
-		pl.fields = append(pl.fields, pl.choice.tested.fields()...)
 		skip = opts.Offset
 	} else {
 		pl.from = max(opts.Offset, 0)
@@ -71,10 +76,13 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 			pl.to = pl.from + opts.Limit
 		}
 	}
-	if err := d.loadDeletions(ctx); err != nil {
+	if pl.choice.among, err = d.prepare(ctx, opts.Among); err != nil {
 		return nil, nil, 0, err
 	}
-	pl.transient = pl.estimate() > transientShare*float64(d.table.session.cache.max)
+	if pl.tests() {
+		pl.fields = append(pl.fields, pl.choice.tested.fields()...)
+	}
+	pl.transient = pl.estimate() > transientShare*float64(d.table.session.cache.MaxBytes())
 	if err := pl.begin(ctx); err != nil {
 		return nil, nil, 0, err
 	}
@@ -82,6 +90,27 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 		skip = max(pl.from-pl.first[0].offset, 0)
 	}
 	return p, pl, skip, nil
+}
+
+// prepare reads what there is to know of the rows before they are read: which are deleted and,
+// beside that, what candidates says.
+func (d *Dataset) prepare(ctx context.Context, candidates func(context.Context) (*Candidates, error)) (*Candidates, error) {
+	if candidates == nil {
+		return nil, d.loadDeletions(ctx)
+	}
+	loaded := make(chan error, 1)
+	go func() { loaded <- d.loadDeletions(ctx) }()
+	among, err := candidates(ctx)
+	return among, errors.Join(<-loaded, err)
+}
+
+// tests reports whether the condition is asked about any row.
+func (p *plan) tests() bool {
+	if p.choice.where == nil {
+		return false
+	}
+	among := p.choice.among
+	return among == nil || !among.Sure || slices.ContainsFunc(p.fragments, func(f *fragment.Fragment) bool { return !among.Covers(f.Meta.ID) })
 }
 
 // begin plans the first windows.
@@ -110,15 +139,13 @@ func (d *Dataset) ScanBytes(columns []string) (int64, error) {
 
 // estimate returns about how many bytes the scan reads, by what the manifest tells.
 func (p *plan) estimate() float64 {
-	fixed, variable := 0.0, 0
-	for _, field := range p.fields {
-		bytes, n := fieldWidth(field.Type)
-		fixed += bytes
-		variable += n
-	}
 	total := 0.0
 	for _, f := range p.fragments {
-		total += float64(f.rows) * (fixed + float64(variable)*f.width.variable)
+		row := 0.0
+		for _, field := range p.fields {
+			row += f.FieldBytes(field)
+		}
+		total += float64(f.Rows) * row
 	}
 	return total
 }
@@ -150,18 +177,18 @@ func (p *plan) rest(ctx context.Context) <-chan planned {
 
 // next plans fragments until it has opened some files, or there are none left.
 func (p *plan) next(ctx context.Context) ([]window, error) {
-	var group []*fragment
+	var group []*fragment.Fragment
 	var offsets []int64
 	for len(p.fragments) > 0 && len(group) < maxConcurrentReads && p.offset < p.to {
 		f := p.fragments[0]
 		p.fragments = p.fragments[1:]
-		deleted, err := f.deletions(ctx)
+		deleted, err := f.Deletions(ctx)
 		if err != nil {
 			return nil, err
 		}
 		at := p.offset
-		p.offset += f.rows - int64(deleted.Len())
-		if p.offset > p.from && p.wants(f.meta.ID) {
+		p.offset += f.Rows - int64(deleted.Len())
+		if p.offset > p.from && p.wants(f.Meta.ID) {
 			group, offsets = append(group, f), append(offsets, at)
 		}
 	}
@@ -185,21 +212,25 @@ func (p *plan) next(ctx context.Context) ([]window, error) {
 
 // wants reports whether rows of a fragment are wanted.
 func (p *plan) wants(fragment uint64) bool {
-	return (p.only == nil || p.only(fragment)) && (p.choice.rows == nil || p.choice.rows.of(fragment) != nil)
+	if p.only != nil && !p.only(fragment) || p.choice.rows != nil && p.choice.rows.Of(fragment) == nil {
+		return false
+	}
+	rows, all := p.choice.among.of(fragment)
+	return !all || rows != nil
 }
 
 // widths returns the bytes of a row of each fragment, once it is decoded.
-func (p *plan) widths(ctx context.Context, fragments []*fragment) ([]float64, error) {
+func (p *plan) widths(ctx context.Context, fragments []*fragment.Fragment) ([]float64, error) {
 	widths := make([]float64, len(fragments))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
 	for i, f := range fragments {
 		width := func() (err error) {
-			defer contain(func(e error) { err = e })
-			widths[i], err = f.rowBytes(ctx, p.fields)
+			defer lance.Contain(func(e error) { err = e })
+			widths[i], err = f.RowBytes(ctx, p.fields)
 			return err
 		}
-		if !f.ready() {
+		if !f.Ready() {
 			group.Go(width)
 		} else if err := width(); err != nil {
 			return nil, errors.Join(err, group.Wait())
@@ -211,23 +242,33 @@ func (p *plan) widths(ctx context.Context, fragments []*fragment) ([]float64, er
 // cut cuts a fragment into windows. All of them but the last have a power of two of
 // rows, so that the same columns are always cut the same way, which is what lets decoded
 // columns be found again in the cache.
-func (p *plan) cut(ctx context.Context, f *fragment, offset int64, rowBytes float64) ([]window, error) {
-	deleted, err := f.deletions(ctx)
+func (p *plan) cut(ctx context.Context, f *fragment.Fragment, offset int64, rowBytes float64) ([]window, error) {
+	deleted, err := f.Deletions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var windows []window
 	rows := windowRows(rowBytes)
-	for from := int64(0); from < f.rows && offset < p.to; from += rows {
-		w := window{fragment: f, from: from, to: min(from+rows, f.rows), offset: offset, transient: p.transient}
+	for from := int64(0); from < f.Rows && offset < p.to; from += rows {
+		w := window{fragment: f, from: from, to: min(from+rows, f.Rows), offset: offset, transient: p.transient}
 		w.live = w.to - w.from - deleted.Deleted(w.from, w.to)
 		w.bytes = int64(float64(w.to-w.from) * rowBytes)
 		offset += w.live
-		if w.live > 0 && offset > p.from && (p.choice.rows == nil || p.choice.rows.of(f.meta.ID).Deleted(w.from, w.to) > 0) {
+		if w.live > 0 && offset > p.from && p.choice.wants(w) {
 			windows = append(windows, w)
 		}
 	}
 	return windows, nil
+}
+
+// wants reports whether there may be rows of a window that are wanted.
+func (c *choice) wants(w window) bool {
+	id := w.fragment.Meta.ID
+	if c.rows != nil && c.rows.Of(id).Deleted(w.from, w.to) == 0 {
+		return false
+	}
+	rows, all := c.among.of(id)
+	return !all || rows.Deleted(w.from, w.to) > 0
 }
 
 // maxWindowRows bounds the rows of a window, however narrow.
@@ -241,7 +282,7 @@ func windowRows(bytesPerRow float64) int64 {
 
 // halves returns the halves of a window of several rows.
 func (w window) halves(ctx context.Context) ([]window, error) {
-	deleted, err := w.fragment.deletions(ctx)
+	deleted, err := w.fragment.Deletions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -258,10 +299,10 @@ func (w window) halves(ctx context.Context) ([]window, error) {
 func (p *plan) tooWide(ctx context.Context, w window, err error) error {
 	name, most := "", -1.0
 	for _, field := range p.fields {
-		bytes, failed := w.fragment.rowBytes(ctx, []*schema.Field{field})
-		if fixed, _ := fieldWidth(field.Type); failed == nil && max(bytes, fixed) > most {
-			name, most = field.Name, max(bytes, fixed)
+		bytes, failed := w.fragment.RowBytes(ctx, []*schema.Field{field})
+		if bytes = max(bytes, datafile.FixedWidth(field.Type)); failed == nil && bytes > most {
+			name, most = field.Name, bytes
 		}
 	}
-	return fmt.Errorf("row %d of fragment %d, most of which is column %s: %w", w.from, w.fragment.meta.ID, name, err)
+	return fmt.Errorf("row %d of fragment %d, most of which is column %s: %w", w.from, w.fragment.Meta.ID, name, err)
 }

@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/pause"
 )
 
 // put creates the manifest of the version after base. When somebody has made that
@@ -51,7 +52,7 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 			return made, err
 		}
 		// To put the same again does no harm, wherever the first put is, and may tell.
-		if pause(ctx, try+4) != nil {
+		if pause.Backoff(ctx, firstPause, maxPause, try+4) != nil {
 			return made, err
 		}
 	}

@@ -84,7 +84,7 @@ func (d *Dataset) usedBases() ([]uint32, error) {
 
 // basePath returns where a base path is.
 func (d *Dataset) basePath(id uint32) (objectstore.Location, error) {
-	found, err := newBases(d.table, d.manifest).at(&id)
+	found, err := d.table.bases(d.manifest).At(&id)
 	if err != nil {
 		return objectstore.Location{}, err
 	}

@@ -3,13 +3,13 @@ package dataset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"runtime"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
@@ -138,7 +138,7 @@ func (a *readAhead[T]) fill() {
 		busy.Add(1)
 		go func() {
 			defer busy.Add(-1)
-			defer contain(func(err error) { w.done <- []result[T]{{err: err}} })
+			defer lance.Contain(func(err error) { w.done <- []result[T]{{err: err}} })
 			results := make([]result[T], 0, len(w.windows))
 			for _, window := range w.windows {
 				r := a.one(part, window)
@@ -336,11 +336,4 @@ func sizeOf(batch arrow.RecordBatch) int64 {
 		total += int64(c.Data().SizeInBytes())
 	}
 	return total
-}
-
-// contain turns a panic in a goroutine, where nobody else could catch it, into an error.
-func contain(report func(error)) {
-	if r := recover(); r != nil {
-		report(fmt.Errorf("panic while reading: %v", r))
-	}
 }

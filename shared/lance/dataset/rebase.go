@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
@@ -70,7 +71,7 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []commi
 	group, beside := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		same, err := t.isThere(beside, base)
-		if errors.Is(err, ErrNoVersion) && sharesFiles(base, newest) {
+		if errors.Is(err, ErrNoVersion) && fragment.ShareFiles(base.fragments(), newest.fragments()) {
 			return nil // a cleanup took it
 		}
 		if errors.Is(err, ErrNoVersion) || err == nil && !same {
@@ -83,19 +84,6 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []commi
 		return err
 	})
 	return since, group.Wait()
-}
-
-// sharesFiles says whether two versions name a data file of a name that is used once.
-func sharesFiles(a, b *Dataset) bool {
-	named := map[string]bool{}
-	for _, f := range a.fragments() {
-		for _, file := range f.files {
-			named[file.meta.Path] = file.within == ""
-		}
-	}
-	return slices.ContainsFunc(b.fragments(), func(f *fragment) bool {
-		return slices.ContainsFunc(f.files, func(file *dataFile) bool { return named[file.meta.Path] })
-	})
 }
 
 // transactions reads, several at a time, what made the versions after base up to newest.
@@ -138,7 +126,7 @@ func (c *change) after(op pb.Operation, theirs committed) (pb.Operation, error) 
 	if c.rowsKnown {
 		ours.ReadFragment = func(id uint64) *pb.Fragment {
 			if f := c.read.fragment(id); f != nil {
-				return f.meta
+				return f.Meta
 			}
 			return nil
 		}

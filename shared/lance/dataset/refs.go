@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/objectstore"
 )
 
@@ -185,7 +186,7 @@ func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int
 			next = name
 		}
 		object := t.uri + "/" + dir + escaped
-		if ref, ok := get[T](t.session.cache, object, refPart(listed)); ok {
+		if ref, ok := cache.Get[T](t.session.cache, object, refPart(listed)); ok {
 			mu.Lock()
 			refs[name] = ref
 			mu.Unlock()
@@ -200,7 +201,7 @@ func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int
 				return err
 			}
 			if t.session.now().Sub(info.Modified) > quietRef {
-				put(t.session.cache, object, refPart(info), ref, refMemory*info.Size)
+				cache.Put(t.session.cache, object, refPart(info), ref, refMemory*info.Size)
 			}
 			mu.Lock()
 			defer mu.Unlock()

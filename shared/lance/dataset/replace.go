@@ -8,17 +8,20 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 )
 
 // A Replacement takes rows out of a version and puts others in.
 type Replacement struct {
-	Delete *RowSet // rows of the version; may be nil
-	Insert Rows    // Schema nil: none; columns are matched as for Table.Append
+	Delete *rowset.Set // rows of the version; may be nil
+	Insert Rows        // Schema nil: none; columns are matched as for Table.Append
 	// Moved are addresses among Delete: the first rows of Insert take their places, one
 	// for one, and keep their ids. The rows behind them are new. It matters only to tables
 	// with stable row ids.
@@ -42,35 +45,35 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() err
 	}
 	rows := newRowChange(d, r.Delete)
 	rows.exclusive = r.Exclusive
-	files := &staged{puts: new(errgroup.Group)}
+	files := &stage.Files{Puts: new(errgroup.Group)}
 	if r.Insert.Schema != nil {
 		var err error
 		if files, err = d.stageRows(ctx, r.Insert); err != nil {
 			return Commit{}, err
 		}
 	}
-	shrunk, err := rows.shrink(ctx, d, files.puts)
+	shrunk, err := rows.shrink(ctx, d, files.Puts)
 	if err != nil {
 		return Commit{}, err
 	}
-	op := &pb.Update{NewFragments: files.fragments, Mode: pb.RewriteRows}
+	op := &pb.Update{NewFragments: files.Fragments, Mode: pb.RewriteRows}
 	op.RemovedFragmentIDs, op.UpdatedFragments = shrunk.removed, shrunk.updated
 	if op.FieldsForPreservingFragBitmap, err = d.changedFields(r.Changed); err != nil {
 		return Commit{}, err
 	}
-	if err := d.keepRowIDs(ctx, files.fragments, r.Moved); err != nil {
+	if err := d.keepRowIDs(ctx, files.Fragments, r.Moved); err != nil {
 		return Commit{}, err
 	}
 	made, err := d.table.commit(ctx, &change{
-		read: d, operation: op, fresh: true, wait: files.wait, confirm: confirm, rowsKnown: true, rebase: rows.rebase,
+		read: d, operation: op, fresh: true, wait: files.Wait, confirm: confirm, rowsKnown: true, rebase: rows.rebase,
 		properties: r.Properties,
 	})
-	return Commit{Dataset: made, Rows: files.rows}, err
+	return Commit{Dataset: made, Rows: files.Rows}, err
 }
 
 // Delete commits that rows of d are deleted. predicate is what they have in common, for
 // people to read. What others committed since is no matter unless it was to the same rows.
-func (d *Dataset) Delete(ctx context.Context, gone *RowSet, predicate string, confirm func() error) (Commit, error) {
+func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string, confirm func() error) (Commit, error) {
 	if err := operation.CheckWritable(d.manifest); err != nil {
 		return Commit{}, err
 	}
@@ -88,7 +91,7 @@ func (d *Dataset) Delete(ctx context.Context, gone *RowSet, predicate string, co
 }
 
 // stageRows writes rows of the table's columns as new files.
-func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*staged, error) {
+func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*stage.Files, error) {
 	format, err := d.fileFormat(rows)
 	if err != nil {
 		return nil, err
@@ -97,7 +100,7 @@ func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.table.stage(ctx, match, format, rows.Batches)
+	return d.table.place().WriteRows(ctx, match, format, rows.Batches)
 }
 
 // keepRowIDs lists in new fragments the ids that their first rows had before.
@@ -117,7 +120,7 @@ func (d *Dataset) keepRowIDs(ctx context.Context, fragments []*pb.Fragment, move
 			if from == nil {
 				return fmt.Errorf("version %d has no fragment %d", d.Version(), address>>32)
 			}
-			idOf, err := from.rowIDs(ctx)
+			idOf, err := from.RowIDs(ctx)
 			if err != nil {
 				return err
 			}
@@ -152,8 +155,8 @@ type rowChange struct {
 	exclusive bool
 }
 
-func newRowChange(d *Dataset, rows *RowSet) *rowChange {
-	return &rowChange{read: d, deleted: rows.vectors()}
+func newRowChange(d *Dataset, rows *rowset.Set) *rowChange {
+	return &rowChange{read: d, deleted: rows.Vectors()}
 }
 
 // shrunk is what becomes of the fragments that lose rows.
@@ -190,7 +193,7 @@ func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) 
 
 // addedRows says whether base has fragments that read did not have.
 func addedRows(read, base *Dataset) bool {
-	return slices.ContainsFunc(base.fragments(), func(f *fragment) bool { return read.fragment(f.meta.ID) == nil })
+	return slices.ContainsFunc(base.fragments(), func(f *fragment.Fragment) bool { return read.fragment(f.Meta.ID) == nil })
 }
 
 // shrink deletes the rows in base, where they must still be: in the same files, and not
@@ -209,7 +212,7 @@ func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Gr
 		return shrunk{}, err
 	}
 	for _, f := range base.fragments() {
-		rows := c.deleted[f.meta.ID]
+		rows := c.deleted[f.Meta.ID]
 		if rows == nil {
 			continue
 		}
@@ -217,12 +220,12 @@ func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Gr
 		if err != nil {
 			return shrunk{}, err
 		}
-		if int64(all.Len()) == f.rows {
-			out.removed = append(out.removed, f.meta.ID)
+		if int64(all.Len()) == f.Rows {
+			out.removed = append(out.removed, f.Meta.ID)
 			continue
 		}
-		again := *f.meta
-		if again.DeletionFile, err = base.putDeletions(ctx, f.meta.ID, all, puts); err != nil {
+		again := *f.Meta
+		if again.DeletionFile, err = base.putDeletions(ctx, f.Meta.ID, all, puts); err != nil {
 			return shrunk{}, err
 		}
 		out.updated = append(out.updated, &again)
@@ -236,7 +239,7 @@ func (c *rowChange) load(ctx context.Context, base *Dataset) error {
 	group.SetLimit(maxConcurrentReads)
 	for id := range c.deleted {
 		group.Go(func() error {
-			_, err := base.fragment(id).deletions(ctx)
+			_, err := base.fragment(id).Deletions(ctx)
 			return err
 		})
 	}
@@ -244,20 +247,20 @@ func (c *rowChange) load(ctx context.Context, base *Dataset) error {
 }
 
 // union returns the rows of a fragment that are deleted when ours are too.
-func (c *rowChange) union(ctx context.Context, f *fragment, rows *deletion.Vector) (*deletion.Vector, error) {
-	if !sameFiles(c.read.fragment(f.meta.ID).meta, f.meta) {
-		return nil, fmt.Errorf("%w: fragment %d has other files", errRedo, f.meta.ID)
+func (c *rowChange) union(ctx context.Context, f *fragment.Fragment, rows *deletion.Vector) (*deletion.Vector, error) {
+	if !sameFiles(c.read.fragment(f.Meta.ID).Meta, f.Meta) {
+		return nil, fmt.Errorf("%w: fragment %d has other files", errRedo, f.Meta.ID)
 	}
-	already, err := f.deletions(ctx)
+	already, err := f.Deletions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if already.Intersects(rows) {
-		return nil, fmt.Errorf("%w: rows of fragment %d were deleted", errRedo, f.meta.ID)
+		return nil, fmt.Errorf("%w: rows of fragment %d were deleted", errRedo, f.Meta.ID)
 	}
 	all := already.Union(rows)
-	if behind := rows.Deleted(f.rows, 1<<32); behind > 0 {
-		return nil, fmt.Errorf("fragment %d has %d rows, and %d to be deleted are behind them", f.meta.ID, f.rows, behind)
+	if behind := rows.Deleted(f.Rows, 1<<32); behind > 0 {
+		return nil, fmt.Errorf("fragment %d has %d rows, and %d to be deleted are behind them", f.Meta.ID, f.Rows, behind)
 	}
 	return all, nil
 }
@@ -270,22 +273,20 @@ func (d *Dataset) putDeletions(ctx context.Context, fragment uint64, v *deletion
 	}
 	file := &pb.DeletionFile{FileType: fileType, ReadVersion: d.Version(), ID: rand.Uint64(), DeletedRows: uint64(v.Len())}
 	key := d.table.prefix + "/" + deletion.Path(fragment, file)
-	part := deletionPart(key, d.manifest, d.fragment(fragment).rows, file)
 	puts.Go(func() error {
 		if _, err := d.table.store.Put(ctx, key, data, objectstore.Condition{}); err != nil {
 			return fmt.Errorf("write deletion file %s: %w", key, err)
 		}
-		// Whoever reads the rows next need not read it.
-		put(d.table.session.cache, d.table.uri, part, v, int64(v.Len())*4)
+		d.fragment(fragment).KeepDeletions(d.table.uri, key, file, v)
 		return nil
 	})
 	return file, nil
 }
 
 // fragment returns the fragment with the id, or nil.
-func (d *Dataset) fragment(id uint64) *fragment {
-	at, ok := slices.BinarySearchFunc(d.fragments(), id, func(f *fragment, id uint64) int {
-		return int(int64(f.meta.ID) - int64(id))
+func (d *Dataset) fragment(id uint64) *fragment.Fragment {
+	at, ok := slices.BinarySearchFunc(d.fragments(), id, func(f *fragment.Fragment, id uint64) int {
+		return int(int64(f.Meta.ID) - int64(id))
 	})
 	if !ok {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
@@ -68,7 +69,7 @@ func (d *Dataset) rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, e
 // write writes one group.
 func (r *Rewriting) write(ctx context.Context, group int, ids []uint64) (pb.RewriteGroup, error) {
 	var out pb.RewriteGroup
-	var old []*fragment
+	var old []*fragment.Fragment
 	before := int64(0)
 	for _, id := range ids {
 		f := r.read.fragment(id)
@@ -76,9 +77,9 @@ func (r *Rewriting) write(ctx context.Context, group int, ids []uint64) (pb.Rewr
 			return out, fmt.Errorf("version %d has no fragment %d, or it is named twice", r.read.Version(), id)
 		}
 		r.group[id], r.before[id] = group, before
-		before += f.liveRows()
+		before += f.LiveRows()
 		old = append(old, f)
-		out.OldFragments = append(out.OldFragments, f.meta)
+		out.OldFragments = append(out.OldFragments, f.Meta)
 	}
 	rows, err := r.read.rowsOf(ctx, old)
 	if err != nil {
@@ -88,17 +89,17 @@ func (r *Rewriting) write(ctx context.Context, group int, ids []uint64) (pb.Rewr
 	if err != nil {
 		return out, err
 	}
-	out.NewFragments = files.fragments
+	out.NewFragments = files.Fragments
 	if r.read.manifest.StableRowIDs() {
-		if err := carryLineage(ctx, old, files.fragments); err != nil {
+		if err := carryLineage(ctx, old, files.Fragments); err != nil {
 			return out, err
 		}
 	}
-	return out, files.wait()
+	return out, files.Wait()
 }
 
 // rowsOf returns all rows of some fragments, to be written again.
-func (d *Dataset) rowsOf(ctx context.Context, fragments []*fragment) (Rows, error) {
+func (d *Dataset) rowsOf(ctx context.Context, fragments []*fragment.Fragment) (Rows, error) {
 	v, err := d.newBlobValues(nil)
 	if err != nil {
 		return Rows{}, err
@@ -119,26 +120,26 @@ func (d *Dataset) rowsOf(ctx context.Context, fragments []*fragment) (Rows, erro
 }
 
 // carryLineage lets the rows of old fragments keep their ids and versions in new ones.
-func carryLineage(ctx context.Context, old []*fragment, fresh []*pb.Fragment) error {
+func carryLineage(ctx context.Context, old []*fragment.Fragment, fresh []*pb.Fragment) error {
 	var ids, created, updated []uint64
 	for _, f := range old {
-		deleted, err := f.deletions(ctx)
+		deleted, err := f.Deletions(ctx)
 		if err != nil {
 			return err
 		}
-		idOf, err := f.rowIDs(ctx)
+		idOf, err := f.RowIDs(ctx)
 		if err != nil {
 			return err
 		}
-		createdAt, err := f.createdAt(ctx)
+		createdAt, err := f.CreatedAt(ctx)
 		if err != nil {
 			return err
 		}
-		updatedAt, err := f.updatedAt(ctx)
+		updatedAt, err := f.UpdatedAt(ctx)
 		if err != nil {
 			return err
 		}
-		for from, to := range deleted.Live(0, f.rows) {
+		for from, to := range deleted.Live(0, f.Rows) {
 			for row := from; row < to; row++ {
 				ids, created, updated = append(ids, idOf(row)), append(created, createdAt(row)), append(updated, updatedAt(row))
 			}
@@ -164,7 +165,7 @@ func (r *Rewriting) Moved(ctx context.Context, address uint64) (uint64, bool, er
 	if !ok {
 		return address, true, nil
 	}
-	deleted, err := r.read.fragment(id).deletions(ctx)
+	deleted, err := r.read.fragment(id).Deletions(ctx)
 	if err != nil || deleted.Deleted(row, row+1) > 0 {
 		return 0, false, err
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/rowid"
 	"tiltyard/shared/memory"
 )
@@ -63,10 +65,10 @@ func (d *Dataset) Addresses(ctx context.Context, ids []uint64) ([]uint64, error)
 func (d *Dataset) hasRow(ctx context.Context, address uint64) (bool, error) {
 	f := d.fragment(address >> 32)
 	row := uint32(address)
-	if f == nil || int64(row) >= f.rows {
+	if f == nil || int64(row) >= f.Rows {
 		return false, nil
 	}
-	deleted, err := f.deletions(ctx)
+	deleted, err := f.Deletions(ctx)
 	return !deleted.Contains(row), err
 }
 
@@ -76,8 +78,8 @@ const rowIndexPart = "row index "
 // rowIndex returns the index of the version's stable row ids. When it has to be made, it is counted
 // in the share of the context.
 func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
-	cache, part := d.table.session.cache, rowIndexPart+manifestIdentity(d.manifest)
-	if index, ok := get[*rowid.Index](cache, d.table.cached, part); ok {
+	kept, part := d.table.session.cache, rowIndexPart+d.manifest.Location.Identity()
+	if index, ok := cache.Get[*rowid.Index](kept, d.table.cached, part); ok {
 		return index, nil
 	}
 	if err := memory.FromContext(ctx).Take(ctx, d.rowIndexBytes()); err != nil {
@@ -88,8 +90,8 @@ func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
 	group.SetLimit(maxConcurrentReads)
 	for i, f := range d.fragments() {
 		group.Go(func() (err error) {
-			defer contain(func(e error) { err = e })
-			fragments[i], err = f.indexed(ctx)
+			defer lance.Contain(func(e error) { err = e })
+			fragments[i], err = f.Indexed(ctx)
 			return err
 		})
 	}
@@ -97,7 +99,7 @@ func (d *Dataset) rowIndex(ctx context.Context) (*rowid.Index, error) {
 		return nil, err
 	}
 	index := rowid.NewIndex(fragments)
-	put(cache, d.table.cached, part, index, d.rowIndexBytes())
+	cache.Put(kept, d.table.cached, part, index, d.rowIndexBytes())
 	return index, nil
 }
 
@@ -107,26 +109,10 @@ func (d *Dataset) rowIndexBytes() int64 {
 	const perFragment, spilledID = 300, 12
 	total := int64(0)
 	for _, f := range d.fragments() {
-		total += perFragment + 2*int64(len(f.meta.RowIDs))
-		if f.meta.RowIDs == nil {
-			total += spilledID * f.rows
+		total += perFragment + 2*int64(len(f.Meta.RowIDs))
+		if f.Meta.RowIDs == nil {
+			total += spilledID * f.Rows
 		}
 	}
 	return total
-}
-
-// indexed returns what the index of row ids needs to know of a fragment.
-func (f *fragment) indexed(ctx context.Context) (rowid.Fragment, error) {
-	ids, err := f.stableIDs(ctx)
-	if err != nil {
-		return rowid.Fragment{}, fmt.Errorf("row ids of fragment %d: %w", f.meta.ID, err)
-	}
-	if ids == nil {
-		ids = rowid.Range(f.address(0), f.address(f.rows))
-	}
-	deleted, err := f.deletions(ctx)
-	if err != nil {
-		return rowid.Fragment{}, err
-	}
-	return rowid.Fragment{ID: uint32(f.meta.ID), IDs: ids, Deleted: deleted.Contains}, nil
 }

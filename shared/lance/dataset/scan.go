@@ -6,6 +6,10 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/rowset"
 )
 
 // ScanOptions says what a scan returns. The zero value is all columns of all rows.
@@ -23,9 +27,12 @@ type ScanOptions struct {
 	// Only, if not nil, says of which fragments rows are read. It goes with a Where or a
 	// Map, and not with Offset and Limit, which count the rows of the others too.
 	Only func(fragment uint64) bool
+	// Among, if not nil, narrows down which rows Where is asked about. It is called once,
+	// before reading begins, and may return nil.
+	Among func(context.Context) (*Candidates, error)
 	// Rows, if not nil, are the rows to read, none of which is deleted. It goes without
 	// the other options that choose rows.
-	Rows *RowSet
+	Rows *rowset.Set
 }
 
 // A Where decides which rows a scan returns.
@@ -36,6 +43,23 @@ type Where struct {
 	// those among, which has one bit for each row from the lowest of the first word on; nil
 	// is all. It is called from several goroutines at a time.
 	Select func(ctx context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error)
+}
+
+// Candidates are the only rows of some fragments that a Where can keep. Deleted ones may be among
+// them.
+type Candidates struct {
+	Covers func(fragment uint64) bool // whether there are no others in a fragment
+	Rows   *rowset.Set                // of fragments that are covered
+	Sure   bool                       // Where keeps all of them
+}
+
+// of returns the candidates of a fragment, and whether there are no others in it. It is for any
+// Candidates, also nil, which covers nothing.
+func (c *Candidates) of(fragment uint64) (*deletion.Vector, bool) {
+	if c == nil || !c.Covers(fragment) {
+		return nil, false
+	}
+	return c.Rows.Of(fragment), true
 }
 
 // Scan returns the rows in their order in the table as batches, which are never empty.
@@ -63,7 +87,7 @@ func (d *Dataset) reader(p *projection, chosen choice) readFunc {
 }
 
 // scanFragments returns all rows of some fragments, in the order of these.
-func (d *Dataset) scanFragments(ctx context.Context, p *projection, fragments []*fragment) (iter.Seq2[arrow.RecordBatch, error], error) {
+func (d *Dataset) scanFragments(ctx context.Context, p *projection, fragments []*fragment.Fragment) (iter.Seq2[arrow.RecordBatch, error], error) {
 	pl := &plan{dataset: d, fields: p.fields(), fragments: fragments, to: math.MaxInt64, transient: true}
 	if err := pl.begin(ctx); err != nil {
 		return nil, err

@@ -5,6 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/objectstore"
 )
 
@@ -17,24 +20,24 @@ type Session struct {
 	// It is set before the session is used.
 	Roots *objectstore.Roots
 
-	cache *Cache
+	cache *cache.Cache
 	now   func() time.Time
 
-	buffers sync.Pool    // of *bytes.Buffer, for small data files
-	windows atomic.Int32 // in work, of all scans
+	buffers stage.Buffers // for small data files
+	windows atomic.Int32  // in work, of all scans
 
 	mu      sync.Mutex
 	commits map[string]*commitQueue // by URI of the table
 }
 
-// NewSession returns a session with a cache of about maxCacheBytes (0: DefaultCacheBytes).
+// NewSession returns a session with a cache of about maxCacheBytes (0: cache.cache.DefaultBytes).
 func NewSession(maxCacheBytes uint64, now func() time.Time) *Session {
-	return &Session{cache: NewCache(maxCacheBytes), now: now, commits: map[string]*commitQueue{}}
+	return &Session{cache: cache.New(maxCacheBytes), now: now, commits: map[string]*commitQueue{}}
 }
 
 // Table returns the table at a location, which need not exist yet. hint is a version that
 // it is known to have had, where the newest is looked for first, or 0.
 func (s *Session) Table(at objectstore.Location, hint uint64) *Table {
 	at.Store = objectstore.Counting(at.Store)
-	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI, cached: at.URI, hint: hint, home: base{at, true}}
+	return &Table{session: s, store: at.Store, prefix: at.Prefix, uri: at.URI, cached: at.URI, hint: hint, home: fragment.HomeAt(at)}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 )
@@ -17,12 +19,12 @@ type Table struct {
 	store   objectstore.Store
 	prefix  string // of all keys of the table, without a slash at its end
 	uri     string
-	cached  string    // its name in the cache
-	hint    uint64    // a version that it had, or 0
-	home    base      // the same place, of the files that are in it
-	branch  *branchOf // nil of a table itself
-	publish Publisher // nil: by putting it
-	reach   Reach     // nil: all of the roots
+	cached  string        // its name in the cache
+	hint    uint64        // a version that it had, or 0
+	home    fragment.Base // the same place, of the files that are in it
+	branch  *branchOf     // nil of a table itself
+	publish Publisher     // nil: by putting it
+	reach   Reach         // nil: all of the roots
 
 	commitID func() string // nil: a new one for each commit
 	held     bool          // its commits wait for nobody: see Hold
@@ -179,7 +181,7 @@ func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Data
 }
 
 func (t *Table) known() (known, bool) {
-	k, ok := get[known](t.session.cache, t.cached, latestPart)
+	k, ok := cache.Get[known](t.session.cache, t.cached, latestPart)
 	if !ok || t.session.now().Sub(k.listed) > maxProbeAge {
 		return known{}, false
 	}
@@ -188,7 +190,7 @@ func (t *Table) known() (known, bool) {
 
 // remember makes a version the newest known.
 func (t *Table) remember(k known) {
-	put(t.session.cache, t.cached, latestPart, k, k.dataset.memBytes())
+	cache.Put(t.session.cache, t.cached, latestPart, k, k.dataset.memBytes())
 }
 
 // list finds the newest version by listing. The version that is hinted at is read
@@ -215,7 +217,7 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 		return nil, fmt.Errorf("find the latest version of %s: %w", t.uri, err)
 	}
 	var d *Dataset
-	if k, ok := get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.manifest.Location == newest {
+	if k, ok := cache.Get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.manifest.Location == newest {
 		d = k.dataset
 	}
 	if d == nil && t.hint == newest.Version && newest.Scheme == manifest.V2 {
@@ -279,8 +281,8 @@ func (t *Table) Has(ctx context.Context, d *Dataset) (bool, error) {
 	if same || err != nil && !errors.Is(err, ErrNoVersion) {
 		return same, err
 	}
-	if k, ok := get[known](t.session.cache, t.cached, latestPart); ok && sameManifest(k.dataset, d) {
-		t.session.cache.drop(t.cached, latestPart)
+	if k, ok := cache.Get[known](t.session.cache, t.cached, latestPart); ok && sameManifest(k.dataset, d) {
+		t.session.cache.Drop(t.cached, latestPart)
 	}
 	return false, nil
 }
@@ -293,7 +295,7 @@ func (t *Table) find(ctx context.Context, version uint64) (objectstore.Info, err
 		if !errors.Is(err, objectstore.ErrNotExist) {
 			return info, err
 		}
-		t.session.cache.drop(t.cached, datasetPart(key))
+		t.session.cache.Drop(t.cached, datasetPart(key))
 	}
 	return objectstore.Info{}, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
 }

@@ -12,6 +12,7 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/memory"
 )
 
@@ -138,7 +139,7 @@ func (d *Dataset) takeSorted(ctx context.Context, p *projection, addresses []uin
 	group.SetLimit(maxConcurrentReads)
 	for i, run := range runs {
 		group.Go(func() (err error) {
-			defer contain(func(e error) { err = e })
+			defer lance.Contain(func(e error) { err = e })
 			if batches[i], err = d.takeFragment(ctx, p, run); err != nil {
 				return err
 			}
@@ -154,20 +155,20 @@ func (d *Dataset) takeFragment(ctx context.Context, p *projection, addresses []u
 	if f == nil {
 		return nil, fmt.Errorf("no row at address %d: version %d has no fragment %d", addresses[0], d.Version(), id)
 	}
-	deleted, err := f.deletions(ctx)
+	deleted, err := f.Deletions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]int32, len(addresses))
 	for i, address := range addresses {
 		row := int64(uint32(address))
-		if row >= f.rows || deleted.Contains(uint32(row)) {
+		if row >= f.Rows || deleted.Contains(uint32(row)) {
 			return nil, fmt.Errorf("no row at address %d in version %d", address, d.Version())
 		}
 		rows[i] = int32(row)
 	}
-	whole := window{fragment: f, from: 0, to: f.rows, offset: f.before}
-	if len(rows) == int(f.rows) {
+	whole := window{fragment: f, from: 0, to: f.Rows, offset: f.Before}
+	if len(rows) == int(f.Rows) {
 		rows = nil
 	}
 	return d.assembleTaken(ctx, whole, p, rows)
@@ -183,7 +184,7 @@ func (d *Dataset) assembleTaken(ctx context.Context, w window, p *projection, ro
 	for i, r := range rows {
 		physical[i] = int64(r)
 	}
-	read, err := w.fragment.read(ctx, fields, rowSet{rows: physical})
+	read, err := w.fragment.Read(ctx, fields, fragment.Selection{Single: physical})
 	if err != nil {
 		return nil, err
 	}

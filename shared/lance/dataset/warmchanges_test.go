@@ -12,8 +12,10 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 )
@@ -272,7 +274,7 @@ func (w *warmWorld) index(place string, d *Dataset) error {
 // clone makes a shallow clone at another place, in the place of what was there.
 func (w *warmWorld) clone(from string, d *Dataset) error {
 	to := rapid.SampledFrom(warmPlaces).Draw(w.t, "clone to")
-	if to == from || to == sole || slices.ContainsFunc(d.fragments(), func(f *fragment) bool { return f.files[0].within != "" }) {
+	if to == from || to == sole || slices.ContainsFunc(d.fragments(), func(f *fragment.Fragment) bool { return len(f.Meta.Files[0].Path) < 50+len(".lance") }) {
 		return nil
 	}
 	w.drop(to)
@@ -334,7 +336,7 @@ func (w *warmWorld) deleteRows(d *Dataset) error {
 	if len(d.fragments()) == 0 {
 		return nil
 	}
-	rows := RowsAt(d.fragments()[0].address(0))
+	rows := rowset.At(d.fragments()[0].Address(0))
 	_, err := d.Delete(context.Background(), rows, "", nil)
 	return err
 }

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -10,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/gather"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/schema"
 )
@@ -18,14 +21,18 @@ import (
 // and that are chosen.
 func (d *Dataset) readWindow(ctx context.Context, w window, p *projection, chosen choice) (arrow.RecordBatch, error) {
 	if chosen.rows != nil {
-		return d.assemble(ctx, w, p, chosen.rows.of(w.fragment.meta.ID).Positions(w.from, w.to), nil)
+		return d.assemble(ctx, w, p, chosen.rows.Of(w.fragment.Meta.ID).Positions(w.from, w.to), nil)
 	}
-	deleted, err := w.fragment.deletions(ctx)
+	deleted, err := w.fragment.Deletions(ctx)
 	if err != nil {
 		return nil, err
 	}
+	among, all := chosen.among.of(w.fragment.Meta.ID)
+	if all {
+		return d.filterCandidates(ctx, w, p, chosen, liveAmong(among, deleted, w.from, w.to))
+	}
 	if chosen.where == nil {
-		return d.assemble(ctx, w, p, livePositions(deleted, w.from, w.to), nil)
+		return d.assemble(ctx, w, p, deleted.LivePositions(w.from, w.to), nil)
 	}
 	return d.filterWindow(ctx, w, deleted, p, chosen)
 }
@@ -40,8 +47,32 @@ func (d *Dataset) filterWindow(ctx context.Context, w window, deleted *deletion.
 	if w.mostlyLive() && len(tested.fields()) == len(tested.columns) {
 		among = deleted.LiveBits(w.from, w.to) // to pass over rows costs less than to gather the others
 	} else {
-		live = livePositions(deleted, w.from, w.to)
+		live = deleted.LivePositions(w.from, w.to)
 	}
+	return d.filterRows(ctx, w, p, filter, live, among)
+}
+
+// filterCandidates is filterWindow of those rows at given positions.
+func (d *Dataset) filterCandidates(ctx context.Context, w window, p *projection, filter choice, rows []int32) (arrow.RecordBatch, error) {
+	switch {
+	case len(rows) == 0:
+		return filter.none, nil
+	case filter.among.Sure:
+		return d.assemble(ctx, w, p, rows, nil)
+	}
+	return d.filterRows(ctx, w, p, filter, rows, nil)
+}
+
+// liveAmong returns those of some rows from..to that are not deleted, counted from from.
+func liveAmong(rows, deleted *deletion.Vector, from, to int64) []int32 {
+	positions := rows.Positions(from, to)
+	return slices.DeleteFunc(positions, func(i int32) bool { return deleted.Contains(uint32(from + int64(i))) })
+}
+
+// filterRows returns the projected columns of the rows that a filter keeps, of those at the
+// positions live (nil: all) and, of these, among.
+func (d *Dataset) filterRows(ctx context.Context, w window, p *projection, filter choice, live []int32, among []uint64) (arrow.RecordBatch, error) {
+	tested := filter.tested
 	test, err := d.assemble(ctx, w, tested, live, nil)
 	if err != nil {
 		return nil, err
@@ -115,7 +146,9 @@ func (d *Dataset) assemble(ctx context.Context, w window, p *projection, rows []
 }
 
 // rows returns all rows of the window.
-func (w window) rows() rowSet { return rowSet{from: w.from, to: w.to, transient: w.transient} }
+func (w window) rows() fragment.Selection {
+	return fragment.Selection{From: w.from, To: w.to, Transient: w.transient}
+}
 
 // readFields reads columns of the window's rows at the given positions (nil: all).
 func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
@@ -123,7 +156,7 @@ func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []i
 		return nil, nil
 	}
 	if rows == nil {
-		return w.fragment.read(ctx, fields, w.rows())
+		return w.fragment.Read(ctx, fields, w.rows())
 	}
 	var single, whole []int // positions in fields
 	for i, field := range fields {
@@ -146,7 +179,7 @@ func (w window) readFields(ctx context.Context, fields []*schema.Field, rows []i
 		at   []int
 	}{{w.takeFields, single}, {w.gatherFields, whole}} {
 		group.Go(func() (err error) {
-			defer contain(func(e error) { err = e })
+			defer lance.Contain(func(e error) { err = e })
 			read, err := part.read(ctx, pick(fields, part.at), rows)
 			if err == nil {
 				for i, at := range part.at {
@@ -165,12 +198,12 @@ func (w window) takeFields(ctx context.Context, fields []*schema.Field, rows []i
 	for i, r := range rows {
 		physical[i] = w.from + int64(r)
 	}
-	return w.fragment.read(ctx, fields, rowSet{rows: physical})
+	return w.fragment.Read(ctx, fields, fragment.Selection{Single: physical})
 }
 
 // gatherFields reads the whole window, and gathers the rows.
 func (w window) gatherFields(ctx context.Context, fields []*schema.Field, rows []int32) ([]arrow.Array, error) {
-	columns, err := w.fragment.read(ctx, fields, w.rows())
+	columns, err := w.fragment.Read(ctx, fields, w.rows())
 	if err != nil {
 		return nil, err
 	}
@@ -201,19 +234,10 @@ const (
 // whole window: when they are few, or the column is wide, and it is not at hand anyway.
 func (w window) worthTaking(field *schema.Field, n int) bool {
 	rows := float64(w.to - w.from)
-	if float64(n) > takeBelow*rows || float64(n)*takeBytes > rows*w.fragment.fieldBytes(field) {
+	if float64(n) > takeBelow*rows || float64(n)*takeBytes > rows*w.fragment.FieldBytes(field) {
 		return false
 	}
-	parts, err := w.fragment.parts(field)
-	if err != nil {
-		return true // the reading says so
-	}
-	for _, p := range parts {
-		if _, there := p.file.cached(w.fragment.table.session.cache, p.field, w.rows()); !there {
-			return true
-		}
-	}
-	return len(parts) == 0
+	return !w.fragment.AtHand(field, w.rows())
 }
 
 // rowColumn computes a row column of the window's n rows at the given positions.
@@ -226,7 +250,7 @@ func (w window) rowColumn(ctx context.Context, name string, rows []int32, n int)
 	}
 	values := make([]uint64, n)
 	if name == RowOffset {
-		deleted, err := w.fragment.deletions(ctx)
+		deleted, err := w.fragment.Deletions(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -234,13 +258,13 @@ func (w window) rowColumn(ctx context.Context, name string, rows []int32, n int)
 		return uint64s(values), nil
 	}
 	if name == RowAddr && rows == nil { // what searches ask of every row
-		first := w.fragment.address(w.from)
+		first := w.fragment.Address(w.from)
 		for i := range values {
 			values[i] = first + uint64(i)
 		}
 		return uint64s(values), nil
 	}
-	of, err := w.fragment.rowValue(ctx, name)
+	of, err := rowValue(ctx, w.fragment, name)
 	if err != nil {
 		return nil, err
 	}
@@ -251,16 +275,16 @@ func (w window) rowColumn(ctx context.Context, name string, rows []int32, n int)
 }
 
 // rowValue returns what a row column says of each physical row.
-func (f *fragment) rowValue(ctx context.Context, name string) (func(row int64) uint64, error) {
+func rowValue(ctx context.Context, f *fragment.Fragment, name string) (func(row int64) uint64, error) {
 	switch name {
 	case RowAddr:
-		return f.address, nil
+		return f.Address, nil
 	case RowCreatedAt:
-		return f.createdAt(ctx)
+		return f.CreatedAt(ctx)
 	case RowUpdatedAt:
-		return f.updatedAt(ctx)
+		return f.UpdatedAt(ctx)
 	default:
-		return f.rowIDs(ctx)
+		return f.RowIDs(ctx)
 	}
 }
 

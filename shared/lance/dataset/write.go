@@ -9,11 +9,36 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/stage"
+	"tiltyard/shared/lance/legacyfile"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
+
+// Rows are rows to be written: batches of one schema, taken one at a time.
+type Rows struct {
+	Schema  *arrow.Schema
+	Batches iter.Seq2[arrow.RecordBatch, error]
+	// Trusted says that blobs among them that are elsewhere may be anywhere, because they
+	// were so in a table before. Else they must be below base paths of the table.
+	Trusted bool
+}
+
+// fileFormat returns how rows are written to the table.
+func (d *Dataset) fileFormat(rows Rows) (stage.Format, error) {
+	version, err := d.manifest.FileVersion()
+	return stage.Format{
+		Version: version, Bases: d.manifest.BasePaths, AnyURI: rows.Trusted,
+		Legacy: legacyfile.Options{Dictionaries: d.manifest.Dictionaries},
+	}, err
+}
+
+// place returns where the new files of the table go.
+func (t *Table) place() stage.Place {
+	return stage.Place{Store: t.store, Prefix: t.prefix, Buffers: &t.session.buffers}
+}
 
 // CreateOptions say what a new table is like. The zero value is as native writers make
 // them, with data files of version 2.2.
@@ -34,17 +59,17 @@ func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions, con
 	if opts.Version == (lance.Version{}) {
 		opts.Version = lance.V2_2
 	}
-	files, s, err := t.stageNew(ctx, fileFormat{version: opts.Version, anyURI: rows.Trusted}, rows)
+	fresh, err := t.stageNew(ctx, stage.Format{Version: opts.Version, AnyURI: rows.Trusted}, rows)
 	if err != nil {
 		return Commit{}, err
 	}
-	op := overwriteOf(files, s)
+	op := fresh.overwrite()
 	op.ConfigUpserts = opts.Config
-	d, err := t.commit(ctx, &change{operation: op, wait: files.wait, confirm: confirm,
+	d, err := t.commit(ctx, &change{operation: op, wait: fresh.files.Wait, confirm: confirm,
 		apply: func(_ *Dataset, op pb.Operation) (*manifest.Manifest, error) {
-			return operation.Create(op.(*pb.Overwrite), opts.Version, opts.StableRowIDs)
+			return fresh.with(operation.Create(op.(*pb.Overwrite), opts.Version, opts.StableRowIDs))
 		}})
-	return Commit{Dataset: d, Rows: files.rows}, err
+	return Commit{Dataset: d, Rows: fresh.files.Rows}, err
 }
 
 // Append adds rows as new fragments. Columns are matched by name; the error is
@@ -86,25 +111,26 @@ func (t *Table) append(ctx context.Context, g *guess, rows Rows, confirm func() 
 	if err != nil {
 		return Commit{}, err
 	}
+	format.Legacy.Exact = true
 	match, err := read.Schema().Match(rows.Schema)
 	if err != nil {
 		return Commit{}, err
 	}
-	files, err := t.stage(ctx, match, format, rows.Batches)
+	files, err := t.place().WriteRows(ctx, match, format, rows.Batches)
 	if err != nil {
 		return Commit{}, err
 	}
-	if files.rows == 0 {
+	if files.Rows == 0 {
 		if confirm != nil {
 			err = confirm()
 		}
 		return Commit{Dataset: read}, err
 	}
 	d, err := t.commit(ctx, &change{
-		read: read, operation: &pb.Append{Fragments: files.fragments}, guess: g, wait: files.wait, confirm: confirm,
+		read: read, operation: &pb.Append{Fragments: files.Fragments}, guess: g, wait: files.Wait, confirm: confirm,
 		fits: func(newest *Dataset) bool { return sameColumns(read, newest) },
 	})
-	return Commit{Dataset: d, Rows: files.rows}, err
+	return Commit{Dataset: d, Rows: files.Rows}, err
 }
 
 // Overwrite replaces all rows, the columns and the indices of a table by a new version.
@@ -122,14 +148,17 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]stri
 	if err != nil {
 		return Commit{}, err
 	}
-	files, s, err := t.stageNew(ctx, format, rows)
+	fresh, err := t.stageNew(ctx, format, rows)
 	if err != nil {
 		return Commit{}, err
 	}
-	op := overwriteOf(files, s)
+	op := fresh.overwrite()
 	op.ConfigUpserts = config
-	d, err := t.commit(ctx, &change{read: g.read, operation: op, guess: g, wait: files.wait, confirm: confirm})
-	return Commit{Dataset: d, Rows: files.rows}, err
+	d, err := t.commit(ctx, &change{read: g.read, operation: op, guess: g, wait: fresh.files.Wait, confirm: confirm,
+		apply: func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
+			return fresh.with(operation.Apply(base.manifest, op))
+		}})
+	return Commit{Dataset: d, Rows: fresh.files.Rows}, err
 }
 
 // Find returns ErrNoTable where there is no table. It asks the storage when this process
@@ -142,18 +171,48 @@ func (t *Table) Find(ctx context.Context) error {
 	return err
 }
 
-// stageNew stages rows that make up a schema of their own, which it returns.
-func (t *Table) stageNew(ctx context.Context, format fileFormat, rows Rows) (*staged, *schema.Schema, error) {
-	s, err := newSchema(rows.Schema, format.version, -1)
+// fresh are the files of rows that make up a schema of their own.
+type fresh struct {
+	files        *stage.Files
+	schema       *schema.Schema
+	dictionaries map[int32]arrow.Array // of a table of legacy data files
+}
+
+func (f *fresh) overwrite() *pb.Overwrite {
+	return &pb.Overwrite{Fragments: f.files.Fragments, Schema: f.schema.PB(), SchemaMetadata: f.schema.Metadata}
+}
+
+// with gives a manifest of the files their dictionaries, of which no operation speaks.
+func (f *fresh) with(m *manifest.Manifest, err error) (*manifest.Manifest, error) {
+	if err == nil {
+		m.Dictionaries = f.dictionaries
+	}
+	return m, err
+}
+
+// stageNew stages rows that make up a schema of their own.
+func (t *Table) stageNew(ctx context.Context, format stage.Format, rows Rows) (*fresh, error) {
+	s, err := newSchema(rows.Schema, format.Version, -1)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	match, err := s.Match(rows.Schema)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	files, err := t.stage(ctx, match, format, rows.Batches)
-	return files, s, err
+	made, batches := &fresh{schema: s}, rows.Batches
+	if format.Version == lance.Legacy {
+		var stop func()
+		if format.Legacy, batches, stop, err = stage.FirstDictionaries(match, batches); err != nil {
+			return nil, err
+		}
+		defer stop()
+		if made.dictionaries, err = stage.StoredDictionaries(format.Legacy.Dictionaries); err != nil {
+			return nil, err
+		}
+	}
+	made.files, err = t.place().WriteRows(ctx, match, format, batches)
+	return made, err
 }
 
 // newSchema is schema.FromArrowAbove for columns in data files of a version: in those of
@@ -163,8 +222,4 @@ func newSchema(columns *arrow.Schema, version lance.Version, highest int32) (*sc
 		columns = schema.WithBlobsV2(columns)
 	}
 	return schema.FromArrowAbove(columns, highest)
-}
-
-func overwriteOf(files *staged, s *schema.Schema) *pb.Overwrite {
-	return &pb.Overwrite{Fragments: files.fragments, Schema: s.PB(), SchemaMetadata: s.Metadata}
 }

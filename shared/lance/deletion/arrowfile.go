@@ -11,10 +11,10 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// An Arrow deletion file is an Arrow IPC file of one shape: one batch with one column
-// of offsets, "row_id", of type uint32 and without nulls, the body plain or compressed
-// with zstd. Only this shape is read, and by code of our own, as readers of Arrow files
-// in general trust the lengths that they find.
+// An Arrow deletion file is an Arrow IPC file of one shape: one batch with one column of
+// offsets, "row_id", of type uint32 and without nulls, the body plain or compressed with
+// zstd. The code here reads only this shape, and does so itself, because general readers of
+// Arrow files trust the lengths that they find.
 //
 //	"ARROW1", padded to 8 bytes
 //	Schema message
@@ -31,7 +31,7 @@ const (
 	codecZstd         = 1
 	continuation      = 0xFFFFFFFF
 
-	// maxArrowRows bounds what is decompressed; writers change to bitmaps long before.
+	// maxArrowRows bounds the decompressed size. Writers use bitmaps for far fewer rows.
 	maxArrowRows = 1 << 22
 )
 
@@ -61,7 +61,7 @@ func parseArrow(data []byte, physicalRows uint64) (*Vector, error) {
 	return &Vector{bits: bits}, nil
 }
 
-// onlyBatch reads the footer and returns the message of the one batch and its body.
+// onlyBatch follows the footer to the one batch, and returns its message and its body.
 func onlyBatch(data []byte) (table, []byte, error) {
 	const head, tail = 8, 4 + len(arrowMagic)
 	if len(data) < head+tail || !bytes.HasPrefix(data, []byte(arrowMagic)) || !bytes.HasSuffix(data, []byte(arrowMagic)) {
@@ -96,7 +96,7 @@ func onlyBatch(data []byte) (table, []byte, error) {
 	return metadata, data[at+metaLen : at+metaLen+bodyLen], nil
 }
 
-// hasOurSchema checks the schema in the footer.
+// hasOurSchema reports whether the schema in the footer is one column row_id of uint32.
 func hasOurSchema(footer table) bool {
 	schema, ok := footer.table(1)
 	if !ok {
@@ -110,8 +110,8 @@ func hasOurSchema(footer table) bool {
 	return ok && kind.int32(0) == 32 && kind.byte(1) == 0
 }
 
-// message takes the prefix off an encapsulated message: its length, behind a
-// continuation marker in files of today.
+// message removes the prefix of an encapsulated message: its length, which follows a
+// continuation marker in files of Arrow 0.15 or later.
 func message(block []byte) (table, bool) {
 	if binary.LittleEndian.Uint32(block) == continuation {
 		block = block[4:]
@@ -150,8 +150,8 @@ func values(batch table, body []byte, rows int) ([]byte, error) {
 	return raw, nil
 }
 
-// decompress reads a compressed buffer: i64 length of the content, or -1 when it is
-// stored plain, then the content. The content has want bytes, but for padding.
+// decompress reads a compressed buffer: i64 length of the content, or -1 if the content is
+// stored plain, then the content. The content has want bytes, and possibly padding.
 func decompress(raw []byte, codec byte, want int) ([]byte, error) {
 	if len(raw) < 8 {
 		return nil, corrupt("arrow: compressed buffer of %d bytes", len(raw))

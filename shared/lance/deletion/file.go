@@ -17,12 +17,12 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// maxArrow is how many rows are deleted at most in an Arrow file that we write; native
-// writers change over at the same number.
+// maxArrow is the largest number of deleted rows in an Arrow file that we write; native
+// writers use the same number. Source: crate lance-core, src/utils/deletion.rs.
 const maxArrow = 5000
 
-// Path returns the path of a fragment's deletion file within the table, or within the
-// base that the file names.
+// Path returns the path of a fragment's deletion file within the table, or within the base
+// path that the file names, such as _deletions/0-7-123.arrow: fragment, version read, id.
 func Path(fragment uint64, file *pb.DeletionFile) string {
 	extension := "arrow"
 	if file.FileType == pb.DeletionBitmap {
@@ -31,8 +31,8 @@ func Path(fragment uint64, file *pb.DeletionFile) string {
 	return fmt.Sprintf("_deletions/%d-%d-%d.%s", fragment, file.ReadVersion, file.ID, extension)
 }
 
-// Read reads the deletion file of a fragment under key, which ends with its Path. The share of the
-// context has memory for it until it has been read.
+// Read reads the deletion file of a fragment. key ends with its Path. While it reads, it
+// holds memory of the context's share for the file.
 func Read(ctx context.Context, store objectstore.Store, key string, fragment *pb.Fragment) (*Vector, error) {
 	// Either form takes less than 5 bytes for a row, but for its headers; what is
 	// longer is not read.
@@ -56,7 +56,7 @@ func Read(ctx context.Context, store objectstore.Store, key string, fragment *pb
 	return v, nil
 }
 
-// readBytes is about how much memory a deletion file and its rows take while it is read.
+// readBytes estimates how much memory a deletion file and its rows take while it is read.
 func readBytes(fragment *pb.Fragment) int64 {
 	rows := fragment.PhysicalRows
 	if n := fragment.DeletionFile.DeletedRows; n > 0 {
@@ -68,8 +68,8 @@ func readBytes(fragment *pb.Fragment) int64 {
 	return 2 * int64(min(2*rows, fragment.PhysicalRows/8))
 }
 
-// Parse reads the bytes of a fragment's deletion file, which must be of the form that
-// the fragment says and agree with its numbers of rows, else it is [lance.ErrCorrupt].
+// Parse parses the bytes of a fragment's deletion file. A file whose type or number of rows
+// differs from the fragment's entry of it is [lance.ErrCorrupt].
 func Parse(data []byte, fragment *pb.Fragment) (*Vector, error) {
 	file := fragment.DeletionFile
 	var v *Vector
@@ -98,7 +98,15 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", lance.ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// parseBitmap reads the portable form of a roaring bitmap.
+// parseBitmap parses the portable form of a roaring bitmap. The rows 1 and 5 are
+//
+//	3a 30 00 00   12346: no container is a run
+//	01 00 00 00   one container
+//	00 00 01 00   its rows have the high half 0, and are 1 + 1
+//	10 00 00 00   it begins at byte 16
+//	01 00 05 00   the low halves of its rows
+//
+// Source: RoaringFormatSpec, github.com/RoaringBitmap/RoaringFormatSpec.
 func parseBitmap(data []byte) (*Vector, error) {
 	bits := roaring.New()
 	n, err := bits.ReadFrom(bytes.NewReader(data))
@@ -117,8 +125,8 @@ func parseBitmap(data []byte) (*Vector, error) {
 	return &Vector{bits: bits}, nil
 }
 
-// Encode returns the bytes of the vector's deletion file and its type: an Arrow file for
-// up to 5,000 rows, a bitmap for more.
+// Encode returns the bytes and the type of the vector's deletion file: an Arrow file for up
+// to 5,000 rows, a bitmap for more.
 func Encode(v *Vector) (data []byte, fileType int32, err error) {
 	if v.Len() > maxArrow {
 		bits := v.bits.Clone()
@@ -130,11 +138,12 @@ func Encode(v *Vector) (data []byte, fileType int32, err error) {
 	return data, pb.DeletionArrow, err
 }
 
-// compressFrom is how many offsets are worth compressing: those that fill a page of 4 KiB.
+// compressFrom is the number of offsets from which compression is worth it: they fill a
+// page of 4 KiB.
 const compressFrom = 1024
 
-// encodeArrow writes one batch of one column of offsets, compressed with zstd when they are
-// many.
+// encodeArrow writes one batch with one column of offsets, compressed with zstd from
+// compressFrom on.
 func encodeArrow(v *Vector) ([]byte, error) {
 	column := array.NewUint32Builder(memory.DefaultAllocator)
 	column.AppendValues(v.Offsets(), nil)
@@ -158,9 +167,9 @@ func encodeArrow(v *Vector) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Write stores the vector of a fragment as a new file of the table under the prefix
-// table, which was read at readVersion, and returns the message that names it. id is
-// random, to keep concurrent writers apart.
+// Write stores the vector of a fragment as a new file of the table under the prefix table,
+// and returns the entry of the file for the manifest. readVersion is the version on which
+// the deletion is based. id is random, so that concurrent writers use different names.
 func Write(ctx context.Context, store objectstore.Store, table string, fragment, readVersion, id uint64, v *Vector) (*pb.DeletionFile, error) {
 	data, fileType, err := Encode(v)
 	if err != nil {

@@ -2,8 +2,8 @@ package deletion
 
 import "encoding/binary"
 
-// A table is a flatbuffer table within a message, read with every offset checked: a
-// field that is absent or does not lie within the message reads as zero or is not ok.
+// A table is a flatbuffer table within a message. Every offset is checked: a field that is
+// absent, or does not lie within the message, reads as zero or is not ok.
 //
 //	table:  i32 distance back to its vtable, then fields
 //	vtable: u16 its bytes, u16 the table's bytes, u16 per field: offset in the table or 0
@@ -14,7 +14,8 @@ type table struct {
 	fields int
 }
 
-// rootTable returns the table to which the first four bytes of buf point.
+// rootTable returns the table to which the first four bytes of buf point: u32, the distance
+// from the start of buf.
 func rootTable(buf []byte) (table, bool) {
 	if len(buf) < 4 {
 		return table{}, false
@@ -37,7 +38,8 @@ func tableAt(buf []byte, at int64) (table, bool) {
 	return table{buf: buf, at: int(at), vtable: int(vtable), fields: int(size-4) / 2}, true
 }
 
-// field returns the position of a field of so many bytes, or false when it is absent.
+// field returns the position of the n-th field, which has size bytes. It is false if the
+// field is absent.
 func (t table) field(n, size int) (int, bool) {
 	if n >= t.fields {
 		return 0, false
@@ -73,7 +75,7 @@ func (t table) int64(n int) int64 {
 	return int64(binary.LittleEndian.Uint64(t.buf[at:]))
 }
 
-// target returns where the offset in a field points.
+// target returns the position that the offset in a field points to.
 func (t table) target(n int) (int64, bool) {
 	at, ok := t.field(n, 4)
 	if !ok {
@@ -90,7 +92,7 @@ func (t table) table(n int) (table, bool) {
 	return tableAt(t.buf, at)
 }
 
-// vector returns the elements of a vector of structs of so many bytes.
+// vector returns the elements of a vector of structs of size bytes each.
 func (t table) vector(n, size int) (elements []byte, count int) {
 	at, ok := t.target(n)
 	if !ok || at+4 > int64(len(t.buf)) {

@@ -1,7 +1,7 @@
-// Package deletion holds the rows of a fragment that are deleted: as a [Vector] in
-// memory, and as deletion files, which are always the complete vector of a fragment.
-//
-// A few deleted rows are stored as an Arrow file, many as a roaring bitmap; see [Encode].
+// Package deletion holds the deleted rows of a fragment: as a [Vector] in memory, and as
+// deletion files. A deletion file always lists all deleted rows of its fragment, so a
+// reader needs only the one that the manifest names. Few deleted rows are stored as an
+// Arrow file (arrowfile.go), many as a roaring bitmap (file.go); see [Encode].
 package deletion
 
 import (
@@ -13,21 +13,22 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// A Vector is the offsets of deleted rows among the physical rows of a fragment. It is
-// not changed after it has been made, so it is safe for concurrent use. A nil Vector
-// has none.
+// A Vector is a set of offsets: those of the deleted rows among the physical rows of a
+// fragment. It does not change after it has been made, so it is safe for concurrent use. A
+// nil Vector is empty.
 type Vector struct {
 	bits *roaring.Bitmap
 }
 
-// New returns the vector of some offsets, in any order, also repeated ones.
+// New returns the vector of some offsets, which may come in any order and repeatedly.
 func New(offsets ...uint32) *Vector {
 	v := &Vector{bits: roaring.New()}
 	v.bits.AddMany(offsets)
 	return v
 }
 
-// Of returns the vector of the offsets in a bitmap, which is the vector's from then on.
+// Of returns the vector of the offsets in a bitmap. The caller must not use the bitmap
+// afterwards.
 func Of(offsets *roaring.Bitmap) *Vector { return &Vector{bits: offsets} }
 
 // Contains reports whether the row at offset is deleted.
@@ -41,7 +42,7 @@ func (v *Vector) Len() int {
 	return int(v.bits.GetCardinality())
 }
 
-// Deleted returns how many rows are deleted among those from offset from to before to.
+// Deleted returns how many of the rows [from, to) are deleted.
 func (v *Vector) Deleted(from, to int64) int64 {
 	if v == nil || from >= to {
 		return 0
@@ -49,8 +50,7 @@ func (v *Vector) Deleted(from, to int64) int64 {
 	return int64(v.bits.CardinalityInRange(uint64(from), uint64(to)))
 }
 
-// Live yields the runs of rows that are not deleted among those from offset from to
-// before to, each as its first offset and the one behind its last.
+// Live yields the runs of rows in [from, to) that are not deleted, each as [start, end).
 func (v *Vector) Live(from, to int64) iter.Seq2[int64, int64] {
 	return func(yield func(start, end int64) bool) {
 		start := from
@@ -71,8 +71,9 @@ func (v *Vector) Live(from, to int64) iter.Seq2[int64, int64] {
 	}
 }
 
-// LiveBits returns a bit for each row from offset from to before to, the first in the lowest
-// bit of the first word, which is set unless the row is deleted. Nil: none of them is deleted.
+// LiveBits returns one bit for each of the rows [from, to), the first in the lowest bit of
+// the first word. A bit is set if its row is not deleted. The result is nil if no row is
+// deleted.
 func (v *Vector) LiveBits(from, to int64) []uint64 {
 	if v.Deleted(from, to) == 0 {
 		return nil
@@ -90,8 +91,23 @@ func (v *Vector) LiveBits(from, to int64) []uint64 {
 	return words
 }
 
-// Positions returns the deleted rows among those from offset from to before to, counted from
-// from.
+// LivePositions returns the rows in [from, to) that are not deleted, counted from from; nil
+// is all of them.
+func (v *Vector) LivePositions(from, to int64) []int32 {
+	gone := v.Deleted(from, to)
+	if gone == 0 {
+		return nil
+	}
+	live := make([]int32, 0, to-from-gone)
+	for start, end := range v.Live(from, to) {
+		for row := start; row < end; row++ {
+			live = append(live, int32(row-from))
+		}
+	}
+	return live
+}
+
+// Positions returns the deleted rows among [from, to), counted from from.
 func (v *Vector) Positions(from, to int64) []int32 {
 	positions := make([]int32, 0, v.Deleted(from, to))
 	for row := range v.within(from, to) {
@@ -100,7 +116,7 @@ func (v *Vector) Positions(from, to int64) []int32 {
 	return positions
 }
 
-// within yields the deleted rows among those from offset from to before to, counted from from.
+// within yields the deleted rows among [from, to), counted from from.
 func (v *Vector) within(from, to int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		if v == nil || from > math.MaxUint32 {
@@ -116,8 +132,9 @@ func (v *Vector) within(from, to int64) iter.Seq[int64] {
 	}
 }
 
-// Offset returns the physical offset of the k-th row, from 0, that is not deleted. It
-// does not know how many rows the fragment has: past the last it counts on.
+// Offset returns the physical offset of the k-th row that is not deleted, where k begins at
+// 0. It does not know the number of rows of the fragment: past the end, every row counts as
+// not deleted.
 func (v *Vector) Offset(k int64) int64 {
 	if v == nil || v.bits.IsEmpty() {
 		return k
@@ -137,7 +154,7 @@ func (v *Vector) Offsets() []uint32 {
 	return v.bits.ToArray()
 }
 
-// Union returns the rows that are deleted in either.
+// Union returns the rows that are deleted in v, in o or in both.
 func (v *Vector) Union(o *Vector) *Vector {
 	switch {
 	case v == nil:
@@ -148,7 +165,7 @@ func (v *Vector) Union(o *Vector) *Vector {
 	return &Vector{bits: roaring.Or(v.bits, o.bits)}
 }
 
-// Minus returns the rows that are deleted in v and not in o.
+// Minus returns the rows that are deleted in v but not in o.
 func (v *Vector) Minus(o *Vector) *Vector {
 	if v == nil || o == nil {
 		return v
@@ -156,12 +173,12 @@ func (v *Vector) Minus(o *Vector) *Vector {
 	return &Vector{bits: roaring.AndNot(v.bits, o.bits)}
 }
 
-// Intersects reports whether a row is deleted in both.
+// Intersects reports whether any row is deleted in both vectors.
 func (v *Vector) Intersects(o *Vector) bool {
 	return v != nil && o != nil && v.bits.Intersects(o.bits)
 }
 
-// Equal reports whether the same rows are deleted in both.
+// Equal reports whether both vectors hold the same rows.
 func (v *Vector) Equal(o *Vector) bool {
 	if v.Len() == 0 || o.Len() == 0 {
 		return v.Len() == o.Len()

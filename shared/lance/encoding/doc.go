@@ -1,23 +1,33 @@
-// Package encoding turns Arrow arrays into the pages of Lance data files and pages into
-// arrays. It does no I/O: pages are buffers of bytes and the message that describes them,
-// both handed over by package datafile.
+// Package encoding defines a page of a Lance data file: buffers of bytes, and the message that
+// describes them. The packages below it turn Arrow arrays into pages and pages into arrays. None of
+// them does I/O; package datafile does.
 //
-// An array of a nested type is stored as one column per leaf of the type. What nests it is
-// told by repetition and definition levels, one pair per item (repdef_shred.go and
-// repdef_unravel.go), and the rest are the leaf's values. Three layouts hold levels and
-// values in the buffers of a page:
+//	write       arrays into pages of version 2.1 and 2.2, a file for each layout
+//	read        such pages into arrays, a file for each layout
+//	version20   both for version 2.0, which has neither levels nor layouts
+//	column      what a column keeps for its pages, in all versions: options, dictionaries
+//	codec       buffers of values and levels, a file for each codec
+//	repdef      the structure of nested arrays as levels
+//	values      values in memory, between arrays and buffers
+//	bitpack     integers in as many bits as they need
+//	compress    whole buffers by LZ4 and Zstd
+//	fsst        text by a table of symbols
+//
+// Each imports only packages below it in this list. Begin with write/column.go and read/page.go.
+//
+// An array of a nested type is stored as one column per leaf of the type. Repetition and definition
+// levels, one pair per item, hold the nesting; the values of the leaf are stored without it. Three
+// layouts hold levels and values in the buffers of a page:
 //
 //	mini-block   small values, in chunks of a few kilobytes
 //	full-zip     large values, row by row behind their levels
 //	constant     one value for all rows, or none
 //
-// and codecs compress them: a file each, with the bytes drawn at its head. Each codec has
-// up to three forms: that of chunks, of single values, and of blocks, which hold levels and
-// dictionaries. Version 2.0 has neither levels nor layouts; see v20_page.go.
+// Codecs compress the levels and the values in these buffers.
 //
-// These encodings are read and written, and are in the files of native Lance that tests
-// read (package datafile, testdata); the names are those of package pb, Array… those of
-// version 2.0:
+// The table lists the encodings that these packages read and write, and those that occur in the
+// files of native Lance that tests read (testdata of package datafile). The names are those of
+// package pb; names that begin with Array are those of version 2.0:
 //
 //	encoding              read  written  fixture
 //	MiniBlockLayout       yes   yes      yes
@@ -47,17 +57,17 @@
 //	ArrayPackedStruct     yes   yes      yes
 //	ArrayFixedSizeBinary  yes   no       no
 //
-// Native Lance 14 writes no other, unless experimental versions of the format are asked
-// for; what it does not write is refused by name.
+// Native Lance 14 writes no other encoding, except in experimental versions of the format. Any
+// other encoding is refused with an error that names it.
 //
-// Reading believes nothing: every length, offset, count and index is checked before memory
-// is allocated or bytes are taken, and what does not fit is [lance.ErrCorrupt]. Values
-// that lie in a file as Arrow lays them out are not copied.
+// A reader trusts no stored number: it checks every length, offset, count and index before it
+// allocates memory or takes bytes by it, and a number that does not fit is [lance.ErrCorrupt].
+// Values that are stored as Arrow lays them out are not copied.
 //
-// Writing takes the layout and the codecs that the native writer would take or smaller
-// ones, as values and the field's metadata suggest; choose_encode.go and options_encode.go
-// tell. The same rows make the same pages, however they are cut into arrays, but for where
-// a page ends.
+// A writer takes the layout and the codecs that the native writer would take, or smaller ones, by
+// the values and the field's metadata; write/choose.go and column/options.go hold the rules. The
+// same rows make the same pages, however they are cut into arrays, except that a page may end at
+// another row.
 //
 // Numbers are little-endian in files and in memory; other machines are not supported.
 package encoding

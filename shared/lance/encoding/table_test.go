@@ -1,8 +1,9 @@
-package encoding
+package encoding_test
 
 import (
 	"bufio"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tiltyard/shared/lance/encoding/pagetest"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -20,15 +22,15 @@ func TestTheTableOfEncodingsIsTrue(t *testing.T) {
 	for _, p := range nativePages(t) {
 		var enc any
 		var err error
-		if p.page.Encoding.TypeURL == pb.TypePageLayout {
-			enc, err = pb.UnmarshalLayout(p.page.Encoding.Value)
+		if p.Page.Encoding.TypeURL == pb.TypePageLayout {
+			enc, err = pb.UnmarshalLayout(p.Page.Encoding.Value)
 		} else {
-			enc, err = pb.UnmarshalArrayEncoding(p.page.Encoding.Value)
+			enc, err = pb.UnmarshalArrayEncoding(p.Page.Encoding.Value)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		collectNames(have, reflect.ValueOf(enc))
+		pagetest.CollectNames(have, reflect.ValueOf(enc))
 	}
 	sources := encoderSources(t)
 	seen := map[string]bool{}
@@ -66,44 +68,20 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// collectNames notes the names of all encodings in v.
-func collectNames(names map[string]bool, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Interface:
-		collectNames(names, v.Elem())
-	case reflect.Pointer:
-		if v.IsNil() {
-			return
-		}
-		names[v.Elem().Type().Name()] = true
-		collectNames(names, v.Elem())
-	case reflect.Struct:
-		for i := range v.NumField() {
-			collectNames(names, v.Field(i))
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			collectNames(names, v.Index(i))
-		}
-	}
-}
-
-// encoderSources returns the text of the files that write.
+// encoderSources returns the text of the files that write, with those that only read.
 func encoderSources(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob("*encode*.go")
+	var all strings.Builder
+	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		all.Write(text)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	var all strings.Builder
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasSuffix(name, "_test.go") {
-			all.Write(text)
-		}
 	}
 	return all.String()
 }

@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrSyntax says that a text is not JSON.
+// ErrSyntax means that a text is not JSON.
 var ErrSyntax = errors.New("invalid JSON")
 
-// Append appends the binary form of a JSON text to dst. It takes the liberties with the
-// syntax that native Lance does, so that both store the same texts:
+// Append appends the binary form of a JSON text to dst. It accepts the same deviations from
+// the syntax as native Lance, so that both can store the same texts:
 //
 //   - no text is null, and so is a missing item of an array
 //   - NaN and Infinity are numbers, and words are in any case
@@ -24,7 +24,7 @@ var ErrSyntax = errors.New("invalid JSON")
 //     and may be hexadecimal integers
 //   - strings may be in single quotes, and keys without quotes
 //
-// The error is [ErrSyntax]; it tells the position.
+// The error is [ErrSyntax], with the position.
 func Append(dst []byte, text string) ([]byte, error) {
 	p := parser{text: text, out: dst}
 	if !utf8.ValidString(text) {
@@ -47,8 +47,8 @@ func Append(dst []byte, text string) ([]byte, error) {
 	return p.out, nil
 }
 
-// A parser writes values as it reads them. After an error it stands at the end of the text,
-// and what it has written is of no use.
+// A parser writes values while it reads them. After an error it stands at the end of the
+// text, and its output is not valid.
 type parser struct {
 	text string
 	at   int
@@ -63,7 +63,7 @@ func (p *parser) fail(format string, args ...any) {
 	}
 }
 
-// peek returns the next byte, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (p *parser) peek() byte {
 	if p.at == len(p.text) {
 		return 0
@@ -71,7 +71,7 @@ func (p *parser) peek() byte {
 	return p.text[p.at]
 }
 
-// take steps over the next byte if it is one of those.
+// take skips the next byte if it is in set, and reports whether it is.
 func (p *parser) take(set string) bool {
 	if p.at < len(p.text) && strings.IndexByte(set, p.text[p.at]) >= 0 {
 		p.at++
@@ -85,7 +85,7 @@ func (p *parser) space() {
 	}
 }
 
-// digits steps over digits and returns how many there are.
+// digits skips digits and returns their number.
 func (p *parser) digits() int {
 	from := p.at
 	for p.take("0123456789") {
@@ -93,7 +93,7 @@ func (p *parser) digits() int {
 	return p.at - from
 }
 
-// word steps over a word, which is given in lower case.
+// word skips a word, given in lower case, and reports whether it comes next in any case.
 func (p *parser) word(w string) bool {
 	if rest := p.text[p.at:]; len(rest) < len(w) || !strings.EqualFold(rest[:len(w)], w) {
 		return false
@@ -102,7 +102,7 @@ func (p *parser) word(w string) bool {
 	return true
 }
 
-// entries makes room for n entries and returns where it is.
+// entries reserves n entries in the output and returns their position.
 func (p *parser) entries(n int) int {
 	p.out = append(p.out, make([]byte, 4*n)...)
 	return len(p.out) - 4*n
@@ -120,7 +120,7 @@ func (p *parser) entry(kind uint32, from int) uint32 {
 	return kind | uint32(n)
 }
 
-// value appends the data of the next value and returns its entry.
+// value parses the next value, appends its data and returns its entry.
 func (p *parser) value(depth int) uint32 {
 	from := len(p.out)
 	switch c := p.peek(); {
@@ -154,7 +154,8 @@ func (p *parser) container(depth int) {
 	}
 }
 
-// separator steps over what follows an item, and reports whether there is another.
+// separator skips the comma or the end after an item, and reports whether another item
+// follows.
 func (p *parser) separator(end string) bool {
 	switch p.space(); {
 	case p.take(end):
@@ -167,8 +168,8 @@ func (p *parser) separator(end string) bool {
 	return false
 }
 
-// array appends an array. How many entries it has shows only at its end, so the data is
-// written first and moved then.
+// array appends an array. The number of its entries is known only at its end, so the data
+// is written first and then moved behind them.
 func (p *parser) array(depth int) {
 	start := len(p.out)
 	var entries []uint32
@@ -183,7 +184,7 @@ func (p *parser) array(depth int) {
 	p.insert(start, arrayOf, entries)
 }
 
-// insert puts the header and the entries of a container before its data.
+// insert inserts the header and the entries of a container before its data.
 func (p *parser) insert(start int, header uint32, entries []uint32) {
 	if p.err != nil {
 		return
@@ -201,7 +202,7 @@ func (p *parser) insert(start int, header uint32, entries []uint32) {
 	}
 }
 
-// A member of an object: where its key and its value are in the output.
+// A member is a member of an object: its key, and where its value is in the output.
 type member struct {
 	key        string
 	entry      uint32
@@ -260,7 +261,8 @@ func (p *parser) member(depth int) member {
 	return m
 }
 
-// bareKey appends a key without quotes: letters, digits but for the first, _ and $.
+// bareKey appends a key without quotes: letters, _ and $, and digits after the first
+// character.
 func (p *parser) bareKey() {
 	from := p.at
 	for p.at < len(p.text) {
@@ -319,7 +321,7 @@ func (p *parser) number() {
 	p.float(f, false)
 }
 
-// integer appends an integer, unless it needs more than 64 bits.
+// integer appends an integer, and reports whether it fits in 64 bits.
 func (p *parser) integer(s string) bool {
 	if n, err := strconv.ParseUint(strings.TrimPrefix(s, "-"), 10, 64); err == nil && (n == 0 || s[0] != '-') {
 		p.unsigned(n)

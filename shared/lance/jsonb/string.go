@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// string appends a string, without its quotes and with what its escapes stand for.
+// string appends a string, without its quotes and with its escapes resolved.
 func (p *parser) string() {
 	quote := p.text[p.at : p.at+1]
 	p.at++
@@ -30,7 +30,8 @@ func (p *parser) string() {
 	}
 }
 
-// escape appends what an escape stands for, from after its backslash on.
+// escape resolves an escape, from the byte after its backslash on, and appends its
+// characters.
 func (p *parser) escape() bool {
 	c := p.peek()
 	if c == 'u' {
@@ -47,8 +48,8 @@ func (p *parser) escape() bool {
 }
 
 // unicode appends a character that is escaped by its number, or by two numbers that are a
-// surrogate pair. A surrogate without the other half stands for the escape itself: it is
-// no character.
+// surrogate pair. A surrogate without its other half is not a character; the text of the
+// escape is appended instead, as native Lance does.
 func (p *parser) unicode() bool {
 	digits, first, ok := p.hex4()
 	if !ok {
@@ -75,7 +76,7 @@ func (p *parser) unicode() bool {
 	return true
 }
 
-// hex4 steps over four hexadecimal digits, which may be in braces.
+// hex4 skips four hexadecimal digits, which may be in braces, and returns them.
 func (p *parser) hex4() (digits string, r rune, ok bool) {
 	rest, size := p.text[p.at:], 4
 	if strings.HasPrefix(rest, "{") {

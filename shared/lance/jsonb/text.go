@@ -11,10 +11,10 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// AppendText appends the JSON text of a value to dst, written as native Lance does: without
-// white space, floats with the fewest digits that tell them, NaN and infinities as null.
-// No bytes at all are null. The error is [lance.ErrCorrupt], or [lance.ErrUnsupported] for
-// kinds of values that JSON text does not have.
+// AppendText appends the JSON text of a value to dst, in the notation of native Lance:
+// without white space, floats with the fewest digits that identify them, NaN and infinities
+// as null. An empty value is null. Malformed bytes are [lance.ErrCorrupt]; kinds of values
+// that JSON text does not have are [lance.ErrUnsupported].
 func AppendText(dst, value []byte) ([]byte, error) {
 	if len(value) == 0 {
 		return append(dst, "null"...), nil
@@ -43,12 +43,12 @@ func corrupt(format string, args ...any) error {
 
 func takeUint32(b []byte) (uint32, []byte, error) {
 	if len(b) < 4 {
-		return 0, nil, corrupt("it ends too early")
+		return 0, nil, corrupt("the value ends too early")
 	}
 	return binary.BigEndian.Uint32(b), b[4:], nil
 }
 
-// takeEntries returns the kinds and lengths of n entries, and what follows.
+// takeEntries returns n entries, and the bytes after them.
 func takeEntries(b []byte, n int) (entries func(i int) uint32, rest []byte, err error) {
 	if len(b)/4 < n {
 		return nil, nil, corrupt("%d entries in %d bytes", n, len(b))
@@ -99,7 +99,7 @@ func appendObject(dst, b []byte, n, depth int) ([]byte, error) {
 	values := keys // begin after the keys
 	for i := range n {
 		if entries(i)&kindMask != kindString {
-			return nil, corrupt("a key that is no string")
+			return nil, corrupt("a key that is not a string")
 		}
 		if _, values, err = takeData(entries(i), values); err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func appendObject(dst, b []byte, n, depth int) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// takeData returns the data of an entry, and what follows.
+// takeData returns the data of an entry, and the bytes after it.
 func takeData(entry uint32, b []byte) (data, rest []byte, err error) {
 	n := int(entry & maxLength)
 	if n > len(b) {
@@ -130,7 +130,8 @@ func takeData(entry uint32, b []byte) (data, rest []byte, err error) {
 	return b[:n], b[n:], nil
 }
 
-// appendEntry appends the text of an entry whose data begins b, and returns what follows.
+// appendEntry appends the text of an entry, whose data begins b, and returns the bytes
+// after the data.
 func appendEntry(dst []byte, entry uint32, b []byte, depth int) (text, rest []byte, err error) {
 	data, rest, err := takeData(entry, b)
 	if err != nil {
@@ -150,7 +151,7 @@ func appendEntry(dst []byte, entry uint32, b []byte, depth int) (text, rest []by
 	case kindNested:
 		dst, err = appendContainer(dst, data, depth+1)
 	case kindOther:
-		err = fmt.Errorf("%w: JSONB values that are no JSON", lance.ErrUnsupported)
+		err = fmt.Errorf("%w: JSONB values that JSON text cannot express", lance.ErrUnsupported)
 	default:
 		err = corrupt("entry %#x", entry)
 	}
@@ -228,8 +229,9 @@ func integer(b []byte) (uint64, bool) {
 	return 0, false
 }
 
-// decimal returns a decimal as the float that native Lance shows for it. Older writers put
-// a precision before the scale of the wider ones.
+// decimal returns a decimal as a float, which is how native Lance shows it. A decimal is a
+// big-endian integer and a u8, the number of digits after the point; older writers put a
+// precision between the two for the wider ones.
 func decimal(b []byte) (float64, bool) {
 	var width int
 	switch len(b) {
@@ -248,8 +250,9 @@ func decimal(b []byte) (float64, bool) {
 	return f / math.Pow10(int(b[len(b)-1])), true
 }
 
-// appendFloat keeps to the notation of the native writer: an exponent below 1e-5 and from
-// 1e16 on, with a sign and no zeros before it, and otherwise a point.
+// appendFloat appends a float in the notation of the native writer: with an exponent below
+// 1e-5 and from 1e16 on, which has a sign if negative and no leading zeros, and otherwise
+// with a point.
 func appendFloat(dst []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(dst, "null"...)

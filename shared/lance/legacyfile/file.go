@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
@@ -18,27 +19,27 @@ import (
 const (
 	footerBytes = 16
 	lengthBytes = 4
-	// tailBytes is how much of the end of a file is read first.
+	// tailBytes is the size of the first read, at the end of a file.
 	tailBytes = 64 << 10
-	// maxMetadataBytes bounds what a footer can make us read.
+	// maxMetadataBytes bounds how many bytes a footer can make us read.
 	maxMetadataBytes = 256 << 20
 )
 
-// A File is an open data file. It does not change but for the dictionaries, which it keeps
+// A File is an open data file. It does not change, apart from dictionaries, which it keeps
 // once they are read, and is safe for concurrent use.
 //
-// The fields that a table has in the file are not the file's own business: each version of
-// each table that names it has a view of its own (see [File.View]).
+// The file does not record which of its fields a table uses: each version of each table
+// that names the file has its own view of it (see [File.View]).
 type File struct {
 	*stored
 	columns map[int32]int32 // by id, the fields that the table has here; nil is all
 }
 
-// View returns the open file for a version of a table that has those fields in it which are
+// View returns the open file for a version of a table that uses the fields whose ids are
 // keys of columns. The map must not change.
 func (f *File) View(columns map[int32]int32) *File { return &File{f.stored, columns} }
 
-// field returns a field of the file, or nil when the table has none of that id there.
+// field returns a field of the file, or nil if the view does not have the id.
 func (f *File) field(id int32) *storedField {
 	if _, ok := f.columns[id]; !ok && f.columns != nil {
 		return nil
@@ -46,7 +47,7 @@ func (f *File) field(id int32) *storedField {
 	return f.fields[id]
 }
 
-// stored is what an open file says itself, whatever tables name it.
+// stored is the part of an open file that is the same for all tables that use it.
 type stored struct {
 	store  objectstore.Store
 	key    string
@@ -62,13 +63,13 @@ type stored struct {
 type storedField struct {
 	*schema.Field
 	bytes      float64 // of its pages, those of its members and what they point to
-	dictionary span    // where its values are: a position, and how many
+	dictionary dictionary.Place
 	values     atomic.Pointer[arrow.Array]
 }
 
-// Open reads the metadata of the data file at key: one request for its last 64 KiB, and a
-// second one when the metadata begins before that. A size of 0 means that it is not known.
-// The view is that of the file's own schema.
+// Open reads the metadata of the data file at key. It makes one request for the last 64
+// KiB, and a second one if the metadata begins before that. A size of 0 means that the size
+// is not known. The view has all fields of the file's own schema.
 //
 // A file that is damaged is [lance.ErrCorrupt]; one of a later version of the format is
 // [lance.ErrUnsupported].
@@ -98,7 +99,8 @@ func (f *File) Batches() []int64 {
 	return lengths
 }
 
-// MemBytes returns about how much memory the File takes. It grows as dictionaries are read.
+// MemBytes estimates how much memory the File takes. The number grows when dictionaries are
+// read.
 func (f *File) MemBytes() int64 {
 	const perFile, perField = 512, 400
 	n := int64(perFile) + int64(len(f.kept.bytes)) + int64(len(f.pages.cells))*16 + 8*int64(len(f.starts))
@@ -111,8 +113,8 @@ func (f *File) MemBytes() int64 {
 	return n
 }
 
-// BytesPerRow estimates how many bytes of memory a row of the fields takes when it has been
-// read. It reads nothing.
+// BytesPerRow estimates how many bytes of memory a row of the fields takes once it has been
+// read. It makes no request.
 func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	total := 0.0
 	for _, field := range fields {
@@ -125,7 +127,7 @@ func (f *File) BytesPerRow(fields []*schema.Field) float64 {
 	return total / float64(max(f.NumRows(), 1))
 }
 
-// metadata is the message at the position that the footer names.
+// metadata is the message to which the footer points.
 //
 // Source: protos/file.proto of the format, message Metadata.
 type metadata struct {
@@ -150,7 +152,7 @@ func (m *metadata) Unmarshal(b []byte) error {
 	return s.Err()
 }
 
-// check checks what rows are counted by.
+// check checks the numbers of rows.
 func (m *metadata) check() error {
 	if len(m.batches) == 0 {
 		m.batches = []int64{0}
@@ -203,7 +205,7 @@ func (f *stored) open(ctx context.Context) error {
 	return nil
 }
 
-// readTail reads the end of the file and learns its size.
+// readTail reads the end of the file, and sets its size if that is not known.
 func (f *stored) readTail(ctx context.Context) (extent, error) {
 	got, info, err := f.store.GetRanges(ctx, f.key, objectstore.Range{Offset: -tailBytes})
 	if err != nil {
@@ -238,7 +240,7 @@ func parseFooter(tail []byte, size int64) (uint64, error) {
 	return binary.LittleEndian.Uint64(b), nil
 }
 
-// extend returns tail with what comes before it from a position on.
+// extend returns tail, preceded by the bytes between a position and its start.
 func (f *stored) extend(ctx context.Context, tail extent, from uint64) (extent, error) {
 	switch {
 	case from >= uint64(tail.from):
@@ -253,7 +255,7 @@ func (f *stored) extend(ctx context.Context, tail extent, from uint64) (extent, 
 	return extent{int64(from), append(got[0], tail.bytes...)}, nil
 }
 
-// message reads the message behind its length at a position.
+// message parses a message; its u32 length is at a position, the message follows.
 func (f *stored) message(in extent, at uint64, m interface{ Unmarshal(b []byte) error }) error {
 	length, ok := in.find(span{int64(min(at, uint64(f.size))), lengthBytes})
 	if !ok {
@@ -270,7 +272,7 @@ func (f *stored) message(in extent, at uint64, m interface{ Unmarshal(b []byte) 
 	return nil
 }
 
-// readSchema reads the fields of the file with their dictionaries.
+// readSchema reads the fields of the file, and the places of their dictionaries.
 func (f *stored) readSchema(in extent, at uint64) error {
 	var m pb.Manifest
 	if err := f.message(in, at, &m); err != nil {
@@ -283,40 +285,10 @@ func (f *stored) readSchema(in extent, at uint64) error {
 	f.fields = map[int32]*storedField{}
 	for field := range own.All() {
 		stored := &storedField{Field: field}
-		if stored.dictionary, err = dictionaryOf(field); err != nil {
+		if stored.dictionary, _, err = dictionary.PlaceIn(field.Unknown); err != nil {
 			return fmt.Errorf("field %q: %w", field.Name, err)
 		}
 		f.fields[field.ID] = stored
 	}
 	return nil
-}
-
-// dictionaryField is the number of a Field's message that says where its dictionary is:
-// its position in the file (1) and how many values it has (2).
-const dictionaryField = 8
-
-func dictionaryOf(field *schema.Field) (span, error) {
-	var d span
-	s := pb.NewScanner(field.Unknown)
-	for s.Next() {
-		if s.Num != dictionaryField {
-			continue
-		}
-		s.Message(func(b []byte) error {
-			m := pb.NewScanner(b)
-			for m.Next() {
-				switch m.Num {
-				case 1:
-					d.from = int64(m.Uint64())
-				case 2:
-					d.size = int64(m.Uint64())
-				}
-			}
-			return m.Err()
-		})
-	}
-	if err := s.Err(); err != nil || d.from < 0 || d.size < 0 {
-		return d, corrupt("dictionary of %d values at %d: %v", d.size, d.from, err)
-	}
-	return d, nil
 }

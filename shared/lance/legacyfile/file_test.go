@@ -143,7 +143,7 @@ func TestFilesWrittenAreReadAgain(t *testing.T) {
 		lengths := file.Batches()
 		for _, batches := range [][]int64{nil, lengths, {1, file.NumRows() - 1}} {
 			var out bytes.Buffer
-			w, err := NewWriter(&out, &schema.Schema{Fields: fields}, batches)
+			w, err := NewWriter(&out, &schema.Schema{Fields: fields}, Options{Batches: batches, Dictionaries: ownDictionaries(file)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,6 +171,17 @@ func TestFilesWrittenAreReadAgain(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ownDictionaries returns the dictionaries of a file, of which all columns have been read.
+func ownDictionaries(file *File) map[int32]arrow.Array {
+	dictionaries := map[int32]arrow.Array{}
+	for id, field := range file.fields {
+		if values := field.values.Load(); values != nil {
+			dictionaries[id] = *values
+		}
+	}
+	return dictionaries
 }
 
 func arrowSchema(fields []*schema.Field) *arrow.Schema {
@@ -233,7 +244,7 @@ func TestWhatIsUnderNullsIsNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	w, err := NewWriter(&out, s, nil)
+	w, err := NewWriter(&out, s, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

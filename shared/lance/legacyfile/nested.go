@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// A structNode reads the members of structs, of which the file holds nothing else.
+// A structNode reads the members of structs; the file stores nothing else of a struct.
 type structNode struct {
 	group
 	field *schema.Field
@@ -43,7 +43,7 @@ func (s *structNode) data(n int64) (arrow.ArrayData, error) {
 	return array.NewData(s.field.Type, int(n), []*memory.Buffer{nil}, children, 0, 0), nil
 }
 
-// A listNode reads lists: their offsets, then the items between these.
+// A listNode reads lists: first their offsets, then the items between these.
 type listNode struct {
 	paged
 	large   bool
@@ -82,7 +82,7 @@ func (l *listNode) give(parts [][]byte) error {
 	return l.askItems(parts)
 }
 
-// askItems takes the offsets of each pick and asks for the items.
+// askItems parses the offsets for each pick and asks the item node for the items.
 func (l *listNode) askItems(parts [][]byte) error {
 	l.read = true
 	l.offsets = newOffsets(int(count(l.picks)), l.large)
@@ -129,8 +129,8 @@ func (l *listNode) data(n int64) (arrow.ArrayData, error) {
 	return array.NewData(l.field.Type, int(n), buffers, []arrow.ArrayData{items}, 0, 0), nil
 }
 
-// A dictionaryNode reads indices into a dictionary, and the dictionary if it has not been
-// read before.
+// A dictionaryNode reads indices into a dictionary, and the dictionary unless the file has
+// kept it from an earlier read.
 type dictionaryNode struct {
 	group   // the indices, and the values or nothing
 	stored  *storedField
@@ -151,10 +151,10 @@ func (f *File) dictionaryNode(own *storedField, base paged, t *arrow.DictionaryT
 	}
 	// The values are one page of a field of their own, which may be null.
 	one := &stored{key: f.key, size: f.size}
-	one.pages = pageTable{batches: 1, cells: []page{{own.dictionary.from, own.dictionary.size}}}
+	one.pages = pageTable{batches: 1, cells: []page{{own.dictionary.Offset, own.dictionary.Length}}}
 	values := paged{file: one, field: &schema.Field{Type: t.ValueType, Nullable: true}}
-	if own.dictionary.from > f.size {
-		return nil, corrupt("a dictionary at %d of %d bytes", own.dictionary.from, f.size)
+	if own.dictionary.Offset > f.size {
+		return nil, corrupt("a dictionary at %d of %d bytes", own.dictionary.Offset, f.size)
 	}
 	width, fixed := fixedBits(t.ValueType)
 	switch {
@@ -173,7 +173,7 @@ func (d *dictionaryNode) want(picks []pick) error {
 	if err := d.indices.want(picks); err != nil || d.values == nil {
 		return err
 	}
-	return d.values.want([]pick{{0, 0, d.stored.dictionary.size}})
+	return d.values.want([]pick{{0, 0, d.stored.dictionary.Length}})
 }
 
 func (d *dictionaryNode) data(n int64) (arrow.ArrayData, error) {
@@ -203,12 +203,12 @@ func (d *dictionaryNode) data(n int64) (arrow.ArrayData, error) {
 	return array.NewDataWithDictionary(d.kind, int(n), buffers, nulls, 0, values.Data().(*array.Data)), nil
 }
 
-// dictionary returns the values, which are kept with the file.
+// dictionary returns the values, and keeps them with the file.
 func (d *dictionaryNode) dictionary() (arrow.Array, error) {
 	if d.values == nil {
 		return *d.stored.values.Load(), nil
 	}
-	data, err := d.values.data(d.stored.dictionary.size)
+	data, err := d.values.data(d.stored.dictionary.Length)
 	if err != nil {
 		return nil, fmt.Errorf("dictionary: %w", err)
 	}
@@ -217,7 +217,7 @@ func (d *dictionaryNode) dictionary() (arrow.Array, error) {
 	return values, nil
 }
 
-// index returns an index as it is stored.
+// index returns a stored index.
 func (d *dictionaryNode) index(i int) int64 {
 	b := d.indices.bytes
 	switch d.kind.IndexType.ID() {

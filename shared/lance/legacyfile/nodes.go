@@ -17,7 +17,7 @@ import (
 
 func makeArray(data arrow.ArrayData) arrow.Array { return array.MakeFromData(data) }
 
-// paged is a field with pages.
+// A paged is the common part of nodes of fields with pages.
 type paged struct {
 	file  *stored
 	field *schema.Field
@@ -30,9 +30,9 @@ func (p *paged) want(picks []pick) error {
 	return nil
 }
 
-// spans returns, for each pick, the bytes in the field's pages that hold its items, of so many
-// bits each, and past more of them. No page overlaps another, so that all together are no more
-// than the file.
+// spans returns, for each pick, the bytes of the field's pages that hold its items, of the
+// given number of bits each, followed by more further items. Pages do not overlap, so all
+// spans together are no more than the file.
 func (p *paged) spans(bits, more int64) ([]span, error) {
 	spans := make([]span, len(p.picks))
 	total := int64(0)
@@ -68,7 +68,7 @@ func count(picks []pick) int64 {
 	return n
 }
 
-// An absentNode is a field that the file does not have.
+// An absentNode stands for a field that the file does not have.
 type absentNode struct {
 	field *schema.Field
 }
@@ -144,7 +144,7 @@ func fixedData(t arrow.DataType, n int, values []byte) arrow.ArrayData {
 	return array.NewData(t, n, []*memory.Buffer{nil, memory.NewBufferBytes(values)}, nil, 0, 0)
 }
 
-// A binaryNode reads texts or bytes: their positions, then themselves.
+// A binaryNode reads texts or bytes: first their positions, then the bytes between these.
 type binaryNode struct {
 	paged
 	positions [][]byte // of each pick, one more than it has items
@@ -164,7 +164,7 @@ func (a *binaryNode) need() ([]span, error) {
 	return nil, nil
 }
 
-// places returns where the values of each pick are.
+// places returns the spans of the values of each pick.
 func (a *binaryNode) places() ([]span, error) {
 	spans := make([]span, len(a.positions))
 	total := int64(0)

@@ -11,13 +11,13 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// A pageTable says where the pages are. In the file it is, for each id from the lowest to
-// the highest of the file's fields, and for each batch in turn,
+// A pageTable locates the pages. In the file it has a cell for each id from the lowest to
+// the highest of the file's fields, and within an id for each batch in turn:
 //
 //	i64  position of the page
 //	i64  its length, in items
 //
-// both zero where there is no page: structs have none, and not all ids are fields.
+// Both are zero where there is no page: structs have none, and some ids may be unused.
 type pageTable struct {
 	lowest  int32 // id
 	batches int
@@ -31,7 +31,7 @@ type page struct {
 
 const cellBytes = 16
 
-// page returns the page of a field in a batch, zero when there is none.
+// page returns the page of a field in a batch; it is zero if there is none.
 func (t *pageTable) page(id int32, batch int) page {
 	at := (int64(id)-int64(t.lowest))*int64(t.batches) + int64(batch)
 	if id < t.lowest || at >= int64(len(t.cells)) {
@@ -40,7 +40,7 @@ func (t *pageTable) page(id int32, batch int) page {
 	return t.cells[at]
 }
 
-// readPages reads the page table, and takes from it what the fields occupy.
+// readPages reads the page table, and from it the size of each field.
 func (f *stored) readPages(in extent, at uint64) error {
 	lowest, highest := int32(math.MaxInt32), int32(-1)
 	for id, field := range f.fields {
@@ -73,8 +73,8 @@ func (f *stored) readPages(in extent, at uint64) error {
 	return nil
 }
 
-// measure notes how much of the file each field takes: its pages and, before those of texts,
-// the values. Pages that do not fit in the file are found when they are read.
+// measure sets how many bytes of the file each field takes: its pages and, before those of
+// texts, the values. A page that does not fit in the file is an error only when it is read.
 func (f *stored) measure(end int64) {
 	type piece struct {
 		field *storedField
@@ -103,7 +103,8 @@ func (f *stored) measure(end int64) {
 	}
 }
 
-// bytesOf returns the bytes of a page of some items, without what its positions point to.
+// bytesOf returns the size of a page with the given number of items, without the values to
+// which its positions point.
 func bytesOf(field *schema.Field, items int64) int64 {
 	bits := int64(0)
 	switch t := field.Type.(type) {
@@ -132,11 +133,11 @@ func isBinary(t arrow.DataType) bool {
 	return false
 }
 
-// maxBits is more than values of fixed width can have in a file.
+// maxBits is more than a value of fixed width in a file can have.
 const maxBits = 1 << 45
 
-// fixedBits returns the width of the values of a type, when it is fixed: that of a
-// dictionary's indices, and of all items of a fixed size list.
+// fixedBits returns the width of the values of a type, if it is fixed. For a dictionary it
+// is the width of an index, for a fixed-size list that of all its items.
 func fixedBits(t arrow.DataType) (int64, bool) {
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:

@@ -12,11 +12,12 @@ import (
 )
 
 // ReadRange returns rows [from, to) of top-level fields, one array per field with its
-// children. A field, or part of one, that the file does not have is null. Nothing else is,
-// but texts and bytes of length zero in nullable fields.
+// children. A field, or part of one, that the file does not have is null. No other value is
+// null, except for texts and bytes of length zero in nullable fields.
 //
-// Reading takes one round of requests, which run beside each other, one more for texts,
-// bytes and lists, whose places must be learnt first, and so on in lists of those.
+// A read takes one round of concurrent requests. Texts, bytes and lists take one round
+// more, because their positions must be read first, and each level of nested lists adds
+// another.
 func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error) {
 	if from < 0 || to < from || to > f.NumRows() {
 		return nil, fmt.Errorf("read rows [%d, %d) of data file %s, which has %d", from, to, f.key, f.NumRows())
@@ -24,8 +25,8 @@ func (f *File) ReadRange(ctx context.Context, fields []*schema.Field, from, to i
 	return f.read(ctx, fields, f.split(nil, from, to), to-from)
 }
 
-// Take returns single rows, which must ascend without repeating, as ReadRange does. It
-// reads only those parts of pages that hold them.
+// Take returns single rows as ReadRange does; the row numbers must ascend without
+// repetition. It reads only the parts of pages that hold these rows.
 func (f *File) Take(ctx context.Context, fields []*schema.Field, rows []int64) ([]arrow.Array, error) {
 	var picks []pick
 	last := int64(-1)
@@ -43,13 +44,13 @@ func (f *File) Take(ctx context.Context, fields []*schema.Field, rows []int64) (
 	return f.read(ctx, fields, picks, int64(len(rows)))
 }
 
-// A pick is items of the pages of one batch.
+// A pick is a run of items in the pages of one batch.
 type pick struct {
 	batch    int
 	from, to int64
 }
 
-// split appends the rows from to before to, by the batches that hold them.
+// split appends the rows [from, to), divided among the batches that hold them.
 func (f *File) split(picks []pick, from, to int64) []pick {
 	at := sort.Search(len(f.starts), func(i int) bool { return f.starts[i] > from }) - 1
 	for ; from < to; at++ {
@@ -62,16 +63,16 @@ func (f *File) split(picks []pick, from, to int64) []pick {
 	return picks
 }
 
-// A node reads items of one field. It is asked which bytes it needs, and given them, until
-// it needs no more.
+// A node reads items of one field. In turns, it is asked which bytes it needs and receives
+// them, until it needs no more.
 type node interface {
-	// want says which items to read. It is called once, before all else.
+	// want sets the items to read. It is called once, first of all.
 	want(picks []pick) error
-	// need returns what is to be read next, all within the file.
+	// need returns the spans to read next; all are within the file.
 	need() ([]span, error)
-	// give takes the bytes of those spans.
+	// give passes the bytes of these spans.
 	give(parts [][]byte) error
-	// data returns the array of the n items, when nothing is needed any more.
+	// data returns the array of the n items, once need returns nothing more.
 	data(n int64) (arrow.ArrayData, error)
 }
 
@@ -113,7 +114,8 @@ func (f *File) read(ctx context.Context, fields []*schema.Field, picks []pick, r
 	return arrays, nil
 }
 
-// node returns what reads a field of the table, by what the file has under its id.
+// node returns the node for a field of the table, by the type of the file's field with its
+// id.
 func (f *File) node(field *schema.Field) (node, error) {
 	stored := f.field(field.ID)
 	if stored == nil {
@@ -152,7 +154,7 @@ func (f *File) node(field *schema.Field) (node, error) {
 	return nil, fmt.Errorf("%w: fields of type %s in legacy data files", lance.ErrUnsupported, field.Type)
 }
 
-// A group is nodes that are read side by side.
+// A group is a node that reads several nodes at the same time.
 type group struct {
 	nodes []node
 	spans []int // how many each needed last

@@ -8,18 +8,18 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A span is size bytes of a file from a position on.
+// A span is a run of size bytes of a file, from a position on.
 type span struct {
 	from, size int64
 }
 
-// An extent is bytes of a file that have been read.
+// An extent is a run of bytes of a file that has been read.
 type extent struct {
 	from  int64
 	bytes []byte
 }
 
-// find returns the bytes of a span, if the extent holds them.
+// find returns the bytes of a span, and whether the extent holds them.
 func (e extent) find(s span) ([]byte, bool) {
 	end := e.from + int64(len(e.bytes))
 	if s.from < e.from || s.size < 0 || s.from > end || s.size > end-s.from {
@@ -29,12 +29,12 @@ func (e extent) find(s span) ([]byte, bool) {
 	return e.bytes[at : at+s.size : at+s.size], true
 }
 
-// maxMerged is the size past which spans are not merged any more. Separate requests run
-// beside each other.
+// maxMerged is the size past which spans are not merged any more, because separate requests
+// run concurrently.
 const maxMerged = 16 << 20
 
-// fetch returns the bytes of spans, all of which lie within the file, by one call of the
-// store at most.
+// fetch returns the bytes of spans, all of which lie within the file. It makes at most one
+// call of the store.
 func (f *stored) fetch(ctx context.Context, spans []span) ([][]byte, error) {
 	parts := make([][]byte, len(spans))
 	var order []int // of those that are to be read, by position

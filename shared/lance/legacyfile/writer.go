@@ -12,33 +12,48 @@ import (
 
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
 
-// A Writer writes one data file of version 0.2, without statistics. Rows are buffered until
-// they fill a batch. A Writer is for one goroutine. After an error nothing more can be written.
+// A Writer writes one data file of version 0.2, without statistics. Rows wait in memory
+// until they fill a batch. A Writer is for one goroutine. After an error nothing more can
+// be written.
 type Writer struct {
 	out     io.Writer
 	size    int64 // bytes written
 	schema  *schema.Schema
-	arrow   *arrow.Schema
-	batches []int64 // lengths of those to come, where they are given
-	starts  []int64 // rows before each batch that is written, and all of them
+	arrow   *arrow.Schema // of the rows that wait: see indexed
+	options Options
+	known   map[int32]*dictionary.Index // of the dictionaries, by field
+	starts  []int64                     // rows before each batch that is written, and all of them
 	pages   map[int32][]page
 	waiting []arrow.RecordBatch
 	rows    int64 // in waiting
 	err     error // what went wrong before
 }
 
-// batchRows is how many rows the native writer puts in a batch.
+// Options control how the rows of a file are written. The zero value suits tables without
+// dictionaries.
+type Options struct {
+	// Batches are the lengths of the file's batches; all files of one fragment must have
+	// the same. Nil means 1,024 rows in each.
+	Batches []int64
+	// Dictionaries are those of the table, by field. They must contain the values of all
+	// rows.
+	Dictionaries map[int32]arrow.Array
+	// Exact means that rows with other dictionaries than these are refused.
+	Exact bool
+}
+
+// batchRows is the native writer's number of rows in a batch.
 const batchRows = 1024
 
-// NewWriter begins a data file with the fields of sch. batches are the lengths of its batches:
-// files of one fragment must have the same. Nil is 1,024 rows in each. It is
-// [lance.ErrUnsupported] when such files cannot hold a type among the fields; the error names
-// the field. The writer keeps sch.
-func NewWriter(out io.Writer, sch *schema.Schema, batches []int64) (*Writer, error) {
+// NewWriter begins a data file with the fields of sch. If such files cannot hold the type
+// of a field, or the table has no dictionary for a field that needs one, the error is
+// [lance.ErrUnsupported] and names the field. The writer keeps sch and the dictionaries.
+func NewWriter(out io.Writer, sch *schema.Schema, options Options) (*Writer, error) {
 	if len(sch.Fields) == 0 {
 		return nil, fmt.Errorf("%w: a data file without columns", lance.ErrUnsupported)
 	}
@@ -49,16 +64,16 @@ func NewWriter(out io.Writer, sch *schema.Schema, batches []int64) (*Writer, err
 	}
 	fields := make([]arrow.Field, len(sch.Fields))
 	for i, field := range sch.Fields {
-		fields[i] = arrow.Field{Name: field.Name, Type: field.Type, Nullable: true}
+		fields[i] = arrow.Field{Name: field.Name, Type: indexedType(field.Type), Nullable: true}
 	}
-	return &Writer{
-		out: out, schema: sch, arrow: arrow.NewSchema(fields, nil), batches: slices.Clone(batches),
+	w := &Writer{
+		out: out, schema: sch, arrow: arrow.NewSchema(fields, nil), options: options,
 		starts: []int64{0}, pages: map[int32][]page{},
-	}, nil
+	}
+	return w, w.takeDictionaries()
 }
 
-// writable says whether the format holds values of a field's type. Dictionaries are not
-// written: the manifests of the table would have to hold their values, too.
+// writable reports whether the format can hold values of a field's type.
 func writable(field *schema.Field) bool {
 	if field.IsBlob() {
 		return false
@@ -68,7 +83,9 @@ func writable(field *schema.Field) bool {
 		return len(field.Children) > 0
 	case *arrow.ListType, *arrow.LargeListType:
 		return len(field.Children) == 1
-	case *arrow.DictionaryType, *arrow.MapType:
+	case *arrow.DictionaryType:
+		return dictionary.Holds(t.ValueType)
+	case *arrow.MapType:
 		return false
 	case *arrow.NullType:
 		return true
@@ -78,8 +95,9 @@ func writable(field *schema.Field) bool {
 	}
 }
 
-// Write adds the rows of rec, whose columns are the schema's fields in their order: their
-// names are not looked at. Until Close it may hold on to rec's memory, which must not change.
+// Write adds the rows of rec, whose columns are matched with the schema's fields by
+// position. The writer may refer to rec's memory until Close, so it must not change. A
+// value that a dictionary of the table lacks is [schema.ErrMismatch].
 func (w *Writer) Write(rec arrow.RecordBatch) error {
 	if w.err == nil {
 		w.err = w.write(rec)
@@ -91,12 +109,17 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 	if int(rec.NumCols()) != len(w.schema.Fields) {
 		return fmt.Errorf("write data file: batch has %d columns, want %d", rec.NumCols(), len(w.schema.Fields))
 	}
+	columns := slices.Clone(rec.Columns())
 	for i, field := range w.schema.Fields {
-		if !arrow.TypeEqual(rec.Column(i).DataType(), field.Type) {
-			return fmt.Errorf("write data file: column %s is of type %s, want %s", field.Name, rec.Column(i).DataType(), field.Type)
+		var err error
+		if columns[i], err = w.indexed(field, columns[i]); err != nil {
+			return err
+		}
+		if want := w.arrow.Field(i).Type; !arrow.TypeEqual(columns[i].DataType(), want) {
+			return fmt.Errorf("write data file: column %s is of type %s, want %s", field.Name, columns[i].DataType(), want)
 		}
 	}
-	rec = array.NewRecordBatch(w.arrow, rec.Columns(), rec.NumRows())
+	rec = array.NewRecordBatch(w.arrow, columns, rec.NumRows())
 	for from := int64(0); from < rec.NumRows(); {
 		n := min(rec.NumRows()-from, w.batchLen()-w.rows)
 		w.waiting = append(w.waiting, rec.NewSlice(from, from+n))
@@ -111,13 +134,13 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 	return nil
 }
 
-// Waiting returns the rows that wait for a batch to fill.
+// Waiting returns the rows that wait for their batch to fill up.
 func (w *Writer) Waiting() []arrow.RecordBatch { return slices.Clip(w.waiting) }
 
-// batchLen returns the number of rows of the batch that is being filled.
+// batchLen returns the number of rows of the current batch.
 func (w *Writer) batchLen() int64 {
-	if at := len(w.starts) - 1; at < len(w.batches) {
-		return w.batches[at]
+	if at := len(w.starts) - 1; at < len(w.options.Batches) {
+		return w.options.Batches[at]
 	}
 	return batchRows
 }
@@ -144,7 +167,7 @@ func (w *Writer) put(b []byte) error {
 	return err
 }
 
-// page notes that a field's page in the current batch begins here.
+// page records that a field's page in the current batch begins here.
 func (w *Writer) page(field *schema.Field, items int64) {
 	pages := w.pages[field.ID]
 	for len(pages) < len(w.starts)-1 {
@@ -153,7 +176,7 @@ func (w *Writer) page(field *schema.Field, items int64) {
 	w.pages[field.ID] = append(pages, page{w.size, items})
 }
 
-// array writes the pages of a field and what is below it.
+// array writes the pages of a field and of the fields below it.
 func (w *Writer) array(field *schema.Field, data arrow.ArrayData) error {
 	n := data.Len()
 	switch t := field.Type.(type) {
@@ -179,8 +202,8 @@ func (w *Writer) array(field *schema.Field, data arrow.ArrayData) error {
 	}
 }
 
-// fixedBytes returns values of fixed width as they are stored. Nulls are zero: what is under
-// them would be read as their value.
+// fixedBytes returns the stored form of values of fixed width. Nulls are zero, because
+// readers take the stored bytes as their value.
 func fixedBytes(data arrow.ArrayData) []byte {
 	n, from := int64(data.Len()), int64(data.Offset())
 	bits, _ := fixedBits(data.DataType())
@@ -273,7 +296,7 @@ func offsetsOf(data arrow.ArrayData) []int64 {
 	return bounds
 }
 
-// A Summary is what a manifest says of a data file.
+// A Summary is the part of a manifest's entry of a data file that its writer knows.
 type Summary struct {
 	Rows   int64
 	Size   int64   // in bytes
@@ -296,15 +319,19 @@ func (w *Writer) Close() (Summary, error) {
 	return sum, w.err
 }
 
-// finish writes what comes after the pages: the layout is that of the package's comment.
+// finish writes the parts after the pages; the package comment shows the layout.
 func (w *Writer) finish() error {
 	meta := metadata{batches: w.starts, pageTable: uint64(w.size)}
 	if err := w.put(w.appendPageTable(nil)); err != nil {
 		return err
 	}
+	fields, err := w.putDictionaries()
+	if err != nil {
+		return err
+	}
 	meta.manifest = uint64(w.size)
 	own := pb.Manifest{
-		Fields: w.schema.PB(), SchemaMetadata: w.schema.Metadata, Version: 1,
+		Fields: fields, SchemaMetadata: w.schema.Metadata, Version: 1,
 		DataFormat: &pb.DataFormat{FileFormat: "lance", Version: "0.1"},
 	}
 	var e pb.Encoder

@@ -8,7 +8,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// check says what makes a manifest unreadable: numbers that code above relies on.
+// check returns an error if a manifest breaks rules on which readers rely: unique fragment
+// ids, and numbers within their bounds.
 func (m *Manifest) check() error {
 	ascending := true
 	for i, f := range m.Fragments {
@@ -34,7 +35,8 @@ func (m *Manifest) corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: version %d: %s", lance.ErrCorrupt, m.Version, fmt.Sprintf(format, args...))
 }
 
-// checkFragment bounds what row addresses are made of, 32 bits for each half.
+// checkFragment checks a fragment. A row address has 32 bits for the fragment and 32 for
+// the offset, which bounds both.
 func (m *Manifest) checkFragment(f *pb.Fragment) error {
 	if f.ID > math.MaxUint32 || f.PhysicalRows > math.MaxUint32 {
 		return m.corrupt("fragment %d of %d rows is past 32 bits", f.ID, f.PhysicalRows)
@@ -55,9 +57,9 @@ func (m *Manifest) checkFragment(f *pb.Fragment) error {
 	return nil
 }
 
-// Validate says what native readers and writers would find wrong with a manifest that
-// is about to be committed: the order and the numbers of its fragments, fields that two
-// files of a fragment claim.
+// Validate returns an error if native readers or writers would reject a manifest that is
+// about to be committed: fragments out of order or with ids that were not allocated, or a
+// field in two files of a fragment.
 func (m *Manifest) Validate() error {
 	if err := m.check(); err != nil {
 		return err
@@ -81,8 +83,9 @@ func (m *Manifest) Validate() error {
 	return nil
 }
 
-// checkFields looks for fields that two files of a fragment claim. Most fragments have one
-// file with the list of fields that the one before had: that is checked, and passed on.
+// checkFields returns an error if two files of a fragment hold the same field. Most
+// fragments have one file and share its list of fields with the fragment before. That list
+// is in checked; it is checked once and returned.
 func (m *Manifest) checkFields(f *pb.Fragment, checked []int32) ([]int32, error) {
 	if len(f.Files) == 0 {
 		return nil, m.corrupt("fragment %d has no files", f.ID)

@@ -9,27 +9,27 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// To put a manifest where there is none makes the next version, if there is none because
-// nobody has made that version yet. It does not where one was made and deleted since: then
-// there are later versions already, nothing of the new one is in them, and its writer must not
-// be told that it was made. No request to a store can tell the two apart. So writers and those
-// who delete versions keep to a time, which each of them measures by himself:
+// A writer commits by putting a manifest on condition that it does not exist. That is a new
+// version only if the number has never been used. If a version with that number was made
+// and then deleted, later versions exist that do not contain the writer's change, and the
+// writer must not report success. A store cannot distinguish the two cases. Writers and
+// deleters therefore keep to a time, which each measures by its own clock:
 //
-//   - A writer knows from a listing which version is the newest, and has the answer to his put
-//     before FreshFor has passed since he asked for the listing; else he looks again ([InHole]).
-//   - A version is deleted no earlier than FreshFor after whoever deletes it has seen it.
+//   - A writer learns the newest version from a listing, and must have the answer to its put within FreshFor of the start of that listing. Otherwise it checks again ([InHole]).
+//   - A process deletes a version no earlier than FreshFor after it has first seen it.
 //
-// A version that was not there when the writer listed is seen later than that, and is there
-// when he puts. A put whose writer has given up may yet be carried out where a version was
-// deleted: under that number something is there again, which nobody was told of and the
-// newest version has nothing of. Other writers of the format do not know of this. They leave
-// versions alone for days, unless they are told to do otherwise.
+// So if a version did not exist in a writer's listing, it is not deleted before the
+// writer's put has an answer. One case remains: a store may carry out the put of a writer
+// that has given up, at a number whose version has been deleted. A manifest then exists
+// under that number that no client was told of and that the newest version does not
+// contain. Native writers do not follow this rule, but by default they delete versions only
+// after days.
 
-// FreshFor is how long what a listing said of the newest version is good for.
+// FreshFor is the time for which a listing's answer about the newest version may be used.
 const FreshFor = 4 * time.Second
 
-// InHole says whether a version of a table is in the place of one that was deleted: it was put
-// after a later one. Where the clock of the store does not tell, the error is
+// InHole reports whether a version takes the place of a deleted one: whether it was put
+// after a later version. If the store's clock cannot decide, the error is
 // [objectstore.ErrUnknownOutcome].
 func InHole(ctx context.Context, store objectstore.Store, table string, version uint64, key string) (bool, error) {
 	var later []objectstore.Info
@@ -55,7 +55,7 @@ func InHole(ctx context.Context, store objectstore.Store, table string, version 
 	}
 }
 
-// isOlder says whether any of some objects is older than a time.
+// isOlder reports whether any of some objects was modified before a time.
 func isOlder(objects []objectstore.Info, than time.Time) (bool, error) {
 	same := false
 	for _, info := range objects {

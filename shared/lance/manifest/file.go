@@ -12,8 +12,10 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// A manifest file holds up to three messages, each behind its length, and a footer:
+// A manifest file holds up to three messages, each after its length, and a footer. In
+// tables of legacy data files the values of dictionaries come first:
 //
+//	dictionaries                   of a table of legacy data files; see package dictionary
 //	[u32 length][IndexSection]     when the table has indices
 //	[u32 length][Transaction]      when it is stored inline
 //	[u32 length][Manifest]         ends where the footer begins
@@ -22,7 +24,9 @@ import (
 //	u16     minor version: 1 in old files, 2 today
 //	[4]     "LANC"
 //
-// Numbers are little-endian. The Manifest names the positions of the other lengths.
+// Numbers are little-endian. The Manifest message holds the positions of the other lengths.
+// A reader fetches the end of the file, which is all of a small one: the footer leads to
+// the Manifest, and that to the sections before it.
 //
 // Source: the writers and readers of crate lance-table, src/io/manifest.rs.
 const (
@@ -35,14 +39,23 @@ const (
 	maxFileLen = 512 << 20
 )
 
-// Parse reads a whole manifest file. It keeps parts of file, which must not change.
-// What does not follow the layout is [lance.ErrCorrupt].
+// Parse parses a whole manifest file. The result shares memory with file, which must not
+// change. A file with another layout is [lance.ErrCorrupt].
 func Parse(file []byte) (*Manifest, error) {
-	return parseTail(file, int64(len(file)))
+	whole := window{bytes: file, size: int64(len(file))}
+	m, err := parseTail(file, whole.size)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.takeDictionaries(whole.size, whole.part); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
-// parseTail reads the manifest from the last bytes of a file of the given size, which
-// hold at least the Manifest message. Sections before the tail are left out.
+// parseTail parses the manifest from the last bytes of a file of the given size, which hold
+// at least the Manifest message. It skips dictionaries, and sections that begin before the
+// tail.
 func parseTail(tail []byte, size int64) (*Manifest, error) {
 	start, err := messagePosition(tail, size)
 	if err != nil {
@@ -67,7 +80,7 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: manifest file: %s", lance.ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// messagePosition reads the footer.
+// messagePosition reads the position of the Manifest's length from the footer.
 func messagePosition(tail []byte, size int64) (int64, error) {
 	if len(tail) < footerLen || size > maxFileLen {
 		return 0, corrupt("%d bytes, want between %d and %d", size, footerLen, maxFileLen)
@@ -86,15 +99,15 @@ func messagePosition(tail []byte, size int64) (int64, error) {
 	return int64(position), nil
 }
 
-// A window is part of a file: its bytes, where they begin, and the size of the whole.
+// A window is a part of a file: its bytes, their position, and the size of the whole file.
 type window struct {
 	bytes []byte
 	from  int64
 	size  int64
 }
 
-// section returns the bytes behind the length at position, or false when the window
-// begins after it. Sections end before the footer.
+// section returns the message after the length at position. It is false if the window
+// begins after position. Sections end before the footer.
 func (w window) section(position int64) ([]byte, bool, error) {
 	if position < 0 || position > w.size-footerLen-lengthLen {
 		return nil, false, corrupt("section at %d in a file of %d bytes", position, w.size)
@@ -119,7 +132,8 @@ func (w window) sectionLen() (int64, error) {
 	return length, nil
 }
 
-// takeSections keeps the sections that the window holds.
+// takeSections takes the index section and the transaction from the window, if it holds
+// them.
 func (m *Manifest) takeSections(w window) error {
 	if at := m.Manifest.IndexSection; at != nil {
 		body, ok, err := w.section(position(*at))
@@ -139,7 +153,8 @@ func (m *Manifest) takeSections(w window) error {
 	return nil
 }
 
-// position guards the conversion: no file is that long.
+// position converts a position; a number that is too large becomes a position past any
+// file.
 func position(p uint64) int64 { return int64(min(p, math.MaxInt64)) }
 
 func (m *Manifest) transactionPosition() (int64, bool) {
@@ -153,7 +168,7 @@ func (m *Manifest) transactionPosition() (int64, bool) {
 	return position(*at), true
 }
 
-// decode reads the Manifest message.
+// decode parses the Manifest message.
 func decode(body []byte) (*Manifest, error) {
 	m := new(Manifest)
 	if err := m.Unmarshal(body); err != nil {
@@ -167,15 +182,18 @@ func decode(body []byte) (*Manifest, error) {
 	return m, m.check()
 }
 
-// Encode returns the bytes of the manifest file with txn inline; txn may be nil, but a
-// version without a transaction fails the native writers that commit beside it. The
-// manifest itself is not changed.
+// Encode returns the bytes of the manifest file, with txn inline. txn may be nil, but
+// native writers fail when they commit concurrently with a version that has no transaction.
+// The manifest is not changed.
 func (m *Manifest) Encode(txn *pb.Transaction) ([]byte, error) {
 	const fragmentBytes = 150 // about what one takes
 	e := pb.Encoder{B: make([]byte, 0, 1<<10+len(m.IndexSection)+fragmentBytes*len(m.Fragments))}
 	message := m.Manifest
 	message.Fields, message.SchemaMetadata = m.Schema.PB(), m.Schema.Metadata
 	message.IndexSection, message.TransactionSection, message.OldTransactionSection = nil, nil, nil
+	if err := m.appendDictionaries(&e, message.Fields); err != nil {
+		return nil, err
+	}
 	if len(m.IndexSection) > 0 {
 		message.IndexSection = here(&e)
 		appendSection(&e, func(e *pb.Encoder) { e.Unknown(m.IndexSection) })
@@ -201,7 +219,7 @@ func here(e *pb.Encoder) *uint64 {
 	return &p
 }
 
-// appendSection writes a length and the message behind it.
+// appendSection appends a length and the message after it.
 func appendSection(e *pb.Encoder, marshal func(*pb.Encoder)) {
 	start := len(e.B)
 	e.B = protowire.AppendFixed32(e.B, 0)

@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Feature flags. A bit in a manifest's ReaderFlags must be understood by who reads, one
-// in its WriterFlags by who writes.
+// Feature flags. A reader must support every bit in a manifest's ReaderFlags, a writer
+// every bit in its WriterFlags.
 //
 // Source: crate lance-table, src/feature_flags.rs.
 const (
@@ -47,13 +47,13 @@ const (
 		FlagBasePaths | FlagInlineOnly | FlagMixedFileVersions | FlagSpilledRowLineage | FlagFieldIDsOnce
 	writable = readable &^ (FlagSpilledRowLineage | FlagFieldIDsOnce)
 
-	// kept flags stay set once they are; the others that we write follow from the content.
+	// kept flags stay set once they are; the other flags that we write are computed.
 	kept = FlagMixedFileVersions | FlagInlineOnly
 )
 
-// CheckReadable returns [lance.ErrUnsupported], naming the features, when the table uses
-// some that reading it correctly needs and that we do not have: those of its flags, and
-// those that its files and fragments have without a flag.
+// CheckReadable returns [lance.ErrUnsupported], with the names of the features, if the
+// table uses features that a reader must support and this implementation does not: those of
+// its flags, and those that its files and fragments use without a flag.
 func (m *Manifest) CheckReadable() error {
 	if err := refuseFlags("read", m.ReaderFlags&^readable); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (m *Manifest) CheckReadable() error {
 	return m.checkUnderstood()
 }
 
-// CheckWritable is CheckReadable for writing.
+// CheckWritable is CheckReadable for writers.
 func (m *Manifest) CheckWritable() error {
 	if err := m.CheckReadable(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func refuseFlags(what string, unknown uint64) error {
 	return fmt.Errorf("%w: to %s the table needs %s", lance.ErrUnsupported, what, strings.Join(FlagNames(unknown), ", "))
 }
 
-// FlagNames names the features whose flags are set, for people to read.
+// FlagNames returns the names of the features whose flags are set, for error texts.
 func FlagNames(flags uint64) []string {
 	var names []string
 	for rest := flags; rest != 0; rest &= rest - 1 {
@@ -94,8 +94,8 @@ func FlagNames(flags uint64) []string {
 }
 
 // SetFlags computes the flags from the content, for a manifest that is about to be
-// committed; stable row ids and other flags that cannot be seen there stay as they are.
-// It is an error when only some fragments list row ids.
+// committed. Flags that do not show in the content, such as stable row ids, stay as they
+// are. It is an error if only some fragments have row ids.
 func (m *Manifest) SetFlags() error {
 	reader, writer := m.ReaderFlags&kept, m.WriterFlags&kept
 	both := uint64(0)

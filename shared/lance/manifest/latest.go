@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Location is where the manifest of a version lies.
+// A Location is the place and identity of a version's manifest.
 type Location struct {
 	Key     string
 	Size    int64
@@ -19,6 +19,9 @@ type Location struct {
 	Version uint64
 	Scheme  Scheme
 }
+
+// Identity distinguishes the manifest from any other that has, had or will have its name.
+func (l Location) Identity() string { return "|" + l.Key + "|" + l.ETag }
 
 const (
 	firstPage  = 8    // enough for V2 names, which list newest first
@@ -34,9 +37,9 @@ func locate(info objectstore.Info) (Location, error) {
 	return Location{Key: info.Key, Size: info.Size, ETag: info.ETag, Version: version, Scheme: scheme}, nil
 }
 
-// Latest finds the newest version of the table under the prefix table by listing: one
-// small request for V2 names, a listing of all versions for V1 names. Where there is no
-// version, and so no table, it returns [objectstore.ErrNotExist].
+// Latest finds the newest version of the table under the prefix table by listing: one small
+// request for V2 names, a listing of all versions for V1 names. A prefix without versions
+// is not a table and returns [objectstore.ErrNotExist].
 func Latest(ctx context.Context, store objectstore.Store, table string) (Location, error) {
 	opts := objectstore.ListOptions{Prefix: within(table, VersionsDir+"/"), Limit: firstPage}
 	var newest Location
@@ -73,10 +76,10 @@ func Latest(ctx context.Context, store objectstore.Store, table string) (Locatio
 	return newest, nil
 }
 
-// Probe looks for versions after a known one and returns the newest manifest, or nil
-// when the known one still is: one request then, and one more for each newer version.
-// It relies on versions being dense above the known one, which holds as only old ones
-// are ever cleaned up.
+// Probe looks for versions after a known one and returns the newest manifest, or nil if the
+// known one is the newest. It makes one request in that case, and one more for each newer
+// version. It relies on version numbers without gaps above the known one, which holds
+// because only old versions are cleaned up.
 func Probe(ctx context.Context, store objectstore.Store, table string, known Location) (*Manifest, error) {
 	var newest *Manifest
 	for n := known.Version + 1; n-known.Version <= maxProbes; n++ {

@@ -1,41 +1,47 @@
-// Package manifest reads and writes the versions of a table: manifest files, their
-// names, the transactions that made them, and the feature flags that say who may read
-// and write.
+// Package manifest reads and writes the versions of a table: manifest files, their names,
+// the transactions that made them, and the feature flags that restrict readers and writers.
 //
-// Creating the manifest of version N+1 under its name, if nobody has, is the commit of
-// version N+1. [Latest] and [Probe] find the newest version, [Read] reads one,
-// [Manifest.Encode] makes the file of the next. What a commit does to a manifest, and
-// which commits are in each other's way, is told by package dataset.
+// To create the manifest of version N+1 under its name, on condition that it does not
+// exist, is the commit of version N+1. [Latest] and [Probe] find the newest version, [Read]
+// reads one, [Manifest.Encode] makes the file of the next. file.go shows the layout of a
+// manifest file, names.go its names. Package operation computes the next manifest, and
+// package dataset commits it.
 package manifest
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
 
-// A Manifest is one version of a table. Those that come from Parse and Read are shared
-// and cached, so they are not changed: a commit copies the struct and replaces what
-// differs, fragments by copies of fragments too.
+// A Manifest is one version of a table. A manifest that Parse or Read returned is shared
+// and cached, so it must not be changed: a commit copies the struct and replaces the parts
+// that differ, including fragments.
 type Manifest struct {
-	// Manifest is the message. Its Fields and SchemaMetadata are nil, as Schema holds
-	// them; its positions of sections are set by Encode.
+	// Manifest is the message. Its Fields and SchemaMetadata are nil, because Schema holds
+	// them; Encode sets its positions of sections.
 	pb.Manifest
 	Schema *schema.Schema
-	// IndexSection is the encoded pb.IndexSection, nil when the table has no indices.
-	// It hides the message's field, which is its position in the file.
+	// IndexSection is the encoded pb.IndexSection, nil if the table has no indices. It
+	// shadows the message's field of the same name, which is the section's position in the
+	// file.
 	IndexSection []byte
+	// Dictionaries are the values of dictionaries by field, in tables of legacy data files,
+	// whose files all share them. Files of other tables have a dictionary in each page.
+	Dictionaries map[int32]arrow.Array
 	// Location is where the manifest was read from; the zero value if it was not.
 	Location Location
 
 	transaction []byte // the inline transaction's message, when it was read along
 }
 
-// Next returns a copy to become the manifest of the next version. It shares schema and
-// fragments with m, and knows nothing of where m was stored and what made it.
+// Next returns a copy of m for the next version. It shares the schema and the fragments
+// with m, but not m's location and transaction.
 func (m *Manifest) Next() *Manifest {
 	next := *m
 	next.Version++
@@ -44,8 +50,8 @@ func (m *Manifest) Next() *Manifest {
 	return &next
 }
 
-// MetadataBytes is the size of all keys and values that users can set: of the configuration and
-// the metadata of the table, its schema and its fields.
+// MetadataBytes returns the size of all keys and values that users can set: the
+// configuration, and the metadata of the table, its schema and its fields.
 func (m *Manifest) MetadataBytes() int {
 	total := m.Schema.MetadataBytes()
 	for _, entries := range []map[string]string{m.Config, m.TableMetadata} {
@@ -69,8 +75,8 @@ func (m *Manifest) SetTime(t time.Time) {
 	m.Timestamp = &pb.Timestamp{Seconds: t.Unix(), Nanos: int32(t.Nanosecond())}
 }
 
-// MaxFieldID returns the highest field id that is in use or that a file of a fragment
-// still mentions; new fields get higher ones. It is -1 when there is none.
+// MaxFieldID returns the highest field id that the schema uses or a data file mentions, or
+// -1 if there is none. New fields get higher ids.
 func (m *Manifest) MaxFieldID() int32 {
 	highest := m.Schema.MaxFieldID()
 	if m.MaxAllocatedFieldID != nil {
@@ -104,8 +110,8 @@ func (m *Manifest) Indices() ([]*pb.IndexMetadata, error) {
 	return section.Indices, nil
 }
 
-// SetIndices replaces the index section; with no indices it is left out. Entries that
-// came from Indices are written as they were read.
+// SetIndices replaces the index section; without indices it is left out. Unknown fields of
+// entries that Indices returned are preserved.
 func (m *Manifest) SetIndices(indices []*pb.IndexMetadata) {
 	m.IndexSection = nil
 	if len(indices) > 0 {

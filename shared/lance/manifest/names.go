@@ -41,10 +41,11 @@ const (
 	detachedBit = 1 << 63
 )
 
-// IsDetached says whether a version is outside of the history, by its number.
+// IsDetached reports, by its number, whether a version is outside of the history.
 func IsDetached(version uint64) bool { return version&detachedBit != 0 }
 
-// Name returns the file name of a version's manifest.
+// Name returns the file name of a version's manifest: of version 3 it is
+// 18446744073709551612.manifest in V2 and 3.manifest in V1.
 func Name(version uint64, scheme Scheme) string {
 	switch scheme {
 	case V1:
@@ -56,8 +57,8 @@ func Name(version uint64, scheme Scheme) string {
 	}
 }
 
-// ParseName reads a file name of _versions. Other files there, such as hints and what
-// writers leave behind, are not ok.
+// ParseName parses a file name in _versions. It is not ok for other files there, such as
+// hints and temporary files.
 func ParseName(name string) (version uint64, scheme Scheme, ok bool) {
 	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok {
@@ -81,13 +82,13 @@ func ParseName(name string) (version uint64, scheme Scheme, ok bool) {
 	return n, scheme, true
 }
 
-// Key returns the key of a version's manifest within a store, where the table lies
-// under the prefix table ("" when it is the store's root).
+// Key returns the key of a version's manifest in a store. The table lies under the prefix
+// table, which is "" if the table is the root of the store.
 func Key(table string, version uint64, scheme Scheme) string {
 	return within(table, VersionsDir+"/"+Name(version, scheme))
 }
 
-// TransactionKey returns the key of a transaction file, whose name manifests hold.
+// TransactionKey returns the key of a transaction file, given the name in a manifest.
 func TransactionKey(table, name string) string {
 	return within(table, TransactionsDir+"/"+name)
 }

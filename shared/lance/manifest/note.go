@@ -9,25 +9,26 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A note is what a catalog keeps of a version: bytes that mean nothing to the format. It is
-// part of the manifest's file, so that it comes and goes with the version, at no moment later
-// or earlier. It lies in front of the Manifest message, where no position of the format
-// points, and readers that do not look for it pass it by:
+// A note is data that a catalog attaches to a version; the format ignores it. It is part of
+// the manifest file, so that it appears and disappears together with the version. It lies
+// directly before the Manifest message, where no position of the format points, so other
+// readers skip it:
 //
 //	[note]
 //	u32     its length
 //	[8]     "tiltnote"
 //	[u32 length][Manifest]
-//	[16]    footer, whose position is moved behind the note
+//	[16]    footer, with the position of the Manifest's length after the note
 const (
 	noteMagic = "tiltnote"
 	noteEnd   = lengthLen + len(noteMagic)
 
-	// MaxNoteBytes is how long a note may be.
+	// MaxNoteBytes is the largest size of a note.
 	MaxNoteBytes = 4 << 20
 )
 
-// WithNote returns a manifest file with a note. The file must have none, and is not changed.
+// WithNote returns a manifest file with a note. file must not have a note yet; it is not
+// changed.
 func WithNote(file, note []byte) ([]byte, error) {
 	start, err := messagePosition(file, int64(len(file)))
 	if err != nil {
@@ -43,7 +44,7 @@ func WithNote(file, note []byte) ([]byte, error) {
 	return noted, nil
 }
 
-// ReadNote returns the note of a manifest file of the given size, nil when it has none.
+// ReadNote returns the note of a manifest file of the given size, or nil if it has none.
 func ReadNote(ctx context.Context, store objectstore.Store, key string, size int64) ([]byte, error) {
 	const guess = 16 << 10 // of what is behind the beginning of most notes
 	from := max(0, size-guess)
@@ -67,8 +68,8 @@ func ReadNote(ctx context.Context, store objectstore.Store, key string, size int
 	return readNotePart(ctx, store, key, around, end-int64(noteEnd)-length, length)
 }
 
-// readNotePart returns bytes of a file, of which some have been read. It is empty when they
-// would begin before the file.
+// readNotePart returns a range of a file, part of which is in memory. It is empty if the
+// range would begin before the file.
 func readNotePart(ctx context.Context, store objectstore.Store, key string, read window, offset, length int64) ([]byte, error) {
 	if offset < 0 {
 		return nil, nil

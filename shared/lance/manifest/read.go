@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// ErrNoTransaction says that a version does not tell what made it.
+// ErrNoTransaction means that a version does not record the transaction that made it.
 var ErrNoTransaction = errors.New("version has no transaction")
 
 const (
@@ -21,15 +21,16 @@ const (
 
 	maxTransactionLen = 64 << 20
 
-	// parsedFactor is how many bytes one byte of a long manifest takes while it is read: it is
-	// put together, and becomes messages.
+	// parsedFactor is how many bytes of memory one byte of a long manifest takes while it
+	// is read: parts are joined, and then parsed.
 	parsedFactor = 5
 )
 
-// Read reads the manifest under key. Its size, from a listing, saves a round trip where
-// the manifest is of middle size; 0 is unknown. A manifest up to 64 KiB is one request,
-// a longer one that was not announced is two. The inline transaction is read along when
-// it is at hand. For what is longer the share of the context has memory until it has been read.
+// Read reads the manifest under key. A size, known from a listing, saves a request for
+// manifests between 64 KiB and 1 MiB; 0 means that it is not known. A manifest up to 64 KiB
+// takes one request, a longer one of unknown size takes two. The inline transaction is kept
+// if it was read as well. For bytes past the first request, the read holds memory of the
+// context's share.
 func Read(ctx context.Context, store objectstore.Store, key string, size int64) (*Manifest, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {
@@ -66,7 +67,7 @@ func read(ctx context.Context, store objectstore.Store, key string, size int64) 
 	return m, nil
 }
 
-// readFrom parses the manifest of which it has the tail, and reads what is missing.
+// readFrom parses the manifest whose last bytes are tail, and reads missing parts.
 func readFrom(ctx context.Context, store objectstore.Store, key string, tail []byte, info objectstore.Info) (*Manifest, error) {
 	start, err := messagePosition(tail, info.Size)
 	if err != nil {
@@ -86,6 +87,9 @@ func readFrom(ctx context.Context, store objectstore.Store, key string, tail []b
 	if err != nil {
 		return nil, err
 	}
+	if err := m.takeDictionaries(info.Size, partOf(ctx, store, key, tail, info)); err != nil {
+		return nil, err
+	}
 	if at := m.Manifest.IndexSection; at != nil && m.IndexSection == nil {
 		if m.IndexSection, err = readSection(ctx, store, key, info, position(*at), maxFileLen); err != nil {
 			return nil, fmt.Errorf("index section: %w", err)
@@ -94,8 +98,8 @@ func readFrom(ctx context.Context, store objectstore.Store, key string, tail []b
 	return m, nil
 }
 
-// readRange reads part of the object that info describes. What becomes of it is counted in the share
-// of the context.
+// readRange reads a range of the object that info describes. It takes memory from the
+// context's share for the range and for the parsed messages.
 func readRange(ctx context.Context, store objectstore.Store, key string, info objectstore.Info, offset, length int64) ([]byte, error) {
 	if err := memory.FromContext(ctx).Take(ctx, parsedFactor*length); err != nil {
 		return nil, err
@@ -110,7 +114,7 @@ func readRange(ctx context.Context, store objectstore.Store, key string, info ob
 	return parts[0], nil
 }
 
-// readSection reads a length and the message behind it.
+// readSection reads a length and the message after it.
 func readSection(ctx context.Context, store objectstore.Store, key string, info objectstore.Info, at, limit int64) ([]byte, error) {
 	if at < 0 || at > info.Size-footerLen-lengthLen {
 		return nil, corrupt("section at %d in a file of %d bytes", at, info.Size)
@@ -141,9 +145,10 @@ func readSection(ctx context.Context, store objectstore.Store, key string, info 
 	return body, err
 }
 
-// ReadTransaction returns the transaction that made the version of a table: the one
-// inline if there is one, else that of the file in _transactions. It is read when it
-// was not before. A version that has neither is [ErrNoTransaction].
+// ReadTransaction returns the transaction that made the version of a table: the inline one,
+// or that of the file in _transactions that the manifest names. It makes a request unless
+// the transaction was read with the manifest. A version that has neither is
+// [ErrNoTransaction].
 func (m *Manifest) ReadTransaction(ctx context.Context, store objectstore.Store, table string) (*pb.Transaction, error) {
 	ctx, room, err := memory.Within(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -301,8 +302,10 @@ func TestValidateFindsWhatNativeLanceRefuses(t *testing.T) {
 }
 
 func TestEveryPrefixAndEveryChangedByteIsSurvived(t *testing.T) {
-	for key, raw := range manifestFiles(t) {
-		if !strings.HasPrefix(key, "indices/") && !strings.HasPrefix(key, "rowids/") {
+	files := manifestFiles(t)
+	maps.Copy(files, legacyManifests(t))
+	for key, raw := range files {
+		if !strings.HasPrefix(key, "indices/") && !strings.HasPrefix(key, "rowids/") && !strings.HasPrefix(key, "legacy/dictionaries.lance/_versions/") {
 			continue
 		}
 		for n := range raw {
@@ -330,8 +333,10 @@ func probe(m *Manifest) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, raw := range manifestFiles(f) {
-		f.Add(raw)
+	for _, files := range []map[string][]byte{manifestFiles(f), legacyManifests(f)} {
+		for _, raw := range files {
+			f.Add(raw)
+		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Parse(b)
@@ -350,7 +355,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("second reading: %v", err)
 		}
-		if !cmp.Equal(m.Fragments, again.Fragments) || !cmp.Equal(m.Schema.PB(), again.Schema.PB()) {
+		if !cmp.Equal(m.Fragments, again.Fragments) || !cmp.Equal(m.Schema.PB(), again.Schema.PB()) || !sameDictionaries(m, again) {
 			t.Fatal("the second reading differs")
 		}
 	})

@@ -2,20 +2,21 @@ package manifest
 
 import (
 	"fmt"
-	"strings"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/pb"
 )
 
 // fileFormat is the name of the format of data files.
 const fileFormat = "lance"
 
-// legacyFormat is what manifests call the format of data files before 2.0.
+// legacyFormat is the version that manifests record for data files before 2.0.
 const legacyFormat = "0.1"
 
-// FileVersion returns the version of new data files. A manifest of the format's first
-// generation does not name it: the first data file does then, or a flag.
+// FileVersion returns the version of new data files. Manifests of the format's first
+// generation do not record it; the version is then that of the first data file, or follows
+// from a flag.
 //
 // Source: crate lance-table, src/format/manifest.rs.
 func (m *Manifest) FileVersion() (lance.Version, error) {
@@ -54,15 +55,15 @@ func formatVersion(f *pb.DataFormat) (lance.Version, error) {
 	return lance.Version{}, fmt.Errorf("%w: data files of version %q", lance.ErrUnsupported, f.Version)
 }
 
-// fileVersion returns the version of a data file by its entry.
+// fileVersion returns the version of a data file from its entry in a manifest.
 func fileVersion(f *pb.DataFile) (lance.Version, error) {
 	return lance.VersionOf(f.MajorVersion, f.MinorVersion)
 }
 
-// checkUnderstood refuses what a version has that this implementation would otherwise take
-// for something else, or for nothing: a column of a file that is not understood would be
-// null in all rows. It is [lance.ErrUnsupported], or [lance.ErrCorrupt] when no version of
-// the format allows it.
+// checkUnderstood refuses a version with parts that this implementation would misread or
+// ignore: a column in a file of an unsupported version, for example, would be null in all
+// rows. The error is [lance.ErrUnsupported], or [lance.ErrCorrupt] if no version of the
+// format allows the part.
 func (m *Manifest) checkUnderstood() error {
 	if _, err := m.FileVersion(); err != nil {
 		return fmt.Errorf("version %d: %w", m.Version, err)
@@ -75,8 +76,8 @@ func (m *Manifest) checkUnderstood() error {
 	return nil
 }
 
-// checkLegacy refuses to write what tables of legacy data files have that we do not: their
-// manifests hold the values of dictionaries, and all their files are legacy.
+// checkLegacy refuses to write a table that mixes legacy data files with others, or a table
+// of legacy data files whose manifest lacks the values of a dictionary.
 func (m *Manifest) checkLegacy() error {
 	version, err := m.FileVersion()
 	if err != nil {
@@ -97,15 +98,15 @@ func (m *Manifest) checkLegacy() error {
 	if !legacy {
 		return nil
 	}
-	for field := range m.Schema.All() {
-		if strings.HasPrefix(field.LogicalType, "dict:") {
-			return fmt.Errorf("%w: to write the table needs dictionaries in a table of legacy data files (column %s)", lance.ErrUnsupported, field.Name)
+	for _, field := range dictionary.Fields(m.Schema) {
+		if m.Dictionaries[field.ID] == nil {
+			return fmt.Errorf("%w: to write the table needs a dictionary for column %s, of integers, texts or bytes", lance.ErrUnsupported, m.Schema.Path(field.ID))
 		}
 	}
 	return nil
 }
 
-// Fields of the message DataFragment that package pb keeps as they are.
+// Numbers of fields of the message DataFragment that package pb does not parse.
 const (
 	fragmentOverlays      = 11
 	fragmentColumnRowIDs  = 12
@@ -113,7 +114,7 @@ const (
 	fragmentColumnCreated = 14
 )
 
-// Ids of hidden columns in data files; see package dataset.
+// Ids of hidden columns in data files; package dataset documents them.
 const (
 	rowIDField     int32 = -3
 	createdAtField int32 = -4

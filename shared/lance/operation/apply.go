@@ -1,17 +1,18 @@
-// Package operation says what the operations of the format mean: what each makes of a
-// version of a table ([Apply]), and which can be committed after which others
-// ([Ours.Check]). It reads and writes nothing. Package dataset makes the files that an
-// operation speaks of, and commits it.
+// Package operation implements the operations of the format: the next version of a table
+// that each of them makes ([Apply]), and the rules for two operations that were computed
+// from the same version and are committed one after the other ([Ours.Check]). It does no
+// I/O. Package dataset writes the files that an operation names, and commits it.
 //
-// An operation is worked out on one version and applied to the newest, which may be a
-// later one. So nothing here trusts that the two agree: what an operation names must
-// still be there, and whatever it does not name stays as it is now.
+// An operation is computed from one version and applied to the newest, which may be a later
+// one. The code here therefore does not assume that the two agree: everything that an
+// operation names must still exist, and everything that it does not name keeps its newest
+// state.
 //
-// Beside the fragments and the schema a version holds two things that an operation must
-// keep true. An index entry claims to cover fragments (indices.go): what an operation
-// rewrites is taken out of the claim, or the index would answer with rows that are no
-// more. And in a table with stable row ids each fragment lists the ids of its rows, and
-// the versions that made and last changed them (lineage.go).
+// Apart from the fragments and the schema, an operation must keep two parts of a version
+// true. An index entry lists the fragments that it covers (indices.go): fragments that an
+// operation rewrites are removed from the list, because the index would otherwise return
+// rows that no longer exist. In a table with stable row ids each fragment lists the ids of
+// its rows, and the versions that created and last changed them (lineage.go).
 package operation
 
 import (
@@ -28,19 +29,18 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// ErrInvalid says that an operation cannot be applied to a version, however often it is
-// tried: it does not fit the table.
+// ErrInvalid means that an operation does not fit the table. A retry cannot succeed.
 var ErrInvalid = errors.New("operation does not fit the table")
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// writerVersion is what our manifests say of who wrote them.
+// writerVersion is the writer that our manifests record.
 var writerVersion = pb.WriterVersion{Library: "tiltyard", Version: "0.1.0"}
 
-// Create returns version 1 of a new table: what op makes of nothing. format is that of
-// its data files; with stable row ids rows keep their ids when they move.
+// Create returns version 1 of a new table, which op makes. format is the version of its
+// data files. With stableRowIDs, rows keep their ids when they move.
 func Create(op *pb.Overwrite, format lance.Version, stableRowIDs bool) (*manifest.Manifest, error) {
 	none := &manifest.Manifest{Schema: &schema.Schema{}}
 	none.SetFileVersion(format)
@@ -53,14 +53,14 @@ func Create(op *pb.Overwrite, format lance.Version, stableRowIDs bool) (*manifes
 	return Apply(none, &create)
 }
 
-// Apply returns the manifest of the version after base, which op makes of it; base is
-// not changed. The time of the commit and the transaction are left to the caller.
+// Apply returns the manifest of the version after base, which op makes of base; base is not
+// changed. The caller sets the time of the commit and the transaction.
 //
 // A Restore needs the version that it restores, and a Clone the table that it clones:
 // see [Restored] and [Cloned].
 //
-// The error is [ErrInvalid] when op does not fit the table, and [lance.ErrUnsupported]
-// when the table may not be written by us.
+// The error is [ErrInvalid] if op does not fit the table, and [lance.ErrUnsupported] if
+// this implementation cannot write the table.
 func Apply(base *manifest.Manifest, op pb.Operation) (*manifest.Manifest, error) {
 	if err := CheckWritable(base); err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func Apply(base *manifest.Manifest, op pb.Operation) (*manifest.Manifest, error)
 	return c.next, finish(c.next)
 }
 
-// CheckWritable returns [lance.ErrUnsupported] when a version uses what our writes would
-// not keep true.
+// CheckWritable returns [lance.ErrUnsupported] if a version uses features that our writes
+// would not maintain.
 func CheckWritable(m *manifest.Manifest) error {
 	if err := m.CheckWritable(); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (c *change) apply(op pb.Operation) error {
 	return fmt.Errorf("%w: commit a transaction %s", lance.ErrUnsupported, op.OperationName())
 }
 
-// finish computes what follows from the rest of a manifest, and checks it.
+// finish sets the parts of a manifest that follow from the rest, and checks the whole.
 func finish(m *manifest.Manifest) error {
 	byID := func(a, b *pb.Fragment) int { return cmp.Compare(a.ID, b.ID) }
 	if !slices.IsSortedFunc(m.Fragments, byID) {
@@ -154,15 +154,16 @@ func finish(m *manifest.Manifest) error {
 	return m.Validate()
 }
 
-// raiseMaxFragmentID notes that ids up to id are taken. They are never given out again,
-// not even when their fragments are gone: caches and deletion files are named by them.
+// raiseMaxFragmentID records that ids up to id have been allocated. They are never used
+// again, even when their fragments are gone, because caches and deletion files contain
+// them.
 func raiseMaxFragmentID(m *manifest.Manifest, id uint32) {
 	if m.MaxFragmentID == nil || *m.MaxFragmentID < id {
 		m.MaxFragmentID = &id
 	}
 }
 
-// overwrite replaces rows, columns and indices; config and table metadata stay.
+// overwrite replaces rows, columns and indices; configuration and table metadata stay.
 func (c *change) overwrite(op *pb.Overwrite) error {
 	if len(op.InitialBases) > 0 {
 		return invalid("base paths can only be given to a new table")
@@ -176,7 +177,9 @@ func (c *change) overwrite(op *pb.Overwrite) error {
 	if err != nil {
 		return err
 	}
-	c.next.Schema, c.next.IndexSection, c.next.Fragments = s, nil, nil
+	c.next.Dictionaries = nil // fields are numbered anew
+	c.next.SetSchema(s)
+	c.next.IndexSection, c.next.Fragments = nil, nil
 	if len(op.ConfigUpserts) > 0 {
 		c.next.Config = maps.Clone(c.next.Config)
 		if c.next.Config == nil {
@@ -193,7 +196,7 @@ func (c *change) overwrite(op *pb.Overwrite) error {
 	return c.add(fresh)
 }
 
-// reserve takes fragment ids out of use, for a Rewrite that is to follow.
+// reserve allocates fragment ids for a later Rewrite.
 func (c *change) reserve(op *pb.ReserveFragments) error {
 	next, err := c.nextFragmentID(uint64(op.NumFragments))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// project changes the schema and no values: it drops, renames and reorders columns.
-// Files that hold no column any more are left out, as are indices on columns that are gone.
+// project changes the schema, but no values: it drops, renames and reorders columns. It
+// removes files and indices whose columns are all gone.
 func (c *change) project(op *pb.Project) error {
 	s, err := schema.FromFields(op.Schema, c.base.Schema.Metadata)
 	if err != nil {
@@ -23,12 +23,12 @@ func (c *change) project(op *pb.Project) error {
 			return invalid("field %s has the id %d, which is not that of a field of its type", s.Path(f.ID), f.ID)
 		}
 	}
-	c.next.Schema = s
+	c.next.SetSchema(s)
 	c.dropUselessFiles()
 	return c.dropOrphanedIndices()
 }
 
-// dropUselessFiles leaves out of fragments the files without a column of the schema.
+// dropUselessFiles removes files without a column of the schema from all fragments.
 func (c *change) dropUselessFiles() {
 	live := c.fieldIDs()
 	fragments := make([]*pb.Fragment, len(c.next.Fragments))
@@ -43,8 +43,8 @@ func (c *change) dropUselessFiles() {
 	c.next.Fragments = fragments
 }
 
-// merge replaces the schema and the list of fragments: it adds columns, whose values are
-// in new files of the same fragments, and may add fragments behind them.
+// merge replaces the schema and the list of fragments: it adds columns, whose values are in
+// new files of existing fragments, and may append fragments.
 func (c *change) merge(op *pb.Merge) error {
 	s, err := schema.FromFields(op.Schema, op.SchemaMetadata)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *change) merge(op *pb.Merge) error {
 	if err := checkMergedSchema(c.base, s, merged); err != nil {
 		return err
 	}
-	c.next.Schema = s
+	c.next.SetSchema(s)
 	for i, f := range merged {
 		was := before[f.ID]
 		if err := c.uncover([]*pb.Fragment{f}, rewrittenFields(was, f)); err != nil {
@@ -78,9 +78,10 @@ func (c *change) merge(op *pb.Merge) error {
 	return c.dropOrphanedIndices()
 }
 
-// splitMerged returns how many of the fragments of a merge are those of the table, which
-// must all be there, with their rows, before the new ones. (A new one has id 0 and may so
-// look like the first.)
+// splitMerged returns how many of the fragments of a merge already belong to the table. All
+// fragments of the table must be among them, with their rows, and must come first. (A new
+// fragment has id 0 and may therefore look like the table's first one, so position
+// decides.)
 func (c *change) splitMerged(fragments []*pb.Fragment, before map[uint64]*pb.Fragment) (int, error) {
 	n := len(before)
 	if len(fragments) < n {
@@ -90,7 +91,7 @@ func (c *change) splitMerged(fragments []*pb.Fragment, before map[uint64]*pb.Fra
 	for _, f := range fragments[:n] {
 		was := before[f.ID]
 		if was == nil || seen[f.ID] {
-			return 0, invalid("fragment %d is not one of the table, or comes twice; new ones come last", f.ID)
+			return 0, invalid("fragment %d does not belong to the table, or is listed twice; list new fragments last", f.ID)
 		}
 		seen[f.ID] = true
 		if f.PhysicalRows != was.PhysicalRows {
@@ -105,14 +106,14 @@ func (c *change) splitMerged(fragments []*pb.Fragment, before map[uint64]*pb.Fra
 	}
 	for _, f := range fragments[n:] {
 		if f.RowIDs != nil {
-			return 0, invalid("a new fragment lists row ids, which a commit gives")
+			return 0, invalid("a new fragment lists row ids; a commit assigns them, so leave them out")
 		}
 	}
 	return n, nil
 }
 
-// checkMergedSchema refuses a schema under which the files of fragments would be read
-// as something else than what was written.
+// checkMergedSchema refuses a schema under which readers would misread the files of
+// fragments: a field id with another meaning or type, or new ids without values.
 func checkMergedSchema(base *manifest.Manifest, s *schema.Schema, merged []*pb.Fragment) error {
 	highest := base.MaxFieldID()
 	for f := range s.All() {
@@ -141,7 +142,7 @@ func fieldAt(s *schema.Schema, path string) *schema.Field {
 	return chain[len(chain)-1]
 }
 
-// siblingNamed says whether another field beside f has the name.
+// siblingNamed reports whether another field with the same parent as f has the name.
 func siblingNamed(s *schema.Schema, f *schema.Field, name string) bool {
 	beside := s.Fields
 	if parent := s.ByID(f.ParentID); parent != nil {
@@ -150,7 +151,7 @@ func siblingNamed(s *schema.Schema, f *schema.Field, name string) bool {
 	return slices.ContainsFunc(beside, func(o *schema.Field) bool { return o.Name == name && o.ID != f.ID })
 }
 
-// materialized says whether every fragment has a file with the field or part of it.
+// materialized reports whether every fragment has a file with the field or a part of it.
 func materialized(fragments []*pb.Fragment, field *schema.Field) bool {
 	var ids []int32
 	for f := range (&schema.Schema{Fields: []*schema.Field{field}}).All() {
@@ -163,8 +164,8 @@ func materialized(fragments []*pb.Fragment, field *schema.Field) bool {
 	})
 }
 
-// rewrittenEverywhere says whether every fragment holds the field in a file that was not
-// its file before.
+// rewrittenEverywhere reports whether every fragment stores the field in another file than
+// before.
 func rewrittenEverywhere(base *manifest.Manifest, merged []*pb.Fragment, id int32) bool {
 	now := byID(merged)
 	return !slices.ContainsFunc(base.Fragments, func(was *pb.Fragment) bool {
@@ -173,7 +174,7 @@ func rewrittenEverywhere(base *manifest.Manifest, merged []*pb.Fragment, id int3
 	})
 }
 
-// fieldPaths returns the file of each field of a fragment.
+// fieldPaths returns the path of the file of each field of a fragment.
 func fieldPaths(f *pb.Fragment) map[int32]string {
 	paths := map[int32]string{}
 	for i := range f.Files {
@@ -186,7 +187,7 @@ func fieldPaths(f *pb.Fragment) map[int32]string {
 	return paths
 }
 
-// rewrittenFields returns the fields that a fragment has in other files than before.
+// rewrittenFields returns the fields that a fragment now stores in other files than before.
 func rewrittenFields(was, now *pb.Fragment) []uint32 {
 	if sameFiles(was, now) {
 		return nil
@@ -201,8 +202,8 @@ func rewrittenFields(was, now *pb.Fragment) []uint32 {
 	return fields
 }
 
-// sameFiles says whether two states of a fragment have the same values. How large the
-// files are said to be does not matter: that is found out later at times.
+// sameFiles reports whether two states of a fragment consist of the same files. It ignores
+// recorded sizes, which some writers add later.
 func sameFiles(a, b *pb.Fragment) bool {
 	return slices.EqualFunc(a.Files, b.Files, func(x, y pb.DataFile) bool {
 		y.SizeBytes = x.SizeBytes
@@ -210,7 +211,7 @@ func sameFiles(a, b *pb.Fragment) bool {
 	})
 }
 
-// replaceFiles gives fragments new files for some columns.
+// replaceFiles gives new files for some columns to fragments.
 func (c *change) replaceFiles(op *pb.DataReplacement) error {
 	files := map[uint64]*pb.DataFile{}
 	for i := range op.Replacements {
@@ -238,14 +239,15 @@ func (c *change) replaceFiles(op *pb.DataReplacement) error {
 		fragments[i] = replaced
 	}
 	for id := range files {
-		return invalid("there is no fragment %d to get a file", id)
+		return invalid("there is no fragment %d for the new file", id)
 	}
 	c.next.Fragments = fragments
 	return nil
 }
 
-// replaceFile puts a file in the place of the one with the same fields, or in front of
-// those that have its fields among others, or beside files that have none of them.
+// replaceFile adds a file to a fragment. It replaces the file with the same fields; it
+// takes precedence over files that hold its fields among others; or it is added if no file
+// holds any of its fields.
 func (c *change) replaceFile(was *pb.Fragment, file *pb.DataFile, live map[int32]bool) (*pb.Fragment, error) {
 	fresh := coveredFields(c.next.Schema, file)
 	f := *was
@@ -289,8 +291,8 @@ func (c *change) replaceFile(was *pb.Fragment, file *pb.DataFile, live map[int32
 	return &f, nil
 }
 
-// entomb marks fields in the lists of files as held by a later one. The lists are shared
-// and so replaced.
+// entomb replaces fields in the lists of files by tombstones, because a later file holds
+// them. The lists are shared with other versions, so it copies them.
 func entomb(files []pb.DataFile, fields map[int32]bool) {
 	for i := range files {
 		ids := slices.Clone(files[i].Fields)
@@ -303,8 +305,8 @@ func entomb(files []pb.DataFile, fields map[int32]bool) {
 	}
 }
 
-// coveredFields returns the fields of the schema that a file holds: its own, and those
-// around them, which have no column in files of version 2.1 and later.
+// coveredFields returns the fields of the schema that a file holds: its own, and the fields
+// around them, which have no columns in files of version 2.1 and later.
 func coveredFields(s *schema.Schema, file *pb.DataFile) map[int32]bool {
 	ids := map[int32]bool{}
 	for _, id := range file.Fields {

@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Field metadata that says of which columns a key consists. The format does not enforce
-// keys; writers find conflicts by them. A key is set once and stays.
+// Field metadata that declare the columns of a key. The format does not enforce keys;
+// writers use them to detect conflicts. A key cannot be changed once it is set.
 const (
 	primaryKey            = "lance-schema:unenforced-primary-key"
 	primaryKeyPosition    = "lance-schema:unenforced-primary-key:position"
@@ -39,11 +39,11 @@ func (c *change) updateConfig(op *pb.UpdateConfig) error {
 	if err != nil {
 		return err
 	}
-	c.next.Schema = s
+	c.next.SetSchema(s)
 	return checkKeys(c.base.Schema, s, op)
 }
 
-// updated returns the map that an update makes of another; nil changes nothing.
+// updated returns the map that results from an update of m. A nil update changes nothing.
 func updated(m map[string]string, update *pb.UpdateMap) map[string]string {
 	if update == nil {
 		return m
@@ -61,7 +61,7 @@ func updated(m map[string]string, update *pb.UpdateMap) map[string]string {
 	return m
 }
 
-// setKeys makes a field part of the keys that its metadata say.
+// setKeys sets the key properties of a field from its metadata.
 func setKeys(f *pb.Field) {
 	position, ok := keyPosition(f.Metadata[primaryKeyPosition])
 	f.PrimaryKey, f.PrimaryKeyPos = ok || truthy(f.Metadata[primaryKey]), position
@@ -77,7 +77,8 @@ func truthy(s string) bool {
 	return slices.Contains([]string{"1", "true", "on", "yes", "y"}, strings.ToLower(s))
 }
 
-// checkKeys refuses to change a key that is set, and one that cannot be a key.
+// checkKeys refuses an update that changes a key, or that declares a key of unsuitable
+// columns.
 func checkKeys(before, after *schema.Schema, op *pb.UpdateConfig) error {
 	for _, key := range []struct {
 		what string
@@ -104,7 +105,7 @@ func checkKeys(before, after *schema.Schema, op *pb.UpdateConfig) error {
 		}
 		for f := after.ByID(id); f != nil; f = after.ByID(f.ParentID) {
 			if f.Nullable || f.LogicalType == "map" || strings.Contains(f.LogicalType, "list") && len(f.Children) > 0 {
-				return invalid("field %s may be null or several values, so it cannot be a primary key", after.Path(id))
+				return invalid("field %s is nullable or in a list, so it cannot be a primary key", after.Path(id))
 			}
 		}
 	}
@@ -121,7 +122,7 @@ func fieldsWith(s *schema.Schema, is func(*schema.Field) bool) []int32 {
 	return ids
 }
 
-// touches says whether an update of field metadata writes or deletes one of the keys.
+// touches reports whether an update of field metadata sets or deletes one of the keys.
 func touches(op *pb.UpdateConfig, keys []string) bool {
 	for _, update := range op.FieldMetadata {
 		if slices.ContainsFunc(update.Entries, func(e pb.UpdateMapEntry) bool { return slices.Contains(keys, e.Key) }) {
@@ -131,15 +132,15 @@ func touches(op *pb.UpdateConfig, keys []string) bool {
 	return false
 }
 
-// addBases adds roots outside of the table that files may lie under. One without an id
-// gets the first that is free.
+// addBases adds base paths: roots outside of the table below which files may lie. A base
+// path without an id gets the first free one.
 func (c *change) addBases(op *pb.UpdateBases) error {
 	bases := slices.Clone(c.next.BasePaths)
 	for _, b := range op.NewBases {
 		for _, have := range bases {
 			sameName := b.Name != nil && have.Name != nil && *b.Name == *have.Name
 			if sameName || b.Path == have.Path || b.ID != 0 && b.ID == have.ID {
-				return invalid("base path %s is there already, or another of its name or id", objectstore.URI(b.Path))
+				return invalid("the table already has base path %s, or another one with its name or id", objectstore.URI(b.Path))
 			}
 		}
 		if b.ID == 0 {
@@ -151,7 +152,7 @@ func (c *change) addBases(op *pb.UpdateBases) error {
 	return nil
 }
 
-// unusedBaseID returns the first id, not below lowest, that no base path has.
+// unusedBaseID returns the first id from lowest on that no base path has.
 func unusedBaseID(bases []pb.BasePath, lowest uint32) uint32 {
 	id := lowest
 	for slices.ContainsFunc(bases, func(b pb.BasePath) bool { return b.ID == id }) {

@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A Verdict is how an operation of ours goes with one that was committed before it, but
-// after the version that ours was worked out on.
+// A Verdict is the result of a conflict check between our operation and another one that
+// was committed after the version from which ours was computed.
 type Verdict int
 
 // Verdicts.
@@ -22,17 +22,17 @@ func (v Verdict) String() string {
 	return [...]string{"compatible", "redo", "incompatible"}[v]
 }
 
-// Ours is an operation to be committed, and what is known of it.
+// Ours is an operation to be committed, with what its conflict check needs.
 type Ours struct {
 	Operation pb.Operation
-	// ReadFragment returns a fragment of the version that a Delete or Update was worked
-	// out on, or nil. It is set when the rows that the operation deletes are known, so
-	// that it can be rebased over others that delete rows of the same fragments; whether
-	// some of the rows are the same is then for whoever rebases it to find out.
+	// ReadFragment returns a fragment of the version from which a Delete or Update was
+	// computed, or nil. It is set if the rows that the operation deletes are known. The
+	// operation can then be rebased over others that delete rows of the same fragments; the
+	// rebase checks whether some of the rows are the same.
 	ReadFragment func(id uint64) *pb.Fragment
 }
 
-// Check says how our operation goes with theirs.
+// Check returns how our operation relates to theirs.
 //
 // In the table ok is compatible, R is redo, X is incompatible, and:
 //
@@ -75,9 +75,9 @@ type Ours struct {
 //	I  R when a replaced field is one that a new index depends on
 //	B  X when both add the same id, name or path
 //
-// Operations that are not interpreted (a write-ahead log's, data overlays, those of later
-// versions of the format) are incompatible with all of ours but Clone; the tables that
-// they are made on are not written by us at all.
+// Operations that this package does not interpret (of a write-ahead log, data overlays,
+// those of later versions of the format) are incompatible with all of ours but Clone. We do
+// not write tables with such features at all.
 //
 // Source: the checks of the native implementation, crate lance, src/io/commit/conflict_resolver.rs.
 func (o Ours) Check(theirs pb.Operation) Verdict {
@@ -119,7 +119,7 @@ func (o Ours) Check(theirs pb.Operation) Verdict {
 	return Incompatible
 }
 
-// opaque says whether nothing is known of an operation.
+// opaque reports whether an operation is one that this package does not interpret.
 func opaque(op pb.Operation) bool {
 	_, uninterpreted := op.(*pb.OpaqueOperation)
 	return op == nil || uninterpreted
@@ -139,7 +139,7 @@ func incompatibleIf(condition bool) Verdict {
 	return Compatible
 }
 
-// replacesTable says whether an operation leaves nothing of what was there.
+// replacesTable reports whether an operation discards all previous content.
 func replacesTable(op pb.Operation) bool {
 	switch op.(type) {
 	case *pb.Overwrite, *pb.Restore:
@@ -148,8 +148,8 @@ func replacesTable(op pb.Operation) bool {
 	return false
 }
 
-// checkSchema finds the conflicts that have to do with what the columns are, in either
-// order of the two.
+// checkSchema finds the conflicts that concern the schema, whichever of the two operations
+// came first.
 func checkSchema(ours, theirs pb.Operation) Verdict {
 	if mayForbidNulls(ours) && suppliesValues(theirs) || suppliesValues(ours) && mayForbidNulls(theirs) {
 		return Redo // one was checked without the values of the other
@@ -164,7 +164,7 @@ func checkSchema(ours, theirs pb.Operation) Verdict {
 	return Compatible
 }
 
-// either returns that of two operations which is of a type.
+// either returns the one of two operations that has the type T.
 func either[T pb.Operation](a, b pb.Operation) (T, bool) {
 	if t, ok := a.(T); ok {
 		return t, true
@@ -173,8 +173,8 @@ func either[T pb.Operation](a, b pb.Operation) (T, bool) {
 	return t, ok
 }
 
-// mayForbidNulls says whether an operation may leave a column that cannot be null
-// although data written for the schema before have nulls there.
+// mayForbidNulls reports whether an operation may make a column not nullable although data
+// written for the schema before may have nulls in it.
 func mayForbidNulls(op pb.Operation) bool {
 	switch op := op.(type) {
 	case *pb.Project:
@@ -193,7 +193,8 @@ func suppliesValues(op pb.Operation) bool {
 	return false
 }
 
-// changesMetadata says whether an operation changes those of the schema or of fields.
+// changesMetadata reports whether an operation changes the metadata of the schema or of
+// fields.
 func changesMetadata(op pb.Operation) bool {
 	update, ok := op.(*pb.UpdateConfig)
 	if !ok {
@@ -226,7 +227,7 @@ func (o Ours) checkUpdate(ours *pb.Update, theirs pb.Operation) Verdict {
 	return o.checkRows(theirs, ours.UpdatedFragments, ours.RemovedFragmentIDs)
 }
 
-// checkRows checks an operation of ours that deletes rows of fragments.
+// checkRows checks our operation if it deletes rows of fragments.
 func (o Ours) checkRows(theirs pb.Operation, updated []*pb.Fragment, removed []uint64) Verdict {
 	mine := idsOf(updated, removed)
 	switch theirs := theirs.(type) {
@@ -246,8 +247,8 @@ func (o Ours) checkRows(theirs pb.Operation, updated []*pb.Fragment, removed []u
 	return Compatible
 }
 
-// checkShared checks ours, which touches the fragments mine and leaves rows in some,
-// against one that deletes rows too.
+// checkShared checks our operation against one that deletes rows too. Ours touches the
+// fragments mine; leaves means that it leaves rows in some of them.
 func (o Ours) checkShared(mine map[uint64]bool, leaves bool, updated []*pb.Fragment, removed []uint64) Verdict {
 	if !overlap(mine, idsOf(updated, removed)) {
 		return Compatible
@@ -285,7 +286,7 @@ func overlap(a, b map[uint64]bool) bool {
 	return false
 }
 
-// rewrites says whether a rewrite replaced one of the fragments.
+// rewrites reports whether a Rewrite replaced one of the fragments.
 func rewrites(op *pb.Rewrite, fragments map[uint64]bool) bool {
 	return overlap(fragments, rewritten(op))
 }
@@ -304,8 +305,8 @@ func hasField(fields []*pb.Field, id int32) bool {
 	return slices.ContainsFunc(fields, func(f *pb.Field) bool { return f.ID == id })
 }
 
-// mayShareKeys says whether rows inserted by two updates may have a key in common; nil
-// is not known.
+// mayShareKeys reports whether rows inserted by two updates may have a key in common. A nil
+// filter means that the keys are not known.
 func mayShareKeys(a, b *pb.KeyExistenceFilter) bool {
 	if b == nil || !slices.Equal(a.FieldIDs, b.FieldIDs) {
 		return true
@@ -319,8 +320,9 @@ func mayShareKeys(a, b *pb.KeyExistenceFilter) bool {
 	return true // an exact set and a bloom filter hash differently
 }
 
-// bloomsIntersect compares two bloom filters: a key that is in both has set the same bits
-// in both. Filters of different makes cannot be compared.
+// bloomsIntersect reports whether two bloom filters may have a key in common: such a key
+// has set the same bits in both. Filters of different sizes cannot be compared, and count
+// as intersecting.
 func bloomsIntersect(a, b *pb.BloomFilter) bool {
 	if a.NumberOfItems != b.NumberOfItems || a.Probability != b.Probability || len(a.Bitmap) != len(b.Bitmap) {
 		return true
@@ -415,8 +417,9 @@ func checkDataReplacement(ours *pb.DataReplacement, theirs pb.Operation) Verdict
 	return Compatible
 }
 
-// checkReplacementAfterUpdate: the new file of a fragment holds values for all its rows as
-// they were. It is stale when rows have moved away, or the same column was rewritten.
+// checkReplacementAfterUpdate checks a new file of a fragment against an Update. The file
+// holds values for all rows at their old offsets, so it is stale if rows have moved or if
+// the Update has rewritten the same column.
 func checkReplacementAfterUpdate(ours *pb.DataReplacement, theirs *pb.Update) Verdict {
 	moved := len(theirs.NewFragments) > 0 && theirs.Mode == pb.RewriteRows
 	touched := idsOf(theirs.UpdatedFragments, nil)
@@ -428,7 +431,8 @@ func checkReplacementAfterUpdate(ours *pb.DataReplacement, theirs *pb.Update) Ve
 	}))
 }
 
-// anyReplacement calls f with each fragment that gets a new file and each field in that.
+// anyReplacement calls f for each field of each new file, and reports whether one call
+// returned true.
 func anyReplacement(op *pb.DataReplacement, f func(fragment, field uint64) bool) bool {
 	for _, r := range op.Replacements {
 		for _, id := range r.NewFile.Fields {

@@ -17,7 +17,8 @@ func checkUpdateConfig(ours *pb.UpdateConfig, theirs pb.Operation) Verdict {
 	return Compatible
 }
 
-// shareConfigKey says whether one sets a key of the config that the other sets or deletes.
+// shareConfigKey reports whether one operation sets a configuration key that the other sets
+// or deletes.
 func shareConfigKey(a, b pb.Operation) bool {
 	setA, deletedA := configKeys(a)
 	setB, deletedB := configKeys(b)
@@ -25,7 +26,7 @@ func shareConfigKey(a, b pb.Operation) bool {
 		slices.ContainsFunc(setB, func(k string) bool { return slices.Contains(deletedA, k) })
 }
 
-// configKeys returns the keys of the config that an operation sets and deletes.
+// configKeys returns the configuration keys that an operation sets and deletes.
 func configKeys(op pb.Operation) (set, deleted []string) {
 	switch op := op.(type) {
 	case *pb.Overwrite:
@@ -45,8 +46,8 @@ func configKeys(op pb.Operation) (set, deleted []string) {
 	return set, deleted
 }
 
-// shareMetadata says whether both change the same metadata: a key of the table's, any of
-// the schema's, any of one field's.
+// shareMetadata reports whether both updates change the same metadata: a key of the
+// table's, any key of the schema's, or any key of one field's.
 func shareMetadata(a, b *pb.UpdateConfig) bool {
 	for id := range a.FieldMetadata {
 		if _, both := b.FieldMetadata[id]; both {
@@ -56,8 +57,8 @@ func shareMetadata(a, b *pb.UpdateConfig) bool {
 	return a.SchemaMetadata != nil && b.SchemaMetadata != nil || shareKeys(a.TableMetadata, b.TableMetadata)
 }
 
-// shareKeys says whether two updates of one map touch the same key; one that replaces
-// the map touches all.
+// shareKeys reports whether two updates of one map touch the same key. An update that
+// replaces the map touches all keys.
 func shareKeys(a, b *pb.UpdateMap) bool {
 	if a == nil || b == nil {
 		return false

@@ -22,7 +22,7 @@ func checkCreateIndex(ours *pb.CreateIndex, theirs pb.Operation) Verdict {
 	return Compatible
 }
 
-// sameName says whether both add entries of one name.
+// sameName reports whether both operations add index entries with one name.
 func sameName(a, b *pb.CreateIndex) bool {
 	return slices.ContainsFunc(a.NewIndices, func(x *pb.IndexMetadata) bool { return named(b.NewIndices, x.Name) })
 }
@@ -31,16 +31,16 @@ func named(list []*pb.IndexMetadata, name string) bool {
 	return slices.ContainsFunc(list, func(x *pb.IndexMetadata) bool { return x.Name == name })
 }
 
-// addsToDropped says whether a adds a segment to an index, without taking its place, of
-// which b removes some.
+// addsToDropped reports whether a adds a segment to an index, without replacing one, while
+// b removes segments of that index.
 func addsToDropped(a, b *pb.CreateIndex) bool {
 	return slices.ContainsFunc(a.NewIndices, func(x *pb.IndexMetadata) bool {
 		return !named(a.RemovedIndices, x.Name) && named(b.RemovedIndices, x.Name)
 	})
 }
 
-// replaceSame says whether both remove an entry and one of them puts something in its
-// place. To drop it twice does no harm.
+// replaceSame reports whether both operations remove the same entry and at least one of
+// them replaces it. Dropping an entry twice is no conflict.
 func replaceSame(a, b *pb.CreateIndex) bool {
 	return slices.ContainsFunc(a.RemovedIndices, func(x *pb.IndexMetadata) bool {
 		return slices.ContainsFunc(b.RemovedIndices, func(y *pb.IndexMetadata) bool {
@@ -50,7 +50,8 @@ func replaceSame(a, b *pb.CreateIndex) bool {
 	})
 }
 
-// coversAny says whether new entries cover one of the fragments, as far as they tell.
+// coversAny reports whether new entries cover one of the fragments. An entry that does not
+// record its coverage counts as covering all.
 func coversAny(entries []*pb.IndexMetadata, fragments map[uint64]bool) bool {
 	return slices.ContainsFunc(entries, func(x *pb.IndexMetadata) bool {
 		covered, err := bitmap(x.FragmentBitmap)
@@ -66,16 +67,16 @@ func coversAny(entries []*pb.IndexMetadata, fragments map[uint64]bool) bool {
 	})
 }
 
-// indexesReplaced says whether a new index depends on a field that gets new values.
+// indexesReplaced reports whether a new index depends on a field that gets new values.
 func indexesReplaced(entries []*pb.IndexMetadata, op *pb.DataReplacement) bool {
 	return anyReplacement(op, func(_, field uint64) bool {
 		return slices.ContainsFunc(entries, func(x *pb.IndexMetadata) bool { return slices.Contains(x.Fields, int32(field)) })
 	})
 }
 
-// Rebased returns our operation as it is after theirs, which it is compatible with: new
-// index entries lose the fragments whose field theirs has rewritten in place. Other
-// operations stay as they are.
+// Rebased returns our operation as it must be committed after theirs, with which it is
+// compatible: fragments in which theirs has rewritten the indexed field are removed from
+// the coverage of new index entries. Other operations are returned as they are.
 func Rebased(ours, theirs pb.Operation) (pb.Operation, error) {
 	create, ok := ours.(*pb.CreateIndex)
 	update, updates := theirs.(*pb.Update)

@@ -10,11 +10,12 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// tombstone stands in a file's list of fields for a column that a later file of the
-// fragment has instead.
+// tombstone takes the place of a field id in a file's list of fields if a later file of the
+// fragment holds the column instead.
 const tombstone = -2
 
-// nextFragmentID returns the first id that was never given out; n of them are wanted.
+// nextFragmentID returns the first id that has never been allocated, after a check that n
+// ids are left.
 func (c *change) nextFragmentID(n uint64) (uint64, error) {
 	next := uint64(0)
 	if c.next.MaxFragmentID != nil {
@@ -26,8 +27,8 @@ func (c *change) nextFragmentID(n uint64) (uint64, error) {
 	return next, nil
 }
 
-// numbered returns copies of new fragments. One with id 0 gets the next id of the
-// table; another id was reserved for it before.
+// numbered returns copies of new fragments with their ids. A fragment with id 0 gets the
+// next id of the table; any other id was reserved for it earlier.
 func (c *change) numbered(fragments []*pb.Fragment) ([]*pb.Fragment, error) {
 	next, err := c.nextFragmentID(uint64(len(fragments)))
 	if err != nil {
@@ -49,8 +50,8 @@ func (c *change) numbered(fragments []*pb.Fragment) ([]*pb.Fragment, error) {
 	return out, nil
 }
 
-// checkFiles refuses a file without columns: nothing could be read from it, and native
-// readers call such a table corrupt.
+// checkFiles refuses a file without columns, because native readers treat such a table as
+// corrupt.
 func checkFiles(f *pb.Fragment) error {
 	for i := range f.Files {
 		if len(f.Files[i].Fields) == 0 {
@@ -60,7 +61,7 @@ func checkFiles(f *pb.Fragment) error {
 	return nil
 }
 
-// add appends fragments of new rows.
+// add appends fragments with new rows.
 func (c *change) add(fragments []*pb.Fragment) error {
 	added, err := c.numbered(fragments)
 	if err != nil {
@@ -78,8 +79,8 @@ func (c *change) add(fragments []*pb.Fragment) error {
 	return nil
 }
 
-// delete takes over new deletion files, and nothing else of the updated fragments, which
-// may have changed in other ways meanwhile.
+// delete sets the new deletion files of updated fragments. It changes nothing else in them,
+// because other operations may have changed them meanwhile.
 func (c *change) delete(op *pb.Delete) error {
 	c.keepFragments(op.DeletedFragmentIDs, op.UpdatedFragments, func(now, updated *pb.Fragment) *pb.Fragment {
 		f := *now
@@ -89,8 +90,7 @@ func (c *change) delete(op *pb.Delete) error {
 	return c.dropOrphanedIndices()
 }
 
-// keepFragments removes fragments and replaces those that were updated by what replace
-// makes of them.
+// keepFragments removes fragments, and replaces updated ones by the results of replace.
 func (c *change) keepFragments(removed []uint64, updated []*pb.Fragment, replace func(now, updated *pb.Fragment) *pb.Fragment) {
 	gone := make(map[uint64]bool, len(removed))
 	for _, id := range removed {
@@ -120,8 +120,8 @@ func byID(fragments []*pb.Fragment) map[uint64]*pb.Fragment {
 	return m
 }
 
-// update moves changed rows to new fragments (RewriteRows), or changes columns of
-// fragments in place (RewriteColumns).
+// update moves changed rows to new fragments (RewriteRows), or replaces columns in existing
+// fragments (RewriteColumns).
 func (c *change) update(op *pb.Update) error {
 	if len(op.CompactedSSTables) > 0 {
 		return fmt.Errorf("%w: an update from a write-ahead log", lance.ErrUnsupported)
@@ -173,7 +173,8 @@ func (c *change) fieldIDs() map[int32]bool {
 	return ids
 }
 
-// filesWith returns the files that hold some of the fields. It copies when it leaves out.
+// filesWith returns the files that hold at least one of the fields. It returns the slice
+// itself if that is all of them.
 func filesWith(files []pb.DataFile, fields map[int32]bool) []pb.DataFile {
 	useless := func(f pb.DataFile) bool {
 		return !slices.ContainsFunc(f.Fields, func(id int32) bool { return fields[id] })
@@ -184,7 +185,7 @@ func filesWith(files []pb.DataFile, fields map[int32]bool) []pb.DataFile {
 	return slices.DeleteFunc(slices.Clone(files), useless)
 }
 
-// rewrite replaces groups of fragments by others with the same rows in the same order.
+// rewrite replaces groups of fragments by others that hold the same rows in the same order.
 func (c *change) rewrite(op *pb.Rewrite) error {
 	replaced := map[uint64]bool{}
 	have := byID(c.next.Fragments)

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/lance/schema"
 )
 
-// Names of entries of the index section that are no indices of columns.
+// Names of entries in the index section that are not indices of columns.
 const (
 	fragmentReuseIndex = "__lance_frag_reuse" // how compactions moved rows that indices still name
 	memWALIndex        = "__lance_mem_wal"    // a write-ahead log beside the table
@@ -21,8 +21,9 @@ const (
 
 func isSystem(x *pb.IndexMetadata) bool { return x.Name == fragmentReuseIndex || x.Name == memWALIndex }
 
-// An indexList is the entries of the index section, decoded when they are first needed.
-// Entries that are shared with the version before are replaced by copies, not changed.
+// An indexList holds the entries of the index section, decoded when they are first needed.
+// Entries are shared with the version before, so they are replaced by copies and not
+// changed.
 type indexList struct {
 	list    []*pb.IndexMetadata
 	loaded  bool
@@ -38,15 +39,15 @@ func (l *indexList) load(m *manifest.Manifest) error {
 	return err
 }
 
-// keep drops the entries that f refuses.
+// keep removes the entries for which f is false.
 func (l *indexList) keep(f func(*pb.IndexMetadata) bool) {
 	n := len(l.list)
 	l.list = slices.DeleteFunc(l.list, func(x *pb.IndexMetadata) bool { return !f(x) })
 	l.changed = l.changed || len(l.list) != n
 }
 
-// cover changes the fragments that the entry at i covers. An entry that does not say
-// what it covers stays so.
+// cover changes the set of fragments that the entry at i covers. An entry that does not
+// record its coverage stays as it is.
 func (l *indexList) cover(i int, change func(*roaring.Bitmap) error) error {
 	if len(l.list[i].FragmentBitmap) == 0 {
 		return nil
@@ -61,7 +62,7 @@ func (l *indexList) cover(i int, change func(*roaring.Bitmap) error) error {
 	return nil
 }
 
-// recovered returns a copy of an entry with another coverage, and whether it is another.
+// recovered returns a copy of an entry with a changed coverage, and whether it differs.
 func recovered(x *pb.IndexMetadata, change func(*roaring.Bitmap) error) (*pb.IndexMetadata, bool, error) {
 	fail := func(err error) (*pb.IndexMetadata, bool, error) {
 		return nil, false, fmt.Errorf("coverage of index %s: %w", x.Name, err)
@@ -84,8 +85,8 @@ func recovered(x *pb.IndexMetadata, change func(*roaring.Bitmap) error) (*pb.Ind
 	return &fresh, true, nil
 }
 
-// uncover takes fragments out of the indices that depend on a field whose values have
-// changed there.
+// uncover removes fragments from the coverage of all indices that depend on one of the
+// fields, whose values have changed in these fragments.
 func (c *change) uncover(fragments []*pb.Fragment, fields []uint32) error {
 	if len(fragments) == 0 || len(fields) == 0 {
 		return nil
@@ -121,8 +122,8 @@ func containsAll(b *roaring.Bitmap, fragments []uint64) bool {
 	return !slices.ContainsFunc(fragments, func(id uint64) bool { return !b.Contains(uint32(id)) })
 }
 
-// NamesAddresses reports whether an index finds rows by their addresses even in a table
-// with stable row ids, so that rows which move are lost to it.
+// NamesAddresses reports whether an index refers to rows by their addresses even in a table
+// with stable row ids. Such an index loses rows that move.
 //
 // Source: IndexMetadata::results_are_row_addrs of crate lance-table.
 func NamesAddresses(x *pb.IndexMetadata) bool {
@@ -139,9 +140,9 @@ func NamesAddresses(x *pb.IndexMetadata) bool {
 		strings.HasSuffix(kind, "BTreeIndexDetails") && version >= 1
 }
 
-// coverMoved lets indices cover fragments to which rows have moved with their ids, when
-// nothing that the index depends on has changed: it still finds them by their ids. It
-// must have covered all of them where they were.
+// coverMoved extends the coverage of indices to fragments to which rows have moved with
+// their ids. That requires that nothing on which the index depends has changed, that the
+// index refers to rows by ids, and that it covered all rows at their old places.
 func (c *change) coverMoved(op *pb.Update, added []*pb.Fragment) error {
 	if len(added) == 0 {
 		return nil
@@ -171,9 +172,9 @@ func (c *change) coverMoved(op *pb.Update, added []*pb.Fragment) error {
 	return nil
 }
 
-// dropOrphanedIndices drops the entries of indices on columns that are gone, and those
-// segments of an index that cover nothing that is there. One segment of each index stays
-// whatever it covers: it says what index the table is to have.
+// dropOrphanedIndices removes the entries of indices on columns that no longer exist, and
+// segments that cover no existing fragment. One segment of each index stays in any case,
+// because it records the parameters of the index.
 func (c *change) dropOrphanedIndices() error {
 	if len(c.base.IndexSection) == 0 {
 		return nil
@@ -209,7 +210,8 @@ func (c *change) dropOrphanedIndices() error {
 	return nil
 }
 
-// emptySegments returns the segments that cover nothing; when all do, all but the oldest.
+// emptySegments returns the segments that cover no existing fragment; if all are empty, it
+// leaves out the oldest.
 func emptySegments(segments []*pb.IndexMetadata, there *roaring.Bitmap) ([]*pb.IndexMetadata, error) {
 	if len(segments) < 2 {
 		return nil, nil
@@ -241,7 +243,7 @@ func emptySegments(segments []*pb.IndexMetadata, there *roaring.Bitmap) ([]*pb.I
 	return empty[1:], nil
 }
 
-// createIndex adds and removes entries.
+// createIndex adds and removes index entries.
 func (c *change) createIndex(op *pb.CreateIndex) error {
 	if err := c.indices.load(c.base); err != nil {
 		return err
@@ -285,16 +287,16 @@ func checkIndex(x *pb.IndexMetadata, s *schema.Schema) error {
 	}
 	for _, id := range x.Fields {
 		if s.ByID(id) == nil {
-			return invalid("index %s is on field %d, which is not there", x.Name, id)
+			return invalid("index %s is on field %d, which the schema does not have", x.Name, id)
 		}
 	}
 	return nil
 }
 
-// followRewrite keeps indices true when fragments were replaced by others. Segments that
-// were remapped cover the new fragments. With stable row ids so does every other segment
-// that finds rows by their ids. The rest go on naming the old fragments, which nobody has
-// any more: the new ones are scanned.
+// followRewrite keeps indices correct after fragments were replaced by others. Segments
+// that were remapped cover the new fragments. In a table with stable row ids, so does every
+// other segment that refers to rows by ids. The remaining segments still name the old
+// fragments, which no longer exist; the new fragments are scanned.
 func (c *change) followRewrite(groups []pb.RewriteGroup, remapped []pb.RewrittenIndex) error {
 	if len(c.base.IndexSection) == 0 {
 		return nil
@@ -338,8 +340,8 @@ func (c *change) followRewrite(groups []pb.RewriteGroup, remapped []pb.Rewritten
 	return nil
 }
 
-// remap replaces a segment by one that was made for the new fragments. It may have been
-// dropped meanwhile.
+// remap replaces a segment by one that was built for the new fragments. The segment may
+// have been dropped meanwhile.
 func (c *change) remap(r *pb.RewrittenIndex, groups []pb.RewriteGroup) error {
 	for i, x := range c.indices.list {
 		if x.UUID != r.OldID {
@@ -359,7 +361,8 @@ func (c *change) remap(r *pb.RewrittenIndex, groups []pb.RewriteGroup) error {
 	return nil
 }
 
-// moveCoverage lets a segment cover the new fragments of a group instead of the old ones.
+// moveCoverage replaces the old fragments of each group by the new ones in the coverage of
+// a segment.
 func moveCoverage(b *roaring.Bitmap, groups []pb.RewriteGroup) error {
 	for _, g := range groups {
 		covered := 0
@@ -377,7 +380,7 @@ func moveCoverage(b *roaring.Bitmap, groups []pb.RewriteGroup) error {
 				b.Add(uint32(f.ID))
 			}
 		default:
-			return invalid("fragments that are indexed were joined with such that are not")
+			return invalid("indexed fragments were joined with fragments that are not indexed")
 		}
 	}
 	return nil

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 )
@@ -48,6 +52,15 @@ func TestLegacyTablesStayWhole(t *testing.T) {
 		_, err = Apply(made, &pb.Append{Fragments: []*pb.Fragment{fragment(2, 0, 1, 2, 3)}})
 	}
 	if !errors.Is(err, lance.ErrUnsupported) || !strings.Contains(err.Error(), "column w") {
-		t.Errorf("dictionaries: got error %v, want ErrUnsupported that names w", err)
+		t.Errorf("without its dictionary: got error %v, want ErrUnsupported that names w", err)
+	}
+	made.Dictionaries = map[int32]arrow.Array{3: array.NewStringBuilder(memory.DefaultAllocator).NewArray()}
+	grown, err := Apply(made, &pb.Append{Fragments: []*pb.Fragment{fragment(2, 0, 1, 2, 3)}})
+	if err != nil || grown.Dictionaries[3] == nil {
+		t.Errorf("with its dictionary: got %v, %v", grown, err)
+	}
+	anew, err := Apply(made, &pb.Overwrite{Schema: words, Fragments: []*pb.Fragment{fragment(2, 0, 1, 2, 3)}})
+	if err != nil || len(anew.Dictionaries) != 0 {
+		t.Errorf("written anew: got %v, %v, want no dictionary of other rows", anew, err)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"tiltyard/shared/lance/rowid"
 )
 
-// firstVersion is what is taken for the version that made a row when nothing says so.
+// firstVersion is the version that is assumed to have created a row if none is recorded.
 const firstVersion = 1
 
-// assignRowIDs gives the rows of new fragments ids that no row has had. A fragment may
-// list ids for its first rows: those of rows that were moved to it.
+// assignRowIDs gives new ids to the rows of new fragments. A fragment may list ids for its
+// first rows, which are rows that moved to it.
 func (c *change) assignRowIDs(fragments []*pb.Fragment) error {
 	for _, f := range fragments {
 		var have *rowid.Sequence
@@ -46,19 +46,19 @@ func (c *change) assignRowIDs(fragments []*pb.Fragment) error {
 	return nil
 }
 
-// stampNew says of all rows of a fragment that this version made them.
+// stampNew records that this version created all rows of a fragment.
 func (c *change) stampNew(f *pb.Fragment) {
 	f.CreatedAt = rowid.SameVersion(int64(f.PhysicalRows), c.next.Version).Encode()
 	f.UpdatedAt = f.CreatedAt
 }
 
-// stampChanged says of all rows of a fragment that this version changed them.
+// stampChanged records that this version changed all rows of a fragment.
 func (c *change) stampChanged(f *pb.Fragment) {
 	f.UpdatedAt = rowid.SameVersion(int64(f.PhysicalRows), c.next.Version).Encode()
 }
 
-// stampMoved says of the rows of new fragments which versions made them: those that
-// have an id from before take it over from their old place, the others are new.
+// stampMoved records which versions created the rows of new fragments. Rows with an old id
+// keep the version of their old place; the others are new.
 func (c *change) stampMoved(added []*pb.Fragment) error {
 	sources, err := c.rowSources()
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *change) stampMoved(added []*pb.Fragment) error {
 	return nil
 }
 
-// rowSources finds rows of a version by their ids.
+// A rowSources finds rows of a version by their ids.
 type rowSources struct {
 	index    *rowid.Index
 	byID     map[uint64]*pb.Fragment
@@ -107,7 +107,8 @@ func (c *change) rowSources() (*rowSources, error) {
 	}, nil
 }
 
-// createdAt returns the version that made a row, which is fresh when it is not there yet.
+// createdAt returns the version that created a row. It returns fresh for an id that the
+// table does not have yet.
 func (s *rowSources) createdAt(id, fresh uint64) (uint64, error) {
 	address, ok := s.index.Address(id)
 	if !ok {
@@ -131,8 +132,8 @@ func (s *rowSources) createdAt(id, fresh uint64) (uint64, error) {
 	return firstVersion, nil
 }
 
-// stampRows says of some rows of updated fragments that this version changed them.
-// offsets are portable bitmaps by fragment id.
+// stampRows records that this version changed some rows of updated fragments. offsets holds
+// a portable bitmap of offsets for each fragment id.
 func (c *change) stampRows(updated []*pb.Fragment, offsets map[uint64][]byte) error {
 	changed := byID(updated)
 	for id := range offsets {
@@ -166,7 +167,8 @@ func (c *change) stampRows(updated []*pb.Fragment, offsets map[uint64][]byte) er
 	return nil
 }
 
-// stamped returns the versions of n rows, of which some were changed by this version.
+// stamped returns the versions of n rows, given those before and the rows that this version
+// changed.
 func (c *change) stamped(before *rowid.Versions, n int64, changed *roaring.Bitmap) *rowid.Versions {
 	if missing := n - before.Len(); missing > 0 {
 		before = rowid.ConcatVersions(before, rowid.SameVersion(missing, c.base.Version))
@@ -186,7 +188,7 @@ func (c *change) stamped(before *rowid.Versions, n int64, changed *roaring.Bitma
 	return rowid.ConcatVersions(append(parts, before.Slice(at, n))...)
 }
 
-// bitmap reads a portable roaring bitmap. It keeps nothing of raw.
+// bitmap parses a portable roaring bitmap. The result shares no memory with raw.
 func bitmap(raw []byte) (*roaring.Bitmap, error) {
 	b := roaring.New()
 	if err := b.UnmarshalBinary(raw); err != nil {

@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Restored returns the manifest of the version after base that is the old version again.
-// Numbers that were given out since (of fragments and rows) stay given out.
+// Restored returns the manifest of the version after base, with the content of the old
+// version. Numbers of fragments and rows that were allocated since stay allocated.
 func Restored(base, old *manifest.Manifest) (*manifest.Manifest, error) {
 	for _, m := range []*manifest.Manifest{base, old} {
 		if err := CheckWritable(m); err != nil {
@@ -33,7 +33,7 @@ func Restored(base, old *manifest.Manifest) (*manifest.Manifest, error) {
 }
 
 // Cloned returns the first manifest of a table that begins as the version source of the
-// table at op.RefPath, whose files it refers to. It has the same version number.
+// table at op.RefPath and refers to its files. It has the version number of source.
 func Cloned(source *manifest.Manifest, op *pb.Clone) (*manifest.Manifest, error) {
 	if !op.IsShallow {
 		return nil, invalid("a clone that copies files")
@@ -63,7 +63,7 @@ func Cloned(source *manifest.Manifest, op *pb.Clone) (*manifest.Manifest, error)
 	return m, finish(m)
 }
 
-// basedOn returns a copy of a fragment whose own files lie under a base path.
+// basedOn returns a copy of a fragment whose own files lie below a base path.
 func basedOn(f *pb.Fragment, base uint32) *pb.Fragment {
 	c := *f
 	c.Files = slices.Clone(f.Files)

@@ -1,7 +1,7 @@
 package pb
 
-// Any is a google.protobuf.Any: a message with the name of its type, which begins with
-// a slash in this format ("/lance.table.BTreeIndexDetails").
+// Any is a google.protobuf.Any: a message with the name of its type. In this format the
+// name begins with a slash ("/lance.table.BTreeIndexDetails").
 //
 //pb:message
 type Any struct {

@@ -6,15 +6,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A Codec is a CompressiveEncoding: how a block of values became bytes. It is one of the
-// pointer types below; nil is an absent one. Codecs nest, at most maxCodecDepth deep.
+// A Codec is a CompressiveEncoding: the way in which a block of values became bytes. It is
+// one of the pointer types below; nil is an absent one. Codecs nest, at most maxCodecDepth
+// deep.
 type Codec interface {
 	codecNumber() protowire.Number
 	unmarshalCodec(b []byte, depth int) error
 	marshal(*Encoder)
 }
 
-// maxCodecDepth bounds the nesting of codecs in what is read; writers reach four.
+// maxCodecDepth bounds the nesting of codecs that are read; known writers reach four.
 const maxCodecDepth = 8
 
 // Flat is values of fixed width, one after the other.
@@ -40,7 +41,7 @@ type Constant struct {
 	Value []byte `pb:"1,optional"` // nil when absent
 }
 
-// OutOfLineBitpacking is integers of the width of Values, which its *Flat tells.
+// OutOfLineBitpacking is packed integers. Values is a *Flat with their packed width.
 //
 //pb:codec 4
 type OutOfLineBitpacking struct {
@@ -48,7 +49,7 @@ type OutOfLineBitpacking struct {
 	Values           Codec  `pb:"3"`
 }
 
-// InlineBitpacking is blocks of 1024 integers, each behind its width.
+// InlineBitpacking is blocks of 1024 integers, each block after its width.
 //
 //pb:codec 5
 type InlineBitpacking struct {
@@ -73,7 +74,7 @@ type Dictionary struct {
 	NumItems uint32 `pb:"3"`
 }
 
-// RLE is values and how often each is repeated.
+// RLE is values and the number of times that each is repeated.
 //
 //pb:codec 8
 type RLE struct {
@@ -120,8 +121,8 @@ type VariablePackedStruct struct {
 	Fields []PackedField `pb:"1"` // one per child
 }
 
-// A PackedField is a child of a VariablePackedStruct: of fixed width (BitsPerValue) or
-// behind a length (BitsPerLength); the other one is 0.
+// A PackedField is a child of a VariablePackedStruct: of fixed width (BitsPerValue), or
+// stored after a length (BitsPerLength). The other number is 0.
 //
 //pb:codec part
 type PackedField struct {
@@ -150,8 +151,8 @@ type BufferCompression struct {
 	Scheme CompressionScheme // 1
 }
 
-// scanCodec reads the current field of s as a CompressiveEncoding that lies below depth
-// others. Of several members the last counts.
+// scanCodec reads the current field of s as a CompressiveEncoding inside of depth others.
+// If several members of the oneof occur, the last one counts, as in protobuf.
 func scanCodec(s *Scanner, c *Codec, depth int) {
 	s.Message(func(b []byte) error {
 		if depth >= maxCodecDepth {

@@ -3,7 +3,8 @@ package pb
 import "fmt"
 
 // The encodings of pages in data files 2.0: a tree of array encodings whose leaves name
-// buffers of the page. These files are only read in full generality; a writer needs few.
+// buffers of the page. Package version20 writes the few that it needs by hand, so only a
+// reader is here.
 //
 // Source: protos/encodings_v2_0.proto of the format.
 
@@ -42,7 +43,7 @@ type ArrayFixedSizeList struct {
 	Items     ArrayEncoding `pb:"2"`
 }
 
-// ArrayList is where lists end. The items are another column.
+// ArrayList is the ends of lists. The items are another column.
 //
 //pb:array
 type ArrayList struct {
@@ -54,7 +55,7 @@ type ArrayList struct {
 // ArraySimpleStruct is nothing; the members are other columns.
 type ArraySimpleStruct struct{}
 
-// ArrayBinary is where values end, and their bytes.
+// ArrayBinary is the ends of values, and their bytes.
 //
 //pb:array
 type ArrayBinary struct {
@@ -101,8 +102,8 @@ type ArrayUnknown struct {
 	Name string
 }
 
-// UnmarshalArrayEncoding reads an encoded ArrayEncoding. Of several members the last
-// counts; nil means that there is none.
+// UnmarshalArrayEncoding reads an encoded ArrayEncoding. If several members occur, the last
+// one counts; nil means that there is none.
 func UnmarshalArrayEncoding(b []byte) (ArrayEncoding, error) { return unmarshalArray(b, 0) }
 
 func unmarshalArray(b []byte, depth int) (ArrayEncoding, error) {

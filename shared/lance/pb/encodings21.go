@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The encodings of pages in data files 2.1 and 2.2: a layout says how levels and values
-// are arranged in a page's buffers, codecs say how each of them is compressed. Both are
-// oneofs of the format and sealed interfaces here, to be taken apart by a type switch.
+// The encodings of pages in data files 2.1 and 2.2: a layout arranges levels and values in
+// a page's buffers, and codecs compress each of them. Both are oneofs of the format and
+// sealed interfaces here, for use in a type switch.
 //
 // Source: protos/encodings_v2_1.proto of the format.
 
@@ -19,8 +19,8 @@ type Layout interface {
 	marshal(*Encoder)
 }
 
-// A RepDefLayer says what a layer of a nested type (an item or a list) may hold besides
-// valid values, and so how many definition levels it takes.
+// A RepDefLayer describes a layer of a nested type (an item or a list): the values other
+// than valid ones that occur in it, and thus how many definition levels it takes.
 type RepDefLayer uint32
 
 // The kinds of layers.
@@ -61,7 +61,7 @@ type ConstantLayout struct {
 	NumDefValues   uint64        `pb:"10"`
 }
 
-// A FullZipLayout stores large values one by one, each behind its levels.
+// A FullZipLayout stores large values one by one, each after its levels.
 //
 //pb:layout 3
 type FullZipLayout struct {
@@ -83,8 +83,8 @@ type BlobLayout struct {
 	Layers []RepDefLayer `pb:"2"` // innermost first
 }
 
-// UnmarshalLayout reads an encoded PageLayout. Of several members the last counts; nil
-// means that there is none that we know. It keeps b.
+// UnmarshalLayout reads an encoded PageLayout. If several members occur, the last one
+// counts; nil means that none is known. The result shares memory with b.
 func UnmarshalLayout(b []byte) (Layout, error) { return unmarshalLayout(b, true) }
 
 func unmarshalLayout(b []byte, mayBeBlob bool) (Layout, error) {
@@ -145,7 +145,8 @@ func scanLayers(s *Scanner, layers *[]RepDefLayer) {
 	})
 }
 
-// present keeps an optional bytes field that is there but empty apart from an absent one.
+// present returns a non-nil slice for an optional field that is there but empty, so that
+// nil means absent.
 func present(b []byte) []byte {
 	if b == nil {
 		return []byte{}

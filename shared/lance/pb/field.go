@@ -1,7 +1,7 @@
 package pb
 
-// Field is one node of a schema. A message lists fields in pre-order, parents before
-// their children; the tree is told by ParentID.
+// Field is one field of a schema. A message lists fields in pre-order, parents before their
+// children; ParentID makes the tree.
 //
 // Source: protos/file.proto of the format, message Field.
 //

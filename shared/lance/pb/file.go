@@ -2,7 +2,7 @@ package pb
 
 import "fmt"
 
-// A FileDescriptor is global buffer 0 of a data file: what the file says about itself.
+// A FileDescriptor is global buffer 0 of a data file: its schema and its number of rows.
 //
 // Source: protos/file.proto of the format, messages FileDescriptor and Schema.
 type FileDescriptor struct {
@@ -64,8 +64,8 @@ type ColumnMetadata struct {
 	BufferSizes   []uint64 // 4: as many as BufferOffsets
 }
 
-// A Page is a run of rows of one column: some buffers of the file and the encoding that
-// tells how they become values.
+// A Page is a run of rows of one column: buffers of the file, and the encoding that
+// describes them.
 type Page struct {
 	BufferOffsets []uint64 // 1: file positions
 	BufferSizes   []uint64 // 2: as many as BufferOffsets
@@ -81,7 +81,7 @@ const (
 	TypeColumnEncoding = "/lance.encodings.ColumnEncoding"
 )
 
-// Unmarshal reads an encoded ColumnMetadata. It keeps b: the encodings are parts of it.
+// Unmarshal reads an encoded ColumnMetadata. The encodings share memory with b.
 func (c *ColumnMetadata) Unmarshal(b []byte) error {
 	*c = ColumnMetadata{}
 	s := NewScanner(b)

@@ -2,8 +2,8 @@ package pb
 
 import "slices"
 
-// Fragment is a set of rows: the files that hold their columns, and which of them are
-// deleted.
+// Fragment is a set of rows: the files that hold their columns, and the file that marks
+// deleted rows.
 //
 // Source: protos/fragment_metadata.proto of the format, message DataFragment.
 //
@@ -41,7 +41,7 @@ const (
 	DeletionBitmap int32 = 1 // a roaring bitmap of row offsets
 )
 
-// DeletionFile names the file that says which rows of a fragment are deleted.
+// DeletionFile names the file that marks the deleted rows of a fragment.
 //
 //pb:message
 type DeletionFile struct {
@@ -53,7 +53,7 @@ type DeletionFile struct {
 	Unknown     []byte
 }
 
-// Unmarshal reads an encoded Fragment. It keeps parts of b.
+// Unmarshal reads an encoded Fragment. The result shares memory with b.
 func (f *Fragment) Unmarshal(b []byte) error { return f.unmarshal(b, new(interner)) }
 
 func (f *Fragment) unmarshal(b []byte, in *interner) error {
@@ -117,7 +117,7 @@ func (d *DataFile) unmarshal(b []byte, in *interner) error {
 	return s.Err()
 }
 
-// Equal reports whether both say the same. Conflict checks take a difference as a
+// Equal reports whether both entries are the same. Conflict checks treat a difference as a
 // rewrite of the fragment's columns.
 func (d *DataFile) Equal(o *DataFile) bool {
 	return d.Path == o.Path &&
@@ -135,7 +135,7 @@ func equalOptional[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// Equal reports whether both name the same file.
+// Equal reports whether both entries name the same file.
 func (d *DeletionFile) Equal(o *DeletionFile) bool {
 	if d == nil || o == nil {
 		return d == o

@@ -5,12 +5,12 @@ import "fmt"
 // UUID is 16 bytes in the order of their text.
 type UUID [16]byte
 
-// String returns the usual form with hyphens, which names directories of indices.
+// String returns the usual form with hyphens, which is the name of an index directory.
 func (u UUID) String() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
 
-// Unmarshal reads an encoded UUID, whose one field holds its bytes.
+// Unmarshal reads an encoded UUID, whose only field holds the bytes.
 func (u *UUID) Unmarshal(b []byte) error {
 	*u = UUID{}
 	s := NewScanner(b)

@@ -1,7 +1,7 @@
 package pb
 
-// VectorIndexDetails is what the entry of a vector index says of it. Of an entry that is
-// older than this message it is empty.
+// VectorIndexDetails are the parameters in the manifest's entry of a vector index. Entries
+// older than this message have none.
 //
 // Source: protos/index.proto of the format, message VectorIndexDetails.
 type VectorIndexDetails struct {
@@ -26,8 +26,8 @@ const (
 	VectorHamming
 )
 
-// VectorCompression is the field of VectorIndexDetails that is set, which says how an index
-// stores vectors.
+// VectorCompression is the number of the field of VectorIndexDetails that is set. It
+// determines how an index stores vectors.
 type VectorCompression uint32
 
 // The compressions, by their field numbers. An index with none of them stores vectors as they are.
@@ -72,7 +72,7 @@ func (d *VectorIndexDetails) Unmarshal(b []byte) error {
 }
 
 // unmarshalCompression reads the message of the compression that is set. Field 1 is the
-// number of bits in all of them.
+// number of bits in all of these messages.
 func (d *VectorIndexDetails) unmarshalCompression(b []byte) error {
 	d.NumBits, d.NumSubVectors, d.RotationMatrix = 0, 0, false
 	s := NewScanner(b)
@@ -89,8 +89,8 @@ func (d *VectorIndexDetails) unmarshalCompression(b []byte) error {
 	return s.Err()
 }
 
-// InvertedIndexDetails is what the entry of a full-text index says of how it makes tokens
-// of texts.
+// InvertedIndexDetails are the parameters in the manifest's entry of a full-text index: how
+// it makes tokens of texts.
 //
 // Source: protos/index_old.proto of the format, message InvertedIndexDetails.
 type InvertedIndexDetails struct {
@@ -152,7 +152,7 @@ func (d *InvertedIndexDetails) Unmarshal(b []byte) error {
 	return s.Err()
 }
 
-// unmarshalCode reads how the tokens of program text are made.
+// unmarshalCode reads the parameters for tokens of program text.
 func (d *InvertedIndexDetails) unmarshalCode(b []byte) error {
 	s := NewScanner(b)
 	for s.Next() {

@@ -3,9 +3,6 @@ package pb
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -153,43 +150,6 @@ func fillStruct(random *rand.Rand, v reflect.Value, depth int) {
 		default:
 			fill(random, v.Field(i), depth+1)
 		}
-	}
-}
-
-func TestGeneratedCodeIsCurrent(t *testing.T) {
-	folder := t.TempDir()
-	sources, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range sources {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), source, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	generator := filepath.Join(t.TempDir(), "gen")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", generator, "./gen").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	run := exec.CommandContext(t.Context(), generator)
-	run.Dir = folder
-	if out, err := run.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	want, err := os.ReadFile(filepath.Join(folder, "messages_gen.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("messages_gen.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("messages_gen.go is not what the generator writes; renew it with go generate ./shared/lance/pb")
 	}
 }
 

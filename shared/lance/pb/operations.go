@@ -1,6 +1,6 @@
 package pb
 
-// Append adds fragments, whose ids are given when the commit is applied.
+// Append adds fragments. They get their ids when the commit is applied.
 //
 //pb:operation 100
 type Append struct {
@@ -8,7 +8,8 @@ type Append struct {
 	Unknown   []byte
 }
 
-// Delete marks rows of fragments as deleted and removes fragments that lost all rows.
+// Delete marks rows of fragments as deleted, and removes fragments whose rows are all
+// deleted.
 //
 //pb:operation 101
 type Delete struct {
@@ -18,7 +19,7 @@ type Delete struct {
 	Unknown            []byte
 }
 
-// Overwrite replaces schema and rows, and makes tables.
+// Overwrite replaces schema and rows. It also creates tables.
 //
 //pb:operation 102
 type Overwrite struct {
@@ -30,7 +31,7 @@ type Overwrite struct {
 	Unknown        []byte
 }
 
-// CreateIndex adds and removes entries of the index section; it also drops indices.
+// CreateIndex adds and removes entries of the index section. It also drops indices.
 //
 //pb:operation 103
 type CreateIndex struct {
@@ -39,7 +40,7 @@ type CreateIndex struct {
 	Unknown        []byte
 }
 
-// Merge replaces the schema and the whole list of fragments: it adds columns.
+// Merge replaces the schema and the whole list of fragments, to add columns.
 //
 //pb:operation 105
 type Merge struct {
@@ -58,7 +59,7 @@ type Restore struct {
 	Unknown []byte
 }
 
-// ReserveFragments takes fragment ids for a Rewrite that follows.
+// ReserveFragments allocates fragment ids for a later Rewrite.
 //
 //pb:operation 107
 type ReserveFragments struct {
@@ -66,7 +67,7 @@ type ReserveFragments struct {
 	Unknown      []byte
 }
 
-// Project replaces the schema and leaves files alone: it drops, renames and reorders.
+// Project replaces the schema, but no files: it drops, renames and reorders columns.
 //
 //pb:operation 109
 type Project struct {
@@ -75,7 +76,7 @@ type Project struct {
 	Unknown              []byte
 }
 
-// DataReplacement swaps one data file of each of some fragments.
+// DataReplacement replaces one data file in each of some fragments.
 //
 //pb:operation 111
 type DataReplacement struct {
@@ -83,7 +84,8 @@ type DataReplacement struct {
 	Unknown      []byte
 }
 
-// FileReplacement is the new data file of a fragment; it holds the fields of an old one.
+// FileReplacement is the new data file of a fragment. It holds the fields of the file that
+// it replaces.
 //
 //pb:message
 type FileReplacement struct {
@@ -92,7 +94,7 @@ type FileReplacement struct {
 	Unknown    []byte
 }
 
-// Clone begins a table that refers to the files of another.
+// Clone begins a table that refers to the files of another table.
 //
 //pb:operation 113
 type Clone struct {
@@ -104,7 +106,7 @@ type Clone struct {
 	Unknown    []byte
 }
 
-// UpdateBases adds roots outside the table.
+// UpdateBases adds base paths: roots outside of the table for its files.
 //
 //pb:operation 114
 type UpdateBases struct {

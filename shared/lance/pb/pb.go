@@ -20,11 +20,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ErrWire says that bytes are not a message of the expected type.
+// ErrWire means that bytes are not a message of the expected type.
 var ErrWire = errors.New("malformed protobuf message")
 
-// A Scanner walks the fields of one encoded message. The zero value is an empty
-// message; use NewScanner. It stops at the first error, which Err returns.
+// A Scanner walks the fields of one encoded message. The zero value is an empty message;
+// use NewScanner for others. It stops at the first error, which Err returns.
 //
 //	for s := NewScanner(b); s.Next(); {
 //		switch s.Num {
@@ -43,8 +43,7 @@ type Scanner struct {
 	err   error
 }
 
-// NewScanner returns a Scanner over an encoded message. It keeps b; Bytes returns
-// parts of it.
+// NewScanner returns a Scanner over an encoded message. Bytes returns slices of b.
 func NewScanner(b []byte) *Scanner { return &Scanner{rest: b} }
 
 // Next moves to the next field and reports whether there is one.
@@ -104,7 +103,7 @@ func (s *Scanner) want(t protowire.Type) bool {
 	return true
 }
 
-// Raw returns the current field with its tag, to be kept as unknown.
+// Raw returns the current field with its tag, so that it can be kept as unknown.
 func (s *Scanner) Raw() []byte { return s.field }
 
 // Uint64 returns the current varint field.
@@ -113,7 +112,7 @@ func (s *Scanner) Uint64() uint64 {
 	return s.num
 }
 
-// Uint32 returns the current varint field, which must fit.
+// Uint32 returns the current varint field. A value that does not fit is an error.
 func (s *Scanner) Uint32() uint32 {
 	if s.want(protowire.VarintType) && s.num > math.MaxUint32 {
 		s.fail(fmt.Sprintf("field %d is past 32 bits", s.Num))
@@ -252,8 +251,8 @@ func (e *Encoder) AlwaysString(num protowire.Number, v string) {
 	e.B = protowire.AppendString(e.B, v)
 }
 
-// Message writes a sub-message, also an empty one. It is encoded in place and then moved
-// to make room for its length, which costs less than a buffer of its own.
+// Message writes a sub-message, even an empty one. It encodes the message in place and then
+// moves it behind its length, which costs less than a buffer of its own.
 func (e *Encoder) Message(num protowire.Number, encode func(*Encoder)) {
 	e.B = protowire.AppendTag(e.B, num, protowire.BytesType)
 	start := len(e.B)
@@ -285,8 +284,8 @@ func Packed[T ~uint32 | ~uint64 | ~int32 | ~int64](e *Encoder, num protowire.Num
 // Unknown appends fields that were kept as raw bytes.
 func (e *Encoder) Unknown(raw []byte) { e.B = append(e.B, raw...) }
 
-// ScanMapEntry reads the current field as an entry of a map<string, string> or
-// map<string, bytes> and puts it into *m, which it makes when it is nil.
+// ScanMapEntry reads the current field as an entry of a map<string, string> or map<string,
+// bytes> and puts it into *m. It allocates the map if that is nil.
 func ScanMapEntry(s *Scanner, m *map[string]string) {
 	s.Message(func(b []byte) error {
 		var key, value string

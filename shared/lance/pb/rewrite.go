@@ -1,7 +1,7 @@
 package pb
 
-// Rewrite replaces groups of fragments by others with the same live rows: compaction.
-// The deprecated lists outside of groups (fields 1 and 2) are Unknown.
+// Rewrite replaces groups of fragments by others with the same live rows; compaction
+// commits it. The deprecated lists outside of groups (fields 1 and 2) are Unknown.
 //
 //pb:operation 104
 type Rewrite struct {
@@ -10,7 +10,7 @@ type Rewrite struct {
 	Unknown          []byte
 }
 
-// RewriteGroup is fragments and those that take their place.
+// RewriteGroup is some fragments, and the fragments that replace them.
 //
 //pb:message
 type RewriteGroup struct {

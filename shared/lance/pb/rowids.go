@@ -6,8 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// RowIDSequence is the ids of the rows of a fragment, in order, as segments one after
-// the other.
+// RowIDSequence is the ids of the rows of a fragment, in order, as a list of segments.
 //
 // Source: protos/rowids.proto of the format.
 //
@@ -17,7 +16,7 @@ type RowIDSequence struct {
 	Unknown  []byte
 }
 
-// SegmentKind says which member of a U64Segment's oneof is set: its field number.
+// SegmentKind is the field number of the member of a U64Segment's oneof that is set.
 type SegmentKind uint8
 
 // Kinds of segments. Ends are exclusive.
@@ -39,8 +38,9 @@ type U64Segment struct {
 	Unknown    []byte
 }
 
-// EncodedU64Array is numbers of the same width, little-endian: Width is 2 or 4 bytes,
-// and each is an offset from Base, or 8, and Base is 0. A Width of 0 is an absent array.
+// EncodedU64Array is numbers of the same width, little-endian. A Width of 2 or 4 bytes
+// means offsets from Base. A Width of 8 means the numbers themselves; Base is 0. A Width of
+// 0 is an absent array.
 type EncodedU64Array struct {
 	Width   int
 	Base    uint64
@@ -48,7 +48,7 @@ type EncodedU64Array struct {
 	Unknown []byte
 }
 
-// RowVersionSequence is the versions in which the rows of a fragment were made or last
+// RowVersionSequence is the versions in which the rows of a fragment were created or last
 // changed, in order.
 //
 //pb:message
@@ -57,8 +57,8 @@ type RowVersionSequence struct {
 	Unknown []byte
 }
 
-// RowVersionRun gives one version to as many rows as Span has values; the values
-// themselves mean nothing.
+// RowVersionRun gives one version to as many rows as Span has values; the values themselves
+// have no meaning.
 //
 //pb:message
 type RowVersionRun struct {
@@ -67,7 +67,7 @@ type RowVersionRun struct {
 	Unknown []byte
 }
 
-// Unmarshal reads an encoded U64Segment. It keeps parts of b.
+// Unmarshal reads an encoded U64Segment. The result shares memory with b.
 func (g *U64Segment) Unmarshal(b []byte) error {
 	*g = U64Segment{}
 	s := NewScanner(b)
@@ -123,7 +123,7 @@ func (g *U64Segment) Marshal(e *Encoder) {
 	e.Unknown(g.Unknown)
 }
 
-// Unmarshal reads an encoded EncodedU64Array. It keeps parts of b.
+// Unmarshal reads an encoded EncodedU64Array. The result shares memory with b.
 func (a *EncodedU64Array) Unmarshal(b []byte) error {
 	*a = EncodedU64Array{}
 	s := NewScanner(b)

@@ -46,7 +46,7 @@ type Timestamp struct {
 	Nanos   int32 `pb:"2"`
 }
 
-// WriterVersion says what wrote a manifest.
+// WriterVersion is the program that wrote a manifest.
 //
 //pb:message
 type WriterVersion struct {
@@ -66,7 +66,7 @@ type DataFormat struct {
 	Unknown    []byte
 }
 
-// BasePath is a root outside the table that files may be under.
+// BasePath is a root outside of the table, below which files of the table may lie.
 //
 //pb:message
 type BasePath struct {
@@ -77,8 +77,8 @@ type BasePath struct {
 	Unknown       []byte
 }
 
-// Unmarshal reads an encoded Manifest. It keeps parts of b. Fragments share lists of
-// field ids where these are the same, so lists are replaced and not changed in place.
+// Unmarshal reads an encoded Manifest. The result shares memory with b. Fragments with
+// equal lists of field ids share one slice, so a list must be replaced instead of changed.
 func (m *Manifest) Unmarshal(b []byte) error {
 	*m = Manifest{}
 	var shared interner
@@ -149,8 +149,8 @@ func (m *Manifest) unmarshalHigh(s *Scanner) {
 	}
 }
 
-// An interner makes reading many fragments cheap: it allocates them in slabs, and gives
-// files with the same list of ids, which is nearly all files, the same slice.
+// An interner saves memory when many fragments are read: it allocates them in slabs, and
+// gives files with the same list of ids, as nearly all files have, the same slice.
 type interner struct {
 	slab  []Fragment
 	lists [2]internedList // of DataFile.Fields and DataFile.ColumnIndices

@@ -6,7 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Transaction says what a commit did, so that concurrent commits can be checked against it.
+// Transaction records what a commit did, so that concurrent commits can be checked against
+// it.
 //
 // Source: protos/transaction.proto of the format.
 type Transaction struct {
@@ -21,9 +22,9 @@ type Transaction struct {
 // CommitMessage is the property that holds the message of a commit.
 const CommitMessage = "__lance_commit_message"
 
-// An Operation is what a transaction does: *Append, *Delete, *Overwrite, *CreateIndex,
+// An Operation is the content of a transaction: *Append, *Delete, *Overwrite, *CreateIndex,
 // *Rewrite, *Merge, *Restore, *ReserveFragments, *Update, *Project, *UpdateConfig,
-// *DataReplacement, *Clone, *UpdateBases or, for those that we do not interpret,
+// *DataReplacement, *Clone, *UpdateBases or, for one that we do not interpret,
 // *OpaqueOperation.
 type Operation interface {
 	// OperationName returns the format's name of the operation, such as "Append".
@@ -41,7 +42,7 @@ func (t *Transaction) OperationName() string {
 	return t.Operation.OperationName()
 }
 
-// Unmarshal reads an encoded Transaction. It keeps parts of b.
+// Unmarshal reads an encoded Transaction. The result shares memory with b.
 func (t *Transaction) Unmarshal(b []byte) error {
 	*t = Transaction{}
 	s := NewScanner(b)
@@ -77,13 +78,13 @@ func (t *Transaction) Marshal(e *Encoder) {
 	e.Unknown(t.Unknown)
 }
 
-// OpaqueOperation is an operation that we do not interpret. It conflicts with everything.
+// OpaqueOperation is an operation that we do not interpret. It conflicts with all others.
 type OpaqueOperation struct {
 	Number protowire.Number // its field number, 100 to 199
 	Raw    []byte           // its message
 }
 
-// OperationName returns the operation's name, or its number where that is not known.
+// OperationName returns the operation's name, or its number if the name is not known.
 func (o *OpaqueOperation) OperationName() string {
 	switch o.Number {
 	case 112:

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// UpdateMode says how an Update changed rows.
+// UpdateMode is the way in which an Update changed rows.
 type UpdateMode int32
 
 // Modes of updates.
@@ -66,8 +66,8 @@ func encodeBytesByNumber(e *Encoder, num protowire.Number, m map[uint64][]byte) 
 	}
 }
 
-// KeyExistenceFilter says which primary keys a merge-insert has inserted, exactly or by
-// a bloom filter. Both are nil in one that says nothing.
+// KeyExistenceFilter is the set of primary keys that a merge-insert has inserted, either
+// exact or as a bloom filter. Without either, the keys are not known.
 //
 //pb:message
 type KeyExistenceFilter struct {

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// UpdateConfig changes key-value pairs of a table. What writers before fields 6 to 9
-// stored in fields 1 to 4 is read as if it had been written today.
+// UpdateConfig changes key-value pairs of a table. Fields 1 to 4, which older writers used,
+// are read as the equivalent fields 6 to 9.
 //
 //pb:operation 110 hand
 type UpdateConfig struct {
@@ -92,7 +92,7 @@ func (o *UpdateConfig) scanDeprecated(s *Scanner) {
 	}
 }
 
-// scanUpsert reads the current field, a map entry, as one more entry of an UpdateMap.
+// scanUpsert reads the current field, a map entry, and appends it to an UpdateMap.
 func scanUpsert(s *Scanner, update **UpdateMap, replace bool) {
 	if *update == nil {
 		*update = new(UpdateMap)

@@ -6,15 +6,15 @@ import (
 	"sort"
 )
 
-// A Fragment is what an Index needs to know of one.
+// A Fragment is the part of a fragment that an Index needs.
 type Fragment struct {
 	ID      uint32
 	IDs     *Sequence
 	Deleted func(offset uint32) bool // nil: none is
 }
 
-// An Index tells where the rows of ids are. It keeps the fragments' sequences as they
-// are, so it takes little memory beside them. It is safe for concurrent use.
+// An Index finds the row of an id. It refers to the sequences of the fragments and takes
+// little memory of its own. It is safe for concurrent use.
 type Index struct {
 	entries []entry  // ascending by lowest
 	highest []uint64 // the highest id in the entries up to each
@@ -29,7 +29,7 @@ type entry struct {
 	order           []uint32 // positions in the order of their ids, of an unsorted array
 }
 
-// NewIndex builds the index of all fragments of a version of a table.
+// NewIndex returns the index of all fragments of a version of a table.
 func NewIndex(fragments []Fragment) *Index {
 	x := new(Index)
 	for i := range fragments {
@@ -61,8 +61,9 @@ func order(a arraySegment) []uint32 {
 	return positions
 }
 
-// Address returns the address of the row with an id, fragment << 32 | offset, or false
-// when there is none. An id that was updated has deleted copies, which are passed over.
+// Address returns the address of the row with an id, fragment << 32 | offset, or false if
+// no row has it. An update deletes a row and writes it elsewhere under the same id, so
+// deleted rows are skipped.
 func (x *Index) Address(id uint64) (uint64, bool) {
 	after := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].lowest > id })
 	for i := after - 1; i >= 0 && x.highest[i] >= id; i-- {

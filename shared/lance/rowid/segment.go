@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// A segment is a run of ids in one of the forms of pb.U64Segment. Those of the first
-// three forms and sorted arrays ascend.
+// A segment is a run of ids in one of the forms of pb.U64Segment. Ids ascend in all forms
+// but arraySegment.
 type segment interface {
 	len() int64
 	at(k int64) uint64
@@ -49,7 +49,7 @@ func parseSegment(m *pb.U64Segment) (segment, error) {
 	return span, nil
 }
 
-// rangeSegment is all ids from start to before end.
+// A rangeSegment is the ids [start, end).
 type rangeSegment struct{ start, end uint64 }
 
 func (r rangeSegment) len() int64               { return int64(r.end - r.start) }
@@ -71,7 +71,7 @@ func (r rangeSegment) message() pb.U64Segment {
 	return pb.U64Segment{Kind: pb.SegmentRange, Start: r.start, End: r.end}
 }
 
-// holesSegment is a range without some ids, which ascend within it.
+// A holesSegment is a range without some ids, the holes, which ascend within it.
 type holesSegment struct {
 	rangeSegment
 	holes array
@@ -97,8 +97,8 @@ func parseHoles(span rangeSegment, m *pb.EncodedU64Array) (segment, error) {
 
 func (h holesSegment) len() int64 { return int64(h.end - h.start - uint64(h.holes.len())) }
 
-// at passes over the holes that come before the k-th id: hole i does when no more than
-// k ids lie before it.
+// at returns the k-th id: the k-th number of the range, moved up by the number of holes
+// before it. Hole i lies before the id if at most k ids lie before the hole.
 func (h holesSegment) at(k int64) uint64 {
 	before := sort.Search(int(h.holes.len()), func(i int) bool {
 		return h.holes.at(int64(i))-h.start-uint64(i) > uint64(k)
@@ -140,8 +140,9 @@ func (h holesSegment) message() pb.U64Segment {
 	return pb.U64Segment{Kind: pb.SegmentHoles, Start: h.start, End: h.end, Array: h.holes.message()}
 }
 
-// bitmapSegment is the ids of a range whose bits are set, low bits of a byte first (the
-// comment in the format's rowids.proto says the opposite; its code does this).
+// A bitmapSegment is the ids of a range whose bits are set. The lowest bit of a byte comes
+// first; the comment in the format's rowids.proto states the opposite, but native Lance
+// does this. The ids 10, 11 and 13 are start 10, end 14 and the byte 0b.
 type bitmapSegment struct {
 	rangeSegment
 	set   []byte

@@ -1,9 +1,17 @@
-// Package rowid holds the stable ids of rows: which ids the rows of a fragment have
-// ([Sequence]), in which versions they were made and changed ([Versions]), and where
-// the row of an id is now ([Index]).
+// Package rowid holds the stable ids of rows: the ids of the rows of a fragment
+// ([Sequence]), the versions in which they were created and last changed ([Versions]), and
+// the place of each id ([Index]).
 //
-// Tables with stable row ids store both sequences in each fragment of their manifest.
-// Elsewhere the id of a row is its address: fragment id << 32 | offset.
+// In a table with stable row ids, each fragment of a manifest stores both as encoded
+// messages. In other tables the id of a row is its address: fragment id << 32 | offset. The
+// messages of the ids 0, 1 and 2, of 10, 11 and 13, and of 7 and 3 are
+//
+//	0a 04 0a 02 10 03                   range{end=2: 3}
+//	0a 09 1a 07 08 0a 10 0e 1a 01 0b    range_with_bitmap{start=1: 10, end=2: 14, bitmap=3: 0b}
+//	0a 0c 2a 0a 0a 08 08 03 12 04 04 00 00 00   array{u16_array=1{base=1: 3, offsets=2}}
+//
+// A row moves when its fragment is compacted or the row is updated; its id stays. Source:
+// protos/rowids.proto of the format; crate lance-table, src/rowids.
 package rowid
 
 import (
@@ -15,19 +23,19 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// maxRows bounds a sequence: offsets of rows have 32 bits.
+// maxRows bounds the length of a sequence, since offsets of rows have 32 bits.
 const maxRows = math.MaxUint32
 
 // A Sequence is the ids of the rows of a fragment: the k-th id belongs to the row at
-// physical offset k. It is not changed after it has been made.
+// physical offset k. It does not change after it has been made.
 type Sequence struct {
 	segments []segment
 	starts   []int64 // how many ids come before each segment
 	length   int64
 }
 
-// Parse reads an encoded sequence, a fragment's RowIDs. It keeps parts of b. Bytes that
-// are no sequence are [lance.ErrCorrupt].
+// Parse parses an encoded sequence, the RowIDs of a fragment. The result shares memory with
+// b. Malformed bytes are [lance.ErrCorrupt].
 func Parse(b []byte) (*Sequence, error) {
 	var message pb.RowIDSequence
 	if err := message.Unmarshal(b); err != nil {
@@ -50,21 +58,21 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: row ids: %s", lance.ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// Range returns the sequence of the ids from start to before end, which is not below it.
+// Range returns the sequence of the ids [start, end).
 func Range(start, end uint64) *Sequence {
 	s := new(Sequence)
 	s.add(rangeSegment{start, end})
 	return s
 }
 
-// New returns the sequence of some ids, in their order. It does not keep them.
+// New returns the sequence of some ids in the given order. It does not keep the slice.
 func New(ids []uint64) *Sequence {
 	s := new(Sequence)
 	s.add(compact(ids))
 	return s
 }
 
-// Concat returns the sequence of all ids of some sequences.
+// Concat returns the ids of some sequences as one sequence.
 func Concat(sequences ...*Sequence) *Sequence {
 	all := new(Sequence)
 	for _, s := range sequences {
@@ -75,7 +83,8 @@ func Concat(sequences ...*Sequence) *Sequence {
 	return all
 }
 
-// add appends a segment; a range that goes on where the last one ended becomes one with it.
+// add appends a segment. It joins a range to the last one if that ends where the range
+// starts.
 func (s *Sequence) add(g segment) {
 	n := g.len()
 	if n == 0 {
@@ -103,7 +112,7 @@ func (s *Sequence) At(k int64) uint64 {
 	return s.segments[i].at(k - s.starts[i])
 }
 
-// Slice returns the sequence of the ids from position from to before to.
+// Slice returns the sequence of the ids at positions [from, to).
 func (s *Sequence) Slice(from, to int64) *Sequence {
 	out := new(Sequence)
 	for i, g := range s.segments {
@@ -120,7 +129,7 @@ func (s *Sequence) Slice(from, to int64) *Sequence {
 	return out
 }
 
-// AppendTo appends the ids from position from to before to to ids.
+// AppendTo appends the ids at positions [from, to) to ids.
 func (s *Sequence) AppendTo(ids []uint64, from, to int64) []uint64 {
 	for i, g := range s.segments {
 		lo, hi := max(from-s.starts[i], 0), min(to-s.starts[i], g.len())

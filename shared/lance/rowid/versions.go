@@ -6,15 +6,18 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// Versions is the versions of a table in which the rows of a fragment were made, or
-// last changed, in the order of the rows. It is not changed after it has been made.
+// Versions are the versions of a table in which the rows of a fragment were created, or
+// last changed, in the order of the rows. They do not change after they have been made.
+//
+// They are encoded as runs: three rows of version 2 are 0a 08 0a 04 0a 02 10 03 10 02, a
+// run with the span 0 to 3 and the version 2.
 type Versions struct {
 	ends     []int64 // where each run of rows ends
 	versions []uint64
 }
 
-// ParseVersions reads an encoded sequence, a fragment's CreatedAt or UpdatedAt. Bytes
-// that are none are [lance.ErrCorrupt].
+// ParseVersions parses an encoded sequence, the CreatedAt or UpdatedAt of a fragment.
+// Malformed bytes are [lance.ErrCorrupt].
 func ParseVersions(b []byte) (*Versions, error) {
 	var message pb.RowVersionSequence
 	if err := message.Unmarshal(b); err != nil {
@@ -34,14 +37,14 @@ func ParseVersions(b []byte) (*Versions, error) {
 	return v, nil
 }
 
-// SameVersion returns the versions of n rows that are all of one version.
+// SameVersion returns the versions of n rows of one version.
 func SameVersion(n int64, version uint64) *Versions {
 	v := new(Versions)
 	v.add(n, version)
 	return v
 }
 
-// NewVersions returns the versions of rows in their order. It does not keep them.
+// NewVersions returns the versions of rows in the given order. It does not keep the slice.
 func NewVersions(versions []uint64) *Versions {
 	v := new(Versions)
 	for _, version := range versions {
@@ -50,7 +53,7 @@ func NewVersions(versions []uint64) *Versions {
 	return v
 }
 
-// ConcatVersions returns all versions of some sequences.
+// ConcatVersions returns some sequences as one.
 func ConcatVersions(sequences ...*Versions) *Versions {
 	all := new(Versions)
 	for _, v := range sequences {
@@ -75,7 +78,7 @@ func (v *Versions) add(n int64, version uint64) {
 	v.versions = append(v.versions, version)
 }
 
-// start returns where a run begins.
+// start returns the first row of a run.
 func (v *Versions) start(run int) int64 {
 	if run == 0 {
 		return 0
@@ -91,7 +94,7 @@ func (v *Versions) At(k int64) uint64 {
 	return v.versions[sort.Search(len(v.ends), func(i int) bool { return v.ends[i] > k })]
 }
 
-// Slice returns the versions of the rows from position from to before to.
+// Slice returns the versions of the rows at positions [from, to).
 func (v *Versions) Slice(from, to int64) *Versions {
 	out := new(Versions)
 	for i, end := range v.ends {

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// Metadata keys of Arrow fields that become parts of a Field.
+// Metadata keys of Arrow fields that become properties of a Field.
 const (
 	fieldIDKey            = "lance:field_id"
 	primaryKeyKey         = "lance-schema:unenforced-primary-key"
@@ -18,7 +18,7 @@ const (
 	clusteringKeyPosition = "lance-schema:unenforced-clustering-key:position"
 )
 
-// Arrow returns the field as Arrow sees it.
+// Arrow returns the field as an Arrow field.
 func (f *Field) Arrow() arrow.Field {
 	metadata := f.Metadata
 	switch {
@@ -30,7 +30,8 @@ func (f *Field) Arrow() arrow.Field {
 	return arrow.Field{Name: f.Name, Type: f.Type, Nullable: f.Nullable, Metadata: arrowMetadata(metadata)}
 }
 
-// arrowMetadata keeps empty metadata the zero value, on which arrow's type equality insists.
+// arrowMetadata returns the zero value for empty metadata; Arrow's comparison of types
+// requires it.
 func arrowMetadata(m map[string]string) arrow.Metadata {
 	if len(m) == 0 {
 		return arrow.Metadata{}
@@ -44,8 +45,8 @@ func with(m map[string]string, key, value string) map[string]string {
 	return m
 }
 
-// Arrow returns the schema as Arrow sees it. Extension types stay their storage type
-// with the extension's name in the field's metadata.
+// Arrow returns the schema as an Arrow schema. A field of an extension type has its storage
+// type, and the name of the extension in its metadata.
 func (s *Schema) Arrow() *arrow.Schema {
 	fields := make([]arrow.Field, len(s.Fields))
 	for i, f := range s.Fields {
@@ -55,17 +56,17 @@ func (s *Schema) Arrow() *arrow.Schema {
 	return arrow.NewSchema(fields, &metadata)
 }
 
-// FromArrow makes the schema of a new table, with ids given depth first from 0. String
-// and binary views become strings and binaries, and JSON text (extension arrow.json)
-// becomes JSONB: [Match.Columns] converts the values.
-// What the format cannot store, and what is beyond the bounds, is [lance.ErrUnsupported]; the
+// FromArrow returns the schema of a new table for an Arrow schema, with field ids assigned
+// depth first from 0. String and binary views become strings and binaries, and JSON text
+// (extension arrow.json) becomes JSONB; [Match.Columns] converts the values. A type that
+// the format cannot store, or that is beyond the bounds, is [lance.ErrUnsupported]; the
 // error names field and type.
 func FromArrow(schema *arrow.Schema) (*Schema, error) {
 	return FromArrowAbove(schema, -1)
 }
 
-// FromArrowAbove is FromArrow with ids that begin after highest: for fields to be added
-// to a table, or a table written anew that must not use ids again.
+// FromArrowAbove is FromArrow with ids that begin after highest: for columns that are added
+// to a table, or for a table that is overwritten and must not reuse ids.
 func FromArrowAbove(schema *arrow.Schema, highest int32) (*Schema, error) {
 	if err := CheckBounds(schema.Fields()); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func typeName(t arrow.DataType) string {
 	return t.String()
 }
 
-// number gives ids depth first after highest.
+// number assigns ids depth first after highest.
 func (s *Schema) number(highest int32) error {
 	next := int64(highest) + 1
 	for f := range s.All() {
@@ -122,7 +123,8 @@ func (s *Schema) number(highest int32) error {
 	return nil
 }
 
-// An enclosure is what lies around a field: some types cannot be inside others.
+// An enclosure describes the fields around a field; some types are not allowed inside of
+// others.
 type enclosure struct {
 	path     string
 	list     bool // below a list or map
@@ -175,8 +177,8 @@ func (in enclosure) below(field arrow.Field) enclosure {
 	return in
 }
 
-// storageField replaces an extension type by its storage type and metadata, and leaves
-// out the metadata with which clients suggest ids.
+// storageField replaces an extension type by its storage type and metadata, and removes the
+// metadata by which clients suggest ids.
 func storageField(field arrow.Field) arrow.Field {
 	metadata := field.Metadata.ToMap()
 	delete(metadata, fieldIDKey)
@@ -192,7 +194,7 @@ func storageField(field arrow.Field) arrow.Field {
 	return field
 }
 
-// arrowChildren returns the child fields that become Fields of their own.
+// arrowChildren returns the child fields that become Fields.
 func arrowChildren(t arrow.DataType) []arrow.Field {
 	switch t := t.(type) {
 	case *arrow.StructType:
@@ -211,7 +213,7 @@ func arrowChildren(t arrow.DataType) []arrow.Field {
 	return nil
 }
 
-// setLogicalType names the type in the format's words or says why it has none.
+// setLogicalType sets the format's name of the type, or returns an error if it has none.
 func (f *Field) setLogicalType(field arrow.Field, in enclosure) error {
 	if isJSON(field) {
 		f.LogicalType = "json"
@@ -258,8 +260,8 @@ func isJSON(field arrow.Field) bool {
 	return false
 }
 
-// refuseVector says what is wrong with a fixed-size list, or nothing. Native writers
-// fail on the same, some of them by a panic.
+// refuseVector returns the reason why a fixed-size list cannot be stored, or "". Native
+// writers fail on the same lists, on some of them with a panic.
 func refuseVector(t *arrow.FixedSizeListType, in enclosure) string {
 	item := t.Elem()
 	for {
@@ -284,7 +286,7 @@ func refuseVector(t *arrow.FixedSizeListType, in enclosure) string {
 	return ""
 }
 
-// setKeys reads the metadata that declares keys.
+// setKeys sets the key properties from the field's metadata.
 func (f *Field) setKeys(field arrow.Field, in enclosure) error {
 	if position, ok := f.position(primaryKeyPosKey); ok {
 		f.PrimaryKey, f.PrimaryKeyPos = true, position

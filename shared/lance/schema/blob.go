@@ -1,17 +1,17 @@
 package schema
 
-// A blob column holds large values, whose bytes lie outside of the column. A scan answers
-// where they are, and who wants the bytes asks for them. Up to version 2.1 of data files
-// the bytes are in the same file:
+// A blob column holds large values, whose bytes lie outside of the column. A scan returns
+// descriptions, which locate the bytes; a client that wants the bytes asks for them
+// separately. Up to version 2.1 of data files the bytes are in the same file:
 //
 //	struct<position: uint64, size: uint64>
 //
-// From version 2.2 on they can also be in files beside it, or anywhere:
+// From version 2.2 on they can also be in files beside it, or in any other object:
 //
 //	struct<kind: uint8, position: uint64, size: uint64, blob_id: uint32, blob_uri: string>
 //
-// Source: datatypes.rs of crate lance-core; what the members mean is told in package
-// datafile, which reads them.
+// Source: datatypes.rs of crate lance-core. Package datafile reads descriptions and
+// documents their members.
 var (
 	blobDescription = []Field{
 		{Name: "position", LogicalType: "uint64", Nullable: true},
@@ -26,7 +26,7 @@ var (
 	}
 )
 
-// Described returns the schema as a scan answers it: see [Field.Described].
+// Described returns the schema of a scan: see [Field.Described].
 func (s *Schema) Described() *Schema {
 	out := &Schema{Metadata: s.Metadata, Fields: make([]*Field, len(s.Fields))}
 	for i, f := range s.Fields {
@@ -35,9 +35,9 @@ func (s *Schema) Described() *Schema {
 	return out
 }
 
-// Described returns the field as a scan answers it: blobs, at any depth, are structs that
-// describe where their bytes are. A field without blobs is returned as it is. The members
-// of a description are no fields of the table and have the id -1.
+// Described returns the field as a scan returns it: blobs, at any depth, are structs that
+// locate their bytes. A field without blobs is returned as it is. The members of a
+// description are not fields of the table and have the id -1.
 func (f *Field) Described() *Field {
 	switch {
 	case f.isDescription():
@@ -69,7 +69,7 @@ func (f *Field) Described() *Field {
 	return out
 }
 
-// isDescription reports whether the field is a blob that has been described already.
+// isDescription reports whether the field is already the description of a blob.
 func (f *Field) isDescription() bool {
 	return f.LogicalType == "struct" && f.IsBlob() && !f.IsBlobV2()
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// blobValue is what a value of a blob column of version 2.2 is to those who write it:
-// data, or the URI of an object that it is in. One that is only a part of that object has
-// a position and a size besides.
+// blobValue is the form in which a writer passes a value of a blob column of version 2.2:
+// data, or the URI of an object that holds it. A value that is only a part of that object
+// has a position and a size as well.
 var (
 	blobValue = []arrow.Field{
 		{Name: "data", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
@@ -20,7 +20,7 @@ var (
 	)
 )
 
-// holdsBlobs reports whether values of an incoming field can go into a blob column of
+// holdsBlobs reports whether values of an incoming field can be stored in a blob column of
 // version 2.2: structs as above, or binaries that are marked as blobs of older versions.
 func holdsBlobs(field arrow.Field) bool {
 	switch t := field.Type.(type) {
@@ -42,16 +42,16 @@ func holdsBlobs(field arrow.Field) bool {
 	return false
 }
 
-// blobSizes are the sizes from which blobs are stored in another way, by the keys under
-// which a field's metadata can tell others.
+// blobSizes are the sizes from which blobs are stored in another way, with the keys under
+// which a field's metadata can override them.
 var blobSizes = []struct{ key, otherwise string }{
 	{"lance-encoding:blob-inline-size-threshold", "65536"},
 	{"lance-encoding:blob-dedicated-size-threshold", "4194304"},
 	{"lance-encoding:blob-pack-file-size-threshold", "1073741824"},
 }
 
-// matchBlobSizes makes sure that data does not ask for other sizes than the table does,
-// whose own count. So does the native writer.
+// matchBlobSizes returns an error if the data ask for other sizes than the table has. The
+// native writer does the same.
 func matchBlobSizes(path string, want *Field, have arrow.Field) error {
 	for _, s := range blobSizes {
 		asked, ok := have.Metadata.GetValue(s.key)
@@ -69,14 +69,14 @@ func matchBlobSizes(path string, want *Field, have arrow.Field) error {
 	return nil
 }
 
-// WithBlobsV2 returns the schema of a new table with the marked binaries, which are the
-// blobs of files before version 2.2, as blobs of that version.
+// WithBlobsV2 returns the schema of a new table in which marked binaries, the blobs of
+// files before version 2.2, are blobs of version 2.2.
 func WithBlobsV2(s *arrow.Schema) *arrow.Schema {
 	metadata := s.Metadata()
 	return arrow.NewSchema(mapFields(s.Fields(), blobV2), &metadata)
 }
 
-// blobV2 makes a field a blob of version 2.2 when it is one of an older version.
+// blobV2 turns a blob of an older version into one of version 2.2.
 func blobV2(f arrow.Field) arrow.Field {
 	_, marked := f.Metadata.GetValue(blobKey)
 	if id := f.Type.ID(); !marked || id != arrow.BINARY && id != arrow.LARGE_BINARY {
@@ -90,8 +90,8 @@ func blobV2(f arrow.Field) arrow.Field {
 	return f
 }
 
-// BlobValues returns the columns of the table as those who write its rows again have them:
-// blobs are values, in the longer of their forms.
+// BlobValues returns the columns of the table for a writer that writes its rows again:
+// blobs are values, in the form with position and size.
 func (s *Schema) BlobValues() *arrow.Schema {
 	plain := s.Arrow()
 	metadata := plain.Metadata()
@@ -115,8 +115,8 @@ func mapFields(fields []arrow.Field, f func(arrow.Field) arrow.Field) []arrow.Fi
 	return out
 }
 
-// mapChildren maps the members of a struct or the item of a list. Other types have no
-// blobs below them.
+// mapChildren applies f to the members of a struct or the item of a list. Other types have
+// no blobs below them.
 func mapChildren(t arrow.DataType, f func(arrow.Field) arrow.Field) arrow.DataType {
 	switch t := t.(type) {
 	case *arrow.StructType:

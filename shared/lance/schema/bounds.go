@@ -8,38 +8,40 @@ import (
 	"tiltyard/shared/lance"
 )
 
-// The bounds of what becomes a column. A table may be read row by row at least, and every reader
-// needs memory for a row, so that one value cannot be of any size that its type can name: native
-// Lance takes a list of 2,000,000,000 floats, and no one can read a table with it.
+// The bounds of a column. Every reader needs memory for at least one row, so the size of a
+// value cannot be left to its type alone: native Lance accepts a list of 2,000,000,000
+// floats, and then no reader can read the table.
 const (
-	// MaxColumns is the most columns of a table, and with the fields below them there are at
-	// most fieldsPerColumn times as many.
+	// MaxColumns is the largest number of columns of a table. Columns and the fields below
+	// them together are at most fieldsPerColumn times as many.
 	MaxColumns      = 4096
 	fieldsPerColumn = 4
-	// MaxDepth is how deep fields nest; a column of integers is 1 deep, a list of them 2.
+	// MaxDepth is the deepest nesting of fields: a column of integers has depth 1, a list
+	// of them 2.
 	MaxDepth = 32
-	// MaxDimensions is the most items of a fixed-size list of floating-point numbers, which is
-	// what vectors are: 64 KiB of doubles.
+	// MaxDimensions is the largest number of items in a fixed-size list of floating-point
+	// numbers, a vector: 64 KiB of doubles.
 	MaxDimensions = 8192
-	// MaxValueBytes is the most bytes of one value of fixed size of any other kind: a small
-	// image, or a tensor of bytes.
+	// MaxValueBytes is the largest size of one value of fixed size of any other kind, such
+	// as a small image or a tensor of bytes.
 	MaxValueBytes = 1 << 20
-	// MaxRowBytes is the most bytes that the values of fixed size of one row take together.
+	// MaxRowBytes is the largest total size of the values of fixed size in one row.
 	MaxRowBytes = 16 << 20
-	// MaxMetadataBytes is the most bytes of the keys and values of a table's configuration,
-	// metadata, schema metadata and field metadata together: each version repeats them.
+	// MaxMetadataBytes is the largest total size of the keys and values of a table's
+	// configuration, metadata, schema metadata and field metadata. Each version repeats
+	// them.
 	MaxMetadataBytes = 4 << 20
 )
 
-// ErrBounds says that a schema or its metadata is too large for a table to be made or changed.
+// ErrBounds means that a schema or its metadata is too large for a table.
 var ErrBounds = fmt.Errorf("%w: beyond the bounds of a table", lance.ErrUnsupported)
 
 func beyond(f arrow.Field, why string) error {
 	return fmt.Errorf("%w: field %q of type %s: %s", ErrBounds, f.Name, typeName(f.Type), why)
 }
 
-// CheckBounds refuses, as [ErrBounds], a schema that is too wide or too deep for new
-// tables. The error names the field, the limit and what is there.
+// CheckBounds returns [ErrBounds] for a schema that is too wide or too deep for a new
+// table. The error names the field, the limit and the size.
 func CheckBounds(fields []arrow.Field) error {
 	if len(fields) > MaxColumns {
 		return fmt.Errorf("%w: a table of %d columns; at most %d are possible", ErrBounds, len(fields), MaxColumns)
@@ -58,8 +60,8 @@ func CheckBounds(fields []arrow.Field) error {
 	return nil
 }
 
-// checkField returns the bytes of fixed size in a value of a field. They are counted in floating
-// point, which does not overflow.
+// checkField returns the bytes of fixed size in a value of a field, in floating point,
+// which does not overflow.
 func checkField(f arrow.Field, path string, depth int, count *int) (float64, error) {
 	if extension, ok := f.Type.(arrow.ExtensionType); ok {
 		f.Type = extension.StorageType()

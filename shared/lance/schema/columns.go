@@ -7,11 +7,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// Columns returns the arrays of a batch of the incoming schema as columns of Schema:
-// in its order and of exactly its types, but for blobs of version 2.2, which keep one of
-// the forms that [Schema.Match] takes. Values are shared with the batch, but for JSON text,
-// which becomes JSONB. A null where the table has none is [ErrMismatch], and so is what
-// should be JSON and is not.
+// Columns returns the arrays of a batch of the incoming schema as columns of Schema, in its
+// order and of its types. Blobs of version 2.2 keep one of the forms that [Schema.Match]
+// accepts. Values are shared with the batch, except for JSON text, which becomes JSONB. A
+// null in a field that is not nullable, and malformed JSON, are [ErrMismatch].
 func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 	columns := make([]arrow.Array, len(m.Schema.Fields))
 	for i, f := range m.Schema.Fields {
@@ -27,8 +26,8 @@ func (m *Match) Columns(batch arrow.RecordBatch) ([]arrow.Array, error) {
 	return columns, nil
 }
 
-// arrange returns the data of one field with its children in the field's order. The error
-// is that of JSON.
+// arrange returns the data of one field with its children in the field's order. It fails on
+// malformed JSON only.
 func (s source) arrange(f *Field, data arrow.ArrayData) (arrow.ArrayData, error) {
 	switch {
 	case f.IsBlobV2():
@@ -49,8 +48,8 @@ func (s source) arrange(f *Field, data arrow.ArrayData) (arrow.ArrayData, error)
 	return array.NewData(f.Type, data.Len(), data.Buffers(), children, data.NullN(), data.Offset()), nil
 }
 
-// retype gives data of the same layout another type: its storage type in place of an
-// extension, other names of list items.
+// retype gives another type to data of the same layout: the storage type in place of an
+// extension type, or other names of list items.
 func retype(data arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
 	children := data.Children()
 	if list, ok := t.(*arrow.FixedSizeListType); ok {
@@ -63,8 +62,8 @@ func retype(data arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
 	return typed
 }
 
-// checkNulls looks for a null in a field that has none. live says which rows count: a
-// null below a null parent does not; nil means that all do.
+// checkNulls returns an error for a null in a field that is not nullable. live marks the
+// rows that count, because a null below a null parent does not; nil means all rows.
 func checkNulls(path string, f *Field, a arrow.Array, live []bool) error {
 	if !f.Nullable && f.Type.ID() != arrow.NULL {
 		for i := 0; a.NullN() > 0 && i < a.Len(); i++ {
@@ -100,7 +99,7 @@ func anyRequired(fields []*Field) bool {
 	return false
 }
 
-// both returns which rows are live and not null.
+// both returns the rows that are live and not null.
 func both(live []bool, a arrow.Array) []bool {
 	if a.NullN() == 0 {
 		return live
@@ -112,7 +111,7 @@ func both(live []bool, a arrow.Array) []bool {
 	return out
 }
 
-// liveItems returns which items are in a list that is live and not null.
+// liveItems returns the items of lists that are live and not null.
 func liveItems(a array.ListLike, live []bool, items int) []bool {
 	out := make([]bool, items)
 	live = both(live, a)

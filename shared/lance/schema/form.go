@@ -6,12 +6,13 @@ import (
 	"strconv"
 )
 
-// AppendForm appends a text that tells what a column of the field reads as: the same for two
-// fields exactly when their types are, which ids and names they have aside. Members count with
-// their names and metadata, as they are part of the type.
+// AppendForm appends a text that identifies the type that a column of the field reads as.
+// Two fields have the same text exactly if their types are equal; ids and the name of the
+// field itself do not count. Members count with their names and metadata, which are part of
+// the type.
 func (f *Field) AppendForm(b []byte) []byte { return f.AppendFormOf(b, nil) }
 
-// AppendFormOf is AppendForm with something about each field in it, which of appends.
+// AppendFormOf is AppendForm with a further text for each field, which of appends.
 func (f *Field) AppendFormOf(b []byte, of func([]byte, *Field) []byte) []byte {
 	b = appendCounted(b, f.LogicalType)
 	if f.Nullable {
@@ -35,7 +36,7 @@ func (f *Field) AppendFormOf(b []byte, of func([]byte, *Field) []byte) []byte {
 	return append(b, ')')
 }
 
-// appendMetadata appends metadata in the order of its keys.
+// appendMetadata appends metadata in the order of the keys.
 func appendMetadata(b []byte, metadata map[string]string) []byte {
 	b = append(b, '{')
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
@@ -44,7 +45,8 @@ func appendMetadata(b []byte, metadata map[string]string) []byte {
 	return append(b, '}')
 }
 
-// appendCounted appends a text such that no other texts look the same.
+// appendCounted appends a text after its length, so that no two sequences of texts look the
+// same.
 func appendCounted(b []byte, text string) []byte {
 	b = strconv.AppendInt(b, int64(len(text)), 10)
 	return append(append(b, ':'), text...)

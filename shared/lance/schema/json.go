@@ -15,9 +15,9 @@ import (
 )
 
 // JSON is stored in binary form (JSONB), as large binary with the extension lance.json.
-// Clients send it and are answered it as text: as strings with the extension arrow.json.
+// Clients send and receive it as text: as strings with the extension arrow.json.
 
-// TextField returns a field as clients see it: JSON, at any depth, is text.
+// TextField returns a field in the form that clients see: JSON, at any depth, is text.
 func TextField(f arrow.Field) arrow.Field {
 	if isStoredJSON(f) {
 		metadata := f.Metadata.ToMap()
@@ -35,7 +35,7 @@ func TextField(f arrow.Field) arrow.Field {
 	return f
 }
 
-// TextSchema returns a schema with each field as [TextField] has it.
+// TextSchema returns a schema with [TextField] applied to each field.
 func TextSchema(s *arrow.Schema) *arrow.Schema {
 	fields := s.Fields()
 	for i := range fields {
@@ -45,9 +45,9 @@ func TextSchema(s *arrow.Schema) *arrow.Schema {
 	return arrow.NewSchema(fields, &metadata)
 }
 
-// TextArray returns the values of a field as [TextField] has them; the same array when
-// nothing in it is JSON. The error is more than 2 GiB of text, or values that are no JSON,
-// such as dates.
+// TextArray converts the values of a field to the form of [TextField]. It returns the same
+// array if nothing in it is JSON. It fails on more than 2 GiB of text, and on values that
+// JSON text cannot express, such as dates.
 func TextArray(f arrow.Field, a arrow.Array) (arrow.Array, error) {
 	if !hasStoredJSON(f) {
 		return a, nil
@@ -59,8 +59,8 @@ func TextArray(f arrow.Field, a arrow.Array) (arrow.Array, error) {
 	return array.MakeFromData(data), nil
 }
 
-// StoredJSON returns JSON texts, an array of strings, as they are stored. The error, of a
-// text that is not JSON, is [jsonb.ErrSyntax] and tells the row.
+// StoredJSON converts an array of JSON texts to the stored form. A text that is not JSON is
+// [jsonb.ErrSyntax], with its row.
 func StoredJSON(texts arrow.Array) (arrow.Array, error) {
 	data, err := storedJSON(texts.Data())
 	if err != nil {
@@ -121,8 +121,8 @@ func textData(f arrow.Field, data arrow.ArrayData) (arrow.ArrayData, error) {
 	return array.NewData(TextField(f).Type, data.Len(), data.Buffers(), children, data.NullN(), data.Offset()), nil
 }
 
-// appendText appends the text of a value. What is not JSONB is a text itself, as native
-// Lance has it: its updates store other things in columns of JSON, and one such value must
+// appendText appends the text of a value. A value that is not JSONB counts as a text, as in
+// native Lance, whose updates can store other bytes in columns of JSON; one such value must
 // not make all others inaccessible.
 func appendText(dst, value []byte) ([]byte, error) {
 	text, err := jsonb.AppendText(dst, value)
@@ -132,7 +132,7 @@ func appendText(dst, value []byte) ([]byte, error) {
 	return text, err
 }
 
-// storedJSON converts texts to what is stored; what is stored JSON already stays.
+// storedJSON converts texts to the stored form. Values that already are in that form stay.
 func storedJSON(data arrow.ArrayData) (arrow.ArrayData, error) {
 	switch texts := array.MakeFromData(data).(type) {
 	case *array.String:
@@ -149,8 +149,8 @@ func storedJSON(data arrow.ArrayData) (arrow.ArrayData, error) {
 	return nil, fmt.Errorf("JSON cannot be of type %s", data.DataType())
 }
 
-// converted returns strings or large binaries, one for each of rows, null where they are.
-// appendTo appends the i-th to those before.
+// converted returns strings or large binaries, one for each row, and null where the row is
+// null. appendTo appends the i-th value to those before.
 func converted(rows arrow.Array, to arrow.DataType, appendTo func(dst []byte, i int) ([]byte, error)) (arrow.ArrayData, error) {
 	data := rows.Data()
 	var values []byte

@@ -1,8 +1,8 @@
 package schema
 
-// Keep returns f with only those of its leaves that keep accepts, and what lies around
-// them, or nil when there are none. Fields of which all leaves are kept are shared with f.
-// Of a map both members are kept or none.
+// Keep returns f with only the leaves that keep accepts and the fields around them, or nil
+// if there are none. A field of which all leaves are kept is shared with f. Of a map both
+// members are kept or none.
 func (f *Field) Keep(keep func(leaf *Field) bool) (*Field, error) {
 	if f.IsLeaf() {
 		if keep(f) {

@@ -19,9 +19,9 @@ const (
 	bfloat16Extension = "lance.bfloat16"
 )
 
-// Leaves returns the nodes at and below f that data files of version 2.1 and later
-// store as columns, in the order of the columns: fields without children, and packed
-// structs and blobs, which are one column whatever their children say.
+// Leaves returns the fields at and below f that data files of version 2.1 and later store
+// as columns, in the order of the columns: fields without children, and packed structs and
+// blobs, which are one column regardless of their children.
 func (f *Field) Leaves() []*Field {
 	if f.IsLeaf() {
 		return []*Field{f}
@@ -33,8 +33,8 @@ func (f *Field) Leaves() []*Field {
 	return leaves
 }
 
-// LeavesV20 returns the nodes at and below f that data files of version 2.0 store as
-// columns: all of them, in pre-order, but for what lies below a packed struct or blob.
+// LeavesV20 returns the fields at and below f that data files of version 2.0 store as
+// columns, in pre-order: all but those below a packed struct or blob.
 func (f *Field) LeavesV20() []*Field {
 	nodes := []*Field{f}
 	if f.IsLeaf() {

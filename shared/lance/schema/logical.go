@@ -45,13 +45,19 @@ var plainTypes = map[string]arrow.DataType{
 	"duration:ns":  arrow.FixedWidthTypes.Duration_ns,
 }
 
-// leafType returns the Arrow type of a logical type that has no child fields.
+// leafType returns the Arrow type of a logical type without child fields. Logical types
+// with parameters are
 //
 //	fixed_size_binary:{bytes}
 //	decimal:{128|256}:{precision}:{scale}
 //	timestamp:{unit}:{zone, or "-" for none}    the zone may hold colons
 //	dict:{values}:{indices}:{ordered}           both without parameters
 //	fixed_size_list:{items}:{length}            items may hold colons: split at the last
+//
+// Examples: "timestamp:us:UTC", "fixed_size_list:float:128", "decimal:128:38:10",
+// "dict:string:int32:false".
+//
+// Source: crate lance-core, src/datatypes.rs.
 func leafType(logical string, depth int) (arrow.DataType, error) {
 	if t, ok := plainTypes[logical]; ok {
 		return t, nil
@@ -173,8 +179,8 @@ func flatLength(t arrow.DataType) int64 {
 	}
 }
 
-// logicalName returns the logical type under which a field of this Arrow type is
-// stored, and whether the format has one. Extension types have been taken off before.
+// logicalName returns the logical type of a field of an Arrow type, and whether the format
+// has one. The caller has removed extension types.
 func logicalName(t arrow.DataType) (string, bool) {
 	switch t := t.(type) {
 	case *arrow.Decimal128Type:
@@ -220,7 +226,8 @@ func structSuffix(item arrow.DataType) string {
 	return ""
 }
 
-// plainNames are the logical types of Arrow types; those with a unit get it appended.
+// plainNames are the logical types of Arrow types; for types with a unit, the unit is
+// appended.
 var plainNames = map[arrow.Type]string{
 	arrow.NULL:         "null",
 	arrow.BOOL:         "bool",
@@ -246,7 +253,8 @@ var plainNames = map[arrow.Type]string{
 	arrow.DURATION:     "duration",
 }
 
-// dictionaryName has no room for parameters: both types must be plain.
+// dictionaryName returns the logical type of a dictionary type. It has no room for
+// parameters, so both types must be plain.
 func dictionaryName(t *arrow.DictionaryType) (string, bool) {
 	values, ok := logicalName(t.ValueType)
 	if !ok || plainTypes[values] == nil || strings.Contains(values, ":") {
@@ -266,7 +274,7 @@ func vectorName(t *arrow.FixedSizeListType) (string, bool) {
 	return fmt.Sprintf("fixed_size_list:%s:%d", name, t.Len()), ok
 }
 
-// encodingOf returns the obsolete encoding that native writers note in a Field.
+// encodingOf returns the obsolete encoding that native writers record in a Field.
 func encodingOf(t arrow.DataType) int32 {
 	const none, plain, varBinary, dictionary = 0, 1, 2, 3
 	switch t.ID() {

@@ -7,36 +7,36 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// ErrMismatch says that incoming data does not have the schema of the table.
+// ErrMismatch means that incoming data do not have the schema of the table.
 var ErrMismatch = errors.New("schema mismatch")
 
-// A Match says how incoming Arrow data is laid out as fields of a table.
+// A Match maps the columns of incoming Arrow data to fields of a table.
 type Match struct {
-	// Schema holds the fields of the table that the data has, in the table's order and
-	// with the table's ids. Absent ones, all nullable, read as null.
+	// Schema holds the fields of the table that the data have, in the table's order and
+	// with the table's ids. The others, all nullable, read as null.
 	Schema *Schema
 
 	columns []source // one per field of Schema
 }
 
-// A source says where a field finds its values: by position among the incoming columns
-// or the members of the incoming struct.
+// A source is the place of a field's values: their position among the incoming columns, or
+// among the members of the incoming struct.
 type source struct {
 	at       int
 	children []source // one per child of the field, when it has any
 }
 
-// Match lays an incoming schema over the fields of the table, by name and in any order,
-// members of structs included. Absent nullable fields are fine; so are other names of
-// list items, other metadata, any text for JSON, and other nullability (nulls where the
-// table has none are found by [Match.Columns]). An unknown or doubled field, an absent one
-// that cannot be null, or a different type is [ErrMismatch]; the error names the field and
-// both types.
+// Match maps an incoming schema to the fields of the table. It matches columns and members
+// of structs by name, in any order. A nullable field may be absent. Names of list items,
+// metadata, and nullability may differ, and JSON may be any text; [Match.Columns] finds
+// nulls where the table allows none. A field that is unknown or occurs twice, an absent
+// field that is not nullable, or another type is [ErrMismatch]; the error names the field
+// and both types.
 func (s *Schema) Match(incoming *arrow.Schema) (*Match, error) {
 	return s.match(incoming, false)
 }
 
-// MatchSome is Match for new values of rows that are there: any columns may be absent.
+// MatchSome is Match for new values of existing rows: any column may be absent.
 func (s *Schema) MatchSome(incoming *arrow.Schema) (*Match, error) {
 	return s.match(incoming, true)
 }
@@ -52,8 +52,8 @@ func (s *Schema) match(incoming *arrow.Schema, some bool) (*Match, error) {
 	}, nil
 }
 
-// matchFields matches the members of the table's field at path, or its columns. With some
-// also those that cannot be null may be absent.
+// matchFields matches the members of the table's field at path, or its columns. With some,
+// fields that are not nullable may be absent, too.
 func matchFields(path string, want []*Field, have []arrow.Field, some bool) ([]*Field, []source, error) {
 	at := make(map[string]int, len(have))
 	for i, h := range have {
@@ -92,7 +92,7 @@ func join(path, name string) string {
 	return path + "." + FormatPath(name)
 }
 
-// matchField matches one field and returns it with the children that the data has.
+// matchField matches one field, and returns it with the children that the data have.
 func matchField(path string, want *Field, have arrow.Field) (*Field, []source, error) {
 	have = storageField(have)
 	differ := func() error {
@@ -135,7 +135,7 @@ func matchField(path string, want *Field, have arrow.Field) (*Field, []source, e
 	return &found, sources, found.resolve()
 }
 
-// matchItem matches the one child of a list or map whatever it is called, and so the two
+// matchItem matches the one child of a list or map, whatever its name, and likewise the two
 // members of a map's entries.
 func matchItem(path string, want *Field, have arrow.Field) ([]*Field, []source, error) {
 	item := want.Children[0]
@@ -150,8 +150,8 @@ func matchItem(path string, want *Field, have arrow.Field) ([]*Field, []source, 
 	return []*Field{f}, []source{{children: below}}, err
 }
 
-// hasView reports whether values of the type are laid out as views, which share their
-// logical type with strings and binaries but not their buffers.
+// hasView reports whether values of the type are laid out as views. Views have the same
+// logical type as strings and binaries, but other buffers.
 func hasView(t arrow.DataType) bool {
 	switch t := t.(type) {
 	case *arrow.StringViewType, *arrow.BinaryViewType:

@@ -11,10 +11,10 @@ import (
 	"tiltyard/shared/lance/pb"
 )
 
-// FromFields builds the schema that messages describe, such as those of a manifest or
-// of a data file's descriptor: in pre-order, each after its parent. It keeps neither
-// argument. Fields that do not form a tree are [lance.ErrCorrupt]; a logical type that
-// is not known is [lance.ErrUnsupported] and the error names the field.
+// FromFields returns the schema for the messages of a manifest or of a data file's
+// descriptor, which are in pre-order: each field after its parent. It keeps neither
+// argument. Fields that do not form a tree are [lance.ErrCorrupt]. An unknown logical type
+// is [lance.ErrUnsupported], and the error names the field.
 func FromFields(fields []*pb.Field, metadata map[string]string) (*Schema, error) {
 	s := &Schema{Metadata: cloneMetadata(metadata)}
 	if err := s.grow(fields); err != nil {
@@ -28,7 +28,7 @@ func FromFields(fields []*pb.Field, metadata map[string]string) (*Schema, error)
 	return s, nil
 }
 
-// grow hangs each message under its parent.
+// grow adds each message as a child of its parent.
 func (s *Schema) grow(fields []*pb.Field) error {
 	type place struct {
 		field *Field
@@ -87,7 +87,7 @@ func fromMessage(m *pb.Field) *Field {
 	return f
 }
 
-// PB returns the messages of the schema's fields in pre-order, as manifests hold them.
+// PB returns the messages of the schema's fields in pre-order, the form of manifests.
 func (s *Schema) PB() []*pb.Field {
 	var messages []*pb.Field
 	for f := range s.All() {
@@ -110,7 +110,7 @@ func (s *Schema) PB() []*pb.Field {
 	return messages
 }
 
-// resolveTree sets the Arrow types of f and what is below it.
+// resolveTree sets the Arrow types of f and of the fields below it.
 func (f *Field) resolveTree() error {
 	for _, child := range f.Children {
 		if err := child.resolveTree(); err != nil {
@@ -120,7 +120,7 @@ func (f *Field) resolveTree() error {
 	return f.resolve()
 }
 
-// resolve sets the Arrow type of f, whose children have theirs.
+// resolve sets the Arrow type of f; its children have theirs already.
 func (f *Field) resolve() error {
 	var err error
 	switch f.LogicalType {
@@ -160,7 +160,7 @@ func (f *Field) wantChildren(n int) error {
 	return nil
 }
 
-// mapType builds the type of a map, whose child is a struct of a key and a value.
+// mapType returns the type of a map, whose child is a struct of a key and a value.
 func (f *Field) mapType() (arrow.DataType, error) {
 	if err := f.wantChildren(1); err != nil {
 		return nil, err
@@ -172,8 +172,8 @@ func (f *Field) mapType() (arrow.DataType, error) {
 	return arrow.MapOfFields(entries.Children[0].Arrow(), entries.Children[1].Arrow()), nil
 }
 
-// leafOrStructVector builds the type of a field without children or of a fixed-size
-// list of structs ("fixed_size_list:struct:{length}"), which alone has one.
+// leafOrStructVector returns the type of a field without children, or of a fixed-size list
+// of structs ("fixed_size_list:struct:{length}"), which has one child.
 func (f *Field) leafOrStructVector() (arrow.DataType, error) {
 	length, ok := structVectorLength(f.LogicalType)
 	if !ok {

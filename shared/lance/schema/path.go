@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ParsePath splits a path such as "a.b" or "a.`dotted.name`" into names. Names with a
-// dot or a backtick stand between backticks; a backtick within is doubled.
+// ParsePath splits a path such as "a.b" or "a.`dotted.name`" into names. A name with a dot
+// or a backtick is quoted by backticks, and a backtick within is doubled.
 func ParsePath(path string) ([]string, error) {
 	var names []string
 	rest := path
@@ -27,7 +27,7 @@ func ParsePath(path string) ([]string, error) {
 	}
 }
 
-// nextName takes the first name off a path and returns what follows it.
+// nextName returns the first name of a path and the rest after it.
 func nextName(path string) (name, after string, err error) {
 	if !strings.HasPrefix(path, "`") {
 		end := strings.IndexAny(path, ".`")
@@ -59,7 +59,7 @@ func nextName(path string) (name, after string, err error) {
 	return "", "", fmt.Errorf("a backtick is not closed")
 }
 
-// FormatPath joins names to a path that ParsePath reads back.
+// FormatPath joins names to a path that ParsePath splits into the same names.
 func FormatPath(names ...string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -71,8 +71,8 @@ func FormatPath(names ...string) string {
 	return strings.Join(quoted, ".")
 }
 
-// Resolve returns the fields along a path, from the top-level column to the field that
-// it names. A path that names none is [ErrUnknownField].
+// Resolve returns the fields along a path, from the top-level column to the named field. An
+// unknown path is [ErrUnknownField].
 func (s *Schema) Resolve(path string) ([]*Field, error) {
 	names, err := ParsePath(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Schema) Resolve(path string) ([]*Field, error) {
 	return chain, nil
 }
 
-// Path returns the path of the field with this id, or "" when there is none.
+// Path returns the path of the field with an id, or "" if there is none.
 func (s *Schema) Path(id int32) string {
 	names := pathTo(s.Fields, id)
 	if names == nil {
@@ -99,7 +99,7 @@ func (s *Schema) Path(id int32) string {
 	return FormatPath(names...)
 }
 
-// pathTo returns the names from the field with this id up to one of fields.
+// pathTo returns the names from one of fields down to the field with an id.
 func pathTo(fields []*Field, id int32) []string {
 	for _, f := range fields {
 		if f.ID == id {
@@ -112,10 +112,10 @@ func pathTo(fields []*Field, id int32) []string {
 	return nil
 }
 
-// Project returns a schema of the named columns, in the order of the names; ids stay.
-// A name is a top-level column or the path of a member, which brings the structs and
-// lists around it without their other members; names of one column are merged. Members
-// of packed structs and blobs cannot be had alone: they bring the whole field.
+// Project returns a schema of the named columns, in the order of the names; ids stay. A
+// name is a top-level column or the path of a member, which includes the structs and lists
+// around it without their other members. Names of one column are merged. Members of packed
+// structs and blobs cannot be selected alone; a path to one selects the whole field.
 func (s *Schema) Project(names []string) (*Schema, error) {
 	var order []*Field
 	chosen := map[*Field]bool{} // taken whole

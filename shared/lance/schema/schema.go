@@ -1,11 +1,16 @@
-// Package schema is the schema of a Lance table: a tree of fields with stable ids, its
-// translation to and from Arrow and the format's messages, and the leaves that data
-// files store as columns.
+// Package schema holds the schema of a Lance table: a tree of fields with stable ids, its
+// translation to and from Arrow (arrow.go, logical.go) and the format's messages
+// (message.go), and the leaves that data files store as columns (leaves.go).
 //
-// Field ids are given depth first from 0 and never change or move to another field;
-// everything below the schema (data files, indices) speaks of fields by id. What comes
-// from outside speaks of them by name: [Schema.Project] and [Schema.Resolve] take paths
-// such as "a.b", and [Schema.Match] lays incoming Arrow data over a table's fields.
+// Field ids are assigned depth first from 0. An id never changes and never moves to another
+// field. Everything below the schema (data files, indices) refers to fields by id. Clients
+// refer to them by name: [Schema.Project] and [Schema.Resolve] take paths such as "a.b",
+// and [Schema.Match] maps incoming Arrow data to a table's fields. The table
+//
+//	id int64, tags list<string>, point struct<x float, y float>
+//
+// has the fields id 0, tags 1, tags.item 2, point 3, point.x 4 and point.y 5; its leaves
+// are 0, 2, 4 and 5.
 package schema
 
 import (
@@ -15,20 +20,20 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// ErrUnknownField says that a name or path names no field of the schema.
+// ErrUnknownField means that a name or path does not exist in the schema.
 var ErrUnknownField = errors.New("unknown field")
 
-// maxDepth bounds the nesting of fields, so that walks may recurse.
+// maxDepth bounds the nesting of fields, so that functions may recurse.
 const maxDepth = 64
 
-// A Schema is the fields of a table and its own metadata. It is not changed after it
-// has been made; methods that alter return a new one.
+// A Schema is the fields of a table and the metadata of the schema. It does not change
+// after it has been made; methods that modify return a new one.
 type Schema struct {
 	Fields   []*Field          // top level, in column order
 	Metadata map[string]string // Arrow schema metadata; never nil
 }
 
-// A Field is one node of the tree.
+// A Field is one field of the tree.
 type Field struct {
 	ID          int32
 	ParentID    int32 // -1 at the top
@@ -88,8 +93,8 @@ func walk(fields []*Field, yield func(*Field) bool) bool {
 	return true
 }
 
-// MaxFieldID returns the highest id in the schema, or -1. New fields of a table must
-// also be above the ids that its fragments' files still mention.
+// MaxFieldID returns the highest id in the schema, or -1. The ids of new fields must also
+// be above those that data files of the table's fragments mention.
 func (s *Schema) MaxFieldID() int32 {
 	highest := int32(-1)
 	for f := range s.All() {

@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Delete implements objectstore.Store. It removes the directories that it leaves empty,
-// and like Put it returns when the change is durable.
+// Delete implements objectstore.Store. It also removes directories that become empty. As with Put,
+// the change is durable when Delete returns.
 func (s *Store) Delete(ctx context.Context, key string, cond objectstore.Condition) error {
 	if err := objectstore.CheckDelete(key, cond); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (s *Store) delete(ctx context.Context, key, etag string) error {
 	return nil
 }
 
-// remove unlinks the entry base of d, under the lock of key, if it is an object with the
-// ETag etag or etag is empty. A directory of that name is no object.
+// remove deletes the entry base of d, under the lock of key, if it is an object with the given
+// ETag; an empty etag accepts any object. A directory is not an object.
 func (s *Store) remove(ctx context.Context, key string, d *handle, base, etag string) error {
 	unlock, err := s.locks.lock(ctx, key)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Directories come and go with the objects in them: a put makes the missing ones, a
-// delete removes those that it emptied. Either may meet the other at work, so whoever
-// finds that a directory went away under him makes it again, up to dirTries times.
+// A put makes missing directories, and a delete removes those that it has emptied. When the two
+// meet, a put may find that its directory has disappeared; it makes the directory again, up to
+// dirTries times.
 const dirTries = 1000
 
-// maxDurable bounds the memory of directories known to be durable.
+// maxDurable bounds the set of directories that are known to be durable.
 const maxDurable = 4096
 
-// makeRoot makes the directory root, and those above it, durable if it is new.
+// makeRoot makes the root directory and those above it. It makes a new root durable.
 func makeRoot(root string) error {
 	if _, err := os.Stat(root); err == nil {
 		return nil
@@ -40,12 +40,12 @@ func makeRoot(root string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// openDir opens the directory dir below the root, through no links.
+// openDir opens the directory dir below the root. It follows no links.
 func (s *Store) openDir(dir string) (*handle, error) {
 	return s.open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
-// openNames opens a directory for its names to be read.
+// openNames opens a directory for reading its names.
 func (s *Store) openNames(dir string) (*os.File, error) {
 	d, err := s.openDir(dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) openNames(dir string) (*os.File, error) {
 	return d.file(s.root, dir), nil
 }
 
-// makeDir opens the directory dir and makes it, with those above it, if it is missing.
+// makeDir opens the directory dir. If it is missing, makeDir makes it and those above it.
 func (s *Store) makeDir(dir string) (*handle, error) {
 	for range dirTries {
 		d, err := s.openDir(dir)
@@ -65,7 +65,7 @@ func (s *Store) makeDir(dir string) (*handle, error) {
 			return d, err
 		}
 		err = s.root.MkdirAll(dir, 0o755)
-		// Something is there, or not any more: opening it tells which.
+		// The directory exists, or has just disappeared: opening it shows which.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) && !errors.Is(err, unix.ENOTDIR) {
 			return nil, err
 		}
@@ -73,15 +73,16 @@ func (s *Store) makeDir(dir string) (*handle, error) {
 	return nil, fmt.Errorf("make directory: it was removed %d times", dirTries)
 }
 
-// An identity tells a directory from one that was made in its place: inodes are used again.
+// An identity distinguishes a directory from a later one with the same inode number, because inode
+// numbers are reused.
 type identity struct {
 	inode uint64
-	born  int64 // nanoseconds, or 0 where the file system does not tell
+	born  int64 // birth time in nanoseconds, 0 where the file system has none
 }
 
-// sync makes what was done in d, which is the directory dir, survive a loss of power.
-// That takes the entries of the directories above it too, which whoever made them may
-// not have synced yet; once seen to, they are remembered.
+// sync makes changes to the directory d, whose path is dir, survive a power failure. The entries of
+// the directories above must be durable too, and the process that made them may not have synced
+// them yet; sync does it once and remembers that.
 func (s *Store) sync(d *handle, dir string) error {
 	if err := d.Sync(); err != nil {
 		return err
@@ -108,14 +109,14 @@ func (s *Store) sync(d *handle, dir string) error {
 	return nil
 }
 
-// syncAbove syncs so many directories above the directory fd.
+// syncAbove syncs the given number of directories above the directory fd.
 func syncAbove(fd, levels int) error {
 	if levels == 0 {
 		return nil
 	}
 	above, err := unix.Openat(fd, "..", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // all of it was deleted meanwhile
+		return nil // the directories have been deleted
 	}
 	if err != nil {
 		return err
@@ -127,9 +128,9 @@ func syncAbove(fd, levels int) error {
 	return syncAbove(above, levels-1)
 }
 
-// prune removes dir and the directories above it as far as they are empty. It is a
-// courtesy, so it stops at the first error. A plain remove would not do: where the
-// directory has meanwhile become an object it would remove that.
+// prune removes dir and the directories above it as far as they are empty. It is not essential, so
+// it stops at the first error. It uses a call that removes only directories, because an object may
+// have taken the place of a directory in the meantime.
 func (s *Store) prune(dir string) {
 	for dir != "." {
 		above, base := splitPath(dir)
@@ -146,7 +147,7 @@ func (s *Store) prune(dir string) {
 	}
 }
 
-// statAt describes the entry name of the directory d, a link as the link it is.
+// statAt describes the entry name of the directory d. It does not follow a link.
 func statAt(d *handle, name string) (*unix.Stat_t, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

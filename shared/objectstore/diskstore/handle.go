@@ -13,12 +13,13 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A handle is an open file or directory. It asks the system for what is wanted and no more:
-// to open a small file, read it and close it through package os takes four times as many
-// calls, as that walks the path itself and offers each file to the poller.
+// A handle is an open file or directory. It makes only the system calls that are needed. Opening,
+// reading and closing a small file through package os takes four times as many calls, because os
+// resolves the path itself and registers each file with the poller.
 type handle struct{ fd int }
 
-// open opens a path below the root, through no links: objectstore.ErrLink says that there is one.
+// open opens a path below the root. It follows no links: objectstore.ErrLink means that the path
+// contains one.
 func (s *Store) open(name string, flags int) (*handle, error) {
 	fd, err := uninterrupted(func() (int, error) { return openBeneath(s.top.fd, name, flags|unix.O_CLOEXEC) })
 	switch {
@@ -32,8 +33,9 @@ func (s *Store) open(name string, flags int) (*handle, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 }
 
-// walk is open for all systems, and for paths that are too long for one call: a directory at a
-// time, each opened in the one before, so that nobody can put a link between a look and the act.
+// walk implements open for all systems, and for paths that are too long for one call. It opens one
+// directory after the other, each relative to the one before, so that no process can insert a link
+// between a check and its use.
 func (s *Store) walk(name string, flags int) (*handle, error) {
 	at := s.top
 	for rest := name; ; {
@@ -56,7 +58,7 @@ func (s *Store) walk(name string, flags int) (*handle, error) {
 	}
 }
 
-// enter opens an entry of a directory, which is no link.
+// enter opens an entry of a directory that must not be a link.
 func (h *handle) enter(name string, flags int) (*handle, error) {
 	fd, err := uninterrupted(func() (int, error) {
 		return unix.Openat(h.fd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -64,7 +66,7 @@ func (h *handle) enter(name string, flags int) (*handle, error) {
 	if err == nil {
 		return &handle{fd}, nil
 	}
-	// Systems differ in what they call a link in the way.
+	// Systems return different errors for a link.
 	if st, lost := statAt(h, name); lost == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		return nil, objectstore.ErrLink
 	}
@@ -87,7 +89,7 @@ func openIn(root *os.Root, name string, flags int) (*handle, error) {
 
 func dup(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) }
 
-// create makes a file in a directory; there must be none of that name.
+// create makes a new file in a directory. It fails if the name exists.
 func (h *handle) create(name string) (*handle, error) {
 	fd, err := uninterrupted(func() (int, error) {
 		return unix.Openat(h.fd, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o644)
@@ -98,7 +100,7 @@ func (h *handle) create(name string) (*handle, error) {
 	return &handle{fd}, nil
 }
 
-// file returns the handle as a file of package os, which it is from then on.
+// file turns the handle into a file of package os, which then owns it.
 func (h *handle) file(root *os.Root, name string) *os.File {
 	return os.NewFile(uintptr(h.fd), filepath.Join(root.Name(), name))
 }
@@ -138,7 +140,7 @@ func (h *handle) stat() (*unix.Stat_t, error) {
 	return &st, err
 }
 
-// Sync makes the file, or the names in the directory, survive a loss of power.
+// Sync makes the file, or the names in the directory, survive a power failure.
 func (h *handle) Sync() error {
 	_, err := uninterrupted(func() (int, error) { return 0, fsync(h.fd) })
 	return err
@@ -147,7 +149,7 @@ func (h *handle) Sync() error {
 // Close implements io.Closer.
 func (h *handle) Close() error { return unix.Close(h.fd) }
 
-// uninterrupted calls the system again when a signal came between.
+// uninterrupted repeats a system call that a signal has interrupted.
 func uninterrupted(call func() (int, error)) (int, error) {
 	for {
 		n, err := call()

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openBeneath opens a path below a directory, through no links, in one call. Older systems, and
-// some that are fenced in, do not have it.
+// openBeneath opens a path below a directory in one call, without following links. Older systems
+// and some sandboxes do not have this call.
 func openBeneath(dir int, name string, flags int) (int, error) {
 	fd, err := unix.Openat2(dir, name, &unix.OpenHow{
 		Flags:   uint64(flags), //nolint:gosec // flags are bits
@@ -20,8 +20,8 @@ func openBeneath(dir int, name string, flags int) (int, error) {
 	return fd, err
 }
 
-// renameNew renames a file to a name that must be free; EEXIST says that it is not. Some file
-// systems, such as those of networks, cannot.
+// renameNew renames a file to a name that must be free; otherwise it returns EEXIST. Some file
+// systems, such as network file systems, cannot do that.
 func renameNew(from int, name string, to int, free string) error {
 	err := unix.Renameat2(from, name, to, free, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
@@ -38,7 +38,7 @@ func (h *handle) identity() (identity, error) {
 		return 0, unix.Statx(h.fd, "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &st)
 	})
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		plain, err := h.stat() // older systems, and some that are fenced in
+		plain, err := h.stat() // older systems and some sandboxes
 		return identity{inode: plain.Ino}, err
 	}
 	is := identity{inode: st.Ino}

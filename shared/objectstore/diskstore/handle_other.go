@@ -7,13 +7,14 @@ import (
 	"os"
 )
 
-// openBeneath is for systems that open a path below a directory, through no links, in one call.
+// openBeneath is only available on systems that can open a path below a directory in one call
+// without following links.
 func openBeneath(int, string, int) (int, error) { return 0, errors.ErrUnsupported }
 
-// renameNew is for systems that rename a file to a name that must be free.
+// renameNew is only available on systems that can rename a file to a name that must be free.
 func renameNew(int, string, int, string) error { return errors.ErrUnsupported }
 
-// fsync is left to package os, which knows what each system takes to reach the disk.
+// fsync uses package os, which knows how each system forces bytes to the disk.
 func fsync(fd int) error {
 	copied, err := dup(fd)
 	if err != nil {
@@ -23,7 +24,8 @@ func fsync(fd int) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// identity is the inode alone: the file systems of these systems do not soon use one again.
+// identity uses the inode number alone, because the file systems of these systems do not soon reuse
+// one.
 func (h *handle) identity() (identity, error) {
 	st, err := h.stat()
 	return identity{inode: st.Ino}, err

@@ -15,9 +15,9 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// List implements objectstore.Store. It reads the directory that the prefix lies in and
-// of those below only what the answer needs: of a folder that is rolled up, as much as
-// shows that it holds an object. Only files that are answered are looked at one by one.
+// List implements objectstore.Store. It reads the directory that the prefix lies in, and below it
+// only what the answer needs: for a folder that becomes a common prefix, only until it finds an
+// object. It calls stat only for files in the answer.
 func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
 	if err := objectstore.CheckList(opts); err != nil {
 		return objectstore.ListPage{}, err
@@ -39,15 +39,15 @@ type listing struct {
 	opts  objectstore.ListOptions
 	page  objectstore.ListPage
 
-	open   *handle // the directory of the object added last
+	open   *handle // the directory of the last object that was added
 	openAt string
-	split  bool // a directory read last holds rests of long names
+	split  bool // a directory that was read contains the last pieces of long names
 }
 
-// holdsBatch is how many names are read at a time in search of an object.
+// holdsBatch is how many names are read at a time to find an object.
 const holdsBatch = 64
 
-// errFull ends a walk: there is more than the page may hold.
+// errFull ends a walk when the page is full and there are more entries.
 var errFull = errors.New("page is full")
 
 func (l *listing) run(ctx context.Context) error {
@@ -64,17 +64,17 @@ func (l *listing) run(ctx context.Context) error {
 	return l.walk(ctx, toPath(l.opts.Prefix[:end]), l.opts.Prefix[:end+1])
 }
 
-// An entry is an object, or a folder and then its key ends with a slash. Sorted by their
-// keys, the entries of a folder are in the order of all the keys below them: a slash
-// behind "a" puts the folder where "a/…" goes, after "a-b" and before "a0".
+// An entry is an object, or a folder whose key ends with a slash. Sorted by these keys, the entries
+// of a folder are in the order of all keys below them: with its slash, the folder "a/" sorts where
+// "a/…" belongs, after "a-b" and before "a0".
 type entry struct {
 	key       string
-	dir, name string // the directory, as a path below the root, and the name in it
+	dir, name string // path of the directory below the root, and the name in it
 }
 
 func (e entry) isFolder() bool { return e.key[len(e.key)-1] == '/' }
 
-// walk lists the folder whose keys begin with prefix, found at dir.
+// walk lists the folder at dir, whose keys begin with prefix.
 func (l *listing) walk(ctx context.Context, dir, prefix string) error {
 	entries, err := l.sorted(ctx, dir, prefix)
 	if err != nil {
@@ -98,16 +98,17 @@ func (l *listing) walk(ctx context.Context, dir, prefix string) error {
 	return nil
 }
 
-// behindStart leaves out entries that come before the start of the listing. The last of
-// those may be the folder in which it lies.
+// behindStart leaves out entries before the start of the listing. It keeps a folder that contains
+// the start.
 func (l *listing) behindStart(entries []entry) []entry {
 	first := sort.Search(len(entries), func(i int) bool { return entries[i].key > l.opts.StartAfter })
 	return entries[max(first-1, 0):]
 }
 
-// entries appends what dir holds. Its keys begin with prefix. A directory that
-// holds the rests of long names is read along with the one above, between whose entries
-// they belong; inside says that dir is one, and that prefix ends inside a component.
+// entries appends the entries of dir, whose keys begin with prefix. A directory with the last
+// pieces of long names is read together with the directory above it, because its entries belong
+// between those of that directory. inside means that dir is such a directory, and that prefix ends
+// within a component.
 func (l *listing) entries(ctx context.Context, to []entry, dir, prefix string, inside bool) ([]entry, error) {
 	found, err := l.readDir(ctx, dir)
 	if err != nil {
@@ -149,19 +150,19 @@ func (l *listing) readDir(ctx context.Context, dir string) ([]fs.DirEntry, error
 	return found, ignoreMissing(err)
 }
 
-// wants says whether the object key is asked for.
+// wants reports whether the listing includes the object with this key.
 func (l *listing) wants(key string) bool {
 	return key > l.opts.StartAfter && strings.HasPrefix(key, l.opts.Prefix)
 }
 
-// mayHold says whether keys that begin with start can be asked for.
+// mayHold reports whether the listing may include keys that begin with start.
 func (l *listing) mayHold(start string) bool {
 	inPrefix := strings.HasPrefix(start, l.opts.Prefix) || strings.HasPrefix(l.opts.Prefix, start)
 	return inPrefix && (start > l.opts.StartAfter || strings.HasPrefix(l.opts.StartAfter, start))
 }
 
-// object adds an object to the page, unless it went away. Objects come in runs from one
-// directory, which stays open from one to the next.
+// object adds an object to the page, unless it has disappeared. Consecutive objects usually lie in
+// one directory, which stays open between them.
 func (l *listing) object(e entry) error {
 	if l.full() {
 		return errFull
@@ -194,7 +195,7 @@ func (l *listing) close() {
 	}
 }
 
-// folder adds a rolled-up prefix to the page, if there is an object in the folder.
+// folder adds a common prefix to the page if the folder contains an object.
 func (l *listing) folder(ctx context.Context, e entry) error {
 	if e.key <= l.opts.StartAfter {
 		return nil
@@ -214,7 +215,7 @@ func (l *listing) full() bool {
 	return l.opts.Limit > 0 && len(l.page.Objects)+len(l.page.Prefixes) == l.opts.Limit
 }
 
-// holdsObject looks for any object below dir, a batch of names at a time.
+// holdsObject reports whether there is an object below dir. It reads the names in batches.
 func (l *listing) holdsObject(ctx context.Context, dir string, inside bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -232,7 +233,7 @@ func (l *listing) holdsObject(ctx context.Context, dir string, inside bool) (boo
 		if err != nil {
 			return false, ignoreMissing(err)
 		}
-		// Files of the batch first: they answer without another look.
+		// Files come first, because they decide without reading further.
 		slices.SortFunc(found, func(a, b fs.DirEntry) int { return cmp.Compare(a.Type(), b.Type()) })
 		for _, f := range found {
 			_, goesOn, ok := fromName(f.Name(), inside)
@@ -249,7 +250,7 @@ func (l *listing) holdsObject(ctx context.Context, dir string, inside bool) (boo
 	}
 }
 
-// ignoreMissing forgives what was removed since its name was read.
+// ignoreMissing ignores the error for an entry that was removed after its name was read.
 func ignoreMissing(err error) error {
 	if errors.Is(missing(err), objectstore.ErrNotExist) {
 		return nil

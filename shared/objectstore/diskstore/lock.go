@@ -9,31 +9,33 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tiltyard/shared/pause"
 )
 
-// stripeCount is part of the layout: all processes must choose the same file for a key.
+// stripeCount is part of the layout: all processes must choose the same lock file for a key.
 const stripeCount = 256
 
-// A lock is held for a synced write at most. Whoever finds it taken by another process looks
-// again after firstWait, then after twice as long, and so on up to lastWait.
+// A lock is held for one synced write at most. A process that finds it taken tries again after
+// firstWait, then after twice as long, and so on up to lastWait.
 const (
 	firstWait = 20 * time.Microsecond
 	lastWait  = 2 * time.Millisecond
 )
 
-// A lockTable serialises writers of one key in all processes. Keys share a fixed number
-// of lock files, which are never removed: a lock on a removed file would exclude nobody.
-// The system frees the lock of a process that dies.
+// A lockTable serializes the writers of one key across all processes. Keys share a fixed number of
+// lock files. These are never removed, because a lock on a removed file would exclude no other
+// process. The system frees the locks of a process that dies.
 type lockTable struct {
 	root    *os.Root
 	stripes [stripeCount]stripe
 }
 
-// A stripe is one lock file and, as a file lock belongs to the open file and not to a
-// goroutine, a turn for the goroutines of this process.
+// A stripe is one lock file. A file lock belongs to the open file and not to a goroutine, so the
+// stripe also has a turn for the goroutines of this process.
 type stripe struct {
 	turn chan struct{} // holds one element while a goroutine has the turn
-	file *os.File      // opened by the first who has it
+	file *os.File      // opened by the first goroutine that has the turn
 }
 
 func newLockTable(root *os.Root) *lockTable {
@@ -44,7 +46,7 @@ func newLockTable(root *os.Root) *lockTable {
 	return t
 }
 
-// lock takes the lock of key and returns what gives it back. It fails when ctx ends.
+// lock takes the lock of key and returns a function that frees it. It fails when ctx ends.
 func (t *lockTable) lock(ctx context.Context, key string) (unlock func(), err error) {
 	n := crc32.ChecksumIEEE([]byte(key)) % stripeCount
 	s := &t.stripes[n]
@@ -79,10 +81,8 @@ func flock(ctx context.Context, fd int) error {
 		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			return err
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause.For(ctx, wait); err != nil {
+			return err
 		}
 	}
 }

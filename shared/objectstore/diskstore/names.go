@@ -10,26 +10,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A nameCache remembers the sorted entries of large directories, so that a listing page
-// by page does not read and sort the whole directory for each page.
+// A nameCache remembers the sorted entries of large directories, so that a listing in pages does
+// not read and sort the whole directory for each page.
 //
-// What is remembered holds while the directory is the same one and its times are what they
-// were. These are only as fine as the kernel's tick, or the file system's clock, so two changes
-// within one may bear the same: entries are only remembered when the directory had been quiet
-// for longer than that when they were read. Any later change then has a later time of change,
-// also one after which the time of modification is set back.
+// Remembered entries are valid while the directory is the same one and its times are unchanged. The
+// resolution of these times is a tick of the kernel or of the file system's clock, so two changes
+// within one tick have the same times. Therefore entries are remembered only if the directory had
+// been unchanged for longer than a tick when they were read. Any later change then has a later
+// change time, even if the modification time is set back.
 type nameCache struct {
 	mu   sync.Mutex
 	dirs map[string]sortedDir
-	size int // entries of all
+	size int // number of entries of all directories
 }
 
 type sortedDir struct {
 	state   dirState
-	entries []entry // not to be changed
+	entries []entry // must not be changed
 }
 
-// dirState is what a directory was when its entries were read. The times are nanoseconds.
+// dirState is the state of a directory when its entries were read. The times are in nanoseconds.
 type dirState struct {
 	device, inode     uint64
 	modified, changed int64
@@ -39,7 +39,7 @@ func stateOf(st *unix.Stat_t) dirState {
 	return dirState{uint64(st.Dev), st.Ino, st.Mtim.Nano(), st.Ctim.Nano()} //nolint:unconvert // elsewhere devices are int32
 }
 
-// quiet says whether no change after a moment can bear the same times.
+// quiet reports whether every change after read will have other times.
 func (s dirState) quiet(read time.Time) bool {
 	last, tick := max(s.modified, s.changed), quietTime
 	if last%int64(time.Second) == 0 {
@@ -51,13 +51,13 @@ func (s dirState) quiet(read time.Time) bool {
 func newNameCache() nameCache { return nameCache{dirs: map[string]sortedDir{}} }
 
 const (
-	quietTime   = 200 * time.Millisecond // far above a tick
-	coarseTime  = 3 * time.Second        // above those of file systems that count in seconds, or pairs of them
-	minRemember = 64                     // smaller directories are read as fast
-	maxRemember = 200_000                // entries of all directories
+	quietTime   = 200 * time.Millisecond // far longer than a tick
+	coarseTime  = 3 * time.Second        // longer than the two seconds of the coarsest file systems
+	minRemember = 64                     // smaller directories are read as fast without a cache
+	maxRemember = 200_000                // entries of all directories together
 )
 
-// get returns the entries of the directory, if it has not changed since.
+// get returns the entries of the directory, if it has not changed since they were read.
 func (c *nameCache) get(dir string, now dirState) ([]entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (c *nameCache) get(dir string, now dirState) ([]entry, bool) {
 	return known.entries, true
 }
 
-// put remembers entries that were read at a time, after the state was.
+// put remembers entries that were read at the time read, after the state was taken.
 func (c *nameCache) put(dir string, state dirState, read time.Time, entries []entry) {
 	if len(entries) < minRemember || len(entries) > maxRemember || !state.quiet(read) {
 		return
@@ -88,8 +88,8 @@ func (c *nameCache) put(dir string, state dirState, read time.Time, entries []en
 	}
 }
 
-// sorted returns the entries of the directory that may be asked for, and perhaps more,
-// sorted by their keys, which begin with prefix.
+// sorted returns the entries of the directory, sorted by their keys, which begin with prefix. It
+// includes all entries that the listing asks for, and perhaps more.
 func (l *listing) sorted(ctx context.Context, dir, prefix string) ([]entry, error) {
 	d, err := l.store.openDir(dir)
 	if err != nil {

@@ -57,7 +57,7 @@ func countPages(t *testing.T, s *Store, prefix string) int {
 	}
 }
 
-// Tools that copy and restore set times of directories back.
+// Tools that copy and restore files set the times of directories back.
 func TestListingsDoNotGoByTheTimeOfModificationAlone(t *testing.T) {
 	root, then := t.TempDir(), time.Now().Add(-time.Hour)
 	s, err := Open(root)
@@ -110,8 +110,8 @@ func TestEntriesAreRememberedOnceNoChangeCanBearTheSameTime(t *testing.T) {
 	}
 }
 
-// A directory that was removed and made again often has the inode of the one before. What was
-// made durable of that one is not so of it.
+// A directory that was removed and made again often gets the same inode number. It is not durable
+// because the former one was.
 func TestDirectoriesThatAreMadeAgainAreToldApart(t *testing.T) {
 	root, seen := t.TempDir(), map[identity]bool{}
 	s, err := Open(root)

@@ -8,28 +8,28 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// File systems take names of up to 255 bytes, keys have components of any length. A
-// component of more than maxName bytes is cut into pieces of maxName bytes, which become
-// directories with a mark behind their names, and a last, shorter piece with a mark before
-// it. No two meanings share a name: whole components and last pieces have up to maxName
-// bytes, the other pieces one more, and only last pieces lie in such a directory. The last
-// piece may be empty, and the mark keeps it from being ".".
+// File systems allow names of up to 255 bytes, while keys have components of any length. A
+// component of more than maxName bytes is divided into pieces. All but the last have maxName bytes
+// and become directories with a mark after their names. The last piece is shorter and has the mark
+// before it. No name has two meanings: whole components and last pieces have at most maxName bytes,
+// all other pieces one more, and only last pieces lie in the directory of a piece. The last piece
+// may be empty, and the mark keeps it from being ".".
 //
 //	a/<450 bytes>/c   →   a/<200 bytes>~/<200 bytes>~/~<50 bytes>/c
 //
-// Components up to maxName bytes, which are all that Lance writes, stay as they are.
+// Components up to maxName bytes, the only ones that Lance writes, stay unchanged.
 const (
 	maxName = 200
 	mark    = "~"
 )
 
-// checkKey refuses what no store holds and the store's own folder.
+// checkKey refuses invalid keys and the store's own folder.
 func checkKey(key string) error {
 	if err := objectstore.CheckKey(key); err != nil {
 		return err
 	}
 	if first, _, _ := strings.Cut(key, "/"); first == objectstore.ReservedName {
-		return fmt.Errorf("%w: %q belongs to the store", objectstore.ErrInvalidKey, key)
+		return fmt.Errorf("%w: %q is reserved for the store", objectstore.ErrInvalidKey, key)
 	}
 	return nil
 }
@@ -65,9 +65,9 @@ func splitPath(p string) (dir, base string) {
 	return path.Dir(p), path.Base(p)
 }
 
-// fromName is the way back: what a file or directory name adds to a key, and whether it
-// is a piece that goes on below. inside says that the name lies below such a piece. A name
-// that toPath does not make, from foreign hands, is not ok.
+// fromName is the inverse: it returns what a file or directory name contributes to a key, and
+// whether it is a piece that continues below. inside means that the name lies in the directory of a
+// piece. ok is false for a name that toPath does not make, which another program has created.
 func fromName(name string, inside bool) (part string, goesOn, ok bool) {
 	if len(name) > maxName {
 		part, goesOn = strings.CutSuffix(name, mark)

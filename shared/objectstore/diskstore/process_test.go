@@ -112,7 +112,7 @@ func together(run func(i int) string) string {
 	return strings.Join(strings.Fields(strings.Join(said, " ")), " ")
 }
 
-// raceOnce puts key if it is absent, from many goroutines, and answers who won.
+// raceOnce puts key if absent from many goroutines, and answers which of them won.
 func raceOnce(s *Store, key string) string {
 	return together(func(i int) string {
 		me := fmt.Sprintf("%d-%d", os.Getpid(), i)
@@ -295,14 +295,14 @@ func TestKilledWriterLeavesWholeObjects(t *testing.T) {
 		left = len(names(t, s, tempDir))
 	}
 	t.Logf("%d unfinished files were left", left)
-	// Whatever the dead left behind, the living can write.
+	// A new process can write, whatever the dead ones have left behind.
 	for i := range churnKeys {
 		mustPut(t, s, churnKey(i), "alive")
 	}
 }
 
-// checkSurvivors checks that what was answered up to the generation last is there, and
-// all that is there is whole.
+// checkSurvivors checks that every answered write up to the generation last exists, and that every
+// object is complete.
 func checkSurvivors(t *testing.T, s *Store, last int) {
 	t.Helper()
 	for i := range churnKeys {

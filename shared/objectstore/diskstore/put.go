@@ -37,7 +37,8 @@ func (s *Store) put(ctx context.Context, key string, data []byte, cond objectsto
 		return objectstore.Info{}, err
 	}
 	if cond.IfMatch != "" {
-		// From the look on, so that of many who race only the winner writes a file.
+		// The lock covers the check as well, so that of many racing writers only the winner writes
+		// a file.
 		unlock, err := s.locks.lock(ctx, key)
 		if err != nil {
 			return objectstore.Info{}, err
@@ -58,8 +59,8 @@ func (s *Store) put(ctx context.Context, key string, data []byte, cond objectsto
 	return s.publish(ctx, key, t, cond)
 }
 
-// foresee returns ErrPrecondition when cond fails already. Losers of a race, who are
-// many, then pay for a look and not for a synced file; winners are judged again.
+// foresee returns ErrPrecondition if cond does not hold already. The losers of a race, who are
+// many, then do not write and sync a file. The condition is checked again for the winner.
 func (s *Store) foresee(key string, cond objectstore.Condition) error {
 	if cond == (objectstore.Condition{}) {
 		return nil
@@ -95,7 +96,7 @@ func matches(d *handle, base, etag string) error {
 	return nil
 }
 
-// precondition says what a missing object means to a caller who asked for a match.
+// precondition turns the error for a missing object into that of a failed IfMatch.
 func precondition(err error) error {
 	if errors.Is(err, objectstore.ErrNotExist) {
 		return objectstore.ErrPrecondition
@@ -103,8 +104,8 @@ func precondition(err error) error {
 	return err
 }
 
-// publish makes the bytes of t the object key if cond holds, whole and durable. With
-// cond.IfMatch the caller has the lock of key.
+// publish turns the bytes of t into the object key if cond holds, complete and durable. With
+// cond.IfMatch the caller holds the lock of key.
 func (s *Store) publish(ctx context.Context, key string, t *temp, cond objectstore.Condition) (objectstore.Info, error) {
 	st, err := t.stamp()
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *Store) publish(ctx context.Context, key string, t *temp, cond objectsto
 		if !errors.Is(err, objectstore.ErrPrecondition) {
 			return info, err
 		}
-		// Not between the look and the act of one who puts if it matches.
+		// The lock prevents a put between the check and the rename of a conditional put.
 		unlock, err := s.locks.lock(ctx, key)
 		if err != nil {
 			return objectstore.Info{}, err
@@ -128,11 +129,10 @@ func (s *Store) publish(ctx context.Context, key string, t *temp, cond objectsto
 	return s.name(ctx, key, t, st, cond)
 }
 
-// publishNew is publish without a condition where there is no object yet, else
-// ErrPrecondition. The file gets its name before it is synced, so that one commit of the
-// file system's journal holds both and the sync of the directory has nothing to wait for.
-// Until it returns nobody was told of the object, whose key nobody else puts; a power cut
-// before that may leave some of it, as one before the end of any upload may.
+// publishNew is publish without a condition for a key that has no object; otherwise it returns
+// ErrPrecondition. It names the file before it syncs it, so that one commit of the file system's
+// journal contains both, and the sync of the directory is fast. Until it returns, no caller knows
+// of the object. A power failure before that may leave a part of it, as one during any upload may.
 func (s *Store) publishNew(ctx context.Context, key string, t *temp, st *unix.Stat_t) (objectstore.Info, error) {
 	dir, base := splitPath(toPath(key))
 	d, err := s.place(ctx, dir, base, t, objectstore.Condition{IfAbsent: true})
@@ -146,7 +146,7 @@ func (s *Store) publishNew(ctx context.Context, key string, t *temp, st *unix.St
 	return infoOf(key, st), nil
 }
 
-// name gives t, which is durable, its name.
+// name gives the durable file t its name.
 func (s *Store) name(ctx context.Context, key string, t *temp, st *unix.Stat_t, cond objectstore.Condition) (objectstore.Info, error) {
 	dir, base := splitPath(toPath(key))
 	d, err := s.place(ctx, dir, base, t, cond)
@@ -160,8 +160,8 @@ func (s *Store) name(ctx context.Context, key string, t *temp, st *unix.Stat_t, 
 	return infoOf(key, st), nil
 }
 
-// place gives t its name in dir and returns the directory, open. It begins again when
-// the directory was removed between its opening and the placing.
+// place gives t its name in dir and returns the open directory. It starts again when the directory
+// was removed in between.
 func (s *Store) place(ctx context.Context, dir, base string, t *temp, cond objectstore.Condition) (*handle, error) {
 	for range dirTries {
 		if err := ctx.Err(); err != nil {
@@ -189,19 +189,19 @@ func (s *Store) place(ctx context.Context, dir, base string, t *temp, cond objec
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("its directory, or the unfinished file, went away %d times", dirTries)
+	return nil, fmt.Errorf("its directory or the unfinished file disappeared %d times", dirTries)
 }
 
-// errFolder says that a directory has the name that an object was to get. If it is empty
-// it holds no objects and may go.
+// errFolder means that a directory has the name of a new object. An empty directory holds no
+// objects and may be removed.
 var errFolder = errors.New("a directory is in the way")
 
 func rmdir(d *handle, base string) error {
 	return unix.Unlinkat(d.fd, base, unix.AT_REMOVEDIR)
 }
 
-// replace renames t over the entry base of d, if the object there has the ETag etag or
-// etag is empty. The caller has the lock of the key.
+// replace renames t over the entry base of d, if the object there has the given ETag or etag is
+// empty. The caller holds the lock of the key.
 func replace(d *handle, base string, t *temp, etag string) error {
 	if etag != "" {
 		if err := matches(d, base, etag); err != nil {
@@ -211,10 +211,10 @@ func replace(d *handle, base string, t *temp, etag string) error {
 	return t.rename(d, base)
 }
 
-// A temp is a file without a place yet. Its writer discards it in the end, come what may.
+// A temp is a file that has no key yet. Its writer always discards it in the end.
 type temp struct {
 	dir  *handle
-	name string // "" once renamed
+	name string // "" after the rename
 	file *handle
 }
 
@@ -227,8 +227,9 @@ func (s *Store) newTemp() (*temp, error) {
 	return &temp{dir: s.temp, name: name, file: file}, nil
 }
 
-// stamp gives the file a time of its own, for its ETag, and returns what it is then. The
-// system's own stamps are too coarse: two writes within a few milliseconds may get the same.
+// stamp gives the file a unique modification time, from which its ETag is made, and returns its
+// state. The times that the system sets are too coarse: two writes within a few milliseconds may
+// get the same.
 func (t *temp) stamp() (*unix.Stat_t, error) {
 	now, err := unix.TimeToTimespec(time.Now())
 	if err != nil {
@@ -240,7 +241,7 @@ func (t *temp) stamp() (*unix.Stat_t, error) {
 	return t.file.stat()
 }
 
-// settle gives the file another name, which must be free.
+// settle renames the file to a name that must be free.
 func (t *temp) settle(d *handle, base string) error {
 	err := renameNew(t.dir.fd, t.name, d.fd, base)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -257,7 +258,7 @@ func (t *temp) link(d *handle, base string) error {
 	return taken(d, base, unix.Linkat(t.dir.fd, t.name, d.fd, base, 0))
 }
 
-// taken says what it means that the name base in d was not free.
+// taken returns the error for a name that was not free.
 func taken(d *handle, base string, err error) error {
 	if !errors.Is(err, unix.EEXIST) {
 		return err
@@ -268,7 +269,7 @@ func taken(d *handle, base string, err error) error {
 	return objectstore.ErrPrecondition
 }
 
-// rename gives the file another name, which may be taken by an object.
+// rename renames the file to a name that an object may have.
 func (t *temp) rename(d *handle, base string) error {
 	err := unix.Renameat(t.dir.fd, t.name, d.fd, base)
 	switch {
@@ -280,7 +281,7 @@ func (t *temp) rename(d *handle, base string) error {
 	return err
 }
 
-// discard closes the file and removes its temporary name. What fails is left to Open.
+// discard closes the file and removes its temporary name. If that fails, a later Open removes it.
 func (t *temp) discard() {
 	_ = t.file.Close()
 	if t.name != "" {

@@ -9,18 +9,18 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// ErrReadOnly says that a store was opened only to be read.
+// ErrReadOnly is the error of a write to a store that was opened for reading.
 var ErrReadOnly = errors.New("store is read only")
 
-// A ReadOnly is a store on a directory that it leaves as it is, down to the files that
-// Open would add. Its writes are ErrReadOnly.
+// A ReadOnly is a store over a directory that it never changes; it does not even add the files that
+// Open adds. Its writes return ErrReadOnly.
 type ReadOnly struct {
-	files Store // of which only the root is open, which is all that reading needs
+	files Store // only its root is open, which suffices for reading
 }
 
 var _ objectstore.Store = (*ReadOnly)(nil)
 
-// OpenReadOnly returns a store on a directory, which must exist, to be read from.
+// OpenReadOnly returns a store over an existing directory, for reading.
 func OpenReadOnly(root string) (*ReadOnly, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -51,17 +51,17 @@ func (s *ReadOnly) List(ctx context.Context, opts objectstore.ListOptions) (obje
 	return s.files.List(ctx, opts)
 }
 
-// Put implements objectstore.Store by refusing.
+// Put returns ErrReadOnly.
 func (s *ReadOnly) Put(_ context.Context, key string, _ []byte, _ objectstore.Condition) (objectstore.Info, error) {
 	return objectstore.Info{}, fmt.Errorf("put %q: %w", key, ErrReadOnly)
 }
 
-// Delete implements objectstore.Store by refusing.
+// Delete returns ErrReadOnly.
 func (s *ReadOnly) Delete(_ context.Context, key string, _ objectstore.Condition) error {
 	return fmt.Errorf("delete %q: %w", key, ErrReadOnly)
 }
 
-// Create implements objectstore.Store by refusing.
+// Create returns ErrReadOnly.
 func (s *ReadOnly) Create(_ context.Context, key string) (objectstore.Writer, error) {
 	return nil, fmt.Errorf("create %q: %w", key, ErrReadOnly)
 }

@@ -1,27 +1,26 @@
-// Package diskstore keeps objects as files below a directory. Native Lance may read and
-// write the same directory at the same time, and so may any number of processes that
-// open a Store on it.
+// Package diskstore keeps objects as files below a directory. Native Lance may read and write the
+// same directory at the same time, and so may any number of processes that open a Store on it.
 //
-// An object is a file at the path that its key spells. It is written under another name,
-// synced, and then appears at once: by a rename, which fails where something exists when the
-// object must be new. A crash therefore leaves an object whole, as it was before, or absent.
-// Conditional overwrites and deletes are a look and an act; a file lock makes the two one step
-// among all Stores on the directory. Writers that know nothing of the locks are held off only
-// by names that must be free, which is enough for commits.
+// An object is the file whose path is the object's key. The store writes and syncs it under another
+// name and then renames it. If the object must be new, the rename fails when the name exists. A
+// crash therefore leaves an object complete, as it was before, or absent. A conditional overwrite
+// or delete consists of a check and a change; a file lock makes the two atomic among all Stores on
+// the directory. Writers that do not use the locks are only excluded by names that must be free,
+// which is sufficient for commits.
 //
-// What foreign writers have not finished lies beside their objects and is listed like them:
-// Lance makes ".tmpXXXXXX" and "<name>#1", which sort among the manifests, so that the
-// first key of a listing need not be one.
+// Unfinished files of other writers lie beside their objects and are listed as well: Lance makes
+// ".tmpXXXXXX" and "<name>#1", which sort among the manifests, so the first key of a listing need
+// not be a manifest.
 //
-// A process that dies leaves each object whole or absent. So does a power cut, but for a
-// plain put of a new key that had not returned yet: of that there may be a part. Puts with
-// a condition, and puts over an object, sync the bytes before they give them their name.
+// A process that dies leaves each object complete or absent. So does a power failure, with one
+// exception: an unconditional put of a new key that had not returned yet may leave a part of the
+// object. Conditional puts, and puts over an object, sync the bytes before they rename the file.
 //
-// What a directory cannot do: hold both "a" and "a/b" (the second put is ErrOverlap), and
-// on some systems tell "A" from "a". Symbolic links below the root are neither listed nor
-// followed, wherever they lead: who may write one folder could let it lead to another, such as
-// that of the catalog. Locks and unfinished files live in _tiltyard at the root, which is not
-// listed and whose keys are refused; it must not be removed while a Store is open.
+// A directory cannot hold both "a" and "a/b" (the second put is ErrOverlap), and on some systems it
+// cannot distinguish "A" from "a". Symbolic links below the root are neither listed nor followed,
+// because a program that may write to one folder could let a link lead to another one, such as that
+// of the catalog. Locks and unfinished files lie in _tiltyard at the root. That folder is not
+// listed, its keys are refused, and it must not be removed while a Store is open.
 package diskstore
 
 import (
@@ -45,21 +44,21 @@ const (
 	tempDir  = objectstore.ReservedName + "/tmp"
 	locksDir = objectstore.ReservedName + "/locks"
 
-	// Ranges are read one after the other up to these bounds, and beyond them by so many
-	// readers: a read from the page cache is cheaper than a goroutine.
+	// Up to these bounds ranges are read one after the other, because a read from the page cache is
+	// cheaper than a goroutine. Beyond them, the given number of readers run in parallel.
 	serialRanges = 8
 	serialBytes  = 1 << 20
 	readers      = 8
 
-	// An unfinished file this old was left by a crash.
+	// An unfinished file of this age was left by a crash.
 	staleAfter = time.Hour
 )
 
-// ErrOverlap says that a key cannot be put because one of its leading folders is an
-// object, or because the key is a folder of other objects.
+// ErrOverlap means that a key cannot be put, because one of its leading folders is an object, or
+// because the key is a folder of other objects.
 var ErrOverlap = errors.New("a directory cannot hold an object and a folder of the same name")
 
-// A Store holds objects in a directory. Make one with Open.
+// A Store holds objects in a directory. Open makes one.
 type Store struct {
 	root  *os.Root
 	top   *handle // the root
@@ -68,13 +67,13 @@ type Store struct {
 	names nameCache
 
 	mu      sync.Mutex
-	durable map[string]identity // directories whose own entries are synced
+	durable map[string]identity // directories whose entries are synced
 }
 
 var _ objectstore.Store = (*Store)(nil)
 
-// Open returns a store on the directory root, which it makes if it is missing, and
-// removes unfinished files that a crash left there.
+// Open returns a store over the directory root. It makes the directory if it is missing, and
+// removes unfinished files that a crash has left there.
 func Open(root string) (*Store, error) {
 	if err := makeRoot(root); err != nil {
 		return nil, fmt.Errorf("open disk store: %w", err)
@@ -116,10 +115,10 @@ func (s *Store) Close() error {
 	return errors.Join(append(errs, s.locks.close(), s.root.Close())...)
 }
 
-// removeStale removes what crashed writers left. A file that cannot be removed only
-// takes room, so errors do not matter.
+// removeStale removes files that crashed writers have left. It ignores errors, because such a file
+// only takes space.
 func (s *Store) removeStale(now time.Time) {
-	dir, err := s.root.Open(tempDir) // a handle of its own: reading moves its position
+	dir, err := s.root.Open(tempDir) // a separate handle, because reading moves its position
 	if err != nil {
 		return
 	}
@@ -158,7 +157,7 @@ func (s *Store) read(ctx context.Context, key string, ranges []objectstore.Range
 	if err := ctx.Err(); err != nil {
 		return nil, objectstore.Info{}, err
 	}
-	// Without O_NONBLOCK the open of a pipe that someone placed here would hang.
+	// Without O_NONBLOCK, opening a pipe that another program has placed here would hang.
 	f, err := s.open(toPath(key), unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, objectstore.Info{}, missing(err)
@@ -178,7 +177,7 @@ func (s *Store) read(ctx context.Context, key string, ranges []objectstore.Range
 	return parts, infoOf(key, st), nil
 }
 
-// readRanges checks all ranges against size before it allocates for any.
+// readRanges checks all ranges against size before it allocates memory for any.
 func readRanges(ctx context.Context, f io.ReaderAt, size int64, ranges []objectstore.Range) ([][]byte, error) {
 	var total int64
 	for _, r := range ranges {
@@ -226,9 +225,8 @@ func readRange(ctx context.Context, f io.ReaderAt, size int64, r objectstore.Ran
 	return part, nil
 }
 
-// missing turns the errors of a path that leads nowhere into ErrNotExist: an object on
-// the way is not a folder, and what a folder that is none would hold is not there. Nor is
-// what lies behind a link.
+// missing turns the errors of a path that does not exist into ErrNotExist. That includes a path
+// through an object, which is not a folder, and a path through a link.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, objectstore.ErrLink) {
 		return objectstore.ErrNotExist
@@ -240,8 +238,8 @@ func infoOf(key string, st *unix.Stat_t) objectstore.Info {
 	return objectstore.Info{Key: key, Size: st.Size, ETag: etagOf(st), Modified: modified(st)}
 }
 
-// etagOf names the content of a file. Inodes are used again, but put stamps files with
-// the time in nanoseconds, so two contents of a key differ in one or the other.
+// etagOf returns the ETag of a file. Inode numbers are reused, but put stamps files with a unique
+// time in nanoseconds, so two contents of a key differ in at least one of them.
 func etagOf(st *unix.Stat_t) string {
 	b := make([]byte, 0, 40)
 	b = strconv.AppendUint(b, st.Ino, 36)

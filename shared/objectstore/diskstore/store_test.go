@@ -203,8 +203,8 @@ func TestLinksOutOfRootAreNotFollowed(t *testing.T) {
 	}
 }
 
-// A link is not followed to another folder of the root, either, in one call or step by step:
-// whoever may write one folder may not reach others.
+// A link to another folder of the root is not followed either, in one call or step by step, because
+// a program that may write to one folder may not reach others.
 func TestLinksWithinRootAreNotFollowed(t *testing.T) {
 	ways := map[string]func(*Store, string, int) (*handle, error){"in one call": (*Store).open, "step by step": (*Store).walk}
 	s := open(t)

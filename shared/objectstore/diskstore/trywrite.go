@@ -7,8 +7,9 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// TryWrite implements objectstore.WriteTrier: it writes and syncs an unfinished file, which no
-// listing shows, and removes it. What a crash leaves of it goes with the other unfinished files.
+// TryWrite implements objectstore.WriteTrier. It writes and syncs an unfinished file, which no
+// listing shows, and removes it. If a crash leaves the file behind, Open removes it with the
+// others.
 func (s *Store) TryWrite(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -21,7 +22,7 @@ func (s *Store) TryWrite(ctx context.Context) error {
 	if _, err := t.file.Write(make([]byte, objectstore.TryBytes)); err != nil {
 		return fmt.Errorf("write an unfinished file: %w", err)
 	}
-	// The system may find out only now that there is no room.
+	// The system may notice only now that the disk is full.
 	if err := t.file.Sync(); err != nil {
 		return fmt.Errorf("sync an unfinished file: %w", err)
 	}

@@ -23,8 +23,8 @@ func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return &writer{ctx: ctx, store: s, key: key, temp: t}, nil
 }
 
-// A writer fills a temporary file and gives it its place on Commit. It keeps the context
-// of Create, as its methods are those of io.Writer and have none of their own.
+// A writer fills a temporary file, and gives it its key at the commit. It keeps the context of
+// Create, because the methods of io.Writer have none.
 type writer struct {
 	ctx   context.Context
 	store *Store

@@ -11,13 +11,13 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Recorder counts requests. The zero value is ready; it is safe for concurrent use.
+// A Recorder counts requests. The zero value is ready to use; it is safe for concurrent use.
 //
-// Each request has a level: one more than the highest level among the requests that were
-// answered before it was begun, and the depth of a recording is its highest level. Two
-// requests that do not depend on each other share a level only if they overlap in time.
-// In memory they may not, so for exact depths give the requests a [Latency] and run in a
-// testing/synctest bubble, where independent requests always overlap.
+// Each request has a level: one more than the highest level among the requests that had been
+// answered when it began. The depth of a recording is its highest level. Two independent requests
+// share a level only if they overlap in time. In memory they may not overlap. For exact depths,
+// give the requests a [Latency] and run in a testing/synctest bubble, where independent requests
+// always overlap.
 type Recorder struct {
 	mu       sync.Mutex
 	counts   Counts
@@ -26,33 +26,33 @@ type Recorder struct {
 	log      []line
 }
 
-// Counts is what was recorded since New or the last Reset. Failed requests count.
+// Counts is the result of a recording since New or the last Reset. It includes failed requests.
 type Counts struct {
-	Requests     int          // one for each range of a GetRanges
-	Depth        int          // how many of them, at most, waited for one another
-	ByKind       map[Kind]int // adds up to Requests
-	ReadBytes    int64        // of objects, in answers
-	WrittenBytes int64        // of objects, in requests
-	// Log has a line for each request, such as "GET movies.lance/_versions/1.manifest" or
-	// "RANGE movies.lance/data/x.lance -64", sorted by level and then by text, so that
-	// the same work gives the same log.
+	Requests     int          // one per range of a GetRanges
+	Depth        int          // the longest chain of requests that waited for one another
+	ByKind       map[Kind]int // sums up to Requests
+	ReadBytes    int64        // bytes of objects in answers
+	WrittenBytes int64        // bytes of objects in requests
+	// Log has one line per request, such as "GET movies.lance/_versions/1.manifest" or "RANGE
+	// movies.lance/data/x.lance -64". It is sorted by level and then by text, so that the same work
+	// gives the same log.
 	Log []string
 }
 
-// A line of the log.
+// line is a line of the log.
 type line struct {
 	level int
 	text  string
 }
 
-// Reset begins a new recording. No request may be on its way.
+// Reset starts a new recording. No request may be running.
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts, r.calls, r.answered, r.log = Counts{}, 0, 0, nil
 }
 
-// Snapshot returns what was recorded so far.
+// Snapshot returns the counts so far.
 func (r *Recorder) Snapshot() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *Recorder) Snapshot() Counts {
 	return c
 }
 
-// begin counts a call, gives it its number and returns its level. detail goes into the log.
+// begin counts a call, sets its number and returns its level. detail goes into the log.
 func (r *Recorder) begin(call *Call, detail string) (level int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *Recorder) begin(call *Call, detail string) (level int) {
 	return level
 }
 
-// end notes the answer to a request of this level.
+// end records the answer to a request of the given level.
 func (r *Recorder) end(level, read int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *Recorder) end(level, read int) {
 	r.counts.ReadBytes += int64(read)
 }
 
-// verb is the word of the log: the conditions of a put are named behind its key.
+// verb returns the word of the log for a kind. The conditions of a put follow its key.
 func verb(k Kind) string {
 	word, _, _ := strings.Cut(string(k), "-")
 	return strings.ToUpper(word)

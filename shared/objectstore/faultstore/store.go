@@ -1,11 +1,10 @@
-// Package faultstore wraps an object store for tests: it counts what is asked of it, and
-// it fails where a test says so.
+// Package faultstore wraps an object store for tests: it counts the requests, and it fails where a
+// test wants it to.
 //
-// Counting answers how many requests an operation makes and how deep they are, that is
-// how many had to wait for the answer of another: [Recorder]. Faults are decided call by
-// call: an error before anything happened, an answer that was lost on its way back, a
-// pause, or the end of the process, after which nothing works ([Fault]). A crash matrix
-// runs an operation once per call that it makes and crashes the n-th:
+// [Recorder] counts how many requests an operation makes and how deep they are, that is how many
+// had to wait for the answer of another one. A [Fault] is decided for each call: an error before
+// anything happens, a lost answer, a pause, or a crash of the process, after which no call works. A
+// crash matrix runs an operation once for each call that it makes, and crashes the n-th call:
 //
 //	s := faultstore.New(memstore.New(), nil)
 //	// … set up through s …
@@ -25,16 +24,17 @@ import (
 	"time"
 
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/pause"
 )
 
-// ErrCrashed is the error of the call that a Fault crashed and of all later ones.
+// ErrCrashed is the error of the call that a Fault crashed, and of all later calls.
 var ErrCrashed = errors.New("the process has crashed")
 
 // A Kind is a kind of request.
 type Kind string
 
-// The kinds of requests. A GetRanges counts as one Range for each range, or as one Head
-// if it asks for none. A writer is one Upload, made when it commits.
+// These are the kinds of requests. A GetRanges counts as one Range per range, or as one Head
+// without ranges. A writer counts as one Upload at its commit.
 const (
 	Get         Kind = "get"
 	Range       Kind = "range"
@@ -47,16 +47,16 @@ const (
 	List        Kind = "list"
 )
 
-// A Call is what a Fault is decided on.
+// A Call describes a call for which a Fault is decided.
 type Call struct {
 	N      int // 1 for the first call after New or Reset
 	Kind   Kind
 	Key    string              // the prefix if Kind is List
-	Ranges []objectstore.Range // of a GetRanges
-	Data   []byte              // to be written; not to be changed
+	Ranges []objectstore.Range // the ranges of a GetRanges
+	Data   []byte              // the bytes of a put; must not be changed
 }
 
-// isWrite says whether the call changes the store.
+// isWrite reports whether the call changes the store.
 func (c Call) isWrite() bool {
 	switch c.Kind {
 	case Put, PutIfAbsent, PutIfMatch, Upload, Delete:
@@ -65,32 +65,25 @@ func (c Call) isWrite() bool {
 	return false
 }
 
-// A Fault is what happens to a call. The zero value is nothing unusual. Several fields
-// work together: Lost and Crash is a process that wrote and died before it knew.
+// A Fault determines what happens to a call. The zero value changes nothing. Fields can be
+// combined: Lost and Crash together are a process that wrote and died before it got the answer.
 type Fault struct {
-	// Wait runs first, for as long as the call is to hang. If it returns an error, the
-	// call fails with it and the inner store is not asked.
+	// Wait runs first, and lets the call hang until it returns. If it returns an error, the call
+	// fails with that error and the inner store gets no request.
 	Wait func(context.Context) error
-	// Err fails the call before the inner store is asked.
+	// Err fails the call before the inner store gets a request.
 	Err error
-	// Lost asks the inner store and drops the answer. A write that was applied then is
-	// ErrUnknownOutcome, as is one that lost to its condition. A read is an error.
+	// Lost runs the call and drops the answer. A write then returns ErrUnknownOutcome, no matter
+	// whether its condition held, and a read returns an error.
 	Lost bool
-	// Crash fails the call, and all later ones, with ErrCrashed.
+	// Crash fails this call and all later ones with ErrCrashed.
 	Crash bool
 }
 
-// Latency returns a decision that makes every call last d. In a testing/synctest bubble
-// that costs no time and makes depths exact.
+// Latency returns a decision that makes every call take the time d. In a testing/synctest bubble
+// that costs no real time, and makes depths exact.
 func Latency(d time.Duration) func(Call) Fault {
-	wait := func(ctx context.Context) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	wait := func(ctx context.Context) error { return pause.For(ctx, d) }
 	return func(Call) Fault { return Fault{Wait: wait} }
 }
 
@@ -107,22 +100,22 @@ type Store struct {
 
 var _ objectstore.Store = (*Store)(nil)
 
-// New wraps inner. decide is asked before each call, about one call at a time; nil means that
-// there are no faults. It must not wait, which is what Fault.Wait is for, nor use the Store.
+// New wraps inner. decide is called before each call to inner, by one goroutine at a time; nil
+// means no faults. decide must neither wait, for which Fault.Wait exists, nor use the Store.
 func New(inner objectstore.Store, decide func(Call) Fault) *Store {
 	return &Store{Recorder: new(Recorder), inner: inner, decide: decide}
 }
 
-// Inject replaces the decision from now on. It does not undo a crash: for the life after
-// it, wrap the inner store again.
+// Inject replaces the decision. It does not undo a crash: to continue after one, wrap the inner
+// store again.
 func (s *Store) Inject(decide func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.decide = decide
 }
 
-// do counts and runs one call. run asks the inner store and returns the number of bytes
-// that were read.
+// do counts and runs one call. run calls the inner store and returns the number of bytes that it
+// read.
 func (s *Store) do(ctx context.Context, call Call, condition string, run func() (int, error)) error {
 	level := s.begin(&call, condition)
 	fault, err := s.fault(call)
@@ -174,7 +167,7 @@ func (s *Store) crash() {
 	s.crashed = true
 }
 
-// settled says whether err is an answer that a server gave, and that can get lost.
+// settled reports whether err is an answer of a server, which can get lost.
 func settled(err error) bool {
 	return err == nil || errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrNotExist)
 }
@@ -248,8 +241,8 @@ func (s *Store) Delete(ctx context.Context, key string, cond objectstore.Conditi
 	})
 }
 
-// conditionText is what the log says of a condition: not the ETag, which differs from
-// run to run.
+// conditionText returns the text of a condition for the log. It leaves out the ETag, which differs
+// from run to run.
 func conditionText(cond objectstore.Condition) string {
 	switch {
 	case cond.IfAbsent:
@@ -287,7 +280,7 @@ func listText(opts objectstore.ListOptions) string {
 	return text
 }
 
-// Create implements objectstore.Store. What is written is kept here until the commit.
+// Create implements objectstore.Store. The written bytes stay here until the commit.
 func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, error) {
 	s.mu.Lock()
 	crashed := s.crashed
@@ -302,10 +295,10 @@ func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return &writer{Writer: w, ctx: ctx, store: s, key: key}, nil
 }
 
-// A writer makes its request when it commits, as a small upload to S3 does.
+// A writer makes its one request at the commit, as a small upload to S3 does.
 type writer struct {
 	objectstore.Writer
-	ctx   context.Context // of Create, as Commit has none
+	ctx   context.Context // the context of Create, because Commit has none
 	store *Store
 	key   string
 	data  bytes.Buffer
@@ -325,7 +318,7 @@ func (w *writer) Commit() (objectstore.Info, error) {
 		return 0, err
 	})
 	if err != nil {
-		// Whatever failed, the writer is used up, as the contract has it.
+		// The contract requires that the writer is finished, no matter which error occurred.
 		return objectstore.Info{}, errors.Join(err, w.Abort())
 	}
 	return info, nil

@@ -1,5 +1,5 @@
-// Package memstore keeps objects in memory. It is the fast twin of the real stores: it
-// fails as they do and forgets everything with the process.
+// Package memstore keeps objects in memory. It is the fast counterpart of the real stores: it fails
+// as they do, and loses everything when the process ends.
 package memstore
 
 import (
@@ -20,11 +20,11 @@ import (
 type Store struct {
 	mu      sync.RWMutex
 	objects map[string]object
-	keys    []string // of objects, ascending
-	puts    uint64   // puts so far; each gives its object a new ETag
+	keys    []string // keys of objects, ascending
+	puts    uint64   // number of puts; each gives its object a new ETag
 }
 
-// An object is never changed, only replaced: readers may use its bytes without the lock.
+// An object is replaced and never changed, so readers may use its bytes without the lock.
 type object struct {
 	data []byte
 	info objectstore.Info
@@ -90,7 +90,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, cond objectsto
 	return s.put(key, clone(data), cond)
 }
 
-// put keeps data, which the caller must not touch again.
+// put stores data, which the caller must not use again.
 func (s *Store) put(key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objects
 		if !strings.HasPrefix(key, opts.Prefix) {
 			break
 		}
-		// A key and the prefix it is rolled up in compare with StartAfter each on its own.
+		// A key and its common prefix are compared with StartAfter separately.
 		name, next := key, i+1
 		if end := strings.Index(key[len(opts.Prefix):], "/"); opts.Delimiter != "" && end >= 0 {
 			name = key[:len(opts.Prefix)+end+1]
@@ -190,9 +190,9 @@ func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return &writer{ended: ctx.Err, store: s, key: key}, nil
 }
 
-// A writer gathers the bytes of one object.
+// A writer collects the bytes of one object.
 type writer struct {
-	ended func() error // the error of the context given to Create
+	ended func() error // error of the context that was given to Create
 	store *Store       // nil after Commit or Abort
 	key   string
 	buf   bytes.Buffer

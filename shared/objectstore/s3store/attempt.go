@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"time"
@@ -14,16 +13,18 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/pause"
 )
 
-// A pace says how long and how often a request is tried.
+// A pace determines how long and how often a request is tried. An attempt in this package is one
+// HTTP request to S3.
 type pace struct {
-	attempts  int           // that may fail
-	conflicts int           // further ones, after requests that met others
-	first     time.Duration // upper bound of the first pause; it doubles
+	attempts  int           // attempts that may fail
+	conflicts int           // further attempts after conflicts with other requests
+	first     time.Duration // upper bound of the first pause; each further one is twice as long
 	longest   time.Duration
-	patience  time.Duration // with a request of no bytes
-	perByte   time.Duration // more of it
+	patience  time.Duration // time limit of a request without bytes
+	perByte   time.Duration // additional time per byte
 }
 
 var usualPace = pace{
@@ -33,41 +34,34 @@ var usualPace = pace{
 	perByte:  2 * time.Microsecond, // half a megabyte a second
 }
 
-// limit is how long one attempt may take that moves so many bytes.
+// limit is the time limit of one attempt that transfers the given bytes.
 func (p pace) limit(bytes int64) time.Duration {
 	return p.patience + time.Duration(bytes)*p.perByte
 }
 
-// pause waits before the attempt after n others.
+// pause waits before the next attempt after n failed ones.
 func (p pace) pause(ctx context.Context, n int) error {
-	timer := time.NewTimer(rand.N(min(p.first<<min(n-1, 20), p.longest)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.Backoff(ctx, p.first, p.longest, n-1)
 }
 
-// An outcome is what the failure of one attempt tells.
+// An outcome is what the failure of an attempt means for the request.
 type outcome int
 
 const (
-	settled  outcome = iota // the answer is final, and the request changed nothing
-	refused                 // it changed nothing and may be tried again
-	conflict                // refused, because another request was on the same key
-	unclear                 // it may have been carried out; it may be tried again
+	settled  outcome = iota // the answer is final, and nothing was changed
+	refused                 // nothing was changed, and the request may be tried again
+	conflict                // refused, because another request is changing the same key
+	unclear                 // the request may have been carried out; it may be tried again
 )
 
 var (
-	// errBroken says that the bytes of an answer did not all arrive.
+	// errBroken means that the bytes of an answer did not all arrive.
 	errBroken = errors.New("the answer broke off")
-	// errStalled is the cause of an attempt that was given up.
+	// errStalled is the cause of an attempt that exceeded its time limit.
 	errStalled = errors.New("no answer in time")
 )
 
-// outcomeOf reads the failure of an attempt.
+// outcomeOf determines the outcome of a failed attempt.
 func outcomeOf(err error) outcome {
 	var answer *awshttp.ResponseError
 	var send *smithyhttp.RequestSendError
@@ -77,7 +71,7 @@ func outcomeOf(err error) outcome {
 	case errors.As(err, &send): // which the SDK wraps in an answer of status 0
 		var network *net.OpError
 		if errors.As(err, &network) && network.Op == "dial" {
-			return refused // never sent
+			return refused // the request was never sent
 		}
 		return unclear
 	case errors.As(err, &answer):
@@ -85,14 +79,14 @@ func outcomeOf(err error) outcome {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return unclear
 	}
-	return settled // never sent: no credentials, no endpoint
+	return settled // never sent: there are no credentials, or no endpoint
 }
 
 func outcomeOfStatus(status int, code string) outcome {
 	switch {
 	case code == "ConditionalRequestConflict" || code == "OperationAborted":
 		return conflict
-	case code == "RequestTimeTooSkewed": // the SDK has learnt the server's time from it
+	case code == "RequestTimeTooSkewed": // the SDK has learnt the server's time from the answer
 		return refused
 	case status == http.StatusTooManyRequests:
 		return refused
@@ -100,15 +94,15 @@ func outcomeOfStatus(status int, code string) outcome {
 		return settled
 	case status >= 500, status == http.StatusRequestTimeout, code == "RequestTimeout":
 		return unclear
-	case status < 300: // an error, or nothing that could be read, under a good status
+	case status < 300: // the status is good, but the body is an error or unreadable
 		return unclear
-	case code == "" && status != http.StatusPreconditionFailed: // what tells why did not arrive
+	case code == "" && status != http.StatusPreconditionFailed: // the body with the reason did not arrive
 		return refused
 	}
 	return settled
 }
 
-// codeOf is the code in the body of an error answer, if there is one.
+// codeOf returns the code in the body of an error answer, "" if there is none.
 func codeOf(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -122,16 +116,16 @@ func isStatus(err error, status int) bool {
 	return errors.As(err, &answer) && answer.HTTPStatusCode() == status
 }
 
-// A request is what attempts are made of.
+// A request can be attempted several times.
 type request struct {
-	name  string // for the log
+	name  string // name in the log
 	key   string
-	bytes int64 // that it moves, as far as that is known before
+	bytes int64 // bytes that it transfers, as far as known in advance
 	send  func(ctx context.Context, limit *time.Timer) error
 }
 
-// do makes attempts until one succeeds or there is no sense in another. doubt is true if
-// any of those that failed may have been carried out. The error is that of the last.
+// do makes attempts until one succeeds or a further one is useless. doubt is true if a failed
+// attempt may have been carried out. The error is that of the last attempt.
 func (s *Store) do(ctx context.Context, r request) (doubt bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -160,7 +154,7 @@ func (s *Store) do(ctx context.Context, r request) (doubt bool, err error) {
 	}
 }
 
-// try makes one attempt, which is given up when it stalls.
+// try makes one attempt with a time limit.
 func (s *Store) try(ctx context.Context, r request) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -173,7 +167,7 @@ func (s *Store) try(ctx context.Context, r request) error {
 	return err
 }
 
-// after says of an error how many attempts came to it, where that is news.
+// after adds the number of attempts to an error if there was more than one.
 func after(attempts int, err error) error {
 	if attempts == 1 {
 		return err
@@ -181,8 +175,8 @@ func after(attempts int, err error) error {
 	return fmt.Errorf("after %d attempts: %w", attempts, err)
 }
 
-// read makes the attempts of a request that changes nothing. If it fails because the
-// object is not there, that is ErrNotExist.
+// read makes the attempts of a request that changes nothing. The error is ErrNotExist when the
+// object does not exist.
 func (s *Store) read(ctx context.Context, r request) error {
 	_, err := s.do(ctx, r)
 	if isMissing(err) {
@@ -191,8 +185,8 @@ func (s *Store) read(ctx context.Context, r request) error {
 	return err
 }
 
-// isMissing says whether the server has no such object. An answer to HEAD has no body that
-// could tell it from a missing bucket.
+// isMissing reports whether the server has no such object. The answer to HEAD has no body, so a
+// missing bucket looks the same.
 func isMissing(err error) bool {
 	if !isStatus(err, http.StatusNotFound) {
 		return false

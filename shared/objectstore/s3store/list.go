@@ -15,11 +15,11 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// maxPage is how many entries S3 answers at most.
+// maxPage is the most entries that S3 returns in one answer.
 const maxPage = 1000
 
-// List implements objectstore.Store. Objects whose keys no store may hold, such as the
-// "folder/" that some tools make, are left out.
+// List implements objectstore.Store. It leaves out objects with invalid keys, such as the "folder/"
+// objects that some tools make.
 func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
 	if err := objectstore.CheckList(opts); err != nil {
 		return objectstore.ListPage{}, err
@@ -34,7 +34,7 @@ func (s *Store) List(ctx context.Context, opts objectstore.ListOptions) (objects
 func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objectstore.ListPage, error) {
 	prefix := sendable(s.prefix + opts.Prefix)
 	if len(s.prefix+opts.Prefix)-len(prefix) >= utf8.UTFMax {
-		return objectstore.ListPage{}, ctx.Err() // more is missing than the rest of a letter: no key begins like this
+		return objectstore.ListPage{}, ctx.Err() // no key begins with the rest of this text
 	}
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
 	if opts.Delimiter != "" {
@@ -65,7 +65,7 @@ func (s *Store) list(ctx context.Context, opts objectstore.ListOptions) (objects
 			return page, nil
 		}
 		if aws.ToString(out.NextContinuationToken) == "" {
-			return objectstore.ListPage{}, fmt.Errorf("%w: there is more but no token", errBroken)
+			return objectstore.ListPage{}, fmt.Errorf("%w: the page is not the last, but has no continuation token", errBroken)
 		}
 		in.ContinuationToken = out.NextContinuationToken
 	}
@@ -79,8 +79,9 @@ func (s *Store) listOnce(ctx context.Context, in *s3.ListObjectsV2Input) (out *s
 	return out, err
 }
 
-// startAfter is what to ask the server for. Where opts.StartAfter lies in a folder that is
-// rolled up, all of the folder is behind: without a word of that, S3 would answer it.
+// startAfter returns the start for the server's listing. If opts.StartAfter lies in a folder that
+// is listed as a common prefix, the listing must start behind the whole folder; S3 would otherwise
+// return the prefix.
 func startAfter(opts objectstore.ListOptions) string {
 	below, ok := strings.CutPrefix(opts.StartAfter, opts.Prefix)
 	if !ok || opts.Delimiter == "" {
@@ -93,8 +94,8 @@ func startAfter(opts objectstore.ListOptions) string {
 	return opts.StartAfter[:len(opts.Prefix)+end+1] + string(utf8.MaxRune)
 }
 
-// sendable cuts from text what no key in a bucket can hold, and all behind it. A key that
-// is greater than text is greater than what is left, too.
+// sendable cuts text before the first byte that no key in a bucket can contain. A key that is
+// greater than text is also greater than the result.
 func sendable(text string) string {
 	text = text[:min(len(text), maxKeyBytes)]
 	for i, r := range text {
@@ -105,8 +106,8 @@ func sendable(text string) string {
 	return text
 }
 
-// add appends to page what out brings and was asked for: the server may have been asked for
-// more, as it takes whole letters only.
+// add appends the entries of out that were asked for to page. The server may return more, because
+// it accepts only whole characters in a prefix.
 func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, opts objectstore.ListOptions) error {
 	wanted := func(key string) bool { return key > opts.StartAfter && strings.HasPrefix(key, opts.Prefix) }
 	for _, o := range out.Contents {
@@ -136,8 +137,8 @@ func (s *Store) add(page *objectstore.ListPage, out *s3.ListObjectsV2Output, opt
 	return nil
 }
 
-// listedKey is a key in a listing as the store knows it. In the encoding that we ask for, a
-// plus is a space: keys may hold what XML cannot.
+// listedKey decodes a key of a listing. The store asks for URL encoding, in which a plus means a
+// space, because keys may contain characters that XML cannot.
 func (s *Store) listedKey(text *string, encoding types.EncodingType) (string, error) {
 	key := aws.ToString(text)
 	if encoding == types.EncodingTypeUrl {
@@ -149,7 +150,7 @@ func (s *Store) listedKey(text *string, encoding types.EncodingType) (string, er
 	}
 	below, ok := strings.CutPrefix(key, s.prefix)
 	if !ok {
-		return "", fmt.Errorf("the server lists %.80q, which is outside of %q", key, s.prefix)
+		return "", fmt.Errorf("the server listed %.80q, which is outside of %q", key, s.prefix)
 	}
 	return below, nil
 }

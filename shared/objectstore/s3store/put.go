@@ -52,8 +52,8 @@ func (s *Store) put(ctx context.Context, key, full string, data []byte, cond obj
 	return info, err
 }
 
-// written is the Info of a write that the server has confirmed. If the confirmation lacks
-// what it must have, the attempt is one that broke off: the write has happened.
+// written returns the Info of a write that the server has confirmed. If the confirmation is
+// incomplete, the attempt counts as broken off, although the write has happened.
 func written(key string, size int64, etag *string, metadata middleware.Metadata) (objectstore.Info, error) {
 	answer, ok := awsmiddleware.GetRawResponse(metadata).(*smithyhttp.Response)
 	if !ok {
@@ -66,8 +66,8 @@ func written(key string, size int64, etag *string, metadata middleware.Metadata)
 	return info, nil
 }
 
-// infoOfWrite is the Info of what was just written. S3 does not answer the time of a write,
-// but at what time it answered: the two differ by less than the time of the request.
+// infoOfWrite returns the Info of a new object. S3 does not return the time of a write, only that
+// of its answer; the two differ by less than the duration of the request.
 func infoOfWrite(key string, size int64, etag *string, answer *http.Response) (objectstore.Info, error) {
 	if aws.ToString(etag) == "" {
 		return objectstore.Info{}, errNoETag
@@ -79,4 +79,4 @@ func infoOfWrite(key string, size int64, etag *string, answer *http.Response) (o
 	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: modified}, nil
 }
 
-var errNoETag = errors.New("the server answers no ETag")
+var errNoETag = errors.New("the server returned no ETag")

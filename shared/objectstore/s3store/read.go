@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// readers bounds the requests of one GetRanges that are on their way at a time.
+	// readers bounds the concurrent requests of one GetRanges.
 	readers = 32
-	// changes bounds how often a GetRanges begins again because the object was replaced
-	// between its requests.
+	// changes bounds how often a GetRanges starts again because the object was replaced between its
+	// requests.
 	changes = 20
 )
 
@@ -59,7 +59,7 @@ func (s *Store) get(ctx context.Context, key, full string) (data []byte, info ob
 // readBody reads the n bytes of a body and its end, where the SDK compares checksums.
 func readBody(body io.Reader, n int64) ([]byte, error) {
 	if n < 0 {
-		return nil, fmt.Errorf("%w: it does not say its length", errBroken)
+		return nil, fmt.Errorf("%w: it has no length", errBroken)
 	}
 	data := make([]byte, n)
 	if _, err := io.ReadFull(body, data); err != nil {
@@ -67,7 +67,7 @@ func readBody(body io.Reader, n int64) ([]byte, error) {
 	}
 	var more [1]byte
 	if _, err := io.ReadFull(body, more[:]); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: %d bytes are not all of it: %w", errBroken, n, err)
+		return nil, fmt.Errorf("%w: after %d bytes: %w", errBroken, n, err)
 	}
 	return data, nil
 }
@@ -76,8 +76,8 @@ func infoOfRead(key string, size int64, etag *string, modified *time.Time) (obje
 	if aws.ToString(etag) == "" {
 		return objectstore.Info{}, errNoETag
 	}
-	// Headers tell seconds, and so do the listings of S3 itself. Some other servers list finer
-	// times; an object would seem to have two.
+	// Headers contain whole seconds, and so do the listings of S3. Some other servers list finer
+	// times, which would make one object have two times.
 	return objectstore.Info{Key: key, Size: size, ETag: *etag, Modified: aws.ToTime(modified).Truncate(time.Second)}, nil
 }
 
@@ -94,8 +94,8 @@ func (s *Store) head(ctx context.Context, key, full string) (info objectstore.In
 	return info, err
 }
 
-// GetRanges implements objectstore.Store. Each range is one request, except those of no
-// bytes, which need none as long as another tells of the object.
+// GetRanges implements objectstore.Store. Each range is one request. An empty range needs none if
+// another range is not empty.
 func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore.Range) ([][]byte, objectstore.Info, error) {
 	full, err := s.fullKey(key)
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *Store) GetRanges(ctx context.Context, key string, ranges ...objectstore
 
 var errChanged = errors.New("the object was replaced while it was read")
 
-// ranges reads all ranges side by side, or returns errChanged if they came from more than
-// one object.
+// ranges reads all ranges in parallel. It returns errChanged if they came from more than one
+// object.
 func (s *Store) ranges(ctx context.Context, key, full string, ranges []objectstore.Range) ([][]byte, objectstore.Info, error) {
 	parts := make([][]byte, len(ranges))
 	infos := make([]objectstore.Info, len(ranges))
@@ -154,7 +154,7 @@ func (s *Store) ranges(ctx context.Context, key, full string, ranges []objectsto
 	return parts, infos[last], within(ranges, infos[last].Size)
 }
 
-// within returns ErrInvalidRange unless all ranges lie in an object of size bytes.
+// within returns ErrInvalidRange unless all ranges lie within an object of the given size.
 func within(ranges []objectstore.Range, size int64) error {
 	for _, r := range ranges {
 		if _, _, err := r.Within(size); err != nil {
@@ -164,10 +164,10 @@ func within(ranges []objectstore.Range, size int64) error {
 	return nil
 }
 
-// part reads one range, which is not empty.
+// part reads one range that is not empty.
 func (s *Store) part(ctx context.Context, key, full string, r objectstore.Range) (data []byte, info objectstore.Info, err error) {
 	if r.Offset < 0 {
-		r.Length = 0 // as it is ignored: the answer tells how much it is
+		r.Length = 0 // the length of a suffix range is ignored
 	}
 	header, err := rangeHeader(r)
 	if err != nil {
@@ -197,8 +197,7 @@ func (s *Store) part(ctx context.Context, key, full string, r objectstore.Range)
 	return data, info, err
 }
 
-// rangeHeader is the header that asks for r, or ErrInvalidRange for one that lies in no
-// object.
+// rangeHeader returns the header for r, or ErrInvalidRange for a range that lies in no object.
 func rangeHeader(r objectstore.Range) (string, error) {
 	switch {
 	case r.Offset < 0:
@@ -209,13 +208,14 @@ func rangeHeader(r objectstore.Range) (string, error) {
 	return fmt.Sprintf("bytes=%d-%d", r.Offset, r.Offset+r.Length-1), nil
 }
 
-// answered returns how many bytes of an object of which size out brings, or an error if
-// they are not those of r.
+// answered returns the number of bytes in out and the size of the object. It returns an error if
+// the bytes are not those of r.
 func answered(out *s3.GetObjectOutput, r objectstore.Range) (length, size int64, err error) {
 	var first, last int64
 	length = aws.ToInt64(out.ContentLength)
 	if out.ContentRange == nil {
-		// The whole object, because that is what was asked for, or the server cannot do less.
+		// The answer is the whole object, because the request was for all of it, or because the
+		// server ignores ranges.
 		last, size = length-1, length
 	} else if _, err := fmt.Sscanf(*out.ContentRange, "bytes %d-%d/%d", &first, &last, &size); err != nil {
 		return 0, 0, fmt.Errorf("content range %q: %w", *out.ContentRange, err)
@@ -225,13 +225,13 @@ func answered(out *s3.GetObjectOutput, r objectstore.Range) (length, size int64,
 		return 0, 0, err
 	}
 	if first != offset || last-first != want-1 || length != want {
-		return 0, 0, fmt.Errorf("asked for %d bytes at %d of %d, the server sends %d at %d", want, offset, size, length, first)
+		return 0, 0, fmt.Errorf("the request was for %d bytes at %d of %d, and the server sent %d at %d", want, offset, size, length, first)
 	}
 	return length, size, nil
 }
 
-// unsatisfiable tells what it means that no byte of r is in the object: nothing bad, if r
-// is the end of an object of no bytes.
+// unsatisfiable handles the answer that no byte of r lies in the object. That is no error if r is a
+// suffix of an empty object.
 func (s *Store) unsatisfiable(ctx context.Context, key, full string, r objectstore.Range) ([]byte, objectstore.Info, error) {
 	if r.Offset >= 0 {
 		return nil, objectstore.Info{}, fmt.Errorf("%w: %d bytes at %d", objectstore.ErrInvalidRange, r.Length, r.Offset)

@@ -67,7 +67,8 @@ func newServer(t *testing.T) (*fakeServer, *Store, *bytes.Buffer) {
 	return s, store, &log
 }
 
-// configOf is what the AWS environment would say of a server that takes any credentials.
+// configOf is the configuration of a server that accepts any credentials, as the AWS environment
+// would give it.
 func configOf(url string) aws.Config {
 	return aws.Config{
 		BaseEndpoint:               &url,
@@ -134,7 +135,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	send(w, answer, f.cut)
 }
 
-// next notes the request and returns what is to befall it.
+// next records the request and returns its fault.
 func (s *fakeServer) next(r *http.Request) fault {
 	text := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/bucket/root/")
 	for _, name := range []string{"partNumber", "uploads", "uploadId"} {

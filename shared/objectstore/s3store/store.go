@@ -1,29 +1,28 @@
-// Package s3store keeps objects in a bucket of S3, or of a server that speaks its
-// protocol, below a key prefix. Native Lance may read and write the same bucket at the
-// same time.
+// Package s3store keeps objects in a bucket of S3, or of a server with the same protocol, below a
+// key prefix. Native Lance may read and write the same bucket at the same time.
 //
-// Conditional writes are those of S3: If-None-Match and If-Match. What the server answers
-// means:
+// Conditional writes use the If-None-Match and If-Match headers of S3. The answers of the server
+// mean:
 //
-//	412                         settled: somebody owns the key, ErrPrecondition
-//	409, two requests met       not carried out: sent again
-//	5xx, time-out, reset        nobody knows: sent again
-//	412 after one of those      perhaps our own first request: ErrUnknownOutcome
+//	412                         final: another writer has the key, ErrPrecondition
+//	409, two requests collided  not carried out: sent again
+//	5xx, time-out, reset        unknown: sent again
+//	412 after one of those      perhaps caused by our own first request: ErrUnknownOutcome
 //
-// The SDK never retries on its own, so that a 412 for our own write cannot pass for a lost
-// race. [Store] does, with full jitter and a bound, and logs each further attempt; errors
-// say how many there were. Requests have a time limit that grows with their bytes: one that
-// stalls is given up and tried again long before the caller's deadline.
+// The SDK does not retry on its own, because a 412 caused by our own write would then look like a
+// lost race. [Store] retries instead, with full jitter and a bound. It logs each further attempt,
+// and errors contain the number of attempts. The time limit of a request grows with its bytes, so
+// that a stalled request is tried again long before the caller's deadline.
 //
-// The server must be strongly consistent, answer conditional puts atomically and list in
-// key order, as S3 does. Some stand-ins only look so: the contract in storetest races 64
-// writers, which tells. Conditional deletes are missing in some that are good otherwise
-// (501); those get a look and then a delete, which is not atomic.
+// The server must be strongly consistent, carry out conditional puts atomically, and list in key
+// order, as S3 does. Some substitutes do not, although they claim to; the contract in storetest
+// lets 64 writers race, which shows it. Some otherwise good servers lack conditional deletes (501).
+// The store then reads the object and deletes it, which is not atomic.
 //
-// A role needs GetObject, PutObject, DeleteObject and AbortMultipartUpload below the
-// prefix, and ListBucket: without it S3 answers 403 for what does not exist. Uploads that
-// a crash left unfinished are not listed but cost; a lifecycle rule of the bucket should
-// end them after a day.
+// A role needs GetObject, PutObject, DeleteObject and AbortMultipartUpload below the prefix, and
+// ListBucket, without which S3 answers 403 for missing objects. Uploads that a crash has left
+// unfinished are not listed but cost money; a lifecycle rule of the bucket should delete them after
+// a day.
 package s3store
 
 import (
@@ -43,24 +42,23 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// maxKeyBytes is the longest key that S3 takes, with the prefix of the store.
+// maxKeyBytes is the length of the longest key in S3, including the prefix of the store.
 const maxKeyBytes = 1024
 
 // A Store holds objects in a bucket. Make one with New.
 type Store struct {
 	client *s3.Client
 	bucket string
-	prefix string // of all keys; empty, or with a slash at the end
+	prefix string // common prefix of all keys; empty, or with a slash at the end
 	log    *slog.Logger
 	pace   pace
 }
 
 var _ objectstore.Store = (*Store)(nil)
 
-// New returns a store of the objects of bucket below prefix, which is a key, or empty for
-// the whole bucket. The client is one of NewClient; stores may share it. It asks the
-// server nothing: whether the bucket exists shows with the first request. Further attempts
-// of requests are logged to log as warnings.
+// New returns a store of the objects of bucket below prefix, which is a key, or empty for the whole
+// bucket. The client is one of NewClient; stores may share it. New sends no request, so a missing
+// bucket is only noticed by the first request. The store logs repeated requests to log as warnings.
 func New(client *s3.Client, bucket, prefix string, log *slog.Logger) (*Store, error) {
 	if bucket == "" {
 		return nil, errors.New("open S3 store: no bucket")
@@ -74,9 +72,9 @@ func New(client *s3.Client, bucket, prefix string, log *slog.Logger) (*Store, er
 	return &Store{client: client, bucket: bucket, prefix: prefix, log: log, pace: usualPace}, nil
 }
 
-// NewClient returns a client for stores. Region, credentials and endpoint are those of
-// cfg; it opens no connection. With an endpoint of its own the bucket is in the path and
-// not in the host name, as servers other than S3 expect, and there need not be a region.
+// NewClient returns a client for stores. Region, credentials and endpoint are those of cfg. It
+// opens no connection. If cfg has an endpoint, the bucket is in the path and not in the host name,
+// as servers other than S3 expect, and no region is needed.
 func NewClient(cfg aws.Config) (*s3.Client, error) {
 	transport, ok := cfg.HTTPClient.(*awshttp.BuildableClient) // with the certificates of cfg
 	if !ok {
@@ -85,8 +83,8 @@ func NewClient(cfg aws.Config) (*s3.Client, error) {
 	transport = transport.WithDialerOptions(func(d *net.Dialer) { d.Timeout = 3 * time.Second }).
 		WithTransportOptions(func(t *http.Transport) {
 			t.TLSHandshakeTimeout = 5 * time.Second
-			// All requests go to one host. Fewer idle connections than requests at a time
-			// would mean a new handshake for each of the others.
+			// All requests go to one host. With fewer idle connections than concurrent requests,
+			// each further request would need a new handshake.
 			t.MaxIdleConns = maxIdleConnections
 			t.MaxIdleConnsPerHost = maxIdleConnections
 		})
@@ -94,10 +92,10 @@ func NewClient(cfg aws.Config) (*s3.Client, error) {
 		o.HTTPClient = transport
 		o.Retryer = aws.NopRetryer{}
 		o.UsePathStyle = o.BaseEndpoint != nil
-		// What was stored without a checksum is no news.
+		// Objects that were stored without a checksum are normal and not worth a log line.
 		o.DisableLogOutputChecksumValidationSkipped = true
 		if o.Region == "" && o.BaseEndpoint != nil {
-			o.Region = "us-east-1" // which servers that know no regions sign for
+			o.Region = "us-east-1" // servers without regions accept signatures for this one
 		}
 	})
 	if client.Options().Region == "" {
@@ -114,7 +112,7 @@ func (s *Store) fullKey(key string) (string, error) {
 		return "", err
 	}
 	if n := len(s.prefix) + len(key); n > maxKeyBytes {
-		return "", fmt.Errorf("%w: %.40q… is %d bytes long in the bucket, more than S3 takes", objectstore.ErrInvalidKey, key, n)
+		return "", fmt.Errorf("%w: %.40q… is %d bytes long in the bucket, more than S3 allows", objectstore.ErrInvalidKey, key, n)
 	}
 	return s.prefix + key, nil
 }
@@ -149,8 +147,8 @@ func (s *Store) delete(ctx context.Context, full string, cond objectstore.Condit
 	})
 }
 
-// lookAndDelete is for servers without conditional deletes. Between its two requests
-// somebody may put another object, and that is deleted then.
+// lookAndDelete is for servers without conditional deletes. If another writer replaces the object
+// between its two requests, it deletes the new object.
 func (s *Store) lookAndDelete(ctx context.Context, key, full string, cond objectstore.Condition) error {
 	info, err := s.head(ctx, key, full)
 	if errors.Is(err, objectstore.ErrNotExist) {

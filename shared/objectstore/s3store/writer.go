@@ -17,20 +17,22 @@ import (
 )
 
 const (
-	// firstPart is the size of the first parts. All but the last must have 5 MiB.
+	// firstPart is the size of the first parts. S3 requires at least 5 MiB for all parts but the
+	// last.
 	firstPart = 8 << 20
-	// growEvery is how many parts it takes until they get twice as long. S3 takes 10,000
-	// parts: with this they can hold the 5 TiB of its largest object.
+	// growEvery is the number of parts after which the size of a part doubles. S3 takes 10,000
+	// parts, which then suffice for its largest object of 5 TiB.
 	growEvery = 1000
-	// uploads bounds the parts of one writer that are on their way at a time.
+	// uploads bounds the concurrent part requests of one writer.
 	uploads = 4
 
-	// abortTime is for cleaning up, also when the time of the request has run out.
+	// abortTime is the time limit for cleaning up, which also applies after the request's own
+	// deadline.
 	abortTime = 10 * time.Second
 )
 
-// Create implements objectstore.Store. An object of less than a part is put when it is
-// committed; of a longer one, parts are sent while it is written.
+// Create implements objectstore.Store. An object of less than one part is put at the commit. The
+// parts of a longer one are sent while it is written.
 func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, error) {
 	full, err := s.fullKey(key)
 	if err != nil {
@@ -42,15 +44,15 @@ func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	return &writer{ctx: ctx, store: s, key: key, full: full}, nil
 }
 
-// A writer cuts what is written into parts. It keeps the context of Create, as its methods
-// are those of io.Writer and have none of their own.
+// A writer divides the written bytes into parts. It keeps the context of Create, because the
+// methods of io.Writer have none.
 type writer struct {
 	ctx       context.Context
 	store     *Store
 	key, full string
-	part      []byte  // being filled
-	size      int64   // of all that was written
-	upload    *upload // nil while there is no full part
+	part      []byte  // the part that is being filled
+	size      int64   // number of bytes written so far
+	upload    *upload // nil before the first full part
 	finished  bool
 }
 
@@ -84,7 +86,7 @@ func (w *writer) partSize() int {
 	return firstPart << (len(w.upload.parts) / growEvery)
 }
 
-// send hands the part to the upload, which it begins if this is the first one.
+// send passes the part to the upload, which it begins for the first part.
 func (w *writer) send() error {
 	if w.upload == nil {
 		u, err := w.store.beginUpload(w.ctx, w.full)
@@ -150,19 +152,19 @@ func (w *writer) usable() error {
 	return nil
 }
 
-// An upload is an object on its way in parts.
+// An upload is an object that is being written in parts.
 type upload struct {
 	store *Store
 	full  string
 	id    *string
-	parts []*types.CompletedPart // each is filled in when it has arrived
+	parts []*types.CompletedPart // each entry is set when the part has arrived
 	group *errgroup.Group
-	ctx   context.Context // of the parts; ends with the first that fails, which is its cause
+	ctx   context.Context // context of the parts; ends with the first error, which is its cause
 	stop  context.CancelFunc
 }
 
-// beginUpload starts an upload. If the answer is lost an upload without parts stays
-// behind, which costs nothing.
+// beginUpload starts an upload. If the answer is lost, an upload without parts is left behind,
+// which costs nothing.
 func (s *Store) beginUpload(ctx context.Context, full string) (*upload, error) {
 	u := &upload{store: s, full: full}
 	_, err := s.do(ctx, request{"begin upload", full, 0, func(ctx context.Context, _ *time.Timer) error {
@@ -182,8 +184,8 @@ func (s *Store) beginUpload(ctx context.Context, full string) (*upload, error) {
 	return u, nil
 }
 
-// add sends a part, which it keeps. It waits while too many others are on their way. That
-// it failed shows in the context and in complete.
+// add sends a part, which must not change afterwards. It waits while too many other parts are being
+// sent. A failure ends the context, and complete returns it.
 func (u *upload) add(data []byte) {
 	part := &types.CompletedPart{PartNumber: aws.Int32(int32(len(u.parts) + 1))}
 	u.parts = append(u.parts, part)
@@ -209,7 +211,7 @@ func (u *upload) send(part *types.CompletedPart, data []byte) error {
 	return nil
 }
 
-// complete waits for the parts and makes them the object.
+// complete waits for the parts and turns them into the object.
 func (u *upload) complete(ctx context.Context, key string, size int64) (info objectstore.Info, err error) {
 	if err := u.group.Wait(); err != nil {
 		return objectstore.Info{}, err
@@ -231,17 +233,17 @@ func (u *upload) complete(ctx context.Context, key string, size int64) (info obj
 	return info, err
 }
 
-// abort stops the parts that are on their way and drops those that have arrived.
+// abort stops the parts that are being sent and drops those that have arrived.
 func (u *upload) abort(ctx context.Context) error {
 	u.stop()
-	_ = u.group.Wait() // what came of them does not matter any more
+	_ = u.group.Wait() // the results of the parts no longer matter
 	s := u.store
 	_, err := s.do(ctx, request{"abort upload", u.full, 0, func(ctx context.Context, _ *time.Timer) error {
 		_, err := s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.bucket, Key: &u.full, UploadId: u.id})
 		return err
 	}})
 	if isStatus(err, http.StatusNotFound) {
-		return nil // completed, after all, or aborted by an attempt before
+		return nil // the upload was completed after all, or an earlier attempt aborted it
 	}
 	return err
 }

@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// listed are keys whose order is easily got wrong. None is a folder of another.
+// listed are keys whose order is easily implemented wrongly. No key is a folder of another.
 var listed = func() []string {
-	long := strings.Repeat("L", 200) // as long as a file name that diskstore leaves alone
+	long := strings.Repeat("L", 200) // the longest name that diskstore does not divide
 	keys := []string{
 		"a", "a-b", "a.b", "a0", "aa", "B", "b!/c", "b-/c", "b/c", "b/c-d/e", "b/c.d", "b/c0", "b/d/e/f", "b/d/e0", "b/d0", "b0/x",
 		"t/_versions/1", "t/_versions/18446744073709551600.manifest", "t/_versions/18446744073709551601.manifest",
@@ -60,13 +60,13 @@ func listOrder(t *testing.T, s objectstore.Store) {
 	}
 }
 
-// A page is a ListPage without what only the store knows.
+// A page is a ListPage without the fields that differ between stores.
 type page struct {
 	Keys, Prefixes []string
 	More           bool
 }
 
-// model answers a listing of keys, which are sorted, in the plainest way.
+// model lists sorted keys in the simplest way.
 func model(keys []string, opts objectstore.ListOptions) page {
 	var p page
 	for _, key := range keys {
@@ -120,7 +120,7 @@ func listAgreesWithModel(t *testing.T, s objectstore.Store) {
 	})
 }
 
-// drawNearKey draws a beginning of a listed key, often with something behind it.
+// drawNearKey draws a prefix of a listed key, often with further characters.
 func drawNearKey(t *rapid.T, label string) string {
 	key := rapid.SampledFrom(listed).Draw(t, label)
 	cut := key[:rapid.IntRange(0, len(key)).Draw(t, label+" cut")]

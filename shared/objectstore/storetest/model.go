@@ -13,11 +13,11 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A history drives a store and a map side by side.
+// A history applies the same operations to a store and to a map.
 type history struct {
 	store objectstore.Store
 	now   map[string]version
-	etags []string // every ETag that was ever answered
+	etags []string // every ETag that was ever returned
 }
 
 type version struct{ value, etag string }
@@ -36,7 +36,7 @@ func historyAgreesWithModel(t *testing.T, s objectstore.Store) {
 	})
 }
 
-// draw picks a key and a condition, and says whether the condition holds.
+// draw picks a key and a condition. holds reports whether the condition holds.
 func (h *history) draw(t *rapid.T) (key string, cond objectstore.Condition, holds bool) {
 	key = rapid.SampledFrom(historyKeys).Draw(t, "key")
 	have, exists := h.now[key]

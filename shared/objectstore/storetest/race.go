@@ -18,7 +18,7 @@ const (
 	rounds = 20
 )
 
-// race runs n goroutines that start together and waits for them.
+// race starts n goroutines together and waits for them.
 func race(n int, run func(i int)) {
 	var start, done sync.WaitGroup
 	start.Add(1)
@@ -68,7 +68,7 @@ func racingPutIfMatch(t *testing.T, s objectstore.Store) {
 	mustGet(t, s, "counter", strconv.Itoa(racers*each))
 }
 
-// increment adds one to the number that the object key holds, however often it takes.
+// increment adds one to the number in the object key, with as many tries as it needs.
 func increment(ctx context.Context, s objectstore.Store, key string) error {
 	for {
 		data, info, err := s.Get(ctx, key)
@@ -86,7 +86,7 @@ func increment(ctx context.Context, s objectstore.Store, key string) error {
 	}
 }
 
-// Of one delete-if-match and many put-if-match of the same ETag, one wins.
+// If one delete-if-match and many put-if-match race for the same ETag, exactly one wins.
 func racingDeleteIfMatch(t *testing.T, s objectstore.Store) {
 	for round := range rounds {
 		etag := mustPut(t, s, "d/k", "start").ETag
@@ -117,7 +117,7 @@ func racingDeleteIfMatch(t *testing.T, s objectstore.Store) {
 	}
 }
 
-// A store with folders removes the empty ones while others put into them.
+// A store with folders removes empty ones while other writers put objects into them.
 func racingPutsAndDeletesOfSiblings(t *testing.T, s objectstore.Store) {
 	race(16, func(i int) {
 		key := fmt.Sprintf("a/b/c/%d", i)

@@ -50,8 +50,8 @@ func missingObjects(t *testing.T, s objectstore.Store) {
 // longPart is longer than a file name may be.
 var longPart = strings.Repeat("0123456789", 30)
 
-// alwaysHeld is the length up to which every store holds keys. Those that are longer, a
-// store may refuse.
+// alwaysHeld is the length up to which every store must accept keys. A store may refuse longer
+// ones.
 const alwaysHeld = 950
 
 func oddKeys(t *testing.T, s objectstore.Store) {

@@ -1,6 +1,6 @@
-// Package storetest holds the contract of objectstore.Store as a test that every
-// implementation passes. It asks for what the interface promises and for nothing that
-// only some stores can do: no key of it is a folder of another.
+// Package storetest tests the contract of objectstore.Store; every implementation runs it. It tests
+// only what the interface promises. None of its keys is a folder of another, because not every
+// store can hold both.
 package storetest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// Run tests a kind of store. open returns an empty store each time; what it needs to
-// clean up, it leaves to t.Cleanup.
+// Run tests a kind of store. open returns an empty store each time, and registers its clean-up with
+// t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) objectstore.Store) {
 	tests := []struct {
 		name string
@@ -59,8 +59,7 @@ var (
 	ifAbsent = objectstore.Condition{IfAbsent: true}
 )
 
-// infoDiff tells how the Info of a read differs from that of a write, whose time is not
-// exact.
+// infoDiff compares the Info of a read with that of a write, whose time is not exact.
 func infoDiff(written, read objectstore.Info) string {
 	return cmp.Diff(written, read, cmpopts.EquateApproxTime(5*time.Second))
 }
@@ -104,7 +103,7 @@ func wantErr(t fataler, what string, got, want error) {
 	}
 }
 
-// wantAbsent checks that every way of reading key says that it is not there.
+// wantAbsent checks that every way of reading key returns ErrNotExist.
 func wantAbsent(t fataler, s objectstore.Store, key string) {
 	t.Helper()
 	_, _, err := s.Get(context.Background(), key)

@@ -142,7 +142,7 @@ func writerAborts(t *testing.T, s objectstore.Store) {
 	}
 }
 
-// wantFinished aborts w and checks that nothing more can be done with it.
+// wantFinished aborts w and checks that every later call fails.
 func wantFinished(t *testing.T, w objectstore.Writer) {
 	t.Helper()
 	for range 2 {
@@ -168,7 +168,7 @@ func cancelledContext(t *testing.T, s objectstore.Store) {
 	cancel()
 	calls := []struct {
 		name string
-		call func() error // Commit is the last: it uses the writer up
+		call func() error // Commit must be the last, because it finishes the writer
 	}{
 		{"Get", func() error { _, _, err := s.Get(ctx, "k"); return err }},
 		{"GetRanges", func() error { _, _, err := s.GetRanges(ctx, "k", objectstore.Range{Length: 1}); return err }},

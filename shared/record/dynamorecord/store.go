@@ -4,11 +4,11 @@
 //	name     S  sort key
 //	value    S  the JSON text
 //	write    S  random name of the write that made the item
-//	after    S  that of the write which it replaced; "" for none
+//	after    S  name of the write that it replaced; "" for none
 //	expires  N  seconds since 1970; absent for never
 //
-// The table's time to live is to be on the attribute expires. That deletes late, so what
-// has expired is told apart here, too. All reads are consistent.
+// The table's time to live must be on the attribute expires. DynamoDB deletes late, so the store
+// itself also treats expired items as missing. All reads are consistent.
 package dynamorecord
 
 import (
@@ -36,7 +36,7 @@ type Store struct {
 	now    func() time.Time
 }
 
-// Open returns the records of a table, which exists. It sends nothing.
+// Open returns the records of an existing table. It sends no request.
 func Open(client *dynamodb.Client, table string, now func() time.Time) *Store {
 	return &Store{client: client, table: table, now: now}
 }
@@ -75,7 +75,7 @@ func (s *Store) Get(ctx context.Context, key string) (record.Record, error) {
 	return found, nil
 }
 
-// decode reads an item. That of no item is the zero record.
+// decode reads an item. A missing item is the zero record.
 func decode(i item) (record.Record, error) {
 	if len(i) == 0 {
 		return record.Record{}, nil
@@ -95,7 +95,7 @@ func decode(i item) (record.Record, error) {
 	return r, nil
 }
 
-// textOf returns a string attribute, "" when it is not one.
+// textOf returns a string attribute, "" for any other type.
 func textOf(i item, name string) string {
 	s, _ := i[name].(*types.AttributeValueMemberS)
 	if s == nil {
@@ -104,9 +104,9 @@ func textOf(i item, name string) string {
 	return s.Value
 }
 
-// Put writes a record. The client may send it several times, when it hears of no answer:
-// the item that is found when the condition fails tells whether it was an earlier try that
-// won, unless others have written more than once since then.
+// Put writes a record. The client library may send it several times when it gets no answer. When
+// the condition fails, the item that is found shows whether an earlier try succeeded, unless other
+// writers have written more than once since then.
 func (s *Store) Put(ctx context.Context, r record.Record) (version string, err error) {
 	if err := r.Check(); err != nil {
 		return "", err
@@ -131,7 +131,7 @@ func (s *Store) Put(ctx context.Context, r record.Record) (version string, err e
 	return "", fmt.Errorf("put record %s: %w", r.Key, err)
 }
 
-// counting counts how often the client sends a request.
+// counting counts how often the client library sends a request.
 func counting(tries *int) func(*dynamodb.Options) {
 	count := middleware.FinalizeMiddlewareFunc("CountTries", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 		*tries++
@@ -164,9 +164,9 @@ func (s *Store) putInput(r record.Record, mine record.Trace) *dynamodb.PutItemIn
 	return in
 }
 
-// ambiguous says whether a write may have happened although it failed: always, unless the
-// service said that the request is at fault. One that it refuses for being too busy may
-// be a second try of one that took place.
+// ambiguous reports whether a failed write may have happened. It may, unless the service answered
+// that the request is invalid. Even a request that is refused because of load may be the second try
+// of one that took place.
 func ambiguous(err error) bool {
 	var api smithy.APIError
 	if !errors.As(err, &api) || api.ErrorFault() != smithy.FaultClient {
@@ -232,5 +232,5 @@ func (s *Store) List(ctx context.Context, folder, after string, limit int) (reco
 	return page, nil
 }
 
-// maxQuery is how many items one query asks for; it answers no more than 1 MiB anyway.
+// maxQuery is how many items one query asks for; an answer has at most 1 MiB anyway.
 const maxQuery = 1000

@@ -13,7 +13,7 @@ import (
 	"tiltyard/shared/record"
 )
 
-// maxReads is how many records are read side by side.
+// maxReads is how many records are read in parallel.
 const maxReads = 16
 
 // List returns records of a folder.
@@ -37,7 +37,7 @@ func (s *Store) List(ctx context.Context, folder, after string, limit int) (reco
 		group.Go(func() error {
 			r, err := s.Get(ctx, strings.TrimPrefix(object.Key, prefix))
 			if errors.Is(err, record.ErrNotExist) {
-				return nil // went meanwhile, or has expired
+				return nil // deleted since the listing, or expired
 			}
 			found[i] = r
 			return err
@@ -58,7 +58,7 @@ func (s *Store) List(ctx context.Context, folder, after string, limit int) (reco
 	return page, nil
 }
 
-// last returns the last key of a page, or folder below it, whichever is greater.
+// last returns the last key or folder of a page, whichever sorts later.
 func last(page objectstore.ListPage) string {
 	var key, folder string
 	if n := len(page.Objects); n > 0 {
@@ -70,8 +70,8 @@ func last(page objectstore.ListPage) string {
 	return max(key, folder)
 }
 
-// Sweep deletes records that have expired, of those written longer ago than age, which
-// spares it reading the others. Nothing depends on it but the room that they take.
+// Sweep deletes expired records that were written longer ago than age; it does not read younger
+// ones. It only frees space.
 func (s *Store) Sweep(ctx context.Context, age time.Duration) (deleted int, err error) {
 	const pageSize = 1000
 	oldest := s.now().Add(-age)
@@ -100,7 +100,7 @@ func (s *Store) Sweep(ctx context.Context, age time.Duration) (deleted int, err 
 	}
 }
 
-// sweepOne deletes a record if it has expired. One that changed meanwhile stays.
+// sweepOne deletes a record if it has expired and has not changed since it was read.
 func (s *Store) sweepOne(ctx context.Context, key string) (deleted bool, err error) {
 	there, _, err := s.read(ctx, key)
 	if errors.Is(err, record.ErrNotExist) {

@@ -2,8 +2,8 @@
 //
 //	_records/<key>    {"write": …, "after": …, "expires": …, "value": …}
 //
-// A record is created by a put-if-absent and replaced by a put-if-match, so what the object
-// store promises of those is what makes the records consistent.
+// A put-if-absent creates a record and a put-if-match replaces it, so the consistency of records
+// follows from that of the object store.
 package objectrecord
 
 import (
@@ -28,7 +28,7 @@ type Store struct {
 	now     func() time.Time
 }
 
-// Open returns the records of an object store.
+// Open returns the records in an object store.
 func Open(objects objectstore.Store, now func() time.Time) *Store {
 	return &Store{objects: objects, now: now}
 }
@@ -36,12 +36,12 @@ func Open(objects objectstore.Store, now func() time.Time) *Store {
 // envelope is the content of an object.
 type envelope struct {
 	record.Trace
-	Expires int64           `json:"expires,omitempty"` // seconds since 1970; 0 never
+	Expires int64           `json:"expires,omitempty"` // seconds since 1970; 0 means never
 	Value   json.RawMessage `json:"value"`
 }
 
-// A version is the random name of a write, which its successor keeps as what it came after,
-// and the ETag, which its successor is conditional on.
+// A version consists of the random name of its write and its ETag. The next write stores the name
+// as its after, and is conditional on the ETag.
 func versionOf(write, etag string) string { return write + " " + etag }
 
 // Get returns a record.
@@ -59,7 +59,7 @@ func (s *Store) Get(ctx context.Context, key string) (record.Record, error) {
 	return found, nil
 }
 
-// read returns what is under a key, expired or not.
+// read returns the record under a key, even if it has expired.
 func (s *Store) read(ctx context.Context, key string) (record.Record, record.Trace, error) {
 	data, info, err := s.objects.Get(ctx, prefix+key)
 	if errors.Is(err, objectstore.ErrNotExist) {
@@ -94,7 +94,7 @@ func (s *Store) Put(ctx context.Context, r record.Record) (version string, err e
 	return version, nil
 }
 
-// replaceExpired writes a record where there is one already, provided that has expired.
+// replaceExpired writes a record in place of one that has expired.
 func (s *Store) replaceExpired(ctx context.Context, r record.Record, conflict error) (version string, err error) {
 	there, _, err := s.read(ctx, r.Key)
 	if err != nil || !there.Expired(s.now()) {
@@ -106,9 +106,9 @@ func (s *Store) replaceExpired(ctx context.Context, r record.Record, conflict er
 
 const maxAttempts = 3
 
-// replace writes a record under the condition of its version. A put whose answer was lost
-// is sent again as it was: it cannot take place twice, and what is there tells whether it
-// has once.
+// replace writes a record on condition of its version. When an answer is lost, replace sends the
+// same put again: it cannot take place twice, and the object that is found shows whether it took
+// place once.
 func (s *Store) replace(ctx context.Context, r record.Record) (version string, err error) {
 	after, etag, ok := strings.Cut(r.Version, " ")
 	if r.Version != "" && !ok {
@@ -139,7 +139,7 @@ func (s *Store) replace(ctx context.Context, r record.Record) (version string, e
 	return "", record.ErrUnknownOutcome
 }
 
-// encode leaves <, > and & as they are, for those who look at the objects.
+// encode leaves <, > and & unescaped, because people may read the objects.
 func encode(r record.Record, trace record.Trace) ([]byte, error) {
 	e := envelope{Trace: trace, Value: r.Value}
 	if !r.Expires.IsZero() {
@@ -152,7 +152,7 @@ func encode(r record.Record, trace record.Trace) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unknownIf makes a failure after a put whose answer was lost one that does not tell.
+// unknownIf turns an error after a put whose answer was lost into ErrUnknownOutcome.
 func unknownIf(unsettled bool, err error) error {
 	if unsettled {
 		return fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
@@ -160,7 +160,7 @@ func unknownIf(unsettled bool, err error) error {
 	return err
 }
 
-// superseded stands for the ETag of a write that is known to have been followed by another.
+// superseded replaces the ETag of a write that another write has followed.
 const superseded = "superseded"
 
 // settle finds out whether a put that was sent several times took place.

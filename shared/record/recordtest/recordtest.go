@@ -1,6 +1,5 @@
-// Package recordtest holds the contract of record.Store as a test that every
-// implementation passes. Its keys are new in each run, so that it can run on a store that
-// others use.
+// Package recordtest tests the contract of record.Store; every implementation runs it. Its keys are
+// new in each run, so it can use a store that others use as well.
 package recordtest
 
 import (
@@ -17,7 +16,7 @@ import (
 	"tiltyard/shared/record"
 )
 
-// Run tests a kind of store, which open opens with a clock.
+// Run tests the stores that open returns, each with the given clock.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) record.Store) {
 	tests := []struct {
 		name string
@@ -45,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) record.Stor
 	}
 }
 
-// kit is a store with a clock that can be turned on, and a folder of one test.
+// kit is a store with an adjustable clock and a folder for one test.
 type kit struct {
 	record.Store
 	folder string
@@ -228,7 +227,7 @@ const (
 	rounds = 5
 )
 
-// race runs n goroutines that start together and waits for them.
+// race starts n goroutines together and waits for them.
 func race(n int, run func(i int)) {
 	var start, done sync.WaitGroup
 	start.Add(1)
@@ -242,7 +241,7 @@ func race(n int, run func(i int)) {
 	done.Wait()
 }
 
-// Of many that create a record, also in place of one that has expired, one wins.
+// If many writers create a record, or replace an expired one, exactly one succeeds.
 func oneCreatorWins(t *testing.T, k *kit) {
 	for round := range rounds {
 		var wins atomic.Int64
@@ -282,7 +281,7 @@ func noUpdateIsLost(t *testing.T, k *kit) {
 	}
 }
 
-// increment adds one to the number that the record holds, however often it takes.
+// increment adds one to the number in the record, with as many tries as it needs.
 func increment(ctx context.Context, k *kit) error {
 	for {
 		r, err := k.Get(ctx, k.key("a"))

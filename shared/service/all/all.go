@@ -1,6 +1,6 @@
-// Package all joins all services over one set of stores, so that one process serves
-// what the functions serve together. It builds the same catalog, engine and services as
-// they do; no handler is written twice.
+// Package all joins all services over one set of stores, so that one process serves the operations
+// that the functions serve together. It builds the same catalog, engine and services as they do and
+// has no handlers of its own.
 package all
 
 import (
@@ -28,30 +28,30 @@ import (
 	"tiltyard/shared/work/maintain"
 )
 
-// Services are all services over one set of stores.
+// Services holds all services over one set of stores.
 type Services struct {
 	Routes []httpapi.Route
-	Worker *job.Worker      // on jobs; nil when the stores have no queue
-	Keeper *maintain.Keeper // of the tables
+	Worker *job.Worker      // runs jobs; nil when the stores have no queue
+	Keeper *maintain.Keeper // maintains the tables
 }
 
-// Options say what the services are like. Zero values are the defaults.
+// Options configures the services. A field that is zero means its default.
 type Options struct {
-	Uploads arrowipc.Limits // of Arrow bodies
-	// RequestTimeout is how long a request may take.
+	Uploads arrowipc.Limits // bounds Arrow bodies
+	// RequestTimeout is the longest time that a request may take.
 	RequestTimeout time.Duration
-	Logger         *slog.Logger   // of jobs
-	Memory         *memory.Budget // of jobs; nil: they hold what they like
+	Logger         *slog.Logger   // logs what jobs do
+	Memory         *memory.Budget // bounds the memory of jobs; nil: no bound
 }
 
-// Routes returns the routes of all services. What is not among them the handler answers
-// as not supported. Records are in the home root when stores has none; the limits are those
-// of Arrow bodies.
+// Routes returns the routes of all services. The handler answers every other operation as not
+// supported. Without a record store, records are objects in the home root. The uploads limits apply
+// to Arrow bodies.
 func Routes(stores tables.Stores, uploads arrowipc.Limits) []httpapi.Route {
 	return Open(stores, Options{Uploads: uploads}).Routes
 }
 
-// Open returns all services. Nobody works on jobs until the worker is told to.
+// Open returns all services. The worker takes no jobs until its Serve is called.
 func Open(stores tables.Stores, opts Options) Services {
 	if stores.Records == nil {
 		stores.Records = objectrecord.Open(stores.Objects.Home().Store, stores.Now)

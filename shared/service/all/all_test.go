@@ -255,8 +255,8 @@ func TestMergeUpdatesAndInserts(t *testing.T) {
 	})
 }
 
-// settled checks that the transaction of an answer can be described, and returns what else
-// was answered.
+// settled checks that the transaction of an answer can be described, and returns the rest of the
+// answer.
 func (s *server) settled(answer map[string]any) map[string]any {
 	s.t.Helper()
 	id, _ := answer["transaction_id"].(string)

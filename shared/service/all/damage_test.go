@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-// damages are what befalls files.
+// damages are the ways in which a file is damaged.
 var damages = map[string]func(r *rand.Rand, file []byte) []byte{ // nil: it is gone
 	"gone":      func(*rand.Rand, []byte) []byte { return nil },
 	"empty":     func(*rand.Rand, []byte) []byte { return []byte{} },
@@ -43,9 +43,8 @@ func afterDamage(t *testing.T) [][2]any {
 	}
 }
 
-// Whatever happens to the files of a table, no request for it is answered as the fault of the
-// service: it is done, or refused with an answer that says what is wrong, and that does not make
-// clients try again.
+// Whatever happens to the files of a table, no request for it gets an internal error. It succeeds,
+// or its error names the damage and does not make clients retry.
 func TestDamagedTablesAreNoInternalErrors(t *testing.T) {
 	whole := memstore.New()
 	s := serve(t, "memory://test", whole)

@@ -65,7 +65,7 @@ func (p *probed) ready() int {
 
 func isWrite(call faultstore.Call) bool { return isPut(call) || call.Kind == faultstore.Upload }
 
-// refuse fails all writes from the n-th on, and says whether there was one.
+// refuse fails all writes from the n-th on. reached reports whether there was one.
 func refuse(store *faultstore.Store, n int, with error) (reached *bool) {
 	reached = new(bool)
 	writes := 0
@@ -93,9 +93,9 @@ func tableOf(t *testing.T, store objectstore.Store, w write) map[string]any {
 	return outcome(t, store, w, []byte("{}"))
 }
 
-// Wherever in a write the disk runs full, or turns read-only: the write is refused with 507 and
-// has not happened, or it has happened. The service is not ready until the disk takes writes
-// again, and then does the same write as if nothing had been.
+// A write is refused with 507 when the disk becomes full, or read-only, at any of its calls. The
+// write then has not happened, or has happened completely. The service is not ready until the disk
+// accepts writes again, after which the same write succeeds.
 func TestAFullDiskRefusesWritesAndHeals(t *testing.T) {
 	for _, w := range writes(t) {
 		plain := twoTables(t)
@@ -146,7 +146,7 @@ func TestAFullDiskRefusesWritesAndHeals(t *testing.T) {
 	}
 }
 
-// A table that is not made for lack of room is not there, in no listing either.
+// A table that could not be made because the disk was full does not exist, and no listing shows it.
 func TestNothingIsMadeOnAFullDisk(t *testing.T) {
 	requests := []struct {
 		path, list, exists string
@@ -189,8 +189,8 @@ func TestNothingIsMadeOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A probe costs no write while all goes well, and one until a refused write is forgotten. A
-// program that begins on a full disk knows before the first request.
+// A probe writes nothing while no write is refused, and writes once after a refused one. A program
+// that starts on a full disk notices that before the first request.
 func TestReadinessTriesToWriteOnlyInDoubt(t *testing.T) {
 	tries := 0
 	full := error(syscall.ENOSPC)

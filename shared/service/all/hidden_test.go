@@ -61,7 +61,8 @@ func TestListsLeaveOutWhatIsHidden(t *testing.T) {
 	}
 }
 
-// What names several tables is allowed when each of them is, and a hidden one is missing.
+// A request that names several tables is allowed when the sender may change each of them, and a
+// hidden table counts as missing.
 func TestBatchesAskAboutEachTable(t *testing.T) {
 	cases := []struct {
 		name, group, body string
@@ -121,7 +122,7 @@ func TestNothingIsMadeInHiddenNamespaces(t *testing.T) {
 	}
 }
 
-// A cascade takes hidden things with it, so that it needs to be allowed to.
+// A cascade also drops hidden objects, so it is allowed only if its sender may drop them.
 func TestCascadesDropNothingThatIsForbidden(t *testing.T) {
 	s := serveLimited(t)
 	s.populate()

@@ -89,7 +89,7 @@ func twoTables(t *testing.T) objectstore.Store {
 	return store
 }
 
-// outcome is what a write has made of its table, and what it told, but for ids.
+// outcome is the state of the table after a write, and the answer without its ids.
 func outcome(t *testing.T, store objectstore.Store, w write, answer []byte) map[string]any {
 	t.Helper()
 	told := map[string]any{}
@@ -108,10 +108,10 @@ func isPut(call faultstore.Call) bool {
 	return call.Kind == faultstore.Put || call.Kind == faultstore.PutIfAbsent || call.Kind == faultstore.PutIfMatch
 }
 
-// Each write is broken off at each of its storage calls: the process dies before or after
-// the call, or the answer to the call is lost. Whoever sends the write again under its key,
-// to another process and when the first can no longer be at work, gets the answer that he
-// would have had, and the write took place once.
+// Each write is broken off at each of its storage calls: the process dies before or after the call,
+// or the answer to the call is lost. The client then sends the write again under its key, to
+// another process, at a time when the first process can no longer be at work. It gets the answer
+// that the first request would have had, and the write has happened once.
 func TestKeyedWritesSurviveACrashAnywhere(t *testing.T) {
 	faults := map[string]faultstore.Fault{
 		"crash before": {Crash: true}, "crash after": {Crash: true, Lost: true}, "lost answer": {Lost: true},
@@ -156,8 +156,8 @@ func TestKeyedWritesSurviveACrashAnywhere(t *testing.T) {
 	}
 }
 
-// An upload without a key that the storage does not tell the outcome of is settled by the
-// next one of the same bytes: once with and once without the rows being there.
+// When the storage does not answer an upload without a key, the next upload of the same bytes
+// settles it: in one case the rows were stored, in the other they were not.
 func TestUnsettledUploadsAreSettledByTheNext(t *testing.T) {
 	for _, w := range writes(t)[:2] {
 		for _, made := range []bool{true, false} {
@@ -204,8 +204,8 @@ func TestUnsettledUploadsAreSettledByTheNext(t *testing.T) {
 	}
 }
 
-// Who goes away while his rows are being committed and sends them again adds them once; who
-// adds the same rows again although he was answered adds them again.
+// A client that disconnects while its rows are being committed, and sends them again, adds them
+// once. A client that got its answer, and sends the same rows again, adds them twice.
 func TestUploadsWithoutAnAnswerAreKnownAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := writes(t)[0]

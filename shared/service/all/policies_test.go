@@ -43,7 +43,7 @@ permit (principal in Group::"viewers", action == Action::"DescribeTable", resour
 permit (principal in Group::"listers", action in Action::"read", resource) when { resource has name && resource.name like "*2" };
 `
 
-// limited is a server with policies, and what it stands on.
+// limited is a server with policies, and the stores below it.
 type limited struct {
 	t       testing.TB
 	store   *memstore.Store
@@ -67,7 +67,7 @@ func serveLimited(t testing.TB) *limited {
 	return s
 }
 
-// Vend gives what it was asked for in place of credentials.
+// Vend returns the request in place of credentials.
 func (s *limited) Vend(_ context.Context, r vending.Request) (map[string]string, error) {
 	return map[string]string{"location": r.Location, "write": strconv.FormatBool(r.Write), "holder": r.Holder}, nil
 }
@@ -117,7 +117,7 @@ func (s *limited) content() map[string]string {
 	return all
 }
 
-// The model of testPolicies: what each group may do, and sees.
+// This is the model of testPolicies: what each group may do, and which objects it sees.
 
 func inOak(id string) bool { return id == "oak" || strings.HasPrefix(id, "oak$") }
 
@@ -145,8 +145,8 @@ func modelSees(group, id string) bool {
 	return false
 }
 
-// twin is a name of the same shape as id that is there for nobody, where whatever the group
-// sees of the way to id is there as well.
+// twin returns a name of the same shape as id for an object that does not exist. It keeps the parts
+// of the path to id that the group sees.
 func twin(group, id string) string {
 	parts := strings.Split(id, "$")
 	for i := range parts {
@@ -200,9 +200,9 @@ func served(t *testing.T) []protocol.Operation {
 	})
 }
 
-// Each group tries each operation on each object, there or not, and the model says what
-// comes of it: what is denied changes nothing, and what is hidden is answered, word for
-// word, as if it were not there.
+// Each group tries each operation on each object, existing or not, and the model predicts the
+// result. A denied operation changes nothing, and the answer for a hidden object is, word for word,
+// that for a missing one.
 func TestPoliciesHoldForEveryOperation(t *testing.T) {
 	tables := []string{"oak$t", "oak$secret", "oak$none", "oak$in$deep", "elm$x", "elm$none", "none$none"}
 	namespaces := []string{"oak", "oak$in", "oak$none", "elm", "elm$none", "none"}
@@ -236,7 +236,7 @@ func checkDecision(t *testing.T, op protocol.Operation, group, id string) {
 		if !modelPermits(group, create, parentOf(id)+"$renamed") {
 			permitted, sees = false, true
 		}
-	case "RegisterTable", "CloneTable": // of places that nobody but admins may use
+	case "RegisterTable", "CloneTable": // at locations that only admins may use
 		permitted = false
 	}
 	if permitted {

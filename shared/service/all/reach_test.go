@@ -31,11 +31,11 @@ permit (principal in Group::"as", action == Action::"UseLocation", resource in L
 permit (principal in Group::"bs", action == Action::"UseLocation", resource in Location::"memory://test/landing");
 `
 
-// tenants is a server of two tenants who share a folder for landing, and what it stands on.
+// tenants is a server of two tenants that share a landing folder, and the stores below it.
 type tenants struct {
 	limited
 	roots   *objectstore.Roots
-	session *dataset.Session // of somebody with native Lance, who may write to the landing folder
+	session *dataset.Session // of a user with native Lance who may write to the landing folder
 }
 
 func serveTenants(t *testing.T, policies string) *tenants {
@@ -71,7 +71,7 @@ func (s *tenants) location(group, id string) objectstore.Location {
 	return at
 }
 
-// land makes a native clone of what is at a place in the landing folder.
+// land makes a native clone of a table in the landing folder.
 func (s *tenants) land(name string, source objectstore.Location) {
 	s.t.Helper()
 	from, err := s.session.Table(source, 0).Latest(s.t.Context())
@@ -123,7 +123,8 @@ func (s *tenants) reads(group, id string) int {
 	return status
 }
 
-// Who may use a folder cannot read by a table in it what he may not read otherwise.
+// A principal that may use a folder cannot use a table in it to read files that it may not read
+// otherwise.
 func TestTablesLendNobodysRights(t *testing.T) {
 	s := serveTenants(t, tenantPolicies)
 	secret := s.location("as", "a$secret")
@@ -144,7 +145,8 @@ func TestTablesLendNobodysRights(t *testing.T) {
 	if got := s.reads("as", "a$fair"); got != http.StatusOK {
 		t.Errorf("a clone of what its reader may read: %d, want 200", got)
 	}
-	// A warm process, which knows the files from those who may read them, tells nobody else.
+	// A warm process has cached the files for principals that may read them, and gives them to no
+	// others.
 	if got := s.reads("as", "a$secret"); got != http.StatusOK {
 		t.Fatalf("the table itself: %d", got)
 	}
@@ -167,8 +169,8 @@ func TestTablesLendNobodysRights(t *testing.T) {
 	}
 }
 
-// A clone that the service made is read by who may read it: it was made by one who could read
-// its source.
+// Every principal that may read a clone made by the service can read its files, because its maker
+// could read the source.
 func TestClonesLendTheRightOfTheirMaker(t *testing.T) {
 	s := serveTenants(t, tenantPolicies)
 	body := fmt.Sprintf(`{"source_location":%q}`, s.location("as", "a$secret").URI)
@@ -184,8 +186,8 @@ func TestClonesLendTheRightOfTheirMaker(t *testing.T) {
 	}
 }
 
-// Who may read all tables reads those that refer to others without a right of their own, by the
-// right of the reader: also when the others have other names by now.
+// A principal that may read all tables can also read tables that refer to others and have no right
+// of their own, even if the others have new names.
 func TestWhoMayReadAllIsNotLockedOut(t *testing.T) {
 	s := serveTenants(t, tenantPolicies)
 	s.land("evil", s.location("as", "a$secret"))
@@ -203,7 +205,8 @@ func TestWhoMayReadAllIsNotLockedOut(t *testing.T) {
 	}
 }
 
-// Blobs elsewhere are read by who may read there, whatever says that they are blobs.
+// Only a principal that may read the file of a blob can read the blob, no matter which table refers
+// to it.
 func TestBlobsElsewhereAreReadByRight(t *testing.T) {
 	s := serveTenants(t, tenantPolicies)
 	ctx := t.Context()

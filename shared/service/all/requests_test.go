@@ -31,9 +31,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of storage requests")
 
-// process is one running server over a store whose requests are counted. Every request
-// to the store lasts as long as the others, in a bubble where that costs no time, so
-// that what does not wait for one another is seen to be side by side.
+// process is a running server over a store that counts requests. Every request to the store takes
+// the same time, in a bubble where that costs no real time, so that independent requests overlap.
 type process struct {
 	t     *testing.T
 	store *faultstore.Store
@@ -73,7 +72,7 @@ func (p *process) call(path string, body []byte) faultstore.Counts {
 	}
 	synctest.Wait()
 	counts := p.store.Snapshot()
-	// Only storage takes time here, so that an answer takes what its depth says.
+	// Only storage takes time here, so the duration of an answer follows from its depth.
 	if want := time.Duration(counts.Depth) * storageLatency; took != want {
 		p.t.Errorf("%s: took %v, want %v for storage requests %d deep", path, took, want, counts.Depth)
 	}
@@ -117,9 +116,9 @@ func streamOf(t testing.TB, first, n, dim int) []byte {
 	return out.Bytes()
 }
 
-// depthGoals are how many requests to storage may wait for one another in the first request
-// of a process, and in a later one: as many round trips to S3 an answer takes. The golden
-// file may be better than they are, and may not be renewed to be worse.
+// depthGoals are how many requests to storage may wait for one another in the first request of a
+// process, and in a later one. That is how many round trips to S3 an answer takes. The golden file
+// may be better than these goals, and must not become worse than them.
 var depthGoals = map[string]struct{ cold, warm int }{
 	"namespace create":               {1, 1},
 	"namespace describe":             {1, 1},
@@ -136,9 +135,9 @@ var depthGoals = map[string]struct{ cold, warm int }{
 	"merge_insert 1000 rows":         {7, 3}, // 6 is what we are after
 }
 
-// The requests to the object store that each operation makes, and how many of them wait
-// for one another, are the latency of the service and its bill. A rise fails here; the golden
-// file is renewed with -update and read in review.
+// The requests to the object store that each operation makes, and how many of them wait for one
+// another, determine the latency of the service and its cost. A rise fails here; the golden file is
+// renewed with -update and read in review.
 func TestStorageRequests(t *testing.T) {
 	const rows = 50_000
 	near := []byte(`{"vector":{"single_vector":[1,2,3,4,5,6,7,8]},"k":10,"columns":{"column_names":["id"]},"prefilter":true}`)
@@ -234,7 +233,7 @@ func TestStorageRequests(t *testing.T) {
 // random is the parts of keys that differ from run to run.
 var random = regexp.MustCompile(`[01]{24}[0-9a-f]{26}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24}|[0-9]{15,20}(\.arrow|\.bin)`)
 
-// anonymous puts stars for what is random, and sorts: what was random ordered the lines.
+// anonymous replaces the random parts by stars, and sorts the lines, whose order depended on them.
 func anonymous(log []string) []string {
 	lines := make([]string, len(log))
 	for i, line := range log {

@@ -41,7 +41,7 @@ const (
 	number  = "3141592653"    // in rows of a table, where they are numbers
 )
 
-// signed is a location with a secret wherever one can be.
+// signed is a location with a secret in every part that may contain one.
 const signed = "s3://" + secret + ":" + secret + "@bucket/place?X-Amz-Signature=" + secret + "#" + secret
 
 // discreet is a server whose log is kept at the level of debugging.
@@ -122,8 +122,8 @@ func rowsOf(t *testing.T, text string, ids ...int64) []byte {
 	return out.Bytes()
 }
 
-// names are fields of names and of settings that have a few values. An error quotes them, so
-// that the client finds what is spelled wrong; nobody has a reason to put a secret there.
+// names are fields with names, and settings with few values. Errors quote them, so that the client
+// finds a spelling mistake; no client has a reason to put a secret there.
 var names = strings.Fields("behavior branch column columns distance_type from_branch index_name mode name older_than source_tag tag")
 
 // fieldsOf reads the declarations of the requests: the JSON names of the fields by operation.
@@ -164,8 +164,8 @@ func fieldsOf(t *testing.T) map[string][]string {
 	return found
 }
 
-// Secrets stand in whatever field a client puts a location, a token or a key in. None is in
-// the log, at any level, nor in an answer that refuses the request.
+// Clients put secrets into any field that takes a location, a token or a key. Neither the log, at
+// any level, nor an error in the answer contains them.
 func TestSecretsOfRequestsAreNotTold(t *testing.T) {
 	fields := fieldsOf(t)
 	for _, op := range protocol.Operations {
@@ -204,8 +204,8 @@ func TestSecretsOfRequestsAreNotTold(t *testing.T) {
 	}
 }
 
-// Values of rows are told to who asks for the rows, and not in errors; those that came with
-// the request are not in the log either.
+// Values of rows appear in answers that return the rows, and not in errors. Values that came with
+// the request do not appear in the log either.
 func TestValuesOfRowsAreNotTold(t *testing.T) {
 	expressions := []string{
 		"CAST(s AS int) = 1", "CAST(s AS date) = DATE '2020-01-01'", "CAST(s AS boolean)", "CAST(s AS float) = 1", "CAST(s AS decimal(5,2)) = 1",
@@ -273,7 +273,7 @@ func TestValuesOfRowsAreNotTold(t *testing.T) {
 	check("/v1/table/t/query", []byte(`{"`+literal), literal)
 }
 
-// What a table that others wrote names may hold secrets, too.
+// The names and locations in a table that other programs wrote may contain secrets, too.
 func TestSecretsOfTablesAreNotTold(t *testing.T) {
 	s := serveDiscreet(t)
 	session := dataset.NewSession(0, time.Now)
@@ -302,7 +302,7 @@ func TestSecretsOfTablesAreNotTold(t *testing.T) {
 	s.refuses("/v1/table/t/insert", rows.Bytes(), "below no base path")
 }
 
-// refuses sends a request that is refused, for a reason in which no secret stands.
+// refuses sends a request that is refused with a reason that contains no secret.
 func (s *discreet) refuses(path string, body []byte, why string) {
 	s.t.Helper()
 	status, answer, logged := s.send(http.MethodPost, path, body)
@@ -311,7 +311,7 @@ func (s *discreet) refuses(path string, body []byte, why string) {
 	}
 }
 
-// The path of a staged manifest is refused for what lies there, too.
+// The error for the path of a staged manifest names what is wrong with the object, without secrets.
 func TestSecretsOfManifestPathsAreNotTold(t *testing.T) {
 	s := serveDiscreet(t)
 	s.must("/v1/table/t/create", rowsOf(t, stored, 1))
@@ -337,7 +337,7 @@ func TestSecretsOfManifestPathsAreNotTold(t *testing.T) {
 		}
 	}
 	for name, why := range map[string]string{
-		`missing` + query + `"`: "there is no manifest", `none` + query + `"`: "is no manifest", `first` + query + `"`: "is of version",
+		`missing` + query + `"`: "there is no manifest", `none` + query + `"`: "is not a manifest", `first` + query + `"`: "is of version",
 		`first` + query + `","manifest_size":7`: "manifest_size is 7",
 	} {
 		s.refuses("/v1/table/t/version/create", fmt.Appendf(nil, `{"version":2,"manifest_path":"%s/_versions/%s}`, at.Prefix, name), why)

@@ -18,13 +18,13 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 )
 
-// isOfTables says whether a call is about the data of tables, and not about records.
+// isOfTables reports whether a call is about the data of tables, and not about records.
 func isOfTables(call faultstore.Call) bool { return !strings.HasPrefix(call.Key, "_") }
 
-// An upload without a key goes to a process that from one call on, or for one call, has no
-// answers of the storage that holds the tables. Whoever was told that it failed sends it again,
-// to another process, and it has taken place once. That process may have served the table
-// before, and so believe to know all about it.
+// An upload without a key goes to a process that loses all answers of the storage that holds the
+// tables, from one call on or for one call. The client that got the error sends the upload again to
+// another process, and it has happened once. The second process may have served the table before,
+// and have it in its cache.
 func TestUploadsThatFailAreSettledByAnotherProcess(t *testing.T) {
 	lost, unknown := faultstore.Fault{Lost: true}, faultstore.Fault{Err: objectstore.ErrUnknownOutcome}
 	down := func(call faultstore.Call) faultstore.Fault {
@@ -64,7 +64,7 @@ func TestUploadsThatFailAreSettledByAnotherProcess(t *testing.T) {
 	}
 }
 
-// sendElsewhereAgain has a fault met by each call of a write in turn.
+// sendElsewhereAgain runs a write once for each of its calls, with a fault at that call.
 func sendElsewhereAgain(t *testing.T, w write, fault func(call faultstore.Call, n int) faultstore.Fault) {
 	plain := twoTables(t)
 	_, answer := serveNoting(t, plain).send(t.Context(), w, "")
@@ -99,14 +99,14 @@ func sendElsewhereAgain(t *testing.T, w write, fault func(call faultstore.Call, 
 	}
 }
 
-// takeLong takes no notice of who has given up.
+// takeLong ignores the end of its context.
 func takeLong(context.Context) error {
 	time.Sleep(20 * time.Second)
 	return nil
 }
 
-// A process is ended when its time is up, with the put on its way that makes the version. The
-// put arrives before the upload is sent again, or after it, or never.
+// A process is killed when its time is over, while the put that makes the version is under way. The
+// put arrives before the upload is sent again, after it, or never.
 func TestUploadsThatTakeTooLongAreSettledByAnotherProcess(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"before": 10 * time.Second, "after": time.Minute, "never": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -155,8 +155,9 @@ func TestUploadsThatTakeTooLongAreSettledByAnotherProcess(t *testing.T) {
 	}
 }
 
-// Who is answered although his time was up has made his own change: one that was taken for it
-// meanwhile leaves him without, and he sends it again.
+// An upload that is answered although its time was over has made its own change. If another upload
+// has taken over the change in the meantime, the first gets no success, and its client sends it
+// again.
 func TestUploadsThatAreInTimeAfterAll(t *testing.T) {
 	for name, meanwhile := range map[string]bool{"nobody came": false, "another came": true} {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +205,8 @@ func TestUploadsThatAreInTimeAfterAll(t *testing.T) {
 	}
 }
 
-// Who goes away while his rows are being committed adds them once, whichever process he sends
-// them to again; equal rows of others count.
+// A client that disconnects while its rows are being committed adds them once, no matter to which
+// process it sends them again. Equal rows of other clients count separately.
 func TestUploadsOfThoseWhoWentAreKnownElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := writes(t)[0]

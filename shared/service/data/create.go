@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Create makes a table of uploaded rows. A table that was only declared is filled. When
-// there is one with data the mode decides: an error, no change, or a new version that
+// Create makes a table from uploaded rows. It fills a table that was only declared. If the table
+// already holds data, the mode of the request decides: an error, no change, or a new version that
 // replaces all rows.
 func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
@@ -35,8 +35,8 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableRequest) 
 	return s.createNew(ctx, req)
 }
 
-// createNew writes the rows to a place of their own and then gives that the name, which
-// is what makes the table. Whether the name is free is found out meanwhile.
+// createNew writes the rows to a new location and then gives the location its name, which is the
+// moment at which the table exists. While it writes, it looks up whether the name is free.
 func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
 	name := s.probe(ctx, req.ID)
 	upload, err := s.open(ctx, req.Body)
@@ -58,8 +58,8 @@ func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableReques
 	return s.created(ctx, made, done), nil
 }
 
-// failed ends a create that wrote rows for nothing, most often because the name was taken
-// meanwhile, which may be what the request calls for.
+// failed ends a create whose rows cannot be used. Most often the name was taken in the meantime;
+// the mode of the request may allow that.
 func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, location objectstore.Location, cause error) (*protocol.CreateTableResponse, error) {
 	cause = discard(ctx, location, cause)
 	if protocol.CodeOf(cause) != protocol.TableAlreadyExists || req.Mode != protocol.CreateModeExistOk {
@@ -72,14 +72,14 @@ func (s *Service) failed(ctx context.Context, req *protocol.CreateTableRequest, 
 	return s.keep(ctx, there)
 }
 
-// discard deletes what was written for a table that will not be, at a place that nobody
-// else knows, and returns why.
+// discard deletes the files of a table that was not created, whose location no other process knows,
+// and returns the cause.
 func discard(ctx context.Context, location objectstore.Location, cause error) error {
 	err := catalog.DeleteData(context.WithoutCancel(ctx), location)
 	return errors.Join(cause, err)
 }
 
-// move brings the rows of a new table to the place that was declared for it.
+// move copies the rows of a new table to the location that was declared for it.
 func (s *Service) move(ctx context.Context, from objectstore.Location, to *catalog.Table) (*protocol.CreateTableResponse, error) {
 	source := s.tables.Rows.Table(to.ID, from, 0)
 	done, err := s.tables.At(to).CreateFrom(ctx, source)
@@ -89,7 +89,7 @@ func (s *Service) move(ctx context.Context, from objectstore.Location, to *catal
 	return s.created(ctx, to, done), nil
 }
 
-// createOver creates a table whose name is there.
+// createOver creates a table whose name exists already.
 func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protocol.CreateTableRequest) (*protocol.CreateTableResponse, error) {
 	table := s.tables.At(t)
 	filled, err := table.HasData(ctx)
@@ -115,7 +115,7 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 	return s.created(ctx, t, done), nil
 }
 
-// keep answers a create that found a table and leaves it as it is.
+// keep answers a create that found a table and left it unchanged.
 func (s *Service) keep(ctx context.Context, t *catalog.Table) (*protocol.CreateTableResponse, error) {
 	return engine.Read(ctx, s.tables.At(t), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.CreateTableResponse, error) {
 		return answer(t, int64(d.Version())), nil

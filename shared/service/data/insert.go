@@ -8,11 +8,11 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Insert adds uploaded rows to a table, or in mode overwrite puts them in place of all
-// that it holds. A table that was only declared is created by them.
+// Insert appends uploaded rows to a table. In mode overwrite the rows replace all rows of the
+// table. Rows for a table that was only declared create it.
 func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableRequest) (*protocol.InsertIntoTableResponse, error) {
 	if req.UploadID != "" || req.UploadPartID != "" {
-		return nil, protocol.Errorf(protocol.Unsupported, "multipart writes (upload_id, upload_part_id) are not supported yet")
+		return nil, protocol.Errorf(protocol.Unsupported, "multipart writes (upload_id, upload_part_id) are not supported; send all rows in one body")
 	}
 	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows, confirm func() error) (engine.Written, error) {
 		if req.Mode == protocol.InsertModeOverwrite {

@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Merge matches uploaded rows with those of the table by key columns, and updates and
-// inserts as the request says. A table that was only declared is created by the rows.
+// Merge matches uploaded rows with the rows of a table by key columns, and updates, inserts and
+// deletes as the request asks. Rows for a table that was only declared create it.
 func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableRequest) (*protocol.MergeInsertIntoTableResponse, error) {
 	if req.Timeout > 0 {
 		var end context.CancelFunc

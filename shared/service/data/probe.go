@@ -6,18 +6,19 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
 
-// A nameProbe finds out whether the name of a new table is free, while its rows are read.
+// A nameProbe looks up whether the name of a new table is free while the rows of the table arrive.
 type nameProbe struct {
 	done     chan struct{}
-	err      error          // why the name cannot be had; set before done
-	declared *catalog.Table // the table that was declared under it; set before done
+	err      error          // why the name is not free; set before done is closed
+	declared *catalog.Table // the table that was declared under the name; set before done is closed
 }
 
-// probe begins to look.
+// probe starts the lookup.
 func (s *Service) probe(ctx context.Context, id []string) *nameProbe {
 	p := &nameProbe{done: make(chan struct{})}
 	go func() {
@@ -32,20 +33,20 @@ func (s *Service) probe(ctx context.Context, id []string) *nameProbe {
 		}
 		filled, err := s.tables.At(there).HasData(ctx)
 		if err == nil && filled {
-			err = catalog.TableExists(id)
+			err = naming.TableExists(id)
 		}
 		p.err, p.declared = err, there
 	}()
 	return p
 }
 
-// free waits for the answer: nil when the name can be had.
+// free waits for the lookup. It returns nil when the name is free.
 func (p *nameProbe) free() error {
 	<-p.done
 	return p.err
 }
 
-// guard ends a stream of rows as soon as the name is known to be taken.
+// guard ends a stream of rows as soon as the lookup finds that the name is taken.
 func (p *nameProbe) guard(rows dataset.Rows) dataset.Rows {
 	all := rows.Batches
 	rows.Batches = func(yield func(arrow.RecordBatch, error) bool) {

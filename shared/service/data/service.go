@@ -21,7 +21,7 @@ type Service struct {
 	limits arrowipc.Limits
 }
 
-// New returns the service over tables. The limits are those of uploads.
+// New returns the service over tables. The limits apply to uploads.
 func New(tables tables.Tables, limits arrowipc.Limits) *Service {
 	return &Service{tables: tables, limits: limits}
 }
@@ -37,13 +37,13 @@ func (s *Service) Routes() []httpapi.Route {
 	}
 }
 
-// A stream is an uploaded stream of rows. Its batches are verified as they come.
+// A stream is an upload of rows in Arrow format. It verifies each batch when it arrives.
 type stream struct {
 	*arrowipc.Reader
 	body io.Reader
 }
 
-// open begins to read an upload.
+// open starts to read an upload.
 func (s *Service) open(ctx context.Context, body io.Reader) (*stream, error) {
 	reader, err := arrowipc.NewReader(ctx, body, s.limits)
 	if err != nil {
@@ -52,11 +52,12 @@ func (s *Service) open(ctx context.Context, body io.Reader) (*stream, error) {
 	return &stream{reader, body}, nil
 }
 
-// rows returns the rows that have not been taken yet.
+// rows returns the rows that have not been read yet.
 func (s *stream) rows() dataset.Rows { return dataset.Rows{Schema: s.Schema(), Batches: s.batches} }
 
-// batches yields the batches that have not been taken yet. The end of the body is looked at
-// too, behind that of the stream: it may say that all this was written before.
+// batches yields the batches that have not been read yet. It then reads the body to its end, behind
+// the end of the Arrow stream, because the body's end may carry the error that this request was
+// already answered.
 func (s *stream) batches(yield func(arrow.RecordBatch, error) bool) {
 	for {
 		batch, err := s.Next()
@@ -71,8 +72,8 @@ func (s *stream) batches(yield func(arrow.RecordBatch, error) bool) {
 	}
 }
 
-// uploadError words what is wrong with an uploaded stream. What the connection did is
-// not the stream's fault.
+// uploadError turns an error of an uploaded stream into the answer for the client. An error of the
+// connection is not the fault of the stream and stays as it is.
 func uploadError(err error) error {
 	var bad *arrowipc.Error
 	if !errors.As(err, &bad) {

@@ -12,24 +12,24 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// maxReplay is how many bytes of rows are kept until the table is known to be the one that
-// was last seen under its name.
+// maxReplay bounds the bytes of rows that an upload keeps until the catalog has confirmed the
+// table.
 const maxReplay = 4 << 20
 
-// An upload is the rows of a write that begins while the name of its table is checked.
-// When the name turns out to stand for another table now, the write begins again there
-// with the rows that were taken so far and the rest of the body.
+// An upload holds the rows of a write that starts while the catalog still checks the name of the
+// table. If the name now stands for another table, the write starts again on that table, with the
+// rows that were read so far and the rest of the body.
 type upload struct {
 	open  func() (*stream, error)
-	rows  *stream // nil before the first attempt
+	rows  *stream // nil before the first try
 	found *catalog.Lookup
 
-	kept  []arrow.RecordBatch // taken since the first attempt began
-	bytes int64               // of kept
-	sure  bool                // the table is the one: nothing needs to be kept
+	kept  []arrow.RecordBatch // batches read since the first try began
+	bytes int64               // size of kept
+	sure  bool                // the table is confirmed, so no batch needs to be kept
 }
 
-// begin returns all rows, for an attempt at the table found.
+// begin returns all rows, for a try on the given table.
 func (u *upload) begin(found *catalog.Lookup) (dataset.Rows, error) {
 	u.found = found
 	if u.rows == nil {
@@ -55,8 +55,8 @@ func (u *upload) begin(found *catalog.Lookup) (dataset.Rows, error) {
 	}}, nil
 }
 
-// keep keeps a batch while the table is not confirmed, which it waits for once it keeps
-// too much.
+// keep keeps a batch until the table is confirmed. Once it holds maxReplay bytes, it waits for the
+// confirmation.
 func (u *upload) keep(batch arrow.RecordBatch) error {
 	if !u.sure {
 		u.sure = u.found.Confirmed()
@@ -75,8 +75,8 @@ func (u *upload) keep(batch arrow.RecordBatch) error {
 	return u.found.Confirm()
 }
 
-// write reads the body of a request into rows and gives them, with the branch of the table
-// that the id stands for, to do. A table that is only declared is created by them.
+// write reads the body of a request as rows and calls do with them and with the branch of the
+// table. Rows for a table that is only declared create it.
 func (s *Service) write(ctx context.Context, id []string, branch string, body io.Reader, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (tables.Changed, error) {
 	source := &upload{open: func() (*stream, error) { return s.open(ctx, body) }}
 	return s.tables.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
@@ -93,7 +93,7 @@ func (s *Service) attempt(ctx context.Context, source *upload, table *engine.Tab
 	if !engine.IsDeclared(err) {
 		return done, err
 	}
-	// Nothing has been taken from the rows: there was no table to hold them against.
+	// No row has been read yet, because there was no schema to check it against.
 	if err := found.Confirm(); err != nil {
 		return engine.Written{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// List tells the indices of a table, in the order of their names.
+// List returns the indices of a table, ordered by name.
 func (s *Service) List(ctx context.Context, req *protocol.ListTableIndicesRequest) (*protocol.ListTableIndicesResponse, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.ListTableIndicesResponse, error) {
 		table, err := s.tables.On(ctx, t, req.Branch)
@@ -23,7 +23,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableIndicesReques
 	})
 }
 
-// page answers those indices that a page holds.
+// page answers with the indices of one page.
 func page(indices []dataset.Index, p protocol.Page) *protocol.ListTableIndicesResponse {
 	answer := &protocol.ListTableIndicesResponse{}
 	limit, bounded := p.Bound()

@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Prewarm looks whether there is such an index. Queries do not use indices yet, so that there
-// is nothing of it to be read ahead.
+// Prewarm checks that the index exists. It reads nothing ahead, because queries do not use native
+// indices yet.
 func (s *Service) Prewarm(ctx context.Context, req *protocol.PrewarmTableIndexRequest) (*protocol.PrewarmTableIndexResponse, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.PrewarmTableIndexResponse, error) {
 		table, err := s.tables.On(ctx, t, req.Branch)

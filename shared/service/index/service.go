@@ -1,5 +1,5 @@
-// Package index answers the operations on indices of tables. They tell and drop the indices
-// that native writers have built; building them is not done here yet.
+// Package index answers the operations on indices of tables. It lists, describes and
+// drops the indices of a table, and begins the jobs that build them.
 package index
 
 import (
@@ -16,6 +16,8 @@ func New(tables tables.Tables) *Service { return &Service{tables: tables} }
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
+		httpapi.JSON("CreateTableIndex", s.Create),
+		httpapi.JSON("CreateTableScalarIndex", s.CreateScalar),
 		httpapi.JSON("ListTableIndices", s.List),
 		httpapi.JSON("DescribeTableIndexStats", s.Stats),
 		httpapi.JSON("DropTableIndex", s.Drop),

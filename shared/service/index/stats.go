@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Stats tells what an index covers.
+// Stats returns how many rows an index covers.
 func (s *Service) Stats(ctx context.Context, req *protocol.DescribeTableIndexStatsRequest) (*protocol.DescribeTableIndexStatsResponse, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.DescribeTableIndexStatsResponse, error) {
 		table, err := s.tables.On(ctx, t, req.Branch)

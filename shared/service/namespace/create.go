@@ -14,7 +14,7 @@ var existsModes = map[protocol.CreateMode]catalog.ExistsMode{
 	protocol.CreateModeOverwrite: catalog.ReplaceIfExists,
 }
 
-// Create makes a namespace. What it does when the namespace exists is the mode's to say.
+// Create makes a namespace. The mode of the request decides what happens when the namespace exists.
 func (s *Service) Create(ctx context.Context, req *protocol.CreateNamespaceRequest) (*protocol.CreateNamespaceResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err

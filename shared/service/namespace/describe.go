@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Describe tells the properties of a namespace.
+// Describe returns the properties of a namespace.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeNamespaceRequest) (*protocol.DescribeNamespaceResponse, error) {
 	found, err := s.names.Namespace(ctx, req.ID)
 	if err != nil {

@@ -9,11 +9,13 @@ import (
 	"tiltyard/shared/work/dropping"
 )
 
-// Drop removes a namespace and tells the properties that it had. One that holds tables
-// or namespaces is NamespaceNotEmpty unless the behavior is Cascade; one that is missing
-// is an error unless the mode is Skip, when the answer is nil. A cascade of more than a few
-// is a job, which the answer names: until that is done less and less is there, and nothing
-// can be made there.
+// Drop removes a namespace and returns the properties that it had. A namespace that holds tables or
+// namespaces is NamespaceNotEmpty unless the behavior is Cascade. A namespace that does not exist
+// is an error unless the mode is Skip, which returns nil.
+//
+// A cascade over more than [maxInline] tables and namespaces is a job, whose id the answer holds.
+// While the job runs, the contents of the namespace disappear bit by bit and no request can create
+// anything in it.
 func (s *Service) Drop(ctx context.Context, req *protocol.DropNamespaceRequest) (*protocol.DropNamespaceResponse, error) {
 	answer, err := s.drop(ctx, req.ID, req.Behavior == protocol.DropBehaviorCascade)
 	if req.Mode == protocol.DropModeSkip && protocol.CodeOf(err) == protocol.NamespaceNotFound {
@@ -47,8 +49,8 @@ func (s *Service) drop(ctx context.Context, id []string, cascade bool) (*protoco
 	return &protocol.DropNamespaceResponse{Properties: dropped.Properties}, nil
 }
 
-// dropLater begins a job. The namespace is marked before the answer, so that who knows that it
-// is being dropped can make nothing in it.
+// dropLater begins a job that drops a namespace. It marks the namespace before it answers, so that
+// a client with the answer can rely on the namespace being closed to new tables.
 func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNamespaceResponse, error) {
 	uid, properties, err := s.names.UID(ctx, id)
 	if err != nil {
@@ -60,7 +62,7 @@ func (s *Service) dropLater(ctx context.Context, id []string) (*protocol.DropNam
 	}
 	if _, err := s.names.BeginCascade(ctx, id, uid, begun.ID); err != nil && protocol.CodeOf(err) != protocol.NamespaceNotFound {
 		_, undo := s.jobs.Transactions.Advance(ctx, begun.ID, func(t *transaction.Transaction) {
-			t.Status, t.Failure = protocol.TransactionFailed, "the namespace could not be marked"
+			t.Status, t.Failure = protocol.TransactionFailed, "the namespace could not be marked as dropping"
 		})
 		return nil, errors.Join(err, undo)
 	}

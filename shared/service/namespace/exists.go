@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Exists answers as Describe does, without saying anything.
+// Exists succeeds and fails as Describe does, and returns no properties.
 func (s *Service) Exists(ctx context.Context, req *protocol.NamespaceExistsRequest) (*protocol.Empty, error) {
 	if _, err := s.names.Namespace(ctx, req.ID); err != nil {
 		return nil, err

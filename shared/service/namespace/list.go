@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// List names the namespaces directly inside one, in bytewise order.
+// List returns the names of the namespaces directly inside a namespace, in bytewise order.
 func (s *Service) List(ctx context.Context, req *protocol.ListNamespacesRequest) (*protocol.ListNamespacesResponse, error) {
 	limit, bounded := req.Bound()
 	if !bounded {

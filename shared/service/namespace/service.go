@@ -13,7 +13,8 @@ type Service struct {
 	jobs  *job.Starter
 }
 
-// New returns the service over a catalog. What takes long is left to jobs, unless that is nil.
+// New returns the service over a catalog. Long operations become jobs, or run inside their requests
+// when jobs is nil.
 func New(names *catalog.Catalog, jobs *job.Starter) *Service {
 	return &Service{names: names, jobs: jobs}
 }

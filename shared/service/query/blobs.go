@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// FetchBlobs returns values of a blob column, whole.
+// FetchBlobs returns whole values of a blob column.
 func (s *Service) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsRequest) (*protocol.Rows, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Rows, error) {
 		rows, err := s.tables.On(ctx, t, req.Branch)
@@ -18,7 +18,7 @@ func (s *Service) FetchBlobs(ctx context.Context, req *protocol.FetchTableBlobsR
 	})
 }
 
-// ReadBlob returns one value of a blob column, to be read in parts.
+// ReadBlob opens one value of a blob column, which the client can read in parts.
 func (s *Service) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest) (*protocol.Bytes, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Bytes, error) {
 		rows, err := s.tables.On(ctx, t, req.Branch)

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Query returns rows of a table: all, those that a filter keeps, or those nearest to a
+// Query returns rows of a table: all rows, the rows that a filter keeps, or the rows nearest to a
 // vector.
 func (s *Service) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.Rows, error) {

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// ListBranches tells the branches of a table, in the order of their names.
+// ListBranches returns the branches of a table, ordered by name.
 func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranchesRequest) (*protocol.ListTableBranchesResponse, error) {
 	answer := &protocol.ListTableBranchesResponse{Branches: map[string]protocol.BranchContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
@@ -27,7 +27,7 @@ func (s *Service) ListBranches(ctx context.Context, req *protocol.ListTableBranc
 	return answer, err
 }
 
-// CreateBranch makes a branch of a version of a table, or of another branch.
+// CreateBranch makes a branch that starts at a version of a table or of another branch.
 func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBranchRequest) (*protocol.CreateTableBranchResponse, error) {
 	answer := &protocol.CreateTableBranchResponse{}
 	return answer, s.onTable(ctx, req.ID, func(t *engine.Table) error {
@@ -41,7 +41,7 @@ func (s *Service) CreateBranch(ctx context.Context, req *protocol.CreateTableBra
 	})
 }
 
-// DeleteBranch deletes a branch of a table, with its versions.
+// DeleteBranch deletes a branch of a table and its versions.
 func (s *Service) DeleteBranch(ctx context.Context, req *protocol.DeleteTableBranchRequest) (*protocol.DeleteTableBranchResponse, error) {
 	err := s.onTable(ctx, req.ID, func(t *engine.Table) error { return t.DeleteBranch(ctx, req.Name) })
 	if err != nil {

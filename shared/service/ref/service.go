@@ -1,5 +1,5 @@
-// Package ref answers the operations on tags and branches: the names of versions, and of
-// histories of their own.
+// Package ref answers the operations on tags and branches. A tag names a version; a branch names a
+// line of versions beside that of the table.
 package ref
 
 import (

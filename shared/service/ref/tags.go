@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// ListTags tells the tags of a table, in the order of their names.
+// ListTags returns the tags of a table, ordered by name.
 func (s *Service) ListTags(ctx context.Context, req *protocol.ListTableTagsRequest) (*protocol.ListTableTagsResponse, error) {
 	answer := &protocol.ListTableTagsResponse{Dialect: req.Dialect, Tags: map[string]protocol.TagContents{}}
 	err := s.list(ctx, req.ID, req.Page, func(ctx context.Context, t *engine.Table, limit int) (string, error) {
@@ -23,7 +23,7 @@ func (s *Service) ListTags(ctx context.Context, req *protocol.ListTableTagsReque
 	return answer, err
 }
 
-// list lists tags or branches, and notes where the next page begins.
+// list returns a page of tags or branches and the token of the next page.
 func (s *Service) list(ctx context.Context, id []string, page protocol.Page, list func(ctx context.Context, t *engine.Table, limit int) (next string, err error), next *string) error {
 	limit, bounded := page.Bound()
 	if bounded && limit == 0 {
@@ -36,7 +36,7 @@ func (s *Service) list(ctx context.Context, id []string, page protocol.Page, lis
 	return err
 }
 
-// exists asks for a table only.
+// exists returns an error unless the table exists.
 func (s *Service) exists(ctx context.Context, id []string) error {
 	_, err := s.tables.Names.Table(ctx, id)
 	return err
@@ -46,7 +46,7 @@ func contents(tag dataset.Tag) protocol.TagContents {
 	return protocol.TagContents{Version: int64(tag.Version), ManifestSize: tag.ManifestBytes, Branch: tag.BranchName()}
 }
 
-// TagVersion tells the version that a tag names.
+// TagVersion returns the version that a tag names.
 func (s *Service) TagVersion(ctx context.Context, req *protocol.GetTableTagVersionRequest) (*protocol.GetTableTagVersionResponse, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.GetTableTagVersionResponse, error) {
 		tag, err := s.tables.At(t).Tag(ctx, req.Tag)
@@ -64,7 +64,7 @@ func (s *Service) CreateTag(ctx context.Context, req *protocol.SetTableTagReques
 	})
 }
 
-// UpdateTag lets a tag name another version.
+// UpdateTag moves a tag to another version.
 func (s *Service) UpdateTag(ctx context.Context, req *protocol.SetTableTagRequest) (*protocol.SetTableTagResponse, error) {
 	return s.onTag(ctx, "update-tag", req.ID, req.Tag, func(t *engine.Table) error {
 		return t.UpdateTag(ctx, req.Tag, protocol.BranchName(req.Branch), uint64(*req.Version))
@@ -78,7 +78,7 @@ func (s *Service) DeleteTag(ctx context.Context, req *protocol.DeleteTableTagReq
 	})
 }
 
-// onTag does work on a tag.
+// onTag does work on a tag and returns its transaction.
 func (s *Service) onTag(ctx context.Context, operation string, id []string, tag string, work func(*engine.Table) error) (*protocol.SetTableTagResponse, error) {
 	if err := s.onTable(ctx, id, work); err != nil {
 		return nil, err
@@ -86,13 +86,14 @@ func (s *Service) onTag(ctx context.Context, operation string, id []string, tag 
 	return &protocol.SetTableTagResponse{TransactionID: s.changed(ctx, operation, id, map[string]string{"tag": tag})}, nil
 }
 
-// changed returns the id of the transaction that a change was.
+// changed records a change and returns the id of its transaction.
 func (s *Service) changed(ctx context.Context, operation string, id []string, properties map[string]string) string {
 	return s.tables.Transactions.IDOfChange(ctx, transaction.Change{Operation: operation, Object: id, Properties: properties})
 }
 
-// onTable does work that is one write beside the table's versions, so it asks for the
-// table anew before.
+// onTable does work that writes one object outside of the table's versions. No later step can
+// notice that the name stands for another table by then, so onTable reads the table's record right
+// before.
 func (s *Service) onTable(ctx context.Context, id []string, work func(*engine.Table) error) error {
 	t, err := s.tables.Names.Table(ctx, id)
 	if err != nil {

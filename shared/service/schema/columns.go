@@ -14,7 +14,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Add adds columns: computed once by SQL expressions, or null in every row.
+// Add adds columns. Their values are computed once by SQL expressions, or are null in every row.
 func (s *Service) Add(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (*protocol.AlterTableAddColumnsResponse, error) {
 	add, err := s.adding(ctx, req)
 	if err != nil {
@@ -27,12 +27,12 @@ func (s *Service) Add(ctx context.Context, req *protocol.AlterTableAddColumnsReq
 	return &protocol.AlterTableAddColumnsResponse{TransactionID: done.TransactionID, Version: done.Version}, nil
 }
 
-// adding returns what adds the columns of a request.
+// adding returns the function that adds the columns of a request to a table.
 func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table, func() error) (engine.Written, error), error) {
 	if req.Body != nil {
 		reader, err := arrowipc.NewReader(ctx, req.Body, s.limits)
 		if err != nil {
-			return nil, protocol.Errorf(protocol.InvalidInput, "the body is no Arrow stream of a schema: %w", err)
+			return nil, protocol.Errorf(protocol.InvalidInput, "the body is not an Arrow stream with a schema: %w", err)
 		}
 		return addNulls(ctx, reader.Schema())
 	}
@@ -55,8 +55,9 @@ func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumns
 	}, nil
 }
 
-// addVirtual adds the outputs of functions as columns of nulls, whose fields keep what the
-// request says of the function. Rows are filled by those who can run it.
+// addVirtual adds the outputs of functions as columns of nulls. The metadata of each field keeps
+// the function that the request names, so that a client that can run the function can fill the
+// rows.
 func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine.Table, func() error) (engine.Written, error), error) {
 	var fields []arrow.Field
 	var inputs []string
@@ -76,8 +77,8 @@ func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine
 	}, nil
 }
 
-// virtualMetadata is what the field of an output keeps. The user's own keys come first: they
-// cannot take the place of the function's.
+// virtualMetadata is the metadata of an output's field. The client's own keys come first, so that
+// they cannot replace those of the function.
 func virtualMetadata(v *protocol.VirtualColumn, out protocol.VirtualColumnOutput) (arrow.Metadata, error) {
 	inputs, err := json.Marshal(v.InputColumns)
 	if err != nil {
@@ -107,7 +108,7 @@ func addNulls(ctx context.Context, columns *arrow.Schema) (func(*engine.Table, f
 	}, nil
 }
 
-// Alter renames columns, changes their types, and whether they may be null.
+// Alter changes the names, the types and the nullability of columns.
 func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumnsRequest) (*protocol.AlterTableAlterColumnsResponse, error) {
 	alterations := make([]dataset.Alteration, len(req.Alterations))
 	for i, a := range req.Alterations {

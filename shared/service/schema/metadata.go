@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// UpdateSchema sets keys of the metadata of a table's schema.
+// UpdateSchema sets keys in the metadata of a table's schema.
 func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSchemaMetadataRequest) (*protocol.Properties, error) {
 	var after protocol.Properties
 	_, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {

@@ -1,5 +1,5 @@
-// Package schema answers the operations that change the columns of a table, or what is
-// said about them.
+// Package schema answers the operations that change the columns of a table or the metadata of its
+// schema.
 package schema
 
 import (
@@ -14,8 +14,8 @@ type Service struct {
 	limits arrowipc.Limits
 }
 
-// New returns the service over tables. The limits are those of schemas that come as
-// Arrow streams.
+// New returns the service over tables. The limits apply to schemas that a client sends as Arrow
+// streams.
 func New(tables tables.Tables, limits arrowipc.Limits) *Service {
 	return &Service{tables: tables, limits: limits}
 }

@@ -1,5 +1,5 @@
-// Package servicetest opens the tables of services over memory, for the tests of each service:
-// all that is below a service runs as it does elsewhere.
+// Package servicetest opens tables in memory for the tests of the services. Everything below a
+// service is the real code.
 package servicetest
 
 import (
@@ -26,10 +26,10 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// Root is the URI of the folder below which [Open] keeps tables.
+// Root is the URI of the folder in which [Open] keeps tables.
 const Root = "memory://test"
 
-// A House has tables over memory. There are no jobs in it.
+// A House holds tables in memory. It runs no jobs.
 type House struct {
 	tables.Tables
 	Objects objectstore.Store
@@ -53,13 +53,13 @@ func Named(name string) protocol.Common {
 	return protocol.Common{ID: []string{name}, Delimiter: protocol.DefaultDelimiter}
 }
 
-// Columns are those of [Upload]: id, a number, and name, a text. Both may be null.
+// Columns is the schema of [Upload]: id, a number, and name, a text. Both may be null.
 var Columns = arrow.NewSchema([]arrow.Field{
 	{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
 	{Name: "name", Type: arrow.BinaryTypes.String, Nullable: true},
 }, nil)
 
-// Upload returns the body of a request: an Arrow stream of rows, which are given as a JSON array
+// Upload returns the body of a request: an Arrow stream of rows. The rows are given as a JSON array
 // of objects with the keys of [Columns].
 func Upload(t *testing.T, rows string) protocol.Upload {
 	t.Helper()
@@ -75,7 +75,7 @@ func Upload(t *testing.T, rows string) protocol.Upload {
 	return protocol.Upload{Body: &body}
 }
 
-// Create makes a table of rows, given as to [Upload], and returns its first version.
+// Create makes a table from rows, given as to [Upload], and returns the answer.
 func (h *House) Create(t *testing.T, name, rows string) *protocol.CreateTableResponse {
 	t.Helper()
 	made, err := data.New(h.Tables, arrowipc.Limits{}).Create(t.Context(), &protocol.CreateTableRequest{
@@ -87,7 +87,7 @@ func (h *House) Create(t *testing.T, name, rows string) *protocol.CreateTableRes
 	return made
 }
 
-// Insert appends rows, given as to [Upload], and returns the version that has them.
+// Insert appends rows, given as to [Upload], and returns the new version.
 func (h *House) Insert(t *testing.T, name, rows string) int64 {
 	t.Helper()
 	done, err := data.New(h.Tables, arrowipc.Limits{}).Insert(t.Context(), &protocol.InsertIntoTableRequest{
@@ -99,7 +99,7 @@ func (h *House) Insert(t *testing.T, name, rows string) int64 {
 	return done.Version
 }
 
-// Rows returns the rows of the newest version of a table, each as a JSON object in a line.
+// Rows returns the rows of the newest version of a table, one JSON object per line.
 func (h *House) Rows(t *testing.T, name string) string {
 	t.Helper()
 	found, err := query.New(h.Tables).Query(t.Context(), &protocol.QueryTableRequest{Common: Named(name)})
@@ -109,7 +109,7 @@ func (h *House) Rows(t *testing.T, name string) string {
 	return Lines(t, found)
 }
 
-// Lines returns the rows of an answer, each as a JSON object in a line.
+// Lines returns the rows of an answer, one JSON object per line.
 func Lines(t *testing.T, rows *protocol.Rows) string {
 	t.Helper()
 	var lines strings.Builder
@@ -132,7 +132,7 @@ func Lines(t *testing.T, rows *protocol.Rows) string {
 	return lines.String()
 }
 
-// TableNames returns the names of the tables in the root namespace, in their order.
+// TableNames returns the names of the tables in the root namespace, in order.
 func (h *House) TableNames(t *testing.T) []string {
 	t.Helper()
 	names, _, err := h.Names.ListTables(t.Context(), nil, "", catalog.All)
@@ -158,7 +158,7 @@ func (h *House) Files(t *testing.T) []string {
 	return files
 }
 
-// WantCode fails the test unless an error has a code.
+// WantCode fails the test unless err has the given code.
 func WantCode(t *testing.T, what string, err error, want protocol.Code) {
 	t.Helper()
 	if err == nil || protocol.CodeOf(err) != want {

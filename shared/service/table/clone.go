@@ -5,15 +5,16 @@ import (
 	"errors"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
-// Clone makes a table that begins as a version of another one, at a place of its own, without
-// copying rows: it refers to the files of the other, which must stay. The source is named by
-// its location, as LanceDB's clients do, and need not be in the catalog.
+// Clone makes a table that begins as a version of another table. It copies no rows: the new table
+// has its own location and refers to the files of the source, which must stay. The request names
+// the source by its location, as LanceDB's clients do, so the source need not be in the catalog.
 func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*protocol.CloneTableResponse, error) {
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 	}
 	switch _, err := s.tables.Names.Table(ctx, req.ID); {
 	case err == nil:
-		return nil, catalog.TableExists(req.ID)
+		return nil, naming.TableExists(req.ID)
 	case protocol.CodeOf(err) != protocol.TableNotFound:
 		return nil, err
 	}
@@ -50,8 +51,8 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 	}, nil
 }
 
-// nameClone gives a clone its name. All that it refers to was open to who made it, who lends
-// that to those who may read the clone.
+// nameClone gives a clone its name. The principal that makes the clone may read all files that it
+// refers to, and the clone lends this right to every principal that may read the clone.
 func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Location, version uint64) (*catalog.Table, error) {
 	elsewhere, err := s.tables.Rows.Table(id, at, version).Elsewhere(ctx, nil)
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *Service) nameClone(ctx context.Context, id []string, at objectstore.Loc
 	return s.tables.Names.CreateClone(ctx, id, at, version, s.tables.Names.Places(elsewhere))
 }
 
-// cloned finds what is to be cloned, and of which version; nil is the newest.
+// cloned returns the table and the version that a request clones. Version nil is the newest.
 func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (source *engine.Table, version *int64, err error) {
 	at, err := s.tables.Names.NamedLocation(req.SourceLocation)
 	if err != nil {
@@ -83,9 +84,9 @@ func (s *Service) cloned(ctx context.Context, req *protocol.CloneTableRequest) (
 	return source, &number, err
 }
 
-// errNoTable is the answer to who names a location where there is no table. It does not repeat
-// the location, which goes into the log and may hold a secret.
+// errNoTable is the answer when the location holds no table. It does not repeat the location,
+// because it goes into the log and a location may contain a secret.
 var errNoTable = &protocol.Error{
-	Code: protocol.InvalidInput, Message: "no Lance table at the location",
-	Detail: "it names the folder that holds a table's _versions folder",
+	Code: protocol.InvalidInput, Message: "there is no Lance table at the location",
+	Detail: "give the folder that holds the table's _versions folder",
 }

@@ -8,10 +8,10 @@ import (
 	"tiltyard/shared/vending"
 )
 
-// addCredentials tells what opens the location of a table, to those who may read its rows:
-// what writes it, if they may change it in every way that these credentials let them. Who
-// asks for nothing gets them, too, as Lance expects it, but for LanceDB's clients, which go
-// by the service.
+// addCredentials adds credentials for the location of a table, if the caller may read its rows. The
+// credentials allow writing only if the caller may change the table in every way that they would
+// permit. A request that does not mention credentials gets them too, as Lance clients expect;
+// LanceDB's clients get none then, because they read through the service.
 func (s *Service) addCredentials(ctx context.Context, req *protocol.DescribeTableRequest, answer *protocol.DescribeTableResponse) error {
 	asked := req.VendCredentials != nil
 	if s.tables.Vendor == nil || asked && !*req.VendCredentials || !asked && req.Dialect == protocol.DialectLanceDB {
@@ -26,8 +26,8 @@ func (s *Service) addCredentials(ctx context.Context, req *protocol.DescribeTabl
 	})
 	if err != nil && asked {
 		return &protocol.Error{
-			Code: protocol.ServiceUnavailable, Message: "credentials cannot be had at present",
-			Detail: "the table is described without them when vend_credentials is false", Err: err,
+			Code: protocol.ServiceUnavailable, Message: "the credentials of the table are not available at present",
+			Detail: "retry, or set vend_credentials to false to describe the table without them", Err: err,
 		}
 	}
 	answer.StorageOptions = options

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Declare reserves a name and a location for a table that someone will write.
+// Declare reserves a name and a location for a table that a client will write.
 func (s *Service) Declare(ctx context.Context, req *protocol.DeclareTableRequest) (*protocol.DeclareTableResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err

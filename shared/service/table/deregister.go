@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Deregister forgets the name of a table. Its data stays where it is.
+// Deregister removes the name of a table. Its data stays where it is.
 func (s *Service) Deregister(ctx context.Context, req *protocol.DeregisterTableRequest) (*protocol.DeregisterTableResponse, error) {
 	gone, err := s.tables.Names.DeregisterTable(ctx, req.ID)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Describe tells where a table is and, when asked for details, what its schema is and
-// how large it is, at the newest version or a given one. Credentials for its location are
-// told where the deployment has some.
+// Describe returns the location of a table and, if the request asks for details, the schema and the
+// size of a version. It adds credentials for the location if the deployment has them.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
 	answer, err := s.describe(ctx, req)
 	if err != nil {
@@ -34,7 +33,7 @@ func (s *Service) describe(ctx context.Context, req *protocol.DescribeTableReque
 	})
 }
 
-// describe tells what the catalog knows.
+// describe fills in what the catalog's record holds.
 func describe(t *catalog.Table, req *protocol.DescribeTableRequest) *protocol.DescribeTableResponse {
 	answer := &protocol.DescribeTableResponse{
 		Table:      t.ID[len(t.ID)-1],
@@ -50,7 +49,7 @@ func describe(t *catalog.Table, req *protocol.DescribeTableRequest) *protocol.De
 	return answer
 }
 
-// describeData tells also what the storage knows.
+// describeData also fills in what the table's storage holds.
 func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
 	rows, version, err := s.versionAt(ctx, t, req)
 	if err != nil {
@@ -64,7 +63,7 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *proto
 		}
 		return addData(answer, d, req.Dialect)
 	})
-	// To clients of the LanceDB dialect a table without a schema is not there yet.
+	// Clients of the LanceDB dialect regard a table without a schema as missing.
 	if engine.IsDeclared(err) && version == nil && req.Dialect != protocol.DialectLanceDB {
 		declared, err = true, nil
 	}
@@ -77,8 +76,8 @@ func (s *Service) describeData(ctx context.Context, t *catalog.Table, req *proto
 	return answer, nil
 }
 
-// versionAt returns the branch and the version that the request names, itself or by a tag;
-// version nil is the newest.
+// versionAt returns the branch and the version that a request names directly or by a tag. Version
+// nil is the newest.
 func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol.DescribeTableRequest) (rows *engine.Table, version *int64, err error) {
 	branch, version := req.Branch, req.Version
 	if req.Tag != "" {
@@ -93,7 +92,7 @@ func (s *Service) versionAt(ctx context.Context, t *catalog.Table, req *protocol
 	return rows, version, err
 }
 
-// addData tells what the manifest of a version says.
+// addData fills in what the manifest of a version holds.
 func addData(answer *protocol.DescribeTableResponse, d *dataset.Dataset, dialect protocol.Dialect) error {
 	schema, err := protocol.EncodeSchema(dialect, d.TextSchema())
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Drop removes a table: its name first, then its data.
+// Drop removes a table: first its name, then its data.
 func (s *Service) Drop(ctx context.Context, req *protocol.DropTableRequest) (*protocol.DropTableResponse, error) {
 	gone, err := s.tables.Names.DropTable(ctx, req.ID)
 	if err != nil {

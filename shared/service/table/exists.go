@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Exists says whether a table exists, declared ones included; with a version, whether it
-// has that one.
+// Exists checks that a table exists, or that it has the version of the request. A table that is
+// only declared exists.
 func (s *Service) Exists(ctx context.Context, req *protocol.TableExistsRequest) (*protocol.Empty, error) {
 	if req.Version == nil {
 		_, err := s.tables.Names.Table(ctx, req.ID)

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// List names the tables directly inside a namespace, in bytewise order.
+// List returns the names of the tables directly inside a namespace, in bytewise order.
 func (s *Service) List(ctx context.Context, req *protocol.ListTablesRequest) (*protocol.ListTablesResponse, error) {
 	limit := bound(req.Page)
 	if req.IncludeDeclared == nil || *req.IncludeDeclared || limit == 0 {
@@ -20,8 +20,8 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTablesRequest) (*p
 	return s.listWithData(ctx, req.ID, req.PageToken, limit)
 }
 
-// listWithData leaves out the tables that are only declared. It looks at as many tables as
-// it takes to fill a page, and at no more.
+// listWithData is List without the tables that are only declared. It reads as many tables as it
+// needs to fill a page.
 func (s *Service) listWithData(ctx context.Context, namespace []string, after string, limit int) (*protocol.ListTablesResponse, error) {
 	kept := []string{}
 	for limit == catalog.All || len(kept) < limit {
@@ -50,8 +50,8 @@ func (s *Service) listWithData(ctx context.Context, namespace []string, after st
 	return &protocol.ListTablesResponse{Tables: kept, PageToken: after}, nil
 }
 
-// ListAll names the tables of all namespaces by their joined ids, in bytewise order. In
-// the LanceDB dialect it names the tables of the root namespace.
+// ListAll returns the joined ids of the tables in all namespaces, in bytewise order. In the LanceDB
+// dialect it returns the names of the tables in the root namespace.
 func (s *Service) ListAll(ctx context.Context, req *protocol.ListAllTablesRequest) (*protocol.ListTablesResponse, error) {
 	if req.Dialect == protocol.DialectLanceDB {
 		return s.List(ctx, &protocol.ListTablesRequest{
@@ -82,7 +82,7 @@ func bound(p protocol.Page) int {
 	return catalog.All
 }
 
-// page cuts sorted names: at most limit of them, after the token.
+// page returns at most limit of the sorted names, beginning after the token.
 func page(names []string, token string, limit int) *protocol.ListTablesResponse {
 	if token != "" {
 		from, found := slices.BinarySearch(names, token)
@@ -101,10 +101,10 @@ func page(names []string, token string, limit int) *protocol.ListTablesResponse 
 	return answer
 }
 
-// maxChecks is how many tables are looked at side by side.
+// maxChecks is how many tables are read in parallel.
 const maxChecks = 16
 
-// withData leaves out the tables that are only declared, or gone meanwhile.
+// withData leaves out the tables that are only declared or that no longer exist.
 func (s *Service) withData(ctx context.Context, ids [][]string) ([][]string, error) {
 	has := make([]bool, len(ids))
 	group, ctx := errgroup.WithContext(ctx)

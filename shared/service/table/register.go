@@ -9,10 +9,10 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Register gives a name to a table that is on storage already, at a location that the
-// configuration allows. A table that has a name may get another one; it then stays until
-// the last is dropped. In mode Overwrite the name may be taken: it then stands for the
-// new location, and what was at the old one stays there.
+// Register gives a name to a table that already lies in storage, at a location that the
+// configuration allows. A table may have several names; its data stays until the last of them is
+// dropped. In mode Overwrite the name may be taken: it then stands for the new location, and the
+// data at the old one stays.
 func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableRequest) (*protocol.RegisterTableResponse, error) {
 	if err := protocol.CheckProperties(req.Properties); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	if err != nil {
 		return nil, err
 	}
-	// What is wrong with the request is told before a place is claimed.
+	// An invalid request is answered before the location is claimed.
 	if _, _, err := s.look(ctx, req.ID, location); err != nil {
 		return nil, err
 	}
@@ -43,15 +43,15 @@ func (s *Service) Register(ctx context.Context, req *protocol.RegisterTableReque
 	}, nil
 }
 
-// look returns the newest version of the table that is at a location already, and the places
-// that it refers to.
+// look reads the table at a location. It returns the newest version and the other locations that
+// the table refers to.
 func (s *Service) look(ctx context.Context, id []string, at objectstore.Location) (version uint64, elsewhere []objectstore.Location, err error) {
 	table := s.tables.Rows.Table(id, at, 0)
 	version, err = table.Newest(ctx)
 	if engine.IsDeclared(err) {
 		return 0, nil, &protocol.Error{
-			Code: protocol.InvalidInput, Message: "no Lance table at the location",
-			Detail: "register names the folder that holds a table's _versions folder; use declare for a table that is yet to be written",
+			Code: protocol.InvalidInput, Message: "there is no Lance table at the location",
+			Detail: "give the folder that holds the table's _versions folder; use declare for a table that has not been written yet",
 		}
 	}
 	if err == nil {

@@ -6,8 +6,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Rename gives a table another name, in its namespace or another one. Its data stays where
-// it is.
+// Rename gives a table another name, in the same or another namespace. Its data stays where it is.
 func (s *Service) Rename(ctx context.Context, req *protocol.RenameTableRequest) (*protocol.RenameTableResponse, error) {
 	if _, err := s.tables.Names.RenameTable(ctx, req.ID, req.NewID()); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package table answers the operations on tables as wholes: naming, describing, dropping.
+// Package table answers the operations on whole tables: naming, describing, dropping.
 package table
 
 import (
@@ -15,7 +15,7 @@ type Service struct{ tables tables.Tables }
 // New returns the service over tables.
 func New(tables tables.Tables) *Service { return &Service{tables: tables} }
 
-// changed returns the id of the transaction that a change of a table was.
+// changed records a change of a table and returns the id of its transaction.
 func (s *Service) changed(ctx context.Context, operation string, id []string, properties map[string]string) string {
 	return s.tables.Transactions.IDOfChange(ctx, transaction.Change{Operation: operation, Object: id, Properties: properties})
 }

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Stats tells how large a table is and how its rows lie in fragments.
+// Stats returns the size of a table and how its rows are spread over fragments.
 func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest) (*protocol.GetTableStatsResponse, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.GetTableStatsResponse, error) {
 		rows, err := s.tables.At(t).On(ctx, req.Branch)
@@ -30,8 +30,8 @@ func (s *Service) Stats(ctx context.Context, req *protocol.GetTableStatsRequest)
 	})
 }
 
-// distribution sums up the lengths of fragments. The two families of native clients count
-// differently, and each gets what its own library would have told.
+// distribution summarizes the lengths of fragments. The two families of native clients compute the
+// percentiles differently; each gets the numbers of its own library.
 func distribution(lengths []int64, dialect protocol.Dialect) protocol.FragmentStats {
 	stats := protocol.FragmentStats{NumFragments: int64(len(lengths))}
 	if len(lengths) == 0 {

@@ -9,8 +9,9 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// admit asks policies about an operation on a transaction, which counts as one on what the
-// transaction is about. That of something hidden is not there.
+// admit checks the policies for an operation on a transaction. Policies are about tables and
+// namespaces, so it checks them for the object that the transaction changed. A transaction on a
+// hidden object is TransactionNotFound.
 func (s *Service) admit(ctx context.Context, operation string, ref transaction.Ref) error {
 	if !auth.Limited(ctx) {
 		return nil
@@ -32,7 +33,7 @@ func (s *Service) admit(ctx context.Context, operation string, ref transaction.R
 	return nil
 }
 
-// recorded returns a transaction that is no commit.
+// recorded returns a transaction that has a record, which commits of tables lack.
 func (s *Service) recorded(ctx context.Context, ref transaction.Ref) (*transaction.Transaction, error) {
 	if ref.Record != "" {
 		return s.tables.Transactions.Get(ctx, ref)
@@ -40,7 +41,8 @@ func (s *Service) recorded(ctx context.Context, ref transaction.Ref) (*transacti
 	return s.tables.Transactions.GetChange(ctx, ref)
 }
 
-// objectOf is what a transaction is about: what is about several tables is about the root.
+// objectOf returns the object that a transaction changed. For a transaction on several tables it is
+// the root.
 func objectOf(t *transaction.Transaction) auth.Object {
 	if len(t.Object) == 0 || strings.HasSuffix(t.Kind, "namespace") { // such as "create-namespace"
 		return auth.Namespace(t.Object)
@@ -48,7 +50,7 @@ func objectOf(t *transaction.Transaction) auth.Object {
 	return auth.Table(t.Object)
 }
 
-// admitJob is admit for the job of a request.
+// admitJob is admit for the job that a request names.
 func (s *Service) admitJob(ctx context.Context, operation string, req *protocol.JobRequest) (transaction.Ref, error) {
 	if !transaction.IsJobID(req.JobID) {
 		return transaction.Ref{}, noJob(req.JobID)

@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Alter changes status and properties of a transaction as the actions say, all of them or
-// none.
+// Alter changes the status and the properties of a transaction. It applies all actions of the
+// request or none.
 func (s *Service) Alter(ctx context.Context, req *protocol.AlterTransactionRequest) (*protocol.TransactionResponse, error) {
 	ref, err := transaction.ParseID(req.ID)
 	if err != nil {

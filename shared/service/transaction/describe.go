@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Describe tells how a transaction stands. A commit has succeeded, unless somebody said
-// otherwise.
+// Describe returns the state of a transaction. A commit counts as succeeded unless a client has set
+// another status.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTransactionRequest) (*protocol.TransactionResponse, error) {
 	ref, err := transaction.ParseID(req.ID)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 	return transaction.OfCommit(ref.Table, commit), nil
 }
 
-// complete adds what the table tells of a commit whose record says only which one it is.
-// Of a table that is gone nothing is added.
+// complete adds the contents of a commit whose record holds only its identity. It adds nothing if
+// the table no longer exists.
 func (s *Service) complete(ctx context.Context, found *transaction.Transaction) (*transaction.Transaction, error) {
 	if found.Commit == nil || found.Commit.Operation != "" {
 		return found, nil

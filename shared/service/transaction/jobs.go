@@ -18,11 +18,11 @@ var jobStates = map[protocol.TransactionStatus]protocol.JobState{
 	protocol.TransactionCanceled:  protocol.JobCancelled,
 }
 
-// ListJobs lists jobs, the newest first.
+// ListJobs returns jobs, newest first.
 func (s *Service) ListJobs(ctx context.Context, req *protocol.ListJobsRequest) (*protocol.ListJobsResponse, error) {
 	const pageSize = 100
 	if req.PageToken != "" && !transaction.IsJobID(req.PageToken) {
-		return nil, protocol.Errorf(protocol.InvalidInput, "page_token %.80q is not one of this list", req.PageToken)
+		return nil, protocol.Errorf(protocol.InvalidInput, "page_token %.80q is not from this list; send back the page_token of the previous page", req.PageToken)
 	}
 	limit, bounded := req.Bound()
 	answer := &protocol.ListJobsResponse{PageToken: req.PageToken}
@@ -58,7 +58,7 @@ func listed(job *transaction.Transaction) protocol.Job {
 	}
 }
 
-// progressOf is how far a job is, nil when no worker has said so yet.
+// progressOf returns how far a job is, nil until a worker has reported it.
 func progressOf(job *transaction.Transaction) *protocol.JobProgress {
 	if job.Work == nil || job.Work.Stage == "" {
 		return nil
@@ -70,14 +70,15 @@ func progressOf(job *transaction.Transaction) *protocol.JobProgress {
 	}
 }
 
-// revive sends for a job whose message is lost. That it cannot is no matter of who looks at it.
+// revive queues a job again whose message seems lost. A failure is ignored, because the client only
+// asked for the state of the job.
 func (s *Service) revive(ctx context.Context, job *transaction.Transaction) {
 	if s.tables.Jobs != nil {
 		_ = s.tables.Jobs.Revive(ctx, job, s.keeper.Now())
 	}
 }
 
-// DescribeJob tells how a job stands.
+// DescribeJob returns the state of a job.
 func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.DescribeJobResponse, error) {
 	ref, err := s.admitJob(ctx, "DescribeJob", req)
 	if err != nil {
@@ -107,8 +108,8 @@ func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*p
 	return answer, nil
 }
 
-// CancelJob ends a job, which its worker notices when it next looks. A job that has ended
-// stays as it is.
+// CancelJob ends a job; its worker notices that at the next checkpoint. A job that has already
+// ended stays as it is.
 func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*protocol.Empty, error) {
 	if _, err := s.admitJob(ctx, "CancelJob", req); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*pro
 	return &protocol.Empty{}, nil
 }
 
-// PauseJob lets nobody work on a job from its next checkpoint on.
+// PauseJob stops the work on a job at its next checkpoint.
 func (s *Service) PauseJob(ctx context.Context, req *protocol.JobRequest) (*protocol.PauseJobResponse, error) {
 	if _, err := s.admitJob(ctx, "PauseJob", req); err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (s *Service) PauseJob(ctx context.Context, req *protocol.JobRequest) (*prot
 	return &protocol.PauseJobResponse{Paused: !before}, nil
 }
 
-// ResumeJob lets a job go on that was paused or set aside.
+// ResumeJob continues a job that was paused or set aside.
 func (s *Service) ResumeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.ResumeJobResponse, error) {
 	if _, err := s.admitJob(ctx, "ResumeJob", req); err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (s *Service) ResumeJob(ctx context.Context, req *protocol.JobRequest) (*pro
 	return &protocol.ResumeJobResponse{Resumed: paused && !pausing, StillPausing: pausing}, nil
 }
 
-// errNoJobs is the answer where no queue is configured.
+// errNoJobs is the answer when no queue is configured.
 var errNoJobs = &protocol.Error{
 	Code: protocol.Unsupported, Message: "this deployment has no workers", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
 }

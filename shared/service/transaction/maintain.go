@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/work/maintain"
 )
 
-// MaintainTable begins a job that compacts a table, cleans it up, or both, or tells what that
-// would do.
+// MaintainTable begins a job that compacts a table, cleans it up, or both. In a dry run it returns
+// what the job would do.
 func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTableRequest) (*protocol.MaintainTableResponse, error) {
 	order, err := s.order(ctx, req)
 	if err != nil {
@@ -32,7 +32,8 @@ func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTable
 	return &protocol.MaintainTableResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
 }
 
-// order is what is asked for, and for the rest what the properties say.
+// order returns the order of a job: the settings of the request, and for those it leaves out the
+// properties of the table.
 func (s *Service) order(ctx context.Context, req *protocol.MaintainTableRequest) (maintain.Order, error) {
 	policy, err := maintain.PolicyOf(ctx, s.tables.Names, req.ID)
 	if err != nil {

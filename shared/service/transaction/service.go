@@ -1,5 +1,5 @@
-// Package transaction answers the operations on transactions: jobs, which the LanceDB
-// clients know by that name, and commits of tables.
+// Package transaction answers the operations on transactions. A transaction is a commit of a table,
+// or a record of another change. A job is a transaction too; LanceDB clients call it a job.
 package transaction
 
 import (
@@ -23,7 +23,7 @@ type Service struct {
 	keeper *maintain.Keeper
 }
 
-// New returns the service over tables, and what keeps them fit.
+// New returns the service over tables. The keeper runs dry runs of maintenance.
 func New(tables tables.Tables, keeper *maintain.Keeper) *Service {
 	return &Service{tables: tables, keeper: keeper}
 }
@@ -46,7 +46,7 @@ func answer(t *transaction.Transaction) *protocol.TransactionResponse {
 	return &protocol.TransactionResponse{Status: t.Status, Properties: t.Describe()}
 }
 
-// onBranch reads what a branch tells of a commit.
+// onBranch reads a commit from the history of a branch.
 func (s *Service) onBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref) (engine.Transaction, error) {
 	table, err := s.tables.On(ctx, t, ref.Branch)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Service) onBranch(ctx context.Context, t *catalog.Table, ref transactio
 	return table.TransactionOf(ctx, ref.Version)
 }
 
-// onAnyBranch looks at the branches of a table for a commit that the table itself has not,
-// when its id does not tell the branch. A version that several branches have is none of them.
+// onAnyBranch searches the branches of a table for a commit that the table itself lacks and whose
+// id does not name a branch. If several branches have the version, it refuses to choose.
 func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transaction.Ref, missing error) (only engine.Transaction, branch string, err error) {
 	branches, _, err := s.tables.At(t).Branches(ctx, "", 0)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transac
 		case err != nil:
 			return only, "", err
 		case branch != "":
-			return only, "", protocol.Errorf(protocol.TransactionNotFound, "branches %s and %s both have version %d", branch, name, ref.Version)
+			return only, "", protocol.Errorf(protocol.TransactionNotFound, "branches %s and %s both have version %d; the id does not name the branch", branch, name, ref.Version)
 		}
 		only, branch = found, name
 		if ref.UUID != "" {
@@ -88,8 +88,8 @@ func (s *Service) onAnyBranch(ctx context.Context, t *catalog.Table, ref transac
 	return only, branch, nil
 }
 
-// commit reads what the table tells of a commit. What is not there, or not what the id
-// says, is TransactionNotFound.
+// commit reads a commit from the history of its table. A missing version, or a version that another
+// transaction made, is TransactionNotFound.
 func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.Commit, error) {
 	var branch string
 	found, err := catalog.Read(ctx, s.tables.Names, ref.Table, func(ctx context.Context, t *catalog.Table) (engine.Transaction, error) {
@@ -107,7 +107,7 @@ func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.
 	case err != nil:
 		return transaction.Commit{}, err
 	case ref.UUID != "" && ref.UUID != found.UUID:
-		// The table of that name is another one now.
+		// The name stands for another table now.
 		return transaction.Commit{}, notFound(ref, errors.New("the version was made by another transaction"))
 	}
 	return transaction.Commit{
@@ -116,7 +116,7 @@ func (s *Service) commit(ctx context.Context, ref transaction.Ref) (transaction.
 	}, nil
 }
 
-// isMissing says whether what an id of a commit names is not there.
+// isMissing reports whether err means that the table, branch or version of a commit does not exist.
 func isMissing(err error) bool {
 	switch protocol.CodeOf(err) {
 	case protocol.NamespaceNotFound, protocol.TableNotFound, protocol.TableVersionNotFound, protocol.TableBranchNotFound, protocol.TransactionNotFound:
@@ -128,6 +128,6 @@ func isMissing(err error) bool {
 func notFound(ref transaction.Ref, err error) error {
 	return &protocol.Error{
 		Code:    protocol.TransactionNotFound,
-		Message: "table " + protocol.JoinID(ref.Table, protocol.DefaultDelimiter) + " has no such transaction", Err: err,
+		Message: "table " + protocol.JoinID(ref.Table, protocol.DefaultDelimiter) + " does not have this transaction", Err: err,
 	}
 }

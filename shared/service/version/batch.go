@@ -10,16 +10,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/batch"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
-// batchFanOut is how many tables of a batch are looked at side by side.
+// batchFanOut is how many tables of a batch are read in parallel.
 const batchFanOut = 32
 
-// BatchCreate makes staged manifests versions of their tables, all of them or none. To ask for
-// the same again, because the answer was lost, is answered the same.
+// BatchCreate turns staged manifests into versions of their tables, all of them or none. A request
+// that repeats an earlier one, because its answer was lost, gets the same answer.
 func (s *Service) BatchCreate(ctx context.Context, req *protocol.BatchCreateTableVersionsRequest) (*protocol.BatchCreateTableVersionsResponse, error) {
 	operations := make([]protocol.CommitTableOperation, len(req.Entries))
 	for i := range req.Entries {
@@ -38,27 +39,27 @@ func (s *Service) BatchCreate(ctx context.Context, req *protocol.BatchCreateTabl
 	return answer, nil
 }
 
-// batchChange is the transaction that a batch was.
+// batchChange is the change as which the transaction of a batch is known.
 func batchChange(operation string, done []*prepared) transaction.Change {
 	return transaction.Change{Operation: operation, Properties: map[string]string{"operations": strconv.Itoa(len(done))}}
 }
 
-// A prepared operation of a batch, and then what came of it.
+// prepared is an operation of a batch: first its inputs, after the commit its result.
 type prepared struct {
-	catalog.Operation
-	table  *catalog.Table // that it is about; nil before a declaration
-	staged *staged        // for a version
-	result catalog.Result
+	batch.Operation
+	table  *catalog.Table // is the table that the operation changes; nil before a declaration
+	staged *staged        // is set when the operation makes a version
+	result catalog.BatchResult
 }
 
-// entry tells of a version that was made.
+// entry describes the version that the operation made.
 func (p *prepared) entry() protocol.TableVersion {
 	e := entry(p.table, engine.Version{Number: p.staged.Version, Info: p.result.Version})
 	e.Metadata = p.staged.metadata
 	return e
 }
 
-// commit does operations together, or none of them.
+// commit applies all operations together, or none of them.
 func (s *Service) commit(ctx context.Context, operations []protocol.CommitTableOperation) ([]*prepared, error) {
 	request, err := json.Marshal(operations)
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *Service) commit(ctx context.Context, operations []protocol.CommitTableO
 	if err != nil {
 		return nil, err
 	}
-	batch := &catalog.Batch{Request: request}
+	batch := &batch.Batch{Request: request}
 	for _, p := range done {
 		batch.Operations = append(batch.Operations, p.Operation)
 	}
@@ -86,15 +87,15 @@ func (s *Service) commit(ctx context.Context, operations []protocol.CommitTableO
 				return nil
 			})
 		}
-		if p.Delete != nil && p.Table != nil {
-			s.tables.At(p.Table).ForgetVersions(p.Delete)
+		if p.Delete != nil && p.UID != "" {
+			s.tables.At(p.table).ForgetVersions(p.Delete)
 		}
 	}
 	_ = group.Wait()
 	return done, nil
 }
 
-// prepare finds the tables of a batch, and reads what is staged for them.
+// prepare finds the tables of a batch and reads the manifests that clients have staged for them.
 func (s *Service) prepare(ctx context.Context, operations []protocol.CommitTableOperation) ([]*prepared, error) {
 	found := make([]*prepared, len(operations))
 	errs := make([]error, len(operations))
@@ -120,10 +121,10 @@ func (s *Service) prepare(ctx context.Context, operations []protocol.CommitTable
 	return found, nil
 }
 
-// key is an id as a key of maps: ids hold no zero bytes.
+// key turns an id into the key of a map. Ids hold no zero bytes.
 func key(id []string) string { return protocol.JoinID(id, "\x00") }
 
-// declarations plans the tables that a batch declares, by key.
+// declarations returns the tables that a batch declares, by key.
 func (s *Service) declarations(ctx context.Context, operations []protocol.CommitTableOperation) (map[string]*catalog.Table, error) {
 	planned := map[string]*catalog.Table{}
 	for i, op := range operations {
@@ -139,12 +140,12 @@ func (s *Service) declarations(ctx context.Context, operations []protocol.Commit
 	return planned, nil
 }
 
-// prepareOne prepares one operation. declared is its table if the batch declares it.
+// prepareOne prepares one operation. declared is its table if the same batch declares it.
 func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperation, declared *catalog.Table, memory *budget) (*prepared, error) {
-	p := &prepared{Operation: catalog.Operation{ID: op.TableID()}, table: declared}
+	p := &prepared{Operation: batch.Operation{ID: op.TableID()}, table: declared}
 	switch {
 	case op.Declare != nil:
-		p.Declare = &catalog.Declaration{Location: declared.Location, Named: op.Declare.Location != "", Properties: op.Declare.Properties}
+		p.Declare = &batch.Declaration{Location: declared.Location, Named: op.Declare.Location != "", Properties: op.Declare.Properties}
 		return p, nil
 	case op.Deregister != nil:
 		p.Deregister = true
@@ -155,7 +156,7 @@ func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperat
 		if err != nil {
 			return nil, err
 		}
-		p.table, p.Table = t, t
+		p.table, p.UID = t, t.UID
 	}
 	if op.Delete != nil {
 		return p, s.prepareDelete(ctx, p, op.Delete)
@@ -168,17 +169,21 @@ func (s *Service) prepareOne(ctx context.Context, op *protocol.CommitTableOperat
 		return nil, err
 	}
 	p.Create = &p.staged.Manifest
-	return p, s.annotate(ctx, p.Table, p.staged)
+	if p.UID == "" {
+		return p, nil // the record of a declared table is annotated from the start
+	}
+	return p, s.annotate(ctx, p.table, p.staged)
 }
 
-// errBranchInBatch refuses what could not be done together with the rest: the versions of a
-// branch are what lies in its folder, also of a table whose versions are what its record says.
+// errBranchInBatch refuses versions of a branch. The files in a branch's folder alone decide which
+// versions it has, even if the versions of the table itself are in its record. A batch commits
+// through records, so it cannot include a branch.
 var errBranchInBatch = &protocol.Error{
 	Code: protocol.InvalidInput, Message: "a batch cannot make or delete versions of a branch",
-	Detail: "use version/create and version/delete, which take a branch, one by one; a batch is of the tables themselves",
+	Detail: "use version/create and version/delete, which take a branch, for one version at a time",
 }
 
-// inEntry says which entry of a batch an error is about.
+// inEntry adds to an error the number of the batch entry that caused it.
 func inEntry(i int, err error) error {
 	var known *protocol.Error
 	if !errors.As(err, &known) {

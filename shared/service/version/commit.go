@@ -8,13 +8,13 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// maxBatchDeletes bounds the versions that a batch deletes of one table: they are in its
-// record until the batch has ended.
+// maxBatchDeletes bounds the versions that a batch deletes from one table, because the record of
+// the table holds their names until the batch has ended.
 const maxBatchDeletes = 1000
 
-// BatchCommit declares and deregisters tables, and makes and deletes versions of them: all
-// that is asked for, or none. To ask for the same again, because the answer was lost, is
-// answered the same.
+// BatchCommit declares and deregisters tables, and makes and deletes versions of them. It applies
+// all operations or none. A request that repeats an earlier one, because its answer was lost, gets
+// the same answer.
 func (s *Service) BatchCommit(ctx context.Context, req *protocol.BatchCommitTablesRequest) (*protocol.BatchCommitTablesResponse, error) {
 	done, err := s.commit(ctx, req.Operations)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Service) BatchCommit(ctx context.Context, req *protocol.BatchCommitTabl
 	return answer, nil
 }
 
-// answer tells what came of an operation.
+// answer is the result of an operation in the words of the protocol.
 func (p *prepared) answer(op *protocol.CommitTableOperation, transactionID string) protocol.CommitTableResult {
 	made := p.result.Table
 	switch {
@@ -50,22 +50,22 @@ func (p *prepared) answer(op *protocol.CommitTableOperation, transactionID strin
 }
 
 // prepareDelete chooses the versions that an operation deletes. A table that the batch itself
-// declares has none.
+// declares has no versions.
 func (s *Service) prepareDelete(ctx context.Context, p *prepared, req *protocol.BatchDeleteTableVersionsRequest) error {
 	if protocol.BranchName(req.Branch) != "" {
 		return errBranchInBatch
 	}
 	p.Delete = []objectstore.Info{}
-	if p.Table == nil {
+	if p.UID == "" {
 		return nil
 	}
 	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
-	chosen, err := s.tables.At(p.Table).ChooseVersions(ctx, anyOf(req.Ranges), all)
+	chosen, err := s.tables.At(p.table).ChooseVersions(ctx, anyOf(req.Ranges), all)
 	if err != nil {
 		return err
 	}
 	if len(chosen) > maxBatchDeletes {
-		return protocol.Errorf(protocol.InvalidInput, "%d versions are in the ranges; a batch deletes up to %d of a table", len(chosen), maxBatchDeletes)
+		return protocol.Errorf(protocol.InvalidInput, "%d versions are in the ranges; a batch deletes up to %d versions of a table", len(chosen), maxBatchDeletes)
 	}
 	p.Delete = append(p.Delete, chosen...)
 	return nil

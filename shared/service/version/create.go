@@ -5,14 +5,16 @@ import (
 	"errors"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
-// Create makes a manifest that a client has staged the next version of a table. To ask for the
-// same again, because the answer was lost, is answered the same.
+// Create turns a manifest that a client has staged into the next version of a table. A request that
+// repeats an earlier one, because its answer was lost, gets the same answer.
 func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRequest) (*protocol.CreateTableVersionResponse, error) {
 	t, err := s.tables.Names.Table(ctx, req.ID)
 	if err != nil {
@@ -47,15 +49,16 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableVersionRe
 func (s *Service) publish(ctx context.Context, t *catalog.Table, at objectstore.Location, req *protocol.CreateTableVersionRequest, m *staged) (objectstore.Info, error) {
 	if at == t.Location {
 		info, err := s.tables.Names.Publish(ctx, t, m.Manifest)
-		if errors.Is(err, catalog.ErrMoved) {
+		if errors.Is(err, stored.ErrMoved) {
 			err = protocol.Errorf(protocol.ConcurrentModification, "%w", err)
 		}
 		return info, err
 	}
-	// A client that makes a branch puts the first version before the name.
+	// A client that makes a branch puts its first version before its name, so the branch may not
+	// exist yet.
 	branch, err := s.tables.At(t).Branch(ctx, req.Branch)
 	if err != nil && protocol.CodeOf(err) != protocol.TableBranchNotFound {
 		return objectstore.Info{}, err
 	}
-	return catalog.PublishBranch(ctx, t.ID, at, branch.ParentVersion, m.Manifest)
+	return ledger.PublishBranch(ctx, t.ID, at, branch.ParentVersion, m.Manifest)
 }

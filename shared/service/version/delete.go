@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Delete deletes the versions in some ranges. What tags and branches need stays, and so does
-// the newest version, unless a range says that all are meant.
+// Delete deletes the versions in the given ranges. A version that a tag or a branch needs stays.
+// The newest version stays as well, unless a range covers all versions.
 func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVersionsRequest) (*protocol.BatchDeleteTableVersionsResponse, error) {
 	doomed := anyOf(req.Ranges)
 	all := slices.ContainsFunc(req.Ranges, protocol.VersionRange.All)
@@ -35,7 +35,8 @@ func (s *Service) Delete(ctx context.Context, req *protocol.BatchDeleteTableVers
 	})
 }
 
-// onBranch tells the branch of a change, if it is of one.
+// onBranch returns the transaction properties that name the branch of a change, nil for the table
+// itself.
 func onBranch(branch string) map[string]string {
 	if branch = protocol.BranchName(branch); branch == "" {
 		return nil
@@ -43,7 +44,7 @@ func onBranch(branch string) map[string]string {
 	return map[string]string{"branch": branch}
 }
 
-// anyOf says which versions are in one of the ranges.
+// anyOf returns a function that reports whether a version is in one of the ranges.
 func anyOf(ranges []protocol.VersionRange) func(version uint64) bool {
 	return func(version uint64) bool {
 		return slices.ContainsFunc(ranges, func(r protocol.VersionRange) bool { return r.Holds(version) })

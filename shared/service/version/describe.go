@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Describe tells about one version of a table, the newest when none is given.
+// Describe returns one version of a table; without a number, the newest one.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableVersionRequest) (*protocol.DescribeTableVersionResponse, error) {
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.DescribeTableVersionResponse, error) {
 		table, err := s.tables.On(ctx, t, req.Branch)

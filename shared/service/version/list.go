@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// List tells the versions of a table, newest first when asked to, else oldest first. A
-// table that is only declared has none.
+// List returns the versions of a table, oldest first, or newest first if the request asks for that.
+// A declared table has no versions.
 func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsRequest) (*protocol.ListTableVersionsResponse, error) {
 	opts := engine.VersionList{Descending: req.Descending, Limit: catalog.All}
 	if limit, bounded := req.Bound(); bounded {
@@ -20,7 +20,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 	if req.PageToken != "" {
 		after, err := strconv.ParseUint(req.PageToken, 10, 63)
 		if err != nil {
-			return nil, protocol.Errorf(protocol.InvalidInput, "page_token %q is not one of this list", req.PageToken)
+			return nil, protocol.Errorf(protocol.InvalidInput, "page_token %q is not from this list; send back the page_token of the previous page", req.PageToken)
 		}
 		opts.After = &after
 	}
@@ -44,13 +44,13 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableVersionsReque
 	})
 }
 
-// entry tells a version as the protocol does. Clients open its manifest in the bucket, or
-// the file system, that the table is in, so its path begins there and not at our root.
+// entry describes a version in the words of the protocol. Clients open the manifest themselves, so
+// its path is relative to the bucket or file system and not to the root of this service.
 func entry(t *catalog.Table, v engine.Version) protocol.TableVersion {
 	return entryAt(t.Location.Path(), t, v)
 }
 
-// entryAt is entry for a table whose place in its bucket or file system is known.
+// entryAt is entry for a table whose path in its bucket or file system is known.
 func entryAt(place string, t *catalog.Table, v engine.Version) protocol.TableVersion {
 	return protocol.TableVersion{
 		Version:         int64(v.Number),

@@ -12,11 +12,10 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// Metadata of a version is a note in its manifest, so that there is no moment at which the
-// version is there without it, and none at which it is there without the version. Which tables
-// have such versions is told by their records: of others no manifest is read for a list.
+// The metadata of a version is stored inside its manifest, so both appear in the same put. Records
+// mark the tables that have such versions: lists do not read the manifests of other tables.
 
-// withMetadata returns a manifest file with the metadata of its version.
+// withMetadata returns a manifest file that holds the metadata of its version.
 func withMetadata(file []byte, metadata map[string]string) ([]byte, error) {
 	if len(metadata) == 0 {
 		return file, nil
@@ -31,16 +30,16 @@ func withMetadata(file []byte, metadata map[string]string) ([]byte, error) {
 	return file, nil
 }
 
-// annotate notes that a table, nil for one that is yet to be, will have a version with
-// metadata, if that is so.
+// annotate marks the table in its record if the staged manifest holds metadata. The table is nil
+// when it does not exist yet.
 func (s *Service) annotate(ctx context.Context, t *catalog.Table, m *staged) error {
-	if len(m.metadata) == 0 || t == nil {
+	if len(m.metadata) == 0 {
 		return nil
 	}
 	return s.tables.Names.Annotate(ctx, t)
 }
 
-// addMetadata reads the metadata of versions whose keys are given.
+// addMetadata reads the metadata of the versions with the given keys into their entries.
 func addMetadata(ctx context.Context, t *catalog.Table, keys []string, entries []protocol.TableVersion) error {
 	if !t.Annotated {
 		return nil

@@ -9,19 +9,20 @@ import (
 	"sync/atomic"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/ledger"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 )
 
-// What one request may hold of manifests in memory.
+// These constants bound the manifests that one request may hold in memory.
 const (
 	maxManifestBytes = 64 << 20
 	maxBatchBytes    = 256 << 20
 )
 
-// A budget is how many more bytes of manifests a request may read.
+// A budget counts the bytes of manifests that a request may still read.
 type budget struct{ left atomic.Int64 }
 
 func newBudget(bytes int64) *budget {
@@ -35,20 +36,20 @@ func (b *budget) take(bytes int64) error {
 		return nil
 	}
 	return &protocol.Error{
-		Code: protocol.InvalidInput, TooLarge: true, Message: "the manifests are too large to be copied",
-		Detail: fmt.Sprintf("a request may name up to %d bytes of manifests, and a batch %d", maxManifestBytes, maxBatchBytes),
+		Code: protocol.InvalidInput, TooLarge: true, Message: "the manifests are too large to copy",
+		Detail: fmt.Sprintf("a request may name up to %d bytes of manifests and a batch up to %d; send the versions in several requests", maxManifestBytes, maxBatchBytes),
 	}
 }
 
-// A staged manifest is one that a client has written at a name that means nothing.
+// A staged manifest is a manifest that a client has written under a name that no reader looks for.
 type staged struct {
-	catalog.Manifest
-	key         string // in the table's store
-	transaction string // UUID of what the client did, if the manifest tells
+	ledger.Manifest
+	key         string // in the store of the table
+	transaction string // UUID of the client's transaction, empty if the manifest has none
 	metadata    map[string]string
 }
 
-// branchPlace returns where a table, or a branch of it, keeps its versions.
+// branchPlace returns the location that holds the versions of a table or of one of its branches.
 func branchPlace(t *catalog.Table, branch string) (objectstore.Location, error) {
 	branch = protocol.BranchName(branch)
 	if branch == "" {
@@ -62,8 +63,8 @@ func branchPlace(t *catalog.Table, branch string) (objectstore.Location, error) 
 	return at, nil
 }
 
-// read reads and checks what a client has staged. One that is not there has no data: whether
-// that is because it has become a version is for the catalog to say.
+// read reads and checks a staged manifest. The result has no data if the object does not exist; the
+// catalog then decides whether it became a version earlier.
 func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *protocol.StagedVersion, memory *budget) (*staged, error) {
 	key, err := stagedKey(t, at, v.ManifestPath)
 	if err != nil {
@@ -72,7 +73,7 @@ func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *pro
 	if err := protocol.CheckProperties(v.Metadata); err != nil {
 		return nil, err
 	}
-	s := &staged{key: key, metadata: v.Metadata, Manifest: catalog.Manifest{
+	s := &staged{key: key, metadata: v.Metadata, Manifest: ledger.Manifest{
 		Version: uint64(*v.Version), Scheme: scheme(v.NamingScheme), ETag: v.ETag, Source: t.Location.Path() + strings.TrimPrefix(key, t.Location.Prefix),
 		Noted: len(v.Metadata) > 0,
 	}}
@@ -86,7 +87,7 @@ func read(ctx context.Context, t *catalog.Table, at objectstore.Location, v *pro
 	return s, s.check(data, v)
 }
 
-// readAll reads a staged manifest, which should have the size that its client tells.
+// readAll reads a staged manifest and compares its size with the size that the client sent.
 func readAll(ctx context.Context, store objectstore.Store, key string, v *protocol.StagedVersion, memory *budget) ([]byte, error) {
 	size := int64(0)
 	if v.ManifestSize != nil {
@@ -106,16 +107,17 @@ func readAll(ctx context.Context, store objectstore.Store, key string, v *protoc
 		return nil, fmt.Errorf("read staged manifest: %w", err)
 	}
 	if info.Size != size {
-		return nil, protocol.Errorf(protocol.InvalidInput, "manifest_size is %d, but the manifest at %q has %d bytes", size, objectstore.URI(v.ManifestPath), info.Size)
+		return nil, protocol.Errorf(protocol.InvalidInput, "manifest_size is %d, but the manifest at %q has %d bytes; send its size or leave manifest_size out", size, objectstore.URI(v.ManifestPath), info.Size)
 	}
 	return parts[0], nil
 }
 
-// check takes the bytes of a manifest, if they are one, and of the version that it is to be.
+// check parses the bytes of a manifest and checks that it belongs to the version that the client
+// asks for.
 func (s *staged) check(data []byte, v *protocol.StagedVersion) error {
 	m, err := manifest.Parse(data)
 	if err != nil {
-		return &protocol.Error{Code: protocol.InvalidInput, Message: fmt.Sprintf("what is at %q is no manifest", objectstore.URI(v.ManifestPath)), Err: err}
+		return &protocol.Error{Code: protocol.InvalidInput, Message: fmt.Sprintf("the object at %q is not a manifest", objectstore.URI(v.ManifestPath)), Err: err}
 	}
 	if m.Version != s.Version {
 		return protocol.Errorf(protocol.InvalidInput, "the manifest at %q is of version %d, not %d", objectstore.URI(v.ManifestPath), m.Version, s.Version)
@@ -129,8 +131,8 @@ func (s *staged) check(data []byte, v *protocol.StagedVersion) error {
 	return nil
 }
 
-// stagedKey turns the path of a manifest, as clients write it, into a key of the table's
-// store. It must be among the versions of the table, and not be one of them.
+// stagedKey turns the path of a staged manifest, as clients write it, into a key of the table's
+// store. The key must be in the folder of versions and must not be the name of a version.
 func stagedKey(t *catalog.Table, at objectstore.Location, given string) (string, error) {
 	refuse := func(why string) error {
 		return &protocol.Error{
@@ -145,13 +147,13 @@ func stagedKey(t *catalog.Table, at objectstore.Location, given string) (string,
 	}
 	key := t.Location.Prefix + "/" + inside
 	if objectstore.CheckKey(key) != nil {
-		return "", refuse("is no path")
+		return "", refuse("is not a path")
 	}
 	if path.Dir(key) != at.Prefix+"/"+manifest.VersionsDir {
-		return "", refuse("is not in the folder of its versions")
+		return "", refuse("is not in the folder of the table's versions")
 	}
 	if _, _, ok := manifest.ParseName(path.Base(key)); ok {
-		return "", refuse("is that of a version, not of a staged manifest")
+		return "", refuse("is the path of a version, not of a staged manifest")
 	}
 	return key, nil
 }
@@ -163,7 +165,8 @@ func scheme(s protocol.NamingScheme) manifest.Scheme {
 	return manifest.V2
 }
 
-// discard deletes a staged manifest that has become a version. If that fails it is garbage.
+// discard deletes a staged manifest that has become a version. A manifest that it fails to delete
+// is garbage for a later cleanup.
 func (s *staged) discard(ctx context.Context, at objectstore.Location) {
 	_ = at.Store.Delete(context.WithoutCancel(ctx), s.key, objectstore.Condition{})
 }

@@ -1,4 +1,6 @@
-// Package cast converts columns and constants from type to type, as native Lance does.
+// Package cast converts columns and constants from type to type, by the rules of native
+// Lance. [Vec] converts within an evaluation, [Convert] an array of its own. number.go,
+// decimal.go, text.go, time.go and format.go hold the rules for each kind of type.
 package cast
 
 import (
@@ -12,7 +14,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// Possible reports whether there is a conversion between two types.
+// Possible reports whether values of one type can be converted to another.
 func Possible(from, to arrow.DataType) bool {
 	switch {
 	case column.SameType(from, to), from.ID() == arrow.NULL && !column.IsNested(to), from.ID() == arrow.NULL && column.IsList(to):
@@ -42,7 +44,7 @@ func Possible(from, to arrow.DataType) bool {
 	return temporalCastable(from, to)
 }
 
-// holdsOne says whether a list of a type may be of one value.
+// holdsOne reports whether a list of a type may have one element.
 func holdsOne(list arrow.DataType) bool {
 	fixed, ok := list.(*arrow.FixedSizeListType)
 	return !ok || fixed.Len() == 1
@@ -60,9 +62,9 @@ type caster struct {
 	err  error
 }
 
-// Convert converts values as CAST does: one that has no counterpart in the type is
-// sql.ErrValue. NULLs stay NULL. It ends with the context, and takes nothing of its share: the
-// caller accounts for the whole of it.
+// Convert converts values as CAST does. A value without a counterpart in the type is
+// sql.ErrValue, and NULLs stay NULL. It stops when the context ends, and takes nothing from
+// the context's share: the caller accounts for all of it.
 func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -84,8 +86,8 @@ func Convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.
 	return v.Array(m, values.Len())
 }
 
-// Vec converts v, for the rows that count. A value that has no counterpart in the type
-// is NULL if try is set, else an error.
+// Vec converts v for the given rows. A value without a counterpart in the type is NULL if
+// try is set, and otherwise an error.
 func Vec(m *meter.Meter, v column.Vec, to arrow.DataType, rows column.Bitset, try bool) (column.Vec, error) {
 	if column.SameType(v.Type, to) {
 		return v, nil
@@ -104,7 +106,7 @@ func Vec(m *meter.Meter, v column.Vec, to arrow.DataType, rows column.Bitset, tr
 	return c.out, nil
 }
 
-// fail notes that row i has no counterpart. It returns false if the conversion must end.
+// fail records that row i has no counterpart. It returns false if the conversion must stop.
 func (c *caster) fail(i int, format string, args ...any) bool {
 	if c.try {
 		if !c.own {
@@ -118,7 +120,7 @@ func (c *caster) fail(i int, format string, args ...any) bool {
 	return false
 }
 
-// each calls f for the rows to convert, until f is false.
+// each calls f for the rows to convert, until f returns false.
 func (c *caster) each(f func(i int) bool) {
 	work := column.RowWork([]column.Vec{c.from})
 	c.live.Each(c.from.N, func(i int) bool {
@@ -130,8 +132,8 @@ func (c *caster) each(f func(i int) bool) {
 	})
 }
 
-// convert dispatches on what kinds of types the two are. The pairs that castable refuses do
-// not get here.
+// convert chooses the conversion by the kinds of the two types. Possible has refused all
+// other pairs.
 func (c *caster) convert() {
 	from, to := c.from.Type, c.to
 	switch {
@@ -169,7 +171,7 @@ func (c *caster) convert() {
 	}
 }
 
-// lists converts the elements; which belong to which list stays.
+// lists converts the elements and keeps the offsets of the lists.
 func (c *caster) lists() {
 	l := c.from.Data.(column.Lists)
 	elems, err := Vec(c.m, l.Elems, column.ElemType(c.to), nil, c.try)
@@ -183,7 +185,7 @@ func (c *caster) lists() {
 	}
 }
 
-// singles makes a list of each value, also of one that is NULL.
+// singles makes a list of each value; NULL becomes a list of one NULL.
 func (c *caster) singles() {
 	elems, err := Vec(c.m, c.from, column.ElemType(c.to), c.live, c.try)
 	c.err = err
@@ -195,7 +197,7 @@ func (c *caster) singles() {
 	c.out.Valid, c.out.Data = nil, column.Lists{Off: off, Elems: elems}
 }
 
-// bytes makes binaries of the bytes of integers, the lowest first.
+// bytes converts integers to binaries of their bytes, lowest byte first.
 func (c *caster) bytes() {
 	b := column.NewTextBuilder(c.m, c.from.N)
 	for i := range c.from.N {
@@ -206,7 +208,7 @@ func (c *caster) bytes() {
 	c.out.Data = b.Text()
 }
 
-// checkWidth makes binaries of one width of others, which must have it.
+// checkWidth converts binaries to binaries of one width; each must have that width.
 func (c *caster) checkWidth() {
 	t, width := c.from.Data.(column.Text), c.to.(*arrow.FixedSizeBinaryType).ByteWidth
 	c.out.Data = t
@@ -216,7 +218,8 @@ func (c *caster) checkWidth() {
 	})
 }
 
-// checkUTF8 makes strings of binaries, which must be valid for the rows that count only.
+// checkUTF8 converts binaries to strings, after a check that those of the given rows are
+// valid UTF-8.
 func (c *caster) checkUTF8() {
 	t := c.from.Data.(column.Text)
 	c.out.Data = t

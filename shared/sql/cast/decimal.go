@@ -25,7 +25,7 @@ func (c *caster) decimals() {
 	}
 }
 
-// toDecimal stores the numbers that value returns, with a scale, as decimals.
+// toDecimal stores the numbers that value returns, which have the given scale, as decimals.
 func (c *caster) toDecimal(value func(i int) (*big.Int, bool), scale int32) {
 	precision, toScale := column.PrecisionScale(c.to)
 	c.out.Data = column.Zeros(c.to, c.from.N)
@@ -42,7 +42,7 @@ func (c *caster) toDecimal(value func(i int) (*big.Int, bool), scale int32) {
 	})
 }
 
-// floatToDecimal scales and rounds in float64, and so shows the last digits of the float.
+// floatToDecimal scales and rounds in float64, so the last digits of the float are kept.
 func (c *caster) floatToDecimal() {
 	_, scale := column.PrecisionScale(c.to)
 	mul := math.Pow10(int(scale))
@@ -63,8 +63,8 @@ func (c *caster) floatToDecimal() {
 	}, scale)
 }
 
-// fromDecimal cuts off the fraction for integers. For floats it divides in float64, which
-// rounds twice where the unscaled value has more than 53 bits, as the native Lance does.
+// fromDecimal truncates for integers. For floats it divides in float64, as native Lance
+// does, which rounds twice if the unscaled value has more than 53 bits.
 func (c *caster) fromDecimal() {
 	_, scale := column.PrecisionScale(c.from.Type)
 	if column.IsFloat(c.to) {

@@ -46,7 +46,8 @@ func (c *caster) format() {
 	c.out.Data = b.Text()
 }
 
-// appendText appends one value. What is stored as an integer goes by way of the integer.
+// appendText appends the text of one value. A value that is stored as an integer is
+// converted from that.
 func appendText(dst []byte, v column.Vec, i int, zone *time.Location) []byte {
 	switch d := v.Data.(type) {
 	case column.Bitset:
@@ -81,7 +82,7 @@ func appendText(dst []byte, v column.Vec, i int, zone *time.Location) []byte {
 	return x.Append(dst, 10)
 }
 
-// appendFloat prints the shortest digits that read back as f, always with a point or an
+// appendFloat appends the shortest digits that parse to f, always with a point or an
 // exponent: 1.0, 0.1, 1e16, 1.5e-7.
 func appendFloat(dst []byte, f float64, bits int) []byte {
 	switch {
@@ -132,7 +133,7 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	return strconv.AppendInt(append(dst, 'e'), int64(e), 10)
 }
 
-// appendDecimal prints an unscaled value with so many digits after the point.
+// appendDecimal appends an unscaled value with scale digits after the point.
 func appendDecimal(dst []byte, x *big.Int, scale int) []byte {
 	if x.Sign() < 0 {
 		dst = append(dst, '-')

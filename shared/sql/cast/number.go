@@ -6,13 +6,13 @@ import (
 	"tiltyard/shared/sql/column"
 )
 
-// number is the types of data of plain numbers; half is converted by way of float32.
+// number is the Go types of plain numbers. A half is converted to and from float32.
 type number interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// numbers converts between integers and floats. An integer out of range, and NaN or an
-// infinity as an integer, fail; fractions are cut off.
+// numbers converts between integers and floats. An integer that is out of range, and NaN or
+// an infinity as an integer, fail. Fractions are truncated.
 func (c *caster) numbers() {
 	data := c.from.Data
 	if h, ok := data.([]column.Half); ok {
@@ -42,8 +42,8 @@ func (c *caster) numbers() {
 	}
 }
 
-// numbersFrom converts a slice to the target. The bounds of the integers are those that
-// floats must keep, exact as float64; the upper ones are the first that do not fit.
+// numbersFrom converts a slice to the target type. The bounds of the integers are exact as
+// float64; each upper bound is the first number that does not fit.
 func numbersFrom[F number](c *caster, src []F) {
 	switch c.to.ID() {
 	case arrow.INT8:
@@ -75,7 +75,7 @@ func numbersFrom[F number](c *caster, src []F) {
 	}
 }
 
-// toFloat rounds to the nearest float; every number has one.
+// toFloat rounds to the nearest float and cannot fail.
 func toFloat[F number, T float32 | float64](src []F) []T {
 	out := make([]T, len(src))
 	for i, x := range src {
@@ -84,7 +84,7 @@ func toFloat[F number, T float32 | float64](src []F) []T {
 	return out
 }
 
-// toInteger converts to an integer type of the values low <= x < high.
+// toInteger converts to an integer type with the values low <= x < high.
 func toInteger[F, T number](c *caster, src []F, low, high float64) []T {
 	out := make([]T, len(src))
 	var one F = 1
@@ -110,7 +110,7 @@ func toInteger[F, T number](c *caster, src []F, low, high float64) []T {
 	return out
 }
 
-// fromBool makes 1 of true and 0 of false.
+// fromBool converts true to 1 and false to 0.
 func (c *caster) fromBool() {
 	bits := c.from.Data.(column.Bitset)
 	ones := make([]uint8, c.from.N)
@@ -122,7 +122,7 @@ func (c *caster) fromBool() {
 	numbersFrom(c, ones)
 }
 
-// toBool makes true of everything but zero.
+// toBool converts every number but zero to true.
 func (c *caster) toBool() {
 	switch d := c.from.Data.(type) {
 	case []int8:

@@ -62,7 +62,7 @@ func (c *caster) parse() {
 	}
 }
 
-// parseInteger reads what is stored as an integer: an integer, a date or a time of day.
+// parseInteger parses an integer, or a date or time that is stored as an integer.
 func parseInteger(s string, typ arrow.DataType) (int64, bool) {
 	switch typ.ID() {
 	case arrow.DATE32:
@@ -92,7 +92,7 @@ func parseInteger(s string, typ arrow.DataType) (int64, bool) {
 	return x, err == nil
 }
 
-// parseBool takes what PostgreSQL takes: the words, and what they can be cut down to.
+// parseBool accepts the words that PostgreSQL accepts, and their abbreviations.
 func parseBool(s string) (value, ok bool) {
 	switch strings.TrimSpace(strings.ToLower(s)) {
 	case "t", "tr", "tru", "true", "y", "ye", "yes", "on", "1":
@@ -103,8 +103,8 @@ func parseBool(s string) (value, ok bool) {
 	return false, false
 }
 
-// parseFloats reads as the target does and widens, which is exact; a half is read as a
-// float32 and then rounded a second time, as it is in Rust.
+// parseFloats parses with the precision of the target and then widens, which is exact. A
+// half is parsed as a float32 and then rounded a second time, as in Rust.
 func (c *caster) parseFloats(t column.Text, bad func(int) bool) {
 	out := make([]float64, c.from.N)
 	bits := 64
@@ -121,7 +121,8 @@ func (c *caster) parseFloats(t column.Text, bad func(int) bool) {
 	}
 }
 
-// ParseFloat reads a float, or NaN or infinity in any case. Numbers too large are infinite.
+// ParseFloat parses a float, or NaN or infinity in any case. A number that is too large is
+// infinite.
 func ParseFloat(s string, bits int) (float64, bool) {
 	for i := range len(s) {
 		if c := s[i]; c == '_' || c == 'x' || c == 'X' || c == 'p' || c == 'P' {
@@ -140,7 +141,7 @@ func (c *caster) parseDecimals(t column.Text) {
 	c.toDecimal(func(i int) (*big.Int, bool) { return parseDecimal(string(t.At(i)), scale) }, scale)
 }
 
-// parseDecimal reads digits with an optional sign and fraction, rounds them to a scale and
+// parseDecimal parses digits with an optional sign and fraction, rounds them to a scale and
 // returns the unscaled value.
 func parseDecimal(s string, scale int32) (*big.Int, bool) {
 	s = strings.TrimSpace(s)
@@ -168,8 +169,8 @@ func parseDecimal(s string, scale int32) (*big.Int, bool) {
 	return x, true
 }
 
-// parseTimestamps reads clock times in the zone of the target. Nanoseconds reach from 1677
-// to 2262 only.
+// parseTimestamps parses times of day in the zone of the target. Nanoseconds cover the
+// years 1677 to 2262 only.
 func (c *caster) parseTimestamps(t column.Text, bad func(int) bool) {
 	zone, err := clock.LoadZone(column.ZoneOf(c.to))
 	if c.err = err; err != nil {

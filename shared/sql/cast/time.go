@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/sql/column"
 )
 
-// temporalCastable reports whether there is a conversion from or to dates, times and
-// timestamps among each other and with numbers.
+// temporalCastable reports whether a conversion exists between dates, times and timestamps,
+// or between one of them and a number.
 func temporalCastable(from, to arrow.DataType) bool {
 	switch {
 	case column.IsTimestamp(from) && column.IsTimestamp(to), column.IsDate(from) && column.IsDate(to), column.IsTime(from) && column.IsTime(to),
@@ -36,7 +36,7 @@ func temporalCastable(from, to arrow.DataType) bool {
 	return false
 }
 
-// ticksOf is the type of the integers that count times of a type.
+// ticksOf returns the integer type in which a type counts.
 func ticksOf(t arrow.DataType) arrow.DataType {
 	if t.ID() == arrow.TIME32 {
 		return arrow.PrimitiveTypes.Int32
@@ -44,8 +44,8 @@ func ticksOf(t arrow.DataType) arrow.DataType {
 	return column.TypeInt64
 }
 
-// temporal converts among numbers, dates, times and timestamps. Numbers are the count of
-// days or ticks, so that most of these only change the type.
+// temporal converts between numbers, dates, times and timestamps. A number is the count of
+// days or ticks, so most of these conversions only change the type.
 //
 // Dates count days (date32) or milliseconds (date64) since 1970, times since midnight, and
 // timestamps since 1970 in UTC. A timestamp without a zone counts as if clocks showed UTC.
@@ -92,7 +92,7 @@ func (c *caster) temporal() {
 	}
 }
 
-// ticks converts what a type counts, as integers of another one.
+// ticks converts the stored counts to another integer type.
 func (c *caster) ticks(as arrow.DataType) {
 	counts := c.from
 	counts.Type = as
@@ -150,7 +150,8 @@ func (c *caster) dates() {
 	c.out.Data = out
 }
 
-// dateToTimestamp makes midnight of a date, in the zone of the timestamp if it has one.
+// dateToTimestamp returns the midnight of each date, in the zone of the timestamp if that
+// has one.
 func (c *caster) dateToTimestamp() {
 	per := clock.PerSecond(column.UnitOf(c.to))
 	out := make([]int64, c.from.N)
@@ -174,7 +175,7 @@ func (c *caster) dateToTimestamp() {
 	}
 }
 
-// timestampToDate takes the date in the zone of the timestamp.
+// timestampToDate returns the date in the zone of the timestamp.
 func (c *caster) timestampToDate() {
 	per := clock.PerSecond(column.UnitOf(c.from.Type))
 	src := c.from.Data.([]int64)
@@ -206,7 +207,7 @@ func (c *caster) timestampToDate() {
 	})
 }
 
-// timestampToTime takes the time of day in the zone of the timestamp.
+// timestampToTime returns the time of day in the zone of the timestamp.
 func (c *caster) timestampToTime() {
 	zone, err := clock.LoadZone(column.ZoneOf(c.from.Type))
 	if c.err = err; err != nil {
@@ -230,7 +231,7 @@ func (c *caster) timestampToTime() {
 	}
 }
 
-// times converts between units, cutting off what is finer.
+// times converts between units and truncates.
 func (c *caster) times() {
 	from, to := clock.PerSecond(column.UnitOf(c.from.Type)), clock.PerSecond(column.UnitOf(c.to))
 	wide := make([]int64, c.from.N)
@@ -257,7 +258,7 @@ func (c *caster) times() {
 	}
 }
 
-// narrowed is times of 64 bits in 32, which hold a day in milliseconds.
+// narrowed returns times of 64 bits in 32 bits, which are enough for a day in milliseconds.
 func narrowed(wide []int64) []int32 {
 	narrow := make([]int32, len(wide))
 	for i, x := range wide {
@@ -266,8 +267,8 @@ func narrowed(wide []int64) []int32 {
 	return narrow
 }
 
-// timestamps converts between units, cutting off what is finer, and gives a timestamp
-// without zone the zone of the target: the clock stays as it is and the instant moves.
+// timestamps converts between units and truncates. A timestamp without zone gets the zone
+// of the target: its clock time stays, and the instant changes.
 func (c *caster) timestamps() {
 	from, to := clock.PerSecond(column.UnitOf(c.from.Type)), clock.PerSecond(column.UnitOf(c.to))
 	src := c.from.Data.([]int64)
@@ -291,7 +292,7 @@ func (c *caster) timestamps() {
 	}
 }
 
-// toLocal reads clock times, in the unit of the target, as times in its zone.
+// toLocal converts clock times, in the unit of the target, to instants in its zone.
 func (c *caster) toLocal(ticks []int64) {
 	zone, err := clock.LoadZone(column.ZoneOf(c.to))
 	if err != nil || zone == time.UTC {

@@ -28,7 +28,7 @@ var intervalUnits = map[string]struct {
 	"nanosecond": {nanos: 1}, "nanoseconds": {nanos: 1}, "ns": {nanos: 1},
 }
 
-// IsUnit says whether a word is a unit of intervals.
+// IsUnit reports whether a word is a unit of intervals.
 func IsUnit(word string) bool {
 	_, ok := intervalUnits[strings.ToLower(word)]
 	return ok
@@ -39,7 +39,7 @@ func IsUnit(word string) bool {
 func ParseInterval(s string) (out arrow.MonthDayNanoInterval, err error) {
 	words := strings.Fields(s)
 	if len(words) == 0 || len(words)%2 != 0 {
-		return out, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "interval %.40q, which is no list of numbers with units", s)
+		return out, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "interval %.40q, which is not a list of numbers with units", s)
 	}
 	for i := 0; i < len(words); i += 2 {
 		unit, ok := intervalUnits[strings.ToLower(words[i+1])]

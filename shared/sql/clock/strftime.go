@@ -87,7 +87,7 @@ func specifier(s string) (item formatItem, rest string, ok bool) {
 	return item, s[1:], known && (!fraction || item.verb == 'f') && !(fraction && item.pad != 0)
 }
 
-// Needs says whether an item is one of those verbs.
+// Needs reports whether an item is one of those verbs.
 func (f Format) Needs(verbs string) bool {
 	for _, item := range f {
 		if item.verb != 0 && strings.IndexByte(verbs, item.verb) >= 0 {

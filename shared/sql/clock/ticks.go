@@ -50,7 +50,7 @@ func MulChecked(a, b int64) (int64, bool) {
 	return a * b, true
 }
 
-// NanosecondYears says whether nanoseconds since 1970 reach that far.
+// NanosecondYears reports whether nanoseconds since 1970 reach that far.
 func NanosecondYears(t time.Time) bool { return t.Year() >= 1678 && t.Year() <= 2261 }
 
 // AddMonths adds months to seconds since 1970.

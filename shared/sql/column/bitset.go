@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// A Bitset holds one bit per row, the first row in the lowest bit of the first word.
-// Bits past the last row are zero. As a set of rows that count, nil means all of them.
+// A Bitset holds one bit per row, the first row in the lowest bit of the first word. Bits
+// past the last row are zero. Where a Bitset selects rows, nil means all of them.
 type Bitset []uint64
 
-// NewBitset is for n rows, of which none is in it.
+// NewBitset returns an empty set for n rows.
 func NewBitset(n int) Bitset { return make(Bitset, (n+63)/64) }
 
-// FullBitset has the first n bits set.
+// FullBitset returns a set of n rows that contains all of them.
 func FullBitset(n int) Bitset {
 	b := NewBitset(n)
 	for i := range b {
@@ -29,7 +29,7 @@ func (b Bitset) Clip(n int) {
 	}
 }
 
-// Has says whether a row is in the set.
+// Has reports whether a row is in the set.
 func (b Bitset) Has(i int) bool { return b[i>>6]>>(i&63)&1 != 0 }
 
 // Set puts a row into the set.
@@ -38,7 +38,7 @@ func (b Bitset) Set(i int) { b[i>>6] |= 1 << (i & 63) }
 // Clear takes a row out of the set.
 func (b Bitset) Clear(i int) { b[i>>6] &^= 1 << (i & 63) }
 
-// Count is the number of rows of the set.
+// Count returns the number of rows in the set.
 func (b Bitset) Count() int {
 	n := 0
 	for _, w := range b {
@@ -47,7 +47,7 @@ func (b Bitset) Count() int {
 	return n
 }
 
-// Empty says whether no row is in the set.
+// Empty reports whether no row is in the set.
 func (b Bitset) Empty() bool {
 	for _, w := range b {
 		if w != 0 {
@@ -67,7 +67,7 @@ func (b Bitset) Invert(n int) Bitset {
 	return out
 }
 
-// And intersects two sets of rows, of which nil is all.
+// And returns the intersection of two sets; nil is the set of all rows.
 func And(a, b Bitset) Bitset {
 	if a == nil {
 		return b
@@ -82,7 +82,7 @@ func And(a, b Bitset) Bitset {
 	return out
 }
 
-// Each calls f for the rows of the set among the first n, in order, until f is false.
+// Each calls f for the rows in the set among the first n, in order, until f returns false.
 func (b Bitset) Each(n int, f func(i int) bool) {
 	if b == nil {
 		for i := range n {
@@ -101,7 +101,7 @@ func (b Bitset) Each(n int, f func(i int) bool) {
 	}
 }
 
-// bitsetOf copies n bits of an Arrow bitmap that begin at the bit offset.
+// bitsetOf copies n bits of an Arrow bitmap, from the bit offset on.
 func bitsetOf(bitmap []byte, offset, n int) Bitset {
 	out := NewBitset(n)
 	bitmap = bitmap[offset>>3:]
@@ -115,7 +115,7 @@ func bitsetOf(bitmap []byte, offset, n int) Bitset {
 	return out
 }
 
-// Slice copies n bits from one on.
+// Slice copies n bits, from bit from on.
 func (b Bitset) Slice(from, n int) Bitset {
 	out := make(Bitset, (n+63)/64)
 	word, shift := from>>6, uint(from&63)
@@ -129,7 +129,7 @@ func (b Bitset) Slice(from, n int) Bitset {
 	return out
 }
 
-// wordAt reads 64 bits from a byte and a bit offset, and zeros past the end.
+// wordAt reads 64 bits from a byte and bit offset; bits past the end are zero.
 func wordAt(b []byte, at int, shift uint) uint64 {
 	if at+9 <= len(b) {
 		return binary.LittleEndian.Uint64(b[at:])>>shift | uint64(b[at+8])<<(64-shift)
@@ -150,7 +150,7 @@ func (b Bitset) bytes() []byte {
 	return out
 }
 
-// Collect sets the bits for which f is true.
+// Collect returns the set of the rows for which f is true.
 func Collect(n int, f func(i int) bool) Bitset {
 	out := NewBitset(n)
 	for i := range n {
@@ -161,7 +161,7 @@ func Collect(n int, f func(i int) bool) Bitset {
 	return out
 }
 
-// Bit is 1 for true, without a branch.
+// Bit returns 1 for true and 0 for false, without a branch.
 func Bit(b bool) uint64 {
 	var x uint64
 	if b {
@@ -170,7 +170,7 @@ func Bit(b bool) uint64 {
 	return x
 }
 
-// Or joins two sets of rows, neither of them nil.
+// Or returns the union of two sets, neither of which may be nil.
 func Or(a, b Bitset) Bitset {
 	out := make(Bitset, len(a))
 	for i, w := range a {

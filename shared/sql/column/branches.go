@@ -6,7 +6,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// ListConstant makes a constant list of constants of one type.
+// ListConstant returns a constant list of constants, all of one type.
 func ListConstant(elem arrow.DataType, elems []Vec) Vec {
 	valid := FullBitset(len(elems))
 	b := NewBranches(nil, len(elems), elem)
@@ -23,7 +23,7 @@ func ListConstant(elem arrow.DataType, elems []Vec) Vec {
 	return Constant(arrow.ListOf(elem), Lists{Off: []int64{0, int64(len(elems))}, Elems: values})
 }
 
-// Branches puts a column together from pieces of others.
+// Branches assembles a column from rows of several columns, such as the branches of a CASE.
 type Branches struct {
 	m    *meter.Meter
 	n    int
@@ -32,18 +32,18 @@ type Branches struct {
 	vals []Vec
 }
 
-// NewBranches is n rows of a type, of no branch yet.
+// NewBranches returns n rows of a type, without any branch.
 func NewBranches(m *meter.Meter, n int, typ arrow.DataType) *Branches {
 	return &Branches{m: m, n: n, typ: typ}
 }
 
-// Add takes the values of v for the rows, which are in no other branch.
+// Add sets the given rows to their values in v. No other branch may have these rows.
 func (b *Branches) Add(rows Bitset, v Vec) {
 	b.rows = append(b.rows, rows)
 	b.vals = append(b.vals, v)
 }
 
-// Vec returns the column. Rows of no branch are NULL.
+// Vec returns the column. Rows without a branch are NULL.
 func (b *Branches) Vec() (Vec, error) {
 	slotBits, _ := SlotBits(b.typ)
 	if err := b.m.Take(b.n * (8 + slotBits/8)); err != nil {
@@ -79,8 +79,8 @@ func (b *Branches) Vec() (Vec, error) {
 	return out, nil
 }
 
-// text appends the pieces in the order of rows, as texts of no fixed width cannot be put in
-// place.
+// text appends the texts in the order of the rows, because texts of variable width cannot
+// be stored in place.
 func (b *Branches) text(source []int, valid Bitset) (Text, error) {
 	t := NewTextBuilder(b.m, b.n)
 	for row, s := range source {
@@ -100,7 +100,7 @@ func (b *Branches) text(source []int, valid Bitset) (Text, error) {
 	return t.Text(), nil
 }
 
-// lists picks the lists in the order of rows.
+// lists takes the lists in the order of the rows.
 func (b *Branches) lists(source []int, valid Bitset) (Lists, error) {
 	elems := make([]Vec, len(b.vals))
 	for i, v := range b.vals {

@@ -5,8 +5,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 )
 
-// copyRows copies the values of rows from v, of the same type, to data. Texts and lists are
-// not copied in place; Branches.text puts the former together.
+// copyRows copies the values of rows from v to data of the same type. It does not handle
+// texts and lists; Branches does.
 func copyRows(data any, v Vec, rows Bitset, n int) {
 	switch d := data.(type) {
 	case Bitset:

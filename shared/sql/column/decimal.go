@@ -8,12 +8,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal256"
 )
 
-// Decimals are computed with math/big: they are rare in filters, and their comparison,
-// which is not so rare, works on the stored form.
+// Decimals are computed with math/big, because they are rare in filters. Comparisons of
+// decimals are more frequent and use the stored form.
 
-// Integer returns the number stored in a slot as an integer: the unscaled value of a
-// decimal, the count of days or ticks of dates, times and timestamps. It is false for
-// types that are not stored as integers.
+// Integer returns the number in a slot as an integer: the unscaled value of a decimal, or
+// the count of days or ticks of a date, time or timestamp. It is false for types that are
+// not stored as integers.
 func (v Vec) Integer(row int) (*big.Int, bool) {
 	i := v.Slot(row)
 	switch d := v.Data.(type) {
@@ -41,7 +41,7 @@ func (v Vec) Integer(row int) (*big.Int, bool) {
 	return new(big.Int), false
 }
 
-// SetDecimal stores an unscaled value that fits.
+// SetDecimal stores an unscaled value, which must fit.
 func SetDecimal(data any, i int, x *big.Int) {
 	switch d := data.(type) {
 	case []decimal128.Num:
@@ -51,7 +51,7 @@ func SetDecimal(data any, i int, x *big.Int) {
 	}
 }
 
-// Pow10 is a power of ten.
+// Pow10 returns a power of ten.
 func Pow10(n int32) *big.Int {
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
 }
@@ -72,7 +72,8 @@ func Rescale(x *big.Int, from, to int32) *big.Int {
 	return q
 }
 
-// IntegerRange returns the least and the greatest value of a type stored as an integer.
+// IntegerRange returns the least and the greatest value of a type that is stored as an
+// integer.
 func IntegerRange(t arrow.DataType) (low, high *big.Int) {
 	bits := uint(BitWidth(t))
 	if IsUnsigned(t) {
@@ -82,7 +83,7 @@ func IntegerRange(t arrow.DataType) (low, high *big.Int) {
 	return new(big.Int).Neg(half), new(big.Int).Sub(half, big.NewInt(1))
 }
 
-// SetInteger stores a value that fits in data of integers.
+// SetInteger stores a value, which must fit, in data of integers.
 func SetInteger(data any, i int, x *big.Int) {
 	switch d := data.(type) {
 	case []int8:

@@ -9,23 +9,23 @@ import (
 // QuietNaN is the NaN without a payload.
 var QuietNaN = math.Float64frombits(0x7ff8 << 48)
 
-// IsNaN says whether a float is not a number.
+// IsNaN reports whether a float is not a number.
 func IsNaN[T float32 | float64](x T) bool { return math.IsNaN(float64(x)) }
 
-// Bits64 is the bits of floats as integers, without copying.
+// Bits64 returns the bits of floats as integers. The slices share memory.
 func Bits64(f []float64) []int64 {
 	return arrow.Int64Traits.CastFromBytes(arrow.Float64Traits.CastToBytes(f))
 }
 
-// Bits32 is the bits of floats as integers, without copying.
+// Bits32 returns the bits of floats as integers. The slices share memory.
 func Bits32(f []float32) []int32 {
 	return arrow.Int32Traits.CastFromBytes(arrow.Float32Traits.CastToBytes(f))
 }
 
-// Ordered maps the bits of a float to an integer, such that the integers have the total
-// order of the floats: negative floats, which grow with the magnitude, are turned around.
-// sign is the number of the sign bit and low all the bits below it.
+// Ordered maps the bits of a float to an integer in the total order of floats. The
+// magnitude bits of negative floats are inverted, so that a larger magnitude is a smaller
+// integer. sign is the number of the sign bit, and low are all bits below it.
 func Ordered[T int16 | int32 | int64](x T, sign int, low T) T { return x ^ x>>sign&low }
 
-// totalOrder is an integer that is ordered as floats are.
+// totalOrder returns an integer in the total order of floats.
 func totalOrder(f float64) int64 { return Ordered(int64(math.Float64bits(f)), 63, math.MaxInt64) }

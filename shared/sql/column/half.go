@@ -5,8 +5,8 @@ import "math"
 // Half is the bits of a float16.
 type Half uint16
 
-// float32 widens h, which is exact. The conversions of the Arrow library flush subnormal
-// numbers to zero and cut instead of rounding, so they are not used.
+// float32 widens h, which is exact. The conversion of the Arrow library is not used,
+// because it flushes subnormal numbers to zero and truncates instead of rounding.
 func (h Half) float32() float32 {
 	sign := uint32(h&0x8000) << 16
 	exp := uint32(h>>10) & 0x1f
@@ -35,8 +35,8 @@ func HalfOf(f float64) Half {
 		return sign | Half(math.RoundToEven(abs*(1<<24)))
 	}
 	_, exp := math.Frexp(abs) // abs = m × 2^exp, 0.5 <= m < 1
-	// The significand has 11 bits; rounding up may carry into the exponent, and the sum
-	// of the fields below carries along.
+	// The significand has 11 bits. Rounding up may carry into the exponent, which the sum
+	// of the fields below does as well.
 	sig := Half(math.RoundToEven(math.Ldexp(abs, 11-exp)))
 	return sign | (Half(exp+14)<<10 + sig - 1<<10)
 }

@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A ListBuilder makes a column of lists of elements that are picked from other columns, all
-// of one type.
+// A ListBuilder assembles a column of lists from elements of other columns, all of one
+// type.
 type ListBuilder struct {
 	m       *meter.Meter
 	sources []Vec
@@ -17,12 +17,12 @@ type ListBuilder struct {
 	err     error // what refused an element
 }
 
-// NewListBuilder makes a builder for n lists.
+// NewListBuilder returns a builder for n lists.
 func NewListBuilder(m *meter.Meter, n int, sources ...Vec) *ListBuilder {
 	return &ListBuilder{m: m, sources: sources, off: append(make([]int64, 0, n+1), 0)}
 }
 
-// Add appends an element to the list that is being made.
+// Add appends an element, the value in a slot of a source, to the current list.
 func (b *ListBuilder) Add(source, slot int) {
 	if b.sources[source].Valid != nil && !b.sources[source].Valid.Has(slot) {
 		b.AddNull()
@@ -31,7 +31,7 @@ func (b *ListBuilder) Add(source, slot int) {
 	b.append(int32(source), slot)
 }
 
-// AddNull appends NULL to the list that is being made.
+// AddNull appends NULL to the current list.
 func (b *ListBuilder) AddNull() { b.append(-1, -1) }
 
 func (b *ListBuilder) append(source int32, slot int) {
@@ -44,10 +44,10 @@ func (b *ListBuilder) append(source int32, slot int) {
 	}
 }
 
-// pickBytes is what an element takes until it is gathered.
+// pickBytes is the size of an element before it is copied.
 const pickBytes = 12
 
-// grow makes room for more elements, and takes it before.
+// grow reserves memory for more elements, after it has taken it from the meter.
 func (b *ListBuilder) grow() {
 	have := cap(b.slot)
 	size := max(2*have, 16)
@@ -65,11 +65,11 @@ func (b *ListBuilder) grow() {
 	b.m.Give(pickBytes * have)
 }
 
-// Count is how many elements there are in all lists.
+// Count returns the number of elements in all lists.
 func (b *ListBuilder) Count() int { return len(b.slot) }
 
-// Refuse makes the builder refuse elements for an error, if it is one. It returns whether the
-// builder refuses them, for this one or another.
+// Refuse makes the builder ignore further elements if err is not nil. It reports whether
+// the builder ignores elements, because of this error or an earlier one.
 func (b *ListBuilder) Refuse(err error) bool {
 	if b.err == nil {
 		b.err = err
@@ -77,10 +77,10 @@ func (b *ListBuilder) Refuse(err error) bool {
 	return b.err != nil
 }
 
-// Refused is the error for which elements are refused.
+// Refused returns the error because of which elements are ignored.
 func (b *ListBuilder) Refused() error { return b.err }
 
-// End ends a list. The error says that there is no room for it.
+// End ends a list. It returns an error if there is no memory for it.
 func (b *ListBuilder) End() error {
 	before := b.off[len(b.off)-1]
 	b.off = append(b.off, int64(len(b.slot)))
@@ -90,14 +90,14 @@ func (b *ListBuilder) End() error {
 	return b.m.Step(8 + 4*(len(b.slot)-int(before)))
 }
 
-// maxElements bounds the elements that are made of a batch.
+// maxElements bounds the elements that one batch can produce.
 const maxElements = 64 << 20
 
-// MaxMade bounds the elements that the functions make of a batch which make many out of a
-// number.
+// MaxMade bounds the elements that one batch can produce by functions that make many
+// elements from a number.
 const MaxMade = 4 << 20
 
-// Lists gathers the elements.
+// Lists returns the lists, with their elements copied.
 func (b *ListBuilder) Lists(elem arrow.DataType) (Lists, error) {
 	out := Lists{Off: b.off}
 	var err error
@@ -137,7 +137,7 @@ func (b *ListBuilder) Elements(elem arrow.DataType) (Vec, error) {
 	return pieces.Vec()
 }
 
-// rowsOf is the elements that come from a source.
+// rowsOf returns the elements that come from a source.
 func (b *ListBuilder) rowsOf(source int) Bitset {
 	rows := NewBitset(len(b.from))
 	for i, from := range b.from {
@@ -148,14 +148,15 @@ func (b *ListBuilder) rowsOf(source int) Bitset {
 	return rows
 }
 
-// ListBytes is about how much the elements of a row take.
+// ListBytes estimates the size of the elements of a row.
 func (v Vec) ListBytes(i int) int {
 	l, span := v.ListsOf()
 	from, to := span(i)
 	return (to - from) * (8 + l.Elems.Bytes()/max(l.Elems.N, 1))
 }
 
-// ListsOf returns the range of the elements of each row.
+// ListsOf returns the lists of v, and a function that returns the range of the elements of
+// a row.
 func (v Vec) ListsOf() (l Lists, span func(i int) (from, to int)) {
 	l = v.Data.(Lists)
 	return l, func(i int) (int, int) {

@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// ValueType is the type of a column's values in expressions: that of the values for a
-// dictionary, the type itself for the rest.
+// ValueType returns the type of a column's values in expressions: for a dictionary the type
+// of its items, otherwise the type itself.
 func ValueType(typ arrow.DataType) arrow.DataType {
 	if d, ok := typ.(*arrow.DictionaryType); ok {
 		return ValueType(d.ValueType)
@@ -32,9 +32,9 @@ func Loadable(typ arrow.DataType) bool {
 	return typ.ID() == arrow.NULL || Zeros(typ, 0) != nil
 }
 
-// Load makes a Vec of an array, sharing its memory where the layouts agree: for everything
-// but bools and halves, whose layout is another, bitmaps, which may begin in the middle of a
-// byte, and dictionaries.
+// Load returns a Vec for an array. It shares the array's memory, except for types with
+// another layout (bools, halves, dictionaries) and for validity bitmaps, which may begin
+// within a byte.
 func Load(m *meter.Meter, arr arrow.Array) (Vec, error) {
 	if d, ok := arr.(*array.Dictionary); ok {
 		return loadDictionary(m, d)
@@ -62,8 +62,8 @@ func Load(m *meter.Meter, arr arrow.Array) (Vec, error) {
 	return v, nil
 }
 
-// flatData returns the values of an array that is not nested, nil for types that are not
-// supported.
+// flatData returns the values of an array that is not nested, or nil for an unsupported
+// type.
 func flatData(arr arrow.Array) any {
 	switch a := arr.(type) {
 	case *array.Boolean:
@@ -127,7 +127,7 @@ func words64(arr arrow.Array) []int64 {
 	return arrow.Int64Traits.CastFromBytes(d.Buffers()[1].Bytes())[d.Offset() : d.Offset()+d.Len()]
 }
 
-// textData returns the values of strings and binaries, nil for other types.
+// textData returns the values of strings and binaries, or nil for other types.
 func textData(arr arrow.Array) any {
 	d := arr.Data()
 	values := func(i int) []byte {
@@ -159,7 +159,7 @@ func textData(arr arrow.Array) any {
 	return nil
 }
 
-// loadLists loads the elements that the lists of an array have.
+// loadLists loads the elements of the lists in an array.
 func loadLists(m *meter.Meter, v Vec, arr array.ListLike) (Vec, error) {
 	if err := m.Take(8 * (v.N + 1)); err != nil {
 		return Vec{}, err
@@ -181,7 +181,7 @@ func loadLists(m *meter.Meter, v Vec, arr array.ListLike) (Vec, error) {
 	return v, nil
 }
 
-// loadDictionary decodes a dictionary.
+// loadDictionary resolves the indices of a dictionary.
 func loadDictionary(m *meter.Meter, d *array.Dictionary) (Vec, error) {
 	values, err := Load(m, d.Dictionary())
 	if err != nil {
@@ -207,7 +207,7 @@ func loadDictionary(m *meter.Meter, d *array.Dictionary) (Vec, error) {
 	return values.Gather(m, slots, nulls)
 }
 
-// view returns the texts of slots where they are, nothing for -1.
+// view returns the texts of slots without copying them; -1 gives an empty text.
 func (t Text) view(slots []int) Text {
 	views := make([][]byte, len(slots))
 	for i, s := range slots {
@@ -218,8 +218,8 @@ func (t Text) view(slots []int) Text {
 	return Text{views: views}
 }
 
-// Gather returns the values of the slots, where -1 stands for NULL; valid says the same
-// once more.
+// Gather returns the values of the slots, where -1 means NULL. valid must mark the other
+// slots.
 func (v Vec) Gather(m *meter.Meter, slots []int, valid Bitset) (Vec, error) {
 	out := Vec{Type: v.Type, N: len(slots), Valid: valid}
 	bits, _ := SlotBits(v.Type)
@@ -301,7 +301,7 @@ func (l Lists) gather(m *meter.Meter, out Vec, slots []int) (Vec, error) {
 	return out, err
 }
 
-// gatherFixed gathers values of fixed width. The zeros left for NULLs are never looked at.
+// gatherFixed copies values of fixed width. NULLs stay zero.
 func gatherFixed(data any, slots []int) any {
 	switch d := data.(type) {
 	case []int8:
@@ -350,7 +350,7 @@ func pick[T any](d []T, slots []int) []T {
 	return out
 }
 
-// SlotsFrom counts the slots of a list.
+// SlotsFrom returns the slots [from, to).
 func SlotsFrom(from, to int) []int {
 	slots := make([]int, 0, max(to-from, 0))
 	for ; from < to; from++ {

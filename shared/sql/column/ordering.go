@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// Ranks ranks the slots by the values in them, in the order of compare; equal values have
+// Ranks returns the rank of each slot's value in the order of its type; equal values have
 // equal ranks.
 func (v Vec) Ranks(m *meter.Meter) ([]int, error) {
 	if err := m.Take(rankBytes * v.N); err != nil {
@@ -40,7 +40,7 @@ func (v Vec) Ranks(m *meter.Meter) ([]int, error) {
 	return ranks, nil
 }
 
-// rankBytes is what a slot takes while it is ranked.
+// rankBytes is the memory that ranking takes for a slot.
 const rankBytes = 16
 
 // slotOrder compares the values of two slots.

@@ -5,13 +5,14 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
-// ShortText is the length up to which texts are no work that counts, other than by the slice.
+// ShortText is the length up to which the work on a text is counted per slice and not per
+// text.
 const ShortText = 64
 
-// AreLong says whether n texts are longer than that on average.
+// AreLong reports whether n texts are longer than ShortText on average.
 func (t Text) AreLong(n int) bool { return t.views != nil || t.Bytes() > (ShortText+8)*n }
 
-// RowWork is about how much work a row of a call is that looks at its arguments once.
+// RowWork estimates the work for one row of a call that reads its arguments once.
 func RowWork(args []Vec) int {
 	work := 16
 	for _, a := range args {
@@ -23,7 +24,7 @@ func RowWork(args []Vec) int {
 	return work
 }
 
-// Bytes is how much memory the values hold, be it shared with others or not.
+// Bytes returns how much memory the values hold, including memory shared with other values.
 func (v Vec) Bytes() int {
 	size := 8 * len(v.Valid)
 	switch d := v.Data.(type) {
@@ -44,7 +45,7 @@ func (v Vec) Bytes() int {
 	return size
 }
 
-// Bytes is how much memory the texts hold.
+// Bytes returns how much memory the texts hold.
 func (t Text) Bytes() int {
 	switch {
 	case t.off32 != nil:
@@ -57,11 +58,11 @@ func (t Text) Bytes() int {
 	return len(t.data)
 }
 
-// ViewBytes is what a text that is elsewhere takes.
+// ViewBytes is the size of the reference to a text that is stored elsewhere.
 const ViewBytes = 24
 
-// SlotBits is how much a value of a type takes in a Vec beside its text or elements, with
-// whether it is NULL, and whether that is all.
+// SlotBits returns the size of a value of a type in a Vec, with its validity bit but
+// without its text or elements. fixed reports whether that is all of it.
 func SlotBits(typ arrow.DataType) (bits int, fixed bool) {
 	switch t := typ.(type) {
 	case *arrow.BooleanType:

@@ -12,11 +12,11 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// Allocator makes the buffers of arrays that are put together of others.
+// Allocator allocates the buffers of assembled arrays.
 var Allocator = memory.DefaultAllocator
 
-// Array returns the Vec as an Arrow array of n rows, sharing memory where it can. Slots of
-// NULLs keep what they hold.
+// Array returns the Vec as an Arrow array of n rows. It shares memory where the layouts
+// agree. The slots of NULLs keep their content.
 func (v Vec) Array(m *meter.Meter, n int) (arrow.Array, error) {
 	if v.Const {
 		if err := m.Take(8 * n); err != nil {
@@ -96,7 +96,8 @@ func fixedBytes(data any) []byte {
 	return nil
 }
 
-// validity returns the bitmap of an array, nil if it has no NULLs, and their number.
+// validity returns the validity bitmap of an array, nil if it has no NULLs, and the number
+// of NULLs.
 func validity(valid Bitset, n int) (*memory.Buffer, int) {
 	if valid == nil {
 		return nil, 0
@@ -104,14 +105,14 @@ func validity(valid Bitset, n int) (*memory.Buffer, int) {
 	return memory.NewBufferBytes(valid.bytes()), n - valid.Count()
 }
 
-// fixedArray makes an array of one buffer of values, which it does not copy.
+// fixedArray returns an array with one buffer of values, which is not copied.
 func fixedArray(typ arrow.DataType, values []byte, n int, valid Bitset) arrow.Array {
 	bitmap, nulls := validity(valid, n)
 	return array.MakeFromData(array.NewData(typ, n,
 		[]*memory.Buffer{bitmap, memory.NewBufferBytes(values)}, nil, nulls, 0))
 }
 
-// textArray makes an array of strings or binaries with the offsets that its type has.
+// textArray returns an array of strings or binaries, with the width of offsets of its type.
 func textArray(m *meter.Meter, typ arrow.DataType, t Text, n int, valid Bitset) (arrow.Array, error) {
 	if t.views != nil && typ.ID() != arrow.FIXED_SIZE_BINARY {
 		var err error
@@ -154,7 +155,7 @@ func textArray(m *meter.Meter, typ arrow.DataType, t Text, n int, valid Bitset) 
 		[]*memory.Buffer{bitmap, memory.NewBufferBytes(off), memory.NewBufferBytes(t.data)}, nil, nulls, 0)), nil
 }
 
-// fixedWidthBytes lays out values of one width, zeros for NULLs.
+// fixedWidthBytes lays out values of one width, with zeros for NULLs.
 func fixedWidthBytes(m *meter.Meter, t Text, width, n int, valid Bitset) ([]byte, error) {
 	if t.width == width {
 		return t.data[:n*width], nil
@@ -171,7 +172,7 @@ func fixedWidthBytes(m *meter.Meter, t Text, width, n int, valid Bitset) ([]byte
 	return out, nil
 }
 
-// repeatLists makes n copies of the one list of a constant.
+// repeatLists returns n copies of the list of a constant.
 func repeatLists(m *meter.Meter, l Lists, n int) (Lists, error) {
 	size := int(l.Off[1] - l.Off[0])
 	if n*size > maxElements {
@@ -199,7 +200,8 @@ func repeatLists(m *meter.Meter, l Lists, n int) (Lists, error) {
 	return out, err
 }
 
-// listArray makes a list array. Of one of fixed size the lists that are not NULL must have it.
+// listArray returns a list array. For a type of fixed size, the lists that are not NULL
+// must have that size.
 func listArray(m *meter.Meter, typ arrow.DataType, l Lists, valid Bitset) (arrow.Array, error) {
 	if fixed, ok := typ.(*arrow.FixedSizeListType); ok {
 		var err error
@@ -236,7 +238,7 @@ func listArray(m *meter.Meter, typ arrow.DataType, l Lists, valid Bitset) (arrow
 	return array.MakeFromData(array.NewData(typ, n, buffers, []arrow.ArrayData{elems.Data()}, nulls, 0)), nil
 }
 
-// padded returns lists that all have size elements, those that are NULL too.
+// padded returns lists that all have size elements, including those that are NULL.
 func (l Lists) padded(m *meter.Meter, size int, valid Bitset) (Lists, error) {
 	n := len(l.Off) - 1
 	fits := true

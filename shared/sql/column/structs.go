@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// StructOf puts members together; those that are constants are repeated.
+// StructOf returns structs of the given members. Constants are repeated.
 func StructOf(m *meter.Meter, typ arrow.DataType, members []Vec, size int, konst bool) (Vec, error) {
 	columns := make([]arrow.Array, len(members))
 	for i, member := range members {
@@ -24,7 +24,7 @@ func StructOf(m *meter.Meter, typ arrow.DataType, members []Vec, size int, konst
 	return Vec{Type: typ, N: size, Const: konst, Data: made}, nil
 }
 
-// gatherStruct gathers the members of structs one by one.
+// gatherStruct copies the members of structs one by one.
 func gatherStruct(m *meter.Meter, out Vec, from *array.Struct, slots []int) (Vec, error) {
 	members := make([]Vec, from.NumField())
 	for i := range members {
@@ -56,7 +56,7 @@ func gatherStruct(m *meter.Meter, out Vec, from *array.Struct, slots []int) (Vec
 	return out, nil
 }
 
-// withValidity marks structs as NULL.
+// withValidity returns the structs with other validity.
 func withValidity(s *array.Struct, valid Bitset) *array.Struct {
 	if valid == nil {
 		return s

@@ -1,5 +1,7 @@
-// Package column holds the values of expressions while they are evaluated: columns of Arrow
-// types, and constants. It loads them from arrays, builds them, and makes arrays of them.
+// Package column holds the values of expressions during evaluation: columns of Arrow types,
+// and constants ([Vec]). It loads them from arrays ([Load]), selects and assembles rows of
+// them ([Bitset], [Branches], [ListBuilder], [TextBuilder]), and returns them as arrays
+// ([Vec.Array]).
 package column
 
 import (
@@ -14,8 +16,8 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A Vec is a column of values during evaluation, or one constant that stands for every
-// row. Vecs are not changed once made; they may share memory with the record batch.
+// A Vec is a column of values during evaluation, or one constant that stands for every row.
+// A Vec does not change once it has been made; it may share memory with the record batch.
 //
 // The type of data follows from the Arrow type:
 //
@@ -30,7 +32,8 @@ import (
 //	struct                                 *array.Struct
 //	null                                   nil
 //
-// Dictionaries are decoded when a column is loaded. Slots of NULLs hold anything.
+// Dictionaries are resolved when a column is loaded. The slots of NULLs have arbitrary
+// content.
 type Vec struct {
 	Type  arrow.DataType
 	N     int    // number of values: the rows, or 1 for a constant
@@ -39,7 +42,8 @@ type Vec struct {
 	Data  any
 }
 
-// Text is strings or binaries: value i is data[off[i]:off[i+1]], views[i], or width bytes each.
+// Text is strings or binaries. Value i is data[off[i]:off[i+1]], or views[i], or the i-th
+// group of width bytes.
 type Text struct {
 	data  []byte
 	off32 []int32
@@ -67,7 +71,8 @@ type Lists struct {
 	Elems Vec
 }
 
-// IsNull reports whether the value of a row is NULL; for a constant any row will do.
+// IsNull reports whether the value of a row is NULL. For a constant, any row gives the
+// answer.
 func (v Vec) IsNull(i int) bool { return v.Valid != nil && !v.Valid.Has(v.Slot(i)) }
 
 // Slot maps a row to the slot of its value.
@@ -78,7 +83,7 @@ func (v Vec) Slot(i int) int {
 	return i
 }
 
-// Mask is what to combine with a row number to get the slot of its value: row & mask.
+// Mask returns the number by which row & mask is the slot of a row's value.
 func (v Vec) Mask() int {
 	if v.Const {
 		return 0
@@ -86,7 +91,7 @@ func (v Vec) Mask() int {
 	return -1
 }
 
-// Live returns the rows among those that count where v is not NULL, of n rows.
+// Live returns the given rows, of n rows in all, in which v is not NULL.
 func (v Vec) Live(rows Bitset, n int) Bitset {
 	switch {
 	case v.Valid == nil:
@@ -113,7 +118,7 @@ func Null(typ arrow.DataType) Vec {
 	return v
 }
 
-// Zeros returns data of n zero values.
+// Zeros returns the data of n zero values.
 func Zeros(typ arrow.DataType, n int) any {
 	switch typ.ID() {
 	case arrow.BOOL:
@@ -153,10 +158,10 @@ func Zeros(typ arrow.DataType, n int) any {
 	return nil
 }
 
-// NoValues returns the data of no values.
+// NoValues returns the data of an empty column.
 func NoValues(typ arrow.DataType) any { return Zeros(typ, 0) }
 
-// Constant returns a constant that is not NULL. The data holds the one value.
+// Constant returns a constant that is not NULL. data holds its one value.
 func Constant(typ arrow.DataType, data any) Vec {
 	return Vec{Type: typ, N: 1, Const: true, Data: data}
 }
@@ -175,8 +180,8 @@ func TextConstant(typ arrow.DataType, s string) Vec {
 	return Constant(typ, Text{data: []byte(s), off32: []int32{0, int32(len(s))}})
 }
 
-// AppendIdentity appends bytes that two constants share if and only if their types and
-// values are the same.
+// AppendIdentity appends bytes that are equal for two constants if and only if their types
+// and values are equal.
 func (v Vec) AppendIdentity(dst []byte) []byte {
 	dst = append(dst, v.Type.String()...)
 	if v.IsNull(0) {
@@ -186,7 +191,7 @@ func (v Vec) AppendIdentity(dst []byte) []byte {
 	return v.AppendKey(dst, 0)
 }
 
-// A TextBuilder appends values to a text.
+// A TextBuilder appends values to a Text.
 type TextBuilder struct {
 	m     *meter.Meter
 	Data  []byte
@@ -194,15 +199,17 @@ type TextBuilder struct {
 	taken int // capacity of data that the meter knows of
 }
 
-// NewTextBuilder makes a builder for n values, the offsets of which are the caller's to take.
+// NewTextBuilder returns a builder for n values. The caller takes the memory of the offsets
+// from the meter.
 func NewTextBuilder(m *meter.Meter, n int) *TextBuilder {
 	return &TextBuilder{m: m, Off: append(make([]int64, 0, n+1), 0)}
 }
 
-// MaxText bounds the text of one value, and of all values that are made at once.
+// MaxText bounds the size of one text, and of all texts that one operation makes for a
+// slice.
 const MaxText = 256 << 20
 
-// Reserve makes room for so many bytes more, and takes it before.
+// Reserve reserves memory for more bytes, after it has taken it from the meter.
 func (b *TextBuilder) Reserve(more int) error {
 	if more > MaxText-len(b.Data) {
 		return b.m.TooMuch("result of more than %d bytes of text", MaxText)
@@ -224,7 +231,7 @@ func (b *TextBuilder) Reserve(more int) error {
 	return nil
 }
 
-// Account takes what values have grown to that were appended without a reserve.
+// Account takes the memory of values that were appended without Reserve.
 func (b *TextBuilder) Account() error {
 	if cap(b.Data) == b.taken {
 		return nil
@@ -237,17 +244,17 @@ func (b *TextBuilder) Account() error {
 	return b.m.Take(grown)
 }
 
-// Done ends a value, of which the bytes were appended to data.
+// Done ends a value, whose bytes have been appended to Data.
 func (b *TextBuilder) Done() { b.Off = append(b.Off, int64(len(b.Data))) }
 
-// Count is how many values are done.
+// Count returns how many values are done.
 func (b *TextBuilder) Count() int { return len(b.Off) - 1 }
 
 // Text returns the values that are done.
 func (b *TextBuilder) Text() Text { return Text{data: b.Data, off64: b.Off} }
 
-// AppendKey appends bytes that two slots of one type share if and only if their values are
-// equal. Floats are equal if their bits are.
+// AppendKey appends bytes that are equal for two slots of one type if and only if their
+// values are equal. Floats are equal if their bits are.
 func (v Vec) AppendKey(dst []byte, slot int) []byte {
 	le := binary.LittleEndian
 	switch d := v.Data.(type) {
@@ -293,8 +300,9 @@ func (v Vec) AppendKey(dst []byte, slot int) []byte {
 	return dst
 }
 
-// Named is a value of v for an error. A constant stands in the expression and is quoted,
-// shortened; of one that may be that of a row the type is named.
+// Named returns the text of a value of v for an error. A constant is part of the
+// expression, so it is quoted in a short form. Any other value may be that of a row, so the
+// text is its type.
 func (v Vec) Named(value any) string {
 	if !v.Const {
 		return "a value of type " + v.Type.String()
@@ -316,12 +324,12 @@ func Width(vecs ...Vec) (n int, konst bool) {
 	return n, konst
 }
 
-// BothValid returns the rows where neither operand is NULL; n is their number.
+// BothValid returns the rows in which neither operand is NULL; n is the number of all rows.
 func BothValid(l, r Vec, n int) Bitset {
 	return r.Live(l.Live(nil, n), n)
 }
 
-// ElementKey appends what two slots share if both are NULL or both have the same value.
+// ElementKey is AppendKey for slots that may be NULL: two NULLs have equal keys.
 func (v Vec) ElementKey(dst []byte, slot int) []byte {
 	if v.Valid != nil && !v.Valid.Has(slot) {
 		return append(dst, 0)
@@ -345,13 +353,13 @@ func (l Lists) Keys(i int) []string {
 	return keys
 }
 
-// Texts returns the value of a string or binary by row.
+// Texts returns a function that returns the string or binary of a row.
 func (v Vec) Texts() func(i int) []byte {
 	t, mask := v.Data.(Text), v.Mask()
 	return func(i int) []byte { return t.At(i & mask) }
 }
 
-// ValuesOf returns the value of fixed width by row.
+// ValuesOf returns a function that returns the value of fixed width of a row.
 func ValuesOf[T any](v Vec) func(i int) T {
 	d, mask := v.Data.([]T), v.Mask()
 	return func(i int) T { return d[i&mask] }

@@ -11,8 +11,8 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// Arithmetic evaluates an operator on two columns of one type, or two decimals. Integers wrap
-// around; only a division can fail.
+// Arithmetic evaluates an operator on two columns of one type, or on two decimals. Integers
+// wrap around; only a division can fail.
 func Arithmetic(op expr.Op, typ arrow.DataType, l, r column.Vec, rows column.Bitset) (column.Vec, error) {
 	n, konst := column.Width(l, r)
 	out := column.Vec{Type: typ, N: n, Const: konst, Valid: column.BothValid(l, r, n)}
@@ -74,7 +74,7 @@ type integer interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// integers computes on integers, of which least is the lowest.
+// integers computes on integers; least is the least of their type.
 func integers[T integer](a *arith, x []T, least T) []T {
 	y := a.r.Data.([]T)
 	ml, mr := a.l.Mask(), a.r.Mask()
@@ -98,7 +98,7 @@ func integers[T integer](a *arith, x []T, least T) []T {
 	return out
 }
 
-// divideIntegers computes quotients, cut off towards zero, or remainders, which have the
+// divideIntegers computes quotients, truncated towards zero, or remainders, which have the
 // sign of the dividend.
 func divideIntegers[T integer](a *arith, out, x, y []T, least T) {
 	ml, mr := a.l.Mask(), a.r.Mask()
@@ -120,7 +120,7 @@ func divideIntegers[T integer](a *arith, out, x, y []T, least T) {
 	})
 }
 
-// floats computes on floats, where a division by zero is an infinity or NaN.
+// floats computes on floats. A division by zero gives an infinity or NaN.
 func floats[T float32 | float64](a *arith, x []T) []T {
 	y := a.r.Data.([]T)
 	ml, mr := a.l.Mask(), a.r.Mask()
@@ -155,8 +155,9 @@ func floats[T float32 | float64](a *arith, x []T) []T {
 	return out
 }
 
-// invalidNaN is the NaN that an x86 processor makes of an invalid operation such as 0/0. It
-// has a sign, and so is below all other floats, where that of other processors is above.
+// invalidNaN is the NaN that an x86 processor makes in an invalid operation such as 0/0.
+// Its sign is set, so it is below all other floats in the total order; on other processors
+// it is above them.
 const invalidNaN = 0xfff8 << 48
 
 // remainder has the sign of x.
@@ -167,7 +168,8 @@ func remainder[T float32 | float64](x, y T) T {
 	return T(math.Mod(float64(x), float64(y)))
 }
 
-// Negate computes -x. Integers of a column wrap around; of a constant they fail.
+// Negate computes -x. The integers of a column wrap around; an overflow of a constant is an
+// error.
 func Negate(v column.Vec, rows column.Bitset) (column.Vec, error) {
 	out := column.Vec{Type: v.Type, N: v.N, Const: v.Const, Valid: v.Valid}
 	if v.Type.ID() == arrow.NULL {

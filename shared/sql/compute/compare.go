@@ -1,4 +1,6 @@
-// Package compute has the operators of expressions, from comparisons to concatenation.
+// Package compute evaluates the operators of expressions on columns: comparisons
+// (compare.go), arithmetic, bitwise and logical operators, concatenation, and arithmetic of
+// dates and times.
 package compute
 
 import (
@@ -19,8 +21,9 @@ import (
 //
 //	-NaN < -inf < -1 < -0.0 < 0.0 < 1 < inf < NaN
 //
-// and equal means the same bits. For a literal zero rewriteZero has seen to it that both
-// zeros count; two columns of which one has 0.0 and the other -0.0 are not equal.
+// Two floats are equal if their bits are. Package plan rewrites comparisons with a literal
+// zero so that both zeros count; two columns of which one has 0.0 and the other -0.0 are
+// not equal.
 func Compare(op expr.Op, l, r column.Vec) column.Vec {
 	n, konst := column.Width(l, r)
 	out := column.Vec{Type: column.TypeBool, N: n, Const: konst}
@@ -41,8 +44,8 @@ func Compare(op expr.Op, l, r column.Vec) column.Vec {
 	return out
 }
 
-// CompareBits compares without regard to NULLs. All six operators come down to equality
-// and less-than, as the order is total.
+// CompareBits compares without regard to NULLs. Because the order is total, all six
+// operators follow from equality and less-than.
 func CompareBits(op expr.Op, l, r column.Vec, n int) column.Bitset {
 	if l.Type.ID() == arrow.NULL {
 		return column.NewBitset(n)
@@ -146,7 +149,7 @@ func lessBits(l, r column.Vec, n int) column.Bitset {
 	return column.NewBitset(n)
 }
 
-// compareTexts tests pairs of texts, of which a constant is looked up once.
+// compareTexts applies a test to pairs of texts. The text of a constant is looked up once.
 func compareTexts(a, b column.Text, aConst, bConst bool, n int, test func(x, y []byte) bool) column.Bitset {
 	switch {
 	case aConst && bConst:
@@ -173,7 +176,7 @@ func equalBools(l, r column.Vec, n int) column.Bitset {
 	return out
 }
 
-// The loops below work on eight values at a time and collect their bits in a byte of a
+// The loops below process eight values at a time and collect their bits in one byte of a
 // word. They are the innermost loops of most filters.
 
 func equalSlices[T comparable](a, b []T, aKonst, bKonst bool, n int) column.Bitset {
@@ -270,9 +273,10 @@ func greaterConst[T cmp.Ordered](a []T, c T) column.Bitset {
 	return out
 }
 
-// lessFloats is lessSlices over the bits of floats. Against a constant it comes down to the
-// order of integers: bits without sign are ordered like the floats as signed integers, also
-// against the bits with sign, and bits with sign the other way around as unsigned ones.
+// lessFloats is lessSlices over the bits of floats. A comparison with a constant becomes
+// one of integers: if the constant has no sign, the bits as signed integers have the order
+// of the floats, even where a sign is set; if it has one, the bits as unsigned integers
+// have the reverse order.
 func lessFloats[S int32 | int64, U uint32 | uint64](a, b []S, unsigned func([]S) []U, aKonst, bKonst bool, n, sign int, low S) column.Bitset {
 	switch {
 	case aKonst && bKonst:
@@ -311,7 +315,7 @@ func unsigned32(s []int32) []uint32 {
 	return arrow.Uint32Traits.CastFromBytes(arrow.Int32Traits.CastToBytes(s))
 }
 
-// equalLists compares by keys.
+// equalLists compares lists by the keys of their elements.
 func equalLists(l, r column.Vec, n int) column.Bitset {
 	var a, b []byte
 	return column.Collect(n, func(i int) bool {

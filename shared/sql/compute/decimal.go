@@ -9,9 +9,9 @@ import (
 )
 
 // decimalArithmetic applies an operator to decimals of one width. For sums and remainders
-// both are brought to the scale of the result, for quotients the dividend is scaled up by
-// what the result has more than their own scales give. It fails where the result leaves the
-// width; the number of digits that the type promises is not checked.
+// it brings both operands to the scale of the result; for quotients it scales the dividend
+// up by the missing digits. It fails if the result does not fit in the width. It does not
+// check the precision of the type.
 func decimalArithmetic(op expr.Op, typ arrow.DataType, l, r column.Vec, rows column.Bitset, n int) (any, error) {
 	_, s1 := column.PrecisionScale(l.Type)
 	_, s2 := column.PrecisionScale(r.Type)

@@ -2,7 +2,7 @@ package compute
 
 import "tiltyard/shared/sql/column"
 
-// Truth returns the rows that are known to have a value. A constant has one row.
+// Truth returns the rows whose value is known to be value. A constant has one row.
 func Truth(v column.Vec, value bool) column.Bitset {
 	bits := v.Data.(column.Bitset)
 	if !value {
@@ -11,9 +11,9 @@ func Truth(v column.Vec, value bool) column.Bitset {
 	return column.And(bits, v.Valid)
 }
 
-// Kleene combines by OR if deciding is true, by AND if it is false: the result has the
-// deciding value where either operand is known to have it, the other value where both are
-// known to have that, and is NULL elsewhere.
+// Kleene combines two bools in three-valued logic, by OR if deciding is true and by AND if
+// it is false. The result has the deciding value if at least one operand has it, the other
+// value if both have that, and is NULL otherwise.
 func Kleene(l, r column.Vec, deciding bool) column.Vec {
 	n, konst := column.Width(l, r)
 	l, r = Spread(l, n), Spread(r, n)
@@ -63,7 +63,7 @@ func IsNullTest(v column.Vec, not bool) column.Vec {
 	return out
 }
 
-// TruthTest computes IS TRUE or IS FALSE, or their opposites, which are never NULL.
+// TruthTest computes IS TRUE, IS FALSE or their opposites, which are never NULL.
 func TruthTest(v column.Vec, value, not bool) column.Vec {
 	bits := Truth(v, value)
 	if not {

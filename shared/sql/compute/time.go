@@ -12,7 +12,8 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// TemporalRows computes what temporalArithmetic has given types to.
+// TemporalRows computes the operations to which temporalArithmetic of package plan has
+// given types.
 func TemporalRows(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	sign := int64(1)
 	if n.Op == expr.OpSub {
@@ -46,8 +47,8 @@ func TemporalRows(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.B
 	})
 }
 
-// addIntervals adds months first, on the calendar and clock of the zone, then days, then the
-// rest. A day that a month does not have becomes its last.
+// addIntervals adds the months first, on the calendar and the clock of the zone, then the
+// days, then the rest. A day that a month does not have becomes its last day.
 func addIntervals(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, sign int64) (column.Vec, error) {
 	zone, err := clock.LoadZone(column.ZoneOf(n.Type))
 	if err != nil {

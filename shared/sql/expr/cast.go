@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/sql/column"
 )
 
-// CastTo casts a node to a type unless it has it.
+// CastTo casts a node to a type, unless it already has that type.
 func CastTo(n *Node, typ arrow.DataType) (*Node, error) {
 	if column.SameType(n.Type, typ) {
 		return n, nil
@@ -21,8 +21,9 @@ func CastTo(n *Node, typ arrow.DataType) (*Node, error) {
 	return &Node{Op: OpCast, Type: typ, Args: []*Node{n}, Pos: n.Pos}, nil
 }
 
-// CoerceTo casts all arguments to a type, which is nil if there is none, and gives n the
-// type of the result, or if that is nil the type of the arguments.
+// CoerceTo casts all arguments to a type; nil means that they have no common type, which is
+// an error. It sets the type of the result to result, or to the type of the arguments if
+// that is nil.
 func CoerceTo(n *Node, typ, result arrow.DataType) (*Node, error) {
 	if typ == nil {
 		return nil, Mismatch(n)
@@ -42,7 +43,7 @@ func CoerceTo(n *Node, typ, result arrow.DataType) (*Node, error) {
 	return n, nil
 }
 
-// Mismatch is the error for arguments that do not go together.
+// Mismatch returns the error for arguments whose types the operation does not accept.
 func Mismatch(n *Node) error {
 	types := make([]string, 0, len(n.Args))
 	for i, a := range n.Args {

@@ -10,7 +10,7 @@ import (
 	"tiltyard/shared/sql/column"
 )
 
-// ConstantName is the lower-case text of an argument that must be a constant.
+// ConstantName returns, in lower case, the text of an argument that must be a constant.
 func ConstantName(n, x *Node) (string, error) {
 	if x.Op != OpLit || !column.IsString(x.Type) || x.IsNullLiteral() {
 		return "", sql.Errorf(sql.ErrUnsupported, x.Pos, "%s with a name that is not a constant string", n.Func.Name)
@@ -23,7 +23,7 @@ func IsText(n *Node, s string) bool {
 	return n.Op == OpLit && column.IsString(n.Type) && !n.IsNullLiteral() && string(n.Value.Data.(column.Text).At(0)) == s
 }
 
-// IntervalConstant reads an interval.
+// IntervalConstant parses an interval.
 func IntervalConstant(s string) (column.Vec, error) {
 	v, err := clock.ParseInterval(s)
 	return column.Constant(column.TypeInterval, []arrow.MonthDayNanoInterval{v}), err

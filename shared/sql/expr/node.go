@@ -1,5 +1,6 @@
-// Package expr has the operations that an expression is compiled to: nodes over arguments, the
-// rules for their types, and what functions are made of.
+// Package expr holds the operations of a compiled expression: nodes with arguments, the
+// rules for their types (types.go), and the parts that functions are made of (function.go,
+// signature.go). Package plan makes nodes of syntax trees and evaluates them.
 package expr
 
 import (
@@ -14,7 +15,7 @@ import (
 	"tiltyard/shared/sql/column"
 )
 
-// An Op is what a node computes.
+// An Op is the operation of a node.
 type Op uint8
 
 // The operations.
@@ -67,21 +68,21 @@ var opNames = [...]string{
 	OpLike: "LIKE", OpCast: "CAST", OpCase: "CASE", OpCall: "call", OpListLit: "list",
 }
 
-// String is how the operation is written.
+// String returns the operator as it is written in SQL.
 func (op Op) String() string { return opNames[op] }
 
-// IsComparison says whether the operation compares two values.
+// IsComparison reports whether the operation compares two values.
 func (op Op) IsComparison() bool { return OpEq <= op && op <= OpNotDistinct }
 
-// IsArithmetic says whether the operation is + - * / or %.
+// IsArithmetic reports whether the operation is + - * / or %.
 func (op Op) IsArithmetic() bool { return OpAdd <= op && op <= OpMod }
 
-// IsBitwise says whether the operation is & | ^ << or >>.
+// IsBitwise reports whether the operation is & | ^ << or >>.
 func (op Op) IsBitwise() bool { return OpBitAnd <= op && op <= OpShiftRight }
 
-// A Node is an operation over arguments: one value of a compiled expression, as in the
-// intermediate form of a compiler. The stages between plan and simplify make new nodes
-// where they change something; after Bind nothing changes any more.
+// A Node is an operation with its arguments, as in the intermediate form of a compiler. The
+// stages between plan and simplify make new nodes where they change something; after Bind
+// nothing changes any more.
 type Node struct {
 	Op   Op
 	Type arrow.DataType // of the result; set by plan for leaves and by coerce for the rest
@@ -104,12 +105,12 @@ type Node struct {
 	Ready any        // OpIn, OpLike, OpCall: what Bind prepared from constant arguments
 }
 
-// Literal makes a node of a constant.
+// Literal returns the node of a constant.
 func Literal(val column.Vec, pos int) *Node {
 	return &Node{Op: OpLit, Type: val.Type, Value: val, Pos: pos}
 }
 
-// Copy returns a copy of n to be changed.
+// Copy returns a copy of n that may be changed.
 func (n *Node) Copy() *Node {
 	m := *n
 	m.memo = Key{}
@@ -128,7 +129,7 @@ func (n *Node) Binary(op Op, typ arrow.DataType, l, r *Node) *Node {
 	return &Node{Op: op, Type: typ, Args: []*Node{l, r}, Pos: n.Pos}
 }
 
-// IsNullLiteral says whether the node is the literal NULL, of any type.
+// IsNullLiteral reports whether the node is the literal NULL, of any type.
 func (n *Node) IsNullLiteral() bool { return n.Op == OpLit && n.Value.IsNull(0) }
 
 // BoolLiteral returns the value of a literal of type bool that is not NULL.
@@ -139,12 +140,12 @@ func (n *Node) BoolLiteral() (value, ok bool) {
 	return n.Value.Data.(column.Bitset).Has(0), true
 }
 
-// MayBeNull reports whether the node can be NULL as far as the schema tells.
+// MayBeNull reports whether the node can be NULL, by the nullability in the schema.
 func (n *Node) MayBeNull() bool { return n.Nullable(false) }
 
-// Nullable is MayBeNull, or whether a column that is declared to hold the values is one that
-// may hold NULLs. Native Lance declares that of comparisons with TRUE and FALSE, too, which it
-// computes as it does others.
+// Nullable is MayBeNull. With declared it reports whether native Lance declares a column of
+// the values as nullable. The two differ for IS TRUE, IS FALSE and IS DISTINCT FROM: their
+// values are never NULL, but native Lance declares them as nullable if an operand is.
 func (n *Node) Nullable(declared bool) bool {
 	switch n.Op {
 	case OpLit:
@@ -176,9 +177,9 @@ func (n *Node) Nullable(declared bool) bool {
 	return false
 }
 
-// caseNullable looks at all values of a CASE but those that are the values of their branches
-// because they are not NULL, as coalesce makes them. Native Lance makes AND and OR of a CASE
-// of bools and forgets that.
+// caseNullable is Nullable for a CASE. It ignores the value x of a branch with the condition
+// x IS NOT NULL, the form that coalesce is planned as. In a CASE of bools it does not:
+// native Lance turns that into AND and OR, and then no longer sees the condition.
 func (n *Node) caseNullable(declared bool) bool {
 	if len(n.Args)%2 == 0 || n.Args[len(n.Args)-1].Nullable(declared) {
 		return true
@@ -193,7 +194,7 @@ func (n *Node) caseNullable(declared bool) bool {
 	return false
 }
 
-// IsWithin says whether an operation is of no more than so many nodes.
+// IsWithin reports whether an operation has at most that many nodes.
 func (n *Node) IsWithin(nodes int) bool {
 	left := nodes
 	var count func(n *Node) bool
@@ -204,8 +205,8 @@ func (n *Node) IsWithin(nodes int) bool {
 	return count(n)
 }
 
-// maxNodes bounds what becomes of an expression. Calls such as coalesce, and BETWEEN, have
-// the same operand twice, those in each other as often as there are powers of two.
+// maxNodes bounds the size of an expression. Calls such as coalesce, and BETWEEN, repeat an
+// operand, so nesting them doubles the size at each level.
 const maxNodes = 1 << 18
 
 // CheckSize refuses an operation of too many nodes.
@@ -216,12 +217,12 @@ func (n *Node) CheckSize() error {
 	return nil
 }
 
-// A Key tells operations apart.
+// A Key identifies an operation.
 type Key [sha256.Size]byte
 
-// Key returns what two nodes share if and only if they are the same operation over the same
-// columns. It is a hash, as a text would grow with the square of the depth, and one that
-// nobody can make collide.
+// Key returns the same value for two nodes if and only if they are the same operation over
+// the same columns. It is a hash, because a text would grow with the square of the depth,
+// and a cryptographic one, so that no expression can cause a collision.
 func (n *Node) Key() Key {
 	if n.memo != (Key{}) {
 		return n.memo

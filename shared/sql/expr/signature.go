@@ -8,11 +8,13 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A Param says what type an argument of some type is cast to, nil if it is refused.
+// A Param returns the type to which an argument of a type is cast, or nil if the type is
+// refused.
 type Param func(t arrow.DataType) arrow.DataType
 
-// Signature binds a function by its parameters, of which the last stands for all further
-// arguments too. The result is made of the types that the arguments were cast to.
+// Signature returns a Bind that casts the arguments by params, of which the last one
+// applies to all further arguments too. result returns the type of the result for the types
+// of the cast arguments.
 func Signature(result func(types []arrow.DataType) arrow.DataType, params ...Param) func(n *Node) (*Node, error) {
 	return func(n *Node) (*Node, error) {
 		types := make([]arrow.DataType, len(n.Args))
@@ -25,15 +27,15 @@ func Signature(result func(types []arrow.DataType) arrow.DataType, params ...Par
 	}
 }
 
-// Gives is the result of functions whose type does not depend on their arguments.
+// Gives is the result of functions whose type does not depend on the arguments.
 func Gives(t arrow.DataType) func([]arrow.DataType) arrow.DataType {
 	return func([]arrow.DataType) arrow.DataType { return t }
 }
 
-// LikeFirst is the result of functions that return what they are given first.
+// LikeFirst is the result of functions that return the type of their first argument.
 func LikeFirst(types []arrow.DataType) arrow.DataType { return types[0] }
 
-// LikeWidest is a string with long offsets if one of the arguments has them.
+// LikeWidest is a string with long offsets if one of the arguments has long offsets.
 func LikeWidest(types []arrow.DataType) arrow.DataType {
 	for _, t := range types {
 		if t.ID() == arrow.LARGE_STRING {
@@ -43,10 +45,10 @@ func LikeWidest(types []arrow.DataType) arrow.DataType {
 	return types[0]
 }
 
-// LengthOfFirst is the type in which lengths and positions within the first argument count.
+// LengthOfFirst is the type of lengths of, and positions within, the first argument.
 func LengthOfFirst(types []arrow.DataType) arrow.DataType { return LengthType(types[0]) }
 
-// CastText takes numbers, bools and what belongs to the calendar as strings too.
+// CastText casts numbers, bools, dates and times to strings, and takes strings as they are.
 func CastText(t arrow.DataType) arrow.DataType {
 	if s := AsText(t); s != nil {
 		return s
@@ -57,7 +59,7 @@ func CastText(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// TextOrBytes takes strings and binaries as they are.
+// TextOrBytes takes strings and binaries without a cast.
 func TextOrBytes(t arrow.DataType) arrow.DataType {
 	if column.IsBinary(t) {
 		return t
@@ -65,7 +67,7 @@ func TextOrBytes(t arrow.DataType) arrow.DataType {
 	return AsText(t)
 }
 
-// WholeNumber takes all integers as int64.
+// WholeNumber casts all integers to int64.
 func WholeNumber(t arrow.DataType) arrow.DataType {
 	if column.IsInteger(t) || t.ID() == arrow.NULL {
 		return column.TypeInt64
@@ -73,7 +75,7 @@ func WholeNumber(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// FloatNumber takes float32 as it is and other numbers as float64.
+// FloatNumber takes float32 without a cast and casts other numbers to float64.
 func FloatNumber(t arrow.DataType) arrow.DataType {
 	switch {
 	case t.ID() == arrow.FLOAT32:
@@ -84,7 +86,7 @@ func FloatNumber(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// DoubleNumber takes all numbers as float64.
+// DoubleNumber casts all numbers to float64.
 func DoubleNumber(t arrow.DataType) arrow.DataType {
 	if column.IsNumeric(t) || t.ID() == arrow.NULL {
 		return column.TypeFloat64
@@ -92,13 +94,13 @@ func DoubleNumber(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// CallRows makes the column of a call without its data: it is NULL where an argument is. It
-// returns the rows to compute.
+// CallRows returns the column of a call without its data, NULL in the rows where an
+// argument is, and the rows to compute.
 func CallRows(n *Node, args []column.Vec, rows column.Bitset) (out column.Vec, live column.Bitset) {
 	return StrictRows(n, args, args, rows)
 }
 
-// StrictRows is CallRows of a call that is NULL only where one of some arguments is.
+// StrictRows is CallRows for a call that is NULL only where one of the arguments strict is.
 func StrictRows(n *Node, args, strict []column.Vec, rows column.Bitset) (out column.Vec, live column.Bitset) {
 	size, konst := column.Width(args...)
 	out = column.Vec{Type: n.Type, N: size, Const: konst}
@@ -111,12 +113,13 @@ func StrictRows(n *Node, args, strict []column.Vec, rows column.Bitset) (out col
 	return out, column.And(rows, out.Valid)
 }
 
-// TextRows computes texts, for which f appends to dst, for the rows without a NULL.
+// TextRows computes texts for the rows without a NULL: f appends the text of row i to dst.
 func TextRows(m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f func(dst []byte, i int) ([]byte, error)) (column.Vec, error) {
 	return strictTexts(m, n, args, args, rows, f)
 }
 
-// strictTexts is TextRows of a call that is NULL only where one of some arguments is.
+// strictTexts is TextRows for a call that is NULL only where one of the arguments strict
+// is.
 func strictTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column.Bitset, f func(dst []byte, i int) ([]byte, error)) (column.Vec, error) {
 	return BuildTexts(m, n, args, strict, rows, func(b *column.TextBuilder, i int) (err error) {
 		b.Data, err = f(b.Data, i)
@@ -124,7 +127,8 @@ func strictTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column
 	})
 }
 
-// BuildTexts is strictTexts for f that can make much of little, and reserves room for it.
+// BuildTexts is strictTexts for an f whose result can be much longer than its arguments,
+// and which reserves memory itself.
 func BuildTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column.Bitset, f func(b *column.TextBuilder, i int) error) (column.Vec, error) {
 	out, live := StrictRows(n, args, strict, rows)
 	b, each := column.NewTextBuilder(m, out.N), column.RowWork(args)
@@ -147,7 +151,7 @@ func BuildTexts(m *meter.Meter, n *Node, args, strict []column.Vec, rows column.
 	return out, nil
 }
 
-// FixedRows computes values of a fixed width for the rows without a NULL.
+// FixedRows computes values of fixed width for the rows without a NULL.
 func FixedRows[T any](m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f func(i int) (T, error)) (column.Vec, error) {
 	out, live := CallRows(n, args, rows)
 	values := make([]T, out.N)
@@ -180,7 +184,7 @@ func BoolRows(m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f 
 	return out, err
 }
 
-// LengthRows computes lengths or positions, in the type that callers were promised.
+// LengthRows computes lengths or positions, in the type of the node.
 func LengthRows(m *meter.Meter, n *Node, args []column.Vec, rows column.Bitset, f func(i int) int) (column.Vec, error) {
 	if n.Type.ID() == arrow.INT64 {
 		return FixedRows(m, n, args, rows, func(i int) (int64, error) { return int64(f(i)), nil })
@@ -205,7 +209,8 @@ func LengthType(t arrow.DataType) arrow.DataType {
 	return arrow.PrimitiveTypes.Int32
 }
 
-// CastArgs casts the arguments to types, in order, and sets the type of the result.
+// CastArgs casts the arguments to the given types, in order, and sets the type of the
+// result.
 func CastArgs(n *Node, result arrow.DataType, types ...arrow.DataType) (*Node, error) {
 	args := make([]*Node, len(n.Args))
 	for i, a := range n.Args {
@@ -219,8 +224,8 @@ func CastArgs(n *Node, result arrow.DataType, types ...arrow.DataType) (*Node, e
 	return n, nil
 }
 
-// AsText returns the type of a string argument: its own, or string for NULL; nil if the
-// argument is no string.
+// AsText returns the type of a string argument: its own, or string for NULL. It is nil if
+// the argument is not a string.
 func AsText(t arrow.DataType) arrow.DataType {
 	switch {
 	case column.IsString(t):
@@ -231,8 +236,8 @@ func AsText(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// UnionOf finds one type for several, of which all but strings and NULL must be of one
-// kind: all numbers, all bools or all of the calendar.
+// UnionOf returns one type for several types. Apart from strings and NULL, all must be of
+// one kind: numbers, bools, or dates and times.
 func UnionOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
 	kind := func(t arrow.DataType) int {
 		switch {
@@ -262,8 +267,8 @@ func UnionOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
 	return common, nil
 }
 
-// ListRows makes a list for every row that counts: f adds its elements, or returns false for
-// a list that is NULL.
+// ListRows makes a list for each of the given rows. f adds the elements of row i, or
+// returns false if the list is NULL.
 func ListRows(n *Node, args []column.Vec, rows column.Bitset, b *column.ListBuilder, f func(i int) bool) (column.Vec, error) {
 	out, live := CallRows(n, args, rows)
 	valid := column.NewBitset(out.N)

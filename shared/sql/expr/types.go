@@ -8,8 +8,8 @@ import (
 	"tiltyard/shared/sql/column"
 )
 
-// The functions of this file choose one type for two, as DataFusion does (module
-// type_coercion of its crate expr-common). They return nil if there is none.
+// The functions of this file choose a common type for two types, by the rules of DataFusion
+// (module type_coercion of its crate expr-common). They return nil if there is none.
 
 // ComparisonType is the type in which values of two types are compared.
 func ComparisonType(l, r arrow.DataType) arrow.DataType {
@@ -17,22 +17,22 @@ func ComparisonType(l, r arrow.DataType) arrow.DataType {
 		stringToNumber, stringToTemporal, binaryType)
 }
 
-// UnionType is the type of the results of branches of CASE: other than for comparisons,
-// numbers become strings and not strings numbers.
+// UnionType is the type of the branches of a CASE. In contrast to comparisons, numbers are
+// converted to strings here, and not strings to numbers.
 func UnionType(l, r arrow.DataType) arrow.DataType {
 	return firstType(l, r, numericType, TemporalType, stringType, NullType,
 		numberToString, stringToTemporal, binaryType)
 }
 
-// CoalesceType is the type of the results of coalesce, and of list elements with what is
-// looked for among them.
+// CoalesceType is the type of the result of coalesce, and the common type of list elements
+// and the value to find among them.
 func CoalesceType(l, r arrow.DataType) arrow.DataType {
 	return firstType(l, r, numericType, TemporalType, stringType, NullType, stringToNumber, binaryType)
 }
 
-// firstType is the type itself if both are the same, else what the first rule says that
-// has something to say. The order of rules is DataFusion's and decides for pairs that fit
-// several.
+// firstType returns the type itself if both are the same, and otherwise the first result of
+// a rule that is not nil. The order of the rules is DataFusion's; it decides for pairs that
+// fit several.
 func firstType(l, r arrow.DataType, rules ...func(l, r arrow.DataType) arrow.DataType) arrow.DataType {
 	if column.SameType(l, r) {
 		return l
@@ -45,7 +45,7 @@ func firstType(l, r arrow.DataType, rules ...func(l, r arrow.DataType) arrow.Dat
 	return nil
 }
 
-// numericType is the type that holds the values of two numeric types, or nearly.
+// numericType is the type that can hold the values of two numeric types, exactly or nearly.
 func numericType(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case !column.IsNumeric(l) || !column.IsNumeric(r):
@@ -58,8 +58,8 @@ func numericType(l, r arrow.DataType) arrow.DataType {
 	return PlainNumericType(l, r)
 }
 
-// PlainNumericType is numericType for integers and floats, and for arithmetic of decimals
-// with floats:
+// PlainNumericType is numericType for integers and floats, and for arithmetic on decimals
+// and floats:
 //
 //	any float with anything     the wider float, also if an integer does not fit it
 //	integers of one kind        the wider one
@@ -92,7 +92,7 @@ func PlainNumericType(l, r arrow.DataType) arrow.DataType {
 	if unsigned.ID() == arrow.UINT64 {
 		return &arrow.Decimal128Type{Precision: 20, Scale: 0}
 	}
-	// The next wider signed type than the unsigned one, or the signed one if wider still.
+	// The next wider signed type than the unsigned one, or the signed one if that is wider.
 	wider := map[arrow.Type]arrow.DataType{
 		arrow.UINT8: arrow.PrimitiveTypes.Int16, arrow.UINT16: arrow.PrimitiveTypes.Int32, arrow.UINT32: column.TypeInt64,
 	}[unsigned.ID()]
@@ -129,7 +129,7 @@ func widerDecimal(l, r arrow.DataType) arrow.DataType {
 	return column.DecimalLike(wide, precision, scale)
 }
 
-// decimalOf is the decimal type that stands for a plain numeric type.
+// decimalOf is the decimal type that can hold a plain numeric type.
 func decimalOf(t arrow.DataType) arrow.DataType {
 	switch t.ID() {
 	case arrow.INT8, arrow.UINT8:
@@ -150,8 +150,8 @@ func decimalOf(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// TemporalType is the type in which dates, times and timestamps are compared. Of two
-// units it is the coarser one, so that '…00.5' compared with a column of seconds is '…00'.
+// TemporalType is the type in which dates, times and timestamps are compared. Of two units
+// it is the coarser one: '…00.5' compared with a column of seconds is '…00'.
 func TemporalType(l, r arrow.DataType) arrow.DataType {
 	nanos := column.TimestampType(arrow.Nanosecond, "")
 	switch {
@@ -176,7 +176,7 @@ func TemporalType(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// stringType is the type with the longer offsets.
+// stringType is the string type with the longer offsets.
 func stringType(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case !column.IsString(l) || !column.IsString(r):
@@ -187,7 +187,7 @@ func stringType(l, r arrow.DataType) arrow.DataType {
 	return r
 }
 
-// NullType is the other type if one is that of NULL.
+// NullType is the other type if one of the types is NULL.
 func NullType(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case l.ID() == arrow.NULL:
@@ -198,7 +198,7 @@ func NullType(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// stringToNumber compares numbers as numbers, so that the string must be one.
+// stringToNumber compares a string with a number as numbers; the string must be a number.
 func stringToNumber(l, r arrow.DataType) arrow.DataType {
 	switch {
 	case column.IsNumeric(l) && column.IsString(r):
@@ -219,8 +219,8 @@ func numberToString(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// stringToTemporal reads strings as what they are compared with; timestamps with all the
-// digits they may have.
+// stringToTemporal converts a string to the type that it is compared with. For a timestamp
+// the unit is fine enough for all its digits.
 func stringToTemporal(l, r arrow.DataType) arrow.DataType {
 	if column.IsString(r) {
 		l, r = r, l
@@ -309,8 +309,8 @@ func ConcatType(l, r arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// ArithmeticTypes are the types that the operands of an arithmetic operator are cast to,
-// and the type of its result; nil if the operator does not take the types.
+// ArithmeticTypes returns the types to which the operands of an arithmetic operator are
+// cast, and the type of its result; nil if the operator does not accept the types.
 func ArithmeticTypes(op Op, l, r arrow.DataType) (left, right, result arrow.DataType) {
 	if l.ID() == arrow.NULL && r.ID() == arrow.NULL {
 		return column.TypeInt64, column.TypeInt64, column.TypeInt64
@@ -349,7 +349,8 @@ func ArithmeticTypes(op Op, l, r arrow.DataType) (left, right, result arrow.Data
 	return l, r, decimalResult(op, l, r)
 }
 
-// decimalOfWidth is the decimal type of the width of like that stands for an integer type.
+// decimalOfWidth is the decimal type, of the same width as like, that can hold an integer
+// type.
 func decimalOfWidth(like, t arrow.DataType) arrow.DataType {
 	p, s := column.PrecisionScale(decimalOf(t))
 	return column.DecimalLike(like, p, s)
@@ -363,8 +364,8 @@ func decimalOfWidth(like, t arrow.DataType) arrow.DataType {
 //     /     scale s1 + 4            digits p1 - s1 + s2 + scale
 //     %     scale max(s1, s2)       digits scale + min(p1-s1, p2-s2)
 //
-// and no more digits than the width holds, which may leave too few for the scale: then
-// results overflow that would have fitted.
+// The digits are limited to those that the width holds, which may leave too few for the
+// scale: then results overflow that would otherwise fit.
 //
 // Source: arrow-arith 58, numeric.rs, decimal_op.
 func decimalResult(op Op, l, r arrow.DataType) arrow.DataType {

@@ -1,4 +1,6 @@
-// Package fn finds the functions of expressions by their names.
+// Package fn finds the functions of expressions by their names. The packages below hold the
+// functions by subject, each with a table of [expr.Function]. To add a function, write its
+// Bind and Eval in the package of its subject and add a line to the table there.
 package fn
 
 import (
@@ -15,12 +17,12 @@ import (
 	"tiltyard/shared/sql/fn/types"
 )
 
-// tables are the known functions by their lower-case names.
+// tables are the tables of all packages; the keys are lower-case names.
 var tables = slices.Concat(
 	text.Tables, choice.Tables, number.Tables, calendar.Tables, list.Tables, types.Tables, json.Tables)
 
-// aliases are other names of functions. Those of list functions that begin with array_
-// have one each that begins with list_, see Named.
+// aliases are other names of functions. Each list function whose name begins with array_
+// also has a name that begins with list_, see Named.
 var aliases = map[string]string{
 	"length": "character_length", "char_length": "character_length",
 	"instr": "strpos", "substring_index": "substr_index",
@@ -35,7 +37,7 @@ var aliases = map[string]string{
 	"current_timestamp": "now", "today": "current_date", "rand": "random", "date_format": "to_char",
 }
 
-// Named finds a function, nil if it is unknown. Case does not matter.
+// Named returns the function with a name in any case, or nil if there is none.
 func Named(name string) *expr.Function {
 	name = strings.ToLower(name)
 	if rest, ok := strings.CutPrefix(name, "list_"); ok {

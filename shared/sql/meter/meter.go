@@ -1,4 +1,6 @@
-// Package meter accounts for the memory and the work of evaluating an expression.
+// Package meter accounts for the memory and the work of one evaluation of an expression. A
+// [Meter] takes bytes from the memory share of the context before an operation allocates
+// them, and checks the context after a bounded amount of work.
 package meter
 
 import (
@@ -10,13 +12,13 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// A Meter accounts for one evaluation: for the bytes of what it makes, which it takes from
-// the share of its context before it makes them, and for its work, between pieces of which it
-// looks at the context. It lives within one call, so that it may hold the context of the call.
-// A nil meter has no bound.
+// A Meter accounts for one evaluation. An operation takes the bytes of its results from the
+// meter before it makes them, and the meter takes them from the share of its context. An
+// operation reports its work, and the meter checks the context now and then. A Meter lives
+// within one call, so it may hold the context of the call. A nil Meter has no bound.
 //
-// The bytes in use are a stack: an operation takes those of what it makes beside its
-// arguments, and when it is done only those of its result stay in use. Columns are in use
+// The bytes in use form a stack: an operation takes bytes for intermediate values and for
+// its result, and when it is done only those of its result stay in use. Columns are in use
 // for a slice of rows, and constants for the whole evaluation.
 type Meter struct {
 	ctx   context.Context
@@ -37,26 +39,28 @@ type Meter struct {
 }
 
 const (
-	// SliceBytes is how much a slice of several rows may have in use.
+	// SliceBytes is how much a slice of more than one row may have in use.
 	SliceBytes = 16 << 20
-	// TakeBytes is the least that a meter takes from its share at once.
+	// TakeBytes is the least number of bytes that a meter takes from its share at once.
 	TakeBytes = 64 << 10
-	// LookWork is the work between two looks at the context, in steps of about a nanosecond.
+	// LookWork is the work between two checks of the context, in steps of about a
+	// nanosecond.
 	LookWork = 1 << 18
 )
 
-// ErrNarrow says that a slice has more in use than it may: one of fewer rows may do.
+// ErrNarrow means that a slice has more in use than it may; a slice of fewer rows may
+// succeed.
 var ErrNarrow = errors.New("too many rows at once")
 
-// errEffort says that a constant is too much work for the planning.
+// errEffort means that a constant is too much work for Bind.
 var errEffort = errors.New("too much work for planning")
 
-// New is a meter for an evaluation within the share of the context.
+// New returns a meter for an evaluation within the share of the context.
 func New(ctx context.Context) *Meter {
 	return &Meter{ctx: ctx, share: memory.FromContext(ctx), work: LookWork}
 }
 
-// Unshared is a meter that looks at the context and takes nothing of its share.
+// Unshared returns a meter that checks the context and takes nothing from its share.
 func Unshared(ctx context.Context) *Meter { return &Meter{ctx: ctx, work: LookWork} }
 
 // Take puts bytes into use that are about to be allocated. Its errors are ErrNarrow,
@@ -77,7 +81,7 @@ func (m *Meter) Take(bytes int) error {
 	return m.grow()
 }
 
-// grow takes what is in use from the share, and more than that if it is free.
+// grow takes the bytes in use from the share, and some more if they are free.
 func (m *Meter) grow() error {
 	more := m.made + m.columns + m.kept - m.taken
 	if ahead := max(more, TakeBytes); ahead > more && m.share.Try(ahead) {
@@ -102,8 +106,8 @@ func (m *Meter) Give(bytes int) {
 	}
 }
 
-// TooMuch refuses what is more than the values of a slice may be: for good only if the slice
-// is of one row.
+// TooMuch refuses values that exceed a limit. The error is final only if the slice has one
+// row.
 func (m *Meter) TooMuch(format string, args ...any) error {
 	if m != nil && m.most > 0 {
 		return ErrNarrow
@@ -111,7 +115,7 @@ func (m *Meter) TooMuch(format string, args ...any) error {
 	return sql.Errorf(sql.ErrTooLarge, sql.NoPos, format, args...)
 }
 
-// Mark is how much is in use.
+// Mark returns how much is in use.
 func (m *Meter) Mark() int64 {
 	if m == nil {
 		return 0
@@ -119,25 +123,25 @@ func (m *Meter) Mark() int64 {
 	return m.made
 }
 
-// Settle takes everything out of use that came into it since the mark, but for a result of
-// so many bytes.
+// Settle takes all bytes out of use that came into use since the mark, except for a result
+// of the given size.
 func (m *Meter) Settle(mark int64, result int) {
 	if m != nil && m.made > mark {
 		m.made = min(m.made, mark+int64(result))
 	}
 }
 
-// HoldColumn leaves what came into use since the mark in use for all of the slice: it is a column.
+// HoldColumn keeps the bytes since the mark in use for the whole slice: they are a column.
 func (m *Meter) HoldColumn(mark int64) {
 	m.columns += m.made - mark
 	m.made = mark
 }
 
-// Retain leaves so many bytes in use to the end.
+// Retain keeps bytes in use until the end.
 func (m *Meter) Retain(bytes int) { m.kept += int64(bytes) }
 
-// Apart accounts for what f makes beside the slice, such as a constant for all slices. Of
-// that as much stays in use to the end as f returns.
+// Apart accounts for work of f that does not belong to the slice, such as a constant for
+// all slices. The bytes that f returns stay in use until the end.
 func (m *Meter) Apart(f func() (bytes int, err error)) error {
 	made, most, peak := m.made, m.most, m.peak
 	m.made, m.most = 0, 0
@@ -149,8 +153,7 @@ func (m *Meter) Apart(f func() (bytes int, err error)) error {
 	return err
 }
 
-// Begin starts a slice of so many rows, which may have so many bytes in use if they are
-// several.
+// Begin starts a slice. If it has several rows, it may have at most most bytes in use.
 func (m *Meter) Begin(rows int, most int64) {
 	m.made, m.columns, m.peak, m.most = 0, 0, 0, 0
 	if rows > 1 {
@@ -168,13 +171,13 @@ func (m *Meter) End() {
 	m.taken, m.made, m.columns, m.kept = 0, 0, 0, 0
 }
 
-// Peak is the most that was in use for the slice at once.
+// Peak returns the most bytes that the slice has had in use at once.
 func (m *Meter) Peak() int64 { return m.peak }
 
-// Err is the error of the context, if it has ended.
+// Err returns the error of the context if it has ended.
 func (m *Meter) Err() error { return m.ctx.Err() }
 
-// Step counts work that is about to be done, and looks at the context after some.
+// Step counts work that is about to be done, and checks the context from time to time.
 func (m *Meter) Step(work int) error {
 	if m == nil {
 		return nil
@@ -185,11 +188,11 @@ func (m *Meter) Step(work int) error {
 	return m.look()
 }
 
-// LookBytes is how much of one value is worked on between two looks at the context.
+// LookBytes is how much of one value is processed between two checks of the context.
 const LookBytes = 1 << 20
 
-// Pieces calls f for the parts of a text, which end between characters, and looks at the
-// context after each but the last.
+// Pieces calls f for the parts of a text, which end between characters, and checks the
+// context after each part but the last.
 func (m *Meter) Pieces(s []byte, f func(from, to int)) error {
 	from := 0
 	for len(s)-from > LookBytes {
@@ -207,7 +210,7 @@ func (m *Meter) Pieces(s []byte, f func(from, to int)) error {
 	return nil
 }
 
-// look looks at the context.
+// look checks the context.
 func (m *Meter) look() error {
 	if m.left > 0 {
 		if m.left -= LookWork - m.work; m.left <= 0 {

@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// Bounds of the constants that Bind computes, in bytes and in steps of work: of one of them, and
-// of all of an expression.
+// Bounds of the constants that Bind computes, in bytes and in steps of work: for a single
+// one, and for all constants of an expression.
 const (
 	maxFolded    = 4 << 20
 	maxFoldWork  = 1 << 23
@@ -15,18 +15,17 @@ const (
 	maxPlanWork  = 1 << 28
 )
 
-// maxPrograms bounds the instructions of all regular expressions of an expression that are
-// constants.
+// maxPrograms bounds the instructions of all constant regular expressions of an expression.
 const maxPrograms = 1 << 17
 
-// ForPlan is a meter for what Bind computes.
+// ForPlan returns a meter for the work of Bind.
 func ForPlan(ctx context.Context) *Meter {
 	m := New(ctx)
 	m.plan = maxPlanWork
 	return m
 }
 
-// MayFold says whether there is work left for constants.
+// MayFold reports whether there is work left for constants.
 func (m *Meter) MayFold() bool { return m.plan > 0 }
 
 // Fold accounts for f, which computes a constant.
@@ -39,7 +38,8 @@ func (m *Meter) Fold(f func() error) error {
 	return err
 }
 
-// KeepConstant puts a constant into use for good, unless it is too much.
+// KeepConstant keeps a constant in use until the end, and reports whether it is small
+// enough.
 func (m *Meter) KeepConstant(bytes int64) bool {
 	if bytes <= 64 {
 		return true
@@ -56,7 +56,7 @@ func (m *Meter) KeepConstant(bytes int64) bool {
 	return true
 }
 
-// KeepProgram puts a compiled regular expression of so many instructions into use for good.
+// KeepProgram keeps a compiled regular expression of the given size in use until the end.
 func (m *Meter) KeepProgram(instructions, bytes int) error {
 	if m.programs += instructions; m.programs > maxPrograms {
 		return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "regular expressions of more than %d steps in all", maxPrograms)
@@ -68,7 +68,7 @@ func (m *Meter) KeepProgram(instructions, bytes int) error {
 	return err
 }
 
-// SettlePlan leaves no more taken than what is kept.
+// SettlePlan returns all bytes but those of kept values to the share.
 func (m *Meter) SettlePlan() {
 	m.share.Give(m.taken - m.kept)
 	m.taken = m.kept

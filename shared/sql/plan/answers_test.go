@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -46,7 +48,7 @@ func TestParseAnswersAnything(t *testing.T) {
 		}
 		texts = append(texts, string(s))
 	}
-	rec := readTable(t, "testdata/edges.arrow")
+	rec := namedTable(t, "edges")
 	for _, text := range texts {
 		start := time.Now()
 		_, err := selectRows(text, rec)
@@ -69,7 +71,7 @@ func FuzzParse(f *testing.F) {
 	for _, line := range filterLines(f) {
 		f.Add(line)
 	}
-	rec, calls := readTable(f, "testdata/edges.arrow"), readTable(f, "testdata/calls.arrow")
+	rec, calls := namedTable(f, "edges"), sqltest.Table(f)
 	f.Fuzz(func(t *testing.T, src string) {
 		e, err := syntax.Parse(src)
 		if err != nil {
@@ -82,10 +84,10 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(e, again, equalTrees); diff != "" {
 			t.Fatalf("%q prints as %q, which is another tree (-first +second):\n%s", src, e, diff)
 		}
-		if b, err := BindFilter(t.Context(), e, rec.Schema(), time.Time{}); err == nil {
+		if b, err := plan.BindFilter(t.Context(), e, rec.Schema(), time.Time{}); err == nil {
 			_, _ = b.Select(t.Context(), rec, nil)
 		}
-		if b, err := Bind(t.Context(), e, calls.Schema(), time.Time{}); err == nil {
+		if b, err := plan.Bind(t.Context(), e, calls.Schema(), time.Time{}); err == nil {
 			_, _ = b.Eval(t.Context(), calls)
 		}
 	})

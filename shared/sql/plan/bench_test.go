@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/compute"
 	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -63,7 +64,7 @@ func BenchmarkSelect(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			bound, err := BindFilter(b.Context(), e, rec.Schema(), time.Time{})
+			bound, err := plan.BindFilter(b.Context(), e, rec.Schema(), time.Time{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -112,7 +113,7 @@ func BenchmarkParseAndBind(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := BindFilter(b.Context(), e, rec.Schema(), time.Time{}); err != nil {
+				if _, err := plan.BindFilter(b.Context(), e, rec.Schema(), time.Time{}); err != nil {
 					b.Fatal(err)
 				}
 			}

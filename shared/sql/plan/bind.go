@@ -19,8 +19,8 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// A Bound is an expression over the columns of a schema, ready to be evaluated. It does not
-// change and may be used by several goroutines at once.
+// A Bound is an expression over the columns of a schema, ready for evaluation. It does not
+// change and is safe for concurrent use.
 type Bound struct {
 	root     *expr.Node
 	schema   *arrow.Schema
@@ -30,32 +30,32 @@ type Bound struct {
 }
 
 // Bind binds an expression whose value is wanted, such as a computed column. Its errors
-// wrap sql.ErrUnknownColumn, sql.ErrType, sql.ErrUnsupported or sql.ErrValue (a constant that cannot be
-// computed).
+// wrap sql.ErrUnknownColumn, sql.ErrType, sql.ErrUnsupported or, for a constant that cannot
+// be computed, sql.ErrValue.
 //
-// A bare name of a column matches exactly, or else without regard to the case of ASCII
-// letters; inside the arguments of functions, and in backticks, only exactly. Columns that
-// are not stored, such as _rowid, are columns of the schema like all others.
+// The bare name of a column matches exactly, or otherwise without regard to the case of
+// ASCII letters. Inside the arguments of functions, and in backticks, it matches only
+// exactly. Columns that are not stored, such as _rowid, are ordinary columns of the schema.
 //
-// now is what now(), current_date and their like say, for every row.
+// now is the value of now(), current_date and similar functions, for every row.
 //
-// Constants are computed as far as that is little work. What they take of the share of the
-// context stays taken until the share is closed, as a Bound keeps them.
+// Bind computes constants if that is little work. The bytes that they take from the share
+// of the context stay taken until the share is closed, because a Bound keeps them.
 func Bind(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
 	return bind(ctx, e, planner{schema: s, now: now}, asIs, asIs)
 }
 
-// BindAs is Bind for an expression whose value is wanted in a type, such as that of the
-// column that it is assigned to. Values are cast to it; those that have no place in it are
-// sql.ErrValue.
+// BindAs is Bind for an expression whose value is wanted in a certain type, such as that of
+// the column that it is assigned to. Values are cast to the type; a value that does not fit
+// is sql.ErrValue.
 func BindAs(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time, typ arrow.DataType) (*Bound, error) {
 	return bind(ctx, e, planner{schema: s, now: now}, asIs, func(n *expr.Node) (*expr.Node, error) { return expr.CastTo(n, typ) })
 }
 
 func asIs(n *expr.Node) (*expr.Node, error) { return n, nil }
 
-// BindFilter binds an expression that selects rows. It must be of type bool; a call of
-// regexp_match stands for whether it matches.
+// BindFilter binds an expression that selects rows. It must be of type bool. A call of
+// regexp_match counts as the test whether it matches.
 func BindFilter(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Time) (*Bound, error) {
 	b, err := bind(ctx, e, planner{schema: s, now: now}, func(n *expr.Node) (*expr.Node, error) { return matchesAsTests(n), nil }, asIs)
 	if err != nil {
@@ -67,9 +67,9 @@ func BindFilter(ctx context.Context, e syntax.Expr, s *arrow.Schema, now time.Ti
 	return b, nil
 }
 
-// bind runs the stages from plan to prepare. adapt is what filters do between resolve and
-// coerce; it comes there because what regexp_match returns is a list, and no operand of AND.
-// convert is what the value still becomes when its type is known.
+// bind runs the stages from plan to prepare. adapt is the step of filters between resolve
+// and coerce. It has that place because the result of regexp_match is a list, which cannot
+// be an operand of AND. convert is applied to the value once its type is known.
 func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *expr.Node) (*expr.Node, error)) (*Bound, error) {
 	n, err := p.plan(e)
 	if err != nil {
@@ -104,8 +104,8 @@ func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *
 	return b, nil
 }
 
-// matchesAsTests turns calls of regexp_match into tests for NULL, at the top and below AND,
-// OR and NOT there.
+// matchesAsTests turns calls of regexp_match into tests for NULL, at the top of a filter
+// and below AND, OR and NOT there.
 func matchesAsTests(n *expr.Node) *expr.Node {
 	switch {
 	case n.Op == expr.OpAnd || n.Op == expr.OpOr || n.Op == expr.OpNot:
@@ -120,7 +120,8 @@ func matchesAsTests(n *expr.Node) *expr.Node {
 	return n
 }
 
-// prepare computes once what constant arguments allow to: sets of IN lists, patterns.
+// prepare computes, once, all that depends on constant arguments only: sets of IN lists,
+// patterns.
 func prepare(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	if len(n.Args) == 0 {
 		return n, nil
@@ -153,7 +154,7 @@ func prepare(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// isConstant says whether an operation has arguments and all of them are constants.
+// isConstant reports whether an operation has arguments and all of them are constants.
 func isConstant(n *expr.Node) bool {
 	for _, a := range n.Args {
 		if a.Op != expr.OpLit && !a.Fixed {
@@ -166,8 +167,8 @@ func isConstant(n *expr.Node) bool {
 // maxPrepared bounds the patterns of LIKE that Bind prepares.
 const maxPrepared = 64 << 10
 
-// collect notes the columns below a node, after simplification has dropped those that do
-// not matter.
+// collect records the columns below a node. It runs after simplify, which may have dropped
+// some of them.
 func (b *Bound) collect(n *expr.Node) {
 	if n.Op == expr.OpCol {
 		b.columns = append(b.columns, n.Index)
@@ -177,10 +178,10 @@ func (b *Bound) collect(n *expr.Node) {
 	}
 }
 
-// Type returns the type of the values. Dictionaries count as what they contain.
+// Type returns the type of the values. A dictionary counts as the type of its items.
 func (b *Bound) Type() arrow.DataType { return b.root.Type }
 
-// Column returns the name of the column that the expression is, if it is nothing but one.
+// Column returns the name of the column if the expression is a single column.
 func (b *Bound) Column() (name string, ok bool) {
 	if b.root.Op != expr.OpCol {
 		return "", false
@@ -188,12 +189,11 @@ func (b *Bound) Column() (name string, ok bool) {
 	return b.schema.Field(b.root.Index).Name, true
 }
 
-// Nullable says whether a column of the values is one that may hold NULLs, as far as the schema
-// tells.
+// Nullable reports whether the values may be NULL, by the nullability in the schema.
 func (b *Bound) Nullable() bool { return b.nullable }
 
 // Columns returns the names of the top-level columns that the expression reads, in the
-// order of the schema. Columns that do not matter to the value may be missing.
+// order of the schema. A column that cannot change the value may be missing.
 func (b *Bound) Columns() []string {
 	names := make([]string, len(b.columns))
 	for i, c := range b.columns {
@@ -202,12 +202,13 @@ func (b *Bound) Columns() []string {
 	return names
 }
 
-// Eval computes the expression for every row of a batch, whose columns are found by their
-// names and must have the types they have in the schema. Errors wrap sql.ErrValue, sql.ErrUnsupported,
-// sql.ErrUnknownColumn, sql.ErrType or sql.ErrTooLarge, or are *memory.Error or that of the context.
+// Eval computes the expression for every row of a batch. It finds the batch's columns by
+// name; they must have the types of the schema. Errors wrap sql.ErrValue,
+// sql.ErrUnsupported, sql.ErrUnknownColumn, sql.ErrType or sql.ErrTooLarge, or are
+// *memory.Error or the error of the context.
 //
-// While Eval works, it holds what it makes in the share of the context; the values that it
-// returns are the caller's to account for.
+// While Eval works, it holds memory for intermediate values in the share of the context.
+// The caller accounts for the values that it returns.
 func (b *Bound) Eval(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, error) {
 	if rec.NumRows() == 0 {
 		return noValues(b.root.Type), nil
@@ -216,7 +217,8 @@ func (b *Bound) Eval(ctx context.Context, rec arrow.RecordBatch) (arrow.Array, e
 	return arr, sql.At(err, b.root.Pos)
 }
 
-// noValues returns an array of no values. That of Arrow knows no type null within others.
+// noValues returns an empty array. That of Arrow does not support the type null inside of
+// others.
 func noValues(t arrow.DataType) arrow.Array {
 	var children []arrow.ArrayData
 	switch t := t.(type) {
@@ -232,9 +234,10 @@ func noValues(t arrow.DataType) arrow.Array {
 	return array.MakeFromData(array.NewData(t, 0, []*memory.Buffer{nil}, children, 0, 0))
 }
 
-// Select returns the numbers of the rows for which the expression, of type bool, is TRUE, in
-// ascending order. Other rows than those among are passed over: it has one bit for each row,
-// the first in the lowest bit of the first word; nil is all of them. Errors are those of Eval.
+// Select returns the numbers of the rows for which the expression, of type bool, is TRUE,
+// in ascending order. It considers only the rows in among, which has one bit for each row,
+// the first row in the lowest bit of the first word; nil means all rows. Its errors are
+// those of Eval.
 func (b *Bound) Select(ctx context.Context, rec arrow.RecordBatch, among []uint64) ([]int32, error) {
 	if b.root.Type.ID() != arrow.BOOL {
 		return nil, sql.Errorf(sql.ErrType, b.root.Pos, "only a bool selects rows, not %s", b.root.Type)

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"context"
@@ -15,16 +15,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
 
-func bindExpr(t *testing.T, src string, s *arrow.Schema) *Bound {
+func bindExpr(t *testing.T, src string, s *arrow.Schema) *plan.Bound {
 	t.Helper()
 	e, err := syntax.Parse(src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Bind(t.Context(), e, s, time.Time{})
+	b, err := plan.Bind(t.Context(), e, s, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func bindExpr(t *testing.T, src string, s *arrow.Schema) *Bound {
 }
 
 func TestBindNamesWhatIsWrong(t *testing.T) {
-	schema := readTable(t, "testdata/edges.arrow").Schema()
+	schema := namedTable(t, "edges").Schema()
 	cases := []struct {
 		in   string
 		kind error
@@ -75,7 +76,7 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 	for _, c := range cases {
 		e, err := syntax.Parse(c.in)
 		if err == nil {
-			_, err = BindFilter(t.Context(), e, schema, time.Time{})
+			_, err = plan.BindFilter(t.Context(), e, schema, time.Time{})
 		}
 		var got *sql.Error
 		if !errors.As(err, &got) || !errors.Is(err, c.kind) || got.Pos != c.pos || !strings.Contains(got.Msg, c.text) {
@@ -86,7 +87,7 @@ func TestBindNamesWhatIsWrong(t *testing.T) {
 
 // What repeats its operands does so with those in each other more and more often.
 func TestOperationsThatRepeatTheirOperandsAreBounded(t *testing.T) {
-	schema := readTable(t, "testdata/edges.arrow").Schema()
+	schema := namedTable(t, "edges").Schema()
 	for _, c := range []struct{ before, x, behind, compared string }{
 		{"coalesce(", "i32", ", 1)", " = 1"},
 		{"coalesce(", "f64", ", 1.0)", " = 1.0"},
@@ -100,7 +101,7 @@ func TestOperationsThatRepeatTheirOperandsAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := BindFilter(t.Context(), e, schema, time.Time{}); !errors.Is(err, want) {
+			if _, err := plan.BindFilter(t.Context(), e, schema, time.Time{}); !errors.Is(err, want) {
 				t.Errorf("%d of %s…%s: got error %v, want %v", times, c.before, c.behind, err, want)
 			}
 		}
@@ -108,7 +109,7 @@ func TestOperationsThatRepeatTheirOperandsAreBounded(t *testing.T) {
 }
 
 func TestBoundKnowsItsColumnsAndType(t *testing.T) {
-	schema := readTable(t, "testdata/edges.arrow").Schema()
+	schema := namedTable(t, "edges").Schema()
 	cases := []struct {
 		in      string
 		columns []string
@@ -183,7 +184,7 @@ func TestListsOfAnythingHaveLengths(t *testing.T) {
 
 // TestEvalComputesValues covers what the golden filters, which see only TRUE, do not.
 func TestEvalComputesValues(t *testing.T) {
-	rec := readTable(t, "testdata/edges.arrow")
+	rec := namedTable(t, "edges")
 	cases := []struct{ in, want string }{
 		{"i8 + 1", "[-127 0 1 2 6 -128 (null) 3 4 5 8 101]"}, // wraps around in the type of the column
 		{"i32 % 3", "[-2 -1 0 1 2 1 (null) 2 0 1 1 1]"},
@@ -234,7 +235,7 @@ func decimalsString(d *array.Decimal128) string {
 }
 
 func TestEvalOfNoRowsComputesNothing(t *testing.T) {
-	rec := readTable(t, "testdata/edges.arrow").NewSlice(3, 3)
+	rec := namedTable(t, "edges").NewSlice(3, 3)
 	for _, in := range []string{"1 / 0 = 1", "s = 'a'", "upper(s)", "li", "i32 + 1", "[1, 2]", "st", "st.in"} {
 		b := bindExpr(t, in, rec.Schema())
 		arr, err := b.Eval(t.Context(), rec)
@@ -245,7 +246,7 @@ func TestEvalOfNoRowsComputesNothing(t *testing.T) {
 }
 
 func TestErrorsCountForTheRowsThatReachThem(t *testing.T) {
-	rec := readTable(t, "testdata/edges.arrow")
+	rec := namedTable(t, "edges")
 	fine := []string{
 		"i64 <> 0 AND 10 / i64 > 2",
 		"i64 = 0 OR 10 / i64 > 2",
@@ -302,7 +303,7 @@ func TestExpressionsOverNoRowsKeepTheirTypes(t *testing.T) {
 	for _, typ := range types {
 		field := arrow.Field{Name: "s", Type: arrow.StructOf(arrow.Field{Name: "m", Type: typ, Nullable: true})}
 		schema := arrow.NewSchema([]arrow.Field{field}, nil)
-		rec := array.NewRecordBatch(schema, []arrow.Array{noValues(field.Type)}, 0)
+		rec := array.NewRecordBatch(schema, []arrow.Array{plan.NoValues(field.Type)}, 0)
 		got, err := bindExpr(t, "s.m", schema).Eval(t.Context(), rec)
 		if err != nil || got.Len() != 0 || !arrow.TypeEqual(got.DataType(), typ) {
 			t.Errorf("%s: got %v and error %v", typ, got, err)
@@ -311,7 +312,7 @@ func TestExpressionsOverNoRowsKeepTheirTypes(t *testing.T) {
 }
 
 func TestBoundMayBeUsedByManyAtOnce(t *testing.T) {
-	rec := readTable(t, "testdata/edges.arrow")
+	rec := namedTable(t, "edges")
 	b := bindExpr(t, `regexp_like(s, '\w') AND s LIKE '%a%' AND i32 IN (0, 1, 2, 3, 4, 5)`, rec.Schema())
 	want, err := b.Select(t.Context(), rec, nil)
 	if err != nil {
@@ -356,7 +357,7 @@ func ExampleBound_Select() {
 		fmt.Println(err)
 		return
 	}
-	b, err := BindFilter(context.Background(), e, schema, time.Time{})
+	b, err := plan.BindFilter(context.Background(), e, schema, time.Time{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -75,7 +76,7 @@ func evalAs(sql string, s *arrow.Schema, typ arrow.DataType, batch arrow.RecordB
 	if err != nil {
 		return nil, err
 	}
-	b, err := BindAs(context.Background(), e, s, time.Time{}, typ)
+	b, err := plan.BindAs(context.Background(), e, s, time.Time{}, typ)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"tiltyard/shared/sql/fn/list"
 )
 
-// coerce gives every node its type, from the leaves up, and casts arguments to the types
-// that their operators work on.
+// coerce gives every node its type, from the leaves up, and casts arguments to the types on
+// which their operators work.
 func coerce(n *expr.Node) (*expr.Node, error) {
 	if len(n.Args) == 0 && n.Op != expr.OpListLit && n.Op != expr.OpCall {
 		return n, nil
@@ -68,7 +68,7 @@ func coerce(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// coerceLogic takes bools and NULL, and no other type, not even one that can be cast.
+// coerceLogic accepts bools and NULL, and no other type, even if it can be cast.
 func coerceLogic(n *expr.Node) (*expr.Node, error) {
 	for _, a := range n.Args {
 		if id := a.Type.ID(); id != arrow.BOOL && id != arrow.NULL {
@@ -92,8 +92,8 @@ func coerceComparison(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, expr.ComparisonType(l, r), column.TypeBool)
 }
 
-// coerceListComparison compares lists for equality, whatever kind of lists they are. The
-// elements are compared as in a total order, and NULL equals NULL.
+// coerceListComparison compares lists of all kinds for equality. Elements are compared by
+// the total order, and NULL equals NULL.
 func coerceListComparison(n *expr.Node) (*expr.Node, error) {
 	l, r := n.Args[0].Type, n.Args[1].Type
 	switch n.Op {
@@ -108,7 +108,7 @@ func coerceListComparison(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, column.ListLike(l, elem), column.TypeBool)
 }
 
-// coerceArithmetic casts each operand for itself, as two decimals keep their scales.
+// coerceArithmetic casts each operand separately, because two decimals keep their scales.
 func coerceArithmetic(n *expr.Node) (*expr.Node, error) {
 	l, r := n.Args[0], n.Args[1]
 	if column.IsTemporal(l.Type) || column.IsTemporal(r.Type) {
@@ -130,7 +130,7 @@ func coerceArithmetic(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// coerceBitwise takes integers, which become one type.
+// coerceBitwise accepts integers and casts them to one type.
 func coerceBitwise(n *expr.Node) (*expr.Node, error) {
 	l, r := n.Args[0].Type, n.Args[1].Type
 	if t := expr.NullType(l, r); t != nil {
@@ -146,7 +146,7 @@ func coerceBitwise(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, t, nil)
 }
 
-// coerceNeg refuses unsigned integers instead of making them signed.
+// coerceNeg refuses unsigned integers; native Lance does not convert them either.
 func coerceNeg(n *expr.Node) (*expr.Node, error) {
 	t := n.Args[0].Type
 	switch {
@@ -159,8 +159,8 @@ func coerceNeg(n *expr.Node) (*expr.Node, error) {
 	return nil, expr.Mismatch(n)
 }
 
-// coerceTest finds one type for IN and BETWEEN. BETWEEN pairs its operand with each bound
-// and then the pairs, IN goes through its list in order.
+// coerceTest finds one type for IN and BETWEEN. For BETWEEN it combines the operand with
+// each bound, and then the two results; for IN it goes through the list in order.
 func coerceTest(n *expr.Node) (*expr.Node, error) {
 	x := n.Args[0].Type
 	for _, a := range n.Args {
@@ -183,8 +183,8 @@ func coerceTest(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, x, column.TypeBool)
 }
 
-// coerceCase turns CASE x WHEN a into CASE WHEN x = a, where that comparison is by the
-// total order of floats also against a literal zero, and finds the type of the result.
+// coerceCase turns CASE x WHEN a into CASE WHEN x = a and finds the type of the result.
+// That comparison uses the total order of floats, even with a literal zero.
 func coerceCase(n *expr.Node) (*expr.Node, error) {
 	args := append([]*expr.Node(nil), n.Args...)
 	if n.Exact {
@@ -228,7 +228,7 @@ func coerceCase(n *expr.Node) (*expr.Node, error) {
 }
 
 // coerceOperand replaces the conditions among the arguments of CASE x by comparisons with
-// x, all in one type.
+// x, all of one type.
 func coerceOperand(n, x *expr.Node, args []*expr.Node) error {
 	typ := x.Type
 	for i := 0; i+1 < len(args); i += 2 {
@@ -250,8 +250,8 @@ func coerceOperand(n, x *expr.Node, args []*expr.Node) error {
 	return nil
 }
 
-// listLiteral makes a literal of a list of literals. The list has the type of its first
-// element if it stands outside of a call; either way elements are cast to one type.
+// listLiteral makes a literal of a list of literals. Outside of a call, the list has the
+// type of its first element. Elements are always cast to one type.
 func listLiteral(n *expr.Node) (*expr.Node, error) {
 	elem := column.TypeNull
 	for _, a := range n.Args {

@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// temporalArithmetic finds the types of + and - of the calendar:
+// temporalArithmetic finds the types of + and - of dates, times and intervals:
 //
 //	timestamp - timestamp        duration, in the coarser unit; dates count as timestamps
 //	date - date                  days, an int64

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/column"
-	"tiltyard/shared/sql/expr"
-	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -26,12 +26,11 @@ import (
 // nothing may change. The same is done once more after the literals were made columns. There
 // are more rows than a word of a set has bits.
 func TestConstantsAreLikeColumns(t *testing.T) {
-	calls, _ := readCalls(t)
 	for _, table := range []struct {
 		name  string
 		exprs []string
-	}{{"calls", calls}, {"edges", filtersOf(t)}} {
-		once := readTable(t, "testdata/"+table.name+".arrow")
+	}{{"calls", callsOfAllPackages(t)}, {"edges", filtersOf(t)}} {
+		once := namedTable(t, table.name)
 		rec := repeat(t, once, 64/int(once.NumRows())+1)
 		compared := 0
 		for _, text := range table.exprs {
@@ -62,8 +61,8 @@ func filtersOf(t *testing.T) (filters []string) {
 	return filters
 }
 
-func bindAndEval(e syntax.Expr, rec arrow.RecordBatch) (*Bound, arrow.Array, error) {
-	b, err := Bind(context.Background(), e, rec.Schema(), testClock)
+func bindAndEval(e syntax.Expr, rec arrow.RecordBatch) (*plan.Bound, arrow.Array, error) {
+	b, err := plan.Bind(context.Background(), e, rec.Schema(), sqltest.Clock)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,16 +72,16 @@ func bindAndEval(e syntax.Expr, rec arrow.RecordBatch) (*Bound, arrow.Array, err
 
 // compareConstants evaluates an expression with constants for each set of its columns, and
 // returns how often it did. The rows of the batch are the same ones again after some.
-func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch, want arrow.Array, again int64) (compared int) {
-	for constants := 1; constants < 1<<len(b.columns); constants++ {
+func compareConstants(t *testing.T, text string, b *plan.Bound, rec arrow.RecordBatch, want arrow.Array, again int64) (compared int) {
+	for constants := 1; constants < 1<<b.ColumnCount(); constants++ {
 		for row := range again {
 			same := column.NewBitset(int(rec.NumRows()))
 			for at := row; at < rec.NumRows(); at += again {
 				same.Set(int(at))
 			}
-			got, err := evalWithConstants(b, rec, constants, row, nil)
+			got, err := b.EvalWithConstants(rec, constants, row, nil)
 			if errors.Is(err, sql.ErrValue) { // of another row
-				got, err = evalWithConstants(b, rec, constants, row, same)
+				got, err = b.EvalWithConstants(rec, constants, row, same)
 			}
 			if errors.Is(err, sql.ErrUnsupported) || errors.Is(err, sql.ErrValue) && strings.HasPrefix(text, "-") {
 				continue // as a column; and a constant that is negated must not overflow, as in the native Lance
@@ -94,7 +93,7 @@ func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch
 			compared++
 			same.Each(0, func(at int) bool {
 				g, w := array.NewSlice(got, int64(at), int64(at)+1), array.NewSlice(want, int64(at), int64(at)+1)
-				if !sameValues(g, w) {
+				if !sqltest.Same(g, w) {
 					t.Errorf("%s: columns %b as constants of row %d: got %v, want %v", text, constants, row, g, w)
 				}
 				return true
@@ -102,28 +101,6 @@ func compareConstants(t *testing.T, text string, b *Bound, rec arrow.RecordBatch
 		}
 	}
 	return compared
-}
-
-// evalWithConstants is Eval for the rows that count, nil being all, but some of the columns,
-// which are told by the bits of a number, are constants with the values of a row.
-func evalWithConstants(b *Bound, rec arrow.RecordBatch, constants int, row int64, rows column.Bitset) (arrow.Array, error) {
-	f := frame{m: meter.New(context.Background()), n: int(rec.NumRows()), arrs: rec.Columns(), cols: map[int]column.Vec{}, consts: map[*expr.Node]column.Vec{}}
-	for i, c := range b.columns {
-		if constants>>i&1 == 0 {
-			continue
-		}
-		v, err := column.Load(nil, array.NewSlice(rec.Column(c), row, row+1))
-		if err != nil {
-			return nil, err
-		}
-		v.Const = true
-		f.cols[c] = v
-	}
-	v, err := f.eval(b.root, rows)
-	if err != nil {
-		return nil, err
-	}
-	return v.Array(f.m, f.n)
 }
 
 // literalsAsColumns parses an expression and adds a column to a batch for each number and

@@ -13,12 +13,12 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A frame is the rows of a record batch, or a slice of them, under evaluation.
+// A frame is a record batch, or a slice of its rows, under evaluation.
 //
-// Operations take whole columns. What rows an operation is evaluated for is a set that
-// AND, OR and CASE narrow for their arguments. Cheap operations do not look at it and
-// compute every row, as that is faster than to choose; those that can fail, or that are
-// dear, such as matching text, keep to the set.
+// Operations compute whole columns, for a set of rows that AND, OR and CASE narrow for
+// their arguments. Cheap operations ignore the set and compute every row, which is faster
+// than choosing rows. Operations that can fail, or that are expensive, such as matching
+// text, keep to the set.
 type frame struct {
 	m      *meter.Meter
 	n      int                // rows
@@ -27,11 +27,11 @@ type frame struct {
 	consts constants
 }
 
-// constants are the values of operations of nothing but constants, for all slices.
+// constants are the values of operations on constants only, shared by all slices.
 type constants map[*expr.Node]column.Vec
 
-// eval computes a node for the rows that count, nil being all of them. What the result
-// holds for other rows is undefined, and errors are raised for none of them.
+// eval computes a node for the given rows; nil means all. The result is undefined for other
+// rows, and these cause no errors.
 func (f *frame) eval(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	switch {
 	case n.Op == expr.OpLit:
@@ -51,8 +51,8 @@ func (f *frame) eval(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	return v, nil
 }
 
-// constant computes an operation of nothing but constants once for all slices. Those that are
-// left after Bind fail, or are too much to be kept by a Bound.
+// constant computes an operation on constants only, once for all slices. Bind has left
+// those that fail, or that are too large for a Bound to keep.
 func (f *frame) constant(n *expr.Node) (column.Vec, error) {
 	if v, ok := f.consts[n]; ok {
 		return v, nil
@@ -72,7 +72,7 @@ func (f *frame) constant(n *expr.Node) (column.Vec, error) {
 }
 
 // compute evaluates the arguments that the operation needs, and then the operation. AND, OR
-// and CASE choose rows for their arguments; everything else passes its own on.
+// and CASE choose rows for their arguments; all others pass their own rows on.
 func (f *frame) compute(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	switch op := n.Op; {
 	case op == expr.OpCol:
@@ -101,7 +101,7 @@ func (f *frame) compute(n *expr.Node, rows column.Bitset) (column.Vec, error) {
 	return f.apply(n, args, rows)
 }
 
-// apply computes an operation of which all arguments are evaluated.
+// apply computes an operation whose arguments are all evaluated.
 func (f *frame) apply(n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	switch op := n.Op; {
 	case op == expr.OpMember:
@@ -138,7 +138,7 @@ func (f *frame) apply(n *expr.Node, args []column.Vec, rows column.Bitset) (colu
 	return column.Vec{}, sql.Errorf(sql.ErrUnsupported, n.Pos, "evaluation of %s", n.Op)
 }
 
-// column loads a column once per batch, however often it is named.
+// column loads a column once per batch, even if the expression names it several times.
 func (f *frame) column(n *expr.Node) (column.Vec, error) {
 	if v, ok := f.cols[n.Index]; ok {
 		return v, nil
@@ -153,7 +153,7 @@ func (f *frame) column(n *expr.Node) (column.Vec, error) {
 	return v, nil
 }
 
-// random makes other values for each row.
+// random computes different values for each row.
 func (f *frame) random(n *expr.Node) (column.Vec, error) {
 	if err := f.m.Take(randomBytes * f.n); err != nil {
 		return column.Vec{}, err
@@ -161,10 +161,10 @@ func (f *frame) random(n *expr.Node) (column.Vec, error) {
 	return n.Func.PerRow(f.n), nil
 }
 
-// randomBytes is what random and uuid make of a row, with an offset.
+// randomBytes is the size of a row's value of random or uuid, with an offset.
 const randomBytes = 44
 
-// selectMember takes a member out of structs; it is NULL where the struct is.
+// selectMember returns a member of structs; it is NULL where the struct is NULL.
 func selectMember(m *meter.Meter, n *expr.Node, x column.Vec) (column.Vec, error) {
 	v, err := column.Load(m, x.Data.(*array.Struct).Field(n.Index))
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// A memberSet is the literals of an IN list, prepared for looking up. A few numbers are
-// compared one after the other, more are looked up in a map after a look at their range,
-// strings always in a map.
+// A memberSet is the literals of an IN list, prepared for lookup. A few numbers are
+// compared one by one; more are looked up in a map, after a check of their range; strings
+// always are.
 type memberSet struct {
 	contains func(x column.Vec) column.Bitset // rows whose value, if not NULL, is in the list
 	hasNull  bool
@@ -51,7 +51,7 @@ func (f *frame) in(n *expr.Node, args []column.Vec) (column.Vec, error) {
 	return found, nil
 }
 
-// prepareIn makes the set of a list of nothing but literals, nil for other lists.
+// prepareIn returns the set of a list of literals, or nil for another list.
 func prepareIn(n *expr.Node) *memberSet {
 	set := &memberSet{}
 	var items []column.Vec
@@ -98,7 +98,8 @@ func prepareIn(n *expr.Node) *memberSet {
 	return set
 }
 
-// fewItems is the length up to which comparing with every item beats a search.
+// fewItems is the length up to which it is faster to compare with every item than to
+// search.
 const fewItems = 4
 
 // orderedSet looks up integers.
@@ -111,7 +112,7 @@ func orderedSet[T cmp.Ordered](items []column.Vec) func(x column.Vec) column.Bit
 	return func(x column.Vec) column.Bitset { return lookup(x.Data.([]T)) }
 }
 
-// sortedLookup returns a function that finds which values are in the list.
+// sortedLookup returns a function that finds the values that are in the list.
 func sortedLookup[T cmp.Ordered](list []T) func(d []T) column.Bitset {
 	slices.Sort(list)
 	list = slices.Compact(list)
@@ -158,7 +159,7 @@ func floatSet(items []column.Vec) func(x column.Vec) column.Bitset {
 	return func(x column.Vec) column.Bitset { return lookup(column.Bits64(x.Data.([]float64))) }
 }
 
-// keySet looks up strings, and whatever else has no order of its own.
+// keySet looks up strings, and other values without an order of their own.
 func keySet(items []column.Vec) func(x column.Vec) column.Bitset {
 	set := make(map[string]struct{}, len(items))
 	for _, item := range items {

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"os"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tiltyard/shared/sql/fn"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -52,7 +54,7 @@ func TestKnowsTheFunctionsOfTheNativeLance(t *testing.T) {
 
 func TestTellsTheTimeItIsTold(t *testing.T) {
 	now := time.Date(2024, 2, 29, 23, 59, 58, 123456789, time.FixedZone("", -3600))
-	rec := readTable(t, "testdata/edges.arrow")
+	rec := namedTable(t, "edges")
 	for _, c := range []struct{ expr, want string }{
 		{"now()", "2024-03-01 00:59:58.123456789"},
 		{"current_timestamp", "2024-03-01 00:59:58.123456789"},
@@ -65,7 +67,7 @@ func TestTellsTheTimeItIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Bind(t.Context(), e, rec.Schema(), now)
+		b, err := plan.Bind(t.Context(), e, rec.Schema(), now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +84,7 @@ func TestTellsTheTimeItIsTold(t *testing.T) {
 }
 
 func TestRandomValuesDifferByRowAndCall(t *testing.T) {
-	rec := readTable(t, "testdata/edges.arrow")
+	rec := namedTable(t, "edges")
 	for _, c := range []struct {
 		filter string
 		rows   int
@@ -99,7 +101,7 @@ func TestRandomValuesDifferByRowAndCall(t *testing.T) {
 			t.Errorf("%s: got %d rows, error %v, want %d", c.filter, len(got), err, c.rows)
 		}
 	}
-	numbers, err := valuesOf("random()", rec)
+	numbers, err := sqltest.Compute("random()", rec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,42 +1,31 @@
-package plan
+package plan_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"slices"
-	"strings"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/column"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 
-// readTable returns the one record batch of an Arrow IPC file.
-func readTable(t testing.TB, name string) arrow.RecordBatch {
+// namedTable returns one of the tables of the golden files: edges, random or calls.
+func namedTable(t testing.TB, name string) arrow.RecordBatch {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
+	if name == "calls" {
+		return sqltest.Table(t)
 	}
-	r, err := ipc.NewFileReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec, err := r.RecordBatchAt(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rec
+	return sqltest.ReadTable(t, "testdata/"+name+".arrow")
 }
 
 type goldenCase struct {
@@ -51,7 +40,6 @@ type goldenCase struct {
 var goldenCounts = map[string]struct{ answered, refused int }{
 	"edges.jsonl":  {556, 140},
 	"random.jsonl": {216, 28},
-	"calls.sql":    {957, 119},
 }
 
 // checkGoldenCount fails the test unless a golden file has the cases it should have.
@@ -82,28 +70,26 @@ func readGolden(t testing.TB, name string) []goldenCase {
 	return cases
 }
 
-// readCalls returns the expressions of calls.sql, and the values that the native Lance computes
-// for them: a column for each, named as it, except for those that it refuses.
-func readCalls(t testing.TB) ([]string, arrow.RecordBatch) {
+// callsOfAllPackages returns the expressions whose values the packages below shared/sql compare.
+func callsOfAllPackages(t testing.TB) []string {
 	t.Helper()
-	exprs, values := readLines(t, "calls.sql"), readTable(t, "testdata/calls_values.arrow")
-	checkGoldenCount(t, "calls.sql", len(exprs), len(exprs)-int(values.NumCols()))
-	for _, f := range values.Schema().Fields() {
-		if !slices.Contains(exprs, f.Name) {
-			t.Fatalf("testdata/calls.sql lacks %s, whose values testdata/calls_values.arrow has", f.Name)
+	var calls []string
+	for _, pattern := range []string{"../*/testdata/calls.sql", "../fn/*/testdata/calls.sql"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) < 2 {
+			t.Fatalf("%s: got %v, error %v", pattern, files, err)
+		}
+		for _, file := range files {
+			calls = append(calls, sqltest.ReadLines(t, file)...)
 		}
 	}
-	return exprs, values
+	return calls
 }
 
 // readLines returns the lines of a file of testdata that are not empty.
 func readLines(t testing.TB, name string) []string {
 	t.Helper()
-	data, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	return sqltest.ReadLines(t, "testdata/"+name)
 }
 
 func TestEachFilterOfTheListHasAnAnswer(t *testing.T) {
@@ -122,7 +108,7 @@ func selectRows(filter string, rec arrow.RecordBatch) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := BindFilter(context.Background(), e, rec.Schema(), time.Time{})
+	b, err := plan.BindFilter(context.Background(), e, rec.Schema(), time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +117,7 @@ func selectRows(filter string, rec arrow.RecordBatch) ([]int32, error) {
 
 func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
 	for _, table := range []string{"edges", "random"} {
-		rec := readTable(t, "testdata/"+table+".arrow")
+		rec := namedTable(t, table)
 		for _, c := range readGolden(t, table+".jsonl") {
 			t.Run(table+"/"+c.Filter, func(t *testing.T) {
 				got, err := selectRows(c.Filter, rec)
@@ -157,7 +143,7 @@ func TestSelectsTheRowsOfTheNativeLance(t *testing.T) {
 // first bits of the bitmaps are in the middle of bytes, and with no other columns than
 // those that the filter names.
 func TestSelectsTheSameRowsFromPieces(t *testing.T) {
-	rec := readTable(t, "testdata/random.arrow")
+	rec := namedTable(t, "random")
 	for _, c := range readGolden(t, "random.jsonl") {
 		if c.Error {
 			continue
@@ -166,7 +152,7 @@ func TestSelectsTheSameRowsFromPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := BindFilter(t.Context(), e, rec.Schema(), time.Time{})
+		b, err := plan.BindFilter(t.Context(), e, rec.Schema(), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +176,7 @@ func TestSelectsTheSameRowsFromPieces(t *testing.T) {
 
 // Rows that do not count are not found, and nothing is wrong with them.
 func TestSelectPassesOverOtherRows(t *testing.T) {
-	rec := readTable(t, "testdata/edges.arrow")
+	rec := namedTable(t, "edges")
 	n := int(rec.NumRows())
 	for _, filter := range []string{
 		"10 / i64 > 2", "i32 >= 0 OR i32 IS NULL", "i32 IN (1, 5, 7)", "s LIKE '%a%'", "NOT (i64 = 0)", "10 / i64 = 2 OR s = 'a'",
@@ -231,7 +217,7 @@ func project(rec arrow.RecordBatch, names []string) arrow.RecordBatch {
 }
 
 func TestDiffersFromTheNativeLanceOnPurpose(t *testing.T) {
-	rec := readTable(t, "testdata/edges.arrow")
+	rec := namedTable(t, "edges")
 	cases := []struct {
 		name   string
 		filter string

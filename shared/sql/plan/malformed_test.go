@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/sqltest"
 )
 
 // TestAnythingIsComputedOrRefusedQuickly makes texts of the filters that native Lance was asked,
@@ -21,14 +22,14 @@ func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
 	if testing.Short() {
 		texts /= 10
 	}
-	tables := []arrow.RecordBatch{readTable(t, "testdata/edges.arrow"), readTable(t, "testdata/calls.arrow")}
+	tables := []arrow.RecordBatch{namedTable(t, "edges"), sqltest.Table(t)}
 	d := damager{r: rand.New(rand.NewPCG(1, 2)), filters: filterLines(t)}
 	refused := 0
 	began := time.Now()
 	for i := range texts {
 		text := d.text()
 		start := time.Now()
-		_, err := valuesOf(text, tables[i%len(tables)])
+		_, err := sqltest.Compute(text, tables[i%len(tables)])
 		if took := time.Since(start); took > 2*time.Second {
 			t.Errorf("%.200q… took %v", text, took)
 		}
@@ -49,8 +50,7 @@ func TestAnythingIsComputedOrRefusedQuickly(t *testing.T) {
 // filterLines returns the filters and expressions of the golden files.
 func filterLines(t testing.TB) []string {
 	t.Helper()
-	calls, _ := readCalls(t)
-	return append(readLines(t, "edges.sql"), calls...)
+	return append(readLines(t, "edges.sql"), callsOfAllPackages(t)...)
 }
 
 // A damager makes texts that are no filters.

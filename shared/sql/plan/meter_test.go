@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"tiltyard/shared/memory"
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -127,7 +129,7 @@ func evalText(ctx context.Context, text string, rec arrow.RecordBatch) error {
 	if err != nil {
 		return err
 	}
-	b, err := Bind(ctx, e, rec.Schema(), testClock)
+	b, err := plan.Bind(ctx, e, rec.Schema(), sqltest.Clock)
 	if err != nil {
 		return err
 	}
@@ -158,24 +160,22 @@ func heapPeak(ctx context.Context) <-chan uint64 {
 // TestSlicesDoNotMatter evaluates the expressions of the golden files in slices of other sizes.
 func TestSlicesDoNotMatter(t *testing.T) {
 	for _, table := range []string{"edges", "calls"} {
-		rec := readTable(t, "testdata/"+table+".arrow")
+		rec := namedTable(t, table)
 		for _, text := range filterLines(t) {
 			e, err := syntax.Parse(text)
 			if err != nil || strings.Contains(text, "rand") || strings.Contains(text, "uuid") {
 				continue
 			}
-			b, err := Bind(t.Context(), e, rec.Schema(), testClock)
+			b, err := plan.Bind(t.Context(), e, rec.Schema(), sqltest.Clock)
 			if err != nil {
 				continue
 			}
 			want, wantErr := b.Eval(t.Context(), rec)
 			for _, rows := range []int{1, 7, 64} {
-				narrow := *b
-				narrow.slice = rows
-				got, err := narrow.Eval(t.Context(), rec)
+				got, err := b.InSlicesOf(rows).Eval(t.Context(), rec)
 				if (err == nil) != (wantErr == nil) {
 					t.Errorf("%s in slices of %d rows: got error %v, want %v", text, rows, err, wantErr)
-				} else if err == nil && !sameValues(got, want) {
+				} else if err == nil && !sqltest.Same(got, want) {
 					t.Errorf("%s in slices of %d rows: got %v, want %v", text, rows, got, want)
 				}
 			}
@@ -201,7 +201,7 @@ func TestPlanningMakesLittle(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		if _, err := Bind(memory.WithShare(t.Context(), share), e, rec.Schema(), testClock); err != nil {
+		if _, err := plan.Bind(memory.WithShare(t.Context(), share), e, rec.Schema(), sqltest.Clock); err != nil {
 			t.Logf("%.60s: %v", text, err)
 		}
 		runtime.ReadMemStats(&after)
@@ -225,7 +225,7 @@ func TestEvaluationEndsWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Bind(t.Context(), e, rec.Schema(), testClock)
+		b, err := plan.Bind(t.Context(), e, rec.Schema(), sqltest.Clock)
 		if err != nil {
 			continue
 		}

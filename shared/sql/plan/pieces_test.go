@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/meter"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/sqltest"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -47,7 +49,7 @@ func TestOneLongValueIsWorkedOnInPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Bind(t.Context(), e, rec.Schema(), testClock)
+		b, err := plan.Bind(t.Context(), e, rec.Schema(), sqltest.Clock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,14 +68,14 @@ func TestPiecesOfALongValueAreOneText(t *testing.T) {
 	for before := meter.LookBytes - 8; before <= meter.LookBytes+2; before++ {
 		s := strings.Repeat("x", before) + "ΑΣßé" + strings.Repeat("y", meter.LookBytes)
 		rec := textsOf(s, strings.Replace(s, "ΑΣ", "ΑΣ ", 1))
-		got, err := valuesOf("upper(lower(s)) = upper(s) AND contains(lower(s), CASE WHEN contains(s, ' ') THEN 'ας ' ELSE 'ασ' END)", rec)
+		got, err := sqltest.Compute("upper(lower(s)) = upper(s) AND contains(lower(s), CASE WHEN contains(s, ' ') THEN 'ας ' ELSE 'ασ' END)", rec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.String() != "[true true]" {
 			t.Errorf("%d bytes before: got %s", before, got)
 		}
-		if got, err = valuesOf("sha256(s) = digest(concat(s, ''), 'sha256') AND md5(s) = encode(digest(s, 'md5'), 'hex')", rec); err != nil || got.String() != "[true true]" {
+		if got, err = sqltest.Compute("sha256(s) = digest(concat(s, ''), 'sha256') AND md5(s) = encode(digest(s, 'md5'), 'hex')", rec); err != nil || got.String() != "[true true]" {
 			t.Errorf("%d bytes before: got %v, %v", before, got, err)
 		}
 	}
@@ -87,14 +89,14 @@ func TestTrimsByAnySet(t *testing.T) {
 		"btrim('éaxaé', 'éa')": "x", "ltrim('éaxaé', 'éa')": "xaé", "btrim('0éx y9a', '" + many + "')": "x y", "btrim('é0', '" + many + "')": "",
 		"btrim(s, s)": "", "btrim(s, '" + many + "')": "S",
 	} {
-		got, err := valuesOf(text, textsOf("aS"))
+		got, err := sqltest.Compute(text, textsOf("aS"))
 		if err != nil || got.(*array.String).Value(0) != want {
 			t.Errorf("%s: got %v, %v, want %q", text, got, err, want)
 		}
 	}
 	// A character of the text for each of the set would be a billion comparisons.
 	rec := textsOf(strings.Repeat("é", 1<<20))
-	if got, err := valuesOf("octet_length(btrim(s, repeat('x', 1000000) || 'é'))", rec); err != nil || got.String() != "[0]" {
+	if got, err := sqltest.Compute("octet_length(btrim(s, repeat('x', 1000000) || 'é'))", rec); err != nil || got.String() != "[0]" {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -102,7 +104,7 @@ func TestTrimsByAnySet(t *testing.T) {
 func TestFormatsOfDatesAreBounded(t *testing.T) {
 	rec := textsOf(strings.Repeat("%Y", 1<<20), "%Y")
 	for _, text := range []string{"to_char(date '2024-01-31', s)", "to_timestamp('2024', s)", "to_time('9:30', s)"} {
-		if _, err := valuesOf(text, rec); !errors.Is(err, sql.ErrTooLarge) {
+		if _, err := sqltest.Compute(text, rec); !errors.Is(err, sql.ErrTooLarge) {
 			t.Errorf("%s: got %v, want ErrTooLarge", text, err)
 		}
 	}

@@ -18,18 +18,18 @@ import (
 )
 
 // A planner turns an Expr into nodes over the columns of a schema. It looks up columns,
-// functions and the names of types; it does not yet look at what operators take.
+// functions and the names of types, but does not check the operands of operators yet.
 //
-// Inside a call the rules are DataFusion's and not Lance's: the name of a column must
-// match exactly, and types have other names.
+// Inside a call the rules are DataFusion's and not Lance's: the name of a column must match
+// exactly, and types have other names.
 type planner struct {
 	schema *arrow.Schema
 	now    time.Time
 	inCall bool
 }
 
-// plan dispatches on the kinds of expressions. Arguments are planned in order, so that the
-// first mistake in the text is the one that is reported.
+// plan plans an expression. It plans arguments in order, so that the first mistake in the
+// text is the one that is reported.
 func (p *planner) plan(e syntax.Expr) (*expr.Node, error) {
 	pos := e.Pos()
 	switch e := e.(type) {
@@ -93,7 +93,7 @@ func (p *planner) plan(e syntax.Expr) (*expr.Node, error) {
 	return nil, sql.Errorf(sql.ErrUnsupported, pos, "expression %T", e)
 }
 
-// node completes n with its arguments.
+// node adds the planned arguments to n.
 func (p *planner) node(n expr.Node, args ...syntax.Expr) (*expr.Node, error) {
 	n.Args = make([]*expr.Node, len(args))
 	for i, a := range args {
@@ -105,11 +105,12 @@ func (p *planner) node(n expr.Node, args ...syntax.Expr) (*expr.Node, error) {
 	return &n, nil
 }
 
-// number is an int64 if it is one, else an uint64 if it is one, else a float64.
+// number returns an int64 if the number is one, otherwise a uint64 if it is one, otherwise
+// a float64.
 func (p *planner) number(e *syntax.Number) (column.Vec, error) {
 	digits, negative := strings.CutPrefix(e.Text, "-")
-	// Lance reads the digits without their sign, so that outside of a call the smallest
-	// int64 is a float64.
+	// Lance parses the digits without their sign, so outside of a call the smallest int64
+	// is a float64.
 	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
 		if negative {
 			n = -n
@@ -129,7 +130,8 @@ func (p *planner) number(e *syntax.Number) (column.Vec, error) {
 	return column.Constant(column.TypeFloat64, []float64{f}), nil // infinity if too large
 }
 
-// bytesConstant decodes hexadecimal digits; an odd first digit is a byte of its own.
+// bytesConstant decodes hexadecimal digits. If their number is odd, the first digit is a
+// byte of its own.
 func bytesConstant(digits string) column.Vec {
 	if len(digits)%2 != 0 {
 		digits = "0" + digits
@@ -138,8 +140,9 @@ func bytesConstant(digits string) column.Vec {
 	return column.TextConstant(column.TypeBinary, string(b))
 }
 
-// column looks up a path. The first part of a path, unless it is alone and in backticks,
-// may differ in the case of its ASCII letters; the members of structs may not.
+// column looks up a path. The first part of a path may differ in the case of its ASCII
+// letters, unless it is the only part and in backticks. The members of structs may not
+// differ.
 func (p *planner) column(e *syntax.Column) (*expr.Node, error) {
 	first := e.Path[0]
 	index := p.fieldIndex(first.Text, !p.inCall && (len(e.Path) > 1 || !first.Quoted))
@@ -160,8 +163,8 @@ func (p *planner) column(e *syntax.Column) (*expr.Node, error) {
 	return n, nil
 }
 
-// fieldIndex finds a column: the one of exactly this name, or if fold is set the first one
-// that differs in case only; -1 if there is none.
+// fieldIndex returns the index of the column with exactly this name or, with fold, of the
+// first one that differs in case only; -1 if there is none.
 func (p *planner) fieldIndex(name string, fold bool) int {
 	folded := -1
 	for i, f := range p.schema.Fields() {
@@ -244,8 +247,8 @@ func (p *planner) binary(e *syntax.Binary) (*expr.Node, error) {
 	if op != expr.OpAnd && op != expr.OpOr || p.inCall {
 		return p.node(expr.Node{Op: op, Pos: e.Pos()}, e.L, e.R)
 	}
-	// A chain of one logical operator becomes a balanced tree: chains are long when
-	// programs write them, and a tree of a thousand levels helps nobody.
+	// A chain of one logical operator becomes a balanced tree. Programs write long chains,
+	// and a tree with a thousand levels would be slow.
 	nodes, err := p.chain(nil, e.Op, e.L)
 	if err != nil {
 		return nil, err
@@ -266,7 +269,7 @@ func (p *planner) binary(e *syntax.Binary) (*expr.Node, error) {
 	return nodes[0], nil
 }
 
-// chain plans the operands of a chain of one operator, in order. What stands in
+// chain plans the operands of a chain of one operator, in order. An operation in
 // parentheses is one operand.
 func (p *planner) chain(nodes []*expr.Node, op syntax.BinaryOp, e syntax.Expr) ([]*expr.Node, error) {
 	if b, ok := e.(*syntax.Binary); ok && b.Op == op && !b.Grouped {
@@ -291,7 +294,7 @@ func (p *planner) cast(x *expr.Node, name syntax.TypeName, try bool, pos int) (*
 	return &expr.Node{Op: expr.OpCast, Type: typ, Args: []*expr.Node{x}, Try: try, Pos: pos}, nil
 }
 
-// caseExpr plans the operand, if there is one, before the branches.
+// caseExpr plans the operand, if any, before the branches.
 func (p *planner) caseExpr(e *syntax.Case) (*expr.Node, error) {
 	var args []syntax.Expr
 	if e.X != nil {
@@ -306,7 +309,7 @@ func (p *planner) caseExpr(e *syntax.Case) (*expr.Node, error) {
 	return p.node(expr.Node{Op: expr.OpCase, Exact: e.X != nil, Pos: e.Pos()}, args...)
 }
 
-// call plans a function call, the arguments of which follow other rules than the rest.
+// call plans a function call, for whose arguments other rules apply.
 func (p *planner) call(e *syntax.Call) (*expr.Node, error) {
 	if e.Name == "is_valid" && !p.inCall { // a word of Lance's own; its argument is not inside a call
 		if len(e.Args) != 1 {

@@ -9,7 +9,7 @@ import (
 	"tiltyard/shared/sql/syntax"
 )
 
-// lanceType is the type that a name means outside of calls, nil if none.
+// lanceType returns the type that a name means outside of calls, or nil.
 func lanceType(name syntax.TypeName) arrow.DataType {
 	if t, ok := commonTypes[name.Name]; ok {
 		return t
@@ -27,7 +27,7 @@ func lanceType(name syntax.TypeName) arrow.DataType {
 	return nil
 }
 
-// callType is the type that a name means inside of calls, nil if none.
+// callType returns the type that a name means inside of calls, or nil.
 func callType(name syntax.TypeName) arrow.DataType {
 	if t, ok := commonTypes[name.Name]; ok {
 		return t
@@ -73,7 +73,7 @@ func callType(name syntax.TypeName) arrow.DataType {
 }
 
 // commonTypes are the names that mean the same inside and outside of calls. Numbers in
-// parentheses are the width of a display, and ignored.
+// parentheses are display widths, which are ignored.
 var commonTypes = map[string]arrow.DataType{
 	"boolean":           arrow.FixedWidthTypes.Boolean,
 	"tinyint":           arrow.PrimitiveTypes.Int8,
@@ -92,7 +92,8 @@ var commonTypes = map[string]arrow.DataType{
 	"date":              arrow.FixedWidthTypes.Date32,
 }
 
-// timestampOf takes the digits after the second, if they are given, for the unit.
+// timestampOf returns a timestamp whose unit follows from the number of digits after the
+// second, if that is given.
 func timestampOf(args []int, unit arrow.TimeUnit) arrow.DataType {
 	if len(args) == 0 {
 		return column.TimestampType(unit, "")
@@ -104,7 +105,7 @@ func timestampOf(args []int, unit arrow.TimeUnit) arrow.DataType {
 	return column.TimestampType(arrow.TimeUnit(i), "")
 }
 
-// decimalOfArgs is nil unless precision and scale go together.
+// decimalOfArgs returns nil unless precision and scale are valid together.
 func decimalOfArgs(args []int, most int32) arrow.DataType {
 	p, s := int32(args[0]), int32(args[1])
 	switch {

@@ -1,42 +1,56 @@
 package plan
 
 import (
+	"context"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/sql/column"
 	"tiltyard/shared/sql/expr"
+	"tiltyard/shared/sql/meter"
 	"tiltyard/shared/sql/rustregex"
 )
 
-// A Probe is a test of one column within a filter, against constants: what an index of the
-// column may know the answer to.
+// A Probe is a test of one column against constants, as part of a filter. An index of the
+// column may be able to answer it.
 type Probe struct {
-	// Column is the name of the column, followed by those of members of structs.
+	// Column is the name of the column, followed by the names of struct members.
 	Column []string
 	Test   ProbeTest
-	// Not says that the rows are wanted for which the test is false.
+	// Not means that the rows are wanted for which the test is false.
 	Not bool
-	// Characters is how many a ProbeContains asks for.
+	// NullIsFalse means that the test is false for NULL, like IS TRUE. All other tests but
+	// ProbeNull are NULL for it, so that the row passes neither the test nor its opposite.
+	NullIsFalse bool
+	// Characters is the length of the text that a ProbeContains searches for.
 	Characters int
-	texts      *rustregex.Node // what texts pass that are not only asked where they are in the order
+	// Above is, for a ProbeRange, the side of its constant on which the values lie, and
+	// Included whether the constant is one of them.
+	Above, Included bool
+	// Prefix is the beginning of the texts for a ProbePrefix.
+	Prefix string
+
+	constants []*expr.Node    // of a ProbeEqual and a ProbeRange
+	texts     *rustregex.Node // what texts pass that are not only asked where they are in the order
 }
 
-// Needs says whether each text that passes the test has a piece that an index of such pieces
-// knows, as far as native Lance finds out. known says whether the index knows a piece of a
-// text. Of a ProbeContains nothing is found out.
+// Needs reports whether each text that passes the test contains a piece that an index of
+// pieces of texts knows, as far as native Lance determines this. known reports whether the
+// index knows a piece of a text. For a ProbeContains the result is false.
 func (p Probe) Needs(known func(text string) bool) bool {
 	return p.texts != nil && p.texts.NeedsKnown(known)
 }
 
-// ProbeTest is the kind of test that a probe makes.
+// ProbeTest is the kind of a probe's test.
 type ProbeTest uint8
 
 // The kinds of tests.
 const (
-	ProbeEqual    ProbeTest = iota // to one of some values, none of them NULL
-	ProbeRange                     // below or above a value
+	ProbeEqual    ProbeTest = iota // to one of the constants, none of them NULL
+	ProbeRange                     // below or above a constant
 	ProbeNull                      // IS NULL
 	ProbeElements                  // that a list has one of some elements, or all
 	ProbePrefix                    // how a text begins
@@ -46,7 +60,7 @@ const (
 	ProbeTokens                    // contains_tokens
 )
 
-// A ProbeAnswer is what an index does for a probe.
+// ProbeAnswer is the use of an index for a probe.
 type ProbeAnswer uint8
 
 // The answers.
@@ -56,38 +70,72 @@ const (
 	ProbeAnswers                    // it finds just the rows
 )
 
-// Probes returns the probes by which indices narrow a filter down to some rows: outside of
-// those, no row passes. There are none when indices do not help. What an index does is
-// asked of answer, once for each probe.
-//
-// Which parts of a filter are left to indices is native Lance's choice: all that it can use
-// of those joined by AND, either both or none of those joined by OR, and of a LIKE that is
-// more than a prefix nothing within an OR.
-func (b *Bound) Probes(answer func(Probe) ProbeAnswer) []Probe {
-	p := probing{schema: b.schema, answer: answer}
-	used, _ := p.of(b.root)
-	return used
+// A Narrowing is a set of probes that indices can answer for a filter: every row that
+// passes the filter is among the rows of the answer. It is one probe, or several joined by
+// AND or by OR.
+type Narrowing struct {
+	Probe Probe        // when nothing is joined
+	All   []*Narrowing // by AND
+	Any   []*Narrowing // by OR
 }
+
+// Probes returns all probes of a narrowing; a nil narrowing has none.
+func (n *Narrowing) Probes() []Probe {
+	switch {
+	case n == nil:
+		return nil
+	case len(n.All)+len(n.Any) == 0:
+		return []Probe{n.Probe}
+	}
+	var probes []Probe
+	for _, part := range append(n.All[:len(n.All):len(n.All)], n.Any...) {
+		probes = append(probes, part.Probes()...)
+	}
+	return probes
+}
+
+// Narrow returns how indices narrow a filter down to some rows, or nil if they do not help.
+// all reports whether every row of the answer passes the filter. Narrow calls answer once
+// for each probe, for the use of an index.
+// each probe.
+// The parts of a filter that are left to indices are native Lance's choice: of parts joined
+// by AND, all that an index can answer; of parts joined by OR, both or none; and of a LIKE
+// that is more than a prefix, nothing inside of an OR.
+// more than a prefix nothing within an OR.
+func (b *Bound) Narrow(answer func(Probe) ProbeAnswer) (n *Narrowing, all bool) {
+	p := probing{schema: b.schema, answer: answer}
+	return p.of(b.root)
+}
+
+// trueLiteral is the constant of a probe for a column of type bool that is a filter by
+// itself.
+var trueLiteral = expr.Literal(column.BoolConstant(true), 0)
 
 type probing struct {
 	schema *arrow.Schema
 	answer func(Probe) ProbeAnswer
 }
 
-// of returns the probes that are used of a condition, and whether they are all of it.
-func (p *probing) of(n *expr.Node) (used []Probe, all bool) {
+// of returns the narrowing of a condition, and whether it covers the whole condition.
+func (p *probing) of(n *expr.Node) (used *Narrowing, all bool) {
 	switch n.Op {
 	case expr.OpAnd:
 		left, allOfLeft := p.of(n.Args[0])
 		right, allOfRight := p.of(n.Args[1])
-		return append(left, right...), allOfLeft && allOfRight
+		switch {
+		case left == nil:
+			return right, false
+		case right == nil:
+			return left, false
+		}
+		return &Narrowing{All: []*Narrowing{left, right}}, allOfLeft && allOfRight
 	case expr.OpOr:
 		left, allOfLeft := p.of(n.Args[0])
 		right, allOfRight := p.of(n.Args[1])
 		if !allOfLeft || !allOfRight {
 			return nil, false
 		}
-		return append(left, right...), true
+		return &Narrowing{Any: []*Narrowing{left, right}}, true
 	}
 	probe, partly := p.probe(n)
 	if probe == nil {
@@ -95,15 +143,15 @@ func (p *probing) of(n *expr.Node) (used []Probe, all bool) {
 	}
 	switch p.answer(*probe) {
 	case ProbeAnswers:
-		return []Probe{*probe}, !partly
+		return &Narrowing{Probe: *probe}, !partly
 	case ProbeNarrows:
-		return []Probe{*probe}, false
+		return &Narrowing{Probe: *probe}, false
 	}
 	return nil, false
 }
 
-// probe returns the probe that a condition is, or nil. One that is made in part of a LIKE
-// finds more rows than the condition.
+// probe returns the probe for a condition, or nil. With partly, the probe covers a part of
+// a LIKE and finds more rows than the condition.
 func (p *probing) probe(n *expr.Node) (probe *Probe, partly bool) {
 	switch n.Op {
 	case expr.OpNot:
@@ -113,12 +161,16 @@ func (p *probing) probe(n *expr.Node) (probe *Probe, partly bool) {
 		probe.Not = !probe.Not
 		return probe, false
 	case expr.OpCol, expr.OpMember:
-		return p.on(n, ProbeEqual), false // a bool that is to be true
+		return p.on(n, ProbeEqual).to(trueLiteral), false // a bool that is to be true
 	case expr.OpIsTrue, expr.OpIsFalse:
 		if n.Not {
 			return nil, false
 		}
-		return p.on(n.Args[0], ProbeEqual), false
+		probe = p.on(n.Args[0], ProbeEqual).to(expr.Literal(column.BoolConstant(n.Op == expr.OpIsTrue), n.Pos))
+		if probe != nil {
+			probe.NullIsFalse = true
+		}
+		return probe, false
 	case expr.OpIsNull:
 		if call := n.Args[0]; n.Not && call.Op == expr.OpCall && call.Func.Name == "regexp_match" {
 			return p.regexp(call), false
@@ -132,7 +184,7 @@ func (p *probing) probe(n *expr.Node) (probe *Probe, partly bool) {
 		if !areValues(n.Args[1:]) {
 			return nil, false
 		}
-		return p.on(n.Args[0], ProbeEqual).not(n.Not), false
+		return p.on(n.Args[0], ProbeEqual).to(n.Args[1:]...).not(n.Not), false
 	case expr.OpLike:
 		return p.like(n)
 	case expr.OpCall:
@@ -148,7 +200,7 @@ func (p *Probe) not(not bool) *Probe {
 	return p
 }
 
-// on returns the probe of a column or a member of one, or nil when n is something else.
+// on returns the probe of a column or of a struct member, or nil if n is something else.
 func (p *probing) on(n *expr.Node, test ProbeTest) *Probe {
 	var path []string
 	for ; n.Op == expr.OpMember; n = n.Args[0] {
@@ -166,14 +218,57 @@ func (p *probing) on(n *expr.Node, test ProbeTest) *Probe {
 
 func (p *probing) comparison(n *expr.Node, test ProbeTest) *Probe {
 	for i, x := range n.Args {
-		if areValues(n.Args[1-i : 2-i]) {
-			return p.on(x, test)
+		constant := n.Args[1-i]
+		if !areValues([]*expr.Node{constant}) {
+			continue
 		}
+		probe := p.on(x, test).to(constant)
+		if probe != nil && test == ProbeRange {
+			greater := n.Op == expr.OpGt || n.Op == expr.OpGe
+			probe.Above, probe.Included = greater == (i == 0), n.Op == expr.OpGe || n.Op == expr.OpLe
+		}
+		return probe
 	}
 	return nil
 }
 
-// areValues says whether all nodes are literals that are not NULL.
+// to sets the constants of a probe.
+func (p *Probe) to(constants ...*expr.Node) *Probe {
+	if p != nil {
+		p.constants = constants
+	}
+	return p
+}
+
+// Constants returns the values of a ProbeEqual, or the bound of a ProbeRange: at least one
+// value, all of one type and not NULL. It is nil for other probes.
+func (p Probe) Constants(ctx context.Context) (arrow.Array, error) {
+	m := meter.Unshared(ctx)
+	values := make([]arrow.Array, len(p.constants))
+	for i, c := range p.constants {
+		var err error
+		if values[i], err = c.Value.Array(m, 1); err != nil {
+			return nil, err
+		}
+	}
+	switch len(values) {
+	case 0:
+		return nil, nil
+	case 1:
+		return values[0], nil
+	}
+	return array.Concatenate(values, memory.DefaultAllocator)
+}
+
+// Type returns the type of the constants, or nil if there are none.
+func (p Probe) Type() arrow.DataType {
+	if len(p.constants) == 0 {
+		return nil
+	}
+	return p.constants[0].Type
+}
+
+// areValues reports whether all nodes are literals that are not NULL.
 func areValues(nodes []*expr.Node) bool {
 	for _, n := range nodes {
 		if n.Op != expr.OpLit || n.Value.IsNull(0) {
@@ -183,7 +278,7 @@ func areValues(nodes []*expr.Node) bool {
 	return true
 }
 
-// call returns the probe that is a call of a function on a column and a literal.
+// call returns the probe for a call of a function on a column and a literal.
 func (p *probing) call(n *expr.Node) *Probe {
 	if n.Func.Name == "regexp_like" {
 		if len(n.Args) == 2 || expr.IsText(n.Args[2], "") || expr.IsText(n.Args[2], "i") {

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
 
@@ -24,7 +25,7 @@ func probeSchema() *arrow.Schema {
 	}, nil)
 }
 
-func probeText(p Probe) string {
+func probeText(p plan.Probe) string {
 	tests := []string{"equal", "range", "null", "elements", "prefix", "pattern", "regexp", "contains", "tokens"}
 	text := strings.Join(p.Column, "/") + " " + tests[p.Test]
 	if p.Not {
@@ -36,29 +37,30 @@ func probeText(p Probe) string {
 	return text
 }
 
-func probesOf(t *testing.T, filter string, answer func(Probe) ProbeAnswer) []string {
+func probesOf(t *testing.T, filter string, answer func(plan.Probe) plan.ProbeAnswer) []string {
 	t.Helper()
 	e, err := syntax.Parse(filter)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, err := BindFilter(t.Context(), e, probeSchema(), time.Now())
+	bound, err := plan.BindFilter(t.Context(), e, probeSchema(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var used []string
-	for _, p := range bound.Probes(answer) {
+	narrowing, _ := bound.Narrow(answer)
+	for _, p := range narrowing.Probes() {
 		used = append(used, probeText(p))
 	}
 	return used
 }
 
 func TestProbesOfFilters(t *testing.T) {
-	answersAll := func(p Probe) ProbeAnswer {
+	answersAll := func(p plan.Probe) plan.ProbeAnswer {
 		if p.Column[0] == "none" {
-			return ProbeOpen
+			return plan.ProbeOpen
 		}
-		return ProbeAnswers
+		return plan.ProbeAnswers
 	}
 	for filter, want := range map[string][]string{
 		"a = 1":                                {"a equal"},
@@ -139,11 +141,11 @@ func TestProbesOfFilters(t *testing.T) {
 
 // An index that finds more rows than pass helps within AND and not within OR.
 func TestProbesThatOnlyNarrow(t *testing.T) {
-	narrows := func(p Probe) ProbeAnswer {
+	narrows := func(p plan.Probe) plan.ProbeAnswer {
 		if p.Column[0] == "a" {
-			return ProbeNarrows
+			return plan.ProbeNarrows
 		}
-		return ProbeAnswers
+		return plan.ProbeAnswers
 	}
 	for filter, want := range map[string][]string{
 		"a = 1 AND b = 2":                {"a equal", "b equal"},

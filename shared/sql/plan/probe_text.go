@@ -10,9 +10,9 @@ import (
 	"tiltyard/shared/sql/rustregex"
 )
 
-// regexp returns the probe that is a call of a function with a regular expression. Such
-// calls of regexp_like are operators to native Lance which no index helps, unless they have
-// flags that no operator has.
+// regexp returns the probe for a call of a function with a regular expression. To native
+// Lance, such calls of regexp_like are operators, which no index answers, unless they have
+// flags that no operator supports.
 func (p *probing) regexp(n *expr.Node) *Probe {
 	pattern, ok := constantText(n.Args[1])
 	flags := ""
@@ -36,8 +36,8 @@ func (p *probing) regexp(n *expr.Node) *Probe {
 	return probe
 }
 
-// like returns the probe for what a LIKE says: a prefix and no more, the prefix of what it
-// says, or no more than that some text is somewhere in it.
+// like returns the probe for a LIKE: for its prefix if it is nothing more, for its prefix
+// as a part of it, or for the texts that must occur in a match.
 func (p *probing) like(n *expr.Node) (probe *Probe, partly bool) {
 	pattern, ok := constantText(n.Args[1])
 	if !ok || n.Not || n.Fold {
@@ -52,11 +52,12 @@ func (p *probing) like(n *expr.Node) (probe *Probe, partly bool) {
 		return nil, false
 	}
 	probe.texts = textsOfLike(pattern, n.Given)
+	probe.Prefix = prefix
 	return probe, partly
 }
 
-// prefixOf returns the text before the first wildcard of a pattern, and whether there is more
-// than a percent sign behind it. A pattern without wildcards has no prefix.
+// prefixOf returns the text before the first wildcard of a pattern. partly reports whether
+// more than a percent sign follows it. A pattern without wildcards has no prefix.
 func prefixOf(pattern string) (prefix string, partly bool) {
 	var b strings.Builder
 	runes := []rune(pattern)
@@ -74,12 +75,13 @@ func prefixOf(pattern string) (prefix string, partly bool) {
 	return "", false
 }
 
-// shortestRun is how many letters and digits a LIKE must have one after another.
+// shortestRun is the least number of successive letters and digits in a LIKE for which an
+// index is used.
 const shortestRun = 3
 
-// textsOfLike returns what texts match a pattern, nil if it has no long run of letters and
-// digits. To native Lance a backslash is here one like other characters, unless it is given
-// as the escape character.
+// textsOfLike returns an expression for the texts that match a pattern, or nil if the
+// pattern has no long run of letters and digits. As in native Lance, a backslash is an
+// ordinary character here, unless it is given as the escape character.
 func textsOfLike(pattern string, given bool) *rustregex.Node {
 	var parts []*rustregex.Node
 	longest, run := 0, 0

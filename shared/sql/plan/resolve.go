@@ -11,12 +11,11 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// resolve gives a literal beside a column the type of the column: at the top of an
-// expression and below the ANDs and ORs there, and nowhere else. So small = 0.1 compares
-// two float32, and small_int = 3.5 is an error, while NOT (small = 0.1) and
-// NOT (small_int = 3.5) compare float64.
+// resolve gives a literal beside a column the type of the column, but only at the top of an
+// expression and below AND and OR there. So small = 0.1 compares two float32, and small_int
+// = 3.5 is an error, while NOT (small = 0.1) and NOT (small_int = 3.5) compare float64.
 //
-// What a literal becomes beside a column:
+// A literal beside a column can become:
 //
 //	int64     any number it fits, decimals too; time32 as ticks
 //	uint64    any integer it fits, floats
@@ -24,7 +23,7 @@ import (
 //	string    strings          binary   binaries, of fixed size if the length is right
 //	bool      bool             NULL     anything
 //
-// Everything else is an error: a date or a timestamp must be written as one.
+// Everything else is an error: a date or a timestamp must be written with its type.
 //
 // These are the rules of the native Lance (logical_expr.rs and expr.rs of its crate
 // lance-datafusion).
@@ -50,7 +49,8 @@ func resolve(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// resolveBinary looks at the left side first: of two columns, neither is a literal.
+// resolveBinary checks the left side first. If both sides are columns, neither is a
+// literal.
 func resolveBinary(n *expr.Node) (*expr.Node, error) {
 	l, r := n.Args[0], n.Args[1]
 	switch {
@@ -67,7 +67,7 @@ func resolveBinary(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// resolveAll gives all further arguments the type of the first.
+// resolveAll gives all arguments after the first the type of the first.
 func resolveAll(n *expr.Node) (*expr.Node, error) {
 	args := append([]*expr.Node(nil), n.Args...)
 	for i := range args[1:] {
@@ -102,7 +102,7 @@ func isLiteralArithmetic(n *expr.Node) bool {
 	return true
 }
 
-// literalAs converts the literals of n to a type. It leaves alone what is not a literal.
+// literalAs converts the literals of n to a type. It does not change other nodes.
 func literalAs(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	switch {
 	case n.Op == expr.OpLit:
@@ -124,8 +124,8 @@ func literalAs(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	return n, nil
 }
 
-// narrowFloat makes a literal cast to float64 a float32 if that is the type of the column
-// and the value stays the same.
+// narrowFloat turns a literal that is cast to float64 into a float32, if the column has
+// that type and the value stays the same.
 func narrowFloat(n *expr.Node, typ arrow.DataType) *expr.Node {
 	x := n.Args[0]
 	if typ.ID() != arrow.FLOAT32 || n.Type.ID() != arrow.FLOAT64 || x.Op != expr.OpLit {
@@ -145,9 +145,8 @@ func narrowFloat(n *expr.Node, typ arrow.DataType) *expr.Node {
 	return expr.Literal(column.Constant(typ, []float32{float32(f)}), n.Pos)
 }
 
-// literalOf converts a literal, of one of the types that literals have when they are
-// planned, to the type of a column. It fails where the conversion loses more than the
-// precision of a float.
+// literalOf converts a literal, of one of the types that planned literals have, to the type
+// of a column. It fails if the conversion loses more than the precision of a float.
 func literalOf(v column.Vec, typ arrow.DataType) (column.Vec, bool) {
 	if v.Type.ID() == arrow.NULL || v.Type.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return v, true
@@ -185,7 +184,8 @@ func literalOf(v column.Vec, typ arrow.DataType) (column.Vec, bool) {
 	return column.Vec{}, false
 }
 
-// textLiteral changes the width of offsets, and the kind of binary if the length is right.
+// textLiteral changes the width of offsets, and the kind of a binary if its length is
+// right.
 func textLiteral(v column.Vec, t column.Text, typ arrow.DataType) (column.Vec, bool) {
 	ok := column.IsString(v.Type) && column.IsString(typ)
 	if column.IsBinary(v.Type) {
@@ -204,8 +204,8 @@ func castLiteral(v column.Vec, typ arrow.DataType) (column.Vec, bool) {
 	return out, err == nil
 }
 
-// floatLiteral makes a float of any width. A half must not turn a finite number into
-// infinity, nor another number into zero.
+// floatLiteral returns a float of any width. It fails if a half would turn a finite number
+// into infinity, or a number other than zero into zero.
 func floatLiteral(f float64, narrow float32, typ arrow.DataType) (column.Vec, bool) {
 	switch typ.ID() {
 	case arrow.FLOAT64:

@@ -60,7 +60,7 @@ func FuzzRegex(f *testing.F) {
 	})
 }
 
-// hasTriple says whether three letters or digits in lower case follow each other.
+// hasTriple reports whether three letters or digits in lower case follow each other.
 func hasTriple(text string) bool { return lowerTriple.MatchString(text) }
 
 var lowerTriple = regexp.MustCompile("[a-z0-9]{3}")

@@ -14,10 +14,11 @@ import (
 
 // simplify folds constants and rewrites operations to cheaper ones.
 //
-// Most of its rules keep every answer as it is. Those on casts (unwrap.go), on IN lists
-// (simplify_logic.go) and on literal zeros (zero.go) do not, and which nodes they meet
-// depends on what the others did before. So all of them are DataFusion's (crate optimizer,
-// simplify_expressions), in its order, with the steps that Lance adds for zeros.
+// Most of its rules keep every answer. The rules on casts (unwrap.go), on IN lists
+// (simplify_logic.go) and on literal zeros (zero.go) do not, and the nodes that they meet
+// depend on the rules that ran before. All rules are therefore DataFusion's (crate
+// optimizer, simplify_expressions), in its order, with the additional steps of Lance for
+// zeros.
 func simplify(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	n, err := mapUp(n, func(n *expr.Node) (*expr.Node, error) { return zeroOperands(m, n) })
 	if err != nil {
@@ -29,8 +30,8 @@ func simplify(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	return mapUp(n, always(rewriteZero))
 }
 
-// zeroOperands simplifies the operands of a comparison of floats, so that a zero that has
-// yet to be computed becomes a literal, and then sees to the zero.
+// zeroOperands simplifies the operands of a comparison of floats, so that a computed zero
+// becomes a literal, and then applies the rules for zeros.
 func zeroOperands(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	if !n.Op.IsComparison() && n.Op != expr.OpBetween && n.Op != expr.OpIn || !column.IsFloat(n.Args[0].Type) {
 		return n, nil
@@ -45,8 +46,8 @@ func zeroOperands(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	return rewriteZero(n.With(args...)), nil
 }
 
-// simplifyRounds folds and rewrites until nothing changes, but no more often than
-// DataFusion does.
+// simplifyRounds folds and rewrites until nothing changes, at most as often as DataFusion
+// does.
 func simplifyRounds(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	if n.Op == expr.OpLit {
 		return n, nil
@@ -92,8 +93,8 @@ func always(f func(n *expr.Node) *expr.Node) func(n *expr.Node) (*expr.Node, err
 	return func(n *expr.Node) (*expr.Node, error) { return f(n), nil }
 }
 
-// canonical puts a column before a literal, and of two columns the first by name before
-// the other, so that equal comparisons look equal.
+// canonical puts a column before a literal, and orders two columns by name, so that equal
+// comparisons have equal keys.
 func canonical(n *expr.Node) *expr.Node {
 	if !n.Op.IsComparison() || n.Exact {
 		return n
@@ -105,9 +106,9 @@ func canonical(n *expr.Node) *expr.Node {
 	return n
 }
 
-// fold computes a node whose arguments are all literals. If that fails, or is too much, the
-// node stays, and is computed or fails again when it is evaluated for a row; only the cast of
-// a literal fails at once.
+// fold computes a node whose arguments are all literals. If that fails, or is too much
+// work, the node stays, and fails or is computed when it is evaluated for a row. Only the
+// cast of a literal fails at once.
 func fold(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	if n.Op == expr.OpLit || n.Op == expr.OpCol || n.Op == expr.OpCall && n.Func.PerRow != nil || n.Heavy || !m.MayFold() {
 		return n, nil
@@ -137,11 +138,11 @@ func fold(m *meter.Meter, n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// elementBytes is what each element of a constant list counts as, because it can become a
-// node of its own.
+// elementBytes is the size that each element of a constant list counts as, because an
+// element can become a node.
 const elementBytes = 256
 
-// constantBytes is what a constant counts as.
+// constantBytes returns the size that a constant counts as.
 func constantBytes(v column.Vec) int64 {
 	size := int64(v.Bytes())
 	if l, ok := v.Data.(column.Lists); ok {
@@ -150,7 +151,7 @@ func constantBytes(v column.Vec) int64 {
 	return size
 }
 
-// rewrite applies the rules for one node.
+// rewrite applies the rules for one node, its arguments excluded.
 func rewrite(n *expr.Node) *expr.Node {
 	switch op := n.Op; {
 	case op == expr.OpAnd || op == expr.OpOr:
@@ -191,7 +192,7 @@ func rewrite(n *expr.Node) *expr.Node {
 	return n
 }
 
-// rewriteComparison handles comparisons with NULL, of bools with literals, and of casts
+// rewriteComparison simplifies comparisons with NULL, of bools with literals, and of casts
 // with literals.
 func rewriteComparison(n *expr.Node) *expr.Node {
 	l, r := n.Args[0], n.Args[1]
@@ -243,7 +244,7 @@ func rewriteArithmetic(n *expr.Node) *expr.Node {
 	return n
 }
 
-// rewriteCase removes branches that are never taken, and those after one that always is.
+// rewriteCase removes branches that are never taken, and branches after one that always is.
 func rewriteCase(n *expr.Node) *expr.Node {
 	pairs := len(n.Args) / 2
 	last := n.Args[2*pairs:]
@@ -271,8 +272,8 @@ func rewriteCase(n *expr.Node) *expr.Node {
 	return expr.Literal(column.Null(n.Type), n.Pos)
 }
 
-// hasAsIn makes IN of the search in a constant list. A NULL in the list now matters, as it
-// does to the native Lance: what is not in such a list is NULL and not FALSE.
+// hasAsIn turns a search in a constant list into IN. A NULL in the list then matters, as in
+// native Lance: a value that is not in such a list gives NULL and not FALSE.
 func hasAsIn(n *expr.Node) *expr.Node {
 	list, x := n.Args[0], n.Args[1]
 	if list.IsNullLiteral() {
@@ -298,7 +299,7 @@ func hasAsIn(n *expr.Node) *expr.Node {
 	return &expr.Node{Op: expr.OpIn, Type: column.TypeBool, Args: args, Pos: n.Pos}
 }
 
-// asType casts a number to another type unless it has it.
+// asType casts a number to another type, unless it already has that type.
 func asType(n *expr.Node, typ arrow.DataType) *expr.Node {
 	if column.SameType(n.Type, typ) {
 		return n
@@ -311,8 +312,8 @@ var negation = map[expr.Op]expr.Op{
 	expr.OpDistinct: expr.OpNotDistinct, expr.OpNotDistinct: expr.OpDistinct,
 }
 
-// negateTest moves a NOT into what it negates. The order of comparisons is total, so that
-// NOT a < b is a >= b also for NaN.
+// negateTest moves a NOT into its operand. The order of comparisons is total, so NOT a < b
+// is a >= b even for NaN.
 func negateTest(x, not *expr.Node) *expr.Node {
 	switch op := x.Op; {
 	case op == expr.OpNot:

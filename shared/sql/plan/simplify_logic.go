@@ -9,8 +9,8 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// rewriteLogic simplifies AND and OR. For operands that may be NULL every rule but those on
-// lists keeps the three-valued answer.
+// rewriteLogic simplifies AND and OR. If operands may be NULL, all rules but those on lists
+// keep the three-valued answer.
 func rewriteLogic(n *expr.Node) *expr.Node {
 	l, r := n.Args[0], n.Args[1]
 	deciding := n.Op == expr.OpOr
@@ -58,7 +58,7 @@ func hasTerm(n *expr.Node, key expr.Key, op expr.Op) bool {
 	return n.Key() == key
 }
 
-// hasOperand reports whether n is the operator applied to a term and something else.
+// hasOperand reports whether n is the operator, applied to a term and something else.
 func hasOperand(n *expr.Node, key expr.Key, op expr.Op) bool {
 	return n.Op == op && (n.Args[0].Key() == key || n.Args[1].Key() == key)
 }
@@ -71,8 +71,8 @@ func terms(list []*expr.Node, n *expr.Node) []*expr.Node {
 	return append(list, n)
 }
 
-// commonFactors makes a AND (b OR c) of (a AND b) OR (a AND c), nil if they have nothing in
-// common.
+// commonFactors turns (a AND b) OR (a AND c) into a AND (b OR c). It returns nil if there
+// is no common term.
 func commonFactors(n *expr.Node) *expr.Node {
 	var left []*expr.Node
 	for _, t := range terms(nil, n.Args[0]) { // each once
@@ -100,7 +100,7 @@ func commonFactors(n *expr.Node) *expr.Node {
 	return n.Binary(expr.OpAnd, column.TypeBool, join(common), n.Binary(expr.OpOr, column.TypeBool, join(leftRest), join(rightRest)))
 }
 
-// mergeComparisons makes x = a of x >= a AND x <= a, and x = 1 of x = 1 AND x != 2.
+// mergeComparisons turns x >= a AND x <= a into x = a, and x = 1 AND x != 2 into x = 1.
 func mergeComparisons(n *expr.Node) *expr.Node {
 	l, r := n.Args[0], n.Args[1]
 	if l.Exact || r.Exact {
@@ -126,8 +126,8 @@ func mergeComparisons(n *expr.Node) *expr.Node {
 	return nil
 }
 
-// literalSide returns the other operand and the literal of a comparison, nil if it has
-// none.
+// literalSide returns the other operand and the literal of a comparison, or nil if it has
+// no literal.
 func literalSide(n *expr.Node) (x, lit *expr.Node) {
 	l, r := n.Args[0], n.Args[1]
 	switch {
@@ -140,13 +140,13 @@ func literalSide(n *expr.Node) (x, lit *expr.Node) {
 }
 
 // combineLists combines two tests of one expression against literals, joined by AND or OR,
-// into one. It returns nil if it has nothing to combine.
+// into one. It returns nil for other operations.
 //
 // Lists are intersected, united or subtracted as if there were no NULL, neither among the
-// literals nor as the value: x IN (1, 2) AND x NOT IN (1, 2) is FALSE and not NULL for
-// NULL, and x IN (1, NULL) AND x NOT IN (NULL) is TRUE for 1. This is wrong by the
-// standard and shows in rare filters, such as the first one negated; it is what DataFusion
-// does.
+// literals nor as the value. So x IN (1, 2) AND x NOT IN (1, 2) is FALSE and not NULL if x
+// is NULL, and x IN (1, NULL) AND x NOT IN (NULL) is TRUE if x is 1. This is wrong by the
+// SQL standard, and rare filters show it, such as the negation of the first one; but
+// DataFusion does it.
 func combineLists(n *expr.Node) *expr.Node {
 	l, r := n.Args[0], n.Args[1]
 	if n.Op == expr.OpOr {
@@ -172,7 +172,7 @@ func combineLists(n *expr.Node) *expr.Node {
 	}
 }
 
-// equalityList returns column IN (…), or column = literal as such a list, or nil.
+// equalityList returns column IN (…), or column = literal in that form, or nil.
 func equalityList(n *expr.Node) *expr.Node {
 	if n.Op == expr.OpIn && !n.Not && n.Args[0].Op == expr.OpCol {
 		return n
@@ -187,7 +187,8 @@ func equalityList(n *expr.Node) *expr.Node {
 	return &expr.Node{Op: expr.OpIn, Type: column.TypeBool, Args: []*expr.Node{x, lit}, Pos: n.Pos}
 }
 
-// intersection of two lists; x IN () is FALSE and x NOT IN () is TRUE.
+// intersection returns the intersection of two lists. x IN () is FALSE and x NOT IN () is
+// TRUE.
 func intersection(in *expr.Node, x, y []*expr.Node) *expr.Node {
 	rest := minus(x, minus(x, y))
 	if len(rest) == 0 {
@@ -196,7 +197,7 @@ func intersection(in *expr.Node, x, y []*expr.Node) *expr.Node {
 	return listNode(in, in.Not, rest)
 }
 
-// difference of a list and one of NOT IN.
+// difference returns a list without the values of a NOT IN list.
 func difference(in *expr.Node, x, y []*expr.Node) *expr.Node {
 	rest := minus(x, y)
 	if len(rest) == 0 {
@@ -214,7 +215,7 @@ func minus(x, y []*expr.Node) []*expr.Node {
 	return slices.DeleteFunc(slices.Clone(x), func(n *expr.Node) bool { return drop[n.Key()] })
 }
 
-// unique returns the nodes without those that come a second time.
+// unique returns the nodes without repetitions.
 func unique(list []*expr.Node) []*expr.Node {
 	seen := map[expr.Key]bool{}
 	return slices.DeleteFunc(slices.Clone(list), func(n *expr.Node) bool {
@@ -232,12 +233,12 @@ func listNode(in *expr.Node, not bool, list []*expr.Node) *expr.Node {
 	return m
 }
 
-// maxRepeatedNodes bounds what a rewrite may repeat, or it would grow with each of those that
-// are in each other.
+// maxRepeatedNodes bounds the nodes that a rewrite may repeat, since nested rewrites would
+// multiply them.
 const maxRepeatedNodes = 100
 
-// caseAsTests returns the conditions that a CASE of one or two tests for NULL says with AND
-// and OR, or nil. That is what coalesce is of.
+// caseAsTests returns the equivalent in AND and OR of a CASE with one or two tests for
+// NULL, the form that coalesce is planned as. It returns nil for another CASE.
 func caseAsTests(n *expr.Node) *expr.Node {
 	pairs := len(n.Args) / 2
 	if n.Type.ID() != arrow.BOOL || pairs > 2 || !n.IsWithin(maxRepeatedNodes) {

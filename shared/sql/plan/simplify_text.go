@@ -10,13 +10,13 @@ import (
 	"tiltyard/shared/sql/rustregex"
 )
 
-// Tests of texts become LIKE, =, IN and others where DataFusion makes them so: which index
-// helps depends on it, and they are quicker.
+// Tests of texts become LIKE, =, IN and others where DataFusion rewrites them. These are
+// faster, and the choice of an index depends on their form.
 
 var percentSigns = regexp.MustCompile("%%+")
 
-// rewriteLike makes an equality of a pattern without wildcards, and one percent sign of
-// several.
+// rewriteLike turns a pattern without wildcards into an equality, and joins successive
+// percent signs.
 func rewriteLike(n *expr.Node) *expr.Node {
 	pattern, ok := constantText(n.Args[1])
 	switch {
@@ -34,7 +34,7 @@ func rewriteLike(n *expr.Node) *expr.Node {
 	return n.Binary(op, column.TypeBool, n.Args[0], n.Args[1])
 }
 
-// constantText returns the text that a node always is, which is not NULL.
+// constantText returns the text of a node that is a constant other than NULL.
 func constantText(n *expr.Node) (s string, ok bool) {
 	if n.Op != expr.OpLit || !column.IsString(n.Type) || n.IsNullLiteral() {
 		return "", false
@@ -42,14 +42,14 @@ func constantText(n *expr.Node) (s string, ok bool) {
 	return string(n.Value.Data.(column.Text).At(0)), true
 }
 
-// textLike makes a literal of the type of the text that n tests.
+// textLike returns a literal of the same text type as n.
 func textLike(n *expr.Node, s string) *expr.Node {
 	return expr.Literal(column.TextConstant(n.Args[0].Type, s), n.Pos)
 }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 
-// rewriteStartsWith makes a LIKE.
+// rewriteStartsWith turns starts_with into a LIKE.
 func rewriteStartsWith(n *expr.Node) *expr.Node {
 	begin, ok := constantText(n.Args[1])
 	if !ok {
@@ -59,11 +59,12 @@ func rewriteStartsWith(n *expr.Node) *expr.Node {
 	return &expr.Node{Op: expr.OpLike, Type: column.TypeBool, Args: []*expr.Node{n.Args[0], pattern}, Pos: n.Pos}
 }
 
-// maxAlternatives is how many alternatives of a regular expression become tests of their own.
+// maxAlternatives is the largest number of alternatives in a regular expression that become
+// tests of their own.
 const maxAlternatives = 4
 
-// rewriteRegexpLike makes simpler tests of an expression of literals, without flags or with
-// i alone.
+// rewriteRegexpLike turns a regular expression of literals, without flags or only with i,
+// into simpler tests.
 func rewriteRegexpLike(n *expr.Node) *expr.Node {
 	pattern, ok := constantText(n.Args[1])
 	m := regexMatch{Node: n}
@@ -98,18 +99,18 @@ func rewriteRegexpLike(n *expr.Node) *expr.Node {
 		}
 	}
 	if _, err := rustregex.Compile(pattern, ""); err != nil {
-		return n // which is told when the expression is prepared
+		return n // preparing the expression reports the error
 	}
 	return tests
 }
 
-// A regexMatch is a call of regexp_like of which the expression is known.
+// A regexMatch is a call of regexp_like with a constant expression.
 type regexMatch struct {
 	*expr.Node
 	fold bool
 }
 
-// test returns the test that says the same as an expression, or nil.
+// test returns the test that is equivalent to an expression, or nil.
 func (m regexMatch) test(re *rustregex.Node) *expr.Node {
 	parts := []*rustregex.Node{re}
 	if re.Kind == rustregex.KindConcat {
@@ -144,9 +145,9 @@ func (m regexMatch) like(pattern string) *expr.Node {
 	return &expr.Node{Op: expr.OpLike, Type: column.TypeBool, Fold: m.fold, Args: []*expr.Node{m.Args[0], textLike(m.Node, pattern)}, Pos: m.Pos}
 }
 
-// contains returns a LIKE, or nil if the expression is no literal or has a special meaning
-// in patterns. DataFusion forgets about the backslash, and has LIKE then find other rows
-// than the expression.
+// contains returns a LIKE, or nil if the expression is not a literal or contains a character
+// with a special meaning in patterns. DataFusion overlooks the backslash among these, and
+// its LIKE then finds other rows than the expression; that is not repeated here.
 func (m regexMatch) contains(before string, re *rustregex.Node, behind string) *expr.Node {
 	if re.Kind != rustregex.KindLiteral || strings.ContainsAny(re.Text, `%_\`) {
 		return nil
@@ -164,7 +165,8 @@ func (m regexMatch) equal(s string) *expr.Node {
 	return m.Binary(expr.OpEq, column.TypeBool, m.Args[0], textLike(m.Node, s))
 }
 
-// in returns the test for one of some literals, nil if they are something else.
+// in returns the test for one of some literals, or nil if the alternatives are something
+// else.
 func (m regexMatch) in(re *rustregex.Node) *expr.Node {
 	literals := []*rustregex.Node{re}
 	if re.Kind == rustregex.KindAlternate {

@@ -17,8 +17,8 @@ import (
 // sliceRows bounds the rows of a slice for expressions that make texts, lists or structs.
 const sliceRows = 8192
 
-// rowBits is about how much an operation and those of its arguments have in use for a row,
-// in bits, and whether they make values of no fixed width.
+// rowBits estimates how many bits an operation and its arguments have in use for a row.
+// wide reports whether they make values of variable width.
 func rowBits(n *expr.Node) (bits int, wide bool) {
 	bits, fixed := column.SlotBits(n.Type)
 	switch n.Op {
@@ -36,9 +36,9 @@ func rowBits(n *expr.Node) (bits int, wide bool) {
 	return bits, wide
 }
 
-// slices evaluates the expression in slices of the rows that count, nil being all, and calls
-// f for what it is from a row on for so many rows. A slice that makes too much is evaluated
-// again in narrower ones.
+// slices evaluates the expression in slices of the given rows, nil being all rows, and
+// calls f with the value of n rows from row from on. A slice that needs too much memory is
+// evaluated again in narrower ones.
 func (b *Bound) slices(m *meter.Meter, rec arrow.RecordBatch, rows column.Bitset, f func(from, n int, v column.Vec) error) error {
 	columns, err := b.read(rec)
 	if err != nil {
@@ -92,8 +92,8 @@ func (b *Bound) evalSlice(m *meter.Meter, consts constants, columns []arrow.Arra
 	return f.eval(b.root, among)
 }
 
-// read looks up the columns of a batch by name, as its order of columns need not be that of
-// the schema. Those that the expression does not read are nil.
+// read finds the columns of a batch by name, because their order need not be that of the
+// schema. Columns that the expression does not read are nil.
 func (b *Bound) read(rec arrow.RecordBatch) ([]arrow.Array, error) {
 	columns := make([]arrow.Array, b.schema.NumFields())
 	for _, c := range b.columns {
@@ -110,7 +110,7 @@ func (b *Bound) read(rec arrow.RecordBatch) ([]arrow.Array, error) {
 	return columns, nil
 }
 
-// A collected is the values of slices on their way into one array.
+// A collected collects the values of slices for one array.
 type collected struct {
 	m     *meter.Meter
 	typ   arrow.DataType
@@ -119,7 +119,7 @@ type collected struct {
 	bytes int
 }
 
-// add adds the values of a slice, which stay in use.
+// add adds the values of a slice. Their bytes stay in use.
 func (c *collected) add(n int, v column.Vec) error {
 	if _, ok := v.Data.(column.Text); ok {
 		v.Type = c.typ
@@ -138,7 +138,7 @@ func (c *collected) add(n int, v column.Vec) error {
 	return nil
 }
 
-// array puts the slices together.
+// array joins the slices.
 func (c *collected) array() (arrow.Array, error) {
 	if len(c.parts) == 1 {
 		return c.parts[0], nil

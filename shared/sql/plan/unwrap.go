@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// unwrapComparison compares what was cast with a literal in the type that it had before,
-// if the literal can be converted to that type: CAST(x AS bigint) = 5 is x = 5.
+// unwrapComparison moves a cast from the column to the literal of a comparison, if the
+// literal can be converted to the type of the column: CAST(x AS bigint) = 5 becomes x = 5.
 //
 //	CAST(i32 AS bigint) > 5           i32 > 5
 //	CAST(dec AS int) = 2              dec = 2.00
@@ -23,10 +23,10 @@ import (
 //	CAST(f64 AS int) = 2              stays, as do all floats
 //	CAST(ts AS date) = …              stays, as do dates and timestamps
 //
-// This is DataFusion's rule, which takes no notice of what the cast does to the value. So
-// CAST(price AS int) = 2 finds a decimal price of 2.00 and not 2.10, a cast that would fail
-// for lack of range does not, and a literal with finer units than a column of timestamps is
-// cut off.
+// This is DataFusion's rule, which ignores the effect of the cast on the value. So
+// CAST(price AS int) = 2 finds a decimal price of 2.00 and not 2.10, a cast that would be
+// out of range does not fail, and a literal with finer units than a column of timestamps is
+// truncated.
 func unwrapComparison(n *expr.Node) *expr.Node {
 	for i, c := range n.Args {
 		if c.Op != expr.OpCast || n.Args[1-i].Op != expr.OpLit {
@@ -73,8 +73,8 @@ func unwrapIn(n *expr.Node) *expr.Node {
 	return n.With(args...)
 }
 
-// literalAsText converts a string, with which an integer cast to a string is compared for
-// equality, to the integer, if it is the way to write it.
+// literalAsText converts a string to an integer. The string is compared for equality with
+// an integer that is cast to a string, and must be the canonical form of a number.
 func literalAsText(v column.Vec, to arrow.DataType, op expr.Op) (column.Vec, bool) {
 	if !column.IsString(v.Type) || v.IsNull(0) || !column.IsInteger(to) || op != expr.OpEq && op != expr.OpNe {
 		return column.Vec{}, false
@@ -87,14 +87,14 @@ func literalAsText(v column.Vec, to arrow.DataType, op expr.Op) (column.Vec, boo
 	return number, err == nil && bytes.Equal(back.AppendKey(nil, 0), v.AppendKey(nil, 0))
 }
 
-// unwrappable reports whether the rule knows the type.
+// unwrappable reports whether the rule applies to a type.
 func unwrappable(t arrow.DataType) bool {
 	return column.IsInteger(t) || column.IsDate(t) || column.IsTimestamp(t) || t.ID() == arrow.DECIMAL128 || column.IsString(t) ||
 		t.ID() == arrow.BINARY || t.ID() == arrow.FIXED_SIZE_BINARY
 }
 
-// literalBefore converts a literal to the type before the cast, without loss but for the
-// units of timestamps.
+// literalBefore converts a literal to the type before the cast. Only the units of
+// timestamps may be lost.
 func literalBefore(v column.Vec, to arrow.DataType) (column.Vec, bool) {
 	from := v.Type
 	switch {
@@ -120,7 +120,8 @@ func literalBefore(v column.Vec, to arrow.DataType) (column.Vec, bool) {
 	return integerBefore(v, to)
 }
 
-// integerBefore converts between what is stored as integers, with the scale of decimals.
+// integerBefore converts between types that are stored as integers, with the scale of
+// decimals.
 func integerBefore(v column.Vec, to arrow.DataType) (column.Vec, bool) {
 	scale := func(t arrow.DataType) int32 {
 		if !column.IsDecimal(t) {
@@ -152,7 +153,8 @@ func integerBefore(v column.Vec, to arrow.DataType) (column.Vec, bool) {
 	return out, true
 }
 
-// timestampBefore converts the units of a timestamp, cutting off; out of range it is NULL.
+// timestampBefore converts the unit of a timestamp and truncates. A value out of range
+// becomes NULL.
 func timestampBefore(v column.Vec, to arrow.DataType) column.Vec {
 	ticks := v.Data.([]int64)[0]
 	from, per := clock.PerSecond(column.UnitOf(v.Type)), clock.PerSecond(column.UnitOf(to))

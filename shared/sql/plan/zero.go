@@ -7,9 +7,9 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// rewriteZero makes comparisons with a literal zero treat both zeros of floats as one. In
-// the order of floats -0.0 is below 0.0; the native Lance sees to it that x = 0 and x < 0
-// still mean what they say, by choosing the zero that the literal is:
+// rewriteZero makes comparisons with a literal zero treat both zeros of floats as equal. In
+// the order of floats -0.0 is below 0.0. As native Lance does, the rewrite chooses the sign
+// of the literal so that x = 0 and x < 0 have their usual meaning:
 //
 //	x < 0, x >= 0               -0.0
 //	x > 0, x <= 0               +0.0
@@ -50,7 +50,7 @@ func isZero(n *expr.Node) bool {
 	return false
 }
 
-// zero returns a literal zero with a sign, of the type of n.
+// zero returns a literal zero of a given sign, of the type of n.
 func zero(n *expr.Node, negative bool) *expr.Node {
 	v := column.Constant(n.Type, column.Zeros(n.Type, 1))
 	if negative {
@@ -66,7 +66,7 @@ func zero(n *expr.Node, negative bool) *expr.Node {
 	return expr.Literal(v, n.Pos)
 }
 
-// withZero gives a literal zero a sign, and leaves other nodes alone.
+// withZero sets the sign of a literal zero, and returns other nodes unchanged.
 func withZero(n *expr.Node, negative bool) *expr.Node {
 	if isZero(n) {
 		return zero(n, negative)
@@ -74,7 +74,7 @@ func withZero(n *expr.Node, negative bool) *expr.Node {
 	return n
 }
 
-// zeroComparison puts the literal on the right side to look up what is to be done.
+// zeroComparison moves the literal to the right side and applies the table.
 func zeroComparison(n *expr.Node) *expr.Node {
 	op, x, lit := n.Op, n.Args[0], n.Args[1]
 	if lit.Op != expr.OpLit && x.Op == expr.OpLit {
@@ -104,7 +104,7 @@ var swapped = map[expr.Op]expr.Op{
 	expr.OpDistinct: expr.OpDistinct, expr.OpNotDistinct: expr.OpNotDistinct,
 }
 
-// zeroList adds the other zero to a list that has one.
+// zeroList adds the other zero to a list that has one of the two.
 func zeroList(n *expr.Node) *expr.Node {
 	var plus, minus *expr.Node
 	for _, a := range n.Args[1:] {
@@ -126,7 +126,7 @@ func zeroList(n *expr.Node) *expr.Node {
 	}
 }
 
-// zeroProbe turns 0 IN (a, b) around.
+// zeroProbe rewrites 0 IN (a, b).
 func zeroProbe(n *expr.Node) *expr.Node {
 	x := n.Args[0]
 	if len(n.Args) == 3 && isZero(n.Args[1]) && isZero(n.Args[2]) {

@@ -10,11 +10,11 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// maxDepth is how deep groups may be nested, which is the limit of Rust's parser.
+// maxDepth is the deepest nesting of groups; it is the limit of Rust's parser.
 const maxDepth = 250
 
-// A parser reads the patterns that Compile compiles. Of others it may read
-// something.
+// A parser parses patterns that Compile accepts. For other patterns its result is not
+// defined.
 type parser struct {
 	src   string
 	pos   int
@@ -23,7 +23,7 @@ type parser struct {
 	known map[writtenClass][]rune
 }
 
-// A writtenClass is a class in Go's syntax.
+// A writtenClass is a character class in Go's syntax.
 type writtenClass struct {
 	pattern string
 	flags   syntax.Flags
@@ -31,7 +31,7 @@ type writtenClass struct {
 
 type flagSet struct{ fold, lines, dotAll bool }
 
-// Parse reads a pattern with flags, such as "i".
+// Parse parses a pattern with flags, such as "i".
 func Parse(pattern, flags string) (*Node, error) {
 	if len(pattern)+len(flags) > MaxLength {
 		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "regular expression of more than %d bytes", MaxLength)
@@ -42,7 +42,7 @@ func Parse(pattern, flags string) (*Node, error) {
 	}
 	n, err := p.alternatives()
 	if err == nil && p.pos < len(p.src) {
-		err = p.invalid("closing parenthesis that none opens")
+		err = p.invalid("a closing parenthesis has no opening one")
 	}
 	return n, err
 }
@@ -51,7 +51,7 @@ func (p *parser) invalid(what string) error {
 	return sql.Errorf(sql.ErrValue, sql.NoPos, "regular expression: %s", what)
 }
 
-// peek returns the next byte, zero at the end.
+// peek returns the next byte, or zero at the end.
 func (p *parser) peek() byte {
 	if p.pos == len(p.src) {
 		return 0
@@ -59,7 +59,7 @@ func (p *parser) peek() byte {
 	return p.src[p.pos]
 }
 
-// take skips a text if it comes next.
+// take skips a text if it comes next, and reports whether it does.
 func (p *parser) take(s string) bool {
 	if !strings.HasPrefix(p.src[p.pos:], s) {
 		return false
@@ -91,7 +91,7 @@ func (p *parser) sequence() (*Node, error) {
 		}
 		if repeats {
 			if len(items) == 0 {
-				return nil, p.invalid("repetition of nothing")
+				return nil, p.invalid("a repetition has no operand")
 			}
 			last := len(items) - 1
 			items[last] = items[last].repeat(least, most)
@@ -106,7 +106,7 @@ func (p *parser) sequence() (*Node, error) {
 	return Concat(items), nil
 }
 
-// repetition reads an operator behind what it repeats.
+// repetition reads a repetition operator after an operand.
 func (p *parser) repetition() (least, most int, ok bool, err error) {
 	switch p.peek() {
 	case '*':
@@ -118,11 +118,11 @@ func (p *parser) repetition() (least, most int, ok bool, err error) {
 	case '{':
 		end := strings.IndexByte(p.src[p.pos:], '}')
 		if end < 0 {
-			return 0, 0, false, p.invalid("brace is not closed")
+			return 0, 0, false, p.invalid("a brace is not closed")
 		}
 		low, high, ranged := strings.Cut(p.src[p.pos+1:p.pos+end], ",")
 		if least, err = strconv.Atoi(low); err != nil {
-			return 0, 0, false, p.invalid("repetition that is no number")
+			return 0, 0, false, p.invalid("the count of a repetition is not a number")
 		}
 		switch {
 		case !ranged:
@@ -131,7 +131,7 @@ func (p *parser) repetition() (least, most int, ok bool, err error) {
 			most = -1
 		default:
 			if most, err = strconv.Atoi(high); err != nil || most < least {
-				return 0, 0, false, p.invalid("repetition that is no range")
+				return 0, 0, false, p.invalid("the range of a repetition is not a range of numbers")
 			}
 		}
 		p.pos += end
@@ -143,10 +143,10 @@ func (p *parser) repetition() (least, most int, ok bool, err error) {
 	return least, most, true, nil
 }
 
-// looks are the escapes that are assertions.
+// looks are the escapes that are assertions, with their form in Go.
 var looks = map[string]string{`\A`: "^", `\z`: "$", `\b`: `\b`, `\B`: `\B`}
 
-// atom reads what is repeated as a whole.
+// atom reads the operand of a repetition.
 func (p *parser) atom() (*Node, error) {
 	switch c := p.peek(); c {
 	case '(':
@@ -178,7 +178,8 @@ func (p *parser) atom() (*Node, error) {
 	return p.character(r), nil
 }
 
-// character is a literal, or a class when other characters are the same but for case.
+// character returns a literal, or a class if the character has other cases and case is
+// ignored.
 func (p *parser) character(r rune) *Node {
 	if !p.flags.fold || unicode.SimpleFold(r) == r {
 		return Literal(string(r))
@@ -195,8 +196,8 @@ func foldings(r rune) []rune {
 	return class
 }
 
-// class reads a class or an escaped character, which the translation into Go's syntax shows
-// the end of.
+// class reads a class or an escaped character. The translation into Go's syntax finds its
+// end.
 func (p *parser) class(translate func(t *translator) error) (*Node, error) {
 	t := translator{src: p.src[p.pos:]}
 	if err := translate(&t); err != nil {
@@ -210,7 +211,7 @@ func (p *parser) class(translate func(t *translator) error) (*Node, error) {
 		size++
 	}
 	if size > len(t.src) {
-		return nil, p.invalid("escape is not complete")
+		return nil, p.invalid("an escape is not complete")
 	}
 	written += t.src[t.pos:size]
 	p.pos += size
@@ -225,14 +226,15 @@ func (p *parser) class(translate func(t *translator) error) (*Node, error) {
 			return nil, p.invalid(wrongPart(err))
 		}
 		if class, ok = classOf(re); !ok {
-			return nil, p.invalid("class that is none")
+			return nil, p.invalid("a class is not valid")
 		}
 		p.known[id] = class
 	}
 	return Characters(class), nil
 }
 
-// classOf returns the characters that an expression of Go stands for, each one alone.
+// classOf returns the characters that a Go expression matches, if it matches single
+// characters only.
 func classOf(re *syntax.Regexp) (class []rune, ok bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -255,7 +257,7 @@ func classOf(re *syntax.Regexp) (class []rune, ok bool) {
 	return nil, false
 }
 
-// group reads what is in parentheses, or sets the flags that are.
+// group reads a group in parentheses, or sets the flags that are in them.
 func (p *parser) group() (*Node, error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.invalid("groups are nested too deeply")
@@ -267,13 +269,13 @@ func (p *parser) group() (*Node, error) {
 	case p.take("?P<"), p.take("?<"):
 		end := strings.IndexByte(p.src[p.pos:], '>')
 		if end < 0 {
-			return nil, p.invalid("name of a group has no end")
+			return nil, p.invalid("the name of a group has no end")
 		}
 		p.pos += end + 1
 	case p.take("?"):
 		end := strings.IndexAny(p.src[p.pos:], ":)")
 		if end < 0 {
-			return nil, p.invalid("group is not closed")
+			return nil, p.invalid("a group is not closed")
 		}
 		if err := p.setFlags(p.src[p.pos : p.pos+end]); err != nil {
 			return nil, err
@@ -289,7 +291,7 @@ func (p *parser) group() (*Node, error) {
 		return nil, err
 	}
 	if !p.take(")") {
-		return nil, p.invalid("group is not closed")
+		return nil, p.invalid("a group is not closed")
 	}
 	if p.flags = outside; captures {
 		n = &Node{Kind: KindGroup, Subs: []*Node{n}}
@@ -297,7 +299,7 @@ func (p *parser) group() (*Node, error) {
 	return n, nil
 }
 
-// setFlags sets flags, and those behind a minus to no. None may come twice.
+// setFlags sets flags, and clears those after a minus. No flag may occur twice.
 func (p *parser) setFlags(flags string) error {
 	value := true
 	for i := range len(flags) {

@@ -11,14 +11,15 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A Program is a compiled translation of a regular expression. Go matches in a time that is
-// linear in the length of the text and in the size of the program. Texts for which that is
-// long are read rune by rune, so that the matching ends when the context does.
+// A Program is a compiled translation of a regular expression. Go matches in time that is
+// linear in the length of the text and in the size of the program. If that can take long,
+// the text is read rune by rune, so that matching stops when the context ends.
 type Program struct {
 	re   *regexp.Regexp
 	size int // instructions, about
-	// further is the program for matches behind the first rune of a text, the whole match
-	// being group 1: the rune is what stands before the place from which on to search.
+	// further is the program for matches after the first rune of a text, with the whole
+	// match as group 1. The rune is the one before the position from which the search
+	// starts.
 	further func() (*regexp.Regexp, error)
 }
 
@@ -26,17 +27,17 @@ const (
 	// maxProgram bounds the instructions of one program. Counted repetitions are written
 	// out: a{1000} is a thousand of them.
 	maxProgram = 1 << 15
-	// programBytes is about what an instruction takes, and classBytes what a byte of a
-	// pattern can take as a class of Unicode.
+	// programBytes is about the size of an instruction, and classBytes the largest size
+	// that one byte of a pattern can have as a Unicode class.
 	programBytes = 256
 	classBytes   = 64
 	// directWork bounds the work of matching a text without a look at the context.
 	directWork = 1 << 22
-	// allMatches bounds the texts of which all matches are found at once.
+	// allMatches bounds the size of texts of which all matches are found at once.
 	allMatches = 4 << 10
 )
 
-// compileProgram compiles for Go what is of no more than maxProgram instructions.
+// compileProgram compiles an expression of at most maxProgram instructions.
 func compileProgram(src string) (*Program, error) {
 	size := 1
 	if tree, err := syntax.Parse(src, syntax.Perl); err == nil {
@@ -54,7 +55,7 @@ func compileProgram(src string) (*Program, error) {
 	})}, nil
 }
 
-// instructions is about how many instructions a regular expression compiles to.
+// instructions estimates how many instructions a regular expression compiles to.
 func instructions(tree *syntax.Regexp) int {
 	const enough = 1 << 30
 	size := 1
@@ -72,8 +73,8 @@ func instructions(tree *syntax.Regexp) int {
 	return size
 }
 
-// isDirect says whether a text is matched without a look at the context, of which match
-// counts the work.
+// isDirect reports whether a text is matched without checks of the context. It counts the
+// work for match.
 func (p *Program) isDirect(m *meter.Meter, s []byte) (bool, error) {
 	if m == nil {
 		return true, nil
@@ -95,7 +96,7 @@ func (p *Program) match(m *meter.Meter, s []byte) (bool, error) {
 	return ok, r.err
 }
 
-// find returns the first match, nil if there is none, as regexp does.
+// find returns the first match in the form of package regexp, or nil.
 func (p *Program) find(m *meter.Meter, s []byte) ([]int, error) {
 	direct, err := p.isDirect(m, s)
 	if err != nil {
@@ -109,7 +110,7 @@ func (p *Program) find(m *meter.Meter, s []byte) ([]int, error) {
 	return found, r.err
 }
 
-// Each calls f for so many matches, -1 being all, that do not overlap.
+// Each calls f for at most most matches that do not overlap; -1 means all.
 func (p *Program) Each(m *meter.Meter, s []byte, most int, f func(match []int) error) error {
 	direct, err := p.isDirect(m, s)
 	if err != nil {
@@ -147,12 +148,14 @@ func (p *Program) Each(m *meter.Meter, s []byte, most int, f func(match []int) e
 	return nil
 }
 
-// Expand appends a template with what a match of s captured, as regexp does.
+// Expand appends a template with the captures of a match of s, in the form of package
+// regexp.
 func (p *Program) Expand(dst, template, s []byte, match []int) []byte {
 	return p.re.Expand(dst, template, s, match)
 }
 
-// findFrom is find from a place on, for which what is before it counts.
+// findFrom is find from a position on. The text before the position still counts for
+// assertions.
 func (p *Program) findFrom(m *meter.Meter, s []byte, at int) ([]int, error) {
 	if at == 0 {
 		return p.find(m, s)
@@ -180,7 +183,7 @@ func (p *Program) reader(m *meter.Meter, s []byte) *watchedText {
 	return &watchedText{m: m, rest: s, work: p.size}
 }
 
-// A watchedText reads a text for a program, and ends early when the context does.
+// A watchedText reads a text for a program, and stops when the context ends.
 type watchedText struct {
 	m    *meter.Meter
 	rest []byte
@@ -203,7 +206,7 @@ func (t *watchedText) ReadRune() (rune, int, error) {
 	return r, size, nil
 }
 
-// watchedRunes are read between two steps.
+// watchedRunes is the number of runes between two checks.
 const watchedRunes = 64
 
 // A Cache keeps expressions that were compiled for other rows, within bounds.
@@ -219,10 +222,10 @@ const (
 	maxCached  = 4 << 20
 )
 
-// NewCache makes a cache whose expressions are taken from a meter.
+// NewCache returns a cache that takes the memory of expressions from a meter.
 func NewCache(m *meter.Meter) *Cache { return &Cache{m: m, all: map[string]*Regexp{}} }
 
-// Compile compiles an expression, unless it is that of another row.
+// Compile compiles an expression, or returns the one compiled for an earlier row.
 func (c *Cache) Compile(pattern, flags []byte) (*Regexp, error) {
 	if len(pattern)+len(flags) > MaxLength {
 		return nil, tooLong()

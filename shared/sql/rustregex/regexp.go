@@ -1,5 +1,7 @@
-// Package rustregex compiles, matches and takes apart regular expressions of Rust's crate regex,
-// which are those of the native Lance.
+// Package rustregex compiles and matches regular expressions in the dialect of Rust's crate
+// regex, which native Lance uses. [Compile] translates an expression to Go's dialect;
+// [Parse] returns it as a tree, from which package plan derives simpler tests and the texts
+// that an index can look up.
 package rustregex
 
 import (
@@ -14,10 +16,10 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A Regexp is a regular expression of the dialect, which is that of Rust's regex crate. It
-// is of the same family as Go's, and differs in what is translated here: \d, \w, \s and \b
-// know all of Unicode, \s has the vertical tab, and braces and nested brackets are
-// operators where Go sees plain characters.
+// A Regexp is a regular expression in the dialect of Rust's crate regex. Go's dialect
+// belongs to the same family. The differences are translated here: \d, \w, \s and \b cover
+// all of Unicode, \s includes the vertical tab, and braces and nested brackets are
+// operators where Go takes plain characters.
 //
 //	Rust     text of ASCII       other text
 //	\d       \d                  \p{Nd}
@@ -27,33 +29,34 @@ import (
 //	{        an error            unless it begins {n}, {n,} or {n,m}
 //	[a[b]]   none, as are &&, -- and ~~ in a class
 //
-// There are two translations. Text of ASCII alone, which is most text, is matched by one
-// with short classes. The other has classes of Unicode; it does not exist for expressions
-// with word boundaries, as Go's know ASCII only.
+// There are two translations. Text that is ASCII only, as most text is, is matched by the
+// one with short classes. The other has Unicode classes. It does not exist for expressions
+// with word boundaries, because those of Go are for ASCII only.
 type Regexp struct {
 	ascii *Program
 	wide  func() (*Program, error) // compiles when it is first called
 	text  int                      // length of the wide translation
 }
 
-// Size is how many instructions the expression is of, about.
+// Size estimates the number of instructions of the expression.
 func (re *Regexp) Size() int { return re.ascii.size }
 
-// Bytes is about what the expression takes with both translations.
+// Bytes estimates the memory of the expression with both translations.
 func (re *Regexp) Bytes() int { return 2*programBytes*re.ascii.size + classBytes*re.text }
 
 func tooLong() error {
 	return sql.Errorf(sql.ErrTooLarge, sql.NoPos, "regular expression of more than %d bytes", MaxLength)
 }
 
-// MaxLength and maxWide bound what is compiled. Matching takes time in proportion to the length of the
-// pattern, and each class of Unicode makes it longer.
+// MaxLength is the longest pattern that is compiled, and maxWide the longest one after its
+// classes of Unicode are written out. Matching takes time in proportion to the length of
+// the pattern, and each class of Unicode makes it longer.
 const (
 	MaxLength = 4096 // bytes
 	maxWide   = 64 << 10
 )
 
-// Compile compiles a pattern with flags, such as "i". What Go cannot express is
+// Compile compiles a pattern with flags, such as "i". A pattern that Go cannot express is
 // sql.ErrUnsupported.
 func Compile(pattern, flags string) (*Regexp, error) {
 	switch {
@@ -76,7 +79,7 @@ func Compile(pattern, flags string) (*Regexp, error) {
 	wide := t.wide.String()
 	return &Regexp{ascii: ascii, text: len(wide), wide: sync.OnceValues(func() (*Program, error) {
 		if t.asciiOnly {
-			return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "regular expression that is for ascii alone, on text that is not ascii")
+			return nil, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "regular expression with word boundaries, or another part that is for ascii only, on text that is not ascii")
 		}
 		if len(wide) > maxWide {
 			return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "regular expression with too many classes")
@@ -85,7 +88,8 @@ func Compile(pattern, flags string) (*Regexp, error) {
 	})}, nil
 }
 
-// compileGo tells what may be right in Rust from what is wrong anywhere.
+// compileGo compiles a Go expression. Its errors distinguish patterns that may be valid in
+// Rust from those that are invalid everywhere.
 func compileGo(src string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile(src)
 	if err == nil {
@@ -103,7 +107,8 @@ func compileGo(src string) (*regexp.Regexp, error) {
 	return nil, sql.Errorf(kind, sql.NoPos, "regular expression: %s", wrongPart(err))
 }
 
-// wrongPart is what is wrong with a pattern, without the pattern: it may be that of a row.
+// wrongPart returns the reason of a syntax error without the pattern, which may be the
+// value of a row.
 func wrongPart(err error) string {
 	var se *syntax.Error
 	if errors.As(err, &se) {
@@ -112,7 +117,7 @@ func wrongPart(err error) string {
 	return "it does not compile"
 }
 
-// Translation returns the translation for a text.
+// Translation returns the translation to use for a text.
 func (re *Regexp) Translation(s []byte) (*Program, error) {
 	for _, c := range s {
 		if c >= utf8.RuneSelf {
@@ -131,8 +136,8 @@ func (re *Regexp) Match(m *meter.Meter, s []byte) (bool, error) {
 	return p.match(m, s)
 }
 
-// Groups returns the first match: the capturing groups that took part in it, or all of the
-// match if there are none. It returns nil if there is no match.
+// Groups returns the captures of the first match: those of the groups that took part in it,
+// or the whole match if there are no groups. It returns nil if there is no match.
 func (re *Regexp) Groups(m *meter.Meter, s []byte) ([][]byte, error) {
 	p, err := re.Translation(s)
 	if err != nil {
@@ -154,7 +159,7 @@ func (re *Regexp) Groups(m *meter.Meter, s []byte) ([][]byte, error) {
 	return taken, nil
 }
 
-// Classes of Unicode as they stand inside of brackets.
+// Unicode classes in the form that goes inside of brackets.
 const (
 	wideSpace    = `\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}`
 	wideNonSpace = `\x00-\x08\x0e-\x1f!-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
@@ -188,7 +193,7 @@ func (t *translator) invalid(what string) error {
 	return sql.Errorf(sql.ErrValue, sql.NoPos, "regular expression: %s", what)
 }
 
-// run translates what has a special meaning outside of classes and copies the rest.
+// run translates characters with a special meaning outside of classes, and copies the rest.
 func (t *translator) run() error {
 	for t.pos < len(t.src) {
 		var err error
@@ -212,10 +217,10 @@ func (t *translator) run() error {
 	return nil
 }
 
-// escape translates a backslash and what follows.
+// escape translates a backslash and its operand.
 func (t *translator) escape(inClass bool) error {
 	if t.pos+1 >= len(t.src) {
-		return t.invalid("backslash at the end")
+		return t.invalid("a backslash is the last character")
 	}
 	c := t.src[t.pos+1]
 	t.pos += 2
@@ -235,7 +240,7 @@ func (t *translator) escape(inClass bool) error {
 		if strings.HasPrefix(t.src[t.pos:], "{") {
 			end := strings.IndexByte(t.src[t.pos:], '}')
 			if end < 0 {
-				return t.invalid("brace is not closed")
+				return t.invalid("a brace is not closed")
 			}
 			t.both(t.src[t.pos : t.pos+end+1])
 			t.pos += end + 1
@@ -254,7 +259,7 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// allDigits says whether a text is one of digits, and not empty.
+// allDigits reports whether a text consists of digits and is not empty.
 func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // perlClass translates \d, \w, \s and their opposites.
@@ -325,7 +330,7 @@ func (t *translator) class() error {
 			t.pos++
 		}
 	}
-	return t.invalid("bracket is not closed")
+	return t.invalid("a bracket is not closed")
 }
 
 // group translates an opening parenthesis with its flags.
@@ -342,12 +347,12 @@ func (t *translator) group() error {
 	return nil
 }
 
-// repetition checks that a brace begins {n}, {n,} or {n,m}. To Go another brace is plain
-// text, to Rust an error.
+// repetition checks that a brace begins {n}, {n,} or {n,m}. Any other brace is plain text
+// in Go and an error in Rust.
 func (t *translator) repetition() error {
 	end := strings.IndexByte(t.src[t.pos:], '}')
 	if end < 0 {
-		return t.invalid("brace is not closed")
+		return t.invalid("a brace is not closed")
 	}
 	body := t.src[t.pos+1 : t.pos+end]
 	low, high, ranged := strings.Cut(body, ",")

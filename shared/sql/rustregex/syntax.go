@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// A Node is a regular expression as Rust's parser (crate regex-syntax) understands and
-// simplifies it. What native Lance makes of an expression depends on that form. Go's parser
-// has another: it takes common beginnings out of alternatives, as in a[bc] for ab|ac.
+// A Node is a regular expression in the form of Rust's parser (crate regex-syntax) after
+// its simplifications. The rewrites of native Lance depend on that form. Go's parser makes
+// another one: it factors common prefixes out of alternatives, as in a[bc] for ab|ac.
 type Node struct {
 	Kind     Kind
 	Text     string // of a literal
@@ -19,7 +19,7 @@ type Node struct {
 	Subs     []*Node
 }
 
-// A Kind is what a Node is at its top.
+// A Kind is the outermost operation of a Node.
 type Kind uint8
 
 // The kinds of nodes.
@@ -36,7 +36,7 @@ const (
 
 var empty = &Node{Kind: KindEmpty}
 
-// Literal is what matches just a text.
+// Literal returns the expression that matches exactly one text.
 func Literal(s string) *Node {
 	if s == "" {
 		return empty
@@ -44,7 +44,8 @@ func Literal(s string) *Node {
 	return &Node{Kind: KindLiteral, Text: s}
 }
 
-// Characters is what matches one character of some ranges: first and last of each, in order.
+// Characters returns the expression that matches one character of some ranges, given as the
+// first and last character of each, in order.
 func Characters(class []rune) *Node {
 	if len(class) == 2 && class[0] == class[1] {
 		return Literal(string(class[0]))
@@ -52,7 +53,7 @@ func Characters(class []rune) *Node {
 	return &Node{Kind: KindClass, class: class}
 }
 
-// isZeroWidth says whether nothing but the empty text can match.
+// isZeroWidth reports whether the expression can match the empty text only.
 func (n *Node) isZeroWidth() bool {
 	switch n.Kind {
 	case KindEmpty, KindLook:
@@ -82,7 +83,7 @@ func (n *Node) repeat(least, most int) *Node {
 	return &Node{Kind: KindRepeat, min: least, max: most, isNoText: isNoText, Subs: []*Node{n}}
 }
 
-// Concat joins expressions, and literals that follow each other.
+// Concat returns the sequence of expressions, with adjacent literals joined.
 func Concat(subs []*Node) *Node {
 	var joined []*Node
 	var literal strings.Builder
@@ -121,8 +122,8 @@ func Concat(subs []*Node) *Node {
 	return &Node{Kind: KindConcat, Subs: joined}
 }
 
-// alternate joins alternatives. Those that are all single characters or all classes
-// become one class, and those that begin with the same parts share them.
+// alternate returns the alternatives as one expression. Alternatives that are all single
+// characters or classes become one class, and common prefixes are shared.
 func alternate(subs []*Node) *Node {
 	var all []*Node
 	for _, n := range subs {
@@ -165,7 +166,7 @@ func alternate(subs []*Node) *Node {
 	return &Node{Kind: KindAlternate, Subs: all}
 }
 
-// joinRanges joins two classes.
+// joinRanges returns the union of two classes.
 func joinRanges(a, b []rune) []rune {
 	var joined []rune
 	for len(a) > 0 || len(b) > 0 {
@@ -182,7 +183,8 @@ func joinRanges(a, b []rune) []rune {
 	return joined
 }
 
-// shareBeginning takes out what all alternatives begin with, nil if that is nothing.
+// shareBeginning factors out the common prefix of all alternatives. It returns nil if there
+// is none.
 func shareBeginning(all []*Node) *Node {
 	common := all[0].Subs
 	for _, n := range all[1:] {
@@ -202,7 +204,7 @@ func shareBeginning(all []*Node) *Node {
 	return Concat(append(slices.Clone(common), alternate(rests)))
 }
 
-// isSameAtom says whether both are the same literal, class or assertion.
+// isSameAtom reports whether both are the same literal, class or assertion.
 func (n *Node) isSameAtom(m *Node) bool {
 	return n.Kind == m.Kind && (n.Kind == KindLiteral || n.Kind == KindClass || n.Kind == KindLook) &&
 		n.Text == m.Text && n.Look == m.Look && slices.Equal(n.class, m.class)

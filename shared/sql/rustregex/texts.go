@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// A knownTexts says what texts match a part of a regular expression, to find out whether an
-// index of pieces of texts can know of all that match the whole of it. Native Lance finds
-// out within bounds, and by these.
+// A knownTexts describes the texts that match a part of a regular expression. It serves to
+// decide whether an index of pieces of texts knows a piece of every text that matches the
+// whole. Native Lance decides this with bounds, which are the same here.
 type knownTexts struct {
 	all    []string // all texts that match; none if they are unknown or too many
 	begins []string // with one of which each text begins that matches; none if unknown
@@ -20,8 +20,8 @@ const (
 	maxTextsRunes = 32 // in each text
 )
 
-// NeedsKnown says whether each text that matches has a piece that an index knows, as far as
-// native Lance can tell. known says it of a text.
+// NeedsKnown reports whether the index knows a piece of each text that matches, as far as
+// native Lance can determine. known reports whether the index knows a piece of one text.
 func (n *Node) NeedsKnown(known func(text string) bool) bool {
 	t := n.texts(known)
 	return t.known || knowsEach(known, t.all) || knowsEach(known, t.begins) || knowsEach(known, t.ends)
@@ -63,7 +63,7 @@ func (n *Node) texts(known func(text string) bool) knownTexts {
 	return t
 }
 
-// then is of the texts of which the one part follows the other.
+// then returns the description of a sequence of two parts.
 func (t knownTexts) then(next knownTexts, known func(text string) bool) knownTexts {
 	both := knownTexts{begins: t.begins, ends: next.ends, known: t.known || next.known}
 	if !both.known { // a piece may be of the end of the one and the beginning of the other
@@ -85,7 +85,7 @@ func (t knownTexts) then(next knownTexts, known func(text string) bool) knownTex
 	return both
 }
 
-// oneOf is of the texts that match one of several parts.
+// oneOf returns the description of several alternatives.
 func oneOf(parts []knownTexts) knownTexts {
 	union := func(list func(t knownTexts) []string) (all []string) {
 		for _, t := range parts {
@@ -104,8 +104,8 @@ func oneOf(parts []knownTexts) knownTexts {
 	}
 }
 
-// bound forgets lists that are too long, once they have told whether the index knows
-// their texts, and shortens texts that only begin or end others.
+// bound drops lists that are too long, after a check whether the index knows their texts,
+// and shortens texts that are only prefixes or suffixes.
 func (t *knownTexts) bound(known func(text string) bool) {
 	forget := func(list *[]string) {
 		t.known = t.known || knowsEach(known, *list)
@@ -125,7 +125,7 @@ func (t *knownTexts) bound(known func(text string) bool) {
 	}
 }
 
-// shortened cuts the texts that are too long.
+// shortened cuts texts that are too long.
 func shortened(texts []string, cut func(runes []rune) []rune) []string {
 	if !slices.ContainsFunc(texts, func(text string) bool { return len(text) > maxTextsRunes }) {
 		return texts
@@ -140,7 +140,8 @@ func shortened(texts []string, cut func(runes []rune) []rune) []string {
 	return distinct(short)
 }
 
-// pairs are all texts of one of a and one of b, nil if either is unknown.
+// pairs returns all combinations of a text of a and a text of b, or nil if either is
+// unknown.
 func pairs(a, b []string) []string {
 	var all []string
 	for _, x := range a {

@@ -1,18 +1,25 @@
-// Package syntax reads the text of an SQL expression into a tree, and prints it back.
+// Package syntax parses the text of an SQL expression into a tree of [Expr] (lexer.go,
+// parse*.go), and prints the tree (print.go).
+//
+// The text a > 1 AND NOT b becomes
+//
+//	Binary{AND, Binary{>, Column{a}, Number{1}}, Unary{NOT, Column{b}}}
+//
+// Names are not resolved here, and types are not checked: package plan does both.
 package syntax
 
-// An Expr is a parsed expression: the tree of what was written, without comments. Its concrete
-// types are the pointers to the structs of this file. Trees are never changed after Parse and
-// may be shared.
+// An Expr is a parsed expression: the tree of the text, without comments. Its concrete
+// types are the pointers to the structs of this file. A tree does not change after Parse
+// and may be shared.
 type Expr interface {
 	// String prints the expression. Parsing the text gives an equal tree.
 	String() string
-	// Pos returns the byte offset in the text where the expression, or for infix
-	// operators the operator, begins.
+	// Pos returns the byte offset in the text where the expression begins; for an infix
+	// operation it is the offset of the operator.
 	Pos() int
 }
 
-// position is where a node was read.
+// position is the offset of a node in the text.
 type position int
 
 // Pos returns the byte offset.
@@ -24,7 +31,7 @@ type Number struct {
 	Text string // digits with optional fraction and exponent, and a sign if one was written directly before
 }
 
-// A Text is a string literal. Double quotes delimit strings as single quotes do.
+// A Text is a string literal. Double quotes delimit strings, too.
 type Text struct {
 	position
 	Value string
@@ -70,7 +77,7 @@ type Name struct {
 	Quoted bool // written in backticks
 }
 
-// A Member is a member of a struct given as text, x['name'].
+// A Member is a member of a struct that is named by a string, x['name'].
 type Member struct {
 	position
 	X    Expr
@@ -98,9 +105,8 @@ type Binary struct {
 	position
 	Op   BinaryOp
 	L, R Expr
-	// Grouped tells that an AND or OR stands in parentheses. They do not change what it
-	// means, but the native Lance plans a AND b AND c as one chain and (a AND b) AND c
-	// as two.
+	// Grouped means that an AND or OR stands in parentheses. They do not change the value,
+	// but native Lance plans a AND b AND c as one chain and (a AND b) AND c as two.
 	Grouped bool
 }
 
@@ -140,7 +146,7 @@ type Is struct {
 	Not  bool
 }
 
-// An IsTest is what IS asks for.
+// An IsTest is the condition that IS tests.
 type IsTest string
 
 // The tests of IS.
@@ -182,7 +188,8 @@ type Cast struct {
 	Try  bool // NULL where the value cannot be converted, instead of an error
 }
 
-// A TypeName is a type as written: its lower-case words, and numbers in parentheses.
+// A TypeName is a type as it is written: its words in lower case, and the numbers in
+// parentheses.
 type TypeName struct {
 	Name string // such as "timestamp" or "int unsigned"
 	Args []int  // such as 10 and 2 of decimal(10, 2)

@@ -20,8 +20,8 @@ const (
 	tokOp               // operator or punctuation
 )
 
-// A token is a word of the text. Its text is what it means: quotes are removed and
-// doubled quotes made single.
+// A token is a word of the text. Its text is unquoted: quotes are removed and doubled
+// quotes made single.
 type token struct {
 	kind tokenKind
 	text string
@@ -50,8 +50,8 @@ func (t token) describe() string {
 	}
 }
 
-// operators, longest first. Those not understood are lexed all the same, so that the
-// message can name them.
+// operators, longest first. Unsupported operators are tokens, too, so that the message can
+// name them.
 var operators = []string{
 	"<=>", "!~*", "->>", "#>>",
 	"==", "!=", "<>", "<=", ">=", "||", "::", "//", "<<", ">>", "->", "#>", "&&", "!~", "~*", "@>", "<@", "=>",
@@ -69,7 +69,7 @@ var operators = []string{
 //	-- to the end  /* within */  blank; the latter do not nest
 //
 // Source: sqlparser 0.62, tokenizer.rs, with the dialect of lance-datafusion 14, sql.rs,
-// which takes " from the quotes of identifiers and is generic in the rest.
+// which does not quote identifiers by " and is the generic dialect otherwise.
 type lexer struct {
 	src string
 	pos int
@@ -91,7 +91,7 @@ func lex(src string) ([]token, error) {
 	}
 }
 
-// next reads one token. A period before a digit begins a number, wherever it stands.
+// next returns the next token. A period before a digit begins a number in every position.
 func (l *lexer) next() (token, error) {
 	if err := l.skipBlank(); err != nil {
 		return token{}, err
@@ -125,7 +125,7 @@ func (l *lexer) next() (token, error) {
 	return token{}, sql.Errorf(sql.ErrSyntax, l.pos, "unexpected character %q", r)
 }
 
-// skipBlank moves past white space and comments.
+// skipBlank skips white space and comments.
 func (l *lexer) skipBlank() error {
 	for l.pos < len(l.src) {
 		rest := l.src[l.pos:]
@@ -153,8 +153,8 @@ func (l *lexer) skipBlank() error {
 	return nil
 }
 
-// quoted reads a string or a quoted identifier, in which a doubled quote stands for one.
-// There are no other escapes.
+// quoted reads a string or a quoted identifier, in which a doubled quote stands for one
+// quote. There are no other escapes.
 func (l *lexer) quoted(kind tokenKind) (token, error) {
 	start, quote := l.pos, l.src[l.pos]
 	var text strings.Builder
@@ -256,7 +256,8 @@ func isHexDigit(c byte) bool {
 	return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// isWordStart follows sqlparser's generic dialect: letters of all scripts, and # and @.
+// isWordStart is the rule of sqlparser's generic dialect: letters of all scripts, _, # and
+// @.
 func isWordStart(r rune) bool {
 	return unicode.IsLetter(r) || unicode.Is(unicode.Other_Alphabetic, r) || unicode.Is(unicode.Nl, r) ||
 		r == '_' || r == '#' || r == '@'

@@ -1,7 +1,7 @@
 package syntax
 
-// Limits bounds what Parse accepts, so that a stranger's text cannot exhaust the stack or
-// the memory. A zero field means the default.
+// Limits bounds the texts that Parse accepts, so that no text can exhaust the stack or the
+// memory. A zero field means the default.
 type Limits struct {
 	Bytes  int // length of the text; default 64 KiB
 	Depth  int // nesting of parentheses, calls and prefix operators; default 64

@@ -2,16 +2,16 @@ package syntax
 
 import "tiltyard/shared/sql"
 
-// Parse reads one expression within the default limits. Errors wrap sql.ErrSyntax,
+// Parse parses one expression within the default limits. Errors wrap sql.ErrSyntax,
 // sql.ErrUnsupported or sql.ErrTooLarge.
 //
-// Text after the expression is an error. (The native Lance ignores it, so that the filter
-// "a = 1 b = 2" means "a = 1" there.)
+// Text after the expression is an error. (Native Lance ignores it, so the filter "a = 1 b =
+// 2" means "a = 1" there.)
 func Parse(src string) (Expr, error) {
 	return Limits{}.Parse(src)
 }
 
-// Parse reads one expression within the limits.
+// Parse parses one expression within the limits.
 func (l Limits) Parse(src string) (Expr, error) {
 	l = l.withDefaults()
 	if len(src) > l.Bytes {
@@ -35,7 +35,8 @@ func (l Limits) Parse(src string) (Expr, error) {
 	return e, nil
 }
 
-// How strongly operators bind, weakest first. The numbers have no meaning but their order.
+// A precedence is the binding strength of an operator, weakest first. Only the order of the
+// numbers has a meaning.
 //
 //	OR
 //	AND
@@ -50,8 +51,8 @@ func (l Limits) Parse(src string) (Expr, error) {
 //	* / % ||, the minus sign
 //	::
 //
-// Operators of one line associate to the left, so that a = b = c compares a bool with c,
-// and a LIKE 'x' = b likens a to the bool 'x' = b.
+// Operators of one line associate to the left. So a = b = c compares a bool with c, and a
+// LIKE 'x' = b compares a with the bool 'x' = b.
 //
 // Source: sqlparser 0.62, dialect/mod.rs, get_next_precedence_default.
 type precedence int
@@ -94,8 +95,8 @@ func unknownOperator(op string) bool {
 	return false
 }
 
-// A parser reads tokens by precedence climbing: expr reads an operand and then every
-// infix operator that binds more strongly than its caller's.
+// A parser parses by precedence climbing: expr reads an operand, and then every infix
+// operator that binds more strongly than that of its caller.
 type parser struct {
 	tokens []token
 	next   int
@@ -106,7 +107,7 @@ type parser struct {
 
 func (p *parser) peek() token { return p.tokens[p.next] }
 
-// peekAt looks n tokens ahead.
+// peekAt returns the token n places ahead.
 func (p *parser) peekAt(n int) token {
 	return p.tokens[min(p.next+n, len(p.tokens)-1)]
 }
@@ -119,7 +120,7 @@ func (p *parser) take() token {
 	return t
 }
 
-// takeOp takes the operator if it comes next.
+// takeOp skips the operator if it comes next, and reports whether it does.
 func (p *parser) takeOp(op string) bool {
 	if p.peek().isOp(op) {
 		p.next++
@@ -128,7 +129,7 @@ func (p *parser) takeOp(op string) bool {
 	return false
 }
 
-// takeWords takes the keywords if they all come next.
+// takeWords skips the keywords if all of them come next, and reports whether they do.
 func (p *parser) takeWords(words ...string) bool {
 	for i, w := range words {
 		if p.peekAt(i).keyword() != w {
@@ -158,7 +159,7 @@ func (p *parser) unexpected(want string) error {
 	return sql.Errorf(sql.ErrSyntax, t.pos, "expected %s, found %s", want, t.describe())
 }
 
-// node counts one node at a position.
+// node counts one more node, at a position.
 func (p *parser) node(pos int) error {
 	p.nodes++
 	if p.nodes > p.limits.Nodes {
@@ -192,8 +193,8 @@ func (p *parser) expr(prec precedence) (Expr, error) {
 	}
 }
 
-// infixPrecedence returns the precedence of the operator that comes next, precNone if
-// what comes next is none.
+// infixPrecedence returns the precedence of the next operator, or precNone if the next
+// token is not one.
 func (p *parser) infixPrecedence() precedence {
 	t := p.peek()
 	if t.kind == tokOp {
@@ -224,7 +225,7 @@ func (p *parser) infixPrecedence() precedence {
 	return precNone
 }
 
-// infix reads the operator that comes next and what belongs to its right.
+// infix reads the next operator and its right operand.
 func (p *parser) infix(left Expr, prec precedence) (Expr, error) {
 	t := p.take()
 	pos := position(t.pos)
@@ -263,7 +264,7 @@ func (p *parser) infix(left Expr, prec precedence) (Expr, error) {
 	return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "operator %s", key)
 }
 
-// is reads what follows IS.
+// is reads the part after IS.
 func (p *parser) is(left Expr, pos position) (Expr, error) {
 	not := p.takeWords("NOT")
 	for _, test := range []IsTest{IsNull, IsTrue, IsFalse} {
@@ -276,8 +277,8 @@ func (p *parser) is(left Expr, pos position) (Expr, error) {
 		if not {
 			op = NotDistinct
 		}
-		// The right side reaches as far as it can: a IS DISTINCT FROM b AND c
-		// compares a with (b AND c).
+		// The right side extends as far as it can: a IS DISTINCT FROM b AND c compares a
+		// with (b AND c).
 		right, err := p.expr(precNone)
 		return &Binary{position: pos, Op: op, L: left, R: right}, err
 	}
@@ -287,7 +288,7 @@ func (p *parser) is(left Expr, pos position) (Expr, error) {
 	return nil, p.unexpected("NULL, TRUE, FALSE or DISTINCT FROM")
 }
 
-// in reads the list. An empty list is an error, as it is to the native Lance.
+// in reads the list. An empty list is an error, as in native Lance.
 func (p *parser) in(left Expr, pos position, not bool) (Expr, error) {
 	if err := p.expectOp("("); err != nil {
 		return nil, err
@@ -325,7 +326,7 @@ func isLiteral(e Expr) bool {
 }
 
 // between reads bounds that bind more strongly than comparisons, so that the AND between
-// them is not taken for an operator.
+// them is not read as an operator.
 func (p *parser) between(left Expr, pos position, not bool) (Expr, error) {
 	low, err := p.expr(precCompare)
 	if err != nil {
@@ -338,7 +339,7 @@ func (p *parser) between(left Expr, pos position, not bool) (Expr, error) {
 	return &Between{position: pos, X: left, Low: low, High: high, Not: not}, err
 }
 
-// like reads the pattern and, if it follows, the escape character.
+// like reads the pattern and, if there is one, the escape character.
 func (p *parser) like(left Expr, pos position, not, fold bool) (Expr, error) {
 	if w := p.peek().keyword(); (w == "ANY" || w == "ALL") && p.peekAt(1).isOp("(") {
 		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "LIKE %s", w)

@@ -6,8 +6,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// The functions of this file read calls with words between their arguments, and make plain
-// calls of them:
+// The functions of this file read calls with keywords between their arguments, and return
+// plain calls:
 //
 //	EXTRACT(field FROM x)                      date_part('field', x)
 //	SUBSTRING(x FROM a FOR n)                  substr(x, a, n)
@@ -15,10 +15,10 @@ import (
 //	POSITION(a IN x)                           strpos(x, a)
 //	OVERLAY(x PLACING y FROM a FOR n)          overlay(x, y, a, n)
 //
-// To the native Lance these are expressions of their own, which it refuses outside of the
-// arguments of another function, also where they are written with commas.
+// Native Lance has separate expressions for these. It refuses them outside of the arguments
+// of another function, even in the form with commas.
 
-// specialCall reads such a call if one comes next, and returns nil if none does.
+// specialCall reads such a call if one comes next, and returns nil otherwise.
 func (p *parser) specialCall() (Expr, error) {
 	t := p.peek()
 	if !p.peekAt(1).isOp("(") {
@@ -47,7 +47,7 @@ func (p *parser) specialCall() (Expr, error) {
 	return &Call{position: position(t.pos), Name: name, Args: args}, err
 }
 
-// extract reads the name of a part of a date as a word or a string.
+// extract reads the name of a part of a date, as a word or a string.
 func (p *parser) extract() (string, []Expr, error) {
 	field := p.take()
 	if field.kind != tokWord && field.kind != tokString {
@@ -60,7 +60,7 @@ func (p *parser) extract() (string, []Expr, error) {
 	return "date_part", []Expr{&Text{position: position(field.pos), Value: strings.ToLower(field.text)}, x}, err
 }
 
-// substring reads both forms; without FROM the string begins at its first character.
+// substring reads both forms. Without FROM the result begins at the first character.
 func (p *parser) substring() (string, []Expr, error) {
 	args, err := p.arguments(1)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *parser) substring() (string, []Expr, error) {
 	return "substr", append(args, rest...), err
 }
 
-// fromFor appends what FROM and FOR say to the arguments.
+// fromFor appends the operands of FROM and FOR to the arguments.
 func (p *parser) fromFor(args []Expr, least int) ([]Expr, error) {
 	if p.takeWords("FROM") {
 		from, err := p.expr(precNone)
@@ -98,7 +98,7 @@ func (p *parser) fromFor(args []Expr, least int) ([]Expr, error) {
 	return args, nil
 }
 
-// arguments reads up to so many expressions.
+// arguments reads at most that many expressions.
 func (p *parser) arguments(most int) ([]Expr, error) {
 	var args []Expr
 	for {
@@ -112,7 +112,7 @@ func (p *parser) arguments(most int) ([]Expr, error) {
 	}
 }
 
-// trim reads which ends, which characters and of what.
+// trim reads the sides, the characters and the text.
 func (p *parser) trim() (string, []Expr, error) {
 	name := "btrim"
 	switch {
@@ -137,7 +137,7 @@ func (p *parser) trim() (string, []Expr, error) {
 	return name, append([]Expr{x}, args...), err
 }
 
-// positionOf reads what is looked for, which binds more strongly than IN.
+// positionOf reads the text to find, which binds more strongly than IN.
 func (p *parser) positionOf() (string, []Expr, error) {
 	part, err := p.expr(precCompare)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"tiltyard/shared/sql/clock"
 )
 
-// operand reads what can stand between infix operators, with the member accesses that
-// follow it.
+// operand reads an operand of infix operators, with the member accesses after it.
 func (p *parser) operand() (Expr, error) {
 	if err := p.node(p.peek().pos); err != nil {
 		return nil, err
@@ -39,7 +38,7 @@ func (p *parser) operand() (Expr, error) {
 	}
 }
 
-// subscript reads the name of a member or the index of an element in brackets.
+// subscript reads the name of a member, or the index of an element, in brackets.
 func (p *parser) subscript(x Expr, bracket token) (Expr, error) {
 	index := p.peek()
 	if index.kind != tokString || !p.peekAt(1).isOp("]") {
@@ -56,7 +55,7 @@ func (p *parser) subscript(x Expr, bracket token) (Expr, error) {
 	return &Member{position: position(bracket.pos), X: x, Name: index.text}, nil
 }
 
-// primary reads an operand without the member accesses behind it.
+// primary reads an operand without the member accesses after it.
 func (p *parser) primary() (Expr, error) {
 	t := p.peek()
 	pos := position(t.pos)
@@ -113,7 +112,7 @@ func (p *parser) prefixOp() (Expr, error) {
 	return nil, p.unexpected("an expression")
 }
 
-// minus reads a sign. Directly before a number it belongs to the number.
+// minus reads a minus sign. Directly before a number it is part of the number.
 func (p *parser) minus() (Expr, error) {
 	pos := position(p.take().pos)
 	first := p.next
@@ -196,8 +195,8 @@ func (p *parser) word() (Expr, error) {
 	return p.column()
 }
 
-// beginsOperand reports whether the token n ahead begins an operand, and cannot as well
-// follow one. It tells the keyword CASE from a column of that name.
+// beginsOperand reports whether the token n places ahead begins an operand and cannot
+// follow one. It distinguishes the keyword CASE from a column of that name.
 func (p *parser) beginsOperand(n int) bool {
 	t := p.peekAt(n)
 	switch t.kind {
@@ -214,8 +213,8 @@ func (p *parser) beginsOperand(n int) bool {
 	return true
 }
 
-// specialForm refuses the parts of SQL that look like calls or columns but have a syntax
-// of their own.
+// specialForm refuses the parts of SQL that look like calls or columns but have their own
+// syntax.
 func (p *parser) specialForm() error {
 	t := p.peek()
 	next := p.peekAt(1)
@@ -234,8 +233,8 @@ func (p *parser) specialForm() error {
 	return nil
 }
 
-// column reads a path. Whether its first part is a column and the rest are members is for
-// the schema to say.
+// column reads a path. The schema decides later how much of it is a column and how much are
+// members.
 func (p *parser) column() (Expr, error) {
 	c := &Column{position: position(p.peek().pos)}
 	for {
@@ -305,7 +304,7 @@ func (p *parser) caseExpr() (Expr, error) {
 	return c, p.expectWord("END")
 }
 
-// interval reads what follows INTERVAL: a string, or a number with a unit behind it.
+// interval reads the part after INTERVAL: a string, or a number and a unit.
 func (p *parser) interval() (Expr, error) {
 	pos := position(p.take().pos)
 	sign := ""

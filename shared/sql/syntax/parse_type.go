@@ -7,8 +7,8 @@ import (
 	"tiltyard/shared/sql"
 )
 
-// typeWords are the words that begin the name of a type. What a name means, and whether
-// it is supported, is decided when the expression is bound.
+// typeWords are the words that begin the name of a type. Package plan decides which type a
+// name is, and whether it is supported.
 var typeWords = map[string]bool{
 	"BOOLEAN": true, "BOOL": true,
 	"TINYINT": true, "SMALLINT": true, "INT": true, "INTEGER": true, "BIGINT": true,
@@ -21,7 +21,7 @@ var typeWords = map[string]bool{
 	"JSON": true, "JSONB": true, "UUID": true,
 }
 
-// typeSuffixes are the words that may follow, after the numbers in parentheses.
+// typeSuffixes are the words that may follow the name and its numbers.
 var typeSuffixes = [][]string{
 	{"UNSIGNED"}, {"WITH", "TIME", "ZONE"}, {"WITHOUT", "TIME", "ZONE"},
 }
@@ -78,7 +78,7 @@ func (p *parser) typeArg() (int, error) {
 }
 
 // typedText reads a type followed by a string, such as date '2024-01-31'. It returns nil
-// and takes nothing if something else comes next, for date may also be a column.
+// and reads nothing if something else comes next, because date may also be a column.
 func (p *parser) typedText() Expr {
 	t := p.peek()
 	if !typeWords[t.keyword()] {

@@ -26,7 +26,7 @@ func (e *TypedText) String() string { return e.Type.String() + " " + quote(e.Val
 // String prints INTERVAL and the string.
 func (e *Interval) String() string { return "INTERVAL " + quote(e.Value, '\'') }
 
-// String prints the path with dots, in backticks where they were written.
+// String prints the path with dots, and names in backticks if they were written so.
 func (e *Column) String() string {
 	parts := make([]string, len(e.Path))
 	for i, name := range e.Path {
@@ -116,7 +116,7 @@ func (t TypeName) String() string {
 	for i, a := range t.Args {
 		args[i] = strconv.Itoa(a)
 	}
-	// Numbers stand before the words that follow a name.
+	// Numbers precede the words that follow a name.
 	base, rest := t.Name, ""
 	for _, suffix := range []string{" unsigned", " with time zone", " without time zone"} {
 		if b, ok := strings.CutSuffix(t.Name, suffix); ok {
@@ -148,7 +148,7 @@ func (e *Call) String() string { return e.Name + "(" + joinExprs(e.Args) + ")" }
 // String prints the elements in brackets.
 func (e *Array) String() string { return "[" + joinExprs(e.Elems) + "]" }
 
-// precedenceOf returns how strongly the operator at the top of e binds.
+// precedenceOf returns the precedence of the outermost operator of e.
 func precedenceOf(e Expr) precedence {
 	switch e := e.(type) {
 	case *Unary:
@@ -174,7 +174,7 @@ func precedenceOf(e Expr) precedence {
 	return precCast + 1
 }
 
-// childString prints e as an operand of an operator, in parentheses unless it binds more
+// childString prints e as an operand of an operator: in parentheses unless it binds more
 // strongly than outer.
 func childString(e Expr, outer precedence) string {
 	if precedenceOf(e) <= outer {
@@ -183,7 +183,7 @@ func childString(e Expr, outer precedence) string {
 	return e.String()
 }
 
-// operandString prints e so that anything may precede or follow it.
+// operandString prints e in a form that any text may precede or follow.
 func operandString(e Expr) string {
 	if n, ok := e.(*Number); ok && strings.HasPrefix(n.Text, "-") {
 		return "(" + n.Text + ")"

@@ -1,5 +1,5 @@
-// Package dropping drops namespaces with all that they hold, by jobs: a cascade of many tables
-// takes longer than a request may.
+// Package dropping drops namespaces with all that they hold. It does so in jobs, because dropping
+// many tables takes longer than a request may.
 package dropping
 
 import (
@@ -12,20 +12,21 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Kind is the kind of jobs that drop a namespace with all that it holds.
+// Kind is the kind of the jobs that drop a namespace with all that it holds.
 const Kind = "drop_namespace"
 
-// An Order is what such a job is begun with.
+// An Order is the input of a job.
 type Order struct {
-	UID string `json:"uid"` // the one that was meant; there may be another of its name later
+	UID string `json:"uid"` // of the namespace; a later one of the same name has another
 }
 
-// result is what such a job comes to.
+// result is the result of a job.
 type result struct {
-	Dropped int `json:"dropped"` // tables and namespaces
+	Dropped int `json:"dropped"` // counts tables and namespaces
 }
 
-// Drop returns what jobs of [Kind] do. A run goes on with what is left.
+// Drop returns the kind of job that drops a namespace. A job that is interrupted continues with the
+// tables and namespaces that are left.
 func Drop(names *catalog.Catalog) job.Kind {
 	return job.Single("drop", func(ctx context.Context, r *job.Run) (any, error) {
 		var order Order
@@ -35,7 +36,7 @@ func Drop(names *catalog.Catalog) job.Kind {
 		}
 		cascade, err := names.BeginCascade(ctx, r.Object(), order.UID, r.ID())
 		if protocol.CodeOf(err) == protocol.NamespaceNotFound {
-			return before, nil // by an earlier run, or by somebody else
+			return before, nil // an earlier run or another request has dropped it
 		}
 		if err != nil {
 			return nil, err
@@ -49,7 +50,7 @@ func Drop(names *catalog.Catalog) job.Kind {
 		if errors.Is(err, transaction.ErrEnded) || errors.Is(context.Cause(ctx), transaction.ErrEnded) {
 			err = errors.Join(err, cascade.Release(context.WithoutCancel(ctx)))
 		}
-		now.Dropped++ // the namespace itself
+		now.Dropped++ // counts the namespace itself
 		return now, err
 	})
 }

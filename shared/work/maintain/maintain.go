@@ -1,20 +1,19 @@
-// Package maintain keeps tables fit. Each small write adds a data file and a version, and
-// nothing but a job of this package ever takes one away:
+// Package maintain compacts and cleans up tables. Each small write adds a data file and a version,
+// and only the jobs of this package remove them again:
 //
-//   - compaction joins small fragments and leaves out rows that are deleted, as native Lance
-//     does, a good deal at a time, each of them one commit. Branches are compacted like the
-//     table, but for what they share with it, which would have to be copied;
+//   - compaction joins small fragments and leaves out deleted rows, as native Lance does. It
+//     works in rounds of bounded size, each of them one commit. Branches are compacted like
+//     the table, except for the fragments that they share with it, which would be copied;
 //   - cleanup deletes versions that were replaced long ago, unless a tag or a branch needs
-//     them, and then files that no version names any more.
+//     them, and then the files that no version refers to.
 //
-// Writers come first: a compaction that meets one gives way. Nothing is deleted that somebody
-// could still need: files are older than any write takes ([Keeper.FileAge]), and between the
-// deletion of a version and that of its files is more time than any request takes
-// ([Keeper.Grace]), in which who had begun to restore it is done.
+// Writers come first: a compaction that conflicts with a writer gives up. Cleanup deletes no file
+// that a running request may need. A file must be older than any write takes ([Keeper.FileAge]),
+// and the files of a deleted version stay for longer than any request takes ([Keeper.Grace]), so
+// that a request that has begun to restore the version can finish.
 //
-// Jobs are begun when somebody asks for one, or when a worker finds, every few versions of a
-// table, that there is something to do ([Keeper.Wanted]) and that the table's properties
-// allow it (policy.go).
+// A job begins when a client asks for one, or when a worker that checks a table every few versions
+// finds something to do ([Keeper.Wanted]) and the properties of the table allow it (policy.go).
 package maintain
 
 import (
@@ -32,55 +31,56 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// A Keeper keeps tables fit.
+// A Keeper compacts and cleans up tables.
 type Keeper struct {
 	Tables  tables.Tables
-	Records record.Store // where it notes when a table was cleaned up
+	Records record.Store // holds the time of each table's last cleanup
 	Now     func() time.Time
-	// Grace is how long after the deletion of versions their files are. Longer than any
-	// request that opened one before.
+	// Grace is how long the files of a deleted version stay. It is longer than any request, because
+	// a request that began before the deletion may still read them.
 	Grace time.Duration
-	// FileAge is how old a file is that is taken for garbage; DefaultFileAge when it is zero.
+	// FileAge is the age from which a file that no version refers to is garbage. Zero means
+	// DefaultFileAge.
 	FileAge time.Duration
 }
 
-// GraceAfter returns what is time enough where requests are given so long.
+// GraceAfter returns a sufficient Grace for requests that may take as long as requestTimeout.
 func GraceAfter(requestTimeout time.Duration) time.Duration { return 2*requestTimeout + time.Second }
 
-// DefaultFileAge is that of native Lance.
+// DefaultFileAge is the age that native Lance uses.
 const DefaultFileAge = 7 * 24 * time.Hour
 
-// Kind returns what jobs of [tables.MaintainKind] do.
+// Kind returns the kind of job that [tables.MaintainKind] names.
 func (k *Keeper) Kind() job.Kind {
 	kind := job.Single("maintain", k.run)
 	kind.Wanted = k.wanted
 	return kind
 }
 
-// An Order says what is to be done to a table.
+// An Order is the input of a job: which maintenance a table gets.
 type Order struct {
 	Compact bool `json:"compact,omitempty"`
-	// Gradual is how jobs compact that nobody asked for: what is large already is left alone,
-	// and a few small fragments are not worth it.
+	// Gradual is set for jobs that no client asked for. They leave large fragments alone, and skip
+	// a table that has only a few small ones.
 	Gradual bool `json:"gradual,omitempty"`
 
 	Cleanup   bool          `json:"cleanup,omitempty"`
-	Retention time.Duration `json:"retention,omitempty"` // of versions that have been replaced
-	Keep      int           `json:"keep,omitempty"`      // versions, at least
+	Retention time.Duration `json:"retention,omitempty"` // is how long a replaced version is kept
+	Keep      int           `json:"keep,omitempty"`      // is the least number of versions to keep
 }
 
-// A Report says what was done, or in a dry run what would be.
+// A Report is the result of a job, or in a dry run the expected result.
 type Report struct {
 	FragmentsRemoved int                   `json:"fragments_removed"`
 	FragmentsAdded   int                   `json:"fragments_added"`
-	Version          int64                 `json:"version,omitempty"` // of the table, that the last compaction made
+	Version          int64                 `json:"version,omitempty"` // that the last compaction of the table made
 	Cleaned          dataset.CleanupReport `json:"cleaned"`
 }
 
-// progress is what a job remembers.
+// progress is the state that a job stores at its checkpoints.
 type progress struct {
 	Phase   phase     `json:"phase"`
-	Expired time.Time `json:"expired,omitzero"` // when versions were last deleted
+	Expired time.Time `json:"expired,omitzero"` // when the job deleted versions
 	Report  Report    `json:"report"`
 }
 
@@ -88,11 +88,11 @@ type phase int
 
 const (
 	compacting phase = iota
-	expiring         // versions
-	sweeping         // files
+	expiring         // deletes versions
+	sweeping         // deletes files
 )
 
-// run does a job. Each step begins on the table as it is then, so that it may be done again.
+// run runs a job. Each step starts from the current state of the table, so a step may run twice.
 func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 	var order Order
 	var at progress
@@ -124,7 +124,7 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 	return at.Report, nil
 }
 
-// gradual is how fragments are chosen when nobody has asked for it.
+// gradual chooses the fragments that a job compacts when no client asked for it.
 var gradual = dataset.CompactionOptions{MinFragments: 8, Tiered: true, Own: true}
 
 func (o Order) compaction() dataset.CompactionOptions {
@@ -134,8 +134,7 @@ func (o Order) compaction() dataset.CompactionOptions {
 	return dataset.CompactionOptions{}
 }
 
-// compact compacts the table, and then each of its branches, until nothing is left that is
-// worth it.
+// compact compacts the table and then each of its branches, until no fragment is worth compacting.
 func (k *Keeper) compact(ctx context.Context, r *job.Run, order Order, at *progress) error {
 	if err := k.compactOne(ctx, r, order, at, ""); err != nil {
 		return err
@@ -150,14 +149,14 @@ func (k *Keeper) compact(ctx context.Context, r *job.Run, order Order, at *progr
 			err = k.compactOne(ctx, r, order, at, branch)
 		}
 		if protocol.CodeOf(err) == protocol.TableBranchNotFound {
-			err = nil // deleted meanwhile
+			err = nil // the branch was deleted after it was listed
 		}
 	}
 	return err
 }
 
-// compactOne compacts a branch, or the table when it is "". Each round takes some of what there
-// is to do away.
+// compactOne compacts a branch, or the table when branch is "". Each round compacts some of the
+// fragments and stores a checkpoint.
 func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *progress, branch string) error {
 	for {
 		done, err := catalog.Write(ctx, k.Tables.Names, r.Object(), func(ctx context.Context, found *catalog.Lookup) (engine.Compacted, error) {
@@ -175,7 +174,7 @@ func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *pr
 		})
 		switch {
 		case order.Gradual && protocol.CodeOf(err) == protocol.ConcurrentModification:
-			return nil // it is busy; there will be another time
+			return nil // a writer was faster; a later job tries again
 		case err != nil:
 			return err
 		case done.Version == 0:
@@ -230,8 +229,8 @@ func (k *Keeper) fileAge() time.Duration {
 	return k.FileAge
 }
 
-// onTable does work on the table that a name stands for, once: files of a table that has been
-// dropped are nobody's, and a new one of its name has another place.
+// onTable does work on the table that a name stands for. It does not follow the name to another
+// table: the work decides which files to delete, and another table has another location.
 func (k *Keeper) onTable(ctx context.Context, id []string, work func(context.Context, *engine.Table) (dataset.CleanupReport, error)) (dataset.CleanupReport, error) {
 	found, err := k.Tables.Names.Table(ctx, id)
 	if err != nil {
@@ -240,8 +239,8 @@ func (k *Keeper) onTable(ctx context.Context, id []string, work func(context.Con
 	return work(ctx, k.Tables.At(found))
 }
 
-// DryRun tells what a job of that order would do at this moment. Files of versions that would
-// be deleted are not counted: they are named until then.
+// DryRun returns the result that a job with this order would have now. It does not count the files
+// of versions that the job would delete, because those versions still refer to them.
 func (k *Keeper) DryRun(ctx context.Context, id []string, order Order) (Report, error) {
 	var report Report
 	found, err := k.Tables.Names.Table(ctx, id)

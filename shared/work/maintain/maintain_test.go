@@ -108,7 +108,7 @@ func (h *house) insertInto(t *testing.T, branch string, from, to int64) {
 	}
 }
 
-// work works on jobs for a time, the end of which the jobs do not see coming.
+// work runs jobs for a time d. The jobs do not notice its end in advance.
 func (h *house) work(t *testing.T, d time.Duration) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -243,7 +243,7 @@ func (h *house) run(t *testing.T, order maintain.Order) string {
 	return id
 }
 
-// Writes to a branch are what lets a worker look.
+// Writes to a branch cause looks, as writes to the table do.
 func TestWritesToBranchesAreNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, memstore.New())
@@ -263,7 +263,7 @@ func TestWritesToBranchesAreNoticed(t *testing.T) {
 	})
 }
 
-// The more a table grows the less often what is old is written again.
+// The larger a table grows, the less often a compaction rewrites its old rows.
 func TestCompactionIsTiered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, memstore.New())
@@ -406,8 +406,8 @@ func TestADryRunTellsWhatWouldBeDone(t *testing.T) {
 	})
 }
 
-// A job is killed at each of its requests to the storage. The rows are there all the time, and
-// the next worker brings it to its end.
+// A job is killed at each of its requests to the storage. The rows can be read all the time, and
+// the next worker finishes the job.
 func TestMaintenanceSurvivesACrashAnywhere(t *testing.T) {
 	for n := int32(1); ; n++ {
 		reached := false

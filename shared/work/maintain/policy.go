@@ -12,34 +12,34 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// The properties that say how a table is kept fit. A table without one of them has that of the
-// nearest namespace around it that has.
+// These properties control the maintenance of a table. A property that a table lacks is inherited
+// from the nearest namespace around it.
 const (
-	// PropertyMode is on (the default), compact, cleanup or off: what is done without being
-	// asked for.
+	// PropertyMode selects the maintenance that happens without a request: on (the default),
+	// compact, cleanup or off.
 	PropertyMode = "maintenance"
-	// PropertyRetention is for how long versions are kept after they have been replaced: a
-	// number and d, h, m or s, such as 7d, which is the default. Never less than an hour.
+	// PropertyRetention is how long a replaced version is kept: a number followed by d, h, m or s.
+	// The default is 7d, the minimum one hour.
 	PropertyRetention = "maintenance.retention"
-	// PropertyKeep is how many versions are kept at least, however old; the default is 1.
+	// PropertyKeep is the least number of versions to keep, however old they are. The default is 1.
 	PropertyKeep = "maintenance.keep_versions"
 )
 
-// MinRetention is the shortest time for which a version is kept after it has been replaced: who
-// reads or writes on top of it has to be done before.
+// MinRetention is the shortest time for which a replaced version is kept. It is long enough for
+// requests that read the version, or write on top of it, to finish.
 const MinRetention = time.Hour
 
 const defaultRetention = 7 * 24 * time.Hour
 
-// A Policy says how a table is kept fit.
+// A Policy is the maintenance that the properties of a table ask for.
 type Policy struct {
 	Compact   bool
 	Cleanup   bool
-	Retention time.Duration // of versions that have been replaced
-	Keep      int           // versions, at least
+	Retention time.Duration // is how long a replaced version is kept
+	Keep      int           // is the least number of versions to keep
 }
 
-// PolicyOf returns what the properties of a table, and of the namespaces around it, say.
+// PolicyOf returns the policy of a table from its properties and those of the namespaces around it.
 func PolicyOf(ctx context.Context, names *catalog.Catalog, id []string) (Policy, error) {
 	table, err := names.Table(ctx, id)
 	if err != nil {
@@ -54,7 +54,7 @@ func PolicyOf(ctx context.Context, names *catalog.Catalog, id []string) (Policy,
 		}
 	}
 	take(table.Properties)
-	ctx = auth.Unlimited(ctx) // who may maintain a table need not see what it lies in
+	ctx = auth.Unlimited(ctx) // a principal that may maintain a table need not see the namespaces around it
 	for around := id[:len(id)-1]; len(around) > 0; around = around[:len(around)-1] {
 		namespace, err := names.Namespace(ctx, around)
 		if err != nil {
@@ -95,7 +95,7 @@ func parsePolicy(properties map[string]string) (Policy, error) {
 	return p, nil
 }
 
-// ParseRetention reads a time for which versions are kept.
+// ParseRetention reads how long replaced versions are kept.
 func ParseRetention(text string) (time.Duration, error) {
 	number, days := strings.CutSuffix(text, "d")
 	var d time.Duration
@@ -109,7 +109,7 @@ func ParseRetention(text string) (time.Duration, error) {
 		d, err = time.ParseDuration(text)
 	}
 	if err != nil || d < MinRetention {
-		return 0, fmt.Errorf("%.40q is not a time of an hour or more, such as 7d or 36h", text)
+		return 0, fmt.Errorf("%.40q is not a duration of an hour or more, such as 7d or 36h", text)
 	}
 	return d, nil
 }

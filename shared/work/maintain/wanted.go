@@ -17,16 +17,17 @@ import (
 	"tiltyard/shared/tables"
 )
 
-// cleanupEvery is how often a table is cleaned up without being asked for.
+// cleanupEvery is the interval between two cleanups of a table that no client asked for.
 const cleanupEvery = 24 * time.Hour
 
-// cleaned is what is noted of a table that was cleaned up.
+// cleaned is the record of the last cleanup of a table.
 type cleaned struct {
 	At time.Time `json:"at"`
 }
 
-// wanted says whether there is something to do for a table that its policy allows. Who asks
-// for the root, as a clock does where no program runs all the time, asks for all tables.
+// wanted returns the maintenance that a table needs and its policy allows, nil if there is none.
+// For the root it suggests a check of each table; the clock of a deployment without a long-running
+// process asks for that.
 func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if len(id) == 0 {
 		return nil, k.SuggestAll(ctx)
@@ -68,14 +69,15 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	return &job.Want{Input: order, Mark: fmt.Sprint(found.Location.URI, "@", version)}, nil
 }
 
-// gone says whether a table is not there any more.
+// gone reports whether an error means that the table no longer exists.
 func gone(err error) bool {
 	code := protocol.CodeOf(err)
 	return err != nil && (code == protocol.TableNotFound || code == protocol.NamespaceNotFound)
 }
 
-// claimCleanup says whether a table was not cleaned up lately, and notes that it is now: of
-// several that ask one is told so. One that is new has nothing to clean up yet.
+// claimCleanup reports whether a cleanup of the table is due, and records that it happens now. Of
+// several callers at the same time only one gets true. A table younger than the interval has
+// nothing to clean up.
 func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table) (bool, error) {
 	now := k.Now().UTC()
 	if now.Sub(found.Created) < cleanupEvery {
@@ -103,14 +105,15 @@ func (k *Keeper) claimCleanup(ctx context.Context, found *catalog.Table) (bool, 
 	return err == nil, err
 }
 
-// cleanedKey names the note of a table, by its place: names change.
+// cleanedKey returns the key of a table's cleanup record. It is made of the location, because a
+// table may get another name.
 func cleanedKey(found *catalog.Table) string {
 	sum := sha256.Sum256([]byte(found.Location.URI))
 	return "cleaned/" + hex.EncodeToString(sum[:16])
 }
 
-// SuggestAll lets a worker look at all tables, those that nobody writes to as well. What
-// writers that died have left in the catalog is deleted here and now.
+// SuggestAll suggests a check of every table, which includes tables that are no longer written to.
+// It also deletes what crashed writers have left in the catalog.
 func (k *Keeper) SuggestAll(ctx context.Context) error {
 	if _, err := k.Tables.Names.Sweep(ctx, k.fileAge()); err != nil {
 		return err

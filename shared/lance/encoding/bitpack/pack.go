@@ -25,7 +25,7 @@ func Pack[T Integer](out []T, values *[BlockValues]T, width int) {
 	}
 }
 
-// packRow adds the low bits of a row to its words.
+// packRow adds the low bits of a row of values to the words that they begin in.
 func packRow[T Integer](out, in []T, left uint) {
 	left &= 63
 	for len(in) >= 8 && len(out) >= 8 {
@@ -42,7 +42,7 @@ func packRow[T Integer](out, in []T, left uint) {
 	}
 }
 
-// packCarry adds the bits of a row that did not fit to the words after.
+// packCarry adds the remaining bits of a row to the next words.
 func packCarry[T Integer](out, in []T, right uint) {
 	right &= 63
 	for len(in) >= 4 && len(out) >= 4 {

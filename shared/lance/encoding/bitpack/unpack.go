@@ -8,12 +8,21 @@
 //	row r of lane l is bits [r*W, r*W+W) of the lane's words, low bits first
 //	row r of lane l is value order[r/8]*16 + (r%8)*128 + l of the block
 //
-// so that neighbouring values lie in neighbouring words. A block takes 1024*W/T words.
-// Writers widen W to what the block needs.
+// Neighbouring values lie in neighbouring words, so that one shift and one mask unpack many of them
+// at once. A block takes 1024*W/T words. Writers round W up to the bits of the largest value of the
+// block.
 //
-// Word k of all lanes is 128 bytes whatever T is, and so is a row of unpacked values.
-// Both are taken here as 16 words of 64 bits, which hold several lanes side by side:
-// a row is shifts and masks of one or two of them.
+// For example, 1024 integers of T = 32 bits below 8 take W = 3 bits each, 384 bytes instead of
+// 4096. There are 32 lanes of 3 words:
+//
+//	value   0   row  0 of lane 0   bits 0-2 of packed[0]
+//	value   1   row  0 of lane 1   bits 0-2 of packed[1]
+//	value 128   row  1 of lane 0   bits 3-5 of packed[0]
+//	value  32   row 16 of lane 0   bits 48-50 of the lane: bits 16-18 of packed[32]
+//
+// Word k of all lanes is 128 bytes for every T, and so is a row of unpacked values. The code
+// handles both as 16 words of 64 bits, each of which holds several lanes side by side: unpacking a
+// row shifts and masks one or two such rows of words.
 //
 // Source: crate lance-bitpacking, which quotes the FastLanes paper (Afroozeh, Boncz).
 package bitpack
@@ -23,10 +32,10 @@ import "unsafe"
 // BlockValues is how many values a packed block holds.
 const BlockValues = 1024
 
-// laneOrder is the order in which eight rows at a time are taken from a block.
+// laneOrder is the order in which groups of eight rows are taken from a block.
 var laneOrder = [8]int{0, 4, 2, 6, 1, 5, 3, 7}
 
-// An Integer is one of those that are packed. All are taken as unsigned.
+// An Integer is a type of integers that can be packed; signed integers are packed as unsigned ones.
 type Integer interface {
 	uint8 | uint16 | uint32 | uint64
 }
@@ -36,10 +45,10 @@ func Words[T Integer](width int) int {
 	return BlockValues / (8 * int(unsafe.Sizeof(T(0)))) * width
 }
 
-// rowBytes is the size of a word of every lane, and of a row of values.
+// rowBytes is the size of one word of every lane, and also of a row of values.
 const rowBytes = BlockValues / 8
 
-// A laneRow is a word of every lane, or a row of values. It need not be aligned.
+// A laneRow is one word of every lane, or a row of values. It need not be aligned.
 type laneRow [rowBytes / 8]uint64
 
 func laneRowAt(b []byte, row int) *laneRow {
@@ -82,8 +91,8 @@ func unpackRows(dst, packed []byte, size, width int) {
 // lowBits returns a word whose n low bits are set.
 func lowBits(n int) uint64 { return ^uint64(0) >> (uint(64-n) & 63) }
 
-// unpackRow unpacks a row whose values lie within one word each. What the shift moves
-// in from the next lane is masked away.
+// unpackRow unpacks a row whose values lie within one word each. The mask removes the bits that the
+// shift moves in from the next lane.
 func unpackRow(out, in *laneRow, shift uint, mask uint64) {
 	shift &= 63
 	for i := range out {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// An Encoder compresses text with the symbols of one table. At each
-// position it takes the longest symbol that it finds.
+// An Encoder compresses text with the symbols of one table. At each position it takes the longest
+// symbol that matches.
 //
-// Symbols of three bytes and more are found by a hash of the first three, which leads to
-// two places for them; what does not fit there is not a symbol. Shorter ones are found
-// by two bytes, and every byte has an escape at least. What is past the end of a text
-// reads as a rare byte, and no symbol of more than one byte has it: nothing matches past
-// the end.
+// A hash of the first three bytes finds a symbol of three bytes or more: it leads to a slot with
+// room for two of them, and a candidate that finds its slot full does not become a symbol. The
+// first two bytes find a shorter symbol, and each byte has at least an escape. Past the end of a
+// text the encoder reads a byte that is rare in the sample, which occurs in no symbol of more than
+// one byte; thus no symbol matches past the end.
 type Encoder struct {
 	symbols []symbol
 	short   [1 << 16]step
@@ -21,19 +21,19 @@ type Encoder struct {
 	Ratio   float64             // of compressed to plain text, in what the symbols were made for
 }
 
-// A symbol is what a code stands for.
+// A symbol is the piece of text that a code stands for.
 type symbol struct {
 	val  uint64 // first byte lowest, zeros above
 	size int
 }
 
-// A match is a symbol that a text may go on with.
+// A match is a symbol that the text at a position may begin with.
 type match struct {
 	val, mask uint64
 	step      step
 }
 
-// A step says what to do at a position of a text:
+// A step is the encoder's action at a position of a text:
 //
 //	bits 0-7    the code to put
 //	bit 8       it is an escape, and the byte itself comes after it
@@ -50,18 +50,17 @@ const longSlots = 1024
 
 func longSlot(word uint64) uint64 { return (word & 0xffffff) * 0x9E3779B97F4A7C15 >> 54 }
 
-// noMatch is a match that never is one.
+// noMatch is a match that no text has: its mask is 0 and its value is not.
 var noMatch = match{val: 1}
 
-// newEncoder returns an encoder without symbols for texts that hardly have the byte
-// end.
+// newEncoder returns an encoder without symbols for texts in which the byte end is rare.
 func newEncoder(end byte) *Encoder {
 	e := &Encoder{end: uint64(end) * 0x0101010101010101}
 	e.reset()
 	return e
 }
 
-// reset takes all symbols away.
+// reset removes all symbols.
 func (e *Encoder) reset() {
 	e.symbols = e.symbols[:0]
 	for i := range e.short {
@@ -72,7 +71,7 @@ func (e *Encoder) reset() {
 	}
 }
 
-// add makes s a symbol if there is a place for it.
+// add makes s a symbol if its slot has room.
 func (e *Encoder) add(s symbol) bool {
 	step := step(s.size<<stepSize | len(e.symbols))
 	switch {
@@ -102,10 +101,10 @@ func (e *Encoder) addLong(m match) bool {
 	return true
 }
 
-// lowBytes is a mask of the n lowest bytes, up to eight.
+// lowBytes is a mask of the n lowest bytes, n from 1 to 8.
 func lowBytes(n int) uint64 { return ^uint64(0) >> (64 - 8*n) }
 
-// step returns what to do about text that goes on with these bytes.
+// step returns the action for a text that continues with the bytes of word, first byte lowest.
 func (e *Encoder) step(word uint64) step {
 	step := e.short[uint16(word)]
 	slot := &e.long[longSlot(word)]
@@ -118,8 +117,8 @@ func (e *Encoder) step(word uint64) step {
 	return step
 }
 
-// encode puts the codes of text into out, which has room for twice its size, and returns
-// how many bytes they are.
+// encode writes the codes of text to out, which has room for twice the size of text, and returns
+// the number of bytes that it wrote.
 func (e *Encoder) encode(out, text []byte) int {
 	n, i := 0, 0
 	for ; i+8 <= len(text); n++ {
@@ -144,7 +143,8 @@ func (e *Encoder) encode(out, text []byte) int {
 	return n
 }
 
-// firstBytes returns the first eight bytes of text and what is past its end.
+// firstBytes returns the first eight bytes of text, with the rare byte in place of bytes past its
+// end.
 func (e *Encoder) firstBytes(text []byte) uint64 {
 	if len(text) >= 8 {
 		return binary.LittleEndian.Uint64(text)
@@ -169,8 +169,8 @@ func (e *Encoder) Table() []byte {
 	return b[:TableBytes]
 }
 
-// Compress compresses each of the texts that the offsets delimit in data, and returns the codes
-// and what delimits those.
+// Compress compresses each of the texts that the offsets delimit in data. It returns the codes, and
+// the offsets that delimit them.
 func (e *Encoder) Compress(data []byte, offsets []int32) (codes []byte, ends []int32) {
 	ends = make([]int32, len(offsets))
 	codes = make([]byte, len(data)/2+1024)

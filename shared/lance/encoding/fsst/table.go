@@ -8,8 +8,12 @@
 //	8+8n  n × u8     their lengths in bytes, 1 to 8
 //	      ...        unused
 //
-// Compressed text is a run of codes. Code 255 says that the next byte stands for itself;
-// any other code is the number of a symbol.
+// Compressed text is a run of codes. Code 255 means that the next byte stands for itself; any other
+// code is the number of a symbol. If symbol 0 is "lance" and symbol 1 is "db", then "lancedb!" is
+//
+//	00        lance
+//	01        db
+//	ff 21     !
 //
 // Source: crate fsst of lance; "FSST: Fast Random Access String Compression" (Boncz,
 // Neumann, Leis).
@@ -31,7 +35,7 @@ const (
 	escape = 255
 )
 
-// A Table decodes compressed text. It is not changed after it has been made.
+// A Table decodes compressed text. It does not change after it has been made.
 type Table struct {
 	Plain   bool // the text is not compressed after all
 	symbols [256]uint64
@@ -63,9 +67,9 @@ func ParseTable(b []byte) (*Table, error) {
 	return t, nil
 }
 
-// Decode puts the text of the codes in src into out from position n on, and returns where it
-// ends. There must be [MaxSymbol] bytes of room for each code and for one more. The text must not
-// be plain.
+// Decode writes the text of the codes in src to out from position n on, and returns where the text
+// ends. out must have [MaxSymbol] bytes of room for each code and for one more. The table must not
+// be Plain.
 func (t *Table) Decode(out []byte, n int, src []byte) (int, error) {
 	for i := 0; i < len(src); i++ {
 		code := src[i]

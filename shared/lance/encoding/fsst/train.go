@@ -11,14 +11,14 @@ const (
 	maxSymbols   = 255 // the last code is the escape
 )
 
-// trainParts is how much of the sample the rounds of training look at, in 16ths: to
-// begin with, when symbols are short and cannot become long at once, a little will do.
+// trainParts is how much of the sample each round of training compresses, in 16ths. In the first
+// rounds symbols are short and can grow to twice their length at most, so a small part is enough.
 var trainParts = [...]int{1, 2, 2, 4, 4, 8, 8, 16, 16}
 
-// Train chooses symbols for texts like those that the offsets delimit in data. It begins without any and in
-// each round compresses some of a sample, counts which symbols it used and which
-// followed each other, and takes the best of them and of their pairs. It returns nil
-// when there is nothing to gain.
+// Train chooses symbols for texts like those that the offsets delimit in data. It begins without
+// symbols. In each round it compresses a part of a sample, counts the symbols and the pairs of
+// successive symbols that this used, and keeps the best of them as the next symbols. It returns nil
+// if the sample does not become smaller by a sixteenth.
 func Train(data []byte, offsets []int32) *Encoder {
 	texts, plain := sample(data, offsets), 0
 	for _, text := range texts {
@@ -46,8 +46,8 @@ func Train(data []byte, offsets []int32) *Encoder {
 	return encoder
 }
 
-// sample returns pieces of the texts from places evenly spread over the whole. The same
-// values have the same sample: files do not depend on chance.
+// sample returns pieces of the texts from places evenly spread over the whole. It is deterministic,
+// so that equal values make equal files.
 func sample(data []byte, offsets []int32) [][]byte {
 	var texts [][]byte
 	next := 0
@@ -65,7 +65,7 @@ func sample(data []byte, offsets []int32) [][]byte {
 	return texts
 }
 
-// rarestByte returns the byte that comes up least in texts.
+// rarestByte returns the byte that occurs least often in texts.
 func rarestByte(texts [][]byte) byte {
 	var counts [256]int
 	for _, text := range texts {
@@ -82,8 +82,8 @@ func rarestByte(texts [][]byte) byte {
 	return byte(rarest)
 }
 
-// symbolCounts counts how often symbols and pairs of symbols come up in a sample. A
-// symbol counts by 256 and its number; bytes that are none come first.
+// symbolCounts counts how often symbols, and pairs of successive symbols, occur in a sample. A
+// symbol has the code 256 plus its number; a byte that is escaped has its own value as code.
 type symbolCounts struct {
 	single [trainCodes]int
 	pairs  [][trainCodes]uint16
@@ -136,14 +136,14 @@ func (c *symbolCounts) addPair(first, second int) {
 	*n++
 }
 
-// A candidate is a symbol to be, with how many bytes it would save, about.
+// A candidate is a possible symbol, with about how many bytes it would save.
 type candidate struct {
 	symbol
 	gain int
 }
 
-// choose gives e the symbols for the next round: those that save most bytes, of those
-// that came up more often than rare.
+// choose gives e the symbols of the next round: of those that occurred more often than rare, the
+// ones that save most bytes.
 func (c *symbolCounts) choose(e *Encoder, rare int) {
 	candidates := c.candidates(e, rare)
 	e.reset()
@@ -154,7 +154,7 @@ func (c *symbolCounts) choose(e *Encoder, rare int) {
 	}
 }
 
-// candidates returns the symbols that e might have, the best first.
+// candidates returns the possible symbols, those that save most first.
 func (c *symbolCounts) candidates(e *Encoder, rare int) []candidate {
 	var all []candidate
 	for code, n := range c.single {
@@ -187,8 +187,8 @@ func (c *symbolCounts) candidates(e *Encoder, rare int) []candidate {
 	return all
 }
 
-// addEqual makes one of sorted candidates that are the same symbol: several pairs can
-// be. What they save adds up.
+// addEqual merges candidates that are the same symbol and adds up their gains: several pairs can
+// join to the same symbol.
 func addEqual(sorted []candidate) []candidate {
 	n := 0
 	for i, s := range sorted {
@@ -210,7 +210,7 @@ func (e *Encoder) symbol(code int) symbol {
 	return e.symbols[code-256]
 }
 
-// join returns the symbol of s followed by t, cut off where it gets too long.
+// join returns the symbol of s followed by t, cut off at MaxSymbol bytes.
 func (s symbol) join(t symbol) symbol {
 	size := min(s.size+t.size, MaxSymbol)
 	return symbol{(s.val | t.val<<(8*s.size)) & lowBytes(size), size}

@@ -20,8 +20,8 @@ var scalars = map[string]struct{ read, write, as string }{
 	"float32": {"Float32", "Float32", ""},
 }
 
-// codings read and write fields of types that have functions of their own in package pb.
-// In a codec, depth is how many others it lies in.
+// codings are the statements that read and write fields of types that have functions of
+// their own in package pb. In a codec, depth is the number of codecs around it.
 var codings = map[string]struct{ read, write string }{
 	"Codec":              {"scanCodec(s, &m.%[1]s, %[3]s)", "encodeCodec(e, %[2]s, m.%[1]s)"},
 	"ArrayEncoding":      {"scanArray(s, &m.%[1]s, depth)", ""},

@@ -1,5 +1,5 @@
-// Command gen writes the readers and writers of the messages of package pb, which are Go
-// structs with the numbers of their fields in tags:
+// Command gen writes the readers and writers of the messages of package pb. A message is a
+// Go struct whose tags hold the numbers of its fields:
 //
 //	//pb:message
 //	type BasePath struct {
@@ -8,16 +8,16 @@
 //		Unknown []byte
 //	}
 //
-// The directive says what a struct is:
+// The directive gives the kind of the message:
 //
 //	message           a message; "message read" and "message write" have only that half
 //	operation N       the member N of a transaction's oneof; "operation N hand" is written by hand
 //	layout N, codec N members of those oneofs; "codec part" is a message inside of a codec
 //	array             an encoding of data files of version 2.0, which are only read
 //
-// A tag may add ",optional" for bytes that may be absent, and ",oneof" for fields of which
-// the one that was read last counts. A struct with a field Unknown keeps the fields that it
-// does not know.
+// A tag may add ",optional" for bytes that may be absent, and ",oneof" for members of a
+// oneof, of which the last one that is read counts. A struct with a field Unknown keeps
+// unknown fields in it.
 //
 // "go generate" runs the command in the folder of package pb.
 package main
@@ -68,8 +68,8 @@ type field struct {
 	optional, oneof bool
 }
 
-// read returns the structs with directives in the Go files of a folder, and what all types
-// that are declared there are: "struct", or the name of another type.
+// read returns the structs with directives in the Go files of a folder, and the underlying
+// type of each declared type: "struct", or the name of another type.
 func read(dir string) ([]message, map[string]string, error) {
 	set := token.NewFileSet()
 	mine := func(f fs.FileInfo) bool { return f.Name() != output && !strings.HasSuffix(f.Name(), "_test.go") }
@@ -156,7 +156,7 @@ func newMessage(name string, words []string, s *ast.StructType) (message, error)
 	return m, nil
 }
 
-// typeText writes a type as it stands in the source.
+// typeText returns a type as it is written in the source.
 func typeText(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.Ident:
@@ -236,7 +236,7 @@ func (g *generator) message(m message) {
 	}
 }
 
-// members writes the function that makes the member of a oneof that has a number.
+// members writes the function that returns a new member of a oneof by its number.
 func (g *generator) members(kind, member, name, unknown string, messages []message) {
 	g.line("\nfunc %s(num protowire.Number) %s {", name, member)
 	g.line("switch num {")
@@ -273,7 +273,7 @@ func (g *generator) reader(m message, name, params, doc string, reset bool) {
 	g.line("}\n}\nreturn s.Err()\n}")
 }
 
-// clear writes what forgets the other members of a oneof.
+// clear writes the statements that reset the other members of a oneof.
 func (g *generator) clear(m message, f field) {
 	for _, other := range m.fields {
 		if other.oneof && other.name != f.name {

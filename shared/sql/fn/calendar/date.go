@@ -1,4 +1,5 @@
-// Package calendar has the functions of dates and times, and those without arguments.
+// Package calendar holds the functions of dates and times, and the functions without
+// arguments.
 package calendar
 
 import (
@@ -36,7 +37,7 @@ var dateFunctions = map[string]*expr.Function{
 		Bind: expr.Signature(expr.Gives(arrow.FixedWidthTypes.Date32), calendarNumber), Eval: evalMakeDate},
 }
 
-// clockText takes strings as timestamps.
+// clockText casts strings to timestamps.
 func clockText(t arrow.DataType) arrow.DataType {
 	if column.IsString(t) || t.ID() == arrow.NULL {
 		return column.TimestampType(arrow.Nanosecond, "")
@@ -44,10 +45,10 @@ func clockText(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// units that date_trunc cuts off to, finest first.
+// truncUnits are the units of date_trunc, finest first.
 var truncUnits = []string{"microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"}
 
-// bindDateTrunc takes the name of the unit from a constant. Dates become timestamps.
+// bindDateTrunc requires a constant as the name of the unit. Dates become timestamps.
 func bindDateTrunc(n *expr.Node) (*expr.Node, error) {
 	unit, err := expr.ConstantName(n, n.Args[0])
 	if err != nil {
@@ -83,7 +84,7 @@ func bindDateTrunc(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// evalDateTrunc cuts off what is finer than the unit, on the clock of the time zone.
+// evalDateTrunc truncates to the unit, on the clock of the time zone.
 func evalDateTrunc(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	zone, err := clock.LoadZone(column.ZoneOf(n.Type))
 	if err != nil {
@@ -117,7 +118,7 @@ func evalDateTrunc(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 
 func floorTo(x, unit int64) int64 { return clock.FloorDiv(x, unit) * unit }
 
-// truncClock is what the clock of t shows, cut off, as seconds since 1970.
+// truncClock returns the clock time of t, truncated, as seconds since 1970.
 func truncClock(t time.Time, unit string) int64 {
 	year, month, day := t.Date()
 	hour, minute := t.Hour(), t.Minute()
@@ -141,8 +142,8 @@ func truncClock(t time.Time, unit string) int64 {
 	return time.Date(year, month, day, hour, minute, 0, 0, time.UTC).Unix()
 }
 
-// bindToTimestamp takes strings and timestamps, of which it drops the zone, and numbers:
-// to_timestamp as seconds, the others as ticks of their unit.
+// bindToTimestamp accepts strings, timestamps, whose zone it drops, and numbers: for
+// to_timestamp as seconds, for the others as ticks of their unit.
 func bindToTimestamp(unit arrow.TimeUnit) func(n *expr.Node) (*expr.Node, error) {
 	return func(n *expr.Node) (*expr.Node, error) {
 		to := column.TimestampType(unit, "")
@@ -168,8 +169,8 @@ func bindToTimestamp(unit arrow.TimeUnit) func(n *expr.Node) (*expr.Node, error)
 	}
 }
 
-// opaqueCast makes a call of a cast, as simplify may move what is a cast to the other side of
-// a comparison, although digits are lost.
+// opaqueCast turns a cast into a call, because simplify may move a cast to the other side
+// of a comparison even if digits are lost.
 func opaqueCast(n, x *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	if column.SameType(x.Type, typ) {
 		return x, nil
@@ -183,7 +184,7 @@ func opaqueCast(n, x *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	return &expr.Node{Op: expr.OpCall, Func: fn, Type: typ, Args: []*expr.Node{x}, Pos: n.Pos}, nil
 }
 
-// inUTC drops the zone of a timestamp; the instant stays.
+// inUTC drops the zone of a timestamp and keeps the instant.
 func inUTC(x *expr.Node) *expr.Node {
 	t := x.Type.(*arrow.TimestampType)
 	if t.TimeZone == "" {
@@ -193,8 +194,8 @@ func inUTC(x *expr.Node) *expr.Node {
 	return &expr.Node{Op: expr.OpCast, Type: column.TimestampType(t.Unit, ""), Args: []*expr.Node{number}, Pos: x.Pos}
 }
 
-// evalSeconds makes timestamps of numbers of seconds. What does not fit of a float is cut
-// down to the range, and NaN is zero, as it is in Rust.
+// evalSeconds converts numbers of seconds to timestamps. A float that is out of range is
+// limited to the range, and NaN is zero, as in Rust.
 func evalSeconds(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	if args[0].Type.ID() == arrow.INT64 {
 		x := column.ValuesOf[int64](args[0])
@@ -262,7 +263,7 @@ func bindToUnixtime(n *expr.Node) (*expr.Node, error) {
 	return opaqueCast(n, x, column.TypeInt64)
 }
 
-// bindToDate takes strings, timestamps, and integers as days since 1970.
+// bindToDate accepts strings, timestamps, and integers as days since 1970.
 func bindToDate(n *expr.Node) (*expr.Node, error) {
 	x := n.Args[0]
 	if len(n.Args) > 1 {
@@ -283,7 +284,7 @@ func bindToDate(n *expr.Node) (*expr.Node, error) {
 	return opaqueCast(n, x, arrow.FixedWidthTypes.Date32)
 }
 
-// calendarNumber takes integers and strings of digits as int32.
+// calendarNumber casts integers and strings of digits to int32.
 func calendarNumber(t arrow.DataType) arrow.DataType {
 	if column.IsInteger(t) || column.IsString(t) || t.ID() == arrow.NULL {
 		return arrow.PrimitiveTypes.Int32
@@ -291,7 +292,7 @@ func calendarNumber(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// evalMakeDate fails for days that are not in the calendar.
+// evalMakeDate fails for days that do not exist.
 func evalMakeDate(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	year, month, day := column.ValuesOf[int32](args[0]), column.ValuesOf[int32](args[1]), column.ValuesOf[int32](args[2])
 	return expr.FixedRows(m, n, args, rows, func(i int) (int32, error) {

@@ -15,8 +15,8 @@ import (
 // A datePart computes a number from a moment on the clock of its zone.
 type datePart func(t time.Time) int64
 
-// dateParts are the parts by their names. Of a time of day only those from the hour on make
-// sense. Seconds and what is finer contain the coarser: milliseconds count from the minute.
+// dateParts are the parts by their names. A time of day has only the parts from the hour
+// on. Finer parts than the second include the seconds: milliseconds count from the minute.
 var dateParts = map[string]datePart{
 	"year":    func(t time.Time) int64 { return int64(t.Year()) },
 	"isoyear": func(t time.Time) int64 { year, _ := t.ISOWeek(); return int64(year) },
@@ -38,7 +38,7 @@ var dateParts = map[string]datePart{
 
 func sinceMinute(t time.Time) int64 { return int64(t.Second())*1e9 + int64(t.Nanosecond()) }
 
-// datePartAliases are other words for the parts, as Arrow has them for intervals.
+// datePartAliases are other names of the parts, those of Arrow for intervals.
 var datePartAliases = map[string]string{
 	"y": "year", "yr": "year", "yrs": "year", "years": "year", "qtr": "quarter",
 	"mon": "month", "mons": "month", "months": "month", "w": "week", "weeks": "week",
@@ -50,8 +50,8 @@ var datePartAliases = map[string]string{
 	"nanoseconds": "nanosecond",
 }
 
-// bindDatePart takes the name of the part from a constant. The result is an int32, but int64
-// for nanoseconds and float64 for the seconds since 1970.
+// bindDatePart requires a constant as the name of the part. The result is an int32, except
+// an int64 for nanoseconds and a float64 for the seconds since 1970.
 func bindDatePart(n *expr.Node) (*expr.Node, error) {
 	name, err := expr.ConstantName(n, n.Args[0])
 	if err != nil {
@@ -120,7 +120,8 @@ func evalDatePart(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.B
 	return expr.FixedRows(m, n, args, rows, func(i int) (int32, error) { return int32(part(i)), nil })
 }
 
-// tickReader reads dates, times and timestamps as ticks, and returns how many make a second.
+// tickReader returns a function that returns dates, times and timestamps as ticks, and the
+// number of ticks in a second.
 func tickReader(v column.Vec) (ticks func(i int) int64, per int64) {
 	switch {
 	case v.Type.ID() == arrow.DATE32:

@@ -12,8 +12,8 @@ import (
 	"tiltyard/shared/sql/expr"
 )
 
-// momentFunctions have no arguments. Those of the clock say the same for every row of a
-// request and are constants to the stages after plan; the others differ for every row.
+// momentFunctions have no arguments. The clock functions have the same value for every row
+// of a request and are constants after plan; the others have another value for every row.
 var momentFunctions = map[string]*expr.Function{
 	"now": {}, "current_date": {}, "current_time": {}, // see ClockFunctions
 
@@ -21,7 +21,7 @@ var momentFunctions = map[string]*expr.Function{
 	"uuid":   {Bind: expr.Signature(expr.Gives(column.TypeString)), PerRow: randomUUIDs},
 }
 
-// ClockFunctions make constants of what the clock says, in UTC; plan has the clock.
+// ClockFunctions return constants for a time, in UTC. Package plan knows the time.
 var ClockFunctions = map[string]func(now time.Time) column.Vec{
 	"now": func(now time.Time) column.Vec {
 		return column.Constant(column.TimestampType(arrow.Nanosecond, ""), []int64{now.UnixNano()})
@@ -35,7 +35,7 @@ var ClockFunctions = map[string]func(now time.Time) column.Vec{
 	},
 }
 
-// randomNumbers are at least 0 and less than 1.
+// randomNumbers returns numbers that are at least 0 and less than 1.
 func randomNumbers(rows int) column.Vec {
 	values := make([]float64, rows)
 	for i := range values {

@@ -12,7 +12,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// timeFunctions write and read dates and times by formats, and cut them into bins.
+// timeFunctions write and parse dates and times by formats, and divide times into bins.
 var timeFunctions = map[string]*expr.Function{
 	"to_char":       {MinArgs: 2, MaxArgs: 2, Bind: expr.Signature(expr.Gives(column.TypeString), calendarValue, expr.AsText), Eval: evalToChar},
 	"to_time":       {MinArgs: 1, MaxArgs: 20, Bind: bindToTime, Eval: evalToTime},
@@ -22,7 +22,7 @@ var timeFunctions = map[string]*expr.Function{
 	"date_bin": {MinArgs: 2, MaxArgs: 3, Intervals: true, Bind: bindDateBin, Eval: evalDateBin},
 }
 
-// calendarValue takes dates, times and timestamps as they are.
+// calendarValue accepts dates, times and timestamps without a cast.
 func calendarValue(t arrow.DataType) arrow.DataType {
 	switch {
 	case column.IsTemporal(t) && t.ID() != arrow.DURATION:
@@ -33,7 +33,7 @@ func calendarValue(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// formatCache reads each format once, however many rows have it.
+// formatCache parses each format once for all rows that use it.
 type formatCache map[string]clock.Format
 
 const (
@@ -43,7 +43,7 @@ const (
 	maxFormats = 64
 )
 
-// format is nil for what is no format.
+// format returns the parsed format, or nil if s is not a valid one.
 func (c formatCache) format(s []byte) (clock.Format, error) {
 	f, ok := c[string(s)]
 	if ok {
@@ -62,7 +62,7 @@ func (c formatCache) format(s []byte) (clock.Format, error) {
 	return f, nil
 }
 
-// evalToChar fails for formats that ask for what the value does not have: the date of a
+// evalToChar fails if the format needs a part that the value does not have: the date of a
 // time, or the zone of a timestamp without one.
 func evalToChar(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	x := args[0]
@@ -84,14 +84,14 @@ func evalToChar(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bit
 			return nil, err
 		}
 		if f == nil || f.Needs(missing) {
-			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is no format for %s", args[1].Named(formats(i)), x.Type)
+			return nil, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is not a format for %s", args[1].Named(formats(i)), x.Type)
 		}
 		return f.Append(dst, at(i).In(zone)), nil
 	})
 }
 
-// momentReader returns the values of the calendar as moments; times are on the first day of
-// 1970.
+// momentReader returns a function that returns dates and times as moments. A time of day is
+// on the first day of 1970.
 func momentReader(v column.Vec) func(i int) time.Time {
 	ticks, per := tickReader(v)
 	return func(i int) time.Time {
@@ -101,7 +101,8 @@ func momentReader(v column.Vec) func(i int) time.Time {
 	}
 }
 
-// bindToTime takes the time of day of timestamps, on the clock of their zone, and strings with the formats to try.
+// bindToTime accepts timestamps, for their time of day on the clock of their zone, and
+// strings with formats to try.
 func bindToTime(n *expr.Node) (*expr.Node, error) {
 	x := n.Args[0].Type
 	switch {
@@ -148,11 +149,11 @@ func evalToTime(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bit
 				}
 			}
 		}
-		return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is no time of the formats", args[0].Named([]byte(text)))
+		return 0, sql.Errorf(sql.ErrValue, sql.NoPos, "%s is not a time in any of the formats", args[0].Named([]byte(text)))
 	})
 }
 
-// of returns the formats of a row, without those that are none.
+// of returns the valid formats of a row.
 func (c formatCache) of(formats []column.Vec, i int) ([]clock.Format, error) {
 	var out []clock.Format
 	for _, v := range formats {
@@ -170,8 +171,8 @@ func (c formatCache) of(formats []column.Vec, i int) ([]clock.Format, error) {
 	return out, nil
 }
 
-// readFormatted reads strings by the formats of the other arguments, on the clock of the
-// zone; put makes the value of a moment.
+// readFormatted parses strings by the formats of the other arguments, on the clock of the
+// zone; put converts a moment to the result.
 func readFormatted[T any](m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, put func(t time.Time) (T, bool)) (column.Vec, error) {
 	known, str := formatCache{}, args[0].Texts()
 	return expr.FixedRows(m, n, args, rows, func(i int) (T, error) {
@@ -190,11 +191,11 @@ func readFormatted[T any](m *meter.Meter, n *expr.Node, args []column.Vec, rows 
 				}
 			}
 		}
-		return zero, sql.Errorf(sql.ErrValue, sql.NoPos, "%s: %s has none of the formats", n.Func.Name, args[0].Named(str(i)))
+		return zero, sql.Errorf(sql.ErrValue, sql.NoPos, "%s: %s is not in any of the formats", n.Func.Name, args[0].Named(str(i)))
 	})
 }
 
-// bindFormatted binds a function of a string and formats that reads moments.
+// bindFormatted binds a function that parses a string by formats.
 func bindFormatted(n *expr.Node, typ arrow.DataType, eval func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error)) (*expr.Node, error) {
 	n, err := expr.Signature(expr.Gives(typ), expr.AsText)(n)
 	if err != nil {
@@ -204,7 +205,7 @@ func bindFormatted(n *expr.Node, typ arrow.DataType, eval func(m *meter.Meter, n
 	return n, nil
 }
 
-// formattedTimestamps cuts off what is finer than the unit.
+// formattedTimestamps truncates to the unit.
 func formattedTimestamps(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	per := clock.PerSecond(column.UnitOf(n.Type))
 	return readFormatted(m, n, args, rows, func(t time.Time) (int64, bool) {
@@ -220,7 +221,7 @@ func formattedDates(m *meter.Meter, n *expr.Node, args []column.Vec, rows column
 	})
 }
 
-// bindToLocalTime drops the zone of a timestamp and leaves what its clock shows.
+// bindToLocalTime drops the zone of a timestamp and keeps the clock time.
 func bindToLocalTime(n *expr.Node) (*expr.Node, error) {
 	x := n.Args[0]
 	if x.Type.ID() == arrow.NULL {
@@ -249,7 +250,7 @@ func evalToLocalTime(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	})
 }
 
-// evalMakeTime fails for times that are not in the day.
+// evalMakeTime fails for times that are not in a day.
 func evalMakeTime(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	hour, minute, second := column.ValuesOf[int32](args[0]), column.ValuesOf[int32](args[1]), column.ValuesOf[int32](args[2])
 	return expr.FixedRows(m, n, args, rows, func(i int) (int32, error) {
@@ -261,8 +262,8 @@ func evalMakeTime(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.B
 	})
 }
 
-// bindDateBin takes a constant interval, what is put into bins of that length, and where
-// one of them begins, which is 1970 if it is not said.
+// bindDateBin accepts a constant interval, the value to put into a bin of that length, and
+// the start of a bin, by default 1970.
 func bindDateBin(n *expr.Node) (*expr.Node, error) {
 	step, x := n.Args[0], n.Args[1]
 	to := x.Type
@@ -307,7 +308,8 @@ func bindDateBin(n *expr.Node) (*expr.Node, error) {
 	return n, checkStep(step)
 }
 
-// checkStep refuses steps that go nowhere, and those of months with a rest.
+// checkStep refuses steps that are not above zero, and those of months and a part of a
+// month.
 func checkStep(step *expr.Node) error {
 	by := step.Value.Data.([]arrow.MonthDayNanoInterval)[0]
 	switch rest := int64(by.Days)*clock.SecondsPerDay*1e9 + by.Nanoseconds; {
@@ -347,7 +349,7 @@ func evalDateBin(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bi
 	return expr.FixedRows(m, n, args[1:], rows, bin)
 }
 
-// binOf is where the bin of t begins; false where nanoseconds do not count so far.
+// binOf returns the start of the bin of t. It is false where nanoseconds are out of range.
 func binOf(t, origin time.Time, by arrow.MonthDayNanoInterval) (time.Time, bool) {
 	if !clock.NanosecondYears(t) || !clock.NanosecondYears(origin) {
 		return t, false

@@ -1,4 +1,4 @@
-// Package choice has the functions that choose one of their arguments.
+// Package choice holds the functions that return one of their arguments.
 package choice
 
 import (
@@ -25,7 +25,7 @@ var choiceFunctions = map[string]*expr.Function{
 	"least":    {MinArgs: 1, MaxArgs: 1000, Bind: bindExtreme, Eval: extreme(expr.OpLt)},
 }
 
-// bindCoalesce makes CASE WHEN a IS NOT NULL THEN a … ELSE z END of coalesce(a, …, z).
+// bindCoalesce turns coalesce(a, …, z) into CASE WHEN a IS NOT NULL THEN a … ELSE z END.
 func bindCoalesce(n *expr.Node) (*expr.Node, error) {
 	typ, err := expr.UnionOf(n, expr.ArgTypes(n))
 	if err != nil {
@@ -34,7 +34,7 @@ func bindCoalesce(n *expr.Node) (*expr.Node, error) {
 	return firstNotNull(n, typ)
 }
 
-// bindNvl is coalesce of two with types of its own.
+// bindNvl is bindCoalesce for two arguments, with other rules for the type.
 func bindNvl(n *expr.Node) (*expr.Node, error) {
 	typ := nvlType(n.Args[0].Type, n.Args[1].Type)
 	if typ == nil {
@@ -43,8 +43,8 @@ func bindNvl(n *expr.Node) (*expr.Node, error) {
 	return firstNotNull(n, typ)
 }
 
-// nvlType is the first of the bools, integers, floats and strings to which both types can be
-// cast without a loss, as a rule: everything that is no number becomes a string.
+// nvlType is the first of bool, integer, float and string to which both types can generally
+// be cast without loss. Types other than numbers and bools become strings.
 func nvlType(l, r arrow.DataType) arrow.DataType {
 	if l.ID() == arrow.NULL && r.ID() == arrow.NULL {
 		return column.TypeBool
@@ -93,12 +93,13 @@ func firstNotNull(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
 	return c, nil
 }
 
-// notNull tests a node.
+// notNull returns the test x IS NOT NULL.
 func notNull(x *expr.Node) *expr.Node {
 	return &expr.Node{Op: expr.OpIsNull, Not: true, Type: column.TypeBool, Args: []*expr.Node{x}, Pos: x.Pos}
 }
 
-// bindNvl2 makes CASE WHEN a IS NOT NULL THEN b ELSE c END, of a type for all three.
+// bindNvl2 turns nvl2(a, b, c) into CASE WHEN a IS NOT NULL THEN b ELSE c END, with one
+// type for all three.
 func bindNvl2(n *expr.Node) (*expr.Node, error) {
 	typ := expr.UnionType(n.Args[0].Type, n.Args[1].Type)
 	if typ != nil {
@@ -121,7 +122,8 @@ func bindNvl2(n *expr.Node) (*expr.Node, error) {
 	return c, nil
 }
 
-// bindNullif makes CASE WHEN a = b THEN NULL ELSE a END, where -0.0 does not equal 0.0.
+// bindNullif turns nullif(a, b) into CASE WHEN a = b THEN NULL ELSE a END, where -0.0 does
+// not equal 0.0.
 func bindNullif(n *expr.Node) (*expr.Node, error) {
 	typ := expr.ComparisonType(n.Args[0].Type, n.Args[1].Type)
 	switch {
@@ -150,8 +152,8 @@ func bindExtreme(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, typ, nil)
 }
 
-// extreme chooses the argument that is greater, or less, than all others. NULLs do not count,
-// and NaN is greater than any number.
+// extreme returns the greatest, or least, argument. NULLs are ignored, and NaN is greater
+// than any number.
 func extreme(op expr.Op) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 		best := args[0]

@@ -1,4 +1,5 @@
-// Package json has the functions that look into JSON.
+// Package json holds the functions on JSON documents, in the binary form in which the
+// format stores them (value.go).
 package json
 
 import (
@@ -33,7 +34,7 @@ var jsonFunctions = map[string]*expr.Function{
 	"json_array_length":      {MinArgs: 2, MaxArgs: 2, Bind: bindJSON(column.TypeInt64), Eval: evalJSONArrayLength},
 }
 
-// bindJSON takes a document and a string.
+// bindJSON accepts a document and a string.
 func bindJSON(result arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(expr.Gives(result), func(t arrow.DataType) arrow.DataType {
 		if column.IsVarBinary(t) || t.ID() == arrow.NULL {
@@ -43,8 +44,8 @@ func bindJSON(result arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	})
 }
 
-// jsonRows computes f for the value that find finds in each document; it is NULL where there
-// is none, or where f says so.
+// jsonRows computes f for the value that find returns in each document. The result is NULL
+// if there is no value, or if f returns false.
 func jsonRows(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, find func(doc jsonValue, by string) (jsonValue, bool, error),
 	f func(i int, v jsonValue) (ok bool, err error),
 ) (column.Vec, error) {
@@ -82,7 +83,8 @@ func jsonRows(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitse
 	return out, err
 }
 
-// keyBytes bounds what reading a document takes for each of its bytes: the keys of an object.
+// keyBytes bounds the memory for reading a document, as a multiple of its size; the keys of
+// an object take it.
 const keyBytes = 4
 
 // jsonTexts is jsonRows for texts.
@@ -115,7 +117,7 @@ func jsonTexts(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bits
 	return out, nil
 }
 
-// byKey finds the member of an object, or the element of an array if the key is a number.
+// byKey returns the member of an object, or the element of an array if the key is a number.
 func byKey(doc jsonValue, key string) (jsonValue, bool, error) {
 	if doc.isObject() {
 		return doc.member(key)
@@ -132,8 +134,8 @@ func evalJSONGet(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bi
 	})
 }
 
-// evalJSONGetString tells bools and numbers as text; null is NULL, and arrays and objects are
-// errors.
+// evalJSONGetString returns bools and numbers as text. null becomes NULL, and arrays and
+// objects are errors.
 func evalJSONGetString(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return jsonTexts(m, n, args, rows, byKey, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		switch v.kind() {
@@ -142,7 +144,7 @@ func evalJSONGetString(m *meter.Meter, n *expr.Node, args []column.Vec, rows col
 		case jsonString:
 			return append(dst, v.data...), true, nil
 		case jsonNested:
-			return nil, false, sql.Errorf(sql.ErrValue, sql.NoPos, "an array or object of json is no string")
+			return nil, false, sql.Errorf(sql.ErrValue, sql.NoPos, "a json array or object cannot be read as a string")
 		}
 		dst, err := v.appendText(dst, 0)
 		return dst, true, err
@@ -171,7 +173,7 @@ func evalJSONGetFloat(m *meter.Meter, n *expr.Node, args []column.Vec, rows colu
 	return out, err
 }
 
-// evalJSONGetBool takes bools, and some words for them.
+// evalJSONGetBool accepts bools, and some words for them.
 func evalJSONGetBool(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	size, _ := column.Width(args...)
 	bits := column.NewBitset(size)
@@ -186,13 +188,13 @@ func evalJSONGetBool(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 		case kind == jsonFalse, kind == jsonString && (word == "false" || word == "no"):
 			return true, nil
 		}
-		return false, sql.Errorf(sql.ErrValue, sql.NoPos, "a value of json is no bool")
+		return false, sql.Errorf(sql.ErrValue, sql.NoPos, "a json value cannot be read as a bool")
 	})
 	out.Data = bits
 	return out, err
 }
 
-// evalJSONExists is NULL for NULL only.
+// evalJSONExists is NULL only if the document is NULL.
 func evalJSONExists(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	bits, err := jsonRows(m, n, args, rows, byPath, func(int, jsonValue) (bool, error) { return true, nil })
 	out, _ := expr.CallRows(n, args, rows)
@@ -200,7 +202,7 @@ func evalJSONExists(m *meter.Meter, n *expr.Node, args []column.Vec, rows column
 	return out, err
 }
 
-// evalJSONExtract writes what the path leads to as JSON, strings in quotes.
+// evalJSONExtract returns the value at the path as JSON, with strings in quotes.
 func evalJSONExtract(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return jsonTexts(m, n, args, rows, byPath, func(dst []byte, v jsonValue) ([]byte, bool, error) {
 		dst, err := v.appendText(dst, 0)
@@ -208,7 +210,7 @@ func evalJSONExtract(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	})
 }
 
-// evalJSONArrayLength is 0 for what is no array.
+// evalJSONArrayLength returns 0 for a value that is not an array.
 func evalJSONArrayLength(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	size, _ := column.Width(args...)
 	values := make([]int64, size)
@@ -222,7 +224,8 @@ func evalJSONArrayLength(m *meter.Meter, n *expr.Node, args []column.Vec, rows c
 	return out, err
 }
 
-// evalJSONArrayContains looks for an element whose text is the value, with or without quotes.
+// evalJSONArrayContains searches for an element whose text is the value, with or without
+// quotes.
 func evalJSONArrayContains(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	out, _ := expr.CallRows(n, args, rows)
 	bits, value := column.NewBitset(out.N), args[2].Texts()
@@ -251,14 +254,14 @@ func evalJSONArrayContains(m *meter.Meter, n *expr.Node, args []column.Vec, rows
 	return out, err
 }
 
-// typedJSON is a value in binary form and what kind it is: 0 null, 1 bool, 2 integer, 3 float,
-// 4 string, 5 array, 6 object.
+// typedJSON is a value in binary form with the number of its kind: 0 null, 1 bool, 2
+// integer, 3 float, 4 string, 5 array, 6 object.
 var typedJSON = arrow.StructOf(
 	arrow.Field{Name: "value", Type: arrow.BinaryTypes.LargeBinary, Nullable: true},
 	arrow.Field{Name: "type_tag", Type: arrow.PrimitiveTypes.Uint8},
 )
 
-// evalJSONWithType is no NULL but a null of kind 0 where there is no value.
+// evalJSONWithType returns a null of kind 0, and not NULL, if there is no value.
 func evalJSONWithType(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	size, konst := column.Width(args...)
 	kinds := make([]uint8, size)
@@ -284,7 +287,7 @@ func evalJSONDocuments(m *meter.Meter, n *expr.Node, args []column.Vec, rows col
 	})
 }
 
-// typeTag is the number of the kind in typedJSON.
+// typeTag returns the number of the kind for typedJSON.
 func (v jsonValue) typeTag() (uint8, error) {
 	switch v.kind() {
 	case jsonNull:
@@ -306,8 +309,8 @@ func (v jsonValue) typeTag() (uint8, error) {
 	return 6, nil
 }
 
-// byPath follows a path such as $.a["b c"][0]; the $ may be missing. Other steps than to
-// members and elements are not supported.
+// byPath follows a path such as $.a["b c"][0]; the $ may be missing. It supports only steps
+// to members and elements.
 func byPath(doc jsonValue, path string) (jsonValue, bool, error) {
 	rest, rooted := strings.CutPrefix(path, "$")
 	if !rooted && rest != "" && rest[0] != '[' {

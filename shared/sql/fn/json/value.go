@@ -41,7 +41,7 @@ const (
 	jsonNested // an array or object
 )
 
-// A jsonValue is an entry with its data. That of an array or object is its container.
+// A jsonValue is an entry with its data. The data of an array or object is its container.
 type jsonValue struct {
 	entry uint32
 	data  []byte
@@ -84,7 +84,7 @@ func (v jsonValue) isArray() bool  { return v.header()&jsonHeaderMask == jsonArr
 func (v jsonValue) isObject() bool { return v.header()&jsonHeaderMask == jsonObject }
 func (v jsonValue) count() int     { return int(v.header() & jsonCountMask) }
 
-// entries is how many entries the container has.
+// entries returns the number of entries in the container.
 func (v jsonValue) entries() int {
 	if v.isObject() {
 		return 2 * v.count()
@@ -92,7 +92,7 @@ func (v jsonValue) entries() int {
 	return v.count()
 }
 
-// check reports whether the entries are there.
+// check returns an error unless all entries lie within the data.
 func (v jsonValue) check() error {
 	if !v.isArray() && !v.isObject() || (len(v.data)-4)/4 < v.entries() {
 		return errJSON
@@ -100,7 +100,8 @@ func (v jsonValue) check() error {
 	return nil
 }
 
-// slot reads the entry of a number; at is where its data begins.
+// slot returns the value of the i-th entry, whose data begins at at, and the end of the
+// data.
 func (v jsonValue) slot(i, at int) (item jsonValue, next int, err error) {
 	entry := binary.BigEndian.Uint32(v.data[4+4*i:])
 	next = at + int(entry&jsonLengthMask)
@@ -114,7 +115,8 @@ func (v jsonValue) slot(i, at int) (item jsonValue, next int, err error) {
 	return item, next, err
 }
 
-// each calls f for the values of an array or object, with their keys, until f is false.
+// each calls f for the values of an array or object, with their keys, until f returns
+// false.
 func (v jsonValue) each(f func(i int, key string, item jsonValue) bool) error {
 	at := 4 + 4*v.entries()
 	var keys []string
@@ -145,7 +147,7 @@ func (v jsonValue) each(f func(i int, key string, item jsonValue) bool) error {
 	return nil
 }
 
-// member finds a value of an object.
+// member returns the value of a key in an object.
 func (v jsonValue) member(key string) (found jsonValue, ok bool, err error) {
 	err = v.each(func(_ int, k string, item jsonValue) bool {
 		if k == key {
@@ -156,7 +158,7 @@ func (v jsonValue) member(key string) (found jsonValue, ok bool, err error) {
 	return found, ok, err
 }
 
-// element finds a value of an array.
+// element returns an element of an array.
 func (v jsonValue) element(index int) (found jsonValue, ok bool, err error) {
 	err = v.each(func(i int, _ string, item jsonValue) bool {
 		if i == index {
@@ -176,8 +178,8 @@ func (v jsonValue) appendDocument(dst []byte) []byte {
 	return append(dst, v.data...)
 }
 
-// number reads a number: an integer if isInt is set, negative ones in two's complement, else
-// a float.
+// number decodes a number: an integer if isInt is set, in two's complement if negative, and
+// otherwise a float.
 func (v jsonValue) number() (bits uint64, negative, isInt bool, f float64, err error) {
 	if len(v.data) == 0 {
 		return 0, false, false, 0, errJSON
@@ -207,7 +209,7 @@ func (v jsonValue) number() (bits uint64, negative, isInt bool, f float64, err e
 	return 0, false, false, 0, sql.Errorf(sql.ErrUnsupported, sql.NoPos, "a number of json in binary form of kind %#x", v.data[0])
 }
 
-// integer converts a value; ok is false for null.
+// integer converts a value to an int64; ok is false for null.
 func (v jsonValue) integer() (x int64, ok bool, err error) {
 	switch v.kind() {
 	case jsonNull:
@@ -234,7 +236,7 @@ func (v jsonValue) integer() (x int64, ok bool, err error) {
 			}
 		}
 	}
-	return 0, false, sql.Errorf(sql.ErrValue, sql.NoPos, "a value of json is no integer")
+	return 0, false, sql.Errorf(sql.ErrValue, sql.NoPos, "a json value cannot be read as an integer")
 }
 
 // roundedInteger rounds half away from zero, if the result is an int64.
@@ -246,7 +248,7 @@ func roundedInteger(f float64) (int64, bool) {
 	return int64(f), true
 }
 
-// float converts a value; ok is false for null.
+// float converts a value to a float64; ok is false for null.
 func (v jsonValue) float() (x float64, ok bool, err error) {
 	switch v.kind() {
 	case jsonNull:
@@ -263,7 +265,7 @@ func (v jsonValue) float() (x float64, ok bool, err error) {
 			return f, true, nil
 		}
 	}
-	return 0, false, sql.Errorf(sql.ErrValue, sql.NoPos, "a value of json is no number")
+	return 0, false, sql.Errorf(sql.ErrValue, sql.NoPos, "a json value cannot be read as a number")
 }
 
 // appendText appends the value as JSON without white space.
@@ -311,7 +313,8 @@ func (v jsonValue) appendNested(dst []byte, depth int) ([]byte, error) {
 	return append(dst, brackets[1]), err
 }
 
-// appendNumber prints floats with the fewest digits that tell them, and always as floats.
+// appendNumber appends a number. A float has the fewest digits that identify it, and always
+// the form of a float.
 func (v jsonValue) appendNumber(dst []byte) ([]byte, error) {
 	bits, negative, isInt, f, err := v.number()
 	switch {
@@ -341,7 +344,7 @@ func (v jsonValue) appendNumber(dst []byte) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// appendQuoted escapes what JSON must, and nothing else.
+// appendQuoted appends a string in quotes, with only the escapes that JSON requires.
 func appendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for _, c := range []byte(s) {

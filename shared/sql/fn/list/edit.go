@@ -62,7 +62,7 @@ func bindTwoLists(n *expr.Node) (*expr.Node, error) {
 	return n, err
 }
 
-// elementSet is the keys of the elements of a list.
+// elementSet returns the keys of the elements of a list.
 func elementSet(v column.Vec, from, to int) map[string]bool {
 	set := make(map[string]bool, min(to-from, 64))
 	for j := from; j < to; j++ {
@@ -71,8 +71,8 @@ func elementSet(v column.Vec, from, to int) map[string]bool {
 	return set
 }
 
-// pickDifferent makes lists of the different elements of two: pick adds those of a row, each
-// of which counts once.
+// pickDifferent makes lists of distinct elements of two lists: pick adds the elements of a
+// row, and repeated ones are ignored.
 func pickDifferent(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, pick func(i int, add func(source, slot int))) (column.Vec, error) {
 	sources := []column.Vec{args[0].Data.(column.Lists).Elems, args[1].Data.(column.Lists).Elems}
 	size, _ := column.Width(args...)
@@ -113,7 +113,8 @@ func evalArrayExcept(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	})
 }
 
-// evalArrayIntersect is in the order of the longer list, the first if they are equal.
+// evalArrayIntersect keeps the order of the longer list, or of the first if they have equal
+// length.
 func evalArrayIntersect(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return pickDifferent(m, n, args, rows, func(i int, add func(source, slot int)) {
 		_, first := args[0].ListsOf()
@@ -127,7 +128,8 @@ func evalArrayIntersect(m *meter.Meter, n *expr.Node, args []column.Vec, rows co
 	})
 }
 
-// addWhere adds the elements of one list that are in the other one, or those that are not.
+// addWhere adds the elements of one list that are in the other one or, without shared,
+// those that are not.
 func addWhere(args []column.Vec, i, source int, shared bool, add func(source, slot int)) {
 	l, span := args[source].ListsOf()
 	other, otherSpan := args[1-source].ListsOf()
@@ -171,8 +173,8 @@ func evalArrayPositions(m *meter.Meter, n *expr.Node, args []column.Vec, rows co
 	return out, nil
 }
 
-// bindListEdit takes a list, one or two values of its elements' type, and a count last where
-// the name ends with _n.
+// bindListEdit accepts a list, one or two values of the type of its elements, and a count
+// last if the name ends with _n.
 func bindListEdit(n *expr.Node) (*expr.Node, error) {
 	list := n.Args[0].Type
 	if !column.IsList(list) {
@@ -203,7 +205,8 @@ func bindListEdit(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, types[0], types...)
 }
 
-// evalArrayRemoveN removes so many elements that equal the value, from the front.
+// evalArrayRemoveN removes the first elements that equal the value, at most the given
+// number.
 func evalArrayRemoveN(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	elems, x, most := args[0].Data.(column.Lists).Elems, args[1], column.ValuesOf[int64](args[2])
 	return editLists(m, n, args[:2], rows, func(i, from, to int) []int {
@@ -223,7 +226,8 @@ func evalArrayRemoveN(m *meter.Meter, n *expr.Node, args []column.Vec, rows colu
 	})
 }
 
-// replacer replaces so many elements that equal a value.
+// replacer returns the evaluation of a function that replaces at most most elements that
+// equal a value.
 func replacer(most int64) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		return replaceElements(m, n, args, rows, func(int) int64 { return most })
@@ -234,8 +238,8 @@ func evalArrayReplaceN(m *meter.Meter, n *expr.Node, args []column.Vec, rows col
 	return replaceElements(m, n, args, rows, column.ValuesOf[int64](args[3]))
 }
 
-// replaceElements puts args[2] in the place of elements that equal args[1]; NULL equals NULL.
-// Only a list that is NULL makes NULL.
+// replaceElements replaces elements that equal args[1] by args[2]; NULL equals NULL. The
+// result is NULL only if the list is.
 func replaceElements(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, most func(i int) int64) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	from, to := args[1], args[2]
@@ -265,7 +269,7 @@ func replaceElements(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	return out, err
 }
 
-// bindArrayResize takes what fills a list that is too short; NULL without it.
+// bindArrayResize accepts the value for added elements, which is NULL by default.
 func bindArrayResize(n *expr.Node) (*expr.Node, error) {
 	list := n.Args[0].Type
 	if !column.IsList(list) || expr.WholeNumber(n.Args[1].Type) == nil {
@@ -312,8 +316,8 @@ func evalArrayResize(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	return out, err
 }
 
-// evalArraySlice takes the elements from one place to another, both counted from 1 and both
-// in the slice, or from the end where they are negative. A negative stride walks back.
+// evalArraySlice returns the elements from one position to another, both included and
+// counted from 1, or from the end if negative. A negative stride goes backwards.
 func evalArraySlice(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	first, last := column.ValuesOf[int64](args[1]), column.ValuesOf[int64](args[2])
 	stride := func(int) int64 { return 1 }
@@ -340,7 +344,7 @@ func evalArraySlice(m *meter.Meter, n *expr.Node, args []column.Vec, rows column
 	return out, err
 }
 
-// sliceOf returns the places, counted from 0, of the slice of a list of so many elements.
+// sliceOf returns the positions, counted from 0, in a slice of a list with size elements.
 func sliceOf(size, first, last, stride int64) []int {
 	switch {
 	case first < -size:
@@ -373,7 +377,7 @@ func sliceOf(size, first, last, stride int64) []int {
 	return slots
 }
 
-// bindArrayRepeat makes lists of anything but structs.
+// bindArrayRepeat accepts values of all types but structs.
 func bindArrayRepeat(n *expr.Node) (*expr.Node, error) {
 	x := column.ValueType(n.Args[0].Type)
 	if expr.WholeNumber(n.Args[1].Type) == nil {
@@ -388,7 +392,8 @@ func bindArrayRepeat(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, arrow.ListOf(x), x, column.TypeInt64)
 }
 
-// evalArrayRepeat repeats NULL like any value, and makes an empty list for counts below one.
+// evalArrayRepeat repeats NULL like any value, and returns an empty list for counts below
+// one.
 func evalArrayRepeat(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	x, count := args[0], column.ValuesOf[int64](args[1])
 	out, live := expr.StrictRows(n, args, args[1:], rows)
@@ -411,7 +416,7 @@ func evalArrayRepeat(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	return out, err
 }
 
-// bindFlatten takes lists of lists, and leaves others as they are.
+// bindFlatten accepts lists of lists, and returns other lists unchanged.
 func bindFlatten(n *expr.Node) (*expr.Node, error) {
 	list := n.Args[0].Type
 	if list.ID() == arrow.NULL {
@@ -432,7 +437,7 @@ func bindFlatten(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// evalFlatten puts the elements of the inner lists together; those that are NULL have none.
+// evalFlatten joins the elements of the inner lists; an inner list that is NULL has none.
 func evalFlatten(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	inner, innerSpan := l.Elems.ListsOf()

@@ -10,10 +10,11 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// A list that is NULL makes these functions NULL. Elements that are NULL differ: array_has
-// finds none, array_has_any and array_has_all take NULL as equal to NULL.
+// If the list is NULL, the result of these functions is NULL. NULL among the elements is
+// treated differently: array_has never finds it, while array_has_any and array_has_all
+// treat NULL as equal to NULL.
 
-// bindArrayHas finds one type for the elements and for what is looked for.
+// bindArrayHas finds one type for the elements and the value.
 func bindArrayHas(n *expr.Node) (*expr.Node, error) {
 	list, x := n.Args[0].Type, n.Args[1].Type
 	if list.ID() == arrow.NULL {
@@ -45,7 +46,8 @@ func bindArrayHasMany(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, column.TypeBool, column.ListLike(l, elem), column.ListLike(r, elem))
 }
 
-// elementType does not mix strings with other types, although there is a type for both.
+// elementType finds one type. It does not mix strings with other types, although they have
+// a common type.
 func elementType(n *expr.Node, l, r arrow.DataType) (arrow.DataType, error) {
 	if column.IsNested(l) || column.IsNested(r) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "%s of %s and %s", n.Func.Name, l, r)
@@ -57,7 +59,7 @@ func elementType(n *expr.Node, l, r arrow.DataType) (arrow.DataType, error) {
 	return expr.UnionOf(n, []arrow.DataType{l, r})
 }
 
-// anyIn returns the rows of which one element at least is in the set of elements.
+// anyIn returns the rows that have at least one element in the set of elements.
 func anyIn(l column.Lists, elems column.Bitset) column.Bitset {
 	n := len(l.Off) - 1
 	return column.Collect(n, func(i int) bool {
@@ -129,9 +131,9 @@ func evalArrayHasAll(m *meter.Meter, _ *expr.Node, args []column.Vec, _ column.B
 	}, true)
 }
 
-// overlap tests lists against lists. Other than for array_has, a NULL among the elements
-// equals a NULL. A constant list without elements has the same answer for all rows, also
-// for those where the other list is NULL.
+// overlap compares lists with lists. In contrast to array_has, a NULL among the elements
+// equals a NULL. A constant list without elements gives the same result for all rows, even
+// where the other list is NULL.
 func overlap(m *meter.Meter, list, wanted column.Vec, test func(have map[string]struct{}, want []string) bool, empty bool) (column.Vec, error) {
 	n, konst := column.Width(list, wanted)
 	out := column.Vec{Type: column.TypeBool, N: n, Const: konst, Valid: column.BothValid(list, wanted, n)}
@@ -181,8 +183,8 @@ func overlap(m *meter.Meter, list, wanted column.Vec, test func(have map[string]
 	return out, err
 }
 
-// takeKeys takes what the keys of the elements of a row may use, and counts the work to make
-// them. keysOf says how much to give back.
+// takeKeys takes the memory that the keys of a row's elements may use, and counts the work
+// for them. keysOf returns how much to give back.
 func takeKeys(m *meter.Meter, bytes int) error {
 	if err := m.Take(keysOf(bytes)); err != nil {
 		return err
@@ -190,5 +192,5 @@ func takeKeys(m *meter.Meter, bytes int) error {
 	return m.Step(keysOf(bytes))
 }
 
-// keysOf is about what a set of keys takes of elements of so many bytes.
+// keysOf estimates the memory of a set of keys for elements of the given total size.
 func keysOf(bytes int) int { return 12 * bytes }

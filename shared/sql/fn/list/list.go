@@ -1,4 +1,6 @@
-// Package list has the functions of lists and structs.
+// Package list holds the functions of lists and structs: tests and lookups (list.go,
+// has.go), functions that make lists (make.go, edit.go, series.go), vector mathematics
+// (math.go) and structs.
 package list
 
 import (
@@ -41,7 +43,7 @@ func elementOfFirst(types []arrow.DataType) arrow.DataType {
 	return column.ValueType(column.ElemType(types[0]))
 }
 
-// anyList takes lists, those of fixed size as others.
+// anyList accepts lists, and casts those of fixed size to lists of variable size.
 func anyList(t arrow.DataType) arrow.DataType {
 	if !column.IsList(t) || column.IsNested(column.ElemType(t)) {
 		return nil
@@ -49,7 +51,7 @@ func anyList(t arrow.DataType) arrow.DataType {
 	return column.ListLike(t, column.ValueType(column.ElemType(t)))
 }
 
-// bindLists binds a function of nothing but lists of simple values.
+// bindLists binds a function whose arguments are all lists of simple values.
 func bindLists(result func([]arrow.DataType) arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	return func(n *expr.Node) (*expr.Node, error) {
 		for _, a := range n.Args {
@@ -61,7 +63,7 @@ func bindLists(result func([]arrow.DataType) arrow.DataType) func(n *expr.Node) 
 	}
 }
 
-// bindLengths binds a function of how long a list is, whatever it holds.
+// bindLengths binds a function of the length of a list of any type.
 func bindLengths(result arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	return func(n *expr.Node) (*expr.Node, error) {
 		if !column.IsList(n.Args[0].Type) {
@@ -131,7 +133,7 @@ func evalArrayPosition(m *meter.Meter, n *expr.Node, args []column.Vec, rows col
 	return out, err
 }
 
-// bindArrayElement takes any integer as an index.
+// bindArrayElement accepts any integer as an index.
 func bindArrayElement(n *expr.Node) (*expr.Node, error) {
 	list := n.Args[0].Type
 	if column.IsList(list) && column.IsNested(column.ElemType(list)) {
@@ -140,7 +142,7 @@ func bindArrayElement(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(elementOfFirst, anyList, expr.WholeNumber)(n)
 }
 
-// pickElements takes one element of each list; choose returns its slot, or -1 for NULL.
+// pickElements returns one element of each list; choose returns its slot, or -1 for NULL.
 func pickElements(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, choose func(i int) int) (column.Vec, error) {
 	out, live := expr.CallRows(n, args, rows)
 	if err := m.Take(8 * out.N); err != nil {
@@ -169,8 +171,8 @@ func pickElements(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.B
 	return out, nil
 }
 
-// evalArrayElement counts from 1, or from the end with negative numbers, and is NULL where
-// there is no element.
+// evalArrayElement counts from 1, or from the end if the index is negative, and is NULL if
+// there is no such element.
 func evalArrayElement(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	_, span := args[0].ListsOf()
 	index := column.ValuesOf[int64](args[1])
@@ -186,7 +188,7 @@ func evalArrayElement(m *meter.Meter, n *expr.Node, args []column.Vec, rows colu
 	})
 }
 
-// evalAnyValue is the first element that is not NULL.
+// evalAnyValue returns the first element that is not NULL.
 func evalAnyValue(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	return pickElements(m, n, args, rows, func(i int) int {
@@ -200,7 +202,8 @@ func evalAnyValue(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.B
 	})
 }
 
-// extremeElement is the greatest or the least element that is not NULL, by the total order.
+// extremeElement returns the greatest or the least element that is not NULL, by the total
+// order.
 func extremeElement(op expr.Op) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		l, span := args[0].ListsOf()
@@ -224,7 +227,7 @@ func extremeElement(op expr.Op) func(m *meter.Meter, n *expr.Node, args []column
 	}
 }
 
-// bindArrayToString takes a separator and what stands for NULL.
+// bindArrayToString accepts a separator and a text for NULL.
 func bindArrayToString(n *expr.Node) (*expr.Node, error) {
 	list := n.Args[0].Type
 	if !column.IsList(list) {
@@ -243,7 +246,7 @@ func bindArrayToString(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, column.TypeString, types[:len(n.Args)]...)
 }
 
-// evalArrayToString leaves out NULLs unless it is told what to write for them.
+// evalArrayToString leaves out NULLs unless there is a text for them.
 func evalArrayToString(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	elems, sep := l.Elems.Texts(), args[1].Texts()

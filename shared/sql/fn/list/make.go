@@ -47,7 +47,7 @@ func BindMakeArray(n *expr.Node) (*expr.Node, error) {
 	return expr.CoerceTo(n, elem, arrow.ListOf(elem))
 }
 
-// EvalMakeArray makes a list of its arguments.
+// EvalMakeArray returns a list of its arguments.
 func EvalMakeArray(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	size, konst := column.Width(args...)
 	b := column.NewListBuilder(m, size, args...)
@@ -63,12 +63,12 @@ func EvalMakeArray(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bit
 	return column.Vec{Type: n.Type, N: size, Const: konst, Data: l}, err
 }
 
-// evalArrayAppend takes a list that is NULL for an empty one.
+// evalArrayAppend treats a list that is NULL as an empty one.
 func evalArrayAppend(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	return extend(m, n, args[0], args[1], false)
 }
 
-// bindArrayPrepend takes the value first.
+// bindArrayPrepend accepts the value as the first argument.
 func bindArrayPrepend(n *expr.Node) (*expr.Node, error) {
 	return bindListAndValue(expr.LikeFirst)(n.With(n.Args[1], n.Args[0]))
 }
@@ -149,7 +149,7 @@ func evalArrayConcat(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.B
 	return column.Vec{Type: n.Type, N: size, Const: konst, Valid: valid, Data: made}, err
 }
 
-// editLists makes of each list one of its own elements: edit returns which, by their slots.
+// editLists makes a list of some elements of each list; edit returns their slots.
 func editLists(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, edit func(i, from, to int) []int) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	size, _ := column.Width(args...)
@@ -200,7 +200,7 @@ func evalPopFront(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.B
 	return editLists(m, n, args, rows, func(_, from, to int) []int { return column.SlotsFrom(from+1, to) })
 }
 
-// bindArraySort takes ASC or DESC, and NULLS FIRST or NULLS LAST, as constants.
+// bindArraySort accepts ASC or DESC, and NULLS FIRST or NULLS LAST, as constants.
 func bindArraySort(n *expr.Node) (*expr.Node, error) {
 	for _, a := range n.Args[1:] {
 		if !expr.IsText(a, "ASC") && !expr.IsText(a, "DESC") && !expr.IsText(a, "NULLS FIRST") && !expr.IsText(a, "NULLS LAST") {
@@ -219,7 +219,7 @@ func bindArraySort(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, types[0], types...)
 }
 
-// evalArraySort puts NULLs first unless it is told otherwise.
+// evalArraySort puts NULLs first by default.
 func evalArraySort(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	elems := args[0].Data.(column.Lists).Elems
 	rank, err := elems.Ranks(m)
@@ -249,7 +249,7 @@ func evalArraySort(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
-// remover removes so many elements that equal a value, -1 being all.
+// remover removes at most most elements that equal a value; -1 means all.
 func remover(most int) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		elems, x := args[0].Data.(column.Lists).Elems, args[1]
@@ -271,13 +271,14 @@ func remover(most int) func(m *meter.Meter, n *expr.Node, args []column.Vec, row
 	}
 }
 
-// bindStringToArray takes a delimiter and what becomes NULL.
+// bindStringToArray accepts a delimiter and a text that becomes NULL.
 func bindStringToArray(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(expr.Gives(arrow.ListOf(column.TypeString)), expr.AsText)(n)
 }
 
-// evalStringToArray makes a list of the pieces between delimiters: an empty one of the empty
-// string, one of characters if the delimiter is NULL, and the string if it is empty.
+// evalStringToArray returns a list of the pieces between delimiters. The empty string gives
+// an empty list. If the delimiter is NULL the pieces are the characters, and if it is empty
+// the only piece is the string.
 func evalStringToArray(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	out, live := expr.StrictRows(n, args, args[:1], rows)
 	str, sep := args[0].Texts(), args[1].Texts()
@@ -312,11 +313,11 @@ func evalStringToArray(m *meter.Meter, n *expr.Node, args []column.Vec, rows col
 	return out, nil
 }
 
-// pieceBytes is what a piece takes until it is in a list: itself, its offset and whether it is
-// NULL, twice where slices grow.
+// pieceBytes is the memory of a piece until it is in a list: the piece, its offset and its
+// validity, twice because slices grow.
 const pieceBytes = 2*column.ViewBytes + 2*8 + 2
 
-// pieces bounds how many pieces there are.
+// pieces returns an upper bound of the number of pieces.
 func pieces(s, sep []byte, chars bool) int {
 	switch {
 	case chars:

@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// listMathFunctions take lists for vectors, or count their dimensions.
+// listMathFunctions treat lists as vectors, or count their dimensions.
 var listMathFunctions = map[string]*expr.Function{
 	"array_distance":  {MinArgs: 2, MaxArgs: 2, Bind: bindVectors(expr.Gives(column.TypeFloat64)), Eval: vectorPairs(euclidean)},
 	"cosine_distance": {MinArgs: 2, MaxArgs: 2, Bind: bindVectors(expr.Gives(column.TypeFloat64)), Eval: vectorPairs(cosine)},
@@ -21,7 +21,7 @@ var listMathFunctions = map[string]*expr.Function{
 	"array_ndims":     {MinArgs: 1, MaxArgs: 1, Bind: bindArrayNDims, Eval: evalArrayNDims},
 }
 
-// bindVectors takes lists of numbers as lists of float64.
+// bindVectors casts lists of numbers to lists of float64.
 func bindVectors(result func([]arrow.DataType) arrow.DataType) func(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(result, func(t arrow.DataType) arrow.DataType {
 		if !column.IsSimpleList(t) || !column.IsNumeric(column.ValueType(column.ElemType(t))) {
@@ -31,8 +31,8 @@ func bindVectors(result func([]arrow.DataType) arrow.DataType) func(n *expr.Node
 	})
 }
 
-// vectorPairs computes a number for two vectors of one length. It is NULL where an element is
-// NULL, or f says so.
+// vectorPairs computes a number for two vectors of the same length. The result is NULL if
+// an element is NULL, or if f returns false.
 func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return func(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 		l, lSpan := args[0].ListsOf()
@@ -59,7 +59,7 @@ func vectorPairs(f func(x, y []float64) (float64, bool)) func(m *meter.Meter, n 
 	}
 }
 
-// anyNull says whether one of the slots is NULL.
+// anyNull reports whether one of the slots is NULL.
 func anyNull(v column.Vec, from, to int) bool {
 	for j := from; j < to; j++ {
 		if v.IsNull(j) {
@@ -69,7 +69,8 @@ func anyNull(v column.Vec, from, to int) bool {
 	return false
 }
 
-// euclidean is -0.0 for empty vectors, as sums of no floats are in Rust.
+// euclidean returns -0.0 for empty vectors, because an empty sum of floats has that value
+// in Rust.
 func euclidean(x, y []float64) (float64, bool) {
 	sum := math.Copysign(0, -1)
 	for i := range x {
@@ -78,7 +79,7 @@ func euclidean(x, y []float64) (float64, bool) {
 	return math.Sqrt(sum), true
 }
 
-// cosine has no value for vectors of no length.
+// cosine returns false for vectors of length zero.
 func cosine(x, y []float64) (float64, bool) {
 	var dot, xx, yy float64
 	for i := range x {
@@ -100,8 +101,8 @@ func inner(x, y []float64) (float64, bool) {
 	return sum, true
 }
 
-// evalArrayNormalize makes vectors of length 1. It is NULL for those with a NULL and for
-// those that are zero, other than for the empty one.
+// evalArrayNormalize scales vectors to length 1. The result is NULL for a vector with a
+// NULL and for a zero vector, except the empty one.
 func evalArrayNormalize(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	l, span := args[0].ListsOf()
 	xs := l.Elems.Data.([]float64)
@@ -122,7 +123,7 @@ func evalArrayNormalize(m *meter.Meter, n *expr.Node, args []column.Vec, rows co
 	})
 }
 
-// evalArrayDims is the length of a list in a list, NULL for an empty one.
+// evalArrayDims returns the length of a list, in a list; it is NULL for an empty list.
 func evalArrayDims(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	_, span := args[0].ListsOf()
 	lengths := make([]uint64, args[0].N)
@@ -135,7 +136,7 @@ func evalArrayDims(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
-// bindArrayNDims takes lists of lists of any depth.
+// bindArrayNDims accepts lists nested to any depth.
 func bindArrayNDims(n *expr.Node) (*expr.Node, error) {
 	if !column.IsList(n.Args[0].Type) {
 		return nil, expr.Mismatch(n)

@@ -12,15 +12,15 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// seriesFunctions make lists of values that are one step apart; the end belongs to
-// generate_series and not to range.
+// seriesFunctions make lists of values at equal steps. The end is included by
+// generate_series and excluded by range.
 var seriesFunctions = map[string]*expr.Function{
 	"range":           {MinArgs: 1, MaxArgs: 3, Intervals: true, Bind: bindSeries, Eval: evalSeries},
 	"generate_series": {MinArgs: 1, MaxArgs: 3, Intervals: true, Bind: bindSeries, Eval: evalSeries},
 }
 
-// bindSeries takes integers, from 0 and one apart if they do not say; or dates, or timestamps,
-// and an interval.
+// bindSeries accepts integers, by default from 0 in steps of 1, or dates or timestamps with
+// an interval.
 func bindSeries(n *expr.Node) (*expr.Node, error) {
 	last := n.Args[len(n.Args)-1]
 	if last.Type.ID() != arrow.INTERVAL_MONTH_DAY_NANO {
@@ -80,8 +80,9 @@ func integerSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
-// dateSeries steps through the calendar by months and days. The end of a range is one step
-// before its bound, which is not where steps from the start lead if months differ.
+// dateSeries steps on the calendar by months and days. A range ends one step before its
+// bound, counted back from the bound; if months have different lengths, that is another day
+// than a step from the start reaches.
 func dateSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	start, stop, step := column.ValuesOf[int32](args[0]), column.ValuesOf[int32](args[1]), column.ValuesOf[arrow.MonthDayNanoInterval](args[2])
 	return makeSeries(m, n, args, rows, func(i int, add func(v int32) bool) error {
@@ -112,7 +113,7 @@ func addToDate(date int64, months, days int32) int64 {
 	return clock.FloorDiv(clock.AddMonths(date*clock.SecondsPerDay, int64(months)), clock.SecondsPerDay) + int64(days)
 }
 
-// timestampSeries steps by months, days and nanoseconds, which must go the same way.
+// timestampSeries steps by months, days and nanoseconds, which must have the same sign.
 func timestampSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	start, stop, step := column.ValuesOf[int64](args[0]), column.ValuesOf[int64](args[1]), column.ValuesOf[arrow.MonthDayNanoInterval](args[2])
 	closed := n.Func.Name == "generate_series"
@@ -138,7 +139,8 @@ func timestampSeries(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	})
 }
 
-// makeSeries makes a list for each row of what f adds, which ends when there is too much.
+// makeSeries makes a list for each row of the values that f adds. It stops when there are
+// too many.
 func makeSeries[T int32 | int64](m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, f func(i int, add func(v T) bool) error) (column.Vec, error) {
 	out, live := expr.CallRows(n, args, rows)
 	values, off := []T{}, make([]int64, 1, out.N+1)

@@ -27,7 +27,7 @@ func bindStruct(n *expr.Node) (*expr.Node, error) {
 	return structOf(n, names)
 }
 
-// bindNamedStruct takes the names from constants, each before its value.
+// bindNamedStruct requires constants as names, each before its value.
 func bindNamedStruct(n *expr.Node) (*expr.Node, error) {
 	if len(n.Args)%2 != 0 {
 		return nil, sql.Errorf(sql.ErrType, n.Pos, "named_struct does not take %d arguments", len(n.Args))
@@ -60,13 +60,13 @@ func structOf(n *expr.Node, names []string) (*expr.Node, error) {
 	return n, nil
 }
 
-// evalStruct is never NULL.
+// evalStruct never returns NULL.
 func evalStruct(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	size, konst := column.Width(args...)
 	return column.StructOf(m, n.Type, args, size, konst)
 }
 
-// bindArraysZip makes lists of structs of which the members are named 1, 2 and so on.
+// bindArraysZip makes lists of structs whose members are named 1, 2 and so on.
 func bindArraysZip(n *expr.Node) (*expr.Node, error) {
 	fields := make([]arrow.Field, len(n.Args))
 	types := make([]arrow.DataType, len(n.Args))
@@ -79,7 +79,7 @@ func bindArraysZip(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, arrow.ListOf(arrow.StructOf(fields...)), types...)
 }
 
-// evalArraysZip fills up short lists with NULLs; it is NULL where all lists are.
+// evalArraysZip fills up short lists with NULLs. The result is NULL where all lists are.
 func evalArraysZip(m *meter.Meter, n *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
 	size, konst := column.Width(args...)
 	builders := make([]*column.ListBuilder, len(args))

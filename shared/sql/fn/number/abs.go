@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// bindAbs takes all numbers; of NULL it makes a float64.
+// bindAbs accepts all numbers; NULL becomes a float64.
 func bindAbs(n *expr.Node) (*expr.Node, error) {
 	t := n.Args[0].Type
 	switch {
@@ -72,7 +72,7 @@ func evalAbs(_ *meter.Meter, _ *expr.Node, args []column.Vec, rows column.Bitset
 	return out, err
 }
 
-// absIntegers fails for the least number, whose opposite does not fit.
+// absIntegers fails for the least integer, whose absolute value does not fit.
 func absIntegers[T int8 | int16 | int32 | int64](d []T, live column.Bitset) ([]T, error) {
 	out := make([]T, len(d))
 	var err error

@@ -1,4 +1,5 @@
-// Package number has the functions of numbers.
+// Package number holds the functions of numbers: of floats (float.go), and rounding,
+// absolute values and integer functions (round.go, abs.go).
 package number
 
 import (
@@ -12,13 +13,13 @@ import (
 	"tiltyard/shared/sql/meter"
 )
 
-// floatFunctions compute with floats: float32 stays float32, all other numbers become
-// float64. The last digit may differ from the native Lance's, whose mathematics are those of
-// the machine it runs on.
+// floatFunctions compute with floats: float32 stays float32, and all other numbers become
+// float64. The last digit may differ from native Lance's, which uses the mathematics
+// library of its machine.
 //
-// A NaN stays as it is. Values outside of a function's domain give a NaN too; which one is a
-// matter of the machine, but matters, as the order of floats has the negative NaN first and
-// the other one last.
+// A NaN stays as it is. A value outside of a function's domain gives a NaN. Its sign
+// depends on the machine and matters, because the order of floats has the negative NaN
+// first and the positive one last.
 var floatFunctions = map[string]*expr.Function{
 	"sqrt": floatFunction(math.Sqrt), "cbrt": floatFunction(math.Cbrt), "exp": floatFunction(math.Exp),
 	"ln": floatFunction(positiveNaN(math.Log)), "log2": floatFunction(positiveNaN(math.Log2)), "log10": floatFunction(positiveNaN(math.Log10)),
@@ -43,7 +44,7 @@ var floatFunctions = map[string]*expr.Function{
 	"iszero": {MinArgs: 1, MaxArgs: 1, Bind: expr.Signature(expr.Gives(column.TypeBool), expr.FloatNumber), Eval: evalIsZero},
 }
 
-// floatFunction is a function of one float.
+// floatFunction returns a function of one float.
 func floatFunction(f func(float64) float64) *expr.Function {
 	return &expr.Function{MinArgs: 1, MaxArgs: 1, Bind: expr.Signature(expr.LikeFirst, expr.FloatNumber),
 		Eval: func(_ *meter.Meter, _ *expr.Node, args []column.Vec, _ column.Bitset) (column.Vec, error) {
@@ -75,7 +76,7 @@ func mapFloats[T float32 | float64](d []T, f func(float64) float64) []T {
 	return out
 }
 
-// positiveNaN is f with a NaN, where it makes one, whose sign is not set.
+// positiveNaN returns f, except that a NaN that f makes is positive.
 func positiveNaN(f func(float64) float64) func(float64) float64 {
 	return func(x float64) float64 {
 		y := f(x)
@@ -86,7 +87,7 @@ func positiveNaN(f func(float64) float64) func(float64) float64 {
 	}
 }
 
-// signum is 0.0 of both zeros.
+// signum returns 0.0 for both zeros.
 func signum(x float64) float64 {
 	switch {
 	case x > 0:
@@ -99,13 +100,13 @@ func signum(x float64) float64 {
 	return x
 }
 
-// bindFloats casts all arguments to float32 if that takes them, integers included, else to
-// float64.
+// bindFloats casts all arguments to float32 if they are float32, integers or NULL, and
+// otherwise to float64.
 func bindFloats(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(expr.LikeFirst, floatsOf(n))(n)
 }
 
-// floatsOf is the one of the two float types for all arguments that are not float64.
+// floatsOf returns the float type to which bindFloats casts.
 func floatsOf(n *expr.Node) expr.Param {
 	for _, a := range n.Args {
 		if t := a.Type; t.ID() != arrow.FLOAT32 && !column.IsInteger(t) && t.ID() != arrow.NULL {
@@ -115,7 +116,7 @@ func floatsOf(n *expr.Node) expr.Param {
 	return func(arrow.DataType) arrow.DataType { return column.TypeFloat32 }
 }
 
-// bindNanvl makes CASE WHEN isnan(x) THEN y ELSE x END.
+// bindNanvl turns nanvl(x, y) into CASE WHEN isnan(x) THEN y ELSE x END.
 func bindNanvl(n *expr.Node) (*expr.Node, error) {
 	n, err := bindFloats(n)
 	if err != nil {
@@ -127,7 +128,7 @@ func bindNanvl(n *expr.Node) (*expr.Node, error) {
 	return &expr.Node{Op: expr.OpCase, Type: n.Type, Args: []*expr.Node{test, y, x}, Pos: n.Pos}, nil
 }
 
-// bindLog computes in float32 if that is what the number is, whatever the base.
+// bindLog computes in float32 if the number is a float32, whatever the base is.
 func bindLog(n *expr.Node) (*expr.Node, error) {
 	last := n.Args[len(n.Args)-1].Type
 	if last.ID() != arrow.FLOAT32 {
@@ -141,8 +142,8 @@ func bindLog(n *expr.Node) (*expr.Node, error) {
 	})(n)
 }
 
-// bindPower computes everything in float64 but decimals, for which it has rules that are not
-// followed yet.
+// bindPower computes in float64. Decimals, for which native Lance has its own rules, are
+// not supported yet.
 func bindPower(n *expr.Node) (*expr.Node, error) {
 	if column.IsDecimal(n.Args[0].Type) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "%s of %s", n.Func.Name, n.Args[0].Type)
@@ -179,7 +180,7 @@ func float2(f func(x, y float64) float64) func(m *meter.Meter, n *expr.Node, arg
 	}
 }
 
-// keepNaN is f with the rules for NaN.
+// keepNaN returns f with the rules for NaN.
 func keepNaN(f func(x, y float64) float64) func(x, y float64) float64 {
 	return func(x, y float64) float64 {
 		z := f(x, y)
@@ -197,7 +198,7 @@ func keepNaN(f func(x, y float64) float64) func(x, y float64) float64 {
 	}
 }
 
-// evalLog is the logarithm to base 10, or of two arguments to the base of the first.
+// evalLog returns the logarithm to base 10, or with two arguments to the base of the first.
 func evalLog(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	if len(args) == 1 {
 		ten := column.Constant(n.Type, column.Zeros(n.Type, 1))

@@ -15,7 +15,7 @@ import (
 // Tables are the functions of numbers.
 var Tables = []map[string]*expr.Function{floatFunctions, roundFunctions}
 
-// roundFunctions round numbers, take their absolute values, and compute with whole ones.
+// roundFunctions round numbers, return absolute values, and compute with integers.
 var roundFunctions = map[string]*expr.Function{
 	"abs": {MinArgs: 1, MaxArgs: 1, Bind: bindAbs, Eval: evalAbs},
 
@@ -29,7 +29,7 @@ var roundFunctions = map[string]*expr.Function{
 	"factorial": {MinArgs: 1, MaxArgs: 1, Bind: expr.Signature(expr.Gives(column.TypeInt64), expr.WholeNumber), Eval: evalFactorial},
 }
 
-// bindWhole takes floats, integers as float64, and decimals, which keep their scale.
+// bindWhole accepts floats, integers as float64, and decimals, which keep their scale.
 func bindWhole(n *expr.Node) (*expr.Node, error) {
 	if t := n.Args[0].Type; column.IsDecimal(t) {
 		return expr.CastArgs(n, t, t)
@@ -58,7 +58,7 @@ func evalWhole(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bits
 	return floatFunction(f).Eval(m, n, args, rows)
 }
 
-// roundDecimals computes decimals of the type of n from those of x.
+// roundDecimals computes decimals of the type of n from those of x by f.
 func roundDecimals(n *expr.Node, x column.Vec, rows column.Bitset, f func(x *big.Int) *big.Int) (column.Vec, error) {
 	out, live := expr.CallRows(n, []column.Vec{x}, rows)
 	out.Data = column.Zeros(n.Type, x.N)
@@ -76,8 +76,8 @@ func roundDecimals(n *expr.Node, x column.Vec, rows column.Bitset, f func(x *big
 	return out, err
 }
 
-// bindRound takes a number of digits behind the point, which may be negative. Of a decimal
-// it must be a constant, as the scale of the result depends on it.
+// bindRound accepts a number of digits after the point, which may be negative. For a
+// decimal it must be a constant, because the scale of the result depends on it.
 func bindRound(n *expr.Node) (*expr.Node, error) {
 	t := n.Args[0].Type
 	if !column.IsDecimal(t) {
@@ -97,7 +97,7 @@ func bindRound(n *expr.Node) (*expr.Node, error) {
 	return n, nil
 }
 
-// constantDigits is the second argument, 0 if it is not given.
+// constantDigits returns the second argument, or 0 if it is missing.
 func constantDigits(n *expr.Node) (int64, bool) {
 	if len(n.Args) == 1 {
 		return 0, true
@@ -109,8 +109,8 @@ func constantDigits(n *expr.Node) (int64, bool) {
 	return x.Value.Data.([]int64)[0], true
 }
 
-// evalRound rounds half away from zero. Floats are scaled, rounded and scaled back, with the
-// errors that this has: round(1.005, 2) is 1.0.
+// evalRound rounds half away from zero. It scales floats, rounds and scales back, with the
+// errors of these steps: round(1.005, 2) is 1.0.
 func evalRound(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	if column.IsDecimal(args[0].Type) {
 		_, from := column.PrecisionScale(args[0].Type)
@@ -126,7 +126,7 @@ func evalRound(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bits
 	return scaleFloats(m, n, args, rows, math.Round)
 }
 
-// bindTrunc takes decimals as floats.
+// bindTrunc casts decimals to floats.
 func bindTrunc(n *expr.Node) (*expr.Node, error) {
 	if len(n.Args) == 1 {
 		return expr.Signature(expr.LikeFirst, expr.FloatNumber)(n)
@@ -134,7 +134,7 @@ func bindTrunc(n *expr.Node) (*expr.Node, error) {
 	return expr.Signature(expr.LikeFirst, floatsOf(n.With(n.Args[0])), expr.WholeNumber)(n)
 }
 
-// evalTrunc cuts off digits. Without a number of digits it makes 0.0 of both zeros.
+// evalTrunc truncates to a number of digits. Without that number both zeros become 0.0.
 func evalTrunc(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	if len(args) == 2 {
 		return scaleFloats(m, n, args, rows, math.Trunc)
@@ -167,8 +167,8 @@ func scaleFloats(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bi
 	})
 }
 
-// powerOfTen multiplies squares, as a machine does, and inverts the result for negative
-// exponents: so 10^-2 is what 1/100 is.
+// powerOfTen multiplies squares and inverts the result for negative exponents, so that
+// 10^-2 equals 1/100.
 func powerOfTen(exp int64) float64 {
 	power, square := 1.0, 10.0
 	for e := min(max(exp, -exp), 1<<20); e > 0; e >>= 1 {
@@ -183,7 +183,7 @@ func powerOfTen(exp int64) float64 {
 	return power
 }
 
-// evalGCD fails where the result is no int64.
+// evalGCD fails if the result is not an int64.
 func evalGCD(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return wholeRows(m, n, args, rows, func(x, y *big.Int) *big.Int { return new(big.Int).GCD(nil, nil, x, y) })
 }
@@ -198,7 +198,7 @@ func evalLCM(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset
 	})
 }
 
-// wholeRows computes f of absolute values.
+// wholeRows computes f of the absolute values.
 func wholeRows(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset, f func(x, y *big.Int) *big.Int) (column.Vec, error) {
 	a, b := column.ValuesOf[int64](args[0]), column.ValuesOf[int64](args[1])
 	return expr.FixedRows(m, n, args, rows, func(i int) (int64, error) {
@@ -211,7 +211,7 @@ func wholeRows(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bits
 	})
 }
 
-// evalFactorial reaches to 20, the last that is an int64.
+// evalFactorial accepts numbers up to 20, the last one whose factorial is an int64.
 func evalFactorial(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	value := column.ValuesOf[int64](args[0])
 	return expr.FixedRows(m, n, args, rows, func(i int) (int64, error) {

@@ -108,7 +108,8 @@ func evalLevenshtein(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	return out, err
 }
 
-// distanceBytes is what the distance of two texts takes for each of their bytes.
+// distanceBytes is the memory that computing the distance of two texts takes for each of
+// their bytes.
 const distanceBytes = 12
 
 func editDistance(m *meter.Meter, s, t []byte) (int, error) {

@@ -29,7 +29,7 @@ var textMakeFunctions = map[string]*expr.Function{
 		Eval: evalOverlay},
 }
 
-// likeAll has long offsets if all arguments have them.
+// likeAll returns a type of strings: one with long offsets if all arguments have them.
 func likeAll(types []arrow.DataType) arrow.DataType {
 	for _, t := range types {
 		if !column.SameType(t, arrow.BinaryTypes.LargeString) {
@@ -39,18 +39,18 @@ func likeAll(types []arrow.DataType) arrow.DataType {
 	return types[0]
 }
 
-// evalConcat joins its arguments. NULLs are as if they were not there.
+// evalConcat joins its arguments and leaves out NULLs.
 func evalConcat(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return joinTexts(m, n, nil, args, rows)
 }
 
-// evalConcatWS joins all but the first argument with the first between them.
+// evalConcatWS joins its arguments, with the first of them between the others.
 func evalConcatWS(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	return joinTexts(m, n, args[:1], args[1:], rows)
 }
 
-// joinTexts joins what is not NULL. The result is NULL only where the separator is, if there
-// is one.
+// joinTexts joins the values other than NULL. The result is NULL only where there is a
+// separator and it is NULL.
 func joinTexts(m *meter.Meter, n *expr.Node, sep, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	size, konst := column.Width(append(slices.Clone(sep), args...)...)
 	out, live := expr.CallRows(n, sep, rows)
@@ -141,7 +141,7 @@ func padder(front bool) func(m *meter.Meter, n *expr.Node, args []column.Vec, ro
 	}
 }
 
-// repeatText appends a text so many times, for which there is room.
+// repeatText appends a text the given number of times. The caller has made room for it.
 func repeatText(m *meter.Meter, b *column.TextBuilder, s []byte, times int) error {
 	for len(s) < repeatBytes && times > 1 { // in pieces that are worth a look at the context
 		piece := min(times, repeatBytes/len(s)+1)
@@ -170,7 +170,7 @@ func repeatText(m *meter.Meter, b *column.TextBuilder, s []byte, times int) erro
 
 const repeatBytes = 4 << 10
 
-// evalRepeat makes nothing of numbers below one.
+// evalRepeat returns the empty string for numbers below one.
 func evalRepeat(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, times := args[0].Texts(), column.ValuesOf[int64](args[1])
 	return expr.BuildTexts(m, n, args, args, rows, func(b *column.TextBuilder, i int) error {
@@ -204,7 +204,8 @@ func evalReplace(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bi
 	})
 }
 
-// replaceText appends s with every occurrence of a text replaced, for which there is room.
+// replaceText appends s with every occurrence of a text replaced. The caller has made room
+// for it.
 func replaceText(m *meter.Meter, b *column.TextBuilder, s, old, with []byte) error {
 	for begin := true; ; begin = false {
 		var at int
@@ -229,10 +230,11 @@ func replaceText(m *meter.Meter, b *column.TextBuilder, s, old, with []byte) err
 	}
 }
 
-// watchedChars are worked on between two steps.
+// watchedChars is the number of characters between two looks at whether the request was
+// cancelled.
 const watchedChars = 1024
 
-// evalReverse turns the order of characters around.
+// evalReverse reverses the order of the characters.
 func evalReverse(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str := args[0].Texts()
 	return expr.TextRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {
@@ -295,7 +297,7 @@ func evalTranslate(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
-// A translation says what becomes of characters.
+// A translation maps characters to those that replace them.
 type translation struct {
 	m     *meter.Meter
 	to    map[rune]rune // -1: nothing
@@ -358,8 +360,8 @@ func (t *translation) append(b *column.TextBuilder, s []byte) error {
 	return nil
 }
 
-// evalOverlay puts a string over another from a position on, in the place of as many
-// characters as it has or as the fourth argument says.
+// evalOverlay replaces a part of a string by another string: the part begins at a position
+// and has as many characters as the fourth argument says, or as the new string has.
 func evalOverlay(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, over, start := args[0].Texts(), args[1].Texts(), column.ValuesOf[int64](args[2])
 	count := func(i int) int64 { return int64(utf8.RuneCount(over(i))) }

@@ -13,7 +13,7 @@ import (
 
 // The functions of this file take strings apart. Positions count characters from 1.
 
-// textPartFunctions are the functions that return a part of a string, or where one is.
+// textPartFunctions are the functions that return a part of a string or its position.
 var textPartFunctions = map[string]*expr.Function{
 	"substr": {MinArgs: 2, MaxArgs: 3, Bind: expr.Signature(expr.Gives(column.TypeString), expr.AsText, expr.WholeNumber), Eval: evalSubstr},
 	"left":   {MinArgs: 2, MaxArgs: 2, Bind: expr.Signature(expr.Gives(column.TypeString), expr.CastText, expr.WholeNumber), Eval: evalLeft},
@@ -198,8 +198,9 @@ func evalSplitPart(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.
 	})
 }
 
-// evalSubstrIndex takes what stands before so many delimiters, or, counting from the end,
-// behind them; all if there are not so many.
+// evalSubstrIndex returns the text before the delimiter of a number, or, if the number is
+// negative and counts from the end, the text behind it. A string with fewer delimiters is
+// returned whole.
 func evalSubstrIndex(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, delim, index := args[0].Texts(), args[1].Texts(), column.ValuesOf[int64](args[2])
 	return expr.TextRows(m, n, args, rows, func(dst []byte, i int) ([]byte, error) {

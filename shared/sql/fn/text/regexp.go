@@ -118,7 +118,8 @@ func evalRegexpLike(m *meter.Meter, n *expr.Node, args []column.Vec, rows column
 	return out, err
 }
 
-// MatchAsFound makes of regexp_match what is NULL for the same rows, and no list.
+// MatchAsFound turns a regexp_match into a test that is NULL for the same rows and makes no
+// list.
 func MatchAsFound(n *expr.Node) *expr.Node {
 	m := n.Copy()
 	fn := *n.Func

@@ -76,10 +76,10 @@ func evalRegexpReplace(m *meter.Meter, n *expr.Node, args []column.Vec, rows col
 	})
 }
 
-// maxReplacement bounds what matches are replaced by.
+// maxReplacement is the most bytes that the replacement of a match may have.
 const maxReplacement = 64 << 10
 
-// replacementOf is a replacement as Go writes it.
+// replacementOf returns a replacement in the notation of Go's regexp package.
 func replacementOf(s []byte) ([]byte, error) {
 	if len(s) > maxReplacement {
 		return nil, sql.Errorf(sql.ErrTooLarge, sql.NoPos, "replacement of more than %d bytes", maxReplacement)
@@ -87,7 +87,8 @@ func replacementOf(s []byte) ([]byte, error) {
 	return append([]byte{}, groupReference.ReplaceAll(s, []byte("$${$1}"))...), nil
 }
 
-// replaceMatches appends s with so many matches replaced, -1 being all.
+// replaceMatches appends s with the first matches replaced, as many as the count says; -1
+// means all.
 func replaceMatches(m *meter.Meter, b *column.TextBuilder, s, with []byte, p *rustregex.Program, matches int) error {
 	if err := b.Reserve(len(s)); err != nil {
 		return err
@@ -154,8 +155,8 @@ func evalRegexpCount(m *meter.Meter, n *expr.Node, args []column.Vec, rows colum
 	return out, err
 }
 
-// evalRegexpInstr is the character at which a match begins, the first or that of a number,
-// and 0 if there are not so many.
+// evalRegexpInstr returns the position of the character at which the match of a number
+// begins, of the first match without one, and 0 if there are fewer matches.
 func evalRegexpInstr(m *meter.Meter, n *expr.Node, args []column.Vec, rows column.Bitset) (column.Vec, error) {
 	str, pattern := args[0].Texts(), args[1].Texts()
 	start, nth := func(int) int64 { return 1 }, func(int) int64 { return 1 }

@@ -44,7 +44,7 @@ func bindOctetLength(n *expr.Node) (*expr.Node, error) {
 	return expr.CastArgs(n, expr.LengthType(t), t)
 }
 
-// bindTextTest takes two strings, whose offsets need not be of one width.
+// bindTextTest takes two strings, whose offsets may differ in width.
 func bindTextTest(n *expr.Node) (*expr.Node, error) {
 	l, r := expr.AsText(n.Args[0].Type), expr.AsText(n.Args[1].Type)
 	if l == nil || r == nil {

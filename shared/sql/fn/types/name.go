@@ -32,7 +32,7 @@ func bindTypeOf(n *expr.Node) (*expr.Node, error) {
 	return expr.Literal(column.TextConstant(column.TypeString, name), n.Pos), nil
 }
 
-// rustType is empty for types whose names nobody asked for yet.
+// rustType returns the name of a type in Rust's crate arrow, and "" for types that it does not know yet.
 func rustType(t arrow.DataType) string {
 	for name, known := range arrowTypes {
 		if column.SameType(known, t) {

@@ -1,0 +1,105 @@
+package claim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+)
+
+// Place returns a location in the form that records use: relative to the home root if it lies
+// there, else as a URI.
+func (c *Places) Place(at objectstore.Location) string {
+	if c.IsHome(at) {
+		return at.Prefix
+	}
+	return at.URI
+}
+
+// readClaim loads a claim, nil when there is none.
+func (c *Places) readClaim(ctx context.Context, key string) (*Claim, error) {
+	found := new(Claim)
+	etag, there, err := c.store.Find(ctx, key, found)
+	if !there {
+		return nil, err
+	}
+	found.key, found.etag = key, etag
+	return found, nil
+}
+
+// About returns the claims on a place, inside it and around it.
+func (c *Places) About(ctx context.Context, place string) ([]*Claim, error) {
+	folder, around := claimFolder(place)
+	prefixes := []string{folder}
+	for _, outer := range around {
+		prefixes = append(prefixes, outer+"=")
+	}
+	var mu sync.Mutex
+	var found []*Claim
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(claimFanOut)
+	for _, prefix := range prefixes {
+		group.Go(func() error {
+			held, err := c.claimKeys(ctx, prefix)
+			for _, key := range held {
+				one, err := c.readClaim(ctx, key)
+				if err != nil {
+					return err
+				}
+				if one != nil {
+					mu.Lock()
+					found = append(found, one)
+					mu.Unlock()
+				}
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	slices.SortFunc(found, func(a, b *Claim) int { return strings.Compare(a.key, b.key) })
+	return found, err
+}
+
+func (c *Places) claimKeys(ctx context.Context, prefix string) (held []string, err error) {
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize}
+	for {
+		page, err := c.store.List(ctx, opts)
+		if err != nil {
+			return nil, fmt.Errorf("list claims of locations: %w", err)
+		}
+		for _, object := range page.Objects {
+			held, opts.StartAfter = append(held, object.Key), object.Key
+		}
+		if !page.More || len(page.Objects) == 0 {
+			return held, nil
+		}
+	}
+}
+
+// Owner returns the record of the table that holds a claim, nil when there is none. wait means that
+// the record may be put soon.
+func (c *Places) Owner(ctx context.Context, one *Claim) (record *stored.Table, wait bool, err error) {
+	for _, id := range one.Names {
+		found, err := c.names.Settled(ctx, id)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case found.Record != nil && found.Record.Claim == one.UID:
+			return found.Record, false, nil
+		}
+		wait = wait || found.Soon
+	}
+	return nil, wait || c.now().Before(one.Until), nil
+}
+
+// IsHome reports whether a location lies under the home root.
+func (c *Places) IsHome(location objectstore.Location) bool {
+	return location.URI == c.roots.Join(location.Prefix).URI
+}

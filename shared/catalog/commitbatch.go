@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog/batch"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+)
+
+// A BatchResult is the outcome of an operation of a batch.
+type BatchResult struct {
+	Version objectstore.Info // the manifest of the version that was made
+	Table   *Table           // the table that was declared or deregistered
+}
+
+// CommitBatch applies all operations of a batch or none, and returns their results in the same
+// order: see [Committer.Commit].
+func (c *Catalog) CommitBatch(ctx context.Context, b *batch.Batch) ([]BatchResult, error) {
+	committed, err := c.batches.Commit(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]BatchResult, len(committed))
+	for i, one := range committed {
+		results[i].Version = one.Version
+		if one.Record != nil {
+			results[i].Table = c.resolved(one.Record)
+		}
+	}
+	return results, nil
+}
+
+// resolved returns the table of a record whose location was resolved before.
+func (c *Catalog) resolved(record *stored.Table) *Table {
+	table, err := c.table(record)
+	if err != nil {
+		return &Table{ID: record.ID, Properties: record.Properties, Location: objectstore.Location{URI: record.Location}}
+	}
+	return table
+}

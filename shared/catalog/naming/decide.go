@@ -1,0 +1,79 @@
+package naming
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/pause"
+)
+
+// DecisionOf reads the decision of a batch.
+func (r *Registry) DecisionOf(ctx context.Context, batch string) (stored.Decision, error) {
+	var d stored.Decision
+	_, found, err := r.Store.Find(ctx, stored.BatchesPrefix+batch, &d)
+	switch {
+	case err != nil:
+		return stored.Decision{}, fmt.Errorf("read outcome of batch: %w", err)
+	case found && d.Outcome != stored.Committed && d.Outcome != stored.Aborted:
+		return stored.Decision{}, fmt.Errorf("outcome of batch %s is %.20q; want committed or aborted", batch, d.Outcome)
+	}
+	return d, nil
+}
+
+// Decide puts the decision that the caller wants, unless the batch has been decided before, and
+// returns the outcome.
+func (r *Registry) Decide(ctx context.Context, batch string, want stored.Decision) (stored.Outcome, error) {
+	data, err := json.Marshal(want)
+	if err != nil {
+		return stored.Undecided, fmt.Errorf("decide batch: %w", err)
+	}
+	for attempt := 1; ; attempt++ {
+		_, err := r.Store.Put(ctx, stored.BatchesPrefix+batch, data, objectstore.Condition{IfAbsent: true})
+		if err == nil {
+			return want.Outcome, nil
+		}
+		if !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
+			return stored.Undecided, fmt.Errorf("decide batch: %w", err)
+		}
+		got, read := r.DecisionOf(ctx, batch)
+		if got.Outcome != stored.Undecided {
+			return got.Outcome, nil
+		}
+		if read != nil || attempt == objects.Tries {
+			return stored.Undecided, objects.Unsettled(errors.Join(err, read))
+		}
+	}
+}
+
+// LastOf returns the decision of a committed batch with that request, nil if there is none.
+// Decisions that removed tables are kept until a sweep deletes them.
+func (r *Registry) LastOf(ctx context.Context, request string) (*stored.Decision, error) {
+	listed, err := r.Store.List(ctx, objectstore.ListOptions{Prefix: stored.BatchesPrefix + request + "-", Limit: objects.PageSize})
+	if err != nil {
+		return nil, fmt.Errorf("look for the batch: %w", err)
+	}
+	for _, object := range listed.Objects {
+		d, err := r.DecisionOf(ctx, strings.TrimPrefix(object.Key, stored.BatchesPrefix))
+		if err != nil {
+			return nil, err
+		}
+		if d.Outcome == stored.Committed {
+			return &d, nil
+		}
+	}
+	return nil, nil
+}
+
+// AwaitBatch waits for a batch that a writer must not pass.
+func (r *Registry) AwaitBatch(ctx context.Context, p *stored.Pending, attempt int) error {
+	const longest = 100 * time.Millisecond
+	left := max(0, p.Until.Sub(r.Now()))
+	return pause.For(ctx, min(objects.FirstPause<<min(attempt, 10), longest, left+objects.FirstPause))
+}

@@ -1,0 +1,127 @@
+package naming
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// Namespace returns the record of a namespace and its ETag, or NamespaceNotFound.
+func (r *Registry) Namespace(ctx context.Context, id []string) (*stored.Namespace, string, error) {
+	var record stored.Namespace
+	etag, found, err := r.Store.Find(ctx, keys.Namespace(id), &record)
+	switch {
+	case !auth.Sees(ctx, auth.Namespace(id)), err == nil && !found:
+		return nil, "", NamespaceNotFound(id)
+	case err != nil:
+		return nil, "", err
+	}
+	return &record, etag, nil
+}
+
+// NamespaceNotFound is the error for a namespace that does not exist or that policies hide.
+func NamespaceNotFound(id []string) error {
+	return &protocol.Error{
+		Code:    protocol.NamespaceNotFound,
+		Message: fmt.Sprintf("namespace %s does not exist", keys.Display(id)),
+	}
+}
+
+// A childRecord is the record of a namespace or a table.
+type childRecord interface{ Identity() string }
+
+// CreateChild puts the record of a new namespace or table into a parent, and returns the record's
+// ETag. The record must not exist yet (objectstore.ErrPrecondition), and the parent must exist
+// before and after the put.
+func (r *Registry) CreateChild(ctx context.Context, id []string, key string, record childRecord) (etag string, err error) {
+	parent := keys.Parent(id)
+	if keys.IsRoot(parent) {
+		return r.Store.Write(ctx, key, record, objectstore.Condition{IfAbsent: true})
+	}
+	for attempt := range objects.Tries {
+		within, dropping, err := r.checkParent(ctx, parent)
+		if err != nil {
+			return "", err
+		}
+		if dropping {
+			if attempt == objects.Tries-1 {
+				break
+			}
+			if err := objects.Pause(ctx, attempt); err != nil {
+				return "", err
+			}
+			continue
+		}
+		if table, ok := record.(*stored.Table); ok && table.Arriving == nil && table.Ledger == nil && ledger.Wanted(within.Properties) {
+			table.Ledger = &ledger.Ledger{}
+		}
+		etag, err := r.Store.Write(ctx, key, record, objectstore.Condition{IfAbsent: true})
+		if err != nil {
+			return "", err
+		}
+		_, dropping, err = r.checkParent(ctx, parent)
+		if err == nil && !dropping {
+			return etag, nil
+		}
+		if err != nil && !protocol.HasCode(err, protocol.NamespaceNotFound) {
+			// Other callers may have seen the record, and most likely nothing is wrong with it.
+			return "", objects.Unsettled(err)
+		}
+		// The drop may have listed the children before our put: take the put back. Only this
+		// record: if it has been replaced in the meantime, the process that replaced it has made
+		// the same check.
+		if undo := r.Store.Remove(ctx, key, record.Identity(), etag); undo != nil && !objects.Changed(undo) {
+			return "", fmt.Errorf("take back %s: %w", keys.Display(id), undo)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", Dropping(parent)
+}
+
+// Taken returns the error for a create whose name is taken. That is exists, unless the record is
+// left from a namespace that is gone, or is about to be taken back.
+func (r *Registry) Taken(ctx context.Context, id []string, exists error) error {
+	if keys.IsRoot(keys.Parent(id)) {
+		return exists
+	}
+	switch _, dropping, err := r.checkParent(ctx, keys.Parent(id)); {
+	case err != nil:
+		return err
+	case dropping:
+		return Dropping(keys.Parent(id))
+	}
+	return exists
+}
+
+// Dropping is the error for a namespace that another caller is dropping.
+func Dropping(id []string) error { return stored.LostRace("namespace", id, errDropping) }
+
+var errDropping = errors.New("namespace is being dropped")
+
+// checkParent returns the record of a namespace, and whether a caller is dropping the namespace. It
+// removes an expired mark.
+func (r *Registry) checkParent(ctx context.Context, id []string) (record *stored.Namespace, dropping bool, err error) {
+	record, etag, err := r.Namespace(ctx, id)
+	if err != nil || record.Dropping == nil {
+		return record, false, err
+	}
+	if r.Now().Before(record.Dropping.Until) {
+		return nil, true, nil
+	}
+	record.Dropping = nil
+	_, err = r.Store.Write(ctx, keys.Namespace(id), record, objectstore.Condition{IfMatch: etag})
+	if objects.Changed(err) {
+		return nil, true, nil // the record has changed: read it again
+	}
+	return record, false, err
+}

@@ -1,0 +1,79 @@
+package naming
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// Table returns the settled record of a table and its ETag. The error is TableNotFound, or
+// NamespaceNotFound when the namespace does not exist either.
+func (r *Registry) Table(ctx context.Context, id []string) (*stored.Table, string, error) {
+	if keys.IsRoot(id) {
+		return nil, "", &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace is not a table"}
+	}
+	found, err := r.Settled(ctx, id)
+	if err == nil && found.Record == nil || !auth.Sees(ctx, auth.Table(id)) {
+		return nil, "", r.TableNotFound(ctx, id)
+	}
+	return found.Record, found.ETag, err
+}
+
+// SoleTable is [Registry.Table] for callers that remove the record: it aborts an undecided batch on the
+// table.
+func (r *Registry) SoleTable(ctx context.Context, id []string) (*stored.Table, string, error) {
+	for range objects.Tries {
+		record, etag, err := r.Table(ctx, id)
+		if err != nil || record.Pending == nil {
+			return record, etag, err
+		}
+		if _, err := r.Decide(ctx, record.Pending.Batch, stored.Decision{Outcome: stored.Aborted}); err != nil {
+			return nil, "", err
+		}
+	}
+	return nil, "", stored.LostRace("table", id, objectstore.ErrPrecondition)
+}
+
+// TableNotFound returns the error for a table that does not exist: NamespaceNotFound if its
+// namespace does not exist either.
+func (r *Registry) TableNotFound(ctx context.Context, id []string) error {
+	if parent := keys.Parent(id); !keys.IsRoot(parent) {
+		if _, _, err := r.Namespace(ctx, parent); err != nil {
+			return err
+		}
+	}
+	return TableMissing(id)
+}
+
+// TableMissing is the error for a table that does not exist in its namespace.
+func TableMissing(id []string) error {
+	return &protocol.Error{Code: protocol.TableNotFound, Message: fmt.Sprintf("table %s does not exist", keys.Display(id))}
+}
+
+// TableExists is the error for a create whose name is taken.
+func TableExists(id []string) error {
+	return &protocol.Error{
+		Code:    protocol.TableAlreadyExists,
+		Message: fmt.Sprintf("table %s already exists", keys.Display(id)),
+		Detail:  "choose another name, or drop or deregister the existing table first",
+	}
+}
+
+// NewTable returns the record of a new table at a location that was made for it.
+func (r *Registry) NewTable(id []string, at objectstore.Location, hint uint64, properties map[string]string) *stored.Table {
+	record := &stored.Table{
+		ID: id, UID: objects.NewUID(), Location: r.Places.Place(at), Claim: stored.OwnPlace, Properties: maps.Clone(properties), Created: r.Now().UTC(), Hint: hint,
+	}
+	if ledger.Wanted(properties) {
+		record.Ledger = &ledger.Ledger{}
+	}
+	return record
+}

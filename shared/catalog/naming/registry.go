@@ -1,0 +1,51 @@
+// Package naming finds out which table or namespace a name stands for, and gives and takes names.
+//
+// A name may be in the middle of a change by another process: a rename takes four writes
+// (rename.go), and a batch makes and removes tables together with others (finish.go). A caller that
+// finds such a record settles it, that is, it completes the change or undoes it (settle.go). A new
+// name is put into a namespace that exists before and after the put (parent.go).
+package naming
+
+import (
+	"fmt"
+	"time"
+
+	"tiltyard/shared/catalog/claim"
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/ledger"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/objectstore"
+)
+
+// A Registry knows what names stand for, and gives and takes them. It is safe for concurrent use.
+type Registry struct {
+	Store  objects.Store // store of the home root, which holds the records
+	roots  *objectstore.Roots
+	Now    func() time.Time
+	Places *claim.Places
+	Writer *ledger.Writer
+
+	changed func(id []string) // is called with the id of each table whose record has changed
+}
+
+// New returns the registry of the names under the home root. It calls changed with the id
+// of each table whose record it has changed.
+func New(roots *objectstore.Roots, now func() time.Time, changed func(id []string)) *Registry {
+	store := objects.Store{Store: roots.Home().Store}
+	r := &Registry{Store: store, roots: roots, Now: now, Writer: &ledger.Writer{Home: store}, changed: changed}
+	r.Places = claim.New(roots, func() time.Time { return r.Now() }, r)
+	return r
+}
+
+// Forget drops what callers remember of a table whose record has changed.
+func (r *Registry) Forget(id []string) { r.changed(id) }
+
+// Locate returns the location of a table.
+func (r *Registry) Locate(record *stored.Table) (objectstore.Location, error) {
+	at, err := r.roots.Resolve(record.Location)
+	if err != nil {
+		return at, fmt.Errorf("location of table %s: %w", keys.Display(record.ID), err)
+	}
+	return at, nil
+}

@@ -1,0 +1,156 @@
+// Package objects reads and writes JSON objects on conditions, and finds out the outcome of a write
+// whose answer was lost.
+//
+// Each object carries a unique id, and no object ever returns to an earlier state. A writer that
+// finds its own bytes therefore knows that its write happened, and a writer that finds a later
+// state knows that its own write cannot happen any more.
+package objects
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
+)
+
+// A Store holds objects.
+type Store struct{ objectstore.Store }
+
+// Find loads an object into v and returns its ETag. found is false when there is no object.
+func (s Store) Find(ctx context.Context, key string, v any) (etag string, found bool, err error) {
+	etag, err = s.Read(ctx, key, v)
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return "", false, nil
+	}
+	return etag, err == nil, err
+}
+
+// Read is Find for an object that should exist. The error is objectstore.ErrNotExist when it does
+// not.
+func (s Store) Read(ctx context.Context, key string, v any) (etag string, err error) {
+	data, info, err := s.Get(ctx, key)
+	if err != nil {
+		return "", fmt.Errorf("read record: %w", err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return "", fmt.Errorf("read record %s: %w", key, err)
+	}
+	return info.ETag, nil
+}
+
+// Exists reports whether there is an object, of any content.
+func (s Store) Exists(ctx context.Context, key string) (bool, error) {
+	_, _, err := s.GetRanges(ctx, key)
+	return err == nil, IgnoreMissing(err)
+}
+
+// Write puts an object if cond holds, and returns its ETag. When the answer of the put is lost,
+// Write reads the object back. [Changed] is true for the error when cond does not hold.
+func (s Store) Write(ctx context.Context, key string, object any, cond objectstore.Condition) (etag string, err error) {
+	data, err := encode(object)
+	if err != nil {
+		return "", fmt.Errorf("encode record %s: %w", key, err)
+	}
+	info, err := s.Put(ctx, key, data, cond)
+	if errors.Is(err, objectstore.ErrUnknownOutcome) {
+		return s.outcome(ctx, key, data, cond, err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("write record: %w", err)
+	}
+	return info.ETag, nil
+}
+
+// outcome reads an object back after a put whose answer was lost. The outcome stays unknown in two
+// cases. If the object is as it was before, the put may still arrive. If there should have been no
+// object and there is one of another writer, the put may still arrive once that object is deleted.
+// A put that replaces a specific object cannot arrive after that object has changed, because no
+// object ever returns to an earlier state.
+func (s Store) outcome(ctx context.Context, key string, data []byte, cond objectstore.Condition, cause error) (etag string, err error) {
+	there, info, err := s.Get(ctx, key)
+	missing := errors.Is(err, objectstore.ErrNotExist)
+	switch {
+	case err == nil && string(there) == string(data):
+		return info.ETag, nil
+	case cond.IfMatch != "" && (missing || err == nil && info.ETag != cond.IfMatch):
+		return "", fmt.Errorf("write record: %w", objectstore.ErrPrecondition)
+	}
+	return "", Unsettled(errors.Join(cause, err))
+}
+
+// Remove deletes the object that has the given uid and ETag. [Changed] is true for the error when
+// there is another object, or none. When the answer is lost and the object no longer exists, it
+// counts as deleted, no matter which process deleted it.
+func (s Store) Remove(ctx context.Context, key, uid, etag string) error {
+	vanished, err := s.TryRemove(ctx, key, uid, etag)
+	if vanished {
+		return nil
+	}
+	return err
+}
+
+// TryRemove is Remove for callers that must know which process deleted the object. vanished is true
+// when the answer was lost and neither the object nor a changed version of it exists. The error is
+// then that of [Unsettled].
+func (s Store) TryRemove(ctx context.Context, key, uid, etag string) (vanished bool, err error) {
+	cause := s.Delete(ctx, key, objectstore.Condition{IfMatch: etag})
+	if cause == nil {
+		return false, nil
+	}
+	if !errors.Is(cause, objectstore.ErrUnknownOutcome) {
+		return false, fmt.Errorf("delete record: %w", cause)
+	}
+	var there struct {
+		UID string `json:"uid"`
+	}
+	now, found, err := s.Find(ctx, key, &there)
+	if found && there.UID == uid && now != etag {
+		return false, fmt.Errorf("delete record: %w", objectstore.ErrPrecondition)
+	}
+	vanished = err == nil && (!found || there.UID != uid)
+	return vanished, Unsettled(errors.Join(cause, err))
+}
+
+// Changed reports whether a conditional write failed because the object has changed or no longer
+// exists.
+func Changed(err error) bool {
+	return errors.Is(err, objectstore.ErrPrecondition) || errors.Is(err, objectstore.ErrNotExist)
+}
+
+// IgnoreMissing returns nil for the error of an object that does not exist.
+func IgnoreMissing(err error) error {
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// IgnoreChanged returns nil for an error for which [Changed] is true.
+func IgnoreChanged(err error) error {
+	if Changed(err) {
+		return nil
+	}
+	return err
+}
+
+// Unsettled is the error of a write that may have happened or may still happen. errors.Is does not
+// find the cause in it: a failed precondition, for example, may be due to our own first try.
+func Unsettled(cause error) error {
+	cause = fmt.Errorf("%w: %s", objectstore.ErrUnknownOutcome, cause.Error())
+	return &protocol.Error{
+		Code: protocol.ServiceUnavailable, Message: "the answer of the storage was lost, so the write may or may not have happened",
+		Detail: "read the object before you retry", Unsettled: true, Err: cause,
+	}
+}
+
+// NewUID returns a unique id of 96 random bits.
+func NewUID() string {
+	var b [12]byte
+	rand.Read(b[:]) // never returns an error: a failure ends the program
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,27 @@
+package stored
+
+import "time"
+
+// An Arrival marks a record that has no effect until the record at its old name has moved here.
+type Arrival struct {
+	UID   string    `json:"uid"` // UID of the record at the old name
+	Until time.Time `json:"until"`
+}
+
+// A Departure marks a record whose table has another name now.
+type Departure struct {
+	To  []string `json:"to"`
+	UID string   `json:"uid"` // UID of the record at the new name
+}
+
+// MovedTo reports whether the table of r is now the one of the other record.
+func (r *Table) MovedTo(other *Table) bool {
+	return r.Moved != nil && r.Moved.UID == other.UID
+}
+
+// Arrived returns an arriving record as a plain one.
+func (r *Table) Arrived() *Table {
+	plain := *r
+	plain.Arriving = nil
+	return &plain
+}

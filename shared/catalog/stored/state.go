@@ -1,0 +1,45 @@
+package stored
+
+import (
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/catalog/objects"
+	"tiltyard/shared/objectstore"
+)
+
+// A State is what a table's record means for its name.
+type State int
+
+// These are the states of records. In all but the first, other objects decide whether the name
+// stands for the table.
+const (
+	Standing  State = iota // the name stands for the table
+	Arriving               // a rename to the name is unfinished
+	Moved                  // the table has another name
+	Making                 // a batch makes the table
+	Departing              // a batch removes the table, and may make another
+)
+
+// State returns what the record means for its name.
+func (r *Table) State() State {
+	switch {
+	case r.Moved != nil:
+		return Moved
+	case r.Arriving != nil:
+		return Arriving
+	case r.Pending != nil && r.Pending.New:
+		return Making
+	case r.Pending != nil && r.Pending.Gone:
+		return Departing
+	}
+	return Standing
+}
+
+// Marked makes a LIST show the records that cannot be taken for a table without a look at their
+// contents: see package objects.
+func (r *Table) Marked() bool { return r.State() != Standing }
+
+// InDoubt reports whether a listed object is the record of a table in an unfinished rename or
+// batch.
+func InDoubt(object objectstore.Info) bool {
+	return keys.Tables.Has(object.Key) && objects.Marked(object)
+}

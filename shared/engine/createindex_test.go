@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// Indices that the engine builds in place of those of native Lance answer as these do.
+func TestIndicesThatAreBuiltHereAnswerAsNativeOnes(t *testing.T) {
+	x := openIndexed(t, "btree")
+	newest := map[string]int64{}
+	for _, c := range x.cases {
+		newest[c.Table] = max(newest[c.Table], c.Version)
+	}
+	for name, version := range newest {
+		t.Run(name, func(t *testing.T) {
+			table := x.table(name, 1000)
+			table.engine.Logger = slog.New(failing{t})
+			indices, err := table.Indices(t.Context(), &version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var made Written
+			for _, old := range indices {
+				if made, err = table.CreateIndex(t.Context(), NewIndex{Name: old.Name, Column: old.Columns[0], Kind: index.BTree, Replace: true}, nil); err != nil {
+					t.Fatal(err)
+				}
+				built, err := table.Index(t.Context(), nil, old.Name)
+				if err != nil || built.UUID == old.UUID || built.Unindexed != 0 {
+					t.Errorf("%s: got %+v, %v; want another index, of all rows", old.Name, built, err)
+				}
+			}
+			for _, c := range x.cases {
+				if c.Table != name || c.Version != version {
+					continue
+				}
+				if got := idsOf(t, table, made.Version, c.Filter); !slices.Equal(got, c.IDs) {
+					t.Errorf("%s: got %v, want %v", c.Filter, got, c.IDs)
+				}
+			}
+		})
+	}
+}
+
+func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
+	x := openIndexed(t, "btree")
+	table := x.table("plain", 1000)
+	before, err := table.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := table.Indices(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what string
+		n    NewIndex
+		code protocol.Code
+	}{
+		{"no such column", NewIndex{Name: "x", Column: "nope", Kind: index.BTree}, protocol.TableColumnNotFound},
+		{"a struct", NewIndex{Name: "x", Column: "st", Kind: index.BTree}, protocol.InvalidInput},
+		{"a kind that is not built", NewIndex{Name: "x", Column: "id", Kind: index.FM}, protocol.Unsupported},
+		{"a name that is taken", NewIndex{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: index.BTree}, protocol.TableIndexAlreadyExists},
+	} {
+		_, err := table.CreateIndex(t.Context(), c.n, nil)
+		wantCode(t, c.what, err, c.code)
+		wantCode(t, c.what+", checked", table.CheckIndex(t.Context(), c.n), c.code)
+	}
+	refused := errors.New("refused")
+	if _, err := table.CreateIndex(t.Context(), NewIndex{Name: "x", Column: "id", Kind: index.BTree}, func() error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("got %v, want the error of confirm", err)
+	}
+	if after, err := table.Newest(t.Context()); err != nil || after != before {
+		t.Errorf("the newest version is %d, %v; want %d as before", after, err, before)
+	}
+	if _, err := table.Index(t.Context(), nil, "x"); err == nil || dataset.IsDamage(err) {
+		t.Errorf("got %v, want no index", err)
+	}
+}

@@ -1,0 +1,31 @@
+package explain
+
+// A Kind is what a step does.
+type Kind uint8
+
+// The kinds of steps.
+const (
+	Scan        Kind = iota // reads columns of a table, or of a part of it
+	Take                    // reads columns of rows that are known by their addresses
+	Filter                  // reads columns of found rows and keeps those that pass a filter
+	Sort                    // orders rows
+	Nearest                 // finds the rows that are nearest to vectors
+	SearchIndex             // finds the rows that an index says are nearest to vectors
+	MatchText               // finds the rows that contain words
+	Project                 // computes the columns of the answer
+)
+
+// kinds has a row for each kind: its name in a plan, and whether it reads from the storage.
+var kinds = [...]struct {
+	name  string
+	reads bool
+}{
+	Scan:        {"Scan", true},
+	Take:        {"Take", true},
+	Filter:      {"Filter", true},
+	Sort:        {"Sort", false},
+	Nearest:     {"Nearest", false},
+	SearchIndex: {"SearchIndex", true},
+	MatchText:   {"MatchText", false},
+	Project:     {"Project", false},
+}

@@ -1,0 +1,63 @@
+package explain
+
+import (
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/google/go-cmp/cmp"
+)
+
+// Each reading of this clock is a second later than the one before.
+func ticking() func() time.Time {
+	now := time.Unix(0, 0)
+	return func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+}
+
+func TestStepsAreIndentedBelowTheStepsThatTakeTheirRows(t *testing.T) {
+	now := ticking()
+	scan := New(now, Scan).With("columns=%s", List([]string{"a", "b"})).WithMore("rows=%d", 7)
+	top := New(now, Project, nil, New(now, Sort, scan).With("by=a"))
+	for _, c := range []struct {
+		verbose bool
+		want    string
+	}{
+		{false, "Project\n  Sort: by=a\n    Scan: columns=[a, b]\n"},
+		{true, "Project\n  Sort: by=a\n    Scan: columns=[a, b], rows=7\n"},
+	} {
+		if diff := cmp.Diff(c.want, top.Text(c.verbose)); diff != "" {
+			t.Errorf("verbose %t (-want +got):\n%s", c.verbose, diff)
+		}
+	}
+}
+
+func TestStepsMeasureTheirRowsAndTimes(t *testing.T) {
+	now := ticking()
+	scan := New(now, Scan)
+	sort := New(now, Sort, scan)
+	_ = scan.Reading(t.Context())
+	batch := array.NewRecordBatch(arrow.NewSchema(nil, nil), nil, 3)
+	for _, err := range scan.Counted(func(yield func(arrow.RecordBatch, error) bool) {
+		if yield(batch, nil) {
+			yield(batch, nil)
+		}
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sort.Found(6)
+	want := "  Sort [not run]\n    Scan [rows=6, batches=2, bytes=0, requests=0, bytes_read=0, elapsed=3s]\n"
+	if diff := cmp.Diff(want, sort.Measured(1)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	sort.Took(now())
+	want = "  Sort [rows=6, elapsed=1s]\n    Scan [rows=6, batches=2, bytes=0, requests=0, bytes_read=0, elapsed=3s]\n"
+	if diff := cmp.Diff(want, sort.Measured(1)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

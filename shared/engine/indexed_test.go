@@ -1,0 +1,328 @@
+package engine
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// indexed are the tables that native Lance has made with indices, and what it answers.
+type indexed struct {
+	store objectstore.Store
+	keys  []string // of all files
+	cases []indexedCase
+}
+
+// An indexedCase is the ids of the rows for which a filter is true, in a version of a table.
+type indexedCase struct {
+	Table   string
+	Version int64
+	Filter  string
+	IDs     []int64
+}
+
+func openIndexed(t testing.TB, kind string) *indexed {
+	t.Helper()
+	x := &indexed{store: memstore.New()}
+	archive, err := zip.OpenReader("../index/" + kind + "/testdata/native.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = archive.Close() }()
+	for _, f := range archive.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.keys = append(x.keys, f.Name)
+		if f.Name == "cases.json" {
+			if err := json.Unmarshal(data, &x.cases); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := x.store.Put(t.Context(), f.Name, data, objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return x
+}
+
+// table opens a table by an engine that asks indices also of small tables, when that makes them
+// read no more than a share of their rows; of none when it is 0.
+func (x *indexed) table(name string, share float64) *Table {
+	limits := Limits{indexBytes: 1, indexShare: share}
+	if share == 0 {
+		limits.indexBytes = 1 << 60
+	}
+	at := objectstore.Location{URI: "memory://test/" + name, Store: x.store, Prefix: name + ".lance"}
+	return New(dataset.NewSession(64<<20, time.Now), limits).Table([]string{name}, at, 0)
+}
+
+// idsOf returns the ids of the rows that pass, ascending.
+func idsOf(t testing.TB, table *Table, version int64, filter string) []int64 {
+	t.Helper()
+	rows, err := table.Query(context.Background(), &protocol.QueryTableRequest{Version: &version, Filter: filter, Columns: protocol.Projection{{Name: "id"}}})
+	if err != nil {
+		t.Fatalf("%s: %v", filter, err)
+	}
+	ids := []int64{}
+	for batch, err := range rows.Batches {
+		if err != nil {
+			t.Fatalf("%s: %v", filter, err)
+		}
+		ids = append(ids, batch.Column(0).(*array.Int64).Int64Values()...)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// failing is a log that fails a test when it is told something.
+type failing struct{ t *testing.T }
+
+func (f failing) Enabled(context.Context, slog.Level) bool { return true }
+func (f failing) WithAttrs([]slog.Attr) slog.Handler       { return f }
+func (f failing) WithGroup(string) slog.Handler            { return f }
+
+func (f failing) Handle(_ context.Context, r slog.Record) error {
+	var about []string
+	r.Attrs(func(a slog.Attr) bool {
+		about = append(about, a.String())
+		return true
+	})
+	f.t.Errorf("the log is told: %s: %v", r.Message, about)
+	return nil
+}
+
+// kindsRead are the kinds of indices that are read, by the packages that read them, and at least
+// for which part of the filters they are asked when they may read an eighth of the rows.
+var kindsRead = map[string]float64{"btree": 0.33, "bitmap": 0.33}
+
+func TestFiltersFindByIndexWhatNativeLanceFinds(t *testing.T) {
+	for kind, least := range kindsRead {
+		t.Run(kind, func(t *testing.T) {
+			x := openIndexed(t, kind)
+			for share, least := range map[float64]float64{0.125: least, 1000: 1} {
+				if used := x.check(t, share); used < least {
+					t.Errorf("indices were asked for a part of %.2f of the filters, when they may read a part of %.2f", used, share)
+				}
+			}
+		})
+	}
+}
+
+// check compares all answers, and returns for which part of them indices were asked.
+func (x *indexed) check(t *testing.T, share float64) (used float64) {
+	t.Helper()
+	tables := map[string]*Table{}
+	for _, c := range x.cases {
+		if tables[c.Table] == nil {
+			tables[c.Table] = x.table(c.Table, share)
+			tables[c.Table].engine.Logger = slog.New(failing{t})
+		}
+		if got := idsOf(t, tables[c.Table], c.Version, c.Filter); !slices.Equal(got, c.IDs) {
+			t.Errorf("%s at %d: %s: got %v, want %v", c.Table, c.Version, c.Filter, got, c.IDs)
+		}
+		plan, err := tables[c.Table].Analyze(t.Context(), &protocol.QueryTableRequest{Version: &c.Version, Filter: c.Filter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(plan, "narrowed_by=[") {
+			t.Errorf("%s: no index in\n%s", c.Filter, plan)
+		}
+		if strings.Contains(plan, "index_pages=") {
+			used += 1 / float64(len(x.cases))
+		}
+	}
+	return used + 1e-9
+}
+
+// Filters of all kinds on columns that have an index, on some without, and joined.
+func randomFilter(random *rand.Rand, kind string, depth int) string {
+	if depth > 0 && random.IntN(2) == 0 {
+		left, right := randomFilter(random, kind, depth-1), randomFilter(random, kind, depth-1)
+		return [...]string{
+			fmt.Sprintf("(%s AND %s)", left, right), fmt.Sprintf("(%s OR %s)", left, right), fmt.Sprintf("NOT (%s)", left),
+		}[random.IntN(3)]
+	}
+	n := func() int { return random.IntN(70) - 25 }
+	compared := [...]string{"=", "!=", "<", "<=", ">", ">="}[random.IntN(6)]
+	return [...]string{
+		fmt.Sprintf("i64 %s %d", compared, n()),
+		fmt.Sprintf("f64 %s %d.25", compared, n()),
+		fmt.Sprintf("f32 %s %d", compared, n()/8),
+		fmt.Sprintf("u16 IN (%d, %d, 3)", max(n(), 0), max(n(), 0)),
+		fmt.Sprintf("i8 NOT IN (%d, %d)", n(), n()),
+		fmt.Sprintf("s %s 'word0%d'", compared, max(n(), 10)),
+		fmt.Sprintf("s LIKE 'word0%d%%'", random.IntN(6)),
+		fmt.Sprintf("s LIKE 'word0%%%d'", random.IntN(6)),
+		fmt.Sprintf("i64 BETWEEN %d AND %d", n(), n()+5),
+		fmt.Sprintf("id %s %d", compared, n()*4),
+		fmt.Sprintf("st.x %s %d", compared, max(n(), 0)),
+		[...]string{"flag", "flag IS TRUE", "flag IS NOT FALSE", "i64 IS NULL", "s IS NOT NULL", "st.x IS NULL", "st IS NULL"}[random.IntN(7)],
+	}[random.IntN(12)]
+}
+
+// Whatever happened to a table since it was indexed, filters find by the indices what they find
+// without.
+func TestIndicesAnswerAsScansDoAfterAnyHistory(t *testing.T) {
+	for kind := range kindsRead {
+		for _, name := range []string{"plain", "stable", "v21"} {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				x := openIndexed(t, kind)
+				table, scanned := x.table(name, 1000), x.table(name, 0)
+				table.engine.Logger = slog.New(failing{t})
+				random := rand.New(rand.NewPCG(3, uint64(len(kind+name))))
+				for step := range 25 {
+					change := x.change(t, random, table, scanned)
+					for range 12 {
+						x.compare(t, table, scanned, randomFilter(random, kind, 2), fmt.Sprintf("step %d, %s", step, change))
+					}
+				}
+			})
+		}
+	}
+}
+
+// compare asks for rows and their number, by indices and by scanning.
+func (x *indexed) compare(t *testing.T, table, scanned *Table, filter, after string) {
+	t.Helper()
+	version := newestVersion(t, scanned)
+	want := idsOf(t, scanned, version, filter)
+	if got := idsOf(t, table, version, filter); !slices.Equal(got, want) {
+		t.Errorf("%s: %s: got %v, want %v", after, filter, got, want)
+	}
+	count, err := table.Count(t.Context(), nil, filter)
+	if err != nil || count.Count != int64(len(want)) {
+		t.Errorf("%s: %s: got count %+v, want %d; error %v", after, filter, count, len(want), err)
+	}
+}
+
+func newestVersion(t *testing.T, table *Table) int64 {
+	t.Helper()
+	version, err := Read(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) (int64, error) { return int64(d.Version()), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// change does something to a table that leaves its indices, and says what.
+func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table) string {
+	t.Helper()
+	var err error
+	var done Written
+	expected, changed := 0, int64(0)
+	what, filter := "nothing", randomFilter(random, "", 1)
+	switch random.IntN(6) {
+	case 0:
+		what, filter = "delete", fmt.Sprintf("(%s) AND id %% 9 = %d", filter, random.IntN(9))
+		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
+		done, err = table.Delete(t.Context(), filter, nil)
+		changed = done.Deleted
+	case 1:
+		what, filter = "update", fmt.Sprintf("(%s) AND id %% 5 = %d", filter, random.IntN(5))
+		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
+		done, err = table.Update(t.Context(), []Assignment{{Column: "i64", SQL: "i64 + 3"}, {Column: "s", SQL: "concat('word0', CAST(i8 AS string))"}}, filter, nil)
+		changed = done.Updated
+	case 2:
+		what, filter = "update of another column", fmt.Sprintf("(%s) AND id %% 5 = %d", filter, random.IntN(5))
+		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
+		done, err = table.Update(t.Context(), []Assignment{{Column: "id", SQL: "id + 1000"}}, filter, nil)
+		changed = done.Updated
+	case 3:
+		what, filter = "insert", ""
+		rows, queried := table.Query(t.Context(), &protocol.QueryTableRequest{Filter: "id % 13 = 1"})
+		if queried != nil {
+			t.Fatal(queried)
+		}
+		_, err = table.Insert(t.Context(), dataset.Rows{Schema: rows.Schema, Batches: rows.Batches}, nil)
+	case 4:
+		what, filter = "compaction", ""
+		_, err = table.Compact(t.Context(), dataset.CompactionOptions{}, nil)
+	}
+	if err != nil || changed != int64(expected) {
+		t.Fatalf("%s where %s: %d rows, want %d; error %v", what, filter, changed, expected, err)
+	}
+	return what + " where " + filter
+}
+
+// told is a log that counts what it is told.
+type told struct{ count *int }
+
+func (l told) Enabled(context.Context, slog.Level) bool { return true }
+func (l told) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l told) WithGroup(string) slog.Handler            { return l }
+
+func (l told) Handle(context.Context, slog.Record) error {
+	*l.count++
+	return nil
+}
+
+// An index whose files are damaged or gone is done without: the log is told, and the answer is
+// that of a scan.
+func TestIndicesThatCannotBeReadAreDoneWithout(t *testing.T) {
+	for name, damage := range map[string]func(file []byte) []byte{
+		"cut off":   func(file []byte) []byte { return file[:len(file)/2] },
+		"no footer": func(file []byte) []byte { return append(file[:len(file)-4:len(file)-4], "none"...) },
+		"empty":     func([]byte) []byte { return nil },
+		"gone":      nil,
+	} {
+		for of, kind := range map[string]string{"page_lookup.lance": "btree", "page_data.lance": "btree", "bitmap_page_lookup.lance": "bitmap"} {
+			t.Run(name+" "+of, func(t *testing.T) {
+				x := openIndexed(t, kind)
+				x.damage(t, of, damage)
+				table, scanned, count := x.table("stable", 1000), x.table("stable", 0), 0
+				table.engine.Logger = slog.New(told{&count})
+				x.compare(t, table, scanned, "i64 = 7", name)
+				if count != 2 { // a query, and a count
+					t.Errorf("the log is told %d times, want 2", count)
+				}
+				req := &protocol.QueryTableRequest{Filter: "i64 = 7"}
+				if plan, err := table.Analyze(t.Context(), req); err != nil || !strings.Contains(plan, "index_not_used=") {
+					t.Errorf("no word of it in the plan (error %v):\n%s", err, plan)
+				}
+			})
+		}
+	}
+}
+
+// damage changes all files of a name, or deletes them.
+func (x *indexed) damage(t *testing.T, name string, change func(file []byte) []byte) {
+	t.Helper()
+	for _, key := range x.keys {
+		if !strings.HasSuffix(key, "/"+name) {
+			continue
+		}
+		file, _, err := x.store.Get(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.store.Delete(t.Context(), key, objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		if change == nil {
+			continue
+		}
+		if _, err := x.store.Put(t.Context(), key, change(file), objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

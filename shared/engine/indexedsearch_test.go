@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// searched are the tables that native Lance has made with indices of vectors, and what it answers.
+type searched struct {
+	store objectstore.Store
+	keys  []string // of all files
+	cases []searchedCase
+}
+
+// A searchedCase is a query of a version of a table, with the ids of the rows and their distances.
+type searchedCase struct {
+	Table     string
+	Version   int64
+	Kind      string
+	Column    string
+	Vector    json.RawMessage
+	K         int64
+	Filter    string
+	Prefilter bool
+	Fast      bool
+	NProbes   *int64
+	Minimum   *int64 `json:"minimum_nprobes"`
+	Maximum   *int64 `json:"maximum_nprobes"`
+	Refine    *int64 `json:"refine_factor"`
+	UseIndex  *bool  `json:"use_index"`
+	Metric    string
+	Range     [2]*float64 `json:"distance_range"`
+	IDs       []int64
+	Distances []any
+}
+
+func openSearched(t testing.TB) *searched {
+	t.Helper()
+	x := &searched{store: memstore.New()}
+	archive, err := zip.OpenReader("../index/ivf/testdata/native.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = archive.Close() }()
+	for _, f := range archive.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.keys = append(x.keys, f.Name)
+		if f.Name == "cases.json" {
+			if err := json.Unmarshal(data, &x.cases); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := x.store.Put(t.Context(), f.Name, data, objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return x
+}
+
+func (x *searched) table(t *testing.T, name string) *Table {
+	at := objectstore.Location{URI: "memory://test/" + name, Store: x.store, Prefix: name + ".lance"}
+	table := New(dataset.NewSession(64<<20, time.Now), Limits{}).Table([]string{name}, at, 0)
+	table.engine.Logger = slog.New(failing{t})
+	return table
+}
+
+func (c searchedCase) request(t testing.TB) *protocol.QueryTableRequest {
+	t.Helper()
+	req := &protocol.QueryTableRequest{
+		Version: &c.Version, VectorColumn: c.Column, K: &c.K, Filter: c.Filter, Prefilter: c.Prefilter, FastSearch: c.Fast,
+		NProbes: c.NProbes, MinimumNProbes: c.Minimum, MaximumNProbes: c.Maximum, RefineFactor: c.Refine,
+		LowerBound: c.Range[0], UpperBound: c.Range[1], BypassVectorIndex: c.UseIndex != nil && !*c.UseIndex,
+		Columns: protocol.Projection{{Name: "id"}, {Name: "_distance"}},
+	}
+	if err := json.Unmarshal(c.Vector, &req.Vector); err != nil {
+		t.Fatal(err)
+	}
+	if c.Metric != "" {
+		if err := req.DistanceType.UnmarshalText([]byte(c.Metric)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return req
+}
+
+// A nearRow is a row that a search has found.
+type nearRow struct {
+	id       int64
+	distance float64
+}
+
+// nearRows returns what a search finds.
+func nearRows(t testing.TB, table *Table, req *protocol.QueryTableRequest) []nearRow {
+	t.Helper()
+	rows, err := table.Query(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []nearRow
+	for batch, err := range rows.Batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := batch.Column(0).(*array.Int64).Int64Values()
+		for i, d := range batch.Column(1).(*array.Float32).Float32Values() {
+			found = append(found, nearRow{ids[i], float64(d)})
+		}
+	}
+	return found
+}
+
+func (c searchedCase) want() []nearRow {
+	var want []nearRow
+	for i, id := range c.IDs {
+		d, ok := c.Distances[i].(float64)
+		if !ok {
+			d = math.Inf(1)
+		}
+		want = append(want, nearRow{id, d})
+	}
+	return want
+}
+
+// agree compares two answers. Rows that are equally far, within a tolerance, may change places, and one
+// at the end may be another one. Native Lance says that rows are infinitely far which it has not
+// measured.
+func agree(got, want []nearRow, tolerance float64) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	if slices.ContainsFunc(want, func(r nearRow) bool { return math.IsInf(r.distance, 1) }) {
+		byID := func(a, b nearRow) int { return int(a.id - b.id) }
+		got, want = slices.SortedFunc(slices.Values(got), byID), slices.SortedFunc(slices.Values(want), byID)
+		return slices.EqualFunc(got, want, func(a, b nearRow) bool { return a.id == b.id })
+	}
+	for i, g := range got {
+		if math.Abs(g.distance-want[i].distance) > tolerance*math.Max(1, math.Abs(want[i].distance)) {
+			return false
+		}
+		near := func(r nearRow) bool {
+			return r.id == g.id && math.Abs(r.distance-g.distance) <= tolerance*math.Max(1, math.Abs(g.distance))
+		}
+		last := want[len(want)-1].distance
+		if !slices.ContainsFunc(want, near) && math.Abs(g.distance-last) > tolerance*math.Max(1, math.Abs(last)) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestSearchesFindByIndexWhatNativeLanceFinds(t *testing.T) {
+	x := openSearched(t)
+	tables := map[string]*Table{}
+	for _, c := range x.cases {
+		if c.Kind == "IVF_RQ" || c.Column == "many" {
+			continue // kinds that are not read yet: their rows are measured
+		}
+		if tables[c.Table] == nil {
+			tables[c.Table] = x.table(t, c.Table)
+		}
+		req := c.request(t)
+		got := nearRows(t, tables[c.Table], req)
+		if want := c.want(); !agree(got, want, 1e-3) {
+			plan, err := tables[c.Table].Analyze(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Errorf("%s at %d, %s, k %d, filter %q: got\n%v, want\n%v\n%s", c.Table, c.Version, c.Column, c.K, c.Filter, got, want, plan)
+		} else if c.UseIndex == nil && c.Metric == "" {
+			plan, err := tables[c.Table].Explain(t.Context(), req, false)
+			if err != nil || !strings.Contains(plan, "SearchIndex: index=") {
+				t.Errorf("%s at %d: no index in\n%s; error %v", c.Table, c.Version, plan, err)
+			}
+		}
+	}
+}
+
+// An index of which a file is damaged, cut off or gone is done without: the log is told, and the answer is
+// that of measuring all rows.
+func TestSearchesDoWithoutAnIndexThatCannotBeRead(t *testing.T) {
+	x := openSearched(t)
+	c := x.cases[0]
+	exact := c.request(t)
+	exact.BypassVectorIndex = true
+	want := nearRows(t, x.table(t, c.Table), exact)
+	for name, spoil := range map[string]func(data []byte) []byte{
+		"cut off": func(data []byte) []byte { return data[:len(data)/2] },
+		"zeros":   func(data []byte) []byte { return make([]byte, len(data)) },
+	} {
+		spoiled := memstore.New()
+		for _, key := range x.keys {
+			data, _, err := x.store.Get(t.Context(), key)
+			if err != nil {
+				continue // what native Lance answers
+			}
+			if strings.HasSuffix(key, ".idx") {
+				data = spoil(data)
+			}
+			if _, err := spoiled.Put(t.Context(), key, data, objectstore.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		table := (&searched{store: spoiled}).table(t, c.Table)
+		told := &strings.Builder{}
+		table.engine.Logger = slog.New(slog.NewTextHandler(told, nil))
+		if got := nearRows(t, table, c.request(t)); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+		if !strings.Contains(told.String(), "an index is not used") {
+			t.Errorf("%s: the log is told %q", name, told)
+		}
+	}
+}

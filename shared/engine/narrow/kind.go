@@ -1,0 +1,165 @@
+package narrow
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/bitmap"
+	"tiltyard/shared/index/btree"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/sql/plan"
+)
+
+// A kind holds the facts about one kind of index. The first three are choices of native Lance,
+// which a fast search has to follow even if the engine cannot read the kind yet.
+type kind struct {
+	// answers returns what native Lance leaves to an index of the kind: which probes of its column
+	// it tests, and whether exactly.
+	answers func(plan.Probe) plan.ProbeAnswer
+	// members reports whether native Lance uses the kind for members of structs.
+	members bool
+	// usable reports by the details of an index whether native Lance uses it for filters; nil:
+	// always.
+	usable func(details string) bool
+
+	// reading is how the engine reads the files of the kind; nil if it cannot.
+	reading *reading
+}
+
+// A reading is how the engine asks indices of one kind.
+type reading struct {
+	// tests reports whether an index can test what a probe tests in a column of type t.
+	tests func(p plan.Probe, t arrow.DataType) bool
+	// question returns what the index is asked, to find the rows that pass all of several probes.
+	question func(ctx context.Context, probes []plan.Probe, t arrow.DataType) (index.Question, error)
+	// open opens a segment of an index of a column of type t.
+	open func(ctx context.Context, files index.Files, t arrow.DataType) (index.Reader, error)
+	// storesIDs reports whether segments with a version of the format store the stable row ids of a
+	// table that has them, and not addresses.
+	storesIDs func(version int32) bool
+}
+
+// kinds has a row for each kind of index that can test a part of a filter.
+var kinds = map[index.Kind]kind{
+	index.BTree: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
+		return answersIf(isValueTest(p) || p.Test == plan.ProbePrefix && !p.Not)
+	}, reading: &reading{
+		tests:     testsValues,
+		question:  valueQuestion,
+		open:      opener(btree.Open),
+		storesIDs: func(version int32) bool { return version < btree.AddressVersion },
+	}},
+	index.Bitmap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
+		return answersIf(isValueTest(p))
+	}, reading: &reading{tests: testsValues, question: valueQuestion, open: opener(bitmap.Open), storesIDs: always}},
+	// The index finds zones that may contain a value, and not those that contain no other value.
+	index.ZoneMap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
+		return answersIf(p.Test == plan.ProbeNull || !p.Not && (isValueTest(p) || p.Test == plan.ProbePrefix))
+	}},
+	index.BloomFilter: {answers: func(p plan.Probe) plan.ProbeAnswer {
+		return answersIf(!p.Not && (p.Test == plan.ProbeEqual || p.Test == plan.ProbeNull))
+	}},
+	index.LabelList: {answers: func(p plan.Probe) plan.ProbeAnswer {
+		return answersIf(p.Test == plan.ProbeElements)
+	}},
+	index.Text: {usable: keepsWords, answers: func(p plan.Probe) plan.ProbeAnswer {
+		return answersIf(p.Test == plan.ProbeTokens)
+	}},
+	index.Ngram: {answers: ngramAnswers},
+}
+
+// opener adapts the function that opens segments of a kind.
+func opener[R index.Reader](open func(context.Context, index.Files, arrow.DataType) (R, error)) func(context.Context, index.Files, arrow.DataType) (index.Reader, error) {
+	return func(ctx context.Context, files index.Files, t arrow.DataType) (index.Reader, error) {
+		return open(ctx, files, t)
+	}
+}
+
+// always is for kinds that store the stable row ids of tables that have them in all versions.
+func always(int32) bool { return true }
+
+func answersIf(able bool) plan.ProbeAnswer {
+	if able {
+		return plan.ProbeAnswers
+	}
+	return plan.ProbeOpen
+}
+
+// isValueTest reports whether a probe compares with values in their order.
+func isValueTest(p plan.Probe) bool {
+	return p.Test == plan.ProbeEqual || p.Test == plan.ProbeRange || p.Test == plan.ProbeNull
+}
+
+// testsValues reports whether an index of values in their order can test what a probe tests.
+func testsValues(p plan.Probe, t arrow.DataType) bool {
+	if constants := p.Type(); constants != nil && !arrow.TypeEqual(constants, t) {
+		return false
+	}
+	_, err := index.OrderOf(t)
+	return err == nil && (p.Test != plan.ProbePrefix || t.ID() == arrow.STRING)
+}
+
+// keepsWords reports whether an index for word searches keeps each word of a text.
+func keepsWords(details string) bool {
+	params, err := fulltext.ParseParams([]byte(details))
+	return err == nil && params.BaseTokenizer == "simple" && !params.Stem && params.MaxTokenLength == nil
+}
+
+// shortestNgram is the length in characters from which native Lance uses an ngram index for
+// contains.
+const shortestNgram = 3
+
+func ngramAnswers(p plan.Probe) plan.ProbeAnswer {
+	switch {
+	case p.Not || p.Characters < shortestNgram && !p.Needs(fulltext.HasTrigram):
+		return plan.ProbeOpen
+	case p.Test == plan.ProbePrefix || p.Test == plan.ProbePattern:
+		return plan.ProbeNarrows
+	}
+	return plan.ProbeAnswers
+}
+
+// answerOf returns what native Lance leaves to an index of a filter with a probe of its column. The
+// index may be nil.
+func answerOf(x *dataset.Index, p plan.Probe) plan.ProbeAnswer {
+	if x == nil || kinds[x.Kind.Of].answers == nil {
+		return plan.ProbeOpen
+	}
+	return kinds[x.Kind.Of].answers(p)
+}
+
+// isUsed reports whether native Lance uses an index for filters.
+func isUsed(x *dataset.Index) bool {
+	k := kinds[x.Kind.Of]
+	return k.answers != nil && (k.usable == nil || k.usable(x.Kind.Details))
+}
+
+// isRead reports whether the engine can use an index for filters.
+func isRead(x *dataset.Index) bool { return isUsed(x) && kinds[x.Kind.Of].reading != nil }
+
+// scalarIndices returns the indices that able accepts and that cover rows, by column. If a column
+// has several, it returns the oldest, which native Lance uses.
+func scalarIndices(d *dataset.Dataset, able func(*dataset.Index) bool) (map[string]*dataset.Index, error) {
+	all, err := d.Indices()
+	if err != nil {
+		return nil, err
+	}
+	byColumn := map[string]*dataset.Index{}
+	for i := range all {
+		x := &all[i]
+		if len(x.Columns) != 1 || x.Indexed == 0 || !able(x) {
+			continue
+		}
+		if path, err := schema.ParsePath(x.Columns[0]); err != nil || len(path) > 1 && !kinds[x.Kind.Of].members {
+			continue
+		}
+		if other := byColumn[x.Columns[0]]; other == nil || x.Created.Before(other.Created) {
+			byColumn[x.Columns[0]] = x
+		}
+	}
+	return byColumn, nil
+}

@@ -1,0 +1,90 @@
+package narrow
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/sql/plan"
+)
+
+// valueQuestion returns what an index of values in their order is asked, to find the rows that pass
+// all of some probes of a column of type t.
+func valueQuestion(ctx context.Context, probes []plan.Probe, t arrow.DataType) (q index.Question, err error) {
+	order, err := index.OrderOf(t)
+	if err != nil {
+		return q, err
+	}
+	for i, p := range probes {
+		one, err := questionOf(ctx, p, order)
+		if err != nil {
+			return q, err
+		}
+		if i == 0 {
+			q = one
+		} else {
+			q = q.And(one, order)
+		}
+	}
+	return q, nil
+}
+
+// questionOf returns the question for one probe.
+func questionOf(ctx context.Context, p plan.Probe, order index.Order) (q index.Question, err error) {
+	switch p.Test {
+	case plan.ProbeNull:
+		if p.Not {
+			return index.Question{Ranges: []index.Range{{}}}, nil
+		}
+		return index.Question{Null: true}, nil
+	case plan.ProbePrefix:
+		q.Ranges = []index.Range{prefixed(p.Prefix)}
+		return q, nil
+	}
+	constants, err := p.Constants(ctx)
+	if err != nil {
+		return q, err
+	}
+	switch p.Test {
+	case plan.ProbeRange:
+		bound := index.Bound{Value: constants, Excluded: !p.Included}
+		if p.Above {
+			q.Ranges = []index.Range{{From: bound}}
+		} else {
+			q.Ranges = []index.Range{{To: bound}}
+		}
+	default:
+		q = index.Equal(constants, order)
+	}
+	if p.Not {
+		q = q.Not()
+		q.Null = p.NullIsFalse
+	}
+	return q, nil
+}
+
+// prefixed returns the range of the texts that begin with a prefix. It ends before the first text, in
+// the order of bytes, that is greater than all of them.
+func prefixed(prefix string) index.Range {
+	r := index.Range{From: index.Bound{Value: text(prefix)}}
+	next := []byte(prefix)
+	for len(next) > 0 && next[len(next)-1] == 0xff {
+		next = next[:len(next)-1]
+	}
+	if len(next) > 0 {
+		next[len(next)-1]++
+		r.To = index.Bound{Value: text(string(next)), Excluded: true}
+	}
+	return r
+}
+
+// text returns an array of one text.
+func text(s string) arrow.Array {
+	b := array.NewStringBuilder(memory.DefaultAllocator)
+	defer b.Release()
+	b.Append(s)
+	return b.NewArray()
+}

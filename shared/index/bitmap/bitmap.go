@@ -1,0 +1,45 @@
+// Package bitmap reads indices of the kind BITMAP: each distinct value of a column, NULL too, with
+// the rows that have it; see package keyed. A search reads the rows of the values that are asked
+// for, and of no others.
+package bitmap
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/keyed"
+)
+
+// A Reader answers questions from one segment. It is safe for concurrent use.
+type Reader struct{ keys *keyed.Keys }
+
+// Open reads the values of a segment. t is the type of the column, which the segment must have
+// been made of.
+func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
+	keys, err := keyed.Open(ctx, files, t)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{keys}, nil
+}
+
+// Cost tells what a search would take.
+func (r *Reader) Cost(q index.Question) (index.Cost, error) {
+	places, err := r.keys.Find(q)
+	if err != nil {
+		return index.Cost{}, err
+	}
+	return r.keys.Cost(places), nil
+}
+
+// Search returns just the rows whose values match.
+func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
+	places, err := r.keys.Find(q)
+	if err != nil {
+		return index.Answer{}, err
+	}
+	rows, pages, err := r.keys.Rows(ctx, places)
+	return index.Answer{Rows: rows, Exact: true, Pages: pages}, err
+}

@@ -1,0 +1,197 @@
+package btree
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/sortkey"
+)
+
+const (
+	// builtPageRows is how many rows a page gets, as in native Lance.
+	builtPageRows = 4096
+	// sortBytes is how many bytes of keys are sorted in memory, if the share has so much.
+	sortBytes = 256 << 20
+)
+
+// Fits reports whether values of a type can have an index of the kind: they have an order, and are
+// neither nested nor from a dictionary.
+func Fits(t arrow.DataType) bool {
+	_, err := index.OrderOf(t)
+	return err == nil && sortkey.NewValues(t) != nil
+}
+
+// Build writes the files of a segment. Each batch of rows has two columns: values of type t, and the
+// address of each row as a number. Values that do not fit into memory are sorted in a temporary file.
+// Types without an order, and dictionaries, are lance.ErrUnsupported.
+func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+	keyOf := sortkey.Of(t, true)
+	values := sortkey.NewValues(t)
+	if values == nil {
+		return fmt.Errorf("%w: a BTREE index on values of type %s", lance.ErrUnsupported, t)
+	}
+	sorter := sortkey.NewSorter(ctx, sortkey.NoLimit, sortBytes)
+	defer sorter.Close()
+	for batch, err := range rows {
+		if err == nil {
+			err = sorter.Add(keysOf(batch, keyOf))
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	b := &builder{values: values, min: sortkey.NewValues(t), max: sortkey.NewValues(t), t: t}
+	defer b.held.Release()
+	return b.build(ctx, sorter, out)
+}
+
+// keysOf returns a key for each row: that of its value, and behind it the row.
+func keysOf(batch arrow.RecordBatch, keyOf sortkey.Append) [][]byte {
+	rows := batch.Column(1).(*array.Uint64)
+	ends := make([]int, batch.NumRows())
+	var block []byte
+	for i := range ends {
+		block = binary.BigEndian.AppendUint64(keyOf(block, batch.Column(0), i), rows.Value(i))
+		ends[i] = len(block)
+	}
+	keys, start := make([][]byte, len(ends)), 0
+	for i, end := range ends {
+		keys[i], start = block[start:end:end], end
+	}
+	return keys
+}
+
+// A builder writes pages in the order of their values, and then the lookup of them.
+type builder struct {
+	t    arrow.DataType
+	data index.FileWriter
+	held memory.Hold // for the page, and for what is known of all pages
+
+	values *sortkey.Values // of the page
+	ids    []uint64
+	first  []byte // key of the first value of the page
+	last   []byte
+
+	min, max *sortkey.Values // of all pages
+	nulls    []uint32
+	null     uint32 // how many values of the page are NULL
+}
+
+func (b *builder) build(ctx context.Context, sorter *sortkey.Sorter, out index.Output) error {
+	var err error
+	if b.data, err = out.Create(ctx, dataFile, arrow.NewSchema([]arrow.Field{
+		{Name: "values", Type: b.t, Nullable: true}, {Name: "ids", Type: arrow.PrimitiveTypes.Uint64},
+	}, nil)); err != nil {
+		return err
+	}
+	for key, err := range sorter.Sorted() {
+		if err == nil {
+			err = b.add(ctx, key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.endPage(ctx); err != nil {
+		return err
+	}
+	if err := b.data.Close(ctx); err != nil {
+		return err
+	}
+	return b.writeLookup(ctx, out)
+}
+
+// add adds the row of a key to the page.
+func (b *builder) add(ctx context.Context, key []byte) error {
+	if len(b.ids) == 0 {
+		b.first = append(b.first[:0], key...)
+	}
+	b.last = append(b.last[:0], key...)
+	nulls := b.values.Nulls()
+	b.ids = append(b.ids, binary.BigEndian.Uint64(b.values.Append(key)))
+	if b.values.Nulls() > nulls {
+		b.null++
+	}
+	if len(b.ids) == builtPageRows {
+		return b.endPage(ctx)
+	}
+	if grown := b.bytes(); grown > 2*b.held.Bytes() {
+		return b.held.Resize(ctx, grown)
+	}
+	return nil
+}
+
+// bytes is about how much memory the builder holds, with the arrays that it makes of its values.
+func (b *builder) bytes() int64 {
+	return 2*(b.values.Bytes()+idBytes*int64(len(b.ids))+b.min.Bytes()+b.max.Bytes()) + int64(4*len(b.nulls))
+}
+
+// endPage writes the page, if it has rows.
+func (b *builder) endPage(ctx context.Context) error {
+	if len(b.ids) == 0 {
+		return nil
+	}
+	b.min.Append(b.first)
+	b.max.Append(b.last)
+	b.nulls = append(b.nulls, b.null)
+	if err := b.held.Resize(ctx, b.bytes()); err != nil {
+		return err
+	}
+	rows := record([]string{"values", "ids"}, b.values.Array(), uints(b.ids))
+	b.ids, b.null = nil, 0
+	return b.data.Write(ctx, rows)
+}
+
+// writeLookup writes what is known of each page.
+func (b *builder) writeLookup(ctx context.Context, out index.Output) error {
+	n := len(b.nulls)
+	counts := array.NewUint32Builder(arrowmemory.DefaultAllocator)
+	counts.AppendValues(b.nulls, nil)
+	numbers := array.NewUint32Builder(arrowmemory.DefaultAllocator)
+	for i := range n {
+		numbers.Append(uint32(i))
+	}
+	metadata := arrow.NewMetadata([]string{"batch_size", "range_partitioned"}, []string{strconv.Itoa(builtPageRows), "false"})
+	file, err := out.Create(ctx, lookupFile, arrow.NewSchema([]arrow.Field{
+		{Name: "min", Type: b.t, Nullable: true}, {Name: "max", Type: b.t, Nullable: true},
+		{Name: "null_count", Type: arrow.PrimitiveTypes.Uint32}, {Name: "page_idx", Type: arrow.PrimitiveTypes.Uint32},
+	}, &metadata))
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		rows := record([]string{"min", "max", "null_count", "page_idx"}, b.min.Array(), b.max.Array(), counts.NewArray(), numbers.NewArray())
+		if err := file.Write(ctx, rows); err != nil {
+			return err
+		}
+	}
+	return file.Close(ctx)
+}
+
+func uints(values []uint64) arrow.Array {
+	b := array.NewUint64Builder(arrowmemory.DefaultAllocator)
+	b.AppendValues(values, nil)
+	return b.NewArray()
+}
+
+// record returns columns as rows.
+func record(names []string, columns ...arrow.Array) arrow.RecordBatch {
+	fields := make([]arrow.Field, len(columns))
+	for i, c := range columns {
+		fields[i] = arrow.Field{Name: names[i], Type: c.DataType(), Nullable: c.NullN() > 0}
+	}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, int64(columns[0].Len()))
+}

@@ -1,0 +1,73 @@
+package btree
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance"
+)
+
+// A page is rows of the index that were read together.
+type page struct {
+	values arrow.Array // NULLs first
+	nulls  int
+	ids    []uint64
+}
+
+// page returns a page, which may be kept from an earlier search.
+func (r *Reader) page(ctx context.Context, number int, order index.Order) (*page, error) {
+	kept, err := r.files.Keep(fmt.Sprintf("%s page %d", dataFile, number), func() (any, int64, error) {
+		from := int64(number) * r.lookup.pageRows
+		read, err := r.pages.Read(ctx, from, from+r.rowsOf(number))
+		if err != nil {
+			return nil, 0, err
+		}
+		p, err := newPage(read[0], read[1], order)
+		if err == nil {
+			err = r.lookup.agrees(number, p)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: page %d: %w", dataFile, number, err)
+		}
+		return p, int64(read[0].Data().SizeInBytes()) + idBytes*int64(len(p.ids)), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kept.(*page), nil
+}
+
+// newPage returns a page of its columns, after a check that the values are in order.
+func newPage(values, rows arrow.Array, order index.Order) (*page, error) {
+	ids, ok := rows.(*array.Uint64)
+	if !ok || ids.NullN() > 0 {
+		return nil, fmt.Errorf("%w: values without a row", lance.ErrCorrupt)
+	}
+	p := &page{values: values, nulls: values.NullN(), ids: ids.Uint64Values()}
+	for i := range values.Len() {
+		if values.IsNull(i) != (i < p.nulls) {
+			return nil, fmt.Errorf("%w: NULLs after values", lance.ErrCorrupt)
+		}
+		if i > p.nulls && order(values, i-1, values, i) > 0 {
+			return nil, fmt.Errorf("%w: values out of their order", lance.ErrCorrupt)
+		}
+	}
+	return p, nil
+}
+
+// agrees checks a page against the lookup table, because other searches rely on that alone.
+func (l *lookup) agrees(number int, p *page) error {
+	last := p.values.Len() - 1
+	switch {
+	case last < 0, p.nulls != int(l.nulls[number]), (p.nulls > last) != l.max.IsNull(number):
+	case p.nulls == 0 && l.order(p.values, 0, l.min, number) != 0:
+	case p.nulls <= last && l.order(p.values, last, l.max, number) != 0:
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: its values differ from the entry in %s", lance.ErrCorrupt, lookupFile)
+}

@@ -1,0 +1,237 @@
+// Package hnsw searches graphs of the vectors of a partition. A node is a vector; its neighbours are
+// vectors near to it. Level 0 has all nodes, each level above fewer of them. A search walks down from
+// the entry point, on each level to the node nearest to the query, and on level 0 looks around that
+// node for as many results as it is asked for.
+//
+// The package knows no files: the caller gives it the rows of a graph, level by level, each the number
+// of a node and the numbers of its neighbours.
+//
+// Source: vector/hnsw/builder.rs and vector/graph.rs of crate lance-index.
+package hnsw
+
+import (
+	"container/heap"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tiltyard/shared/lance"
+)
+
+// A Header is what the metadata of a file tell of one graph, as JSON:
+//
+//	{"entry_point": 69, "params": {"max_level": 7, …}, "level_offsets": [0, 147, 165, …]}
+//
+// level_offsets are the first rows of the levels, and the number of all rows.
+type Header struct {
+	Entry  uint32   `json:"entry_point"`
+	Levels []uint32 `json:"level_offsets"`
+}
+
+// ParseHeader reads what the metadata tell of a graph; an empty text is an empty graph.
+func ParseHeader(text string) (*Header, error) {
+	h := &Header{}
+	if text == "" {
+		return h, nil
+	}
+	if err := json.Unmarshal([]byte(text), h); err != nil {
+		return nil, fmt.Errorf("%w: graph: %w", lance.ErrCorrupt, err)
+	}
+	if !slices.IsSorted(h.Levels) || len(h.Levels) > 0 && h.Levels[0] != 0 {
+		return nil, fmt.Errorf("%w: graph with levels at %v", lance.ErrCorrupt, h.Levels)
+	}
+	return h, nil
+}
+
+// Rows returns how many rows the graph has.
+func (h *Header) Rows() int64 {
+	if len(h.Levels) == 0 {
+		return 0
+	}
+	return int64(h.Levels[len(h.Levels)-1])
+}
+
+// A Graph is the nodes of a partition. It does not change.
+type Graph struct {
+	entry  uint32
+	bottom level
+	above  []upper // from level 1 on
+}
+
+// A level has the neighbours of each of its rows: those of row i are neighbors[ends[i-1]:ends[i]].
+type level struct {
+	ends      []int32
+	neighbors []uint32
+}
+
+func (l level) of(row int) []uint32 {
+	from := int32(0)
+	if row > 0 {
+		from = l.ends[row-1]
+	}
+	return l.neighbors[from:l.ends[row]]
+}
+
+// An upper level has some of the nodes, in no order.
+type upper struct {
+	level
+	rows map[uint32]int // by node
+}
+
+func (u upper) of(node uint32) []uint32 {
+	if row, ok := u.rows[node]; ok {
+		return u.level.of(row)
+	}
+	return nil
+}
+
+// New makes a graph of a number of vectors. ids are the nodes of the rows, lists their neighbours: those of row
+// i are neighbors[ends[i-1]:ends[i]]. A node that does not exist is [lance.ErrCorrupt].
+func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32) (*Graph, error) {
+	if int64(len(ids)) != h.Rows() || len(ends) != len(ids) {
+		return nil, fmt.Errorf("%w: %d rows of a graph of %d", lance.ErrCorrupt, len(ids), h.Rows())
+	}
+	g := &Graph{entry: h.Entry}
+	if len(ids) == 0 {
+		return g, nil
+	}
+	for _, node := range slices.Concat(ids, neighbors, []uint32{h.Entry}) {
+		if int64(node) >= int64(vectors) {
+			return nil, fmt.Errorf("%w: node %d in a graph of %d vectors", lance.ErrCorrupt, node, vectors)
+		}
+	}
+	whole := level{ends, neighbors}
+	for i := range len(h.Levels) - 1 {
+		from, to := int(h.Levels[i]), int(h.Levels[i+1])
+		if i == 0 {
+			for row := range to {
+				if ids[row] != uint32(row) {
+					return nil, fmt.Errorf("%w: node %d is in row %d", lance.ErrCorrupt, ids[row], row)
+				}
+			}
+			g.bottom = level{ends[:to], neighbors}
+			continue
+		}
+		u := upper{level: whole, rows: make(map[uint32]int, to-from)}
+		for row := from; row < to; row++ {
+			u.rows[ids[row]] = row
+		}
+		g.above = append(g.above, u)
+	}
+	if int(h.Entry) >= len(g.bottom.ends) {
+		return nil, fmt.Errorf("%w: the entry point %d of a graph is not on its lowest level", lance.ErrCorrupt, h.Entry)
+	}
+	return g, nil
+}
+
+// Bytes is about how much memory the graph takes.
+func (g *Graph) Bytes() int64 {
+	n := int64(4 * (len(g.bottom.neighbors) + len(g.bottom.ends)))
+	for _, u := range g.above {
+		n += 32 * int64(len(u.rows))
+	}
+	return n
+}
+
+// A Hit is a node with its distance.
+type Hit struct {
+	Node     uint32
+	Distance float32
+}
+
+// Search returns up to ef nodes that are near, nearest first, of those that accept is true for.
+// It walks through others too. distance measures a node.
+func (g *Graph) Search(ef int, distance func(node uint32) float32, accept func(Hit) bool) []Hit {
+	if len(g.bottom.ends) == 0 || ef < 1 {
+		return nil
+	}
+	nearest := Hit{g.entry, distance(g.entry)}
+	for i := len(g.above) - 1; i >= 0; i-- {
+		nearest = descend(g.above[i], nearest, distance)
+	}
+	return g.look(nearest, ef, distance, accept)
+}
+
+// descend walks to the node of a level that has no nearer neighbour.
+func descend(u upper, at Hit, distance func(uint32) float32) Hit {
+	for {
+		next := at
+		for _, n := range u.of(at.Node) {
+			if d := distance(n); d < next.Distance {
+				next = Hit{n, d}
+			}
+		}
+		if next.Node == at.Node {
+			return at
+		}
+		at = next
+	}
+}
+
+// look looks around a node on level 0 until no node is left that is nearer than the farthest result.
+func (g *Graph) look(from Hit, ef int, distance func(uint32) float32, accept func(Hit) bool) []Hit {
+	visited := make([]uint64, (len(g.bottom.ends)+63)/64)
+	visited[from.Node/64] |= 1 << (from.Node % 64)
+	candidates := &queue{nearer: true, hits: []Hit{from}}
+	results := &queue{}
+	if accept(from) {
+		heap.Push(results, from)
+	}
+	for candidates.Len() > 0 {
+		current := heap.Pop(candidates).(Hit)
+		if results.Len() >= ef && current.Distance > results.hits[0].Distance {
+			break
+		}
+		for _, n := range g.bottom.of(int(current.Node)) {
+			if int(n) >= len(g.bottom.ends) || visited[n/64]&(1<<(n%64)) != 0 {
+				continue
+			}
+			visited[n/64] |= 1 << (n % 64)
+			h := Hit{n, distance(n)}
+			if results.Len() >= ef && !(h.Distance <= results.hits[0].Distance) {
+				continue
+			}
+			if accept(h) {
+				heap.Push(results, h)
+				if results.Len() > ef {
+					heap.Pop(results)
+				}
+			}
+			heap.Push(candidates, h)
+		}
+	}
+	slices.SortFunc(results.hits, func(a, b Hit) int {
+		switch {
+		case a.Distance < b.Distance:
+			return -1
+		case a.Distance > b.Distance:
+			return 1
+		}
+		return int(int64(a.Node) - int64(b.Node))
+	})
+	return results.hits
+}
+
+// A queue is a heap of hits: the nearest on top, or else the farthest.
+type queue struct {
+	nearer bool
+	hits   []Hit
+}
+
+func (q *queue) Len() int { return len(q.hits) }
+
+func (q *queue) Less(i, j int) bool {
+	if q.nearer {
+		return q.hits[i].Distance < q.hits[j].Distance
+	}
+	return q.hits[i].Distance > q.hits[j].Distance
+}
+
+func (q *queue) Swap(i, j int) { q.hits[i], q.hits[j] = q.hits[j], q.hits[i] }
+func (q *queue) Push(x any)    { q.hits = append(q.hits, x.(Hit)) }
+
+func (q *queue) Pop() any {
+	last := q.hits[len(q.hits)-1]
+	q.hits = q.hits[:len(q.hits)-1]
+	return last
+}

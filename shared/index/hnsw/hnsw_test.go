@@ -1,0 +1,92 @@
+package hnsw
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"tiltyard/shared/lance"
+)
+
+// line returns a graph of nodes that are joined with the next and the last one, with every tenth on a
+// level above.
+func line(t *testing.T, nodes int) *Graph {
+	t.Helper()
+	var ids, neighbors []uint32
+	var ends []int32
+	join := func(node, step int) {
+		ids = append(ids, uint32(node))
+		for _, n := range []int{node - step, node + step} {
+			if n >= 0 && n < nodes {
+				neighbors = append(neighbors, uint32(n))
+			}
+		}
+		ends = append(ends, int32(len(neighbors)))
+	}
+	for i := range nodes {
+		join(i, 1)
+	}
+	for i := 0; i < nodes; i += 10 {
+		join(i, 10)
+	}
+	h, err := ParseHeader(fmt.Sprintf(`{"entry_point": 0, "level_offsets": [0, %d, %d, %d]}`, nodes, len(ids), len(ids)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(h, nodes, ids, ends, neighbors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestSearchesWalkToTheNearestNodes(t *testing.T) {
+	g, measured := line(t, 1000), 0
+	distance := func(node uint32) float32 {
+		measured++
+		return float32(math.Abs(float64(node) - 742.4))
+	}
+	nodes := func(hits []Hit) (all []uint32) {
+		for _, h := range hits {
+			all = append(all, h.Node)
+		}
+		return all
+	}
+	if got, want := nodes(g.Search(4, distance, func(Hit) bool { return true })), []uint32{742, 743, 741, 744}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if measured > 300 {
+		t.Errorf("%d nodes are measured to find 4 of 1000", measured)
+	}
+	even := func(h Hit) bool { return h.Node%2 == 0 }
+	if got, want := nodes(g.Search(3, distance, even)), []uint32{742, 744, 740}; !slices.Equal(got, want) {
+		t.Errorf("even ones: got %v, want %v", got, want)
+	}
+}
+
+func TestGraphsOfNodesThatAreNotThereAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		header    string
+		ids       []uint32
+		ends      []int32
+		neighbors []uint32
+	}{
+		"a neighbour past the last":  {`{"entry_point": 0, "level_offsets": [0, 2]}`, []uint32{0, 1}, []int32{1, 2}, []uint32{1, 7}},
+		"an entry past the last":     {`{"entry_point": 5, "level_offsets": [0, 2]}`, []uint32{0, 1}, []int32{1, 2}, []uint32{1, 0}},
+		"a node on another's row":    {`{"entry_point": 0, "level_offsets": [0, 2]}`, []uint32{1, 0}, []int32{1, 2}, []uint32{1, 0}},
+		"fewer rows than are told":   {`{"entry_point": 0, "level_offsets": [0, 3]}`, []uint32{0, 1}, []int32{1, 2}, []uint32{1, 0}},
+		"an entry on no level":       {`{"entry_point": 1, "level_offsets": [0, 1]}`, []uint32{0}, []int32{0}, nil},
+		"levels that do not ascend":  {`{"entry_point": 0, "level_offsets": [0, 2, 1]}`, []uint32{0}, []int32{0}, nil},
+		"a first level that is late": {`{"entry_point": 0, "level_offsets": [1, 2]}`, []uint32{0}, []int32{0}, nil},
+	} {
+		h, err := ParseHeader(c.header)
+		if err == nil {
+			_, err = New(h, 2, c.ids, c.ends, c.neighbors)
+		}
+		if !errors.Is(err, lance.ErrCorrupt) {
+			t.Errorf("%s: got %v, want lance.ErrCorrupt", name, err)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+// Package indextest has what tests of readers of indices share: segments that native Lance has
+// made, random questions, and the rows that match them.
+package indextest
+
+import (
+	"archive/zip"
+	"context"
+	"io"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// A Folder is a segment that is in a folder of a store. It keeps nothing.
+type Folder struct {
+	Store  objectstore.Store
+	Prefix string
+}
+
+// Open opens a file of the segment.
+func (f Folder) Open(ctx context.Context, name string) (*datafile.File, error) {
+	return datafile.Open(ctx, f.Store, f.Prefix+"/"+name, 0, nil)
+}
+
+// Keep makes what is asked for.
+func (Folder) Keep(_ string, read func() (any, int64, error)) (any, error) {
+	value, _, err := read()
+	return value, err
+}
+
+// Type returns the type of a column of a file of the segment.
+func (f Folder) Type(t testing.TB, name, column string) arrow.DataType {
+	t.Helper()
+	file, err := f.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := file.Schema(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Field(column).Type
+}
+
+// Segments returns those in testdata/native.zip that have a file of a name, and the bytes of all
+// files of indices by their paths.
+func Segments(t testing.TB, name string) (found []Folder, files map[string][]byte) {
+	t.Helper()
+	archive, err := zip.OpenReader("testdata/native.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = archive.Close() }()
+	store := memstore.New()
+	files = map[string][]byte{}
+	for _, f := range archive.File {
+		if !strings.Contains(f.Name, "/_indices/") {
+			continue
+		}
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[f.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+		put(t, store, f.Name, files[f.Name])
+		if path.Base(f.Name) == name {
+			found = append(found, Folder{store, path.Dir(f.Name)})
+		}
+	}
+	return found, files
+}
+
+// FolderOf returns a segment of some files, by their names.
+func FolderOf(t testing.TB, files map[string][]byte) Folder {
+	t.Helper()
+	store := memstore.New()
+	for name, file := range files {
+		put(t, store, "x/"+name, file)
+	}
+	return Folder{store, "x"}
+}
+
+func put(t testing.TB, store objectstore.Store, key string, data []byte) {
+	t.Helper()
+	if _, err := store.Put(t.Context(), key, data, objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Bounded returns a context with as much memory as a hostile file may take.
+func Bounded(t testing.TB) context.Context {
+	share := memory.NewBudget(64<<20, 64<<20).Open()
+	t.Cleanup(share.Close)
+	return memory.WithShare(t.Context(), share)
+}
+
+// RandomQuestion asks for some ranges between some of values, and maybe for NULL.
+func RandomQuestion(random *rand.Rand, values arrow.Array) index.Question {
+	bound := func() index.Bound {
+		i := random.IntN(values.Len())
+		if values.IsNull(i) {
+			return index.Bound{}
+		}
+		return index.Bound{Value: array.NewSlice(values, int64(i), int64(i)+1), Excluded: random.IntN(2) == 0}
+	}
+	order, _ := index.OrderOf(values.DataType())
+	q := index.Question{Ranges: []index.Range{{From: bound(), To: bound()}}, Null: random.IntN(4) == 0}
+	switch from := q.Ranges[0].From.Value; {
+	case random.IntN(3) == 0 && from != nil:
+		null := q.Null
+		q = index.Equal(from, order)
+		q.Null = null
+	case random.IntN(4) == 0 && from != nil:
+		q = index.Equal(from, order).Not()
+	}
+	return q
+}
+
+// Matches says whether a question asks for a value.
+func Matches(values arrow.Array, i int, q index.Question, order index.Order) bool {
+	if values.IsNull(i) {
+		return q.Null
+	}
+	return slices.ContainsFunc(q.Ranges, func(r index.Range) bool { return isWithin(values, i, r, order) })
+}
+
+func isWithin(values arrow.Array, i int, r index.Range, order index.Order) bool {
+	if r.From.Value != nil {
+		if c := order(values, i, r.From.Value, 0); c < 0 || c == 0 && r.From.Excluded {
+			return false
+		}
+	}
+	if r.To.Value != nil {
+		if c := order(values, i, r.To.Value, 0); c > 0 || c == 0 && r.To.Excluded {
+			return false
+		}
+	}
+	return true
+}
+
+// Distinct returns ids in their order, each once.
+func Distinct(ids []uint64) []uint64 {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,325 @@
+package inverted
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// folder is a segment that is in a folder of a store.
+type folder struct {
+	store  objectstore.Store
+	prefix string
+}
+
+func (f folder) Open(ctx context.Context, name string) (*datafile.File, error) {
+	return datafile.Open(ctx, f.store, f.prefix+"/"+name, 0, nil)
+}
+
+func (folder) Keep(_ string, read func() (any, int64, error)) (any, error) {
+	value, _, err := read()
+	return value, err
+}
+
+// holder is a row that has a term: its id, the length of its text, and the positions of the term.
+type holder struct {
+	row, length int
+	positions   []int
+}
+
+func (h *holder) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&h.row, &h.length, &h.positions})
+}
+
+// native returns the segments that native Lance has made by their names, who has their terms, and
+// their files.
+func native(t testing.TB) (segments map[string]folder, terms map[string]map[string][]holder, files map[string][]byte) {
+	t.Helper()
+	archive, err := zip.OpenReader("testdata/native.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = archive.Close() }()
+	store := memstore.New()
+	segments, files = map[string]folder{}, map[string][]byte{}
+	for _, f := range archive.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name == "terms.json" {
+			if err := json.Unmarshal(data, &terms); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		files[f.Name] = data
+		if _, err := store.Put(t.Context(), f.Name, data, objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		segments[path.Dir(f.Name)] = folder{store, path.Dir(f.Name)}
+	}
+	return segments, terms, files
+}
+
+func TestSegmentsHaveTheTermsOfTheirTexts(t *testing.T) {
+	segments, terms, _ := native(t)
+	for name, known := range terms {
+		t.Run(name, func(t *testing.T) {
+			r, err := Open(t.Context(), segments[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Partitions() != 2 {
+				t.Errorf("%d partitions, want 2", r.Partitions())
+			}
+			positions := name != "plain" && name != "bare"
+			asked := append(slices.Sorted(maps.Keys(known)), "nowhere")
+			found, err := r.Find(t.Context(), asked, positions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([][]holder, len(asked))
+			for _, m := range found {
+				err := m.Each(t.Context(), func(d *Document) error {
+					for i, n := range d.Frequencies {
+						if n == 0 {
+							continue
+						}
+						h := holder{row: int(d.Row), length: int(d.Length)}
+						if positions {
+							h.positions = slices.Clone(d.Positions[i])
+						} else {
+							h.positions = make([]int, n)
+						}
+						got[i] = append(got[i], h)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, term := range asked {
+				compare(t, term, got[i], known[term], positions, name == "large")
+			}
+		})
+	}
+}
+
+func compare(t *testing.T, term string, got, want []holder, positions, large bool) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d documents, want %d", term, len(got), len(want))
+	}
+	for i, w := range want {
+		if large {
+			w.length = int(rounded(uint32(w.length)))
+		}
+		g := got[i]
+		if g.row != w.row || g.length != w.length || len(g.positions) != len(w.positions) || positions && !slices.Equal(g.positions, w.positions) {
+			t.Errorf("%s: document %d is %v, want %v", term, i, g, w)
+		}
+	}
+}
+
+func TestTermsAreListed(t *testing.T) {
+	segments, terms, _ := native(t)
+	for name, segment := range segments {
+		r, err := Open(t.Context(), segment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, last, falls := map[string]bool{}, "", 0
+		err = r.Terms(t.Context(), func(term []byte) error {
+			if string(term) <= last {
+				falls++
+			}
+			all[string(term)], last = true, string(term)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != 125 || falls != r.Partitions()-1 {
+			t.Errorf("%s: %d terms, want 125; out of order %d times, want %d", name, len(all), falls, r.Partitions()-1)
+		}
+		for term := range terms[name] {
+			if !all[term] {
+				t.Errorf("%s: no term %q", name, term)
+			}
+		}
+	}
+}
+
+func TestMemoryOfASearchIsTaken(t *testing.T) {
+	segments, _, _ := native(t)
+	budget := memory.NewBudget(1<<30, 1<<30)
+	share := budget.Open()
+	defer share.Close()
+	ctx := memory.WithShare(t.Context(), share)
+	r, err := Open(ctx, segments["positions"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := share.Held()
+	if want := int64(documentBytes * 600); opened < want {
+		t.Errorf("an open segment of 600 documents holds %d bytes, want at least %d", opened, want)
+	}
+	found, err := r.Find(ctx, []string{"w1"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held := share.Held(); held <= opened {
+		t.Errorf("lists that were read hold no memory")
+	}
+	before := share.Held()
+	for _, m := range found {
+		if err := m.Each(ctx, func(*Document) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if held := share.Held(); held != before {
+		t.Errorf("a search that is over holds %d bytes", held-before)
+	}
+}
+
+// TestDamagedSegmentsAreAnError changes bytes of files: what is read of them may differ, but all
+// that goes wrong is one of the errors after which rows are found without the index.
+func TestDamagedSegmentsAreAnError(t *testing.T) {
+	_, _, files := native(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 400 {
+		damage(t, files, r, round)
+	}
+}
+
+func damage(t *testing.T, files map[string][]byte, r *rand.Rand, round int) {
+	t.Helper()
+	names := slices.Sorted(maps.Keys(files))
+	victim := names[r.IntN(len(names))]
+	data := slices.Clone(files[victim])
+	for range 1 + r.IntN(4) {
+		data[r.IntN(len(data))] = byte(r.UintN(256))
+	}
+	if r.IntN(8) == 0 {
+		data = data[:r.IntN(len(data))]
+	}
+	search(t, files, victim, data, round)
+}
+
+// search searches a segment of which one file has other bytes.
+func search(t *testing.T, files map[string][]byte, victim string, data []byte, round int) {
+	t.Helper()
+	store := memstore.New()
+	for name, bytes := range files {
+		if path.Dir(name) != path.Dir(victim) {
+			continue
+		}
+		if name == victim {
+			bytes = data
+		}
+		if _, err := store.Put(t.Context(), name, bytes, objectstore.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	share := memory.NewBudget(64<<20, 64<<20).Open()
+	defer share.Close()
+	ctx := memory.WithShare(t.Context(), share)
+	reader, err := Open(ctx, folder{store, path.Dir(victim)})
+	if err == nil {
+		err = reader.Terms(ctx, func([]byte) error { return nil })
+	}
+	var found []*Matches
+	if err == nil {
+		positions := !strings.HasPrefix(victim, "plain/") && !strings.HasPrefix(victim, "bare/")
+		found, err = reader.Find(ctx, []string{"w0", "w1", "日本語"}, positions)
+	}
+	for _, m := range found {
+		if err == nil {
+			err = m.Each(ctx, func(*Document) error { return nil })
+		}
+	}
+	var refused *memory.Error
+	if err != nil && !errors.Is(err, lance.ErrCorrupt) && !errors.Is(err, lance.ErrUnsupported) && !errors.As(err, &refused) {
+		t.Errorf("round %d: %s: %v", round, victim, err)
+	}
+}
+
+func FuzzSegment(f *testing.F) {
+	_, _, files := native(f)
+	names := slices.Sorted(maps.Keys(files))
+	for i, name := range names {
+		f.Add(byte(i), files[name])
+	}
+	f.Fuzz(func(t *testing.T, file byte, data []byte) {
+		search(t, files, names[int(file)%len(names)], data, 0)
+	})
+}
+
+func FuzzBlock(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 1, 1, 1, 1}, 2, true, true)
+	f.Add([]byte{0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, 1, false, true)
+	f.Fuzz(func(t *testing.T, data []byte, n int, varint, small bool) {
+		c := coding{block: maxBlock, varint: varint}
+		if small {
+			c.block = 128
+		}
+		b := block{documents: make([]uint32, 0, c.block), frequencies: make([]uint32, 0, c.block)}
+		if n < 1 || n > c.block {
+			return
+		}
+		if err := c.decode(data, n, &b); err != nil {
+			return
+		}
+		s := positionStream{data: data, blocks: []uint32{0}, packed: varint}
+		if positions, err := s.decode(0, b.frequencies, nil); err == nil && len(positions) > (group+1)*len(data) {
+			t.Errorf("%d positions of %d bytes", len(positions), len(data))
+		}
+	})
+}
+
+func FuzzAutomaton(f *testing.F) {
+	segments, _, _ := native(f)
+	for _, segment := range segments {
+		r, err := Open(f.Context(), segment)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(slices.Concat(r.partitions[0].terms.(*automaton).data, make([]byte, 20)), "w1")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, term string) {
+		a, err := newAutomaton(data)
+		if err != nil {
+			return
+		}
+		_, _, _ = a.get(term)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		count := 0
+		_ = a.each(ctx, func([]byte) error {
+			if count++; count > 1000 {
+				return io.EOF
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,234 @@
+package inverted
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
+)
+
+// Matches are the documents of a partition that have one of some terms.
+type Matches struct {
+	// Holding is how many documents have each of the terms.
+	Holding []int64
+	// Blocks is how many blocks of posting lists there are.
+	Blocks int
+
+	partition *partition
+	lists     []*posting // by term; nil when no document has it
+	positions bool
+}
+
+// Find returns for each partition the documents that have one of some terms. With positions it
+// also reads where the terms are.
+func (r *Reader) Find(ctx context.Context, terms []string, positions bool) ([]*Matches, error) {
+	found := make([]*Matches, len(r.partitions))
+	err := r.each(ctx, func(ctx context.Context, p *partition, i int) error {
+		lists, err := p.lists(ctx, terms, positions)
+		if err != nil {
+			return err
+		}
+		m := &Matches{partition: p, lists: lists, positions: positions, Holding: make([]int64, len(terms))}
+		for t, list := range lists {
+			if list == nil {
+				continue
+			}
+			if m.Holding[t] = int64(list.length); list.length > len(p.documents.rows) {
+				return fmt.Errorf("%w: %s: a term in %d of %d documents", lance.ErrCorrupt, p.name("invert"), list.length, len(p.documents.rows))
+			}
+			m.Blocks += len(list.blocks)
+		}
+		found[i] = m
+		return nil
+	})
+	return found, err
+}
+
+// A Document is one that has some of the terms.
+type Document struct {
+	Row    uint64 // what the segment stores of its row
+	Length uint32 // in terms, as scores count it
+	// Frequencies are how often it has each of the terms.
+	Frequencies []uint32
+	// Positions are where it has each of them, ascending; nil unless they were asked for.
+	Positions [][]int
+}
+
+// Each calls yield with each of the documents in the order of their numbers. A document is good
+// until yield returns.
+func (m *Matches) Each(ctx context.Context, yield func(*Document) error) error {
+	room := memory.Hold{}
+	defer func() { room.Release() }()
+	cursors, err := m.cursors(ctx, &room)
+	if err != nil {
+		return m.wrong(err)
+	}
+	d := &Document{Frequencies: make([]uint32, len(m.lists))}
+	if m.positions {
+		d.Positions = make([][]int, len(m.lists))
+	}
+	for count := 1; ; count++ {
+		if count%contextSteps == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		next := least(cursors)
+		if next == ended {
+			return nil
+		}
+		if err := m.load(ctx, d, next, cursors); err != nil {
+			return m.wrong(err)
+		}
+		if err := yield(d); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *Matches) wrong(err error) error {
+	return fmt.Errorf("%s: %w", m.partition.name("invert"), err)
+}
+
+// load makes d the document of a number, and moves the cursors that are at it.
+func (m *Matches) load(ctx context.Context, d *Document, number int64, cursors []*cursor) error {
+	documents := m.partition.documents
+	if number >= int64(len(documents.rows)) {
+		return fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, number, len(documents.rows))
+	}
+	d.Row, d.Length = documents.rows[number], documents.lengths[number]
+	clear(d.Frequencies)
+	for i := range d.Positions {
+		d.Positions[i] = d.Positions[i][:0]
+	}
+	for _, c := range cursors {
+		if c.document != number {
+			continue
+		}
+		d.Frequencies[c.term] = c.block.frequencies[c.at]
+		if m.positions {
+			for _, p := range c.here() {
+				d.Positions[c.term] = append(d.Positions[c.term], int(p))
+			}
+		}
+		if err := c.next(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended is after the number of any document.
+const ended = math.MaxInt64
+
+func least(cursors []*cursor) int64 {
+	next := int64(ended)
+	for _, c := range cursors {
+		next = min(next, c.document)
+	}
+	return next
+}
+
+// A cursor goes through a posting list.
+type cursor struct {
+	list      *posting
+	term      int
+	document  int64 // ended after the last one
+	number    int   // of the block
+	at        int   // in the block
+	block     block
+	positions []uint32 // of the documents of the block, one after the other
+	starts    []int    // where those of each document begin
+	placed    bool     // positions are wanted
+	room      *memory.Hold
+	taken     int // positions that room has memory for
+}
+
+// positionBytes is what a position takes, here and in a document.
+const positionBytes = 4 + 8
+
+func (m *Matches) cursors(ctx context.Context, room *memory.Hold) ([]*cursor, error) {
+	var cursors []*cursor
+	for term, list := range m.lists {
+		if list == nil || list.length == 0 {
+			continue
+		}
+		if err := room.Resize(ctx, room.Bytes()+2*4*int64(list.coding.block)); err != nil {
+			return nil, err
+		}
+		c := &cursor{list: list, term: term, number: -1, document: -1, placed: m.positions, room: room}
+		c.block = block{documents: make([]uint32, 0, list.coding.block), frequencies: make([]uint32, 0, list.coding.block)}
+		if err := c.next(ctx); err != nil {
+			return nil, err
+		}
+		cursors = append(cursors, c)
+	}
+	return cursors, nil
+}
+
+// next moves to the next document.
+func (c *cursor) next(ctx context.Context) error {
+	if c.at++; c.number >= 0 && c.at < len(c.block.documents) {
+		c.document = int64(c.block.documents[c.at])
+		return nil
+	}
+	if c.number++; c.number == len(c.list.blocks) {
+		c.document = ended
+		return nil
+	}
+	return c.decode(ctx)
+}
+
+// decode decodes the block that the cursor is at.
+func (c *cursor) decode(ctx context.Context) error {
+	size := c.list.coding.block
+	n := min(size, c.list.length-c.number*size)
+	if err := c.list.coding.decode(c.list.blocks[c.number], n, &c.block); err != nil {
+		return fmt.Errorf("block %d: %w", c.number, err)
+	}
+	first := int64(c.block.documents[0])
+	if first <= c.document {
+		return fmt.Errorf("%w: block %d begins with document %d after %d", lance.ErrCorrupt, c.number, first, c.document)
+	}
+	c.at, c.document = 0, first
+	if !c.placed {
+		return nil
+	}
+	return c.place(ctx)
+}
+
+// place decodes the positions in the documents of the block.
+func (c *cursor) place(ctx context.Context) (err error) {
+	c.starts, c.positions = c.starts[:0], c.positions[:0]
+	total := 0
+	for _, n := range c.block.frequencies {
+		c.starts = append(c.starts, total)
+		total += int(n)
+	}
+	c.starts = append(c.starts, total)
+	if total > c.taken {
+		if err := c.room.Resize(ctx, c.room.Bytes()+positionBytes*int64(total-c.taken)); err != nil {
+			return err
+		}
+		c.taken = total
+	}
+	if c.list.stream != nil {
+		c.positions, err = c.list.stream.decode(c.number, c.block.frequencies, c.positions)
+		return err
+	}
+	document := c.number * c.list.coding.block
+	for i, n := range c.block.frequencies {
+		list := c.list.single[c.list.starts[document+i]:c.list.starts[document+i+1]]
+		if c.positions, err = appendPositions(c.positions, list, int(n)); err != nil {
+			return err
+		}
+		if !slices.IsSorted(c.positions[c.starts[i]:]) {
+			return fmt.Errorf("%w: positions out of their order", lance.ErrCorrupt)
+		}
+	}
+	return nil
+}
+
+// here are the positions in the document that the cursor is at.
+func (c *cursor) here() []uint32 { return c.positions[c.starts[c.at]:c.starts[c.at+1]] }

@@ -1,0 +1,126 @@
+package inverted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance"
+)
+
+// A partition is terms and documents that one worker has indexed.
+type partition struct {
+	files       index.Files
+	number      uint64
+	tokenFormat string
+	coding      coding // of the segment; the invert file may say otherwise
+
+	terms     dictionary
+	documents *documents
+	postings  *postingFile
+}
+
+// name returns the name of one of the partition's files.
+func (p *partition) name(part string) string { return fmt.Sprintf("part_%d_%s.lance", p.number, part) }
+
+// open reads the terms and documents, and what describes the posting lists, side by side.
+func (p *partition) open(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		defer contain(&err)
+		p.terms, err = p.openDictionary(ctx)
+		return err
+	})
+	group.Go(func() (err error) {
+		defer contain(&err)
+		p.documents, err = p.openDocuments(ctx)
+		return err
+	})
+	group.Go(func() (err error) {
+		defer contain(&err)
+		p.postings, err = p.openPostings(ctx)
+		return err
+	})
+	return group.Wait()
+}
+
+func (p *partition) openPostings(ctx context.Context) (*postingFile, error) {
+	file, err := p.files.Open(ctx, p.name("invert"))
+	if err != nil {
+		return nil, err
+	}
+	f, err := newPostingFile(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name("invert"), err)
+	}
+	return f, nil
+}
+
+// errNotKept stands for a posting list that has to be read.
+var errNotKept = errors.New("not kept")
+
+// lists returns the posting lists of some terms, nil for a term that no document has. Those that
+// are not kept are read in one go.
+func (p *partition) lists(ctx context.Context, terms []string, positions bool) ([]*posting, error) {
+	numbers := make([]int64, len(terms))
+	for i, term := range terms {
+		number, ok, err := p.terms.get(term)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", p.name("tokens"), err)
+		case !ok:
+			numbers[i] = -1
+		case number >= uint64(p.postings.rows()):
+			return nil, fmt.Errorf("%w: %s: term %d of %d", lance.ErrCorrupt, p.name("tokens"), number, p.postings.rows())
+		default:
+			numbers[i] = int64(number)
+		}
+	}
+	lists, missing, err := p.kept(numbers, positions)
+	if err != nil || len(missing) == 0 {
+		return lists, err
+	}
+	read, err := p.postings.read(ctx, missing, positions)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name("invert"), err)
+	}
+	for i, number := range numbers {
+		list := read[number]
+		if number < 0 || lists[i] != nil {
+			continue
+		}
+		if lists[i], err = p.keep(number, positions, func() (any, int64, error) { return list, list.bytes(), nil }); err != nil {
+			return nil, err
+		}
+	}
+	return lists, nil
+}
+
+// kept returns the posting lists that are kept, and the numbers of the others.
+func (p *partition) kept(numbers []int64, positions bool) (lists []*posting, missing map[int64]bool, err error) {
+	lists, missing = make([]*posting, len(numbers)), map[int64]bool{}
+	for i, number := range numbers {
+		if number < 0 {
+			continue
+		}
+		lists[i], err = p.keep(number, positions, func() (any, int64, error) { return nil, 0, errNotKept })
+		switch {
+		case errors.Is(err, errNotKept):
+			missing[number] = true
+		case err != nil:
+			return nil, nil, err
+		}
+	}
+	return lists, missing, nil
+}
+
+func (p *partition) keep(number int64, positions bool, read func() (any, int64, error)) (*posting, error) {
+	kept, err := p.files.Keep(fmt.Sprintf("%s term %d %t", p.name("invert"), number, positions), read)
+	if err != nil {
+		return nil, err
+	}
+	return kept.(*posting), nil
+}

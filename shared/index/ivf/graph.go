@@ -1,0 +1,93 @@
+package ivf
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/index/hnsw"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/encoding"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
+)
+
+// graphs are the graphs of all partitions, in index.idx:
+//
+//	__vector_id  u32        the number of a node: of a row in the partition
+//	__neighbors  list<u32>  the nodes that it is joined with
+//	_distance    list<f32>  how far they are, which nobody reads
+type graphs struct {
+	file    *datafile.File
+	fields  []*schema.Field
+	headers []*hnsw.Header
+	rows    []span // by partition
+}
+
+func (g *graphs) bytes() int64 { return 256 * int64(len(g.headers)) }
+
+func newGraphs(top described, rows, vectors []span) (*graphs, error) {
+	var texts []string
+	if err := json.Unmarshal([]byte(top.schema.Metadata["lance:hnsw"]), &texts); err != nil {
+		return nil, fmt.Errorf("%w: lance:hnsw: %w", lance.ErrCorrupt, err)
+	}
+	if len(texts) != len(vectors) || len(rows) != len(vectors) {
+		return nil, fmt.Errorf("%w: %d graphs in %d places of %d partitions", lance.ErrCorrupt, len(texts), len(rows), len(vectors))
+	}
+	g := &graphs{file: top.File, rows: rows}
+	for i, text := range texts {
+		h, err := hnsw.ParseHeader(text)
+		if err != nil {
+			return nil, err
+		}
+		if rows[i].count != h.Rows() || rows[i].to() > top.NumRows() {
+			return nil, fmt.Errorf("%w: graph %d has %d rows from %d on, of %d", lance.ErrCorrupt, i, h.Rows(), rows[i].from, top.NumRows())
+		}
+		g.headers = append(g.headers, h)
+	}
+	for _, name := range []string{"__vector_id", "__neighbors"} {
+		field := top.schema.Field(name)
+		if field == nil {
+			return nil, fmt.Errorf("%w: no column %s", lance.ErrCorrupt, name)
+		}
+		g.fields = append(g.fields, field)
+	}
+	return g, nil
+}
+
+// read reads the graph of a partition of a number of vectors.
+func (g *graphs) read(ctx context.Context, number, vectors int) (*hnsw.Graph, error) {
+	r := g.rows[number]
+	if r.count == 0 {
+		return hnsw.New(g.headers[number], vectors, nil, nil, nil)
+	}
+	arrays, err := g.file.ReadRanges(ctx, g.fields, []encoding.RowRange{{From: int(r.from), To: int(r.to())}})
+	if err != nil {
+		return nil, err
+	}
+	ids, ok := arrays[0].(*array.Uint32)
+	lists, ok2 := arrays[1].(*array.List)
+	if !ok || !ok2 || ids.NullN() > 0 || lists.NullN() > 0 {
+		return nil, fmt.Errorf("%w: graph of columns %s and %s", lance.ErrCorrupt, arrays[0].DataType(), arrays[1].DataType())
+	}
+	first, _ := lists.ValueOffsets(0)
+	_, last := lists.ValueOffsets(lists.Len() - 1)
+	items, ok := array.NewSlice(lists.ListValues(), first, last).(*array.Uint32)
+	if !ok || items.NullN() > 0 {
+		return nil, fmt.Errorf("%w: neighbours of type %s", lance.ErrCorrupt, lists.ListValues().DataType())
+	}
+	const perRow = 4 + 4 + 16 // two numbers, and an entry of a map for few of the rows
+	if err := memory.FromContext(ctx).Take(ctx, perRow*r.count+3*4*int64(items.Len())); err != nil {
+		return nil, err
+	}
+	ends := make([]int32, lists.Len())
+	for i := range ends {
+		_, end := lists.ValueOffsets(i)
+		ends[i] = int32(end - first)
+	}
+	neighbors := append([]uint32{}, items.Uint32Values()...)
+	return hnsw.New(g.headers[number], vectors, append([]uint32{}, ids.Uint32Values()...), ends, neighbors)
+}

@@ -1,0 +1,295 @@
+// Package ivf searches indices of vectors. The vectors of a segment are divided into partitions, each
+// around a centroid; a search ranks the centroids by their distance to the query and looks through the
+// nearest partitions. How vectors are stored in a partition is the business of package quantize, how a
+// graph within a partition is searched that of package hnsw.
+//
+// A segment is two files, each an ordinary data file. Metadata of their schemas are texts.
+//
+//	index.idx      lance:index       {"type": "IVF_PQ", "distance_type": "l2"}
+//	               lance:ivf         number of the global buffer with the model: centroids and,
+//	                                 under a graph, the rows of this file that each partition has
+//	               lance:hnsw        the graphs: a JSON list with a JSON text for each partition
+//	auxiliary.idx  lance:ivf         number of the global buffer with the rows of each partition
+//	               storage_metadata  of the quantizer: a JSON list of one JSON text
+//	               distance_type
+//
+// Rows of auxiliary.idx are _rowid and the columns of the quantizer. The rows of a partition lie
+// together. Vectors that are NULL or not finite are in no partition; of a list of vectors each
+// has a row.
+//
+// A row id is the address that the row had when the segment was written or, in a table that gives its
+// rows stable ids, the id.
+//
+// Source: vector/ivf/v2.rs of crate lance, vector/ivf/storage.rs of crate lance-index.
+package ivf
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/vector"
+)
+
+// Names of the files of a segment.
+const (
+	indexFile   = "index.idx"
+	storageFile = "auxiliary.idx"
+)
+
+// An Index is one segment of an index of vectors, open to be searched. It is safe for concurrent use.
+type Index struct {
+	Kind    string // IVF_PQ, IVF_HNSW_SQ …
+	Metric  vector.Metric
+	Element arrow.Type // of the vectors
+	Dim     int
+
+	files     index.Files
+	centroids *quantize.Tensor
+	rows      []span // of the storage file, by partition
+	storage   *datafile.File
+	fields    []*schema.Field // _rowid and the codes
+	quantizer quantize.Quantizer
+	graphs    *graphs // nil: partitions have none
+}
+
+// Partitions returns the number of partitions.
+func (x *Index) Partitions() int { return len(x.rows) }
+
+// Open opens a segment, or finds it where it is kept.
+func Open(ctx context.Context, files index.Files) (*Index, error) {
+	kept, err := files.Keep("opened", func() (any, int64, error) {
+		x, err := open(ctx, files)
+		if err != nil {
+			return nil, 0, err
+		}
+		return x, x.bytes(), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	x := *kept.(*Index)
+	x.files = files
+	return &x, nil
+}
+
+func (x *Index) bytes() int64 {
+	const perPartition = 16
+	n := 5*int64(len(x.centroids.Values)) + perPartition*int64(len(x.rows)) + x.quantizer.Bytes()
+	if x.graphs != nil {
+		n += x.graphs.bytes()
+	}
+	return n
+}
+
+// A described is a file of a segment with the metadata of its schema.
+type described struct {
+	*datafile.File
+	name   string
+	schema *schema.Schema
+}
+
+func describe(ctx context.Context, files index.Files, name string) (described, error) {
+	file, err := files.Open(ctx, name)
+	if err != nil {
+		return described{}, err
+	}
+	s, err := file.Schema(ctx)
+	if err != nil {
+		return described{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return described{file, name, s}, nil
+}
+
+// buffer reads a global buffer and takes memory for what is decoded from it.
+func (d described) buffer(ctx context.Context, number int) ([]byte, error) {
+	if err := memory.FromContext(ctx).Take(ctx, quantize.TensorMemory(d.GlobalBufferSize(number))); err != nil {
+		return nil, err
+	}
+	return d.GlobalBuffer(ctx, number)
+}
+
+// model reads the model that the metadata of the file name.
+func (d described) model(ctx context.Context) (*model, error) {
+	number, err := strconv.Atoi(d.schema.Metadata["lance:ivf"])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: lance:ivf %q is no number of a buffer", lance.ErrCorrupt, d.name, d.schema.Metadata["lance:ivf"])
+	}
+	message, err := d.buffer(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeModel(message)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.name, err)
+	}
+	return m, nil
+}
+
+// open reads both files side by side, and then their buffers.
+func open(ctx context.Context, files index.Files) (*Index, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
+	var top, storage described
+	err = sideBySide(ctx,
+		func(ctx context.Context) (err error) { top, err = describe(ctx, files, indexFile); return err },
+		func(ctx context.Context) (err error) { storage, err = describe(ctx, files, storageFile); return err })
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{storage: storage.File}
+	if err := x.readKind(top.schema.Metadata["lance:index"]); err != nil {
+		return nil, fmt.Errorf("%s: %w", indexFile, err)
+	}
+	spec := quantize.Spec{Kind: x.Kind[strings.LastIndexByte(x.Kind, '_')+1:], Metric: x.Metric}
+	if spec.Metadata, err = onlyText(storage.schema.Metadata["storage_metadata"]); err != nil {
+		return nil, fmt.Errorf("%s: %w", storageFile, err)
+	}
+	var places, around *model
+	err = sideBySide(ctx,
+		func(ctx context.Context) (err error) { around, err = top.model(ctx); return err },
+		func(ctx context.Context) (err error) { places, err = storage.model(ctx); return err },
+		func(ctx context.Context) error {
+			number, err := quantize.BufferOf(spec.Metadata)
+			if err == nil && number > 0 {
+				spec.Buffer, err = storage.buffer(ctx, number)
+			}
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	x.centroids = around.centroids
+	if err := x.join(storage, places, spec); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(x.Kind, "IVF_HNSW_") {
+		if x.graphs, err = newGraphs(top, around.rows, x.rows); err != nil {
+			return nil, fmt.Errorf("%s: %w", indexFile, err)
+		}
+	}
+	return x, nil
+}
+
+// sideBySide does several things at once.
+func sideBySide(ctx context.Context, parts ...func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, part := range parts {
+		group.Go(func() (err error) {
+			defer contain(&err)
+			return part(ctx)
+		})
+	}
+	return group.Wait()
+}
+
+// contain turns a panic in a goroutine, which nothing else could catch, into an error.
+func contain(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w: panic while reading: %v", lance.ErrCorrupt, r)
+	}
+}
+
+// readKind reads what kind of index the segment is of.
+func (x *Index) readKind(text string) error {
+	var d struct {
+		Type   string `json:"type"`
+		Metric string `json:"distance_type"`
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return fmt.Errorf("%w: lance:index: %w", lance.ErrCorrupt, err)
+	}
+	switch d.Type {
+	case "IVF_FLAT", "IVF_PQ", "IVF_SQ", "IVF_HNSW_FLAT", "IVF_HNSW_PQ", "IVF_HNSW_SQ":
+	default:
+		return fmt.Errorf("%w: index of type %q", lance.ErrUnsupported, d.Type)
+	}
+	metric, err := vector.ParseMetric(d.Metric)
+	if err != nil {
+		return fmt.Errorf("%w: %w", lance.ErrUnsupported, err)
+	}
+	x.Kind, x.Metric = d.Type, metric
+	return nil
+}
+
+// onlyText returns the text of a JSON list of one text.
+func onlyText(list string) ([]byte, error) {
+	var texts []string
+	if err := json.Unmarshal([]byte(list), &texts); err != nil {
+		return nil, fmt.Errorf("%w: storage_metadata: %w", lance.ErrCorrupt, err)
+	}
+	if len(texts) != 1 {
+		return nil, fmt.Errorf("%w: storage_metadata of %d texts", lance.ErrCorrupt, len(texts))
+	}
+	return []byte(texts[0]), nil
+}
+
+// join checks the parts of a segment against each other.
+func (x *Index) join(storage described, places *model, spec quantize.Spec) error {
+	if x.centroids == nil {
+		return fmt.Errorf("%w: %s has no centroids", lance.ErrCorrupt, indexFile)
+	}
+	x.Element, x.Dim = x.centroids.Element, x.centroids.Width
+	if (x.Element == arrow.UINT8) != (x.Metric == vector.Hamming) {
+		return fmt.Errorf("%w: vectors of %s under %s", lance.ErrUnsupported, x.Element, x.Metric)
+	}
+	spec.Dim, spec.Element, spec.Centroids = x.Dim, x.Element, x.centroids.Rows
+	if len(places.rows) != x.centroids.Rows {
+		return fmt.Errorf("%w: %d partitions with %d centroids", lance.ErrCorrupt, len(places.rows), x.centroids.Rows)
+	}
+	x.rows = places.rows
+	for i, r := range x.rows {
+		if r.to() > storage.NumRows() {
+			return fmt.Errorf("%w: partition %d ends at row %d of %d", lance.ErrCorrupt, i, r.to(), storage.NumRows())
+		}
+	}
+	var err error
+	if x.quantizer, err = quantize.New(spec); err != nil {
+		return fmt.Errorf("%s: %w", storageFile, err)
+	}
+	x.fields, err = fieldsOf(storage, x.quantizer.Columns())
+	return err
+}
+
+// fieldsOf finds the columns of the storage file, which must have the types that the quantizer expects.
+func fieldsOf(storage described, columns []quantize.Column) ([]*schema.Field, error) {
+	id := storage.schema.Field("_rowid")
+	if id == nil || id.Arrow().Type.ID() != arrow.UINT64 {
+		return nil, fmt.Errorf("%w: %s has no row ids", lance.ErrCorrupt, storage.name)
+	}
+	fields := []*schema.Field{id}
+	for _, c := range columns {
+		field := storage.schema.Field(c.Name)
+		if field == nil || !holds(field.Arrow().Type, c) {
+			return nil, fmt.Errorf("%w: %s has no column %s of %d times %s", lance.ErrCorrupt, storage.name, c.Name, max(c.Width, 1), c.Element)
+		}
+		fields = append(fields, field)
+	}
+	return fields, nil
+}
+
+func holds(t arrow.DataType, c quantize.Column) bool {
+	if c.Width == 0 {
+		return t.ID() == c.Element
+	}
+	list, ok := t.(*arrow.FixedSizeListType)
+	return ok && int(list.Len()) == c.Width && list.Elem().ID() == c.Element
+}
+
+// errNotKept says that a partition has to be read.
+var errNotKept = errors.New("not kept")

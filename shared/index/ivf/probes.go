@@ -1,0 +1,83 @@
+package ivf
+
+import (
+	"math"
+	"sort"
+
+	"tiltyard/shared/vector"
+)
+
+// A profile says how many partitions a search without a fixed number looks through first: those whose
+// centroids are not farther than the nearest by more than a margin, within bounds.
+type profile struct {
+	margin      float32
+	least, most int
+}
+
+// profiles are by metric and by the number of rows that a query asks for: 1, 10, 100, 200, 500, 1000,
+// 10,000 and 100,000 at most.
+//
+// Source: io/exec/knn/adaptive_probe.rs of crate lance.
+var profiles = map[vector.Metric][8]profile{
+	vector.L2: {
+		{.2175, 5, 19}, {.265, 6, 24}, {.33, 11, 38}, {.375, 15, 56},
+		{.3725, 22, 81}, {.4175, 29, 93}, {.57, 98, 238}, {.75, 463, 704},
+	},
+	vector.Cosine: {
+		{.235, 3, 50}, {.2875, 8, 77}, {.38, 7, 106}, {.415, 18, 156},
+		{.45, 28, 192}, {.47, 34, 248}, {.6475, 104, 447}, {.58, 738, 958},
+	},
+	vector.Dot: {
+		{.14, 56, 112}, {.055, 144, 432}, {.0625, 200, 768}, {.0675, 211, 833},
+		{.07, 244, 971}, {.0725, 279, 1092}, {.0825, 517, 1824}, {.21, 1009, 2528},
+	},
+}
+
+var profileLimits = [8]int{1, 10, 100, 200, 500, 1000, 10_000, 100_000}
+
+// firstProbes returns how many partitions a search looks through in any case. distances are those of
+// the centroids within the maximum, nearest first.
+func firstProbes(metric vector.Metric, p Params, distances []float32) int {
+	all := len(distances)
+	if p.Minimum == p.Maximum || all == 0 {
+		return min(p.Minimum, all)
+	}
+	bucket := sort.SearchInts(profileLimits[:], p.K)
+	rows, ok := profiles[metric]
+	if !ok || bucket == len(profileLimits) {
+		return min(max(p.Minimum, withinFactor(p.K, distances)), all)
+	}
+	chosen := rows[bucket]
+	n := min(max(withinMargin(metric, float64(chosen.margin), distances), chosen.least), chosen.most)
+	return min(max(p.Minimum, n), all)
+}
+
+// withinMargin counts the centroids that are about as near as the nearest.
+func withinMargin(metric vector.Metric, margin float64, distances []float32) int {
+	nearest := float64(distances[0])
+	if math.IsInf(nearest, 0) || math.IsNaN(nearest) {
+		return len(distances)
+	}
+	scale := nearest
+	if metric == vector.Dot {
+		scale = math.Abs(1 - nearest)
+	}
+	return sort.Search(len(distances), func(i int) bool {
+		d := float64(distances[i])
+		return math.IsInf(d, 0) || math.IsNaN(d) || d-nearest > margin*scale
+	})
+}
+
+// withinFactor counts the centroids within a multiple of the nearest distance, for metrics and numbers
+// of rows that have no profile.
+func withinFactor(k int, distances []float32) int {
+	factor := float32(81)
+	switch {
+	case k <= 1:
+		factor = 0.6
+	case k <= 10:
+		factor = 7
+	}
+	limit := distances[0] * factor
+	return sort.Search(len(distances), func(i int) bool { return !(distances[i] <= limit) })
+}

@@ -1,0 +1,182 @@
+package ivf
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"tiltyard/shared/index/hnsw"
+	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/vector"
+)
+
+// Params say how far a search looks.
+type Params struct {
+	// Minimum is how many partitions are looked through at least, Maximum how many at most; 0 is
+	// all. If they are the same, so many are looked through. Otherwise the distances of the
+	// centroids decide how many come first, and the search goes on while it has found fewer than
+	// K rows.
+	Minimum, Maximum int
+	K                int // rows that the query asks for
+	Candidates       int // rows that the search finds, K or more
+	// EF is how many nodes of a graph a search keeps an eye on; 0 is half as many again as Candidates.
+	// Fewer than Candidates are Candidates.
+	EF int
+	// Bounds limit the distances of the rows that are found.
+	Bounds vector.Bounds
+}
+
+// A Search is one query vector on its way through the partitions of a segment. It does not change.
+type Search struct {
+	index  *Index
+	query  quantize.Prepared
+	order  []int // partitions, nearest first
+	first  int
+	params Params
+}
+
+// An Accept returns the address of the row that an id is of, and whether the search may find it.
+type Accept func(id uint64) (address uint64, ok bool)
+
+// Search ranks the partitions for a query vector, which must have the dimensions of the index.
+func (x *Index) Search(values []float64, params Params) (*Search, error) {
+	if len(values) != x.Dim {
+		return nil, fmt.Errorf("%w: a vector of %d dimensions in an index of %d", lance.ErrUnsupported, len(values), x.Dim)
+	}
+	v, err := quantize.NewVector(values, x.Element, x.Metric)
+	if err != nil {
+		return nil, err
+	}
+	s := &Search{index: x, params: params}
+	if s.query, err = x.quantizer.Prepare(v); err != nil {
+		return nil, err
+	}
+	return s, s.rank(v)
+}
+
+// rank sorts the partitions by the distance of their centroids, and cuts off what is past the maximum.
+func (s *Search) rank(v *quantize.Vector) error {
+	metric := s.index.Metric
+	if metric == vector.Cosine {
+		metric = vector.L2 // all are at length 1
+	}
+	distances := make([]float32, s.index.Partitions())
+	if err := measure(metric, v, s.index.centroids, distances); err != nil {
+		return err
+	}
+	s.order = make([]int, len(distances))
+	for i := range s.order {
+		s.order[i] = i
+	}
+	slices.SortFunc(s.order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
+	})
+	if most := s.params.Maximum; most > 0 && most < len(s.order) {
+		s.order = s.order[:most]
+	}
+	sorted := make([]float32, len(s.order))
+	for i, number := range s.order {
+		sorted[i] = distances[number]
+	}
+	s.first = firstProbes(s.index.Metric, s.params, sorted)
+	return nil
+}
+
+func measure(metric vector.Metric, v *quantize.Vector, centroids *quantize.Tensor, out []float32) error {
+	if metric == vector.Hamming {
+		query, err := vector.NewQuery(metric, v.Bytes)
+		if err == nil {
+			query.Distances(centroids.Bytes, out)
+		}
+		return err
+	}
+	query, err := vector.NewQuery(metric, v.Values)
+	if err == nil {
+		query.Distances(centroids.Values, out)
+	}
+	return err
+}
+
+// First returns the partitions that every search looks through, nearest first.
+func (s *Search) First() []int { return s.order[:s.first] }
+
+// Rest returns the partitions that the search goes on with if it has found too few rows.
+func (s *Search) Rest() []int { return s.order[s.first:] }
+
+// measured is how many rows are measured at a time.
+const measured = 1 << 12
+
+// Look shows top the rows of a partition that are near: all, or those that the graph of the partition
+// leads to.
+func (s *Search) Look(ctx context.Context, p *Partition, accept Accept, top *vector.TopK) error {
+	meter := s.query.Meter(&p.codes)
+	if p.graph != nil {
+		return s.walk(ctx, p, meter, accept, top)
+	}
+	return s.scan(ctx, p, meter, accept, top)
+}
+
+// fewShare is the part of the rows of a partition below which they are measured one by one, if only
+// they may be found: 1/10.
+const fewShare = 10
+
+// walk searches the graph of a partition.
+func (s *Search) walk(ctx context.Context, p *Partition, meter quantize.Meter, accept Accept, top *vector.TopK) error {
+	const perRow = 16 // an address, a flag, and what the search has seen and found
+	held, err := memory.Take(ctx, perRow*int64(p.Rows()))
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	addresses, allowed := make([]uint64, p.Rows()), make([]bool, p.Rows())
+	few := 0
+	for i, id := range p.ids {
+		if addresses[i], allowed[i] = accept(id); allowed[i] {
+			few++
+		}
+	}
+	if few < p.Rows()/fewShare {
+		for i, ok := range allowed {
+			if ok {
+				top.Add(meter.One(i), addresses[i])
+			}
+		}
+		return nil
+	}
+	ef := max(s.params.EF, s.params.Candidates)
+	if s.params.EF == 0 {
+		ef = s.params.Candidates + s.params.Candidates/2
+	}
+	distance := func(node uint32) float32 { return meter.One(int(node)) }
+	hits := p.graph.Search(min(ef, p.Rows()), distance, func(h hnsw.Hit) bool {
+		b := s.params.Bounds
+		return allowed[h.Node] && (b.Lower == nil || h.Distance >= *b.Lower) && (b.Upper == nil || h.Distance < *b.Upper)
+	})
+	for _, h := range hits[:min(len(hits), s.params.Candidates)] {
+		top.Add(h.Distance, addresses[h.Node])
+	}
+	return nil
+}
+
+// scan measures all rows of a partition. accept is asked only for rows that are near enough to enter.
+func (s *Search) scan(ctx context.Context, p *Partition, meter quantize.Meter, accept Accept, top *vector.TopK) error {
+	var space [measured]float32
+	for from := 0; from < p.Rows(); from += measured {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		out := space[:min(measured, p.Rows()-from)]
+		meter.Measure(from, out)
+		for i, d := range out {
+			if d <= top.Limit() {
+				if address, ok := accept(p.ids[from+i]); ok {
+					top.Add(d, address)
+				}
+			}
+		}
+	}
+	return nil
+}

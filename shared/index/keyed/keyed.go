@@ -1,0 +1,275 @@
+// Package keyed reads the file that indices of the kinds BITMAP and LABEL_LIST are: distinct keys,
+// each with the rows that have it.
+//
+// A segment is one file, an ordinary data file:
+//
+//	bitmap_page_lookup.lance   keys    T      distinct; one may be NULL
+//	                           bitmaps bytes  the rows of each key, see [index.AddRows]
+//
+// The keys are ascending, the NULL first, in files of the newest writers; older ones wrote them as
+// they came.
+//
+// Source: scalar/bitmap.rs of crate lance-index.
+package keyed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+)
+
+// LookupFile is the name of the file of a segment.
+const LookupFile = "bitmap_page_lookup.lance"
+
+// maxKeys bounds the keys of a segment, which are held together.
+const maxKeys = 1 << 24
+
+// pageBytes is about how much of the rows of keys is read, and kept, together.
+const pageBytes = 64 << 10
+
+// maxPageKeys bounds the keys of such a page.
+const maxPageKeys = 4096
+
+// maxReads bounds how many pages are read side by side.
+const maxReads = 16
+
+// Keys are the keys of a segment. They are safe for concurrent use.
+type Keys struct {
+	files   index.Files
+	known   *keys
+	rows    *index.Columns // the column of the rows
+	perPage int64          // keys of a page
+}
+
+// keys are what is known of the keys of a segment.
+type keys struct {
+	values arrow.Array
+	order  index.Order
+	sorted []int32 // the places of those that are not NULL, in the order of their values
+	null   []int32 // the place of the NULL, if there is one
+}
+
+// Open reads the keys of a segment, which must be of type t.
+func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Keys, error) {
+	k := &Keys{files: files}
+	file, err := files.Open(ctx, LookupFile)
+	if err != nil {
+		return nil, err
+	}
+	if k.rows, err = index.ColumnsOf(ctx, file, "bitmaps"); err == nil {
+		err = k.open(ctx, t)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", LookupFile, err)
+	}
+	width := max(k.rows.File.BytesPerRow(k.rows.Fields), 1)
+	k.perPage = min(max(int64(pageBytes/width), 1), maxPageKeys)
+	return k, nil
+}
+
+func (k *Keys) open(ctx context.Context, t arrow.DataType) error {
+	if id := k.rows.Fields[0].Type.ID(); id != arrow.BINARY && id != arrow.LARGE_BINARY {
+		return fmt.Errorf("%w: rows of type %s", lance.ErrCorrupt, k.rows.Fields[0].Type)
+	}
+	column, err := index.ColumnsOf(ctx, k.rows.File, "keys")
+	if err != nil {
+		return err
+	}
+	if have := column.Fields[0].Type; !arrow.TypeEqual(have, t) {
+		return fmt.Errorf("%w: an index of values of type %s on a column of type %s", lance.ErrUnsupported, have, t)
+	}
+	kept, err := k.files.Keep(LookupFile+" keys", func() (any, int64, error) {
+		known, err := readKeys(ctx, column)
+		if err != nil {
+			return nil, 0, err
+		}
+		return known, int64(known.values.Data().SizeInBytes()) + 4*int64(known.values.Len()), nil
+	})
+	if err == nil {
+		k.known = kept.(*keys)
+	}
+	return err
+}
+
+func readKeys(ctx context.Context, column *index.Columns) (*keys, error) {
+	n := column.File.NumRows()
+	if n > maxKeys {
+		return nil, fmt.Errorf("%w: %d keys, more than %d", lance.ErrUnsupported, n, maxKeys)
+	}
+	order, err := index.OrderOf(column.Fields[0].Type)
+	if err != nil {
+		return nil, err
+	}
+	if err := memory.FromContext(ctx).Take(ctx, 4*n); err != nil {
+		return nil, err
+	}
+	read, err := column.Read(ctx, 0, n)
+	if err != nil {
+		return nil, err
+	}
+	k := &keys{values: read[0], order: order, sorted: make([]int32, 0, n)}
+	for i := range k.values.Len() {
+		if k.values.IsNull(i) {
+			k.null = append(k.null, int32(i))
+		} else {
+			k.sorted = append(k.sorted, int32(i))
+		}
+	}
+	return k, k.sort()
+}
+
+// sort brings the keys in their order, in which no two are the same.
+func (k *keys) sort() error {
+	compare := func(a, b int32) int { return k.order(k.values, int(a), k.values, int(b)) }
+	if !slices.IsSortedFunc(k.sorted, compare) {
+		slices.SortFunc(k.sorted, compare)
+	}
+	for i := 1; i < len(k.sorted); i++ {
+		if compare(k.sorted[i-1], k.sorted[i]) == 0 {
+			return fmt.Errorf("%w: a key is there twice", lance.ErrCorrupt)
+		}
+	}
+	if len(k.null) > 1 {
+		return fmt.Errorf("%w: NULL is there %d times", lance.ErrCorrupt, len(k.null))
+	}
+	return nil
+}
+
+// Find returns the places of the keys that a question asks for, ascending.
+func (k *Keys) Find(q index.Question) ([]int32, error) {
+	var places []int32
+	if q.Null {
+		places = append(places, k.known.null...)
+	}
+	for _, r := range q.Ranges {
+		for _, b := range []index.Bound{r.From, r.To} {
+			if b.Value != nil && !arrow.TypeEqual(b.Value.DataType(), k.known.values.DataType()) {
+				return nil, fmt.Errorf("%w: a value of type %s asked of an index of %s", lance.ErrUnsupported, b.Value.DataType(), k.known.values.DataType())
+			}
+		}
+		places = append(places, k.known.within(r)...)
+	}
+	slices.Sort(places)
+	return slices.Compact(places), nil
+}
+
+// within returns the places of the keys within a range.
+func (k *keys) within(r index.Range) []int32 {
+	from, to := 0, len(k.sorted)
+	if r.From.Value != nil {
+		from = sort.Search(len(k.sorted), func(i int) bool {
+			c := k.order(k.values, int(k.sorted[i]), r.From.Value, 0)
+			return c > 0 || c == 0 && !r.From.Excluded
+		})
+	}
+	if r.To.Value != nil {
+		to = sort.Search(len(k.sorted), func(i int) bool {
+			c := k.order(k.values, int(k.sorted[i]), r.To.Value, 0)
+			return c > 0 || c == 0 && r.To.Excluded
+		})
+	}
+	if from >= to {
+		return nil
+	}
+	return k.sorted[from:to]
+}
+
+// Cost tells what reading the rows of keys at some places would take. A row takes two bytes at the
+// most where there are few, and dense ones less, so their number is a guess.
+func (k *Keys) Cost(places []int32) index.Cost {
+	bytes := int64(k.rows.File.BytesPerRow(k.rows.Fields) * float64(len(places)))
+	return index.Cost{Pages: len(k.pagesOf(places)), Bytes: bytes, Rows: bytes / 2}
+}
+
+// A page is keys whose rows are read together.
+type page struct {
+	from, to int64   // of the file
+	places   []int32 // of those keys that are asked for
+}
+
+func (k *Keys) pagesOf(places []int32) []page {
+	var pages []page
+	for len(places) > 0 {
+		from := int64(places[0]) / k.perPage * k.perPage
+		to, n := min(from+k.perPage, k.rows.File.NumRows()), 1
+		for n < len(places) && int64(places[n]) < to {
+			n++
+		}
+		pages, places = append(pages, page{from, to, places[:n]}), places[n:]
+	}
+	return pages
+}
+
+// Rows returns the rows that have any of the keys at some places, which are ascending, and how
+// many pages were read for them. They stay taken in the share of the context.
+func (k *Keys) Rows(ctx context.Context, places []int32) (*rowset.Set, int, error) {
+	var mu sync.Mutex
+	union, pages := rowset.At(), k.pagesOf(places)
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(maxReads)
+	for _, p := range pages {
+		group.Go(func() (err error) {
+			defer index.Contain(&err)
+			rows, err := k.rowsOf(within, p)
+			if err != nil {
+				return fmt.Errorf("%s: keys %d to %d: %w", LookupFile, p.from, p.to, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			union.Unite(rows)
+			return nil
+		})
+	}
+	return union, len(pages), group.Wait()
+}
+
+// rowsOf returns the rows of keys of a page, which may be kept from a search before.
+func (k *Keys) rowsOf(ctx context.Context, p page) (*rowset.Set, error) {
+	reading, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
+	kept, err := k.files.Keep(fmt.Sprintf("%s rows %d", LookupFile, p.from), func() (any, int64, error) {
+		read, err := k.rows.Read(reading, p.from, p.to)
+		if err != nil {
+			return nil, 0, err
+		}
+		if read[0].NullN() > 0 {
+			return nil, 0, fmt.Errorf("%w: a key without rows", lance.ErrCorrupt)
+		}
+		return read[0], int64(read[0].Data().SizeInBytes()), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := rowset.At()
+	for _, place := range p.places {
+		before := rows.Bytes()
+		if err := index.AddRows(rows, valueAt(kept.(arrow.Array), int(int64(place)-p.from))); err != nil {
+			return nil, err
+		}
+		if err := memory.FromContext(ctx).Take(ctx, rows.Bytes()-before); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func valueAt(a arrow.Array, i int) []byte {
+	if large, ok := a.(*array.LargeBinary); ok {
+		return large.Value(i)
+	}
+	return a.(*array.Binary).Value(i)
+}

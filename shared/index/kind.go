@@ -1,0 +1,101 @@
+package index
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Kind is a kind of index.
+type Kind uint8
+
+// The kinds. An index of vectors is one Kind until its details are read.
+const (
+	Unknown Kind = iota // of no use to anybody here
+	BTree
+	Bitmap
+	LabelList
+	Ngram
+	ZoneMap
+	BloomFilter
+	Text
+	FM
+	RTree
+	Vector
+)
+
+// kinds has a row for each kind: the message with its details in a manifest, without "IndexDetails";
+// the name that clients use; and the newest version of its format that native Lance reads.
+//
+// Source: scalar/*.rs and lib.rs of crate lance-index.
+var kinds = [...]struct {
+	details, name string
+	version       int32
+}{
+	Unknown:     {"", "Unknown", -1},
+	BTree:       {"lance.table.BTree", "BTREE", 1},
+	Bitmap:      {"lance.table.Bitmap", "BITMAP", 0},
+	LabelList:   {"lance.table.LabelList", "LABEL_LIST", 1},
+	Ngram:       {"lance.table.NGram", "NGRAM", 0},
+	ZoneMap:     {"lance.table.ZoneMap", "ZONEMAP", 0},
+	BloomFilter: {"lance.index.pb.BloomFilter", "BLOOMFILTER", 0},
+	Text:        {"lance.table.Inverted", "FTS", 3},
+	FM:          {"lance.index.pb.FM", "FM", 10},
+	RTree:       {"lance.index.pb.RTree", "RTREE", 0},
+	Vector:      {"lance.index.pb.Vector", "Unknown", 2}, // its details say which
+}
+
+// String returns the name that clients use: BTREE, LABEL_LIST …
+func (k Kind) String() string { return kinds[k].name }
+
+// Newest returns the newest known version of the kind's format.
+func (k Kind) Newest() int32 { return kinds[k].version }
+
+// KindOf returns the kind of an index from the type URL of its details in a manifest: BTree
+// for "/lance.table.BTreeIndexDetails". The package in the URL does not matter.
+func KindOf(typeURL string) Kind {
+	for k, row := range kinds {
+		if Kind(k) != Unknown && strings.EqualFold(message(row.details)+detailsSuffix, message(typeURL)) {
+			return Kind(k)
+		}
+	}
+	return Unknown
+}
+
+// message returns the last part of the name of a type.
+func message(name string) string { return name[strings.LastIndexAny(name, "./")+1:] }
+
+const detailsSuffix = "IndexDetails"
+
+// TypeURL returns the URL of the type that details the kind in a manifest.
+func (k Kind) TypeURL() string { return "/" + kinds[k].details + detailsSuffix }
+
+// vectorKinds are the names of indices on vectors.
+var vectorKinds = []string{
+	"IVF_FLAT", "IVF_SQ", "IVF_PQ", "IVF_RQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ",
+}
+
+// Names returns the names of all kinds, as clients write them.
+func Names() []string {
+	var names []string
+	for k := BTree; k < Vector; k++ {
+		names = append(names, k.String())
+	}
+	return append(names, vectorKinds...)
+}
+
+// KindNamed returns the kind that a client names, in any case: Unknown when there is no such kind.
+// INVERTED is another name for FTS.
+func KindNamed(name string) Kind {
+	for k := BTree; k < Vector; k++ {
+		if strings.EqualFold(name, k.String()) {
+			return k
+		}
+	}
+	switch {
+	case strings.EqualFold(name, "INVERTED"):
+		return Text
+	case slices.ContainsFunc(vectorKinds, func(kind string) bool { return strings.EqualFold(kind, name) }):
+		return Vector
+	}
+	return Unknown
+}

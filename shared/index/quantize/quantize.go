@@ -1,0 +1,190 @@
+// Package quantize measures how far a query vector is from vectors that an index stores as codes. It
+// knows no files: the caller gives it the metadata of a quantizer and the code columns of a partition.
+//
+// A [Quantizer] is what the codes of one index segment have in common. [Quantizer.Prepare] does once
+// what a query needs in all partitions; [Prepared.Meter] binds it to the codes of one partition.
+//
+// The distances are those that native Lance reports. Vectors under cosine are stored at length 1, and
+// so is the query: FLAT reports 1 - cos, the other quantizers the squared L2 distance of the
+// two, which is 2 - 2 cos.
+//
+// Source: vector/{flat,sq,pq,bq}/storage.rs of crate lance-index.
+package quantize
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/float16"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/vector"
+)
+
+// A Quantizer knows the codes of one index segment. It does not change.
+type Quantizer interface {
+	// Columns are the columns that the codes of a row lie in.
+	Columns() []Column
+	// Prepare makes a query ready for the partitions of the segment.
+	Prepare(v *Vector) (Prepared, error)
+	// Bytes is about how much memory the quantizer takes.
+	Bytes() int64
+}
+
+// Prepared is a query that is ready for all partitions of a segment. It does not change.
+type Prepared interface {
+	// Meter returns what measures the codes of one partition. It is for one goroutine.
+	Meter(codes *Codes) Meter
+}
+
+// A Meter writes distances from a query to rows of a partition.
+type Meter interface {
+	// Measure writes the distances of len(out) rows, of which the first is from.
+	Measure(from int, out []float32)
+	// One returns the distance of one row.
+	One(row int) float32
+}
+
+// A Column is a column of codes.
+type Column struct {
+	Name    string
+	Element arrow.Type
+	Width   int // elements of a row; 0 for a plain column, whose rows are one element each
+}
+
+// RowBytes is how many bytes a row takes in the column.
+func (c Column) RowBytes() int {
+	size := 1
+	switch c.Element {
+	case arrow.FLOAT16:
+		size = 2
+	case arrow.FLOAT32:
+		size = 4
+	case arrow.FLOAT64:
+		size = 8
+	}
+	return size * max(c.Width, 1)
+}
+
+// Codes are the codes of a partition.
+type Codes struct {
+	Rows     int
+	Columns  [][]byte  // the bytes of each column, of Rows times Column.RowBytes
+	Centroid []float32 // of the partition
+}
+
+// A Spec is what the files of a segment tell of its quantizer.
+type Spec struct {
+	Kind      string // FLAT, PQ, SQ or RQ
+	Metric    vector.Metric
+	Dim       int        // of the vectors
+	Element   arrow.Type // of the vectors
+	Metadata  []byte     // JSON
+	Buffer    []byte     // the global buffer that BufferOf names; nil for none
+	Centroids int        // number of partitions
+}
+
+// BufferOf returns the number of the global buffer that metadata of a quantizer refers to, 0 for none.
+func BufferOf(metadata []byte) (int, error) {
+	var named struct {
+		Codebook *int `json:"codebook_position"`
+		Rotation *int `json:"rotate_mat_position"`
+	}
+	if err := json.Unmarshal(metadata, &named); err != nil {
+		return 0, fmt.Errorf("%w: metadata of the quantizer: %w", lance.ErrCorrupt, err)
+	}
+	switch {
+	case named.Codebook != nil:
+		return *named.Codebook, nil
+	case named.Rotation != nil:
+		return *named.Rotation, nil
+	}
+	return 0, nil
+}
+
+// New returns the quantizer of a segment. Metadata that contradicts itself is [lance.ErrCorrupt], an
+// unknown kind [lance.ErrUnsupported].
+func New(s Spec) (Quantizer, error) {
+	switch s.Kind {
+	case "FLAT":
+		return newFlat(s)
+	case "SQ":
+		return newScalar(s)
+	case "PQ":
+		return newProduct(s)
+	}
+	return nil, fmt.Errorf("%w: quantizer %q", lance.ErrUnsupported, s.Kind)
+}
+
+// decode reads the metadata of a quantizer.
+func decode(s Spec, into any) error {
+	if err := json.Unmarshal(s.Metadata, into); err != nil {
+		return fmt.Errorf("%w: metadata of the %s quantizer: %w", lance.ErrCorrupt, s.Kind, err)
+	}
+	return nil
+}
+
+// A Vector is a query vector as an index measures it: with the elements of the column, and at length
+// 1 under cosine.
+type Vector struct {
+	Values []float32 // rounded to float16 if the column holds such
+	Wide   []float64 // in a column of float64: the exact values
+	Bytes  []uint8   // in a column of bytes
+}
+
+// NewVector converts a query vector to the elements of a column.
+func NewVector(values []float64, element arrow.Type, metric vector.Metric) (*Vector, error) {
+	v := &Vector{Values: make([]float32, len(values))}
+	switch element {
+	case arrow.FLOAT16, arrow.FLOAT32:
+		for i, x := range values {
+			v.Values[i] = float32(x)
+		}
+		if element == arrow.FLOAT16 {
+			RoundHalf(v.Values)
+		}
+		if metric == vector.Cosine {
+			normalize(v.Values)
+		}
+		if element == arrow.FLOAT16 {
+			RoundHalf(v.Values)
+		}
+	case arrow.FLOAT64:
+		v.Wide = append([]float64{}, values...)
+		if metric == vector.Cosine {
+			normalize(v.Wide)
+		}
+		for i, x := range v.Wide {
+			v.Values[i] = float32(x)
+		}
+	case arrow.UINT8:
+		v.Bytes = make([]uint8, len(values))
+		for i, x := range values {
+			v.Values[i], v.Bytes[i] = float32(x), uint8(x)
+		}
+	default:
+		return nil, fmt.Errorf("%w: vectors of %s", lance.ErrUnsupported, element)
+	}
+	return v, nil
+}
+
+// RoundHalf rounds values to those that float16 can hold.
+func RoundHalf(values []float32) {
+	for i, h := range vector.RoundToFloat16(values) {
+		values[i] = float16.FromBits(h).Float32()
+	}
+}
+
+// normalize scales a vector to length 1. Of a vector of zeros it makes NaN, which is near to nothing.
+func normalize[T float32 | float64](values []T) {
+	var square T
+	for _, x := range values {
+		square += x * x
+	}
+	length := T(math.Sqrt(float64(square)))
+	for i := range values {
+		values[i] /= length
+	}
+}

@@ -1,0 +1,93 @@
+package quantize
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/float16"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+)
+
+// A Tensor is a matrix of numbers: the centroids of partitions, a codebook, a rotation. As a message
+// it is
+//
+//	1  data_type  enum  FLOAT16 1, FLOAT32 2, FLOAT64 3, UINT8 4, and others that no index of vectors has
+//	2  shape      repeated uint32
+//	3  data       bytes, little-endian, row by row
+//
+// Source: protos/index.proto of the format.
+type Tensor struct {
+	Element arrow.Type
+	Rows    int
+	Width   int
+	Values  []float32 // Rows times Width numbers; those of float64 are rounded
+	Bytes   []uint8   // the same of UINT8
+}
+
+// maxDim bounds the width of a tensor, as the dimensions of vectors are bounded.
+const maxDim = 1 << 16
+
+// TensorMemory is about how much memory [DecodeTensor] takes for a message of so many bytes.
+func TensorMemory(message int64) int64 { return 5 * message }
+
+// DecodeTensor decodes a message of two dimensions.
+func DecodeTensor(message []byte) (*Tensor, error) {
+	s := pb.NewScanner(message)
+	var kind uint64
+	var shape []uint64
+	var data []byte
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			kind = s.Uint64()
+		case 2:
+			s.Varints(func(n uint64) { shape = append(shape, n) })
+		case 3:
+			data = s.Bytes()
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("%w: tensor: %w", lance.ErrCorrupt, err)
+	}
+	elements := map[uint64]arrow.Type{1: arrow.FLOAT16, 2: arrow.FLOAT32, 3: arrow.FLOAT64, 4: arrow.UINT8}
+	t := &Tensor{Element: elements[kind]}
+	if t.Element == arrow.NULL {
+		return nil, fmt.Errorf("%w: tensor with elements of type %d", lance.ErrUnsupported, kind)
+	}
+	if len(shape) != 2 || shape[0] > math.MaxInt32 || shape[1] < 1 || shape[1] > maxDim {
+		return nil, fmt.Errorf("%w: tensor of shape %v", lance.ErrCorrupt, shape)
+	}
+	t.Rows, t.Width = int(shape[0]), int(shape[1])
+	if want := t.Rows * (Column{Element: t.Element, Width: t.Width}).RowBytes(); want != len(data) {
+		return nil, fmt.Errorf("%w: tensor of shape %v and type %s in %d bytes", lance.ErrCorrupt, shape, t.Element, len(data))
+	}
+	t.read(data)
+	return t, nil
+}
+
+func (t *Tensor) read(data []byte) {
+	t.Values = make([]float32, t.Rows*t.Width)
+	switch t.Element {
+	case arrow.FLOAT16:
+		for i := range t.Values {
+			t.Values[i] = float16.FromBits(binary.LittleEndian.Uint16(data[2*i:])).Float32()
+		}
+	case arrow.FLOAT32:
+		for i := range t.Values {
+			t.Values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		}
+	case arrow.FLOAT64:
+		for i := range t.Values {
+			t.Values[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:])))
+		}
+	case arrow.UINT8:
+		t.Bytes = append([]uint8{}, data...)
+		for i, b := range data {
+			t.Values[i] = float32(b)
+		}
+	}
+}

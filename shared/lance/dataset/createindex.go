@@ -1,0 +1,171 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/stage"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// ErrIndexExists says that a version has an index of a name.
+var ErrIndexExists = errors.New("there is such an index already")
+
+// A NewIndex is an index that is to be built over all rows of a version.
+type NewIndex struct {
+	Name    string
+	Column  string // path of the field
+	Kind    index.Kind
+	Details []byte // the parameters, as the kind's message encodes them
+	Version int32  // of the index format
+	Replace bool   // an index of the same name is replaced; otherwise it is ErrIndexExists
+
+	// Build writes the files of the segment.
+	Build func(ctx context.Context, out index.Output) error
+}
+
+// CreateIndex builds an index of one segment over the version and commits it. Rows that others
+// append meanwhile are in no segment, and searches scan them. When others replace rows that the
+// segment covers by rewriting fragments, or create an index of the same name, it returns ErrConflict.
+// confirm is as for Table.Append.
+func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex, confirm func() error) (*Dataset, error) {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	op := new(pb.CreateIndex)
+	entries, err := d.manifest.Indices()
+	if err != nil {
+		return nil, fmt.Errorf("%w: indices: %w", lance.ErrCorrupt, err)
+	}
+	for _, x := range entries {
+		if x.Name == n.Name {
+			op.RemovedIndices = append(op.RemovedIndices, x)
+		}
+	}
+	if len(op.RemovedIndices) > 0 && !n.Replace {
+		return nil, fmt.Errorf("%w: %q", ErrIndexExists, n.Name)
+	}
+	entry, err := d.newEntry(n)
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.newSegmentFiles(entry.UUID.String())
+	if err != nil {
+		return nil, err
+	}
+	defer out.abort()
+	if err := n.Build(ctx, out); err != nil {
+		return nil, err
+	}
+	if len(out.open) > 0 {
+		return nil, fmt.Errorf("index %s: %d files of the segment were not closed", n.Name, len(out.open))
+	}
+	entry.Files = out.files
+	op.NewIndices = []*pb.IndexMetadata{entry}
+	return d.table.commit(ctx, &change{read: d, operation: op, wait: out.puts.Wait, confirm: confirm})
+}
+
+// newEntry returns the entry of an index that covers all fragments, without its files.
+func (d *Dataset) newEntry(n NewIndex) (*pb.IndexMetadata, error) {
+	fields, err := d.manifest.Schema.Resolve(n.Column)
+	if err != nil {
+		return nil, d.NoColumn(n.Column)
+	}
+	covered := roaring.New()
+	for _, f := range d.manifest.Fragments {
+		if f.ID > 1<<32-1 {
+			return nil, fmt.Errorf("%w: an index over fragment %d", lance.ErrUnsupported, f.ID)
+		}
+		covered.Add(uint32(f.ID))
+	}
+	bitmap, err := covered.ToBytes()
+	if err != nil {
+		return nil, err
+	}
+	created := uint64(d.Now().UnixMilli())
+	return &pb.IndexMetadata{
+		UUID: pb.UUID(uuid.New()), Fields: []int32{fields[len(fields)-1].ID}, Name: n.Name, DatasetVersion: d.Version(),
+		FragmentBitmap: bitmap, Details: &pb.Any{TypeURL: n.Kind.TypeURL(), Value: n.Details},
+		IndexVersion: &n.Version, CreatedAt: &created,
+	}, nil
+}
+
+// segmentFiles are the files of a segment that is being built.
+type segmentFiles struct {
+	place   stage.Place
+	segment string // its UUID
+	format  stage.Format
+	puts    *errgroup.Group
+	files   []pb.IndexFile
+	open    map[*segmentFile]bool
+}
+
+// newSegmentFiles begins the files of a segment. They are of the version of the table's data files,
+// or of 2.0 when those are older.
+func (d *Dataset) newSegmentFiles(id string) (*segmentFiles, error) {
+	version, err := d.manifest.FileVersion()
+	if err != nil {
+		return nil, err
+	}
+	if version == lance.Legacy {
+		version = lance.V2_0
+	}
+	return &segmentFiles{
+		place: d.table.place(), segment: id, format: stage.Format{Version: version},
+		puts: new(errgroup.Group), open: map[*segmentFile]bool{},
+	}, nil
+}
+
+// A segmentFile is one of the files.
+type segmentFile struct {
+	all  *segmentFiles
+	name string
+	file *stage.File
+}
+
+// Create implements index.Output.
+func (s *segmentFiles) Create(ctx context.Context, name string, columns *arrow.Schema) (index.FileWriter, error) {
+	fields, err := schema.FromArrow(columns)
+	if err != nil {
+		return nil, err
+	}
+	file, err := s.place.NewIndexFile(ctx, s.segment, name, fields, s.format)
+	if err != nil {
+		return nil, err
+	}
+	f := &segmentFile{all: s, name: name, file: file}
+	s.open[f] = true
+	return f, nil
+}
+
+// Write implements index.FileWriter.
+func (f *segmentFile) Write(ctx context.Context, rows arrow.RecordBatch) error {
+	return f.file.Write(ctx, rows.Columns(), 0, rows.NumRows())
+}
+
+// Close implements index.FileWriter.
+func (f *segmentFile) Close(ctx context.Context) error {
+	delete(f.all.open, f)
+	file, err := f.file.Close(ctx, f.all.puts)
+	if err != nil {
+		return err
+	}
+	f.all.files = append(f.all.files, pb.IndexFile{Path: f.name, SizeBytes: file.SizeBytes})
+	return nil
+}
+
+// abort gives up the files that are open.
+func (s *segmentFiles) abort() {
+	for f := range s.open {
+		f.file.Abort()
+	}
+	clear(s.open)
+}

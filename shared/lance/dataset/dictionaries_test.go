@@ -1,0 +1,148 @@
+package dataset
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dictionary"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+const wordTable = "legacy/dictionaries.lance"
+
+// again opens a version as a process does that has never seen the table.
+func again(t testing.TB, at objectstore.Location, d *Dataset) *Dataset {
+	t.Helper()
+	cold, err := NewSession(64<<20, time.Now).Table(at, 0).Version(t.Context(), d.Version())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cold
+}
+
+func sameWords(a, b *Dataset) bool {
+	return maps.EqualFunc(a.manifest.Dictionaries, b.manifest.Dictionaries, dictionary.Equal)
+}
+
+// Each version has the dictionaries of its own columns, whoever made it and whoever reads it:
+// what is restored has those that it had, and a branch those of its source.
+func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
+	n := openNative(t)
+	at, err := n.roots.Resolve(wordTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := NewSession(64<<20, time.Now).Table(at, 0)
+	first, err := table.Version(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest, err := table.Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first.manifest.Dictionaries) != 3 || len(newest.manifest.Dictionaries) != 2 {
+		t.Fatalf("%d and %d dictionaries, want 3 and 2", len(first.manifest.Dictionaries), len(newest.manifest.Dictionaries))
+	}
+	check := func(what string, got, like *Dataset, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if cold := again(t, at, got); !sameWords(cold, got) || !sameWords(cold, like) {
+			t.Errorf("%s: got %v, and %v when it is read again, want %v", what, got.manifest.Dictionaries, cold.manifest.Dictionaries, like.manifest.Dictionaries)
+		}
+	}
+	dropped, err := newest.DropColumns(t.Context(), []string{"x"}, nil)
+	check("a column dropped", dropped, newest, err)
+	shrunk, err := dropped.Delete(t.Context(), rowset.At(dropped.manifest.Fragments[0].ID<<32|3), "", nil)
+	check("a row deleted", shrunk.Dataset, newest, err)
+	restored, err := table.Restore(t.Context(), 1, nil)
+	check("restored", restored, first, err)
+	sameBatch(t, "restored", scanAll(t, again(t, at, restored), ScanOptions{}), scanAll(t, first, ScanOptions{}))
+	same := Rows{Schema: first.ArrowSchema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		yield(scanAll(t, first, ScanOptions{}), nil)
+	}}
+	grown, err := table.Append(t.Context(), same, nil)
+	check("the same rows again", grown.Dataset, first, err)
+	if _, err := table.CreateBranch(t.Context(), "c", "", grown.Dataset.Version()); err != nil {
+		t.Fatal(err)
+	}
+	branch, err := NewSession(64<<20, time.Now).Table(at, 0).OpenBranch(t.Context(), "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := branch.Latest(t.Context()); err != nil || !sameWords(d, first) {
+		t.Errorf("branched: %v", err)
+	}
+	if got, want := grown.Dataset.CountRows(), 2*first.CountRows(); got != want {
+		t.Errorf("got %d rows, want %d", got, want)
+	}
+}
+
+func wordRows(words ...string) Rows {
+	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	b := array.NewDictionaryBuilder(memory.DefaultAllocator, typ).(*array.BinaryDictionaryBuilder)
+	for _, w := range words {
+		if err := b.AppendString(w); err != nil {
+			panic(err)
+		}
+	}
+	column := b.NewArray()
+	s := arrow.NewSchema([]arrow.Field{{Name: "word", Type: typ, Nullable: true}}, nil)
+	return Rows{Schema: s, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		for _, part := range []int64{0, 1} { // the slices share the dictionary
+			rows := array.NewRecordBatch(s, []arrow.Array{column}, int64(len(words)))
+			if !yield(rows.NewSlice(part, part+1), nil) {
+				return
+			}
+		}
+	}}
+}
+
+// A new table has the dictionary of its first rows, and one that is written anew another; rows
+// that were prepared for the one do not become rows of the other.
+func TestTablesThatAreWrittenAnewHaveOtherDictionaries(t *testing.T) {
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: memstore.New(), Prefix: "t.lance"}
+	table := NewSession(64<<20, time.Now).Table(at, 0)
+	made, err := table.CreateAs(t.Context(), wordRows("a", "b"), CreateOptions{Version: lance.Legacy}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cold := again(t, at, made.Dataset); !sameWords(cold, made.Dataset) || len(cold.manifest.Dictionaries) != 1 {
+		t.Errorf("got %v and %v", made.Dataset.manifest.Dictionaries, cold.manifest.Dictionaries)
+	}
+	anew, err := table.Overwrite(t.Context(), wordRows("b", "a"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sameWords(made.Dataset, anew.Dataset) || sameColumns(made.Dataset, anew.Dataset) {
+		t.Error("a table that was written anew has the same dictionary")
+	}
+	if _, err := table.Append(t.Context(), wordRows("a", "b"), nil); !errors.Is(err, schema.ErrMismatch) {
+		t.Errorf("got error %v", err)
+	}
+	grown, err := table.Append(t.Context(), wordRows("b", "a"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := scanAll(t, again(t, at, grown.Dataset), ScanOptions{}).Column(0).(*array.Dictionary)
+	var words []string
+	for i := range got.Len() {
+		words = append(words, got.ValueStr(i))
+	}
+	if !slices.Equal(words, []string{"b", "a", "b", "a"}) {
+		t.Errorf("got %v", words)
+	}
+}

@@ -1,0 +1,94 @@
+package fragment
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// A columnFile is an open data file of any version of the format. Package datafile documents the
+// methods.
+type columnFile interface {
+	Version() lance.Version
+	NumRows() int64
+	MemBytes() int64
+	BytesPerRow(fields []*schema.Field) float64
+	ReadRange(ctx context.Context, fields []*schema.Field, from, to int64) ([]arrow.Array, error)
+	Take(ctx context.Context, fields []*schema.Field, rows []int64) ([]arrow.Array, error)
+}
+
+// openColumns reads the metadata of the file. The result serves all tables and versions that name
+// the file; viewOf adds which columns this table has in it.
+func (d *File) openColumns(ctx context.Context) (columnFile, error) {
+	size := int64(d.meta.SizeBytes)
+	if isLegacy(d.meta) {
+		return legacyfile.Open(ctx, d.base.Store, d.key, size)
+	}
+	return datafile.Open(ctx, d.base.Store, d.key, size, noColumns)
+}
+
+var noColumns = map[int32]int32{}
+
+// viewOf returns the file as the manifest sees it.
+func (d *File) viewOf(file columnFile) columnFile {
+	switch file := file.(type) {
+	case *datafile.File:
+		return file.View(d.columns)
+	case *legacyfile.File:
+		return file.View(d.columns)
+	}
+	return file
+}
+
+func isLegacy(file *pb.DataFile) bool {
+	version, err := lance.VersionOf(file.MajorVersion, file.MinorVersion)
+	return err == nil && version == lance.Legacy
+}
+
+// checkVersion refuses a file of another version than its entry in the manifest gives, because the
+// version decides what the entry's list of fields means.
+func (d *File) checkVersion(is lance.Version) error {
+	want, err := lance.VersionOf(d.meta.MajorVersion, d.meta.MinorVersion)
+	if err == nil && want != is {
+		err = fmt.Errorf("%w: data file %s has version %s, its manifest gives %s", lance.ErrCorrupt, d.key, is, want)
+	}
+	return err
+}
+
+// OpenBlobs returns the file as one that can hold blobs; legacy files cannot.
+func (d *File) OpenBlobs(ctx context.Context) (*datafile.File, error) {
+	opened, err := d.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	file, ok := opened.(*datafile.File)
+	if !ok {
+		return nil, fmt.Errorf("%w: blobs in legacy data files", lance.ErrUnsupported)
+	}
+	return file, nil
+}
+
+// LegacyBatches returns the lengths of the batches in the fragment's legacy files, or nil when it
+// has no files. Native readers read the batches of all files of a fragment side by side, so a
+// further file needs batches of the same lengths.
+func (f *Fragment) LegacyBatches(ctx context.Context) ([]int64, error) {
+	if len(f.files) == 0 {
+		return nil, nil
+	}
+	opened, err := f.files[0].open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	file, ok := opened.(*legacyfile.File)
+	if !ok {
+		return nil, fmt.Errorf("%w: fragment %d has files of version %s in a legacy table", lance.ErrUnsupported, f.Meta.ID, opened.Version())
+	}
+	return file.Batches(), nil
+}

@@ -1,0 +1,222 @@
+package fragment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// A File is a data file of a fragment. It is opened by the first read that needs it.
+type File struct {
+	cache   *cache.Cache
+	base    *Base
+	key     string
+	meta    *pb.DataFile
+	columns map[int32]int32 // field id → column of the file
+	within  string          // the manifest, if other files may have the same name; see fileNamed
+	err     error           // why the file is out of reach
+
+	opening turn
+	mu      sync.Mutex
+	opened  *openFile  // written by the holder of the turn, under the lock
+	view    columnFile // the same with the table's columns
+}
+
+// An openFile is an entry of the cache. It depends on the bytes of the file alone, so all tables
+// and versions that name the file share it.
+type openFile struct {
+	columnFile
+	counted atomic.Int64 // the size in the cache
+}
+
+func newDataFile(kept *cache.Cache, at *Base, err error, m *manifest.Manifest, meta *pb.DataFile, columns map[int32]int32) *File {
+	if err != nil {
+		return &File{cache: kept, key: meta.Path, meta: meta, columns: columns, err: err, opening: newTurn()}
+	}
+	return &File{
+		cache: kept, base: at, key: at.dataKey(meta.Path), meta: meta, columns: columns, within: fileNamed(m, meta.Path), opening: newTurn(),
+	}
+}
+
+// columnLists turns the lists of fields of data files into maps, one for each run of files with
+// the same list.
+type columnLists struct {
+	fields, indices []int32
+	columns         map[int32]int32
+}
+
+// of returns the file's columns by field id: the table's columns, and those with reserved ids that
+// hold row ids. A column of the file that was replaced has neither.
+func (l *columnLists) of(file *pb.DataFile) map[int32]int32 {
+	if l.columns != nil && slices.Equal(l.fields, file.Fields) && slices.Equal(l.indices, file.ColumnIndices) {
+		return l.columns
+	}
+	columns := make(map[int32]int32, len(file.Fields))
+	for i, id := range file.Fields {
+		switch {
+		case id < 0 && !isLineage(id):
+		case i < len(file.ColumnIndices):
+			columns[id] = file.ColumnIndices[i]
+		case isLegacy(file):
+			columns[id] = int32(i) // its fields are found by their ids
+		}
+	}
+	*l = columnLists{file.Fields, file.ColumnIndices, columns}
+	return columns
+}
+
+// holds reports whether the file has a leaf of the column.
+func (d *File) holds(field *schema.Field) bool {
+	if field.IsLeaf() {
+		_, ok := d.columns[field.ID]
+		return ok
+	}
+	return slices.ContainsFunc(field.Children, d.holds)
+}
+
+// open returns the file. The first call reads its footer.
+func (d *File) open(ctx context.Context) (columnFile, error) {
+	if err := d.opening.take(ctx); err != nil {
+		return nil, err
+	}
+	defer d.opening.give()
+	if d.opened != nil {
+		return d.view, nil
+	}
+	if d.err != nil {
+		return nil, fmt.Errorf("data file %s: %w", d.key, d.err)
+	}
+	opened, ok := cache.Get[*openFile](d.cache, d.base.URI, d.filePart())
+	if !ok {
+		read, err := d.openColumns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		opened = &openFile{columnFile: read}
+		opened.count(d)
+	}
+	if err := d.checkVersion(opened.Version()); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opened, d.view = opened, d.viewOf(opened.columnFile)
+	return d.view, nil
+}
+
+// ready reports whether open needs to read anything.
+func (d *File) ready() bool {
+	d.mu.Lock()
+	opened := d.opened
+	d.mu.Unlock()
+	if opened != nil || d.err != nil {
+		return true
+	}
+	_, there := cache.Get[*openFile](d.cache, d.base.URI, d.filePart())
+	return there
+}
+
+// count puts the file into the cache with its size, which grows as columns are read.
+func (o *openFile) count(d *File) {
+	n := o.MemBytes()
+	if counted := o.counted.Load(); (counted == 0 || n > counted+cache.RecountBytes) && o.counted.CompareAndSwap(counted, n) {
+		cache.Put(d.cache, d.base.URI, d.filePart(), o, n)
+	}
+}
+
+// A Selection is the physical rows of a fragment to read: a run, or single rows in ascending order
+// if Single is not nil.
+type Selection struct {
+	From, To  int64
+	Single    []int64
+	Transient bool // not to be kept
+}
+
+func (s Selection) len() int {
+	if s.Single != nil {
+		return len(s.Single)
+	}
+	return int(s.To - s.From)
+}
+
+// read returns one array per field of rows that the file holds.
+func (d *File) read(ctx context.Context, rows int64, fields []*schema.Field, set Selection) ([]arrow.Array, error) {
+	opened, err := d.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if opened.NumRows() != rows {
+		return nil, fmt.Errorf("%w: data file %s holds %d rows, its fragment %d", lance.ErrCorrupt, d.key, opened.NumRows(), rows)
+	}
+	var read []arrow.Array
+	if set.Single != nil {
+		read, err = opened.Take(ctx, fields, set.Single)
+	} else {
+		read, err = opened.ReadRange(ctx, fields, set.From, set.To)
+	}
+	d.mu.Lock()
+	file := d.opened
+	d.mu.Unlock()
+	file.count(d)
+	return read, err
+}
+
+// filePart returns the key of the file in the cache, which holds all that opening it depends on.
+func (d *File) filePart() string { return string(d.appendFile(make([]byte, 0, len(d.key)+24))) }
+
+func (d *File) appendFile(b []byte) []byte {
+	b = append(append(b, d.key...), '?')
+	b = strconv.AppendUint(b, d.meta.SizeBytes, 10)
+	return append(b, d.within...)
+}
+
+// runPart returns the key of a decoded run of a column in the cache: the file, the rows, the form
+// in which the manifest reads the field, and the columns of the file that hold its leaves. Field
+// ids alone would not do: another table or version may use the same id for another column.
+func (d *File) runPart(field *schema.Field, set Selection) string {
+	b := d.appendFile(make([]byte, 0, len(d.key)+96))
+	b = append(b, '#')
+	b = strconv.AppendInt(b, set.From, 10)
+	b = append(b, '-')
+	b = strconv.AppendInt(b, set.To, 10)
+	b = append(b, ' ')
+	return string(field.AppendFormOf(b, d.appendColumn))
+}
+
+// appendColumn appends the column of the file that holds a field, if there is one. For legacy
+// files, which find fields by their ids, it appends the id.
+func (d *File) appendColumn(b []byte, field *schema.Field) []byte {
+	at, ok := d.columns[field.ID]
+	if !ok {
+		return b
+	}
+	if isLegacy(d.meta) {
+		at = field.ID
+	}
+	return strconv.AppendInt(append(b, '@'), int64(at), 10)
+}
+
+// cached returns a run that the cache holds. Single rows are never kept.
+func (d *File) cached(field *schema.Field, set Selection) (arrow.Array, bool) {
+	if set.Single != nil || d.base == nil {
+		return nil, false
+	}
+	return cache.Get[arrow.Array](d.cache, d.base.URI, d.runPart(field, set))
+}
+
+func (d *File) keep(field *schema.Field, set Selection, column arrow.Array) {
+	if set.Single == nil && !set.Transient {
+		cache.Put(d.cache, d.base.URI, d.runPart(field, set), column, int64(column.Data().SizeInBytes()))
+	}
+}

@@ -1,0 +1,239 @@
+// Package fragment reads the rows of a table version where they are stored. A manifest lists
+// fragments; a [Fragment] knows its data files, which hold some of the columns each, its deletion
+// file, and the ids and versions of its rows. The files may lie at other places than the table
+// ([Bases]).
+//
+// [Fragment.Read] returns columns of a [Selection] of physical rows, deleted ones among them:
+// package scan leaves those out. It joins the parts of a column that lie in several files, and
+// keeps open files and decoded runs in the cache under keys that hold all that they depend on.
+package fragment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowid"
+	"tiltyard/shared/lance/schema"
+)
+
+// A Fragment is a run of rows. One or more data files hold its columns, and a deletion vector
+// lists the rows that are deleted. It does not change and is safe for concurrent use.
+type Fragment struct {
+	cache    *cache.Cache
+	manifest *manifest.Manifest
+	Meta     *pb.Fragment
+	Rows     int64 // physical rows, with the deleted ones
+	files    []*File
+	width    width
+
+	Before int64 // rows of the fragments before it that are not deleted
+
+	deletionBase *Base // that holds the deletion file
+	deletionErr  error // why the deletion file is out of reach
+
+	loading turn             // guards the fields below
+	deleted *deletion.Vector // nil until loaded
+	ids     *rowid.Sequence  // nil until parsed, or without stable row ids
+	created *rowid.Versions  // the same
+	updated *rowid.Versions
+}
+
+// List returns the fragments of a manifest, whose files lie at places. It reads nothing: a file
+// that is out of reach fails the reads that need it.
+func List(m *manifest.Manifest, places *Bases, kept *cache.Cache) []*Fragment {
+	var columns columnLists
+	fragments := make([]*Fragment, len(m.Fragments))
+	before := int64(0)
+	for i, meta := range m.Fragments {
+		f := &Fragment{cache: kept, manifest: m, Meta: meta, Rows: int64(meta.PhysicalRows), Before: before, loading: newTurn()}
+		before += f.LiveRows()
+		if meta.DeletionFile != nil {
+			f.deletionBase, f.deletionErr = places.At(meta.DeletionFile.BaseID)
+		}
+		bytes := uint64(0)
+		for j := range meta.Files {
+			file := &meta.Files[j]
+			at, err := places.At(file.BaseID)
+			f.files = append(f.files, newDataFile(kept, at, err, m, file, columns.of(file)))
+			bytes += file.SizeBytes
+		}
+		f.width = widthOf(m.Schema, bytes, meta.PhysicalRows)
+		fragments[i] = f
+	}
+	return fragments
+}
+
+// DeletedRows returns the number of deleted rows in a fragment.
+func DeletedRows(f *pb.Fragment) int64 {
+	if f.DeletionFile == nil {
+		return 0
+	}
+	return int64(f.DeletionFile.DeletedRows)
+}
+
+// LiveRows returns the number of rows in a fragment that are not deleted.
+func LiveRows(f *pb.Fragment) int64 { return int64(f.PhysicalRows) - DeletedRows(f) }
+
+// DeletedRows returns the number of deleted rows.
+func (f *Fragment) DeletedRows() int64 { return DeletedRows(f.Meta) }
+
+// Ready reports whether all files can be opened without reading anything.
+func (f *Fragment) Ready() bool {
+	return !slices.ContainsFunc(f.files, func(d *File) bool { return !d.ready() })
+}
+
+// LiveRows returns the number of rows that are not deleted.
+func (f *Fragment) LiveRows() int64 { return LiveRows(f.Meta) }
+
+// Address returns the address of a physical row: the fragment's id and the row.
+func (f *Fragment) Address(row int64) uint64 { return f.Meta.ID<<32 | uint64(row) }
+
+// Deletions returns the deletion vector, nil when no row is deleted. The first call reads it.
+func (f *Fragment) Deletions(ctx context.Context) (*deletion.Vector, error) {
+	if f.Meta.DeletionFile == nil {
+		return nil, nil
+	}
+	if err := f.loading.take(ctx); err != nil {
+		return nil, err
+	}
+	defer f.loading.give()
+	if f.deleted != nil {
+		return f.deleted, nil
+	}
+	if f.deletionErr != nil {
+		return nil, fmt.Errorf("deletion file of fragment %d: %w", f.Meta.ID, f.deletionErr)
+	}
+	at := f.deletionBase
+	key := at.Prefix + "/" + deletion.Path(f.Meta.ID, f.Meta.DeletionFile)
+	part := deletionPart(key, f.manifest, f.Rows, f.Meta.DeletionFile)
+	vector, ok := cache.Get[*deletion.Vector](f.cache, at.URI, part)
+	if !ok {
+		var err error
+		if vector, err = deletion.Read(ctx, at.Store, key, f.Meta); err != nil {
+			return nil, err
+		}
+		cache.Put(f.cache, at.URI, part, vector, int64(vector.Len())*4)
+	}
+	f.deleted = vector
+	return vector, nil
+}
+
+// parts returns the parts of a column by the files that hold them. It returns none when no file
+// holds any: then the column is null in every row.
+func (f *Fragment) parts(field *schema.Field) ([]part, error) {
+	var parts []part
+	for _, file := range f.files {
+		if !file.holds(field) {
+			continue
+		}
+		parts = append(parts, part{file: file, field: field})
+	}
+	switch len(parts) {
+	case 0:
+		return nil, f.checkAbsent(field)
+	case 1:
+		return parts, nil
+	}
+	taken := map[int32]bool{}
+	for i, p := range parts {
+		kept, err := field.Keep(func(leaf *schema.Field) bool {
+			_, here := p.file.columns[leaf.ID]
+			here = here && !taken[leaf.ID]
+			taken[leaf.ID] = taken[leaf.ID] || here
+			return here
+		})
+		if err != nil {
+			return nil, err
+		}
+		parts[i].field = kept
+	}
+	return parts, nil
+}
+
+// checkAbsent refuses a column without leaves in any file where that cannot mean nulls. A file of
+// version 2.1 or later that lists a field with members stores the members together, in a form that
+// the schema does not describe. Fragments of legacy files hold all columns.
+func (f *Fragment) checkAbsent(field *schema.Field) error {
+	if len(f.files) > 0 && isLegacy(f.files[0].meta) {
+		return fmt.Errorf("%w: no file of fragment %d holds column %s", lance.ErrCorrupt, f.Meta.ID, field.Name)
+	}
+	if field.IsLeaf() {
+		return nil
+	}
+	for _, file := range f.files {
+		if _, listed := file.columns[field.ID]; listed && file.meta.MajorVersion == 2 && file.meta.MinorVersion > 0 {
+			return fmt.Errorf("%w: data file %s holds column %s of type %s as a whole", lance.ErrUnsupported, file.key, field.Name, field.Type)
+		}
+	}
+	for _, child := range field.Children {
+		if err := f.checkAbsent(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FileOf returns the file that holds a leaf, or nil.
+func (f *Fragment) FileOf(leaf *schema.Field) *File {
+	for _, file := range f.files {
+		if file.holds(leaf) {
+			return file
+		}
+	}
+	return nil
+}
+
+// Borrows reports whether data files of the fragment lie in another table.
+func (f *Fragment) Borrows() bool {
+	for i := range f.Meta.Files {
+		if f.Meta.Files[i].BaseID != nil && (f.files[i].base == nil || f.files[i].base.root) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bytes returns the size of the fragment's data files as far as the manifest gives it.
+func (f *Fragment) Bytes() int64 {
+	total := int64(0)
+	for i := range f.Meta.Files {
+		total += int64(f.Meta.Files[i].SizeBytes)
+	}
+	return total
+}
+
+// ShareFiles reports whether two versions name a common data file by a name that is used only
+// once.
+func ShareFiles(a, b []*Fragment) bool {
+	named := map[string]bool{}
+	for _, f := range a {
+		for _, file := range f.files {
+			named[file.meta.Path] = file.within == ""
+		}
+	}
+	return slices.ContainsFunc(b, func(f *Fragment) bool {
+		return slices.ContainsFunc(f.files, func(file *File) bool { return named[file.meta.Path] })
+	})
+}
+
+// AtHand reports whether the cache holds the selected rows of a column.
+func (f *Fragment) AtHand(field *schema.Field, set Selection) bool {
+	parts, err := f.parts(field)
+	missing := func(p part) bool {
+		_, there := p.file.cached(p.field, set)
+		return !there
+	}
+	return err == nil && len(parts) > 0 && !slices.ContainsFunc(parts, missing)
+}
+
+// KeepDeletions puts a new deletion vector into the cache, so that the next reader need not read
+// its file. key is the file's in the store of uri.
+func (f *Fragment) KeepDeletions(uri, key string, file *pb.DeletionFile, v *deletion.Vector) {
+	cache.Put(f.cache, uri, deletionPart(key, f.manifest, f.Rows, file), v, int64(v.Len())*4)
+}

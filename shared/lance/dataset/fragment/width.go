@@ -1,0 +1,93 @@
+package fragment
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/schema"
+)
+
+// A width estimates how wide the rows of a fragment are, from the manifest alone.
+type width struct {
+	variable float64 // bytes of each value of variable length
+}
+
+// minVariable is the least size that a value of variable length counts for, however well its
+// column is compressed.
+const minVariable = 32
+
+// widthOf divides the bytes of the files beyond the values of fixed width among the columns of
+// variable length.
+func widthOf(s *schema.Schema, fileBytes, rows uint64) width {
+	fixed, variable := 0.0, 0
+	for _, f := range s.Fields {
+		bytes, n := fieldWidth(f.Type)
+		fixed += bytes
+		variable += n
+	}
+	w := width{variable: minVariable}
+	if rows > 0 && variable > 0 {
+		w.variable = max(minVariable, (float64(fileBytes)/float64(rows)-fixed)/float64(variable))
+	}
+	return w
+}
+
+// RowBytes estimates the size of a row of some columns from the statistics of their files, which
+// it opens. A column that no file holds counts for its nulls.
+func (f *Fragment) RowBytes(ctx context.Context, fields []*schema.Field) (float64, error) {
+	total := 0.0
+	held := map[*File][]*schema.Field{}
+	for _, field := range fields {
+		parts, err := f.parts(field)
+		if err != nil {
+			return 0, err
+		}
+		for _, p := range parts {
+			held[p.file] = append(held[p.file], p.field)
+		}
+		if len(parts) == 0 {
+			fixed, _ := fieldWidth(field.Type)
+			total += fixed
+		}
+	}
+	for file, fields := range held {
+		opened, err := file.open(ctx)
+		if err != nil {
+			return 0, err
+		}
+		total += opened.BytesPerRow(fields)
+	}
+	return total, nil
+}
+
+// FieldBytes estimates the size of a value of one column.
+func (f *Fragment) FieldBytes(field *schema.Field) float64 {
+	fixed, variable := fieldWidth(field.Type)
+	return fixed + float64(variable)*f.width.variable
+}
+
+// fieldWidth returns the bytes of fixed width in a value, and the number of its parts of variable
+// length.
+func fieldWidth(t arrow.DataType) (fixed float64, variable int) {
+	switch t := t.(type) {
+	case *arrow.FixedSizeListType:
+		fixed, variable = fieldWidth(t.Elem())
+		return fixed * float64(t.Len()), variable
+	case *arrow.StructType:
+		for _, f := range t.Fields() {
+			bytes, n := fieldWidth(f.Type)
+			fixed += bytes
+			variable += n
+		}
+		return fixed, variable
+	case *arrow.DictionaryType:
+		return 4, 0
+	case arrow.FixedWidthDataType:
+		return float64(t.BitWidth()) / 8, 0
+	case *arrow.NullType:
+		return 0, 0
+	default:
+		return 4, 1
+	}
+}

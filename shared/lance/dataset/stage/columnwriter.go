@@ -1,0 +1,53 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/lance/schema"
+)
+
+// A columnWriter writes a data file of any version of the format. Package datafile documents the
+// methods.
+type columnWriter interface {
+	Write(rec arrow.RecordBatch) error
+	Need(rec arrow.RecordBatch) int64
+	Flush() error
+	Close() (datafile.Summary, error)
+}
+
+// A legacyWriter writes files of the legacy version. Their entries in a manifest name no columns.
+type legacyWriter struct{ *legacyfile.Writer }
+
+// Need counts the rows that wait until a batch is full, which are then put together, and the
+// dictionaries that their values are looked up in.
+func (w legacyWriter) Need(rec arrow.RecordBatch) int64 {
+	total := int64(0)
+	for _, batch := range append(w.Waiting(), rec) {
+		for _, column := range batch.Columns() {
+			total += datafile.SizeOf(column).Bytes
+		}
+	}
+	return 2*total + w.DictionaryBytes()
+}
+
+// Flush does nothing, because the lengths of the batches are fixed.
+func (w legacyWriter) Flush() error { return nil }
+
+func (w legacyWriter) Close() (datafile.Summary, error) {
+	sum, err := w.Writer.Close()
+	return datafile.Summary{Rows: sum.Rows, Size: sum.Size, Fields: sum.Fields}, err
+}
+
+// newColumnWriter returns a writer of the file's format.
+func (f *File) newColumnWriter(ctx context.Context, p Place, s *schema.Schema, format Format) (columnWriter, error) {
+	if format.Version == lance.Legacy {
+		w, err := legacyfile.NewWriter(f.upload.writer(ctx), s, format.Legacy)
+		return legacyWriter{w}, err
+	}
+	return datafile.NewBlobWriter(f.upload.writer(ctx), s, format.Version, f.blobPlaces(ctx, p, format))
+}

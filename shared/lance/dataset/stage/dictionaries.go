@@ -1,0 +1,72 @@
+package stage
+
+import (
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/gather"
+	"tiltyard/shared/lance/dictionary"
+	"tiltyard/shared/lance/legacyfile"
+	"tiltyard/shared/lance/schema"
+)
+
+// FirstDictionaries returns the dictionaries that a table of legacy data files gets from its first
+// rows. They are those of the first batch, as in native Lance, and all other batches must have the
+// same. It also returns the rows again, and a function that ends them.
+func FirstDictionaries(match *schema.Match, rows iter.Seq2[arrow.RecordBatch, error]) (legacyfile.Options, iter.Seq2[arrow.RecordBatch, error], func(), error) {
+	options := legacyfile.Options{Exact: true, Dictionaries: map[int32]arrow.Array{}}
+	for _, field := range dictionary.Fields(match.Schema) {
+		options.Dictionaries[field.ID] = gather.Nulls(dictionary.TypeOf(field).ValueType, 0) // unless there are rows
+	}
+	if len(options.Dictionaries) == 0 {
+		return options, rows, func() {}, nil
+	}
+	next, stop := iter.Pull2(rows)
+	first, err, ok := next()
+	if err == nil && ok {
+		var columns []arrow.Array
+		columns, err = match.Columns(first)
+		for i := range columns {
+			collectDictionaries(options.Dictionaries, match.Schema.Fields[i], columns[i])
+		}
+	}
+	if err != nil {
+		stop()
+		return options, nil, nil, err
+	}
+	return options, func(yield func(arrow.RecordBatch, error) bool) {
+		for batch := first; ok && yield(batch, err); {
+			batch, err, ok = next()
+		}
+	}, stop, nil
+}
+
+// collectDictionaries adds the dictionaries of a column by the ids of their fields.
+func collectDictionaries(into map[int32]arrow.Array, field *schema.Field, column arrow.Array) {
+	switch column := column.(type) {
+	case *array.Dictionary:
+		into[field.ID] = column.Dictionary()
+	case *array.Struct:
+		for i, child := range field.Children {
+			collectDictionaries(into, child, column.Field(i))
+		}
+	case array.ListLike:
+		if len(field.Children) == 1 {
+			collectDictionaries(into, field.Children[0], column.ListValues())
+		}
+	}
+}
+
+// StoredDictionaries returns dictionaries as a reader of the table gets them.
+func StoredDictionaries(given map[int32]arrow.Array) (map[int32]arrow.Array, error) {
+	stored := make(map[int32]arrow.Array, len(given))
+	for id, values := range given {
+		var err error
+		if stored[id], err = dictionary.Stored(values); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}

@@ -1,0 +1,258 @@
+// Package stage writes new data files of a table, before a commit names them. A [Place] writes
+// rows as fragments ([Place.WriteRows]) or a single file beside others ([Place.NewFile]), in the
+// [Format] of the table: any version of data files, with side files for large blobs.
+//
+// Small files become durable beside the work that follows, so a caller waits for them
+// ([Files.Wait]) before it commits.
+package stage
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
+)
+
+const (
+	// MaxFileRows is the number of rows at which a data file ends and the next fragment begins, as
+	// in the native writer.
+	MaxFileRows = 1 << 20
+	// maxBufferedFile is the part of a file that is held before it is streamed. A smaller file is
+	// one request, and no one waits for it but the commit.
+	maxBufferedFile = 8 << 20
+	// maxPuts bounds the small files of one table that are on their way side by side.
+	maxPuts = 32
+)
+
+// Files are fragments that are written before a commit. No version refers to them yet, and no
+// other writer uses their names: files that are never committed are garbage.
+type Files struct {
+	Fragments []*pb.Fragment // with ids 0: the commit gives them theirs
+	Rows      int64
+	Puts      *errgroup.Group // small files on their way
+}
+
+// Wait returns when all files are durable.
+func (s *Files) Wait() error { return s.Puts.Wait() }
+
+// WriteRows writes rows, whose columns match maps to the fields of its schema, as new files. It
+// returns when it has taken all rows; the last small file may still be on its way.
+func (p Place) WriteRows(ctx context.Context, match *schema.Match, format Format, rows iter.Seq2[arrow.RecordBatch, error]) (*Files, error) {
+	puts, ctx := errgroup.WithContext(ctx)
+	puts.SetLimit(maxPuts)
+	out := &Files{Puts: puts}
+	if err := p.stageInto(ctx, out, match, format, rows); err != nil {
+		return nil, CauseOf(puts, err)
+	}
+	return out, nil
+}
+
+// CauseOf returns the error of the small files in puts if that is what cancelled the work beside
+// them, else err.
+func CauseOf(puts *errgroup.Group, err error) error {
+	if errors.Is(err, context.Canceled) {
+		err = cmp.Or(puts.Wait(), err)
+	}
+	return err
+}
+
+func (p Place) stageInto(ctx context.Context, out *Files, match *schema.Match, format Format, rows iter.Seq2[arrow.RecordBatch, error]) error {
+	var file *File
+	defer func() {
+		if file != nil {
+			file.Abort()
+		}
+	}()
+	for batch, err := range rows {
+		if err != nil {
+			return err
+		}
+		columns, err := match.Columns(batch)
+		if err != nil {
+			return err
+		}
+		for from := int64(0); from < batch.NumRows(); {
+			if file == nil {
+				if file, err = p.NewFile(ctx, match.Schema, format); err != nil {
+					return err
+				}
+			}
+			n := min(batch.NumRows()-from, MaxFileRows-file.rows)
+			if err := file.Write(ctx, columns, from, n); err != nil {
+				return err
+			}
+			from += n
+			if file.rows == MaxFileRows {
+				if err := out.add(ctx, file); err != nil {
+					return err
+				}
+				file = nil
+			}
+		}
+	}
+	if file == nil {
+		return nil
+	}
+	err := out.add(ctx, file)
+	file = nil
+	return err
+}
+
+// A File is a data file that is being written. Its caller closes or aborts it.
+type File struct {
+	path     string // below its folder
+	upload   *upload
+	sides    []*upload      // side files for blobs that are being written
+	sidePuts errgroup.Group // side files that are on their way
+	writer   columnWriter
+	room     memory.Hold // for what the writer has in use
+	rows     int64
+	v        lance.Version
+}
+
+// NewFile begins a data file with the columns of a schema. The context must last until the file is
+// closed.
+func (p Place) NewFile(ctx context.Context, s *schema.Schema, format Format) (*File, error) {
+	return p.newFile(ctx, "data", newFileName(), s, format)
+}
+
+// NewIndexFile begins a file of the index segment with a UUID, as NewFile does.
+func (p Place) NewIndexFile(ctx context.Context, segment, name string, s *schema.Schema, format Format) (*File, error) {
+	return p.newFile(ctx, "_indices/"+segment, name, s, format)
+}
+
+func (p Place) newFile(ctx context.Context, folder, name string, s *schema.Schema, format Format) (*File, error) {
+	f := &File{path: name, v: format.Version}
+	f.sidePuts.SetLimit(maxSidePuts)
+	f.upload = p.newUpload(p.Prefix + "/" + folder + "/" + name)
+	var err error
+	f.writer, err = f.newColumnWriter(ctx, p, s, format)
+	return f, err
+}
+
+// Write writes n rows of columns, beginning at row from.
+func (f *File) Write(ctx context.Context, columns []arrow.Array, from, n int64) error {
+	for end := from + n; from < end; {
+		rows, err := f.fitting(ctx, columns, from, end-from)
+		if err != nil {
+			return err
+		}
+		if err := f.writer.Write(rows); err != nil {
+			return err
+		}
+		from += rows.NumRows()
+		f.rows += rows.NumRows()
+	}
+	return nil
+}
+
+// leastRoom is the memory that a file waits for, instead of writing fewer rows at once.
+const leastRoom = 1 << 20
+
+// fitting takes the memory to write n rows, and returns as many of them as there is memory for. If
+// there is too little, it first makes pages of the rows that the writer holds back for fuller
+// pages. If there still is too little, it waits for the memory of a few rows.
+func (f *File) fitting(ctx context.Context, columns []arrow.Array, from, n int64) (arrow.RecordBatch, error) {
+	rows := sliced(columns, from, n)
+	need := f.writer.Need(rows)
+	if f.tryRoom(ctx, need) {
+		return rows, nil
+	}
+	if err := f.writer.Flush(); err != nil {
+		return nil, err
+	}
+	for need = f.writer.Need(rows); n > 1 && need > leastRoom && !f.tryRoom(ctx, need); need = f.writer.Need(rows) {
+		n = (n + 1) / 2
+		rows = sliced(columns, from, n)
+	}
+	return rows, f.room.Resize(ctx, need)
+}
+
+// tryRoom takes memory without waiting, if that leaves half of the share to the source of the
+// rows: the source cannot use memory that waits here for more rows.
+func (f *File) tryRoom(ctx context.Context, bytes int64) bool {
+	if more := bytes - f.room.Bytes(); more > 0 {
+		left, ok := memory.FromContext(ctx).TryPart(more)
+		if !ok {
+			return false
+		}
+		left.Close()
+	}
+	return f.room.TryResize(ctx, bytes)
+}
+
+// sliced returns n rows of columns, beginning at row from.
+func sliced(columns []arrow.Array, from, n int64) arrow.RecordBatch {
+	fields, slices := make([]arrow.Field, len(columns)), make([]arrow.Array, len(columns))
+	for i, c := range columns {
+		// Blobs have another type here than in the table's schema.
+		fields[i].Type, slices[i] = c.DataType(), array.NewSlice(c, from, from+n)
+	}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), slices, n)
+}
+
+// Abort gives up the file and its side files.
+func (f *File) Abort() {
+	f.room.Release()
+	f.upload.abort()
+	for _, side := range f.sides {
+		side.abort()
+	}
+	f.sidePuts.Wait() //nolint:errcheck // the files are garbage either way
+}
+
+// Close completes the file. A small file is then on its way in a goroutine of puts.
+func (f *File) Close(ctx context.Context, puts *errgroup.Group) (pb.DataFile, error) {
+	summary, err := f.writer.Close()
+	f.room.Release()
+	if err == nil {
+		err = f.sidePuts.Wait()
+	}
+	if err != nil {
+		f.Abort()
+		return pb.DataFile{}, err
+	}
+	if err := f.upload.finish(ctx, puts); err != nil {
+		return pb.DataFile{}, fmt.Errorf("write data file %s: %w", f.path, err)
+	}
+	return pb.DataFile{
+		Path: f.path, Fields: summary.Fields, ColumnIndices: summary.ColumnIndices,
+		MajorVersion: uint32(f.v.Major), MinorVersion: uint32(f.v.Minor), SizeBytes: uint64(summary.Size),
+	}, nil
+}
+
+// add closes a file and lists it as a fragment.
+func (s *Files) add(ctx context.Context, f *File) error {
+	file, err := f.Close(ctx, s.Puts)
+	if err != nil {
+		return err
+	}
+	s.Rows += f.rows
+	s.Fragments = append(s.Fragments, &pb.Fragment{PhysicalRows: uint64(f.rows), Files: []pb.DataFile{file}})
+	return nil
+}
+
+// newFileName returns a name that no other file has: 24 binary digits, which spread the keys, and
+// 26 hexadecimal digits, as the native writer names its files.
+func newFileName() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: the program ends first
+	var name strings.Builder
+	for _, c := range b[:3] {
+		fmt.Fprintf(&name, "%08b", c)
+	}
+	return name.String() + hex.EncodeToString(b[3:]) + ".lance"
+}

@@ -1,0 +1,174 @@
+// Package rowset holds sets of rows of a version of a table, by their addresses: the id of the
+// fragment in the high 32 bits and the physical row in it in the low ones.
+package rowset
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"tiltyard/shared/lance/deletion"
+)
+
+// A Set is rows of a version, by their addresses. It takes up to two bytes for a row, and
+// next to nothing for rows that follow one another. The zero value is empty. It is not safe for
+// concurrent use while rows are added.
+type Set struct {
+	fragments map[uint64]*roaring.Bitmap // offsets of rows by fragment id
+	bytes     int64                      // see Bytes
+}
+
+// At returns the set of rows at some addresses, in any order, also repeated ones.
+func At(addresses ...uint64) *Set {
+	s := &Set{}
+	s.Add(addresses)
+	return s
+}
+
+// Add adds rows by their addresses, which had best be in the order of the table.
+func (s *Set) Add(addresses []uint64) {
+	offsets := make([]uint32, 0, len(addresses))
+	for len(addresses) > 0 {
+		id, n := addresses[0]>>32, 0
+		for offsets = offsets[:0]; n < len(addresses) && addresses[n]>>32 == id; n++ {
+			offsets = append(offsets, uint32(addresses[n]))
+		}
+		addresses = addresses[n:]
+		if s.fragments == nil {
+			s.fragments = map[uint64]*roaring.Bitmap{}
+		}
+		rows := s.fragments[id]
+		if rows == nil {
+			rows = roaring.New()
+			s.fragments[id] = rows
+			s.bytes += fragmentOverhead
+		}
+		before := rows.GetSizeInBytes()
+		rows.AddMany(offsets)
+		s.bytes += int64(rows.GetSizeInBytes()) - int64(before)
+	}
+}
+
+// AddBitmap adds rows of a fragment by their offsets in it. The bitmap is not used any more by
+// others.
+func (s *Set) AddBitmap(fragment uint64, offsets *roaring.Bitmap) {
+	if offsets.IsEmpty() {
+		return
+	}
+	s.Unite(&Set{map[uint64]*roaring.Bitmap{fragment: offsets}, fragmentOverhead + int64(offsets.GetSizeInBytes())})
+}
+
+// AddRange adds the rows of a fragment from one offset to before another.
+func (s *Set) AddRange(fragment uint64, from, to uint32) {
+	offsets := roaring.New()
+	offsets.AddRange(uint64(from), uint64(to))
+	s.AddBitmap(fragment, offsets)
+}
+
+// Retain leaves the rows of those fragments that keep accepts, which is told the last row there
+// is of each.
+func (s *Set) Retain(keep func(fragment uint64, last uint32) (bool, error)) error {
+	for id, rows := range s.fragments {
+		kept, err := keep(id, rows.Maximum())
+		if err != nil {
+			return err
+		}
+		if !kept {
+			delete(s.fragments, id)
+		}
+	}
+	return nil
+}
+
+// fragmentOverhead is about what a fragment costs in a set beside its rows.
+const fragmentOverhead = 256
+
+// Bytes is about how much memory the rows took when they were all there.
+func (s *Set) Bytes() int64 { return s.bytes }
+
+// Unite adds the rows of another set, which is not used any more.
+func (s *Set) Unite(o *Set) {
+	if s.fragments == nil {
+		s.fragments = map[uint64]*roaring.Bitmap{}
+	}
+	for id, others := range o.fragments {
+		if rows := s.fragments[id]; rows != nil {
+			rows.Or(others)
+		} else {
+			s.fragments[id] = others
+		}
+	}
+	s.bytes += o.bytes
+}
+
+// Intersect leaves the rows that are in another set, too.
+func (s *Set) Intersect(o *Set) {
+	for id, rows := range s.fragments {
+		if others := o.fragments[id]; others != nil {
+			rows.And(others)
+		} else {
+			delete(s.fragments, id)
+		}
+	}
+}
+
+// Len returns how many rows there are.
+func (s *Set) Len() int64 {
+	n := uint64(0)
+	if s != nil {
+		for _, rows := range s.fragments {
+			n += rows.GetCardinality()
+		}
+	}
+	return int64(n)
+}
+
+// Contains reports whether the row at an address is one of them.
+func (s *Set) Contains(address uint64) bool {
+	if s == nil {
+		return false
+	}
+	rows := s.fragments[address>>32]
+	return rows != nil && rows.Contains(uint32(address))
+}
+
+// All yields the addresses, ascending, which is the order of the table.
+func (s *Set) All() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		if s == nil {
+			return
+		}
+		for _, id := range slices.Sorted(maps.Keys(s.fragments)) {
+			for rows := s.fragments[id].Iterator(); rows.HasNext(); {
+				if !yield(id<<32 | uint64(rows.Next())) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Of returns the rows of a fragment as they are deleted, nil for none. The set must not be added
+// to afterwards.
+func (s *Set) Of(fragment uint64) *deletion.Vector {
+	if rows := s.fragments[fragment]; rows != nil {
+		return deletion.Of(rows)
+	}
+	return nil
+}
+
+// Vectors returns the rows of each fragment as they are deleted. The set must not be added
+// to afterwards.
+func (s *Set) Vectors() map[uint64]*deletion.Vector {
+	if s == nil {
+		return nil
+	}
+	vectors := make(map[uint64]*deletion.Vector, len(s.fragments))
+	for id, rows := range s.fragments {
+		rows.RunOptimize()
+		vectors[id] = deletion.Of(rows)
+	}
+	return vectors
+}

@@ -1,0 +1,137 @@
+package rowset
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSetIsASet(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	set, want := At(), map[uint64]bool{}
+	for range 50 {
+		var some []uint64
+		for range random.IntN(200) {
+			some = append(some, uint64(random.IntN(5))<<32|uint64(random.IntN(1000)))
+		}
+		set.Add(some)
+		for _, address := range some {
+			want[address] = true
+		}
+	}
+	if got := set.Len(); got != int64(len(want)) {
+		t.Errorf("got %d rows, want %d", got, len(want))
+	}
+	all := slices.Collect(set.All())
+	if !slices.IsSorted(all) || len(all) != len(want) {
+		t.Errorf("got %d addresses, sorted: %t; want %d", len(all), slices.IsSorted(all), len(want))
+	}
+	for fragment := range uint64(6) {
+		for row := range uint64(1001) {
+			if address := fragment<<32 | row; set.Contains(address) != want[address] {
+				t.Fatalf("contains %x: got %t", address, !want[address])
+			}
+		}
+	}
+}
+
+func TestSetIntersects(t *testing.T) {
+	cases := []struct{ a, b, want []uint64 }{
+		{[]uint64{1, 2, 3}, []uint64{2, 3, 4}, []uint64{2, 3}},
+		{[]uint64{1, 1<<32 | 1}, []uint64{1<<32 | 1, 2 << 32}, []uint64{1<<32 | 1}},
+		{[]uint64{1}, []uint64{1 << 32}, nil},
+		{[]uint64{1}, nil, nil},
+		{nil, []uint64{1}, nil},
+	}
+	for _, c := range cases {
+		set := At(c.a...)
+		set.Intersect(At(c.b...))
+		if got := slices.Collect(set.All()); !slices.Equal(got, c.want) || set.Len() != int64(len(c.want)) {
+			t.Errorf("%x and %x: got %x, want %x", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestSetUnites(t *testing.T) {
+	cases := []struct{ a, b, want []uint64 }{
+		{[]uint64{1, 2}, []uint64{2, 4}, []uint64{1, 2, 4}},
+		{[]uint64{1, 1<<32 | 1}, []uint64{1 << 32, 2 << 32}, []uint64{1, 1 << 32, 1<<32 | 1, 2 << 32}},
+		{nil, []uint64{1}, []uint64{1}},
+		{[]uint64{1}, nil, []uint64{1}},
+	}
+	for _, c := range cases {
+		set := At(c.a...)
+		set.Unite(At(c.b...))
+		if got := slices.Collect(set.All()); !slices.Equal(got, c.want) {
+			t.Errorf("%x or %x: got %x, want %x", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestSetTakesRangesAndBitmaps(t *testing.T) {
+	set := At(1)
+	set.AddRange(0, 3, 5)
+	set.AddRange(2, 7, 7)
+	set.AddBitmap(2, roaring.BitmapOf(9, 8))
+	set.AddBitmap(3, roaring.New())
+	if got, want := slices.Collect(set.All()), []uint64{1, 3, 4, 2<<32 | 8, 2<<32 | 9}; !slices.Equal(got, want) {
+		t.Errorf("got %x, want %x", got, want)
+	}
+}
+
+func TestSetRetainsFragments(t *testing.T) {
+	set, lasts := At(1, 5, 1<<32|7, 2<<32), map[uint64]uint32{}
+	err := set.Retain(func(fragment uint64, last uint32) (bool, error) {
+		lasts[fragment] = last
+		return fragment != 1, nil
+	})
+	if got, want := slices.Collect(set.All()), []uint64{1, 5, 2 << 32}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %x, want %x; error %v", got, want, err)
+	}
+	if diff := cmp.Diff(map[uint64]uint32{0: 5, 1: 7, 2: 0}, lasts); diff != "" {
+		t.Errorf("the last rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestSetOfNothing(t *testing.T) {
+	var none *Set
+	for _, set := range []*Set{none, {}, At()} {
+		if set.Len() != 0 || set.Contains(0) || slices.Collect(set.All()) != nil || len(set.Vectors()) != 0 {
+			t.Errorf("%v is not empty", set)
+		}
+	}
+}
+
+func TestSetStopsWhenAsked(t *testing.T) {
+	var got []uint64
+	for address := range At(2<<32, 1, 7, 1<<32|3).All() {
+		if got = append(got, address); len(got) == 3 {
+			break
+		}
+	}
+	if diff := cmp.Diff([]uint64{1, 7, 1<<32 | 3}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Rows in the order of a table take much less than their addresses would.
+func TestSetTakesLittleMemory(t *testing.T) {
+	const rows = 1 << 20
+	for name, of := range map[string]struct{ every, most uint64 }{"all rows": {1, 4 << 10}, "each third row": {3, rows/8 + 4<<10}} {
+		set, addresses := At(), []uint64(nil)
+		for row := uint64(0); row < rows; row += of.every {
+			if addresses = append(addresses, row); len(addresses) == 8192 {
+				set.Add(addresses)
+				addresses = addresses[:0]
+			}
+		}
+		set.Add(addresses)
+		set.Vectors()
+		if got := set.fragments[0].GetSizeInBytes(); got > of.most {
+			t.Errorf("%s: got %d bytes, want at most %d", name, got, of.most)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package index
+
+import (
+	"context"
+	"strings"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/index"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/work/indexing"
+)
+
+// Create begins a job that builds an index. Without jobs it builds the index itself.
+func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequest) (*protocol.CreateTableIndexResponse, error) {
+	kind, err := kindOf(req.Type)
+	if err != nil {
+		return nil, err
+	}
+	if err := engine.CanBuild(kind); err != nil {
+		return nil, err
+	}
+	wanted := engine.NewIndex{Name: req.IndexName(), Column: req.Column, Kind: kind, Replace: req.Replaces()}
+	if s.tables.Jobs == nil {
+		done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+			return t.CreateIndex(ctx, wanted, confirm)
+		})
+		return &protocol.CreateTableIndexResponse{TransactionID: done.TransactionID}, err
+	}
+	table, err := s.tables.Names.Table(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := s.tables.On(ctx, table, req.Branch)
+	if err != nil {
+		return nil, err
+	}
+	if err := opened.CheckIndex(ctx, wanted); err != nil {
+		return nil, err
+	}
+	begun, err := s.tables.Jobs.Begin(ctx, indexing.Kind, req.ID, indexing.NewOrder(wanted, req.Branch))
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.CreateTableIndexResponse{TransactionID: begun.ID, JobID: begun.ID}, nil
+}
+
+// CreateScalar is Create for indices that are not on vectors.
+func (s *Service) CreateScalar(ctx context.Context, req *protocol.CreateTableIndexRequest) (*protocol.CreateTableIndexResponse, error) {
+	if kind, err := kindOf(req.Type); err == nil && kind == index.Vector {
+		return nil, protocol.Errorf(protocol.InvalidInput, "index_type %.40q is one of vectors; send it to create_index", req.Type)
+	}
+	return s.Create(ctx, req)
+}
+
+// kindOf returns the kind that a client names, in any case.
+func kindOf(name string) (index.Kind, error) {
+	kind := index.KindNamed(name)
+	if kind == index.Unknown {
+		return kind, protocol.Errorf(protocol.InvalidInput, "index_type %.40q is unknown; it may be %s", name, strings.Join(index.Names(), ", "))
+	}
+	return kind, nil
+}

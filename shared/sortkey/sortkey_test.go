@@ -1,0 +1,70 @@
+package sortkey_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"pgregory.net/rapid"
+
+	"tiltyard/shared/sortkey"
+)
+
+// Keys that are sorted in many small runs come out as if they had been sorted at once.
+func TestSorterEqualsSortingAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		batches := rapid.SliceOfN(rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 40), 0, 30), 0, 12).Draw(t, "keys")
+		limit := rapid.Int64Range(0, 200).Draw(t, "limit")
+		if limit == 0 {
+			limit = sortkey.NoLimit
+		}
+		s := sortkey.NewSorter(context.Background(), limit, rapid.Int64Range(100, 4000).Draw(t, "budget"))
+		var want [][]byte
+		for _, keys := range batches {
+			want = append(want, keys...)
+			if err := s.Add(keys); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.SortFunc(want, bytes.Compare)
+		want = want[:min(int64(len(want)), limit)]
+		var got [][]byte
+		for key, err := range s.Sorted() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, bytes.Clone(key))
+		}
+		if !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestTextKeysAreInTheOrderOfTexts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 255}), 0, 6)
+		a, b := text.Draw(t, "a"), text.Draw(t, "b")
+		texts, key := binaries(a, b), sortkey.Of(arrow.BinaryTypes.Binary, true)
+		keyA, keyB := key(nil, texts, 0), key(nil, texts, 1)
+		if got, want := bytes.Compare(keyA, keyB), bytes.Compare(a, b); got != want {
+			t.Errorf("keys %x and %x compare %d, their texts %x and %x %d", keyA, keyB, got, a, b, want)
+		}
+		if bytes.HasPrefix(keyA, keyB) && !bytes.Equal(a, b) {
+			t.Errorf("the key of %x begins with that of %x", a, b)
+		}
+	})
+}
+
+// binaries makes an array.
+func binaries(values ...[]byte) arrow.Array {
+	b := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
+	for _, v := range values {
+		b.Append(v)
+	}
+	return b.NewArray()
+}

@@ -1,0 +1,157 @@
+package sortkey
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// Values makes an array of the values that keys were made of, by [Of] with NULLs first. It reads
+// only keys that this process has made.
+type Values struct {
+	t     arrow.DataType
+	text  bool
+	width int // bytes of a value in data; 0 for texts, whose width varies
+	read  func(key []byte) (rest []byte)
+
+	valid   []bool
+	nulls   int
+	data    []byte
+	offsets []int64 // ends of texts
+}
+
+// NewValues returns a Values of a type, or nil when its values cannot be read from keys: those of
+// nested types and of dictionaries.
+func NewValues(t arrow.DataType) *Values {
+	v := &Values{t: t}
+	switch fixed, ok := t.(arrow.FixedWidthDataType); {
+	case Of(t, true) == nil:
+		return nil
+	case arrow.IsBaseBinary(t.ID()):
+		v.text, v.read = true, v.readText
+	case t.ID() == arrow.BOOL:
+		v.width = 1
+		v.read = v.readBytes(v.width, func([]byte) {})
+	case t.ID() == arrow.FIXED_SIZE_BINARY:
+		v.width = fixed.Bytes()
+		v.read = v.readBytes(v.width, func([]byte) {})
+	case arrow.IsNested(t.ID()), t.ID() == arrow.DICTIONARY, t.ID() == arrow.EXTENSION, !ok:
+		return nil
+	default:
+		v.width = fixed.Bytes()
+		v.read = v.readBytes(v.width, numberOf(t.ID()))
+	}
+	return v
+}
+
+// numberOf returns a function that turns the key of a number into its little-endian bytes.
+func numberOf(id arrow.Type) func([]byte) {
+	return func(b []byte) {
+		switch {
+		case arrow.IsUnsignedInteger(id):
+		case arrow.IsFloating(id) && b[0] < 0x80:
+			for i := range b {
+				b[i] = ^b[i]
+			}
+		default:
+			b[0] ^= 0x80
+		}
+		for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
+			b[i], b[j] = b[j], b[i]
+		}
+	}
+}
+
+// Append adds the value at the beginning of a key and returns the rest of the key.
+func (v *Values) Append(key []byte) (rest []byte) {
+	null := key[0] != keyValue
+	v.valid = append(v.valid, !null)
+	if !null {
+		return v.read(key[1:])
+	}
+	v.nulls++
+	if v.text {
+		v.offsets = append(v.offsets, int64(len(v.data)))
+	}
+	v.data = append(v.data, make([]byte, v.width)...)
+	return key[1:]
+}
+
+func (v *Values) readBytes(width int, decode func([]byte)) func([]byte) []byte {
+	return func(key []byte) []byte {
+		from := len(v.data)
+		v.data = append(v.data, key[:width]...)
+		decode(v.data[from:])
+		return key[width:]
+	}
+}
+
+// readText reads what valueOfText has written.
+func (v *Values) readText(key []byte) []byte {
+	i := 0
+	for ; key[i] != 0 || key[i+1] != 0; i++ {
+		v.data = append(v.data, key[i])
+		if key[i] == 0 {
+			i++ // 0 255 stands for 0
+		}
+	}
+	v.offsets = append(v.offsets, int64(len(v.data)))
+	return key[i+2:]
+}
+
+// Len returns the number of values.
+func (v *Values) Len() int { return len(v.valid) }
+
+// Nulls returns how many of the values are NULL.
+func (v *Values) Nulls() int { return v.nulls }
+
+// Bytes returns about how much memory the values take.
+func (v *Values) Bytes() int64 { return int64(len(v.data)+len(v.valid)) + 8*int64(len(v.offsets)) }
+
+// Array returns the values that were added since the last call.
+func (v *Values) Array() arrow.Array {
+	n := len(v.valid)
+	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(v.data)}
+	if v.nulls > 0 {
+		buffers[0] = memory.NewBufferBytes(bits(n, func(i int) bool { return v.valid[i] }))
+	}
+	switch id := v.t.ID(); {
+	case id == arrow.BOOL:
+		buffers[1] = memory.NewBufferBytes(bits(n, func(i int) bool { return v.data[i] != 0 }))
+	case arrow.IsBaseBinary(id):
+		buffers = []*memory.Buffer{buffers[0], memory.NewBufferBytes(v.ends()), buffers[1]}
+	}
+	data := array.NewData(v.t, n, buffers, nil, v.nulls, 0)
+	v.valid, v.data, v.offsets, v.nulls = nil, nil, nil, 0
+	return array.MakeFromData(data)
+}
+
+// ends returns the offsets buffer of texts.
+func (v *Values) ends() []byte {
+	large := v.t.ID() == arrow.LARGE_STRING || v.t.ID() == arrow.LARGE_BINARY
+	if !large && len(v.data) > 1<<31-1 {
+		panic(fmt.Sprintf("%d bytes of texts in one array", len(v.data)))
+	}
+	out := make([]byte, 0, 8*(len(v.offsets)+1))
+	for _, end := range append([]int64{0}, v.offsets...) {
+		if large {
+			out = binary.LittleEndian.AppendUint64(out, uint64(end))
+		} else {
+			out = binary.LittleEndian.AppendUint32(out, uint32(end))
+		}
+	}
+	return out
+}
+
+// bits returns a bitmap of n bits.
+func bits(n int, set func(i int) bool) []byte {
+	out := make([]byte, bitutil.BytesForBits(int64(n)))
+	for i := range n {
+		bitutil.SetBitTo(out, i, set(i))
+	}
+	return out
+}

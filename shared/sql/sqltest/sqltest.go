@@ -1,0 +1,160 @@
+// Package sqltest compares the values of expressions with those that the native Lance computes.
+// Each package of expressions keeps its own cases in its folder testdata: calls.sql has an
+// expression per line, and values.arrow a column for each expression that the native Lance
+// accepts, named as the expression. All are over the rows of [Table].
+// The script scripts/fixtures/sql.py writes the values.
+package sqltest
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/syntax"
+)
+
+// Clock is when the golden files were written, as far as their values depend on the time.
+var Clock = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+//go:embed testdata/calls.arrow
+var table []byte
+
+// Table returns the rows over which the expressions of calls.sql are computed: words, numbers,
+// moments, lists, structs and JSON that are worth a call.
+func Table(t testing.TB) arrow.RecordBatch {
+	t.Helper()
+	return readBatch(t, table)
+}
+
+// ReadTable returns the one record batch of an Arrow IPC file.
+func ReadTable(t testing.TB, name string) arrow.RecordBatch {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readBatch(t, data)
+}
+
+func readBatch(t testing.TB, data []byte) arrow.RecordBatch {
+	t.Helper()
+	r, err := ipc.NewFileReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := r.RecordBatchAt(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+// ReadLines returns the lines of a file that are not empty.
+func ReadLines(t testing.TB, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+}
+
+// Compute parses, binds and evaluates an expression over the rows of a batch.
+func Compute(expr string, rec arrow.RecordBatch) (arrow.Array, error) {
+	e, err := syntax.Parse(expr)
+	if err != nil {
+		return nil, err
+	}
+	b, err := plan.Bind(context.Background(), e, rec.Schema(), Clock)
+	if err != nil {
+		return nil, err
+	}
+	return b.Eval(context.Background(), rec)
+}
+
+// TestValues computes the expressions of testdata/calls.sql, which lies beside the calling test,
+// and compares them with testdata/values.arrow: over all rows, and over slices of the rows. An
+// expression that the native Lance refuses has to be refused. The two counts are those of the
+// expressions that the native Lance answers and refuses, so that no case vanishes unseen;
+// whoever adds cases counts them in the call.
+func TestValues(t *testing.T, answered, refused int) {
+	t.Helper()
+	rec, exprs, values := Table(t), ReadLines(t, "testdata/calls.sql"), ReadTable(t, "testdata/values.arrow")
+	if have := int(values.NumCols()); have != answered || len(exprs)-have != refused {
+		t.Fatalf("testdata has %d answered and %d refused expressions, want %d and %d", have, len(exprs)-have, answered, refused)
+	}
+	for _, f := range values.Schema().Fields() {
+		if !slices.Contains(exprs, f.Name) {
+			t.Fatalf("testdata/calls.sql lacks %s, whose values testdata/values.arrow has", f.Name)
+		}
+	}
+	for _, expr := range exprs {
+		t.Run(expr, func(t *testing.T) {
+			at := values.Schema().FieldIndices(expr)
+			if len(at) == 0 {
+				var e *sql.Error
+				if got, err := Compute(expr, rec); !errors.As(err, &e) {
+					t.Fatalf("got %v, error %v; want an *sql.Error", got, err)
+				}
+				return
+			}
+			// A slice of a single row is a column and no constant.
+			for _, piece := range [][2]int64{{0, rec.NumRows()}, {0, 3}, {3, 4}, {4, rec.NumRows()}} {
+				want := array.NewSlice(values.Column(at[0]), piece[0], piece[1])
+				got, err := Compute(expr, rec.NewSlice(piece[0], piece[1]))
+				if err != nil {
+					t.Fatalf("rows %v: got error %v, want %v", piece, err, want)
+				}
+				if !Same(got, want) {
+					t.Errorf("rows %v\ngot  %s %v\nwant %s %v", piece, got.DataType(), got, want.DataType(), want)
+				}
+			}
+		})
+	}
+}
+
+// Same compares floats within some units of their last place, as the logarithms and the like of
+// two libraries differ there, and everything else exactly.
+func Same(got, want arrow.Array) bool {
+	if !arrow.TypeEqual(got.DataType(), want.DataType()) || got.Len() != want.Len() {
+		return false
+	}
+	switch want := want.(type) {
+	case *array.Float64:
+		return nearFloats(got, want, got.(*array.Float64).Value, want.Value, 1<<4)
+	case *array.Float32:
+		g := got.(*array.Float32)
+		return nearFloats(got, want, func(i int) float64 { return float64(g.Value(i)) },
+			func(i int) float64 { return float64(want.Value(i)) }, 1<<31)
+	}
+	return array.ApproxEqual(got, want, array.WithNaNsEqual(true), array.WithAbsTolerance(0))
+}
+
+func nearFloats(got, want arrow.Array, g, w func(i int) float64, ulps int64) bool {
+	for i := range want.Len() {
+		if got.IsNull(i) != want.IsNull(i) {
+			return false
+		}
+		if want.IsNull(i) || math.IsNaN(g(i)) && math.IsNaN(w(i)) {
+			continue
+		}
+		d := int64(math.Float64bits(g(i))) - int64(math.Float64bits(w(i)))
+		if d < -ulps || d > ulps {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,58 @@
+// Package indexing builds indices of tables. It does so in jobs, because a build reads the whole
+// column.
+package indexing
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/index"
+	"tiltyard/shared/job"
+	"tiltyard/shared/tables"
+)
+
+// Kind is the kind of the jobs that build an index.
+const Kind = "create_index"
+
+// An Order is the input of a job.
+type Order struct {
+	Name    string `json:"name"`
+	Column  string `json:"column"`
+	Type    string `json:"type"` // as index.Kind spells it
+	Replace bool   `json:"replace,omitempty"`
+	Branch  string `json:"branch,omitempty"`
+}
+
+// NewOrder returns the order to build an index on a branch of a table.
+func NewOrder(n engine.NewIndex, branch string) Order {
+	return Order{Name: n.Name, Column: n.Column, Type: n.Kind.String(), Replace: n.Replace, Branch: branch}
+}
+
+func (o Order) index() engine.NewIndex {
+	return engine.NewIndex{Name: o.Name, Column: o.Column, Kind: index.KindNamed(o.Type), Replace: o.Replace}
+}
+
+// result is the result of a job.
+type result struct {
+	Version int64 `json:"version"` // of the table, which has the index
+}
+
+// Create returns the kind of job that builds an index. A job that is interrupted begins again, unless
+// its index has been committed.
+func Create(on tables.Tables) job.Kind {
+	return job.Single("build", func(ctx context.Context, r *job.Run) (any, error) {
+		var order Order
+		if err := r.Input(&order); err != nil {
+			return nil, err
+		}
+		commit := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
+		done, err := on.Change(ctx, r.Object(), order.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+			t = t.As(func() (string, time.Time) { return commit, r.Began() })
+			return t.CreateIndex(ctx, order.index(), confirm)
+		})
+		return result{done.Version}, err
+	})
+}
