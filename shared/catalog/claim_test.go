@@ -360,6 +360,55 @@ func TestRegisterRacesWithDrop(t *testing.T) {
 	}
 }
 
+// One of a drop and a registration at its location runs whole before a request of the other, for
+// each request: whatever the order, a registration that succeeds has all of the data.
+func TestRegisterBetweenRequestsOfDrop(t *testing.T) {
+	drop := func(t *testing.T, c *Catalog, _ *Table, _ objectstore.Store, _ []string) error {
+		_, err := c.DropTable(context.WithoutCancel(t.Context()), []string{"made"})
+		return err
+	}
+	register := func(t *testing.T, c *Catalog, made *Table, store objectstore.Store, keys []string) error {
+		_, err := c.RegisterTable(context.WithoutCancel(t.Context()), []string{"new"}, Registration{
+			Location: made.Location, Joins: true,
+			Look: func(ctx context.Context) (uint64, []objectstore.Location, error) {
+				_, _, err := store.Get(ctx, keys[0])
+				return 1, nil, err
+			},
+		})
+		return err
+	}
+	type action = func(*testing.T, *Catalog, *Table, objectstore.Store, []string) error
+	for name, actions := range map[string][2]action{"drop outside": {drop, register}, "registration outside": {register, drop}} {
+		t.Run(name, func(t *testing.T) {
+			for n := 1; ; n++ {
+				store := memstore.New()
+				made := mustMake(t, open(t, store), "made")
+				data := fill(t, store, made.Location.Prefix)
+				var errs [2]error
+				between := false
+				outer := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+					if call.N != n {
+						return faultstore.Fault{}
+					}
+					between = true
+					return faultstore.Fault{Wait: func(context.Context) error {
+						errs[1] = actions[1](t, open(t, store), made, store, data)
+						return nil
+					}}
+				})
+				errs[0] = actions[0](t, open(t, outer), made, outer, data)
+				if !between {
+					break
+				}
+				found, err := open(t, store).Table(t.Context(), []string{"new"})
+				if left := present(t, store, data); err == nil && left != len(data) {
+					t.Errorf("before request %d: registered at %s, and %d of %d objects are left (%v)", n, found.Location.URI, left, len(data), errs)
+				}
+			}
+		})
+	}
+}
+
 func mustRegister(t *testing.T, c *Catalog, name string, at objectstore.Location) {
 	t.Helper()
 	if _, err := c.RegisterTable(t.Context(), []string{name}, Registration{Location: at, Joins: true}); err != nil {

@@ -25,12 +25,7 @@ func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if record.Claim == stored.OwnPlace {
-		err = DeleteData(ctx, table.Location)
-	} else {
-		err = c.deleteClaimed(ctx, record, table.Location)
-	}
-	if err != nil {
+	if err = c.deleteOf(ctx, record, table.Location); err != nil {
 		return nil, &protocol.Error{
 			Code: protocol.ServiceUnavailable, Message: fmt.Sprintf("table %s is dropped, but not all of its data is deleted", keys.Display(id)),
 			Detail: "the name is free; the remaining files belong to no table", Unsettled: true, Err: err,
@@ -39,12 +34,30 @@ func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
 	return table, nil
 }
 
+// deleteOf deletes the data of a dropped table, except what other tables share.
+func (c *Catalog) deleteOf(ctx context.Context, record *stored.Table, at objectstore.Location) error {
+	ctx, done := context.WithTimeout(ctx, claim.GoingLease-time.Minute)
+	defer done()
+	if record.Claim == stored.OwnPlace {
+		alone, err := c.places.MayDelete(ctx, record.Location)
+		if err != nil {
+			return err
+		}
+		if alone {
+			if err := DeleteData(ctx, at); err != nil {
+				return err
+			}
+			c.places.DeleteNote(ctx, record.Location)
+			return nil
+		}
+	}
+	return c.deleteClaimed(ctx, record, at)
+}
+
 // deleteClaimed deletes the data of a dropped table that may share its place. It first marks the
 // claim as going. A registration at the place then sees the mark, or deleteClaimed sees the claim
 // of the registration.
 func (c *Catalog) deleteClaimed(ctx context.Context, record *stored.Table, at objectstore.Location) error {
-	ctx, done := context.WithTimeout(ctx, claim.GoingLease-time.Minute)
-	defer done()
 	if err := c.places.EnsureKnown(ctx); err != nil {
 		return err
 	}
@@ -77,7 +90,7 @@ func (c *Catalog) deleteClaimed(ctx context.Context, record *stored.Table, at ob
 		return err
 	}
 	if claim.IsOwn(record.Location) {
-		_ = c.store.Delete(ctx, claim.OwnerlessKey(record.Location), objectstore.Condition{}) // if this fails, the note is garbage
+		c.places.DeleteNote(ctx, record.Location)
 	}
 	return nil
 }

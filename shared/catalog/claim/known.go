@@ -15,7 +15,8 @@ import (
 
 // claimForOwner gives a claim to the table that a place was made for, if that table still exists.
 // Whoever drops it then knows that another table shares its place. No index leads from a place to
-// its owner, so claimForOwner reads every record, unless a note says that the owner is gone.
+// its owner, so claimForOwner reads every record, unless a note says that no table
+// without a claim lies there. It leaves that note.
 func (c *Places) claimForOwner(ctx context.Context, place string) error {
 	if gone, err := c.ownerless(ctx, place); gone || err != nil {
 		return err
@@ -32,7 +33,7 @@ func (c *Places) claimForOwner(ctx context.Context, place string) error {
 			return err
 		}
 	}
-	return nil
+	return c.keepOwnerless(ctx, place)
 }
 
 // giveClaim makes a claim for a table at a place, if the table has none and still exists.

@@ -2,12 +2,15 @@ package claim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"tiltyard/shared/catalog/objects"
 	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/protocol"
 )
 
 // Release deletes a claim. If that fails, the claim is abandoned and the next caller that finds it
@@ -34,17 +37,86 @@ func (c *Places) ReleaseOf(ctx context.Context, record *stored.Table) {
 	}
 }
 
-// OwnerlessKey is the key of the note that the table of a place is gone. The note stays true: the
-// catalog makes no place twice, and every later table there has a claim.
+// OwnerlessKey is the key of the note that no table without a claim lies at a place which the catalog
+// made. The note stays true: the catalog makes no place twice, and every later table there has a
+// claim.
 func OwnerlessKey(place string) string { return placesPrefix + "ownerless/" + place }
 
-// ownerless reports whether the table that a place was made for is known to be gone.
+// A drop that deletes the files of a place which the catalog made, and a registration at that place,
+// meet at this note: whoever puts it first decides. Its content is the time until which a drop may be
+// deleting, empty when the files stay.
+
+// ownerless reports whether the table that a place was made for is known to be gone. The error is
+// ConcurrentModification while its files are being deleted.
 func (c *Places) ownerless(ctx context.Context, place string) (bool, error) {
-	there, err := c.store.Exists(ctx, OwnerlessKey(place))
+	note, _, err := c.store.Get(ctx, OwnerlessKey(place))
+	if errors.Is(err, objectstore.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
 		return false, fmt.Errorf("look for the owner of a location: %w", err)
 	}
-	return there, nil
+	if len(note) == 0 {
+		return true, nil
+	}
+	until, err := time.Parse(time.RFC3339, string(note))
+	if err != nil {
+		return false, fmt.Errorf("the note on the owner of a location: %w", err)
+	}
+	if c.now().Before(until) {
+		return false, errGoing
+	}
+	return true, nil
+}
+
+// errGoing is the error for a place whose files a drop is deleting.
+var errGoing = &protocol.Error{
+	Code: protocol.ConcurrentModification, Message: "the location cannot be used: the files of a dropped table are being deleted there",
+	Detail: "choose another folder",
+}
+
+// keepOwnerless notes that no table without a claim lies at a place, and that its files stay. It
+// fails as ownerless does when a drop has been faster.
+func (c *Places) keepOwnerless(ctx context.Context, place string) error {
+	for range objects.Tries {
+		_, err := c.store.Put(ctx, OwnerlessKey(place), nil, objectstore.Condition{IfAbsent: true})
+		if err == nil {
+			return nil
+		}
+		if !objects.Changed(err) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
+			return fmt.Errorf("note the owner of a location: %w", err)
+		}
+		if kept, err := c.ownerless(ctx, place); kept || err != nil {
+			return err
+		}
+	}
+	return errGoing
+}
+
+// MayDelete reports whether the files of a place that the catalog made, and whose record is
+// removed, may be deleted without a look at claims. If so, no registration gets the place for the
+// time of [GoingLease], or until the note is deleted. It is false when a registration was faster.
+func (c *Places) MayDelete(ctx context.Context, place string) (bool, error) {
+	until := c.now().Add(GoingLease).UTC().Format(time.RFC3339)
+	_, err := c.store.Put(ctx, OwnerlessKey(place), []byte(until), objectstore.Condition{IfAbsent: true})
+	if objects.Changed(err) {
+		return false, nil
+	}
+	if errors.Is(err, objectstore.ErrUnknownOutcome) {
+		note, _, readErr := c.store.Get(ctx, OwnerlessKey(place))
+		if readErr == nil {
+			return string(note) == until, nil
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("note that a location is going: %w", err)
+	}
+	return true, nil
+}
+
+// DeleteNote deletes the note of a place whose files are deleted. If that fails, it is garbage.
+func (c *Places) DeleteNote(ctx context.Context, place string) {
+	_ = c.store.Delete(context.WithoutCancel(ctx), OwnerlessKey(place), objectstore.Condition{})
 }
 
 // AddName adds the new name of a table to its claim before a rename, so that the claim leads to
