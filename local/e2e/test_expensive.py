@@ -92,7 +92,9 @@ def send(server: Server, path: str, body: dict | bytes) -> int:
         status = answer.status
         assert status < 400 or answer.json["status"] == status and answer.json["error"], answer.body
         assert status not in (429, 503) or answer.headers["Retry-After"], answer.body
-    except http.client.IncompleteRead:  # an answer breaks off when its time or its memory is over
+    # An answer breaks off when its time or its memory is over, or when its reader is too slow. A
+    # server that died refuses the next connection, which is no cut.
+    except (http.client.IncompleteRead, http.client.RemoteDisconnected):
         status = 503
     took = time.monotonic() - began
     assert took < HANG, f"{path} took {took:.1f} s: {body!r:.300}"
