@@ -11,7 +11,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/bitmap"
 	"tiltyard/shared/index/btree"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
@@ -22,43 +24,73 @@ type NewIndex struct {
 	Name    string
 	Column  string // path of the column
 	Kind    index.Kind
-	Replace bool // replaces an index of the same name
+	Replace bool            // replaces an index of the same name
+	Text    fulltext.Params // of an index of texts
 }
 
 // A builder builds indices of one kind.
 type builder struct {
-	// fits reports whether a column of the type can have such an index.
-	fits func(arrow.DataType) bool
+	// fits reports whether a column can have such an index.
+	fits func(arrow.Field) bool
 	// fitting names the types that fit, for people.
 	fitting string
-	// build writes the files of a segment. Each batch of rows holds the values of the column, and what
-	// the kind stores of each row.
-	build func(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error
-	// stores is the row column whose values the kind stores.
-	stores string
-	// version returns the version of the format, by whether the table gives its rows stable ids.
-	version func(stable bool) int32
+	// plan prepares the build of an index on a column that fits. An error means that the parameters do
+	// not fit.
+	plan func(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error)
 }
+
+// A build is how one index is built.
+type build struct {
+	version int32  // of the format
+	details []byte // the parameters, as the kind's message encodes them
+	write   func(ctx context.Context, out index.Output) error
+}
+
+const sortableTypes = "numbers, booleans, texts, binaries, decimals, dates and times"
 
 // builders has a row for each kind that can be built.
 var builders = map[index.Kind]builder{
 	index.BTree: {
-		fits: btree.Fits, fitting: "numbers, booleans, texts, binaries, decimals, dates and times",
-		build: btree.Build, stores: dataset.RowAddr,
-		version: func(stable bool) int32 {
-			if stable {
-				return btree.AddressVersion
+		fits: isSortable, fitting: sortableTypes,
+		plan: func(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error) {
+			b := build{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, btree.Build)}
+			if d.Manifest().StableRowIDs() {
+				b.version = btree.AddressVersion
 			}
-			return 0
+			return b, nil
 		},
 	},
+	index.Bitmap: {
+		fits: isSortable, fitting: sortableTypes,
+		plan: func(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error) {
+			return build{write: ofValues(d, n.Column, dataset.RowID, column.Type, bitmap.Build)}, nil
+		},
+	},
+	index.Text: {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
+}
+
+func isSortable(column arrow.Field) bool { return index.Sortable(column.Type) }
+
+// ofValues returns a function that builds an index of the values of a column. rows is the row column
+// whose values the index stores.
+func ofValues(
+	d *dataset.Dataset, column, rows string, t arrow.DataType,
+	build func(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error,
+) func(context.Context, index.Output) error {
+	return func(ctx context.Context, out index.Output) error {
+		_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{column, rows}})
+		if err != nil {
+			return err
+		}
+		return build(ctx, t, batches, out)
+	}
 }
 
 // CheckIndex returns an error if the newest version cannot have a new index: its column does not
 // exist or has a type that does not fit, its kind cannot be built, or its name is taken.
 func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
 	_, err := Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (struct{}, error) {
-		_, _, err := n.resolve(d)
+		_, err := n.resolve(d)
 		if err == nil && !n.Replace {
 			if _, found := d.Index(n.Name); !errors.Is(found, dataset.ErrNoIndex) {
 				err = fmt.Errorf("%w: %q", dataset.ErrIndexExists, n.Name)
@@ -69,23 +101,23 @@ func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
 	return err
 }
 
-// resolve returns how the index is built, and its column.
-func (n NewIndex) resolve(d *dataset.Dataset) (builder, arrow.Field, error) {
+// resolve returns how the index is built.
+func (n NewIndex) resolve(d *dataset.Dataset) (build, error) {
 	b, ok := builders[n.Kind]
 	if !ok {
-		return b, arrow.Field{}, CanBuild(n.Kind)
+		return build{}, CanBuild(n.Kind)
 	}
-	field, err := d.Column(n.Column)
+	column, err := d.Column(n.Column)
 	if err != nil {
-		return b, field, err
+		return build{}, err
 	}
-	if !b.fits(field.Type) {
-		return b, field, &protocol.Error{
-			Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, field.Type, n.Kind),
+	if !b.fits(column) {
+		return build{}, &protocol.Error{
+			Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, column.Type, n.Kind),
 			Detail: n.Kind.String() + " fits " + b.fitting,
 		}
 	}
-	return b, field, nil
+	return b.plan(d, n, column)
 }
 
 // CanBuild returns an error if the server cannot build indices of a kind.
@@ -110,20 +142,13 @@ func kindsBuilt() []string {
 // CreateIndex builds an index over the newest version and commits it. confirm is as for Insert.
 func (t *Table) CreateIndex(ctx context.Context, n NewIndex, confirm func() error) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		b, field, err := n.resolve(d)
+		b, err := n.resolve(d)
 		if err != nil {
 			return nil, err
 		}
 		return d.CreateIndex(ctx, dataset.NewIndex{
 			Name: n.Name, Column: n.Column, Kind: n.Kind, Replace: n.Replace,
-			Version: b.version(d.Manifest().StableRowIDs()),
-			Build: func(ctx context.Context, out index.Output) error {
-				_, rows, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{n.Column, b.stores}})
-				if err != nil {
-					return err
-				}
-				return b.build(ctx, field.Type, rows, out)
-			},
+			Version: b.version, Details: b.details, Build: b.write,
 		}, confirm)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
@@ -13,38 +14,43 @@ import (
 
 // Indices that the engine builds in place of those of native Lance answer as these do.
 func TestIndicesThatAreBuiltHereAnswerAsNativeOnes(t *testing.T) {
-	x := openIndexed(t, "btree")
-	newest := map[string]int64{}
-	for _, c := range x.cases {
-		newest[c.Table] = max(newest[c.Table], c.Version)
+	for of, kind := range map[string]index.Kind{"btree": index.BTree, "bitmap": index.Bitmap} {
+		x := openIndexed(t, of)
+		newest := map[string]int64{}
+		for _, c := range x.cases {
+			newest[c.Table] = max(newest[c.Table], c.Version)
+		}
+		for name, version := range newest {
+			t.Run(of+" "+name, func(t *testing.T) { x.rebuild(t, name, version, kind) })
+		}
 	}
-	for name, version := range newest {
-		t.Run(name, func(t *testing.T) {
-			table := x.table(name, 1000)
-			table.engine.Logger = slog.New(failing{t})
-			indices, err := table.Indices(t.Context(), &version)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var made Written
-			for _, old := range indices {
-				if made, err = table.CreateIndex(t.Context(), NewIndex{Name: old.Name, Column: old.Columns[0], Kind: index.BTree, Replace: true}, nil); err != nil {
-					t.Fatal(err)
-				}
-				built, err := table.Index(t.Context(), nil, old.Name)
-				if err != nil || built.UUID == old.UUID || built.Unindexed != 0 {
-					t.Errorf("%s: got %+v, %v; want another index, of all rows", old.Name, built, err)
-				}
-			}
-			for _, c := range x.cases {
-				if c.Table != name || c.Version != version {
-					continue
-				}
-				if got := idsOf(t, table, made.Version, c.Filter); !slices.Equal(got, c.IDs) {
-					t.Errorf("%s: got %v, want %v", c.Filter, got, c.IDs)
-				}
-			}
-		})
+}
+
+// rebuild replaces the indices of a version of a table, and asks it for the cases of that version.
+func (x *indexed) rebuild(t *testing.T, name string, version int64, kind index.Kind) {
+	table := x.table(name, 1000)
+	table.engine.Logger = slog.New(failing{t})
+	indices, err := table.Indices(t.Context(), &version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made Written
+	for _, old := range indices {
+		if made, err = table.CreateIndex(t.Context(), NewIndex{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}, nil); err != nil {
+			t.Fatal(err)
+		}
+		built, err := table.Index(t.Context(), nil, old.Name)
+		if err != nil || built.UUID == old.UUID || built.Unindexed != 0 {
+			t.Errorf("%s: got %+v, %v; want another index, of all rows", old.Name, built, err)
+		}
+	}
+	for _, c := range x.cases {
+		if c.Table != name || c.Version != version {
+			continue
+		}
+		if got := idsOf(t, table, made.Version, c.Filter); !slices.Equal(got, c.IDs) {
+			t.Errorf("%s: got %v, want %v", c.Filter, got, c.IDs)
+		}
 	}
 }
 
@@ -66,6 +72,8 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 	}{
 		{"no such column", NewIndex{Name: "x", Column: "nope", Kind: index.BTree}, protocol.TableColumnNotFound},
 		{"a struct", NewIndex{Name: "x", Column: "st", Kind: index.BTree}, protocol.InvalidInput},
+		{"a struct, by its texts", NewIndex{Name: "x", Column: "st", Kind: index.Text}, protocol.InvalidInput},
+		{"another form of texts", NewIndex{Name: "x", Column: "s", Kind: index.Text, Text: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
 		{"a kind that is not built", NewIndex{Name: "x", Column: "id", Kind: index.FM}, protocol.Unsupported},
 		{"a name that is taken", NewIndex{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: index.BTree}, protocol.TableIndexAlreadyExists},
 	} {

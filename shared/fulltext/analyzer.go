@@ -86,7 +86,7 @@ func splitterOf(p *Params) (splitter, error) {
 		return icuWords, nil
 	case "icu/split":
 		return icuParts, nil
-	case "code":
+	case CodeTokenizer:
 		return codeWords{
 			operators: p.IndexOperators, splitIdentifiers: p.SplitIdentifiers,
 			splitOnNumerics: p.SplitOnNumerics, preserveOriginal: p.PreserveOriginal,

@@ -2,8 +2,12 @@ package fulltext
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"tiltyard/shared/lance"
 )
@@ -31,6 +35,8 @@ type Params struct {
 	MaxNgramLength int  `json:"max_ngram_length"`
 	PrefixOnly     bool `json:"prefix_only"` // ngrams from the beginning of the text
 
+	BlockSize int `json:"block_size"` // documents of a full block of posting lists: 128 or 256
+
 	SplitIdentifiers bool `json:"split_identifiers"` // code: also the parts of names
 	SplitOnNumerics  bool `json:"split_on_numerics"` // … cut between letters and digits
 	PreserveOriginal bool `json:"preserve_original"` // … beside the whole names
@@ -38,7 +44,54 @@ type Params struct {
 
 	// DocumentGranularity is "list_element" for an index in which each element of a list
 	// is a document of its own, else "row" or "".
-	DocumentGranularity string `json:"document_granularity"`
+	DocumentGranularity string `json:"document_granularity,omitempty"`
+}
+
+// CodeTokenizer is the base tokenizer of program text.
+const CodeTokenizer = "code"
+
+// DefaultsOf returns the parameters of an index with a base tokenizer, "" for the usual one, that was
+// built without any others.
+func DefaultsOf(tokenizer string) Params {
+	p := DefaultParams()
+	if tokenizer == "" {
+		return p
+	}
+	switch p.BaseTokenizer = tokenizer; tokenizer {
+	case "ngram":
+		p.Stem, p.RemoveStopWords = false, false
+	case CodeTokenizer:
+		p.Stem, p.RemoveStopWords, p.SplitOnNumerics, p.PreserveOriginal = false, false, true, true
+	}
+	return p
+}
+
+// Check returns an [Error] that names what fits if an index cannot be built with the parameters.
+func (p *Params) Check() error {
+	if _, known := stemmers[p.Language]; !known {
+		return invalid("language %.40q is unknown; it may be %s", p.Language, strings.Join(slices.Sorted(maps.Keys(stemmers)), ", "))
+	}
+	if p.BlockSize != 128 && p.BlockSize != 256 {
+		return invalid("block_size is %d; it may be 128 or 256", p.BlockSize)
+	}
+	if p.MaxTokenLength != nil && (*p.MaxTokenLength < 0 || *p.MaxTokenLength > math.MaxInt32) {
+		return invalid("max_token_length is %d; it may be 0 to %d, or null", *p.MaxTokenLength, math.MaxInt32)
+	}
+	if p.BaseTokenizer != CodeTokenizer && (p.SplitIdentifiers || p.SplitOnNumerics || p.PreserveOriginal || p.IndexOperators) {
+		return invalid("split_identifiers, split_on_numerics, preserve_original and index_operators need base_tokenizer code")
+	}
+	if p.DocumentGranularity != "" && p.DocumentGranularity != "row" {
+		return invalid("document_granularity is %.40q; the server builds indices with row only", p.DocumentGranularity)
+	}
+	if p.BaseTokenizer == "ngram" && (p.MinNgramLength < 1 || p.MaxNgramLength < p.MinNgramLength || p.MaxNgramLength > maxNgram) {
+		return invalid("ngrams of %d to %d characters; min_ngram_length may be 1 to max_ngram_length, and that at most %d", p.MinNgramLength, p.MaxNgramLength, maxNgram)
+	}
+	if _, err := NewAnalyzer(*p); errors.Is(err, lance.ErrUnsupported) {
+		return invalid("base_tokenizer %.40q is unknown; it may be simple, whitespace, raw, ngram, code, icu or icu/split", p.BaseTokenizer)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // DefaultParams returns the parameters of an index that was built without any.
@@ -47,7 +100,7 @@ func DefaultParams() Params {
 	return Params{
 		BaseTokenizer: "simple", Language: "English", MaxTokenLength: &longest,
 		LowerCase: true, Stem: true, RemoveStopWords: true, ASCIIFolding: true,
-		MinNgramLength: 3, MaxNgramLength: 3,
+		MinNgramLength: 3, MaxNgramLength: 3, BlockSize: 128,
 	}
 }
 
@@ -65,7 +118,7 @@ func ParseParams(data []byte) (Params, error) {
 // columns can count as one text.
 func (p *Params) SameTerms(other *Params) bool {
 	a, b := *p, *other
-	a.WithPosition, b.WithPosition = false, false
+	a.WithPosition, b.WithPosition, a.BlockSize, b.BlockSize = false, false, 0, 0
 	limits := func(p *Params) int {
 		if p.MaxTokenLength == nil {
 			return -1

@@ -18,6 +18,8 @@ type Output interface {
 type FileWriter interface {
 	// Write adds rows, whose columns are those of the schema.
 	Write(ctx context.Context, rows arrow.RecordBatch) error
+	// SetMetadata adds an entry to the metadata of the file.
+	SetMetadata(key, value string)
 	// Close ends the file. A segment of which one file is not closed cannot be committed.
 	Close(ctx context.Context) error
 }

@@ -2,10 +2,11 @@ package protocol
 
 import "time"
 
-// CreateTableIndexRequest asks for an index on a column. The other parameters of clients are for kinds
-// of indices that are not built yet.
+// CreateTableIndexRequest asks for an index on a column. The parameters of a kind of index mean nothing
+// to others.
 type CreateTableIndexRequest struct {
 	Common
+	TextIndexParameters
 	Column string `json:"column"`
 	Type   string `json:"index_type"`
 	Name   string `json:"name"` // empty: the column, followed by _idx

@@ -1,6 +1,6 @@
-// Package bitmap reads indices of the kind BITMAP: each distinct value of a column, NULL too, with
-// the rows that have it; see package keyed. A search reads the rows of the values that are asked
-// for, and of no others.
+// Package bitmap reads and builds indices of the kind BITMAP: each distinct value of a column, NULL too,
+// with the rows that have it; see package keyed, which also builds them. A search reads the rows of the
+// values that are asked for, and of no others.
 package bitmap
 
 import (

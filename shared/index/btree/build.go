@@ -3,7 +3,6 @@ package btree
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"iter"
 	"strconv"
 
@@ -12,66 +11,24 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/sortkey"
 )
 
-const (
-	// builtPageRows is how many rows a page gets, as in native Lance.
-	builtPageRows = 4096
-	// sortBytes is how many bytes of keys are sorted in memory, if the share has so much.
-	sortBytes = 256 << 20
-)
-
-// Fits reports whether values of a type can have an index of the kind: they have an order, and are
-// neither nested nor from a dictionary.
-func Fits(t arrow.DataType) bool {
-	_, err := index.OrderOf(t)
-	return err == nil && sortkey.NewValues(t) != nil
-}
+// builtPageRows is how many rows a page gets, as in native Lance.
+const builtPageRows = 4096
 
 // Build writes the files of a segment. Each batch of rows has two columns: values of type t, and the
-// address of each row as a number. Values that do not fit into memory are sorted in a temporary file.
-// Types without an order, and dictionaries, are lance.ErrUnsupported.
+// address of each row as a number. Types that are not index.Sortable are lance.ErrUnsupported.
 func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
-	keyOf := sortkey.Of(t, true)
-	values := sortkey.NewValues(t)
-	if values == nil {
-		return fmt.Errorf("%w: a BTREE index on values of type %s", lance.ErrUnsupported, t)
+	sorter, err := index.SortRows(ctx, t, rows)
+	if err != nil {
+		return err
 	}
-	sorter := sortkey.NewSorter(ctx, sortkey.NoLimit, sortBytes)
 	defer sorter.Close()
-	for batch, err := range rows {
-		if err == nil {
-			err = sorter.Add(keysOf(batch, keyOf))
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	b := &builder{values: values, min: sortkey.NewValues(t), max: sortkey.NewValues(t), t: t}
+	b := &builder{values: sortkey.NewValues(t), min: sortkey.NewValues(t), max: sortkey.NewValues(t), t: t}
 	defer b.held.Release()
 	return b.build(ctx, sorter, out)
-}
-
-// keysOf returns a key for each row: that of its value, and behind it the row.
-func keysOf(batch arrow.RecordBatch, keyOf sortkey.Append) [][]byte {
-	rows := batch.Column(1).(*array.Uint64)
-	ends := make([]int, batch.NumRows())
-	var block []byte
-	for i := range ends {
-		block = binary.BigEndian.AppendUint64(keyOf(block, batch.Column(0), i), rows.Value(i))
-		ends[i] = len(block)
-	}
-	keys, start := make([][]byte, len(ends)), 0
-	for i, end := range ends {
-		keys[i], start = block[start:end:end], end
-	}
-	return keys
 }
 
 // A builder writes pages in the order of their values, and then the lookup of them.

@@ -126,9 +126,10 @@ func (d *Dataset) newSegmentFiles(id string) (*segmentFiles, error) {
 
 // A segmentFile is one of the files.
 type segmentFile struct {
-	all  *segmentFiles
-	name string
-	file *stage.File
+	all    *segmentFiles
+	name   string
+	schema *schema.Schema // of the file, which writes its metadata at the end
+	file   *stage.File
 }
 
 // Create implements index.Output.
@@ -141,7 +142,7 @@ func (s *segmentFiles) Create(ctx context.Context, name string, columns *arrow.S
 	if err != nil {
 		return nil, err
 	}
-	f := &segmentFile{all: s, name: name, file: file}
+	f := &segmentFile{all: s, name: name, schema: fields, file: file}
 	s.open[f] = true
 	return f, nil
 }
@@ -149,6 +150,14 @@ func (s *segmentFiles) Create(ctx context.Context, name string, columns *arrow.S
 // Write implements index.FileWriter.
 func (f *segmentFile) Write(ctx context.Context, rows arrow.RecordBatch) error {
 	return f.file.Write(ctx, rows.Columns(), 0, rows.NumRows())
+}
+
+// SetMetadata implements index.FileWriter.
+func (f *segmentFile) SetMetadata(key, value string) {
+	if f.schema.Metadata == nil {
+		f.schema.Metadata = map[string]string{}
+	}
+	f.schema.Metadata[key] = value
 }
 
 // Close implements index.FileWriter.

@@ -1,5 +1,7 @@
 package pb
 
+import "google.golang.org/protobuf/encoding/protowire"
+
 // VectorIndexDetails are the parameters in the manifest's entry of a vector index. Entries
 // older than this message have none.
 //
@@ -106,11 +108,13 @@ type InvertedIndexDetails struct {
 	MaxNgramLength      uint32  // 10
 	PrefixOnly          bool    // 11
 	BlockSize           *uint32 // 12
+	Code                bool    // 13: is there, for tokens of program text
 	SplitIdentifiers    bool    // 13.1
 	SplitOnNumerics     bool    // 13.2
 	PreserveOriginal    bool    // 13.3
 	IndexOperators      bool    // 13.4
 	DocumentGranularity uint32  // 14: 0 is a row, 1 an element of a list
+	FormatVersion       *uint32 // 15: of the posting lists
 }
 
 // Unmarshal reads an encoded InvertedIndexDetails.
@@ -144,9 +148,12 @@ func (d *InvertedIndexDetails) Unmarshal(b []byte) error {
 		case 12:
 			d.BlockSize = ptr(s.Uint32())
 		case 13:
+			d.Code = true
 			s.Message(d.unmarshalCode)
 		case 14:
 			d.DocumentGranularity = s.Uint32()
+		case 15:
+			d.FormatVersion = ptr(s.Uint32())
 		}
 	}
 	return s.Err()
@@ -168,4 +175,40 @@ func (d *InvertedIndexDetails) unmarshalCode(b []byte) error {
 		}
 	}
 	return s.Err()
+}
+
+// Marshal encodes the details.
+func (d *InvertedIndexDetails) Marshal(e *Encoder) {
+	if d.BaseTokenizer != nil {
+		e.AlwaysString(1, *d.BaseTokenizer)
+	}
+	e.String(2, d.Language)
+	e.Bool(3, d.WithPosition)
+	e.optionalUint32(4, d.MaxTokenLength)
+	e.Bool(5, d.LowerCase)
+	e.Bool(6, d.Stem)
+	e.Bool(7, d.RemoveStopWords)
+	e.Bool(8, d.ASCIIFolding)
+	e.Uint64(9, uint64(d.MinNgramLength))
+	e.Uint64(10, uint64(d.MaxNgramLength))
+	e.Bool(11, d.PrefixOnly)
+	e.optionalUint32(12, d.BlockSize)
+	if d.Code {
+		e.Message(13, d.marshalCode)
+	}
+	e.Uint64(14, uint64(d.DocumentGranularity))
+	e.optionalUint32(15, d.FormatVersion)
+}
+
+// marshalCode writes also parameters that are not set: native Lance takes their absence for true.
+func (d *InvertedIndexDetails) marshalCode(e *Encoder) {
+	for i, set := range []bool{d.SplitIdentifiers, d.SplitOnNumerics, d.PreserveOriginal, d.IndexOperators} {
+		e.AlwaysUint64(protowire.Number(i+1), protowire.EncodeBool(set))
+	}
+}
+
+func (e *Encoder) optionalUint32(num protowire.Number, v *uint32) {
+	if v != nil {
+		e.AlwaysUint64(num, uint64(*v))
+	}
 }

@@ -20,6 +20,11 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 		return nil, err
 	}
 	wanted := engine.NewIndex{Name: req.IndexName(), Column: req.Column, Kind: kind, Replace: req.Replaces()}
+	if kind == index.Text {
+		if wanted.Text, err = engine.TextParams(&req.TextIndexParameters); err != nil {
+			return nil, err
+		}
+	}
 	if s.tables.Jobs == nil {
 		done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
 			return t.CreateIndex(ctx, wanted, confirm)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/job"
 	"tiltyard/shared/tables"
@@ -24,15 +25,25 @@ type Order struct {
 	Type    string `json:"type"` // as index.Kind spells it
 	Replace bool   `json:"replace,omitempty"`
 	Branch  string `json:"branch,omitempty"`
+
+	Text *fulltext.Params `json:"text,omitempty"` // of an index of texts
 }
 
 // NewOrder returns the order to build an index on a branch of a table.
 func NewOrder(n engine.NewIndex, branch string) Order {
-	return Order{Name: n.Name, Column: n.Column, Type: n.Kind.String(), Replace: n.Replace, Branch: branch}
+	o := Order{Name: n.Name, Column: n.Column, Type: n.Kind.String(), Replace: n.Replace, Branch: branch}
+	if n.Kind == index.Text {
+		o.Text = &n.Text
+	}
+	return o
 }
 
 func (o Order) index() engine.NewIndex {
-	return engine.NewIndex{Name: o.Name, Column: o.Column, Kind: index.KindNamed(o.Type), Replace: o.Replace}
+	n := engine.NewIndex{Name: o.Name, Column: o.Column, Kind: index.KindNamed(o.Type), Replace: o.Replace}
+	if o.Text != nil {
+		n.Text = *o.Text
+	}
+	return n
 }
 
 // result is the result of a job.

@@ -1,0 +1,228 @@
+package inverted
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
+)
+
+// A collector holds documents of a partition that is being built, and for each of their terms the
+// documents that have it. It is for one goroutine.
+type collector struct {
+	analyzer  *fulltext.Analyzer
+	positions bool // of terms are wanted
+
+	rows    []uint64 // of the documents
+	lengths []uint32 // how many terms each has
+	total   int64    // terms of all of them
+
+	numbers   map[string]uint32 // the places of terms in the slices below
+	terms     []string
+	lists     []list
+	termBytes int64 // of all terms
+
+	words     map[string]int32 // what becomes of words: the number of a term, or droppedWord
+	wordBytes int64            // of all words
+	pool      pool             // of the lists
+
+	size int64       // about how many bytes all this takes
+	held memory.Hold // at least as many
+
+	// Of the document that is being added:
+	ctx    context.Context //nolint:containedctx // only until add returns
+	length uint64
+	steps  int
+	err    error
+}
+
+// A list is a posting list that grows. For each document that has the term but the last one, the pool
+// has a varint of the distance from the document before, doubled, and one more if the term is there
+// once; if not, a varint of how often. For each place of the term it has a varint of the distance from
+// the place before in the document.
+type list struct {
+	documents stream
+	places    stream
+	count     uint32 // documents, with the last one
+	last      uint32 // the last document
+	distance  uint32 // … from the one before
+	frequency uint32 // of the term in it
+	place     uint32 // the last one in it
+}
+
+const (
+	// termOverhead is about what a term takes beside its bytes.
+	termOverhead = 160
+	// wordOverhead is about what a word takes beside its bytes.
+	wordOverhead = 48
+	// maxWords bounds the words that a collector remembers, and maxWordBytes how long they are.
+	maxWords     = 1 << 18
+	maxWordBytes = 64
+	// droppedWord stands for a word that becomes no term.
+	droppedWord = -1
+	// growth is how much memory a collector takes at a time.
+	growth = 1 << 20
+)
+
+func newCollector(analyzer *fulltext.Analyzer) *collector {
+	return &collector{
+		analyzer: analyzer, positions: analyzer.Params().WithPosition,
+		numbers: map[string]uint32{}, words: map[string]int32{},
+	}
+}
+
+// add adds the document of a row, unless it has no terms.
+func (c *collector) add(ctx context.Context, row uint64, text string) error {
+	c.ctx, c.length, c.err = ctx, 0, nil
+	defer func() { c.ctx = nil }()
+	if c.analyzer.IsJSON() {
+		if err := c.analyzer.Members(text, c.member); err != nil {
+			return fmt.Errorf("row %d: %w", row, err)
+		}
+	} else {
+		c.analyzer.Words(text, c.word)
+	}
+	if c.err != nil || c.length == 0 {
+		return c.err
+	}
+	c.rows = append(c.rows, row)
+	c.lengths = append(c.lengths, uint32(min(c.length, math.MaxUint32)))
+	c.total += int64(c.length)
+	c.size += 2 * documentBytes
+	return nil
+}
+
+// word adds a word of the document.
+func (c *collector) word(word string, position int) bool {
+	number, known := c.words[word]
+	if !known {
+		number = c.learn(word)
+	}
+	if number != droppedWord {
+		c.occurs(uint32(number), uint32(position))
+	}
+	return c.goOn()
+}
+
+// member adds a term of a JSON document.
+func (c *collector) member(term string, position int) {
+	if c.err == nil {
+		c.occurs(c.number(term), uint32(position))
+		c.goOn()
+	}
+}
+
+// learn finds what becomes of a word, and remembers it.
+func (c *collector) learn(word string) int32 {
+	number := int32(droppedWord)
+	if term, ok := c.analyzer.Term(word); ok {
+		number = int32(c.number(term))
+	}
+	if len(word) > maxWordBytes {
+		return number
+	}
+	if len(c.words) == maxWords {
+		c.size -= c.wordBytes
+		c.words, c.wordBytes = map[string]int32{}, 0
+	}
+	c.words[strings.Clone(word)] = number
+	bytes := wordOverhead + int64(len(word))
+	c.wordBytes, c.size = c.wordBytes+bytes, c.size+bytes
+	return number
+}
+
+// number returns the number of a term.
+func (c *collector) number(term string) uint32 {
+	number, known := c.numbers[term]
+	if known {
+		return number
+	}
+	term, number = strings.Clone(term), uint32(len(c.terms))
+	c.numbers[term] = number
+	c.terms = append(c.terms, term)
+	c.lists = append(c.lists, list{})
+	c.termBytes += int64(len(term))
+	c.size += termOverhead + 3*int64(len(term)) // the written form has it, too
+	return number
+}
+
+// occurs adds a term to the document.
+func (c *collector) occurs(number, position uint32) {
+	blocks := len(c.pool.blocks)
+	l, document := &c.lists[number], uint32(len(c.rows))
+	if l.count == 0 || l.last != document {
+		if l.count > 0 {
+			c.write(l)
+		}
+		l.distance, l.last, l.frequency, l.place = document-l.last, document, 0, 0
+		l.count++
+	}
+	l.frequency++
+	if c.positions {
+		c.pool.varint(&l.places, uint64(position-l.place))
+		l.place = position
+	}
+	c.length++
+	c.size += poolBlock * int64(len(c.pool.blocks)-blocks)
+}
+
+// write writes the last document of a list.
+func (c *collector) write(l *list) {
+	if l.frequency == 1 {
+		c.pool.varint(&l.documents, uint64(l.distance)<<1|1)
+		return
+	}
+	c.pool.varint(&l.documents, uint64(l.distance)<<1)
+	c.pool.varint(&l.documents, uint64(l.frequency))
+}
+
+// goOn takes the memory that the document has come to need, and reports whether it can go on.
+func (c *collector) goOn() bool {
+	if c.steps++; c.steps%contextSteps == 0 && c.err == nil {
+		c.err = c.ctx.Err()
+	}
+	if c.size > c.held.Bytes() && c.err == nil {
+		if len(c.pool.blocks) >= poolBlocks-1 {
+			c.err = fmt.Errorf("%w: documents with more than %d bytes of terms", lance.ErrUnsupported, c.pool.bytes())
+			return false
+		}
+		c.err = c.held.Resize(c.ctx, c.size+growth)
+	}
+	return c.err == nil
+}
+
+// A listReader reads a posting list.
+type listReader struct {
+	documents, places streamReader
+	list              *list
+	left              uint32 // documents
+	document          uint32
+	frequency         uint32
+}
+
+func (c *collector) reader(number uint32) listReader {
+	l := &c.lists[number]
+	return listReader{documents: c.pool.reader(&l.documents), places: c.pool.reader(&l.places), list: l, left: l.count}
+}
+
+// next moves to the next document, and reports whether there is one. Then places has frequency
+// numbers: the distance of each place of the term from the one before in the document.
+func (r *listReader) next() bool {
+	if r.left == 0 {
+		return false
+	}
+	if r.left--; r.left == 0 {
+		r.document, r.frequency = r.list.last, r.list.frequency
+		return true
+	}
+	head := r.documents.varint()
+	r.document += uint32(head >> 1)
+	if r.frequency = 1; head&1 == 0 {
+		r.frequency = uint32(r.documents.varint())
+	}
+	return true
+}

@@ -1,0 +1,218 @@
+package inverted
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"strings"
+)
+
+// An automatonBuilder writes an automaton of terms that come in the order of their bytes, with the
+// numbers 0, 1, 2 … So the number that a path has collected never has to be taken back: a step that a
+// term adds has what is left of its number, and no end of a term has any.
+type automatonBuilder struct {
+	out   []byte
+	path  []building // the nodes of the last term, of which the deeper ones are complete with the next
+	depth int        // nodes of path in use, without the root
+	term  []byte     // the last one
+	sums  []uint64   // for each of its bytes, the number that the path has up to it
+	terms uint64
+
+	known map[string]int // nodes that were written, by what they hold, and their addresses
+	last  int            // address of the last node
+	key   []byte
+}
+
+// A building is a node that is not written yet.
+type building struct {
+	final bool
+	steps []step // the last one may lead to a node that is not written
+}
+
+const (
+	automatonVersion = 3
+	noAddress        = 1 // is the address of no node
+	// maxKnownNodes bounds the nodes that are remembered in order to write none of them twice.
+	maxKnownNodes = 1 << 16
+)
+
+func newAutomatonBuilder() *automatonBuilder {
+	b := &automatonBuilder{path: make([]building, 1), known: map[string]int{}, last: noAddress}
+	b.out = binary.LittleEndian.AppendUint64(b.out, automatonVersion)
+	b.out = binary.LittleEndian.AppendUint64(b.out, 0)
+	return b
+}
+
+// add adds a term, which comes after all others.
+func (b *automatonBuilder) add(term string) {
+	common := 0
+	for common < len(term) && common < len(b.term) && term[common] == b.term[common] {
+		common++
+	}
+	b.freeze(common)
+	collected := uint64(0)
+	if common > 0 {
+		collected = b.sums[common-1]
+	}
+	b.sums = b.sums[:common]
+	for i := common; i < len(term); i++ {
+		b.path[i].steps = append(b.path[i].steps, step{on: term[i], output: b.terms - collected})
+		collected = b.terms
+		b.sums = append(b.sums, collected)
+		if len(b.path) == i+1 {
+			b.path = append(b.path, building{})
+		}
+		b.path[i+1] = building{steps: b.path[i+1].steps[:0]}
+	}
+	b.depth = len(term)
+	b.path[b.depth].final = true
+	b.term = append(b.term[:0], term...)
+	b.terms++
+}
+
+// freeze writes the nodes of the last term that are deeper than depth.
+func (b *automatonBuilder) freeze(depth int) {
+	for ; b.depth > depth; b.depth-- {
+		steps := b.path[b.depth-1].steps
+		steps[len(steps)-1].to = b.write(&b.path[b.depth])
+	}
+}
+
+// finish returns the automaton.
+func (b *automatonBuilder) finish() []byte {
+	b.freeze(0)
+	root := b.write(&b.path[0])
+	b.out = binary.LittleEndian.AppendUint64(b.out, b.terms)
+	b.out = binary.LittleEndian.AppendUint64(b.out, uint64(root))
+	return binary.LittleEndian.AppendUint32(b.out, maskedChecksum(b.out))
+}
+
+// maskedChecksum is the checksum at the end of an automaton.
+func maskedChecksum(data []byte) uint32 {
+	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
+	return (sum>>15 | sum<<17) + 0xa282ead8
+}
+
+// write writes a node, unless there is one like it, and returns its address.
+func (b *automatonBuilder) write(n *building) int {
+	if n.final && len(n.steps) == 0 {
+		return 0
+	}
+	b.key = append(b.key[:0], 0)
+	if n.final {
+		b.key[0] = 1
+	}
+	for _, s := range n.steps {
+		b.key = append(b.key, s.on)
+		b.key = binary.AppendUvarint(b.key, s.output)
+		b.key = binary.AppendUvarint(b.key, uint64(s.to))
+	}
+	if address, ok := b.known[string(b.key)]; ok {
+		return address
+	}
+	if len(n.steps) == 1 && !n.final {
+		b.writeStep(n.steps[0])
+	} else {
+		b.writeSteps(n)
+	}
+	b.last = len(b.out) - 1
+	if len(b.known) == maxKnownNodes {
+		clear(b.known)
+	}
+	b.known[string(b.key)] = b.last
+	return b.last
+}
+
+// writeStep writes a node of one step.
+func (b *automatonBuilder) writeStep(s step) {
+	start := len(b.out)
+	form := byte(0xc0)
+	if s.to != b.last || s.output != 0 {
+		form = 0x80
+		distance := distanceTo(start, s.to)
+		outputs, targets := byteWidth(s.output), max(byteWidth(distance), 1)
+		b.number(s.output, outputs)
+		b.number(distance, targets)
+		b.out = append(b.out, byte(targets<<4|outputs))
+	}
+	common := strings.IndexByte(commonInputs, s.on) + 1
+	if common > maxCommonInput {
+		common = 0
+	}
+	if common == 0 {
+		b.out = append(b.out, s.on)
+	}
+	b.out = append(b.out, form|byte(common))
+}
+
+// maxCommonInput is the last place among commonInputs that the six bits of a node can name.
+const maxCommonInput = 63
+
+// writeSteps writes a node of any number of steps.
+func (b *automatonBuilder) writeSteps(n *building) {
+	start, outputs, targets := len(b.out), 0, 0
+	for _, s := range n.steps {
+		outputs = max(outputs, byteWidth(s.output))
+		targets = max(targets, byteWidth(distanceTo(start, s.to)), 1)
+	}
+	if n.final {
+		b.number(0, outputs)
+	}
+	for i := len(n.steps) - 1; i >= 0; i-- {
+		b.number(n.steps[i].output, outputs)
+	}
+	for i := len(n.steps) - 1; i >= 0; i-- {
+		b.number(distanceTo(start, n.steps[i].to), targets)
+	}
+	for i := len(n.steps) - 1; i >= 0; i-- {
+		b.out = append(b.out, n.steps[i].on)
+	}
+	if len(n.steps) > indexedSteps {
+		var places [256]byte
+		for i := range places {
+			places[i] = 0xff
+		}
+		for i, s := range n.steps {
+			places[s.on] = byte(i)
+		}
+		b.out = append(b.out, places[:]...)
+	}
+	b.out = append(b.out, byte(targets<<4|outputs))
+	head := byte(0)
+	if n.final {
+		head = 0x40
+	}
+	switch count := len(n.steps); {
+	case count == 0 || count > 0x3f:
+		if count == 256 {
+			count = 1 // which needs no byte of its own otherwise
+		}
+		b.out = append(b.out, byte(count), head)
+	default:
+		b.out = append(b.out, head|byte(count))
+	}
+}
+
+// distanceTo returns how far a node is before the one that begins at start; 0 is the empty final node.
+func distanceTo(start, address int) uint64 {
+	if address == 0 {
+		return 0
+	}
+	return uint64(start - address)
+}
+
+// number writes a number of some bytes, the lowest first.
+func (b *automatonBuilder) number(value uint64, width int) {
+	for range width {
+		b.out = append(b.out, byte(value))
+		value >>= 8
+	}
+}
+
+// byteWidth returns how many bytes a number takes; none for 0.
+func byteWidth(value uint64) int {
+	n := 0
+	for ; value > 0; value >>= 8 {
+		n++
+	}
+	return n
+}
