@@ -22,7 +22,6 @@ const (
 // A Reader reads the record batches of one Arrow IPC stream and trusts none of its bytes.
 // It is for one goroutine at a time.
 type Reader struct {
-	ctx     context.Context //nolint:containedctx // lives as long as one stream
 	src     io.Reader
 	limits  Limits
 	message int // number of the message being read
@@ -32,7 +31,8 @@ type Reader struct {
 	columns []*node
 	dicts   map[int64]*dictionary
 	zstd    zstdDecoder
-	held    account.Hold // for the dictionaries, and for the message being read or read last
+	held    account.Hold            // for the dictionaries, and for the message being read or read last
+	hold    func(bytes int64) error // sets how many bytes are held, within the share of the stream's context
 
 	dictBytes  int64 // kept alive by the dictionaries
 	deltaBytes int64 // copied so far to extend dictionaries
@@ -51,12 +51,12 @@ type Reader struct {
 // *memory.Error.
 func NewReader(ctx context.Context, r io.Reader, limits Limits) (*Reader, error) {
 	reader := &Reader{
-		ctx:      ctx,
 		src:      r,
 		limits:   limits.withDefaults(),
 		dicts:    make(map[int64]*dictionary),
 		unbacked: maxUnbackedRows,
 	}
+	reader.hold = func(bytes int64) error { return reader.held.Resize(ctx, bytes) }
 	if err := reader.readSchema(); err != nil {
 		return nil, reader.fail(err)
 	}
@@ -90,7 +90,7 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 }
 
 // take takes more bytes from the memory share of the stream.
-func (r *Reader) take(bytes int64) error { return r.held.Resize(r.ctx, r.held.Bytes()+bytes) }
+func (r *Reader) take(bytes int64) error { return r.hold(r.held.Bytes() + bytes) }
 
 // fail gives back the memory of the message, adds the number of the message to err, and
 // keeps err for later calls.
@@ -125,7 +125,7 @@ func (r *Reader) readSchema() error {
 
 // next reads one message. It returns no batch if that is a dictionary.
 func (r *Reader) next() (arrow.RecordBatch, error) {
-	if err := r.held.Resize(r.ctx, r.dictBytes); err != nil {
+	if err := r.hold(r.dictBytes); err != nil {
 		return nil, err
 	}
 	m, err := r.readMessage()

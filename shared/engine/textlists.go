@@ -243,13 +243,13 @@ func (l *textLists) columnRows(ctx context.Context, column int, allowed func(add
 	c := &l.columns[column]
 	for i, partitions := range c.found {
 		for _, m := range partitions {
-			p := &placedRows{ctx: ctx, lists: l, segment: c.segments[i], allowed: allowed, sink: sink}
+			p := &placedRows{lists: l, segment: c.segments[i], allowed: allowed, sink: sink}
 			err := m.Each(ctx, func(d *inverted.Document) error {
 				l.search.Enter(p.next(d.Row), column, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
-				return p.full()
+				return p.full(ctx)
 			})
 			if err == nil {
-				err = p.flush()
+				err = p.flush(ctx)
 			}
 			if err != nil {
 				return &unreadIndex{c.index.Name, fmt.Errorf("segment %s: %w", c.segments[i].UUID, err)}
@@ -264,7 +264,6 @@ const placeStep = 1 << 10
 
 // placedRows finds where the rows of a partition are, a number of them at a time.
 type placedRows struct {
-	ctx     context.Context //nolint:containedctx // lives as long as the call that made it
 	lists   *textLists
 	segment *dataset.Segment
 	allowed func(address uint64) bool
@@ -285,15 +284,15 @@ func (p *placedRows) next(id uint64) []uint32 {
 }
 
 // full places the rows if there are enough of them.
-func (p *placedRows) full() error {
+func (p *placedRows) full(ctx context.Context) error {
 	if len(p.ids) < placeStep {
 		return nil
 	}
-	return p.flush()
+	return p.flush(ctx)
 }
 
-func (p *placedRows) flush() error {
-	if err := p.lists.dataset.Places(p.ctx, p.segment, p.ids); err != nil {
+func (p *placedRows) flush(ctx context.Context) error {
+	if err := p.lists.dataset.Places(ctx, p.segment, p.ids); err != nil {
 		return err
 	}
 	words := p.lists.search.RowWords()

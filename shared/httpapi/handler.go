@@ -156,7 +156,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // made for the call.
 func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	c := &call{
-		handler: h, w: &responseWriter{ResponseWriter: w, stall: h.StallTimeout}, client: r.Context(),
+		handler: h, w: &responseWriter{ResponseWriter: w, stall: h.StallTimeout}, clientErr: r.Context().Err,
 		requestID: h.chooseRequestID(r), cold: !h.warm.Swap(true),
 		received: countedBody{ReadCloser: r.Body}, memory: h.Memory.Open(),
 	}
@@ -174,7 +174,7 @@ type call struct {
 	*handler
 	w         *responseWriter
 	r         *http.Request
-	client    context.Context // ends when the client disconnects
+	clientErr func() error // context.Canceled once the client has disconnected
 	requestID string
 	match     match
 	principal *auth.Principal

@@ -99,7 +99,7 @@ func (h *handler) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		_, err = h.Verifier.Verify(r.Context(), token)
 	}
 	if err != nil {
-		c := &call{handler: h, w: &responseWriter{ResponseWriter: w}, r: r, client: r.Context(), requestID: h.chooseRequestID(r)}
+		c := &call{handler: h, w: &responseWriter{ResponseWriter: w}, r: r, clientErr: r.Context().Err, requestID: h.chooseRequestID(r)}
 		c.writeProblem(err)
 		return
 	}

@@ -176,7 +176,7 @@ func isBodyError(err error) bool {
 
 // writeProblem answers with an error, unless the client has disconnected.
 func (c *call) writeProblem(err error) {
-	if errors.Is(err, context.Canceled) && c.client.Err() != nil {
+	if errors.Is(err, context.Canceled) && c.clientErr() != nil {
 		c.w.status = statusClientGone
 		panic(http.ErrAbortHandler)
 	}

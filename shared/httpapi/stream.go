@@ -65,7 +65,7 @@ func (c *call) sendTo(stream *idempotency.Stream, r reply) error {
 	answer := idempotency.Answer{Status: r.status, Header: header, Body: r.body}
 	// A client that disconnects after the answer was sent may have received it. Behind a gateway no
 	// disconnect is visible, but the time of a function may have run out.
-	reached := !errors.Is(c.client.Err(), context.Canceled)
+	reached := !errors.Is(c.clientErr(), context.Canceled)
 	mine, err := stream.Settle(reached)
 	c.warn(err)
 	if !mine {

@@ -14,7 +14,7 @@ import (
 // then one of Answered, Lost and Failed.
 type Stream struct {
 	uploads *Uploads
-	ctx     context.Context //nolint:containedctx // an io.Reader of one request
+	ctx     context.Context // of the request; kept because the methods of io.Reader take none
 	body    io.Reader
 	upload  Upload
 	attempt *Attempt

@@ -247,27 +247,26 @@ func (a *automaton) each(ctx context.Context, yield func(term []byte) error) err
 	if a.terms == 0 {
 		return nil
 	}
-	w := &walk{automaton: a, ctx: ctx, yield: yield}
-	return w.from(a.root)
+	w := &walk{automaton: a, yield: yield}
+	return w.from(ctx, a.root)
 }
 
 // A walk goes along all paths of an automaton.
 type walk struct {
 	automaton *automaton
-	ctx       context.Context //nolint:containedctx // the walk is over when its call returns
 	yield     func([]byte) error
 	term      []byte
 	found     int64
 	steps     int
 }
 
-func (w *walk) from(address int) error {
+func (w *walk) from(ctx context.Context, address int) error {
 	var n node
 	if err := w.automaton.node(address, &n); err != nil {
 		return err
 	}
-	if w.steps++; w.steps%contextSteps == 0 && w.ctx.Err() != nil {
-		return w.ctx.Err()
+	if w.steps++; w.steps%contextSteps == 0 && ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if n.final {
 		if w.found++; w.found > w.automaton.terms {
@@ -285,7 +284,7 @@ func (w *walk) from(address int) error {
 	}
 	for _, s := range n.steps {
 		w.term = append(w.term, s.on)
-		if err := w.from(s.to); err != nil {
+		if err := w.from(ctx, s.to); err != nil {
 			return err
 		}
 		w.term = w.term[:len(w.term)-1]

@@ -49,17 +49,17 @@ func mapWindows[T any](ctx context.Context, plan *plan, read readFunc, f func(co
 	share := memory.FromContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	ahead := readAhead[T]{
-		ctx: ctx, share: share, plan: plan, windows: plan.first, more: plan.rest(ctx), readWindow: read, f: f, scale: 1,
+		share: share, plan: plan, windows: plan.first, more: plan.rest(ctx), readWindow: read, f: f, scale: 1,
 		near: objectstore.Near(plan.dataset.table.store),
 	}
-	ahead.fill()
+	ahead.fill(ctx)
 	return func(yield func(T, error) bool) {
 		defer func() {
 			cancel()
 			ahead.close()
 		}()
-		for ; ahead.busy(); ahead.fill() {
-			r := ahead.take()
+		for ; ahead.busy(); ahead.fill(ctx) {
+			r := ahead.take(ctx)
 			if r.err == nil {
 				r.err = ctx.Err()
 			}
@@ -78,7 +78,6 @@ type readFunc func(context.Context, window) (arrow.RecordBatch, error)
 
 // readAhead is the windows of a scan that are in work, in order.
 type readAhead[T any] struct {
-	ctx        context.Context //nolint:containedctx // lives as long as one scan
 	share      *memory.Share
 	plan       *plan
 	alone      []window       // to be read one at a time, before all others
@@ -115,14 +114,14 @@ func (a *readAhead[T]) busy() bool { return len(a.alone)+len(a.read)+len(a.queue
 
 // fill begins windows while memory allows. What was read before the last one was asked for
 // is done with.
-func (a *readAhead[T]) fill() {
+func (a *readAhead[T]) fill(ctx context.Context) {
 	if len(a.read) == 0 {
 		a.current.Close()
 		a.current = nil
 	}
 	for a.room() && a.refill() {
 		n, bytes := a.run()
-		part, err := a.pay(bytes)
+		part, err := a.pay(ctx, bytes)
 		if part == nil && err == nil && a.share != nil {
 			return
 		}
@@ -141,7 +140,7 @@ func (a *readAhead[T]) fill() {
 			defer lance.Contain(func(err error) { w.done <- []result[T]{{err: err}} })
 			results := make([]result[T], 0, len(w.windows))
 			for _, window := range w.windows {
-				r := a.one(part, window)
+				r := a.one(ctx, part, window)
 				results = append(results, r)
 				if r.err != nil {
 					break
@@ -155,18 +154,17 @@ func (a *readAhead[T]) fill() {
 
 // pay takes the memory that windows of so many bytes are expected to take. It waits only
 // when no others are in work; else there is no part when there is no memory.
-func (a *readAhead[T]) pay(bytes int64) (*memory.Share, error) {
+func (a *readAhead[T]) pay(ctx context.Context, bytes int64) (*memory.Share, error) {
 	bytes = int64(readFactor * a.scale * float64(bytes))
 	if !a.busy() {
-		return a.share.Part(a.ctx, bytes)
+		return a.share.Part(ctx, bytes)
 	}
 	part, _ := a.share.TryPart(bytes)
 	return part, nil
 }
 
 // one reads a window and calls f.
-func (a *readAhead[T]) one(part *memory.Share, w window) (r result[T]) {
-	ctx := a.ctx
+func (a *readAhead[T]) one(ctx context.Context, part *memory.Share, w window) (r result[T]) {
 	if part != nil {
 		ctx = memory.WithShare(ctx, part)
 	}
@@ -252,9 +250,9 @@ func (a *readAhead[T]) refill() bool {
 }
 
 // take waits for the first window in work.
-func (a *readAhead[T]) take() result[T] {
+func (a *readAhead[T]) take(ctx context.Context) result[T] {
 	if len(a.read) == 0 {
-		a.read = a.takeRun()
+		a.read = a.takeRun(ctx)
 	}
 	r := a.read[0]
 	a.read = a.read[1:]
@@ -263,9 +261,9 @@ func (a *readAhead[T]) take() result[T] {
 
 // takeRun waits for the first windows in work. From the one on that was refused memory, they
 // are read alone.
-func (a *readAhead[T]) takeRun() []result[T] {
+func (a *readAhead[T]) takeRun(ctx context.Context) []result[T] {
 	if len(a.alone) > 0 {
-		return []result[T]{a.takeAlone()}
+		return []result[T]{a.takeAlone(ctx)}
 	}
 	first := a.queue[0]
 	a.queue = a.queue[1:]
@@ -284,7 +282,7 @@ func (a *readAhead[T]) takeRun() []result[T] {
 		a.alone, run = slices.Clone(first.windows[last:]), run[:last]
 		if last == 0 {
 			first.part.Close()
-			return []result[T]{a.takeAlone()}
+			return []result[T]{a.takeAlone(ctx)}
 		}
 	}
 	return run
@@ -292,25 +290,25 @@ func (a *readAhead[T]) takeRun() []result[T] {
 
 // takeAlone reads the first of the windows that are read alone, in halves when there is too
 // little memory for it, down to single rows.
-func (a *readAhead[T]) takeAlone() result[T] {
+func (a *readAhead[T]) takeAlone(ctx context.Context) result[T] {
 	for {
 		w := a.alone[0]
-		part, err := a.share.Part(a.ctx, min(w.bytes, windowBytes))
+		part, err := a.share.Part(ctx, min(w.bytes, windowBytes))
 		r := result[T]{err: err, refused: err != nil}
 		if err == nil {
-			r = a.one(part, w)
+			r = a.one(ctx, part, w)
 			part.Settle(part.Held())
 		}
 		var refused *memory.Error
 		if r.err == nil || !r.refused || !errors.As(r.err, &refused) || refused.Busy || w.to-w.from == 1 {
 			if r.refused && w.to-w.from == 1 {
-				r.err = a.plan.tooWide(a.ctx, w, r.err)
+				r.err = a.plan.tooWide(ctx, w, r.err)
 			}
 			a.alone, a.current = a.alone[1:], part
 			return r
 		}
 		part.Close()
-		halves, err := w.halves(a.ctx)
+		halves, err := w.halves(ctx)
 		if err != nil {
 			return result[T]{err: err}
 		}

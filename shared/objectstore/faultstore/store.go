@@ -292,16 +292,22 @@ func (s *Store) Create(ctx context.Context, key string) (objectstore.Writer, err
 	if err != nil {
 		return nil, err
 	}
-	return &writer{Writer: w, ctx: ctx, store: s, key: key}, nil
+	commit := func(data []byte) (objectstore.Info, error) {
+		var info objectstore.Info
+		err := s.do(ctx, Call{Kind: Upload, Key: key, Data: data}, "", func() (n int, err error) {
+			info, err = w.Commit()
+			return 0, err
+		})
+		return info, err
+	}
+	return &writer{Writer: w, commit: commit}, nil
 }
 
 // A writer makes its one request at the commit, as a small upload to S3 does.
 type writer struct {
 	objectstore.Writer
-	ctx   context.Context // the context of Create, because Commit has none
-	store *Store
-	key   string
-	data  bytes.Buffer
+	commit func(data []byte) (objectstore.Info, error) // within the context of Create, because Commit takes none
+	data   bytes.Buffer
 }
 
 func (w *writer) Write(p []byte) (int, error) {
@@ -311,12 +317,7 @@ func (w *writer) Write(p []byte) (int, error) {
 }
 
 func (w *writer) Commit() (objectstore.Info, error) {
-	var info objectstore.Info
-	call := Call{Kind: Upload, Key: w.key, Data: w.data.Bytes()}
-	err := w.store.do(w.ctx, call, "", func() (n int, err error) {
-		info, err = w.Writer.Commit()
-		return 0, err
-	})
+	info, err := w.commit(w.data.Bytes())
 	if err != nil {
 		// The contract requires that the writer is finished, no matter which error occurred.
 		return objectstore.Info{}, errors.Join(err, w.Abort())

@@ -146,8 +146,8 @@ func (w *writer) usable() error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	if w.upload != nil && w.upload.ctx.Err() != nil {
-		return context.Cause(w.upload.ctx)
+	if w.upload != nil {
+		return w.upload.failure()
 	}
 	return nil
 }
@@ -159,8 +159,11 @@ type upload struct {
 	id    *string
 	parts []*types.CompletedPart // each entry is set when the part has arrived
 	group *errgroup.Group
-	ctx   context.Context // context of the parts; ends with the first error, which is its cause
 	stop  context.CancelFunc
+
+	// The next functions are bound to the context of the parts, which the first error of a part ends.
+	request func(request) error
+	failure func() error // that first error; nil while there is none
 }
 
 // beginUpload starts an upload. If the answer is lost, an upload without parts is left behind,
@@ -179,8 +182,13 @@ func (s *Store) beginUpload(ctx context.Context, full string) (*upload, error) {
 		return nil, err
 	}
 	ctx, u.stop = context.WithCancel(ctx)
-	u.group, u.ctx = errgroup.WithContext(ctx)
+	u.group, ctx = errgroup.WithContext(ctx)
 	u.group.SetLimit(uploads)
+	u.failure = func() error { return context.Cause(ctx) }
+	u.request = func(r request) error {
+		_, err := s.do(ctx, r)
+		return err
+	}
 	return u, nil
 }
 
@@ -194,7 +202,7 @@ func (u *upload) add(data []byte) {
 
 func (u *upload) send(part *types.CompletedPart, data []byte) error {
 	s := u.store
-	_, err := s.do(u.ctx, request{"put part", u.full, int64(len(data)), func(ctx context.Context, _ *time.Timer) error {
+	err := u.request(request{"put part", u.full, int64(len(data)), func(ctx context.Context, _ *time.Timer) error {
 		out, err := s.client.UploadPart(ctx, &s3.UploadPartInput{
 			Bucket: &s.bucket, Key: &u.full, UploadId: u.id, PartNumber: part.PartNumber, Body: bytes.NewReader(data),
 		})

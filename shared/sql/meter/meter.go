@@ -15,13 +15,15 @@ import (
 // A Meter accounts for one evaluation. An operation takes the bytes of its results from the
 // meter before it makes them, and the meter takes them from the share of its context. An
 // operation reports its work, and the meter checks the context now and then. A Meter lives
-// within one call, so it may hold the context of the call. A nil Meter has no bound.
+// within one call, so the functions it holds may be bound to the context of the call. A nil
+// Meter has no bound.
 //
 // The bytes in use form a stack: an operation takes bytes for intermediate values and for
 // its result, and when it is done only those of its result stay in use. Columns are in use
 // for a slice of rows, and constants for the whole evaluation.
 type Meter struct {
-	ctx   context.Context
+	ended func() error            // the error of the context once it has ended
+	take  func(bytes int64) error // takes bytes from the share
 	share *memory.Share
 
 	made    int64 // bytes of the results and intermediate values of a slice
@@ -56,12 +58,15 @@ var ErrNarrow = errors.New("too many rows at once")
 var errEffort = errors.New("too much work for planning")
 
 // New returns a meter for an evaluation within the share of the context.
-func New(ctx context.Context) *Meter {
-	return &Meter{ctx: ctx, share: memory.FromContext(ctx), work: LookWork}
-}
+func New(ctx context.Context) *Meter { return within(ctx, memory.FromContext(ctx)) }
 
 // Unshared returns a meter that checks the context and takes nothing from its share.
-func Unshared(ctx context.Context) *Meter { return &Meter{ctx: ctx, work: LookWork} }
+func Unshared(ctx context.Context) *Meter { return within(ctx, nil) }
+
+func within(ctx context.Context, share *memory.Share) *Meter {
+	take := func(bytes int64) error { return share.Take(ctx, bytes) }
+	return &Meter{ended: ctx.Err, take: take, share: share, work: LookWork}
+}
 
 // Take puts bytes into use that are about to be allocated. Its errors are ErrNarrow,
 // *memory.Error and those of the context.
@@ -88,7 +93,7 @@ func (m *Meter) grow() error {
 		m.taken += ahead
 		return nil
 	}
-	if err := m.share.Take(m.ctx, more); err != nil {
+	if err := m.take(more); err != nil {
 		var refused *memory.Error
 		if m.most > 0 && errors.As(err, &refused) && !refused.Busy {
 			return ErrNarrow
@@ -175,7 +180,7 @@ func (m *Meter) End() {
 func (m *Meter) Peak() int64 { return m.peak }
 
 // Err returns the error of the context if it has ended.
-func (m *Meter) Err() error { return m.ctx.Err() }
+func (m *Meter) Err() error { return m.ended() }
 
 // Step counts work that is about to be done, and checks the context from time to time.
 func (m *Meter) Step(work int) error {
@@ -220,5 +225,5 @@ func (m *Meter) look() error {
 		}
 	}
 	m.work = LookWork
-	return m.ctx.Err()
+	return m.ended()
 }
