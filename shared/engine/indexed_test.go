@@ -111,15 +111,22 @@ func (f failing) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// kindsRead are the kinds of indices that are read, by the packages that read them, and at least
-// for which part of the filters they are asked when they may read an eighth of the rows.
-var kindsRead = map[string]float64{"btree": 0.33, "bitmap": 0.33}
+// kindsRead are the kinds of indices that are read, by the packages that read them, and at least for
+// which part of the filters they are asked: when they may read an eighth of the rows, and all.
+var kindsRead = map[string]struct{ eighth, all float64 }{
+	"btree":       {0.33, 1},
+	"bitmap":      {0.33, 1},
+	"zonemap":     {1, 1},
+	"labellist":   {0.2, 0.6}, // NOT array_has is left to the scan
+	"bloomfilter": {0.9, 1},
+	"ngram":       {0.2, 0.9}, // a few texts have no trigram
+}
 
 func TestFiltersFindByIndexWhatNativeLanceFinds(t *testing.T) {
 	for kind, least := range kindsRead {
 		t.Run(kind, func(t *testing.T) {
 			x := openIndexed(t, kind)
-			for share, least := range map[float64]float64{0.125: least, 1000: 1} {
+			for share, least := range map[float64]float64{0.125: least.eighth, 1000: least.all} {
 				if used := x.check(t, share); used < least {
 					t.Errorf("indices were asked for a part of %.2f of the filters, when they may read a part of %.2f", used, share)
 				}
@@ -144,10 +151,7 @@ func (x *indexed) check(t *testing.T, share float64) (used float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(plan, "narrowed_by=[") {
-			t.Errorf("%s: no index in\n%s", c.Filter, plan)
-		}
-		if strings.Contains(plan, "index_pages=") {
+		if strings.Contains(plan, "narrowed_by=[") && strings.Contains(plan, "index_pages=") {
 			used += 1 / float64(len(x.cases))
 		}
 	}
@@ -285,7 +289,7 @@ func TestIndicesThatCannotBeReadAreDoneWithout(t *testing.T) {
 		"empty":     func([]byte) []byte { return nil },
 		"gone":      nil,
 	} {
-		for of, kind := range map[string]string{"page_lookup.lance": "btree", "page_data.lance": "btree", "bitmap_page_lookup.lance": "bitmap"} {
+		for of, kind := range map[string]string{"page_lookup.lance": "btree", "page_data.lance": "btree", "bitmap_page_lookup.lance": "bitmap", "zonemap.lance": "zonemap", "bloomfilter.lance": "bloomfilter"} {
 			t.Run(name+" "+of, func(t *testing.T) {
 				x := openIndexed(t, kind)
 				x.damage(t, of, damage)

@@ -12,9 +12,17 @@ import (
 // zero value asks for no rows. The filter x < 3 OR x = 7 OR x IS NULL, for example, is
 //
 //	Question{Ranges: (-∞, 3), [7, 7]; Null: true}
+//
+// An index of pieces, such as the elements of lists, has several values for a row: its pieces. Ranges
+// ask it for the rows with a piece within one of them. All and Any join questions about pieces, and
+// then stand alone. The filter array_has_all(x, [3, 7]), for example, is
+//
+//	Question{All: {Ranges: [3, 3]}, {Ranges: [7, 7]}}
 type Question struct {
 	Ranges []Range
 	Null   bool
+	All    []Question // asks for the rows that each of them asks for
+	Any    []Question // asks for the rows that one of them asks for
 }
 
 // A Range is the values from one bound to another.
@@ -114,6 +122,12 @@ func (q Question) String() string {
 	}
 	if q.Null {
 		parts = append(parts, "NULL")
+	}
+	for _, part := range q.All {
+		parts = append(parts, "and {"+part.String()+"}")
+	}
+	for _, part := range q.Any {
+		parts = append(parts, "or {"+part.String()+"}")
 	}
 	return strings.Join(parts, " ")
 }

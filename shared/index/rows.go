@@ -57,16 +57,52 @@ func AddRows(set *rowset.Set, data []byte) error {
 	return nil
 }
 
-// bitmap reads a roaring bitmap in its portable form.
-func bitmap(data []byte) (rows *roaring.Bitmap, err error) {
+// AddTreemap adds to a set the rows that indices of the kind NGRAM have as bytes:
+//
+//	u64 number of fragments, and for each
+//	    u32 its id: the high half of the rows' addresses, or ids
+//	    the low halves, as a roaring bitmap in its portable form
+//
+// Source: struct RoaringTreemap of crate roaring, which is the portable form of 64-bit bitmaps.
+func AddTreemap(set *rowset.Set, data []byte) error {
+	r := bytes.NewReader(data)
+	var fragments uint64
+	if err := binary.Read(r, binary.LittleEndian, &fragments); err != nil {
+		return fmt.Errorf("%w: rows of %d bytes", lance.ErrCorrupt, len(data))
+	}
+	for range fragments {
+		var id uint32
+		if err := binary.Read(r, binary.LittleEndian, &id); err != nil {
+			return fmt.Errorf("%w: rows are cut off", lance.ErrCorrupt)
+		}
+		rows, err := readBitmap(r)
+		if err != nil {
+			return fmt.Errorf("%w: rows of fragment %d: %w", lance.ErrCorrupt, id, err)
+		}
+		set.AddBitmap(uint64(id), rows)
+	}
+	if r.Len() > 0 {
+		return fmt.Errorf("%w: %d bytes behind rows", lance.ErrCorrupt, r.Len())
+	}
+	return nil
+}
+
+// bitmap reads a roaring bitmap in its portable form, which the bytes consist of.
+func bitmap(data []byte) (*roaring.Bitmap, error) {
+	r := bytes.NewReader(data)
+	rows, err := readBitmap(r)
+	if err == nil && r.Len() > 0 {
+		return nil, fmt.Errorf("%d bytes are left over", r.Len())
+	}
+	return rows, err
+}
+
+// readBitmap reads a roaring bitmap in its portable form.
+func readBitmap(r *bytes.Reader) (rows *roaring.Bitmap, err error) {
 	defer Contain(&err)
 	rows = roaring.New()
-	n, err := rows.ReadFrom(bytes.NewReader(data))
-	if err != nil {
+	if _, err := rows.ReadFrom(r); err != nil {
 		return nil, err
-	}
-	if n != int64(len(data)) {
-		return nil, fmt.Errorf("%d bytes are left over", int64(len(data))-n)
 	}
 	if rows.IsEmpty() {
 		return rows, nil

@@ -67,3 +67,39 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+func FuzzTreemap(f *testing.F) {
+	set := rowset.At(7<<32|1, 7<<32|3, 9<<32|1<<20)
+	data := binary.LittleEndian.AppendUint64(nil, 2)
+	for _, id := range []uint64{7, 9} {
+		rows := roaring.New()
+		for address := range set.All() {
+			if address>>32 == id {
+				rows.Add(uint32(address))
+			}
+		}
+		bytes, err := rows.ToBytes()
+		if err != nil {
+			f.Fatal(err)
+		}
+		data = append(binary.LittleEndian.AppendUint32(data, uint32(id)), bytes...)
+	}
+	read := rowset.At()
+	if err := AddTreemap(read, data); err != nil || !slices.Equal(slices.Collect(read.All()), slices.Collect(set.All())) {
+		f.Fatalf("got %x, want %x; error %v", slices.Collect(read.All()), slices.Collect(set.All()), err)
+	}
+	for cut := range data {
+		if err := AddTreemap(rowset.At(), data[:cut]); !errors.Is(err, lance.ErrCorrupt) {
+			f.Errorf("the first %d bytes: got %v, want lance.ErrCorrupt", cut, err)
+		}
+	}
+	f.Add(data)
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		set := rowset.At()
+		if err := AddTreemap(set, data); err == nil {
+			for range set.All() {
+				break
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package narrow
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -54,8 +55,8 @@ func (n *Narrowing) findAny(ctx context.Context, parts []*plan.Narrowing) (*foun
 }
 
 // findAll finds rows for several parts that are joined by AND. It asks only one index, the first
-// that need not read too much, and leaves the other parts to the scan. Probes of one column make one
-// question.
+// that need not read too much, and leaves the other parts to the scan. Coarse indices come last.
+// Probes of one column make one question.
 func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, error) {
 	byIndex, rest := map[*dataset.Index][]plan.Probe{}, []*plan.Narrowing(nil)
 	var order []*dataset.Index
@@ -70,6 +71,7 @@ func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, 
 		}
 		byIndex[x] = append(byIndex[x], part.Probe)
 	}
+	slices.SortStableFunc(order, func(a, b *dataset.Index) int { return coarseness(a) - coarseness(b) })
 	for _, x := range order {
 		f, err := n.ask(ctx, byIndex[x])
 		if err != nil {
@@ -90,6 +92,14 @@ func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, 
 		}
 	}
 	return nil, nil //nolint:nilnil // each of them would read too much
+}
+
+// coarseness orders indices by which of them to ask first.
+func coarseness(x *dataset.Index) int {
+	if kinds[x.Kind.Of].reading.coarse {
+		return 1
+	}
+	return 0
 }
 
 // flatten returns the parts of a narrowing that are joined by AND.

@@ -8,7 +8,11 @@ import (
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/bitmap"
+	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/btree"
+	"tiltyard/shared/index/labellist"
+	"tiltyard/shared/index/ngram"
+	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/sql/plan"
@@ -38,6 +42,8 @@ type reading struct {
 	question func(ctx context.Context, probes []plan.Probe, t arrow.DataType) (index.Question, error)
 	// open opens a segment of an index of a column of type t.
 	open func(ctx context.Context, files index.Files, t arrow.DataType) (index.Reader, error)
+	// coarse is true if the index also finds rows that do not match, so that others are asked first.
+	coarse bool
 	// storesIDs reports whether segments with a version of the format store the stable row ids of a
 	// table that has them, and not addresses.
 	storesIDs func(version int32) bool
@@ -59,17 +65,19 @@ var kinds = map[index.Kind]kind{
 	// The index finds zones that may contain a value, and not those that contain no other value.
 	index.ZoneMap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(p.Test == plan.ProbeNull || !p.Not && (isValueTest(p) || p.Test == plan.ProbePrefix))
-	}},
+	}, reading: &reading{tests: testsValues, question: valueQuestion, open: opener(zonemap.Open), storesIDs: never, coarse: true}},
 	index.BloomFilter: {answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(!p.Not && (p.Test == plan.ProbeEqual || p.Test == plan.ProbeNull))
-	}},
+	}, reading: &reading{tests: testsHashes, question: valueQuestion, open: opener(bloomfilter.Open), storesIDs: never, coarse: true}},
 	index.LabelList: {answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(p.Test == plan.ProbeElements)
-	}},
+	}, reading: &reading{tests: testsElements, question: elementsQuestion, open: opener(labellist.Open), storesIDs: always}},
 	index.Text: {usable: keepsWords, answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(p.Test == plan.ProbeTokens)
 	}},
-	index.Ngram: {answers: ngramAnswers},
+	index.Ngram: {answers: ngramAnswers, reading: &reading{
+		tests: testsTrigrams, question: trigramQuestion, open: opener(ngram.Open), storesIDs: always, coarse: true,
+	}},
 }
 
 // opener adapts the function that opens segments of a kind.
@@ -81,6 +89,9 @@ func opener[R index.Reader](open func(context.Context, index.Files, arrow.DataTy
 
 // always is for kinds that store the stable row ids of tables that have them in all versions.
 func always(int32) bool { return true }
+
+// never is for kinds that store addresses in all versions.
+func never(int32) bool { return false }
 
 func answersIf(able bool) plan.ProbeAnswer {
 	if able {
@@ -103,6 +114,22 @@ func testsValues(p plan.Probe, t arrow.DataType) bool {
 	return err == nil && (p.Test != plan.ProbePrefix || t.ID() == arrow.STRING)
 }
 
+// testsHashes reports whether an index of the hashes of values can test what a probe tests.
+func testsHashes(p plan.Probe, t arrow.DataType) bool {
+	return bloomfilter.IsHashed(t) && testsValues(p, t)
+}
+
+// testsElements reports whether an index of the elements of lists can test what a probe tests: it
+// finds the rows that have them, and does not know the others.
+func testsElements(p plan.Probe, t arrow.DataType) bool {
+	elements := labellist.ElementType(t)
+	if elements == nil || p.Not || p.HasNull() || !arrow.TypeEqual(p.Type(), elements) {
+		return false
+	}
+	_, err := index.OrderOf(elements)
+	return err == nil
+}
+
 // keepsWords reports whether an index for word searches keeps each word of a text.
 func keepsWords(details string) bool {
 	params, err := fulltext.ParseParams([]byte(details))
@@ -115,7 +142,9 @@ const shortestNgram = 3
 
 func ngramAnswers(p plan.Probe) plan.ProbeAnswer {
 	switch {
-	case p.Not || p.Characters < shortestNgram && !p.Needs(fulltext.HasTrigram):
+	case p.Not, p.Test == plan.ProbeContains && p.Characters < shortestNgram:
+		return plan.ProbeOpen
+	case p.Test != plan.ProbeContains && p.Need(fulltext.Trigrams) == nil:
 		return plan.ProbeOpen
 	case p.Test == plan.ProbePrefix || p.Test == plan.ProbePattern:
 		return plan.ProbeNarrows

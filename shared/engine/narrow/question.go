@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/labellist"
 	"tiltyard/shared/sql/plan"
 )
 
@@ -62,6 +63,29 @@ func questionOf(ctx context.Context, p plan.Probe, order index.Order) (q index.Q
 	if p.Not {
 		q = q.Not()
 		q.Null = p.NullIsFalse
+	}
+	return q, nil
+}
+
+// elementsQuestion returns what an index of the elements of lists is asked, to find the rows that pass
+// all of some probes of a column of type t.
+func elementsQuestion(ctx context.Context, probes []plan.Probe, t arrow.DataType) (q index.Question, err error) {
+	order, err := index.OrderOf(labellist.ElementType(t))
+	if err != nil {
+		return q, err
+	}
+	for _, p := range probes {
+		elements, err := p.Constants(ctx)
+		if err != nil {
+			return q, err
+		}
+		if !p.Every {
+			q.All = append(q.All, index.Equal(elements, order))
+			continue
+		}
+		for i := range elements.Len() {
+			q.All = append(q.All, index.Equal(array.NewSlice(elements, int64(i), int64(i)+1), order))
+		}
 	}
 	return q, nil
 }

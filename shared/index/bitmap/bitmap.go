@@ -18,28 +18,18 @@ type Reader struct{ keys *keyed.Keys }
 // Open reads the values of a segment. t is the type of the column, which the segment must have
 // been made of.
 func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
-	keys, err := keyed.Open(ctx, files, t)
+	keys, err := keyed.Open(ctx, files, keyed.Bitmaps, t)
 	if err != nil {
 		return nil, err
 	}
 	return &Reader{keys}, nil
 }
 
-// Cost tells what a search would take.
-func (r *Reader) Cost(q index.Question) (index.Cost, error) {
-	places, err := r.keys.Find(q)
-	if err != nil {
-		return index.Cost{}, err
-	}
-	return r.keys.Cost(places), nil
-}
+// Cost estimates a search from the values.
+func (r *Reader) Cost(q index.Question) (index.Cost, error) { return r.keys.Cost(q) }
 
 // Search returns just the rows whose values match.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
-	places, err := r.keys.Find(q)
-	if err != nil {
-		return index.Answer{}, err
-	}
-	rows, pages, err := r.keys.Rows(ctx, places)
+	rows, pages, err := r.keys.Search(ctx, q)
 	return index.Answer{Rows: rows, Exact: true, Pages: pages}, err
 }

@@ -1,13 +1,11 @@
-// Package keyed reads the file that indices of the kinds BITMAP and LABEL_LIST are: distinct keys,
-// each with the rows that have it.
-//
-// A segment is one file, an ordinary data file:
+// Package keyed reads the file that a segment of the kinds BITMAP, LABEL_LIST and NGRAM is: distinct
+// keys, each with the rows that have it. It is an ordinary data file:
 //
 //	bitmap_page_lookup.lance   keys    T      distinct; one may be NULL
 //	                           bitmaps bytes  the rows of each key, see [index.AddRows]
 //
 // The keys are ascending, the NULL first, in files of the newest writers; older ones wrote them as
-// they came.
+// they came. Segments of the kind NGRAM have other names, see [Format].
 //
 // Source: scalar/bitmap.rs of crate lance-index.
 package keyed
@@ -29,8 +27,16 @@ import (
 	"tiltyard/shared/memory"
 )
 
-// LookupFile is the name of the file of a segment.
-const LookupFile = "bitmap_page_lookup.lance"
+// A Format is how the file of a segment is written.
+type Format struct {
+	File       string // its name
+	Keys, Rows string // its columns
+	// Add adds the rows of a key to a set.
+	Add func(set *rowset.Set, data []byte) error
+}
+
+// Bitmaps is the format of the kinds BITMAP and LABEL_LIST.
+var Bitmaps = Format{File: "bitmap_page_lookup.lance", Keys: "keys", Rows: "bitmaps", Add: index.AddRows}
 
 // maxKeys bounds the keys of a segment, which are held together.
 const maxKeys = 1 << 24
@@ -46,6 +52,7 @@ const maxReads = 16
 
 // Keys are the keys of a segment. They are safe for concurrent use.
 type Keys struct {
+	format  Format
 	files   index.Files
 	known   *keys
 	rows    *index.Columns // the column of the rows
@@ -61,17 +68,17 @@ type keys struct {
 }
 
 // Open reads the keys of a segment, which must be of type t.
-func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Keys, error) {
-	k := &Keys{files: files}
-	file, err := files.Open(ctx, LookupFile)
+func Open(ctx context.Context, files index.Files, format Format, t arrow.DataType) (*Keys, error) {
+	k := &Keys{format: format, files: files}
+	file, err := files.Open(ctx, format.File)
 	if err != nil {
 		return nil, err
 	}
-	if k.rows, err = index.ColumnsOf(ctx, file, "bitmaps"); err == nil {
+	if k.rows, err = index.ColumnsOf(ctx, file, format.Rows); err == nil {
 		err = k.open(ctx, t)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", LookupFile, err)
+		return nil, fmt.Errorf("%s: %w", format.File, err)
 	}
 	width := max(k.rows.File.BytesPerRow(k.rows.Fields), 1)
 	k.perPage = min(max(int64(pageBytes/width), 1), maxPageKeys)
@@ -82,14 +89,14 @@ func (k *Keys) open(ctx context.Context, t arrow.DataType) error {
 	if id := k.rows.Fields[0].Type.ID(); id != arrow.BINARY && id != arrow.LARGE_BINARY {
 		return fmt.Errorf("%w: rows of type %s", lance.ErrCorrupt, k.rows.Fields[0].Type)
 	}
-	column, err := index.ColumnsOf(ctx, k.rows.File, "keys")
+	column, err := index.ColumnsOf(ctx, k.rows.File, k.format.Keys)
 	if err != nil {
 		return err
 	}
 	if have := column.Fields[0].Type; !arrow.TypeEqual(have, t) {
 		return fmt.Errorf("%w: an index of values of type %s on a column of type %s", lance.ErrUnsupported, have, t)
 	}
-	kept, err := k.files.Keep(LookupFile+" keys", func() (any, int64, error) {
+	kept, err := k.files.Keep(k.format.File+" keys", func() (any, int64, error) {
 		known, err := readKeys(ctx, column)
 		if err != nil {
 			return nil, 0, err
@@ -146,8 +153,68 @@ func (k *keys) sort() error {
 	return nil
 }
 
-// Find returns the places of the keys that a question asks for, ascending.
-func (k *Keys) Find(q index.Question) ([]int32, error) {
+// Search returns the rows with keys that a question asks for, and how many pages were read for them.
+// The rows stay taken in the share of the context.
+func (k *Keys) Search(ctx context.Context, q index.Question) (*rowset.Set, int, error) {
+	parts, join := q.All, (*rowset.Set).Intersect
+	if len(q.Any) > 0 {
+		parts, join = q.Any, (*rowset.Set).Unite
+	}
+	if len(parts) == 0 {
+		places, err := k.find(q)
+		if err != nil {
+			return nil, 0, err
+		}
+		return k.rowsAt(ctx, places)
+	}
+	sets, pages := make([]*rowset.Set, len(parts)), make([]int, len(parts))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(maxReads)
+	for i, part := range parts {
+		group.Go(func() (err error) {
+			defer index.Contain(&err)
+			sets[i], pages[i], err = k.Search(within, part)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, 0, err
+	}
+	for i, set := range sets[1:] {
+		join(sets[0], set)
+		pages[0] += pages[i+1]
+	}
+	return sets[0], pages[0], nil
+}
+
+// Cost estimates a search. Where there are few rows, one takes two bytes at the most, and dense ones
+// take less, so their number is a guess.
+func (k *Keys) Cost(q index.Question) (index.Cost, error) {
+	if len(q.All)+len(q.Any) == 0 {
+		places, err := k.find(q)
+		bytes := int64(k.rows.File.BytesPerRow(k.rows.Fields) * float64(len(places)))
+		return index.Cost{Pages: len(k.pagesOf(places)), Bytes: bytes, Rows: bytes / 2}, err
+	}
+	var total index.Cost
+	for i, part := range slices.Concat(q.All, q.Any) {
+		cost, err := k.Cost(part)
+		if err != nil {
+			return cost, err
+		}
+		total.Pages += cost.Pages
+		total.Bytes += cost.Bytes
+		switch {
+		case len(q.Any) > 0:
+			total.Rows += cost.Rows
+		case i == 0 || cost.Rows < total.Rows:
+			total.Rows = cost.Rows
+		}
+	}
+	return total, nil
+}
+
+// find returns the places of the keys that a question asks for, ascending.
+func (k *Keys) find(q index.Question) ([]int32, error) {
 	var places []int32
 	if q.Null {
 		places = append(places, k.known.null...)
@@ -185,13 +252,6 @@ func (k *keys) within(r index.Range) []int32 {
 	return k.sorted[from:to]
 }
 
-// Cost tells what reading the rows of keys at some places would take. A row takes two bytes at the
-// most where there are few, and dense ones less, so their number is a guess.
-func (k *Keys) Cost(places []int32) index.Cost {
-	bytes := int64(k.rows.File.BytesPerRow(k.rows.Fields) * float64(len(places)))
-	return index.Cost{Pages: len(k.pagesOf(places)), Bytes: bytes, Rows: bytes / 2}
-}
-
 // A page is keys whose rows are read together.
 type page struct {
 	from, to int64   // of the file
@@ -211,9 +271,9 @@ func (k *Keys) pagesOf(places []int32) []page {
 	return pages
 }
 
-// Rows returns the rows that have any of the keys at some places, which are ascending, and how
-// many pages were read for them. They stay taken in the share of the context.
-func (k *Keys) Rows(ctx context.Context, places []int32) (*rowset.Set, int, error) {
+// rowsAt returns the rows that have any of the keys at some places, which are ascending, and how many
+// pages were read for them.
+func (k *Keys) rowsAt(ctx context.Context, places []int32) (*rowset.Set, int, error) {
 	var mu sync.Mutex
 	union, pages := rowset.At(), k.pagesOf(places)
 	group, within := errgroup.WithContext(ctx)
@@ -223,7 +283,7 @@ func (k *Keys) Rows(ctx context.Context, places []int32) (*rowset.Set, int, erro
 			defer index.Contain(&err)
 			rows, err := k.rowsOf(within, p)
 			if err != nil {
-				return fmt.Errorf("%s: keys %d to %d: %w", LookupFile, p.from, p.to, err)
+				return fmt.Errorf("%s: keys %d to %d: %w", k.format.File, p.from, p.to, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -241,7 +301,7 @@ func (k *Keys) rowsOf(ctx context.Context, p page) (*rowset.Set, error) {
 		return nil, err
 	}
 	defer room.Close()
-	kept, err := k.files.Keep(fmt.Sprintf("%s rows %d", LookupFile, p.from), func() (any, int64, error) {
+	kept, err := k.files.Keep(fmt.Sprintf("%s rows %d", k.format.File, p.from), func() (any, int64, error) {
 		read, err := k.rows.Read(reading, p.from, p.to)
 		if err != nil {
 			return nil, 0, err
@@ -257,7 +317,7 @@ func (k *Keys) rowsOf(ctx context.Context, p page) (*rowset.Set, error) {
 	rows := rowset.At()
 	for _, place := range p.places {
 		before := rows.Bytes()
-		if err := index.AddRows(rows, valueAt(kept.(arrow.Array), int(int64(place)-p.from))); err != nil {
+		if err := k.format.Add(rows, valueAt(kept.(arrow.Array), int(int64(place)-p.from))); err != nil {
 			return nil, err
 		}
 		if err := memory.FromContext(ctx).Take(ctx, rows.Bytes()-before); err != nil {

@@ -108,7 +108,8 @@ func (s *Set) Intersect(o *Set) {
 	for id, rows := range s.fragments {
 		if others := o.fragments[id]; others != nil {
 			rows.And(others)
-		} else {
+		}
+		if o.fragments[id] == nil || rows.IsEmpty() {
 			delete(s.fragments, id)
 		}
 	}

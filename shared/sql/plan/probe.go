@@ -32,16 +32,20 @@ type Probe struct {
 	Above, Included bool
 	// Prefix is the beginning of the texts for a ProbePrefix.
 	Prefix string
+	// Every means, for a ProbeElements, that a list has each of the constants, and not just one.
+	Every bool
 
 	constants []*expr.Node    // of a ProbeEqual and a ProbeRange
 	texts     *rustregex.Node // what texts pass that are not only asked where they are in the order
 }
 
-// Needs reports whether each text that passes the test contains a piece that an index of
-// pieces of texts knows, as far as native Lance determines this. known reports whether the
-// index knows a piece of a text. For a ProbeContains the result is false.
-func (p Probe) Needs(known func(text string) bool) bool {
-	return p.texts != nil && p.texts.NeedsKnown(known)
+// Need returns what each text contains that passes the test, in pieces of texts that an index knows,
+// as far as native Lance determines this; nil if that is nothing. pieces returns the pieces of a text.
+func (p Probe) Need(pieces func(text string) []string) *rustregex.Need {
+	if p.texts == nil {
+		return nil
+	}
+	return p.texts.Need(pieces)
 }
 
 // ProbeTest is the kind of a probe's test.
@@ -240,8 +244,9 @@ func (p *Probe) to(constants ...*expr.Node) *Probe {
 	return p
 }
 
-// Constants returns the values of a ProbeEqual, or the bound of a ProbeRange: at least one
-// value, all of one type and not NULL. It is nil for other probes.
+// Constants returns the values of a ProbeEqual, the bound of a ProbeRange, the elements of a
+// ProbeElements, or the text of a ProbeTokens: at least one value, all of one type. None is NULL but
+// among several elements. It is nil for other probes.
 func (p Probe) Constants(ctx context.Context) (arrow.Array, error) {
 	m := meter.Unshared(ctx)
 	values := make([]arrow.Array, len(p.constants))
@@ -255,15 +260,36 @@ func (p Probe) Constants(ctx context.Context) (arrow.Array, error) {
 	case 0:
 		return nil, nil
 	case 1:
+		if list, ok := values[0].(array.ListLike); ok {
+			from, to := list.ValueOffsets(0)
+			return array.NewSlice(list.ListValues(), from, to), nil
+		}
 		return values[0], nil
 	}
 	return array.Concatenate(values, memory.DefaultAllocator)
+}
+
+// HasNull reports whether NULL is among the elements of a ProbeElements.
+func (p Probe) HasNull() bool {
+	if len(p.constants) == 0 {
+		return false
+	}
+	list, ok := p.constants[0].Value.Data.(column.Lists)
+	for i := int64(0); ok && i < list.Off[1]-list.Off[0]; i++ {
+		if list.Elems.IsNull(int(list.Off[0] + i)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Type returns the type of the constants, or nil if there are none.
 func (p Probe) Type() arrow.DataType {
 	if len(p.constants) == 0 {
 		return nil
+	}
+	if t := p.constants[0].Type; column.IsList(t) {
+		return column.ElemType(t)
 	}
 	return p.constants[0].Type
 }
@@ -291,20 +317,25 @@ func (p *probing) call(n *expr.Node) *Probe {
 	}
 	switch n.Func.Name {
 	case "array_has":
-		return p.on(n.Args[0], ProbeElements)
+		return p.on(n.Args[0], ProbeElements).to(n.Args[1])
 	case "array_has_any", "array_has_all":
 		if list := n.Args[1].Value.Data.(column.Lists); list.Off[0] == list.Off[1] {
 			return nil
 		}
-		return p.on(n.Args[0], ProbeElements)
+		probe := p.on(n.Args[0], ProbeElements).to(n.Args[1])
+		if probe != nil {
+			probe.Every = n.Func.Name == "array_has_all"
+		}
+		return probe
 	case "contains":
 		probe := p.on(n.Args[0], ProbeContains)
 		if probe != nil {
-			probe.Characters = utf8.RuneCount(n.Args[1].Value.Data.(column.Text).At(0))
+			text := string(n.Args[1].Value.Data.(column.Text).At(0))
+			probe.Characters, probe.texts = utf8.RuneCountInString(text), rustregex.Literal(text)
 		}
 		return probe
 	case "contains_tokens":
-		return p.on(n.Args[0], ProbeTokens)
+		return p.on(n.Args[0], ProbeTokens).to(n.Args[1])
 	}
 	return nil
 }

@@ -84,6 +84,7 @@ const shortestRun = 3
 // ordinary character here, unless it is given as the escape character.
 func textsOfLike(pattern string, given bool) *rustregex.Node {
 	var parts []*rustregex.Node
+	var plain []rune // before the next wildcard
 	longest, run := 0, 0
 	runes := []rune(pattern)
 	for i := 0; i < len(runes); i++ {
@@ -96,11 +97,12 @@ func textsOfLike(pattern string, given bool) *rustregex.Node {
 			r = runes[i]
 		}
 		if !escaped && (r == '%' || r == '_') {
-			run = 0
-			parts = append(parts, rustregex.Characters(nil)) // any text is as unknown as any character
+			// Any text is as unknown as any character.
+			parts = append(parts, rustregex.Literal(string(plain)), rustregex.Characters(nil))
+			plain, run = nil, 0
 			continue
 		}
-		parts = append(parts, rustregex.Literal(string(r)))
+		plain = append(plain, r)
 		if run++; !text.IsAlphanumeric(r) {
 			run = 0
 		}
@@ -109,5 +111,5 @@ func textsOfLike(pattern string, given bool) *rustregex.Node {
 	if longest < shortestRun {
 		return nil
 	}
-	return rustregex.Concat(parts)
+	return rustregex.Concat(append(parts, rustregex.Literal(string(plain))))
 }

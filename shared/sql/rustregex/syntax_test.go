@@ -2,6 +2,7 @@ package rustregex
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,18 +103,61 @@ func TestRegexesThatAreNone(t *testing.T) {
 	}
 }
 
-// knowsTriples knows what an index of ngrams does of texts in lower case.
-func knowsTriples(text string) bool {
+// triples are the pieces that an index of ngrams knows of texts in lower case.
+func triples(text string) (pieces []string) {
 	run := 0
-	for _, r := range text {
-		if run++; !('a' <= r && r <= 'z' || '0' <= r && r <= '9') {
+	for i := range len(text) {
+		if run++; !('a' <= text[i] && text[i] <= 'z' || '0' <= text[i] && text[i] <= '9') {
 			run = 0
 		}
-		if run == 3 {
-			return true
+		if run >= 3 {
+			pieces = append(pieces, text[i-2:i+1])
 		}
 	}
-	return false
+	return pieces
+}
+
+// needText writes a need: pieces joined by +, each once, and alternatives by |.
+func needText(n *Need) string {
+	if n == nil {
+		return ""
+	}
+	parts := slices.Clone(n.Pieces)
+	for _, part := range n.All {
+		parts = append(parts, needText(part))
+	}
+	var alternatives []string
+	for _, part := range n.Any {
+		alternatives = append(alternatives, needText(part))
+	}
+	if alternatives != nil {
+		parts = append(parts, "("+strings.Join(alternatives, "|")+")")
+	}
+	parts = strings.Split(strings.Join(parts, "+"), "+")
+	slices.Sort(parts)
+	return strings.Join(slices.Compact(parts), "+")
+}
+
+func TestNeedsOfRegexes(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"abc":          "abc",
+		"abcd":         "abc+bcd",
+		"a.bcd":        "bcd",
+		"abc|cde":      "(abc|cde)",
+		"a(b|cc)c":     "(abc|acc+ccc)",
+		"(abc|cde).":   "(abc|cde)",
+		"abc.*xyz":     "abc+xyz",
+		"(abc|x-).xyz": "xyz",
+		"abc|":         "",
+	} {
+		n, err := Parse(pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := needText(n.Need(triples)); got != want {
+			t.Errorf("%s: got %q, want %q", pattern, got, want)
+		}
+	}
 }
 
 func TestWhichRegexesNeedWhatAnIndexKnows(t *testing.T) {
@@ -163,7 +207,7 @@ func TestWhichRegexesNeedWhatAnIndexKnows(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", pattern, err)
 		}
-		if got := n.NeedsKnown(knowsTriples); got != want {
+		if got := n.Need(triples) != nil; got != want {
 			t.Errorf("%s: got %t, want %t", pattern, got, want)
 		}
 	}
@@ -195,7 +239,7 @@ func TestRegexesAreReadInBoundedTime(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		n.NeedsKnown(knowsTriples)
+		n.Need(triples)
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("%s: took %v", name, took)
 		} else {

@@ -5,14 +5,76 @@ import (
 	"unicode/utf8"
 )
 
+// A Need is a condition that all texts pass which match a regular expression: they contain each of
+// Pieces, pass each of All, and, unless there is none in Any, pass one of Any.
+type Need struct {
+	Pieces []string
+	All    []*Need
+	Any    []*Need
+}
+
+// Need returns what each text contains that matches, as far as native Lance can determine, or nil if
+// that is nothing. pieces returns the pieces of a text that an index knows.
+func (n *Node) Need(pieces func(text string) []string) *Need {
+	t := n.texts(pieces)
+	if whole := oneOfTexts(pieces, t.all); whole != nil {
+		return whole // it implies all that is known of parts
+	}
+	return both(t.need, both(oneOfTexts(pieces, t.begins), oneOfTexts(pieces, t.ends)))
+}
+
+// both returns the condition that two conditions are met, of which each may be nil.
+func both(a, b *Need) *Need {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return &Need{All: []*Need{a, b}}
+}
+
+// oneOfTexts returns what is needed to contain one of some texts: nil if one of them has no pieces.
+func oneOfTexts(pieces func(text string) []string, texts []string) *Need {
+	var needs []*Need
+	for _, text := range texts {
+		need := needOf(pieces, text)
+		if need == nil {
+			return nil
+		}
+		needs = append(needs, need)
+	}
+	return oneOfNeeds(needs)
+}
+
+// oneOfNeeds returns the condition that one of some is met: nil if there are none or one of them is
+// nil.
+func oneOfNeeds(needs []*Need) *Need {
+	switch {
+	case len(needs) == 0 || slices.Contains(needs, nil):
+		return nil
+	case len(needs) == 1:
+		return needs[0]
+	}
+	return &Need{Any: needs}
+}
+
+// needOf returns what is needed to contain a text.
+func needOf(pieces func(text string) []string, text string) *Need {
+	if known := pieces(text); len(known) > 0 {
+		return &Need{Pieces: known}
+	}
+	return nil
+}
+
 // A knownTexts describes the texts that match a part of a regular expression. It serves to
-// decide whether an index of pieces of texts knows a piece of every text that matches the
-// whole. Native Lance decides this with bounds, which are the same here.
+// find which of the pieces of texts that an index knows are in every text that matches the
+// whole. Native Lance decides with bounds whether there are any, which are the same here.
 type knownTexts struct {
 	all    []string // all texts that match; none if they are unknown or too many
 	begins []string // with one of which each text begins that matches; none if unknown
 	ends   []string // likewise
-	known  bool     // that the index knows a piece of each text that matches
+	need   *Need    // what each text contains that matches; nil for nothing that is known
 }
 
 const (
@@ -20,69 +82,58 @@ const (
 	maxTextsRunes = 32 // in each text
 )
 
-// NeedsKnown reports whether the index knows a piece of each text that matches, as far as
-// native Lance can determine. known reports whether the index knows a piece of one text.
-func (n *Node) NeedsKnown(known func(text string) bool) bool {
-	t := n.texts(known)
-	return t.known || knowsEach(known, t.all) || knowsEach(known, t.begins) || knowsEach(known, t.ends)
-}
-
-func knowsEach(known func(text string) bool, texts []string) bool {
-	return len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool { return !known(text) })
-}
-
-func (n *Node) texts(known func(text string) bool) knownTexts {
+func (n *Node) texts(pieces func(text string) []string) knownTexts {
 	var t knownTexts
 	switch n.Kind {
 	case KindEmpty, KindLook, KindLiteral:
 		just := []string{n.Text}
-		t = knownTexts{all: just, begins: just, ends: just, known: known(n.Text)}
+		t = knownTexts{all: just, begins: just, ends: just, need: needOf(pieces, n.Text)}
 	case KindClass: // some character
 	case KindRepeat:
 		if n.min > 0 {
-			t = n.Subs[0].texts(known)
+			t = n.Subs[0].texts(pieces)
 			t.all = nil
 		}
 	case KindGroup:
-		t = n.Subs[0].texts(known)
+		t = n.Subs[0].texts(pieces)
 	case KindConcat:
 		just := []string{""}
 		t = knownTexts{all: just, begins: just, ends: just}
 		for _, sub := range n.Subs {
-			t = t.then(sub.texts(known), known)
-			t.bound(known)
+			t = t.then(sub.texts(pieces), pieces)
+			t.bound(pieces)
 		}
 	case KindAlternate:
 		each := make([]knownTexts, len(n.Subs))
 		for i, sub := range n.Subs {
-			each[i] = sub.texts(known)
+			each[i] = sub.texts(pieces)
 		}
 		t = oneOf(each)
 	}
-	t.bound(known)
+	t.bound(pieces)
 	return t
 }
 
 // then returns the description of a sequence of two parts.
-func (t knownTexts) then(next knownTexts, known func(text string) bool) knownTexts {
-	both := knownTexts{begins: t.begins, ends: next.ends, known: t.known || next.known}
-	if !both.known { // a piece may be of the end of the one and the beginning of the other
-		both.known = knowsEach(known, pairs(t.ends, next.begins))
+func (t knownTexts) then(next knownTexts, pieces func(text string) []string) knownTexts {
+	sequence := knownTexts{begins: t.begins, ends: next.ends, need: both(t.need, next.need)}
+	if sequence.need == nil { // a piece may be of the end of the one and the beginning of the other
+		sequence.need = oneOfTexts(pieces, pairs(t.ends, next.begins))
 	}
 	if t.all != nil {
-		if both.begins = t.all; next.begins != nil {
-			both.begins = pairs(t.all, next.begins)
+		if sequence.begins = t.all; next.begins != nil {
+			sequence.begins = pairs(t.all, next.begins)
 		}
 	}
 	if next.all != nil {
-		if both.ends = next.all; t.ends != nil {
-			both.ends = pairs(t.ends, next.all)
+		if sequence.ends = next.all; t.ends != nil {
+			sequence.ends = pairs(t.ends, next.all)
 		}
 	}
 	if len(t.all)*len(next.all) <= maxTexts {
-		both.all = pairs(t.all, next.all)
+		sequence.all = pairs(t.all, next.all)
 	}
-	return both
+	return sequence
 }
 
 // oneOf returns the description of several alternatives.
@@ -96,19 +147,23 @@ func oneOf(parts []knownTexts) knownTexts {
 		}
 		return distinct(all)
 	}
+	needs := make([]*Need, len(parts))
+	for i, t := range parts {
+		needs[i] = t.need
+	}
 	return knownTexts{
 		all:    union(func(t knownTexts) []string { return t.all }),
 		begins: union(func(t knownTexts) []string { return t.begins }),
 		ends:   union(func(t knownTexts) []string { return t.ends }),
-		known:  !slices.ContainsFunc(parts, func(t knownTexts) bool { return !t.known }),
+		need:   oneOfNeeds(needs),
 	}
 }
 
-// bound drops lists that are too long, after a check whether the index knows their texts,
+// bound drops lists that are too long, of which it keeps the pieces that the index knows,
 // and shortens texts that are only prefixes or suffixes.
-func (t *knownTexts) bound(known func(text string) bool) {
+func (t *knownTexts) bound(pieces func(text string) []string) {
 	forget := func(list *[]string) {
-		t.known = t.known || knowsEach(known, *list)
+		t.need = both(t.need, oneOfTexts(pieces, *list))
 		*list = nil
 	}
 	isLong := func(text string) bool { return utf8.RuneCountInString(text) > maxTextsRunes }

@@ -1,0 +1,108 @@
+package bloomfilter
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/cespare/xxhash/v2"
+
+	"tiltyard/shared/index"
+)
+
+// A filter is a split block Bloom filter: blocks of 8 words of 32 bits, little-endian. The upper half
+// of the hash of a value chooses a block, and the lower half one bit in each of its words.
+//
+// Source: the format of Parquet files, which defines it; utils/bloomfilter/sbbf.rs of crate
+// lance-core.
+type filter []byte
+
+const (
+	wordBytes  = 4
+	blockWords = 8
+	blockBytes = wordBytes * blockWords
+)
+
+// salts make the bits of a value differ from word to word.
+var salts = [blockWords]uint32{0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31}
+
+// isFilter reports whether bytes are one block or more.
+func isFilter(data []byte) bool { return len(data) > 0 && len(data)%blockBytes == 0 }
+
+// mayHaveOne reports whether a value with one of some hashes may be in the filter.
+func (f filter) mayHaveOne(hashes []uint64) bool { return slices.ContainsFunc(hashes, f.mayHave) }
+
+func (f filter) mayHave(hash uint64) bool {
+	blocks := uint64(len(f) / blockBytes)
+	at := (hash >> 32 * blocks >> 32) * blockBytes
+	block := f[at : at+blockBytes]
+	for i, salt := range salts {
+		word := binary.LittleEndian.Uint32(block[wordBytes*i:])
+		if word>>(uint32(hash)*salt>>27)&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// hashesOf returns the hashes of the values that ranges consist of. all is true if a range is not one
+// value, or is NaN, of which there are many, so that any value may be within it.
+func hashesOf(ctx context.Context, ranges []index.Range, t arrow.DataType) (hashes []uint64, all bool, err error) {
+	order, err := index.OrderOf(t)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, r := range ranges {
+		if ctx.Err() != nil {
+			return nil, false, ctx.Err()
+		}
+		from, to := r.From.Value, r.To.Value
+		if from == nil || to == nil || !arrow.TypeEqual(from.DataType(), t) || !arrow.TypeEqual(to.DataType(), t) || order(from, 0, to, 0) != 0 || isNaN(from) {
+			return nil, true, nil
+		}
+		hashes = append(hashes, xxhash.Sum64(bytesOf(from)))
+	}
+	return hashes, false, nil
+}
+
+// IsHashed reports whether there are filters of values of a type.
+func IsHashed(t arrow.DataType) bool {
+	switch t.ID() {
+	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
+		arrow.FLOAT32, arrow.FLOAT64, arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP,
+		arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY:
+		return true
+	}
+	return false
+}
+
+// bytesOf returns the bytes of the only value of an array, as they are hashed: those of a text or
+// binary, and of a number its own, little-endian.
+func bytesOf(value arrow.Array) []byte {
+	switch value := value.(type) {
+	case *array.String:
+		return []byte(value.Value(0))
+	case *array.LargeString:
+		return []byte(value.Value(0))
+	case *array.Binary:
+		return value.Value(0)
+	case *array.LargeBinary:
+		return value.Value(0)
+	}
+	width := value.DataType().(arrow.FixedWidthDataType).Bytes()
+	at := value.Data().Offset() * width
+	return value.Data().Buffers()[1].Bytes()[at : at+width]
+}
+
+func isNaN(value arrow.Array) bool {
+	switch value := value.(type) {
+	case *array.Float32:
+		return math.IsNaN(float64(value.Value(0)))
+	case *array.Float64:
+		return math.IsNaN(value.Value(0))
+	}
+	return false
+}

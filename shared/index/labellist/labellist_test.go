@@ -1,0 +1,158 @@
+package labellist
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/rowset"
+)
+
+func elementType(t testing.TB, f indextest.Folder) arrow.DataType {
+	return f.Type(t, keyed.Bitmaps.File, keyed.Bitmaps.Keys)
+}
+
+// elements reads the elements of a segment, and the rows of each.
+func elements(t testing.TB, f indextest.Folder) (arrow.Array, []*rowset.Set) {
+	t.Helper()
+	file, err := f.Open(t.Context(), keyed.Bitmaps.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, err := index.ColumnsOf(t.Context(), file, keyed.Bitmaps.Keys, keyed.Bitmaps.Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := columns.Read(t.Context(), 0, file.NumRows())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]*rowset.Set, read[0].Len())
+	for i := range rows {
+		rows[i] = rowset.At()
+		if err := index.AddRows(rows[i], read[1].(interface{ Value(int) []byte }).Value(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return read[0], rows
+}
+
+// having returns the rows that have one of some elements, by their places.
+func having(rows []*rowset.Set, places ...int) []uint64 {
+	var found []uint64
+	for _, place := range places {
+		found = append(found, slices.Collect(rows[place].All())...)
+	}
+	return indextest.Distinct(found)
+}
+
+func TestSearchesFindTheRowsOfElements(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	all, _ := indextest.Segments(t, keyed.Bitmaps.File)
+	for _, f := range all {
+		values, rows := elements(t, f)
+		r, err := Open(t.Context(), f, arrow.ListOf(values.DataType()))
+		if err != nil {
+			t.Fatalf("%s: %v", f.Prefix, err)
+		}
+		order, err := index.OrderOf(values.DataType())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			a, b := random.IntN(values.Len()), random.IntN(values.Len())
+			if values.IsNull(a) || values.IsNull(b) {
+				continue
+			}
+			one := func(i int) index.Question {
+				return index.Equal(array.NewSlice(values, int64(i), int64(i)+1), order)
+			}
+			for _, c := range []struct {
+				q    index.Question
+				want []uint64
+			}{
+				{index.Question{All: []index.Question{one(a)}}, having(rows, a)},
+				{index.Question{Any: []index.Question{one(a), one(b)}}, having(rows, a, b)},
+				{index.Question{All: []index.Question{one(a), one(b)}}, slices.DeleteFunc(having(rows, a), func(row uint64) bool { return !rows[b].Contains(row) })},
+			} {
+				got, err := r.Search(t.Context(), c.q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found := slices.Collect(got.Rows.All()); !slices.Equal(found, c.want) || !got.Exact {
+					t.Errorf("%s: elements %s: got %x, want %x", f.Prefix, c.q, found, c.want)
+				}
+				if cost, err := r.Cost(c.q); err != nil || cost.Pages != got.Pages {
+					t.Errorf("%s: elements %s: cost %+v of %d pages; error %v", f.Prefix, c.q, cost, got.Pages, err)
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyListsHaveElements(t *testing.T) {
+	all, _ := indextest.Segments(t, keyed.Bitmaps.File)
+	for _, column := range []arrow.DataType{elementType(t, all[0]), arrow.ListOf(arrow.Null), arrow.FixedSizeListOf(2, elementType(t, all[0]))} {
+		if _, err := Open(t.Context(), all[0], column); !errors.Is(err, lance.ErrUnsupported) {
+			t.Errorf("a column of type %s: got %v, want lance.ErrUnsupported", column, err)
+		}
+	}
+}
+
+// Whatever is in the file of a segment, reading it ends, within a bound of memory, and the rows that
+// have each of two elements are those that have the one and the other.
+func FuzzRead(f *testing.F) {
+	all, files := indextest.Segments(f, keyed.Bitmaps.File)
+	types := map[string]bool{}
+	for _, s := range all {
+		if name := elementType(f, s).String(); !types[name] {
+			types[name] = true
+			f.Add(files[s.Prefix+"/"+keyed.Bitmaps.File], uint64(7))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
+		ctx, s := indextest.Bounded(t), indextest.FolderOf(t, map[string][]byte{keyed.Bitmaps.File: data})
+		file, err := s.Open(ctx, keyed.Bitmaps.File)
+		if err != nil {
+			return
+		}
+		described, err := file.Schema(ctx)
+		if err != nil || described.Field(keyed.Bitmaps.Keys) == nil {
+			return
+		}
+		r, err := Open(ctx, s, arrow.ListOf(described.Field(keyed.Bitmaps.Keys).Type))
+		if err != nil || file.NumRows() == 0 {
+			return
+		}
+		columns, err := index.ColumnsOf(ctx, file, keyed.Bitmaps.Keys)
+		if err != nil {
+			return
+		}
+		read, err := columns.Read(ctx, 0, file.NumRows())
+		if err != nil {
+			return
+		}
+		random := rand.New(rand.NewPCG(seed, 1))
+		a, b := indextest.RandomQuestion(random, read[0]), indextest.RandomQuestion(random, read[0])
+		var found []*rowset.Set
+		for _, q := range []index.Question{{All: []index.Question{a, b}}, a, b} {
+			answer, err := r.Search(ctx, q)
+			if err != nil {
+				return
+			}
+			found = append(found, answer.Rows)
+		}
+		found[1].Intersect(found[2])
+		if got, want := slices.Collect(found[0].All()), slices.Collect(found[1].All()); !slices.Equal(got, want) {
+			t.Fatalf("elements %s and %s: got %x, want %x", a, b, got, want)
+		}
+	})
+}

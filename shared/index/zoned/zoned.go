@@ -1,0 +1,145 @@
+// Package zoned reads what indices of the kinds ZONEMAP and BLOOMFILTER have in common. A segment is
+// one file. It has a row for each zone of the table, with a summary of the values in it. A zone is
+// some rows of one fragment that follow each other:
+//
+//	fragment_id u64   the fragment
+//	zone_start  u64   the first row of the zone in it
+//	zone_length u64   how many rows there are up to the last one, deleted ones too
+//
+// The metadata of the file's schema may have the key null_bitmap: the number, in decimal, of a global
+// buffer with the addresses of all rows that are NULL, see [index.AddRows]. Indices of early versions
+// do not have it.
+//
+// Zones are of addresses, also in tables with stable row ids.
+//
+// Source: scalar/zoned.rs, scalar/zonemap.rs and scalar/bloomfilter.rs of crate lance-index.
+package zoned
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+)
+
+// Names are the columns of each file with zones, which [New] takes in this order.
+var Names = []string{"fragment_id", "zone_start", "zone_length"}
+
+// MaxZones bounds the zones of a segment, which are held together. With zones of the usual size this
+// is 8 billion rows.
+const MaxZones = 1 << 20
+
+// Zones are the zones of a segment.
+type Zones struct {
+	fragments, starts, lengths []uint64
+}
+
+// New returns the zones that columns of a file describe. Rows that have no address are
+// lance.ErrCorrupt.
+func New(columns []arrow.Array) (*Zones, error) {
+	words := make([][]uint64, len(Names))
+	for i, name := range Names {
+		column, ok := columns[i].(*array.Uint64)
+		if !ok || column.NullN() > 0 {
+			return nil, fmt.Errorf("%w: %s of type %s, or NULL", lance.ErrCorrupt, name, columns[i].DataType())
+		}
+		words[i] = column.Uint64Values()
+	}
+	z := &Zones{fragments: words[0], starts: words[1], lengths: words[2]}
+	for i, fragment := range z.fragments {
+		if start, n := z.starts[i], z.lengths[i]; fragment > math.MaxUint32 || start > math.MaxUint32 || n > math.MaxUint32-start {
+			return nil, fmt.Errorf("%w: zone %d of %d rows from row %d of fragment %d on", lance.ErrCorrupt, i, n, start, fragment)
+		}
+	}
+	return z, nil
+}
+
+// Len returns how many zones there are.
+func (z *Zones) Len() int { return len(z.fragments) }
+
+// Length returns how many rows a zone has, deleted ones too.
+func (z *Zones) Length(i int) int64 { return int64(z.lengths[i]) }
+
+// Bytes is about how much memory the zones take.
+func (z *Zones) Bytes() int64 { return 3 * 8 * int64(z.Len()) }
+
+// RowsOf returns how many rows there are in the zones that pass a test.
+func (z *Zones) RowsOf(may func(zone int) bool) (rows int64) {
+	for i, n := range z.lengths {
+		if may(i) {
+			rows += int64(n)
+		}
+	}
+	return rows
+}
+
+// containerBytes is about what a set takes for 65536 rows that follow each other.
+const containerBytes = 64
+
+// contextSteps is how many zones are tested between two looks at the context.
+const contextSteps = 1 << 10
+
+// Add adds the rows of the zones that pass a test to a set, and takes memory for them.
+func (z *Zones) Add(ctx context.Context, set *rowset.Set, may func(zone int) bool) error {
+	for i := 0; i < z.Len(); {
+		if i%contextSteps == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		first := i
+		if i++; !may(first) {
+			continue
+		}
+		end := z.end(first)
+		for i < z.Len() && z.fragments[i] == z.fragments[first] && z.starts[i] == end && may(i) {
+			end = z.end(i)
+			i++
+		}
+		if err := memory.FromContext(ctx).Take(ctx, containerBytes*int64(2+(end-z.starts[first])>>16)); err != nil {
+			return err
+		}
+		set.AddRange(z.fragments[first], uint32(z.starts[first]), uint32(end))
+	}
+	return ctx.Err()
+}
+
+// end returns the row after the last one of a zone.
+func (z *Zones) end(i int) uint64 { return z.starts[i] + z.lengths[i] }
+
+// nullsKey is the key of the number of the buffer with the rows that are NULL.
+const nullsKey = "null_bitmap"
+
+// Nulls adds the rows that are NULL to a set, and takes memory for them. known is false if the file
+// does not have them. name is that of the file, under which they are kept.
+func Nulls(ctx context.Context, files index.Files, name string, columns *index.Columns, set *rowset.Set) (known bool, err error) {
+	text, ok := columns.Metadata[nullsKey]
+	if !ok {
+		return false, nil
+	}
+	number, err := strconv.Atoi(text)
+	if err != nil || number < 1 {
+		return false, fmt.Errorf("%w: %s %q is not the number of a buffer", lance.ErrCorrupt, nullsKey, text)
+	}
+	kept, err := files.Keep(name+" nulls", func() (any, int64, error) {
+		if err := memory.FromContext(ctx).Take(ctx, columns.File.GlobalBufferSize(number)); err != nil {
+			return nil, 0, err
+		}
+		data, err := columns.File.GlobalBuffer(ctx, number)
+		return data, int64(len(data)), err
+	})
+	if err != nil {
+		return false, err
+	}
+	before := set.Bytes()
+	if err := index.AddRows(set, kept.([]byte)); err != nil {
+		return false, err
+	}
+	return true, memory.FromContext(ctx).Take(ctx, set.Bytes()-before)
+}
