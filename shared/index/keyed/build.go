@@ -40,8 +40,8 @@ func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBat
 	defer sorter.Close()
 	b := &builder{keys: sortkey.NewValues(t), rows: array.NewBinaryBuilder(arrowmemory.DefaultAllocator, arrow.BinaryTypes.Binary)}
 	defer b.held.Release()
-	if b.file, err = out.Create(ctx, LookupFile, arrow.NewSchema([]arrow.Field{
-		{Name: "keys", Type: t, Nullable: true}, {Name: "bitmaps", Type: arrow.BinaryTypes.Binary, Nullable: true},
+	if b.file, err = out.Create(ctx, Bitmaps.File, arrow.NewSchema([]arrow.Field{
+		{Name: Bitmaps.Keys, Type: t, Nullable: true}, {Name: Bitmaps.Rows, Type: arrow.BinaryTypes.Binary, Nullable: true},
 	}, nil)); err != nil {
 		return err
 	}
