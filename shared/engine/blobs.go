@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
 	account "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
@@ -80,7 +81,7 @@ func (t *Table) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest
 func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint64) ([]dataset.Blob, error) {
 	chain, err := d.Schema().Resolve(column)
 	if err != nil {
-		return nil, noColumn(d.NoColumn(column))
+		return nil, failure.NoColumn(d.NoColumn(column))
 	}
 	if f := chain[len(chain)-1]; !f.IsBlob() {
 		return nil, protocol.Errorf(protocol.InvalidInput, "column %s of type %s holds no blobs", column, f.Type)

@@ -9,6 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/cast"
@@ -115,7 +117,7 @@ func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (co
 	values := make([]*plan.Bound, len(columns))
 	added := computation{NewColumns: dataset.NewColumns{Read: []string{}}, inputs: make([][]string, len(columns))}
 	for i, c := range columns {
-		value, err := bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
+		value, err := condition.Bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
 			return plan.Bind(ctx, e, d.ArrowSchema(), now)
 		})
 		if err != nil {
@@ -134,7 +136,7 @@ func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (co
 		for i, value := range values {
 			var err error
 			if arrays[i], err = value.Eval(ctx, rows); err != nil {
-				return nil, sqlError("column "+fields[i].Name, err)
+				return nil, failure.OfExpression("column "+fields[i].Name, err)
 			}
 		}
 		return array.NewRecordBatch(added.Schema, arrays, rows.NumRows()), nil
@@ -171,7 +173,7 @@ func checkAlteration(d *dataset.Dataset, a dataset.Alteration) error {
 // convert is a dataset.Cast.
 func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	out, err := cast.Convert(ctx, values, to)
-	return out, sqlError("cast", err)
+	return out, failure.OfExpression("cast", err)
 }
 
 // sameFamily reports whether native Lance lets a column change between two types: within integers,

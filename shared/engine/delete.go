@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
@@ -38,12 +39,12 @@ type chosen struct {
 // choose finds the rows for which a predicate is true; an empty predicate chooses all. The memory
 // of the set stays in the share of the context.
 func (e *Engine) choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen, error) {
-	filter, err := e.newFilter(ctx, "predicate", predicate, d)
+	filter, err := condition.New(ctx, "predicate", predicate, d, e.planner.Policy)
 	if err != nil {
 		return nil, err
 	}
 	rows := &chosen{dataset: d, set: rowset.At()}
-	_, batches, err := d.Scan(ctx, filter.options([]string{dataset.RowAddr}))
+	_, batches, err := d.Scan(ctx, filter.Options([]string{dataset.RowAddr}))
 	if err != nil {
 		return nil, err
 	}
@@ -51,22 +52,9 @@ func (e *Engine) choose(ctx context.Context, d *dataset.Dataset, predicate strin
 		if err != nil {
 			return nil, err
 		}
-		if err := addRows(ctx, &rows.held, rows.set, batch.Column(0).(*array.Uint64).Uint64Values()); err != nil {
+		if err := rows.set.AddHeld(ctx, &rows.held, batch.Column(0).(*array.Uint64).Uint64Values()); err != nil {
 			return nil, err
 		}
 	}
 	return rows, nil
-}
-
-// addRows adds rows to a set; held grows by the memory of the set. An address takes at most two
-// bytes in a set, and far less in a set of many rows.
-func addRows(ctx context.Context, held *memory.Hold, set *rowset.Set, addresses []uint64) error {
-	if len(addresses) == 0 {
-		return nil
-	}
-	if err := held.Resize(ctx, set.Bytes()+2*int64(len(addresses))); err != nil {
-		return err
-	}
-	set.Add(addresses)
-	return held.Resize(ctx, set.Bytes())
 }

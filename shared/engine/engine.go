@@ -1,10 +1,14 @@
-// Package engine reads and changes the rows of tables: it scans, filters, searches, inserts and
-// merges. Its callers find the tables. The engine uses names only in the texts of errors, and does
-// not know HTTP.
+// Package engine reads and changes the rows of tables. Its callers find the tables. The engine uses
+// names only in the texts of errors, and does not know HTTP.
 //
-// A query first scans the columns that its filter and its search need, then chooses rows, and then
-// fetches the other columns of these rows only. A write makes new data files and deletion files,
-// and one commit.
+//	query      answers queries: scans and searches; narrow and probe use indices for them
+//	merge      decides what a merge adds and removes
+//	condition  resolves SQL expressions against a table
+//	failure    turns errors of the layers below into those of the protocol
+//
+// This package holds what every operation on a table has in common: which version it works on, what
+// happens when another writer commits first, and what a caller is told. A write makes new data files
+// and deletion files, and one commit.
 //
 // In this package, an attempt is a request that carries an id to its commit (attempt.go); a batch
 // is an Arrow record batch; an address is the fragment and the offset of a row.
@@ -17,6 +21,9 @@ import (
 	"log/slog"
 	"strings"
 
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/jsonb"
@@ -34,6 +41,7 @@ type Engine struct {
 
 	session *dataset.Session
 	limits  Limits
+	planner *query.Planner
 }
 
 // Limits bound what one request may hold. Zero values mean the defaults.
@@ -67,7 +75,11 @@ func New(session *dataset.Session, limits Limits) *Engine {
 	if limits.TopK == 0 {
 		limits.TopK = 100_000
 	}
-	return &Engine{session: session, limits: limits}
+	e := &Engine{session: session, limits: limits}
+	e.planner = &query.Planner{
+		TopK: limits.TopK, Policy: narrow.Policy{Bytes: limits.indexBytes, Share: limits.indexShare, Warn: e.warn},
+	}
+	return e
 }
 
 // warn tells the log.
@@ -200,7 +212,7 @@ func (t *Table) translate(err error) error {
 			Code: protocol.TableVersionNotFound, Message: fmt.Sprintf("table %s has no such version", t.name), Err: err,
 		}
 	case errors.As(err, &column):
-		return noColumn(column)
+		return failure.NoColumn(column)
 	case errors.Is(err, dataset.ErrNoIndex):
 		return &protocol.Error{Code: protocol.TableIndexNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
 	case errors.Is(err, dataset.ErrIndexExists):
@@ -241,20 +253,6 @@ func exists(err error, name string) error {
 		return &protocol.Error{Code: protocol.TableAlreadyExists, Message: fmt.Sprintf("table %s already exists", name), Err: err}
 	}
 	return err
-}
-
-func noColumn(err *dataset.ErrNoColumn) error {
-	const most = 50
-	have := err.Have
-	if len(have) > most {
-		have = append(have[:most:most], "…")
-	}
-	return &protocol.Error{
-		Code:    protocol.TableColumnNotFound,
-		Message: fmt.Sprintf("column %q does not exist", err.Name),
-		Detail:  "the table has the columns " + strings.Join(have, ", "),
-		Err:     err,
-	}
 }
 
 // Do is Read for work without a result.

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -83,12 +84,12 @@ var pairs = arrow.NewSchema([]arrow.Field{
 // What native Lance 14 makes of the same merges, row for row.
 func TestMergeAsNativeLance(t *testing.T) {
 	triples := arrow.NewSchema(append(slices.Clone(pairs.Fields()), arrow.Field{Name: "w", Type: arrow.PrimitiveTypes.Float64, Nullable: true}), nil)
-	upsert := Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}
+	upsert := merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}
 	cases := []struct {
 		name           string
 		schema         *arrow.Schema
 		target, source string
-		spec           Merge
+		spec           merge.Spec
 		want           []string
 		done           Written
 	}{
@@ -110,26 +111,26 @@ func TestMergeAsNativeLance(t *testing.T) {
 		},
 		{
 			"insert only", pairs, `[{"id":1,"v":"a"}]`, `[{"id":1,"v":"X"},{"id":5,"v":"Y"},{"id":5,"v":"Z"}]`,
-			Merge{On: []string{"id"}, InsertAll: true},
+			merge.Spec{On: []string{"id"}, InsertAll: true},
 			[]string{"id=1 v=a", "id=5 v=Y", "id=5 v=Z"}, Written{Version: 2, Inserted: 2},
 		},
 		{
 			"update only", pairs, `[{"id":1,"v":"a"},{"id":2,"v":"b"}]`, `[{"id":1,"v":"X"},{"id":2,"v":"Y"},{"id":5,"v":"Z"}]`,
-			Merge{On: []string{"id"}, UpdateAll: true},
+			merge.Spec{On: []string{"id"}, UpdateAll: true},
 			[]string{"id=1 v=X", "id=2 v=Y"}, Written{Version: 2, Updated: 2},
 		},
 		{
 			"nothing to do is a version all the same", pairs, `[{"id":1,"v":"a"}]`, `[{"id":1,"v":"X"}]`,
-			Merge{On: []string{"id"}, InsertAll: true}, []string{"id=1 v=a"}, Written{Version: 2},
+			merge.Spec{On: []string{"id"}, InsertAll: true}, []string{"id=1 v=a"}, Written{Version: 2},
 		},
 		{
 			"rows that the source lacks are deleted", pairs, `[{"id":1,"v":"a"},{"id":2,"v":"b"},{"id":3,"v":"c"}]`, `[{"id":1,"v":"1"},{"id":8,"v":"8"}]`,
-			Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true, BySource: true},
+			merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true, BySource: true},
 			[]string{"id=1 v=1", "id=8 v=8"}, Written{Version: 2, Updated: 1, Inserted: 1, Deleted: 2},
 		},
 		{
 			"two keys", triples, `[{"id":1,"v":"a","w":1},{"id":1,"v":"b","w":2}]`, `[{"id":1,"v":"b","w":20},{"id":2,"v":"b","w":30}]`,
-			Merge{On: []string{"id", "v"}, UpdateAll: true, InsertAll: true},
+			merge.Spec{On: []string{"id", "v"}, UpdateAll: true, InsertAll: true},
 			[]string{"id=1 v=a w=1", "id=1 v=b w=20", "id=2 v=b w=30"}, Written{Version: 2, Updated: 1, Inserted: 1},
 		},
 	}
@@ -154,7 +155,7 @@ func TestMergeAsNativeLance(t *testing.T) {
 func TestMergeOfSomeColumnsKeepsTheOthers(t *testing.T) {
 	triples := arrow.NewSchema(append(slices.Clone(pairs.Fields()), arrow.Field{Name: "w", Type: arrow.PrimitiveTypes.Float64, Nullable: true}), nil)
 	table := create(t, triples, `[{"id":1,"v":"a","w":1},{"id":2,"v":"c","w":2}]`)
-	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":5,"v":"Y"}]`), Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil)
+	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":5,"v":"Y"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,12 +175,12 @@ func wantCode(t *testing.T, what string, err error, code protocol.Code) {
 func TestMergeRefuses(t *testing.T) {
 	ctx := t.Context()
 	table := create(t, pairs, `[{"id":1,"v":"a"}]`)
-	upsert := Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}
+	upsert := merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}
 	_, err := table.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":1,"v":"Y"}]`), upsert, nil)
 	wantCode(t, "two rows for one", err, protocol.InvalidInput)
-	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), Merge{On: []string{"id"}}, nil)
+	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), merge.Spec{On: []string{"id"}}, nil)
 	wantCode(t, "no clause", err, protocol.InvalidInput)
-	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), Merge{On: []string{"nope"}, UpdateAll: true}, nil)
+	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), merge.Spec{On: []string{"nope"}, UpdateAll: true}, nil)
 	wantCode(t, "unknown key", err, protocol.TableColumnNotFound)
 	other := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
 	_, err = table.Merge(ctx, rowsJSON(t, other, `[{"id":"1"}]`), upsert, nil)
@@ -208,7 +209,7 @@ func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 	for i := range 8 {
 		go func() {
 			table := tableIn(store, Limits{}) // a process of its own
-			_, err := table.Merge(ctx, rowsJSON(t, pairs, fmt.Sprintf(`[{"id":7,"v":"%d"}]`, i)), Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil)
+			_, err := table.Merge(ctx, rowsJSON(t, pairs, fmt.Sprintf(`[{"id":7,"v":"%d"}]`, i)), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil)
 			errs <- err
 		}()
 	}
@@ -333,7 +334,7 @@ func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 	req := &protocol.QueryTableRequest{K: &k, Offset: 1, Vector: protocol.QueryVector{Vectors: [][]float64{{0}}}}
 	_, err := table.Query(t.Context(), req)
 	wantCode(t, "k above the limit in a larger table", err, protocol.InvalidInput)
-	table.engine.limits.TopK = 3
+	table.engine.planner.TopK = 3
 	if got := show(t, table, req); len(got) != 2 {
 		t.Errorf("all but the first row are %q, want two", got)
 	}

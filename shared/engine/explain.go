@@ -12,11 +12,11 @@ import (
 // that it takes its rows from. verbose adds details.
 func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, verbose bool) (string, error) {
 	return Read(ctx, t, req.Version, func(_ context.Context, d *dataset.Dataset) (string, error) {
-		answer, err := t.engine.answer(ctx, d, req)
+		answer, err := t.engine.planner.Plan(ctx, d, req)
 		if err != nil {
 			return "", err
 		}
-		return answer.plan().Text(verbose), nil
+		return answer.Plan().Text(verbose), nil
 	})
 }
 
@@ -26,7 +26,7 @@ func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, ve
 func (t *Table) Analyze(ctx context.Context, req *protocol.QueryTableRequest) (string, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
 		began := d.Now()
-		answer, err := t.engine.answer(ctx, d, req)
+		answer, err := t.engine.planner.Plan(ctx, d, req)
 		if err != nil {
 			return "", err
 		}
@@ -42,6 +42,6 @@ func (t *Table) Analyze(ctx context.Context, req *protocol.QueryTableRequest) (s
 			count += batch.NumRows()
 		}
 		head := fmt.Sprintf("Query: version=%d [rows=%d, elapsed=%s]\n", d.Version(), count, d.Now().Sub(began))
-		return head + answer.plan().Measured(1), nil
+		return head + answer.Plan().Measured(1), nil
 	})
 }

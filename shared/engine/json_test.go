@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/jsonb"
 	"tiltyard/shared/protocol"
 )
@@ -21,7 +22,7 @@ func TestJSONIsWrittenAndAnsweredAsText(t *testing.T) {
 	if _, err := table.Insert(t.Context(), rowsJSON(t, documents, `[{"id": 4, "j": "[ 4 ]"}]`), nil); err != nil {
 		t.Fatal(err)
 	}
-	upsert := Merge{On: []string{"id"}, UpdateAll: true, InsertAll: true}
+	upsert := merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}
 	if _, err := table.Merge(t.Context(), rowsJSON(t, documents, `[{"id": 3, "j": "{\"three\": 3}"}, {"id": 5, "j": "\"five\""}]`), upsert, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
@@ -82,7 +83,7 @@ func TestMergesFitIntoASmallShare(t *testing.T) {
 			t.Run(fmt.Sprintf("%s in %d KiB", column, c.share>>10), func(t *testing.T) {
 				table := created(t, numbered(0, rows, 10), true)
 				ctx, share := inShare(t, c.share)
-				spec := Merge{On: []string{column}, UpdateAll: true, InsertAll: true, BySource: true, BySourceIf: "n % 2 = 0"}
+				spec := merge.Spec{On: []string{column}, UpdateAll: true, InsertAll: true, BySource: true, BySourceIf: "n % 2 = 0"}
 				done, err := table.Merge(ctx, numbered(rows/2, rows/2+merged, 200), spec, nil)
 				if share.Peak() > c.share || share.Peak() < c.least {
 					t.Errorf("it held %d bytes", share.Peak())
@@ -128,16 +129,16 @@ func TestAWideRowReplacesManyInPieces(t *testing.T) {
 	ctx, share := inShare(t, 48<<20)
 	largest := int64(0)
 	err := Do(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) error {
-		s, err := readSource(ctx, source, 1<<30, 1<<20)
+		s, err := merge.ReadSource(ctx, source, 1<<30, 1<<20)
 		if err != nil {
 			return err
 		}
-		defer s.close()
-		p, err := table.engine.planMerge(ctx, d, s, Merge{On: []string{"key"}, UpdateAll: true}, 1000)
+		defer s.Close()
+		p, err := merge.NewPlan(ctx, d, s, merge.Spec{On: []string{"key"}, UpdateAll: true}, 1000, table.engine.chooseSet)
 		if err != nil {
 			return err
 		}
-		r, err := p.replacement(ctx)
+		r, err := p.Replacement(ctx)
 		if err != nil {
 			return err
 		}

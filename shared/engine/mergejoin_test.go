@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -67,7 +68,7 @@ func randomRows(t *testing.T, r *rand.Rand, schema *arrow.Schema, rows, keys int
 }
 
 // mergeCopy merges into a new table of the rows, and says what came out.
-func mergeCopy(t *testing.T, limits Limits, stable bool, target, source dataset.Rows, spec Merge) string {
+func mergeCopy(t *testing.T, limits Limits, stable bool, target, source dataset.Rows, spec merge.Spec) string {
 	t.Helper()
 	table := tableIn(memstore.New(), limits)
 	if _, err := table.data.CreateAs(t.Context(), target, dataset.CreateOptions{StableRowIDs: stable}, nil); err != nil {
@@ -93,7 +94,7 @@ func TestLargeMergesComeOutAsSmallOnes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	narrow := arrow.NewSchema([]arrow.Field{wideRows.Field(2), wideRows.Field(0), wideRows.Field(1)}, nil)
 	for range 80 {
-		spec := Merge{On: []string{"k"}, UpdateAll: r.IntN(3) > 0, InsertAll: r.IntN(2) > 0, BySource: r.IntN(3) == 0}
+		spec := merge.Spec{On: []string{"k"}, UpdateAll: r.IntN(3) > 0, InsertAll: r.IntN(2) > 0, BySource: r.IntN(3) == 0}
 		if !spec.UpdateAll && !spec.InsertAll && !spec.BySource {
 			continue
 		}
@@ -130,7 +131,7 @@ func TestMergeSaysWhenTheScratchDirectoryIsGone(t *testing.T) {
 	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`), nil); err != nil {
 		t.Fatal(err)
 	}
-	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"b"}]`), Merge{On: []string{"id"}, UpdateAll: true}, nil)
+	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"b"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true}, nil)
 	if err == nil || !strings.Contains(err.Error(), "scratch file") || !os.IsNotExist(unwrapAll(err)) {
 		t.Errorf("got %v, want that the scratch file cannot be made", err)
 	}

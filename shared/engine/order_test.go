@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,8 +8,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/engine/explain"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
 
@@ -71,7 +68,7 @@ func TestRowsAreOrderedBySeveralKeys(t *testing.T) {
 	} {
 		req := &protocol.QueryTableRequest{OrderBy: c.by, Columns: protocol.Projection{{Name: "id"}}}
 		if got := ids(t, table, req); got != c.want {
-			t.Errorf("order by %s: got %s, want %s", orderNames(c.by), got, c.want)
+			t.Errorf("order by %s: got %s, want %s", names(c.by), got, c.want)
 		}
 		for offset := range int64(6) {
 			for k := int64(1); k < 6; k++ {
@@ -80,12 +77,15 @@ func TestRowsAreOrderedBySeveralKeys(t *testing.T) {
 				from := min(int(offset), len(all))
 				want := strings.Join(all[from:min(from+int(k), len(all))], " ")
 				if got := ids(t, table, req); got != want {
-					t.Errorf("order by %s, offset %d, k %d: got %s, want %s", orderNames(c.by), offset, k, got, want)
+					t.Errorf("order by %s, offset %d, k %d: got %s, want %s", names(c.by), offset, k, got, want)
 				}
 			}
 		}
 	}
 }
+
+// names returns the orders as an error message has them.
+func names(by []protocol.OrderBy) string { return fmt.Sprintf("%+v", by) }
 
 // ids runs a query for ids and returns them.
 func ids(t *testing.T, table *Table, req *protocol.QueryTableRequest) string {
@@ -116,42 +116,6 @@ func TestOrderByWhatIsNotThereOrHasNoOrder(t *testing.T) {
 	maps := arrow.NewSchema([]arrow.Field{{Name: "m", Type: arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64), Nullable: true}}, nil)
 	_, err = create(t, maps, `[{"m":null}]`).Query(t.Context(), &protocol.QueryTableRequest{OrderBy: []protocol.OrderBy{asc("m")}})
 	wantCode(t, "maps", err, protocol.InvalidInput)
-}
-
-// A table that is sorted by the places of its rows gives the same as one that is sorted
-// whole.
-func TestBothWaysToSortAgree(t *testing.T) {
-	table := sortable(t)
-	by := []protocol.OrderBy{desc("b"), asc("f")}
-	for _, k := range []int64{0, 1, 3} {
-		req := &protocol.QueryTableRequest{OrderBy: by, K: &k, Offset: 1, Filter: "id < 4 or a < 0"}
-		want := show(t, table, req)
-		got, err := Read(t.Context(), table, nil, func(_ context.Context, d *dataset.Dataset) ([]string, error) {
-			resolved, err := table.engine.newScan(t.Context(), d, req)
-			if err != nil {
-				return nil, err
-			}
-			s := resolved.(*tableSort)
-			if !s.whole {
-				t.Error("a table of five rows is not sorted whole")
-			}
-			s.whole, s.take = false, explain.New(d.Now, explain.Take, s.order)
-			if s.by, err = newOrdering(d, by, dataset.RowOffset, dataset.RowAddr); err != nil {
-				return nil, err
-			}
-			rows, err := s.rows(t.Context())
-			if err != nil {
-				return nil, err
-			}
-			return lines(t, rows), nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("k %d (-whole +by places):\n%s", k, diff)
-		}
-	}
 }
 
 func TestSearchInAnotherOrder(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
 )
 
@@ -13,7 +14,7 @@ func (t *Table) Prewarm(ctx context.Context, columns []string) error {
 		err := d.Prewarm(ctx, columns)
 		var unknown *dataset.ErrNoColumn
 		if errors.As(err, &unknown) {
-			err = noColumn(unknown)
+			err = failure.NoColumn(unknown)
 		}
 		return struct{}{}, err
 	})

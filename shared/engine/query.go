@@ -3,41 +3,21 @@ package engine
 import (
 	"context"
 	"iter"
-	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
-
-// An answer is a query that was resolved against a version of a table.
-type answer interface {
-	// rows starts the answer. When it returns, the first rows are there, or it is known that there
-	// are none.
-	rows(ctx context.Context) (*protocol.Rows, error)
-	// plan returns the steps of the answer, with their measurements if the answer was ranged over.
-	plan() *explain.Step
-}
-
-// answer resolves a query. It reads no rows.
-func (e *Engine) answer(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (answer, error) {
-	switch {
-	case req.FullTextQuery != nil:
-		return e.newTextSearch(ctx, d, req)
-	case !req.Vector.Empty():
-		return e.newSearch(ctx, d, req)
-	}
-	return e.newScan(ctx, d, req)
-}
 
 // Query answers a query with a stream of rows: the rows nearest to a vector, or else all rows, in
 // the requested order or that of the table. In both cases only rows that pass the filter are
 // returned.
 func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
-		answer, err := t.engine.answer(ctx, d, req)
+		answer, err := t.engine.planner.Plan(ctx, d, req)
 		if err != nil {
 			return nil, err
 		}
@@ -46,12 +26,9 @@ func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*pr
 }
 
 // rows starts an answer in the form that clients get.
-func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer answer) (*protocol.Rows, error) {
-	rows, err := answer.rows(ctx)
+func (t *Table) rows(ctx context.Context, d *dataset.Dataset, answer query.Answer) (*protocol.Rows, error) {
+	rows, err := answer.Rows(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := withOneDictionary(ctx, rows); err != nil {
 		return nil, err
 	}
 	rows.Version = int64(d.Version())
@@ -74,11 +51,11 @@ func (t *Table) translated(ctx context.Context, d *dataset.Dataset, batches iter
 func (t *Table) Count(ctx context.Context, version *int64, predicate string) (*protocol.CountTableRowsResponse, error) {
 	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.CountTableRowsResponse, error) {
 		answer := &protocol.CountTableRowsResponse{Version: int64(d.Version()), Count: d.CountRows()}
-		filter, err := t.engine.newFilter(ctx, "predicate", predicate, d)
+		filter, err := condition.New(ctx, "predicate", predicate, d, t.engine.planner.Policy)
 		if err != nil || filter.Where == nil {
 			return answer, err
 		}
-		_, batches, err := d.Scan(ctx, filter.options([]string{}))
+		_, batches, err := d.Scan(ctx, filter.Options([]string{}))
 		if err != nil {
 			return nil, err
 		}
@@ -91,12 +68,4 @@ func (t *Table) Count(ctx context.Context, version *int64, predicate string) (*p
 		}
 		return answer, nil
 	})
-}
-
-// saturating adds two counts and returns the largest int64 on overflow.
-func saturating(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
 }

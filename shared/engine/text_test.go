@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,8 +11,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/fulltext"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -97,32 +93,6 @@ func TestTextScoresAreThoseOfNativeLance(t *testing.T) {
 	for i, answer := range textAnswers(t) {
 		if diff := cmp.Diff(answer.Scores, scoresOf(t, table, &answer.Request), closeScores); diff != "" {
 			t.Errorf("query %d: want -, got +:\n%s", i, diff)
-		}
-	}
-}
-
-// When there is no room for the counts of all rows, they are scored in a second reading.
-func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
-	table := nativeTexts(t, Limits{})
-	for i, answer := range textAnswers(t)[:20] {
-		hits, err := Read(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) ([]found, error) {
-			resolved, err := table.engine.newTextSearch(t.Context(), d, &answer.Request)
-			if err != nil {
-				return nil, err
-			}
-			search := resolved.(*textSearch)
-			scan, err := newTextScan(ctx, d, search.query, false)
-			if err != nil {
-				return nil, err
-			}
-			scan.among, scan.budget = search.among, 0
-			return scan.best(ctx, search.k, 1000)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(hits) != len(answer.Scores) {
-			t.Errorf("query %d finds %d rows, want %d", i, len(hits), len(answer.Scores))
 		}
 	}
 }
@@ -238,66 +208,4 @@ func TestTextSearchesFindAsManyRowsAsMayBeHeld(t *testing.T) {
 	if got := show(t, table, textRequest(`{"query":"b","columns":["v"]}`)); len(got) != 1 {
 		t.Errorf("the only row with b is %q", got)
 	}
-}
-
-// Whatever clients send as a query, it becomes a search or an error.
-func FuzzTextQueries(f *testing.F) {
-	data, err := os.ReadFile("testdata/text/answers.json")
-	if err != nil {
-		f.Fatal(err)
-	}
-	var answers []struct {
-		Request struct {
-			Query json.RawMessage `json:"full_text_query"`
-		}
-	}
-	if err := json.Unmarshal(data, &answers); err != nil {
-		f.Fatal(err)
-	}
-	for _, a := range answers {
-		f.Add(string(a.Request.Query))
-	}
-	f.Add(`{"columns":["a"],"query":"\"two words\""}`)
-	f.Add(`{"query":{"multi_match":{"query":"a","columns":["a","b"],"boost":[1,2]}}}`)
-	f.Add(`{"query":{"match":{"terms":"a","fuzziness":"auto","max_expansions":0}}}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		var query protocol.FullTextQuery
-		if len(text) > 1<<12 || json.Unmarshal([]byte(text), &query) != nil {
-			return
-		}
-		q, err := textQuery{indexed: []string{"a", "b"}}.of(&query)
-		if err != nil {
-			return
-		}
-		params := fulltext.DefaultParams()
-		params.WithPosition = true
-		analyzer, err := fulltext.NewAnalyzer(params)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := fulltext.NewSearch(q, func(string) (fulltext.Field, error) {
-			return fulltext.Field{Analyzer: analyzer, Indexed: true}, nil
-		})
-		if err != nil {
-			return
-		}
-		documents := make([]fulltext.Document, len(s.Columns()))
-		for i := range documents {
-			documents[i] = fulltext.Document{Text: "a b two words", Covered: true}
-		}
-		v := s.NewVocabulary()
-		if err := errors.Join(v.Add(documents), s.Expand(v)); err != nil {
-			return
-		}
-		tally := s.NewTally()
-		if err := tally.Add(1, documents, true, true); err != nil {
-			t.Fatal(err)
-		}
-		scorer := s.Scorer(tally)
-		for i := range tally.Addresses {
-			if score, _ := scorer.Score(tally.Row(i)); math.IsNaN(float64(score)) {
-				t.Errorf("%s: score is not a number", text)
-			}
-		}
-	})
 }

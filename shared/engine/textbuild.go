@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/document"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/inverted"
@@ -63,14 +64,14 @@ func isDocument(column arrow.Field) bool {
 	isPlain := func(t arrow.DataType) bool {
 		return t != nil && (t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING)
 	}
-	return textColumn{field: column}.isJSON() || isPlain(column.Type) || isPlain(elementOf(column.Type))
+	return document.Column{Field: column}.IsJSON() || isPlain(column.Type) || isPlain(document.ElementOf(column.Type))
 }
 
 // planText prepares the build of an index of texts.
 func planText(d *dataset.Dataset, n NewIndex, field arrow.Field) (build, error) {
-	column, params := textColumn{name: n.Column, field: field}, n.Text
+	column, params := document.Column{Name: n.Column, Field: field}, n.Text
 	fits := "text"
-	if column.isJSON() {
+	if column.IsJSON() {
 		fits = "json"
 	}
 	if params.LanceTokenizer != "" && params.LanceTokenizer != fits {
@@ -113,12 +114,12 @@ func textDetails(p *fulltext.Params) ([]byte, error) {
 }
 
 // writeText writes the files of an index of texts, whose terms it finds on all cores.
-func writeText(ctx context.Context, d *dataset.Dataset, column textColumn, analyzer *fulltext.Analyzer, out index.Output) error {
+func writeText(ctx context.Context, d *dataset.Dataset, column document.Column, analyzer *fulltext.Analyzer, out index.Output) error {
 	b := inverted.NewBuilder(ctx, analyzer, out)
 	defer b.Release()
-	added, err := dataset.Map(ctx, d, dataset.ScanOptions{Columns: []string{column.name, dataset.RowID}},
+	added, err := dataset.Map(ctx, d, dataset.ScanOptions{Columns: []string{column.Name, dataset.RowID}},
 		func(ctx context.Context, batch arrow.RecordBatch) (struct{}, error) {
-			text, err := column.reader(ctx, batch.Column(0))
+			text, err := column.Reader(ctx, batch.Column(0))
 			if err != nil {
 				return struct{}{}, err
 			}

@@ -10,6 +10,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/pieces"
 	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
@@ -77,13 +80,13 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		if column, _, ok := strings.Cut(a.Column, "."); ok && d.Schema().Field(column) != nil {
 			return protocol.Errorf(protocol.Unsupported, "updating %s, a part of a column, is not supported; update the whole column", a.Column)
 		}
-		return wrongFilter(noColumn(d.NoColumn(a.Column)))
+		return failure.OfFilter(failure.NoColumn(d.NoColumn(a.Column)))
 	}
 	if d.Schema().Field(a.Column).HoldsBlobsV2() {
 		return protocol.Errorf(protocol.Unsupported, "updating %s is not supported: its blobs have no SQL type; merge the rows instead", a.Column)
 	}
 	typ, json := p.schema.Field(at[0]).Type, d.Schema().Fields[at[0]].IsJSON()
-	bound, err := bind(ctx, "updates: "+a.Column, a.SQL, d, p.schema, func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
+	bound, err := condition.Bind(ctx, "updates: "+a.Column, a.SQL, d, p.schema, func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
 		value, err := plan.Bind(ctx, e, p.schema, now)
 		switch {
 		case err != nil:
@@ -99,7 +102,7 @@ func (p *updatePlan) assign(ctx context.Context, d *dataset.Dataset, a Assignmen
 		return plan.BindAs(ctx, e, p.schema, now, typ)
 	})
 	p.columns, p.values[at[0]] = append(p.columns, a.Column), bound
-	return wrongFilter(err)
+	return failure.OfFilter(err)
 }
 
 // replacement returns the change to commit.
@@ -129,7 +132,7 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 				return
 			}
 			rows += batch.NumRows()
-			for piece, err := range inPieces(ctx, batch, p.assigned) {
+			for piece, err := range pieces.Of(ctx, batch, p.assigned) {
 				if !yield(piece, err) || err != nil {
 					return
 				}
@@ -153,9 +156,9 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 		if value == nil {
 			columns[at] = gather.Nulls(p.schema.Field(at).Type, int(batch.NumRows()))
 		} else if columns[at], err = value.Eval(ctx, batch); err != nil {
-			return nil, sqlError("updates: "+batch.ColumnName(at), err)
+			return nil, failure.OfExpression("updates: "+batch.ColumnName(at), err)
 		}
-		if err := takeMade(ctx, batch, columns[at]); err != nil {
+		if err := pieces.TakeMade(ctx, batch, columns[at]); err != nil {
 			return nil, err
 		}
 		made := columns[at]
@@ -165,7 +168,7 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 		if columns[at] == made {
 			continue
 		}
-		if err := takeMade(ctx, batch, columns[at]); err != nil {
+		if err := pieces.TakeMade(ctx, batch, columns[at]); err != nil {
 			return nil, err
 		}
 	}

@@ -24,6 +24,7 @@ package memory
 import (
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -426,4 +427,11 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("other requests hold the memory of this process (%d bytes more are needed, of %d in all): try again later", e.Bytes, e.Limit)
 	}
 	return fmt.Sprintf("the request needs more memory than one request may hold (%d bytes more, of at most %d): ask for fewer rows or columns, or for less per row", e.Bytes, e.Limit)
+}
+
+// TooMuch reports whether memory was refused because one request may not hold so much, in which
+// case a smaller piece of the work may succeed.
+func TooMuch(err error) bool {
+	var refused *Error
+	return errors.As(err, &refused) && !refused.Busy
 }

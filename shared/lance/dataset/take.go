@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -91,8 +90,7 @@ func (d *Dataset) TakeEach(ctx context.Context, columns []string, addresses []ui
 			}
 			n := min(most, len(addresses))
 			batch, err := d.takePart(ctx, part, columns, addresses[:n])
-			var refused *memory.Error
-			if n > 1 && errors.As(err, &refused) && !refused.Busy {
+			if n > 1 && memory.TooMuch(err) {
 				part.Close()
 				most = n / 2
 				continue

@@ -3,6 +3,7 @@
 package rowset
 
 import (
+	"context"
 	"iter"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/memory"
 )
 
 // A Set is rows of a version, by their addresses. It takes up to two bytes for a row, and
@@ -25,6 +27,19 @@ func At(addresses ...uint64) *Set {
 	s := &Set{}
 	s.Add(addresses)
 	return s
+}
+
+// AddHeld is Add for a set whose memory the context's share holds: held grows by it. An address
+// takes at most two bytes in a set, and far less in a set of many rows.
+func (s *Set) AddHeld(ctx context.Context, held *memory.Hold, addresses []uint64) error {
+	if len(addresses) == 0 {
+		return nil
+	}
+	if err := held.Resize(ctx, s.Bytes()+2*int64(len(addresses))); err != nil {
+		return err
+	}
+	s.Add(addresses)
+	return held.Resize(ctx, s.Bytes())
 }
 
 // Add adds rows by their addresses, which had best be in the order of the table.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
@@ -16,7 +17,7 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 		ctx, end = context.WithTimeout(ctx, req.Timeout)
 		defer end()
 	}
-	spec := engine.Merge{
+	spec := merge.Spec{
 		On:         req.On,
 		UpdateAll:  req.WhenMatchedUpdateAll || req.WhenMatchedUpdateAllFilter != "",
 		UpdateIf:   req.WhenMatchedUpdateAllFilter,

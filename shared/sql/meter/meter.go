@@ -94,8 +94,7 @@ func (m *Meter) grow() error {
 		return nil
 	}
 	if err := m.take(more); err != nil {
-		var refused *memory.Error
-		if m.most > 0 && errors.As(err, &refused) && !refused.Busy {
+		if m.most > 0 && memory.TooMuch(err) {
 			return ErrNarrow
 		}
 		return err
@@ -194,7 +193,7 @@ func (m *Meter) Step(work int) error {
 }
 
 // LookBytes is how much of one value is processed between two checks of the context.
-const LookBytes = 1 << 20
+const LookBytes = 1 << 18
 
 // Pieces calls f for the parts of a text, which end between characters, and checks the
 // context after each part but the last.

@@ -1,0 +1,399 @@
+package merge
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+)
+
+// keys finds the rows of a merge's source that match a row of the table.
+type keys struct {
+	on []string
+	// These maps hold the first row of the source with a key; next leads to further rows with the
+	// same key (-1: none). Keys of one column of up to 8 bytes are numbers, all others are text.
+	numbers map[uint64]int32
+	filter  keyFilter // over numbers: it spares most rows the lookup
+	texts   map[string]int32
+	next    []int32
+}
+
+// checkKeys returns an error for key columns that the table or the source does not have.
+func checkKeys(d *dataset.Dataset, source *arrow.Schema, on []string) error {
+	for _, name := range on {
+		if d.Schema().Field(name) == nil {
+			return failure.NoColumn(d.NoColumn(name))
+		}
+		if !source.HasField(name) {
+			return &protocol.Error{
+				Code: protocol.TableColumnNotFound, Message: fmt.Sprintf("the rows to merge have no column %q, which the field on names", name),
+			}
+		}
+	}
+	return nil
+}
+
+// keyColumns returns the columns of a batch that form its keys.
+func keyColumns(batch arrow.RecordBatch, on []string) []arrow.Array {
+	columns := make([]arrow.Array, len(on))
+	for i, name := range on {
+		columns[i] = batch.Column(batch.Schema().FieldIndices(name)[0])
+	}
+	return columns
+}
+
+// These constants are the memory of a row's key: as a number, with its part of the filter; as a
+// text, without its bytes; and as a repeated key.
+const (
+	numberBytes = 44
+	textBytes   = 64
+	chainBytes  = 20
+)
+
+// errNoSpare means that keys must be matched with less memory.
+var errNoSpare = errors.New("no memory to spare")
+
+// newKeys indexes the source by its key columns. The error is errNoSpare when there is too little
+// memory.
+func newKeys(ctx context.Context, source *Source, on []string, room *memory.Spare) (*keys, error) {
+	if !room.Take(4 * int64(source.rows)) {
+		return nil, errNoSpare
+	}
+	k := &keys{on: on, next: make([]int32, source.rows), texts: map[string]int32{}, numbers: map[uint64]int32{}}
+	last := map[int32]int32{} // ends of chains: first row to last row
+	for batch, err := range source.batches(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		readers, err := newKeyReaders(keyColumns(batch, on))
+		if err != nil {
+			return nil, err
+		}
+		var buffer []byte
+		for i := range int(batch.NumRows()) {
+			row := int32(batch.first + i)
+			k.next[row] = -1
+			if readers.null(i) {
+				continue
+			}
+			var first int32
+			var known bool
+			size := int64(chainBytes)
+			if readers.number != nil {
+				key := readers.number(i)
+				if first, known = k.numbers[key]; !known {
+					k.numbers[key], size = row, numberBytes
+				}
+			} else {
+				buffer = readers.text(buffer[:0], i)
+				if first, known = k.texts[string(buffer)]; !known {
+					k.texts[string(buffer)], size = row, textBytes+int64(len(buffer))
+				}
+			}
+			if known {
+				k.append(first, row, last)
+			}
+			if !room.Take(size) {
+				return nil, errNoSpare
+			}
+		}
+	}
+	k.filter = newKeyFilter(len(k.numbers), 64)
+	for number := range k.numbers {
+		k.filter.add(spread(number))
+	}
+	return k, nil
+}
+
+// append adds a row at the end of the chain of its first row.
+func (k *keys) append(first, row int32, last map[int32]int32) {
+	end, ok := last[first]
+	if !ok {
+		end = first
+	}
+	k.next[end], last[first] = row, row
+}
+
+// match pairs the rows of the table with those of the source. With rest it also returns the rows of
+// the table that match none.
+func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairing, *rowset.Set, error) {
+	type hit struct {
+		row     int32
+		address uint64
+	}
+	type part struct {
+		hits      []hit
+		unmatched []uint64
+	}
+	opts := dataset.ScanOptions{Columns: append(append([]string{}, k.on...), dataset.RowAddr)}
+	if !rest {
+		opts.Where = &dataset.Where{Columns: k.on, Select: k.matching}
+	}
+	each := int64(mergedBytes)
+	if rest {
+		each += addressBytes
+	}
+	parts, err := dataset.Map(ctx, d, opts, func(ctx context.Context, batch arrow.RecordBatch) (part, error) {
+		var p part
+		if _, err := memory.Take(ctx, each*batch.NumRows()); err != nil {
+			return p, err
+		}
+		at := batch.Column(len(k.on)).(*array.Uint64).Uint64Values()
+		pass := func(to int) {
+			if rest {
+				p.unmatched = append(p.unmatched, at[:to]...)
+			}
+		}
+		seen := 0
+		err := k.lookUp(batch.Columns()[:len(k.on)], nil, func(i int, row int32) {
+			pass(i - seen)
+			p.hits = append(p.hits, hit{row, at[i-seen]})
+			at, seen = at[i-seen+1:], i+1
+		})
+		pass(len(at))
+		return p, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	pairs, err := newPairing(ctx, len(k.next))
+	if err != nil {
+		return nil, nil, err
+	}
+	unmatched, held := rowset.At(), memory.Hold{}
+	for p, err := range parts {
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, h := range p.hits {
+			pairs.add(h.address, h.row, k.next)
+		}
+		if err := errors.Join(pairs.count(ctx), unmatched.AddHeld(ctx, &held, p.unmatched)); err != nil {
+			return nil, nil, err
+		}
+	}
+	pairs.sort()
+	return pairs, unmatched, nil
+}
+
+// matching returns the rows of a batch that match the source, in the form of a scan's filter.
+func (k *keys) matching(_ context.Context, batch arrow.RecordBatch, among []uint64) (rows []int32, err error) {
+	err = k.lookUp(keyColumns(batch, k.on), among, func(i int, _ int32) { rows = append(rows, int32(i)) })
+	return rows, err
+}
+
+// lookUp calls found, in order, for each row of the key columns that matches, with the first row of
+// the source that it matches. It skips rows that are not in among; see [dataset.Where].
+func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, row int32)) error {
+	readers, err := newKeyReaders(columns)
+	if err != nil {
+		return err
+	}
+	nulls := slices.ContainsFunc(columns, func(c arrow.Array) bool { return c.NullN() > 0 })
+	var buffer []byte
+	for i := range columns[0].Len() {
+		var row int32
+		var known bool
+		switch {
+		case nulls && readers.null(i):
+		case readers.number != nil:
+			if key := readers.number(i); k.filter.has(spread(key)) {
+				row, known = k.numbers[key]
+			}
+		default:
+			buffer = readers.text(buffer[:0], i)
+			row, known = k.texts[string(buffer)]
+		}
+		if known && (among == nil || among[i/64]>>(i%64)&1 != 0) {
+			found(i, row)
+		}
+	}
+	return nil
+}
+
+// describeKey returns the key of a row, shortened, for messages to the client that sent the row.
+func describeKey(batch arrow.RecordBatch, on []string, row int) string {
+	parts := make([]string, len(on))
+	for i, column := range keyColumns(batch, on) {
+		parts[i] = fmt.Sprintf("%s = %.80s", on[i], column.ValueStr(row))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// keyReaders reads the keys of rows from columns.
+type keyReaders struct {
+	columns []arrow.Array
+	number  func(row int) uint64                  // nil unless all keys are numbers
+	texts   []func(buffer []byte, row int) []byte // one reader per column
+}
+
+func newKeyReaders(columns []arrow.Array) (*keyReaders, error) {
+	r := &keyReaders{columns: columns}
+	for _, c := range columns {
+		text, err := keyOf(c)
+		if err != nil {
+			return nil, err
+		}
+		r.texts = append(r.texts, text)
+	}
+	if len(columns) == 1 {
+		r.number = numberKey(columns[0])
+	}
+	return r, nil
+}
+
+func (r *keyReaders) null(row int) bool {
+	for _, c := range r.columns {
+		if c.IsNull(row) {
+			return true
+		}
+	}
+	return false
+}
+
+// text appends the key of a row. Each value follows its length, so that rows with different keys
+// never have the same text.
+func (r *keyReaders) text(buffer []byte, row int) []byte {
+	for _, text := range r.texts {
+		start := len(buffer)
+		buffer = text(append(buffer, 0, 0, 0, 0), row)
+		binary.LittleEndian.PutUint32(buffer[start:], uint32(len(buffer)-start-4))
+	}
+	return buffer
+}
+
+// numberKey returns a reader of values of 1, 2, 4 or 8 bytes as numbers; nil for other types.
+func numberKey(c arrow.Array) func(row int) uint64 {
+	width, ok := c.DataType().(arrow.FixedWidthDataType)
+	if !ok || !plainKey(c.DataType()) {
+		return nil
+	}
+	data := c.Data()
+	if data.Buffers()[1] == nil {
+		return func(int) uint64 { return 0 } // no rows
+	}
+	values := data.Buffers()[1].Bytes()
+	offset := data.Offset()
+	switch width.BitWidth() {
+	case 8:
+		return func(row int) uint64 { return uint64(values[offset+row]) }
+	case 16:
+		v := arrow.Uint16Traits.CastFromBytes(values)[offset:]
+		return func(row int) uint64 { return uint64(v[row]) }
+	case 32:
+		v := arrow.Uint32Traits.CastFromBytes(values)[offset:]
+		return func(row int) uint64 { return uint64(v[row]) }
+	case 64:
+		v := arrow.Uint64Traits.CastFromBytes(values)[offset:]
+		return func(row int) uint64 { return v[row] }
+	}
+	return nil
+}
+
+// plainKey reports whether equal values of a type have equal bytes. Floats are equal if their bits
+// are, as in native Lance: NaN equals NaN, and 0.0 differs from -0.0.
+func plainKey(t arrow.DataType) bool {
+	switch t.ID() {
+	case arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64,
+		arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64,
+		arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP, arrow.DURATION,
+		arrow.DECIMAL128, arrow.DECIMAL256, arrow.FIXED_SIZE_BINARY:
+		return true
+	}
+	return false
+}
+
+// keyOf returns a reader of values as bytes.
+func keyOf(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
+	switch c := c.(type) {
+	case *array.String:
+		return func(b []byte, row int) []byte { return append(b, c.Value(row)...) }, nil
+	case *array.LargeString:
+		return func(b []byte, row int) []byte { return append(b, c.Value(row)...) }, nil
+	case *array.Binary:
+		return func(b []byte, row int) []byte { return append(b, c.Value(row)...) }, nil
+	case *array.LargeBinary:
+		return func(b []byte, row int) []byte { return append(b, c.Value(row)...) }, nil
+	case *array.Boolean:
+		return func(b []byte, row int) []byte {
+			if c.Value(row) {
+				return append(b, 1)
+			}
+			return append(b, 0)
+		}, nil
+	case *array.Dictionary:
+		values, err := keyOf(c.Dictionary())
+		return func(b []byte, row int) []byte { return values(b, c.GetValueIndex(row)) }, err
+	case *array.Struct:
+		return structKey(c)
+	case array.ListLike:
+		return listKey(c)
+	}
+	if !plainKey(c.DataType()) {
+		return nil, protocol.Errorf(protocol.Unsupported, "merging on a column of type %s is not supported", c.DataType())
+	}
+	width := int(bitutil.BytesForBits(int64(c.DataType().(arrow.FixedWidthDataType).BitWidth())))
+	var values []byte
+	if buffer := c.Data().Buffers()[1]; buffer != nil {
+		values = buffer.Bytes()[c.Data().Offset()*width:]
+	}
+	return func(b []byte, row int) []byte { return append(b, values[row*width:(row+1)*width]...) }, nil
+}
+
+// structKey concatenates the members. Null members are equal to each other.
+func structKey(c *array.Struct) (func(buffer []byte, row int) []byte, error) {
+	members := make([]func(buffer []byte, row int) []byte, c.NumField())
+	for i := range members {
+		var err error
+		if members[i], err = memberKey(c.Field(i)); err != nil {
+			return nil, err
+		}
+	}
+	return func(b []byte, row int) []byte {
+		for _, member := range members {
+			b = member(b, row)
+		}
+		return b
+	}, nil
+}
+
+// listKey concatenates the elements. Null elements are equal to each other.
+func listKey(c array.ListLike) (func(buffer []byte, row int) []byte, error) {
+	if id := c.DataType().ID(); id == arrow.MAP {
+		return nil, protocol.Errorf(protocol.Unsupported, "merging on a column of type %s is not supported", c.DataType())
+	}
+	element, err := memberKey(c.ListValues())
+	return func(b []byte, row int) []byte {
+		from, to := c.ValueOffsets(row)
+		for ; from < to; from++ {
+			b = element(b, int(from))
+		}
+		return b
+	}, err
+}
+
+// memberKey reads values that may be null, each after its length.
+func memberKey(c arrow.Array) (func(buffer []byte, row int) []byte, error) {
+	value, err := keyOf(c)
+	return func(b []byte, row int) []byte {
+		start := len(b)
+		b = append(b, 0xff, 0xff, 0xff, 0xff)
+		if !c.IsNull(row) {
+			b = value(b, row)
+			binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+		}
+		return b
+	}, err
+}

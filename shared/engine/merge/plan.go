@@ -1,0 +1,338 @@
+package merge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/gather"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+)
+
+// A Spec defines how new rows, the source, are merged into a table. A null key matches nothing. If
+// several rows of the source match the same row of the table, and that row would be updated, the
+// error is InvalidInput, because the result would depend on their order.
+type Spec struct {
+	On        []string // columns whose equal values make a row of the source match a row of the table
+	UpdateAll bool     // a row of the source replaces the row of the table that it matches
+	InsertAll bool     // a row of the source that matches no row is added
+	BySource  bool     // a row of the table that matches no row of the source is deleted
+	// UpdateIf limits UpdateAll to the pairs for which it is true. It is an SQL expression over the
+	// structs source and target. Empty means no condition.
+	UpdateIf string
+	// BySourceIf limits BySource to the rows of the table for which it is true.
+	BySourceIf string
+}
+
+// Changes reports whether the spec can change a table at all.
+func (s Spec) Changes() bool { return s.UpdateAll || s.InsertAll || s.BySource }
+
+// A Plan is the set of rows that a merge adds to a version and the set that it removes.
+type Plan struct {
+	Dataset *dataset.Dataset
+	source  *Source
+	pairs   *pairing
+	insert  bool        // rows of the source without a match are added
+	deletes *rowset.Set // includes the replaced rows
+	missing []string    // columns of the table that the source lacks
+	blobs   bool        // the source contains blobs that are stored elsewhere
+
+	Updated, Inserted, Deleted int64 // rows
+}
+
+// NewPlan matches the source with a version of the table. Keys of up to mappedRows rows are matched
+// in memory, if there is so much. choose finds the rows for which the condition BySourceIf is true.
+func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, mappedRows int, choose Choose) (*Plan, error) {
+	matching := d.Schema().MatchSome
+	if spec.InsertAll {
+		matching = d.Schema().Match
+	}
+	match, err := matching(source.schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKeys(d, source.schema, spec.On); err != nil {
+		return nil, err
+	}
+	p := &Plan{Dataset: d, source: source, insert: spec.InsertAll}
+	for _, f := range d.Schema().Fields {
+		if match.Schema.Field(f.Name) == nil {
+			p.missing = append(p.missing, f.Name)
+		} else {
+			p.blobs = p.blobs || f.HoldsBlobs()
+		}
+	}
+	if p.pairs, p.deletes, err = matchRows(ctx, d, source, spec, mappedRows); err != nil {
+		return nil, scratchError(err)
+	}
+	if spec.BySourceIf != "" {
+		rows, held, err := choose(ctx, d, spec.BySourceIf)
+		if err != nil {
+			return nil, err
+		}
+		p.deletes.Intersect(rows)
+		held.Release()
+	}
+	p.Deleted = p.deletes.Len()
+	return p, p.update(ctx, spec)
+}
+
+// Choose finds the rows of a version for which a predicate is true, and the memory of that set.
+type Choose func(ctx context.Context, d *dataset.Dataset, predicate string) (*rowset.Set, *memory.Hold, error)
+
+// matchRows pairs the rows of the version with those of the source. It uses a map of the source's
+// keys if they are few enough and memory is free, and otherwise the scratch directory.
+func matchRows(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, mappedRows int) (*pairing, *rowset.Set, error) {
+	if source.rows > mappedRows {
+		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, mappedRows)
+	}
+	room := source.room.Another()
+	defer room.Release()
+	keys, err := newKeys(ctx, source, spec.On, &room)
+	if errors.Is(err, errNoSpare) {
+		room.Release()
+		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, max(source.rows/fewKeys, 1))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return keys.match(ctx, d, spec.BySource)
+}
+
+// fewKeys is the least number of maps into which the keys of a large source are divided.
+const fewKeys = 8
+
+// update limits the pairs to those that replace rows of the table, and counts them.
+func (p *Plan) update(ctx context.Context, spec Spec) error {
+	if _, err := memory.Take(ctx, addressBytes*int64(min(p.source.rows, batchRows))); err != nil {
+		return err
+	}
+	for _, address := range p.pairs.first {
+		if spec.InsertAll && address == notReplacing {
+			p.Inserted++
+		}
+	}
+	switch {
+	case !spec.UpdateAll:
+		p.pairs.dropAll()
+	case spec.UpdateIf != "":
+		if err := p.dropUnless(ctx, spec.UpdateIf); err != nil {
+			return err
+		}
+	}
+	if row := p.pairs.ambiguous(); row >= 0 {
+		const ambiguous = "the merge is ambiguous: several rows of the source match one row of the table on "
+		return &protocol.Error{
+			Code: protocol.InvalidInput, Message: ambiguous + p.source.describe(ctx, row, spec.On), Logged: ambiguous + strings.Join(spec.On, ", "),
+		}
+	}
+	// The source may be in any order. Building a set is faster with rows in the order of the table.
+	replaced := make([]uint64, 0, min(p.source.rows, batchRows))
+	held, failed := memory.Hold{}, error(nil)
+	flush := func() {
+		slices.Sort(replaced)
+		if failed == nil {
+			failed = p.deletes.AddHeld(ctx, &held, replaced)
+		}
+		replaced = replaced[:0]
+	}
+	p.pairs.each(0, p.source.rows, func(m merged) {
+		if replaced = append(replaced, m.replaces); len(replaced) == batchRows {
+			flush()
+		}
+		p.Updated++
+	})
+	flush()
+	return failed
+}
+
+const (
+	// batchRows is how many rows are assembled at a time.
+	batchRows = 1 << 16
+	// addressBytes is the memory of a row's address in a list.
+	addressBytes = 8
+)
+
+// Replacement returns the change to commit. Inserted rows are only correct if no other row matches
+// them, so the commit conflicts with concurrently added rows.
+func (p *Plan) Replacement(ctx context.Context) (dataset.Replacement, error) {
+	r := dataset.Replacement{Delete: p.deletes, Exclusive: p.Inserted > 0}
+	if p.Updated+p.Inserted == 0 {
+		return r, nil
+	}
+	stable := p.Dataset.Manifest().StableRowIDs()
+	if stable {
+		if _, err := memory.Take(ctx, addressBytes*p.Updated); err != nil {
+			return r, err
+		}
+		r.Moved = make([]uint64, 0, p.Updated)
+		p.pairs.each(0, p.source.rows, func(m merged) { r.Moved = append(r.Moved, m.replaces) })
+	}
+	fields := append([]arrow.Field(nil), p.source.schema.Fields()...)
+	values := p.Dataset.Schema().BlobValues()
+	for _, name := range p.missing {
+		fields = append(fields, values.Field(values.FieldIndices(name)[0]))
+	}
+	r.Insert.Schema = arrow.NewSchema(fields, nil)
+	r.Insert.Trusted = !p.blobs
+	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
+		if !stable {
+			p.write(ctx, r.Insert.Schema, true, p.insert, yield)
+			return
+		}
+		// Rows that keep their ids come first.
+		if p.write(ctx, r.Insert.Schema, true, false, yield) && p.insert {
+			p.write(ctx, r.Insert.Schema, false, true, yield)
+		}
+	}
+	return r, nil
+}
+
+// write yields rows that replace others, or new rows, or both, in the order of the source. It
+// returns false once the consumer has stopped.
+func (p *Plan) write(ctx context.Context, s *arrow.Schema, replacing, added bool, yield func(arrow.RecordBatch, error) bool) bool {
+	for source, err := range p.source.batches(ctx) {
+		var rows []merged
+		var room memory.Hold
+		if err == nil {
+			rows, room, err = p.rowsOf(ctx, source, replacing, added)
+		}
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		for len(rows) > 0 {
+			batch, part, err := p.piece(ctx, source, rows, s)
+			more := yield(batch, err)
+			part.Close()
+			if !more || err != nil {
+				return false
+			}
+			rows = rows[batch.NumRows():]
+		}
+		room.Release()
+	}
+	return true
+}
+
+// rowsOf returns the rows of a source batch that are written, and the memory of that list.
+func (p *Plan) rowsOf(ctx context.Context, source sourceBatch, replacing, added bool) ([]merged, memory.Hold, error) {
+	room, err := memory.Take(ctx, mergedBytes*int64(int(source.NumRows())+p.pairs.moreOf(source.first, source.first+int(source.NumRows()))))
+	if err != nil {
+		return nil, room, err
+	}
+	var rows []merged
+	if replacing {
+		p.pairs.each(source.first, source.first+int(source.NumRows()), func(m merged) { rows = append(rows, m) })
+	}
+	if !added {
+		return rows, room, nil
+	}
+	for i := range int(source.NumRows()) {
+		if row := source.first + i; p.pairs.first[row] == notReplacing {
+			rows = append(rows, merged{int32(row), notReplacing})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b merged) int { return cmp.Compare(a.row, b.row) })
+	return rows, room, nil
+}
+
+// piece assembles the first of the given rows, as many as memory allows. It also returns the part
+// of the share that holds them.
+func (p *Plan) piece(ctx context.Context, source sourceBatch, rows []merged, s *arrow.Schema) (arrow.RecordBatch, *memory.Share, error) {
+	for n := min(len(rows), batchRows); ; n /= 2 {
+		inPart, part, err := memory.Within(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		batch, err := p.rows(inPart, source, rows[:n], s)
+		if err == nil || n == 1 || !memory.TooMuch(err) {
+			part.Settle(part.Held())
+			return batch, part, err
+		}
+		part.Close()
+	}
+}
+
+// rows assembles the first of the given rows, as many as their blobs allow. The values come from a
+// batch of the source; for columns that the source lacks, from the replaced rows of the table.
+func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s *arrow.Schema) (arrow.RecordBatch, error) {
+	var theirs []arrow.Array
+	if len(p.missing) > 0 {
+		var addresses []uint64
+		var positions []int32
+		for _, m := range inserts {
+			if m.replaces == notReplacing {
+				positions = append(positions, gather.Null)
+				continue
+			}
+			positions = append(positions, int32(len(addresses)))
+			addresses = append(addresses, m.replaces)
+		}
+		fit, err := p.Dataset.FitValues(ctx, p.missing, addresses)
+		if err != nil {
+			return nil, err
+		}
+		if fit < len(addresses) {
+			addresses, positions = addresses[:fit], positions[:slices.Index(positions, int32(fit))]
+		}
+		taken, err := p.Dataset.TakeValues(ctx, p.missing, addresses)
+		if err != nil {
+			return nil, err
+		}
+		if err := memory.FromContext(ctx).Take(ctx, 2*gather.BatchBytes(taken)); err != nil { // a second copy, in order
+			return nil, err
+		}
+		inserts = inserts[:len(positions)]
+		if taken, err = gather.Batch(taken, positions); err != nil {
+			return nil, err
+		}
+		theirs = taken.Columns()
+	}
+	positions := make([]int32, len(inserts))
+	for i, m := range inserts {
+		positions[i] = m.row - int32(source.first)
+	}
+	mine, err := gatherRepeated(ctx, source, positions)
+	if err != nil {
+		return nil, err
+	}
+	return array.NewRecordBatch(s, append(mine.Columns(), theirs...), int64(len(inserts))), nil
+}
+
+// gatherRepeated is gather.Batch for positions that may repeat. It first takes memory as if all
+// rows had the average width, and then corrects it to what the rows really need.
+func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []int32) (arrow.RecordBatch, error) {
+	bytes, each := gather.BatchBytes(batch), int64(0)
+	bytes = int64(float64(bytes) / float64(max(batch.NumRows(), 1)) * float64(len(slices.Compact(slices.Clone(positions)))))
+	for i := 1; i < len(positions); i++ {
+		if positions[i] != positions[i-1] {
+			continue
+		}
+		if i == 1 || positions[i-1] != positions[i-2] {
+			row, err := gather.Batch(batch, positions[i:i+1])
+			if err != nil {
+				return nil, err
+			}
+			each = gather.BatchBytes(row)
+		}
+		bytes += each
+	}
+	share := memory.FromContext(ctx)
+	if err := share.Take(ctx, bytes); err != nil {
+		return nil, err
+	}
+	gathered, err := gather.Batch(batch, positions)
+	if err != nil {
+		return nil, err
+	}
+	return gathered, share.Take(ctx, gather.BatchBytes(gathered)-bytes)
+}

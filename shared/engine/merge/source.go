@@ -1,0 +1,265 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"syscall"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"tiltyard/shared/gather"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+)
+
+const (
+	// sourceBatchBytes is the usual size of a batch of a source: smaller batches are joined, and
+	// larger ones are divided.
+	sourceBatchBytes = 16 << 20
+	// sourceBatchRows is the largest number of rows in a batch, because each row takes some bytes
+	// in lists.
+	sourceBatchRows = 512 << 10
+	// maxSourceRows is the largest number of rows in a source, because row numbers are int32.
+	maxSourceRows = 1<<31 - 1
+)
+
+// A Source holds the rows that a merge brings. A merge reads them more than once. The first
+// rows stay in memory, if memory is free, and the rest waits in a file in the scratch directory.
+// The file has no name, so the operating system removes it when the process ends.
+type Source struct {
+	schema  *arrow.Schema
+	rows    int
+	most    int64        // how many bytes may be held in memory
+	room    memory.Spare // the memory for held
+	held    []arrow.RecordBatch
+	file    *os.File // nil while all rows are in memory
+	writer  *ipc.Writer
+	size    int64 // size of the file
+	largest int64 // size of the largest batch in the file, in memory
+
+	pending []arrow.RecordBatch // batches that will be joined
+	waiting int64               // size of pending; room holds twice as much
+}
+
+// A sourceBatch is a batch of consecutive rows of a source.
+type sourceBatch struct {
+	arrow.RecordBatch
+	first int // number of the first row
+}
+
+// ReadSource reads the rows of a merge: up to maxBytes bytes in all, of which up to heldBytes stay
+// in memory. The caller must close the source.
+func ReadSource(ctx context.Context, rows dataset.Rows, maxBytes, heldBytes int64) (*Source, error) {
+	s := &Source{schema: rows.Schema, most: heldBytes, room: memory.NewSpare(memory.FromContext(ctx))}
+	err := s.read(rows.Batches, maxBytes)
+	if err != nil {
+		s.Close()
+		return nil, scratchError(err)
+	}
+	return s, nil
+}
+
+func (s *Source) read(batches iter.Seq2[arrow.RecordBatch, error], maxBytes int64) error {
+	total := int64(0)
+	for batch, err := range batches {
+		if err != nil {
+			return err
+		}
+		if s.rows += int(batch.NumRows()); s.rows > maxSourceRows {
+			return tooLarge(fmt.Sprintf("has more than %d rows", maxSourceRows))
+		}
+		bytes := gather.BatchBytes(batch)
+		if total += bytes; total > maxBytes {
+			return tooLarge(fmt.Sprintf("is larger than %d bytes", maxBytes))
+		}
+		if err := s.take(batch, bytes, total <= s.most); err != nil {
+			return err
+		}
+	}
+	err := s.flush(total <= s.most)
+	s.room.Trim()
+	if err != nil || s.writer == nil {
+		return err
+	}
+	if err := s.writer.Close(); err != nil {
+		return err
+	}
+	return s.measure()
+}
+
+// take adds a batch, which its producer keeps valid until the next one. When memory is short, this
+// batch and all later ones go to the file at once.
+func (s *Source) take(batch arrow.RecordBatch, bytes int64, hold bool) error {
+	if bytes >= s.batchBytes() || !s.room.Take(2*bytes) {
+		if err := s.flush(hold); err != nil {
+			return err
+		}
+		return s.add(batch, bytes, hold && s.room.Take(bytes))
+	}
+	s.pending, s.waiting = append(s.pending, batch), s.waiting+bytes
+	if s.waiting >= s.batchBytes() {
+		return s.flush(hold)
+	}
+	return nil
+}
+
+// batchBytes is the size at which pending batches are joined.
+func (s *Source) batchBytes() int64 { return min(sourceBatchBytes, s.most) }
+
+// flush joins the pending batches.
+func (s *Source) flush(hold bool) error {
+	if len(s.pending) == 0 {
+		return nil
+	}
+	batch, err := gather.Concat(s.schema, s.pending)
+	if err != nil {
+		return err
+	}
+	waiting := s.waiting
+	s.pending, s.waiting = nil, 0
+	s.room.Give(waiting)
+	if hold = hold && s.writer == nil; !hold {
+		s.room.Give(waiting)
+	}
+	return s.add(batch, waiting, hold)
+}
+
+func tooLarge(how string) error {
+	return &protocol.Error{
+		Code: protocol.InvalidInput, TooLarge: true,
+		Message: "the source of the merge " + how, Detail: "merge the rows in several requests",
+	}
+}
+
+// add keeps a batch of the given size. It stays in memory only if all batches before it do.
+func (s *Source) add(batch arrow.RecordBatch, bytes int64, hold bool) error {
+	hold = hold && s.writer == nil
+	if !hold && s.writer == nil {
+		var err error
+		if s.file, err = scratchFile(); err != nil {
+			return err
+		}
+		s.writer = ipc.NewWriter(s.file, ipc.WithSchema(s.schema))
+	}
+	rows := batch.NumRows()
+	each := min(rows, sourceBatchRows)
+	if !hold && bytes > s.batchBytes() {
+		each = min(each, max(1, int64(float64(rows)*float64(s.batchBytes())/float64(bytes))))
+	}
+	for from := int64(0); from < rows; from += each {
+		part := batch.NewSlice(from, min(from+each, rows))
+		if hold {
+			s.held = append(s.held, part)
+			continue
+		}
+		if err := errors.Join(s.writer.Write(part), s.measure()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure records the size of the file.
+func (s *Source) measure() error {
+	size, err := s.file.Seek(0, io.SeekCurrent)
+	s.largest, s.size = max(s.largest, size-s.size), size
+	return err
+}
+
+// batches returns the rows in order. The share of the context holds the memory of rows that are
+// read from the file until the range ends.
+func (s *Source) batches(ctx context.Context) iter.Seq2[sourceBatch, error] {
+	return func(yield func(sourceBatch, error) bool) {
+		first := 0
+		for _, batch := range s.held {
+			if !yield(sourceBatch{batch, first}, nil) {
+				return
+			}
+			first += int(batch.NumRows())
+		}
+		if s.file != nil {
+			s.readBack(ctx, first, yield)
+		}
+	}
+}
+
+// readBack yields the rows in the file, the first of which has the given number.
+func (s *Source) readBack(ctx context.Context, first int, yield func(sourceBatch, error) bool) {
+	room, err := memory.Take(ctx, 2*s.largest) // the consumer may still use the batch before
+	if err != nil {
+		yield(sourceBatch{}, err)
+		return
+	}
+	defer room.Release()
+	reader, err := ipc.NewReader(io.NewSectionReader(s.file, 0, s.size))
+	if err != nil {
+		yield(sourceBatch{}, fmt.Errorf("read rows of a merge back: %w", err))
+		return
+	}
+	for reader.Next() {
+		if err := ctx.Err(); err != nil {
+			yield(sourceBatch{}, err)
+			return
+		}
+		batch := array.NewRecordBatch(s.schema, reader.RecordBatch().Columns(), reader.RecordBatch().NumRows())
+		if !yield(sourceBatch{batch, first}, nil) {
+			return
+		}
+		first += int(batch.NumRows())
+	}
+	if err := reader.Err(); err != nil && !errors.Is(err, io.EOF) {
+		yield(sourceBatch{}, fmt.Errorf("read rows of a merge back: %w", err))
+	}
+}
+
+// describe returns the values of some columns in a row, for messages.
+func (s *Source) describe(ctx context.Context, row int, columns []string) string {
+	for batch, err := range s.batches(ctx) {
+		if err != nil {
+			break
+		}
+		if row < batch.first+int(batch.NumRows()) {
+			return describeKey(batch, columns, row-batch.first)
+		}
+	}
+	return fmt.Sprintf("row %d", row)
+}
+
+// close releases the file and the memory.
+// Close deletes the scratch file of the source and returns its memory.
+func (s *Source) Close() {
+	s.room.Release()
+	if s.file != nil {
+		_ = s.file.Close() // the file is no longer needed
+	}
+}
+
+// scratchFile makes a file without a name in the scratch directory, which is $TMPDIR.
+func scratchFile() (*os.File, error) {
+	f, err := os.CreateTemp("", "tiltyard-*")
+	if err != nil {
+		return nil, fmt.Errorf("make a scratch file: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("make a scratch file: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// scratchError turns an error of a full scratch directory into one that the request is too large.
+func scratchError(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &protocol.Error{
+			Code: protocol.InvalidInput, TooLarge: true, Err: err,
+			Message: "the rows of the merge do not fit into the scratch directory", Detail: "merge the rows in several requests",
+		}
+	}
+	return err
+}

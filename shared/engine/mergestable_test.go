@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// In a table with stable row ids a row keeps its id when it is updated, wherever the row
+// that it is updated by stands among those that are added.
+func TestMergedRowsKeepTheirStableIDs(t *testing.T) {
+	ctx := t.Context()
+	table := tableIn(memstore.New(), Limits{})
+	first := rowsJSON(t, pairs, `[{"id":10,"v":"a"},{"id":11,"v":"b"},{"id":12,"v":"c"}]`)
+	if _, err := table.data.CreateAs(ctx, first, dataset.CreateOptions{StableRowIDs: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	source := rowsJSON(t, pairs, `[{"id":20,"v":"new"},{"id":12,"v":"C"},{"id":21,"v":"new"},{"id":10,"v":"A"}]`)
+	if _, err := table.Merge(ctx, source, merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	d, err := table.data.Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{"id", "v", dataset.RowID}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type row struct {
+		v  string
+		id uint64
+	}
+	got := map[int64]row{}
+	for batch, err := range batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range batch.Column(0).(*array.Int64).Int64Values() {
+			got[id] = row{batch.Column(1).ValueStr(i), batch.Column(2).(*array.Uint64).Value(i)}
+		}
+	}
+	for id, want := range map[int64]row{10: {"A", 0}, 11: {"b", 1}, 12: {"C", 2}, 20: {"new", 3}, 21: {"new", 4}} {
+		if got[id] != want {
+			t.Errorf("row %d is %+v, want %+v", id, got[id], want)
+		}
+	}
+}

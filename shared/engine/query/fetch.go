@@ -1,0 +1,274 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/gather"
+	"tiltyard/shared/lance/dataset"
+	account "tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sortkey"
+	"tiltyard/shared/vector"
+)
+
+// fetchRows is how many of the found rows are fetched at a time.
+const fetchRows = 4096
+
+// foundBytes is the memory of a found row until it is fetched, with its address and a copy for
+// sorting.
+const foundBytes = 56
+
+// found is a row that a search has found for one of its queries. Distance is the number in the
+// answer's scored column, which is the score in a search for words.
+type found struct {
+	vector.Hit
+	query int32
+}
+
+// foundRows makes the answer from the rows that a search has found, best first. It applies the
+// filter, the requested order and the offset, and fetches the columns of the answer. All searches
+// end here.
+type foundRows struct {
+	dataset *dataset.Dataset
+	out     *output
+	where   *dataset.Where // applied to the found rows; nil keeps all
+	by      *ordering      // order of the found rows; nil: best first
+	offset  int64          // per query
+	queries int
+	index   bool // the answer has a column with the number of the query that found the row
+
+	kept, order, take, project *explain.Step
+}
+
+// newFoundRows prepares the steps after a search. scored is the name of the answer's column for
+// distance or score.
+func newFoundRows(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest, scored string) (*foundRows, error) {
+	f := &foundRows{dataset: d, offset: req.Offset, queries: 1}
+	var err error
+	if f.out, err = planOutput(ctx, req, d, scored); err != nil {
+		return nil, err
+	}
+	if !req.Prefilter && req.Filter != "" {
+		if f.where, err = whereFound(ctx, "filter", req.Filter, d, scored); err != nil {
+			return nil, err
+		}
+	}
+	if len(req.OrderBy) > 0 {
+		if f.by, err = newOrdering(d, req.OrderBy); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// follow adds the plan steps that follow the search.
+func (f *foundRows) follow(req *protocol.QueryTableRequest, search *explain.Step) {
+	last := search
+	if f.where != nil {
+		f.kept = explain.New(f.dataset.Now, explain.Filter, last).With("filter=%s", req.Filter).With("columns=%s", explain.List(f.where.Columns))
+		last = f.kept
+	}
+	if f.by != nil {
+		f.order = explain.New(f.dataset.Now, explain.Sort, last).With("by=%s", explain.List(orderNames(req.OrderBy))).With("columns=%s", explain.List(f.by.columns))
+		last = f.order
+	}
+	f.take = explain.New(f.dataset.Now, explain.Take, last).With("columns=%s", explain.List(f.out.sources))
+	if f.offset > 0 {
+		f.take.With("offset=%d", f.offset)
+	}
+	f.project = projectStep(f.dataset, f.out, f.take)
+}
+
+func (f *foundRows) Plan() *explain.Step { return f.project }
+
+// of returns the answer for found rows, query by query. The first batch is fetched before it
+// returns. The share of the request holds the memory of the found rows until the answer ends.
+func (f *foundRows) of(ctx context.Context, hits []found) (*protocol.Rows, error) {
+	_, err := account.Take(ctx, foundBytes*int64(len(hits)))
+	if err != nil {
+		return nil, err
+	}
+	if f.where != nil {
+		if hits, err = f.keep(ctx, hits); err != nil {
+			return nil, err
+		}
+	}
+	if f.by != nil {
+		if hits, err = f.sort(ctx, hits); err != nil {
+			return nil, err
+		}
+	}
+	return f.stream(ctx, skip(hits, f.offset, f.queries))
+}
+
+// keep returns the hits whose rows pass the filter.
+func (f *foundRows) keep(ctx context.Context, hits []found) ([]found, error) {
+	defer f.kept.Took(f.dataset.Now())
+	ctx = f.kept.Reading(ctx)
+	kept := hits[:0:0]
+	for batch, err := range f.dataset.TakeEach(ctx, f.where.Columns, addresses(hits), fetchRows) {
+		if err != nil {
+			return nil, err
+		}
+		part := hits[:batch.NumRows()]
+		hits = hits[len(part):]
+		rows, err := f.where.Select(ctx, withScore(batch, f.out.scored, scores(part)), nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			kept = append(kept, part[r])
+		}
+	}
+	f.kept.Found(len(kept))
+	return kept, nil
+}
+
+// sort returns the hits of each query in the requested order. Among equal rows the better hit comes
+// first.
+func (f *foundRows) sort(ctx context.Context, hits []found) ([]found, error) {
+	defer f.order.Took(f.dataset.Now())
+	ctx = f.order.Reading(ctx)
+	keys, size := make([][]byte, 0, len(hits)), int64(0)
+	var held account.Hold
+	defer func() { held.Release() }()
+	for batch, err := range f.dataset.TakeEach(ctx, f.by.columns, addresses(hits), fetchRows) {
+		if err != nil {
+			return nil, err
+		}
+		for i, h := range hits[len(keys):][:batch.NumRows()] {
+			key := binary.BigEndian.AppendUint32(nil, uint32(h.query))
+			at := uint64(len(keys))
+			key = appendTail(f.by.appendTo(key, batch, i), at, at)
+			keys, size = append(keys, key), size+int64(cap(key))+sortkey.Overhead
+		}
+		if err := held.Resize(ctx, size); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(keys, bytes.Compare)
+	sorted := make([]found, len(hits))
+	for i, key := range keys {
+		sorted[i] = hits[keyAt(key)]
+	}
+	f.order.Found(len(hits))
+	return sorted, nil
+}
+
+// skip drops the first offset hits of each query.
+func skip(hits []found, offset int64, queries int) []found {
+	if offset == 0 {
+		return hits
+	}
+	seen := make([]int64, queries)
+	kept := hits[:0]
+	for _, h := range hits {
+		if seen[h.query]++; seen[h.query] > offset {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+func addresses(hits []found) []uint64 {
+	at := make([]uint64, len(hits))
+	for i, h := range hits {
+		at[i] = h.RowID
+	}
+	return at
+}
+
+// stream fetches the found rows batch by batch.
+func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, error) {
+	schema := f.out.schema
+	if f.index {
+		metadata := schema.Metadata()
+		index := arrow.Field{Name: queryIndexColumn, Type: arrow.PrimitiveTypes.Int32}
+		schema = arrow.NewSchema(append([]arrow.Field{index}, schema.Fields()...), &metadata)
+	}
+	var first arrow.RecordBatch
+	var err error
+	for first, err = range f.fetch(ctx, schema, hits) {
+		break
+	}
+	if err != nil {
+		return nil, err
+	}
+	var held account.Hold
+	if first != nil {
+		if held, err = account.Take(ctx, gather.BatchBytes(first)); err != nil {
+			return nil, err
+		}
+	}
+	var batches iter.Seq2[arrow.RecordBatch, error] = func(yield func(arrow.RecordBatch, error) bool) {
+		if first == nil || !yield(first, nil) {
+			return
+		}
+		held.Release()
+		for batch, err := range f.fetch(ctx, schema, hits[first.NumRows():]) {
+			if !yield(batch, err) {
+				return
+			}
+		}
+	}
+	return &protocol.Rows{Schema: schema, Batches: f.project.Counted(batches)}, nil
+}
+
+// fetch yields the answer's columns of the found rows, fetchRows rows at a time.
+func (f *foundRows) fetch(ctx context.Context, schema *arrow.Schema, hits []found) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		began := f.dataset.Now()
+		for read, err := range f.dataset.TakeEach(f.take.Reading(ctx), f.out.sources, addresses(hits), fetchRows) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			f.take.Took(began)
+			f.take.Made(read)
+			for batch, err := range f.out.pieces(ctx, read, scores(hits[:read.NumRows()])) {
+				if err == nil && f.index {
+					batch = withQueries(batch, schema, hits[:batch.NumRows()])
+				}
+				if !yield(batch, err) || err != nil {
+					return
+				}
+				hits = hits[batch.NumRows():]
+			}
+			began = f.dataset.Now()
+		}
+	}
+}
+
+// withQueries puts a column in front of the others that holds the number of the query that found
+// the row.
+func withQueries(batch arrow.RecordBatch, schema *arrow.Schema, hits []found) arrow.RecordBatch {
+	queries := make([]int32, len(hits))
+	for i, h := range hits {
+		queries[i] = h.query
+	}
+	index := plain(arrow.PrimitiveTypes.Int32, arrow.Int32Traits.CastToBytes(queries), len(hits))
+	return array.NewRecordBatch(schema, append([]arrow.Array{index}, batch.Columns()...), batch.NumRows())
+}
+
+// scores returns the distances or scores of found rows.
+func scores(hits []found) arrow.Array {
+	values := make([]float32, len(hits))
+	for i, h := range hits {
+		values[i] = h.Distance
+	}
+	return plain(arrow.PrimitiveTypes.Float32, arrow.Float32Traits.CastToBytes(values), len(hits))
+}
+
+// plain makes an array of fixed-width values without nulls.
+func plain(t arrow.DataType, values []byte, n int) arrow.Array {
+	return array.MakeFromData(array.NewData(t, n, []*memory.Buffer{nil, memory.NewBufferBytes(values)}, nil, 0, 0))
+}

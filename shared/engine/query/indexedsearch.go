@@ -1,0 +1,257 @@
+package query
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/engine/probe"
+	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/vector"
+)
+
+// An indexedSearch finds the rows nearest to vectors by an index. The distances of an index may be
+// approximate. They are replaced by exact ones when the request asks for it, and always when rows
+// that the index does not cover have to be compared with those that it finds.
+type indexedSearch struct {
+	*vectorSearch
+	warn    func(ctx context.Context, message string, about ...slog.Attr)
+	vectors [][]float64
+	params  ivf.Params
+	refined bool // the request asks for exact distances
+
+	index, filter, exact *explain.Step // plan steps; filter and exact may be nil
+}
+
+// newIndexedSearch returns how a search uses its index, or nil if it uses none.
+func newIndexedSearch(warn func(context.Context, string, ...slog.Attr), s *vectorSearch, req *protocol.QueryTableRequest) *indexedSearch {
+	if s.target.index == nil || s.target.lists {
+		return nil
+	}
+	x := &indexedSearch{vectorSearch: s, warn: warn, vectors: req.Vector.Vectors, refined: req.RefineFactor != nil}
+	x.params.K, x.params.Candidates = s.k, s.k
+	if x.refined {
+		x.params.Candidates = int(min(int64(s.k)**req.RefineFactor, s.dataset.CountRows()))
+	}
+	x.params.Minimum, x.params.Maximum = probesOf(req)
+	x.params.Bounds = s.bounds
+	if req.EF != nil {
+		x.params.EF = int(*req.EF)
+	}
+	return x
+}
+
+// probesOf returns how many partitions a request wants to have looked through, at least and at most; 0
+// is no limit.
+func probesOf(req *protocol.QueryTableRequest) (least, most int) {
+	least = 1
+	if req.NProbes != nil {
+		least, most = int(max(1, *req.NProbes)), int(max(1, *req.NProbes))
+	}
+	if req.MinimumNProbes != nil {
+		least = int(max(1, *req.MinimumNProbes))
+	}
+	if req.MaximumNProbes != nil {
+		most = int(*req.MaximumNProbes)
+	}
+	return least, most
+}
+
+// describe makes the plan steps below the search.
+func (x *indexedSearch) describe(req *protocol.QueryTableRequest) []*explain.Step {
+	if x.among.filter.Where != nil || x.among.only != nil {
+		x.filter = x.among.step(x.dataset, req, []string{dataset.RowAddr}).With("for_index=true")
+	}
+	index := x.target.index
+	x.index = explain.New(x.dataset.Now, explain.SearchIndex, x.filter).With("index=%s", index.Name).With("type=%s", index.Kind.Type).With("segments=%d", index.Segments).
+		With("minimum_nprobes=%d", x.params.Minimum)
+	if x.params.Maximum > 0 {
+		x.index.With("maximum_nprobes=%d", x.params.Maximum)
+	}
+	x.index.With("candidates=%d", x.params.Candidates).WithMore("indexed_rows=%d", index.Indexed).WithMore("unindexed_rows=%d", index.Unindexed)
+	below := []*explain.Step{x.index}
+	if x.refined || x.hasUncovered() {
+		x.exact = explain.New(x.dataset.Now, explain.Take, x.index).With("columns=[%s]", x.target.column)
+		below[0] = x.exact
+	}
+	if x.hasUncovered() {
+		below = append(below, x.read.With("not_indexed_by=%s", index.Name))
+	}
+	return below
+}
+
+// hasUncovered reports whether rows have to be measured that the index does not cover.
+func (x *indexedSearch) hasUncovered() bool {
+	return x.target.only == nil && x.target.index.Unindexed > 0
+}
+
+// giveUp logs that the index cannot be read. All rows are measured then.
+func (x *indexedSearch) giveUp(ctx context.Context, err error) {
+	x.warn(ctx, "an index is not used", slog.String("index", x.target.index.Name), slog.Any("error", err))
+	x.index.WithMore("index_not_used=%q", err)
+	if !x.hasUncovered() {
+		x.nearest.From(x.read)
+	}
+}
+
+// search returns the k nearest rows of each query, nearest first, query by query.
+func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
+	answer, err := x.probe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !x.refined && answer.Rest == nil && !x.hasUncovered() {
+		return flattened(answer.Hits), nil
+	}
+	hits, err := x.remeasured(ctx, answer)
+	if err != nil || !x.hasUncovered() {
+		return hits, err
+	}
+	among := x.among
+	among.only = inBoth(among.only, func(fragment uint64) bool { return !x.target.index.Covers(fragment) })
+	others, err := x.measureAll(ctx, among)
+	if err != nil {
+		return nil, err
+	}
+	return x.merged(hits, others), nil
+}
+
+// probe searches the index.
+func (x *indexedSearch) probe(ctx context.Context) (*probe.Answer, error) {
+	began := x.dataset.Now()
+	defer x.index.Took(began)
+	column, err := x.dataset.Column(x.target.column)
+	if err != nil {
+		return nil, err
+	}
+	vectors, _ := vectorType(column.Type)
+	q := probe.Question{
+		Index: x.target.index.Name, Vectors: x.vectors, Element: vectors.Elem(), Metric: x.target.metric, Params: x.params,
+	}
+	if x.filter != nil {
+		q.Among = x.passing
+	}
+	answer, err := probe.Nearest(x.index.Reading(ctx), x.dataset, q)
+	if err != nil {
+		return nil, err
+	}
+	x.index.WithMore("partitions=%d", answer.Partitions).WithMore("rows_measured=%d", answer.Rows)
+	for _, hits := range answer.Hits {
+		x.index.Found(len(hits))
+	}
+	return answer, nil
+}
+
+// passing returns the rows of the index among which to search.
+func (x *indexedSearch) passing(ctx context.Context) (*rowset.Set, error) {
+	opts := x.among.options([]string{dataset.RowAddr})
+	opts.Only = inBoth(x.target.index.Covers, x.among.only)
+	_, batches, err := x.dataset.Scan(x.filter.Reading(ctx), opts)
+	if err != nil {
+		return nil, err
+	}
+	rows, held := rowset.At(), memory.Hold{}
+	for batch, err := range x.filter.Counted(batches) {
+		if err != nil {
+			return nil, err
+		}
+		rows.Add(batch.Column(0).(*array.Uint64).Uint64Values())
+		if err := held.Resize(ctx, rows.Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// remeasured returns the k nearest of the rows that the index has found, by their exact distances.
+func (x *indexedSearch) remeasured(ctx context.Context, answer *probe.Answer) ([]found, error) {
+	began := x.dataset.Now()
+	if x.exact == nil { // the rows that the search did not look at were not planned for
+		x.exact = explain.New(x.dataset.Now, explain.Take).With("columns=[%s]", x.target.column)
+		x.nearest.From(x.exact)
+	}
+	defer x.exact.Took(began)
+	candidates, all := x.candidates(answer)
+	held, err := memory.Take(ctx, (hitBytes+8)*int64(len(candidates))*int64(x.params.Candidates))
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	tops := x.target.newTopKs(x.k, x.bounds)
+	columns := []string{x.target.column, dataset.RowAddr}
+	for batch, err := range x.dataset.TakeEach(x.exact.Reading(ctx), columns, all, fetchRows) {
+		if err != nil {
+			return nil, err
+		}
+		x.exact.Made(batch)
+		if err := x.show(ctx, batch, candidates, tops); err != nil {
+			return nil, err
+		}
+	}
+	best := make([][]vector.Hit, len(tops))
+	for i, top := range tops {
+		best[i] = top.Hits()
+	}
+	return flattened(best), nil
+}
+
+// candidates returns the addresses of the rows to measure for each query, and of all, ascending.
+func (x *indexedSearch) candidates(answer *probe.Answer) (byQuery [][]uint64, all []uint64) {
+	for _, hits := range answer.Hits {
+		rows := make([]uint64, 0, len(hits))
+		for _, h := range hits {
+			rows = append(rows, h.RowID)
+		}
+		if answer.Rest != nil {
+			rows = slices.Collect(answer.Rest.All())
+		}
+		slices.Sort(rows)
+		byQuery, all = append(byQuery, rows), append(all, rows...)
+	}
+	slices.Sort(all)
+	return byQuery, slices.Compact(all)
+}
+
+// show measures rows, and shows each query those that are among its candidates. Both ascend.
+func (x *indexedSearch) show(ctx context.Context, batch arrow.RecordBatch, candidates [][]uint64, tops []*vector.TopK) error {
+	return x.target.eachDistance(ctx, batch, func(query int, distances []float32, at []uint64) {
+		for i, address := range at {
+			if rest := candidates[query]; len(rest) > 0 && rest[0] == address {
+				tops[query].Add(distances[i], address)
+				candidates[query] = rest[1:]
+			}
+		}
+	})
+}
+
+// merged returns the k best of two lists of found rows, each of them query by query.
+func (x *indexedSearch) merged(a, b []found) []found {
+	tops := x.target.newTopKs(x.k, x.bounds)
+	for _, h := range slices.Concat(a, b) {
+		tops[h.query].Add(h.Distance, h.RowID)
+	}
+	best := make([][]vector.Hit, len(tops))
+	for i, top := range tops {
+		best[i] = top.Hits()
+	}
+	return flattened(best)
+}
+
+// flattened returns the hits of all queries, query by query.
+func flattened(hits [][]vector.Hit) []found {
+	var all []found
+	for q, best := range hits {
+		for _, h := range best {
+			all = append(all, found{Hit: h, query: int32(q)})
+		}
+	}
+	return all
+}

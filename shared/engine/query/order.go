@@ -1,0 +1,246 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/gather"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sortkey"
+)
+
+// A tableSort answers a query that has an order but no search. Rows that are equal in this order
+// stay in the order of the table.
+//
+// For a small table, or a small part of one, it reads all columns and sorts them. Otherwise it
+// reads only the columns of the order, and fetches the others for the rows of the answer. That
+// reads little if the answer is short, and bounds the memory if it is long.
+type tableSort struct {
+	dataset       *dataset.Dataset
+	out           *output
+	by            *ordering // also lists the columns to read: those of the answer, or the row addresses
+	among         asked
+	offset, limit int64
+	whole         bool // all columns are read at once
+
+	read, order, take, project *explain.Step
+}
+
+// wholeBytes is the size up to which rows are read whole for sorting. littleBytes is the same limit
+// for an answer of only a few of the rows.
+const (
+	wholeBytes  = 32 << 20
+	littleBytes = 1 << 20
+)
+
+func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (Answer, error) {
+	s := &tableSort{dataset: d, out: out, among: rows, offset: req.Offset, limit: noLimit}
+	if limit > 0 {
+		s.limit = limit
+	}
+	var err error
+	if s.by, err = newOrdering(d, req.OrderBy, slices.Clone(out.sources)...); err != nil {
+		return nil, err
+	}
+	size, err := d.ScanBytes(s.by.columns)
+	if err != nil {
+		return nil, err
+	}
+	s.whole = !hasDictionary(d, s.by.columns) && (size <= littleBytes || size <= wholeBytes && saturating(s.limit, s.offset) > d.CountRows()/16)
+	if !s.whole {
+		if s.by, err = newOrdering(d, req.OrderBy, dataset.RowOffset, dataset.RowAddr); err != nil {
+			return nil, err
+		}
+	}
+	s.read = rows.step(d, req, s.by.columns)
+	s.order = explain.New(d.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(req.OrderBy)))
+	if s.offset > 0 {
+		s.order.With("offset=%d", s.offset)
+	}
+	if limit > 0 {
+		s.order.With("limit=%d", limit)
+	}
+	from := s.order
+	if !s.whole {
+		s.take = explain.New(d.Now, explain.Take, s.order).With("columns=%s", explain.List(out.sources))
+		from = s.take
+	}
+	s.project = projectStep(d, out, from)
+	return s, nil
+}
+
+// hasDictionary reports whether one of the columns has a dictionary, which may differ between
+// batches.
+func hasDictionary(d *dataset.Dataset, columns []string) bool {
+	return slices.ContainsFunc(columns, func(name string) bool {
+		field, err := d.Column(name)
+		return err == nil && gather.HasDictionary(field.Type)
+	})
+}
+
+func orderNames(by []protocol.OrderBy) []string {
+	names := make([]string, len(by))
+	for i, b := range by {
+		names[i] = b.ColumnName
+		if b.Ascending != nil && !*b.Ascending {
+			names[i] += " desc"
+		}
+		if b.NullsFirst {
+			names[i] += " nulls first"
+		}
+	}
+	return names
+}
+
+func (s *tableSort) Plan() *explain.Step { return s.project }
+
+func (s *tableSort) Rows(ctx context.Context) (*protocol.Rows, error) {
+	order := s.sortTaken
+	if s.whole {
+		order = s.sortWhole
+	}
+	batches, err := order(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.Counted(s.out.batches(ctx, batches))}, nil
+}
+
+// sortWhole reads and sorts all columns of the answer.
+func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
+	began := s.dataset.Now()
+	schema, batches, err := s.dataset.Scan(s.read.Reading(ctx), s.among.options(s.by.columns))
+	if err != nil {
+		return nil, err
+	}
+	var all []arrow.RecordBatch
+	keys := sortkey.NewSorter(ctx, saturating(s.limit, s.offset), noLimit)
+	at := uint64(0)
+	for batch, err := range s.read.Counted(batches) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, batch)
+		if _, err := memory.Take(ctx, 2*gather.BatchBytes(batch)); err != nil { // and joined
+			return nil, err
+		}
+		if err := keys.Add(s.keysOf(batch, noLimit, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })); err != nil {
+			return nil, err
+		}
+		at += uint64(batch.NumRows())
+	}
+	joined, err := gather.Concat(schema, all)
+	if err != nil {
+		return nil, err
+	}
+	s.order.Took(began)
+	return s.inOrder(keys, func(places []uint64) (arrow.RecordBatch, error) {
+		rows := make([]int32, len(places))
+		for i, p := range places {
+			rows[i] = int32(p)
+		}
+		batch, err := gather.Batch(joined, rows)
+		if err != nil {
+			return nil, err
+		}
+		s.order.Made(batch)
+		return batch, nil
+	}), nil
+}
+
+// sortTaken sorts the addresses of rows and fetches the rows afterwards.
+func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
+	began := s.dataset.Now()
+	keys := sortkey.NewSorter(ctx, saturating(s.limit, s.offset), sortBytes)
+	parts, err := dataset.Map(s.read.Reading(ctx), s.dataset, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
+		s.read.Made(batch)
+		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
+		part := s.keysOf(batch, saturating(s.limit, s.offset), func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })
+		size := int64(0)
+		for _, k := range part {
+			size += int64(len(k)) + sortkey.Overhead
+		}
+		_, err := memory.Take(ctx, size) // until the keys have been added
+		return part, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for part, err := range parts {
+		if err == nil {
+			err = keys.Add(part)
+		}
+		if err != nil {
+			keys.Close()
+			return nil, err
+		}
+	}
+	s.read.Took(began)
+	if spilled := keys.Spilled(); spilled > 0 {
+		s.order.With("spilled_bytes=%d", spilled)
+	}
+	s.order.Took(began)
+	return s.take.Counted(s.inOrder(keys, func(addresses []uint64) (arrow.RecordBatch, error) {
+		s.order.Found(len(addresses))
+		return s.dataset.Take(s.take.Reading(ctx), s.out.sources, addresses)
+	})), nil
+}
+
+// keysOf returns the keys of the rows of a batch, only the first ones if there is a limit. For each
+// row, tail returns a number that orders it among equal rows, and its position.
+func (s *tableSort) keysOf(batch arrow.RecordBatch, limit int64, tail func(i int) (order, place uint64)) [][]byte {
+	n := int(batch.NumRows())
+	ends := make([]int, n)
+	var block []byte
+	for i := range n {
+		order, place := tail(i)
+		block = appendTail(s.by.appendTo(block, batch, i), order, place)
+		ends[i] = len(block)
+	}
+	keys, start := make([][]byte, n), 0
+	for i, end := range ends {
+		keys[i], start = block[start:end:end], end
+	}
+	if limit < int64(n) {
+		keys, _ = sortkey.First(keys, limit)
+	}
+	return keys
+}
+
+// inOrder yields the rows of the answer in the order of sorted keys, batch by batch. fetch gets
+// rows by their positions.
+func (s *tableSort) inOrder(keys *sortkey.Sorter, fetch func(places []uint64) (arrow.RecordBatch, error)) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		skip := s.offset
+		var places []uint64
+		flush := func() bool {
+			if len(places) == 0 {
+				return true
+			}
+			batch, err := fetch(places)
+			places = places[:0]
+			return yield(batch, err) && err == nil
+		}
+		for key, err := range keys.Sorted() {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if skip > 0 {
+				skip--
+				continue
+			}
+			if places = append(places, keyAt(key)); len(places) == fetchRows && !flush() {
+				return
+			}
+		}
+		flush()
+	}
+}

@@ -1,0 +1,147 @@
+package query
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/diskstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+func tableIn(store objectstore.Store) *dataset.Table {
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
+	return dataset.NewSession(64<<20, time.Now).Table(at, 0)
+}
+
+// nativeTexts is the table in testdata/text of package engine.
+func nativeTexts(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.CopyFS(filepath.Join(root, "t.lance"), os.DirFS("../testdata/text/table.lance")); err != nil {
+		t.Fatal(err)
+	}
+	store, err := diskstore.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := tableIn(store).Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// When there is no room for the counts of all rows, they are scored in a second reading.
+func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
+	data, err := os.ReadFile("../testdata/text/answers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []struct {
+		Request protocol.QueryTableRequest
+		Scores  map[int64]float64 // by id
+	}
+	if err := json.Unmarshal(data, &answers); err != nil {
+		t.Fatal(err)
+	}
+	d, planner := nativeTexts(t), &Planner{TopK: 1000}
+	for i, answer := range answers[:20] {
+		resolved, err := planner.newTextSearch(t.Context(), d, &answer.Request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		search := resolved.(*textSearch)
+		scan, err := newTextScan(t.Context(), d, search.query, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scan.among, scan.budget = search.among, 0
+		hits, err := scan.best(t.Context(), search.k, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(hits) != len(answer.Scores) {
+			t.Errorf("query %d finds %d rows, want %d", i, len(hits), len(answer.Scores))
+		}
+	}
+}
+
+// A table that is sorted by the places of its rows gives the same as one that is sorted whole.
+func TestBothWaysToSortAgree(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "b", Type: arrow.FixedWidthTypes.Boolean, Nullable: true},
+		{Name: "f", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+	}, nil)
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(
+		`[{"id":0,"f":1e300,"b":true},{"id":1,"f":-0.5,"b":false},{"id":2},{"id":3,"f":0,"b":true},{"id":4,"f":-1e300,"b":false}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	made, err := tableIn(memstore.New()).Create(t.Context(), rows, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	by := []protocol.OrderBy{{ColumnName: "b", Ascending: &no}, {ColumnName: "f"}}
+	for _, k := range []int64{0, 1, 3} {
+		req := &protocol.QueryTableRequest{OrderBy: by, K: &k, Offset: 1, Filter: "id < 4 or f < 0"}
+		whole, places := sorted(t, made.Dataset, req), sorted(t, made.Dataset, req)
+		if !whole.whole {
+			t.Error("a table of five rows is not sorted whole")
+		}
+		places.whole, places.take = false, explain.New(made.Dataset.Now, explain.Take, places.order)
+		if places.by, err = newOrdering(made.Dataset, by, dataset.RowOffset, dataset.RowAddr); err != nil {
+			t.Fatal(err)
+		}
+		want, got := lines(t, whole), lines(t, places)
+		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+			t.Errorf("k %d (-whole +by places), %d rows:\n%s", k, len(want), diff)
+		}
+	}
+}
+
+func sorted(t *testing.T, d *dataset.Dataset, req *protocol.QueryTableRequest) *tableSort {
+	t.Helper()
+	resolved, err := new(Planner).newScan(t.Context(), d, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resolved.(*tableSort)
+}
+
+// lines returns the rows of an answer as text.
+func lines(t *testing.T, answer Answer) (lines []string) {
+	t.Helper()
+	rows, err := answer.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for batch, err := range rows.Batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(batch.NumRows()) {
+			var values []string
+			for c, column := range batch.Columns() {
+				values = append(values, fmt.Sprintf("%s=%s", batch.ColumnName(c), column.ValueStr(i)))
+			}
+			lines = append(lines, strings.Join(values, " "))
+		}
+	}
+	return lines
+}

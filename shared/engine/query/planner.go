@@ -1,0 +1,58 @@
+// Package query answers queries of a version of a table: scans, searches for the rows nearest to
+// vectors, searches for texts, each with a filter, an order and the columns of the answer.
+//
+// A query first reads the columns that its filter and its search need, then chooses rows, and then
+// fetches the other columns of these rows only.
+package query
+
+import (
+	"context"
+	"math"
+
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// An Answer is a query that was resolved against a version of a table.
+type Answer interface {
+	// Rows starts the answer. When it returns, the first rows are there, or it is known that there
+	// are none.
+	Rows(ctx context.Context) (*protocol.Rows, error)
+	// Plan returns the steps of the answer, with their measurements if the answer was ranged over.
+	Plan() *explain.Step
+}
+
+// A Planner resolves queries. It is safe for concurrent use.
+type Planner struct {
+	TopK   int           // rows of a search or sort that are held in memory
+	Policy narrow.Policy // of the indices that filters use
+}
+
+// Plan resolves a query. It reads no rows.
+func (p *Planner) Plan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
+	answer, err := p.plan(ctx, d, req)
+	if err != nil {
+		return nil, err
+	}
+	return oneDictionary{answer}, nil
+}
+
+func (p *Planner) plan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
+	switch {
+	case req.FullTextQuery != nil:
+		return p.newTextSearch(ctx, d, req)
+	case !req.Vector.Empty():
+		return p.newSearch(ctx, d, req)
+	}
+	return p.newScan(ctx, d, req)
+}
+
+// saturating adds two counts and returns the largest int64 on overflow.
+func saturating(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

@@ -1,0 +1,197 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/pieces"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/plan"
+)
+
+// These are the names of columns that a search adds to its answer.
+const (
+	distanceColumn   = "_distance"   // float32
+	scoreColumn      = "_score"      // float32, in a search for words
+	queryIndexColumn = "query_index" // int32, the number of the query vector
+)
+
+// An output describes the columns of an answer and where their values come from.
+type output struct {
+	schema  *arrow.Schema
+	columns []outputColumn
+	sources []string // columns of the table, and row columns, that must be read
+	scored  string   // the column that a search adds; "" without a search
+	rates   bool     // an expression refers to the scored column
+}
+
+// An outputColumn is a column that is read, a computed one, or a distance or score. A column that
+// is read is returned unchanged, except that JSON becomes text.
+type outputColumn struct {
+	source   int         // position in sources, or -1
+	stored   arrow.Field // the field as it is read
+	bound    *plan.Bound // nil unless the column is computed
+	distance bool
+}
+
+// planOutput resolves the columns that a request asks for. A search adds a column, scored: at the
+// requested position, or else after the other columns. scored is "" without a search. If row ids
+// are requested beside the columns, they come last, even if they are also one of the columns.
+func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
+	out := &output{sources: []string{}, scored: scored}
+	var fields []arrow.Field
+	add := func(name string, c outputColumn, f arrow.Field) {
+		f.Name = name
+		fields = append(fields, f)
+		out.columns = append(out.columns, c)
+	}
+	wanted := req.Columns
+	if len(wanted) == 0 || len(wanted) == 1 && (wanted[0] == protocol.ProjectedColumn{Name: "*"}) && d.Schema().Field("*") == nil {
+		wanted = nil
+		for _, f := range d.Schema().Fields {
+			wanted = append(wanted, protocol.ProjectedColumn{Name: f.Name})
+		}
+	}
+	hasScored := scored == ""
+	for _, w := range wanted {
+		if w.Name == dataset.RowID && w.Expression == "" && req.WithRowID {
+			continue
+		}
+		hasScored = hasScored || w.Name == scored
+		if slices.ContainsFunc(fields, func(f arrow.Field) bool { return f.Name == w.Name }) {
+			return nil, protocol.Errorf(protocol.InvalidInput, "columns: %q is given twice; each column of an answer needs its own name", w.Name)
+		}
+		c, f, err := out.column(ctx, w, d)
+		if err != nil {
+			return nil, err
+		}
+		add(w.Name, c, f)
+	}
+	if !hasScored {
+		add(scored, outputColumn{source: -1, distance: true}, scoreField(scored))
+	}
+	if req.WithRowID {
+		c, f, err := out.column(ctx, protocol.ProjectedColumn{Name: dataset.RowID}, d)
+		if err != nil {
+			return nil, err
+		}
+		add(dataset.RowID, c, f)
+	}
+	metadata := d.ArrowSchema().Metadata()
+	out.schema = arrow.NewSchema(fields, &metadata)
+	return out, nil
+}
+
+// column resolves one column of the request: a column of the table, a row column, a path into a
+// struct, the distance or score, or an expression.
+func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
+	sql := w.Expression
+	switch {
+	case sql != "" && d.Schema().Field(sql) != nil: // also a column whose name is no expression, such as a-b
+		return o.column(ctx, protocol.ProjectedColumn{Name: sql}, d)
+	case sql == "" && o.scored != "" && w.Name == o.scored:
+		return outputColumn{source: -1, distance: true}, scoreField(w.Name), nil
+	case sql == "":
+		field, err := d.Column(w.Name)
+		var unknown *dataset.ErrNoColumn
+		if errors.As(err, &unknown) {
+			return outputColumn{}, field, failure.NoColumn(unknown)
+		}
+		return outputColumn{source: o.source(w.Name), stored: field}, schema.TextField(field), err
+	}
+	bound, err := condition.Bind(ctx, "column "+w.Name, sql, d, scoredSchema(d, o.scored), plan.Bind)
+	if err != nil {
+		return outputColumn{}, arrow.Field{}, err
+	}
+	if name, ok := bound.Column(); ok {
+		return o.column(ctx, protocol.ProjectedColumn{Name: name}, d)
+	}
+	for _, name := range bound.Columns() {
+		if o.scored != "" && name == o.scored {
+			o.rates = true
+			continue
+		}
+		o.source(name)
+	}
+	return outputColumn{source: -1, bound: bound}, arrow.Field{Type: bound.Type(), Nullable: bound.Nullable()}, nil
+}
+
+// source returns the position of a column among the sources, and adds the column if it is missing.
+func (o *output) source(name string) int {
+	if at := slices.Index(o.sources, name); at >= 0 {
+		return at
+	}
+	o.sources = append(o.sources, name)
+	return len(o.sources) - 1
+}
+
+// batches computes the answer's columns for each batch of the sources, up to the first error.
+func (o *output) batches(ctx context.Context, sources iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for read, err := range sources {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for batch, err := range o.pieces(ctx, read, nil) {
+				if !yield(batch, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pieces computes the answer's columns for a batch of the sources: for all rows at once, or for
+// fewer at a time when memory is too short. distances is nil without a search.
+func (o *output) pieces(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) iter.Seq2[arrow.RecordBatch, error] {
+	return pieces.Of(ctx, read, func(ctx context.Context, rows arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
+		of := distances
+		if of != nil {
+			of = array.NewSlice(of, from, from+rows.NumRows())
+		}
+		return o.batch(ctx, rows, of)
+	})
+}
+
+// batch computes the answer's columns from the sources, and takes memory for the computed ones.
+func (o *output) batch(ctx context.Context, read arrow.RecordBatch, distances arrow.Array) (arrow.RecordBatch, error) {
+	columns := make([]arrow.Array, len(o.columns))
+	given := read
+	if o.rates {
+		given = withScore(read, o.scored, distances)
+	}
+	for i, c := range o.columns {
+		switch {
+		case c.distance:
+			columns[i] = distances
+		case c.bound != nil:
+			var err error
+			if columns[i], err = c.bound.Eval(ctx, given); err != nil {
+				return nil, failure.OfExpression("column "+o.schema.Field(i).Name, err)
+			}
+		default:
+			var err error
+			if columns[i], err = schema.TextArray(c.stored, read.Column(c.source)); err != nil {
+				return nil, fmt.Errorf("column %s: %w", o.schema.Field(i).Name, err)
+			}
+		}
+		if err := pieces.TakeMade(ctx, read, columns[i]); err != nil {
+			return nil, err
+		}
+		if columns[i].Len() != int(read.NumRows()) {
+			return nil, fmt.Errorf("column %s has %d values for %d rows", o.schema.Field(i).Name, columns[i].Len(), read.NumRows())
+		}
+	}
+	return array.NewRecordBatch(o.schema, columns, read.NumRows()), nil
+}

@@ -1,0 +1,158 @@
+package query
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// A tableScan answers a query that has neither a search nor an order: the rows that pass the
+// filter, in the order of the table.
+type tableScan struct {
+	dataset       *dataset.Dataset
+	out           *output
+	opts          dataset.ScanOptions
+	read, project *explain.Step
+}
+
+// newScan resolves a query without a search.
+func (p *Planner) newScan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
+	out, err := planOutput(ctx, req, d, "")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := p.newAsked(ctx, d, req)
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(0)
+	if req.K != nil {
+		limit = *req.K
+	}
+	if req.K != nil && limit == 0 && req.Dialect == protocol.DialectLanceDB {
+		return &noRows{out.schema, projectStep(d, out, nil)}, nil
+	}
+	if len(req.OrderBy) > 0 {
+		return newSort(d, req, out, rows, limit)
+	}
+	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, req, out.sources)}
+	s.opts.Offset, s.opts.Limit = req.Offset, limit
+	if req.Offset > 0 {
+		s.read.With("offset=%d", req.Offset)
+	}
+	if limit > 0 {
+		s.read.With("limit=%d", limit)
+	}
+	s.project = projectStep(d, out, s.read)
+	return s, nil
+}
+
+// noRows answers a query for no rows, which LanceDB clients send as a k of zero. They have another
+// form for all rows.
+type noRows struct {
+	schema  *arrow.Schema
+	project *explain.Step
+}
+
+func (n *noRows) Plan() *explain.Step { return n.project }
+
+func (n *noRows) Rows(context.Context) (*protocol.Rows, error) {
+	none := func(func(arrow.RecordBatch, error) bool) {}
+	return &protocol.Rows{Schema: n.schema, Batches: n.project.Counted(none)}, nil
+}
+
+// asked is the set of rows that a query reads or searches.
+type asked struct {
+	filter  condition.Filter
+	only    func(fragment uint64) bool // nil: all fragments
+	indices []string                   // names of the indices that determine only
+}
+
+func (p *Planner) newAsked(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (a asked, err error) {
+	if a.filter, err = condition.New(ctx, "filter", req.Filter, d, p.Policy); err != nil {
+		return a, err
+	}
+	if req.FastSearch && a.filter.Bound != nil {
+		a.only, a.indices, err = narrow.Covered(d, a.filter.Bound)
+	}
+	return a, err
+}
+
+// inBoth returns the intersection of two sets of fragments; nil means all fragments.
+func inBoth(a, b func(fragment uint64) bool) func(fragment uint64) bool {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(fragment uint64) bool { return a(fragment) && b(fragment) }
+}
+
+// options returns the options of a scan of some columns of the rows.
+func (a asked) options(columns []string) dataset.ScanOptions {
+	opts := a.filter.Options(columns)
+	opts.Only = a.only
+	return opts
+}
+
+// step returns the plan step of such a scan.
+func (a asked) step(d *dataset.Dataset, req *protocol.QueryTableRequest, columns []string) *explain.Step {
+	s := scanStep(d, req, a.options(columns))
+	if a.only != nil {
+		s.With("only_indexed_by=%s", explain.List(a.indices))
+	}
+	if n := a.filter.Narrowing; n != nil {
+		n.Describe(s)
+	}
+	return s
+}
+
+// scanStep returns the plan step that reads a table, or a part of it.
+func scanStep(d *dataset.Dataset, req *protocol.QueryTableRequest, opts dataset.ScanOptions) *explain.Step {
+	s := explain.New(d.Now, explain.Scan).With("columns=%s", explain.List(opts.Columns))
+	if opts.Where != nil {
+		s.With("filter=%s", req.Filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns))
+	}
+	sizes := d.Stats()
+	s.WithMore("version=%d", d.Version()).WithMore("fragments=%d", len(sizes.Lengths)).WithMore("rows=%d", sizes.Rows).WithMore("deleted_rows=%d", sizes.DeletedRows)
+	if bytes, err := d.ScanBytes(opts.Columns); err == nil {
+		s.WithMore("bytes_estimate=%d", bytes)
+	}
+	return s
+}
+
+// projectStep returns the plan step that computes the answer's columns.
+func projectStep(d *dataset.Dataset, out *output, from *explain.Step) *explain.Step {
+	names := make([]string, len(out.columns))
+	for i, f := range out.schema.Fields() {
+		names[i] = f.Name
+	}
+	s := explain.New(d.Now, explain.Project, from).With("columns=%s", explain.List(names))
+	return s.WithMore("types=%s", explain.List(typeNames(out.schema)))
+}
+
+func typeNames(schema *arrow.Schema) []string {
+	names := make([]string, schema.NumFields())
+	for i, f := range schema.Fields() {
+		names[i] = f.Type.String()
+	}
+	return names
+}
+
+func (s *tableScan) Plan() *explain.Step { return s.project }
+
+func (s *tableScan) Rows(ctx context.Context) (*protocol.Rows, error) {
+	_, batches, err := s.dataset.Scan(s.read.Reading(ctx), s.opts)
+	if err != nil {
+		return nil, err
+	}
+	batches = s.read.Counted(batches)
+	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.Counted(s.out.batches(ctx, batches))}, nil
+}

@@ -1,0 +1,222 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+
+	"tiltyard/shared/engine/document"
+	"tiltyard/shared/engine/explain"
+	"tiltyard/shared/engine/narrow"
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/vector"
+)
+
+// A textSearch answers a query for the rows that contain words, best first. If all searched columns
+// have text indices, it reads their posting lists, and the texts of the fragments that these do not
+// cover. Otherwise it reads all texts; it still uses the tokenizer of an index, and scores the rows
+// that the index covers as the index would.
+type textSearch struct {
+	*foundRows
+	warn    func(ctx context.Context, message string, about ...slog.Attr)
+	query   fulltext.Query
+	indices []string // whose posting lists it reads; nil: it reads all texts
+	among   asked    // the rows among which it searches
+	fast    bool     // finds only rows that an index covers
+	k       int64    // includes the rows that are skipped
+	limit   int      // the most rows that it may find
+
+	read, score *explain.Step
+}
+
+// newTextSearch resolves a query for words.
+func (p *Planner) newTextSearch(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
+	s := &textSearch{warn: p.Policy.Warn, fast: req.FastSearch, k: textK(req), limit: p.TopK}
+	var err error
+	if s.foundRows, err = newFoundRows(ctx, d, req, scoreColumn); err != nil {
+		return nil, err
+	}
+	if s.among, err = p.before(ctx, req, d); err != nil {
+		return nil, err
+	}
+	indices, err := textIndices(d)
+	if err != nil {
+		return nil, err
+	}
+	if s.query, err = (textQuery{indexed: slices.Sorted(maps.Keys(indices))}).of(req.FullTextQuery); err != nil {
+		return nil, err
+	}
+	columns := fulltext.Columns(s.query)
+	for _, column := range columns {
+		if _, err := document.Of(d, column); err != nil {
+			return nil, err
+		}
+		if x := indices[column]; coversAny(d, x) {
+			s.indices = append(s.indices, x.Name)
+		}
+	}
+	if len(s.indices) < len(columns) {
+		s.indices, s.among.filter.Narrowing = nil, nil // all texts are read for their counts
+	}
+	s.describe(req, columns)
+	return s, nil
+}
+
+// describe makes the plan steps of the search.
+func (s *textSearch) describe(req *protocol.QueryTableRequest, columns []string) {
+	s.read = s.among.step(s.dataset, req, columns)
+	s.score = explain.New(s.dataset.Now, explain.MatchText, s.read).With("columns=%s", explain.List(columns))
+	if s.k < math.MaxInt64 {
+		s.score.With("k=%d", s.k)
+	}
+	if s.indices != nil {
+		s.score.With("indices=%s", explain.List(s.indices))
+	}
+	s.follow(req, s.score)
+}
+
+// rows implements answer. The search is complete when rows returns.
+func (s *textSearch) Rows(ctx context.Context) (*protocol.Rows, error) {
+	hits, err := s.find(s.read.Reading(ctx))
+	if err != nil {
+		return nil, textError(err)
+	}
+	return s.of(ctx, hits)
+}
+
+// find returns the best rows.
+func (s *textSearch) find(ctx context.Context) ([]found, error) {
+	began := s.dataset.Now()
+	hits, err := s.findIndexed(ctx)
+	var unread *unreadIndex
+	if errors.As(err, &unread) && narrow.IsUnusable(err) {
+		s.warn(ctx, "an index is not used", slog.String("index", unread.name), slog.Any("error", err))
+		s.score.WithMore("index_not_used=%q", err)
+		hits, err = s.findBy(ctx, false)
+	}
+	s.score.Took(began)
+	s.score.Found(len(hits))
+	return hits, err
+}
+
+// findIndexed returns the best rows, by posting lists if there are some. It holds memory of its own,
+// so that all of it is there for a search without them.
+func (s *textSearch) findIndexed(ctx context.Context) ([]found, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
+	return s.findBy(ctx, s.indices != nil)
+}
+
+// findBy returns the best rows. indexed says that it reads posting lists.
+func (s *textSearch) findBy(ctx context.Context, indexed bool) ([]found, error) {
+	scan, err := newTextScan(ctx, s.dataset, s.query, indexed)
+	if err != nil {
+		return nil, err
+	}
+	scan.fast, scan.made, scan.among = s.fast, s.read.Made, s.among
+	hits, err := scan.best(ctx, s.k, s.limit)
+	if l := scan.lists; l != nil && err == nil {
+		s.score.WithMore("index_partitions=%d", l.partitions).WithMore("index_blocks=%d", l.blocks).WithMore("index_rows=%d", l.scored)
+	}
+	return hits, err
+}
+
+// textK returns how many rows to look for: the returned ones and those that are skipped before
+// them. Without a limit it is the largest int64.
+func textK(req *protocol.QueryTableRequest) int64 {
+	if req.K == nil || *req.K == 0 {
+		return math.MaxInt64
+	}
+	return saturating(*req.K, req.Offset)
+}
+
+// textError turns errors of the search into protocol errors.
+func textError(err error) error {
+	var bad *fulltext.Error
+	switch {
+	case errors.As(err, &bad):
+		return &protocol.Error{Code: protocol.InvalidInput, Message: "full_text_query: " + bad.Error(), Err: err}
+	case errors.Is(err, lance.ErrUnsupported):
+		return &protocol.Error{Code: protocol.Unsupported, Message: "full_text_query: " + err.Error(), Err: err}
+	}
+	return err
+}
+
+// best returns the k best rows with their scores, best first; rows with equal scores are in the
+// order of the table. If k is larger than limit and more than limit rows match, the error says so.
+func (s *textScan) best(ctx context.Context, k int64, limit int) ([]found, error) {
+	if s.fast && s.coverage == nil {
+		return nil, nil
+	}
+	if err := s.expand(ctx); err != nil {
+		return nil, err
+	}
+	if s.lists != nil {
+		if err := s.lists.find(ctx); err != nil {
+			return nil, err
+		}
+	}
+	counted, err := s.count(ctx)
+	defer counted.release()
+	if err != nil {
+		return nil, err
+	}
+	room, err := memory.Take(ctx, 2*hitBytes*min(k, int64(limit)+1, s.dataset.CountRows()))
+	if err != nil {
+		return nil, err
+	}
+	defer room.Release()
+	top := vector.NewTopK(int(min(k, int64(limit)+1)), vector.Bounds{})
+	if err := s.scoreAll(ctx, counted, top); err != nil {
+		return nil, err
+	}
+	hits := top.Hits()
+	if len(hits) > limit {
+		return nil, protocol.Errorf(protocol.InvalidInput,
+			"the full_text_query finds more than %d rows; ask for fewer rows with k, or make the query more specific", limit)
+	}
+	list := make([]found, len(hits))
+	for i, h := range hits {
+		h.Distance = -h.Distance // see addScores
+		list[i] = found{Hit: h}
+	}
+	return list, nil
+}
+
+// scoreAll adds the scores of all rows to top: of those whose words were counted, and of those in
+// posting lists.
+func (s *textScan) scoreAll(ctx context.Context, counted *counts, top *vector.TopK) error {
+	scorer := s.search.Scorer(counted.total)
+	if counted.overflow {
+		if err := s.scoreAgain(ctx, scorer, top); err != nil {
+			return err
+		}
+	}
+	for _, rows := range counted.rows {
+		addScores(top, scorer, rows)
+	}
+	if s.lists == nil {
+		return nil
+	}
+	return s.lists.score(ctx, s.among, scorer, top)
+}
+
+// addScores adds the rows of a tally to top. Their distance is the negative score, so that the
+// nearest are the best.
+func addScores(top *vector.TopK, scorer *fulltext.Scorer, rows *fulltext.Tally) {
+	for i, address := range rows.Addresses {
+		if score, ok := scorer.Score(rows.Row(i)); ok {
+			top.Add(-score, address)
+		}
+	}
+}

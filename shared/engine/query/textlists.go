@@ -1,0 +1,396 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/inverted"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/vector"
+)
+
+// textLists are the text indices on all columns of a search. In the fragments that all of them
+// cover, the search finds rows by their posting lists and reads no texts.
+type textLists struct {
+	dataset *dataset.Dataset
+	search  *fulltext.Search
+	columns []listColumn // by column of the search
+
+	// What was read, or found in memory: partitions, blocks of posting lists, and rows in these.
+	partitions, blocks, scored int
+}
+
+// A listColumn is the text index on a column.
+type listColumn struct {
+	index    *dataset.Index
+	segments []*dataset.Segment
+	readers  []*inverted.Reader
+	found    [][]*inverted.Matches // by segment and partition
+}
+
+// An unreadIndex is the error of a text index.
+type unreadIndex struct {
+	name string
+	err  error
+}
+
+func (e *unreadIndex) Error() string { return fmt.Sprintf("index %s: %v", e.name, e.err) }
+func (e *unreadIndex) Unwrap() error { return e.err }
+
+// newTextLists opens the indices on the columns of a search.
+func newTextLists(ctx context.Context, d *dataset.Dataset, search *fulltext.Search, indices map[string]*dataset.Index) (*textLists, error) {
+	l := &textLists{dataset: d, search: search}
+	for _, name := range search.Columns() {
+		l.columns = append(l.columns, listColumn{index: indices[name]})
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range l.columns {
+		c := &l.columns[i]
+		group.Go(func() (err error) {
+			defer contain(&err)
+			if err := c.open(ctx, d); err != nil {
+				return &unreadIndex{c.index.Name, err}
+			}
+			return nil
+		})
+	}
+	return l, group.Wait()
+}
+
+// open opens the segments of the index.
+func (c *listColumn) open(ctx context.Context, d *dataset.Dataset) (err error) {
+	if c.segments, err = d.Segments(c.index.Name); err != nil {
+		return err
+	}
+	for _, f := range d.Manifest().Fragments {
+		covering := 0
+		for _, s := range c.segments {
+			if s.Covers(f.ID) {
+				covering++
+			}
+		}
+		if covering > 1 {
+			return fmt.Errorf("%w: %d segments have rows of fragment %d", lance.ErrCorrupt, covering, f.ID)
+		}
+	}
+	c.readers, c.found = make([]*inverted.Reader, len(c.segments)), make([][]*inverted.Matches, len(c.segments))
+	return c.each(ctx, func(ctx context.Context, i int) (err error) {
+		c.readers[i], err = inverted.Open(ctx, c.segments[i])
+		return err
+	})
+}
+
+// maxSegmentReads bounds how many segments of an index are read side by side.
+const maxSegmentReads = 16
+
+// each calls f for all segments, some side by side.
+func (c *listColumn) each(ctx context.Context, f func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxSegmentReads)
+	for i, s := range c.segments {
+		group.Go(func() (err error) {
+			defer contain(&err)
+			if err := f(ctx, i); err != nil {
+				return fmt.Errorf("segment %s: %w", s.UUID, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// contain turns a panic in a goroutine, which nothing else could catch, into an error.
+func contain(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w: panic while reading an index: %v", lance.ErrCorrupt, r)
+	}
+}
+
+// covers reports whether rows of a fragment are found by posting lists.
+func (l *textLists) covers(fragment uint64) bool {
+	return !slices.ContainsFunc(l.columns, func(c listColumn) bool { return !c.index.Covers(fragment) })
+}
+
+// expand finds the terms in the indices that are similar to those of the query, if the query is
+// fuzzy.
+func (l *textLists) expand(ctx context.Context) error {
+	if !l.search.Fuzzy() {
+		return nil
+	}
+	v := l.search.NewVocabulary()
+	room := memory.Hold{}
+	defer func() { room.Release() }()
+	for i := range l.columns {
+		c := &l.columns[i]
+		for _, r := range c.readers {
+			err := r.Terms(ctx, func(term []byte) error {
+				v.AddTerm(i, string(term))
+				return room.Resize(ctx, v.Bytes())
+			})
+			if err != nil {
+				return &unreadIndex{c.index.Name, err}
+			}
+		}
+	}
+	return l.search.Expand(v)
+}
+
+// find reads the posting lists of the search's terms, and what the indices have counted.
+func (l *textLists) find(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range l.columns {
+		c := &l.columns[i]
+		group.Go(func() (err error) {
+			defer contain(&err)
+			err = c.each(ctx, func(ctx context.Context, segment int) (err error) {
+				c.found[segment], err = c.readers[segment].Find(ctx, l.search.Terms(i), l.search.NeedsPositions(i))
+				return err
+			})
+			if err != nil {
+				return &unreadIndex{c.index.Name, err}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i := range l.columns {
+		l.know(i)
+	}
+	return nil
+}
+
+// know tells the search what the index on a column has counted.
+func (l *textLists) know(column int) {
+	documents, length := int64(0), int64(0)
+	holding := make([]int64, len(l.search.Terms(column)))
+	for i, r := range l.columns[column].readers {
+		count, terms := r.Documents()
+		documents, length = documents+count, length+terms
+		for _, m := range l.columns[column].found[i] {
+			l.partitions++
+			l.blocks += m.Blocks
+			for t, n := range m.Holding {
+				holding[t] += n
+			}
+		}
+	}
+	l.search.Know(column, documents, length, holding)
+}
+
+// score adds the scores of the rows to top, of those among which the search looks.
+func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Scorer, top *vector.TopK) error {
+	var allowed func(uint64) bool
+	if among.filter.Where != nil {
+		set, err := l.allowedRows(ctx, among)
+		if err != nil {
+			return err
+		}
+		allowed = set.Contains
+	}
+	return l.Rows(ctx, allowed, func(address uint64, counts []uint32) error {
+		l.scored++
+		if score, ok := scorer.Score(counts); ok {
+			top.Add(-score, address)
+		}
+		return nil
+	})
+}
+
+// A rowSink takes the counts of rows, which are good until it returns.
+type rowSink func(address uint64, counts []uint32) error
+
+// rows calls sink with the counts of each row that an index has, that is not deleted, and that is
+// allowed, in the fragments that all indices cover.
+func (l *textLists) Rows(ctx context.Context, allowed func(address uint64) bool, sink rowSink) error {
+	if len(l.columns) == 1 {
+		return l.columnRows(ctx, 0, allowed, sink)
+	}
+	j := &joinedRows{search: l.search, at: map[uint64]int{}}
+	defer j.room.Release()
+	for i := range l.columns {
+		if err := l.columnRows(ctx, i, allowed, func(address uint64, counts []uint32) error { return j.add(ctx, address, counts) }); err != nil {
+			return err
+		}
+	}
+	if l.search.NeedsLengths() {
+		for i := range l.columns {
+			if err := l.lengths(ctx, i, j); err != nil {
+				return err
+			}
+		}
+	}
+	for address, i := range j.at {
+		if err := sink(address, j.row(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnRows calls sink with the counts of each row in one column.
+func (l *textLists) columnRows(ctx context.Context, column int, allowed func(address uint64) bool, sink rowSink) error {
+	c := &l.columns[column]
+	for i, partitions := range c.found {
+		for _, m := range partitions {
+			p := &placedRows{lists: l, segment: c.segments[i], allowed: allowed, sink: sink}
+			err := m.Each(ctx, func(d *inverted.Document) error {
+				l.search.Enter(p.next(d.Row), column, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
+				return p.full(ctx)
+			})
+			if err == nil {
+				err = p.flush(ctx)
+			}
+			if err != nil {
+				return &unreadIndex{c.index.Name, fmt.Errorf("segment %s: %w", c.segments[i].UUID, err)}
+			}
+		}
+	}
+	return nil
+}
+
+// placeStep is how many rows are placed together.
+const placeStep = 1 << 10
+
+// placedRows finds where the rows of a partition are, a number of them at a time.
+type placedRows struct {
+	lists   *textLists
+	segment *dataset.Segment
+	allowed func(address uint64) bool
+	sink    rowSink
+
+	ids    []uint64
+	counts []uint32
+}
+
+// next returns the counts of one more row, all zero.
+func (p *placedRows) next(id uint64) []uint32 {
+	words := p.lists.search.RowWords()
+	p.ids = append(p.ids, id)
+	n := len(p.counts)
+	p.counts = slices.Grow(p.counts, words)[:n+words]
+	clear(p.counts[n:])
+	return p.counts[n:]
+}
+
+// full places the rows if there are enough of them.
+func (p *placedRows) full(ctx context.Context) error {
+	if len(p.ids) < placeStep {
+		return nil
+	}
+	return p.flush(ctx)
+}
+
+func (p *placedRows) flush(ctx context.Context) error {
+	if err := p.lists.dataset.Places(ctx, p.segment, p.ids); err != nil {
+		return err
+	}
+	words := p.lists.search.RowWords()
+	for i, address := range p.ids {
+		if address == dataset.NoAddress || !p.lists.covers(address>>32) || p.allowed != nil && !p.allowed(address) {
+			continue
+		}
+		if err := p.sink(address, p.counts[i*words:(i+1)*words]); err != nil {
+			return err
+		}
+	}
+	p.ids, p.counts = p.ids[:0], p.counts[:0]
+	return nil
+}
+
+// joinedRows joins the counts of rows in several columns.
+type joinedRows struct {
+	search *fulltext.Search
+	at     map[uint64]int // number of the row by its address
+	counts []uint32
+	room   memory.Hold
+}
+
+// joinedRowBytes is about what a row takes beside its counts.
+const joinedRowBytes = 48
+
+func (j *joinedRows) row(i int) []uint32 {
+	words := j.search.RowWords()
+	return j.counts[i*words : (i+1)*words]
+}
+
+// add adds the counts of a row in one column to its counts in others.
+func (j *joinedRows) add(ctx context.Context, address uint64, counts []uint32) error {
+	i, ok := j.at[address]
+	if !ok {
+		i = len(j.at)
+		if need := int64(i+1) * (joinedRowBytes + 8*int64(len(counts))); need > j.room.Bytes() {
+			if err := j.room.Resize(ctx, 2*need); err != nil {
+				return err
+			}
+		}
+		j.at[address] = i
+		j.counts = append(j.counts, counts...)
+		return nil
+	}
+	row := j.row(i)
+	for w, n := range counts {
+		row[w] |= n // another column has other words
+	}
+	return nil
+}
+
+// lengths adds the lengths of the documents of a column to rows that hold no term there.
+func (l *textLists) lengths(ctx context.Context, column int, j *joinedRows) error {
+	c := &l.columns[column]
+	empty := make([]uint32, len(l.search.Terms(column)))
+	for i, r := range c.readers {
+		err := r.Lengths(ctx, func(ids []uint64, lengths []uint32) error {
+			if err := l.dataset.Places(ctx, c.segments[i], ids); err != nil {
+				return err
+			}
+			for n, address := range ids {
+				if at, ok := j.at[address]; ok && !l.search.Entered(j.row(at), column) {
+					l.search.Enter(j.row(at), column, fulltext.Entry{Length: lengths[n], Frequencies: empty})
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return &unreadIndex{c.index.Name, err}
+		}
+	}
+	return nil
+}
+
+// allowedRows returns the rows that pass a filter, of the fragments that the indices cover. Their
+// memory stays in the share of the context.
+func (l *textLists) allowedRows(ctx context.Context, among asked) (*rowset.Set, error) {
+	opts := among.options([]string{dataset.RowAddr})
+	opts.Only = inBoth(l.covers, among.only)
+	_, batches, err := l.dataset.Scan(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	set, room := &rowset.Set{}, memory.Hold{}
+	for batch, err := range batches {
+		if err != nil {
+			return nil, err
+		}
+		set.Add(addressesOf(batch))
+		if err := room.Resize(ctx, set.Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// addressesOf returns the addresses of a batch that has them alone.
+func addressesOf(batch arrow.RecordBatch) []uint64 {
+	return batch.Column(0).(*array.Uint64).Uint64Values()
+}

@@ -1,0 +1,74 @@
+package query
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"testing"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/protocol"
+)
+
+// Whatever clients send as a query, it becomes a search or an error.
+func FuzzTextQueries(f *testing.F) {
+	data, err := os.ReadFile("../testdata/text/answers.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var answers []struct {
+		Request struct {
+			Query json.RawMessage `json:"full_text_query"`
+		}
+	}
+	if err := json.Unmarshal(data, &answers); err != nil {
+		f.Fatal(err)
+	}
+	for _, a := range answers {
+		f.Add(string(a.Request.Query))
+	}
+	f.Add(`{"columns":["a"],"query":"\"two words\""}`)
+	f.Add(`{"query":{"multi_match":{"query":"a","columns":["a","b"],"boost":[1,2]}}}`)
+	f.Add(`{"query":{"match":{"terms":"a","fuzziness":"auto","max_expansions":0}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var query protocol.FullTextQuery
+		if len(text) > 1<<12 || json.Unmarshal([]byte(text), &query) != nil {
+			return
+		}
+		q, err := textQuery{indexed: []string{"a", "b"}}.of(&query)
+		if err != nil {
+			return
+		}
+		params := fulltext.DefaultParams()
+		params.WithPosition = true
+		analyzer, err := fulltext.NewAnalyzer(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := fulltext.NewSearch(q, func(string) (fulltext.Field, error) {
+			return fulltext.Field{Analyzer: analyzer, Indexed: true}, nil
+		})
+		if err != nil {
+			return
+		}
+		documents := make([]fulltext.Document, len(s.Columns()))
+		for i := range documents {
+			documents[i] = fulltext.Document{Text: "a b two words", Covered: true}
+		}
+		v := s.NewVocabulary()
+		if err := errors.Join(v.Add(documents), s.Expand(v)); err != nil {
+			return
+		}
+		tally := s.NewTally()
+		if err := tally.Add(1, documents, true, true); err != nil {
+			t.Fatal(err)
+		}
+		scorer := s.Scorer(tally)
+		for i := range tally.Addresses {
+			if score, _ := scorer.Score(tally.Row(i)); math.IsNaN(float64(score)) {
+				t.Errorf("%s: score is not a number", text)
+			}
+		}
+	})
+}

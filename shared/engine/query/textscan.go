@@ -1,0 +1,351 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/engine/document"
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/vector"
+)
+
+// A textScan reads the texts of a table for a search.
+type textScan struct {
+	dataset  *dataset.Dataset
+	search   *fulltext.Search
+	columns  []string                // the searched columns, in the form of the search
+	texts    []document.Column       // the same columns, for reading
+	coverage []coverage              // per column; nil when no index covers any fragment
+	among    asked                   // rows that may be found
+	fast     bool                    // reads only texts that an index covers
+	lists    *textLists              // finds rows of fragments that it covers; nil: all texts are read
+	budget   int64                   // bytes of counts that may be kept
+	made     func(arrow.RecordBatch) // called with each batch that was read
+}
+
+// coverage reports whether an index covers a fragment.
+type coverage func(fragment uint64) bool
+
+// maxKeptCounts bounds the memory for the counts of rows that may be found. Beyond it, all texts
+// are read a second time to score the rows.
+const maxKeptCounts = 128 << 20
+
+// vocabularyStep is how much memory a vocabulary takes in advance.
+const vocabularyStep = 64 << 10
+
+// newTextScan prepares a search. indexed says that it reads posting lists, which all searched columns
+// have.
+func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, indexed bool) (*textScan, error) {
+	indices, err := textIndices(d)
+	if err != nil {
+		return nil, err
+	}
+	s := &textScan{dataset: d, budget: maxKeptCounts, made: func(arrow.RecordBatch) {}}
+	s.search, err = fulltext.NewSearch(query, func(column string) (fulltext.Field, error) {
+		return textField(ctx, d, column, indices)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.columns = s.search.Columns()
+	for i, column := range s.columns {
+		text, err := document.Of(d, column)
+		if err != nil {
+			return nil, err
+		}
+		s.texts = append(s.texts, text)
+		if x := indices[column]; coversAny(d, x) {
+			s.cover(i, x.Covers)
+		}
+	}
+	if indexed {
+		s.lists, err = newTextLists(ctx, d, s.search, indices)
+	}
+	return s, err
+}
+
+func (s *textScan) cover(column int, covers coverage) {
+	if s.coverage == nil {
+		s.coverage = make([]coverage, len(s.columns))
+	}
+	s.coverage[column] = covers
+}
+
+// covered reports whether the index on a column covers a fragment.
+func (s *textScan) covered(column int, fragment uint64) bool {
+	return s.coverage != nil && s.coverage[column] != nil && s.coverage[column](fragment)
+}
+
+func (s *textScan) anyCovered(fragment uint64) bool {
+	for i := range s.columns {
+		if s.covered(i, fragment) {
+			return true
+		}
+	}
+	return false
+}
+
+// A textBatch holds the rows of a batch in the form of the search.
+type textBatch struct {
+	addresses []uint64
+	texts     []document.Reader
+	found     []bool // rows that pass the filter; nil: all
+}
+
+// scanned returns the columns to read: the texts, the addresses, and the columns of a filter that
+// the scan itself does not apply.
+func (s *textScan) scanned() (columns []string, left *dataset.Where, own *dataset.Where) {
+	columns = append(slices.Clone(s.columns), dataset.RowAddr)
+	if s.among.filter.Where == nil {
+		return columns, nil, nil
+	}
+	if !s.search.Unfiltered() {
+		return columns, s.among.filter.Where, nil
+	}
+	return append(columns, s.among.filter.Columns...), nil, s.among.filter.Where
+}
+
+func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *dataset.Where) (*textBatch, error) {
+	s.made(batch)
+	n := len(s.columns)
+	b := &textBatch{addresses: batch.Column(n).(*array.Uint64).Uint64Values()}
+	for i, text := range s.texts {
+		reader, err := text.Reader(ctx, batch.Column(i))
+		if err != nil {
+			return nil, err
+		}
+		b.texts = append(b.texts, reader)
+	}
+	if filter == nil {
+		return b, nil
+	}
+	tested := array.NewRecordBatch(
+		arrow.NewSchema(batch.Schema().Fields()[n+1:], nil), batch.Columns()[n+1:], batch.NumRows())
+	rows, err := filter.Select(ctx, tested, nil)
+	if err != nil {
+		return nil, err
+	}
+	b.found = make([]bool, batch.NumRows())
+	for _, r := range rows {
+		b.found[r] = s.among.only == nil || s.among.only(b.addresses[r]>>32)
+	}
+	return b, nil
+}
+
+// eachRow calls f with the documents of each row.
+func (s *textScan) eachRow(b *textBatch, f func(row int, documents []fulltext.Document) error) error {
+	documents := make([]fulltext.Document, len(s.columns))
+	fragment := uint64(0)
+	for row, address := range b.addresses {
+		if row == 0 || address>>32 != fragment {
+			fragment = address >> 32
+			for i := range documents {
+				documents[i].Covered = s.covered(i, fragment)
+			}
+		}
+		for i, text := range b.texts {
+			documents[i].Text, documents[i].Null = text(row)
+			if s.fast && !documents[i].Covered {
+				documents[i].Null = true
+			}
+		}
+		if err := f(row, documents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counts holds the word counts of all rows.
+type counts struct {
+	total    *fulltext.Tally
+	rows     []*fulltext.Tally // with the counts of rows that may be found
+	room     memory.Spare      // memory of rows
+	known    memory.Hold       // memory of the words in tallies
+	overflow bool              // the counts of the rows did not fit
+}
+
+func (c *counts) release() {
+	c.room.Release()
+	c.known.Release()
+}
+
+// count counts the words of all texts: those of the rows that may be found, and those that the
+// index contains besides. The caller releases the counts.
+func (s *textScan) count(ctx context.Context) (*counts, error) {
+	c := &counts{total: s.search.NewTally(), room: memory.NewSpare(memory.FromContext(ctx))}
+	defer c.total.Done()
+	kept, full := int64(0), atomic.Bool{}
+	parts, err := s.tallies(ctx, func() bool { return !full.Load() })
+	if err != nil {
+		return c, err
+	}
+	for part, err := range parts {
+		if err == nil {
+			err = c.known.Resize(ctx, s.search.KnownBytes())
+		}
+		if err != nil {
+			return c, err
+		}
+		c.total.Merge(part)
+		if len(part.Addresses) == 0 || c.overflow {
+			continue
+		}
+		if kept += part.Bytes(); kept > s.budget || !c.room.Take(part.Bytes()) {
+			c.overflow, c.rows = true, nil
+			full.Store(true)
+			c.room.Release()
+			continue
+		}
+		c.rows = append(c.rows, part)
+	}
+	return c, s.countDeleted(ctx, c.total)
+}
+
+// tallies counts the texts of rows that are not deleted. For each batch it calls keep, which
+// reports whether the counts of the rows are kept.
+func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fulltext.Tally, error], error) {
+	columns, left, own := s.scanned()
+	opts := dataset.ScanOptions{Columns: columns, Where: left}
+	if s.fast {
+		opts.Only = s.anyCovered
+	}
+	if s.lists != nil {
+		opts.Only = inBoth(opts.Only, func(fragment uint64) bool { return !s.lists.covers(fragment) })
+	}
+	if left != nil {
+		opts.Only = inBoth(opts.Only, s.among.only)
+	}
+	return dataset.Map(ctx, s.dataset, opts, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
+		b, err := s.batch(ctx, batch, own)
+		if err != nil {
+			return nil, err
+		}
+		room, err := memory.Take(ctx, s.search.TallyBytes())
+		if err != nil {
+			return nil, err
+		}
+		tally, kept := s.search.NewTally(), keep()
+		defer tally.Done()
+		return tally, s.eachRow(b, func(row int, documents []fulltext.Document) error {
+			if bytes := tally.Bytes() + s.search.TallyBytes(); kept && bytes > room.Bytes() {
+				if err := room.Resize(ctx, 2*bytes); err != nil { // the slice grows by doubling
+					return err
+				}
+			}
+			return tally.Add(b.addresses[row], documents, b.found == nil || b.found[row], kept)
+		})
+	})
+}
+
+// countDeleted counts the deleted rows in the fragments that an index covers. The index contains
+// them until it is rebuilt.
+func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) error {
+	if s.coverage == nil || s.lists != nil {
+		return nil
+	}
+	columns := append(slices.Clone(s.columns), dataset.RowAddr)
+	parts, err := dataset.MapDeleted(ctx, s.dataset, columns, s.anyCovered, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
+		b, err := s.batch(ctx, batch, nil)
+		if err != nil {
+			return nil, err
+		}
+		tally := s.search.NewTally()
+		defer tally.Done()
+		return tally, s.eachRow(b, func(row int, documents []fulltext.Document) error {
+			s.forget(documents)
+			return tally.Add(b.addresses[row], documents, false, false)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for part, err := range parts {
+		if err != nil {
+			return err
+		}
+		total.Merge(part)
+	}
+	return nil
+}
+
+// forget empties the documents of a deleted row that no index contains.
+func (s *textScan) forget(documents []fulltext.Document) {
+	for i := range documents {
+		if !documents[i].Covered {
+			documents[i].Null = true
+		}
+	}
+}
+
+// scoreAgain counts all texts a second time, and scores each row at once.
+func (s *textScan) scoreAgain(ctx context.Context, scorer *fulltext.Scorer, top *vector.TopK) error {
+	parts, err := s.tallies(ctx, func() bool { return true })
+	if err != nil {
+		return err
+	}
+	for part, err := range parts {
+		if err != nil {
+			return err
+		}
+		addScores(top, scorer, part)
+	}
+	return nil
+}
+
+// expand finds the words in the indexed texts that are similar to those of the query, if the query
+// is fuzzy.
+func (s *textScan) expand(ctx context.Context) error {
+	if s.lists != nil {
+		return s.lists.expand(ctx)
+	}
+	if !s.search.Fuzzy() || s.coverage == nil {
+		return nil
+	}
+	columns := append(slices.Clone(s.columns), dataset.RowAddr)
+	collect := func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Vocabulary, error) {
+		b, err := s.batch(ctx, batch, nil)
+		if err != nil {
+			return nil, err
+		}
+		v, room := s.search.NewVocabulary(), memory.Hold{}
+		defer v.Done()
+		return v, s.eachRow(b, func(_ int, documents []fulltext.Document) error {
+			if bytes := v.Bytes(); bytes > room.Bytes() {
+				if err := room.Resize(ctx, bytes+vocabularyStep); err != nil {
+					return err
+				}
+			}
+			return v.Add(documents)
+		})
+	}
+	live, err := dataset.Map(ctx, s.dataset, dataset.ScanOptions{Columns: columns, Only: s.anyCovered}, collect)
+	if err != nil {
+		return err
+	}
+	deleted, err := dataset.MapDeleted(ctx, s.dataset, columns, s.anyCovered, collect)
+	if err != nil {
+		return err
+	}
+	all, room := s.search.NewVocabulary(), memory.Hold{}
+	defer func() { room.Release() }()
+	for _, parts := range []iter.Seq2[*fulltext.Vocabulary, error]{live, deleted} {
+		for part, err := range parts {
+			if err != nil {
+				return err
+			}
+			all.Merge(part)
+			if err := room.Resize(ctx, all.Bytes()); err != nil {
+				return err
+			}
+		}
+	}
+	return s.search.Expand(all)
+}

@@ -1,0 +1,102 @@
+package query
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/protocol"
+)
+
+// vectorColumn finds the column to search for vectors with so many dimensions. name may be the path
+// of a member of structs. Without a name it is the column called vector, or else the only column of
+// vectors, within structs as well; if there are several, the only one with these dimensions. The
+// field has the name under which it is read.
+func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field, error) {
+	if name != "" {
+		field, err := d.Column(name)
+		var unknown *dataset.ErrNoColumn
+		if errors.As(err, &unknown) {
+			return arrow.Field{}, failure.NoColumn(unknown)
+		}
+		return field, err
+	}
+	all, fitting := vectorPaths(d.Schema().Fields, dimensions)
+	candidates := all
+	if len(fitting) > 0 {
+		candidates = fitting
+	}
+	switch {
+	case slices.Contains(candidates, "vector"):
+		return d.Column("vector")
+	case len(candidates) == 1:
+		return d.Column(candidates[0])
+	}
+	return arrow.Field{}, protocol.Errorf(protocol.InvalidInput,
+		"vector_column is required: the table has %d columns of vectors, %d of them with %d dimensions, and none of them is called vector",
+		len(all), len(fitting), dimensions)
+}
+
+// vectorPaths returns the paths of all columns of vectors, members of structs included, and of
+// those that have the given dimensions.
+func vectorPaths(fields []*schema.Field, dimensions int, around ...string) (all, fitting []string) {
+	for _, f := range fields {
+		path := slices.Concat(around, []string{f.Name})
+		t := f.Arrow().Type
+		if vectors, _ := vectorType(t); vectors != nil {
+			all = append(all, schema.FormatPath(path...))
+			if int(vectors.Len()) == dimensions {
+				fitting = append(fitting, schema.FormatPath(path...))
+			}
+		} else if t.ID() == arrow.STRUCT {
+			inner, innerFitting := vectorPaths(f.Children, dimensions, path...)
+			all, fitting = append(all, inner...), append(fitting, innerFitting...)
+		}
+	}
+	return all, fitting
+}
+
+// vectorType returns the type of the vectors in a column, nil when it holds none. lists means that
+// each row holds a list of vectors.
+func vectorType(t arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool) {
+	if list, ok := t.(*arrow.ListType); ok {
+		t, lists = list.Elem(), true
+	}
+	vectors, ok := t.(*arrow.FixedSizeListType)
+	if !ok {
+		return nil, false
+	}
+	switch vectors.Elem().ID() {
+	case arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64, arrow.UINT8:
+		return vectors, lists
+	}
+	return nil, false
+}
+
+// vectorIndex returns the index that native Lance uses for a vector column: the first on it in the
+// manifest, unless it covers no rows. Otherwise it is nil. column is named as in vectorColumn.
+func vectorIndex(d *dataset.Dataset, column string) (*dataset.Index, error) {
+	indices, err := d.Indices()
+	if err != nil {
+		return nil, err
+	}
+	path := column
+	if d.Schema().Field(column) != nil {
+		path = schema.FormatPath(column)
+	}
+	var first *dataset.Index
+	for i := range indices {
+		x := &indices[i]
+		if x.Kind.Metric != "" && len(x.Columns) > 0 && x.Columns[0] == path && (first == nil || x.Position < first.Position) {
+			first = x
+		}
+	}
+	if first != nil && first.Indexed == 0 {
+		return nil, nil
+	}
+	return first, nil
+}
