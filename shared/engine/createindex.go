@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/bitmap"
 	"tiltyard/shared/index/btree"
+	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
@@ -26,6 +27,7 @@ type NewIndex struct {
 	Kind    index.Kind
 	Replace bool            // replaces an index of the same name
 	Text    fulltext.Params // of an index of texts
+	Vectors ivf.Recipe      // of an index of vectors
 }
 
 // A builder builds indices of one kind.
@@ -66,7 +68,8 @@ var builders = map[index.Kind]builder{
 			return build{write: ofValues(d, n.Column, dataset.RowID, column.Type, bitmap.Build)}, nil
 		},
 	},
-	index.Text: {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
+	index.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
+	index.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32 or float64", plan: planVectors},
 }
 
 func isSortable(column arrow.Field) bool { return index.Sortable(column.Type) }
@@ -103,10 +106,10 @@ func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
 
 // resolve returns how the index is built.
 func (n NewIndex) resolve(d *dataset.Dataset) (build, error) {
-	b, ok := builders[n.Kind]
-	if !ok {
-		return build{}, CanBuild(n.Kind)
+	if err := n.CanBuild(); err != nil {
+		return build{}, err
 	}
+	b := builders[n.Kind]
 	column, err := d.Column(n.Column)
 	if err != nil {
 		return build{}, err
@@ -120,9 +123,9 @@ func (n NewIndex) resolve(d *dataset.Dataset) (build, error) {
 	return b.plan(d, n, column)
 }
 
-// CanBuild returns an error if the server cannot build indices of a kind.
-func CanBuild(kind index.Kind) error {
-	if _, ok := builders[kind]; ok {
+// CanBuild returns an error if the server cannot build indices of the kind.
+func (n NewIndex) CanBuild() error {
+	if _, ok := builders[n.Kind]; ok && (n.Kind != index.Vector || slices.Contains(ivf.Kinds(), n.Vectors.Kind)) {
 		return nil
 	}
 	return &protocol.Error{
@@ -134,7 +137,11 @@ func CanBuild(kind index.Kind) error {
 func kindsBuilt() []string {
 	var names []string
 	for _, k := range slices.Sorted(maps.Keys(builders)) {
-		names = append(names, k.String())
+		if k == index.Vector {
+			names = append(names, ivf.Kinds()...)
+		} else {
+			names = append(names, k.String())
+		}
 	}
 	return names
 }

@@ -1,9 +1,6 @@
 package index
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A Kind is a kind of index.
 type Kind uint8
@@ -94,8 +91,22 @@ func KindNamed(name string) Kind {
 	switch {
 	case strings.EqualFold(name, "INVERTED"):
 		return Text
-	case slices.ContainsFunc(vectorKinds, func(kind string) bool { return strings.EqualFold(kind, name) }):
+	case VectorKind(name) != "":
 		return Vector
 	}
 	return Unknown
+}
+
+// VectorKind returns the name of the kind of indices of vectors that a client names, in any case; it
+// is empty when there is no such kind. VECTOR is another name for IVF_PQ.
+func VectorKind(name string) string {
+	if strings.EqualFold(name, "VECTOR") {
+		return "IVF_PQ"
+	}
+	for _, kind := range vectorKinds {
+		if strings.EqualFold(kind, name) {
+			return kind
+		}
+	}
+	return ""
 }

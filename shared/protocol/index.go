@@ -1,9 +1,12 @@
 package protocol
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
-// CreateTableIndexRequest asks for an index on a column. The parameters of a kind of index mean nothing
-// to others.
+// CreateTableIndexRequest asks for an index on a column. Parameters of other kinds of indices are
+// ignored, and those that are absent have the defaults of native Lance.
 type CreateTableIndexRequest struct {
 	Common
 	TextIndexParameters
@@ -13,9 +16,53 @@ type CreateTableIndexRequest struct {
 	Branch string `json:"branch" query:"branch"`
 	// Replace lets the index replace one of the same name. Nil: LanceDB clients replace, others do not.
 	Replace *bool `json:"replace"`
+	VectorIndexParameters
 }
 
-// Validate requires a column and a type.
+// VectorIndexParameters are the parameters of indices of vectors.
+type VectorIndexParameters struct {
+	DistanceType  DistanceType `json:"distance_type"` // unset: l2
+	MetricType    DistanceType `json:"metric_type"`   // the same in the words of LanceDB clients
+	NumPartitions *int64       `json:"num_partitions"`
+	NumSubVectors *int64       `json:"num_sub_vectors"`
+	NumBits       *int64       `json:"num_bits"`
+	SampleRate    *int64       `json:"sample_rate"`
+	MaxIterations *int64       `json:"max_iterations"`
+	// TargetPartitionSize is how many rows a partition should have, where there is no NumPartitions.
+	TargetPartitionSize *int64 `json:"target_partition_size"`
+	M                   *int64 `json:"m"`               // edges of a new node of a graph
+	EFConstruction      *int64 `json:"ef_construction"` // nodes that it chooses from
+}
+
+// Metric returns the distance type under either name.
+func (p *VectorIndexParameters) Metric() DistanceType {
+	if p.DistanceType != DistanceUnset {
+		return p.DistanceType
+	}
+	return p.MetricType
+}
+
+// validate requires positive numbers, and one distance type.
+func (p *VectorIndexParameters) validate() error {
+	if p.DistanceType != DistanceUnset && p.MetricType != DistanceUnset && p.DistanceType != p.MetricType {
+		return Errorf(InvalidInput, "distance_type is %s and metric_type is %s; they mean the same, so one is enough", p.DistanceType, p.MetricType)
+	}
+	for _, number := range []struct {
+		field string
+		value *int64
+	}{
+		{"num_partitions", p.NumPartitions}, {"num_sub_vectors", p.NumSubVectors}, {"num_bits", p.NumBits},
+		{"sample_rate", p.SampleRate}, {"max_iterations", p.MaxIterations}, {"target_partition_size", p.TargetPartitionSize},
+		{"m", p.M}, {"ef_construction", p.EFConstruction},
+	} {
+		if v := number.value; v != nil && (*v < 1 || *v > math.MaxUint32) {
+			return Errorf(InvalidInput, "%s is %d; it may be 1 to %d", number.field, *v, uint32(math.MaxUint32))
+		}
+	}
+	return nil
+}
+
+// Validate requires a column and a type, and checks the parameters that do not depend on the column.
 func (r *CreateTableIndexRequest) Validate() error {
 	if err := requireText("column", r.Column); err != nil {
 		return err
@@ -26,7 +73,7 @@ func (r *CreateTableIndexRequest) Validate() error {
 	if len(r.Name) > maxIndexName {
 		return Errorf(InvalidInput, "name has %d bytes; at most %d are possible", len(r.Name), maxIndexName)
 	}
-	return nil
+	return r.VectorIndexParameters.validate()
 }
 
 // maxIndexName is the longest name of an index in bytes, since each version of the table holds it.

@@ -44,6 +44,8 @@ type file struct {
 
 func (f *file) Write(_ context.Context, rows arrow.RecordBatch) error { return f.writer.Write(rows) }
 
+func (f *file) AddBuffer(b []byte) (int, error) { return f.writer.AddBuffer(b) }
+
 func (f *file) SetMetadata(key, value string) { f.schema.Metadata[key] = value }
 
 func (f *file) Close(context.Context) error {

@@ -14,6 +14,7 @@ import (
 //	2  offsets           repeated uint64  first row of each partition; absent: they follow each other
 //	3  lengths           repeated uint32  number of rows of each partition
 //	4  centroids_tensor  Tensor           one row for each partition
+//	5  loss              double           sum of the distances of rows to their centroids; optional
 //
 // Source: protos/index.proto of the format, message IVF.
 type model struct {
@@ -25,6 +26,31 @@ type model struct {
 type span struct{ from, count int64 }
 
 func (s span) to() int64 { return s.from + s.count }
+
+// encode returns the message of a model. A loss goes with centroids.
+func (m *model) encode(loss float64) []byte {
+	var e pb.Encoder
+	offsets, lengths := make([]uint64, len(m.rows)), make([]uint32, len(m.rows))
+	for i, r := range m.rows {
+		offsets[i], lengths[i] = uint64(r.from), uint32(r.count)
+	}
+	pb.Packed(&e, 2, offsets)
+	pb.Packed(&e, 3, lengths)
+	if m.centroids != nil {
+		e.AlwaysBytes(4, m.centroids.Encode())
+		e.Float64(5, loss)
+	}
+	return e.B
+}
+
+// add adds a partition of some rows.
+func (m *model) add(count int64) {
+	from := int64(0)
+	if n := len(m.rows); n > 0 {
+		from = m.rows[n-1].to()
+	}
+	m.rows = append(m.rows, span{from, count})
+}
 
 // maxPartitions bounds the partitions of a segment.
 const maxPartitions = 1 << 20

@@ -4,6 +4,9 @@
 // A [Quantizer] is what the codes of one index segment have in common. [Quantizer.Prepare] does once
 // what a query needs in all partitions; [Prepared.Meter] binds it to the codes of one partition.
 //
+// An [Encoder] makes the codes of a new segment. It takes [Vectors] and is trained with a sample of
+// them, where the quantizer has something to learn.
+//
 // The distances are those that native Lance reports. Vectors under cosine are stored at length 1, and
 // so is the query: FLAT reports 1 - cos, the other quantizers the squared L2 distance of the
 // two, which is 2 - 2 cos.

@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/vector"
 )
 
 // A Tensor is a matrix of numbers: the centroids of partitions, a codebook, a rotation. As a message
@@ -67,6 +68,37 @@ func DecodeTensor(message []byte) (*Tensor, error) {
 	}
 	t.read(data)
 	return t, nil
+}
+
+// Encode returns the message of the tensor. Values are rounded to its elements.
+func (t *Tensor) Encode() []byte {
+	kinds := map[arrow.Type]uint64{arrow.FLOAT16: 1, arrow.FLOAT32: 2, arrow.FLOAT64: 3, arrow.UINT8: 4}
+	var e pb.Encoder
+	e.Uint64(1, kinds[t.Element])
+	pb.Packed(&e, 2, []uint32{uint32(t.Rows), uint32(t.Width)})
+	e.AlwaysBytes(3, t.data())
+	return e.B
+}
+
+func (t *Tensor) data() []byte {
+	var data []byte
+	switch t.Element {
+	case arrow.FLOAT16:
+		for _, h := range vector.RoundToFloat16(t.Values) {
+			data = binary.LittleEndian.AppendUint16(data, h)
+		}
+	case arrow.FLOAT32:
+		for _, x := range t.Values {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+		}
+	case arrow.FLOAT64:
+		for _, x := range t.Values {
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(float64(x)))
+		}
+	case arrow.UINT8:
+		data = t.Bytes
+	}
+	return data
 }
 
 func (t *Tensor) read(data []byte) {

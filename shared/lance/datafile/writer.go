@@ -20,9 +20,10 @@ import (
 // A Writer writes one data file:
 //
 //	pages               their buffers, each at a multiple of 64; between them blobs,
-//	                    each at such a multiple, too
+//	                    each at such a multiple, too; and global buffers that the caller
+//	                    adds, likewise
 //	file descriptor     the schema and the number of rows, at a multiple of 64;
-//	                    this is global buffer 0, the only one
+//	                    this is global buffer 0, also where the caller adds others
 //	column metadata     for each column: its pages, where their buffers are
 //	tables              u64 position, u64 size of each column's metadata,
 //	                    then of each global buffer
@@ -41,7 +42,8 @@ type Writer struct {
 	version lance.Version
 	columns []*columnWriter
 	blobs   blobWriter
-	alone   bool // columns are encoded one after another
+	globals []byte // entries of the table of global buffers, from number 1 on
+	alone   bool   // columns are encoded one after another
 	rows    int64
 	err     error // what went wrong before
 }
@@ -86,7 +88,7 @@ type Summary struct {
 
 // NewWriter begins a data file of version 2.0, 2.1 or 2.2 with the fields of sch. A type that the
 // format, or that version, cannot hold is [lance.ErrUnsupported], and the error names its field.
-// The writer keeps sch.
+// The writer keeps sch, whose metadata the file gets when it is closed.
 func NewWriter(out io.Writer, sch *schema.Schema, v lance.Version) (*Writer, error) {
 	return NewBlobWriter(out, sch, v, BlobPlaces{})
 }
@@ -145,6 +147,19 @@ func (w *Writer) write(rec arrow.RecordBatch) error {
 	}
 	w.rows += rec.NumRows()
 	return nil
+}
+
+// AddBuffer writes a global buffer and returns its number, by which metadata refer to it: 1 for the
+// first, because the file descriptor is 0.
+func (w *Writer) AddBuffer(b []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if w.err = w.align(); w.err == nil {
+		w.globals = appendExtent(w.globals, uint64(w.size), uint64(len(b)))
+		w.err = w.put(b)
+	}
+	return len(w.globals) / extentBytes, w.err
 }
 
 // Buffered returns how many bytes of rows wait for their page to fill up.
@@ -235,7 +250,7 @@ func (w *Writer) tail() []byte {
 	descriptor := pb.FileDescriptor{Fields: fields.PB(), Metadata: w.schema.Metadata, Length: uint64(w.rows)}
 	var e pb.Encoder
 	descriptor.Marshal(&e)
-	globals := appendExtent(nil, start, uint64(len(e.B)))
+	globals := append(appendExtent(nil, start, uint64(len(e.B))), w.globals...)
 	metadata := start + uint64(len(e.B))
 	var columns []byte
 	for _, c := range w.columns {
@@ -250,6 +265,9 @@ func (w *Writer) tail() []byte {
 	b = append(b, globals...)
 	return w.appendFooter(b, metadata, columnTable, globalTable)
 }
+
+// extentBytes is the length of an entry of a table: a position and a size.
+const extentBytes = 16
 
 func appendExtent(b []byte, position, size uint64) []byte {
 	b = binary.LittleEndian.AppendUint64(b, position)
@@ -280,7 +298,7 @@ func (w *Writer) appendFooter(b []byte, metadata, columnTable, globalTable uint6
 	b = binary.LittleEndian.AppendUint64(b, metadata)
 	b = binary.LittleEndian.AppendUint64(b, columnTable)
 	b = binary.LittleEndian.AppendUint64(b, globalTable)
-	b = binary.LittleEndian.AppendUint32(b, 1)
+	b = binary.LittleEndian.AppendUint32(b, uint32(1+len(w.globals)/extentBytes))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(w.columns)))
 	major, minor := w.version.Major, w.version.Minor
 	if w.version == lance.V2_0 {

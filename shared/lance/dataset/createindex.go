@@ -29,7 +29,8 @@ type NewIndex struct {
 	Version int32  // of the index format
 	Replace bool   // an index of the same name is replaced; otherwise it is ErrIndexExists
 
-	// Build writes the files of the segment.
+	// Build writes the files of the segment. If it writes none, the index covers no rows: native
+	// Lance keeps such an entry for a table that has too few rows to train with.
 	Build func(ctx context.Context, out index.Output) error
 }
 
@@ -69,6 +70,11 @@ func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex, confirm func() er
 		return nil, fmt.Errorf("index %s: %d files of the segment were not closed", n.Name, len(out.open))
 	}
 	entry.Files = out.files
+	if len(out.files) == 0 {
+		if entry.FragmentBitmap, err = roaring.New().ToBytes(); err != nil {
+			return nil, err
+		}
+	}
 	op.NewIndices = []*pb.IndexMetadata{entry}
 	return d.table.commit(ctx, &change{read: d, operation: op, wait: out.puts.Wait, confirm: confirm})
 }
@@ -151,6 +157,9 @@ func (s *segmentFiles) Create(ctx context.Context, name string, columns *arrow.S
 func (f *segmentFile) Write(ctx context.Context, rows arrow.RecordBatch) error {
 	return f.file.Write(ctx, rows.Columns(), 0, rows.NumRows())
 }
+
+// AddBuffer implements index.FileWriter.
+func (f *segmentFile) AddBuffer(b []byte) (int, error) { return f.file.AddBuffer(b) }
 
 // SetMetadata implements index.FileWriter.
 func (f *segmentFile) SetMetadata(key, value string) {

@@ -1,6 +1,11 @@
 package pb
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // VectorIndexDetails are the parameters in the manifest's entry of a vector index. Entries
 // older than this message have none.
@@ -71,6 +76,34 @@ func (d *VectorIndexDetails) Unmarshal(b []byte) error {
 		}
 	}
 	return s.Err()
+}
+
+// Marshal writes the message.
+func (d *VectorIndexDetails) Marshal(e *Encoder) {
+	e.Uint64(1, uint64(d.Metric))
+	e.Uint64(2, d.TargetPartitionSize)
+	if h := d.HNSW; h != nil {
+		e.Message(3, func(e *Encoder) {
+			e.Uint64(1, uint64(h.MaxConnections))
+			e.Uint64(2, uint64(h.ConstructionDepth))
+			e.Uint64(3, uint64(h.MaxLevel))
+		})
+	}
+	if d.Compression != CompressionNone {
+		e.Message(protowire.Number(d.Compression), func(e *Encoder) {
+			e.Uint64(1, uint64(d.NumBits))
+			e.Uint64(2, uint64(d.NumSubVectors))
+			if d.RotationMatrix {
+				e.Uint64(2, 1)
+			}
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.RuntimeHints)) {
+		e.Message(9, func(e *Encoder) {
+			e.String(1, name)
+			e.String(2, d.RuntimeHints[name])
+		})
+	}
 }
 
 // unmarshalCompression reads the message of the compression that is set. Field 1 is the

@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/work/indexing"
 )
@@ -16,14 +17,17 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.CanBuild(kind); err != nil {
-		return nil, err
-	}
 	wanted := engine.NewIndex{Name: req.IndexName(), Column: req.Column, Kind: kind, Replace: req.Replaces()}
-	if kind == index.Text {
+	switch kind {
+	case index.Text:
 		if wanted.Text, err = engine.TextParams(&req.TextIndexParameters); err != nil {
 			return nil, err
 		}
+	case index.Vector:
+		wanted.Vectors = recipe(req)
+	}
+	if err := wanted.CanBuild(); err != nil {
+		return nil, err
 	}
 	if s.tables.Jobs == nil {
 		done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
@@ -47,6 +51,25 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 		return nil, err
 	}
 	return &protocol.CreateTableIndexResponse{TransactionID: begun.ID, JobID: begun.ID}, nil
+}
+
+// recipe returns how an index of vectors is to be built.
+func recipe(req *protocol.CreateTableIndexRequest) ivf.Recipe {
+	number := func(n *int64) int {
+		if n == nil {
+			return 0
+		}
+		return int(*n)
+	}
+	metric := req.Metric()
+	if metric == protocol.DistanceUnset {
+		metric = protocol.DistanceL2
+	}
+	return ivf.Recipe{
+		Kind: index.VectorKind(req.Type), Metric: metric.String(), Partitions: number(req.NumPartitions), TargetRows: number(req.TargetPartitionSize),
+		SampleRate: number(req.SampleRate), Iterations: number(req.MaxIterations), SubVectors: number(req.NumSubVectors), Bits: number(req.NumBits),
+		Edges: number(req.M), Candidates: number(req.EFConstruction),
+	}
 }
 
 // CreateScalar is Create for indices that are not on vectors.

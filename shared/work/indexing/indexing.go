@@ -11,6 +11,7 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/job"
 	"tiltyard/shared/tables"
 )
@@ -22,16 +23,22 @@ const Kind = "create_index"
 type Order struct {
 	Name    string `json:"name"`
 	Column  string `json:"column"`
-	Type    string `json:"type"` // as index.Kind spells it
+	Type    string `json:"type,omitempty"` // as index.Kind spells it; empty is an index of vectors
 	Replace bool   `json:"replace,omitempty"`
 	Branch  string `json:"branch,omitempty"`
 
-	Text *fulltext.Params `json:"text,omitempty"` // of an index of texts
+	Text    *fulltext.Params `json:"text,omitempty"`    // of an index of texts
+	Vectors *ivf.Recipe      `json:"vectors,omitempty"` // of an index of vectors
 }
 
 // NewOrder returns the order to build an index on a branch of a table.
 func NewOrder(n engine.NewIndex, branch string) Order {
-	o := Order{Name: n.Name, Column: n.Column, Type: n.Kind.String(), Replace: n.Replace, Branch: branch}
+	o := Order{Name: n.Name, Column: n.Column, Replace: n.Replace, Branch: branch}
+	if n.Kind == index.Vector {
+		o.Vectors = &n.Vectors
+		return o
+	}
+	o.Type = n.Kind.String()
 	if n.Kind == index.Text {
 		o.Text = &n.Text
 	}
@@ -42,6 +49,9 @@ func (o Order) index() engine.NewIndex {
 	n := engine.NewIndex{Name: o.Name, Column: o.Column, Kind: index.KindNamed(o.Type), Replace: o.Replace}
 	if o.Text != nil {
 		n.Text = *o.Text
+	}
+	if o.Vectors != nil {
+		n.Kind, n.Vectors = index.Vector, *o.Vectors
 	}
 	return n
 }

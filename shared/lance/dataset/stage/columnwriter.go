@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -17,6 +18,7 @@ type columnWriter interface {
 	Write(rec arrow.RecordBatch) error
 	Need(rec arrow.RecordBatch) int64
 	Flush() error
+	AddBuffer(b []byte) (int, error)
 	Close() (datafile.Summary, error)
 }
 
@@ -37,6 +39,11 @@ func (w legacyWriter) Need(rec arrow.RecordBatch) int64 {
 
 // Flush does nothing, because the lengths of the batches are fixed.
 func (w legacyWriter) Flush() error { return nil }
+
+// AddBuffer refuses, because files of this version have no global buffers.
+func (w legacyWriter) AddBuffer([]byte) (int, error) {
+	return 0, fmt.Errorf("%w: a global buffer in a file of the legacy version", lance.ErrUnsupported)
+}
 
 func (w legacyWriter) Close() (datafile.Summary, error) {
 	sum, err := w.Writer.Close()

@@ -159,6 +159,9 @@ func (f *File) Write(ctx context.Context, columns []arrow.Array, from, n int64) 
 	return nil
 }
 
+// AddBuffer writes a global buffer, as the writer of data files does, and returns its number.
+func (f *File) AddBuffer(b []byte) (int, error) { return f.writer.AddBuffer(b) }
+
 // leastRoom is the memory that a file waits for, instead of writing fewer rows at once.
 const leastRoom = 1 << 20
 

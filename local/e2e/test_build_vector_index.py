@@ -1,0 +1,186 @@
+"""Indices of vectors that the service builds: native Lance lists them, uses them, finds by them what
+the service finds, and extends them."""
+
+from __future__ import annotations
+
+import datetime
+import time
+
+import lance
+import lancedb.index as index
+import numpy as np
+import pyarrow as pa
+import pytest
+
+ROWS, DIMENSIONS = 6000, 32
+KINDS = {
+    "IVF_FLAT": lambda metric: index.IvfFlat(distance_type=metric, num_partitions=8),
+    "IVF_SQ": lambda metric: index.IvfSq(distance_type=metric, num_partitions=8),
+    "IVF_PQ": lambda metric: index.IvfPq(distance_type=metric, num_partitions=8, num_sub_vectors=8),
+    "IVF_PQ 4": lambda metric: index.IvfPq(distance_type=metric, num_partitions=8, num_sub_vectors=16, num_bits=4),
+}
+METRICS = ["l2", "cosine", "dot"]
+ELEMENTS = {"float16": pa.float16(), "float32": pa.float32(), "float64": pa.float64()}
+SOON = datetime.timedelta(seconds=30)
+
+
+def vectors(start: int, count: int, element: pa.DataType) -> pa.Table:
+    """Rows around 20 centres; some vectors are NULL, zero, or not finite."""
+    random = np.random.default_rng(start)
+    centres = np.random.default_rng(7).normal(size=(20, DIMENSIONS)) * 2
+    values = centres[random.integers(20, size=count)] + random.normal(size=(count, DIMENSIONS))
+    values[5], values[6, 3], values[7, 4] = 0, np.nan, np.inf
+    items = pa.array(values.ravel().astype(element.to_pandas_dtype()), element)
+    column = pa.FixedSizeListArray.from_arrays(items, DIMENSIONS, mask=pa.array([i % 50 == 9 for i in range(count)]))
+    return pa.table({"id": np.arange(start, start + count), "v": column})
+
+
+def nearest(native, query, **how) -> pa.Table:
+    return native.to_table(columns=["id", "_distance"], nearest={"column": "v", "q": query, "k": 10, **how})
+
+
+def disagreements(table, native, count: int = 10) -> list[str]:
+    """Searches that the service and native Lance answer differently with the same index."""
+    random, found = np.random.default_rng(3), []
+    for i in range(count):
+        query = random.normal(size=DIMENSIONS).astype(np.float32)
+        want = nearest(native, query, nprobes=3)
+        got = table.search(query.tolist(), vector_column_name="v").nprobes(3).limit(10).select(["id"]).to_arrow()
+        near = got.num_rows == want.num_rows and np.allclose(got["_distance"], want["_distance"], rtol=2e-3, atol=2e-3)
+        if not near or len(set(got["id"].to_pylist()) ^ set(want["id"].to_pylist())) > 2:
+            found.append(f"query {i}: got {got.to_pydict()}, want {want.to_pydict()}")
+    return found
+
+
+def built(server, outside, db, space, rows: pa.Table, config, **options):
+    """A table with an index that the service has built, at the service and in native Lance."""
+    place = outside / f"{space}-t.lance"
+    lance.write_dataset(rows, place, max_rows_per_file=max(1, rows.num_rows // 2), **options)
+    wire = server.wire()
+    assert wire.post(f"/v1/table/{space}$t/register", {"location": str(place)}).status == 200
+    wire.close()
+    table = db.open_table("t", namespace_path=[space])
+    table.create_index("v", config=config)
+    table.wait_for_index(["v_idx"], SOON)
+    return table, place
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_native_uses_what_we_build(server, outside, db, space, kind, metric, element):
+    if element != "float32" and metric == "dot":
+        pytest.skip("the elements matter where vectors are normalized, or not: two metrics show both")
+    stable = metric == "cosine"
+    table, place = built(server, outside, db, space, vectors(0, ROWS, ELEMENTS[element]), KINDS[kind](metric), enable_stable_row_ids=stable)
+    native = lance.dataset(place)
+    (listed,) = native.list_indices()
+    assert (listed["name"], listed["type"]) == ("v_idx", kind.split()[0])
+    stats = native.stats.index_stats("v_idx")
+    assert stats["indices"][0]["metric_type"] == metric
+    (ours,) = table.list_indices()
+    assert (ours.name, ours.columns) == ("v_idx", ["v"])
+    told = table.index_stats("v_idx")
+    assert (told.index_type, told.distance_type, told.num_unindexed_rows) == (kind.split()[0], metric, 0)
+    query = np.ones(DIMENSIONS, np.float32)
+    plan = native.scanner(nearest={"column": "v", "q": query, "k": 10, "nprobes": 3}).explain_plan()
+    assert "ANNSubIndex" in plan, plan
+    assert "SearchIndex: index=v_idx" in table.search(query.tolist(), vector_column_name="v").explain_plan()
+    found = disagreements(table, native)
+    # Native Lance goes on with the index: rows are added to it, and its rows move.
+    lance.write_dataset(vectors(ROWS, 500, ELEMENTS[element]), place, mode="append")
+    native = lance.dataset(place)
+    native.delete("id % 10 = 3")
+    native.optimize.optimize_indices()
+    found += ["extended: " + d for d in disagreements(table, lance.dataset(place))]
+    native = lance.dataset(place)
+    native.optimize.compact_files()
+    found += ["compacted: " + d for d in disagreements(table, lance.dataset(place))]
+    assert lance.dataset(place).stats.index_stats("v_idx")["num_unindexed_rows"] == 0
+    assert not found, "\n".join(found)
+
+
+def test_parameters(wire, space, db):
+    """What fits neither the column nor the other parameters is refused before any work."""
+    column = pa.FixedSizeListArray.from_arrays(pa.array(range(48), pa.float32()), 24)
+    db.create_table("t", pa.table({"id": [1, 2], "v": column}), namespace_path=[space])
+    path = f"/v1/table/{space}$t/create_index"
+
+    def refused(kind: str, what: str, **body) -> None:
+        answer = wire.post(path, {"column": "v", "index_type": kind, **body})
+        assert answer.status == 400 and what in answer.body.decode(), (answer.status, answer.body)
+
+    refused("IVF_FLAT", "fixed-size lists of float16", column="id")
+    refused("IVF_PQ", "must divide the 24 dimensions, as 3 does", num_sub_vectors=5)
+    refused("IVF_PQ", "num_bits is 5; it may be 4 or 8", num_bits=5)
+    refused("IVF_PQ", "must be even", num_sub_vectors=3, num_bits=4)
+    refused("IVF_SQ", "num_bits is 4", num_bits=4)
+    refused("IVF_FLAT", "num_partitions is 0", num_partitions=0)
+    refused("IVF_FLAT", "l2, cosine and dot do", metric_type="hamming")
+    refused("IVF_FLAT", "distance_type", metric_type="manhattan")
+    refused("IVF_FLAT", "they mean the same", metric_type="l2", distance_type="dot")
+    assert wire.post(path, {"column": "nope", "index_type": "IVF_FLAT"}).status == 404
+    assert wire.post(path, {"column": "v", "index_type": "IVF_RQ"}).status == 501
+    assert db.open_table("t", namespace_path=[space]).list_indices() == []
+
+
+def test_too_few_rows(server, outside, db, space):
+    """An index for which there is nothing to train with waits for rows, as in native Lance."""
+    rows = vectors(0, 100, pa.float32())
+    place, theirs = outside / f"{space}-t.lance", outside / f"{space}-n.lance"
+    for at in (place, theirs):
+        lance.write_dataset(rows, at)
+    lance.dataset(theirs).create_index("v", "IVF_PQ", num_partitions=2, num_sub_vectors=4)
+    wire = server.wire()
+    assert wire.post(f"/v1/table/{space}$t/register", {"location": str(place)}).status == 200
+    wire.close()
+    table = db.open_table("t", namespace_path=[space])
+    table.create_index("v", config=index.IvfPq(num_partitions=2, num_sub_vectors=4))
+    deadline = time.monotonic() + 60
+    while not table.list_indices():
+        assert time.monotonic() < deadline, "the index was not created"
+        time.sleep(0.05)
+    query = np.ones(DIMENSIONS, np.float32)
+    for at in (place, theirs):
+        native = lance.dataset(at)
+        assert native.stats.index_stats("v_idx")["num_unindexed_rows"] == 100
+        assert nearest(native, query).num_rows == 10
+    assert table.search(query.tolist(), vector_column_name="v").limit(10).to_arrow().num_rows == 10
+    native = lance.write_dataset(vectors(100, 900, pa.float32()), place, mode="append")
+    native.optimize.optimize_indices()
+    assert lance.dataset(place).stats.index_stats("v_idx")["num_unindexed_rows"] == 0
+    assert not disagreements(table, lance.dataset(place))
+
+
+@pytest.mark.parametrize("spread", ["clustered", "uniform"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_recall(server, outside, db, space, kind, spread):
+    """Indices of ours find as many of the nearest rows as those of native Lance, which begins its
+    training at random, so that several of its builds count."""
+    random, count, dim, queries = np.random.default_rng(11), 20_000, 32, 400
+    values = random.random((count + queries, dim))
+    if spread == "clustered":
+        values = random.normal(size=(100, dim))[random.integers(100, size=count + queries)] + 0.3 * random.normal(size=(count + queries, dim))
+    values = values.astype(np.float32)
+    column = pa.FixedSizeListArray.from_arrays(pa.array(values[:count].ravel()), dim)
+    rows = pa.table({"id": np.arange(count), "v": column})
+    config = KINDS[kind]("l2")
+    config.num_partitions = 32
+    _, place = built(server, outside, db, space, rows, config)
+    theirs = outside / f"{space}-n.lance"
+    plain = lance.write_dataset(rows, theirs)
+    exact = [nearest(plain, q) for q in values[count:]]
+
+    def recall(at) -> float:
+        native = lance.dataset(at)
+        found = [nearest(native, q, nprobes=16)["id"].to_pylist() for q in values[count:]]
+        return np.mean([len(set(f) & set(e["id"].to_pylist())) / 10 for f, e in zip(found, exact, strict=True)])
+
+    options = {"num_sub_vectors": config.num_sub_vectors, "num_bits": config.num_bits} if "PQ" in kind else {}
+    builds = []
+    for _ in range(4):
+        lance.dataset(theirs).create_index("v", kind.split()[0], num_partitions=32, replace=True, **options)
+        builds.append(recall(theirs))
+    ours = recall(place)
+    print(f"recall@10 of {kind}, {spread}: ours {ours:.4f}, native {np.mean(builds):.4f} ({min(builds):.4f} to {max(builds):.4f})")
+    assert ours >= np.mean(builds) - 0.005

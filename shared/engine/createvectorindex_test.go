@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/protocol"
+)
+
+// An index of vectors that is built here finds nearly what the vectors themselves say is nearest, in
+// all partitions, before and after the rows that it covers are fewer.
+func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
+	x := openSearched(t)
+	built := map[string]bool{}
+	for _, c := range x.cases {
+		if c.Column == "many" || c.Metric == "hamming" || built[c.Table] {
+			continue
+		}
+		built[c.Table] = true
+		for _, kind := range ivf.Kinds() {
+			table, recipe := x.table(t, c.Table), ivf.Recipe{Kind: kind, Metric: "l2", Partitions: 3}
+			if strings.HasSuffix(kind, "PQ") {
+				recipe.SubVectors, recipe.Bits = 8, 4 // the tables have too few rows for 8 bits
+			}
+			made, err := table.CreateIndex(t.Context(), NewIndex{
+				Name: "built", Column: c.Column, Kind: index.Vector, Vectors: recipe, Replace: true,
+			}, nil)
+			if err != nil {
+				t.Fatalf("%s of %s: %v", kind, c.Table, err)
+			}
+			for _, old := range indicesOn(t, table, c.Column) {
+				if old != "built" {
+					if made, err = table.DropIndex(t.Context(), old, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			checkFound(t, table, c, made.Version, kind)
+		}
+	}
+	if len(built) < 3 {
+		t.Errorf("indices of %d tables were built", len(built))
+	}
+}
+
+func indicesOn(t *testing.T, table *Table, column string) []string {
+	t.Helper()
+	indices, err := table.Indices(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, x := range indices {
+		if x.Kind.IsVector() && x.Columns[0] == column {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// checkFound checks that a search by the index finds nine of ten rows that are nearest, when it measures
+// again those that the index finds.
+func checkFound(t *testing.T, table *Table, c searchedCase, version int64, kind string) {
+	t.Helper()
+	probes, refine, k := int64(99), int64(5), int64(10)
+	req := c.request(t)
+	req.Version, req.K, req.NProbes, req.RefineFactor = &version, &k, &probes, &refine
+	req.Filter, req.LowerBound, req.UpperBound, req.MinimumNProbes, req.MaximumNProbes, req.FastSearch = "", nil, nil, nil, nil, false
+	req.BypassVectorIndex, req.DistanceType = false, protocol.DistanceL2
+	plan, err := table.Explain(t.Context(), req, false)
+	if err != nil || !strings.Contains(plan, "SearchIndex: index=built, type="+kind) {
+		t.Fatalf("%s of %s: no index in\n%s; error %v", kind, c.Table, plan, err)
+	}
+	found := nearRows(t, table, req)
+	exact := *req
+	exact.BypassVectorIndex = true
+	want, common := nearRows(t, table, &exact), 0
+	for _, w := range want {
+		for _, g := range found {
+			if g.id == w.id {
+				common++
+			}
+		}
+	}
+	if common < len(want)*9/10 {
+		t.Errorf("%s of %s: found %v, want %v", kind, c.Table, found, want)
+	}
+}
+
+func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
+	x := openSearched(t)
+	c := x.cases[0]
+	table := x.table(t, c.Table)
+	for what, n := range map[string]NewIndex{
+		"a column of numbers":    {Column: "id", Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
+		"another metric":         {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming"}},
+		"too many sub-vectors":   {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", SubVectors: 1 << 20}},
+		"too many iterations":    {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Iterations: 1 << 30}},
+		"codes of another width": {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Bits: 4}},
+	} {
+		n.Name, n.Kind = "x", index.Vector
+		wantCode(t, what, table.CheckIndex(t.Context(), n), protocol.InvalidInput)
+	}
+	rq := NewIndex{Name: "x", Column: c.Column, Kind: index.Vector, Vectors: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2"}}
+	wantCode(t, "a kind that is not built", table.CheckIndex(t.Context(), rq), protocol.Unsupported)
+}

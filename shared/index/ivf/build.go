@@ -1,0 +1,229 @@
+package ivf
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/kmeans"
+	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/sortkey"
+	"tiltyard/shared/vector"
+)
+
+// sortBytes is how many bytes of codes are sorted in memory, if the share has so much.
+const sortBytes = 256 << 20
+
+// A build makes a segment: it finds centroids and trains the quantizer with a sample of the rows,
+// passes all rows through both, sorts their codes by partition, and writes these.
+type build struct {
+	Recipe
+	metric  vector.Metric
+	element arrow.Type
+	dim     int
+	random  *rand.Rand
+
+	centroids []float32
+	table     *vector.Table // of the centroids
+	encoder   quantize.Encoder
+
+	mu   sync.Mutex
+	loss float64 // sum of the distances from vectors to their centroids
+}
+
+// Build writes the files of a segment with the vectors of a column by a complete recipe. When there
+// are too few of them to train with, it writes none. Codes that do not fit into memory are sorted in
+// a temporary file.
+func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Source, out index.Output) error {
+	list := column.(*arrow.FixedSizeListType)
+	metric, err := vector.ParseMetric(r.Metric)
+	if err != nil {
+		return err
+	}
+	b := &build{
+		Recipe: r, metric: metric, element: list.Elem().ID(), dim: int(list.Len()),
+		random: rand.New(rand.NewPCG(uint64(rows.Rows()), uint64(list.Len()))),
+	}
+	if trained, err := b.train(ctx, rows); err != nil || !trained {
+		return err
+	}
+	sorter := sortkey.NewSorter(ctx, sortkey.NoLimit, sortBytes)
+	defer sorter.Close()
+	for keys, err := range rows.Keys(ctx, b.keys) {
+		if err == nil {
+			err = sorter.Add(keys)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return b.write(ctx, sorter, out)
+}
+
+// grouping is the metric under which vectors are assigned to centroids. Under cosine, vectors have
+// length 1, so that L2 has the same order.
+func (b *build) grouping() vector.Metric {
+	if b.metric == vector.Dot {
+		return vector.Dot
+	}
+	return vector.L2
+}
+
+// keyBytes is the length of a key without the code: partition and row.
+const keyBytes = 4 + 8
+
+// keys returns a key for each vector of a batch: partition, row and code.
+func (b *build) keys(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
+	count, width := int(batch.NumRows()), b.encoder.Column().RowBytes()
+	v := quantize.NewVectors(b.element, b.dim, b.metric, 0)
+	const perRow = 64 // numbers, distances and the slice of a key
+	if err := memory.FromContext(ctx).Take(ctx, 2*v.Bytes(count)+int64(count)*int64(2*width+perRow)); err != nil {
+		return nil, err
+	}
+	v = quantize.NewVectors(b.element, b.dim, b.metric, count)
+	rows, err := v.Append(batch.Column(0))
+	if err != nil {
+		return nil, err
+	}
+	ids, ok := batch.Column(1).(*array.Uint64)
+	if !ok {
+		return nil, fmt.Errorf("rows of type %s", batch.Column(1).DataType())
+	}
+	numbers, distances := make([]uint32, len(rows)), make([]float32, len(rows))
+	b.table.Nearest(v.Values, nil, numbers, distances)
+	b.addLoss(distances)
+	if b.encoder.Residual() {
+		b.subtract(v, numbers)
+	}
+	codes := make([]byte, len(rows)*width)
+	b.encoder.Encode(v, codes)
+	keys, block := make([][]byte, len(rows)), make([]byte, 0, len(rows)*(keyBytes+width))
+	for i, row := range rows {
+		start := len(block)
+		block = binary.BigEndian.AppendUint32(block, numbers[i])
+		block = binary.BigEndian.AppendUint64(block, ids.Value(int(row)))
+		block = append(block, codes[i*width:(i+1)*width]...)
+		keys[i] = block[start:len(block):len(block)]
+	}
+	return keys, nil
+}
+
+func (b *build) addLoss(distances []float32) {
+	sum := 0.0
+	for _, d := range distances {
+		sum += float64(d)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.loss += sum
+}
+
+// subtract takes from each vector the centroid of its partition.
+func (b *build) subtract(v *quantize.Vectors, numbers []uint32) {
+	for i, number := range numbers {
+		centroid := b.centroids[int(number)*b.dim:][:b.dim]
+		for j := range centroid {
+			v.Values[i*b.dim+j] -= centroid[j]
+		}
+	}
+}
+
+// train finds the centroids and trains the quantizer. It is false if there are too few vectors.
+func (b *build) train(ctx context.Context, rows index.Source) (bool, error) {
+	partitions := b.Partitions
+	if partitions == 0 {
+		partitions = int(min(max(rows.Rows()/int64(b.TargetRows), 1), mostPartitions))
+	}
+	sample := b.newSample(min(rows.Rows(), max(int64(partitions)*int64(b.SampleRate), b.quantizerSample())))
+	defer sample.held.Release()
+	if err := sample.fill(ctx, rows); err != nil {
+		return false, err
+	}
+	vectors := sample.vectors
+	if vectors.Rows() < b.leastRows() {
+		return false, nil
+	}
+	if sample.seen > 0 {
+		partitions = b.supported(partitions, int(sample.seen))
+	}
+	forCentroids := min(vectors.Rows(), max(partitions*b.SampleRate, partitions))
+	var err error
+	b.centroids, err = kmeans.Train(ctx, vectors.Values[:forCentroids*b.dim], b.dim, kmeans.Options{
+		Clusters: partitions, Iterations: b.Iterations, Metric: b.grouping(), Balanced: true, Random: b.random,
+	})
+	if err != nil {
+		return false, err
+	}
+	if b.element == arrow.FLOAT16 {
+		quantize.RoundHalf(b.centroids)
+	}
+	b.table = vector.NewTable(b.grouping(), b.centroids, b.dim)
+	b.encoder, err = b.trainQuantizer(ctx, vectors)
+	return true, err
+}
+
+// mostPartitions is how many partitions a recipe without a number makes at most.
+//
+// Source: vector/ivf/builder.rs of crate lance-index, recommended_num_partitions.
+const mostPartitions = 4096
+
+// supported returns how many partitions there can be of some vectors, if these are fewer than the
+// sample should have. Each centroid needs a vector and, where codes are learnt, as many as the sample
+// has for each.
+//
+// Source: vector.rs of crate lance, supported_num_partitions.
+func (b *build) supported(partitions, vectors int) int {
+	if b.Partitions != 0 && b.quantizer() == "PQ" && vectors < partitions*b.SampleRate {
+		return min(partitions, max(vectors/b.SampleRate, 1))
+	}
+	return min(partitions, vectors)
+}
+
+// codeRows is how many vectors the quantizer is trained with for each of its codes.
+//
+// Source: crate lance-index, vector/pq/builder.rs and vector/sq/builder.rs.
+const codeRows = 256
+
+// quantizerSample is how many rows the quantizer is trained with.
+func (b *build) quantizerSample() int64 {
+	if b.quantizer() == "FLAT" {
+		return 0
+	}
+	return codeRows << b.Bits
+}
+
+// leastRows is how many vectors the quantizer cannot do without.
+func (b *build) leastRows() int {
+	if b.quantizer() == "PQ" {
+		return 1 << b.Bits
+	}
+	return 1
+}
+
+// trainQuantizer makes the encoder. It may change the vectors of the sample.
+func (b *build) trainQuantizer(ctx context.Context, sample *quantize.Vectors) (quantize.Encoder, error) {
+	switch b.quantizer() {
+	case "SQ":
+		return quantize.NewScalarEncoder(sample), nil
+	case "PQ":
+		if b.metric != vector.Dot {
+			numbers, distances := make([]uint32, sample.Rows()), make([]float32, sample.Rows())
+			if err := kmeans.Assign(ctx, b.table, sample.Values, nil, numbers, distances, runtime.GOMAXPROCS(0)); err != nil {
+				return nil, err
+			}
+			b.subtract(sample, numbers)
+		}
+		return quantize.TrainProduct(ctx, sample, quantize.ProductOptions{
+			Places: b.SubVectors, Bits: b.Bits, Iterations: b.Iterations, Random: b.random,
+		})
+	}
+	return quantize.NewFlatEncoder(b.element, b.dim), nil
+}

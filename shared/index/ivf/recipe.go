@@ -1,0 +1,171 @@
+package ivf
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/vector"
+)
+
+// A Recipe says how an index of vectors is built. Numbers that are 0 have defaults: those of native
+// Lance and its clients.
+type Recipe struct {
+	Kind       string `json:"kind"`   // IVF_FLAT, IVF_HNSW_SQ …
+	Metric     string `json:"metric"` // l2, cosine or dot
+	Partitions int    `json:"partitions,omitempty"`
+	TargetRows int    `json:"target_rows,omitempty"` // of a partition, where Partitions is 0
+	SampleRate int    `json:"sample_rate,omitempty"` // rows to find a centroid of a partition with
+	Iterations int    `json:"iterations,omitempty"`  // of k-means, at most
+	SubVectors int    `json:"sub_vectors,omitempty"` // of a vector, in PQ
+	Bits       int    `json:"bits,omitempty"`        // of a code
+	Edges      int    `json:"edges,omitempty"`       // of a new node of a graph
+	Candidates int    `json:"candidates,omitempty"`  // that a new node of a graph chooses from
+}
+
+// Version is the version of the format of indices that are built.
+const Version = 1
+
+// built has a row for each kind that can be built: how many rows a partition should have, and the
+// quantizer.
+//
+// Source: lib.rs of crate lance-index-core, target_partition_size.
+var built = map[string]struct {
+	targetRows int
+	quantizer  string
+}{
+	"IVF_FLAT": {4096, "FLAT"},
+	"IVF_SQ":   {8192, "SQ"},
+	"IVF_PQ":   {8192, "PQ"},
+}
+
+// Kinds returns the names of the kinds that can be built, in their order.
+func Kinds() []string {
+	var names []string
+	for name := range built {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// quantizer returns how vectors are stored: FLAT, SQ or PQ.
+func (r Recipe) quantizer() string { return built[r.Kind].quantizer }
+
+// hasGraph reports whether partitions have graphs.
+func (r Recipe) hasGraph() bool { return strings.HasPrefix(r.Kind, "IVF_HNSW_") }
+
+// Fits reports whether a column of a type can have an index.
+func Fits(column arrow.DataType) bool {
+	list, ok := column.(*arrow.FixedSizeListType)
+	return ok && slices.Contains([]arrow.Type{arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64}, list.Elem().ID())
+}
+
+// Complete returns the recipe of one of [Kinds] for a column that fits, with all numbers set that its kind needs. The error says
+// what does not fit, and what does.
+func (r Recipe) Complete(column arrow.DataType) (Recipe, error) {
+	kind, list := built[r.Kind], column.(*arrow.FixedSizeListType)
+	if metric, err := vector.ParseMetric(r.Metric); err != nil || metric == vector.Hamming {
+		return r, fmt.Errorf("distance_type %q does not fit vectors of %s; l2, cosine and dot do", r.Metric, list.Elem())
+	}
+	r.TargetRows = orElse(r.TargetRows, kind.targetRows)
+	r.SampleRate, r.Iterations = orElse(r.SampleRate, 256), orElse(r.Iterations, 50)
+	checks := []check{
+		{"num_partitions", r.Partitions, 0, maxPartitions}, {"target_partition_size", r.TargetRows, 1, maxRows},
+		{"sample_rate", r.SampleRate, 1, maxRows}, {"max_iterations", r.Iterations, 1, maxIterations},
+	}
+	switch r.quantizer() {
+	case "PQ":
+		return r.completeProduct(int(list.Len()), checks)
+	case "SQ":
+		r.Bits = orElse(r.Bits, 8)
+		checks = append(checks, check{"num_bits", r.Bits, 8, 8})
+	}
+	return r, firstError(checks)
+}
+
+// completeProduct completes a recipe with product quantization of vectors of so many dimensions.
+func (r Recipe) completeProduct(dim int, checks []check) (Recipe, error) {
+	r.SubVectors, r.Bits = orElse(r.SubVectors, subVectors(dim)), orElse(r.Bits, 8)
+	if err := firstError(append(checks, check{"num_sub_vectors", r.SubVectors, 1, dim})); err != nil {
+		return r, err
+	}
+	switch {
+	case r.Bits != 4 && r.Bits != 8:
+		return r, fmt.Errorf("num_bits is %d; it may be 4 or 8", r.Bits)
+	case dim%r.SubVectors != 0:
+		return r, fmt.Errorf("num_sub_vectors is %d; it must divide the %d dimensions, as %d does", r.SubVectors, dim, subVectors(dim))
+	case r.Bits == 4 && r.SubVectors%2 != 0:
+		return r, fmt.Errorf("num_sub_vectors is %d; with num_bits 4 it must be even", r.SubVectors)
+	}
+	return r, nil
+}
+
+// subVectors returns into how many sub-vectors clients cut vectors of so many dimensions.
+func subVectors(dim int) int {
+	switch {
+	case dim%16 == 0:
+		return dim / 16
+	case dim%8 == 0:
+		return dim / 8
+	}
+	return 1
+}
+
+const (
+	maxRows       = 1<<32 - 1 // of a partition, which the format counts in 32 bits
+	maxIterations = 1 << 16
+)
+
+// A check is a number with its bounds.
+type check struct {
+	name         string
+	value        int
+	least, bound int
+}
+
+func firstError(checks []check) error {
+	for _, c := range checks {
+		if c.value < c.least || c.value > c.bound {
+			return fmt.Errorf("%s is %d; it may be %d to %d", c.name, c.value, c.least, c.bound)
+		}
+	}
+	return nil
+}
+
+func orElse(number, otherwise int) int {
+	if number == 0 {
+		return otherwise
+	}
+	return number
+}
+
+// Details returns the parameters of a complete recipe as the message of a manifest's entry. Hints are
+// for native Lance, should it train the index again.
+func (r Recipe) Details() []byte {
+	metric, _ := vector.ParseMetric(r.Metric) // a complete recipe has one
+	d := pb.VectorIndexDetails{
+		Metric:      map[vector.Metric]pb.VectorMetric{vector.L2: pb.VectorL2, vector.Cosine: pb.VectorCosine, vector.Dot: pb.VectorDot}[metric],
+		Compression: pb.CompressionFlat,
+		RuntimeHints: map[string]string{
+			"lance.ivf.max_iters": strconv.Itoa(r.Iterations), "lance.ivf.sample_rate": strconv.Itoa(r.SampleRate),
+		},
+	}
+	switch r.quantizer() {
+	case "SQ":
+		d.Compression, d.NumBits = pb.CompressionSQ, uint32(r.Bits)
+	case "PQ":
+		d.Compression, d.NumBits, d.NumSubVectors = pb.CompressionPQ, uint32(r.Bits), uint32(r.SubVectors)
+		d.RuntimeHints["lance.pq.max_iters"] = strconv.Itoa(r.Iterations)
+	}
+	if r.TargetRows != built[r.Kind].targetRows {
+		d.TargetPartitionSize = uint64(r.TargetRows)
+	}
+	var e pb.Encoder
+	d.Marshal(&e)
+	return e.B
+}

@@ -1,0 +1,205 @@
+package ivf
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/sortkey"
+)
+
+// writtenBytes is how much of a partition is written at a time, unless it is needed whole.
+const writtenBytes = 4 << 20
+
+// A writer writes the partitions of a segment in their order, and then the rest of its files.
+type writer struct {
+	*build
+	storage, top index.FileWriter
+	places       model // of the partitions in the storage file
+	around       model // the centroids, and the places of graphs
+	graphs       []string
+
+	held    memory.Hold // for the rows at hand
+	ids     []uint64
+	codes   []byte
+	written int64 // rows of the partition at hand
+}
+
+// write writes the files of the segment from sorted keys.
+func (b *build) write(ctx context.Context, sorter *sortkey.Sorter, out index.Output) error {
+	w := &writer{build: b}
+	defer w.held.Release()
+	var err error
+	if w.storage, err = out.Create(ctx, storageFile, arrow.NewSchema(w.storageFields(), nil)); err != nil {
+		return err
+	}
+	if w.top, err = out.Create(ctx, indexFile, arrow.NewSchema(w.topFields(), nil)); err != nil {
+		return err
+	}
+	for key, err := range sorter.Sorted() {
+		if err == nil {
+			err = w.add(ctx, key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for len(w.places.rows) < w.table.Len() {
+		if err := w.endPartition(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.endStorage(ctx); err != nil {
+		return err
+	}
+	return w.endTop(ctx)
+}
+
+// add adds the row of a key to its partition.
+func (w *writer) add(ctx context.Context, key []byte) error {
+	for partition := int(binary.BigEndian.Uint32(key)); len(w.places.rows) < partition; {
+		if err := w.endPartition(ctx); err != nil {
+			return err
+		}
+	}
+	w.ids = append(w.ids, binary.BigEndian.Uint64(key[4:]))
+	w.codes = append(w.codes, key[keyBytes:]...)
+	if !w.whole() && len(w.codes) >= writtenBytes {
+		return w.flush(ctx)
+	}
+	if bytes := w.bytes(); bytes > w.held.Bytes() {
+		return w.held.Resize(ctx, 2*bytes)
+	}
+	return nil
+}
+
+// whole reports whether a partition is written at once.
+func (w *writer) whole() bool { return w.hasGraph() || w.quantizer() == "PQ" }
+
+// bytes is how much memory the rows at hand take, and what is made of them to be written.
+func (w *writer) bytes() int64 { return 2 * (int64(len(w.codes)) + 8*int64(len(w.ids))) }
+
+// flush writes the rows at hand.
+func (w *writer) flush(ctx context.Context) error {
+	rows := len(w.ids)
+	if rows == 0 {
+		return nil
+	}
+	codes := w.codes
+	if w.quantizer() == "PQ" {
+		codes = quantize.Transpose(codes, rows)
+	}
+	fields := w.storageFields()
+	batch := array.NewRecordBatch(arrow.NewSchema(fields, nil), []arrow.Array{
+		numbersOf(arrow.PrimitiveTypes.Uint64, arrow.Uint64Traits.CastToBytes(w.ids)), lists(fields[1].Type, codes, rows),
+	}, int64(rows))
+	w.written += int64(rows)
+	w.ids, w.codes = nil, nil
+	return w.storage.Write(ctx, batch)
+}
+
+// endPartition writes what is left of a partition.
+func (w *writer) endPartition(ctx context.Context) error {
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
+	w.places.add(w.written)
+	w.around.add(0)
+	w.graphs = append(w.graphs, "")
+	w.written = 0
+	return ctx.Err()
+}
+
+// storageFields are the columns of the storage file: the row, and its code.
+func (w *writer) storageFields() []arrow.Field {
+	c := w.encoder.Column()
+	elements := map[arrow.Type]arrow.DataType{
+		arrow.FLOAT16: arrow.FixedWidthTypes.Float16, arrow.FLOAT32: arrow.PrimitiveTypes.Float32,
+		arrow.FLOAT64: arrow.PrimitiveTypes.Float64, arrow.UINT8: arrow.PrimitiveTypes.Uint8,
+	}
+	return []arrow.Field{
+		{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64, Nullable: true},
+		{Name: c.Name, Type: arrow.FixedSizeListOf(int32(c.Width), elements[c.Element]), Nullable: true},
+	}
+}
+
+// topFields are the columns of the index file. Without graphs it has no rows.
+func (w *writer) topFields() []arrow.Field {
+	return []arrow.Field{{Name: "__flat_marker", Type: arrow.PrimitiveTypes.Uint64}}
+}
+
+// numbersOf returns an array of numbers that lie in memory.
+func numbersOf(t arrow.DataType, bytes []byte) arrow.Array {
+	buffers := []*arrowmemory.Buffer{nil, arrowmemory.NewBufferBytes(bytes)}
+	n := len(bytes) / (t.(arrow.FixedWidthDataType).BitWidth() / 8)
+	return array.MakeFromData(array.NewData(t, n, buffers, nil, 0, 0))
+}
+
+// lists returns an array of fixed-size lists whose elements lie in memory.
+func lists(t arrow.DataType, bytes []byte, rows int) arrow.Array {
+	items := numbersOf(t.(*arrow.FixedSizeListType).Elem(), bytes).Data()
+	return array.MakeFromData(array.NewData(t, rows, []*arrowmemory.Buffer{nil}, []arrow.ArrayData{items}, 0, 0))
+}
+
+// endStorage writes what the storage file knows of its partitions and of the quantizer.
+func (w *writer) endStorage(ctx context.Context) error {
+	number, err := w.storage.AddBuffer(w.places.encode(0))
+	if err != nil {
+		return err
+	}
+	w.storage.SetMetadata("lance:ivf", strconv.Itoa(number))
+	w.storage.SetMetadata("distance_type", w.metric.String())
+	book := 0
+	if buffer := w.encoder.Buffer(); buffer != nil {
+		if book, err = w.storage.AddBuffer(buffer); err != nil {
+			return err
+		}
+	}
+	metadata, err := w.encoder.Metadata(book)
+	if err == nil {
+		err = setJSON(w.storage, "storage_metadata", []string{string(metadata)})
+	}
+	if err != nil {
+		return err
+	}
+	return w.storage.Close(ctx)
+}
+
+// endTop writes the centroids and what the index file knows of the graphs.
+func (w *writer) endTop(ctx context.Context) error {
+	w.around.centroids = &quantize.Tensor{Element: w.element, Rows: w.table.Len(), Width: w.dim, Values: w.centroids}
+	number, err := w.top.AddBuffer(w.around.encode(w.loss))
+	if err != nil {
+		return err
+	}
+	w.top.SetMetadata("lance:ivf", strconv.Itoa(number))
+	kind := struct {
+		Type   string `json:"type"`
+		Metric string `json:"distance_type"`
+	}{w.Kind, w.metric.String()}
+	if err := setJSON(w.top, "lance:index", kind); err != nil {
+		return err
+	}
+	graphs := "lance:flat"
+	if w.hasGraph() {
+		graphs = "lance:hnsw"
+	}
+	if err := setJSON(w.top, graphs, w.graphs); err != nil {
+		return err
+	}
+	return w.top.Close(ctx)
+}
+
+func setJSON(file index.FileWriter, key string, value any) error {
+	text, err := json.Marshal(value)
+	file.SetMetadata(key, string(text))
+	return err
+}

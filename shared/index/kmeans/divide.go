@@ -1,0 +1,125 @@
+package kmeans
+
+import (
+	"container/heap"
+	"context"
+
+	"tiltyard/shared/memory"
+	"tiltyard/shared/vector"
+)
+
+// ways is into how many clusters one is divided at most.
+const ways = 16
+
+// divide makes many clusters: it divides the largest one until there are enough, each time into as
+// many as its rows deserve.
+func divide(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
+	n := len(rows) / dim
+	held, err := memory.Take(ctx, int64(16*n)+4*int64(o.Clusters*dim))
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	d := &division{Options: o, rows: rows, dim: dim, share: max(1, n/o.Clusters)}
+	// Rows that cannot be divided are equal, so that each of them is their mean.
+	open, closed := leaves{{members: all, centroid: rows[:dim]}}, leaves{}
+	for len(open) > 0 && len(open)+len(closed) < o.Clusters {
+		largest := heap.Pop(&open).(leaf)
+		parts, err := d.parts(ctx, largest, o.Clusters-len(open)-len(closed))
+		if err != nil {
+			return nil, err
+		}
+		if len(parts) < 2 {
+			closed = append(closed, largest)
+			continue
+		}
+		for _, part := range parts {
+			heap.Push(&open, part)
+		}
+	}
+	var centroids []float32
+	for _, l := range append(closed, open...) {
+		centroids = append(centroids, l.centroid...)
+	}
+	return centroids, nil
+}
+
+// A leaf is a cluster that may be divided.
+type leaf struct {
+	members  []int32 // numbers of its rows
+	centroid []float32
+}
+
+// A division divides clusters.
+type division struct {
+	Options
+	rows  []float32
+	dim   int
+	share int // rows that a cluster has on average
+}
+
+// parts divides a cluster into room parts at most. Parts without rows are left out.
+func (d *division) parts(ctx context.Context, l leaf, room int) ([]leaf, error) {
+	o := d.Options
+	o.Clusters = min(max(2, len(l.members)/d.share), ways, room, len(l.members))
+	held, err := memory.Take(ctx, 4*int64(min(len(l.members), enough*o.Clusters))*int64(d.dim)+8*int64(len(l.members)))
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	centroids, err := lloyd(ctx, d.gather(l.members[:min(len(l.members), enough*o.Clusters)]), d.dim, o)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]leaf, o.Clusters)
+	for i := range parts {
+		parts[i].centroid = centroids[i*d.dim : (i+1)*d.dim]
+	}
+	table := vector.NewTable(d.Metric, centroids, d.dim)
+	const batch = 16 * assignRows
+	numbers, distances := make([]uint32, batch), make([]float32, batch)
+	for from := 0; from < len(l.members); from += batch {
+		some := l.members[from:min(from+batch, len(l.members))]
+		if err := Assign(ctx, table, d.gather(some), nil, numbers[:len(some)], distances[:len(some)], d.Workers); err != nil {
+			return nil, err
+		}
+		for i, member := range some {
+			p := &parts[numbers[i]]
+			p.members = append(p.members, member)
+		}
+	}
+	kept := parts[:0]
+	for _, p := range parts {
+		if len(p.members) > 0 {
+			kept = append(kept, p)
+		}
+	}
+	return kept, nil
+}
+
+// gather copies rows.
+func (d *division) gather(members []int32) []float32 {
+	rows := make([]float32, 0, len(members)*d.dim)
+	for _, m := range members {
+		rows = append(rows, d.rows[int(m)*d.dim:(int(m)+1)*d.dim]...)
+	}
+	return rows
+}
+
+// leaves is a heap with the largest leaf on top.
+type leaves []leaf
+
+func (l leaves) Len() int           { return len(l) }
+func (l leaves) Less(i, j int) bool { return len(l[i].members) > len(l[j].members) }
+func (l leaves) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *leaves) Push(x any)        { *l = append(*l, x.(leaf)) }
+
+func (l *leaves) Pop() any {
+	last := (*l)[len(*l)-1]
+	*l = (*l)[:len(*l)-1]
+	return last
+}

@@ -1,0 +1,241 @@
+// Package kmeans divides vectors into clusters around centroids, as native Lance does: from random
+// vectors Lloyd's iterations lead to centroids that are the means of the vectors nearest to them.
+// Large clusters may be charged for their size, so that the partitions of an index become alike.
+// Many clusters are made by division: the largest cluster is divided until there are enough.
+//
+// Under L2 a centroid is a mean. Under Dot it is the direction of one, of length 1.
+package kmeans
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/memory"
+	"tiltyard/shared/vector"
+)
+
+// Options say how vectors are divided.
+type Options struct {
+	Clusters   int           // 1 at least
+	Iterations int           // at most
+	Metric     vector.Metric // L2 or Dot
+	Balanced   bool          // large clusters are charged for their size
+	Workers    int           // goroutines; 0 is one for each core
+	Random     *rand.Rand
+}
+
+const (
+	// most is how many clusters are made together.
+	most = 256
+	// enough is how many rows of a cluster its centroid is found with.
+	enough = 512
+	// tolerance is the relative change of the loss at which the iterations end.
+	tolerance = 1e-4
+)
+
+// Train returns the centroids of rows of dim elements, which lie one after another in random order.
+// There are as many as Options.Clusters, unless there are fewer rows, or rows that are equal leave
+// nothing to divide.
+func Train(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	o.Clusters = min(o.Clusters, len(rows)/dim)
+	if o.Clusters > most {
+		return divide(ctx, rows, dim, o)
+	}
+	return lloyd(ctx, rows, dim, o)
+}
+
+// A clustering is the state of Lloyd's iterations.
+type clustering struct {
+	Options
+	rows      []float32
+	dim, n    int
+	centroids []float32
+	numbers   []uint32 // of the cluster of each row
+	distances []float32
+	sizes     []int
+	sums      [][]float32 // of the rows of each cluster, by worker
+}
+
+func (c *clustering) bytes() int64 {
+	return int64(8*c.n) + 4*int64(c.Workers+2)*int64(c.Clusters*c.dim) + 2*vector.TableBytes(c.Clusters, c.dim)
+}
+
+// lloyd divides rows by iterations over all of them, or over the first ones where there are many.
+func lloyd(ctx context.Context, rows []float32, dim int, o Options) ([]float32, error) {
+	n := min(len(rows)/dim, enough*o.Clusters)
+	c := &clustering{Options: o, rows: rows[:n*dim], dim: dim, n: n, sizes: make([]int, o.Clusters)}
+	held, err := memory.Take(ctx, c.bytes())
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	c.numbers, c.distances = make([]uint32, n), make([]float32, n)
+	c.sums = make([][]float32, o.Workers)
+	for i := range c.sums {
+		c.sums[i] = make([]float32, o.Clusters*dim)
+	}
+	for _, row := range o.Random.Perm(n)[:o.Clusters] {
+		c.centroids = append(c.centroids, rows[row*dim:(row+1)*dim]...)
+	}
+	c.normalize()
+	last, charge := math.MaxFloat64, float32(math.MaxFloat32)
+	for range o.Iterations {
+		charge = min(charge, 1/float32(n))
+		loss, next, err := c.assign(ctx, charge)
+		if err != nil {
+			return nil, err
+		}
+		c.move()
+		if math.Abs(last-loss) < tolerance*math.Abs(loss) || loss == 0 {
+			break
+		}
+		last, charge = loss, next
+	}
+	return c.centroids, nil
+}
+
+// normalize gives centroids length 1 under Dot. Those of length 0 stay.
+func (c *clustering) normalize() {
+	if c.Metric != vector.Dot {
+		return
+	}
+	for i := range c.Clusters {
+		centroid, square := c.centroids[i*c.dim:(i+1)*c.dim], 0.0
+		for _, x := range centroid {
+			square += float64(x) * float64(x)
+		}
+		if square > 0 {
+			for j := range centroid {
+				centroid[j] /= float32(math.Sqrt(square))
+			}
+		}
+	}
+}
+
+// assign finds the cluster of each row. Balanced clusters are charged by their sizes before. It
+// returns the loss and the charge for the next iteration.
+func (c *clustering) assign(ctx context.Context, charge float32) (loss float64, next float32, err error) {
+	var bias []float32
+	if c.Balanced {
+		bias = make([]float32, c.Clusters)
+		for i, size := range c.sizes {
+			bias[i] = charge * float32(size)
+		}
+	}
+	table := vector.NewTable(c.Metric, c.centroids, c.dim)
+	if err := Assign(ctx, table, c.rows, bias, c.numbers, c.distances, c.Workers); err != nil {
+		return 0, 0, err
+	}
+	clear(c.sizes)
+	radius, losses := make([]float32, c.Clusters), make([]float64, c.Clusters)
+	for i, number := range c.numbers {
+		c.sizes[number]++
+		radius[number] = max(radius[number], c.distances[i])
+		losses[number] += float64(c.distances[i])
+	}
+	largest, squares := 0, 0.0
+	for i, size := range c.sizes {
+		loss += losses[i]
+		squares += float64(size) * float64(size)
+		if size > c.sizes[largest] {
+			largest = i
+		}
+	}
+	if !c.Balanced {
+		return loss, 0, nil
+	}
+	// A row at the edge of the largest cluster pays as much as it is farther than the others, if
+	// all rows were in that cluster.
+	next = (radius[largest] - float32(losses[largest])/float32(c.sizes[largest])) / float32(c.n)
+	loss += float64(charge) * (squares - float64(c.n)*float64(c.n)/float64(c.Clusters))
+	return loss, next, nil
+}
+
+// move moves the centroids to the means of their rows.
+func (c *clustering) move() {
+	var group errgroup.Group
+	for w, sums := range c.sums {
+		group.Go(func() error {
+			clear(sums)
+			for i := w * c.n / c.Workers; i < (w+1)*c.n/c.Workers; i++ {
+				sum := sums[int(c.numbers[i])*c.dim:][:c.dim]
+				for j, x := range c.rows[i*c.dim : (i+1)*c.dim] {
+					sum[j] += x
+				}
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // none fails
+	copy(c.centroids, c.sums[0])
+	for _, sums := range c.sums[1:] {
+		for i, x := range sums {
+			c.centroids[i] += x
+		}
+	}
+	for i, size := range c.sizes {
+		for j := range c.dim {
+			c.centroids[i*c.dim+j] /= float32(max(size, 1))
+		}
+	}
+	c.fill()
+	c.normalize()
+}
+
+// fill gives each empty cluster half of the largest one: two centroids a little beside its own.
+func (c *clustering) fill() {
+	const aside = 1.0 / 1024
+	for i := range c.sizes {
+		if c.sizes[i] > 0 {
+			continue
+		}
+		largest := 0
+		for j, size := range c.sizes {
+			if size > c.sizes[largest] {
+				largest = j
+			}
+		}
+		if c.sizes[largest] < 2 {
+			return
+		}
+		c.sizes[i] = c.sizes[largest] / 2
+		c.sizes[largest] -= c.sizes[i]
+		for j := range c.dim {
+			x, sign := c.centroids[largest*c.dim+j], float32(aside)
+			if j%2 == 1 {
+				sign = -aside
+			}
+			c.centroids[i*c.dim+j], c.centroids[largest*c.dim+j] = x*(1+sign), x*(1-sign)
+		}
+	}
+}
+
+// assignRows is how many rows a goroutine assigns at a time.
+const assignRows = 1024
+
+// Assign finds for each row the nearest vector of a table, as [vector.Table.Nearest] does, on several
+// goroutines.
+func Assign(ctx context.Context, table *vector.Table, rows, bias []float32, numbers []uint32, distances []float32, workers int) error {
+	if len(numbers) == 0 {
+		return nil
+	}
+	dim := len(rows) / len(numbers)
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for from := 0; from < len(numbers) && ctx.Err() == nil; from += assignRows {
+		to := min(from+assignRows, len(numbers))
+		group.Go(func() error {
+			table.Nearest(rows[from*dim:to*dim], bias, numbers[from:to], distances[from:to])
+			return nil
+		})
+	}
+	_ = group.Wait() // none fails
+	return ctx.Err()
+}

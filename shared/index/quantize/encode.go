@@ -1,0 +1,116 @@
+package quantize
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/vector"
+)
+
+// An Encoder makes the codes of the vectors of a segment. It does not change and is safe for
+// concurrent use.
+type Encoder interface {
+	// Column is the column that the codes lie in.
+	Column() Column
+	// Residual reports whether the vectors to encode are those of the column minus the centroid of
+	// their partition.
+	Residual() bool
+	// Encode writes the codes of vectors one after another. out has Column().RowBytes() for each.
+	Encode(v *Vectors, out []byte)
+	// Decode writes the vector that a code stands for. out has an element for each dimension.
+	Decode(code []byte, out []float32)
+	// Buffer is the global buffer that the metadata refer to; nil is none.
+	Buffer() []byte
+	// Metadata returns the metadata of the quantizer as JSON, with the number of the buffer.
+	Metadata(buffer int) ([]byte, error)
+}
+
+// A flatEncoder leaves vectors as they are.
+type flatEncoder struct{ flat }
+
+// NewFlatEncoder returns the encoder of FLAT.
+func NewFlatEncoder(element arrow.Type, dim int) Encoder {
+	return flatEncoder{flat{column: Column{"flat", element, dim}}}
+}
+
+func (f flatEncoder) Column() Column { return f.column }
+func (flatEncoder) Residual() bool   { return false }
+func (flatEncoder) Buffer() []byte   { return nil }
+
+func (f flatEncoder) Encode(v *Vectors, out []byte) {
+	switch f.column.Element {
+	case arrow.FLOAT16:
+		copy(out, arrow.Uint16Traits.CastToBytes(vector.RoundToFloat16(v.Values)))
+	case arrow.FLOAT64:
+		copy(out, arrow.Float64Traits.CastToBytes(v.Wide))
+	default:
+		copy(out, arrow.Float32Traits.CastToBytes(v.Values))
+	}
+}
+
+func (f flatEncoder) Decode(code []byte, out []float32) {
+	t := Tensor{Element: f.column.Element, Rows: 1, Width: f.column.Width}
+	t.read(code)
+	copy(out, t.Values)
+}
+
+func (f flatEncoder) Metadata(int) ([]byte, error) {
+	return json.Marshal(map[string]int{"dim": f.column.Width})
+}
+
+// A scalarEncoder makes the codes of SQ.
+type scalarEncoder struct{ scalar }
+
+// scalarBits is the length of a code of SQ.
+const scalarBits = 8
+
+// NewScalarEncoder returns the encoder of SQ. Its bounds are those of a sample.
+func NewScalarEncoder(sample *Vectors) Encoder {
+	s := scalarEncoder{scalar{dim: sample.Dim, start: math.MaxFloat64, end: -math.MaxFloat64}}
+	for i, x := range sample.Values {
+		wide := float64(x)
+		if sample.Wide != nil {
+			wide = sample.Wide[i]
+		}
+		s.start, s.end = min(s.start, wide), max(s.end, wide)
+	}
+	return s
+}
+
+func (s scalarEncoder) Column() Column { return s.Columns()[0] }
+func (scalarEncoder) Residual() bool   { return false }
+func (scalarEncoder) Buffer() []byte   { return nil }
+
+func (s scalarEncoder) Encode(v *Vectors, out []byte) {
+	if v.Wide != nil {
+		for i, x := range v.Wide {
+			out[i] = s.quantize(x)
+		}
+		return
+	}
+	for i, x := range v.Values {
+		out[i] = s.quantize(float64(x))
+	}
+}
+
+func (s scalarEncoder) Decode(code []byte, out []float32) {
+	step := (s.end - s.start) / 255
+	for i, c := range code {
+		out[i] = float32(s.start + float64(c)*step)
+	}
+}
+
+func (s scalarEncoder) Metadata(int) ([]byte, error) {
+	var m struct {
+		Dim    int `json:"dim"`
+		Bits   int `json:"num_bits"`
+		Bounds struct {
+			Start float64 `json:"start"`
+			End   float64 `json:"end"`
+		} `json:"bounds"`
+	}
+	m.Dim, m.Bits, m.Bounds.Start, m.Bounds.End = s.dim, scalarBits, s.start, s.end
+	return json.Marshal(m)
+}

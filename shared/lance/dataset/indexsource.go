@@ -1,0 +1,102 @@
+package dataset
+
+import (
+	"context"
+	"iter"
+	"math/rand/v2"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+)
+
+// IndexSource returns the rows that an index on a column is built of. stores is the row column whose
+// values the kind of index stores.
+func (d *Dataset) IndexSource(column, stores string) index.Source {
+	return indexSource{d, []string{column, stores}}
+}
+
+// An indexSource gives two columns of a version.
+type indexSource struct {
+	dataset *Dataset
+	columns []string
+}
+
+// Rows implements index.Source.
+func (s indexSource) Rows() int64 { return s.dataset.CountRows() }
+
+// Scan implements index.Source.
+func (s indexSource) Scan(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return s.scan(ctx, ScanOptions{Columns: s.columns})
+}
+
+func (s indexSource) scan(ctx context.Context, opts ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
+	_, rows, err := s.dataset.Scan(ctx, opts)
+	if err != nil {
+		return failed[arrow.RecordBatch](err)
+	}
+	return rows
+}
+
+// failed yields nothing but an error.
+func failed[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
+}
+
+// Keys implements index.Source.
+func (s indexSource) Keys(ctx context.Context, keys func(context.Context, arrow.RecordBatch) ([][]byte, error)) iter.Seq2[[][]byte, error] {
+	rows, err := Map(ctx, s.dataset, ScanOptions{Columns: s.columns}, keys)
+	if err != nil {
+		return failed[[][]byte](err)
+	}
+	return rows
+}
+
+// runRows is how many neighbours a sample takes together.
+const runRows = 16
+
+// Sample implements index.Source.
+func (s indexSource) Sample(ctx context.Context, n int64, random *rand.Rand) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		chosen, held := rowset.At(), memory.Hold{}
+		defer held.Release()
+		if err := s.choose(ctx, chosen, n, random, &held); err != nil {
+			yield(nil, err)
+			return
+		}
+		s.scan(ctx, ScanOptions{Columns: s.columns, Rows: chosen})(yield)
+	}
+}
+
+// choose adds about n rows to a set, in each fragment as many as it deserves.
+func (s indexSource) choose(ctx context.Context, chosen *rowset.Set, n int64, random *rand.Rand, held *memory.Hold) error {
+	if err := s.dataset.loadDeletions(ctx); err != nil {
+		return err
+	}
+	share := float64(n) / float64(max(s.dataset.CountRows(), 1))
+	for _, f := range s.dataset.fragments() {
+		deleted, err := f.Deletions(ctx)
+		if err != nil {
+			return err
+		}
+		var rows []uint64
+		for range int64(share*float64(f.Rows-deleted.Deleted(0, f.Rows)))/runRows + 1 {
+			from := random.Int64N(max(f.Rows-runRows, 0) + 1)
+			for start, end := range deleted.Live(from, min(from+runRows, f.Rows)) {
+				for at := start; at < end; at++ {
+					rows = append(rows, f.Meta.ID<<32|uint64(at))
+				}
+			}
+		}
+		chosen.Add(rows)
+		if err := held.Resize(ctx, chosen.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package vector
+
+import "math"
+
+// A Table is float32 vectors with which many rows are compared, to find the nearest for each: the
+// centroids of a clustering, or a codebook. It does not change and is safe for concurrent use.
+//
+// The vectors lie in panels of 16, element by element, so that a vector register takes the same
+// element of several of them. A score is an offset less the dot product of row and vector: under L2
+// with half the square of the vector as the offset it is half the distance less half the square of
+// the row, which is the same for all vectors.
+type Table struct {
+	metric  Metric
+	dim, n  int
+	panels  []float32
+	offsets []float32 // one for each vector; +Inf for those that fill up the last panel
+}
+
+const (
+	panelWidth = 16
+	tileRows   = 4  // rows that a kernel compares with a panel
+	tableRows  = 32 // rows that are compared with a panel while it is in the core's cache
+)
+
+// NewTable returns a table of vectors that lie one after another. The metric is L2 or Dot.
+func NewTable(metric Metric, vectors []float32, dim int) *Table {
+	n := len(vectors) / dim
+	padded := (n + panelWidth - 1) / panelWidth * panelWidth
+	t := &Table{metric: metric, dim: dim, n: n, panels: make([]float32, padded*dim), offsets: make([]float32, padded)}
+	for i := range padded {
+		if i >= n {
+			t.offsets[i] = float32(math.Inf(1))
+			continue
+		}
+		panel, square := t.panels[i/panelWidth*panelWidth*dim:], float32(0)
+		for j, x := range vectors[i*dim : (i+1)*dim] {
+			panel[j*panelWidth+i%panelWidth] = x
+			square += x * x
+		}
+		if metric == L2 {
+			t.offsets[i] = square / 2
+		}
+	}
+	return t
+}
+
+// TableBytes is how much memory a table of n vectors takes.
+func TableBytes(n, dim int) int64 { return 4 * int64(n+panelWidth) * int64(dim+1) }
+
+// Len returns the number of vectors.
+func (t *Table) Len() int { return t.n }
+
+// Nearest finds the nearest vector for each of len(numbers) rows, which lie one after another, and
+// writes its number and its distance. bias is added to the distances for the comparison only, one
+// for each vector; nil is none. Of equal distances the smaller number is nearer. A row whose
+// distances are NaN has number 0.
+func (t *Table) Nearest(rows, bias []float32, numbers []uint32, distances []float32) {
+	offsets := t.offsets
+	if bias != nil {
+		half := float32(1)
+		if t.metric == L2 {
+			half = 0.5
+		}
+		offsets = append([]float32(nil), offsets...)
+		for i, b := range bias {
+			offsets[i] += half * b
+		}
+	}
+	scores := make([]float32, tableRows*len(offsets))
+	var rest []float32 // a tile of the last rows
+	for from := 0; from < len(numbers); from += tableRows {
+		n := min(tableRows, len(numbers)-from)
+		block := rows[from*t.dim : (from+n)*t.dim]
+		if extra := n % tileRows; extra > 0 {
+			rest = append(make([]float32, 0, tileRows*t.dim), block[(n-extra)*t.dim:]...)[:tileRows*t.dim]
+		}
+		for at := 0; at < len(offsets); at += panelWidth {
+			panel := t.panels[at*t.dim : (at+panelWidth)*t.dim]
+			for i := 0; i < n; i += tileRows {
+				tile := rest
+				if i+tileRows <= n {
+					tile = block[i*t.dim : (i+tileRows)*t.dim]
+				}
+				scoreTile(tile, panel, offsets[at:at+panelWidth], scores[i*len(offsets)+at:], len(offsets))
+			}
+		}
+		for i := range n {
+			best := smallest(scores[i*len(offsets) : (i+1)*len(offsets)])
+			score := scores[i*len(offsets)+best]
+			if bias != nil {
+				score -= offsets[best] - t.offsets[best]
+			}
+			numbers[from+i], distances[from+i] = uint32(best), t.distance(score, block[i*t.dim:(i+1)*t.dim])
+		}
+	}
+}
+
+// distance returns the distance that a score stands for.
+func (t *Table) distance(score float32, row []float32) float32 {
+	if t.metric == Dot {
+		return 1 + score
+	}
+	square := float32(0)
+	for _, x := range row {
+		square += x * x
+	}
+	return max(2*score+square, 0)
+}
+
+// smallest returns the position of the smallest score, 0 if all are NaN.
+func smallest(scores []float32) int {
+	best, at := float32(math.Inf(1)), 0
+	for i, s := range scores {
+		if s < best {
+			best, at = s, i
+		}
+	}
+	return at
+}
+
+// scorePortable defines what scoreTile computes: out[r*stride+j] is offsets[j] less the dot product
+// of row r of tileRows rows and of vector j of a panel.
+func scorePortable(rows, panel, offsets, out []float32, stride int) {
+	dim := len(panel) / panelWidth
+	for r := range tileRows {
+		var sums [panelWidth]float32
+		copy(sums[:], offsets)
+		for i, x := range rows[r*dim : (r+1)*dim] {
+			p := panel[i*panelWidth : (i+1)*panelWidth : (i+1)*panelWidth]
+			for j := range sums {
+				sums[j] -= x * p[j]
+			}
+		}
+		copy(out[r*stride:], sums[:])
+	}
+}

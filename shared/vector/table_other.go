@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package vector
+
+func scoreTile(rows, panel, offsets, out []float32, stride int) {
+	scorePortable(rows, panel, offsets, out, stride)
+}

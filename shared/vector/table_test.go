@@ -1,0 +1,91 @@
+package vector
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestScoresOfTilesMatchThePortableOnes(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for dim := 1; dim <= maxDim; dim++ {
+		rows, panel, offsets := make([]float32, tileRows*dim), make([]float32, panelWidth*dim), make([]float32, panelWidth)
+		for _, s := range [][]float32{rows, panel, offsets} {
+			for i := range s {
+				s[i] = float32(random.NormFloat64())
+			}
+		}
+		stride := panelWidth + dim%3
+		got, want := make([]float32, tileRows*stride), make([]float32, tileRows*stride)
+		scoreTile(rows, panel, offsets, got, stride)
+		scorePortable(rows, panel, offsets, want, stride)
+		for i := range want {
+			if math.Abs(float64(got[i]-want[i])) > 1e-4 {
+				t.Fatalf("%d elements: score %d is %v, want %v", dim, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+func TestTheNearestOfATableIsTheNearest(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for _, metric := range []Metric{L2, Dot} {
+		for _, size := range []struct{ vectors, dim, rows int }{{1, 1, 1}, {3, 7, 2}, {16, 16, 33}, {50, 5, 131}, {300, 24, 64}} {
+			t.Run(fmt.Sprint(metric, size), func(t *testing.T) {
+				vectors, rows := make([]float32, size.vectors*size.dim), make([]float32, size.rows*size.dim)
+				for _, s := range [][]float32{vectors, rows} {
+					for i := range s {
+						s[i] = float32(random.NormFloat64())
+					}
+				}
+				bias := make([]float32, size.vectors)
+				for i := range bias {
+					bias[i] = random.Float32()
+				}
+				numbers, distances := make([]uint32, size.rows), make([]float32, size.rows)
+				for _, b := range [][]float32{nil, bias} {
+					NewTable(metric, vectors, size.dim).Nearest(rows, b, numbers, distances)
+					for i := range numbers {
+						checkNearest(t, metric, vectors, rows[i*size.dim:(i+1)*size.dim], b, int(numbers[i]), distances[i])
+					}
+				}
+			})
+		}
+	}
+}
+
+// checkNearest checks the number and the distance that were found for a row.
+func checkNearest(t *testing.T, metric Metric, vectors, row, bias []float32, number int, distance float32) {
+	t.Helper()
+	q, err := NewQuery(metric, row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]float32, len(vectors)/len(row))
+	q.Distances(vectors, all)
+	if math.Abs(float64(all[number]-distance)) > 1e-3 {
+		t.Fatalf("the distance of %d is %v, want %v", number, distance, all[number])
+	}
+	for i := range bias {
+		all[i] += bias[i]
+	}
+	for i, d := range all {
+		if d < all[number]-1e-3 {
+			t.Fatalf("%d is %v far, but %d only %v", number, all[number], i, d)
+		}
+	}
+}
+
+func BenchmarkNearest(b *testing.B) {
+	for _, size := range []struct{ vectors, dim int }{{256, 16}, {12, 128}, {122, 768}} {
+		b.Run(fmt.Sprintf("%dx%d", size.vectors, size.dim), func(b *testing.B) {
+			table := NewTable(L2, make([]float32, size.vectors*size.dim), size.dim)
+			rows, numbers, distances := make([]float32, 1024*size.dim), make([]uint32, 1024), make([]float32, 1024)
+			for b.Loop() {
+				table.Nearest(rows, nil, numbers, distances)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024/float64(size.vectors), "ns/distance")
+		})
+	}
+}
