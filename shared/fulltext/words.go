@@ -46,6 +46,16 @@ var asciiWord = func() (table [256]bool) {
 	return table
 }()
 
+// Words returns the words of a text: the longest runs of letters and digits.
+func Words(text string) []string {
+	var words []string
+	simpleWords(text, func(word string, _ int) bool {
+		words = append(words, word)
+		return true
+	})
+	return words
+}
+
 // spacedWords are the longest runs without ASCII white space.
 func spacedWords(text string, yield func(string, int) bool) {
 	runs(text, func(r rune) bool { return r != ' ' && (r < '\t' || r > '\r' || r == '\v') }, yield)

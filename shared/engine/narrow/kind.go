@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/index/btree"
 	"tiltyard/shared/index/labellist"
 	"tiltyard/shared/index/ngram"
+	"tiltyard/shared/index/words"
 	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
@@ -74,7 +75,7 @@ var kinds = map[index.Kind]kind{
 	}, reading: &reading{tests: testsElements, question: elementsQuestion, open: opener(labellist.Open), storesIDs: always}},
 	index.Text: {usable: keepsWords, answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(p.Test == plan.ProbeTokens)
-	}},
+	}, reading: &reading{tests: testsWords, question: wordsQuestion, open: opener(words.Open), storesIDs: always, coarse: true}},
 	index.Ngram: {answers: ngramAnswers, reading: &reading{
 		tests: testsTrigrams, question: trigramQuestion, open: opener(ngram.Open), storesIDs: always, coarse: true,
 	}},
@@ -142,7 +143,7 @@ const shortestNgram = 3
 
 func ngramAnswers(p plan.Probe) plan.ProbeAnswer {
 	switch {
-	case p.Not, p.Test == plan.ProbeContains && p.Characters < shortestNgram:
+	case p.Not, p.Test == plan.ProbeTokens, p.Test == plan.ProbeContains && p.Characters < shortestNgram:
 		return plan.ProbeOpen
 	case p.Test != plan.ProbeContains && p.Need(fulltext.Trigrams) == nil:
 		return plan.ProbeOpen

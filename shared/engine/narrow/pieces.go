@@ -21,71 +21,86 @@ const maxPieces = 64
 
 // testsTrigrams reports whether an index of trigrams can test what a probe tests.
 func testsTrigrams(p plan.Probe, t arrow.DataType) bool {
-	if !ngram.IsText(t) || p.Not {
-		return false
-	}
-	_, ok := trigrams([]plan.Probe{p})
-	return ok
+	return !p.Not && ngram.IsText(t) && p.Need(fulltext.Trigrams) != nil
 }
 
 // trigramQuestion returns what an index of trigrams is asked, to find the rows that pass all of some
 // probes.
 func trigramQuestion(_ context.Context, probes []plan.Probe, _ arrow.DataType) (index.Question, error) {
-	q, _ := trigrams(probes)
-	return q, nil
+	return neededByAll(probes, fulltext.Trigrams, func(trigram string) arrow.Array { return number(ngram.Token(trigram)) }), nil
 }
 
-// trigrams returns the question for the trigrams that all texts have which pass some probes; ok is
-// false if they need not have any.
-func trigrams(probes []plan.Probe) (q index.Question, ok bool) {
+// testsWords reports whether an index of words can test what a probe tests.
+func testsWords(p plan.Probe, t arrow.DataType) bool {
+	return !p.Not && t.ID() == arrow.STRING && p.Need(fulltext.Words) != nil
+}
+
+// wordsQuestion returns what an index of words is asked, to find the rows that pass all of some probes.
+func wordsQuestion(_ context.Context, probes []plan.Probe, _ arrow.DataType) (index.Question, error) {
+	return neededByAll(probes, fulltext.Words, text), nil
+}
+
+// neededByAll returns the question for the rows that have the pieces which all of some probes need.
+// value returns a piece as the index has it.
+func neededByAll(probes []plan.Probe, pieces func(text string) []string, value func(piece string) arrow.Array) index.Question {
 	all := &rustregex.Need{}
 	for _, p := range probes {
-		if need := p.Need(fulltext.Trigrams); need != nil {
-			all.All = append(all.All, need)
-		}
+		all.All = append(all.All, p.Need(pieces))
 	}
-	left := maxPieces
-	return needed(all, &left)
+	a := asking{value: value, left: maxPieces}
+	q, _ := a.needed(all)
+	return q
 }
 
-// needed returns the question for the rows that meet a need. left counts down the pieces that may
-// still be asked for; those beyond are not tested. ok is false if none is tested.
-func needed(need *rustregex.Need, left *int) (q index.Question, ok bool) {
-	var tokens []uint32
+// An asking turns needs into questions.
+type asking struct {
+	value func(piece string) arrow.Array
+	left  int // pieces that may still be asked for; those beyond are not tested
+}
+
+// needed returns the question for the rows that meet a need; ok is false if nothing of it is tested.
+func (a *asking) needed(need *rustregex.Need) (q index.Question, ok bool) {
+	var asked []string
 	for parts := []*rustregex.Need{need}; len(parts) > 0; {
 		part := parts[len(parts)-1]
 		parts = append(parts[:len(parts)-1], part.All...)
 		for _, piece := range part.Pieces {
-			if token := ngram.Token(piece); *left > 0 && !slices.Contains(tokens, token) {
-				tokens = append(tokens, token)
-				*left--
+			if a.left > 0 && !slices.Contains(asked, piece) {
+				asked = append(asked, piece)
+				a.left--
 			}
 		}
-		var one index.Question
-		for _, alternative := range part.Any {
-			asked, ok := needed(alternative, left)
-			if !ok {
-				one.Any = nil
-				break
-			}
-			one.Any = append(one.Any, asked)
-		}
+		one := index.Question{Any: a.alternatives(part.Any)}
 		same := func(other index.Question) bool { return other.String() == one.String() }
 		if one.Any != nil && !slices.ContainsFunc(q.All, same) {
 			q.All = append(q.All, one)
 		}
 	}
-	for _, token := range tokens {
-		q.All = append(q.All, equalToken(token))
+	for _, piece := range asked {
+		bound := index.Bound{Value: a.value(piece)}
+		q.All = append(q.All, index.Question{Ranges: []index.Range{{From: bound, To: bound}}})
 	}
 	return q, q.All != nil
 }
 
-// equalToken asks for the rows with one token.
-func equalToken(token uint32) index.Question {
+// alternatives returns the questions for the rows that meet one of some needs, or nil if one of these
+// is not tested.
+func (a *asking) alternatives(needs []*rustregex.Need) []index.Question {
+	var questions []index.Question
+	for _, need := range needs {
+		q, ok := a.needed(need)
+		if !ok {
+			return nil
+		}
+		questions = append(questions, q)
+	}
+	return questions
+}
+
+// number returns an array of one number.
+func number(n uint32) arrow.Array {
 	b := array.NewUint32Builder(memory.DefaultAllocator)
 	defer b.Release()
-	b.Append(token)
-	bound := index.Bound{Value: b.NewArray()}
-	return index.Question{Ranges: []index.Range{{From: bound, To: bound}}}
+	b.Append(n)
+	return b.NewArray()
 }

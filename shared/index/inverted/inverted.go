@@ -56,6 +56,9 @@ const maxReads = 16
 
 // A Reader searches one segment. It is safe for concurrent use.
 type Reader struct {
+	// Params are how texts become terms, as JSON; empty if the segment does not have it.
+	Params string
+
 	partitions []*partition
 }
 
@@ -65,7 +68,7 @@ func Open(ctx context.Context, files index.Files) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", metadataFile, err)
 	}
-	r := &Reader{}
+	r := &Reader{Params: metadata.params}
 	for _, number := range metadata.partitions {
 		r.partitions = append(r.partitions, &partition{files: files, number: number, tokenFormat: metadata.tokenFormat, coding: metadata.coding})
 	}
@@ -135,6 +138,14 @@ func (r *Reader) Documents() (count, length int64) {
 	return count, length
 }
 
+// Holding returns how many documents have a term, on average, if each has it once.
+func (r *Reader) Holding() (documents int64) {
+	for _, p := range r.partitions {
+		documents += p.documents.total / max(p.postings.rows(), 1)
+	}
+	return documents
+}
+
 // lengthStep is how many documents Lengths passes on at a time.
 const lengthStep = 1 << 12
 
@@ -170,6 +181,7 @@ func (r *Reader) Terms(ctx context.Context, yield func(term []byte) error) error
 // metadata is what the describing file says.
 type metadata struct {
 	partitions  []uint64
+	params      string
 	tokenFormat string
 	coding      coding
 }
@@ -187,7 +199,7 @@ func readMetadata(ctx context.Context, files index.Files) (*metadata, error) {
 }
 
 func parseMetadata(words map[string]string) (*metadata, error) {
-	m := &metadata{tokenFormat: words["token_set_format"]}
+	m := &metadata{params: words["params"], tokenFormat: words["token_set_format"]}
 	if err := json.Unmarshal([]byte(words["partitions"]), &m.partitions); err != nil {
 		return nil, fmt.Errorf("%w: partitions %q: %w", lance.ErrCorrupt, words["partitions"], err)
 	}

@@ -40,7 +40,8 @@ type Probe struct {
 }
 
 // Need returns what each text contains that passes the test, in pieces of texts that an index knows,
-// as far as native Lance determines this; nil if that is nothing. pieces returns the pieces of a text.
+// as far as native Lance determines this; nil if that is nothing. pieces returns the pieces of a text,
+// which are words for a ProbeTokens.
 func (p Probe) Need(pieces func(text string) []string) *rustregex.Need {
 	if p.texts == nil {
 		return nil
@@ -244,9 +245,9 @@ func (p *Probe) to(constants ...*expr.Node) *Probe {
 	return p
 }
 
-// Constants returns the values of a ProbeEqual, the bound of a ProbeRange, the elements of a
-// ProbeElements, or the text of a ProbeTokens: at least one value, all of one type. None is NULL but
-// among several elements. It is nil for other probes.
+// Constants returns the values of a ProbeEqual, the bound of a ProbeRange, or the elements of a
+// ProbeElements: at least one value, all of one type. None is NULL but among several elements. It is
+// nil for other probes.
 func (p Probe) Constants(ctx context.Context) (arrow.Array, error) {
 	m := meter.Unshared(ctx)
 	values := make([]arrow.Array, len(p.constants))
@@ -335,7 +336,11 @@ func (p *probing) call(n *expr.Node) *Probe {
 		}
 		return probe
 	case "contains_tokens":
-		return p.on(n.Args[0], ProbeTokens).to(n.Args[1])
+		probe := p.on(n.Args[0], ProbeTokens)
+		if probe != nil {
+			probe.texts = rustregex.Literal(string(n.Args[1].Value.Data.(column.Text).At(0)))
+		}
+		return probe
 	}
 	return nil
 }

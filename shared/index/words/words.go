@@ -1,0 +1,139 @@
+// Package words finds rows by the words of their texts, for filters, in indices of the kind FTS; see
+// package inverted. Texts become terms as the parameters of a segment have it: in lower case, for
+// example, and without frequent words. So a row that has the terms of some words need not have the
+// words.
+package words
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/inverted"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+)
+
+// A Reader answers questions from one segment. It is safe for concurrent use.
+type Reader struct {
+	terms    *inverted.Reader
+	analyzer *fulltext.Analyzer
+}
+
+// Open reads the terms and documents of a segment. t is the type of the column. Segments of which the
+// terms are not made of words, each by itself, are lance.ErrUnsupported.
+func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, error) {
+	if t.ID() != arrow.STRING {
+		return nil, fmt.Errorf("%w: the words of a column of type %s", lance.ErrUnsupported, t)
+	}
+	terms, err := inverted.Open(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	params, err := fulltext.ParseParams([]byte(terms.Params))
+	if err != nil {
+		return nil, err
+	}
+	if params.BaseTokenizer != "simple" || params.LanceTokenizer != "" && params.LanceTokenizer != "text" {
+		return nil, fmt.Errorf("%w: filters by a text index with the tokenizer %s", lance.ErrUnsupported, params.BaseTokenizer)
+	}
+	analyzer, err := fulltext.NewAnalyzer(params)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{terms, analyzer}, nil
+}
+
+// Cost guesses that there are as many rows as for other terms. A question of which no word is a term
+// has all rows for an answer: its cost is more than that of any other.
+func (r *Reader) Cost(q index.Question) (index.Cost, error) {
+	terms, err := r.termsOf(q)
+	if len(terms) == 0 {
+		return index.Cost{Pages: math.MaxInt32, Rows: math.MaxInt32 << 16}, err
+	}
+	return index.Cost{Pages: len(terms) * r.terms.Partitions(), Rows: r.terms.Holding()}, nil
+}
+
+// Search returns the rows that have the terms of all words that a question asks for. If no word is a
+// term it returns lance.ErrUnsupported.
+func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
+	terms, err := r.termsOf(q)
+	if err != nil {
+		return index.Answer{}, err
+	}
+	if len(terms) == 0 {
+		return index.Answer{}, fmt.Errorf("%w: words that the text index leaves out", lance.ErrUnsupported)
+	}
+	found, err := r.terms.Find(ctx, terms, false)
+	if err != nil {
+		return index.Answer{}, err
+	}
+	answer := index.Answer{Rows: rowset.At(), Pages: len(terms) * r.terms.Partitions()}
+	for _, m := range found {
+		if slices.Contains(m.Holding, 0) {
+			continue // no document has all of them
+		}
+		if err := add(ctx, answer.Rows, m); err != nil {
+			return index.Answer{}, err
+		}
+	}
+	return answer, nil
+}
+
+// termsOf returns the terms of the words that a question asks for, each once.
+func (r *Reader) termsOf(q index.Question) ([]string, error) {
+	var terms []string
+	for _, part := range q.All {
+		if len(part.Ranges) != 1 {
+			return nil, fmt.Errorf("%w: words asked for by %s", lance.ErrUnsupported, q)
+		}
+		word, ok := part.Ranges[0].From.Value.(*array.String)
+		if !ok {
+			return nil, fmt.Errorf("%w: words asked for by %s", lance.ErrUnsupported, q)
+		}
+		made, err := r.analyzer.Query(word.Value(0))
+		if err != nil {
+			return nil, err
+		}
+		for _, term := range made {
+			terms = append(terms, term.Text)
+		}
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms), nil
+}
+
+// rowsAtOnce is how many rows are added to a set together.
+const rowsAtOnce = 1 << 12
+
+// add adds the rows of the documents that have all terms to a set, and takes memory for them.
+func add(ctx context.Context, set *rowset.Set, m *inverted.Matches) error {
+	some := make([]uint64, 0, rowsAtOnce)
+	flush := func() error {
+		slices.Sort(some)
+		before := set.Bytes()
+		set.Add(some)
+		some = some[:0]
+		return memory.FromContext(ctx).Take(ctx, set.Bytes()-before)
+	}
+	err := m.Each(ctx, func(d *inverted.Document) error {
+		if slices.Contains(d.Frequencies, 0) {
+			return nil
+		}
+		if some = append(some, d.Row); len(some) == rowsAtOnce {
+			return flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
