@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # Run with a stand-in for S3 and DynamoDB, unless the environment names one already.
 [ -n "${TILTYARD_TEST_S3+named}" ] || exec env TILTYARD_TEST_S3= scripts/ministack.sh scripts/test-go.sh "$@"
 # The simulation lets one goroutine run at a time.
-concurrent=$(go list ./... | grep -v '^tiltyard/local/simulation$' | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|gather|httpapi|idempotency|objectstore|record|transaction|job|service|tables|work|lance/dataset))(/|$)')
+concurrent=$(go list ./... | grep -v '^tiltyard/local/simulation$' | grep -E '^tiltyard/(local|shared/(auth|catalog|engine|take|httpapi|idempotency|objectstore|record|transaction|job|service|tables|work|lance/dataset))(/|$)')
 others=$(go list ./... | grep -vxF "$concurrent")
 failed=0
 

@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/engine/merge"
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/take"
 )
 
 // inShare returns a context with a share of so many bytes, which are all there again in the end.
@@ -146,7 +146,7 @@ func TestAWideRowReplacesManyInPieces(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			largest = max(largest, gather.BatchBytes(batch))
+			largest = max(largest, take.BatchBytes(batch))
 		}
 		return nil
 	})
@@ -247,9 +247,9 @@ func testPieces(t *testing.T, batches iter.Seq2[arrow.RecordBatch, error], held 
 			t.Fatal(err)
 		}
 		rows -= batch.NumRows()
-		bytes -= gather.BatchBytes(batch)
-		if held.Held() < gather.BatchBytes(batch) {
-			t.Fatalf("a batch of %d bytes holds %d", gather.BatchBytes(batch), held.Held())
+		bytes -= take.BatchBytes(batch)
+		if held.Held() < take.BatchBytes(batch) {
+			t.Fatalf("a batch of %d bytes holds %d", take.BatchBytes(batch), held.Held())
 		}
 	}
 	if rows != 0 || bytes > 0 {

@@ -13,13 +13,13 @@ import (
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/engine/pieces"
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
+	"tiltyard/shared/take"
 )
 
 // An Assignment gives a column the value of an SQL expression over the old row.
@@ -154,7 +154,7 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 	for at, value := range p.values {
 		var err error
 		if value == nil {
-			columns[at] = gather.Nulls(p.schema.Field(at).Type, int(batch.NumRows()))
+			columns[at] = take.Nulls(p.schema.Field(at).Type, int(batch.NumRows()))
 		} else if columns[at], err = value.Eval(ctx, batch); err != nil {
 			return nil, failure.OfExpression("updates: "+batch.ColumnName(at), err)
 		}
@@ -180,7 +180,7 @@ func (p *updatePlan) assigned(ctx context.Context, batch arrow.RecordBatch, _ in
 func (p *updatePlan) stored(at int, values arrow.Array) (arrow.Array, error) {
 	field := p.schema.Field(at)
 	if dictionary, ok := field.Type.(*arrow.DictionaryType); ok && values.DataType().ID() != arrow.DICTIONARY {
-		encoded, err := gather.Encode(values, dictionary)
+		encoded, err := take.Encode(values, dictionary)
 		if err != nil {
 			return nil, protocol.Errorf(protocol.Unsupported, "updates: %s: %v", field.Name, err)
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/take"
 )
 
 // A Step is one part of the answer to a query: its description, the steps that it takes its rows
@@ -69,7 +69,7 @@ func (s *Step) Made(batch arrow.RecordBatch) {
 	s.ran.Store(true)
 	s.rows.Add(batch.NumRows())
 	s.batches.Add(1)
-	s.bytes.Add(gather.BatchBytes(batch))
+	s.bytes.Add(take.BatchBytes(batch))
 }
 
 // Found counts rows that the step has found, of which it has no batches.

@@ -9,10 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/gather"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
+	"tiltyard/shared/take"
 )
 
 // dropUnless drops the pairs of rows for which a condition over the structs source and target is
@@ -100,10 +100,10 @@ func (p *Plan) sides(ctx context.Context, from sourceBatch, pairs []merged, sche
 	for i, name := range columns {
 		at := from.Schema().FieldIndices(name)
 		if len(at) == 0 {
-			source[i] = gather.Nulls(fields[i].Type, len(pairs))
+			source[i] = take.Nulls(fields[i].Type, len(pairs))
 			continue
 		}
-		if source[i], err = gather.Array(from.Column(at[0]), positions); err != nil {
+		if source[i], err = take.Array(from.Column(at[0]), positions); err != nil {
 			return nil, err
 		}
 		if !arrow.TypeEqual(source[i].DataType(), fields[i].Type) {

@@ -10,11 +10,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/take"
 )
 
 // A Spec defines how new rows, the source, are merged into a table. A null key matches nothing. If
@@ -271,7 +271,7 @@ func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s
 		var positions []int32
 		for _, m := range inserts {
 			if m.replaces == notReplacing {
-				positions = append(positions, gather.Null)
+				positions = append(positions, take.Null)
 				continue
 			}
 			positions = append(positions, int32(len(addresses)))
@@ -288,11 +288,11 @@ func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s
 		if err != nil {
 			return nil, err
 		}
-		if err := memory.FromContext(ctx).Take(ctx, 2*gather.BatchBytes(taken)); err != nil { // a second copy, in order
+		if err := memory.FromContext(ctx).Take(ctx, 2*take.BatchBytes(taken)); err != nil { // a second copy, in order
 			return nil, err
 		}
 		inserts = inserts[:len(positions)]
-		if taken, err = gather.Batch(taken, positions); err != nil {
+		if taken, err = take.Batch(taken, positions); err != nil {
 			return nil, err
 		}
 		theirs = taken.Columns()
@@ -308,21 +308,21 @@ func (p *Plan) rows(ctx context.Context, source sourceBatch, inserts []merged, s
 	return array.NewRecordBatch(s, append(mine.Columns(), theirs...), int64(len(inserts))), nil
 }
 
-// gatherRepeated is gather.Batch for positions that may repeat. It first takes memory as if all
+// gatherRepeated is take.Batch for positions that may repeat. It first takes memory as if all
 // rows had the average width, and then corrects it to what the rows really need.
 func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []int32) (arrow.RecordBatch, error) {
-	bytes, each := gather.BatchBytes(batch), int64(0)
+	bytes, each := take.BatchBytes(batch), int64(0)
 	bytes = int64(float64(bytes) / float64(max(batch.NumRows(), 1)) * float64(len(slices.Compact(slices.Clone(positions)))))
 	for i := 1; i < len(positions); i++ {
 		if positions[i] != positions[i-1] {
 			continue
 		}
 		if i == 1 || positions[i-1] != positions[i-2] {
-			row, err := gather.Batch(batch, positions[i:i+1])
+			row, err := take.Batch(batch, positions[i:i+1])
 			if err != nil {
 				return nil, err
 			}
-			each = gather.BatchBytes(row)
+			each = take.BatchBytes(row)
 		}
 		bytes += each
 	}
@@ -330,9 +330,9 @@ func gatherRepeated(ctx context.Context, batch arrow.RecordBatch, positions []in
 	if err := share.Take(ctx, bytes); err != nil {
 		return nil, err
 	}
-	gathered, err := gather.Batch(batch, positions)
+	gathered, err := take.Batch(batch, positions)
 	if err != nil {
 		return nil, err
 	}
-	return gathered, share.Take(ctx, gather.BatchBytes(gathered)-bytes)
+	return gathered, share.Take(ctx, take.BatchBytes(gathered)-bytes)
 }

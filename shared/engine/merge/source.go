@@ -13,10 +13,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/take"
 )
 
 const (
@@ -75,7 +75,7 @@ func (s *Source) read(batches iter.Seq2[arrow.RecordBatch, error], maxBytes int6
 		if s.rows += int(batch.NumRows()); s.rows > maxSourceRows {
 			return tooLarge(fmt.Sprintf("has more than %d rows", maxSourceRows))
 		}
-		bytes := gather.BatchBytes(batch)
+		bytes := take.BatchBytes(batch)
 		if total += bytes; total > maxBytes {
 			return tooLarge(fmt.Sprintf("is larger than %d bytes", maxBytes))
 		}
@@ -118,7 +118,7 @@ func (s *Source) flush(hold bool) error {
 	if len(s.pending) == 0 {
 		return nil
 	}
-	batch, err := gather.Concat(s.schema, s.pending)
+	batch, err := take.Concat(s.schema, s.pending)
 	if err != nil {
 		return err
 	}

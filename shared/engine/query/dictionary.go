@@ -8,9 +8,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/take"
 )
 
 // maxDictionaryBytes bounds an answer with dictionary columns, which is held in memory as a whole.
@@ -31,7 +31,7 @@ func (a oneDictionary) Rows(ctx context.Context) (*protocol.Rows, error) {
 		return nil, err
 	}
 	fields := rows.Schema.Fields()
-	if !slices.ContainsFunc(fields, func(f arrow.Field) bool { return gather.HasDictionary(f.Type) }) {
+	if !slices.ContainsFunc(fields, func(f arrow.Field) bool { return take.HasDictionary(f.Type) }) {
 		return rows, nil
 	}
 	var hold memory.Hold
@@ -48,7 +48,7 @@ func (a oneDictionary) Rows(ctx context.Context) (*protocol.Rows, error) {
 // the memory that joining them needs.
 func joined(ctx context.Context, hold *memory.Hold, rows *protocol.Rows) (arrow.RecordBatch, error) {
 	var all []arrow.RecordBatch
-	var size gather.Tally
+	var size take.Tally
 	for batch, err := range rows.Batches {
 		if err != nil {
 			return nil, err
@@ -74,11 +74,11 @@ func joined(ctx context.Context, hold *memory.Hold, rows *protocol.Rows) (arrow.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	one, err := gather.Concat(rows.Schema, all)
+	one, err := take.Concat(rows.Schema, all)
 	if err != nil {
 		return nil, err
 	}
-	return one, hold.Resize(ctx, min(hold.Bytes(), gather.BatchBytes(one)))
+	return one, hold.Resize(ctx, min(hold.Bytes(), take.BatchBytes(one)))
 }
 
 // only yields one batch, unless it is empty, and then releases its memory.

@@ -12,11 +12,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/engine/explain"
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	account "tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sortkey"
+	"tiltyard/shared/take"
 	"tiltyard/shared/vector"
 )
 
@@ -205,7 +205,7 @@ func (f *foundRows) stream(ctx context.Context, hits []found) (*protocol.Rows, e
 	}
 	var held account.Hold
 	if first != nil {
-		if held, err = account.Take(ctx, gather.BatchBytes(first)); err != nil {
+		if held, err = account.Take(ctx, take.BatchBytes(first)); err != nil {
 			return nil, err
 		}
 	}

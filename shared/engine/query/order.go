@@ -9,11 +9,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/engine/explain"
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sortkey"
+	"tiltyard/shared/take"
 )
 
 // A tableSort answers a query that has an order but no search. Rows that are equal in this order
@@ -81,7 +81,7 @@ func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, r
 func hasDictionary(d *dataset.Dataset, columns []string) bool {
 	return slices.ContainsFunc(columns, func(name string) bool {
 		field, err := d.Column(name)
-		return err == nil && gather.HasDictionary(field.Type)
+		return err == nil && take.HasDictionary(field.Type)
 	})
 }
 
@@ -128,7 +128,7 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 			return nil, err
 		}
 		all = append(all, batch)
-		if _, err := memory.Take(ctx, 2*gather.BatchBytes(batch)); err != nil { // and joined
+		if _, err := memory.Take(ctx, 2*take.BatchBytes(batch)); err != nil { // and joined
 			return nil, err
 		}
 		if err := keys.Add(s.keysOf(batch, noLimit, func(i int) (order, place uint64) { return at + uint64(i), at + uint64(i) })); err != nil {
@@ -136,7 +136,7 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		}
 		at += uint64(batch.NumRows())
 	}
-	joined, err := gather.Concat(schema, all)
+	joined, err := take.Concat(schema, all)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		for i, p := range places {
 			rows[i] = int32(p)
 		}
-		batch, err := gather.Batch(joined, rows)
+		batch, err := take.Batch(joined, rows)
 		if err != nil {
 			return nil, err
 		}

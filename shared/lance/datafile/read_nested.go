@@ -7,11 +7,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/encoding/repdef"
 	"tiltyard/shared/lance/encoding/values"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/take"
 )
 
 // plan plans the read of a field of version 2.1 or 2.2. There only leaves are columns, and the
@@ -89,7 +89,7 @@ func (f nullField) array(n int) (arrow.Array, error) {
 	if err := takeWidth(f.room, f.t, n); err != nil {
 		return nil, err
 	}
-	return gather.Nulls(f.t, n), nil
+	return take.Nulls(f.t, n), nil
 }
 
 // A nestedField is a field with children, at least one of which has a column in the file. The first

@@ -10,7 +10,6 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset/fragment"
@@ -20,6 +19,7 @@ import (
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/take"
 )
 
 // NewColumns are columns to be added to a table.
@@ -120,7 +120,7 @@ func (d *Dataset) addFiles(ctx context.Context, added *schema.Schema, c NewColum
 func nulls(s *arrow.Schema, n int64) arrow.RecordBatch {
 	columns := make([]arrow.Array, s.NumFields())
 	for i, f := range s.Fields() {
-		columns[i] = gather.Nulls(f.Type, int(n))
+		columns[i] = take.Nulls(f.Type, int(n))
 	}
 	return array.NewRecordBatch(s, columns, n)
 }
@@ -216,7 +216,7 @@ func (d *Dataset) columnsOf(ctx context.Context, w window, deleted *deletion.Vec
 		spread[row] = int32(i)
 	}
 	for i := range columns {
-		if columns[i], err = gather.Array(columns[i], spread); err != nil {
+		if columns[i], err = take.Array(columns[i], spread); err != nil {
 			return nil, fmt.Errorf("column %s: %w", s.Fields[i].Name, err)
 		}
 	}
@@ -231,8 +231,8 @@ func blanks(s *schema.Schema, n int) []arrow.Array {
 		if f.IsBlobV2() {
 			t = arrow.BinaryTypes.Binary // is taken, too, and has an empty value
 		}
-		if f.Nullable && gather.HasDictionary(t) {
-			columns[i] = gather.Nulls(t, n) // the dictionary of legacy files may hold no empty value
+		if f.Nullable && take.HasDictionary(t) {
+			columns[i] = take.Nulls(t, n) // the dictionary of legacy files may hold no empty value
 			continue
 		}
 		b := array.NewBuilder(arrowmemory.DefaultAllocator, t)

@@ -15,7 +15,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/schema"
@@ -23,6 +22,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/take"
 )
 
 // inShare returns a context with a share of so many bytes, and checks in the end that all
@@ -210,7 +210,7 @@ func TestARowThatDoesNotFitIsRefusedByName(t *testing.T) {
 // Nobody can make such columns here; a native writer can.
 func TestColumnsOfHugeListsAreRefusedByName(t *testing.T) {
 	plain := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-	batch := array.NewRecordBatch(plain, []arrow.Array{gather.Nulls(arrow.PrimitiveTypes.Int64, 10)}, 10)
+	batch := array.NewRecordBatch(plain, []arrow.Array{take.Nulls(arrow.PrimitiveTypes.Int64, 10)}, 10)
 	list := func(items int32) arrow.DataType { return arrow.FixedSizeListOf(items, arrow.PrimitiveTypes.Float32) }
 	binary := func(bytes int32) arrow.DataType { return &arrow.FixedSizeBinaryType{ByteWidth: int(bytes)} }
 	member := func(items int32) arrow.DataType {

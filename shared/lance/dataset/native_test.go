@@ -16,9 +16,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/take"
 )
 
 // nativePlace is where the tables were written that testdata/native.zip holds.
@@ -140,7 +140,7 @@ func scanAll(t testing.TB, d *Dataset, opts ScanOptions) arrow.RecordBatch {
 		}
 		all = append(all, batch)
 	}
-	whole, err := gather.Concat(schema, all)
+	whole, err := take.Concat(schema, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestFilteredScanAnswersTheSameRows(t *testing.T) {
 			answer := n.answer(t, c.Name)
 			id := answer.Schema().FieldIndices("id")[0]
 			rows, _ := odd.Select(t.Context(), array.NewRecordBatch(arrow.NewSchema([]arrow.Field{answer.Schema().Field(id)}, nil), []arrow.Array{answer.Column(id)}, answer.NumRows()), nil)
-			want, err := gather.Batch(answer, rows)
+			want, err := take.Batch(answer, rows)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +234,7 @@ func TestTakeAnswersTheRowsOfTheScan(t *testing.T) {
 					addresses[i] = keys.Column(0).(*array.Uint64).Value(at)
 					ids[i] = keys.Column(1).(*array.Uint64).Value(at)
 				}
-				want, err := gather.Batch(answer, rows)
+				want, err := take.Batch(answer, rows)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,10 +9,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/take"
 )
 
 // Take returns the rows at the given addresses, in that order; an address may occur more
@@ -41,7 +41,7 @@ func (d *Dataset) Take(ctx context.Context, columns []string, addresses []uint64
 			return nil, err
 		}
 	}
-	all, err := gather.Concat(p.schema, batches)
+	all, err := take.Concat(p.schema, batches)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (d *Dataset) Take(ctx context.Context, columns []string, addresses []uint64
 		at, _ := slices.BinarySearch(sorted, address)
 		order[i] = int32(at)
 	}
-	return gather.Batch(all, order)
+	return take.Batch(all, order)
 }
 
 // takeRepeated takes memory for rows of a batch, some of them maybe more than once.

@@ -10,11 +10,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/take"
 )
 
 // readWindow returns the projected columns of the rows of a window that are not deleted
@@ -88,7 +88,7 @@ func (d *Dataset) filterRows(ctx context.Context, w window, p *projection, filte
 	for i, c := range tested.columns {
 		column := test.Column(i)
 		if int64(len(kept)) < test.NumRows() {
-			if column, err = gather.Array(column, kept); err != nil {
+			if column, err = take.Array(column, kept); err != nil {
 				return nil, fmt.Errorf("column %s: %w", c.name, err)
 			}
 		}
@@ -208,7 +208,7 @@ func (w window) gatherFields(ctx context.Context, fields []*schema.Field, rows [
 		return nil, err
 	}
 	for i, column := range columns {
-		if columns[i], err = gather.Array(column, rows); err != nil {
+		if columns[i], err = take.Array(column, rows); err != nil {
 			return nil, fmt.Errorf("column %s: %w", fields[i].Name, err)
 		}
 	}
@@ -309,7 +309,7 @@ func uint64s(values []uint64) arrow.Array {
 func emptyBatch(s *arrow.Schema) arrow.RecordBatch {
 	columns := make([]arrow.Array, s.NumFields())
 	for i, f := range s.Fields() {
-		columns[i] = gather.Nulls(f.Type, 0)
+		columns[i] = take.Nulls(f.Type, 0)
 	}
 	return array.NewRecordBatch(s, columns, 0)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/take"
 )
 
 // takeDictionaries finds the table's dictionary of each field that needs one.
@@ -58,7 +58,7 @@ func (w *Writer) putDictionaries() ([]*pb.Field, error) {
 
 // indexedType returns a type with the types of indices in place of dictionary types.
 func indexedType(t arrow.DataType) arrow.DataType {
-	if !gather.HasDictionary(t) {
+	if !take.HasDictionary(t) {
 		return t
 	}
 	member := func(f arrow.Field) arrow.Field {
@@ -85,7 +85,7 @@ func indexedType(t arrow.DataType) arrow.DataType {
 // indexed returns a column with indices into the table's dictionaries in place of
 // dictionary arrays, at any depth. Other arrays are not checked.
 func (w *Writer) indexed(field *schema.Field, column arrow.Array) (arrow.Array, error) {
-	if !gather.HasDictionary(field.Type) {
+	if !take.HasDictionary(field.Type) {
 		return column, nil
 	}
 	if column.DataType().ID() != field.Type.ID() {

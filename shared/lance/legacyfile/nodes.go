@@ -10,9 +10,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/take"
 )
 
 func makeArray(data arrow.ArrayData) arrow.Array { return array.MakeFromData(data) }
@@ -77,7 +77,7 @@ func (*absentNode) want([]pick) error     { return nil }
 func (*absentNode) need() ([]span, error) { return nil, nil }
 func (*absentNode) give([][]byte) error   { return nil }
 func (a *absentNode) data(n int64) (arrow.ArrayData, error) {
-	return gather.Nulls(a.field.Type, int(n)).Data(), nil
+	return take.Nulls(a.field.Type, int(n)).Data(), nil
 }
 
 // A nullNode reads a field of nulls.

@@ -10,11 +10,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/take"
 )
 
 // A Writer writes one data file of version 0.2, without statistics. Rows wait in memory
@@ -147,7 +147,7 @@ func (w *Writer) batchLen() int64 {
 
 // flush writes a batch.
 func (w *Writer) flush() error {
-	batch, err := gather.Concat(w.arrow, w.waiting)
+	batch, err := take.Concat(w.arrow, w.waiting)
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/take"
 )
 
 // A part is the leaves of a column that one file holds. Most columns have one part; members that
@@ -120,11 +120,11 @@ func (f *Fragment) join(ctx context.Context, field *schema.Field, parts []part, 
 	case live == nil:
 		return join(field, parts, set.len())
 	case len(live) == 0:
-		return gather.Nulls(field.Type, set.len()), nil
+		return take.Nulls(field.Type, set.len()), nil
 	}
 	alive := slices.Clone(parts)
 	for i, p := range parts {
-		if alive[i].array, err = gather.Array(p.array, live); err != nil {
+		if alive[i].array, err = take.Array(p.array, live); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +136,7 @@ func (f *Fragment) join(ctx context.Context, field *schema.Field, parts []part, 
 	for i, row := range live {
 		back[row] = int32(i)
 	}
-	return gather.Array(joined, back)
+	return take.Array(joined, back)
 }
 
 // join makes one array of n rows from the parts of a field.
@@ -145,7 +145,7 @@ func join(field *schema.Field, parts []part, n int) (arrow.Array, error) {
 	case len(parts) == 0 && !field.Nullable && n > 0:
 		return nil, fmt.Errorf("%w: %s is not nullable and in no data file", lance.ErrCorrupt, field.Name)
 	case len(parts) == 0:
-		return gather.Nulls(field.Type, n), nil
+		return take.Nulls(field.Type, n), nil
 	case len(parts) == 1 && parts[0].field == field:
 		return parts[0].array, nil
 	case field.IsLeaf():

@@ -6,10 +6,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
-	"tiltyard/shared/gather"
 	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/legacyfile"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/take"
 )
 
 // FirstDictionaries returns the dictionaries that a table of legacy data files gets from its first
@@ -18,7 +18,7 @@ import (
 func FirstDictionaries(match *schema.Match, rows iter.Seq2[arrow.RecordBatch, error]) (legacyfile.Options, iter.Seq2[arrow.RecordBatch, error], func(), error) {
 	options := legacyfile.Options{Exact: true, Dictionaries: map[int32]arrow.Array{}}
 	for _, field := range dictionary.Fields(match.Schema) {
-		options.Dictionaries[field.ID] = gather.Nulls(dictionary.TypeOf(field).ValueType, 0) // unless there are rows
+		options.Dictionaries[field.ID] = take.Nulls(dictionary.TypeOf(field).ValueType, 0) // unless there are rows
 	}
 	if len(options.Dictionaries) == 0 {
 		return options, rows, func() {}, nil

@@ -1,4 +1,4 @@
-package gather
+package take
 
 import (
 	"fmt"
@@ -88,7 +88,7 @@ func fill(t *rapid.T, b array.Builder) {
 	}
 }
 
-func TestGatherEqualsValueByValue(t *testing.T) {
+func TestTakeEqualsValueByValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := array.NewBuilder(memory.DefaultAllocator, typeOf(t, 2))
 		n := rapid.IntRange(1, 20).Draw(t, "rows")
@@ -104,7 +104,7 @@ func TestGatherEqualsValueByValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Len() != len(positions) {
-			t.Fatalf("gathered %d values, want %d", got.Len(), len(positions))
+			t.Fatalf("took %d values, want %d", got.Len(), len(positions))
 		}
 		for i, p := range positions {
 			if p == Null {
@@ -121,7 +121,7 @@ func TestGatherEqualsValueByValue(t *testing.T) {
 	})
 }
 
-func TestGatherKeepsDictionaries(t *testing.T) {
+func TestTakeKeepsDictionaries(t *testing.T) {
 	typ := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
 	b := array.NewDictionaryBuilder(memory.DefaultAllocator, typ).(*array.BinaryDictionaryBuilder)
 	for _, s := range []string{"x", "y", "x", "z"} {
@@ -134,14 +134,14 @@ func TestGatherKeepsDictionaries(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := got.String(), `{ dictionary: ["x" "y" "z"]`; !strings.HasPrefix(got, want) {
-		t.Errorf("gathered %s, want it to begin with %s", got, want)
+		t.Errorf("took %s, want it to begin with %s", got, want)
 	}
 	if !got.IsNull(1) || got.(*array.Dictionary).GetValueIndex(0) != 2 || got.(*array.Dictionary).GetValueIndex(2) != 0 {
-		t.Errorf("gathered %s, want z, null, x", got)
+		t.Errorf("took %s, want z, null, x", got)
 	}
 }
 
-func BenchmarkGatherScatteredStrings(b *testing.B) {
+func BenchmarkTakeScatteredStrings(b *testing.B) {
 	builder := array.NewStringBuilder(memory.DefaultAllocator)
 	for i := range 1 << 16 {
 		builder.Append(fmt.Sprintf("value %d", i))

@@ -1,4 +1,4 @@
-package gather
+package take
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"

@@ -1,7 +1,7 @@
-// Package gather picks rows out of Arrow arrays and batches by position: what a filter
+// Package take picks rows out of Arrow arrays and batches by position: what a filter
 // kept, what a search found, what a merge updates. It copies values column by column,
 // for every type that a Lance table can hold, and knows nothing of where rows come from.
-package gather
+package take
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ const Null int32 = -1
 
 // Array returns the values of a at the given positions, in their order; a position may
 // occur more than once, and Null gives a null. Positions must lie within a. The error
-// is a type that cannot be gathered, or more than 2 GiB of values under 32-bit offsets.
+// is a type that cannot be taken, or more than 2 GiB of values under 32-bit offsets.
 func Array(a arrow.Array, positions []int32) (arrow.Array, error) {
 	data, err := take(a.Data(), positions)
 	if err != nil {
@@ -33,7 +33,7 @@ func Batch(batch arrow.RecordBatch, positions []int32) (arrow.RecordBatch, error
 	for i, column := range batch.Columns() {
 		var err error
 		if columns[i], err = Array(column, positions); err != nil {
-			return nil, fmt.Errorf("gather column %s: %w", batch.ColumnName(i), err)
+			return nil, fmt.Errorf("take column %s: %w", batch.ColumnName(i), err)
 		}
 	}
 	return array.NewRecordBatch(batch.Schema(), columns, int64(len(positions))), nil
@@ -92,11 +92,11 @@ func take(d arrow.ArrayData, positions []int32) (arrow.ArrayData, error) {
 	case arrow.FixedWidthDataType:
 		return made([]*memory.Buffer{valid, fixed(d, t.BitWidth()/8, positions)})
 	default:
-		return nil, fmt.Errorf("cannot gather values of type %s", d.DataType())
+		return nil, fmt.Errorf("cannot take values of type %s", d.DataType())
 	}
 }
 
-// validity gathers the validity bitmap; nil when no value is null.
+// validity takes the validity bitmap; nil when no value is null.
 func validity(d arrow.ArrayData, positions []int32) (*memory.Buffer, int) {
 	bitmap := validBits(d)
 	nulls := 0
@@ -138,7 +138,7 @@ func bits(from *memory.Buffer, offset int, positions []int32) *memory.Buffer {
 	return memory.NewBufferBytes(out)
 }
 
-// fixed gathers values of a width in bytes, each run of following positions with one copy.
+// fixed takes values of a width in bytes, each run of following positions with one copy.
 func fixed(d arrow.ArrayData, width int, positions []int32) *memory.Buffer {
 	out := make([]byte, len(positions)*width)
 	if d.Buffers()[1] == nil {
@@ -147,9 +147,9 @@ func fixed(d arrow.ArrayData, width int, positions []int32) *memory.Buffer {
 	from := d.Buffers()[1].Bytes()[d.Offset()*width:]
 	switch width {
 	case 4:
-		gatherWords(arrow.Uint32Traits.CastFromBytes(out), arrow.Uint32Traits.CastFromBytes(from), positions)
+		takeWords(arrow.Uint32Traits.CastFromBytes(out), arrow.Uint32Traits.CastFromBytes(from), positions)
 	case 8:
-		gatherWords(arrow.Uint64Traits.CastFromBytes(out), arrow.Uint64Traits.CastFromBytes(from), positions)
+		takeWords(arrow.Uint64Traits.CastFromBytes(out), arrow.Uint64Traits.CastFromBytes(from), positions)
 	default:
 		eachRun(positions, func(at, start, n int) {
 			copy(out[at*width:], from[start*width:(start+n)*width])
@@ -158,7 +158,7 @@ func fixed(d arrow.ArrayData, width int, positions []int32) *memory.Buffer {
 	return memory.NewBufferBytes(out)
 }
 
-func gatherWords[T uint32 | uint64](out, from []T, positions []int32) {
+func takeWords[T uint32 | uint64](out, from []T, positions []int32) {
 	for i, p := range positions {
 		if p >= 0 {
 			out[i] = from[p]
@@ -190,7 +190,7 @@ func offsetsOf[T offset](d arrow.ArrayData) []T {
 	return arrow.GetData[T](d.Buffers()[1].Bytes())[d.Offset():]
 }
 
-// newOffsets returns the offsets of the gathered values, or an error when they do not
+// newOffsets returns the offsets of the taken values, or an error when they do not
 // fit in T.
 func newOffsets[T offset](from []T, valid []byte, base int, positions []int32) ([]T, error) {
 	out := make([]T, len(positions)+1)
@@ -267,7 +267,7 @@ func fixedSizeList(d arrow.ArrayData, n int, positions []int32) (arrow.ArrayData
 	return take(d.Children()[0], items)
 }
 
-// vectors gathers lists of plain values, a whole list (and run of lists) at a time.
+// vectors takes lists of plain values, a whole list (and run of lists) at a time.
 func vectors(d arrow.ArrayData, child *array.Data, n, width int, positions []int32) arrow.ArrayData {
 	size := n * width
 	out := make([]byte, len(positions)*size)

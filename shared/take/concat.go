@@ -1,4 +1,4 @@
-package gather
+package take
 
 import (
 	"fmt"
