@@ -95,10 +95,14 @@ func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32)
 	if len(ids) == 0 {
 		return g, nil
 	}
+	nodes := min(int64(h.Levels[1]), int64(vectors)) // all are on the lowest level
 	for _, node := range slices.Concat(ids, neighbors, []uint32{h.Entry}) {
-		if int64(node) >= int64(vectors) {
-			return nil, fmt.Errorf("%w: node %d in a graph of %d vectors", lance.ErrCorrupt, node, vectors)
+		if int64(node) >= nodes {
+			return nil, fmt.Errorf("%w: node %d in a graph of %d nodes", lance.ErrCorrupt, node, nodes)
 		}
+	}
+	if !slices.IsSorted(ends) || ends[0] < 0 || int(ends[len(ends)-1]) > len(neighbors) {
+		return nil, fmt.Errorf("%w: lists of neighbours that overlap, or have more than %d together", lance.ErrCorrupt, len(neighbors))
 	}
 	whole := level{ends, neighbors}
 	for i := range len(h.Levels) - 1 {
@@ -117,9 +121,6 @@ func New(h *Header, vectors int, ids []uint32, ends []int32, neighbors []uint32)
 			u.rows[ids[row]] = row
 		}
 		g.above = append(g.above, u)
-	}
-	if int(h.Entry) >= len(g.bottom.ends) {
-		return nil, fmt.Errorf("%w: the entry point %d of a graph is not on its lowest level", lance.ErrCorrupt, h.Entry)
 	}
 	return g, nil
 }

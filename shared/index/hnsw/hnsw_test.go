@@ -1,6 +1,7 @@
 package hnsw
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -78,6 +79,9 @@ func TestGraphsOfNodesThatAreNotThereAreRefused(t *testing.T) {
 		"a node on another's row":    {`{"entry_point": 0, "level_offsets": [0, 2]}`, []uint32{1, 0}, []int32{1, 2}, []uint32{1, 0}},
 		"fewer rows than are told":   {`{"entry_point": 0, "level_offsets": [0, 3]}`, []uint32{0, 1}, []int32{1, 2}, []uint32{1, 0}},
 		"an entry on no level":       {`{"entry_point": 1, "level_offsets": [0, 1]}`, []uint32{0}, []int32{0}, nil},
+		"a neighbour on no level":    {`{"entry_point": 0, "level_offsets": [0, 1]}`, []uint32{0}, []int32{1}, []uint32{1}},
+		"lists that overlap":         {`{"entry_point": 0, "level_offsets": [0, 2]}`, []uint32{0, 1}, []int32{2, 1}, []uint32{1, 0}},
+		"a list past the last":       {`{"entry_point": 0, "level_offsets": [0, 1]}`, []uint32{0}, []int32{2}, []uint32{0}},
 		"levels that do not ascend":  {`{"entry_point": 0, "level_offsets": [0, 2, 1]}`, []uint32{0}, []int32{0}, nil},
 		"a first level that is late": {`{"entry_point": 0, "level_offsets": [1, 2]}`, []uint32{0}, []int32{0}, nil},
 	} {
@@ -89,4 +93,46 @@ func TestGraphsOfNodesThatAreNotThereAreRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want lance.ErrCorrupt", name, err)
 		}
 	}
+}
+
+// words reads numbers of 32 bits.
+func words(data []byte) []uint32 {
+	numbers := make([]uint32, len(data)/4)
+	for i := range numbers {
+		numbers[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	return numbers
+}
+
+// Whatever a file has for a graph, a search of it ends, and finds nodes that exist, each once.
+func FuzzGraph(f *testing.F) {
+	bytes := func(numbers ...uint32) (data []byte) {
+		for _, n := range numbers {
+			data = binary.LittleEndian.AppendUint32(data, n)
+		}
+		return data
+	}
+	f.Add(`{"entry_point": 1, "level_offsets": [0, 3, 4]}`, 3, bytes(0, 1, 2, 1), bytes(1, 3, 4, 4), bytes(1, 0, 2, 1))
+	f.Add(`{"entry_point": 0, "level_offsets": [0, 1]}`, 1, bytes(0), bytes(0), []byte{})
+	f.Fuzz(func(t *testing.T, header string, vectors int, ids, ends, neighbors []byte) {
+		h, err := ParseHeader(header)
+		if err != nil {
+			return
+		}
+		bounds := make([]int32, len(ends)/4)
+		for i, end := range words(ends) {
+			bounds[i] = int32(end)
+		}
+		g, err := New(h, vectors, words(ids), bounds, words(neighbors))
+		if err != nil {
+			return
+		}
+		seen := map[uint32]bool{}
+		for _, hit := range g.Search(8, func(node uint32) float32 { return float32(node % 7) }, func(Hit) bool { return true }) {
+			if int(hit.Node) >= vectors || seen[hit.Node] {
+				t.Fatalf("node %d of %d is found, before too: %t", hit.Node, vectors, seen[hit.Node])
+			}
+			seen[hit.Node] = true
+		}
+	})
 }
