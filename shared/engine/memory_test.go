@@ -68,6 +68,38 @@ func created(t *testing.T, rows dataset.Rows, stable bool) *Table {
 	return table
 }
 
+// A sort keeps its keys in memory while memory is free, and otherwise uses the disk.
+func TestSortsFitIntoASmallShare(t *testing.T) {
+	const rows = 60_000
+	table := created(t, numbered(0, rows, 600), false)
+	no := false
+	for _, share := range []int64{256 << 20, 16 << 20} {
+		t.Run(fmt.Sprintf("%d MiB", share>>20), func(t *testing.T) {
+			ctx, held := inShare(t, share)
+			answer, err := table.Query(ctx, &protocol.QueryTableRequest{OrderBy: []protocol.OrderBy{{ColumnName: "key", Ascending: &no}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, n := "~", 0
+			for batch, err := range answer.Batches {
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys := batch.Column(0).(*array.String)
+				for i := range keys.Len() {
+					if keys.Value(i) >= last {
+						t.Fatalf("%q comes after %q", keys.Value(i), last)
+					}
+					last, n = keys.Value(i), n+1
+				}
+			}
+			if n != rows || held.Peak() > share {
+				t.Errorf("%d rows, in %d bytes", n, held.Peak())
+			}
+		})
+	}
+}
+
 // A merge holds its source and the keys in memory while memory is free, and otherwise uses the
 // disk. If it needs more than the share, it is refused and changes nothing.
 func TestMergesFitIntoASmallShare(t *testing.T) {

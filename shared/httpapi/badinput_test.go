@@ -45,6 +45,7 @@ func TestBadRequestsNeverReachServices(t *testing.T) {
 		{"job route not served", request{path: "/v1/jobs/list"}, 501, protocol.Unsupported, "ListJobs"},
 
 		// methods
+		{"count by GET", request{method: "GET", path: "/v1/table/t/count_rows"}, 405, protocol.InvalidInput, "allowed: POST"},
 		{"describe by GET", request{method: "GET", path: "/v1/table/t/describe"}, 405, protocol.InvalidInput, "allowed: POST"},
 		{"drop by DELETE", request{method: "DELETE", path: "/v1/table/t/drop"}, 405, protocol.InvalidInput, "allowed: POST"},
 		{"list by PUT", request{method: "PUT", path: "/v1/namespace/$/list"}, 405, protocol.InvalidInput, "allowed: GET, POST"},

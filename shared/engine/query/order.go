@@ -24,6 +24,7 @@ import (
 // reads little if the answer is short, and bounds the memory if it is long.
 type tableSort struct {
 	dataset       *dataset.Dataset
+	request       *protocol.QueryTableRequest
 	out           *output
 	by            *ordering // also lists the columns to read: those of the answer, or the row addresses
 	among         asked
@@ -41,39 +42,47 @@ const (
 )
 
 func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, rows asked, limit int64) (Answer, error) {
-	s := &tableSort{dataset: d, out: out, among: rows, offset: req.Offset, limit: noLimit}
+	s := &tableSort{dataset: d, request: req, out: out, among: rows, offset: req.Offset, limit: noLimit}
 	if limit > 0 {
 		s.limit = limit
 	}
-	var err error
-	if s.by, err = newOrdering(d, req.OrderBy, slices.Clone(out.sources)...); err != nil {
-		return nil, err
-	}
-	size, err := d.ScanBytes(s.by.columns)
+	by, err := newOrdering(d, req.OrderBy, slices.Clone(out.sources)...)
 	if err != nil {
 		return nil, err
 	}
-	s.whole = !hasDictionary(d, s.by.columns) && (size <= littleBytes || size <= wholeBytes && saturating(s.limit, s.offset) > d.CountRows()/16)
-	if !s.whole {
-		if s.by, err = newOrdering(d, req.OrderBy, dataset.RowOffset, dataset.RowAddr); err != nil {
-			return nil, err
-		}
+	size, err := d.ScanBytes(by.columns)
+	if err != nil {
+		return nil, err
 	}
-	s.read = rows.step(d, req, s.by.columns)
-	s.order = explain.New(d.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(req.OrderBy)))
+	whole := !hasDictionary(d, by.columns) && (size <= littleBytes || size <= wholeBytes && saturating(s.limit, s.offset) > d.CountRows()/16)
+	return s, s.resolve(whole)
+}
+
+// resolve decides how the rows are sorted, and sets the steps of the plan.
+func (s *tableSort) resolve(whole bool) (err error) {
+	columns := []string{dataset.RowOffset, dataset.RowAddr}
+	if whole {
+		columns = slices.Clone(s.out.sources)
+	}
+	if s.by, err = newOrdering(s.dataset, s.request.OrderBy, columns...); err != nil {
+		return err
+	}
+	s.whole, s.take = whole, nil
+	s.read = s.among.step(s.dataset, s.request, s.by.columns)
+	s.order = explain.New(s.dataset.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(s.request.OrderBy)))
 	if s.offset > 0 {
 		s.order.With("offset=%d", s.offset)
 	}
-	if limit > 0 {
-		s.order.With("limit=%d", limit)
+	if s.limit != noLimit {
+		s.order.With("limit=%d", s.limit)
 	}
 	from := s.order
-	if !s.whole {
-		s.take = explain.New(d.Now, explain.Take, s.order).With("columns=%s", explain.List(out.sources))
+	if !whole {
+		s.take = explain.New(s.dataset.Now, explain.Take, s.order).With("columns=%s", explain.List(s.out.sources))
 		from = s.take
 	}
-	s.project = projectStep(d, out, from)
-	return s, nil
+	s.project = projectStep(s.dataset, s.out, from)
+	return nil
 }
 
 // hasDictionary reports whether one of the columns has a dictionary, which may differ between
@@ -102,15 +111,31 @@ func orderNames(by []protocol.OrderBy) []string {
 func (s *tableSort) Plan() *explain.Step { return s.project }
 
 func (s *tableSort) Rows(ctx context.Context) (*protocol.Rows, error) {
-	order := s.sortTaken
-	if s.whole {
-		order = s.sortWhole
-	}
-	batches, err := order(ctx)
+	batches, err := s.sorted(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &protocol.Rows{Schema: s.out.schema, Batches: s.project.Counted(s.out.batches(ctx, batches))}, nil
+}
+
+// sorted reads the rows whole if they are few. The size in the files is only an estimate: where
+// memory does not hold the rows, sorted begins again with their places.
+func (s *tableSort) sorted(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
+	if s.whole {
+		inPart, part, err := memory.Within(ctx)
+		if err != nil {
+			return nil, err
+		}
+		batches, err := s.sortWhole(inPart)
+		if !memory.TooMuch(err) {
+			return batches, err
+		}
+		part.Close()
+		if err := s.resolve(false); err != nil {
+			return nil, err
+		}
+	}
+	return s.sortTaken(ctx)
 }
 
 // sortWhole reads and sorts all columns of the answer.
@@ -141,17 +166,18 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		return nil, err
 	}
 	s.order.Took(began)
-	return s.inOrder(keys, func(places []uint64) (arrow.RecordBatch, error) {
+	return s.inOrder(keys, func(places []uint64) iter.Seq2[arrow.RecordBatch, error] {
 		rows := make([]int32, len(places))
 		for i, p := range places {
 			rows[i] = int32(p)
 		}
-		batch, err := take.Batch(joined, rows)
-		if err != nil {
-			return nil, err
+		return func(yield func(arrow.RecordBatch, error) bool) {
+			batch, err := take.Batch(joined, rows)
+			if err == nil {
+				s.order.Made(batch)
+			}
+			yield(batch, err)
 		}
-		s.order.Made(batch)
-		return batch, nil
 	}), nil
 }
 
@@ -187,9 +213,9 @@ func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 		s.order.With("spilled_bytes=%d", spilled)
 	}
 	s.order.Took(began)
-	return s.take.Counted(s.inOrder(keys, func(addresses []uint64) (arrow.RecordBatch, error) {
+	return s.take.Counted(s.inOrder(keys, func(addresses []uint64) iter.Seq2[arrow.RecordBatch, error] {
 		s.order.Found(len(addresses))
-		return s.dataset.Take(s.take.Reading(ctx), s.out.sources, addresses)
+		return s.dataset.TakeEach(s.take.Reading(ctx), s.out.sources, addresses, fetchRows)
 	})), nil
 }
 
@@ -215,18 +241,19 @@ func (s *tableSort) keysOf(batch arrow.RecordBatch, limit int64, tail func(i int
 }
 
 // inOrder yields the rows of the answer in the order of sorted keys, batch by batch. fetch gets
-// rows by their positions.
-func (s *tableSort) inOrder(keys *sortkey.Sorter, fetch func(places []uint64) (arrow.RecordBatch, error)) iter.Seq2[arrow.RecordBatch, error] {
+// rows by their positions, in as many batches as it likes.
+func (s *tableSort) inOrder(keys *sortkey.Sorter, fetch func(places []uint64) iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		skip := s.offset
 		var places []uint64
 		flush := func() bool {
-			if len(places) == 0 {
-				return true
+			for batch, err := range fetch(places) {
+				if !yield(batch, err) || err != nil {
+					return false
+				}
 			}
-			batch, err := fetch(places)
 			places = places[:0]
-			return yield(batch, err) && err == nil
+			return true
 		}
 		for key, err := range keys.Sorted() {
 			if err != nil {
@@ -241,6 +268,8 @@ func (s *tableSort) inOrder(keys *sortkey.Sorter, fetch func(places []uint64) (a
 				return
 			}
 		}
-		flush()
+		if len(places) > 0 {
+			flush()
+		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
@@ -104,8 +103,7 @@ func TestBothWaysToSortAgree(t *testing.T) {
 		if !whole.whole {
 			t.Error("a table of five rows is not sorted whole")
 		}
-		places.whole, places.take = false, explain.New(made.Dataset.Now, explain.Take, places.order)
-		if places.by, err = newOrdering(made.Dataset, by, dataset.RowOffset, dataset.RowAddr); err != nil {
+		if err := places.resolve(false); err != nil {
 			t.Fatal(err)
 		}
 		want, got := lines(t, whole), lines(t, places)

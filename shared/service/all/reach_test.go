@@ -169,6 +169,23 @@ func TestTablesLendNobodysRights(t *testing.T) {
 	}
 }
 
+// A table that refers to a folder outside of the server's roots is at fault, not the server.
+func TestFilesOutsideOfTheRootsAreAFaultOfTheTable(t *testing.T) {
+	s := serveTenants(t, tenantPolicies)
+	outside := objectstore.Location{URI: "memory://elsewhere/t.lance", Store: memstore.New(), Prefix: "t.lance"}
+	row := blobAt("memory://test/landing/loose")
+	rows := dataset.Rows{Schema: row.Schema(), Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(row, nil) }}
+	if _, err := s.session.Table(outside, 0).Create(t.Context(), rows, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.land("far", outside)
+	s.register("admins", "a$far", "far")
+	status, answer := s.as("admins", http.MethodPost, "/v1/table/a$far/query", `{"k":100,"vector":[]}`)
+	if status != http.StatusUnprocessableEntity || !strings.Contains(answer, `"type":"/errors/damaged-table"`) || strings.Contains(answer, "elsewhere") {
+		t.Errorf("got %d %s, want 422 without the place", status, answer)
+	}
+}
+
 // Every principal that may read a clone made by the service can read its files, because its maker
 // could read the source.
 func TestClonesLendTheRightOfTheirMaker(t *testing.T) {
