@@ -17,6 +17,9 @@ var createModes = enum{"mode", []string{"Create", "ExistOk", "Overwrite"}}
 // String returns the PascalCase spelling.
 func (m CreateMode) String() string { return createModes.text(uint8(m)) }
 
+// MarshalText returns what String returns, and an error for an unknown value.
+func (m CreateMode) MarshalText() ([]byte, error) { return createModes.marshal(uint8(m)) }
+
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *CreateMode) UnmarshalText(text []byte) error { return createModes.parse(text, (*uint8)(m)) }
 
@@ -33,6 +36,9 @@ var registerModes = enum{"mode", []string{"Create", "Overwrite"}}
 
 // String returns the PascalCase spelling.
 func (m RegisterMode) String() string { return registerModes.text(uint8(m)) }
+
+// MarshalText returns what String returns, and an error for an unknown value.
+func (m RegisterMode) MarshalText() ([]byte, error) { return registerModes.marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *RegisterMode) UnmarshalText(text []byte) error {
@@ -53,6 +59,9 @@ var insertModes = enum{"mode", []string{"Append", "Overwrite"}}
 // String returns the PascalCase spelling.
 func (m InsertMode) String() string { return insertModes.text(uint8(m)) }
 
+// MarshalText returns what String returns, and an error for an unknown value.
+func (m InsertMode) MarshalText() ([]byte, error) { return insertModes.marshal(uint8(m)) }
+
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *InsertMode) UnmarshalText(text []byte) error { return insertModes.parse(text, (*uint8)(m)) }
 
@@ -70,6 +79,9 @@ var dropModes = enum{"mode", []string{"Fail", "Skip"}}
 // String returns the PascalCase spelling.
 func (m DropMode) String() string { return dropModes.text(uint8(m)) }
 
+// MarshalText returns what String returns, and an error for an unknown value.
+func (m DropMode) MarshalText() ([]byte, error) { return dropModes.marshal(uint8(m)) }
+
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *DropMode) UnmarshalText(text []byte) error { return dropModes.parse(text, (*uint8)(m)) }
 
@@ -86,6 +98,9 @@ var dropBehaviors = enum{"behavior", []string{"Restrict", "Cascade"}}
 
 // String returns the PascalCase spelling.
 func (b DropBehavior) String() string { return dropBehaviors.text(uint8(b)) }
+
+// MarshalText returns what String returns, and an error for an unknown value.
+func (b DropBehavior) MarshalText() ([]byte, error) { return dropBehaviors.marshal(uint8(b)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (b *DropBehavior) UnmarshalText(text []byte) error {
@@ -108,6 +123,9 @@ var distanceTypes = enum{"distance_type", []string{"", "l2", "cosine", "dot", "h
 
 // String returns the lower-case spelling that clients parse, and "" for DistanceUnset.
 func (d DistanceType) String() string { return distanceTypes.text(uint8(d)) }
+
+// MarshalText returns what String returns, and an error for an unknown value.
+func (d DistanceType) MarshalText() ([]byte, error) { return distanceTypes.marshal(uint8(d)) }
 
 // UnmarshalText accepts the spellings and their aliases (euclidean, inner_product) in any case.
 func (d *DistanceType) UnmarshalText(text []byte) error {
@@ -133,6 +151,14 @@ func (e enum) text(v uint8) string {
 		return "invalid"
 	}
 	return e.values[v]
+}
+
+// marshal returns the spelling of a value. An unknown value has none and is an error.
+func (e enum) marshal(v uint8) ([]byte, error) {
+	if int(v) >= len(e.values) {
+		return nil, Errorf(InvalidInput, "%s %d is not known; the last value is %d, %s", e.field, v, len(e.values)-1, e.values[len(e.values)-1])
+	}
+	return []byte(e.values[v]), nil
 }
 
 // parse sets v to the value of a spelling. No text at all is the default, as without the field.

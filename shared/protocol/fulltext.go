@@ -86,6 +86,9 @@ var textOperators = enum{"operator", []string{"Or", "And"}}
 // String returns the PascalCase spelling.
 func (o TextOperator) String() string { return textOperators.text(uint8(o)) }
 
+// MarshalText returns what String returns, and an error for an unknown value.
+func (o TextOperator) MarshalText() ([]byte, error) { return textOperators.marshal(uint8(o)) }
+
 // UnmarshalText accepts the spellings in any case.
 func (o *TextOperator) UnmarshalText(text []byte) error {
 	return textOperators.parse(text, (*uint8)(o))

@@ -20,8 +20,10 @@ var transactionStatuses = enum{"status", []string{"", "Queued", "Running", "Succ
 // String returns the PascalCase spelling.
 func (s TransactionStatus) String() string { return transactionStatuses.text(uint8(s)) }
 
-// MarshalText writes the PascalCase spelling.
-func (s TransactionStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+// MarshalText returns what String returns, and an error for an unknown value.
+func (s TransactionStatus) MarshalText() ([]byte, error) {
+	return transactionStatuses.marshal(uint8(s))
+}
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (s *TransactionStatus) UnmarshalText(text []byte) error {
@@ -48,6 +50,9 @@ var setPropertyModes = enum{"setPropertyAction.mode", []string{"Overwrite", "Fai
 // String returns the PascalCase spelling.
 func (m SetPropertyMode) String() string { return setPropertyModes.text(uint8(m)) }
 
+// MarshalText returns what String returns, and an error for an unknown value.
+func (m SetPropertyMode) MarshalText() ([]byte, error) { return setPropertyModes.marshal(uint8(m)) }
+
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *SetPropertyMode) UnmarshalText(text []byte) error {
 	return setPropertyModes.parse(text, (*uint8)(m))
@@ -66,6 +71,9 @@ var unsetPropertyModes = enum{"unsetPropertyAction.mode", []string{"Skip", "Fail
 
 // String returns the PascalCase spelling.
 func (m UnsetPropertyMode) String() string { return unsetPropertyModes.text(uint8(m)) }
+
+// MarshalText returns what String returns, and an error for an unknown value.
+func (m UnsetPropertyMode) MarshalText() ([]byte, error) { return unsetPropertyModes.marshal(uint8(m)) }
 
 // UnmarshalText accepts PascalCase and snake_case in any case.
 func (m *UnsetPropertyMode) UnmarshalText(text []byte) error {

@@ -74,6 +74,9 @@ var namingSchemes = enum{"naming_scheme", []string{"V2", "V1"}}
 // String returns the specification's spelling.
 func (s NamingScheme) String() string { return namingSchemes.text(uint8(s)) }
 
+// MarshalText returns what String returns, and an error for an unknown value.
+func (s NamingScheme) MarshalText() ([]byte, error) { return namingSchemes.marshal(uint8(s)) }
+
 // UnmarshalText accepts the spelling in any case.
 func (s *NamingScheme) UnmarshalText(text []byte) error {
 	return namingSchemes.parse(text, (*uint8)(s))
