@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tiltyard/shared/half"
 )
 
 // The kernels of this machine are held against sums in float64 at every dimension up to
@@ -41,7 +43,7 @@ func testFloat64(t *testing.T, impls ...kernels[float64, float64]) {
 }
 
 func testFloat16(t *testing.T, impls ...kernels[float32, uint16]) {
-	testKernels(t, func(x float64) uint16 { return roundToHalf(float32(x)) }, func(h uint16) float64 { return float64(halfToFloat32(h)) }, impls...)
+	testKernels(t, half.Round, func(h uint16) float64 { return float64(half.Widen(h)) }, impls...)
 }
 
 // kernels are the three kernels of one element type R; Q is what the query is widened to.

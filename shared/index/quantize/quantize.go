@@ -20,8 +20,8 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/float16"
 
+	"tiltyard/shared/half"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/vector"
 )
@@ -176,7 +176,7 @@ func NewVector(values []float64, element arrow.Type, metric vector.Metric) (*Vec
 // RoundHalf rounds values to those that float16 can hold.
 func RoundHalf(values []float32) {
 	for i, h := range vector.RoundToFloat16(values) {
-		values[i] = float16.FromBits(h).Float32()
+		values[i] = half.Widen(h)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/float16"
 
+	"tiltyard/shared/half"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/vector"
@@ -106,7 +106,7 @@ func (t *Tensor) read(data []byte) {
 	switch t.Element {
 	case arrow.FLOAT16:
 		for i := range t.Values {
-			t.Values[i] = float16.FromBits(binary.LittleEndian.Uint16(data[2*i:])).Float32()
+			t.Values[i] = half.Widen(binary.LittleEndian.Uint16(data[2*i:]))
 		}
 	case arrow.FLOAT32:
 		for i := range t.Values {

@@ -1,35 +1,10 @@
 package column
 
 import (
-	"math"
 	"testing"
 
 	"pgregory.net/rapid"
 )
-
-func TestHalvesConvertExactly(t *testing.T) {
-	for h := range 1 << 16 {
-		f := Half(h).float32()
-		if f != f {
-			continue
-		}
-		if got := HalfOf(float64(f)); got != Half(h) {
-			t.Fatalf("half %#04x is %v, which rounds to %#04x", h, f, got)
-		}
-		// Halfway to the next one the even one wins.
-		if next := Half(h + 1).float32(); h&0x7fff < 0x7bff {
-			want := Half(h + h&1)
-			if got := HalfOf((float64(f) + float64(next)) / 2); got != want {
-				t.Fatalf("between %#04x and the next: got %#04x, want %#04x", h, got, want)
-			}
-		}
-	}
-	for f, want := range map[float64]Half{65519.9: 0x7bff, 65520: 0x7c00, -1e9: 0xfc00, 1e-9: 0, math.Inf(1): 0x7c00} {
-		if got := HalfOf(f); got != want {
-			t.Errorf("%v: got %#04x, want %#04x", f, got, want)
-		}
-	}
-}
 
 func TestBitsetsMoveToAnyOffset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
