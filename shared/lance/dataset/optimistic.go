@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"iter"
 	"maps"
 	"slices"
 
@@ -78,69 +77,12 @@ func (g *guess) right() bool {
 	}
 }
 
-// maxReplay is how many bytes of rows are kept until it is known that they need not be
-// written again.
-const maxReplay = 4 << 20
-
-// A replay yields rows, once more from the first after a wrong guess.
-type replay struct {
-	guess *guess
-	next  func() (arrow.RecordBatch, error, bool)
-	kept  []arrow.RecordBatch
-	bytes int64
-	err   error // with which next ended; who asks again must not take it for the end
-}
-
-// rows yields all rows. It is errRedo when they are more than can be kept and the guess
-// turns out wrong.
-func (r *replay) rows() iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		for _, batch := range r.kept {
-			if !yield(batch, nil) {
-				return
-			}
-		}
-		for {
-			batch, err, ok := r.more()
-			if !ok {
-				return
-			}
-			if err == nil {
-				err = r.keep(batch)
-			}
-			if !yield(batch, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// more returns the next batch of those that have not been taken.
-func (r *replay) more() (arrow.RecordBatch, error, bool) { //nolint:revive // as iter.Pull2 has it
-	if r.err != nil {
-		return nil, r.err, true
-	}
-	batch, err, ok := r.next()
-	r.err = err
-	return batch, err, ok
-}
-
-// keep keeps a batch for as long as the guess may be wrong.
-func (r *replay) keep(batch arrow.RecordBatch) error {
-	if r.guess.right() {
-		r.kept = nil
-		return nil
-	}
-	r.kept = append(r.kept, batch)
-	for _, column := range batch.Columns() {
-		r.bytes += int64(column.Data().SizeInBytes())
-	}
-	if r.bytes <= maxReplay {
-		return nil
-	}
-	read := r.guess.read
-	moved, err := r.guess.settle()
-	if moved && err == nil && !sameColumns(read, r.guess.read) {
+// settleWritten settles the guess for rows whose files are partly written. It is errRedo when the
+// guess was wrong and the files do not fit the newest version.
+func (g *guess) settleWritten() error {
+	read := g.read
+	moved, err := g.settle()
+	if moved && err == nil && !sameColumns(read, g.read) {
 		return errRedo
 	}
 	return err

@@ -84,9 +84,9 @@ func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Co
 	}
 	next, stop := iter.Pull2(rows.Batches)
 	defer stop()
-	again := &replay{guess: g, next: next}
+	again := NewReplay(next)
 	for {
-		made, err := t.append(ctx, g, Rows{rows.Schema, again.rows(), rows.Trusted}, confirm)
+		made, err := t.append(ctx, g, Rows{rows.Schema, again.Rows(g.right, g.settleWritten), rows.Trusted}, confirm)
 		if err == nil || errors.Is(err, ErrConflict) && !errors.Is(err, errRedo) {
 			return made, err
 		}

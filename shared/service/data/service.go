@@ -55,21 +55,27 @@ func (s *Service) open(ctx context.Context, body io.Reader) (*stream, error) {
 // rows returns the rows that have not been read yet.
 func (s *stream) rows() dataset.Rows { return dataset.Rows{Schema: s.Schema(), Batches: s.batches} }
 
-// batches yields the batches that have not been read yet. It then reads the body to its end, behind
-// the end of the Arrow stream, because the body's end may carry the error that this request was
-// already answered.
+// batches yields the batches that have not been read yet.
 func (s *stream) batches(yield func(arrow.RecordBatch, error) bool) {
 	for {
-		batch, err := s.Next()
-		if errors.Is(err, io.EOF) {
-			if _, err = io.Copy(io.Discard, s.body); err == nil {
-				return
-			}
-		}
-		if !yield(batch, uploadError(err)) || err != nil {
+		batch, err, ok := s.take()
+		if !ok || !yield(batch, err) || err != nil {
 			return
 		}
 	}
+}
+
+// take returns the next batch; ok is false after the last one. It then reads the body to its end,
+// behind the end of the Arrow stream, because the body's end may carry the error that this request
+// was already answered.
+func (s *stream) take() (batch arrow.RecordBatch, err error, ok bool) { //nolint:revive // as iter.Pull2 has it
+	batch, err = s.Next()
+	if errors.Is(err, io.EOF) {
+		if _, err = io.Copy(io.Discard, s.body); err == nil {
+			return nil, nil, false
+		}
+	}
+	return batch, uploadError(err), true
 }
 
 // uploadError turns an error of an uploaded stream into the answer for the client. An error of the

@@ -4,75 +4,31 @@ import (
 	"context"
 	"io"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/tables"
 )
 
-// maxReplay bounds the bytes of rows that an upload keeps until the catalog has confirmed the
-// table.
-const maxReplay = 4 << 20
-
 // An upload holds the rows of a write that starts while the catalog still checks the name of the
 // table. If the name now stands for another table, the write starts again on that table, with the
 // rows that were read so far and the rest of the body.
 type upload struct {
-	open  func() (*stream, error)
-	rows  *stream // nil before the first try
-	found *catalog.Lookup
-
-	kept  []arrow.RecordBatch // batches read since the first try began
-	bytes int64               // size of kept
-	sure  bool                // the table is confirmed, so no batch needs to be kept
+	open func() (*stream, error)
+	rows *stream // nil before the first try
+	all  *dataset.Replay
 }
 
 // begin returns all rows, for a try on the given table.
 func (u *upload) begin(found *catalog.Lookup) (dataset.Rows, error) {
-	u.found = found
 	if u.rows == nil {
 		var err error
 		if u.rows, err = u.open(); err != nil {
 			return dataset.Rows{}, err
 		}
+		u.all = dataset.NewReplay(u.rows.take)
 	}
-	return dataset.Rows{Schema: u.rows.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		for _, batch := range u.kept {
-			if !yield(batch, nil) {
-				return
-			}
-		}
-		for batch, err := range u.rows.batches {
-			if err == nil {
-				err = u.keep(batch)
-			}
-			if !yield(batch, err) || err != nil {
-				return
-			}
-		}
-	}}, nil
-}
-
-// keep keeps a batch until the table is confirmed. Once it holds maxReplay bytes, it waits for the
-// confirmation.
-func (u *upload) keep(batch arrow.RecordBatch) error {
-	if !u.sure {
-		u.sure = u.found.Confirmed()
-	}
-	if u.sure {
-		u.kept = nil
-		return nil
-	}
-	u.kept = append(u.kept, batch)
-	for _, column := range batch.Columns() {
-		u.bytes += int64(column.Data().SizeInBytes())
-	}
-	if u.bytes <= maxReplay {
-		return nil
-	}
-	return u.found.Confirm()
+	return dataset.Rows{Schema: u.rows.Schema(), Batches: u.all.Rows(found.Confirmed, found.Confirm)}, nil
 }
 
 // write reads the body of a request as rows and calls do with them and with the branch of the
