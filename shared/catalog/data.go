@@ -126,23 +126,22 @@ func deleteData(ctx context.Context, location objectstore.Location, but []string
 // deleteAll deletes the objects under a prefix for which doomed returns true.
 func deleteAll(ctx context.Context, store objectstore.Store, prefix string, doomed func(key string) bool) error {
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize}
-	for {
-		listed, err := store.List(ctx, opts)
+	for page, err := range objectstore.Pages(ctx, store, opts) {
 		if err != nil {
 			return err
 		}
 		group, inner := errgroup.WithContext(ctx)
 		group.SetLimit(dropFanOut)
-		for _, object := range listed.Objects {
+		for _, object := range page.Objects {
 			if doomed(object.Key) {
 				group.Go(func() error { return deleteOne(inner, store, object.Key) })
 			}
 		}
-		if err := group.Wait(); err != nil || !listed.More || len(listed.Objects) == 0 {
+		if err := group.Wait(); err != nil {
 			return err
 		}
-		opts.StartAfter = listed.Objects[len(listed.Objects)-1].Key
 	}
+	return nil
 }
 
 // deleteOne deletes an unused object. It tries again when the answer was lost.

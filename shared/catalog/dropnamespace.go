@@ -127,15 +127,10 @@ func namespaceNotEmpty(id []string) *protocol.Error {
 // the answer is unknown, and the error is ConcurrentModification.
 func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 	opts := objectstore.ListOptions{Prefix: keys.Records + keys.Folder(id) + "/", Limit: 1}
-	for {
-		listed, err := c.store.List(ctx, opts)
+	for object, err := range objectstore.Objects(ctx, c.store, opts) {
 		if err != nil {
 			return "", fmt.Errorf("list children of %s: %w", keys.Display(id), err)
 		}
-		if len(listed.Objects) == 0 {
-			return "", nil
-		}
-		object := listed.Objects[0]
 		name, err := keys.Unescape(path.Base(object.Key))
 		if err != nil {
 			return "", fmt.Errorf("list children of %s: %w", keys.Display(id), err)
@@ -151,8 +146,8 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 		case found.Soon:
 			return "", stored.LostRace("namespace", id, objectstore.ErrPrecondition)
 		}
-		opts.StartAfter = object.Key
 	}
+	return "", nil
 }
 
 // dropChildren drops all that a namespace holds, leaves first. It includes objects that the caller

@@ -49,23 +49,16 @@ func (c *Catalog) sweepOrphans(ctx context.Context, oldest time.Time) (deleted i
 func (c *Catalog) missingParents(ctx context.Context) (map[string][]string, error) {
 	there, paths := map[string]bool{keys.Folder(nil): true}, map[string][]string{}
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
-	for {
-		page, err := c.store.List(ctx, opts)
+	for object, err := range objectstore.Objects(ctx, c.store, opts) {
 		if err != nil {
 			return nil, err
 		}
-		for _, object := range page.Objects {
-			opts.StartAfter = object.Key
-			id, err := c.idOf(ctx, object.Key, paths)
-			if err != nil {
-				return nil, err
-			}
-			if keys.Namespaces.Has(object.Key) {
-				there[keys.Folder(id)] = true
-			}
+		id, err := c.idOf(ctx, object.Key, paths)
+		if err != nil {
+			return nil, err
 		}
-		if !page.More || len(page.Objects) == 0 {
-			break
+		if keys.Namespaces.Has(object.Key) {
+			there[keys.Folder(id)] = true
 		}
 	}
 	for dir := range there {

@@ -42,28 +42,22 @@ func (c *Catalog) Sweep(ctx context.Context, age time.Duration) (deleted int, er
 // sweep calls one for each object older than a time, and counts those that one deleted.
 func (c *Catalog) sweep(ctx context.Context, prefix string, oldest time.Time, one func(ctx context.Context, object objectstore.Info) (deleted bool, err error)) (deleted int, err error) {
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize}
-	for {
-		listed, err := c.store.List(ctx, opts)
+	for object, err := range objectstore.Objects(ctx, c.store, opts) {
 		if err != nil {
 			return deleted, fmt.Errorf("sweep %s: %w", prefix, err)
 		}
-		for _, object := range listed.Objects {
-			opts.StartAfter = object.Key
-			if object.Modified.After(oldest) {
-				continue
-			}
-			done, err := one(ctx, object)
-			if err != nil {
-				return deleted, fmt.Errorf("sweep %s: %w", object.Key, err)
-			}
-			if done {
-				deleted++
-			}
+		if object.Modified.After(oldest) {
+			continue
 		}
-		if !listed.More || len(listed.Objects) == 0 {
-			return deleted, nil
+		done, err := one(ctx, object)
+		if err != nil {
+			return deleted, fmt.Errorf("sweep %s: %w", object.Key, err)
+		}
+		if done {
+			deleted++
 		}
 	}
+	return deleted, nil
 }
 
 // sweepObject deletes an unused object.

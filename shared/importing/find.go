@@ -48,22 +48,15 @@ func (f folder) at(path string) (objectstore.Location, error) {
 // names lists the folders directly in the folder, in the order of their names.
 func (f folder) names(ctx context.Context) (folders []string, err error) {
 	opts := objectstore.ListOptions{Prefix: f.prefix, Delimiter: "/", Limit: 1000}
-	for {
-		page, err := f.store.List(ctx, opts)
+	for page, err := range objectstore.Pages(ctx, f.store, opts) {
 		if err != nil {
 			return nil, fmt.Errorf("look into %s: %w", objectstore.URI(f.place), err)
 		}
 		for _, prefix := range page.Prefixes {
 			folders = append(folders, strings.TrimSuffix(strings.TrimPrefix(prefix, f.prefix), "/"))
-			opts.StartAfter = max(opts.StartAfter, prefix)
-		}
-		for _, object := range page.Objects {
-			opts.StartAfter = max(opts.StartAfter, object.Key)
-		}
-		if !page.More || len(page.Prefixes)+len(page.Objects) == 0 {
-			return folders, nil
 		}
 	}
+	return folders, nil
 }
 
 const tableSuffix = ".lance"

@@ -65,8 +65,8 @@ type Condition struct {
 	IfMatch  string // the object must exist and have this ETag
 }
 
-// ListOptions selects keys. The zero value selects all of them. To get the next page, pass the last
-// key or prefix of a page, whichever is greater, as StartAfter.
+// ListOptions selects keys. The zero value selects all of them. To get the next page, pass the Last
+// of a page as StartAfter, as [Pages] does.
 type ListOptions struct {
 	Prefix     string // only keys that begin with it; it need not end with a slash
 	StartAfter string // only keys (and common prefixes) bytewise greater than it
@@ -79,7 +79,20 @@ type ListOptions struct {
 type ListPage struct {
 	Objects  []Info   // bytewise ascending by Key
 	Prefixes []string // common prefixes, each ending with the delimiter, ascending
-	More     bool     // Limit has ended the listing
+	More     bool     // Limit has ended the listing; the page is then not empty
+}
+
+// Last returns the last key or common prefix of a page, whichever is greater, and "" if the page is
+// empty.
+func (p ListPage) Last() string {
+	last := ""
+	if n := len(p.Objects); n > 0 {
+		last = p.Objects[n-1].Key
+	}
+	if n := len(p.Prefixes); n > 0 {
+		last = max(last, p.Prefixes[n-1])
+	}
+	return last
 }
 
 // A Store holds objects. All methods are safe for concurrent use. Where they apply, they return

@@ -69,18 +69,13 @@ func (c *Places) About(ctx context.Context, place string) ([]*Claim, error) {
 
 func (c *Places) claimKeys(ctx context.Context, prefix string) (held []string, err error) {
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize}
-	for {
-		page, err := c.store.List(ctx, opts)
+	for object, err := range objectstore.Objects(ctx, c.store, opts) {
 		if err != nil {
 			return nil, fmt.Errorf("list claims of locations: %w", err)
 		}
-		for _, object := range page.Objects {
-			held, opts.StartAfter = append(held, object.Key), object.Key
-		}
-		if !page.More || len(page.Objects) == 0 {
-			return held, nil
-		}
+		held = append(held, object.Key)
 	}
+	return held, nil
 }
 
 // Owner returns the record of the table that holds a claim, nil when there is none. wait means that

@@ -16,8 +16,7 @@ import (
 // holds with their current ETag, and adds all others to seen.
 func EachTable(ctx context.Context, store objects.Store, seen map[string]string, f func(*Table) error) error {
 	opts := objectstore.ListOptions{Prefix: keys.Records, Limit: objects.PageSize}
-	for {
-		page, err := store.List(ctx, opts)
+	for page, err := range objectstore.Pages(ctx, store, opts) {
 		if err != nil {
 			return fmt.Errorf("list tables: %w", err)
 		}
@@ -30,11 +29,8 @@ func EachTable(ctx context.Context, store objects.Store, seen map[string]string,
 				return err
 			}
 		}
-		if !page.More || len(page.Objects) == 0 {
-			return nil
-		}
-		opts.StartAfter = page.Objects[len(page.Objects)-1].Key
 	}
+	return nil
 }
 
 // readFanOut bounds how many records are read in parallel.

@@ -282,19 +282,13 @@ func unit(dir, file string) string {
 // eachObject calls f with all objects whose keys begin with a prefix.
 func (t *Table) eachObject(ctx context.Context, prefix string, f func(objectstore.Info) error) error {
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPage}
-	for {
-		page, err := t.store.List(ctx, opts)
+	for info, err := range objectstore.Objects(ctx, t.store, opts) {
 		if err != nil {
 			return fmt.Errorf("list %s of %s: %w", strings.TrimPrefix(prefix, t.prefix+"/"), t.uri, err)
 		}
-		for _, info := range page.Objects {
-			if err := f(info); err != nil {
-				return err
-			}
+		if err := f(info); err != nil {
+			return err
 		}
-		if !page.More || len(page.Objects) == 0 {
-			return nil
-		}
-		opts.StartAfter = page.Objects[len(page.Objects)-1].Key
 	}
+	return nil
 }

@@ -146,16 +146,13 @@ func (t *Table) filesOf(ctx context.Context, name string) ([]objectstore.Info, e
 
 func (t *Table) filesIn(ctx context.Context, prefix string) (files []objectstore.Info, err error) {
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPage}
-	for len(files) < maxOwnFiles {
-		page, err := t.store.List(ctx, opts)
+	for info, err := range objectstore.Objects(ctx, t.store, opts) {
 		if err != nil {
 			return nil, fmt.Errorf("list %s of %s: %w", strings.TrimPrefix(prefix, t.prefix+"/"), t.uri, err)
 		}
-		files = append(files, page.Objects...)
-		if !page.More || len(page.Objects) == 0 {
+		if files = append(files, info); len(files) == maxOwnFiles {
 			break
 		}
-		opts.StartAfter = page.Objects[len(page.Objects)-1].Key
 	}
 	return files, nil
 }

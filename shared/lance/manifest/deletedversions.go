@@ -34,25 +34,19 @@ const FreshFor = 4 * time.Second
 func InHole(ctx context.Context, store objectstore.Store, table string, version uint64, key string) (bool, error) {
 	var later []objectstore.Info
 	opts := objectstore.ListOptions{Prefix: within(table, VersionsDir+"/"), Limit: otherPages}
-	for {
-		page, err := store.List(ctx, opts)
+	for info, err := range objectstore.Objects(ctx, store, opts) {
 		if err != nil {
 			return false, fmt.Errorf("%w: list versions of %s: %w", objectstore.ErrUnknownOutcome, table, err)
 		}
-		for _, info := range page.Objects {
-			opts.StartAfter = info.Key
-			number, scheme, ok := ParseName(path.Base(info.Key))
-			switch {
-			case info.Key == key:
-				return isOlder(later, info.Modified)
-			case ok && scheme != Detached && number > version:
-				later = append(later, info)
-			}
-		}
-		if !page.More || len(page.Objects) == 0 {
-			return false, fmt.Errorf("%w: version %d of %s is not there", objectstore.ErrUnknownOutcome, version, table)
+		number, scheme, ok := ParseName(path.Base(info.Key))
+		switch {
+		case info.Key == key:
+			return isOlder(later, info.Modified)
+		case ok && scheme != Detached && number > version:
+			later = append(later, info)
 		}
 	}
+	return false, fmt.Errorf("%w: version %d of %s is not there", objectstore.ErrUnknownOutcome, version, table)
 }
 
 // isOlder reports whether any of some objects was modified before a time.

@@ -53,21 +53,9 @@ func (s *Store) List(ctx context.Context, folder, after string, limit int) (reco
 		}
 	}
 	if listed.More {
-		page.Next = strings.TrimPrefix(last(listed), dir)
+		page.Next = strings.TrimPrefix(listed.Last(), dir)
 	}
 	return page, nil
-}
-
-// last returns the last key or folder of a page, whichever sorts later.
-func last(page objectstore.ListPage) string {
-	var key, folder string
-	if n := len(page.Objects); n > 0 {
-		key = page.Objects[n-1].Key
-	}
-	if n := len(page.Prefixes); n > 0 {
-		folder = page.Prefixes[n-1]
-	}
-	return max(key, folder)
 }
 
 // Sweep deletes expired records that were written longer ago than age; it does not read younger
@@ -76,28 +64,22 @@ func (s *Store) Sweep(ctx context.Context, age time.Duration) (deleted int, err 
 	const pageSize = 1000
 	oldest := s.now().Add(-age)
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: pageSize}
-	for {
-		listed, err := s.objects.List(ctx, opts)
+	for object, err := range objectstore.Objects(ctx, s.objects, opts) {
 		if err != nil {
 			return deleted, fmt.Errorf("sweep records: %w", err)
 		}
-		for _, object := range listed.Objects {
-			opts.StartAfter = object.Key
-			if object.Modified.After(oldest) {
-				continue
-			}
-			gone, err := s.sweepOne(ctx, strings.TrimPrefix(object.Key, prefix))
-			if err != nil {
-				return deleted, fmt.Errorf("sweep records: %w", err)
-			}
-			if gone {
-				deleted++
-			}
+		if object.Modified.After(oldest) {
+			continue
 		}
-		if !listed.More {
-			return deleted, nil
+		gone, err := s.sweepOne(ctx, strings.TrimPrefix(object.Key, prefix))
+		if err != nil {
+			return deleted, fmt.Errorf("sweep records: %w", err)
+		}
+		if gone {
+			deleted++
 		}
 	}
+	return deleted, nil
 }
 
 // sweepOne deletes a record if it has expired and has not changed since it was read.
