@@ -27,7 +27,7 @@ import (
 // MayRead checks that the table may be read at a location that it refers to. The error is
 // PermissionDenied.
 func (c *Catalog) MayRead(ctx context.Context, t *Table, at objectstore.Location) error {
-	if at.URI == t.Location.URI || strings.HasPrefix(at.URI, t.Location.URI+"/") {
+	if objectstore.Holds(t.Location.URI, at.URI) {
 		return nil
 	}
 	place := c.places.Place(at)
@@ -35,7 +35,7 @@ func (c *Catalog) MayRead(ctx context.Context, t *Table, at objectstore.Location
 		return errElsewhere
 	}
 	for _, lent := range t.Reads {
-		if place == lent || strings.HasPrefix(place, lent+"/") {
+		if objectstore.Holds(lent, place) {
 			return nil
 		}
 	}
@@ -147,7 +147,7 @@ func (c *Catalog) checkRight(ctx context.Context, at objectstore.Location, place
 		case !mayReadTable(ctx, record):
 			return errElsewhere
 		}
-		covered = covered || place == one.Place || strings.HasPrefix(place, one.Place+"/")
+		covered = covered || objectstore.Holds(one.Place, place)
 	}
 	if !covered && denied != nil {
 		return fmt.Errorf("%w: %w", errElsewhere, denied)

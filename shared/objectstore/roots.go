@@ -43,6 +43,23 @@ func (l Location) Path() string {
 	return strings.Join(p.path, "/")
 }
 
+// Join returns the location of a path below l. Its components are literal. The caller must check
+// that the Prefix is a valid key if the path is not its own.
+func (l Location) Join(path string) Location {
+	l.Prefix += "/" + path
+	for part := range strings.SplitSeq(path, "/") {
+		l.URI += "/" + url.PathEscape(part)
+	}
+	return l
+}
+
+// Holds reports whether a name is that of a folder, or of something inside it. Both are keys or both
+// are canonical URIs, without a slash at the end.
+func Holds(folder, name string) bool {
+	inside, ok := strings.CutPrefix(name, folder)
+	return ok && (inside == "" || inside[0] == '/')
+}
+
 // Within returns the part of a client's path that lies below the location. The client may give a
 // URI, an absolute path, a key in the bucket or the file system, or a path that begins at the root
 // or at the location itself. ok is false for a path elsewhere, and for one that [Roots.Resolve]

@@ -3,8 +3,6 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -127,11 +125,7 @@ func (b Blob) place() (objectstore.Location, error) {
 	if err != nil {
 		return objectstore.Location{}, err
 	}
-	at := base.Location
-	at.Prefix += "/" + b.URI
-	for part := range strings.SplitSeq(b.URI, "/") {
-		at.URI += "/" + url.PathEscape(part)
-	}
+	at := base.Join(b.URI)
 	if err := objectstore.CheckKey(at.Prefix); err != nil {
 		return at, fmt.Errorf("%w: %w", lance.ErrCorrupt, err)
 	}

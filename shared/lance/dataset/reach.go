@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tiltyard/shared/objectstore"
 )
@@ -98,7 +97,7 @@ func (d *Dataset) Elsewhere() ([]objectstore.Location, error) {
 	var places []objectstore.Location
 	for _, id := range used {
 		at, err := d.basePath(id)
-		if err == nil && !within(at.URI, d.table.uri) {
+		if err == nil && !objectstore.Holds(d.table.uri, at.URI) {
 			places = append(places, at)
 		}
 	}
@@ -107,13 +106,8 @@ func (d *Dataset) Elsewhere() ([]objectstore.Location, error) {
 
 // mayRead says whether what lies at a place may be read as part of the table.
 func (t *Table) mayRead(ctx context.Context, at objectstore.Location) error {
-	if t.reach == nil || within(at.URI, t.uri) {
+	if t.reach == nil || objectstore.Holds(t.uri, at.URI) {
 		return nil
 	}
 	return t.reach(ctx, at)
-}
-
-// within says whether a place is another one, or inside it.
-func within(uri, place string) bool {
-	return uri == place || strings.HasPrefix(uri, place+"/")
 }

@@ -110,16 +110,7 @@ func IsMain(branch string) bool { return branch == "" || branch == MainBranch }
 // the one it was made from. What is cached of it is that of one incarnation: a branch that
 // was deleted may be made again, other than it was.
 func (t *Table) branchPlace(name string, info BranchInfo) *Table {
-	at := t.home.Location
-	at.Prefix += "/" + treeDir + name
-	at.URI += "/" + treeDir
-	for i, segment := range strings.Split(name, "/") {
-		if i > 0 {
-			at.URI += "/"
-		}
-		at.URI += url.PathEscape(segment)
-	}
-	place := t.session.Table(at, 0)
+	place := t.session.Table(t.home.Join(treeDir+name), 0)
 	place.sole = t.sole
 	place.cached += "?" + info.incarnation()
 	place.reach = t.reach

@@ -58,9 +58,7 @@ func branchPlace(t *catalog.Table, branch string) (objectstore.Location, error) 
 	if err := dataset.CheckBranch(branch); err != nil {
 		return objectstore.Location{}, protocol.Errorf(protocol.InvalidInput, "%w", err)
 	}
-	at := t.Location
-	at.Prefix += "/tree/" + branch
-	return at, nil
+	return t.Location.Join("tree/" + branch), nil
 }
 
 // read reads and checks a staged manifest. The result has no data if the object does not exist; the
