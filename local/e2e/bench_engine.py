@@ -33,6 +33,7 @@ import pyarrow as pa
 from process import REPOSITORY
 
 SCAN, TAKE, WRITE = 1.0, 1.0, 1.25  # targets: ours/native, time
+INDEX = {"FTS": 0.8, "BTREE": 1.0, "BITMAP": 1.0}
 SCAN_MEMORY_KB = 256 << 10
 
 
@@ -44,10 +45,11 @@ class Sizes:
     nested: int = 300_000
     taken_from: int = 10_000_000
     large: int = 2_500_000  # vectors: 1.3 GB
+    indexed: int = 100_000
     rounds: int = 11
 
 
-QUICK = Sizes(numbers=100_000, strings=50_000, vectors=10_000, nested=20_000, taken_from=200_000, large=50_000, rounds=3)
+QUICK = Sizes(numbers=100_000, strings=50_000, vectors=10_000, nested=20_000, taken_from=200_000, large=50_000, indexed=5_000, rounds=3)
 
 
 # Data
@@ -152,6 +154,14 @@ def native_take(path: pathlib.Path, rows: list[int]) -> dict:
     return done | {"requests": stats.read_iops, "bytes": stats.read_bytes}
 
 
+def native_index(path: pathlib.Path, column: str, kind: str) -> dict:
+    def build() -> int:
+        lance.dataset(path).create_scalar_index(column, {"FTS": "INVERTED"}.get(kind, kind), replace=True)
+        return 0
+
+    return timed(build)
+
+
 # Measuring
 
 
@@ -226,6 +236,35 @@ def takes(engine: Engine, place: pathlib.Path, sizes: Sizes):
     shutil.rmtree(path)
 
 
+def documents(count: int) -> pa.Table:
+    """Texts of words that are as often as those of a language; a number that is there once, and one that is
+    often there."""
+    rng = np.random.default_rng(7)
+    letters = np.array(list("etaoinshrdlu"))
+    words = np.array(["".join(letters[rng.integers(0, 12, rng.integers(2, 11))]) for _ in range(60_000)])
+    ranks = np.minimum(rng.zipf(1.25, (count, 80)) - 1, len(words) - 1)
+    lengths = rng.integers(5, 80, count)
+    texts = [" ".join(words[row[:length]]) for row, length in zip(ranks, lengths)]
+    return pa.table({"text": texts, "BTREE": rng.permutation(count), "BITMAP": rng.integers(0, 1000, count)})
+
+
+def indices(engine: Engine, place: pathlib.Path, sizes: Sizes):
+    ours, theirs = (place / f"{who}.lance" for who in ("ours", "theirs"))
+    for path in (ours, theirs):
+        lance.write_dataset(documents(sizes.indexed), path)
+    for kind, target in INDEX.items():
+        column = "text" if kind == "FTS" else kind
+        yield measure(
+            f"index {sizes.indexed:,} rows: {kind}",
+            target,
+            sizes.rounds,
+            lambda: engine.ask(do="index", path=str(ours), columns=[column], kind=kind),
+            lambda: native_index(theirs, column, kind),
+        )
+    for path in (ours, theirs):
+        shutil.rmtree(path)
+
+
 def scan_memory(binary: pathlib.Path, place: pathlib.Path, sizes: Sizes) -> int:
     """The most memory, in KiB, of a process that scans one large table."""
     path = place / "large.lance"
@@ -250,7 +289,7 @@ def run(sizes: Sizes, only: str, out: pathlib.Path) -> None:
         place = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiltyard-bench-", dir=memory)))
         engine = stack.enter_context(Engine(binary))
         print(f"{'':34} {'ours ms':>10} {'native ms':>10} {'ratio':>8}  target")
-        for items in (scans_and_writes, takes):
+        for items in (scans_and_writes, takes, indices):
             if only and only not in items.__name__:
                 continue
             for result in items(engine, place, sizes):
@@ -276,7 +315,7 @@ def main() -> None:
         "--json", type=pathlib.Path, default=REPOSITORY / "bin" / "bench-engine.json", metavar="FILE",
         help="where the figures go",
     )
-    parser.add_argument("--only", default="", metavar="WORD", help="scans, takes or memory")
+    parser.add_argument("--only", default="", metavar="WORD", help="scans, takes, indices or memory")
     options = parser.parse_args()
     run(QUICK if options.quick else Sizes(), options.only, options.json)
 

@@ -14,6 +14,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
@@ -22,11 +25,12 @@ import (
 
 // A request is one operation on the table at Path, which is opened again for each request.
 type request struct {
-	Do      string   `json:"do"` // scan, take, write or load
+	Do      string   `json:"do"` // scan, take, write, load or index
 	Path    string   `json:"path"`
 	Columns []string `json:"columns"` // of a scan or take; none is all
 	Rows    []uint64 `json:"rows"`    // of a take: addresses
 	Source  string   `json:"source"`  // of a write: an Arrow stream that load has read before
+	Kind    string   `json:"kind"`    // of an index on the first column, which replaces the one before
 }
 
 // An answer is the cost of the work.
@@ -61,10 +65,11 @@ func (r *request) run(ctx context.Context, sources map[string]source) (answer, e
 
 	began := time.Now()
 	at := objectstore.Location{URI: "file://" + r.Path, Store: counting, Prefix: name}
-	if r.Do == "write" {
+	if r.Do == "write" || r.Do == "index" {
 		at.Store = disk // counting keeps what is written
 	}
-	table := dataset.NewSession(0, time.Now).Table(at, 0)
+	session := dataset.NewSession(0, time.Now)
+	table := session.Table(at, 0)
 	var done answer
 	switch r.Do {
 	case "scan":
@@ -73,6 +78,8 @@ func (r *request) run(ctx context.Context, sources map[string]source) (answer, e
 		done.Rows, err = take(ctx, table, r.Columns, r.Rows)
 	case "write":
 		done.Rows, err = write(ctx, table, sources[r.Source])
+	case "index":
+		err = build(ctx, engine.New(session, engine.Limits{}).Table(nil, at, 0), r.Columns[0], r.Kind)
 	default:
 		err = errors.New("not known")
 	}
@@ -127,6 +134,14 @@ func scan(ctx context.Context, table *dataset.Table, columns []string) (int64, e
 		rows += batch.NumRows()
 	}
 	return rows, nil
+}
+
+// build builds an index with the parameters that are usual.
+func build(ctx context.Context, table *engine.Table, column, kind string) error {
+	_, err := table.CreateIndex(ctx, engine.NewIndex{
+		Name: column + "_idx", Column: column, Kind: index.KindNamed(kind), Replace: true, Text: fulltext.DefaultParams(),
+	}, nil)
+	return err
 }
 
 func take(ctx context.Context, table *dataset.Table, columns []string, addresses []uint64) (int64, error) {
