@@ -112,7 +112,8 @@ def test_every_parameter_is_that_of_native_lance(analysis, server, outside, spac
         terms = " ".join(rng.choice(words) for _ in range(rng.randrange(1, 4)))
         query = q.MatchQuery(terms, "body", fuzziness=rng.choice([0, 0, 1]) if analysis == "usual" else 0)
         got, want = (d.scanner(columns=["id", "_score"], full_text_query=query) for d in (ours, theirs))
-        assert "MatchQuery" in got.explain_plan()
+        plan = got.explain_plan()
+        assert " MatchQuery" in plan and "FlatMatchQuery" not in plan, plan
         assert not difference(got.to_table(), want.to_table()), terms
 
 
@@ -166,6 +167,29 @@ def test_columns_of_every_type(kind, server, outside, space, db):
             terms = rng.choice([f"a.b,str,{terms}", f"a.b,number,{rng.randrange(5)}", "c,bool,true;d,null,null"])
         query = q.MatchQuery(terms, column)
         got, want = (d.to_table(columns=["id", "_score"], full_text_query=query) for d in (ours, theirs))
+        assert not difference(got, want), terms
+
+
+@pytest.mark.parametrize("options", [{}, {"split_identifiers": True, "index_operators": True}, {"split_identifiers": True, "split_on_numerics": False, "preserve_original": False}])
+def test_program_text(options, server, outside, space, db):
+    """The class of the client has no parameters for it; requests have."""
+    rng = random.Random(5)
+    names = ["parseHTML2JSON", "snake_case_name", "a::b", "x->y", "i += 1", "fooBar", "HTTPServer", "utf8"]
+    table = pa.table({"id": range(300), "body": [" ".join(rng.choices(names, k=rng.randrange(6))) for _ in range(300)]})
+    ours, theirs = outside / f"{space}-ours.lance", outside / f"{space}-theirs.lance"
+    for place in (ours, theirs):
+        lance.write_dataset(table, place)
+    register(server, f"{space}$t", ours)
+    wire = server.wire()
+    asked = {"column": "body", "index_type": "INVERTED", "base_tokenizer": "code"} | options
+    assert wire.post(f"/v1/table/{space}$t/create_index", asked).status == 200
+    wire.close()
+    db.open_table("t", namespace_path=[space]).wait_for_index(["body_idx"], MINUTE)
+    lance.dataset(theirs).create_scalar_index("body", "INVERTED", base_tokenizer="code", analyzer="code", **options)
+    ours, theirs = lance.dataset(ours), lance.dataset(theirs)
+    assert parameters(ours, "body_idx") == parameters(theirs, "body_idx")
+    for terms in names + ["parse", "html", "bar", "::", "8"]:
+        got, want = (d.to_table(columns=["id", "_score"], full_text_query=q.MatchQuery(terms, "body")) for d in (ours, theirs))
         assert not difference(got, want), terms
 
 
