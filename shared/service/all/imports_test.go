@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 	"shared/httpapi/apigateway": "",
 	"shared/auth":               "protocol",
 	"local/simulation":          "",
-	"local/enginebench":         "arrowipc lance/dataset objectstore",
+	"local/enginebench":         "arrowipc engine fulltext index lance/dataset objectstore",
 	"shared/service":            "memory service arrowipc auth vending catalog engine httpapi index job lance/dataset lance/manifest objectstore protocol record tables transaction work",
 	"shared/job":                "memory job protocol transaction pause",
 	"shared/tables":             "catalog engine idempotency job lance/dataset lance/manifest objectstore protocol record transaction vending",
