@@ -14,9 +14,14 @@ import (
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/bitmap"
+	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/btree"
 	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/index/labellist"
+	"tiltyard/shared/index/ngram"
+	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
 )
 
@@ -66,6 +71,33 @@ var builders = map[index.Kind]builder{
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error) {
 			return build{write: ofValues(d, n.Column, dataset.RowID, column.Type, bitmap.Build)}, nil
+		},
+	},
+	index.LabelList: {
+		fits: func(column arrow.Field) bool { return labellist.Fits(column.Type) }, fitting: "lists of " + sortableTypes,
+		plan: func(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error) {
+			return build{version: labellist.Version, write: ofValues(d, n.Column, dataset.RowID, column.Type, labellist.Build)}, nil
+		},
+	},
+	index.Ngram: {
+		fits: func(column arrow.Field) bool { return ngram.IsText(column.Type) }, fitting: "texts",
+		plan: func(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error) {
+			return build{write: ofValues(d, n.Column, dataset.RowID, column.Type, ngram.Build)}, nil
+		},
+	},
+	index.ZoneMap: {
+		fits: isSortable, fitting: sortableTypes,
+		plan: func(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error) {
+			details := pb.ZoneMapIndexDetails{RowsPerZone: zonemap.RowsPerZone, HasNullBitmap: true}
+			var e pb.Encoder
+			details.Marshal(&e)
+			return build{details: e.B, write: ofValues(d, n.Column, dataset.RowAddr, column.Type, zonemap.Build)}, nil
+		},
+	},
+	index.BloomFilter: {
+		fits: func(column arrow.Field) bool { return bloomfilter.IsHashed(column.Type) }, fitting: "numbers, texts, binaries, dates and times",
+		plan: func(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error) {
+			return build{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, bloomfilter.Build)}, nil
 		},
 	},
 	index.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},

@@ -14,7 +14,10 @@ import (
 
 // Indices that the engine builds in place of those of native Lance answer as these do.
 func TestIndicesThatAreBuiltHereAnswerAsNativeOnes(t *testing.T) {
-	for of, kind := range map[string]index.Kind{"btree": index.BTree, "bitmap": index.Bitmap} {
+	for of, kind := range map[string]index.Kind{
+		"btree": index.BTree, "bitmap": index.Bitmap, "labellist": index.LabelList, "ngram": index.Ngram,
+		"zonemap": index.ZoneMap, "bloomfilter": index.BloomFilter,
+	} {
 		x := openIndexed(t, of)
 		newest := map[string]int64{}
 		for _, c := range x.cases {

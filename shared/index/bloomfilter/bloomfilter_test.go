@@ -1,7 +1,6 @@
 package bloomfilter
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
 	"testing"
@@ -14,15 +13,6 @@ import (
 	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/lance"
 )
-
-// add puts a hash in a filter.
-func (f filter) add(hash uint64) {
-	at := hash >> 32 * uint64(len(f)/blockBytes) >> 32 * blockBytes
-	for i, salt := range salts {
-		word := f[at+uint64(wordBytes*i):]
-		binary.LittleEndian.PutUint32(word, binary.LittleEndian.Uint32(word)|1<<(uint32(hash)*salt>>27))
-	}
-}
 
 func TestFiltersHaveWhatWasAdded(t *testing.T) {
 	f := make(filter, 6*blockBytes)

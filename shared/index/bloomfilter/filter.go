@@ -36,9 +36,7 @@ func isFilter(data []byte) bool { return len(data) > 0 && len(data)%blockBytes =
 func (f filter) mayHaveOne(hashes []uint64) bool { return slices.ContainsFunc(hashes, f.mayHave) }
 
 func (f filter) mayHave(hash uint64) bool {
-	blocks := uint64(len(f) / blockBytes)
-	at := (hash >> 32 * blocks >> 32) * blockBytes
-	block := f[at : at+blockBytes]
+	block := f.block(hash)
 	for i, salt := range salts {
 		word := binary.LittleEndian.Uint32(block[wordBytes*i:])
 		if word>>(uint32(hash)*salt>>27)&1 == 0 {
@@ -46,6 +44,13 @@ func (f filter) mayHave(hash uint64) bool {
 		}
 	}
 	return true
+}
+
+// block returns the block of the value with a hash.
+func (f filter) block(hash uint64) []byte {
+	blocks := uint64(len(f) / blockBytes)
+	at := (hash >> 32 * blocks >> 32) * blockBytes
+	return f[at : at+blockBytes]
 }
 
 // hashesOf returns the hashes of the values that ranges consist of. all is true if a range is not one
@@ -63,7 +68,7 @@ func hashesOf(ctx context.Context, ranges []index.Range, t arrow.DataType) (hash
 		if from == nil || to == nil || !arrow.TypeEqual(from.DataType(), t) || !arrow.TypeEqual(to.DataType(), t) || order(from, 0, to, 0) != 0 || isNaN(from) {
 			return nil, true, nil
 		}
-		hashes = append(hashes, xxhash.Sum64(bytesOf(from)))
+		hashes = append(hashes, xxhash.Sum64(bytesAt(from, 0)))
 	}
 	return hashes, false, nil
 }
@@ -79,22 +84,22 @@ func IsHashed(t arrow.DataType) bool {
 	return false
 }
 
-// bytesOf returns the bytes of the only value of an array, as they are hashed: those of a text or
-// binary, and of a number its own, little-endian.
-func bytesOf(value arrow.Array) []byte {
-	switch value := value.(type) {
+// bytesAt returns the bytes of a value, as they are hashed: those of a text or binary, and of a number
+// its own, little-endian.
+func bytesAt(values arrow.Array, i int) []byte {
+	switch values := values.(type) {
 	case *array.String:
-		return []byte(value.Value(0))
+		return []byte(values.Value(i))
 	case *array.LargeString:
-		return []byte(value.Value(0))
+		return []byte(values.Value(i))
 	case *array.Binary:
-		return value.Value(0)
+		return values.Value(i)
 	case *array.LargeBinary:
-		return value.Value(0)
+		return values.Value(i)
 	}
-	width := value.DataType().(arrow.FixedWidthDataType).Bytes()
-	at := value.Data().Offset() * width
-	return value.Data().Buffers()[1].Bytes()[at : at+width]
+	width := values.DataType().(arrow.FixedWidthDataType).Bytes()
+	at := (values.Data().Offset() + i) * width
+	return values.Data().Buffers()[1].Bytes()[at : at+width]
 }
 
 func isNaN(value arrow.Array) bool {

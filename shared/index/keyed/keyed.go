@@ -31,6 +31,7 @@ import (
 type Format struct {
 	File       string // its name
 	Keys, Rows string // its columns
+	Treemap    bool   // rows are written as index.AddTreemap reads them, not index.AddRows
 	// Add adds the rows of a key to a set.
 	Add func(set *rowset.Set, data []byte) error
 }

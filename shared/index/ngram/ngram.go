@@ -21,7 +21,7 @@ import (
 	"tiltyard/shared/lance"
 )
 
-var format = keyed.Format{File: "ngram_postings.lance", Keys: "tokens", Rows: "posting_list", Add: index.AddTreemap}
+var format = keyed.Format{File: "ngram_postings.lance", Keys: "tokens", Rows: "posting_list", Treemap: true, Add: index.AddTreemap}
 
 // A Reader answers questions from one segment. It is safe for concurrent use.
 type Reader struct{ keys *keyed.Keys }

@@ -245,3 +245,19 @@ func (e *Encoder) optionalUint32(num protowire.Number, v *uint32) {
 		e.AlwaysUint64(num, uint64(*v))
 	}
 }
+
+// ZoneMapIndexDetails are the parameters in the manifest's entry of an index of zones. It writes that
+// data files have no statistics for the index.
+//
+// Source: protos/index_old.proto of the format, message ZoneMapIndexDetails.
+type ZoneMapIndexDetails struct {
+	RowsPerZone   uint64 // 1
+	HasNullBitmap bool   // 3: the file of the index has the rows that are NULL
+}
+
+// Marshal encodes the details.
+func (d *ZoneMapIndexDetails) Marshal(e *Encoder) {
+	e.AlwaysUint64(1, d.RowsPerZone)
+	e.AlwaysUint64(2, 0)
+	e.AlwaysUint64(3, protowire.EncodeBool(d.HasNullBitmap))
+}

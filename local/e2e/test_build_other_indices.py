@@ -1,0 +1,103 @@
+"""Indices of the kinds LABEL_LIST, NGRAM, ZONEMAP and BLOOMFILTER that the service builds: native Lance
+lists them, uses them, agrees with them and with their statistics, and extends them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import random
+
+import lance
+import pyarrow as pa
+import pytest
+
+from rows import assert_same
+
+COUNT = 20_000
+
+
+def values(start: int, count: int) -> pa.Table:
+    chance = random.Random(start)
+
+    def column(make, type):
+        return pa.array([None if chance.random() < 0.1 else make(chance) for _ in range(count)], type)
+
+    words = ["red", "green", "bluegreen", "Café 12", "a-b", "x9y8z7", ""]
+    return pa.table({
+        "id": pa.array(range(start, start + count), pa.int64()),
+        "labels": column(lambda r: [r.choice([None, "a", "b", "c", "d"]) for _ in range(r.randrange(5))], pa.list_(pa.string())),
+        "numbers": column(lambda r: [r.randrange(50) for _ in range(r.randrange(4))], pa.large_list(pa.int32())),
+        "text": column(lambda r: " ".join(r.choices(words, k=r.randrange(6))), pa.string()),
+        "time": pa.array([datetime.datetime(2020, 1, 1) + datetime.timedelta(minutes=start + i) for i in range(count)], pa.timestamp("us")),
+        "f": column(lambda r: math.nan if r.random() < 0.0002 else r.gauss(0, 10), pa.float64()),
+        "s": column(lambda r: f"{r.randrange(10**6):06}", pa.string()),
+        "b": column(lambda r: bytes(r.choices(range(256), k=3)), pa.binary()),
+        "u": column(lambda r: r.randrange(1 << 64), pa.uint64()),
+    })  # fmt: skip
+
+
+KINDS = {
+    "LABEL_LIST": ("LabelList", {
+        "labels": ["array_has(labels, 'a')", "array_has_any(labels, ['b', 'z'])", "array_has_all(labels, ['a', 'd'])"],
+        "numbers": ["array_has(numbers, arrow_cast(7, 'Int32'))"],
+    }),
+    "NGRAM": ("NGram", {"text": ["contains(text, 'green')", "contains(text, 'cafe')", "contains(text, 'x9y')", "contains(text, 'nothing')"]}),
+    "ZONEMAP": ("ZoneMap", {
+        "time": ["time < timestamp '2020-01-01 10:00:00'", "time = timestamp '2020-01-05 03:07:00'", "time IS NULL"],
+        "f": ["f > 38", "f IS NULL", "f < -39 OR f = 3"],
+        "s": ["s < '000100'", "s = '999999'"],
+    }),
+    "BLOOMFILTER": ("BloomFilter", {"s": ["s = '000123'", "s IN ('500000', '7')", "s IS NULL"], "u": ["u = 17"], "b": ["b = X'000102'"]}),
+}  # fmt: skip
+STATISTICS = {"LABEL_LIST": "num_bitmaps", "NGRAM": "num_ngrams", "ZONEMAP": "num_zones", "BLOOMFILTER": "num_blocks"}
+
+
+@pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_native_lance_uses_them(kind, stable, server, outside, space, db):
+    ours, theirs = outside / f"{space}-ours.lance", outside / f"{space}-theirs.lance"
+    for place in (ours, theirs):
+        lance.write_dataset(values(0, COUNT), place, enable_stable_row_ids=stable, max_rows_per_file=COUNT * 3 // 5)
+        lance.dataset(place).delete("id % 10 = 3")
+    wire = server.wire()
+    assert wire.post(f"/v1/table/{space}$t/register", {"location": str(ours)}).status == 200
+    name, columns = KINDS[kind]
+    for column in columns:
+        answer = wire.post(f"/v1/table/{space}$t/create_scalar_index", {"column": column, "index_type": kind})
+        assert answer.status == 200, answer.body
+        lance.dataset(theirs).create_scalar_index(column, kind)
+    table = db.open_table("t", namespace_path=[space])
+    table.wait_for_index([f"{column}_idx" for column in columns], datetime.timedelta(minutes=1))
+    native = lance.dataset(ours)
+    assert {x["name"]: x["type"] for x in native.list_indices()} == {f"{column}_idx": name for column in columns}
+    for column in columns:
+        mine, his = (d.stats.index_stats(f"{column}_idx")["indices"][0] for d in (native, lance.dataset(theirs)))
+        assert mine[STATISTICS[kind]] == his[STATISTICS[kind]]
+
+    def compare(native):
+        for conditions in columns.values():
+            for condition in conditions:
+                want = native.to_table(columns=["id"], filter=condition, use_scalar_index=False)
+                scanner = native.scanner(columns=["id"], filter=condition)
+                assert "ScalarIndexQuery" in scanner.explain_plan(), condition
+                assert_same(scanner.to_table(), want)
+                assert_same(table.search().where(condition).select(["id"]).to_arrow(), want)
+
+    compare(native)
+    native = lance.write_dataset(values(COUNT, 500), ours, mode="append")
+    native.optimize.optimize_indices()
+    native.optimize.compact_files()
+    native.optimize.optimize_indices()
+    native = lance.dataset(ours)
+    compare(native)
+    for column in columns:
+        assert native.stats.index_stats(f"{column}_idx")["num_unindexed_rows"] == 0
+    wire.close()
+
+
+def test_columns_that_do_not_fit(wire, space, db):
+    db.create_table("t", pa.table({"id": [1], "flag": [True], "list": [["a"]]}), namespace_path=[space])
+    for kind, column in (("LABEL_LIST", "id"), ("NGRAM", "id"), ("ZONEMAP", "list"), ("BLOOMFILTER", "flag")):
+        answer = wire.post(f"/v1/table/{space}$t/create_scalar_index", {"column": column, "index_type": kind})
+        assert answer.status == 400 and f"{kind} fits" in answer.json["detail"], answer.body

@@ -1,0 +1,111 @@
+package labellist
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+)
+
+// Version is the version of the format that Build writes.
+const Version = 1
+
+// nullsKey is the key of the metadata with the number of the buffer that has the rows whose list is NULL.
+const nullsKey = "lance:label_list_nulls"
+
+// nullBytes is what a row whose list is NULL takes at most.
+const nullBytes = 4
+
+// Fits reports whether columns of a type can have such an index: lists of elements that can be sorted.
+func Fits(t arrow.DataType) bool {
+	elements := ElementType(t)
+	return elements != nil && index.Sortable(elements)
+}
+
+// Build writes the file of a segment. Each batch of rows has two columns: lists of type t, and the id of
+// each row. Types that do not fit are lance.ErrUnsupported.
+func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+	if !Fits(t) {
+		return fmt.Errorf("%w: an index of elements on values of type %s", lance.ErrUnsupported, t)
+	}
+	nulls, held := rowset.At(), memory.Hold{}
+	defer func() { held.Release() }()
+	file, keys, err := keyed.Build(ctx, keyed.Bitmaps, ElementType(t), func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range rows {
+			if err == nil {
+				err = held.Resize(ctx, 2*nulls.Bytes()+nullBytes*batch.NumRows())
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for elements := range elementsOf(batch, nulls) {
+				if !yield(elements, nil) {
+					return
+				}
+			}
+		}
+	}, out)
+	if err != nil {
+		return err
+	}
+	var encoder index.RowEncoder
+	for row := range nulls.All() {
+		encoder.Add(row)
+	}
+	number, err := file.AddBuffer(encoder.Bytes())
+	if err != nil {
+		return err
+	}
+	file.SetMetadata(nullsKey, strconv.Itoa(number))
+	keyed.Describe(file, keys)
+	return file.Close(ctx)
+}
+
+// elementsOf yields the elements of lists, each with its row, in batches, and adds the rows whose list
+// is NULL to a set.
+func elementsOf(batch arrow.RecordBatch, nulls *rowset.Set) iter.Seq[arrow.RecordBatch] {
+	return func(yield func(arrow.RecordBatch) bool) {
+		lists, ids := batch.Column(0).(array.ListLike), batch.Column(1).(*array.Uint64)
+		start, end := int64(0), int64(0) // of elements that follow one another
+		rows := array.NewUint64Builder(arrowmemory.DefaultAllocator)
+		flush := func() bool {
+			if start == end {
+				return true
+			}
+			columns := []arrow.Array{array.NewSlice(lists.ListValues(), start, end), rows.NewArray()}
+			schema := arrow.NewSchema([]arrow.Field{
+				{Name: "element", Type: columns[0].DataType(), Nullable: true}, {Name: "row", Type: columns[1].DataType()},
+			}, nil)
+			return yield(array.NewRecordBatch(schema, columns, end-start))
+		}
+		for i := range lists.Len() {
+			if lists.IsNull(i) {
+				nulls.Add([]uint64{ids.Value(i)})
+				continue
+			}
+			from, to := lists.ValueOffsets(i)
+			if from != end {
+				if !flush() {
+					return
+				}
+				start = from
+			}
+			for range to - from {
+				rows.Append(ids.Value(i))
+			}
+			end = to
+		}
+		flush()
+	}
+}

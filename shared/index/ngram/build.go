@@ -1,0 +1,78 @@
+package ngram
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/keyed"
+	"tiltyard/shared/lance"
+)
+
+const (
+	// nullToken stands for texts that are NULL.
+	nullToken = 0
+	// batchTokens is about how many trigrams are passed on together.
+	batchTokens = 1 << 16
+)
+
+// Build writes the file of a segment. Each batch of rows has two columns: texts, and the id of each row.
+// Columns of other types than texts are lance.ErrUnsupported.
+func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+	if !IsText(t) {
+		return fmt.Errorf("%w: an index of trigrams on values of type %s", lance.ErrUnsupported, t)
+	}
+	file, _, err := keyed.Build(ctx, format, arrow.PrimitiveTypes.Uint32, func(yield func(arrow.RecordBatch, error) bool) {
+		for batch, err := range rows {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for tokens := range tokensOf(batch) {
+				if !yield(tokens, nil) {
+					return
+				}
+			}
+		}
+	}, out)
+	if err != nil {
+		return err
+	}
+	return file.Close(ctx)
+}
+
+var tokenSchema = arrow.NewSchema([]arrow.Field{
+	{Name: format.Keys, Type: arrow.PrimitiveTypes.Uint32}, {Name: "row", Type: arrow.PrimitiveTypes.Uint64},
+}, nil)
+
+// tokensOf yields the trigrams of texts, each with its row, in batches.
+func tokensOf(batch arrow.RecordBatch) iter.Seq[arrow.RecordBatch] {
+	return func(yield func(arrow.RecordBatch) bool) {
+		texts, ids := batch.Column(0).(interface{ Value(int) string }), batch.Column(1).(*array.Uint64)
+		tokens, rows := array.NewUint32Builder(arrowmemory.DefaultAllocator), array.NewUint64Builder(arrowmemory.DefaultAllocator)
+		add := func(token uint32, row uint64) {
+			tokens.Append(token)
+			rows.Append(row)
+		}
+		for i := range int(batch.NumRows()) {
+			if batch.Column(0).IsNull(i) {
+				add(nullToken, ids.Value(i))
+			} else {
+				for _, trigram := range fulltext.Trigrams(texts.Value(i)) {
+					add(Token(trigram), ids.Value(i))
+				}
+			}
+			if n := tokens.Len(); n >= batchTokens || i == int(batch.NumRows())-1 && n > 0 {
+				if !yield(array.NewRecordBatch(tokenSchema, []arrow.Array{tokens.NewArray(), rows.NewArray()}, int64(n))) {
+					return
+				}
+			}
+		}
+	}
+}
