@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"tiltyard/local/gateway"
 )
 
 const streamed = "application/vnd.awslambda.http-integration-response"
@@ -34,7 +36,7 @@ func (f *streaming) Stream(_ context.Context, event []byte, take func(contentTyp
 // serveURL lets a function answer real requests.
 func serveURL(t *testing.T, f *streaming) *httptest.Server {
 	t.Helper()
-	server := httptest.NewServer(FunctionURL(f, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(gateway.FunctionURL(f, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	return server
 }

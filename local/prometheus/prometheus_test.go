@@ -1,4 +1,4 @@
-package prometheus
+package prometheus_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tiltyard/local/prometheus"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
@@ -15,7 +16,7 @@ import (
 
 func TestThePageHasTheMetricsOfWhatWasServed(t *testing.T) {
 	requests := memory.NewBudget(1000, 800)
-	m := New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests)
+	m := prometheus.New(`1.0 "quoted"`, time.Unix(1_700_000_000, 0), requests)
 	query, _ := protocol.Lookup("QueryTable")
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 3 * time.Millisecond, Received: 10, Sent: 100, Storage: new(objectstore.Usage)})
 	m.Observe(&httpapi.Served{Operation: query, Status: 200, Duration: 5 * time.Millisecond, Storage: new(objectstore.Usage)})

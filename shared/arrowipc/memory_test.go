@@ -1,4 +1,4 @@
-package arrowipc
+package arrowipc_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	account "tiltyard/shared/memory"
+
+	"tiltyard/shared/arrowipc"
 )
 
 // zeros is a stream of batches of so many zeros each, which takes next to no bytes.
@@ -49,7 +51,7 @@ func TestABatchTakesItsMemoryBeforeItIsDecompressed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			budget := account.NewBudget(c.limit, c.limit)
 			share := budget.Open()
-			reader, err := NewReader(account.WithShare(t.Context(), share), io.MultiReader(bytes.NewReader(stream)), Limits{})
+			reader, err := arrowipc.NewReader(account.WithShare(t.Context(), share), io.MultiReader(bytes.NewReader(stream)), arrowipc.Limits{})
 			for err == nil {
 				_, err = reader.Next()
 				if err == nil && share.Held() < rows*8 {
@@ -85,11 +87,11 @@ func TestABodyTakesMemoryAsItComes(t *testing.T) {
 	}
 	share := account.NewBudget(64<<20, 64<<20).Open()
 	ctx := account.WithShare(t.Context(), share)
-	reader, err := NewReader(ctx, io.MultiReader(bytes.NewReader(whole.Bytes()[:1<<20])), Limits{})
+	reader, err := arrowipc.NewReader(ctx, io.MultiReader(bytes.NewReader(whole.Bytes()[:1<<20])), arrowipc.Limits{})
 	if err == nil {
 		_, err = reader.Next()
 	}
-	if !errors.Is(err, ErrInvalid) || share.Peak() > 6<<20 {
+	if !errors.Is(err, arrowipc.ErrInvalid) || share.Peak() > 6<<20 {
 		t.Errorf("got %v after %d bytes were taken for one MiB that came", err, share.Peak())
 	}
 }

@@ -1,10 +1,11 @@
-package catalog
+package catalog_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 )
@@ -40,7 +41,7 @@ func BenchmarkChangesBesideManyTables(b *testing.B) {
 			}},
 			{"create and drop a namespace", func(i int) error {
 				id := []string{fmt.Sprintf("ns-%d", i)}
-				if _, err := c.CreateNamespace(b.Context(), id, nil, FailIfExists); err != nil {
+				if _, err := c.CreateNamespace(b.Context(), id, nil, catalog.FailIfExists); err != nil {
 					return err
 				}
 				_, err := c.DropNamespace(b.Context(), id, false)
@@ -63,7 +64,7 @@ func BenchmarkChangesBesideManyTables(b *testing.B) {
 	}
 }
 
-func declare(b *testing.B, c *Catalog, name string) {
+func declare(b *testing.B, c *catalog.Catalog, name string) {
 	b.Helper()
 	id := []string{name}
 	if _, err := c.CreateTable(b.Context(), id, c.NewLocation(id), 0, nil); err != nil {
@@ -71,13 +72,13 @@ func declare(b *testing.B, c *Catalog, name string) {
 	}
 }
 
-func openFor(b *testing.B, store objectstore.Store) *Catalog {
+func openFor(b *testing.B, store objectstore.Store) *catalog.Catalog {
 	b.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://bench", Store: store})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return Open(roots, time.Now)
+	return catalog.Open(roots, time.Now)
 }
 
 // A thousand names in pages of a hundred.
@@ -88,7 +89,7 @@ func BenchmarkListNamespaces(b *testing.B) {
 	}
 	c := openFor(b, store)
 	for i := range 1000 {
-		if _, err := c.CreateNamespace(b.Context(), []string{fmt.Sprintf("namespace-%06d", i)}, nil, FailIfExists); err != nil {
+		if _, err := c.CreateNamespace(b.Context(), []string{fmt.Sprintf("namespace-%06d", i)}, nil, catalog.FailIfExists); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package importing
+package importing_test
 
 import (
 	"archive/zip"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/importing"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -72,7 +73,7 @@ func newWorld(t *testing.T) world {
 func (w world) run(t *testing.T, place string, dryRun bool) []string {
 	t.Helper()
 	var lines []string
-	err := Run(t.Context(), Options{Objects: w.roots, Now: time.Now, Place: place, DryRun: dryRun}, func(r Result) {
+	err := importing.Run(t.Context(), importing.Options{Objects: w.roots, Now: time.Now, Place: place, DryRun: dryRun}, func(r importing.Result) {
 		reason, _, _ := strings.Cut(r.Reason, ":")
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Outcome, r.Kind, strings.Join(r.ID, "$"), reason)))
 	})
@@ -92,7 +93,7 @@ func keys(t *testing.T, store objectstore.Store) []objectstore.Info {
 }
 
 // with says that something became of each of the things found.
-func with(outcome Outcome, found []string) []string {
+func with(outcome importing.Outcome, found []string) []string {
 	var lines []string
 	for _, f := range found {
 		lines = append(lines, string(outcome)+" "+f)
@@ -125,20 +126,20 @@ func TestWhatNativeClientsWroteIsImported(t *testing.T) {
 				unpack(t, store, tc.folder, at.prefix)
 				place := strings.ReplaceAll(at.place, " ", "%20")
 				before := keys(t, w.home)
-				if diff := cmp.Diff(with(Imported, tc.found), w.run(t, place, true)); diff != "" {
+				if diff := cmp.Diff(with(importing.Imported, tc.found), w.run(t, place, true)); diff != "" {
 					t.Errorf("dry run (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(before, keys(t, w.home)); diff != "" {
 					t.Errorf("the dry run has changed the root (-before +after):\n%s", diff)
 				}
-				if diff := cmp.Diff(with(Imported, tc.found), w.run(t, place, false)); diff != "" {
+				if diff := cmp.Diff(with(importing.Imported, tc.found), w.run(t, place, false)); diff != "" {
 					t.Errorf("first run (-want +got):\n%s", diff)
 				}
 				after := keys(t, w.home)
 				if made := records(after) - records(before); made != len(tc.found) {
 					t.Errorf("the first run has made %d records, want %d", made, len(tc.found))
 				}
-				if diff := cmp.Diff(with(There, tc.found), w.run(t, place, false)); diff != "" {
+				if diff := cmp.Diff(with(importing.There, tc.found), w.run(t, place, false)); diff != "" {
 					t.Errorf("second run (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(after, keys(t, w.home)); diff != "" {
@@ -230,7 +231,7 @@ func TestForgottenTablesOfOursStayForgotten(t *testing.T) {
 func TestPlacesOutsideOfTheRootsAreRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, place := range []string{"memory://elsewhere", "/tmp", "memory://home/../x", ""} {
-		err := Run(t.Context(), Options{Objects: w.roots, Now: time.Now, Place: place}, func(Result) {})
+		err := importing.Run(t.Context(), importing.Options{Objects: w.roots, Now: time.Now, Place: place}, func(importing.Result) {})
 		if err == nil {
 			t.Errorf("%q is accepted", place)
 		}

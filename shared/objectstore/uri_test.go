@@ -1,9 +1,11 @@
-package objectstore
+package objectstore_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tiltyard/shared/objectstore"
 )
 
 func TestTextOfAURIHoldsNoSecret(t *testing.T) {
@@ -27,7 +29,7 @@ func TestTextOfAURIHoldsNoSecret(t *testing.T) {
 	for _, c := range cases {
 		for _, verb := range []string{"%s", "%v", "%q"} {
 			want := strings.ReplaceAll(fmt.Sprintf(verb, "X"), "X", c.want)
-			if got := fmt.Sprintf(verb, URI(c.uri)); got != want {
+			if got := fmt.Sprintf(verb, objectstore.URI(c.uri)); got != want {
 				t.Errorf("%s of %q: got %s, want %s", verb, c.uri, got, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tiltyard/shared/protocol"
 )
 
 func TestOperationsAgreeWithTheSpecification(t *testing.T) {
@@ -27,20 +29,20 @@ func TestOperationsAgreeWithTheSpecification(t *testing.T) {
 			t.Fatalf("parse %q: %v", lines.Text(), err)
 		}
 		inSpec[name] = true
-		op, ok := Lookup(name)
+		op, ok := protocol.Lookup(name)
 		if !ok {
 			t.Errorf("no operation %s", name)
 			continue
 		}
-		if op.Path != path || !slices.Contains(op.Methods, method) || op.Origin != Spec {
+		if op.Path != path || !slices.Contains(op.Methods, method) || op.Origin != protocol.Spec {
 			t.Errorf("%s is %v %s (%s), want %s %s (spec)", name, op.Methods, op.Path, op.Origin, method, path)
 		}
 	}
 	if len(inSpec) != 54 {
 		t.Errorf("%d operations in the specification, want 54", len(inSpec))
 	}
-	for _, op := range Operations {
-		if op.Origin == Spec && !inSpec[op.Name] {
+	for _, op := range protocol.Operations {
+		if op.Origin == protocol.Spec && !inSpec[op.Name] {
 			t.Errorf("%s is not in the specification", op.Name)
 		}
 	}
@@ -48,40 +50,40 @@ func TestOperationsAgreeWithTheSpecification(t *testing.T) {
 
 func TestOperationsAreDistinct(t *testing.T) {
 	names, paths := map[string]bool{}, map[string]bool{}
-	for _, op := range Operations {
+	for _, op := range protocol.Operations {
 		if names[op.Name] || paths[op.Path] {
 			t.Errorf("%s %s is there twice", op.Name, op.Path)
 		}
 		names[op.Name], paths[op.Path] = true, true
-		if len(op.Methods) == 0 || strings.HasSuffix(op.Path, "/") || (op.Access != Read && op.Access != Write) {
+		if len(op.Methods) == 0 || strings.HasSuffix(op.Path, "/") || (op.Access != protocol.Read && op.Access != protocol.Write) {
 			t.Errorf("%+v is not whole", op)
 		}
 	}
-	if _, ok := Lookup("NoSuchThing"); ok {
+	if _, ok := protocol.Lookup("NoSuchThing"); ok {
 		t.Error("Lookup finds NoSuchThing")
 	}
 }
 
 func TestAnErrorNamesItsObjectAndItsCause(t *testing.T) {
 	cause := errors.New("object does not exist")
-	err := fmt.Errorf("describe: %w", &Error{Code: TableVersionNotFound, Object: "a$t", Message: "no version 7", Err: cause})
-	if CodeOf(err) != TableVersionNotFound || !errors.Is(err, cause) {
-		t.Errorf("%v has code %v, want TableVersionNotFound and the cause", err, CodeOf(err))
+	err := fmt.Errorf("describe: %w", &protocol.Error{Code: protocol.TableVersionNotFound, Object: "a$t", Message: "no version 7", Err: cause})
+	if protocol.CodeOf(err) != protocol.TableVersionNotFound || !errors.Is(err, cause) {
+		t.Errorf("%v has code %v, want TableVersionNotFound and the cause", err, protocol.CodeOf(err))
 	}
 	if got, want := err.Error(), "describe: a$t: no version 7: object does not exist"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := CodeOf(cause); got != Internal {
+	if got := protocol.CodeOf(cause); got != protocol.Internal {
 		t.Errorf("code of a foreign error is %v, want Internal", got)
 	}
-	if got, want := (&Error{Code: TableNotFound}).Text(), "TableNotFound"; got != want {
+	if got, want := (&protocol.Error{Code: protocol.TableNotFound}).Text(), "TableNotFound"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	wrapped := Errorf(InvalidInput, "columns: %w", cause)
+	wrapped := protocol.Errorf(protocol.InvalidInput, "columns: %w", cause)
 	if wrapped.Text() != "columns: object does not exist" || !errors.Is(wrapped, cause) {
 		t.Errorf("Errorf makes %q, want the text of the cause once", wrapped.Text())
 	}
-	if got := Code(24).String(); got != "Code(24)" {
+	if got := protocol.Code(24).String(); got != "Code(24)" {
 		t.Errorf("unknown code is %q", got)
 	}
 }
@@ -110,7 +112,7 @@ func TestIDsAreSplitAtTheirDelimiter(t *testing.T) {
 		{strings.Repeat("x$", 17), "$", nil},
 	}
 	for _, c := range cases {
-		got, err := SplitID(c.joined, c.delimiter)
+		got, err := protocol.SplitID(c.joined, c.delimiter)
 		if (err == nil) != (c.want != nil) {
 			t.Errorf("SplitID(%.40q, %q): error %v", c.joined, c.delimiter, err)
 			continue
@@ -118,8 +120,8 @@ func TestIDsAreSplitAtTheirDelimiter(t *testing.T) {
 		if err == nil && !cmp.Equal(c.want, got) {
 			t.Errorf("SplitID(%q, %q) = %q, want %q", c.joined, c.delimiter, got, c.want)
 		}
-		if err != nil && CodeOf(err) != InvalidInput {
-			t.Errorf("SplitID(%.40q, %q): code %v, want InvalidInput", c.joined, c.delimiter, CodeOf(err))
+		if err != nil && protocol.CodeOf(err) != protocol.InvalidInput {
+			t.Errorf("SplitID(%.40q, %q): code %v, want InvalidInput", c.joined, c.delimiter, protocol.CodeOf(err))
 		}
 	}
 }
@@ -127,10 +129,10 @@ func TestIDsAreSplitAtTheirDelimiter(t *testing.T) {
 func TestIDsSurviveJoiningAndSplitting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		delimiter := rapid.SampledFrom([]string{"$", ".", "::", "/"}).Draw(t, "delimiter")
-		id := rapid.SliceOfN(rapid.StringMatching(`[a-zA-Z0-9 é%+_-]{1,20}`), 0, MaxIDLevels).Draw(t, "id")
-		got, err := SplitID(JoinID(id, delimiter), delimiter)
+		id := rapid.SliceOfN(rapid.StringMatching(`[a-zA-Z0-9 é%+_-]{1,20}`), 0, protocol.MaxIDLevels).Draw(t, "id")
+		got, err := protocol.SplitID(protocol.JoinID(id, delimiter), delimiter)
 		if err != nil {
-			t.Fatalf("split %q: %v", JoinID(id, delimiter), err)
+			t.Fatalf("split %q: %v", protocol.JoinID(id, delimiter), err)
 		}
 		if !slices.Equal(got, id) {
 			t.Fatalf("%q becomes %q", id, got)
@@ -139,53 +141,53 @@ func TestIDsSurviveJoiningAndSplitting(t *testing.T) {
 }
 
 func TestEnumerationsInAnySpelling(t *testing.T) {
-	for text, want := range map[string]CreateMode{
-		"Create": CreateModeCreate, "create": CreateModeCreate, "ExistOk": CreateModeExistOk, "exist_ok": CreateModeExistOk,
-		"EXIST_OK": CreateModeExistOk, "existok": CreateModeExistOk, "overwrite": CreateModeOverwrite,
+	for text, want := range map[string]protocol.CreateMode{
+		"Create": protocol.CreateModeCreate, "create": protocol.CreateModeCreate, "ExistOk": protocol.CreateModeExistOk, "exist_ok": protocol.CreateModeExistOk,
+		"EXIST_OK": protocol.CreateModeExistOk, "existok": protocol.CreateModeExistOk, "overwrite": protocol.CreateModeOverwrite,
 	} {
-		var got CreateMode
+		var got protocol.CreateMode
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for text, want := range map[string]DistanceType{
-		"L2": DistanceL2, "euclidean": DistanceL2, "Cosine": DistanceCosine, "dot": DistanceDot, "inner_product": DistanceDot, "HAMMING": DistanceHamming,
+	for text, want := range map[string]protocol.DistanceType{
+		"L2": protocol.DistanceL2, "euclidean": protocol.DistanceL2, "Cosine": protocol.DistanceCosine, "dot": protocol.DistanceDot, "inner_product": protocol.DistanceDot, "HAMMING": protocol.DistanceHamming,
 	} {
-		var got DistanceType
+		var got protocol.DistanceType
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, target := range []interface{ UnmarshalText([]byte) error }{
-		new(CreateMode), new(RegisterMode), new(InsertMode), new(DropMode), new(DropBehavior), new(DistanceType), new(TextOperator),
+		new(protocol.CreateMode), new(protocol.RegisterMode), new(protocol.InsertMode), new(protocol.DropMode), new(protocol.DropBehavior), new(protocol.DistanceType), new(protocol.TextOperator),
 	} {
 		if err := target.UnmarshalText(nil); err != nil {
 			t.Errorf("%T refuses no text: %v", target, err)
 		}
 		for _, text := range []string{"nothing", " create", "cre-ate"} {
-			if err := target.UnmarshalText([]byte(text)); CodeOf(err) != InvalidInput {
+			if err := target.UnmarshalText([]byte(text)); protocol.CodeOf(err) != protocol.InvalidInput {
 				t.Errorf("%T accepts %q: %v", target, text, err)
 			}
 		}
 	}
-	if got := DropBehavior(9).String(); got != "invalid" {
+	if got := protocol.DropBehavior(9).String(); got != "invalid" {
 		t.Errorf("a value of no meaning is %q", got)
 	}
 }
 
 func TestEmptyAnswersHoldNoNull(t *testing.T) {
 	for want, value := range map[string]any{
-		`{"namespaces":[]}`:         ListNamespacesResponse{},
-		`{"tables":[]}`:             ListTablesResponse{},
-		`{"versions":[]}`:           ListTableVersionsResponse{},
-		`{"properties":{}}`:         DescribeNamespaceResponse{},
-		`{"id":[],"properties":{}}`: DropTableResponse{},
-		`0`:                         CountTableRowsResponse{},
-		`{"fields":[]}`:             JSONSchema{},
-		`{"tables":["a"]}`:          ListTablesResponse{Tables: []string{"a"}},
-		`{"properties":{"a":"1"}}`:  DescribeNamespaceResponse{Properties: map[string]string{"a": "1"}},
-		`{"properties":{},"version":0,"updated_rows":0,"rows_updated":0}`:     UpdateTableResponse{},
-		`{"version":0,"manifest_path":"","timestamp_millis":0,"metadata":{}}`: TableVersion{},
+		`{"namespaces":[]}`:         protocol.ListNamespacesResponse{},
+		`{"tables":[]}`:             protocol.ListTablesResponse{},
+		`{"versions":[]}`:           protocol.ListTableVersionsResponse{},
+		`{"properties":{}}`:         protocol.DescribeNamespaceResponse{},
+		`{"id":[],"properties":{}}`: protocol.DropTableResponse{},
+		`0`:                         protocol.CountTableRowsResponse{},
+		`{"fields":[]}`:             protocol.JSONSchema{},
+		`{"tables":["a"]}`:          protocol.ListTablesResponse{Tables: []string{"a"}},
+		`{"properties":{"a":"1"}}`:  protocol.DescribeNamespaceResponse{Properties: map[string]string{"a": "1"}},
+		`{"properties":{},"version":0,"updated_rows":0,"rows_updated":0}`:     protocol.UpdateTableResponse{},
+		`{"version":0,"manifest_path":"","timestamp_millis":0,"metadata":{}}`: protocol.TableVersion{},
 	} {
 		got, err := json.Marshal(value)
 		if err != nil {
@@ -208,7 +210,7 @@ func TestANegativeLimitIsNone(t *testing.T) {
 		want    int64
 		limited bool
 	}{{nil, 0, false}, {n(-1), 0, false}, {n(0), 0, true}, {n(10), 10, true}} {
-		if got, limited := (Page{Limit: c.limit}).Bound(); got != c.want || limited != c.limited {
+		if got, limited := (protocol.Page{Limit: c.limit}).Bound(); got != c.want || limited != c.limited {
 			t.Errorf("bound of %v is %d, %v; want %d, %v", c.limit, got, limited, c.want, c.limited)
 		}
 	}

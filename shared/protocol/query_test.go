@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"encoding/json"
@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
 )
 
 func TestAQueryHasOneVectorOrSeveral(t *testing.T) {
 	one, two := [][]float64{{1, 2.5}}, [][]float64{{1, 2}, {3, 4}}
-	for text, want := range map[string]QueryVector{
+	for text, want := range map[string]protocol.QueryVector{
 		`null`:                 {},
 		`[]`:                   {},
 		`{}`:                   {},
@@ -24,7 +26,7 @@ func TestAQueryHasOneVectorOrSeveral(t *testing.T) {
 		`[[1,2],[3,4]]`:                   {Vectors: two, Several: true},
 		`{"multi_vector": [[1,2],[3,4]]}`: {Vectors: two, Several: true},
 	} {
-		var got QueryVector
+		var got protocol.QueryVector
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -41,7 +43,7 @@ func TestQueryVectorsKeepFloat32(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got QueryVector
+		var got protocol.QueryVector
 		if err := json.Unmarshal(text, &got); err != nil || float32(got.Vectors[0][0]) != f {
 			t.Errorf("%s becomes %v (%v)", text, got.Vectors, err)
 		}
@@ -49,9 +51,9 @@ func TestQueryVectorsKeepFloat32(t *testing.T) {
 }
 
 func TestProjectionsAreListsOrMapsOfColumns(t *testing.T) {
-	names := Projection{{Name: "id"}, {Name: "st.x"}}
-	aliases := Projection{{Name: "z", Expression: "id+1"}, {Name: "a", Expression: "upper(text)"}}
-	for text, want := range map[string]Projection{
+	names := protocol.Projection{{Name: "id"}, {Name: "st.x"}}
+	aliases := protocol.Projection{{Name: "z", Expression: "id+1"}, {Name: "a", Expression: "upper(text)"}}
+	for text, want := range map[string]protocol.Projection{
 		`null`:                           nil,
 		`[]`:                             nil,
 		`{}`:                             nil,
@@ -65,7 +67,7 @@ func TestProjectionsAreListsOrMapsOfColumns(t *testing.T) {
 		`{"column_aliases":{},"column_names":[]}`:                               nil,
 		`{"column_aliases":{"z":"id+1","a":"upper(text)"},"column_names":null}`: aliases,
 	} {
-		var got Projection
+		var got protocol.Projection
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -77,19 +79,19 @@ func TestProjectionsAreListsOrMapsOfColumns(t *testing.T) {
 }
 
 func TestTextQueries(t *testing.T) {
-	match := &TextQuery{Match: &MatchQuery{Terms: "hello", Column: "text", Operator: TextAnd, Fuzziness: OptionalInt{Null: true}}}
+	match := &protocol.TextQuery{Match: &protocol.MatchQuery{Terms: "hello", Column: "text", Operator: protocol.TextAnd, Fuzziness: protocol.OptionalInt{Null: true}}}
 	node := `{"match":{"terms":"hello","column":"text","operator":"And","fuzziness":null,"boost":null}}`
-	for text, want := range map[string]FullTextQuery{
+	for text, want := range map[string]protocol.FullTextQuery{
 		`{"string_query":{"query":"hello","columns":["text"]}}`: {Text: "hello", Columns: []string{"text"}},
 		`{"query":"hello","columns":[]}`:                        {Text: "hello", Columns: []string{}},
 		`{"structured_query":{"query":` + node + `}}`:           {Node: match},
 		`{"query":` + node + `}`:                                {Node: match},
 		`{"query":{"boost":{"positive":` + node + `,"negative":{"phrase":{"terms":"a b"}}}}}`: {
-			Node: &TextQuery{Boost: &BoostQuery{Positive: match, Negative: &TextQuery{Phrase: &PhraseQuery{Terms: "a b"}}}},
+			Node: &protocol.TextQuery{Boost: &protocol.BoostQuery{Positive: match, Negative: &protocol.TextQuery{Phrase: &protocol.PhraseQuery{Terms: "a b"}}}},
 		},
-		`{"query":{"boolean":{"should":[` + node + `]}}}`: {Node: &TextQuery{Boolean: &BooleanQuery{Should: []TextQuery{*match}}}},
+		`{"query":{"boolean":{"should":[` + node + `]}}}`: {Node: &protocol.TextQuery{Boolean: &protocol.BooleanQuery{Should: []protocol.TextQuery{*match}}}},
 	} {
-		var got FullTextQuery
+		var got protocol.FullTextQuery
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -105,28 +107,28 @@ func TestClientsQueries(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	cases := map[string]struct {
 		body string
-		want QueryTableRequest
+		want protocol.QueryTableRequest
 	}{
 		"LanceDB vector search": {
 			`{"bypass_vector_index":true,"columns":["id"],"distance_type":"l2","ef":null,"filter":"id > 1","k":5,"lower_bound":null,"maximum_nprobes":20,"minimum_nprobes":20,"nprobes":20,"prefilter":true,"refine_factor":null,"upper_bound":null,"vector":[1.0,2.0],"version":null}`,
-			QueryTableRequest{
-				K: n(5), Columns: Projection{{Name: "id"}}, Filter: "id > 1", Prefilter: true, BypassVectorIndex: true,
-				Vector: QueryVector{Vectors: [][]float64{{1, 2}}}, DistanceType: DistanceL2,
+			protocol.QueryTableRequest{
+				K: n(5), Columns: protocol.Projection{{Name: "id"}}, Filter: "id > 1", Prefilter: true, BypassVectorIndex: true,
+				Vector: protocol.QueryVector{Vectors: [][]float64{{1, 2}}}, DistanceType: protocol.DistanceL2,
 				NProbes: n(20), MinimumNProbes: n(20), MaximumNProbes: n(20),
 			},
 		},
 		"LanceDB scan": {
 			`{"k":9223372036854775807,"prefilter":true,"vector":[],"version":3}`,
-			QueryTableRequest{K: n(math.MaxInt64), Prefilter: true, Version: n(3)},
+			protocol.QueryTableRequest{K: n(math.MaxInt64), Prefilter: true, Version: n(3)},
 		},
 		"namespace search": {
 			`{"id":["t"],"k":3,"vector":{"single_vector":[1.5]},"columns":{"column_names":["id"]},"with_row_id":true}`,
-			QueryTableRequest{Common: Common{ID: []string{"t"}}, K: n(3), Vector: QueryVector{Vectors: [][]float64{{1.5}}}, Columns: Projection{{Name: "id"}}, WithRowID: true},
+			protocol.QueryTableRequest{Common: protocol.Common{ID: []string{"t"}}, K: n(3), Vector: protocol.QueryVector{Vectors: [][]float64{{1.5}}}, Columns: protocol.Projection{{Name: "id"}}, WithRowID: true},
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			var got QueryTableRequest
+			var got protocol.QueryTableRequest
 			if err := json.Unmarshal([]byte(c.body), &got); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package protocol
+package protocol_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/extensions"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
 )
 
 func goldenSchema(t *testing.T) *arrow.Schema {
@@ -31,7 +33,7 @@ func TestNamespaceSchemaIsThatOfTheReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := EncodeSchema(DialectNamespace, goldenSchema(t))
+	schema, err := protocol.EncodeSchema(protocol.DialectNamespace, goldenSchema(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,7 @@ func TestLanceDBSchemaNames(t *testing.T) {
 		"dec": "decimal:128:10:2", "dec256": "decimal:256:40:3", "dict": "dict:string:int16:false",
 		"l": "list", "ll": "large_list", "vec": "fixed_size_list", "st": "struct",
 	}
-	schema, err := EncodeSchema(DialectLanceDB, goldenSchema(t))
+	schema, err := protocol.EncodeSchema(protocol.DialectLanceDB, goldenSchema(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,21 +85,21 @@ func TestLanceDBSchemaNames(t *testing.T) {
 func TestTypesWithoutAName(t *testing.T) {
 	item := arrow.PrimitiveTypes.Int32
 	cases := []struct {
-		dialect Dialect
+		dialect protocol.Dialect
 		typ     arrow.DataType
 	}{
-		{DialectNamespace, arrow.BinaryTypes.StringView},
-		{DialectNamespace, arrow.RunEndEncodedOf(item, item)},
-		{DialectNamespace, arrow.ListViewOf(item)},
-		{DialectLanceDB, arrow.MapOf(arrow.BinaryTypes.String, item)},
-		{DialectLanceDB, arrow.FixedWidthTypes.MonthInterval},
-		{DialectLanceDB, &arrow.DictionaryType{IndexType: item, ValueType: arrow.ListOf(item)}},
-		{DialectLanceDB, arrow.StructOf(arrow.Field{Name: "inner", Type: arrow.BinaryTypes.BinaryView})},
+		{protocol.DialectNamespace, arrow.BinaryTypes.StringView},
+		{protocol.DialectNamespace, arrow.RunEndEncodedOf(item, item)},
+		{protocol.DialectNamespace, arrow.ListViewOf(item)},
+		{protocol.DialectLanceDB, arrow.MapOf(arrow.BinaryTypes.String, item)},
+		{protocol.DialectLanceDB, arrow.FixedWidthTypes.MonthInterval},
+		{protocol.DialectLanceDB, &arrow.DictionaryType{IndexType: item, ValueType: arrow.ListOf(item)}},
+		{protocol.DialectLanceDB, arrow.StructOf(arrow.Field{Name: "inner", Type: arrow.BinaryTypes.BinaryView})},
 	}
 	for _, c := range cases {
 		schema := arrow.NewSchema([]arrow.Field{{Name: "outer", Type: c.typ}}, nil)
-		_, err := EncodeSchema(c.dialect, schema)
-		if CodeOf(err) != Unsupported || !strings.Contains(err.Error(), "er\": type ") {
+		_, err := protocol.EncodeSchema(c.dialect, schema)
+		if protocol.CodeOf(err) != protocol.Unsupported || !strings.Contains(err.Error(), "er\": type ") {
 			t.Errorf("%v in %v: %v, want Unsupported and the field", c.typ, c.dialect, err)
 		}
 	}
@@ -105,7 +107,7 @@ func TestTypesWithoutAName(t *testing.T) {
 	for range 40 {
 		deep = arrow.ListOf(deep)
 	}
-	if _, err := EncodeSchema(DialectLanceDB, arrow.NewSchema([]arrow.Field{{Name: "deep", Type: deep}}, nil)); CodeOf(err) != Unsupported {
+	if _, err := protocol.EncodeSchema(protocol.DialectLanceDB, arrow.NewSchema([]arrow.Field{{Name: "deep", Type: deep}}, nil)); protocol.CodeOf(err) != protocol.Unsupported {
 		t.Errorf("deep type: %v, want Unsupported", err)
 	}
 }
@@ -115,7 +117,7 @@ func TestExtensionTypesKeepTheirNames(t *testing.T) {
 		Name: "id", Type: extensions.NewUUIDType(),
 		Metadata: arrow.MetadataFrom(map[string]string{"k": "v"}),
 	}}, nil)
-	got, err := EncodeSchema(DialectLanceDB, schema)
+	got, err := protocol.EncodeSchema(protocol.DialectLanceDB, schema)
 	if err != nil {
 		t.Fatal(err)
 	}

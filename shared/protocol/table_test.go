@@ -1,10 +1,12 @@
-package protocol
+package protocol_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/protocol"
 )
 
 func TestRenameNamesTheNewID(t *testing.T) {
@@ -30,13 +32,13 @@ func TestRenameNamesTheNewID(t *testing.T) {
 		{`{}`, nil},
 	}
 	for _, tc := range cases {
-		var req RenameTableRequest
+		var req protocol.RenameTableRequest
 		if err := json.Unmarshal([]byte(tc.body), &req); err != nil {
 			t.Fatal(err)
 		}
 		req.ID = []string{"a", "b", "t"}
 		if err := req.Validate(); err != nil || tc.want == nil {
-			if tc.want != nil || err == nil || CodeOf(err) != InvalidInput {
+			if tc.want != nil || err == nil || protocol.CodeOf(err) != protocol.InvalidInput {
 				t.Errorf("%s: got %v, want the id %q", tc.body, err, tc.want)
 			}
 			continue

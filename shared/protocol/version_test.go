@@ -1,13 +1,15 @@
-package protocol
+package protocol_test
 
 import (
 	"encoding/json"
 	"testing"
+
+	"tiltyard/shared/protocol"
 )
 
 func TestVersionRequestsAreChecked(t *testing.T) {
 	type request interface {
-		Request
+		protocol.Request
 		Validate() error
 	}
 	const entry = `"id": ["n", "t"], "version": 2, "manifest_path": "x"`
@@ -16,22 +18,22 @@ func TestVersionRequestsAreChecked(t *testing.T) {
 		body string
 		ok   bool
 	}{
-		{new(CreateTableVersionRequest), `{` + entry + `, "manifest_size": 7, "e_tag": "\"x\"", "metadata": {}, "naming_scheme": "V2"}`, true},
-		{new(CreateTableVersionRequest), `{` + entry + `, "naming_scheme": "v1", "manifest_size": null}`, true},
-		{new(CreateTableVersionRequest), `{` + entry + `, "naming_scheme": "V3"}`, false},
-		{new(CreateTableVersionRequest), `{` + entry + `, "manifest_size": -1}`, false},
-		{new(CreateTableVersionRequest), `{"version": 0, "manifest_path": "x"}`, false},
-		{new(CreateTableVersionRequest), `{"manifest_path": "x"}`, false},
-		{new(CreateTableVersionRequest), `{"version": 2}`, false},
-		{new(BatchDeleteTableVersionsRequest), `{"ranges": [{"start_version": 0, "end_version": -1}]}`, true},
-		{new(BatchDeleteTableVersionsRequest), `{"ranges": [{"start_version": 5, "end_version": 3}]}`, true},
-		{new(BatchDeleteTableVersionsRequest), `{"ranges": [{"start_version": 0, "end_version": -2}]}`, false},
-		{new(BatchDeleteTableVersionsRequest), `{"ranges": [{"end_version": 2}]}`, false},
-		{new(BatchDeleteTableVersionsRequest), `{}`, false},
-		{new(BatchCreateTableVersionsRequest), `{"entries": [{` + entry + `}]}`, true},
-		{new(BatchCreateTableVersionsRequest), `{"entries": [{` + entry + `}, {"version": 2, "manifest_path": "x"}]}`, false},
-		{new(BatchCreateTableVersionsRequest), `{"entries": [{"id": ["a$b"], "version": 2}]}`, false},
-		{new(BatchCreateTableVersionsRequest), `{"entries": []}`, false},
+		{new(protocol.CreateTableVersionRequest), `{` + entry + `, "manifest_size": 7, "e_tag": "\"x\"", "metadata": {}, "naming_scheme": "V2"}`, true},
+		{new(protocol.CreateTableVersionRequest), `{` + entry + `, "naming_scheme": "v1", "manifest_size": null}`, true},
+		{new(protocol.CreateTableVersionRequest), `{` + entry + `, "naming_scheme": "V3"}`, false},
+		{new(protocol.CreateTableVersionRequest), `{` + entry + `, "manifest_size": -1}`, false},
+		{new(protocol.CreateTableVersionRequest), `{"version": 0, "manifest_path": "x"}`, false},
+		{new(protocol.CreateTableVersionRequest), `{"manifest_path": "x"}`, false},
+		{new(protocol.CreateTableVersionRequest), `{"version": 2}`, false},
+		{new(protocol.BatchDeleteTableVersionsRequest), `{"ranges": [{"start_version": 0, "end_version": -1}]}`, true},
+		{new(protocol.BatchDeleteTableVersionsRequest), `{"ranges": [{"start_version": 5, "end_version": 3}]}`, true},
+		{new(protocol.BatchDeleteTableVersionsRequest), `{"ranges": [{"start_version": 0, "end_version": -2}]}`, false},
+		{new(protocol.BatchDeleteTableVersionsRequest), `{"ranges": [{"end_version": 2}]}`, false},
+		{new(protocol.BatchDeleteTableVersionsRequest), `{}`, false},
+		{new(protocol.BatchCreateTableVersionsRequest), `{"entries": [{` + entry + `}]}`, true},
+		{new(protocol.BatchCreateTableVersionsRequest), `{"entries": [{` + entry + `}, {"version": 2, "manifest_path": "x"}]}`, false},
+		{new(protocol.BatchCreateTableVersionsRequest), `{"entries": [{"id": ["a$b"], "version": 2}]}`, false},
+		{new(protocol.BatchCreateTableVersionsRequest), `{"entries": []}`, false},
 	} {
 		err := json.Unmarshal([]byte(test.body), test.req)
 		if err == nil {
@@ -52,7 +54,7 @@ func TestVersionRangesHoldTheirStartAndNotTheirEnd(t *testing.T) {
 		{2, 4, 1, false}, {2, 4, 2, true}, {2, 4, 3, true}, {2, 4, 4, false},
 		{2, -1, 1, false}, {2, -1, 1 << 62, true}, {0, 0, 0, false}, {4, 2, 3, false},
 	} {
-		r := VersionRange{Start: &test.start, End: &test.end}
+		r := protocol.VersionRange{Start: &test.start, End: &test.end}
 		if got := r.Holds(test.version); got != test.want {
 			t.Errorf("%d to %d holds %d: got %v, want %v", test.start, test.end, test.version, got, test.want)
 		}

@@ -1,4 +1,4 @@
-package vector
+package vector_test
 
 import (
 	"fmt"
@@ -8,15 +8,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/vector"
 )
 
 func TestNewQueryRefusesWhatItCannotMeasure(t *testing.T) {
-	_, empty := NewQuery(L2, []float32{})
-	_, bits := NewQuery(Hamming, []float32{1})
-	_, halfBits := NewQuery(Hamming, []uint16{1})
-	_, doubleBits := NewQuery(Hamming, []float64{1})
-	_, bytes := NewQuery(L2, []uint8{1})
-	_, unknown := NewQuery(Metric(9), []float32{1})
+	_, empty := vector.NewQuery(vector.L2, []float32{})
+	_, bits := vector.NewQuery(vector.Hamming, []float32{1})
+	_, halfBits := vector.NewQuery(vector.Hamming, []uint16{1})
+	_, doubleBits := vector.NewQuery(vector.Hamming, []float64{1})
+	_, bytes := vector.NewQuery(vector.L2, []uint8{1})
+	_, unknown := vector.NewQuery(vector.Metric(9), []float32{1})
 	for name, err := range map[string]error{
 		"empty": empty, "hamming of float32": bits, "hamming of float16": halfBits,
 		"hamming of float64": doubleBits, "l2 of bytes": bytes, "unknown metric": unknown,
@@ -28,7 +30,7 @@ func TestNewQueryRefusesWhatItCannotMeasure(t *testing.T) {
 }
 
 func TestDistancesPanicOnWrongLengths(t *testing.T) {
-	q, err := NewQuery(L2, []float32{1, 2, 3})
+	q, err := vector.NewQuery(vector.L2, []float32{1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +50,8 @@ func TestDistancesPanicOnWrongLengths(t *testing.T) {
 func TestDistancesAllocateNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	rows, query, out := gaussian(rng, 7000), gaussian(rng, 7), make([]float32, 1000)
-	for _, metric := range []Metric{L2, Cosine, Dot} {
-		q, err := NewQuery(metric, query)
+	for _, metric := range []vector.Metric{vector.L2, vector.Cosine, vector.Dot} {
+		q, err := vector.NewQuery(metric, query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,13 +63,13 @@ func TestDistancesAllocateNothing(t *testing.T) {
 
 func TestDistancesManyEqualsOneByOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, metric := range []Metric{L2, Cosine, Dot} {
+	for _, metric := range []vector.Metric{vector.L2, vector.Cosine, vector.Dot} {
 		const dim, n = 50, 2000 // some blocks and a rest
 		rows := gaussian(rng, n*dim)
-		var queries []*Query[float32]
+		var queries []*vector.Query[float32]
 		var want, got [][]float32
 		for range 3 {
-			q, err := NewQuery(metric, gaussian(rng, dim))
+			q, err := vector.NewQuery(metric, gaussian(rng, dim))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,12 +78,12 @@ func TestDistancesManyEqualsOneByOne(t *testing.T) {
 			queries, want, got = append(queries, q), append(want, out), append(got, make([]float32, n))
 		}
 
-		DistancesMany(queries, rows, got)
+		vector.DistancesMany(queries, rows, got)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-one by one +many):\n%s", metric, diff)
 		}
 	}
-	DistancesMany[float32](nil, nil, nil)
+	vector.DistancesMany[float32](nil, nil, nil)
 }
 
 func gaussian(rng *rand.Rand, n int) []float32 {
@@ -99,14 +101,14 @@ func BenchmarkFlat(b *testing.B) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, dim := range []int{128, 768} {
 		rows, query := gaussian(rng, n*dim), gaussian(rng, dim)
-		half, double := RoundToFloat16(rows), widenAll(rows)
-		for _, metric := range []Metric{L2, Cosine, Dot} {
+		half, double := vector.RoundToFloat16(rows), widenAll(rows)
+		for _, metric := range []vector.Metric{vector.L2, vector.Cosine, vector.Dot} {
 			for _, workers := range []int{1, 2} {
 				name := func(element string) string {
 					return fmt.Sprintf("%s/%s/dim=%d/workers=%d", metric, element, dim, workers)
 				}
 				b.Run(name("float32"), func(b *testing.B) { benchmarkSearch(b, metric, query, rows, 4, k, workers) })
-				b.Run(name("float16"), func(b *testing.B) { benchmarkSearch(b, metric, RoundToFloat16(query), half, 2, k, workers) })
+				b.Run(name("float16"), func(b *testing.B) { benchmarkSearch(b, metric, vector.RoundToFloat16(query), half, 2, k, workers) })
 				b.Run(name("float64"), func(b *testing.B) { benchmarkSearch(b, metric, widenAll(query), double, 8, k, workers) })
 			}
 		}
@@ -121,8 +123,8 @@ func widenAll(s []float32) []float64 {
 	return out
 }
 
-func benchmarkSearch[T Element](b *testing.B, metric Metric, query, rows []T, bytes, k, workers int) {
-	q, err := NewQuery(metric, query)
+func benchmarkSearch[T vector.Element](b *testing.B, metric vector.Metric, query, rows []T, bytes, k, workers int) {
+	q, err := vector.NewQuery(metric, query)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -133,14 +135,14 @@ func benchmarkSearch[T Element](b *testing.B, metric Metric, query, rows []T, by
 	}
 }
 
-func search[T Element](q *Query[T], rows []T, k, workers int) []Hit {
+func search[T vector.Element](q *vector.Query[T], rows []T, k, workers int) []vector.Hit {
 	n := len(rows) / q.Dim()
 	share := (n + workers - 1) / workers
-	tops := make([]*TopK, workers)
+	tops := make([]*vector.TopK, workers)
 	var wg sync.WaitGroup
 	for w := range tops {
 		wg.Go(func() {
-			tops[w] = NewTopK(k, Bounds{})
+			tops[w] = vector.NewTopK(k, vector.Bounds{})
 			distances := make([]float32, 1024)
 			for lo := w * share; lo < min((w+1)*share, n); lo += len(distances) {
 				hi := min(lo+len(distances), (w+1)*share, n)
@@ -160,7 +162,7 @@ func TestWorkersFindWhatOneFinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	const dim = 9
 	rows := gaussian(rng, 5000*dim)
-	q, err := NewQuery(L2, gaussian(rng, dim))
+	q, err := vector.NewQuery(vector.L2, gaussian(rng, dim))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +178,10 @@ func BenchmarkDistancesMany(b *testing.B) {
 	const n, dim, count = 100_000, 128, 16
 	rng := rand.New(rand.NewPCG(11, 12))
 	rows := gaussian(rng, n*dim)
-	var queries []*Query[float32]
+	var queries []*vector.Query[float32]
 	var outs [][]float32
 	for range count {
-		q, err := NewQuery(L2, gaussian(rng, dim))
+		q, err := vector.NewQuery(vector.L2, gaussian(rng, dim))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -187,7 +189,7 @@ func BenchmarkDistancesMany(b *testing.B) {
 	}
 	b.SetBytes(count * n * dim * 4)
 	for b.Loop() {
-		DistancesMany(queries, rows, outs)
+		vector.DistancesMany(queries, rows, outs)
 	}
 }
 
@@ -199,7 +201,7 @@ func BenchmarkTopK(b *testing.B) {
 		b.Run(fmt.Sprint("k=", k), func(b *testing.B) {
 			b.SetBytes(4 * n)
 			for b.Loop() {
-				top := NewTopK(k, Bounds{})
+				top := vector.NewTopK(k, vector.Bounds{})
 				top.AddRun(distances, 0)
 			}
 		})

@@ -1,4 +1,4 @@
-package datafile
+package datafile_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/schema"
 )
 
@@ -69,7 +70,7 @@ func benchmarkWrite(b *testing.B, arr arrow.Array) {
 	b.SetBytes(int64(arr.Data().SizeInBytes()))
 	b.ReportAllocs()
 	for b.Loop() {
-		w, err := NewWriter(io.Discard, sch, lance.V2_2)
+		w, err := datafile.NewWriter(io.Discard, sch, lance.V2_2)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package deletion
+package deletion_test
 
 import (
 	"math"
@@ -7,10 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tiltyard/shared/lance/deletion"
 )
 
 // drawVector draws a vector over n rows, and the same as a set.
-func drawVector(t *rapid.T, label string, n int) (*Vector, map[int64]bool) {
+func drawVector(t *rapid.T, label string, n int) (*deletion.Vector, map[int64]bool) {
 	set := map[int64]bool{}
 	for range rapid.IntRange(0, 4).Draw(t, label+" runs") {
 		start := rapid.IntRange(0, n-1).Draw(t, label+" start")
@@ -22,9 +24,9 @@ func drawVector(t *rapid.T, label string, n int) (*Vector, map[int64]bool) {
 	if len(set) == 0 && rapid.Bool().Draw(t, label+" nil") {
 		return nil, set
 	}
-	v := New()
+	v := deletion.New()
 	for at := range set {
-		v = v.Union(New(uint32(at)))
+		v = v.Union(deletion.New(uint32(at)))
 	}
 	return v, set
 }
@@ -109,7 +111,7 @@ func TestSetOperations(t *testing.T) {
 }
 
 func TestTheLastPossibleRow(t *testing.T) {
-	v := New(math.MaxUint32, math.MaxUint32-1)
+	v := deletion.New(math.MaxUint32, math.MaxUint32-1)
 	var runs [][2]int64
 	for start, end := range v.Live(math.MaxUint32-3, math.MaxUint32+1) {
 		runs = append(runs, [2]int64{start, end})

@@ -1,4 +1,4 @@
-package operation
+package operation_test
 
 import (
 	"archive/zip"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -55,10 +56,10 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		if theirs, err := base.ReadTransaction(t.Context(), store, "table"); err == nil {
-			Ours{Operation: txn.Operation}.Check(theirs.Operation)
-			Rebased(txn.Operation, theirs.Operation) //nolint:errcheck // only that it ends
+			operation.Ours{Operation: txn.Operation}.Check(theirs.Operation)
+			operation.Rebased(txn.Operation, theirs.Operation) //nolint:errcheck // only that it ends
 		}
-		next, err := Apply(base, txn.Operation)
+		next, err := operation.Apply(base, txn.Operation)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package dynamorecord
+package dynamorecord_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"tiltyard/shared/record"
+	"tiltyard/shared/record/dynamorecord"
 	"tiltyard/shared/record/recordtest"
 )
 
@@ -44,7 +45,7 @@ func TestDynamoDBIsAStoreOfRecords(t *testing.T) {
 	client := clientOf(endpoint)
 	table := "records-" + time.Now().Format("20060102-150405.000000")
 	createTable(t, client, table)
-	recordtest.Run(t, func(_ *testing.T, now func() time.Time) record.Store { return Open(client, table, now) })
+	recordtest.Run(t, func(_ *testing.T, now func() time.Time) record.Store { return dynamorecord.Open(client, table, now) })
 }
 
 func createTable(t *testing.T, client *dynamodb.Client, name string) {
@@ -76,7 +77,7 @@ func createTable(t *testing.T, client *dynamodb.Client, name string) {
 
 // script is a server that gives one answer after the other. An answer may hold {write}:
 // the name of the write that was sent.
-func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) *Store {
+func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) *dynamorecord.Store {
 	t.Helper()
 	var served atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +101,7 @@ func script(t *testing.T, answers ...func(w http.ResponseWriter, write string)) 
 			t.Errorf("got %d requests, want %d", n, len(answers))
 		}
 	})
-	return Open(clientOf(server.URL), "t", time.Now)
+	return dynamorecord.Open(clientOf(server.URL), "t", time.Now)
 }
 
 func answer(status int, body string) func(http.ResponseWriter, string) {

@@ -1,4 +1,4 @@
-package clock
+package clock_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/clock"
 )
 
 func TestIntervalsAreSumsOfUnits(t *testing.T) {
@@ -18,7 +19,7 @@ func TestIntervalsAreSumsOfUnits(t *testing.T) {
 		"1 century 1 decade":         {Months: 1320},
 		"0.000000001 seconds 999 ns": {Nanoseconds: 1000},
 	} {
-		if got, err := ParseInterval(s); err != nil || got != want {
+		if got, err := clock.ParseInterval(s); err != nil || got != want {
 			t.Errorf("%s: got %v, %v, want %v", s, got, err, want)
 		}
 	}
@@ -27,7 +28,7 @@ func TestIntervalsAreSumsOfUnits(t *testing.T) {
 		"x days": sql.ErrSyntax, "1e3 days": sql.ErrSyntax, "99999999999 days": sql.ErrValue,
 		"11111111111111111111111111111111111111111 ns": sql.ErrTooLarge,
 	} {
-		if got, err := ParseInterval(s); !errors.Is(err, want) {
+		if got, err := clock.ParseInterval(s); !errors.Is(err, want) {
 			t.Errorf("%q: got %v, %v, want %v", s, got, err, want)
 		}
 	}
@@ -49,7 +50,7 @@ func TestMonthsEndWithTheirLastDay(t *testing.T) {
 		{"2024-01-31 09:30", 1, "2024-02-29 09:30"}, {"2023-01-31 00:00", 1, "2023-02-28 00:00"}, {"2024-03-31 00:00", -1, "2024-02-29 00:00"},
 		{"1969-12-31 23:59", 2, "1970-02-28 23:59"}, {"2024-05-15 12:00", 0, "2024-05-15 12:00"}, {"2024-05-15 12:00", -12, "2023-05-15 12:00"},
 	} {
-		if got := AddMonths(at(c.from), c.months); got != at(c.want) {
+		if got := clock.AddMonths(at(c.from), c.months); got != at(c.want) {
 			t.Errorf("%s and %d months: got %s, want %s", c.from, c.months, time.Unix(got, 0).UTC(), c.want)
 		}
 	}
@@ -57,22 +58,22 @@ func TestMonthsEndWithTheirLastDay(t *testing.T) {
 
 func TestTextsOfDatesAndTimes(t *testing.T) {
 	for s, want := range map[string]int64{"1970-01-02": 1, "1969-12-31": -1, "2024-1-31": 19753, "20240131": 19753, "+2024-01-31": 19753, "2024-01-31T23:00:00Z": 19753} {
-		if got, ok := ParseDate(s); !ok || got != want {
+		if got, ok := clock.ParseDate(s); !ok || got != want {
 			t.Errorf("%s: got %d, %v, want %d", s, got, ok, want)
 		}
 	}
 	for s, want := range map[string]int64{"9:30": 34200e9, "09:30:15.25": 34215_250_000_000, "12:00 AM": 0, "1:05 pm": 47100e9} {
-		if got, ok := ParseTime(s); !ok || got != want {
+		if got, ok := clock.ParseTime(s); !ok || got != want {
 			t.Errorf("%s: got %d, %v, want %d", s, got, ok, want)
 		}
 	}
 	for _, s := range []string{"", "2024", "2024-13-01", "2024-02-30", "2024-01-31x", "2024/01/31"} {
-		if days, ok := ParseDate(s); ok {
+		if days, ok := clock.ParseDate(s); ok {
 			t.Errorf("%q: got the day %d", s, days)
 		}
 	}
 	for _, s := range []string{"", "9", "24:00", "9:60", "13:00 PM", "9:30:", "9:30:15."} {
-		if nanos, ok := ParseTime(s); ok {
+		if nanos, ok := clock.ParseTime(s); ok {
 			t.Errorf("%q: got %d", s, nanos)
 		}
 	}
@@ -80,7 +81,7 @@ func TestTextsOfDatesAndTimes(t *testing.T) {
 
 // Clocks of Berlin show 02:30 never on the last Sunday in March, and twice on that in October.
 func TestClocksThatAreTurned(t *testing.T) {
-	berlin, err := LoadZone("Europe/Berlin")
+	berlin, err := clock.LoadZone("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +89,12 @@ func TestClocksThatAreTurned(t *testing.T) {
 		"2024-03-31 01:30:00": true, "2024-03-31 02:30:00": false, "2024-03-31 03:30:00": true,
 		"2024-10-27 02:30:00": false, "2024-10-27 03:30:00": true,
 	} {
-		if at, ok := ParseTimestamp(s, berlin); ok != want {
+		if at, ok := clock.ParseTimestamp(s, berlin); ok != want {
 			t.Errorf("%s: got %s, %v, want %v", s, at, ok, want)
 		}
 	}
 	for _, name := range []string{"Local", "Nowhere/At_All", "+25:00", "+1"} {
-		if zone, err := LoadZone(name); !errors.Is(err, sql.ErrUnsupported) {
+		if zone, err := clock.LoadZone(name); !errors.Is(err, sql.ErrUnsupported) {
 			t.Errorf("%s: got %v, %v", name, zone, err)
 		}
 	}
@@ -105,7 +106,7 @@ func TestFormatsReadWhatTheyWrite(t *testing.T) {
 		"%Y-%m-%d %H:%M:%S%.3f": "2024-02-29 13:05:09.120", "%d %b %Y, %I:%M:%S%.f %p": "29 Feb 2024, 01:05:09.120 PM",
 		"%j of %Y %T.%3f": "060 of 2024 13:05:09.120", "%s%.f": "1709211909.120",
 	} {
-		f, ok := ParseFormat(s)
+		f, ok := clock.ParseFormat(s)
 		if !ok {
 			t.Errorf("%s is no format", s)
 			continue
@@ -119,7 +120,7 @@ func TestFormatsReadWhatTheyWrite(t *testing.T) {
 			t.Errorf("%s: %s is read as %s, %v, %v", s, got, again, ok, known)
 		}
 	}
-	if f, ok := ParseFormat("%Q"); ok {
+	if f, ok := clock.ParseFormat("%Q"); ok {
 		t.Errorf("got %v", f)
 	}
 }

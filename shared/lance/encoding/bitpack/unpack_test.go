@@ -1,9 +1,11 @@
-package bitpack
+package bitpack_test
 
 import (
 	"fmt"
 	"testing"
 	"unsafe"
+
+	"tiltyard/shared/lance/encoding/bitpack"
 )
 
 func BenchmarkUnpackBlock(b *testing.B) {
@@ -13,15 +15,15 @@ func BenchmarkUnpackBlock(b *testing.B) {
 	b.Run("u64", benchmarkUnpack[uint64])
 }
 
-func benchmarkUnpack[T Integer](b *testing.B) {
+func benchmarkUnpack[T bitpack.Integer](b *testing.B) {
 	bits := 8 * int(unsafe.Sizeof(T(0)))
 	for _, width := range []int{1, bits/2 - 1, bits} {
 		b.Run(fmt.Sprint(width), func(b *testing.B) {
-			packed := make([]T, Words[T](width))
-			var out [BlockValues]T
+			packed := make([]T, bitpack.Words[T](width))
+			var out [bitpack.BlockValues]T
 			b.SetBytes(int64(unsafe.Sizeof(out)))
 			for b.Loop() {
-				Unpack(&out, packed, width)
+				bitpack.Unpack(&out, packed, width)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package codec
+package codec_test
 
 import (
 	"math/bits"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/encoding/codec"
 	"tiltyard/shared/lance/encoding/compress"
 	"tiltyard/shared/lance/encoding/values"
 	"tiltyard/shared/lance/pb"
@@ -15,20 +16,24 @@ import (
 
 // Whatever the values and the codec, what the chunks of an encoder hold is decoded.
 func TestChunksAreDecoded(t *testing.T) {
-	encoders := map[string]func(v *values.Values, c *compress.Compressor) ChunkEncoder{
-		"flat": func(v *values.Values, _ *compress.Compressor) ChunkEncoder { return NewFlatEncoder(v, FlatCodec(v, 1)) },
-		"packed": func(v *values.Values, _ *compress.Compressor) ChunkEncoder {
-			return NewPackedEncoder(values.ViewAs[uint32](v.Fixed))
+	encoders := map[string]func(v *values.Values, c *compress.Compressor) codec.ChunkEncoder{
+		"flat": func(v *values.Values, _ *compress.Compressor) codec.ChunkEncoder {
+			return codec.NewFlatEncoder(v, codec.FlatCodec(v, 1))
 		},
-		"runs": func(v *values.Values, _ *compress.Compressor) ChunkEncoder {
-			return NewRunEncoder(values.ViewAs[uint32](v.Fixed), 32)
+		"packed": func(v *values.Values, _ *compress.Compressor) codec.ChunkEncoder {
+			return codec.NewPackedEncoder(values.ViewAs[uint32](v.Fixed))
 		},
-		"split": func(v *values.Values, _ *compress.Compressor) ChunkEncoder { return NewSplitEncoder(v.Fixed, 4) },
-		"compressed runs": func(v *values.Values, c *compress.Compressor) ChunkEncoder {
-			return NewCompressedEncoder(NewRunEncoder(values.ViewAs[uint32](v.Fixed), 32), nil, c)
+		"runs": func(v *values.Values, _ *compress.Compressor) codec.ChunkEncoder {
+			return codec.NewRunEncoder(values.ViewAs[uint32](v.Fixed), 32)
 		},
-		"compressed split": func(v *values.Values, c *compress.Compressor) ChunkEncoder {
-			return NewCompressedEncoder(NewSplitEncoder(v.Fixed, 4), nil, c)
+		"split": func(v *values.Values, _ *compress.Compressor) codec.ChunkEncoder {
+			return codec.NewSplitEncoder(v.Fixed, 4)
+		},
+		"compressed runs": func(v *values.Values, c *compress.Compressor) codec.ChunkEncoder {
+			return codec.NewCompressedEncoder(codec.NewRunEncoder(values.ViewAs[uint32](v.Fixed), 32), nil, c)
+		},
+		"compressed split": func(v *values.Values, c *compress.Compressor) codec.ChunkEncoder {
+			return codec.NewCompressedEncoder(codec.NewSplitEncoder(v.Fixed, 4), nil, c)
 		},
 	}
 	for name, newEncoder := range encoders {
@@ -59,8 +64,8 @@ func TestChunksAreDecoded(t *testing.T) {
 }
 
 // decodeChunks cuts values into chunks, encodes and decodes them.
-func decodeChunks(t *rapid.T, encoder ChunkEncoder, v *values.Values) *values.Values {
-	decoder, err := NewChunkDecoder(encoder.Codec(), v.Shape)
+func decodeChunks(t *rapid.T, encoder codec.ChunkEncoder, v *values.Values) *values.Values {
+	decoder, err := codec.NewChunkDecoder(encoder.Codec(), v.Shape)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +90,7 @@ func decodeChunks(t *rapid.T, encoder ChunkEncoder, v *values.Values) *values.Va
 }
 
 // valuesOfChunk returns how many of n values the chunk that begins at one of them has.
-func valuesOfChunk(encoder ChunkEncoder, at, n int) int {
+func valuesOfChunk(encoder codec.ChunkEncoder, at, n int) int {
 	fit, _ := encoder.Fit(at)
 	if fit >= n-at {
 		return n - at

@@ -1,4 +1,4 @@
-package codec
+package codec_test
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/encoding/codec"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -38,7 +39,7 @@ func TestLevelsTakeTheirSmallestForm(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			encoder := ChooseLevelEncoder(c.levels, []int{len(c.levels)}, math.MaxInt, c.mayRLE)
+			encoder := codec.ChooseLevelEncoder(c.levels, []int{len(c.levels)}, math.MaxInt, c.mayRLE)
 			if diff := cmp.Diff(c.want, encoder.Codec); diff != "" {
 				t.Errorf("codec (-want +got):\n%s", diff)
 			}
@@ -63,7 +64,7 @@ func TestEncodedLevelsAreDecoded(t *testing.T) {
 		for i := range levels {
 			levels[i] = uint16(i/run) % (highest + 1)
 		}
-		encoder := ChooseLevelEncoder(levels, blocks, math.MaxInt, rapid.Bool().Draw(t, "may be run lengths"))
+		encoder := codec.ChooseLevelEncoder(levels, blocks, math.MaxInt, rapid.Bool().Draw(t, "may be run lengths"))
 		var got []uint16
 		at := 0
 		for _, n := range blocks {
@@ -72,7 +73,7 @@ func TestEncodedLevelsAreDecoded(t *testing.T) {
 				t.Fatalf("got a block of %d bytes, want its size in 16 bits", len(b))
 			}
 			var err error
-			if got, err = AppendLevels(got, encoder.Codec, b, n); err != nil {
+			if got, err = codec.AppendLevels(got, encoder.Codec, b, n); err != nil {
 				t.Fatal(err)
 			}
 			at += n

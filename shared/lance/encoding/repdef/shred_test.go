@@ -1,4 +1,4 @@
-package repdef
+package repdef_test
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/encoding/repdef"
 	"tiltyard/shared/lance/encoding/values"
 	"tiltyard/shared/lance/pb"
 )
@@ -18,11 +19,11 @@ var (
 	listType  = arrow.ListOf(int32Type)
 	pairType  = arrow.StructOf(arrow.Field{Name: "a", Type: int32Type, Nullable: true}, arrow.Field{Name: "l", Type: listType, Nullable: true})
 
-	leafStep  = Leaf{Type: int32Type, Name: "leaf", Nullable: true}
-	listStep  = Step{Kind: ListStep, Name: "list", Nullable: true}
-	aStep     = Step{Kind: StructStep, Child: 0, Member: "a", Name: "struct", Nullable: true}
-	lStep     = Step{Kind: StructStep, Child: 1, Member: "l", Name: "struct", Nullable: true}
-	fixedStep = Step{Kind: FixedListStep, Size: 2, Name: "fixed", Nullable: true}
+	leafStep  = repdef.Leaf{Type: int32Type, Name: "leaf", Nullable: true}
+	listStep  = repdef.Step{Kind: repdef.ListStep, Name: "list", Nullable: true}
+	aStep     = repdef.Step{Kind: repdef.StructStep, Child: 0, Member: "a", Name: "struct", Nullable: true}
+	lStep     = repdef.Step{Kind: repdef.StructStep, Child: 1, Member: "l", Name: "struct", Nullable: true}
+	fixedStep = repdef.Step{Kind: repdef.FixedListStep, Size: 2, Name: "fixed", Nullable: true}
 )
 
 // parse makes an array of what JSON says.
@@ -38,7 +39,7 @@ func parse(t *testing.T, typ arrow.DataType, json string) arrow.Array {
 func TestNestedRowsAreShreddedIntoLevels(t *testing.T) {
 	cases := []struct {
 		name     string
-		steps    []Step
+		steps    []repdef.Step
 		typ      arrow.DataType
 		rows     string
 		rep, def []uint16
@@ -55,50 +56,50 @@ func TestNestedRowsAreShreddedIntoLevels(t *testing.T) {
 			def: []uint16{0, 1, 0}, layers: []pb.RepDefLayer{pb.NullableItem}, visible: 1, values: []int32{5, 0, 3},
 		},
 		{
-			name: "list with all kinds of nothing", steps: []Step{listStep}, typ: listType,
+			name: "list with all kinds of nothing", steps: []repdef.Step{listStep}, typ: listType,
 			rows: `[[1, 2], null, [], [null, 3]]`,
 			rep:  []uint16{1, 0, 1, 1, 1, 0}, def: []uint16{0, 0, 2, 3, 1, 0},
 			layers: []pb.RepDefLayer{pb.NullableItem, pb.NullAndEmptyList}, visible: 1, values: []int32{1, 2, 0, 3},
 		},
 		{
-			name: "only the levels that occur are kept", steps: []Step{listStep}, typ: listType,
+			name: "only the levels that occur are kept", steps: []repdef.Step{listStep}, typ: listType,
 			rows: `[[1], [], [2]]`,
 			rep:  []uint16{1, 1, 1}, def: []uint16{0, 1, 0},
 			layers: []pb.RepDefLayer{pb.AllValidItem, pb.EmptyableList}, values: []int32{1, 2},
 		},
 		{
-			name: "null structs cut off what is below", steps: []Step{aStep}, typ: pairType,
+			name: "null structs cut off what is below", steps: []repdef.Step{aStep}, typ: pairType,
 			rows: `[{"a": 1}, null, {"a": null}]`,
 			def:  []uint16{0, 2, 1}, layers: []pb.RepDefLayer{pb.NullableItem, pb.NullableItem}, visible: 2,
 			values: []int32{1, 0, 0},
 		},
 		{
-			name: "a list below a null struct is neither null nor empty", steps: []Step{lStep, listStep}, typ: pairType,
+			name: "a list below a null struct is neither null nor empty", steps: []repdef.Step{lStep, listStep}, typ: pairType,
 			rows: `[{"l": [1, 2]}, null, {"l": []}]`,
 			rep:  []uint16{1, 0, 1, 1}, def: []uint16{0, 0, 2, 1},
 			layers: []pb.RepDefLayer{pb.AllValidItem, pb.EmptyableList, pb.NullableItem}, values: []int32{1, 2},
 		},
 		{
-			name: "a null struct in a list keeps its place among the values", steps: []Step{listStep, aStep},
+			name: "a null struct in a list keeps its place among the values", steps: []repdef.Step{listStep, aStep},
 			typ:  arrow.ListOf(pairType),
 			rows: `[[{"a": 1}, null], null]`,
 			rep:  []uint16{1, 0, 1}, def: []uint16{0, 1, 2},
 			layers: []pb.RepDefLayer{pb.AllValidItem, pb.NullableItem, pb.NullableList}, visible: 1, values: []int32{1, 0},
 		},
 		{
-			name: "lists of lists", steps: []Step{listStep, listStep}, typ: arrow.ListOf(listType),
+			name: "lists of lists", steps: []repdef.Step{listStep, listStep}, typ: arrow.ListOf(listType),
 			rows: `[[[1, 2], [3]], [], [null, []], null, [[4]]]`,
 			rep:  []uint16{2, 0, 1, 2, 2, 1, 2, 2}, def: []uint16{0, 0, 0, 4, 1, 2, 3, 0},
 			layers: []pb.RepDefLayer{pb.AllValidItem, pb.NullAndEmptyList, pb.NullAndEmptyList}, values: []int32{1, 2, 3, 4},
 		},
 		{
-			name: "an inner list is emptyable below a layer with levels", steps: []Step{listStep, listStep},
+			name: "an inner list is emptyable below a layer with levels", steps: []repdef.Step{listStep, listStep},
 			typ: arrow.ListOf(listType), rows: `[[[1]], null]`,
 			rep: []uint16{2, 2}, def: []uint16{0, 2},
 			layers: []pb.RepDefLayer{pb.AllValidItem, pb.EmptyableList, pb.NullableList}, values: []int32{1},
 		},
 		{
-			name: "fixed-size lists of structs repeat their levels", steps: []Step{fixedStep, aStep},
+			name: "fixed-size lists of structs repeat their levels", steps: []repdef.Step{fixedStep, aStep},
 			typ:  arrow.FixedSizeListOf(2, pairType),
 			rows: `[[{"a": 1}, {"a": 2}], null, [null, {"a": null}]]`,
 			def:  []uint16{0, 0, 3, 3, 2, 1}, visible: 3,
@@ -110,7 +111,7 @@ func TestNestedRowsAreShreddedIntoLevels(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rows := parse(t, c.typ, c.rows)
 			for cut := range rows.Len() + 1 { // in one piece or two
-				checkShred(t, rows, cut, &Path{Steps: c.steps, Leaf: leafStep}, func(b *Buffer, layers []pb.RepDefLayer, visible uint16, values []int32) {
+				checkShred(t, rows, cut, &repdef.Path{Steps: c.steps, Leaf: leafStep}, func(b *repdef.Buffer, layers []pb.RepDefLayer, visible uint16, values []int32) {
 					got := []any{append([]uint16(nil), b.Rep...), append([]uint16(nil), b.Def...), layers, visible, values}
 					want := []any{c.rep, c.def, c.layers, c.visible, c.values}
 					if diff := cmp.Diff(want, got); diff != "" {
@@ -122,10 +123,10 @@ func TestNestedRowsAreShreddedIntoLevels(t *testing.T) {
 	}
 }
 
-func checkShred(t *testing.T, rows arrow.Array, cut int, path *Path, check func(*Buffer, []pb.RepDefLayer, uint16, []int32)) {
+func checkShred(t *testing.T, rows arrow.Array, cut int, path *repdef.Path, check func(*repdef.Buffer, []pb.RepDefLayer, uint16, []int32)) {
 	t.Helper()
-	s := NewShredder(path)
-	var b Buffer
+	s := repdef.NewShredder(path)
+	var b repdef.Buffer
 	v := values.New(values.FixedShape(32))
 	for _, part := range []arrow.Array{array.NewSlice(rows, 0, int64(cut)), array.NewSlice(rows, int64(cut), int64(rows.Len()))} {
 		leaf, err := s.Shred(part)
@@ -149,7 +150,7 @@ func TestShredHidesWhatArrowDoesNotShow(t *testing.T) {
 		memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{1, 3, 5, 6})),
 	}, []arrow.ArrayData{items.Data()}, 1, 0)
 	rows := array.NewListData(lists)
-	checkShred(t, rows, 0, &Path{Steps: []Step{listStep}, Leaf: leafStep}, func(b *Buffer, _ []pb.RepDefLayer, _ uint16, values []int32) {
+	checkShred(t, rows, 0, &repdef.Path{Steps: []repdef.Step{listStep}, Leaf: leafStep}, func(b *repdef.Buffer, _ []pb.RepDefLayer, _ uint16, values []int32) {
 		if diff := cmp.Diff([]int32{1, 2, 3}, values); diff != "" {
 			t.Errorf("values (-want +got):\n%s", diff)
 		}
@@ -164,17 +165,17 @@ func TestShredRefusesNullsThatMayNotBe(t *testing.T) {
 	strict.Nullable = false
 	cases := []struct {
 		name string
-		path Path
+		path repdef.Path
 		rows string
 		want string
 	}{
-		{"null list", Path{Steps: []Step{strict}, Leaf: leafStep}, `[[1], null]`, `field "list"`},
-		{"null item", Path{Steps: []Step{listStep}, Leaf: Leaf{Type: int32Type, Name: "items"}}, `[[1, null]]`, `field "items"`},
-		{"item of a null list", Path{Steps: []Step{listStep}, Leaf: Leaf{Type: int32Type, Name: "items"}}, `[[1], null]`, ""},
+		{"null list", repdef.Path{Steps: []repdef.Step{strict}, Leaf: leafStep}, `[[1], null]`, `field "list"`},
+		{"null item", repdef.Path{Steps: []repdef.Step{listStep}, Leaf: repdef.Leaf{Type: int32Type, Name: "items"}}, `[[1, null]]`, `field "items"`},
+		{"item of a null list", repdef.Path{Steps: []repdef.Step{listStep}, Leaf: repdef.Leaf{Type: int32Type, Name: "items"}}, `[[1], null]`, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := NewShredder(&c.path).Shred(parse(t, listType, c.rows))
+			_, err := repdef.NewShredder(&c.path).Shred(parse(t, listType, c.rows))
 			if c.want == "" && err != nil {
 				t.Errorf("got %v, want no error", err)
 			}
@@ -188,19 +189,19 @@ func TestShredRefusesNullsThatMayNotBe(t *testing.T) {
 func TestShredRefusesOtherTypes(t *testing.T) {
 	cases := []struct {
 		name  string
-		steps []Step
+		steps []repdef.Step
 		rows  arrow.Array
 	}{
 		{"list for a value", nil, parse(t, listType, `[[1]]`)},
-		{"value for a list", []Step{listStep}, parse(t, int32Type, `[1]`)},
-		{"value for a struct", []Step{aStep}, parse(t, int32Type, `[1]`)},
-		{"list of another length", []Step{fixedStep, aStep}, parse(t, arrow.FixedSizeListOf(3, pairType), `[null]`)},
+		{"value for a list", []repdef.Step{listStep}, parse(t, int32Type, `[1]`)},
+		{"value for a struct", []repdef.Step{aStep}, parse(t, int32Type, `[1]`)},
+		{"list of another length", []repdef.Step{fixedStep, aStep}, parse(t, arrow.FixedSizeListOf(3, pairType), `[null]`)},
 		{"another width", nil, parse(t, arrow.PrimitiveTypes.Int64, `[1]`)},
-		{"struct with another member", []Step{{Kind: StructStep, Member: "z"}}, parse(t, pairType, `[null]`)},
+		{"struct with another member", []repdef.Step{{Kind: repdef.StructStep, Member: "z"}}, parse(t, pairType, `[null]`)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := NewShredder(&Path{Steps: c.steps, Leaf: leafStep}).Shred(c.rows); err == nil {
+			if _, err := repdef.NewShredder(&repdef.Path{Steps: c.steps, Leaf: leafStep}).Shred(c.rows); err == nil {
 				t.Error("got no error")
 			}
 		})

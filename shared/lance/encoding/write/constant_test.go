@@ -1,4 +1,4 @@
-package write
+package write_test
 
 import (
 	"slices"
@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/lance/encoding/codec"
 	"tiltyard/shared/lance/encoding/repdef"
 	"tiltyard/shared/lance/encoding/values"
+	"tiltyard/shared/lance/encoding/write"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -119,7 +120,7 @@ func TestValuesBelowStructsThatMustNotBeNullAreNotConstant(t *testing.T) {
 // encodeRows makes pages of version 2.2.
 func encodeRows(t *testing.T, path repdef.Path, rows arrow.Array) (pages []encoding.Page) {
 	t.Helper()
-	encoder, err := NewColumnEncoder(path, lance.V2_2)
+	encoder, err := write.NewColumnEncoder(path, lance.V2_2)
 	if err != nil {
 		t.Fatal(err)
 	}
