@@ -169,12 +169,12 @@ def test_broken_http(server, data):
     assert server.wire().call("GET", "/healthz").status == 200
 
 
-@pytest.mark.parametrize("chunk", [b"ZZ\r\n", b"5\r\n{}\r\n", b"2\r\n{}XX0\r\n\r\n", b"fffffffffffffffff\r\n"])
+@pytest.mark.parametrize("chunk", [b"ZZ\r\n", b"2\r\n{}XX0\r\n\r\n", b"fffffffffffffffff\r\n"])
 def test_malformed_chunks_are_the_callers_fault(server, places, chunk):
     server.not_behind_gateway("a gateway joins the chunks")
     head = f"POST /v1/table/{places['t']}/count_rows HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n"
     answer = raw(server, head.encode() + b"Transfer-Encoding: chunked\r\n\r\n" + chunk)
-    assert answer[:13] == b"HTTP/1.1 400 " and b"invalid-input" in answer, answer[:400]
+    assert answer[:13] == b"HTTP/1.1 400 " and b"chunks are malformed" in answer, answer
     assert server.wire().post(f"/v1/table/{places['t']}/count_rows", {}).json == 100
 
 
