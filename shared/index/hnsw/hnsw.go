@@ -1,4 +1,4 @@
-// Package hnsw searches graphs of the vectors of a partition. A node is a vector; its neighbours are
+// Package hnsw builds and searches graphs of the vectors of a partition. A node is a vector; its neighbours are
 // vectors near to it. Level 0 has all nodes, each level above fewer of them. A search walks down from
 // the entry point, on each level to the node nearest to the query, and on level 0 looks around that
 // node for as many results as it is asked for.
@@ -10,7 +10,7 @@
 package hnsw
 
 import (
-	"container/heap"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -176,11 +176,11 @@ func (g *Graph) look(from Hit, ef int, distance func(uint32) float32, accept fun
 	candidates := &queue{nearer: true, hits: []Hit{from}}
 	results := &queue{}
 	if accept(from) {
-		heap.Push(results, from)
+		results.push(from)
 	}
-	for candidates.Len() > 0 {
-		current := heap.Pop(candidates).(Hit)
-		if results.Len() >= ef && current.Distance > results.hits[0].Distance {
+	for len(candidates.hits) > 0 {
+		current := candidates.pop()
+		if len(results.hits) >= ef && current.Distance > results.hits[0].Distance {
 			break
 		}
 		for _, n := range g.bottom.of(int(current.Node)) {
@@ -189,28 +189,31 @@ func (g *Graph) look(from Hit, ef int, distance func(uint32) float32, accept fun
 			}
 			visited[n/64] |= 1 << (n % 64)
 			h := Hit{n, distance(n)}
-			if results.Len() >= ef && !(h.Distance <= results.hits[0].Distance) {
+			if len(results.hits) >= ef && !(h.Distance <= results.hits[0].Distance) {
 				continue
 			}
 			if accept(h) {
-				heap.Push(results, h)
-				if results.Len() > ef {
-					heap.Pop(results)
+				results.push(h)
+				if len(results.hits) > ef {
+					results.pop()
 				}
 			}
-			heap.Push(candidates, h)
+			candidates.push(h)
 		}
 	}
-	slices.SortFunc(results.hits, func(a, b Hit) int {
-		switch {
-		case a.Distance < b.Distance:
-			return -1
-		case a.Distance > b.Distance:
-			return 1
-		}
-		return int(int64(a.Node) - int64(b.Node))
-	})
+	slices.SortFunc(results.hits, byDistance)
 	return results.hits
+}
+
+// byDistance orders hits, the nearest first.
+func byDistance(a, b Hit) int {
+	switch {
+	case a.Distance < b.Distance:
+		return -1
+	case a.Distance > b.Distance:
+		return 1
+	}
+	return cmp.Compare(a.Node, b.Node)
 }
 
 // A queue is a heap of hits: the nearest on top, or else the farthest.
@@ -219,20 +222,37 @@ type queue struct {
 	hits   []Hit
 }
 
-func (q *queue) Len() int { return len(q.hits) }
-
-func (q *queue) Less(i, j int) bool {
+func (q *queue) less(i, j int) bool {
 	if q.nearer {
 		return q.hits[i].Distance < q.hits[j].Distance
 	}
 	return q.hits[i].Distance > q.hits[j].Distance
 }
 
-func (q *queue) Swap(i, j int) { q.hits[i], q.hits[j] = q.hits[j], q.hits[i] }
-func (q *queue) Push(x any)    { q.hits = append(q.hits, x.(Hit)) }
+func (q *queue) push(h Hit) {
+	q.hits = append(q.hits, h)
+	for i := len(q.hits) - 1; i > 0 && q.less(i, (i-1)/2); i = (i - 1) / 2 {
+		q.hits[i], q.hits[(i-1)/2] = q.hits[(i-1)/2], q.hits[i]
+	}
+}
 
-func (q *queue) Pop() any {
-	last := q.hits[len(q.hits)-1]
-	q.hits = q.hits[:len(q.hits)-1]
-	return last
+// pop takes the top away.
+func (q *queue) pop() Hit {
+	top, last := q.hits[0], len(q.hits)-1
+	q.hits[0] = q.hits[last]
+	q.hits = q.hits[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			return top
+		}
+		if child+1 < last && q.less(child+1, child) {
+			child++
+		}
+		if !q.less(child, i) {
+			return top
+		}
+		q.hits[i], q.hits[child] = q.hits[child], q.hits[i]
+		i = child
+	}
 }

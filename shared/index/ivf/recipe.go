@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/index/hnsw"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/vector"
 )
@@ -41,6 +42,10 @@ var built = map[string]struct {
 	"IVF_FLAT": {4096, "FLAT"},
 	"IVF_SQ":   {8192, "SQ"},
 	"IVF_PQ":   {8192, "PQ"},
+
+	"IVF_HNSW_FLAT": {1 << 20, "FLAT"},
+	"IVF_HNSW_SQ":   {1 << 20, "SQ"},
+	"IVF_HNSW_PQ":   {1 << 20, "PQ"},
 }
 
 // Kinds returns the names of the kinds that can be built, in their order.
@@ -77,6 +82,10 @@ func (r Recipe) Complete(column arrow.DataType) (Recipe, error) {
 	checks := []check{
 		{"num_partitions", r.Partitions, 0, maxPartitions}, {"target_partition_size", r.TargetRows, 1, maxRows},
 		{"sample_rate", r.SampleRate, 1, maxRows}, {"max_iterations", r.Iterations, 1, maxIterations},
+	}
+	if r.hasGraph() {
+		r.Edges, r.Candidates = orElse(r.Edges, 20), orElse(r.Candidates, 300)
+		checks = append(checks, check{"m", r.Edges, 4, maxEdges}, check{"ef_construction", r.Candidates, r.Edges, maxCandidates})
 	}
 	switch r.quantizer() {
 	case "PQ":
@@ -119,6 +128,8 @@ func subVectors(dim int) int {
 const (
 	maxRows       = 1<<32 - 1 // of a partition, which the format counts in 32 bits
 	maxIterations = 1 << 16
+	maxEdges      = 1 << 10
+	maxCandidates = 1 << 16
 )
 
 // A check is a number with its bounds.
@@ -161,6 +172,9 @@ func (r Recipe) Details() []byte {
 	case "PQ":
 		d.Compression, d.NumBits, d.NumSubVectors = pb.CompressionPQ, uint32(r.Bits), uint32(r.SubVectors)
 		d.RuntimeHints["lance.pq.max_iters"] = strconv.Itoa(r.Iterations)
+	}
+	if r.hasGraph() {
+		d.HNSW = &pb.HNSWDetails{MaxConnections: uint32(r.Edges), ConstructionDepth: uint32(r.Candidates), MaxLevel: hnsw.MaxLevel}
 	}
 	if r.TargetRows != built[r.Kind].targetRows {
 		d.TargetPartitionSize = uint64(r.TargetRows)

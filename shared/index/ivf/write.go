@@ -93,6 +93,11 @@ func (w *writer) flush(ctx context.Context) error {
 	if rows == 0 {
 		return nil
 	}
+	if w.hasGraph() {
+		if err := w.writeGraph(ctx); err != nil {
+			return err
+		}
+	}
 	codes := w.codes
 	if w.quantizer() == "PQ" {
 		codes = quantize.Transpose(codes, rows)
@@ -112,8 +117,10 @@ func (w *writer) endPartition(ctx context.Context) error {
 		return err
 	}
 	w.places.add(w.written)
-	w.around.add(0)
-	w.graphs = append(w.graphs, "")
+	if len(w.around.rows) < len(w.places.rows) { // there is no graph
+		w.around.add(0)
+		w.graphs = append(w.graphs, "")
+	}
 	w.written = 0
 	return ctx.Err()
 }
@@ -133,6 +140,9 @@ func (w *writer) storageFields() []arrow.Field {
 
 // topFields are the columns of the index file. Without graphs it has no rows.
 func (w *writer) topFields() []arrow.Field {
+	if w.hasGraph() {
+		return graphFields
+	}
 	return []arrow.Field{{Name: "__flat_marker", Type: arrow.PrimitiveTypes.Uint64}}
 }
 
