@@ -142,11 +142,12 @@ func TestStorageRequests(t *testing.T) {
 	const rows = 50_000
 	near := []byte(`{"vector":{"single_vector":[1,2,3,4,5,6,7,8]},"k":10,"columns":{"column_names":["id"]},"prefilter":true}`)
 	named := func(try int) []byte { return fmt.Appendf(nil, `{"name":"b%d"}`, try) }
-	operations := []struct {
+	type operation struct {
 		name, path string
 		body       func(try int) []byte
 		perTry     bool // path holds %d for the try: each is another object
-	}{
+	}
+	operations := []operation{
 		{"namespace create", "/v1/namespace/n%d/create", nil, true},
 		{"namespace describe", "/v1/namespace/ns/describe", nil, false},
 		{"namespace exists", "/v1/namespace/ns/exists", nil, false},
@@ -180,7 +181,15 @@ func TestStorageRequests(t *testing.T) {
 		{"branch count", "/v1/table/t/count_rows", func(int) []byte { return []byte(`{"branch":"b0"}`) }, false},
 		{"branch append 1000 rows", "/v1/table/t/insert?branch=b0", func(try int) []byte { return stream(t, 1000*try, 1000) }, false},
 		{"branch delete", "/v1/table/t/branches/delete", named, false},
+		{"create index BTREE", "/v1/table/c%d/create_index", func(int) []byte { return []byte(`{"column":"id","index_type":"BTREE"}`) }, true},
+		{"create index FTS", "/v1/table/c%d/create_index", func(int) []byte { return []byte(`{"column":"s","index_type":"FTS"}`) }, true},
+		{"create index IVF_PQ", "/v1/table/c%d/create_index", func(int) []byte {
+			return []byte(`{"column":"vector","index_type":"IVF_PQ","num_partitions":4,"num_sub_vectors":4}`)
+		}, true},
 		{"table drop", "/v1/table/c%d/drop", nil, true},
+	}
+	for _, q := range indexedQueries {
+		operations = append(operations, operation{q.name, "/v1/table/indexed/query", indexedQuery(q.query), false})
 	}
 	path := func(pattern string, try int, perTry bool) string {
 		if perTry {
@@ -195,6 +204,8 @@ func TestStorageRequests(t *testing.T) {
 		setup := start(t, inner)
 		setup.call("/v1/namespace/ns/create", []byte("{}"))
 		setup.call("/v1/table/t/create", stream(t, 0, rows))
+		addIndexed(t, inner)
+		setup.call("/v1/table/indexed/register", fmt.Appendf(nil, `{"location":%q}`, indexedLocation))
 		warm := start(t, inner)
 		for _, op := range operations {
 			body := op.body
