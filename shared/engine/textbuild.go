@@ -78,6 +78,7 @@ func planText(d *dataset.Dataset, n NewIndex, field arrow.Field) (build, error) 
 		return build{}, protocol.Errorf(protocol.InvalidInput, "lance_tokenizer is %.40q; it is %s for a column of type %s", params.LanceTokenizer, fits, field.Type)
 	}
 	params.LanceTokenizer = fits
+	params.DocumentGranularity = "" // only the entry in the manifest has it, and there row is absent
 	analyzer, err := fulltext.NewAnalyzer(params)
 	if err != nil {
 		return build{}, textParamsError(err)

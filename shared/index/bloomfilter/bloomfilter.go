@@ -1,4 +1,4 @@
-// Package bloomfilter reads indices of the kind BLOOMFILTER: for each zone of a column a Bloom filter
+// Package bloomfilter reads and builds indices of the kind BLOOMFILTER: for each zone of a column a Bloom filter
 // of its values. A search finds the zones that may have one of some values. It reads the filters of
 // all zones, about four bytes for each row.
 //

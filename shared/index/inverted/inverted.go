@@ -1,4 +1,4 @@
-// Package inverted reads indices of the kind FTS: for each term that the texts of a column have,
+// Package inverted reads and builds indices of the kind FTS: for each term that the texts of a column have,
 // the documents that have it, how often, and where. A search reads the lists of its terms, and no
 // others.
 //

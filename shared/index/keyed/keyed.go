@@ -1,4 +1,4 @@
-// Package keyed reads the file that a segment of the kinds BITMAP, LABEL_LIST and NGRAM is: distinct
+// Package keyed reads and builds the file that a segment of the kinds BITMAP, LABEL_LIST and NGRAM is: distinct
 // keys, each with the rows that have it. It is an ordinary data file:
 //
 //	bitmap_page_lookup.lance   keys    T      distinct; one may be NULL

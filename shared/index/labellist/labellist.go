@@ -1,4 +1,4 @@
-// Package labellist reads indices of the kind LABEL_LIST: each distinct element of the lists of a
+// Package labellist reads and builds indices of the kind LABEL_LIST: each distinct element of the lists of a
 // column, with the rows that have it; see package keyed. A search reads the rows of the elements that
 // are asked for, and of no others.
 //

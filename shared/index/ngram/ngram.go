@@ -1,4 +1,4 @@
-// Package ngram reads indices of the kind NGRAM: each run of three letters or digits, a trigram, that
+// Package ngram reads and builds indices of the kind NGRAM: each run of three letters or digits, a trigram, that
 // occurs in the texts of a column, with the rows that have it. Texts are in lower case and folded to
 // ASCII before they are cut, so a row that has all trigrams of a text need not have the text.
 //

@@ -1,4 +1,4 @@
-// Package zoned reads what indices of the kinds ZONEMAP and BLOOMFILTER have in common. A segment is
+// Package zoned reads and builds what indices of the kinds ZONEMAP and BLOOMFILTER have in common. A segment is
 // one file. It has a row for each zone of the table, with a summary of the values in it. A zone is
 // some rows of one fragment that follow each other:
 //

@@ -1,4 +1,4 @@
-// Package zonemap reads indices of the kind ZONEMAP: for each zone of a column its least and greatest
+// Package zonemap reads and builds indices of the kind ZONEMAP: for each zone of a column its least and greatest
 // value. A search finds the zones that may have a value, and reads no more than this one file, which
 // is small. Where a table is in the order of the column, or nearly so, these are few.
 //
