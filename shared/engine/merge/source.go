@@ -232,8 +232,7 @@ func (s *Source) describe(ctx context.Context, row int, columns []string) string
 	return fmt.Sprintf("row %d", row)
 }
 
-// close releases the file and the memory.
-// Close deletes the scratch file of the source and returns its memory.
+// Close releases the file and the memory.
 func (s *Source) Close() {
 	s.room.Release()
 	if s.file != nil {
