@@ -1,9 +1,11 @@
-package fulltext
+package fulltext_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tiltyard/shared/fulltext"
 )
 
 func TestTrigramsOfTexts(t *testing.T) {
@@ -23,7 +25,7 @@ func TestTrigramsOfTexts(t *testing.T) {
 		"\u212babc": "aab abc",
 		"a\u0301bc": "", // a mark of its own has no form in ASCII
 	} {
-		if got := Trigrams(text); !slices.Equal(got, strings.Fields(want)) {
+		if got := fulltext.Trigrams(text); !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -1,7 +1,6 @@
 package claim_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -152,10 +151,10 @@ func TestClaimsAboutAPlaceOverlapIt(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if _, err := l.Take(context.Background(), []string{"t"}, at, false, false); err != nil {
+		if _, err := l.Take(t.Context(), []string{"t"}, at, false, false); err != nil {
 			rt.Fatal(err)
 		}
-		found, err := l.About(context.Background(), second)
+		found, err := l.About(t.Context(), second)
 		if want := objectstore.Holds(first, second) || objectstore.Holds(second, first); err != nil || (len(found) == 1) != want {
 			rt.Errorf("a claim on %s is about %s: got %d claims, %v; overlap is %v", first, second, len(found), err, want)
 		}

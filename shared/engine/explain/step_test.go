@@ -1,4 +1,4 @@
-package explain
+package explain_test
 
 import (
 	"testing"
@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/engine/explain"
 )
 
 // Each reading of this clock is a second later than the one before.
@@ -20,8 +22,8 @@ func ticking() func() time.Time {
 
 func TestStepsAreIndentedBelowTheStepsThatTakeTheirRows(t *testing.T) {
 	now := ticking()
-	scan := New(now, Scan).With("columns=%s", List([]string{"a", "b"})).WithMore("rows=%d", 7)
-	top := New(now, Project, nil, New(now, Sort, scan).With("by=a"))
+	scan := explain.New(now, explain.Scan).With("columns=%s", explain.List([]string{"a", "b"})).WithMore("rows=%d", 7)
+	top := explain.New(now, explain.Project, nil, explain.New(now, explain.Sort, scan).With("by=a"))
 	for _, c := range []struct {
 		verbose bool
 		want    string
@@ -37,8 +39,8 @@ func TestStepsAreIndentedBelowTheStepsThatTakeTheirRows(t *testing.T) {
 
 func TestStepsMeasureTheirRowsAndTimes(t *testing.T) {
 	now := ticking()
-	scan := New(now, Scan)
-	sort := New(now, Sort, scan)
+	scan := explain.New(now, explain.Scan)
+	sort := explain.New(now, explain.Sort, scan)
 	_ = scan.Reading(t.Context())
 	batch := array.NewRecordBatch(arrow.NewSchema(nil, nil), nil, 3)
 	for _, err := range scan.Counted(func(yield func(arrow.RecordBatch, error) bool) {

@@ -1,4 +1,4 @@
-package wordbreak
+package wordbreak_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/fulltext/wordbreak"
 )
 
 // testdata/words.json is what native Lance makes of texts: those of the segments that have a
@@ -24,7 +26,7 @@ func TestWordsAreThoseOfNativeLance(t *testing.T) {
 	}
 	for _, c := range golden {
 		text, words := c[0].(string), []any{}
-		for segment := range Segments(text) {
+		for segment := range wordbreak.Segments(text) {
 			if strings.ContainsFunc(segment, wordlike) {
 				words = append(words, segment)
 			}
@@ -57,7 +59,7 @@ func TestTextIsSegmentedAtWordBreaks(t *testing.T) {
 		{"a script without dictionary", "ᦀᦁไทย", []string{"ᦀᦁ", "ไทย"}},
 		{"bytes that are no text", "a\xffb", []string{"a", "\xff", "b"}},
 	} {
-		if diff := cmp.Diff(c.want, slices.Collect(Segments(c.text))); diff != "" {
+		if diff := cmp.Diff(c.want, slices.Collect(wordbreak.Segments(c.text))); diff != "" {
 			t.Errorf("%s: segments of %+q: want -, got +:\n%s", c.name, c.text, diff)
 		}
 	}
@@ -68,7 +70,7 @@ func FuzzSegmentsAreTheText(f *testing.F) {
 	f.Add("東京都に住んでภาษາລາວမြန်មែរᦀ\u0301")
 	f.Fuzz(func(t *testing.T, text string) {
 		joined := ""
-		for segment := range Segments(text) {
+		for segment := range wordbreak.Segments(text) {
 			if segment == "" {
 				t.Fatalf("an empty segment of %+q, after %+q", text, joined)
 			}
@@ -81,7 +83,7 @@ func FuzzSegmentsAreTheText(f *testing.F) {
 }
 
 func TestSegmentsMayBeLeftEarly(t *testing.T) {
-	for segment := range Segments("one two") {
+	for segment := range wordbreak.Segments("one two") {
 		if segment != "one" {
 			t.Errorf("segment after the first that was wanted: %q", segment)
 		}
@@ -99,7 +101,7 @@ func BenchmarkSegments(b *testing.B) {
 			text := strings.Repeat(text, 100)
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				for range Segments(text) { // they are only found
+				for range wordbreak.Segments(text) { // they are only found
 				}
 			}
 		})
