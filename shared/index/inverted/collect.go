@@ -34,7 +34,6 @@ type collector struct {
 	held memory.Hold // at least as many
 
 	// Of the document that is being added:
-	ctx    context.Context //nolint:containedctx // only until add returns
 	length uint64
 	steps  int
 	err    error
@@ -77,14 +76,13 @@ func newCollector(analyzer *fulltext.Analyzer) *collector {
 
 // add adds the document of a row, unless it has no terms.
 func (c *collector) add(ctx context.Context, row uint64, text string) error {
-	c.ctx, c.length, c.err = ctx, 0, nil
-	defer func() { c.ctx = nil }()
+	c.length, c.err = 0, nil
 	if c.analyzer.IsJSON() {
-		if err := c.analyzer.Members(text, c.member); err != nil {
+		if err := c.analyzer.Members(text, func(term string, place int) { c.member(ctx, term, place) }); err != nil {
 			return fmt.Errorf("row %d: %w", row, err)
 		}
 	} else {
-		c.analyzer.Words(text, c.word)
+		c.analyzer.Words(text, func(word string, place int) bool { return c.word(ctx, word, place) })
 	}
 	if c.err != nil || c.length == 0 {
 		return c.err
@@ -97,7 +95,7 @@ func (c *collector) add(ctx context.Context, row uint64, text string) error {
 }
 
 // word adds a word of the document.
-func (c *collector) word(word string, position int) bool {
+func (c *collector) word(ctx context.Context, word string, position int) bool {
 	number, known := c.words[word]
 	if !known {
 		number = c.learn(word)
@@ -105,14 +103,14 @@ func (c *collector) word(word string, position int) bool {
 	if number != droppedWord {
 		c.occurs(uint32(number), uint32(position))
 	}
-	return c.goOn()
+	return c.goOn(ctx)
 }
 
 // member adds a term of a JSON document.
-func (c *collector) member(term string, position int) {
+func (c *collector) member(ctx context.Context, term string, position int) {
 	if c.err == nil {
 		c.occurs(c.number(term), uint32(position))
-		c.goOn()
+		c.goOn(ctx)
 	}
 }
 
@@ -181,16 +179,16 @@ func (c *collector) write(l *list) {
 }
 
 // goOn takes the memory that the document has come to need, and reports whether it can go on.
-func (c *collector) goOn() bool {
+func (c *collector) goOn(ctx context.Context) bool {
 	if c.steps++; c.steps%contextSteps == 0 && c.err == nil {
-		c.err = c.ctx.Err()
+		c.err = ctx.Err()
 	}
 	if c.size > c.held.Bytes() && c.err == nil {
 		if len(c.pool.blocks) >= poolBlocks-1 {
 			c.err = fmt.Errorf("%w: documents with more than %d bytes of terms", lance.ErrUnsupported, c.pool.bytes())
 			return false
 		}
-		c.err = c.held.Resize(c.ctx, c.size+growth)
+		c.err = c.held.Resize(ctx, c.size+growth)
 	}
 	return c.err == nil
 }
