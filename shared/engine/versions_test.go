@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
@@ -21,7 +22,7 @@ import (
 
 // withVersions is a table of which there is nothing but the names of its manifests, and
 // the store that counts what is asked of it.
-func withVersions(t interface{ Fatal(...any) }, scheme manifest.Scheme, versions []uint64) (*Table, *faultstore.Store) {
+func withVersions(t interface{ Fatal(...any) }, scheme manifest.Scheme, versions []uint64) (*engine.Table, *faultstore.Store) {
 	store := faultstore.New(memstore.New(), nil)
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: store})
 	if err != nil {
@@ -34,7 +35,7 @@ func withVersions(t interface{ Fatal(...any) }, scheme manifest.Scheme, versions
 		}
 	}
 	store.Reset()
-	return New(dataset.NewSession(0, time.Now), Limits{}).Table([]string{"t"}, at, 0), store
+	return engine.New(dataset.NewSession(0, time.Now), engine.Limits{}).Table([]string{"t"}, at, 0), store
 }
 
 // Whatever the history, the pages of a list hold each version once, in the order asked for.
@@ -47,7 +48,7 @@ func TestPagesOfVersionsAreTheWholeList(t *testing.T) {
 		}
 		scheme := rapid.SampledFrom([]manifest.Scheme{manifest.V1, manifest.V2}).Draw(t, "scheme")
 		table, _ := withVersions(t, scheme, versions)
-		opts := VersionList{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.SampledFrom([]int{-1, 90, 700}).Draw(t, "limit")}
+		opts := engine.VersionList{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.SampledFrom([]int{-1, 90, 700}).Draw(t, "limit")}
 		if opts.Descending {
 			slices.Reverse(versions)
 		}
@@ -86,7 +87,7 @@ func TestPageOfVersionsCostsTheSameInLongHistories(t *testing.T) {
 		table, store := withVersions(t, manifest.V2, versions)
 		middle := cleanedUp + (newest-cleanedUp)/2
 		var requests []int
-		for _, opts := range []VersionList{
+		for _, opts := range []engine.VersionList{
 			{Descending: true, Limit: page},
 			{Descending: true, Limit: page, After: &middle},
 			{Limit: page},

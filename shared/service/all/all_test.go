@@ -1,4 +1,4 @@
-package all
+package all_test
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
 
@@ -40,7 +41,7 @@ func serve(t testing.TB, uri string, store objectstore.Store) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
+	routes := all.Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
 	return &server{t: t, serve: httpapi.Handler(routes, httpapi.Options{Verifier: token})}
 }
 

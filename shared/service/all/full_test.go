@@ -1,4 +1,4 @@
-package all
+package all_test
 
 import (
 	"errors"
@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
 
@@ -50,7 +51,7 @@ func serveProbed(t *testing.T, home, allowed objectstore.Store) *probed {
 		Objects: roots, Records: objectrecord.Open(roots.Home().Store, clock), Verifier: token, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
-	routes := Routes(tables.Stores{Objects: roots, Records: env.Records, Now: clock}, arrowipc.Limits{})
+	routes := all.Routes(tables.Stores{Objects: roots, Records: env.Records, Now: clock}, arrowipc.Limits{})
 	p.server = &server{t: t, serve: env.Handler(routes...)}
 	return p
 }

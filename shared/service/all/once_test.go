@@ -1,4 +1,4 @@
-package all
+package all_test
 
 import (
 	"bytes"
@@ -23,6 +23,7 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
 
@@ -38,7 +39,7 @@ func serveNoting(t *testing.T, store objectstore.Store) *server {
 		t.Fatal(err)
 	}
 	return &server{t: t, serve: httpapi.Handler(
-		Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{}),
+		all.Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{}),
 		httpapi.Options{Verifier: token, Ledger: idempotency.Open(objectrecord.Open(store, time.Now), time.Now)},
 	)}
 }

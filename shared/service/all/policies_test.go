@@ -1,4 +1,4 @@
-package all
+package all_test
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/vending"
 )
@@ -58,7 +59,7 @@ func serveLimited(t testing.TB) *limited {
 		t.Fatal(err)
 	}
 	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(testPolicies), nil }, time.Now)
-	routes := Routes(tables.Stores{
+	routes := all.Routes(tables.Stores{
 		Objects: roots, Now: time.Now, Records: objectrecord.Open(s.store, time.Now), Queue: new(memqueue.Queue), Vendor: s,
 	}, arrowipc.Limits{})
 	s.handler = httpapi.Handler(routes, httpapi.Options{

@@ -1,4 +1,4 @@
-package all
+package all_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
 
@@ -51,7 +52,7 @@ func serveTenants(t *testing.T, policies string) *tenants {
 	if policies != "" {
 		options.Policies = auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(policies), nil }, time.Now)
 	}
-	s.handler = httpapi.Handler(Routes(tables.Stores{Objects: s.roots, Now: time.Now}, arrowipc.Limits{}), options)
+	s.handler = httpapi.Handler(all.Routes(tables.Stores{Objects: s.roots, Now: time.Now}, arrowipc.Limits{}), options)
 	for _, id := range []string{"a", "b"} {
 		s.must("admins", "/v1/namespace/"+id+"/create", "{}")
 	}

@@ -1,4 +1,4 @@
-package all
+package all_test
 
 import (
 	"bytes"
@@ -26,6 +26,7 @@ import (
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
 
@@ -53,7 +54,7 @@ func start(t *testing.T, store objectstore.Store) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
+	routes := all.Routes(tables.Stores{Objects: roots, Now: time.Now}, arrowipc.Limits{})
 	return &process{t: t, store: counted, serve: httpapi.Handler(routes, httpapi.Options{Verifier: token})}
 }
 

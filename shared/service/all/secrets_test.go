@@ -1,4 +1,4 @@
-package all
+package all_test
 
 import (
 	"bytes"
@@ -30,6 +30,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 )
 
@@ -64,9 +65,9 @@ func serveDiscreet(t *testing.T) *discreet {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	routes := Open(tables.Stores{
+	routes := all.Open(tables.Stores{
 		Objects: s.roots, Now: time.Now, Records: objectrecord.Open(store, time.Now),
-	}, Options{Logger: log}).Routes
+	}, all.Options{Logger: log}).Routes
 	s.handler = httpapi.Handler(routes, httpapi.Options{Verifier: verifier, Logger: log, Audit: log})
 	return s
 }
