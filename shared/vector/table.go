@@ -107,8 +107,9 @@ func (t *Table) distance(score float32, row []float32) float32 {
 	return max(2*score+square, 0)
 }
 
-// smallest returns the position of the smallest score, 0 if all are NaN.
-func smallest(scores []float32) int {
+// smallestPortable defines the position that smallest finds: that of the smallest score, the first of
+// equal ones, and 0 if all are NaN.
+func smallestPortable(scores []float32) int {
 	best, at := float32(math.Inf(1)), 0
 	for i, s := range scores {
 		if s < best {

@@ -64,3 +64,37 @@ element:
 	VMOVUPS Y7, 32(DX)
 	VZEROUPPER
 	RET
+
+// func smallestAVX2(scores []float32, best *[8]float32, at *[8]uint32)
+//
+//	SI  scores, where we are     CX  registers of scores left
+//	Y0  smallest of each lane    Y1  where it is
+//	Y2  where we are             Y3  8, in each lane
+//	Y4  scores at hand           Y5  lanes in which they are smaller
+TEXT ·smallestAVX2(SB), NOSPLIT, $0-40
+	MOVQ scores_base+0(FP), SI
+	MOVQ scores_len+8(FP), CX
+	MOVQ best+24(FP), DI
+	MOVQ at+32(FP), DX
+	SHRQ $3, CX
+	MOVL $8, AX
+	VMOVD AX, X3
+	VPBROADCASTD X3, Y3
+	VMOVUPS (DI), Y0
+	VMOVUPS (DX), Y2
+	VMOVAPS Y2, Y1
+
+scores:
+	VMOVUPS   (SI), Y4
+	VCMPPS    $0x11, Y0, Y4, Y5
+	VBLENDVPS Y5, Y4, Y0, Y0
+	VBLENDVPS Y5, Y2, Y1, Y1
+	VPADDD    Y3, Y2, Y2
+	ADDQ      $32, SI
+	DECQ      CX
+	JNE       scores
+
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, (DX)
+	VZEROUPPER
+	RET

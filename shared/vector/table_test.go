@@ -28,6 +28,21 @@ func TestScoresOfTilesMatchThePortableOnes(t *testing.T) {
 	}
 }
 
+func TestTheSmallestScoreIsThePortableOne(t *testing.T) {
+	random, nan, inf := rand.New(rand.NewPCG(7, 7)), float32(math.NaN()), float32(math.Inf(1))
+	for n := panelWidth; n <= 20*panelWidth; n += panelWidth {
+		scores := make([]float32, n)
+		for _, some := range [][]float32{{1, 2, 3}, {nan, 5, 4}, {nan}, {inf}, {inf, nan, -inf, 0}, {0.5, 0.25, -1, nan, inf, 7, 7.5, -1}} {
+			for i := range scores {
+				scores[i] = some[random.IntN(len(some))]
+			}
+			if got, want := smallest(scores), smallestPortable(scores); got != want {
+				t.Fatalf("of %v the smallest is at %d, want %d", scores, got, want)
+			}
+		}
+	}
+}
+
 func TestTheNearestOfATableIsTheNearest(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, metric := range []Metric{L2, Dot} {
