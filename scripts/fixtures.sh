@@ -29,6 +29,8 @@ manifest.py shared/lance/manifest/testdata
 operation.py shared/lance/operation/testdata/history.zip
 sql.py shared/sql
 vector.py   shared/vector/testdata/golden.json
+fold.py shared/fulltext/fold.txt
+stopwords.py shared/fulltext/stopwords
 wordbreak.py shared/fulltext/wordbreak/testdata/words.json
 TABLE
 # The reports of tables contain times and file names, which change with each run.

@@ -28,7 +28,7 @@ func lowered(word string) string {
 }
 
 // foldText maps characters to ASCII. A line holds a result, a tab, and the characters that
-// become that result, as hexadecimal numbers. The result is the ASCII part of the
+// become that result, as hexadecimal numbers; scripts/fixtures/fold.py writes it. The result is the ASCII part of the
 // compatibility decomposition (NFKD); letters such as ß and ø have results of their own.
 //
 //go:embed fold.txt
