@@ -28,8 +28,9 @@ func lowered(word string) string {
 }
 
 // foldText maps characters to ASCII. A line holds a result, a tab, and the characters that
-// become that result, as hexadecimal numbers; scripts/fixtures/fold.py writes it. The result is the ASCII part of the
-// compatibility decomposition (NFKD); letters such as ß and ø have results of their own.
+// become that result, as hexadecimal numbers. The result is the ASCII part of the compatibility
+// decomposition (NFKD); letters such as ß and ø have results of their own. The script
+// scripts/fixtures/fold.py writes the table from what native Lance makes of each character.
 //
 //go:embed fold.txt
 var foldText string

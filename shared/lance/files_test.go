@@ -153,15 +153,17 @@ func dumpTransaction(d *bytedump.Dump, t *testing.T, file []byte) {
 // dumpOffsets writes a deletion file that is an Arrow file. See package deletion.
 func dumpOffsets(d *bytedump.Dump, file []byte) {
 	d.Title(file, 0, "A deletion file of offsets:")
-	d.Bytes(8, `"ARROW1", padded`)
+	d.Bytes(64, `"ARROW1", padded`)
 	for _, message := range []string{"Schema message", "RecordBatch message"} {
-		d.Number(4, "continuation")
+		d.Bytes(4, "a message follows")
 		d.Bytes(int(d.Number(4, "length")), "%s, a flatbuffer", message)
 	}
 	footer := int(binary.LittleEndian.Uint32(file[len(file)-10:]))
-	d.Bytes(d.Left()-footer-10-8, "body: the offsets of the deleted rows, compressed or not")
-	d.Number(4, "continuation")
-	d.Number(4, "length: no more messages")
+	d.Bytes(d.Left()-footer-10-8, "body: the offsets of the deleted rows, compressed with zstd")
+	d.Bytes(4, "a message follows")
+	if d.Number(4, "length") != 0 {
+		d.Text("which is not the end")
+	}
 	d.Bytes(footer, "Footer, a flatbuffer")
 	d.Number(4, "length of the Footer")
 	d.Bytes(6, `"ARROW1"`)

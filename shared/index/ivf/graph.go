@@ -19,7 +19,7 @@ import (
 //
 //	__vector_id  u32        the number of a node: of a row in the partition
 //	__neighbors  list<u32>  the nodes that it is joined with
-//	_distance    list<f32>  how far they are, which nobody reads
+//	_distance    list<f32>  their distances, which no reader uses
 type graphs struct {
 	file    *datafile.File
 	fields  []*schema.Field

@@ -165,7 +165,7 @@ type shrunk struct {
 	removed []uint64       // those that lose their last
 }
 
-// rebase makes a Delete or an Update of ours what it is after others.
+// rebase returns our Delete or Update as it is on top of versions that others have made.
 func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) (pb.Operation, error) {
 	if c.exclusive && addedRows(c.read, base) {
 		return nil, fmt.Errorf("%w: rows were added", errRedo)

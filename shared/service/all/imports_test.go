@@ -80,6 +80,7 @@ var mayImport = map[string]string{
 	"shared/lance/dataset/stage":    "memory take objectstore =lance lance/datafile lance/dataset/fragment lance/dictionary lance/legacyfile lance/operation lance/pb lance/schema",
 	"shared/lance/dataset/fragment": "memory take objectstore =lance lance/datafile lance/dataset/cache lance/deletion lance/legacyfile lance/manifest lance/pb lance/rowid lance/schema",
 	"shared/lance/dataset/cache":    "",
+	"shared/lance/deletion":         "memory arrowipc objectstore =lance lance/pb",
 
 	"shared/lance/encoding":           "=lance lance/pb",
 	"shared/lance/encoding/read":      "=lance lance/pb =lance/encoding lance/encoding/codec lance/encoding/repdef lance/encoding/values",
