@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
@@ -79,7 +80,7 @@ func (r *request) run(ctx context.Context, sources map[string]source) (answer, e
 	case "write":
 		done.Rows, err = write(ctx, table, sources[r.Source])
 	case "index":
-		err = build(ctx, engine.New(session, engine.Limits{}).Table(nil, at, 0), r.Columns[0], r.Kind)
+		err = buildIndex(ctx, engine.New(session, engine.Limits{}).Table(nil, at, 0), r.Columns[0], r.Kind)
 	default:
 		err = errors.New("not known")
 	}
@@ -136,9 +137,9 @@ func scan(ctx context.Context, table *dataset.Table, columns []string) (int64, e
 	return rows, nil
 }
 
-// build builds an index with the parameters that are usual.
-func build(ctx context.Context, table *engine.Table, column, kind string) error {
-	_, err := table.CreateIndex(ctx, engine.NewIndex{
+// buildIndex builds an index with the parameters that are usual.
+func buildIndex(ctx context.Context, table *engine.Table, column, kind string) error {
+	_, err := table.CreateIndex(ctx, build.Index{
 		Name: column + "_idx", Column: column, Kind: index.KindNamed(kind), Replace: true, Text: fulltext.DefaultParams(),
 	}, nil)
 	return err

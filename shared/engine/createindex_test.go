@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
@@ -39,7 +40,7 @@ func (x *indexed) rebuild(t *testing.T, name string, version int64, kind index.K
 	}
 	var made Written
 	for _, old := range indices {
-		if made, err = table.CreateIndex(t.Context(), NewIndex{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}, nil); err != nil {
+		if made, err = table.CreateIndex(t.Context(), build.Index{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 		built, err := table.Index(t.Context(), nil, old.Name)
@@ -70,22 +71,22 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what string
-		n    NewIndex
+		n    build.Index
 		code protocol.Code
 	}{
-		{"no such column", NewIndex{Name: "x", Column: "nope", Kind: index.BTree}, protocol.TableColumnNotFound},
-		{"a struct", NewIndex{Name: "x", Column: "st", Kind: index.BTree}, protocol.InvalidInput},
-		{"a struct, by its texts", NewIndex{Name: "x", Column: "st", Kind: index.Text}, protocol.InvalidInput},
-		{"another form of texts", NewIndex{Name: "x", Column: "s", Kind: index.Text, Text: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
-		{"a kind that is not built", NewIndex{Name: "x", Column: "id", Kind: index.FM}, protocol.Unsupported},
-		{"a name that is taken", NewIndex{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: index.BTree}, protocol.TableIndexAlreadyExists},
+		{"no such column", build.Index{Name: "x", Column: "nope", Kind: index.BTree}, protocol.TableColumnNotFound},
+		{"a struct", build.Index{Name: "x", Column: "st", Kind: index.BTree}, protocol.InvalidInput},
+		{"a struct, by its texts", build.Index{Name: "x", Column: "st", Kind: index.Text}, protocol.InvalidInput},
+		{"another form of texts", build.Index{Name: "x", Column: "s", Kind: index.Text, Text: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
+		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: index.FM}, protocol.Unsupported},
+		{"a name that is taken", build.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: index.BTree}, protocol.TableIndexAlreadyExists},
 	} {
 		_, err := table.CreateIndex(t.Context(), c.n, nil)
 		wantCode(t, c.what, err, c.code)
 		wantCode(t, c.what+", checked", table.CheckIndex(t.Context(), c.n), c.code)
 	}
 	refused := errors.New("refused")
-	if _, err := table.CreateIndex(t.Context(), NewIndex{Name: "x", Column: "id", Kind: index.BTree}, func() error { return refused }); !errors.Is(err, refused) {
+	if _, err := table.CreateIndex(t.Context(), build.Index{Name: "x", Column: "id", Kind: index.BTree}, func() error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("got %v, want the error of confirm", err)
 	}
 	if after, err := table.Newest(t.Context()); err != nil || after != before {

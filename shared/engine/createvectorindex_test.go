@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/protocol"
@@ -24,7 +25,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 			if strings.HasSuffix(kind, "PQ") {
 				recipe.SubVectors, recipe.Bits = 8, 4 // the tables have too few rows for 8 bits
 			}
-			made, err := table.CreateIndex(t.Context(), NewIndex{
+			made, err := table.CreateIndex(t.Context(), build.Index{
 				Name: "built", Column: c.Column, Kind: index.Vector, Vectors: recipe, Replace: true,
 			}, nil)
 			if err != nil {
@@ -93,7 +94,7 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 	x := openSearched(t)
 	c := x.cases[0]
 	table := x.table(t, c.Table)
-	for what, n := range map[string]NewIndex{
+	for what, n := range map[string]build.Index{
 		"a column of numbers":    {Column: "id", Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
 		"another metric":         {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming"}},
 		"too many sub-vectors":   {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", SubVectors: 1 << 20}},
@@ -103,6 +104,6 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 		n.Name, n.Kind = "x", index.Vector
 		wantCode(t, what, table.CheckIndex(t.Context(), n), protocol.InvalidInput)
 	}
-	rq := NewIndex{Name: "x", Column: c.Column, Kind: index.Vector, Vectors: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2"}}
+	rq := build.Index{Name: "x", Column: c.Column, Kind: index.Vector, Vectors: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2"}}
 	wantCode(t, "a kind that is not built", table.CheckIndex(t.Context(), rq), protocol.Unsupported)
 }

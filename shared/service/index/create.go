@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/protocol"
@@ -17,10 +18,10 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 	if err != nil {
 		return nil, err
 	}
-	wanted := engine.NewIndex{Name: req.IndexName(), Column: req.Column, Kind: kind, Replace: req.Replaces()}
+	wanted := build.Index{Name: req.IndexName(), Column: req.Column, Kind: kind, Replace: req.Replaces()}
 	switch kind {
 	case index.Text:
-		if wanted.Text, err = engine.TextParams(&req.TextIndexParameters); err != nil {
+		if wanted.Text, err = build.TextParams(&req.TextIndexParameters); err != nil {
 			return nil, err
 		}
 	case index.Vector:

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/ivf"
@@ -32,7 +33,7 @@ type Order struct {
 }
 
 // NewOrder returns the order to build an index on a branch of a table.
-func NewOrder(n engine.NewIndex, branch string) Order {
+func NewOrder(n build.Index, branch string) Order {
 	o := Order{Name: n.Name, Column: n.Column, Replace: n.Replace, Branch: branch}
 	if n.Kind == index.Vector {
 		o.Vectors = &n.Vectors
@@ -45,8 +46,8 @@ func NewOrder(n engine.NewIndex, branch string) Order {
 	return o
 }
 
-func (o Order) index() engine.NewIndex {
-	n := engine.NewIndex{Name: o.Name, Column: o.Column, Kind: index.KindNamed(o.Type), Replace: o.Replace}
+func (o Order) index() build.Index {
+	n := build.Index{Name: o.Name, Column: o.Column, Kind: index.KindNamed(o.Type), Replace: o.Replace}
 	if o.Text != nil {
 		n.Text = *o.Text
 	}

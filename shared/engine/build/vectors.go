@@ -1,4 +1,4 @@
-package engine
+package build
 
 import (
 	"context"
@@ -16,12 +16,12 @@ func isVector(column arrow.Field) bool { return ivf.Fits(column.Type) }
 
 // planVectors prepares the build of an index of vectors. Parameters that do not fit the column or each
 // other are InvalidInput.
-func planVectors(d *dataset.Dataset, n NewIndex, column arrow.Field) (build, error) {
+func planVectors(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
 	recipe, err := n.Vectors.Complete(column.Type)
 	if err != nil {
-		return build{}, protocol.Errorf(protocol.InvalidInput, "column %q: %w", n.Column, err)
+		return plan{}, protocol.Errorf(protocol.InvalidInput, "column %q: %w", n.Column, err)
 	}
-	return build{
+	return plan{
 		version: ivf.Version, details: recipe.Details(),
 		write: func(ctx context.Context, out index.Output) error {
 			return ivf.Build(ctx, recipe, column.Type, d.IndexSource(n.Column, dataset.RowID), out)

@@ -1,4 +1,4 @@
-package engine
+package build
 
 import (
 	"cmp"
@@ -68,23 +68,23 @@ func isDocument(column arrow.Field) bool {
 }
 
 // planText prepares the build of an index of texts.
-func planText(d *dataset.Dataset, n NewIndex, field arrow.Field) (build, error) {
+func planText(d *dataset.Dataset, n Index, field arrow.Field) (plan, error) {
 	column, params := document.Column{Name: n.Column, Field: field}, n.Text
 	fits := "text"
 	if column.IsJSON() {
 		fits = "json"
 	}
 	if params.LanceTokenizer != "" && params.LanceTokenizer != fits {
-		return build{}, protocol.Errorf(protocol.InvalidInput, "lance_tokenizer is %.40q; it is %s for a column of type %s", params.LanceTokenizer, fits, field.Type)
+		return plan{}, protocol.Errorf(protocol.InvalidInput, "lance_tokenizer is %.40q; it is %s for a column of type %s", params.LanceTokenizer, fits, field.Type)
 	}
 	params.LanceTokenizer = fits
 	params.DocumentGranularity = "" // only the entry in the manifest has it, and there row is absent
 	analyzer, err := fulltext.NewAnalyzer(params)
 	if err != nil {
-		return build{}, textParamsError(err)
+		return plan{}, textParamsError(err)
 	}
 	details, err := textDetails(&params)
-	return build{
+	return plan{
 		version: inverted.Version(&params), details: details,
 		write: func(ctx context.Context, out index.Output) error { return writeText(ctx, d, column, analyzer, out) },
 	}, err

@@ -1,0 +1,170 @@
+// Package build decides how an index is built on a column: which kinds fit which types, what their
+// parameters mean, and which rows the builders of package index get. It is apart from package engine
+// because most functions build no indices, and start faster without the code.
+package build
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/bitmap"
+	"tiltyard/shared/index/bloomfilter"
+	"tiltyard/shared/index/btree"
+	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/index/labellist"
+	"tiltyard/shared/index/ngram"
+	"tiltyard/shared/index/zonemap"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/protocol"
+)
+
+// An Index is an index to build.
+type Index struct {
+	Name    string
+	Column  string // path of the column
+	Kind    index.Kind
+	Replace bool            // replaces an index of the same name
+	Text    fulltext.Params // of an index of texts
+	Vectors ivf.Recipe      // of an index of vectors
+}
+
+// A builder builds indices of one kind.
+type builder struct {
+	// fits reports whether a column can have such an index.
+	fits func(arrow.Field) bool
+	// fitting names the types that fit, for people.
+	fitting string
+	// plan prepares the build of an index on a column that fits. An error means that the parameters do
+	// not fit.
+	plan func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error)
+}
+
+// A plan is how one index is built.
+type plan struct {
+	version int32  // of the format
+	details []byte // the parameters, as the kind's message encodes them
+	write   func(ctx context.Context, out index.Output) error
+}
+
+const sortableTypes = "numbers, booleans, texts, binaries, decimals, dates and times"
+
+// builders has a row for each kind that can be built.
+var builders = map[index.Kind]builder{
+	index.BTree: {
+		fits: isSortable, fitting: sortableTypes,
+		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
+			b := plan{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, btree.Build)}
+			if d.Manifest().StableRowIDs() {
+				b.version = btree.AddressVersion
+			}
+			return b, nil
+		},
+	},
+	index.Bitmap: {
+		fits: isSortable, fitting: sortableTypes,
+		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
+			return plan{write: ofValues(d, n.Column, dataset.RowID, column.Type, bitmap.Build)}, nil
+		},
+	},
+	index.LabelList: {
+		fits: func(column arrow.Field) bool { return labellist.Fits(column.Type) }, fitting: "lists of " + sortableTypes,
+		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
+			return plan{version: labellist.Version, write: ofValues(d, n.Column, dataset.RowID, column.Type, labellist.Build)}, nil
+		},
+	},
+	index.Ngram: {
+		fits: func(column arrow.Field) bool { return ngram.IsText(column.Type) }, fitting: "texts",
+		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
+			return plan{write: ofValues(d, n.Column, dataset.RowID, column.Type, ngram.Build)}, nil
+		},
+	},
+	index.ZoneMap: {
+		fits: isSortable, fitting: sortableTypes,
+		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
+			details := pb.ZoneMapIndexDetails{RowsPerZone: zonemap.RowsPerZone, HasNullBitmap: true}
+			var e pb.Encoder
+			details.Marshal(&e)
+			return plan{details: e.B, write: ofValues(d, n.Column, dataset.RowAddr, column.Type, zonemap.Build)}, nil
+		},
+	},
+	index.BloomFilter: {
+		fits: func(column arrow.Field) bool { return bloomfilter.IsHashed(column.Type) }, fitting: "numbers, texts, binaries, dates and times",
+		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
+			return plan{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, bloomfilter.Build)}, nil
+		},
+	},
+	index.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
+	index.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32 or float64", plan: planVectors},
+}
+
+func isSortable(column arrow.Field) bool { return index.Sortable(column.Type) }
+
+// ofValues returns a function that builds an index of the values of a column. rows is the row column
+// whose values the index stores.
+func ofValues(
+	d *dataset.Dataset, column, rows string, t arrow.DataType,
+	build func(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error,
+) func(context.Context, index.Output) error {
+	return func(ctx context.Context, out index.Output) error {
+		_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{column, rows}})
+		if err != nil {
+			return err
+		}
+		return build(ctx, t, batches, out)
+	}
+}
+
+// Resolve returns how the index is built on a version. The error says what the version does not have,
+// or what does not fit.
+func (n Index) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
+	if err := n.CanBuild(); err != nil {
+		return dataset.NewIndex{}, err
+	}
+	b := builders[n.Kind]
+	column, err := d.Column(n.Column)
+	if err != nil {
+		return dataset.NewIndex{}, err
+	}
+	if !b.fits(column) {
+		return dataset.NewIndex{}, &protocol.Error{
+			Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, column.Type, n.Kind),
+			Detail: n.Kind.String() + " fits " + b.fitting,
+		}
+	}
+	p, err := b.plan(d, n, column)
+	return dataset.NewIndex{
+		Name: n.Name, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.version, Details: p.details, Build: p.write,
+	}, err
+}
+
+// CanBuild returns an error if the server cannot build indices of the kind.
+func (n Index) CanBuild() error {
+	if _, ok := builders[n.Kind]; ok && (n.Kind != index.Vector || slices.Contains(ivf.Kinds(), n.Vectors.Kind)) {
+		return nil
+	}
+	return &protocol.Error{
+		Code: protocol.Unsupported, Message: "the server cannot build indices of this type yet",
+		Detail: "it builds " + strings.Join(kindsBuilt(), ", ") + "; it lists and keeps the others, which native Lance builds",
+	}
+}
+
+func kindsBuilt() []string {
+	var names []string
+	for _, k := range slices.Sorted(maps.Keys(builders)) {
+		if k == index.Vector {
+			names = append(names, ivf.Kinds()...)
+		} else {
+			names = append(names, k.String())
+		}
+	}
+	return names
+}
