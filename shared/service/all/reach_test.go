@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +220,31 @@ func TestWhoMayReadAllIsNotLockedOut(t *testing.T) {
 		}
 		if got := s.reads("bs", "b$evil"); got != http.StatusForbidden {
 			t.Errorf("%s: who may not read the other table: %d, want 403", step, got)
+		}
+	}
+}
+
+// Metadata that makes a blob column of structs with a "uri" lends the caller no right of the server.
+func TestStructsThatAreMarkedAsBlobsLendNoRights(t *testing.T) {
+	s := serveTenants(t, tenantPolicies)
+	secret := s.location("as", "a$secret").Prefix + "/x"
+	if _, err := s.store.Put(t.Context(), secret, []byte("content of a secret"), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	row := blobAt("memory://test/" + secret)
+	fields := slices.Clone(row.Schema().Fields())
+	fields[1].Metadata = arrow.Metadata{}
+	row = array.NewRecordBatch(arrow.NewSchema(fields, nil), row.Columns(), row.NumRows())
+	rows := dataset.Rows{Schema: row.Schema(), Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(row, nil) }}
+	if _, err := s.session.Table(s.roots.Join("landing/structs"), 0).Create(t.Context(), rows, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.register("bs", "b$structs", "structs")
+	s.as("bs", http.MethodPost, "/v1/table/b$structs/update_field_metadata", `{"updates":[{"path":"blob","metadata":{"ARROW:extension:name":"lance.blob.v2"}}]}`)
+	for path, body := range map[string]string{"fetch_blobs": `{"column":"blob","row_ids":[0]}`, "query": `{"k":10,"vector":[]}`} {
+		status, answer := s.as("bs", http.MethodPost, "/v1/table/b$structs/"+path, body)
+		if strings.Contains(answer, "content of a secret") {
+			t.Errorf("%s: %d %q", path, status, answer)
 		}
 	}
 }
