@@ -101,6 +101,7 @@ def test_native_uses_them(built, column, condition):
         assert "ScalarIndexQuery" in scanner.explain_plan()
 
 
+@pytest.mark.embedded("what native Lance does with files, which are the same everywhere")
 def test_native_goes_on(built, outside, module_space):
     """It extends the indices that we have built, and compacts the table below them."""
     _, native, _ = built
