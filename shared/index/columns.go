@@ -14,9 +14,9 @@ import (
 
 // Columns are those columns of a file that a reader knows.
 type Columns struct {
-	File     *datafile.File
-	Fields   []*schema.Field
-	Metadata map[string]string // of the schema of the file
+	File   *datafile.File
+	Schema *schema.Schema // of the file
+	Fields []*schema.Field
 }
 
 // ColumnsOf finds columns by their names.
@@ -25,7 +25,7 @@ func ColumnsOf(ctx context.Context, file *datafile.File, names ...string) (*Colu
 	if err != nil {
 		return nil, err
 	}
-	c := &Columns{File: file, Metadata: s.Metadata}
+	c := &Columns{File: file, Schema: s}
 	for _, name := range names {
 		field := s.Field(name)
 		if field == nil {
@@ -42,15 +42,29 @@ func (c *Columns) Read(ctx context.Context, from, to int64) ([]arrow.Array, erro
 	if err != nil {
 		return nil, err
 	}
+	return read, c.take(ctx, read, to-from)
+}
+
+// ReadRows returns single rows, which ascend, as Read does.
+func (c *Columns) ReadRows(ctx context.Context, rows []int64) ([]arrow.Array, error) {
+	read, err := c.File.Take(ctx, c.Fields, rows)
+	if err != nil {
+		return nil, err
+	}
+	return read, c.take(ctx, read, int64(len(rows)))
+}
+
+// take checks and takes memory for what was read.
+func (c *Columns) take(ctx context.Context, read []arrow.Array, rows int64) error {
 	for i, a := range read {
-		if int64(a.Len()) != to-from {
-			return nil, fmt.Errorf("%w: column %s has %d rows, want %d", lance.ErrCorrupt, c.Fields[i].Name, a.Len(), to-from)
+		if int64(a.Len()) != rows {
+			return fmt.Errorf("%w: column %s has %d rows, want %d", lance.ErrCorrupt, c.Fields[i].Name, a.Len(), rows)
 		}
 		if err := memory.FromContext(ctx).Take(ctx, int64(a.Data().SizeInBytes())); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return read, nil
+	return nil
 }
 
 // Contain turns a panic in a goroutine, which nothing else could catch, into an error.

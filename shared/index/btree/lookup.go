@@ -61,7 +61,7 @@ func readLookup(ctx context.Context, file *datafile.File) (*lookup, error) {
 		return nil, err
 	}
 	l := &lookup{}
-	if l.pageRows, err = pageRows(c.Metadata); err != nil {
+	if l.pageRows, err = pageRows(c.Schema.Metadata); err != nil {
 		return nil, err
 	}
 	if file.NumRows() > maxPages {

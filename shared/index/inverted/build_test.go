@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index"
 	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/memory"
 )
@@ -220,11 +221,11 @@ func TestChecksumsAreThoseOfNativeLance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := columnsOf(t.Context(), file, "_token_fst_bytes")
+		c, err := index.ColumnsOf(t.Context(), file, "_token_fst_bytes")
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := c.read(t.Context(), 0, 1)
+		read, err := c.Read(t.Context(), 0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

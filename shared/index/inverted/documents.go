@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/memory"
@@ -51,17 +52,17 @@ func (p *partition) openDocuments(ctx context.Context) (*documents, error) {
 }
 
 func readDocuments(ctx context.Context, file *datafile.File) (*documents, error) {
-	c, err := columnsOf(ctx, file, "_rowid", "_num_tokens")
+	c, err := index.ColumnsOf(ctx, file, "_rowid", "_num_tokens")
 	if err != nil {
 		return nil, err
 	}
-	if c.schema.Field("_doc_index_0") != nil {
+	if c.Schema.Field("_doc_index_0") != nil {
 		return nil, fmt.Errorf("%w: documents that are elements of lists", lance.ErrUnsupported)
 	}
 	if file.NumRows() > maxTerms {
 		return nil, fmt.Errorf("%w: %d documents of one partition", lance.ErrCorrupt, file.NumRows())
 	}
-	read, err := c.read(ctx, 0, file.NumRows())
+	read, err := c.Read(ctx, 0, file.NumRows())
 	if err != nil {
 		return nil, err
 	}

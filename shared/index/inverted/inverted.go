@@ -112,18 +112,11 @@ func (r *Reader) each(ctx context.Context, f func(ctx context.Context, p *partit
 	group.SetLimit(maxReads)
 	for i, p := range r.partitions {
 		group.Go(func() (err error) {
-			defer contain(&err)
+			defer index.Contain(&err)
 			return f(ctx, p, i)
 		})
 	}
 	return group.Wait()
-}
-
-// contain turns a panic in a goroutine, which nothing else could catch, into an error.
-func contain(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("%w: panic while reading: %v", lance.ErrCorrupt, r)
-	}
 }
 
 // Partitions returns how many partitions the segment has.

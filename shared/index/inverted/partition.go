@@ -30,17 +30,17 @@ func (p *partition) name(part string) string { return fmt.Sprintf("part_%d_%s.la
 func (p *partition) open(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		defer contain(&err)
+		defer index.Contain(&err)
 		p.terms, err = p.openDictionary(ctx)
 		return err
 	})
 	group.Go(func() (err error) {
-		defer contain(&err)
+		defer index.Contain(&err)
 		p.documents, err = p.openDocuments(ctx)
 		return err
 	})
 	group.Go(func() (err error) {
-		defer contain(&err)
+		defer index.Contain(&err)
 		p.postings, err = p.openPostings(ctx)
 		return err
 	})

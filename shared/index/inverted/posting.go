@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/memory"
@@ -17,43 +18,43 @@ import (
 // A postingFile has the posting lists of a partition.
 type postingFile struct {
 	coding    coding
-	lists     *columns // _posting, _length, _max_score
-	positions *columns // the same, and those of the positions; nil when there are none
-	streams   bool     // positions are streams
-	packed    bool     // … with numbers in groups
+	lists     *index.Columns // _posting, _length, _max_score
+	positions *index.Columns // the same, and those of the positions; nil when there are none
+	streams   bool           // positions are streams
+	packed    bool           // … with numbers in groups
 }
 
 func newPostingFile(ctx context.Context, file *datafile.File) (*postingFile, error) {
 	names := []string{"_posting", "_length", "_max_score"}
-	lists, err := columnsOf(ctx, file, names...)
+	lists, err := index.ColumnsOf(ctx, file, names...)
 	if err != nil {
 		return nil, err
 	}
 	f := &postingFile{lists: lists}
-	if f.coding, err = codingOf(lists.schema.Metadata); err != nil {
+	if f.coding, err = codingOf(lists.Schema.Metadata); err != nil {
 		return nil, err
 	}
 	switch {
-	case lists.schema.Field("_compressed_position") != nil:
+	case lists.Schema.Field("_compressed_position") != nil:
 		f.streams = true
 		names = append(names, "_compressed_position", "_position_block_offset")
-		switch codec := lists.schema.Metadata["positions_codec"]; codec {
+		switch codec := lists.Schema.Metadata["positions_codec"]; codec {
 		case "", "varint_doc_delta_v2":
 		case "packed_delta_v1":
 			f.packed = true
 		default:
 			return nil, fmt.Errorf("%w: positions in the form %q", lance.ErrUnsupported, codec)
 		}
-	case lists.schema.Field("_position") != nil:
+	case lists.Schema.Field("_position") != nil:
 		names = append(names, "_position")
 	default:
 		return f, nil
 	}
-	f.positions, err = columnsOf(ctx, file, names...)
+	f.positions, err = index.ColumnsOf(ctx, file, names...)
 	return f, err
 }
 
-func (f *postingFile) rows() int64 { return f.lists.file.NumRows() }
+func (f *postingFile) rows() int64 { return f.lists.File.NumRows() }
 
 // A posting is the posting list of a term.
 type posting struct {
@@ -81,7 +82,7 @@ func (f *postingFile) read(ctx context.Context, terms map[int64]bool, positions 
 		return nil, err
 	}
 	defer room.Close()
-	read, err := columns.readRows(reading, rows)
+	read, err := columns.ReadRows(reading, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 )
@@ -44,14 +45,14 @@ func (p *partition) openDictionary(ctx context.Context) (dictionary, error) {
 func readDictionary(ctx context.Context, file *datafile.File, format string) (dictionary, int64, error) {
 	switch format {
 	case "fst":
-		c, err := columnsOf(ctx, file, "_token_fst_bytes")
+		c, err := index.ColumnsOf(ctx, file, "_token_fst_bytes")
 		if err != nil {
 			return nil, 0, err
 		}
 		if file.NumRows() < 1 {
 			return nil, 0, fmt.Errorf("%w: no terms", lance.ErrCorrupt)
 		}
-		read, err := c.read(ctx, 0, 1)
+		read, err := c.Read(ctx, 0, 1)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -74,11 +75,11 @@ type sorted struct {
 }
 
 func readSorted(ctx context.Context, file *datafile.File) (dictionary, int64, error) {
-	c, err := columnsOf(ctx, file, "_token", "_token_id")
+	c, err := index.ColumnsOf(ctx, file, "_token", "_token_id")
 	if err != nil {
 		return nil, 0, err
 	}
-	read, err := c.read(ctx, 0, file.NumRows())
+	read, err := c.Read(ctx, 0, file.NumRows())
 	if err != nil {
 		return nil, 0, err
 	}

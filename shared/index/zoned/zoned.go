@@ -119,7 +119,7 @@ const nullsKey = "null_bitmap"
 // Nulls adds the rows that are NULL to a set, and takes memory for them. known is false if the file
 // does not have them. name is that of the file, under which they are kept.
 func Nulls(ctx context.Context, files index.Files, name string, columns *index.Columns, set *rowset.Set) (known bool, err error) {
-	text, ok := columns.Metadata[nullsKey]
+	text, ok := columns.Schema.Metadata[nullsKey]
 	if !ok {
 		return false, nil
 	}
