@@ -38,8 +38,17 @@ type indexedCase struct {
 
 func openIndexed(t testing.TB, kind string) *indexed {
 	t.Helper()
-	x := &indexed{store: memstore.New()}
-	archive, err := zip.OpenReader("../index/" + kind + "/testdata/native.zip")
+	x := new(indexed)
+	x.store, x.keys = unpack(t, "../index/"+kind+"/testdata/native.zip", &x.cases)
+	return x
+}
+
+// unpack puts the files of an archive into a store, and decodes those cases that it holds as JSON. It
+// returns the names of all files.
+func unpack(t testing.TB, name string, cases any) (store *memstore.Store, names []string) {
+	t.Helper()
+	store = memstore.New()
+	archive, err := zip.OpenReader(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,16 +62,17 @@ func openIndexed(t testing.TB, kind string) *indexed {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.keys = append(x.keys, f.Name)
+		names = append(names, f.Name)
 		if f.Name == "cases.json" {
-			if err := json.Unmarshal(data, &x.cases); err != nil {
-				t.Fatal(err)
-			}
-		} else if _, err := x.store.Put(t.Context(), f.Name, data, objectstore.Condition{}); err != nil {
+			err = json.Unmarshal(data, cases)
+		} else {
+			_, err = store.Put(t.Context(), f.Name, data, objectstore.Condition{})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	return x
+	return store, names
 }
 
 // table opens a table by an engine that asks indices also of small tables, when that makes them

@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"archive/zip"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"math"
 	"slices"
@@ -51,30 +49,8 @@ type searchedCase struct {
 
 func openSearched(t testing.TB) *searched {
 	t.Helper()
-	x := &searched{store: memstore.New()}
-	archive, err := zip.OpenReader("../index/ivf/testdata/native.zip")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = archive.Close() }()
-	for _, f := range archive.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.keys = append(x.keys, f.Name)
-		if f.Name == "cases.json" {
-			if err := json.Unmarshal(data, &x.cases); err != nil {
-				t.Fatal(err)
-			}
-		} else if _, err := x.store.Put(t.Context(), f.Name, data, objectstore.Condition{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	x := new(searched)
+	x.store, x.keys = unpack(t, "../index/ivf/testdata/native.zip", &x.cases)
 	return x
 }
 
