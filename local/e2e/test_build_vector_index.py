@@ -126,6 +126,7 @@ def test_parameters(wire, space, db):
         answer = wire.post(path, {"column": "v", "index_type": kind, **body})
         assert answer.status == 400 and what in answer.body.decode(), (answer.status, answer.body)
 
+    refused("IVF_PQ", "IVF_PQ fits fixed-size lists", column="id")
     refused("IVF_FLAT", "fixed-size lists of float16", column="id")
     refused("IVF_PQ", "must divide the 24 dimensions, as 3 does", num_sub_vectors=5)
     refused("IVF_PQ", "num_bits is 5; it may be 4 or 8", num_bits=5)

@@ -136,14 +136,22 @@ func (n Index) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
 	}
 	if !b.fits(column) {
 		return dataset.NewIndex{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, column.Type, n.Kind),
-			Detail: n.Kind.String() + " fits " + b.fitting,
+			Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, column.Type, n.kind()),
+			Detail: n.kind() + " fits " + b.fitting,
 		}
 	}
 	p, err := b.plan(d, n, column)
 	return dataset.NewIndex{
 		Name: n.Name, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.version, Details: p.details, Build: p.write,
 	}, err
+}
+
+// kind returns the name of the kind, as requests have it.
+func (n Index) kind() string {
+	if n.Kind == index.Vector {
+		return n.Vectors.Kind
+	}
+	return n.Kind.String()
 }
 
 // CanBuild returns an error if the server cannot build indices of the kind.
