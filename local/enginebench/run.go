@@ -141,7 +141,7 @@ func scan(ctx context.Context, table *dataset.Table, columns []string) (int64, e
 func buildIndex(ctx context.Context, table *engine.Table, column, kind string) error {
 	_, err := table.CreateIndex(ctx, build.Index{
 		Name: column + "_idx", Column: column, Kind: index.KindNamed(kind), Replace: true, Text: fulltext.DefaultParams(),
-	}, nil)
+	})
 	return err
 }
 
@@ -164,7 +164,7 @@ func write(ctx context.Context, table *dataset.Table, from source) (int64, error
 				return
 			}
 		}
-	}}, nil)
+	}})
 	return made.Rows, err
 }
 

@@ -107,22 +107,15 @@ func already(done Written, err error) (Written, error) {
 	return done, err
 }
 
-// once is a write of rows that an earlier attempt may have made. The engine looks for the earlier
-// write after it has read the rows and before it commits them.
-type once struct {
-	table *Table
-	rows  int64 // rows read so far
-}
-
-// counted counts the rows as they are read, because the rows of several writes may end up in one
-// transaction.
-func (o *once) counted(rows dataset.Rows) dataset.Rows {
+// counted counts in n the rows as they are read, because the rows of several writes may end up in
+// one transaction.
+func counted(rows dataset.Rows, n *int64) dataset.Rows {
 	all := rows.Batches
 	rows.Batches = func(yield func(arrow.RecordBatch, error) bool) {
-		o.rows = 0
+		*n = 0
 		for batch, err := range all {
 			if err == nil {
-				o.rows += batch.NumRows()
+				*n += batch.NumRows()
 			}
 			if !yield(batch, err) {
 				return
@@ -132,30 +125,18 @@ func (o *once) counted(rows dataset.Rows) dataset.Rows {
 	return rows
 }
 
-// confirm returns a function that calls confirm and then ends the write if an earlier attempt has
-// made it.
-func (o *once) confirm(ctx context.Context, confirm func() error) func() error {
-	return func() error {
-		if confirm != nil {
-			if err := confirm(); err != nil {
-				return err
-			}
-		}
-		return o.table.unmade(ctx)
-	}
-}
-
-// writeOnce writes rows unless an earlier attempt has written them.
-func (t *Table) writeOnce(ctx context.Context, rows dataset.Rows, confirm func() error, write func(dataset.Rows, func() error) (dataset.Commit, error)) (Written, error) {
+// writeOnce writes rows unless an earlier attempt has written them. It looks for the earlier write
+// after it has read the rows and before it commits them.
+func (t *Table) writeOnce(ctx context.Context, rows dataset.Rows, write func(*dataset.Table, dataset.Rows) (dataset.Commit, error)) (Written, error) {
 	if t.attempt == nil {
-		commit, err := write(rows, confirm)
+		commit, err := write(t.data, rows)
 		return written(commit), t.translate(err)
 	}
-	o := &once{table: t}
-	commit, err := write(o.counted(rows), o.confirm(ctx, confirm))
+	rowsRead := int64(0)
+	commit, err := write(t.data.ConfirmWith(func() error { return t.unmade(ctx) }), counted(rows, &rowsRead))
 	var before *alreadyMade
 	if errors.As(err, &before) {
-		before.Inserted = o.rows
+		before.Inserted = rowsRead
 		return before.Written, nil
 	}
 	return written(commit), t.translate(err)

@@ -86,13 +86,13 @@ func TestBlobsRefuse(t *testing.T) {
 
 func TestChangesOfOtherColumnsKeepBlobs(t *testing.T) {
 	table, ctx := pictures(t), t.Context()
-	if _, err := table.Update(ctx, []Assignment{{Column: "id", SQL: "id * 10"}}, "id > 2", nil); err != nil {
+	if _, err := table.Update(ctx, []Assignment{{Column: "id", SQL: "id * 10"}}, "id > 2"); err != nil {
 		t.Fatal(err)
 	}
 	// The rows that changed are in a fragment of their own now.
 	if d := cmp.Diff([]string{"one", "null", "", "four"}, fetched(t, table, 0, 1, 1<<32, 1<<32|1)); d != "" {
 		t.Errorf("pictures (-want +got):\n%s", d)
 	}
-	_, err := table.Update(ctx, []Assignment{{Column: "picture", SQL: "'x'"}}, "", nil)
+	_, err := table.Update(ctx, []Assignment{{Column: "picture", SQL: "'x'"}}, "")
 	wantCode(t, "assigning to blobs", err, protocol.Unsupported)
 }

@@ -20,7 +20,7 @@ func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64) (Written,
 	if err != nil {
 		return Written{}, t.translate(err)
 	}
-	made, err := source.Clone(ctx, to.data, "", nil)
+	made, err := source.Clone(ctx, to.data, "")
 	if err != nil {
 		return Written{}, t.translate(err)
 	}

@@ -19,17 +19,17 @@ import (
 )
 
 // AddNullColumns adds columns that are null in every row. It writes no data.
-func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema, confirm func() error) (Written, error) {
+func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		if err := newNames(d, columns); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns}, confirm)
+		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns})
 	})
 }
 
-// AddColumns adds columns whose values are SQL expressions over the row. confirm is as for Insert.
-func (t *Table) AddColumns(ctx context.Context, columns []Assignment, confirm func() error) (Written, error) {
+// AddColumns adds columns whose values are SQL expressions over the row.
+func (t *Table) AddColumns(ctx context.Context, columns []Assignment) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		added, err := computed(ctx, d, columns)
 		if err != nil {
@@ -38,13 +38,13 @@ func (t *Table) AddColumns(ctx context.Context, columns []Assignment, confirm fu
 		if err := newNames(d, added.Schema); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, added.NewColumns, confirm)
+		return d.AddColumns(ctx, added.NewColumns)
 	})
 }
 
 // AddComputedColumns adds columns that are null in every row and whose metadata holds the
 // expressions that compute them, as LanceDB does. Their types are those of the expressions.
-func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, confirm func() error) (Written, error) {
+func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		computed, err := computed(ctx, d, columns)
 		if err != nil {
@@ -61,7 +61,7 @@ func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment, co
 		if err := newNames(d, added); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, dataset.NewColumns{Schema: added}, confirm)
+		return d.AddColumns(ctx, dataset.NewColumns{Schema: added})
 	})
 }
 
@@ -79,7 +79,7 @@ func computedMetadata(expression string, inputs []string) (arrow.Metadata, error
 
 // AddVirtualColumns is AddNullColumns for columns that clients compute from input columns, which
 // the table must have.
-func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, inputs []string, confirm func() error) (Written, error) {
+func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, inputs []string) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		for _, path := range inputs {
 			if _, err := d.Schema().Resolve(path); err != nil {
@@ -89,7 +89,7 @@ func (t *Table) AddVirtualColumns(ctx context.Context, columns *arrow.Schema, in
 		if err := newNames(d, columns); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns}, confirm)
+		return d.AddColumns(ctx, dataset.NewColumns{Schema: columns})
 	})
 }
 
@@ -145,14 +145,14 @@ func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (co
 }
 
 // AlterColumns changes the names, the nullability and the types of columns.
-func (t *Table) AlterColumns(ctx context.Context, alterations []dataset.Alteration, confirm func() error) (Written, error) {
+func (t *Table) AlterColumns(ctx context.Context, alterations []dataset.Alteration) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		for _, a := range alterations {
 			if err := checkAlteration(d, a); err != nil {
 				return nil, err
 			}
 		}
-		return d.AlterColumns(ctx, alterations, convert, confirm)
+		return d.AlterColumns(ctx, alterations, convert)
 	})
 }
 
@@ -217,7 +217,7 @@ func family(t arrow.DataType) int {
 }
 
 // DropColumns removes columns, or members of structs, by their paths.
-func (t *Table) DropColumns(ctx context.Context, paths []string, confirm func() error) (Written, error) {
+func (t *Table) DropColumns(ctx context.Context, paths []string) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		left := map[string]bool{}
 		for _, f := range d.ArrowSchema().Fields() {
@@ -229,6 +229,6 @@ func (t *Table) DropColumns(ctx context.Context, paths []string, confirm func() 
 		if len(left) == 0 {
 			return nil, protocol.Errorf(protocol.InvalidInput, "a table needs at least one column, and this would drop all of them")
 		}
-		return d.DropColumns(ctx, paths, confirm)
+		return d.DropColumns(ctx, paths)
 	})
 }

@@ -30,13 +30,13 @@ func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
 	return err
 }
 
-// CreateIndex builds an index over the newest version and commits it. confirm is as for Insert.
-func (t *Table) CreateIndex(ctx context.Context, n NewIndex, confirm func() error) (Written, error) {
+// CreateIndex builds an index over the newest version and commits it.
+func (t *Table) CreateIndex(ctx context.Context, n NewIndex) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		wanted, err := n.Resolve(d)
 		if err != nil {
 			return nil, err
 		}
-		return d.CreateIndex(ctx, wanted, confirm)
+		return d.CreateIndex(ctx, wanted)
 	})
 }

@@ -40,7 +40,7 @@ func (x *indexed) rebuild(t *testing.T, name string, version int64, kind index.K
 	}
 	var made Written
 	for _, old := range indices {
-		if made, err = table.CreateIndex(t.Context(), build.Index{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}, nil); err != nil {
+		if made, err = table.CreateIndex(t.Context(), build.Index{Name: old.Name, Column: old.Columns[0], Kind: kind, Replace: true}); err != nil {
 			t.Fatal(err)
 		}
 		built, err := table.Index(t.Context(), nil, old.Name)
@@ -81,12 +81,13 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: index.FM}, protocol.Unsupported},
 		{"a name that is taken", build.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: index.BTree}, protocol.TableIndexAlreadyExists},
 	} {
-		_, err := table.CreateIndex(t.Context(), c.n, nil)
+		_, err := table.CreateIndex(t.Context(), c.n)
 		wantCode(t, c.what, err, c.code)
 		wantCode(t, c.what+", checked", table.CheckIndex(t.Context(), c.n), c.code)
 	}
 	refused := errors.New("refused")
-	if _, err := table.CreateIndex(t.Context(), build.Index{Name: "x", Column: "id", Kind: index.BTree}, func() error { return refused }); !errors.Is(err, refused) {
+	refusing := table.ConfirmWith(func() error { return refused })
+	if _, err := refusing.CreateIndex(t.Context(), build.Index{Name: "x", Column: "id", Kind: index.BTree}); !errors.Is(err, refused) {
 		t.Errorf("got %v, want the error of confirm", err)
 	}
 	if after, err := table.Newest(t.Context()); err != nil || after != before {

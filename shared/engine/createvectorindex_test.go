@@ -27,13 +27,13 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 			}
 			made, err := table.CreateIndex(t.Context(), build.Index{
 				Name: "built", Column: c.Column, Kind: index.Vector, Vectors: recipe, Replace: true,
-			}, nil)
+			})
 			if err != nil {
 				t.Fatalf("%s of %s: %v", kind, c.Table, err)
 			}
 			for _, old := range indicesOn(t, table, c.Column) {
 				if old != "built" {
-					if made, err = table.DropIndex(t.Context(), old, nil); err != nil {
+					if made, err = table.DropIndex(t.Context(), old); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -12,14 +12,14 @@ import (
 )
 
 // Delete deletes the rows for which a predicate is true. It makes one commit, even if no row
-// matches. confirm is as for Insert.
-func (t *Table) Delete(ctx context.Context, predicate string, confirm func() error) (Written, error) {
+// matches.
+func (t *Table) Delete(ctx context.Context, predicate string) (Written, error) {
 	rows, made, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*chosen, error) {
 			return t.engine.choose(ctx, d, predicate)
 		},
 		func(ctx context.Context, rows *chosen) (dataset.Commit, error) {
-			return rows.dataset.Delete(ctx, rows.set, predicate, confirm)
+			return rows.dataset.Delete(ctx, rows.set, predicate)
 		})
 	if err != nil {
 		return already(Written{}, err)

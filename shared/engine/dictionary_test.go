@@ -35,9 +35,9 @@ func TestAnswersHaveOneDictionary(t *testing.T) {
 		return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 	}
 	table := tableIn(memstore.New(), Limits{})
-	_, err := table.Create(t.Context(), fragment(0), nil)
+	_, err := table.Create(t.Context(), fragment(0))
 	for n := 1; n < 3 && err == nil; n++ {
-		_, err = table.Insert(t.Context(), fragment(n), nil)
+		_, err = table.Insert(t.Context(), fragment(n))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -87,9 +87,9 @@ func TestAnAnswerWithADictionaryHoldsMemory(t *testing.T) {
 	batch := array.NewRecordBatch(schema, []arrow.Array{array.NewDictionaryArray(typ, indices.NewArray(), dictionary)}, rows)
 	source := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 	table := tableIn(memstore.New(), Limits{})
-	_, err := table.Create(t.Context(), source, nil)
+	_, err := table.Create(t.Context(), source)
 	for n := 1; n < fragments && err == nil; n++ {
-		_, err = table.Insert(t.Context(), source, nil)
+		_, err = table.Insert(t.Context(), source)
 	}
 	if err != nil {
 		t.Fatal(err)

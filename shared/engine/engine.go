@@ -119,6 +119,13 @@ func (t *Table) PublishWith(publish dataset.Publisher) *Table {
 	return &published
 }
 
+// ConfirmWith is [dataset.Table.ConfirmWith].
+func (t *Table) ConfirmWith(confirm func() error) *Table {
+	confirming := *t
+	confirming.data = t.data.ConfirmWith(confirm)
+	return &confirming
+}
+
 // ReachWith is [dataset.Table.ReachWith].
 func (t *Table) ReachWith(reach dataset.Reach) *Table {
 	reaching := *t

@@ -41,7 +41,7 @@ func rowsJSON(t *testing.T, schema *arrow.Schema, text string) dataset.Rows {
 func create(t *testing.T, schema *arrow.Schema, text string) *Table {
 	t.Helper()
 	table := tableIn(memstore.New(), Limits{})
-	if _, err := table.Create(t.Context(), rowsJSON(t, schema, text), nil); err != nil {
+	if _, err := table.Create(t.Context(), rowsJSON(t, schema, text)); err != nil {
 		t.Fatal(err)
 	}
 	return table
@@ -137,7 +137,7 @@ func TestMergeAsNativeLance(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			table := create(t, c.schema, c.target)
-			done, err := table.Merge(t.Context(), rowsJSON(t, c.schema, c.source), c.spec, nil)
+			done, err := table.Merge(t.Context(), rowsJSON(t, c.schema, c.source), c.spec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestMergeAsNativeLance(t *testing.T) {
 func TestMergeOfSomeColumnsKeepsTheOthers(t *testing.T) {
 	triples := arrow.NewSchema(append(slices.Clone(pairs.Fields()), arrow.Field{Name: "w", Type: arrow.PrimitiveTypes.Float64, Nullable: true}), nil)
 	table := create(t, triples, `[{"id":1,"v":"a","w":1},{"id":2,"v":"c","w":2}]`)
-	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":5,"v":"Y"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil)
+	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":5,"v":"Y"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,20 +176,20 @@ func TestMergeRefuses(t *testing.T) {
 	ctx := t.Context()
 	table := create(t, pairs, `[{"id":1,"v":"a"}]`)
 	upsert := merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}
-	_, err := table.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":1,"v":"Y"}]`), upsert, nil)
+	_, err := table.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"X"},{"id":1,"v":"Y"}]`), upsert)
 	wantCode(t, "two rows for one", err, protocol.InvalidInput)
-	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), merge.Spec{On: []string{"id"}}, nil)
+	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), merge.Spec{On: []string{"id"}})
 	wantCode(t, "no clause", err, protocol.InvalidInput)
-	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), merge.Spec{On: []string{"nope"}, UpdateAll: true}, nil)
+	_, err = table.Merge(ctx, rowsJSON(t, pairs, `[]`), merge.Spec{On: []string{"nope"}, UpdateAll: true})
 	wantCode(t, "unknown key", err, protocol.TableColumnNotFound)
 	other := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
-	_, err = table.Merge(ctx, rowsJSON(t, other, `[{"id":"1"}]`), upsert, nil)
+	_, err = table.Merge(ctx, rowsJSON(t, other, `[{"id":"1"}]`), upsert)
 	wantCode(t, "key of another type", err, protocol.TableSchemaValidationError)
 	small := tableIn(memstore.New(), Limits{MergeBytes: 4})
-	if _, err := small.Create(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`), nil); err != nil {
+	if _, err := small.Create(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = small.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"long enough"}]`), upsert, nil)
+	_, err = small.Merge(ctx, rowsJSON(t, pairs, `[{"id":1,"v":"long enough"}]`), upsert)
 	var problem *protocol.Error
 	if !errors.As(err, &problem) || !problem.TooLarge {
 		t.Errorf("source above the limit: %v, want too large", err)
@@ -202,14 +202,14 @@ func TestMergeRefuses(t *testing.T) {
 func TestConcurrentMergesOfOneKeyInsertItOnce(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
-	if _, err := tableIn(store, Limits{}).Create(ctx, rowsJSON(t, pairs, `[{"id":0,"v":"a"}]`), nil); err != nil {
+	if _, err := tableIn(store, Limits{}).Create(ctx, rowsJSON(t, pairs, `[{"id":0,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	errs := make(chan error, 8)
 	for i := range 8 {
 		go func() {
 			table := tableIn(store, Limits{}) // a process of its own
-			_, err := table.Merge(ctx, rowsJSON(t, pairs, fmt.Sprintf(`[{"id":7,"v":"%d"}]`, i)), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil)
+			_, err := table.Merge(ctx, rowsJSON(t, pairs, fmt.Sprintf(`[{"id":7,"v":"%d"}]`, i)), merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true})
 			errs <- err
 		}()
 	}
@@ -232,7 +232,7 @@ func TestUpdateLooksAtRowsOnce(t *testing.T) {
 	table := create(t, pairs, "["+strings.Join(rows, ",")+"]")
 	total := int64(0)
 	for range 5 {
-		done, err := table.Update(ctx, []Assignment{{"v", "v || 'b'"}}, "random() < 0.5", nil)
+		done, err := table.Update(ctx, []Assignment{{"v", "v || 'b'"}}, "random() < 0.5")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestSearchSkipsNullsAndChecksDimensions(t *testing.T) {
 func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "vector", Type: arrow.FixedSizeListOf(1, arrow.PrimitiveTypes.Float32), Nullable: true}}, nil)
 	table := tableIn(memstore.New(), Limits{TopK: 2})
-	if _, err := table.Create(t.Context(), rowsJSON(t, schema, `[{"vector":[1]},{"vector":[2]},{"vector":[3]}]`), nil); err != nil {
+	if _, err := table.Create(t.Context(), rowsJSON(t, schema, `[{"vector":[1]},{"vector":[2]},{"vector":[3]}]`)); err != nil {
 		t.Fatal(err)
 	}
 	k := int64(math.MaxInt64)
@@ -344,7 +344,7 @@ func TestTopKIsBoundedUnlessTheTableIs(t *testing.T) {
 // again.
 func TestCommitThatIsNotThereIsUnknown(t *testing.T) {
 	inner := memstore.New()
-	if _, err := tableIn(inner, Limits{}).Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`), nil); err != nil {
+	if _, err := tableIn(inner, Limits{}).Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
@@ -353,6 +353,6 @@ func TestCommitThatIsNotThereIsUnknown(t *testing.T) {
 		}
 		return faultstore.Fault{}
 	})
-	_, err := tableIn(faulty, Limits{}).Insert(t.Context(), rowsJSON(t, pairs, `[{"id":2,"v":"b"}]`), nil)
+	_, err := tableIn(faulty, Limits{}).Insert(t.Context(), rowsJSON(t, pairs, `[{"id":2,"v":"b"}]`))
 	wantCode(t, "insert whose commit was lost on its way", err, protocol.ServiceUnavailable)
 }

@@ -269,17 +269,17 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table)
 	case 0:
 		what, filter = "delete", fmt.Sprintf("(%s) AND id %% 9 = %d", filter, random.IntN(9))
 		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
-		done, err = table.Delete(t.Context(), filter, nil)
+		done, err = table.Delete(t.Context(), filter)
 		changed = done.Deleted
 	case 1:
 		what, filter = "update", fmt.Sprintf("(%s) AND id %% 5 = %d", filter, random.IntN(5))
 		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
-		done, err = table.Update(t.Context(), []Assignment{{Column: "i64", SQL: "i64 + 3"}, {Column: "s", SQL: "concat('word0', CAST(i8 AS string))"}}, filter, nil)
+		done, err = table.Update(t.Context(), []Assignment{{Column: "i64", SQL: "i64 + 3"}, {Column: "s", SQL: "concat('word0', CAST(i8 AS string))"}}, filter)
 		changed = done.Updated
 	case 2:
 		what, filter = "update of another column", fmt.Sprintf("(%s) AND id %% 5 = %d", filter, random.IntN(5))
 		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
-		done, err = table.Update(t.Context(), []Assignment{{Column: "id", SQL: "id + 1000"}}, filter, nil)
+		done, err = table.Update(t.Context(), []Assignment{{Column: "id", SQL: "id + 1000"}}, filter)
 		changed = done.Updated
 	case 3:
 		what, filter = "insert", ""
@@ -287,10 +287,10 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table)
 		if queried != nil {
 			t.Fatal(queried)
 		}
-		_, err = table.Insert(t.Context(), dataset.Rows{Schema: rows.Schema, Batches: rows.Batches}, nil)
+		_, err = table.Insert(t.Context(), dataset.Rows{Schema: rows.Schema, Batches: rows.Batches})
 	case 4:
 		what, filter = "compaction", ""
-		_, err = table.Compact(t.Context(), dataset.CompactionOptions{}, nil)
+		_, err = table.Compact(t.Context(), dataset.CompactionOptions{})
 	}
 	if err != nil || changed != int64(expected) {
 		t.Fatalf("%s where %s: %d rows, want %d; error %v", what, filter, changed, expected, err)

@@ -20,9 +20,9 @@ func (t *Table) Index(ctx context.Context, version *int64, name string) (dataset
 	})
 }
 
-// DropIndex removes an index. confirm is as for Insert.
-func (t *Table) DropIndex(ctx context.Context, name string, confirm func() error) (Written, error) {
+// DropIndex removes an index.
+func (t *Table) DropIndex(ctx context.Context, name string) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		return d.DropIndex(ctx, name, confirm)
+		return d.DropIndex(ctx, name)
 	})
 }

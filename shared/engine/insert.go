@@ -20,13 +20,12 @@ type Written struct {
 }
 
 // Create writes rows as the first version of a table. The error is TableAlreadyExists when the
-// table has a version. confirm, which may be nil, is called while the rows are written; its error
-// ends the write.
-func (t *Table) Create(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
+// table has a version.
+func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) {
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
 	}
-	commit, err := t.data.Create(ctx, rows, confirm)
+	commit, err := t.data.Create(ctx, rows)
 	return written(commit), t.translate(exists(err, t.name))
 }
 
@@ -37,26 +36,24 @@ func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) 
 		if err != nil {
 			return Written{}, err
 		}
-		return t.Create(ctx, dataset.Rows{Schema: schema, Batches: batches, Trusted: true}, nil)
+		return t.Create(ctx, dataset.Rows{Schema: schema, Batches: batches, Trusted: true})
 	})
 }
 
 // Insert appends rows. It matches columns by name; a missing column becomes null if it may be.
-// confirm is called while the rows are written, and returns an error if the name no longer stands
-// for this table.
-func (t *Table) Insert(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
-	return t.writeOnce(ctx, rows, confirm, func(rows dataset.Rows, confirm func() error) (dataset.Commit, error) {
-		return t.data.Append(ctx, rows, confirm)
+func (t *Table) Insert(ctx context.Context, rows dataset.Rows) (Written, error) {
+	return t.writeOnce(ctx, rows, func(data *dataset.Table, rows dataset.Rows) (dataset.Commit, error) {
+		return data.Append(ctx, rows)
 	})
 }
 
 // Overwrite makes a version with new rows and columns in place of the old ones.
-func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows, confirm func() error) (Written, error) {
+func (t *Table) Overwrite(ctx context.Context, rows dataset.Rows) (Written, error) {
 	if err := checkColumns(rows); err != nil {
 		return Written{}, err
 	}
-	return t.writeOnce(ctx, rows, confirm, func(rows dataset.Rows, confirm func() error) (dataset.Commit, error) {
-		return t.data.Overwrite(ctx, rows, nil, confirm)
+	return t.writeOnce(ctx, rows, func(data *dataset.Table, rows dataset.Rows) (dataset.Commit, error) {
+		return data.Overwrite(ctx, rows, nil)
 	})
 }
 

@@ -19,19 +19,19 @@ func TestJSONIsWrittenAndAnsweredAsText(t *testing.T) {
 		{Name: "j", Type: arrow.BinaryTypes.String, Nullable: true, Metadata: arrow.MetadataFrom(map[string]string{"ARROW:extension:name": "arrow.json"})},
 	}, nil)
 	table := create(t, documents, `[{"id": 1, "j": "{\"b\": 1, \"a\": []}"}, {"id": 2}, {"id": 3, "j": "3"}]`)
-	if _, err := table.Insert(t.Context(), rowsJSON(t, documents, `[{"id": 4, "j": "[ 4 ]"}]`), nil); err != nil {
+	if _, err := table.Insert(t.Context(), rowsJSON(t, documents, `[{"id": 4, "j": "[ 4 ]"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	upsert := merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}
-	if _, err := table.Merge(t.Context(), rowsJSON(t, documents, `[{"id": 3, "j": "{\"three\": 3}"}, {"id": 5, "j": "\"five\""}]`), upsert, nil); err != nil {
+	if _, err := table.Merge(t.Context(), rowsJSON(t, documents, `[{"id": 3, "j": "{\"three\": 3}"}, {"id": 5, "j": "\"five\""}]`), upsert); err != nil {
 		t.Fatal(err)
 	}
 	for sql, id := range map[string]int{`'{"u" : true}'`: 1, `id`: 2} {
-		if _, err := table.Update(t.Context(), []Assignment{{"j", sql}}, fmt.Sprintf("id = %d", id), nil); err != nil {
+		if _, err := table.Update(t.Context(), []Assignment{{"j", sql}}, fmt.Sprintf("id = %d", id)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := table.Update(t.Context(), []Assignment{{"j", `'{'`}}, "id = 1", nil); !errors.Is(err, jsonb.ErrSyntax) {
+	if _, err := table.Update(t.Context(), []Assignment{{"j", `'{'`}}, "id = 1"); !errors.Is(err, jsonb.ErrSyntax) {
 		t.Errorf("update to what is not JSON: got error %v, want ErrSyntax", err)
 	}
 	got := map[string]bool{}

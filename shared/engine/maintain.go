@@ -23,11 +23,11 @@ type Compacted struct {
 const maxCompactions = 3
 
 // Compact rewrites fragments that are worth it, up to a bounded amount, in one commit. When writers
-// keep changing these fragments, the error is ConcurrentModification. confirm is as for Insert.
-func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions, confirm func() error) (Compacted, error) {
+// keep changing these fragments, the error is ConcurrentModification.
+func (t *Table) Compact(ctx context.Context, opts dataset.CompactionOptions) (Compacted, error) {
 	for range maxCompactions {
 		done, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (dataset.Compacted, error) {
-			return d.Compact(ctx, opts, confirm)
+			return d.Compact(ctx, opts)
 		})
 		if !dataset.IsRowsChanged(err) {
 			return Compacted{written(dataset.Commit{Dataset: done.Dataset}), done.Removed, done.Added, done.Remaining}, err

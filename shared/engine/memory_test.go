@@ -62,7 +62,7 @@ func numbered(from, to, bytes int) dataset.Rows {
 func created(t *testing.T, rows dataset.Rows, stable bool) *Table {
 	t.Helper()
 	table := tableIn(memstore.New(), Limits{})
-	if _, err := table.data.CreateAs(t.Context(), rows, dataset.CreateOptions{StableRowIDs: stable}, nil); err != nil {
+	if _, err := table.data.CreateAs(t.Context(), rows, dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 		t.Fatal(err)
 	}
 	return table
@@ -116,7 +116,7 @@ func TestMergesFitIntoASmallShare(t *testing.T) {
 				table := created(t, numbered(0, rows, 10), true)
 				ctx, share := inShare(t, c.share)
 				spec := merge.Spec{On: []string{column}, UpdateAll: true, InsertAll: true, BySource: true, BySourceIf: "n % 2 = 0"}
-				done, err := table.Merge(ctx, numbered(rows/2, rows/2+merged, 200), spec, nil)
+				done, err := table.Merge(ctx, numbered(rows/2, rows/2+merged, 200), spec)
 				if share.Peak() > c.share || share.Peak() < c.least {
 					t.Errorf("it held %d bytes", share.Peak())
 				}
@@ -142,7 +142,7 @@ func TestMergesFitIntoASmallShare(t *testing.T) {
 func TestAWideRowReplacesManyInPieces(t *testing.T) {
 	const rows, wide = 3000, 64 << 10
 	table := created(t, numbered(0, rows, 1), false)
-	if _, err := table.Update(t.Context(), []Assignment{{"key", "'same'"}}, "", nil); err != nil {
+	if _, err := table.Update(t.Context(), []Assignment{{"key", "'same'"}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	source := numbered(0, 1, wide)
@@ -193,11 +193,11 @@ func TestRowsThatChangeAreCounted(t *testing.T) {
 	table := created(t, numbered(0, rows, 1), true)
 	for name, change := range map[string]func(ctx context.Context) error{
 		"update": func(ctx context.Context) error {
-			_, err := table.Update(ctx, []Assignment{{"n", "n + 1"}}, "n % 5 = 0", nil)
+			_, err := table.Update(ctx, []Assignment{{"n", "n + 1"}}, "n % 5 = 0")
 			return err
 		},
 		"delete": func(ctx context.Context) error {
-			_, err := table.Delete(ctx, "n % 4 = 0", nil)
+			_, err := table.Delete(ctx, "n % 4 = 0")
 			return err
 		},
 	} {

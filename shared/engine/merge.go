@@ -15,8 +15,8 @@ import (
 //
 // Only the first rows of a large source stay in memory; the rest, and the keys that are needed for
 // matching, wait in the scratch directory. Merge works on the newest version. When other writers
-// commit rows that may matter in the meantime, it plans again. confirm is as for Insert.
-func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec, confirm func() error) (Written, error) {
+// commit rows that may matter in the meantime, it plans again.
+func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (Written, error) {
 	if !spec.Changes() {
 		return Written{}, protocol.Errorf(protocol.InvalidInput,
 			"the merge would change nothing; set when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete")
@@ -43,7 +43,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec, c
 			if t.attempt != nil {
 				r.Properties = map[string]string{mergedProperty: fmt.Sprint(p.Updated, p.Inserted, p.Deleted)}
 			}
-			return p.Dataset.Replace(ctx, r, confirm)
+			return p.Dataset.Replace(ctx, r)
 		})
 	if err != nil {
 		return already(Written{}, err)

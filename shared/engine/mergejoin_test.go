@@ -71,10 +71,10 @@ func randomRows(t *testing.T, r *rand.Rand, schema *arrow.Schema, rows, keys int
 func mergeCopy(t *testing.T, limits Limits, stable bool, target, source dataset.Rows, spec merge.Spec) string {
 	t.Helper()
 	table := tableIn(memstore.New(), limits)
-	if _, err := table.data.CreateAs(t.Context(), target, dataset.CreateOptions{StableRowIDs: stable}, nil); err != nil {
+	if _, err := table.data.CreateAs(t.Context(), target, dataset.CreateOptions{StableRowIDs: stable}); err != nil {
 		t.Fatal(err)
 	}
-	done, err := table.Merge(t.Context(), source, spec, nil)
+	done, err := table.Merge(t.Context(), source, spec)
 	done.Transaction = ""
 	lines := show(t, table, &protocol.QueryTableRequest{Columns: []protocol.ProjectedColumn{
 		{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: dataset.RowID},
@@ -128,10 +128,10 @@ func TestLargeMergesComeOutAsSmallOnes(t *testing.T) {
 func TestMergeSaysWhenTheScratchDirectoryIsGone(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
 	table := tableIn(memstore.New(), Limits{heldBytes: 1})
-	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`), nil); err != nil {
+	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"}]`)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"b"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true}, nil)
+	_, err := table.Merge(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"b"}]`), merge.Spec{On: []string{"id"}, UpdateAll: true})
 	if err == nil || !strings.Contains(err.Error(), "scratch file") || !os.IsNotExist(unwrapAll(err)) {
 		t.Errorf("got %v, want that the scratch file cannot be made", err)
 	}

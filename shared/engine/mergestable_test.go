@@ -16,11 +16,11 @@ func TestMergedRowsKeepTheirStableIDs(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New(), Limits{})
 	first := rowsJSON(t, pairs, `[{"id":10,"v":"a"},{"id":11,"v":"b"},{"id":12,"v":"c"}]`)
-	if _, err := table.data.CreateAs(ctx, first, dataset.CreateOptions{StableRowIDs: true}, nil); err != nil {
+	if _, err := table.data.CreateAs(ctx, first, dataset.CreateOptions{StableRowIDs: true}); err != nil {
 		t.Fatal(err)
 	}
 	source := rowsJSON(t, pairs, `[{"id":20,"v":"new"},{"id":12,"v":"C"},{"id":21,"v":"new"},{"id":10,"v":"A"}]`)
-	if _, err := table.Merge(ctx, source, merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}, nil); err != nil {
+	if _, err := table.Merge(ctx, source, merge.Spec{On: []string{"id"}, UpdateAll: true, InsertAll: true}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := table.data.Latest(ctx)

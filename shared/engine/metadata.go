@@ -13,7 +13,7 @@ import (
 
 // UpdateSchemaMetadata sets keys in the schema's metadata and leaves all others. It returns the
 // resulting metadata.
-func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string, confirm func() error) (Written, map[string]string, error) {
+func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string) (Written, map[string]string, error) {
 	var after map[string]string
 	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		op := &pb.UpdateConfig{SchemaMetadata: &pb.UpdateMap{}}
@@ -21,7 +21,7 @@ func (t *Table) UpdateSchemaMetadata(ctx context.Context, set map[string]string,
 			value := set[key]
 			op.SchemaMetadata.Entries = append(op.SchemaMetadata.Entries, pb.UpdateMapEntry{Key: key, Value: &value})
 		}
-		made, err := d.Commit(ctx, op, confirm)
+		made, err := d.Commit(ctx, op)
 		if err == nil {
 			after = made.Schema().Metadata
 		}
@@ -40,14 +40,14 @@ type FieldMetadata struct {
 
 // UpdateFieldMetadata changes the metadata of several fields together. It returns the resulting
 // metadata by path.
-func (t *Table) UpdateFieldMetadata(ctx context.Context, updates []FieldMetadata, confirm func() error) (Written, map[string]map[string]string, error) {
+func (t *Table) UpdateFieldMetadata(ctx context.Context, updates []FieldMetadata) (Written, map[string]map[string]string, error) {
 	after := map[string]map[string]string{}
 	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		op, err := fieldMetadata(d, updates)
 		if err != nil {
 			return nil, err
 		}
-		made, err := d.Commit(ctx, op, confirm)
+		made, err := d.Commit(ctx, op)
 		if err != nil {
 			return nil, err
 		}
@@ -87,10 +87,10 @@ func fieldMetadata(d *dataset.Dataset, updates []FieldMetadata) (*pb.UpdateConfi
 }
 
 // Restore makes a new version with the contents of an old one.
-func (t *Table) Restore(ctx context.Context, version uint64, confirm func() error) (Written, error) {
+func (t *Table) Restore(ctx context.Context, version uint64) (Written, error) {
 	if err := t.unmade(ctx); err != nil {
 		return already(Written{}, err)
 	}
-	made, err := t.data.Restore(ctx, version, confirm)
+	made, err := t.data.Restore(ctx, version)
 	return written(dataset.Commit{Dataset: made}), t.translate(err)
 }

@@ -25,7 +25,7 @@ func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				_, err := table.Update(context.Background(), []Assignment{{Column: "n", SQL: "n"}}, "n = 1", nil)
+				_, err := table.Update(context.Background(), []Assignment{{Column: "n", SQL: "n"}}, "n = 1")
 				other <- err
 			}()
 			select {
@@ -35,7 +35,7 @@ func TestAChangeThatOthersAreInTheWayOfIsMade(t *testing.T) {
 			return rows, err
 		}
 		_, made, err := change(ctx, table, plan, func(ctx context.Context, rows *chosen) (dataset.Commit, error) {
-			return rows.dataset.Delete(ctx, rows.set, "n = 1", nil)
+			return rows.dataset.Delete(ctx, rows.set, "n = 1")
 		})
 		if err != nil || made.Dataset.CountRows() != 1 {
 			t.Fatalf("got %+v, %v; want one row less", made, err)

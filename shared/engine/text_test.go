@@ -193,7 +193,7 @@ func TestTextSearchesThatMakeNoSenseAreInvalid(t *testing.T) {
 // A search may find more rows than one answer holds; then a limit has to be given.
 func TestTextSearchesFindAsManyRowsAsMayBeHeld(t *testing.T) {
 	table := tableIn(memstore.New(), Limits{TopK: 2})
-	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"},{"id":2,"v":"a"},{"id":3,"v":"a b"}]`), nil); err != nil {
+	if _, err := table.Create(t.Context(), rowsJSON(t, pairs, `[{"id":1,"v":"a"},{"id":2,"v":"a"},{"id":3,"v":"a b"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := table.Query(t.Context(), textRequest(`{"query":"a","columns":["v"]}`)); protocol.CodeOf(err) != protocol.InvalidInput {

@@ -30,10 +30,9 @@ type Assignment struct {
 
 // Update assigns to columns of the rows for which a predicate is true; an empty predicate means all
 // rows. It makes one commit, even if no row matches. Values are cast to the type of their column.
-// confirm is as for Insert.
 //
 // Only the addresses of the rows are held in memory.
-func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate string, confirm func() error) (Written, error) {
+func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate string) (Written, error) {
 	rows, made, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*updatePlan, error) {
 			return t.engine.planUpdate(ctx, d, assignments, predicate)
@@ -43,7 +42,7 @@ func (t *Table) Update(ctx context.Context, assignments []Assignment, predicate 
 			if err != nil {
 				return dataset.Commit{}, err
 			}
-			return p.dataset.Replace(ctx, r, confirm)
+			return p.dataset.Replace(ctx, r)
 		})
 	if err != nil {
 		return already(Written{}, err)

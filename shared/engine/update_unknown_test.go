@@ -20,7 +20,7 @@ func TestUnknownColumnsOfUpdatesAreWrongRequests(t *testing.T) {
 		"in a value":   {Assignment{Column: "id", SQL: "nope + 1"}, ""},
 		"in the where": {Assignment{Column: "id", SQL: "1"}, "nope = 1"},
 	} {
-		_, err := table.Update(t.Context(), []Assignment{c.assignment}, c.predicate, nil)
+		_, err := table.Update(t.Context(), []Assignment{c.assignment}, c.predicate)
 		wantCode(t, name, err, protocol.InvalidInput)
 	}
 }

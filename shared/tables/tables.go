@@ -128,11 +128,10 @@ type Changed struct {
 }
 
 // Change does work that commits to a branch of the table with the given id; the branch "" is the
-// table itself. The work must call confirm before it commits: confirm returns an error when the
-// name no longer stands for the table.
-func (t Tables) Change(ctx context.Context, id []string, branch string, work func(table *engine.Table, confirm func() error) (engine.Written, error)) (Changed, error) {
+// table itself. A commit of the work fails when the name no longer stands for the table.
+func (t Tables) Change(ctx context.Context, id []string, branch string, work func(table *engine.Table) (engine.Written, error)) (Changed, error) {
 	return t.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
-		return work(table, found.Confirm)
+		return work(table)
 	})
 }
 
@@ -144,6 +143,7 @@ func (t Tables) ChangeFound(ctx context.Context, id []string, branch string, wor
 		if err != nil {
 			return engine.Written{}, err
 		}
+		table = table.ConfirmWith(found.Confirm)
 		if attempt := idempotency.AttemptOf(ctx); attempt != nil {
 			if found.Unanswered() {
 				if err := attempt.Recall(ctx); err != nil {

@@ -57,7 +57,7 @@ func numbered(id int) dataset.Rows {
 func create(t *testing.T, in tables.Tables, name string, row int) objectstore.Location {
 	t.Helper()
 	at := in.Names.NewLocation([]string{name})
-	if _, err := in.Rows.Table([]string{name}, at, 0).Create(t.Context(), numbered(row), nil); err != nil {
+	if _, err := in.Rows.Table([]string{name}, at, 0).Create(t.Context(), numbered(row)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := in.Names.CreateTable(t.Context(), []string{name}, at, 1, nil); err != nil {
@@ -68,8 +68,8 @@ func create(t *testing.T, in tables.Tables, name string, row int) objectstore.Lo
 
 // insert appends a row to a branch of a table.
 func insert(ctx context.Context, in tables.Tables, name, branch string, row int) (tables.Changed, error) {
-	return in.Change(ctx, []string{name}, branch, func(table *engine.Table, confirm func() error) (engine.Written, error) {
-		return table.Insert(ctx, numbered(row), confirm)
+	return in.Change(ctx, []string{name}, branch, func(table *engine.Table) (engine.Written, error) {
+		return table.Insert(ctx, numbered(row))
 	})
 }
 
@@ -145,9 +145,9 @@ func TestAChangeFollowsItsName(t *testing.T) {
 	}
 	create(t, other, "t", 10)
 	runs := 0
-	done, err := in.Change(t.Context(), []string{"t"}, "", func(table *engine.Table, confirm func() error) (engine.Written, error) {
+	done, err := in.Change(t.Context(), []string{"t"}, "", func(table *engine.Table) (engine.Written, error) {
 		runs++
-		return table.Insert(t.Context(), numbered(11), confirm)
+		return table.Insert(t.Context(), numbered(11))
 	})
 	if err != nil || runs != 2 || done.Version != 2 {
 		t.Fatalf("got version %d after %d runs, error %v; want version 2 after 2 runs", done.Version, runs, err)
@@ -167,7 +167,7 @@ func TestAChangeOfNoTableIsRefused(t *testing.T) {
 		t.Error("a change of a branch that does not exist has no error")
 	}
 	failed := errors.New("of the work")
-	_, err := in.Change(t.Context(), []string{"t"}, "", func(*engine.Table, func() error) (engine.Written, error) { return engine.Written{}, failed })
+	_, err := in.Change(t.Context(), []string{"t"}, "", func(*engine.Table) (engine.Written, error) { return engine.Written{}, failed })
 	if !errors.Is(err, failed) {
 		t.Errorf("got error %v, want that of the work", err)
 	}

@@ -91,7 +91,7 @@ func TestBothWaysToSortAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
-	made, err := tableIn(memstore.New()).Create(t.Context(), rows, nil)
+	made, err := tableIn(memstore.New()).Create(t.Context(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ type NewColumns struct {
 // AddColumns commits that d has further columns, whose values go to new files beside those
 // of each fragment. Nearly everything that others commit meanwhile makes it stale, see
 // IsRowsChanged. Names that are taken, and columns that cannot be null without values, are
-// operation.ErrInvalid. confirm is as for Table.Append.
-func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() error) (*Dataset, error) {
+// operation.ErrInvalid.
+func (d *Dataset) AddColumns(ctx context.Context, c NewColumns) (*Dataset, error) {
 	if err := operation.CheckWritable(d.manifest); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns, confirm func() e
 		SchemaMetadata:       d.Schema().Metadata,
 		PreservesNullability: nullable,
 	}
-	merge := &change{read: d, operation: op, confirm: confirm}
+	merge := &change{read: d, operation: op}
 	if c.Values != nil {
 		files, err := d.addFiles(ctx, added, c)
 		if err != nil {

@@ -19,8 +19,8 @@ import (
 
 // DropColumns commits that d lacks columns, or members of structs, named by their paths.
 // Their values stay in the files. A struct that loses its last member goes too. Indices
-// on what is dropped are dropped. confirm is as for Table.Append.
-func (d *Dataset) DropColumns(ctx context.Context, paths []string, confirm func() error) (*Dataset, error) {
+// on what is dropped are dropped.
+func (d *Dataset) DropColumns(ctx context.Context, paths []string) (*Dataset, error) {
 	gone := map[int32]bool{}
 	for _, path := range paths {
 		chain, err := d.Schema().Resolve(path)
@@ -34,7 +34,7 @@ func (d *Dataset) DropColumns(ctx context.Context, paths []string, confirm func(
 		gone[f.ID] = gone[f.ID] || gone[f.ParentID] // parents come first
 		return gone[f.ID]
 	})
-	return d.Commit(ctx, &pb.Project{Schema: left, PreservesNullability: true}, confirm)
+	return d.Commit(ctx, &pb.Project{Schema: left, PreservesNullability: true})
 }
 
 // dropField marks the last field of a path as gone, and those around it that then have
@@ -63,9 +63,8 @@ type Cast func(ctx context.Context, values arrow.Array, to arrow.DataType) (arro
 // AlterColumns commits alterations of d, together. cast is needed when some change types.
 //
 // It is operation.ErrInvalid to forbid nulls in a column that has some, to forbid nulls
-// and cast in one call, and to cast a column that has an index: drop that first. confirm is as
-// for Table.Append.
-func (d *Dataset) AlterColumns(ctx context.Context, alterations []Alteration, cast Cast, confirm func() error) (*Dataset, error) {
+// and cast in one call, and to cast a column that has an index: drop that first.
+func (d *Dataset) AlterColumns(ctx context.Context, alterations []Alteration, cast Cast) (*Dataset, error) {
 	if err := operation.CheckWritable(d.manifest); err != nil {
 		return nil, err
 	}
@@ -83,12 +82,12 @@ func (d *Dataset) AlterColumns(ctx context.Context, alterations []Alteration, ca
 		return nil, err
 	}
 	if len(a.casts) == 0 {
-		return d.Commit(ctx, &pb.Project{Schema: a.fields, PreservesNullability: !a.tightened}, confirm)
+		return d.Commit(ctx, &pb.Project{Schema: a.fields, PreservesNullability: !a.tightened})
 	}
 	if a.tightened {
 		return nil, fmt.Errorf("%w: to forbid nulls and to cast are two calls: cast first", operation.ErrInvalid)
 	}
-	return a.commitCasts(ctx, s, cast, confirm)
+	return a.commitCasts(ctx, s, cast)
 }
 
 // altering is a schema while it is altered.
@@ -262,7 +261,7 @@ func (a *altering) schema() (*schema.Schema, error) {
 }
 
 // commitCasts writes the columns of new types to new files.
-func (a *altering) commitCasts(ctx context.Context, s *schema.Schema, cast Cast, confirm func() error) (*Dataset, error) {
+func (a *altering) commitCasts(ctx context.Context, s *schema.Schema, cast Cast) (*Dataset, error) {
 	d := a.dataset
 	reads, writes, nullable, err := a.columns(s)
 	if err != nil {
@@ -283,7 +282,7 @@ func (a *altering) commitCasts(ctx context.Context, s *schema.Schema, cast Cast,
 	}
 	op := &pb.Merge{Schema: a.fields, SchemaMetadata: d.Schema().Metadata, PreservesNullability: nullable}
 	op.Fragments = replaceFields(d.manifest.Fragments, files.files, s)
-	return d.table.commit(ctx, &change{read: d, operation: op, wait: files.puts.Wait, confirm: confirm})
+	return d.table.commit(ctx, &change{read: d, operation: op, wait: files.puts.Wait})
 }
 
 // columns returns what is read and what is written to cast, in one order, and whether all

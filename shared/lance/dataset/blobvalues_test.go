@@ -118,7 +118,7 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 		t.Run(version.String(), func(t *testing.T) {
 			ctx := t.Context()
 			table := tableIn(memstore.New())
-			made, err := table.CreateAs(ctx, blobRows(0, inPlaces...), CreateOptions{Version: version}, nil)
+			made, err := table.CreateAs(ctx, blobRows(0, inPlaces...), CreateOptions{Version: version})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,14 +128,14 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 			}
 			sameBlobs(t, "create", made.Dataset, want)
 
-			if made, err = table.Append(ctx, blobRows(10, nil, []byte("more"), inPlaces[3]), nil); err != nil {
+			if made, err = table.Append(ctx, blobRows(10, nil, []byte("more"), inPlaces[3])); err != nil {
 				t.Fatal(err)
 			}
 			want[10], want[11], want[12] = nil, []byte("more"), inPlaces[3]
 			sameBlobs(t, "append", made.Dataset, want)
 
 			change := Replacement{Delete: rowset.At(addressesOf(t, made.Dataset, idIn(0, 4))...), Insert: blobRows(20, inPlaces[4])}
-			if made, err = made.Dataset.Replace(ctx, change, nil); err != nil {
+			if made, err = made.Dataset.Replace(ctx, change); err != nil {
 				t.Fatal(err)
 			}
 			delete(want, 0)
@@ -147,7 +147,7 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := again.Commit(ctx, nil, nil)
+			d, err := again.Commit(ctx, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 
 func TestBlobsOfNewTablesAreOfTheFilesVersion(t *testing.T) {
 	for _, version := range []lance.Version{lance.V2_0, lance.V2_1, lance.V2_2} {
-		made, err := tableIn(memstore.New()).CreateAs(t.Context(), blobRows(0, nil), CreateOptions{Version: version}, nil)
+		made, err := tableIn(memstore.New()).CreateAs(t.Context(), blobRows(0, nil), CreateOptions{Version: version})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestValuesComeInBatchesOfBoundedSize(t *testing.T) {
 		values[i] = bytes.Repeat([]byte{byte(i)}, 6<<20)
 	}
 	table := tableIn(memstore.New())
-	made, err := table.Create(t.Context(), blobRows(0, values...), nil)
+	made, err := table.Create(t.Context(), blobRows(0, values...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,11 +235,11 @@ func TestBlobsElsewhereStayWhereTheyAre(t *testing.T) {
 	}
 	table := tableIn(store)
 	rows := externalRow("memory://test/outside.bin")
-	if _, err := table.Create(ctx, rows, nil); !errors.Is(err, operation.ErrInvalid) {
+	if _, err := table.Create(ctx, rows); !errors.Is(err, operation.ErrInvalid) {
 		t.Fatalf("a stranger's blob elsewhere: got %v, want ErrInvalid", err)
 	}
 	rows.Trusted = true
-	made, err := table.Create(ctx, rows, nil)
+	made, err := table.Create(ctx, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestBlobsElsewhereStayWhereTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := again.Commit(ctx, nil, nil)
+	d, err := again.Commit(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestBlobsElsewhereStayWhereTheyAre(t *testing.T) {
 func TestFailedBlobWritesAreGivenUp(t *testing.T) {
 	ctx, store := t.Context(), memstore.New()
 	table := tableIn(store)
-	made, err := table.Create(ctx, blobRows(0, []byte("there")), nil)
+	made, err := table.Create(ctx, blobRows(0, []byte("there")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestFailedBlobWritesAreGivenUp(t *testing.T) {
 		}
 		yield(nil, broken)
 	}
-	if _, err := table.Append(ctx, rows, nil); !errors.Is(err, broken) {
+	if _, err := table.Append(ctx, rows); !errors.Is(err, broken) {
 		t.Fatalf("got %v, want the error of the rows", err)
 	}
 	d, err := table.Latest(ctx)
@@ -300,7 +300,7 @@ func TestAddedColumnsCanBeBlobs(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := mustCreate(t, table, upTo(5)...)
-	deleted, err := d.Delete(ctx, rowset.At(addressesOf(t, d, idIn(2))...), "id = 2", nil)
+	deleted, err := d.Delete(ctx, rowset.At(addressesOf(t, d, idIn(2))...), "id = 2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestAddedColumnsCanBeBlobs(t *testing.T) {
 			return b.NewRecordBatch(), nil
 		},
 	}
-	if d, err = deleted.Dataset.AddColumns(ctx, columns, nil); err != nil {
+	if d, err = deleted.Dataset.AddColumns(ctx, columns); err != nil {
 		t.Fatal(err)
 	}
 	want := map[int64][]byte{}
@@ -339,7 +339,7 @@ func TestRowsOfColumnsThatAreNoBlobsAreRefused(t *testing.T) {
 		for _, field := range b.Fields() {
 			field.AppendEmptyValues(3)
 		}
-		made, err := tableIn(memstore.New()).Create(t.Context(), only(b.NewRecordBatch()), nil)
+		made, err := tableIn(memstore.New()).Create(t.Context(), only(b.NewRecordBatch()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +347,7 @@ func TestRowsOfColumnsThatAreNoBlobsAreRefused(t *testing.T) {
 		op := &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{
 			made.Dataset.Schema().Field("x").ID: {Entries: []pb.UpdateMapEntry{{Key: "lance-encoding:blob", Value: &marked}}},
 		}}
-		d, err := made.Dataset.Commit(t.Context(), op, nil)
+		d, err := made.Dataset.Commit(t.Context(), op)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func mustAppend(t testing.TB, table *Table, branch string, ids ...int64) *Datase
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := on.Append(context.Background(), rowsOf(ids...), nil)
+	made, err := on.Append(context.Background(), rowsOf(ids...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestBranchesHaveHistoriesOfTheirOwn(t *testing.T) {
 	mustBranch(t, table, "dev/x", "dev", 0)
 	mustAppend(t, table, "dev/x", 60)
 	made := onBranch(t, table, "dev/x")
-	if _, err := made.Delete(t.Context(), rowset.At(addressesOf(t, made, multiples(2))...), "", nil); err != nil {
+	if _, err := made.Delete(t.Context(), rowset.At(addressesOf(t, made, multiples(2))...), ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, reader := range []*Table{table, tableIn(store)} {
@@ -225,7 +225,7 @@ func TestBranchMadeAnewIsAnotherOne(t *testing.T) {
 	if err := other.DeleteBranch(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stale.Append(ctx, rowsOf(9), nil); !errors.Is(err, ErrNoBranch) {
+	if _, err := stale.Append(ctx, rowsOf(9)); !errors.Is(err, ErrNoBranch) {
 		t.Errorf("append to a deleted branch: got %v, want ErrNoBranch", err)
 	}
 	mustBranch(t, other, "b", "", 1)
@@ -233,7 +233,7 @@ func TestBranchMadeAnewIsAnotherOne(t *testing.T) {
 	if got := idsOf(t, onBranch(t, table, "b"), ScanOptions{}); !cmp.Equal(got, []int64{1, 4}) {
 		t.Errorf("the branch holds %v, want 1 and 4", got)
 	}
-	if _, err := stale.Append(ctx, rowsOf(9), nil); !errors.Is(err, ErrNoBranch) {
+	if _, err := stale.Append(ctx, rowsOf(9)); !errors.Is(err, ErrNoBranch) {
 		t.Errorf("append to the branch as it was: got %v, want ErrNoBranch", err)
 	}
 }
@@ -270,7 +270,7 @@ func TestLeftoverOfAnotherVersion(t *testing.T) {
 	mustCreate(t, table, 1)
 	newest := mustAppend(t, table, "", 2)
 	place := table.branchPlace("b", BranchInfo{Identifier: BranchIdentifier{[]Fork{{2, "x"}}}})
-	if _, err := newest.Clone(ctx, place, "b", nil); err != nil {
+	if _, err := newest.Clone(ctx, place, "b"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := table.CreateBranch(ctx, "b", "", 1); !errors.Is(err, ErrConflict) {

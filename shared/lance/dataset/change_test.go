@@ -60,9 +60,9 @@ func lineages(t fataler, d *Dataset) map[int64]lineage {
 func createStable(t fataler, table *Table, fragments int64) *Dataset {
 	t.Helper()
 	ctx := context.Background()
-	made, err := table.CreateAs(ctx, rowsOf(upTo(10)...), CreateOptions{StableRowIDs: true}, nil)
+	made, err := table.CreateAs(ctx, rowsOf(upTo(10)...), CreateOptions{StableRowIDs: true})
 	for n := int64(10); err == nil && n < 10*fragments; n += 10 {
-		made, err = table.Append(ctx, rowsOf(upTo(n + 10)[n:]...), nil)
+		made, err = table.Append(ctx, rowsOf(upTo(n + 10)[n:]...))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestUpdatedRowsKeepTheirIDs(t *testing.T) {
 	d := createStable(t, table, 3)
 	want := lineages(t, d)
 	rows := addressesOf(t, d, multiples(7)) // 0 7 14 21 28
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows[:4], Insert: rowsOf(0, 7, 14, 21, 100, 101)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows[:4], Insert: rowsOf(0, 7, 14, 21, 100, 101)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +103,11 @@ func TestRebasedUpdateTakesFreshRowIDs(t *testing.T) {
 	store := memstore.New()
 	a, b := tableIn(store), tableIn(store)
 	d := createStable(t, a, 1)
-	if _, err := b.Append(ctx, rowsOf(50, 51), nil); err != nil {
+	if _, err := b.Append(ctx, rowsOf(50, 51)); err != nil {
 		t.Fatal(err)
 	}
 	rows := addressesOf(t, d, nil)[:1]
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows, Insert: rowsOf(0, 60)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows, Insert: rowsOf(0, 60)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +129,10 @@ func TestDeletesInOneFragmentGoTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := addressesOf(t, da, nil)
-	if _, err := da.Delete(ctx, rowset.At(rows[:3]...), "id < 3", nil); err != nil {
+	if _, err := da.Delete(ctx, rowset.At(rows[:3]...), "id < 3"); err != nil {
 		t.Fatal(err)
 	}
-	made, err := db.Delete(ctx, rowset.At(rows[5:7]...), "5 and 6", nil)
+	made, err := db.Delete(ctx, rowset.At(rows[5:7]...), "5 and 6")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,13 +146,13 @@ func TestDeletesInOneFragmentGoTogether(t *testing.T) {
 	if op, ok := txn.Operation.(*pb.Delete); !ok || op.Predicate != "5 and 6" || op.UpdatedFragments[0].DeletionFile.DeletedRows != 5 {
 		t.Errorf("transaction %+v, want a Delete that leaves 5 rows", txn.Operation)
 	}
-	if _, err := db.Delete(ctx, rowset.At(rows[2:4]...), "", nil); !IsRowsChanged(err) || !errors.Is(err, ErrConflict) {
+	if _, err := db.Delete(ctx, rowset.At(rows[2:4]...), ""); !IsRowsChanged(err) || !errors.Is(err, ErrConflict) {
 		t.Errorf("delete of a row that is gone: %v, want a conflict that says to try again", err)
 	}
-	if _, err := made.Dataset.Delete(ctx, rowset.At(10), "", nil); err == nil {
+	if _, err := made.Dataset.Delete(ctx, rowset.At(10), ""); err == nil {
 		t.Error("delete of a row past the fragment succeeds")
 	}
-	if _, err := made.Dataset.Delete(ctx, rowset.At(5<<32), "", nil); err == nil {
+	if _, err := made.Dataset.Delete(ctx, rowset.At(5<<32), ""); err == nil {
 		t.Error("delete in a fragment that is not there succeeds")
 	}
 }
@@ -161,10 +161,10 @@ func TestRestoreBringsAVersionBack(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := createStable(t, table, 2)
-	if _, err := d.Delete(ctx, rowset.At(addressesOf(t, d, multiples(2))...), "", nil); err != nil {
+	if _, err := d.Delete(ctx, rowset.At(addressesOf(t, d, multiples(2))...), ""); err != nil {
 		t.Fatal(err)
 	}
-	restored, err := table.Restore(ctx, d.Version(), nil)
+	restored, err := table.Restore(ctx, d.Version())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,17 +174,17 @@ func TestRestoreBringsAVersionBack(t *testing.T) {
 	if got, want := restored.Version(), d.Version()+2; got != want {
 		t.Errorf("version %d, want %d", got, want)
 	}
-	if _, err := table.Restore(ctx, 1, nil); err != nil {
+	if _, err := table.Restore(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	made, err := table.Append(ctx, rowsOf(77), nil)
+	made, err := table.Append(ctx, rowsOf(77))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := lineages(t, made.Dataset)[77].RowID, uint64(20); got != want {
 		t.Errorf("a row after the restore has id %d, want %d: ids are not given twice", got, want)
 	}
-	if _, err := table.Restore(ctx, 99, nil); !errors.Is(err, ErrNoVersion) {
+	if _, err := table.Restore(ctx, 99); !errors.Is(err, ErrNoVersion) {
 		t.Errorf("restore of no version: %v, want ErrNoVersion", err)
 	}
 }
@@ -197,22 +197,22 @@ func TestCloneRefersToTheFilesOfItsSource(t *testing.T) {
 		return session.Table(objectstore.Location{URI: "memory://test/" + name, Store: store, Prefix: name}, 0)
 	}
 	d := mustCreate(t, at("a.lance"), upTo(10)...)
-	made, err := d.Delete(ctx, rowset.At(addressesOf(t, d, multiples(2))...), "", nil)
+	made, err := d.Delete(ctx, rowset.At(addressesOf(t, d, multiples(2))...), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	clone, err := made.Dataset.Clone(ctx, at("b.lance"), "", nil)
+	clone, err := made.Dataset.Clone(ctx, at("b.lance"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := idsOf(t, clone, ScanOptions{}), []int64{1, 3, 5, 7, 9}; !cmp.Equal(got, want) || clone.Version() != 2 {
 		t.Errorf("version %d of the clone holds %v, want %v in version 2", clone.Version(), got, want)
 	}
-	deleted, err := clone.Delete(ctx, rowset.At(addressesOf(t, clone, multiples(3))...), "", nil)
+	deleted, err := clone.Delete(ctx, rowset.At(addressesOf(t, clone, multiples(3))...), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	appended, err := at("b.lance").Append(ctx, rowsOf(50), nil)
+	appended, err := at("b.lance").Append(ctx, rowsOf(50))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestCloneRefersToTheFilesOfItsSource(t *testing.T) {
 	if deleted.Dataset.Version() != 3 {
 		t.Errorf("version %d of the clone, want 3", deleted.Dataset.Version())
 	}
-	if _, err := d.Clone(ctx, at("b.lance"), "", nil); !errors.Is(err, ErrTableExists) {
+	if _, err := d.Clone(ctx, at("b.lance"), ""); !errors.Is(err, ErrTableExists) {
 		t.Errorf("clone over a table: %v, want ErrTableExists", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestRewriteMovesRows(t *testing.T) {
 		table := tableIn(memstore.New())
 		d := createStable(t, table, 5)
 		gone := addressesOf(t, d, multiples(rapid.Int64Range(2, 9).Draw(t, "deleted multiples of")))
-		made, err := d.Delete(ctx, rowset.At(gone...), "", nil)
+		made, err := d.Delete(ctx, rowset.At(gone...), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +251,7 @@ func TestRewriteMovesRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rewritten, err := rewriting.Commit(ctx, nil, nil)
+		rewritten, err := rewriting.Commit(ctx, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,10 +292,10 @@ func TestRewriteIsStaleAfterADelete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Delete(ctx, rowset.At(3), "", nil); err != nil {
+	if _, err := d.Delete(ctx, rowset.At(3), ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rewriting.Commit(ctx, nil, nil); !IsRowsChanged(err) {
+	if _, err := rewriting.Commit(ctx, nil); !IsRowsChanged(err) {
 		t.Errorf("%v, want that it be worked out again", err)
 	}
 }
@@ -311,32 +311,32 @@ func TestOperationsSurviveACrashAnywhere(t *testing.T) {
 	value := "b"
 	for name, do := range map[string]func(*Dataset) error{
 		"delete": func(d *Dataset) error {
-			_, err := d.Delete(ctx, rowset.At(1, 1<<32|2), "", nil)
+			_, err := d.Delete(ctx, rowset.At(1, 1<<32|2), "")
 			return err
 		},
 		"replace": func(d *Dataset) error {
 			rows := []uint64{1, 1<<32 | 2}
-			_, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows, Insert: rowsOf(1, 12, 77)}, nil)
+			_, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows, Insert: rowsOf(1, 12, 77)})
 			return err
 		},
 		"add columns": func(d *Dataset) error {
-			_, err := d.AddColumns(ctx, double("y"), nil)
+			_, err := d.AddColumns(ctx, double("y"))
 			return err
 		},
 		"drop columns": func(d *Dataset) error {
-			_, err := d.DropColumns(ctx, []string{"v"}, nil)
+			_, err := d.DropColumns(ctx, []string{"v"})
 			return err
 		},
 		"restore": func(d *Dataset) error {
-			_, err := d.table.Restore(ctx, 1, nil)
+			_, err := d.table.Restore(ctx, 1)
 			return err
 		},
 		"config": func(d *Dataset) error {
-			_, err := d.Commit(ctx, &pb.UpdateConfig{Config: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: "a", Value: &value}}}}, nil)
+			_, err := d.Commit(ctx, &pb.UpdateConfig{Config: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: "a", Value: &value}}}})
 			return err
 		},
 		"overwrite": func(d *Dataset) error {
-			_, err := d.table.Overwrite(ctx, rowsOf(5), map[string]string{"a": "b"}, nil)
+			_, err := d.table.Overwrite(ctx, rowsOf(5), map[string]string{"a": "b"})
 			return err
 		},
 	} {

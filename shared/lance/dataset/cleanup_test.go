@@ -94,20 +94,20 @@ func worn(t fataler, table *Table) {
 			t.Fatal(err)
 		}
 	}
-	_, err := d.Delete(ctx, rowset.At(1), "", nil) // 4
+	_, err := d.Delete(ctx, rowset.At(1), "") // 4
 	must(err)
 	must(table.CreateTag(ctx, "kept", "", 2))
 	_, err = table.CreateBranch(ctx, "b", "", 4)
 	must(err)
-	_, err = table.Overwrite(ctx, rowsOf(70, 71), nil, nil) // 5
+	_, err = table.Overwrite(ctx, rowsOf(70, 71), nil) // 5
 	must(err)
 	branch, err := table.OpenBranch(ctx, "b")
 	must(err)
-	_, err = branch.Append(ctx, rowsOf(80, 81), nil)
+	_, err = branch.Append(ctx, rowsOf(80, 81))
 	must(err)
-	_, err = branch.Append(ctx, rowsOf(82), nil)
+	_, err = branch.Append(ctx, rowsOf(82))
 	must(err)
-	_, err = table.Append(ctx, rowsOf(72), nil) // 6
+	_, err = table.Append(ctx, rowsOf(72)) // 6
 	must(err)
 }
 
@@ -231,7 +231,7 @@ func TestBranchesWithinBranches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := branch.Append(ctx, rowsOf(9), nil); err != nil {
+		if _, err := branch.Append(ctx, rowsOf(9)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -253,9 +253,9 @@ func TestCleanupIsHarmlessWhereverItEnds(t *testing.T) {
 		for range rapid.IntRange(0, 4).Draw(t, "changes") {
 			d, err := table.Latest(ctx)
 			if err == nil && rapid.Bool().Draw(t, "compact") {
-				_, err = d.Compact(ctx, CompactionOptions{}, nil)
+				_, err = d.Compact(ctx, CompactionOptions{})
 			} else if err == nil {
-				_, err = table.Append(ctx, rowsOf(90, 91), nil)
+				_, err = table.Append(ctx, rowsOf(90, 91))
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -60,15 +60,15 @@ func TestColumnsComeAndGo(t *testing.T) {
 		}
 		d = next
 	}
-	made, err := d.Delete(ctx, rowset.At(slices.Concat(addressesOf(t, d, multiples(3)), addressesOf(t, d, nil)[11:12])...), "", nil)
+	made, err := d.Delete(ctx, rowset.At(slices.Concat(addressesOf(t, d, multiples(3)), addressesOf(t, d, nil)[11:12])...), "")
 	step(made.Dataset, err)
-	step(d.AddColumns(ctx, double("y"), nil))
+	step(d.AddColumns(ctx, double("y")))
 	checkDoubles(t, d, "y")
 	if l := lineages(t, d)[1]; l.Updated != d.Version() || l.Created != 1 {
 		t.Errorf("a row of which a column was added: %+v, want it updated in version %d", l, d.Version())
 	}
-	step(d.AddColumns(ctx, NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)}, nil))
-	step(d.AlterColumns(ctx, []Alteration{{Path: "y", Rename: "z"}}, nil, nil))
+	step(d.AddColumns(ctx, NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)}))
+	step(d.AlterColumns(ctx, []Alteration{{Path: "y", Rename: "z"}}, nil))
 	cast := func(_ context.Context, a arrow.Array, to arrow.DataType) (arrow.Array, error) {
 		b := array.NewBuilder(memory.DefaultAllocator, to)
 		for i := range a.Len() {
@@ -78,12 +78,12 @@ func TestColumnsComeAndGo(t *testing.T) {
 		}
 		return b.NewArray(), nil
 	}
-	step(d.AlterColumns(ctx, []Alteration{{Path: "z", Type: arrow.BinaryTypes.String}}, cast, nil))
+	step(d.AlterColumns(ctx, []Alteration{{Path: "z", Type: arrow.BinaryTypes.String}}, cast))
 	checkDoubles(t, d, "z")
 	if got, want := d.Schema().Field("z").Type, arrow.DataType(arrow.BinaryTypes.String); !arrow.TypeEqual(got, want) {
 		t.Errorf("z is %s, want %s", got, want)
 	}
-	step(d.DropColumns(ctx, []string{"name", "n"}, nil))
+	step(d.DropColumns(ctx, []string{"name", "n"}))
 	var names []string
 	for _, f := range d.Schema().Fields {
 		names = append(names, f.Name)
@@ -91,7 +91,7 @@ func TestColumnsComeAndGo(t *testing.T) {
 	if want := []string{"id", "v", "z"}; !cmp.Equal(names, want) {
 		t.Errorf("columns %v, want %v", names, want)
 	}
-	step(d.AddColumns(ctx, double("name"), nil)) // the name again, another field
+	step(d.AddColumns(ctx, double("name"))) // the name again, another field
 	checkDoubles(t, d, "name")
 	checkDoubles(t, d, "z")
 }
@@ -106,18 +106,18 @@ func TestAlterationsThatCannotBe(t *testing.T) {
 		"a name that is a path":                {{Path: "name", Rename: "a.b"}},
 		"two casts of one column":              {{Path: "id", Type: arrow.BinaryTypes.String}, {Path: "id", Type: arrow.PrimitiveTypes.Int8}},
 	} {
-		if _, err := d.AlterColumns(ctx, alterations, nil, nil); !errors.Is(err, operation.ErrInvalid) {
+		if _, err := d.AlterColumns(ctx, alterations, nil); !errors.Is(err, operation.ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
 	var missing *ErrNoColumn
-	if _, err := d.AlterColumns(ctx, []Alteration{{Path: "x"}}, nil, nil); !errors.As(err, &missing) {
+	if _, err := d.AlterColumns(ctx, []Alteration{{Path: "x"}}, nil); !errors.As(err, &missing) {
 		t.Errorf("a column that is not there: %v, want ErrNoColumn", err)
 	}
-	if _, err := d.DropColumns(ctx, []string{"id", "name", "v"}, nil); !errors.Is(err, operation.ErrInvalid) {
+	if _, err := d.DropColumns(ctx, []string{"id", "name", "v"}); !errors.Is(err, operation.ErrInvalid) {
 		t.Errorf("dropping all columns: %v, want ErrInvalid", err)
 	}
-	if _, err := d.AddColumns(ctx, double("id"), nil); !errors.Is(err, operation.ErrInvalid) {
+	if _, err := d.AddColumns(ctx, double("id")); !errors.Is(err, operation.ErrInvalid) {
 		t.Errorf("adding a column that is there: %v, want ErrInvalid", err)
 	}
 }
@@ -126,10 +126,10 @@ func TestAddedColumnIsStaleAfterAnAppend(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := mustCreate(t, table, 1, 2)
-	if _, err := table.Append(ctx, rowsOf(3), nil); err != nil {
+	if _, err := table.Append(ctx, rowsOf(3)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.AddColumns(ctx, double("y"), nil); !IsRowsChanged(err) {
+	if _, err := d.AddColumns(ctx, double("y")); !IsRowsChanged(err) {
 		t.Errorf("%v, want that it be worked out again", err)
 	}
 }

@@ -33,9 +33,8 @@ type change struct {
 	guess     *guess       // that read is the newest version; nil: no guess
 	// fits says whether the operation, worked out on a wrong guess, is the same on the
 	// newest version; if not the commit is errGuess. Nil: it always is.
-	fits    func(newest *Dataset) bool
-	wait    func() error // until the files are durable; nil: there are none
-	confirm func() error // that the table is still the one meant; may be nil
+	fits func(newest *Dataset) bool
+	wait func() error // until the files are durable; nil: there are none
 	// rowsKnown says that rebase knows which rows a Delete or Update deletes.
 	rowsKnown bool
 	// rebase says what the operation is to a later version, which it can be applied to as
@@ -109,7 +108,7 @@ const (
 // committed together with others (group.go). When other processes commit first, the change
 // is checked against theirs and put after them.
 //
-// The error is ErrConflict, errRedo, what confirm said, or that of the storage.
+// The error is ErrConflict, errRedo, what the table's confirm said, or that of the storage.
 // objectstore.ErrUnknownOutcome means that the version may or may not be there.
 func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
 	txn := t.transaction(c)
@@ -219,9 +218,7 @@ func (t *Table) prepare(ctx context.Context, c *change, txn *pb.Transaction, sto
 	if c.wait != nil {
 		ended(c.wait())
 	}
-	if c.confirm != nil {
-		ended(c.confirm())
-	}
+	ended(t.confirmed())
 	if c.guess != nil {
 		found, err := c.guess.newest()
 		*newest = found

@@ -272,8 +272,8 @@ type Compacted struct {
 
 // Compact writes the groups that are worth it anew and commits that, as one version. Groups
 // beyond what is a good deal for one commit are left for another time. Changes that others
-// commit to the rows meanwhile make it stale; see IsRowsChanged. confirm is as for Table.Append.
-func (d *Dataset) Compact(ctx context.Context, opts CompactionOptions, confirm func() error) (Compacted, error) {
+// commit to the rows meanwhile make it stale; see IsRowsChanged.
+func (d *Dataset) Compact(ctx context.Context, opts CompactionOptions) (Compacted, error) {
 	groups, err := d.PlanCompaction(opts)
 	if err != nil || len(groups) == 0 {
 		return Compacted{}, err
@@ -283,7 +283,7 @@ func (d *Dataset) Compact(ctx context.Context, opts CompactionOptions, confirm f
 	if err != nil {
 		return Compacted{}, err
 	}
-	made, err := r.Commit(ctx, nil, confirm)
+	made, err := r.Commit(ctx, nil)
 	if err != nil {
 		return Compacted{}, err
 	}

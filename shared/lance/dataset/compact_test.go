@@ -29,9 +29,9 @@ func many(t fataler, table *Table, stable bool, rows ...int) *Dataset {
 		var made Commit
 		var err error
 		if i == 0 {
-			made, err = table.CreateAs(ctx, rowsOf(ids...), CreateOptions{StableRowIDs: stable}, nil)
+			made, err = table.CreateAs(ctx, rowsOf(ids...), CreateOptions{StableRowIDs: stable})
 		} else {
-			made, err = table.Append(ctx, rowsOf(ids...), nil)
+			made, err = table.Append(ctx, rowsOf(ids...))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestCompactionJoinsSmallNeighbours(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := many(t, tableIn(memstore.New()), false, c.rows...)
 			if c.deleted != nil {
-				made, err := d.Delete(t.Context(), rowset.At(c.deleted...), "", nil)
+				made, err := d.Delete(t.Context(), rowset.At(c.deleted...), "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,7 +90,7 @@ func TestCompactionHeedsTheConfigOfTheTable(t *testing.T) {
 	table := tableIn(memstore.New())
 	d := many(t, table, false, 6, 6, 6, 6)
 	config := func(key, value string) *Dataset {
-		d, err := d.Commit(t.Context(), &pb.UpdateConfig{Config: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: key, Value: &value}}}}, nil)
+		d, err := d.Commit(t.Context(), &pb.UpdateConfig{Config: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: key, Value: &value}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestCompactionKeepsTheRows(t *testing.T) {
 		stable := rapid.Bool().Draw(t, "stable row ids")
 		d := many(t, table, stable, rapid.SliceOfN(rapid.IntRange(1, 30), 1, 12).Draw(t, "fragments")...)
 		gone := addressesOf(t, d, multiples(rapid.Int64Range(2, 9).Draw(t, "deleted multiples of")))
-		made, err := d.Delete(ctx, rowset.At(gone...), "", nil)
+		made, err := d.Delete(ctx, rowset.At(gone...), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestCompactionKeepsTheRows(t *testing.T) {
 		want := idsOf(t, d, ScanOptions{})
 		slices.Sort(want)
 		for {
-			done, err := d.Compact(ctx, opts, nil)
+			done, err := d.Compact(ctx, opts)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -95,7 +95,7 @@ func (t *Table) cloneOnce(ctx context.Context, source *Dataset, branch string) (
 	if same != nil {
 		return t.replaceClone(ctx, source, op, *same)
 	}
-	first, err := source.cloneTo(ctx, t, op, nil)
+	first, err := source.cloneTo(ctx, t, op)
 	if errors.Is(err, ErrTableExists) {
 		return nil, fmt.Errorf("%w: somebody else makes branch %s", ErrConflict, branch)
 	}

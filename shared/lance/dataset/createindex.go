@@ -37,8 +37,7 @@ type NewIndex struct {
 // CreateIndex builds an index of one segment over the version and commits it. Rows that others
 // append meanwhile are in no segment, and searches scan them. When others replace rows that the
 // segment covers by rewriting fragments, or create an index of the same name, it returns ErrConflict.
-// confirm is as for Table.Append.
-func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex, confirm func() error) (*Dataset, error) {
+func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex) (*Dataset, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	op := new(pb.CreateIndex)
@@ -76,7 +75,7 @@ func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex, confirm func() er
 		}
 	}
 	op.NewIndices = []*pb.IndexMetadata{entry}
-	return d.table.commit(ctx, &change{read: d, operation: op, wait: out.puts.Wait, confirm: confirm})
+	return d.table.commit(ctx, &change{read: d, operation: op, wait: out.puts.Wait})
 }
 
 // newEntry returns the entry of an index that covers all fragments, without its files.

@@ -74,7 +74,7 @@ func tableIn(store objectstore.Store) *Table {
 
 func mustCreate(t *testing.T, table *Table, ids ...int64) *Dataset {
 	t.Helper()
-	made, err := table.Create(t.Context(), rowsOf(ids...), nil)
+	made, err := table.Create(t.Context(), rowsOf(ids...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestCreatedTableHoldsItsRows(t *testing.T) {
 	if diff := cmp.Diff(upTo(1000), idsOf(t, d, ScanOptions{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := table.Create(t.Context(), rowsOf(1), nil); !errors.Is(err, ErrTableExists) {
+	if _, err := table.Create(t.Context(), rowsOf(1)); !errors.Is(err, ErrTableExists) {
 		t.Errorf("second create: %v, want ErrTableExists", err)
 	}
 }
@@ -134,10 +134,10 @@ func TestAppendAndOverwriteMakeVersions(t *testing.T) {
 	store := memstore.New()
 	table := tableIn(store)
 	mustCreate(t, table, 1, 2)
-	if _, err := table.Append(ctx, rowsOf(3), nil); err != nil {
+	if _, err := table.Append(ctx, rowsOf(3)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Overwrite(ctx, rowsOf(9), nil, nil); err != nil {
+	if _, err := table.Overwrite(ctx, rowsOf(9), nil); err != nil {
 		t.Fatal(err)
 	}
 	other := tableIn(store) // a process that has seen nothing
@@ -168,7 +168,7 @@ func TestAppendMatchesColumnsByName(t *testing.T) {
 	b.Field(0).(*array.Int64Builder).Append(7) // its name is null, as checkRows expects
 	batch := b.NewRecordBatch()
 	rows := Rows{Schema: only, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
-	made, err := table.Append(ctx, rows, nil)
+	made, err := table.Append(ctx, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestAppendMatchesColumnsByName(t *testing.T) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
 	wrong := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
-	_, err = table.Append(ctx, Rows{Schema: wrong, Batches: func(func(arrow.RecordBatch, error) bool) {}}, nil)
+	_, err = table.Append(ctx, Rows{Schema: wrong, Batches: func(func(arrow.RecordBatch, error) bool) {}})
 	if !errors.Is(err, schema.ErrMismatch) {
 		t.Errorf("append of another type: %v, want ErrMismatch", err)
 	}
@@ -186,12 +186,43 @@ func TestRefusedConfirmationKeepsRowsOut(t *testing.T) {
 	table := tableIn(memstore.New())
 	mustCreate(t, table, 1)
 	moved := errors.New("moved")
-	if _, err := table.Append(t.Context(), rowsOf(2), func() error { return moved }); !errors.Is(err, moved) {
+	refusing := table.ConfirmWith(func() error { return moved })
+	if _, err := refusing.Append(t.Context(), rowsOf(2)); !errors.Is(err, moved) {
 		t.Errorf("append: %v, want what confirm said", err)
 	}
 	d, err := table.Latest(t.Context())
 	if err != nil || d.Version() != 1 {
 		t.Errorf("latest version %d, %v; want 1", d.Version(), err)
+	}
+}
+
+func TestConfirmsAreAskedUntilOneRefuses(t *testing.T) {
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	var asked []string
+	refused := errors.New("refused")
+	named := func(name string, err error) func() error {
+		return func() error {
+			asked = append(asked, name)
+			return err
+		}
+	}
+	confirming := table.ConfirmWith(named("first", nil))
+	if _, err := confirming.Append(t.Context(), rowsOf(2)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := confirming.ConfirmWith(named("second", refused)).ConfirmWith(named("third", nil)).Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.DropColumns(t.Context(), []string{"id"}); !errors.Is(err, refused) {
+		t.Errorf("got %v, want the error of the second confirm", err)
+	}
+	if want := []string{"first", "first", "second"}; !cmp.Equal(asked, want) {
+		t.Errorf("asked %v, want %v", asked, want)
+	}
+	if _, err := table.Append(t.Context(), rowsOf(3)); err != nil || len(asked) != 3 {
+		t.Errorf("append without confirms: %v after %v, want no error and no more questions", err, asked)
 	}
 }
 
@@ -219,7 +250,7 @@ func TestScanEqualsListOfRows(t *testing.T) {
 	table := tableIn(memstore.New())
 	mustCreate(t, table, upTo(3000)...)
 	for from := int64(3000); from < 6000; from += 1000 {
-		if _, err := table.Append(ctx, rowsOf(upTo(from + 1000)[from:]...), nil); err != nil {
+		if _, err := table.Append(ctx, rowsOf(upTo(from + 1000)[from:]...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,7 +259,7 @@ func TestScanEqualsListOfRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := addressesOf(t, d, multiples(3))
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(gone...)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(gone...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +326,7 @@ func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	mustCreate(t, table, upTo(500)...)
-	if _, err := table.Append(ctx, rowsOf(upTo(1000)[500:]...), nil); err != nil {
+	if _, err := table.Append(ctx, rowsOf(upTo(1000)[500:]...)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := table.Latest(ctx)
@@ -314,7 +345,7 @@ func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 	if got, want := batch.Column(2).(*array.Uint64).Uint64Values(), []uint64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
 		t.Errorf("their offsets are %v, want %v", got, want)
 	}
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(all[3:4]...)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(all[3:4]...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,10 +377,10 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := addressesOf(t, da, nil)
-	if _, err := da.Replace(ctx, Replacement{Delete: rowset.At(rows[:2]...), Insert: rowsOf(100)}, nil); err != nil {
+	if _, err := da.Replace(ctx, Replacement{Delete: rowset.At(rows[:2]...), Insert: rowsOf(100)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Replace(ctx, Replacement{Delete: rowset.At(rows[2:4]...), Insert: rowsOf(200)}, nil); err != nil {
+	if _, err := db.Replace(ctx, Replacement{Delete: rowset.At(rows[2:4]...), Insert: rowsOf(200)}); err != nil {
 		t.Fatal(err)
 	}
 	latest, err := a.Latest(ctx)
@@ -359,18 +390,18 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	if got, want := idsOf(t, latest, ScanOptions{}), []int64{4, 5, 6, 7, 8, 9, 100, 200}; !cmp.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
-	_, err = db.Replace(ctx, Replacement{Delete: rowset.At(rows[1:2]...)}, nil)
+	_, err = db.Replace(ctx, Replacement{Delete: rowset.At(rows[1:2]...)})
 	if !IsRowsChanged(err) {
 		t.Errorf("replacing a row that is gone: %v, want rows changed", err)
 	}
-	_, err = db.Replace(ctx, Replacement{Insert: rowsOf(300), Exclusive: true}, nil)
+	_, err = db.Replace(ctx, Replacement{Insert: rowsOf(300), Exclusive: true})
 	if !IsRowsChanged(err) {
 		t.Errorf("exclusive replacement after new rows: %v, want rows changed", err)
 	}
-	if _, err := b.Overwrite(ctx, rowsOf(1), nil, nil); err != nil {
+	if _, err := b.Overwrite(ctx, rowsOf(1), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := da.Replace(ctx, Replacement{Insert: rowsOf(300)}, nil); !errors.Is(err, ErrConflict) {
+	if _, err := da.Replace(ctx, Replacement{Insert: rowsOf(300)}); !errors.Is(err, ErrConflict) {
 		t.Errorf("replacement after an overwrite: %v, want ErrConflict", err)
 	}
 }
@@ -379,7 +410,7 @@ func TestFragmentThatLosesItsLastRowIsRemoved(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := mustCreate(t, table, upTo(10)...)
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(addressesOf(t, d, nil)...), Insert: rowsOf(5)}, nil)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(addressesOf(t, d, nil)...), Insert: rowsOf(5)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,7 +431,7 @@ func TestConcurrentAppendsLoseNothing(t *testing.T) {
 			group.Go(func() {
 				for i := range each {
 					id := int64((p*writers+w)*each + i)
-					if _, err := table.Append(ctx, rowsOf(id), nil); err != nil {
+					if _, err := table.Append(ctx, rowsOf(id)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -438,7 +469,7 @@ func TestAppendSurvivesACrashAnywhere(t *testing.T) {
 				reached.Store(true)
 				return fault
 			})
-			_, err := tableIn(faulty).Append(ctx, rowsOf(2), nil)
+			_, err := tableIn(faulty).Append(ctx, rowsOf(2))
 			latest, openErr := tableIn(inner).Latest(ctx)
 			if openErr != nil {
 				t.Fatal(openErr)
@@ -471,12 +502,12 @@ func TestReadSeesWhatAnotherProcessCommitted(t *testing.T) {
 		if err != nil || count != i+1 {
 			t.Fatalf("the reader counts %d rows, %v; want %d", count, err, i+1)
 		}
-		if _, err := writer.Append(ctx, rowsOf(i), nil); err != nil {
+		if _, err := writer.Append(ctx, rowsOf(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range int64(maxProbes + 10) {
-		if _, err := writer.Append(ctx, rowsOf(100+i), nil); err != nil {
+		if _, err := writer.Append(ctx, rowsOf(100+i)); err != nil {
 			t.Fatal(err)
 		}
 	}

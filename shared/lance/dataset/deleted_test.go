@@ -15,11 +15,11 @@ import (
 func TestMapDeletedReadsJustTheDeletedRows(t *testing.T) {
 	table := tableIn(memstore.New())
 	mustCreate(t, table, upTo(1000)...)
-	appended, err := table.Append(t.Context(), rowsOf(2000, 2001, 2002), nil)
+	appended, err := table.Append(t.Context(), rowsOf(2000, 2001, 2002))
 	if err != nil {
 		t.Fatal(err)
 	}
-	deleted, err := appended.Dataset.Delete(t.Context(), rowset.At(addressesOf(t, appended.Dataset, multiples(7))...), "", nil)
+	deleted, err := appended.Dataset.Delete(t.Context(), rowset.At(addressesOf(t, appended.Dataset, multiples(7))...), "")
 	if err != nil {
 		t.Fatal(err)
 	}

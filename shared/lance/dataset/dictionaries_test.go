@@ -64,17 +64,17 @@ func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
 			t.Errorf("%s: got %v, and %v when it is read again, want %v", what, got.manifest.Dictionaries, cold.manifest.Dictionaries, like.manifest.Dictionaries)
 		}
 	}
-	dropped, err := newest.DropColumns(t.Context(), []string{"x"}, nil)
+	dropped, err := newest.DropColumns(t.Context(), []string{"x"})
 	check("a column dropped", dropped, newest, err)
-	shrunk, err := dropped.Delete(t.Context(), rowset.At(dropped.manifest.Fragments[0].ID<<32|3), "", nil)
+	shrunk, err := dropped.Delete(t.Context(), rowset.At(dropped.manifest.Fragments[0].ID<<32|3), "")
 	check("a row deleted", shrunk.Dataset, newest, err)
-	restored, err := table.Restore(t.Context(), 1, nil)
+	restored, err := table.Restore(t.Context(), 1)
 	check("restored", restored, first, err)
 	sameBatch(t, "restored", scanAll(t, again(t, at, restored), ScanOptions{}), scanAll(t, first, ScanOptions{}))
 	same := Rows{Schema: first.ArrowSchema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
 		yield(scanAll(t, first, ScanOptions{}), nil)
 	}}
-	grown, err := table.Append(t.Context(), same, nil)
+	grown, err := table.Append(t.Context(), same)
 	check("the same rows again", grown.Dataset, first, err)
 	if _, err := table.CreateBranch(t.Context(), "c", "", grown.Dataset.Version()); err != nil {
 		t.Fatal(err)
@@ -116,24 +116,24 @@ func wordRows(words ...string) Rows {
 func TestTablesThatAreWrittenAnewHaveOtherDictionaries(t *testing.T) {
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: memstore.New(), Prefix: "t.lance"}
 	table := NewSession(64<<20, time.Now).Table(at, 0)
-	made, err := table.CreateAs(t.Context(), wordRows("a", "b"), CreateOptions{Version: lance.Legacy}, nil)
+	made, err := table.CreateAs(t.Context(), wordRows("a", "b"), CreateOptions{Version: lance.Legacy})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if cold := again(t, at, made.Dataset); !sameWords(cold, made.Dataset) || len(cold.manifest.Dictionaries) != 1 {
 		t.Errorf("got %v and %v", made.Dataset.manifest.Dictionaries, cold.manifest.Dictionaries)
 	}
-	anew, err := table.Overwrite(t.Context(), wordRows("b", "a"), nil, nil)
+	anew, err := table.Overwrite(t.Context(), wordRows("b", "a"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if sameWords(made.Dataset, anew.Dataset) || sameColumns(made.Dataset, anew.Dataset) {
 		t.Error("a table that was written anew has the same dictionary")
 	}
-	if _, err := table.Append(t.Context(), wordRows("a", "b"), nil); !errors.Is(err, schema.ErrMismatch) {
+	if _, err := table.Append(t.Context(), wordRows("a", "b")); !errors.Is(err, schema.ErrMismatch) {
 		t.Errorf("got error %v", err)
 	}
-	grown, err := table.Append(t.Context(), wordRows("b", "a"), nil)
+	grown, err := table.Append(t.Context(), wordRows("b", "a"))
 	if err != nil {
 		t.Fatal(err)
 	}

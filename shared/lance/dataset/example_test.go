@@ -48,7 +48,7 @@ func example(ctx context.Context, root string) error {
 	defer func() { _ = store.Close() }()
 	at := objectstore.Location{URI: "file://" + root + "/points.lance", Store: store, Prefix: "points.lance"}
 	table := dataset.NewSession(0, time.Now).Table(at, 0)
-	if _, err := table.Create(ctx, points([]int64{1, 2, 3}, []string{"a", "b", "c"}), nil); err != nil {
+	if _, err := table.Create(ctx, points([]int64{1, 2, 3}, []string{"a", "b", "c"})); err != nil {
 		return err
 	}
 
@@ -63,7 +63,7 @@ func example(ctx context.Context, root string) error {
 		return err
 	}
 
-	if _, err := table.Append(ctx, points([]int64{4}, []string{"d"}), nil); err != nil {
+	if _, err := table.Append(ctx, points([]int64{4}, []string{"d"})); err != nil {
 		return err
 	}
 	if latest, err = table.Latest(ctx); err != nil {

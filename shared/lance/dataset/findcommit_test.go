@@ -29,12 +29,12 @@ func TestCommitsAreFoundByTheirID(t *testing.T) {
 		}
 		mustCreate(t, table, 1)
 		start := time.Now()
-		if _, err := named.Append(t.Context(), rowsOf(2), nil); err != nil {
+		if _, err := named.Append(t.Context(), rowsOf(2)); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
 			time.Sleep(time.Hour)
-			if _, err := table.Append(t.Context(), rowsOf(3), nil); err != nil {
+			if _, err := table.Append(t.Context(), rowsOf(3)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -73,7 +73,7 @@ func TestSearchesShareWhatTheyHaveRead(t *testing.T) {
 			table = writer.CommitAs(func() string { return id })
 		}
 		for range n {
-			if _, err := table.Append(t.Context(), rowsOf(1), nil); err != nil {
+			if _, err := table.Append(t.Context(), rowsOf(1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,14 +125,14 @@ func TestCommitThatWasMadeByAnotherTryIsNotMadeAgain(t *testing.T) {
 	}
 	rows := rowsOf(2)
 	for _, add := range []func() error{
-		func() error { _, err := other.Append(t.Context(), rows, nil); return err },
-		func() error { _, err := tableIn(store).Append(t.Context(), rowsOf(3), nil); return err },
+		func() error { _, err := other.Append(t.Context(), rows); return err },
+		func() error { _, err := tableIn(store).Append(t.Context(), rowsOf(3)); return err },
 	} {
 		if err := add(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	made, err := old.Replace(t.Context(), Replacement{Insert: rows}, nil)
+	made, err := old.Replace(t.Context(), Replacement{Insert: rows})
 	if err != nil || made.Dataset.Version() != 2 {
 		t.Errorf("got %+v, %v; want version 2, of the other try", made, err)
 	}
@@ -148,7 +148,7 @@ func TestVersionsDoNotKeepHowTheyWereMade(t *testing.T) {
 	for name, open := range map[string]func(named *Table) (*Dataset, error){
 		"opened": func(named *Table) (*Dataset, error) { return named.Latest(t.Context()) },
 		"committed": func(named *Table) (*Dataset, error) {
-			made, err := named.Append(t.Context(), rowsOf(2), nil)
+			made, err := named.Append(t.Context(), rowsOf(2))
 			return made.Dataset, err
 		},
 	} {
@@ -162,7 +162,7 @@ func TestVersionsDoNotKeepHowTheyWereMade(t *testing.T) {
 			if err != nil || mine.Version() != theirs.Version() {
 				t.Fatalf("got version %d, %v; want %d", mine.Version(), err, theirs.Version())
 			}
-			made, err := mine.Replace(t.Context(), Replacement{Insert: rowsOf(3)}, nil)
+			made, err := mine.Replace(t.Context(), Replacement{Insert: rowsOf(3)})
 			if err != nil {
 				t.Fatal(err)
 			}

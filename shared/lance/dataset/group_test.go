@@ -85,7 +85,7 @@ func newCrowd(t *testing.T, fault func(faultstore.Call) faultstore.Fault) *crowd
 // append appends one row; it waits until all that can happen now has happened.
 func (c *crowd) append(ctx context.Context, id int64) {
 	c.wait.Go(func() {
-		made, err := c.table.Append(ctx, rowsOf(id), nil)
+		made, err := c.table.Append(ctx, rowsOf(id))
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.errs[id] = err; err == nil {
@@ -150,7 +150,7 @@ func TestLoneAppendWritesThreeFiles(t *testing.T) {
 	table := tableIn(store)
 	mustCreate(t, table, 0)
 	store.Reset()
-	if _, err := table.Append(t.Context(), rowsOf(1), nil); err != nil {
+	if _, err := table.Append(t.Context(), rowsOf(1)); err != nil {
 		t.Fatal(err)
 	}
 	if n := store.Snapshot().ByKind; n[faultstore.Put] != 2 || n[faultstore.PutIfAbsent] != 1 {
@@ -203,7 +203,7 @@ func TestOneThatCannotComeAfterFailsAlone(t *testing.T) {
 		c := newCrowd(t, nil)
 		c.gate.close()
 		c.wait.Go(func() {
-			if _, err := c.table.Overwrite(t.Context(), rowsOf(7), nil, nil); err != nil {
+			if _, err := c.table.Overwrite(t.Context(), rowsOf(7), nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -285,7 +285,7 @@ func TestJoinedAppendsComeAfterOtherProcesses(t *testing.T) {
 		c.gate.closed = nil // for the other process
 		c.gate.mu.Unlock()
 		for id := range int64(2) {
-			if _, err := other.Append(t.Context(), rowsOf(100+id), nil); err != nil {
+			if _, err := other.Append(t.Context(), rowsOf(100+id)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -309,7 +309,7 @@ func TestNobodyCommitsBetweenTheCommitsOfWhoHoldsTheTable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, err := latest.Replace(t.Context(), Replacement{Insert: rowsOf(10 * int64(want))}, nil)
+			made, err := latest.Replace(t.Context(), Replacement{Insert: rowsOf(10 * int64(want))})
 			if err != nil || made.Dataset.Version() != want {
 				t.Fatalf("got %+v, %v; want version %d", made, err, want)
 			}

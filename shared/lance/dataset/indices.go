@@ -145,8 +145,8 @@ func (d *Dataset) Index(name string) (Index, error) {
 }
 
 // DropIndex removes an index, also one of a kind that nobody here could read, or returns
-// ErrNoIndex. Its files stay for the versions that have it. confirm is as for Table.Append.
-func (d *Dataset) DropIndex(ctx context.Context, name string, confirm func() error) (*Dataset, error) {
+// ErrNoIndex. Its files stay for the versions that have it.
+func (d *Dataset) DropIndex(ctx context.Context, name string) (*Dataset, error) {
 	segments, err := d.manifest.Indices()
 	if err != nil {
 		return nil, err
@@ -160,5 +160,5 @@ func (d *Dataset) DropIndex(ctx context.Context, name string, confirm func() err
 	if len(op.RemovedIndices) == 0 {
 		return nil, fmt.Errorf("%w: %q", ErrNoIndex, name)
 	}
-	return d.Commit(ctx, op, confirm)
+	return d.Commit(ctx, op)
 }

@@ -105,7 +105,7 @@ func TestMetricsOfVectorIndices(t *testing.T) {
 
 func TestDropIndexRemovesAllItsSegments(t *testing.T) {
 	d := openIndexed(t, time.Now)
-	dropped, err := d.DropIndex(t.Context(), "id_idx", nil)
+	dropped, err := d.DropIndex(t.Context(), "id_idx")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestDropIndexRemovesAllItsSegments(t *testing.T) {
 	if err != nil || len(after) != len(before)-1 {
 		t.Errorf("%d indices after (%v), want %d", len(after), err, len(before)-1)
 	}
-	if _, err := dropped.DropIndex(t.Context(), "id_idx", nil); !errors.Is(err, ErrNoIndex) {
+	if _, err := dropped.DropIndex(t.Context(), "id_idx"); !errors.Is(err, ErrNoIndex) {
 		t.Errorf("dropping it again: error %v, want ErrNoIndex", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestIndicesThatNobodyKnowsAreHiddenAndCanBeDropped(t *testing.T) {
 		{UUID: pb.UUID{3}, Name: "old vectors", Fields: []int32{0}, Details: &pb.Any{TypeURL: "/lance.index.pb.VectorIndexDetails"}},
 		{UUID: pb.UUID{4}, Name: "__lance_frag_reuse", Details: &pb.Any{TypeURL: "/lance.index.pb.FragmentReuseIndexDetails"}},
 	}}
-	d, err := d.Commit(t.Context(), added, nil)
+	d, err := d.Commit(t.Context(), added)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,10 +147,10 @@ func TestIndicesThatNobodyKnowsAreHiddenAndCanBeDropped(t *testing.T) {
 	if old.Kind.Type != "Unknown" || old.Bytes != -1 || old.Indexed != 0 || !old.Created.IsZero() {
 		t.Errorf("an index that tells nothing is %+v", old)
 	}
-	if _, err := d.DropIndex(t.Context(), "strange", nil); err != nil {
+	if _, err := d.DropIndex(t.Context(), "strange"); err != nil {
 		t.Errorf("dropping an index of a kind that is not known: %v", err)
 	}
-	if _, err := d.DropIndex(t.Context(), "__lance_frag_reuse", nil); !errors.Is(err, ErrNoIndex) {
+	if _, err := d.DropIndex(t.Context(), "__lance_frag_reuse"); !errors.Is(err, ErrNoIndex) {
 		t.Errorf("dropping what is no index: error %v, want ErrNoIndex", err)
 	}
 }

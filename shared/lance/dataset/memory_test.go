@@ -65,7 +65,7 @@ func coldIn(t testing.TB, d *Dataset, store objectstore.Store) *Dataset {
 func tableOf(t testing.TB, store objectstore.Store, batch arrow.RecordBatch) *Dataset {
 	t.Helper()
 	rows := Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
-	made, err := tableIn(store).Create(context.Background(), rows, nil)
+	made, err := tableIn(store).Create(context.Background(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestColumnsOfHugeListsAreRefusedByName(t *testing.T) {
 	for _, of := range []func(int32) arrow.DataType{list, binary, member} {
 		huge := of(2_000_000_000)
 		added := NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "huge", Type: of(4), Nullable: true}}, nil)}
-		narrow, err := tableOf(t, memstore.New(), batch).AddColumns(t.Context(), added, nil)
+		narrow, err := tableOf(t, memstore.New(), batch).AddColumns(t.Context(), added)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 
 // Small updates add up to no more than a table may have, and can be taken back.
 func TestTheMetadataOfATableIsBounded(t *testing.T) {
-	first, err := tableIn(memstore.New()).Create(t.Context(), rowsOf(3), nil)
+	first, err := tableIn(memstore.New()).Create(t.Context(), rowsOf(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestTheMetadataOfATableIsBounded(t *testing.T) {
 	var refused error
 	done := 0
 	for i := range 10 {
-		made, err := d.Commit(t.Context(), kinds[i%len(kinds)](&pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: fmt.Sprint("k", i), Value: &value}}}), nil)
+		made, err := d.Commit(t.Context(), kinds[i%len(kinds)](&pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: fmt.Sprint("k", i), Value: &value}}}))
 		if err != nil {
 			refused = err
 			continue
@@ -41,7 +41,7 @@ func TestTheMetadataOfATableIsBounded(t *testing.T) {
 	if !errors.Is(refused, schema.ErrBounds) || done != 3 || !strings.Contains(refused.Error(), "at most 4194304") {
 		t.Errorf("%d updates of 1 MiB were made, and then: %v; want 3 and the bound", done, refused)
 	}
-	less, err := d.Commit(t.Context(), &pb.UpdateConfig{Config: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: "k0"}}}}, nil)
+	less, err := d.Commit(t.Context(), &pb.UpdateConfig{Config: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: "k0"}}}})
 	if err != nil || less.manifest.MetadataBytes() >= d.manifest.MetadataBytes() {
 		t.Errorf("metadata cannot be taken back: %v", err)
 	}

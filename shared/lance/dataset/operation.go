@@ -13,18 +13,18 @@ import (
 // Commit commits an operation that was worked out on d and needs nothing but to be
 // committed, as its files are durable: adding and dropping indices, changing config and
 // metadata, adding base paths, and what callers made up themselves, such as a Project to
-// another order of columns or a DataReplacement. confirm is as for Table.Append.
+// another order of columns or a DataReplacement.
 //
 // A Delete or Update in this form is not rebased over others that delete rows of the same
 // fragments; Delete and Replace are. IsRowsChanged says whether to try again on the newest
 // version. An operation that does not fit the table is operation.ErrInvalid.
-func (d *Dataset) Commit(ctx context.Context, op pb.Operation, confirm func() error) (*Dataset, error) {
-	return d.table.commit(ctx, &change{read: d, operation: op, confirm: confirm})
+func (d *Dataset) Commit(ctx context.Context, op pb.Operation) (*Dataset, error) {
+	return d.table.commit(ctx, &change{read: d, operation: op})
 }
 
 // Restore makes an old version the newest again, as a new version. What was committed
 // since stays in the versions between. It returns ErrNoVersion when there is no such one.
-func (t *Table) Restore(ctx context.Context, version uint64, confirm func() error) (*Dataset, error) {
+func (t *Table) Restore(ctx context.Context, version uint64) (*Dataset, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	g, err := t.guess(ctx)
@@ -36,7 +36,7 @@ func (t *Table) Restore(ctx context.Context, version uint64, confirm func() erro
 		return nil, err
 	}
 	return t.commit(ctx, &change{
-		read: g.read, operation: &pb.Restore{Version: version}, guess: g, confirm: confirm,
+		read: g.read, operation: &pb.Restore{Version: version}, guess: g,
 		apply: func(base *Dataset, _ pb.Operation) (*manifest.Manifest, error) {
 			return operation.Restored(base.manifest, old.manifest)
 		},
@@ -46,7 +46,7 @@ func (t *Table) Restore(ctx context.Context, version uint64, confirm func() erro
 // Clone makes a table at another place, or a branch of this one (then branch is its name),
 // that begins as the version d with its number. It has no files of its own: it refers to
 // those of d, whose place must stay. It returns ErrTableExists when there is a table.
-func (d *Dataset) Clone(ctx context.Context, to *Table, branch string, confirm func() error) (*Dataset, error) {
+func (d *Dataset) Clone(ctx context.Context, to *Table, branch string) (*Dataset, error) {
 	// The commit itself only sees whether there is a version of this number.
 	if _, err := to.list(ctx); !errors.Is(err, ErrNoTable) {
 		if err == nil {
@@ -54,7 +54,7 @@ func (d *Dataset) Clone(ctx context.Context, to *Table, branch string, confirm f
 		}
 		return nil, fmt.Errorf("clone %s to %s: %w", d.table.uri, to.uri, err)
 	}
-	return d.cloneTo(ctx, to, d.cloneOf(branch), confirm)
+	return d.cloneTo(ctx, to, d.cloneOf(branch))
 }
 
 // cloneOf returns the operation that makes the clone.
@@ -66,9 +66,9 @@ func (d *Dataset) cloneOf(branch string) *pb.Clone {
 	return op
 }
 
-func (d *Dataset) cloneTo(ctx context.Context, to *Table, op *pb.Clone, confirm func() error) (*Dataset, error) {
+func (d *Dataset) cloneTo(ctx context.Context, to *Table, op *pb.Clone) (*Dataset, error) {
 	return to.commit(ctx, &change{
-		operation: op, confirm: confirm,
+		operation: op,
 		apply: func(*Dataset, pb.Operation) (*manifest.Manifest, error) {
 			return operation.Cloned(d.manifest, op)
 		},

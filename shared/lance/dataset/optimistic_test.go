@@ -27,23 +27,23 @@ func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
 	}{
 		{"after an append", appended, rowsOf(1, 2), nil, 7},
 		{"after a restore", func(ctx context.Context, _ *Dataset, table *Table) error {
-			_, err := table.Restore(ctx, 1, nil)
+			_, err := table.Restore(ctx, 1)
 			return err
 		}, rowsOf(1, 2), nil, 5},
 		{"after an overwrite", func(ctx context.Context, _ *Dataset, table *Table) error {
-			_, err := table.Overwrite(ctx, rowsOf(9), nil, nil)
+			_, err := table.Overwrite(ctx, rowsOf(9), nil)
 			return err
 		}, rowsOf(1, 2), nil, 3},
 		{"after a new column", func(ctx context.Context, d *Dataset, _ *Table) error {
-			_, err := d.AddColumns(ctx, NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "more", Type: arrow.Null, Nullable: true}}, nil)}, nil)
+			_, err := d.AddColumns(ctx, NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "more", Type: arrow.Null, Nullable: true}}, nil)})
 			return err
 		}, rowsOf(1, 2), nil, 5},
 		{"after a rename that the rows know", func(ctx context.Context, d *Dataset, _ *Table) error {
-			_, err := d.AlterColumns(ctx, rename, nil, nil)
+			_, err := d.AlterColumns(ctx, rename, nil)
 			return err
 		}, renamed, nil, 703},
 		{"after a rename that the rows do not know", func(ctx context.Context, d *Dataset, _ *Table) error {
-			_, err := d.AlterColumns(ctx, rename, nil, nil)
+			_, err := d.AlterColumns(ctx, rename, nil)
 			return err
 		}, rowsOf(1, 2), schema.ErrMismatch, 3},
 		{"of many rows, after an append", appended, many, nil, 200_005},
@@ -59,7 +59,7 @@ func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
 			if err := c.other(t.Context(), d, theirs); err != nil {
 				t.Fatal(err)
 			}
-			if _, err = ours.Append(t.Context(), c.rows, nil); !errors.Is(err, c.want) {
+			if _, err = ours.Append(t.Context(), c.rows); !errors.Is(err, c.want) {
 				t.Fatalf("append: got %v, want %v", err, c.want)
 			}
 			latest, err := theirs.Latest(t.Context())
@@ -74,7 +74,7 @@ func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
 }
 
 func appended(ctx context.Context, _ *Dataset, table *Table) error {
-	_, err := table.Append(ctx, rowsOf(5, 6), nil)
+	_, err := table.Append(ctx, rowsOf(5, 6))
 	return err
 }
 
@@ -82,10 +82,10 @@ func TestOverwriteBeginsOnTheNewestVersion(t *testing.T) {
 	store := memstore.New()
 	ours, theirs := tableIn(store), tableIn(store)
 	mustCreate(t, ours, 1, 2, 3)
-	if _, err := theirs.Overwrite(t.Context(), rowsOf(9), nil, nil); err != nil {
+	if _, err := theirs.Overwrite(t.Context(), rowsOf(9), nil); err != nil {
 		t.Fatal(err)
 	}
-	made, err := ours.Overwrite(t.Context(), rowsOf(4), nil, nil)
+	made, err := ours.Overwrite(t.Context(), rowsOf(4), nil)
 	if err != nil || made.Dataset.Version() != 3 {
 		t.Fatalf("overwrite made %+v, %v, want version 3", made, err)
 	}

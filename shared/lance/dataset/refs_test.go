@@ -65,7 +65,7 @@ func TestTagsAndBranchesOfNativeLanceAreRead(t *testing.T) {
 func TestTagsAreMadeMovedAndRemoved(t *testing.T) {
 	table := tableIn(memstore.New())
 	mustCreate(t, table, 1)
-	if _, err := table.Append(t.Context(), rowsOf(2), nil); err != nil {
+	if _, err := table.Append(t.Context(), rowsOf(2)); err != nil {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
@@ -126,7 +126,7 @@ func TestTagsAreReadOncePerContent(t *testing.T) {
 	later := func() time.Time { return time.Now().Add(time.Hour) }
 	ours, others := NewSession(0, later).Table(at, 0), NewSession(0, time.Now).Table(at, 0)
 	mustCreate(t, ours, 1)
-	if _, err := ours.Append(t.Context(), rowsOf(2), nil); err != nil {
+	if _, err := ours.Append(t.Context(), rowsOf(2)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b", "c"} {

@@ -38,8 +38,8 @@ type Replacement struct {
 
 // Replace commits a replacement that was worked out on d, which was the newest version
 // just now. Commits since then are no matter unless they changed or moved rows that it
-// deletes: see IsRowsChanged. confirm is as for Table.Append.
-func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() error) (Commit, error) {
+// deletes: see IsRowsChanged.
+func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 	if err := operation.CheckWritable(d.manifest); err != nil {
 		return Commit{}, err
 	}
@@ -65,7 +65,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() err
 		return Commit{}, err
 	}
 	made, err := d.table.commit(ctx, &change{
-		read: d, operation: op, fresh: true, wait: files.Wait, confirm: confirm, rowsKnown: true, rebase: rows.rebase,
+		read: d, operation: op, fresh: true, wait: files.Wait, rowsKnown: true, rebase: rows.rebase,
 		properties: r.Properties,
 	})
 	return Commit{Dataset: made, Rows: files.Rows}, err
@@ -73,7 +73,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement, confirm func() err
 
 // Delete commits that rows of d are deleted. predicate is what they have in common, for
 // people to read. What others committed since is no matter unless it was to the same rows.
-func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string, confirm func() error) (Commit, error) {
+func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string) (Commit, error) {
 	if err := operation.CheckWritable(d.manifest); err != nil {
 		return Commit{}, err
 	}
@@ -85,7 +85,7 @@ func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string
 	}
 	op := &pb.Delete{UpdatedFragments: shrunk.updated, DeletedFragmentIDs: shrunk.removed, Predicate: predicate}
 	made, err := d.table.commit(ctx, &change{
-		read: d, operation: op, fresh: true, wait: puts.Wait, confirm: confirm, rowsKnown: true, rebase: rows.rebase,
+		read: d, operation: op, fresh: true, wait: puts.Wait, rowsKnown: true, rebase: rows.rebase,
 	})
 	return Commit{Dataset: made}, err
 }

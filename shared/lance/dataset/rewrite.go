@@ -33,7 +33,7 @@ func (d *Dataset) Rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, e
 	for _, g := range r.groups {
 		reserved += uint32(len(g.NewFragments))
 	}
-	made, err := d.Commit(ctx, &pb.ReserveFragments{NumFragments: reserved}, nil)
+	made, err := d.Commit(ctx, &pb.ReserveFragments{NumFragments: reserved})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (r *Rewriting) Moved(ctx context.Context, address uint64) (uint64, bool, er
 // Commit puts the new fragments in the place of the old ones. remapped are segments of
 // indices that were built again with the rows' new addresses; other indices of a table
 // without stable row ids do not cover the new fragments, which are scanned. Changes of rows by others,
-// and new indices on them, make it stale: see IsRowsChanged. confirm is as for Table.Append.
-func (r *Rewriting) Commit(ctx context.Context, remapped []pb.RewrittenIndex, confirm func() error) (*Dataset, error) {
-	return r.read.Commit(ctx, &pb.Rewrite{Groups: slices.Clone(r.groups), RewrittenIndices: remapped}, confirm)
+// and new indices on them, make it stale: see IsRowsChanged.
+func (r *Rewriting) Commit(ctx context.Context, remapped []pb.RewrittenIndex) (*Dataset, error) {
+	return r.read.Commit(ctx, &pb.Rewrite{Groups: slices.Clone(r.groups), RewrittenIndices: remapped})
 }

@@ -48,7 +48,7 @@ func TestWritersAtOnceHoldNoMoreThanTheyCount(t *testing.T) {
 	batch := randomTexts(100, 10<<10)
 	store := diskStore(t)
 	table := tableIn(store)
-	if _, err := table.Create(t.Context(), Rows{Schema: batch.Schema(), Batches: func(func(arrow.RecordBatch, error) bool) {}}, nil); err != nil {
+	if _, err := table.Create(t.Context(), Rows{Schema: batch.Schema(), Batches: func(func(arrow.RecordBatch, error) bool) {}}); err != nil {
 		t.Fatal(err)
 	}
 	budget := memory.NewBudget(limit, limit/4*3)
@@ -74,7 +74,7 @@ func TestWritersAtOnceHoldNoMoreThanTheyCount(t *testing.T) {
 				rounds[batches].Done()
 				<-goOn
 			}}
-			if _, err := table.Append(memory.WithShare(t.Context(), share), rows, nil); err != nil {
+			if _, err := table.Append(memory.WithShare(t.Context(), share), rows); err != nil {
 				t.Error(err)
 			}
 			if held := share.Held(); held != 0 {
@@ -120,10 +120,10 @@ func TestARowThatNoWriterCanHoldIsRefused(t *testing.T) {
 	batch := randomTexts(1, 4<<20)
 	table := tableIn(diskStore(t))
 	rows := Rows{Schema: batch.Schema(), Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
-	if _, err := table.Create(inShare(t, 4<<20), rows, nil); err == nil {
+	if _, err := table.Create(inShare(t, 4<<20), rows); err == nil {
 		t.Error("4 MiB were written in as many, without room for the page")
 	}
-	if _, err := table.Create(inShare(t, 64<<20), rows, nil); err != nil {
+	if _, err := table.Create(inShare(t, 64<<20), rows); err != nil {
 		t.Error(err)
 	}
 }

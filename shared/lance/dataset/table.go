@@ -24,6 +24,7 @@ type Table struct {
 	home    fragment.Base // the same place, of the files that are in it
 	branch  *branchOf     // nil of a table itself
 	publish Publisher     // nil: by putting it
+	confirm func() error  // nil: see ConfirmWith
 	reach   Reach         // nil: all of the roots
 
 	commitID func() string // nil: a new one for each commit
@@ -54,6 +55,28 @@ func (t *Table) PublishWith(publish Publisher) *Table {
 	return &published
 }
 
+// ConfirmWith returns the table, which asks confirm before each of its commits, while the files of
+// the commit become durable: an error of confirm, such as that the place does not belong to a name
+// any more, ends the commit. Confirms of before are asked first. Branches of the table do not ask.
+func (t *Table) ConfirmWith(confirm func() error) *Table {
+	confirming := *t
+	confirming.confirm = func() error {
+		if err := t.confirmed(); err != nil {
+			return err
+		}
+		return confirm()
+	}
+	return &confirming
+}
+
+// confirmed asks what ConfirmWith was given.
+func (t *Table) confirmed() error {
+	if t.confirm == nil {
+		return nil
+	}
+	return t.confirm()
+}
+
 // CommitAs returns the table, whose commits are transactions of the id that is asked for when
 // they begin. It is for changes that are tried more than once: see [Table.FindCommit]. Commits
 // of one id are one change, so that those that were made since it was begun count as its own.
@@ -65,17 +88,17 @@ func (t *Table) CommitAs(id func() string) *Table {
 
 // isPlain says whether the table commits as any other view of it does.
 func (t *Table) isPlain() bool {
-	return t.publish == nil && t.commitID == nil && !t.held && t.reach == nil
+	return t.publish == nil && t.confirm == nil && t.commitID == nil && !t.held && t.reach == nil
 }
 
-// plain returns the table without what PublishWith, CommitAs and Hold say. Versions that are
+// plain returns the table without what PublishWith, ConfirmWith, CommitAs and Hold say. Versions that are
 // kept are of this one: they are shared by all who open them.
 func (t *Table) plain() *Table {
 	if t.isPlain() {
 		return t
 	}
 	plain := *t
-	plain.publish, plain.commitID, plain.held, plain.reach = nil, nil, false, nil
+	plain.publish, plain.confirm, plain.commitID, plain.held, plain.reach = nil, nil, nil, false, nil
 	return &plain
 }
 

@@ -42,7 +42,7 @@ func wideTable(t testing.TB, store objectstore.Store, n, rowsPerFragment int64) 
 		if from == 0 {
 			write = table.Create
 		}
-		if _, err := write(context.Background(), rowsOf(ids...), nil); err != nil {
+		if _, err := write(context.Background(), rowsOf(ids...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestScanHoldsLittle(t *testing.T) {
 		}
 	}
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
-	if _, err := NewSession(8<<20, time.Now).Table(at, 0).Create(t.Context(), Rows{Schema: schema, Batches: batches}, nil); err != nil {
+	if _, err := NewSession(8<<20, time.Now).Table(at, 0).Create(t.Context(), Rows{Schema: schema, Batches: batches}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := NewSession(8<<20, time.Now).Table(at, 0).Latest(t.Context())

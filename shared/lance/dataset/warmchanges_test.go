@@ -58,7 +58,7 @@ func (w *warmWorld) change() string {
 		{"clone", func() error { return w.clone(place, d) }},
 		{"create anew", func() error { return w.createAnew(place) }},
 		{"append", func() error {
-			_, err := w.draw(table).Append(ctx, rowsFrom(w.rows(warmColumns, w.rowCount())), nil)
+			_, err := w.draw(table).Append(ctx, rowsFrom(w.rows(warmColumns, w.rowCount())))
 			return err
 		}},
 		{"drop branch", func() error { return table.DeleteBranch(ctx, "b") }},
@@ -68,16 +68,16 @@ func (w *warmWorld) change() string {
 		}},
 		{"swap members", func() error { return w.swapMembers(d) }},
 		{"delete rows", func() error { return w.deleteRows(d) }},
-		{"drop a member", func() error { _, err := d.DropColumns(ctx, []string{"p.a"}, nil); return err }},
+		{"drop a member", func() error { _, err := d.DropColumns(ctx, []string{"p.a"}); return err }},
 		{"append by the warm process", func() error { return w.appendWarm(place, d) }},
 		{"mark as blobs", func() error { return w.mark(d, "lance-encoding:blob", "true") }},
 		{"mark as packed", func() error { return w.mark(d, "lance-encoding:packed", "true") }},
 		{"remove the mark", func() error { return w.mark(d, "", "") }},
-		{"restore", func() error { _, err := table.Restore(ctx, w.version(d), nil); return err }},
-		{"drop a column", func() error { _, err := d.DropColumns(ctx, []string{"n"}, nil); return err }},
+		{"restore", func() error { _, err := table.Restore(ctx, w.version(d)); return err }},
+		{"drop a column", func() error { _, err := d.DropColumns(ctx, []string{"n"}); return err }},
 		{"add a column", func() error { return w.addColumn(d) }},
 		{"rename", func() error {
-			_, err := d.AlterColumns(ctx, []Alteration{{Path: "s", Rename: "t"}}, nil, nil)
+			_, err := d.AlterColumns(ctx, []Alteration{{Path: "s", Rename: "t"}}, nil)
 			return err
 		}},
 	}
@@ -124,7 +124,7 @@ func (w *warmWorld) drop(place string) {
 // create creates a table, with stable row ids or without.
 func (w *warmWorld) create(place string) error {
 	opts := CreateOptions{StableRowIDs: rapid.Bool().Draw(w.t, "stable row ids")}
-	_, err := w.other(place).CreateAs(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())), opts, nil)
+	_, err := w.other(place).CreateAs(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())), opts)
 	return err
 }
 
@@ -137,7 +137,7 @@ func (w *warmWorld) createAnew(place string) error {
 	err := w.create(place)
 	for range versions - 1 {
 		if err == nil {
-			_, err = w.other(place).Append(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())), nil)
+			_, err = w.other(place).Append(context.Background(), rowsFrom(w.rows(warmColumns, w.rowCount())))
 		}
 	}
 	return err
@@ -151,7 +151,7 @@ func (w *warmWorld) createNamed(place string) error {
 	}
 	ctx := context.Background()
 	w.drop(place)
-	made, err := w.other(place).Create(ctx, rowsFrom(w.rows(warmColumns, 2)), nil)
+	made, err := w.other(place).Create(ctx, rowsFrom(w.rows(warmColumns, 2)))
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (w *warmWorld) createNamed(place string) error {
 		return err
 	}
 	named.Files[0].Path = "rows.lance"
-	d, err := made.Dataset.Commit(ctx, &pb.Overwrite{Fragments: []*pb.Fragment{&named}, Schema: made.Dataset.Schema().PB()}, nil)
+	d, err := made.Dataset.Commit(ctx, &pb.Overwrite{Fragments: []*pb.Fragment{&named}, Schema: made.Dataset.Schema().PB()})
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (w *warmWorld) createNamed(place string) error {
 	if _, err := w.store.Put(ctx, place+".lance/"+deletion.Path(changed.ID, changed.DeletionFile), data, objectstore.Condition{}); err != nil {
 		return err
 	}
-	_, err = d.Commit(ctx, &pb.Delete{UpdatedFragments: []*pb.Fragment{&changed}, Predicate: "true"}, nil)
+	_, err = d.Commit(ctx, &pb.Delete{UpdatedFragments: []*pb.Fragment{&changed}, Predicate: "true"})
 	return err
 }
 
@@ -199,7 +199,7 @@ func (w *warmWorld) branch(table *Table, d *Dataset) error {
 		return err
 	}
 	for range rapid.IntRange(0, 2).Draw(w.t, "versions of the branch") {
-		if _, err := made.Append(ctx, rowsFrom(w.rows(warmColumns, 1)), nil); err != nil {
+		if _, err := made.Append(ctx, rowsFrom(w.rows(warmColumns, 1))); err != nil {
 			return err
 		}
 	}
@@ -212,7 +212,7 @@ func (w *warmWorld) addColumn(d *Dataset) error {
 	values := func(_ context.Context, batch arrow.RecordBatch) (arrow.RecordBatch, error) {
 		return w.rows(s, int(batch.NumRows())), nil
 	}
-	_, err := d.AddColumns(context.Background(), NewColumns{Schema: s, Values: values}, nil)
+	_, err := d.AddColumns(context.Background(), NewColumns{Schema: s, Values: values})
 	return err
 }
 
@@ -238,7 +238,7 @@ func (w *warmWorld) swapMembers(d *Dataset) error {
 		}
 		op.Fragments = append(op.Fragments, &swapped)
 	}
-	_, err := d.Commit(context.Background(), op, nil)
+	_, err := d.Commit(context.Background(), op)
 	return err
 }
 
@@ -267,7 +267,7 @@ func (w *warmWorld) index(place string, d *Dataset) error {
 	if _, err := w.store.Put(context.Background(), key, file.Bytes(), objectstore.Condition{}); err != nil {
 		return err
 	}
-	_, err = d.Commit(context.Background(), &pb.CreateIndex{NewIndices: []*pb.IndexMetadata{segment}}, nil)
+	_, err = d.Commit(context.Background(), &pb.CreateIndex{NewIndices: []*pb.IndexMetadata{segment}})
 	return err
 }
 
@@ -278,7 +278,7 @@ func (w *warmWorld) clone(from string, d *Dataset) error {
 		return nil
 	}
 	w.drop(to)
-	_, err := d.Clone(context.Background(), w.other(to), "", nil)
+	_, err := d.Clone(context.Background(), w.other(to), "")
 	return err
 }
 
@@ -312,14 +312,14 @@ func (w *warmWorld) replaceColumn(d *Dataset) error {
 		Fragments: replaceFields(d.manifest.Fragments, files.files, d.Schema()),
 		Schema:    d.Schema().PB(), SchemaMetadata: d.Schema().Metadata, PreservesNullability: true,
 	}
-	_, err = d.Commit(ctx, op, nil)
+	_, err = d.Commit(ctx, op)
 	return err
 }
 
 // appendWarm lets the warm process add a row to the newest version, which is d.
 func (w *warmWorld) appendWarm(place string, d *Dataset) error {
 	ctx := context.Background()
-	if _, err := w.at(w.warm, place).Append(ctx, rowsFrom(w.rows(warmColumns, 1)), nil); err != nil {
+	if _, err := w.at(w.warm, place).Append(ctx, rowsFrom(w.rows(warmColumns, 1))); err != nil {
 		return err
 	}
 	now, err := w.other(place).Latest(ctx)
@@ -337,7 +337,7 @@ func (w *warmWorld) deleteRows(d *Dataset) error {
 		return nil
 	}
 	rows := rowset.At(d.fragments()[0].Address(0))
-	_, err := d.Delete(context.Background(), rows, "", nil)
+	_, err := d.Delete(context.Background(), rows, "")
 	return err
 }
 
@@ -352,6 +352,6 @@ func (w *warmWorld) mark(d *Dataset, key, value string) error {
 	if key != "" {
 		update.Entries = []pb.UpdateMapEntry{{Key: key, Value: &value}}
 	}
-	_, err := d.Commit(context.Background(), &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{f.ID: update}}, nil)
+	_, err := d.Commit(context.Background(), &pb.UpdateConfig{FieldMetadata: map[int32]*pb.UpdateMap{f.ID: update}})
 	return err
 }

@@ -49,13 +49,13 @@ type CreateOptions struct {
 }
 
 // Create writes rows as version 1 of a table where there is none, or returns
-// ErrTableExists. confirm is as for Append.
-func (t *Table) Create(ctx context.Context, rows Rows, confirm func() error) (Commit, error) {
-	return t.CreateAs(ctx, rows, CreateOptions{}, confirm)
+// ErrTableExists.
+func (t *Table) Create(ctx context.Context, rows Rows) (Commit, error) {
+	return t.CreateAs(ctx, rows, CreateOptions{})
 }
 
 // CreateAs is Create of a table that is not like others.
-func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions, confirm func() error) (Commit, error) {
+func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions) (Commit, error) {
 	if opts.Version == (lance.Version{}) {
 		opts.Version = lance.V2_2
 	}
@@ -65,7 +65,7 @@ func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions, con
 	}
 	op := fresh.overwrite()
 	op.ConfigUpserts = opts.Config
-	d, err := t.commit(ctx, &change{operation: op, wait: fresh.files.Wait, confirm: confirm,
+	d, err := t.commit(ctx, &change{operation: op, wait: fresh.files.Wait,
 		apply: func(_ *Dataset, op pb.Operation) (*manifest.Manifest, error) {
 			return fresh.with(operation.Create(op.(*pb.Overwrite), opts.Version, opts.StableRowIDs))
 		}})
@@ -75,7 +75,7 @@ func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions, con
 // Append adds rows as new fragments. Columns are matched by name; the error is
 // schema.ErrMismatch when they are not the table's. confirm may be nil; the rows are not
 // committed when it returns an error. Without a table ErrNoTable is returned before any row is taken.
-func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Commit, error) {
+func (t *Table) Append(ctx context.Context, rows Rows) (Commit, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	g, err := t.guess(ctx)
@@ -86,7 +86,7 @@ func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Co
 	defer stop()
 	again := NewReplay(next)
 	for {
-		made, err := t.append(ctx, g, Rows{rows.Schema, again.Rows(g.right, g.settleWritten), rows.Trusted}, confirm)
+		made, err := t.append(ctx, g, Rows{rows.Schema, again.Rows(g.right, g.settleWritten), rows.Trusted})
 		if err == nil || errors.Is(err, ErrConflict) && !errors.Is(err, errRedo) {
 			return made, err
 		}
@@ -105,7 +105,7 @@ func (t *Table) Append(ctx context.Context, rows Rows, confirm func() error) (Co
 }
 
 // append is Append for one guess.
-func (t *Table) append(ctx context.Context, g *guess, rows Rows, confirm func() error) (Commit, error) {
+func (t *Table) append(ctx context.Context, g *guess, rows Rows) (Commit, error) {
 	read := g.read
 	format, err := read.fileFormat(rows)
 	if err != nil {
@@ -121,13 +121,10 @@ func (t *Table) append(ctx context.Context, g *guess, rows Rows, confirm func() 
 		return Commit{}, err
 	}
 	if files.Rows == 0 {
-		if confirm != nil {
-			err = confirm()
-		}
-		return Commit{Dataset: read}, err
+		return Commit{Dataset: read}, t.confirmed()
 	}
 	d, err := t.commit(ctx, &change{
-		read: read, operation: &pb.Append{Fragments: files.Fragments}, guess: g, wait: files.Wait, confirm: confirm,
+		read: read, operation: &pb.Append{Fragments: files.Fragments}, guess: g, wait: files.Wait,
 		fits: func(newest *Dataset) bool { return sameColumns(read, newest) },
 	})
 	return Commit{Dataset: d, Rows: files.Rows}, err
@@ -137,7 +134,7 @@ func (t *Table) append(ctx context.Context, g *guess, rows Rows, confirm func() 
 // Its older versions stay. config is added to the table's; it may be nil. confirm is as
 // for Append. When others overwrite it at the same time, one wins and the others get
 // ErrConflict.
-func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]string, confirm func() error) (Commit, error) {
+func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]string) (Commit, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	g, err := t.guess(ctx)
@@ -154,7 +151,7 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]stri
 	}
 	op := fresh.overwrite()
 	op.ConfigUpserts = config
-	d, err := t.commit(ctx, &change{read: g.read, operation: op, guess: g, wait: fresh.files.Wait, confirm: confirm,
+	d, err := t.commit(ctx, &change{read: g.read, operation: op, guess: g, wait: fresh.files.Wait,
 		apply: func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
 			return fresh.with(operation.Apply(base.manifest, op))
 		}})

@@ -78,7 +78,7 @@ func (s *tenants) land(name string, source objectstore.Location) {
 	s.t.Helper()
 	from, err := s.session.Table(source, 0).Latest(s.t.Context())
 	if err == nil {
-		_, err = from.Clone(s.t.Context(), s.session.Table(s.roots.Join("landing/"+name), 0), "", nil)
+		_, err = from.Clone(s.t.Context(), s.session.Table(s.roots.Join("landing/"+name), 0), "")
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -109,7 +109,7 @@ func (s *tenants) landBlob(name, uri string) {
 	s.t.Helper()
 	row := blobAt(uri)
 	rows := dataset.Rows{Schema: row.Schema(), Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(row, nil) }}
-	if _, err := s.session.Table(s.roots.Join("landing/"+name), 0).Create(s.t.Context(), rows, nil); err != nil {
+	if _, err := s.session.Table(s.roots.Join("landing/"+name), 0).Create(s.t.Context(), rows); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -177,7 +177,7 @@ func TestFilesOutsideOfTheRootsAreAFaultOfTheTable(t *testing.T) {
 	outside := objectstore.Location{URI: "memory://elsewhere/t.lance", Store: memstore.New(), Prefix: "t.lance"}
 	row := blobAt("memory://test/landing/loose")
 	rows := dataset.Rows{Schema: row.Schema(), Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(row, nil) }}
-	if _, err := s.session.Table(outside, 0).Create(t.Context(), rows, nil); err != nil {
+	if _, err := s.session.Table(outside, 0).Create(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
 	s.land("far", outside)
@@ -236,7 +236,7 @@ func TestStructsThatAreMarkedAsBlobsLendNoRights(t *testing.T) {
 	fields[1].Metadata = arrow.Metadata{}
 	row = array.NewRecordBatch(arrow.NewSchema(fields, nil), row.Columns(), row.NumRows())
 	rows := dataset.Rows{Schema: row.Schema(), Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(row, nil) }}
-	if _, err := s.session.Table(s.roots.Join("landing/structs"), 0).Create(t.Context(), rows, nil); err != nil {
+	if _, err := s.session.Table(s.roots.Join("landing/structs"), 0).Create(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
 	s.register("bs", "b$structs", "structs")

@@ -13,8 +13,8 @@ func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) 
 	for i, pair := range req.Updates {
 		assignments[i] = engine.Assignment{Column: pair[0], SQL: pair[1]}
 	}
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
-		return t.Update(ctx, assignments, req.Predicate, confirm)
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+		return t.Update(ctx, assignments, req.Predicate)
 	})
 	if err != nil {
 		return nil, err
@@ -27,8 +27,8 @@ func (s *Service) Update(ctx context.Context, req *protocol.UpdateTableRequest) 
 
 // Delete deletes the rows that match a predicate.
 func (s *Service) Delete(ctx context.Context, req *protocol.DeleteFromTableRequest) (*protocol.DeleteFromTableResponse, error) {
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
-		return t.Delete(ctx, req.Predicate, confirm)
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+		return t.Delete(ctx, req.Predicate)
 	})
 	if err != nil {
 		return nil, err

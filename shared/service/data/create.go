@@ -44,7 +44,7 @@ func (s *Service) createNew(ctx context.Context, req *protocol.CreateTableReques
 		return nil, err
 	}
 	location := s.tables.Names.NewLocation(req.ID)
-	done, err := s.tables.Rows.Table(req.ID, location, 0).Create(ctx, name.guard(upload.rows()), name.free)
+	done, err := s.tables.Rows.Table(req.ID, location, 0).ConfirmWith(name.free).Create(ctx, name.guard(upload.rows()))
 	if err != nil {
 		return s.failed(ctx, req, location, err)
 	}
@@ -105,9 +105,9 @@ func (s *Service) createOver(ctx context.Context, t *catalog.Table, req *protoco
 	}
 	var done engine.Written
 	if filled {
-		done, err = table.Overwrite(ctx, upload.rows(), nil)
+		done, err = table.Overwrite(ctx, upload.rows())
 	} else {
-		done, err = table.Create(ctx, upload.rows(), nil)
+		done, err = table.Create(ctx, upload.rows())
 	}
 	if err != nil {
 		return nil, err

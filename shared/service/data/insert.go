@@ -14,11 +14,11 @@ func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableReque
 	if req.UploadID != "" || req.UploadPartID != "" {
 		return nil, protocol.Errorf(protocol.Unsupported, "multipart writes (upload_id, upload_part_id) are not supported; send all rows in one body")
 	}
-	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows, confirm func() error) (engine.Written, error) {
+	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows) (engine.Written, error) {
 		if req.Mode == protocol.InsertModeOverwrite {
-			return t.Overwrite(ctx, rows, confirm)
+			return t.Overwrite(ctx, rows)
 		}
-		return t.Insert(ctx, rows, confirm)
+		return t.Insert(ctx, rows)
 	})
 	if err != nil {
 		return nil, err

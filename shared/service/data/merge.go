@@ -25,8 +25,8 @@ func (s *Service) Merge(ctx context.Context, req *protocol.MergeInsertIntoTableR
 		BySource:   req.WhenNotMatchedBySourceDelete || req.WhenNotMatchedBySourceDeleteFilter != "",
 		BySourceIf: req.WhenNotMatchedBySourceDeleteFilter,
 	}
-	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows, confirm func() error) (engine.Written, error) {
-		return t.Merge(ctx, rows, spec, confirm)
+	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows) (engine.Written, error) {
+		return t.Merge(ctx, rows, spec)
 	})
 	if err != nil {
 		return nil, err

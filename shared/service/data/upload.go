@@ -33,19 +33,19 @@ func (u *upload) begin(found *catalog.Lookup) (dataset.Rows, error) {
 
 // write reads the body of a request as rows and calls do with them and with the branch of the
 // table. Rows for a table that is only declared create it.
-func (s *Service) write(ctx context.Context, id []string, branch string, body io.Reader, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (tables.Changed, error) {
+func (s *Service) write(ctx context.Context, id []string, branch string, body io.Reader, do func(*engine.Table, dataset.Rows) (engine.Written, error)) (tables.Changed, error) {
 	source := &upload{open: func() (*stream, error) { return s.open(ctx, body) }}
 	return s.tables.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
 		return s.attempt(ctx, source, table, found, do)
 	})
 }
 
-func (s *Service) attempt(ctx context.Context, source *upload, table *engine.Table, found *catalog.Lookup, do func(*engine.Table, dataset.Rows, func() error) (engine.Written, error)) (engine.Written, error) {
+func (s *Service) attempt(ctx context.Context, source *upload, table *engine.Table, found *catalog.Lookup, do func(*engine.Table, dataset.Rows) (engine.Written, error)) (engine.Written, error) {
 	rows, err := source.begin(found)
 	if err != nil {
 		return engine.Written{}, err
 	}
-	done, err := do(table, rows, found.Confirm)
+	done, err := do(table, rows)
 	if !engine.IsDeclared(err) {
 		return done, err
 	}
@@ -53,5 +53,5 @@ func (s *Service) attempt(ctx context.Context, source *upload, table *engine.Tab
 	if err := found.Confirm(); err != nil {
 		return engine.Written{}, err
 	}
-	return table.Create(ctx, rows, nil)
+	return table.Create(ctx, rows)
 }

@@ -31,8 +31,8 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 		return nil, err
 	}
 	if s.tables.Jobs == nil {
-		done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
-			return t.CreateIndex(ctx, wanted, confirm)
+		done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+			return t.CreateIndex(ctx, wanted)
 		})
 		return &protocol.CreateTableIndexResponse{TransactionID: done.TransactionID}, err
 	}

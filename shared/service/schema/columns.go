@@ -28,7 +28,7 @@ func (s *Service) Add(ctx context.Context, req *protocol.AlterTableAddColumnsReq
 }
 
 // adding returns the function that adds the columns of a request to a table.
-func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table, func() error) (engine.Written, error), error) {
+func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumnsRequest) (func(*engine.Table) (engine.Written, error), error) {
 	if req.Body != nil {
 		reader, err := arrowipc.NewReader(ctx, req.Body, s.limits)
 		if err != nil {
@@ -47,18 +47,18 @@ func (s *Service) adding(ctx context.Context, req *protocol.AlterTableAddColumns
 	for i, c := range req.NewColumns {
 		columns[i] = engine.Assignment{Column: c.Name, SQL: c.Expression + c.Computed}
 	}
-	return func(t *engine.Table, confirm func() error) (engine.Written, error) {
+	return func(t *engine.Table) (engine.Written, error) {
 		if req.NewColumns[0].Computed != "" {
-			return t.AddComputedColumns(ctx, columns, confirm)
+			return t.AddComputedColumns(ctx, columns)
 		}
-		return t.AddColumns(ctx, columns, confirm)
+		return t.AddColumns(ctx, columns)
 	}, nil
 }
 
 // addVirtual adds the outputs of functions as columns of nulls. The metadata of each field keeps
 // the function that the request names, so that a client that can run the function can fill the
 // rows.
-func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine.Table, func() error) (engine.Written, error), error) {
+func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine.Table) (engine.Written, error), error) {
 	var fields []arrow.Field
 	var inputs []string
 	for _, c := range columns {
@@ -72,8 +72,8 @@ func addVirtual(ctx context.Context, columns []protocol.NewColumn) (func(*engine
 		}
 	}
 	added := arrow.NewSchema(fields, nil)
-	return func(t *engine.Table, confirm func() error) (engine.Written, error) {
-		return t.AddVirtualColumns(ctx, added, inputs, confirm)
+	return func(t *engine.Table) (engine.Written, error) {
+		return t.AddVirtualColumns(ctx, added, inputs)
 	}, nil
 }
 
@@ -99,12 +99,12 @@ func virtualMetadata(v *protocol.VirtualColumn, out protocol.VirtualColumnOutput
 	return arrow.MetadataFrom(kept), nil
 }
 
-func addNulls(ctx context.Context, columns *arrow.Schema) (func(*engine.Table, func() error) (engine.Written, error), error) {
+func addNulls(ctx context.Context, columns *arrow.Schema) (func(*engine.Table) (engine.Written, error), error) {
 	if columns.NumFields() == 0 {
 		return nil, protocol.Errorf(protocol.InvalidInput, "the schema has no columns to add")
 	}
-	return func(t *engine.Table, confirm func() error) (engine.Written, error) {
-		return t.AddNullColumns(ctx, columns, confirm)
+	return func(t *engine.Table) (engine.Written, error) {
+		return t.AddNullColumns(ctx, columns)
 	}, nil
 }
 
@@ -114,8 +114,8 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumn
 	for i, a := range req.Alterations {
 		alterations[i] = dataset.Alteration{Path: a.Path, Rename: a.Rename, Nullable: a.Nullable, Type: a.DataType.Type}
 	}
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
-		return t.AlterColumns(ctx, alterations, confirm)
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+		return t.AlterColumns(ctx, alterations)
 	})
 	if err != nil {
 		return nil, err
@@ -125,8 +125,8 @@ func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumn
 
 // Drop removes columns.
 func (s *Service) Drop(ctx context.Context, req *protocol.AlterTableDropColumnsRequest) (*protocol.AlterTableDropColumnsResponse, error) {
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
-		return t.DropColumns(ctx, req.Columns, confirm)
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+		return t.DropColumns(ctx, req.Columns)
 	})
 	if err != nil {
 		return nil, err

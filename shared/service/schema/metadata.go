@@ -10,8 +10,8 @@ import (
 // UpdateSchema sets keys in the metadata of a table's schema.
 func (s *Service) UpdateSchema(ctx context.Context, req *protocol.UpdateTableSchemaMetadataRequest) (*protocol.Properties, error) {
 	var after protocol.Properties
-	_, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {
-		done, after, err = t.UpdateSchemaMetadata(ctx, req.Metadata, confirm)
+	_, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (done engine.Written, err error) {
+		done, after, err = t.UpdateSchemaMetadata(ctx, req.Metadata)
 		return done, err
 	})
 	if err != nil {
@@ -27,8 +27,8 @@ func (s *Service) UpdateField(ctx context.Context, req *protocol.UpdateFieldMeta
 		updates[i] = engine.FieldMetadata{Path: u.Path, Set: u.Metadata, Replace: u.Replace}
 	}
 	var after map[string]map[string]string
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (done engine.Written, err error) {
-		done, after, err = t.UpdateFieldMetadata(ctx, updates, confirm)
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (done engine.Written, err error) {
+		done, after, err = t.UpdateFieldMetadata(ctx, updates)
 		return done, err
 	})
 	if err != nil {

@@ -55,13 +55,13 @@ func (f *fixture) table(t *testing.T, name string) engine.Written {
 	id := []string{name}
 	location := f.tables.Names.NewLocation(id)
 	table := f.tables.Rows.Table(id, location, 0)
-	if _, err := table.Create(t.Context(), rows, nil); err != nil {
+	if _, err := table.Create(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.tables.Names.CreateTable(t.Context(), id, location, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	done, err := table.Insert(t.Context(), rows, nil)
+	done, err := table.Insert(t.Context(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 // Restore makes a new version with the contents of an old one.
 func (s *Service) Restore(ctx context.Context, req *protocol.RestoreTableRequest) (*protocol.RestoreTableResponse, error) {
-	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
-		return t.Restore(ctx, uint64(*req.Version), confirm)
+	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
+		return t.Restore(ctx, uint64(*req.Version))
 	})
 	if err != nil {
 		return nil, err

@@ -71,9 +71,9 @@ func Create(on tables.Tables) job.Kind {
 			return nil, err
 		}
 		commit := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
-		done, err := on.Change(ctx, r.Object(), order.Branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
+		done, err := on.Change(ctx, r.Object(), order.Branch, func(t *engine.Table) (engine.Written, error) {
 			t = t.As(func() (string, time.Time) { return commit, r.Began() })
-			return t.CreateIndex(ctx, order.index(), confirm)
+			return t.CreateIndex(ctx, order.index())
 		})
 		return result{done.Version}, err
 	})

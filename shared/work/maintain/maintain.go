@@ -166,7 +166,7 @@ func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *pr
 			}
 			opts := order.compaction()
 			opts.Own = opts.Own || branch != ""
-			done, err := table.Compact(ctx, opts, found.Confirm)
+			done, err := table.ConfirmWith(found.Confirm).Compact(ctx, opts)
 			if err == nil && done.Version > 0 && branch == "" {
 				found.Hint(ctx, uint64(done.Version))
 			}

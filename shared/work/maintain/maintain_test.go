@@ -81,7 +81,7 @@ func (h *house) create(t *testing.T, ofNamespace, ofTable map[string]string) {
 		t.Fatal(err)
 	}
 	location := h.tables.Names.NewLocation(table)
-	if _, err := h.tables.Rows.Table(table, location, 0).Create(ctx, rows(0), nil); err != nil {
+	if _, err := h.tables.Rows.Table(table, location, 0).Create(ctx, rows(0)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.tables.Names.CreateTable(ctx, table, location, 1, ofTable); err != nil {
@@ -99,8 +99,8 @@ func (h *house) insert(t *testing.T, from, to int64) {
 func (h *house) insertInto(t *testing.T, branch string, from, to int64) {
 	t.Helper()
 	for id := from; id < to; id++ {
-		_, err := h.tables.Change(t.Context(), table, branch, func(t *engine.Table, confirm func() error) (engine.Written, error) {
-			return t.Insert(context.Background(), rows(id), confirm)
+		_, err := h.tables.Change(t.Context(), table, branch, func(t *engine.Table) (engine.Written, error) {
+			return t.Insert(context.Background(), rows(id))
 		})
 		if err != nil {
 			t.Fatal(err)
