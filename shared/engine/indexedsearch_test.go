@@ -149,15 +149,19 @@ func TestSearchesFindByIndexWhatNativeLanceFinds(t *testing.T) {
 	x := openSearched(t)
 	tables := map[string]*Table{}
 	for _, c := range x.cases {
-		if c.Kind == "IVF_RQ" || c.Column == "many" {
-			continue // kinds that are not read yet: their rows are measured
+		if c.Column == "many" {
+			continue // lists of vectors are measured
 		}
 		if tables[c.Table] == nil {
 			tables[c.Table] = x.table(t, c.Table)
 		}
 		req := c.request(t)
+		tolerance := 1e-3
+		if c.Kind == "IVF_RQ" {
+			tolerance = 5e-3 // native Lance rounds the tables that it measures codes with
+		}
 		got := nearRows(t, tables[c.Table], req)
-		if want := c.want(); !agree(got, want, 1e-3) {
+		if want := c.want(); !agree(got, want, tolerance) {
 			plan, err := tables[c.Table].Analyze(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)

@@ -159,7 +159,7 @@ func (s *search) open(ctx context.Context, d *dataset.Dataset, part *dataset.Seg
 		return nil, err
 	}
 	const perPartition = 16
-	if err := memory.FromContext(ctx).Take(ctx, perPartition*int64(len(s.Vectors))*int64(index.Partitions())); err != nil {
+	if err := memory.FromContext(ctx).Take(ctx, int64(len(s.Vectors))*(perPartition*int64(index.Partitions())+index.QueryBytes())); err != nil {
 		return nil, err
 	}
 	for _, v := range s.Vectors {

@@ -65,6 +65,10 @@ type Index struct {
 	graphs    *graphs // nil: partitions have none
 }
 
+// QueryBytes is about how much memory a search takes for its query vector, besides its distances to the
+// centroids.
+func (x *Index) QueryBytes() int64 { return x.quantizer.QueryBytes() }
+
 // Partitions returns the number of partitions.
 func (x *Index) Partitions() int { return len(x.rows) }
 
@@ -215,7 +219,7 @@ func (x *Index) readKind(text string) error {
 		return fmt.Errorf("%w: lance:index: %w", lance.ErrCorrupt, err)
 	}
 	switch d.Type {
-	case "IVF_FLAT", "IVF_PQ", "IVF_SQ", "IVF_HNSW_FLAT", "IVF_HNSW_PQ", "IVF_HNSW_SQ":
+	case "IVF_FLAT", "IVF_PQ", "IVF_SQ", "IVF_RQ", "IVF_HNSW_FLAT", "IVF_HNSW_PQ", "IVF_HNSW_SQ":
 	default:
 		return fmt.Errorf("%w: index of type %q", lance.ErrUnsupported, d.Type)
 	}

@@ -255,6 +255,7 @@ func (x *Index) cut(number int, columns [][]byte, at int) *Partition {
 		width := c.RowBytes()
 		p.codes.Columns = append(p.codes.Columns, slices.Clone(columns[i+1][at*width:(at+rows)*width]))
 	}
+	quantize.Arrange(x.quantizer, &p.codes)
 	return p
 }
 

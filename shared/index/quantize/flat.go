@@ -32,6 +32,7 @@ func newFlat(s Spec) (Quantizer, error) {
 
 func (f *flat) Columns() []Column { return []Column{f.column} }
 func (f *flat) Bytes() int64      { return 0 }
+func (f *flat) QueryBytes() int64 { return int64(f.column.RowBytes()) }
 
 func (f *flat) Prepare(v *Vector) (Prepared, error) {
 	switch f.column.Element {

@@ -66,6 +66,7 @@ func (p *product) rowBytes() int { return p.places * p.bits / 8 }
 
 func (p *product) Columns() []Column { return []Column{{"__pq_code", arrow.UINT8, p.rowBytes()}} }
 func (p *product) Bytes() int64      { return 4 * int64(len(p.codebook)) }
+func (p *product) QueryBytes() int64 { return 4 * 256 * int64(p.rowBytes()) }
 
 func (p *product) Prepare(v *Vector) (Prepared, error) {
 	q := &productQuery{product: p, vector: v}

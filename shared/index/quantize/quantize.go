@@ -2,7 +2,8 @@
 // knows no files: the caller gives it the metadata of a quantizer and the code columns of a partition.
 //
 // A [Quantizer] is what the codes of one index segment have in common. [Quantizer.Prepare] does once
-// what a query needs in all partitions; [Prepared.Meter] binds it to the codes of one partition.
+// what a query needs in all partitions; [Prepared.Meter] binds it to the codes of one partition, which
+// [Arrange] has put in order.
 //
 // An [Encoder] makes the codes of a new segment. It takes [Vectors] and is trained with a sample of
 // them, where the quantizer has something to learn.
@@ -34,11 +35,21 @@ type Quantizer interface {
 	Prepare(v *Vector) (Prepared, error)
 	// Bytes is about how much memory the quantizer takes.
 	Bytes() int64
+	// QueryBytes is about how much memory a prepared query takes.
+	QueryBytes() int64
+}
+
+// Arrange puts the codes of a partition, which are as the file has them, into the order in which the
+// quantizer measures them.
+func Arrange(q Quantizer, codes *Codes) {
+	if q, ok := q.(interface{ arrange(codes *Codes) }); ok {
+		q.arrange(codes)
+	}
 }
 
 // Prepared is a query that is ready for all partitions of a segment. It does not change.
 type Prepared interface {
-	// Meter returns what measures the codes of one partition. It is for one goroutine.
+	// Meter returns what measures the codes of one partition, which are arranged. It is for one goroutine.
 	Meter(codes *Codes) Meter
 }
 
@@ -117,6 +128,8 @@ func New(s Spec) (Quantizer, error) {
 		return newScalar(s)
 	case "PQ":
 		return newProduct(s)
+	case "RQ":
+		return newRabit(s)
 	}
 	return nil, fmt.Errorf("%w: quantizer %q", lance.ErrUnsupported, s.Kind)
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -161,6 +162,7 @@ func distances(t *testing.T, s quantize.Spec, query []float64, codes *quantize.C
 	if err != nil {
 		t.Fatal(err)
 	}
+	quantize.Arrange(q, codes)
 	meter, out := p.Meter(codes), make([]float32, codes.Rows)
 	meter.Measure(0, out)
 	for i, d := range out {
@@ -272,6 +274,12 @@ func TestManyPlacesAreSummed(t *testing.T) {
 	}
 }
 
+// rabitMetadata are the metadata of RQ with so many bytes of signs.
+func rabitMetadata(estimator, rotation string, dim, bits, signs int) string {
+	return fmt.Sprintf(`{"fast_rotation_signs":[%s],"rotation_type":%q,"code_dim":%d,"num_bits":%d,"packed":true,"query_estimator":%q}`,
+		strings.TrimSuffix(strings.Repeat("1,", signs), ","), rotation, dim, bits, estimator)
+}
+
 func TestMetadataThatContradictsItselfIsRefused(t *testing.T) {
 	book := tensor(2, floats(make([]float32, 16*4)...), 16, 4)
 	cases := []struct {
@@ -291,10 +299,23 @@ func TestMetadataThatContradictsItselfIsRefused(t *testing.T) {
 		{"PQ of no sub-vectors", "PQ", `{"nbits": 8, "num_sub_vectors": 0, "dimension": 4}`, vector.L2, lance.ErrCorrupt},
 		{"PQ of uneven sub-vectors", "PQ", `{"nbits": 8, "num_sub_vectors": 3, "dimension": 4}`, vector.L2, lance.ErrCorrupt},
 		{"PQ of half a byte", "PQ", `{"nbits": 4, "num_sub_vectors": 1, "dimension": 4}`, vector.L2, lance.ErrCorrupt},
+		{"RQ under hamming", "RQ", rabitMetadata("raw_query", "fast", 8, 1, 4), vector.Hamming, lance.ErrUnsupported},
+		{"RQ of an older format", "RQ", rabitMetadata("residual_query", "fast", 8, 1, 4), vector.L2, lance.ErrUnsupported},
+		{"RQ with another rotation", "RQ", rabitMetadata("raw_query", "slow", 8, 1, 4), vector.L2, lance.ErrUnsupported},
+		{"RQ without a matrix", "RQ", rabitMetadata("raw_query", "matrix", 8, 1, 4), vector.L2, lance.ErrCorrupt},
+		{"RQ of no bits", "RQ", rabitMetadata("raw_query", "fast", 8, 0, 4), vector.L2, lance.ErrUnsupported},
+		{"RQ of 10 bits", "RQ", rabitMetadata("raw_query", "fast", 8, 10, 4), vector.L2, lance.ErrUnsupported},
+		{"RQ of other dimensions", "RQ", rabitMetadata("raw_query", "fast", 16, 1, 8), vector.L2, lance.ErrCorrupt},
+		{"RQ with too few signs", "RQ", rabitMetadata("raw_query", "fast", 8, 1, 3), vector.L2, lance.ErrCorrupt},
+		{"RQ with a sign of two bytes", "RQ", `{"fast_rotation_signs":[1,2,3,256],"rotation_type":"fast","code_dim":8,"num_bits":1,"packed":true,"query_estimator":"raw_query"}`, vector.L2, lance.ErrCorrupt},
 		{"PQ with a short codebook", "PQ", `{"nbits": 8, "num_sub_vectors": 2, "dimension": 4}`, vector.L2, lance.ErrCorrupt},
 	}
 	for _, c := range cases {
-		_, err := quantize.New(quantize.Spec{Kind: c.kind, Metric: c.metric, Dim: 4, Element: arrow.FLOAT32, Metadata: []byte(c.metadata), Buffer: book})
+		spec := quantize.Spec{Kind: c.kind, Metric: c.metric, Dim: 4, Element: arrow.FLOAT32, Metadata: []byte(c.metadata), Buffer: book}
+		if c.kind == "RQ" {
+			spec.Dim, spec.Buffer = 8, nil
+		}
+		_, err := quantize.New(spec)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
 		}
@@ -310,4 +331,60 @@ func TestMetadataNamesItsBuffer(t *testing.T) {
 	if _, err := quantize.BufferOf([]byte(`[`)); !errors.Is(err, lance.ErrCorrupt) {
 		t.Errorf("no JSON: got %v, want ErrCorrupt", err)
 	}
+}
+
+// Whatever the metadata of a quantizer are, it either refuses them or measures every code that fits its
+// columns, within the memory that it declares.
+func FuzzNew(f *testing.F) {
+	kinds := []string{"FLAT", "SQ", "PQ", "RQ"}
+	for metric := range byte(3) {
+		f.Add(byte(0), metric, uint16(4), []byte(`{"dim": 4}`), []byte(nil), uint64(1))
+		f.Add(byte(1), metric, uint16(2), []byte(`{"dim": 2, "num_bits": 8, "bounds": {"start": -100, "end": 155}}`), []byte(nil), uint64(2))
+		for _, bits := range []int{4, 8} {
+			s := product(vector.Metric(metric), bits, bits == 4)
+			f.Add(byte(2), metric, uint16(s.Dim), s.Metadata, s.Buffer, uint64(3))
+		}
+		for bits := 1; bits <= 9; bits++ {
+			f.Add(byte(3), metric, uint16(72), []byte(rabitMetadata("raw_query", "fast", 72, bits, 36)), []byte(nil), uint64(4))
+		}
+		f.Add(byte(3), metric, uint16(8), []byte(rabitMetadata("raw_query", "matrix", 8, 2, 0)), tensor(2, make([]byte, 8*8*4), 8, 8), uint64(5))
+	}
+	f.Fuzz(func(t *testing.T, kind, metric byte, dim uint16, metadata, buffer []byte, seed uint64) {
+		if len(buffer) == 0 {
+			buffer = nil
+		}
+		const most = 512 // dimensions
+		s := quantize.Spec{
+			Kind: kinds[kind%4], Metric: vector.Metric(metric % 4), Dim: int(dim % most), Element: arrow.FLOAT32, Metadata: metadata, Buffer: buffer, Centroids: 1,
+		}
+		q, err := quantize.New(s)
+		if err != nil {
+			if !errors.Is(err, lance.ErrCorrupt) && !errors.Is(err, lance.ErrUnsupported) {
+				t.Errorf("an error of another kind: %v", err)
+			}
+			return
+		}
+		if q.Bytes() > int64(len(metadata))+quantize.TensorMemory(int64(len(buffer))) || q.QueryBytes() > 1024*9*(most+64) {
+			t.Errorf("%d bytes, and %d for a query", q.Bytes(), q.QueryBytes())
+		}
+		random := rand.New(rand.NewPCG(seed, 1))
+		codes := &quantize.Codes{Rows: 37, Centroid: make([]float32, s.Dim)}
+		for _, c := range q.Columns() {
+			column := make([]byte, codes.Rows*c.RowBytes())
+			for i := range column {
+				column[i] = byte(random.Uint32())
+			}
+			codes.Columns = append(codes.Columns, column)
+		}
+		v, err := quantize.NewVector(make([]float64, s.Dim), s.Element, s.Metric)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := q.Prepare(v)
+		if err != nil {
+			return
+		}
+		quantize.Arrange(q, codes)
+		p.Meter(codes).Measure(0, make([]float32, codes.Rows))
+	})
 }

@@ -47,6 +47,7 @@ func newScalar(s Spec) (Quantizer, error) {
 
 func (s *scalar) Columns() []Column { return []Column{{"__sq_code", arrow.UINT8, s.dim}} }
 func (s *scalar) Bytes() int64      { return 0 }
+func (s *scalar) QueryBytes() int64 { return 4 * int64(s.dim) }
 
 func (s *scalar) Prepare(v *Vector) (Prepared, error) {
 	q := &scalarQuery{scalar: s, step: float32(s.end-s.start) / 255}
