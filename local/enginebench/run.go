@@ -17,8 +17,8 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
-	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -140,7 +140,7 @@ func scan(ctx context.Context, table *dataset.Table, columns []string) (int64, e
 // buildIndex builds an index with the parameters that are usual.
 func buildIndex(ctx context.Context, table *engine.Table, column, kind string) error {
 	_, err := table.CreateIndex(ctx, build.Index{
-		Name: column + "_idx", Column: column, Kind: index.KindNamed(kind), Replace: true, Text: fulltext.DefaultParams(),
+		Name: column + "_idx", Column: column, Kind: indexmeta.KindNamed(kind), Replace: true, Text: fulltext.DefaultParams(),
 	})
 	return err
 }

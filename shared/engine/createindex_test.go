@@ -8,16 +8,16 @@ import (
 
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
-	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
 )
 
 // Indices that the engine builds in place of those of native Lance answer as these do.
 func TestIndicesThatAreBuiltHereAnswerAsNativeOnes(t *testing.T) {
-	for of, kind := range map[string]index.Kind{
-		"btree": index.BTree, "bitmap": index.Bitmap, "labellist": index.LabelList, "ngram": index.Ngram,
-		"zonemap": index.ZoneMap, "bloomfilter": index.BloomFilter,
+	for of, kind := range map[string]indexmeta.Kind{
+		"btree": indexmeta.BTree, "bitmap": indexmeta.Bitmap, "labellist": indexmeta.LabelList, "ngram": indexmeta.Ngram,
+		"zonemap": indexmeta.ZoneMap, "bloomfilter": indexmeta.BloomFilter,
 	} {
 		x := openIndexed(t, of)
 		newest := map[string]int64{}
@@ -31,7 +31,7 @@ func TestIndicesThatAreBuiltHereAnswerAsNativeOnes(t *testing.T) {
 }
 
 // rebuild replaces the indices of a version of a table, and asks it for the cases of that version.
-func (x *indexed) rebuild(t *testing.T, name string, version int64, kind index.Kind) {
+func (x *indexed) rebuild(t *testing.T, name string, version int64, kind indexmeta.Kind) {
 	table := x.table(name, 1000)
 	table.engine.Logger = slog.New(failing{t})
 	indices, err := table.Indices(t.Context(), &version)
@@ -74,12 +74,12 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 		n    build.Index
 		code protocol.Code
 	}{
-		{"no such column", build.Index{Name: "x", Column: "nope", Kind: index.BTree}, protocol.TableColumnNotFound},
-		{"a struct", build.Index{Name: "x", Column: "st", Kind: index.BTree}, protocol.InvalidInput},
-		{"a struct, by its texts", build.Index{Name: "x", Column: "st", Kind: index.Text}, protocol.InvalidInput},
-		{"another form of texts", build.Index{Name: "x", Column: "s", Kind: index.Text, Text: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
-		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: index.FM}, protocol.Unsupported},
-		{"a name that is taken", build.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: index.BTree}, protocol.TableIndexAlreadyExists},
+		{"no such column", build.Index{Name: "x", Column: "nope", Kind: indexmeta.BTree}, protocol.TableColumnNotFound},
+		{"a struct", build.Index{Name: "x", Column: "st", Kind: indexmeta.BTree}, protocol.InvalidInput},
+		{"a struct, by its texts", build.Index{Name: "x", Column: "st", Kind: indexmeta.Text}, protocol.InvalidInput},
+		{"another form of texts", build.Index{Name: "x", Column: "s", Kind: indexmeta.Text, Text: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
+		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: indexmeta.FM}, protocol.Unsupported},
+		{"a name that is taken", build.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: indexmeta.BTree}, protocol.TableIndexAlreadyExists},
 	} {
 		_, err := table.CreateIndex(t.Context(), c.n)
 		wantCode(t, c.what, err, c.code)
@@ -87,7 +87,7 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	refusing := table.ConfirmWith(func() error { return refused })
-	if _, err := refusing.CreateIndex(t.Context(), build.Index{Name: "x", Column: "id", Kind: index.BTree}); !errors.Is(err, refused) {
+	if _, err := refusing.CreateIndex(t.Context(), build.Index{Name: "x", Column: "id", Kind: indexmeta.BTree}); !errors.Is(err, refused) {
 		t.Errorf("got %v, want the error of confirm", err)
 	}
 	if after, err := table.Newest(t.Context()); err != nil || after != before {

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"tiltyard/shared/engine/build"
-	"tiltyard/shared/index"
 	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
 )
 
@@ -26,7 +26,7 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 				recipe.SubVectors, recipe.Bits = 8, 4 // the tables have too few rows for 8 bits
 			}
 			made, err := table.CreateIndex(t.Context(), build.Index{
-				Name: "built", Column: c.Column, Kind: index.Vector, Vectors: recipe, Replace: true,
+				Name: "built", Column: c.Column, Kind: indexmeta.Vector, Vectors: recipe, Replace: true,
 			})
 			if err != nil {
 				t.Fatalf("%s of %s: %v", kind, c.Table, err)
@@ -101,9 +101,9 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 		"too many iterations":    {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Iterations: 1 << 30}},
 		"codes of another width": {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Bits: 4}},
 	} {
-		n.Name, n.Kind = "x", index.Vector
+		n.Name, n.Kind = "x", indexmeta.Vector
 		wantCode(t, what, table.CheckIndex(t.Context(), n), protocol.InvalidInput)
 	}
-	rq := build.Index{Name: "x", Column: c.Column, Kind: index.Vector, Vectors: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2"}}
+	rq := build.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2"}}
 	wantCode(t, "a kind that is not built", table.CheckIndex(t.Context(), rq), protocol.Unsupported)
 }

@@ -1,7 +1,7 @@
 // Package index is the common part of secondary indices: their kinds, the questions that
 // filters ask of an index on values, and the answers. The kinds are in the packages below;
 // no kind imports another. To add a kind, write a [Reader] in a package of its own and add
-// it to the table in kind.go.
+// its kind to package indexmeta.
 //
 // An index is read segment by segment. A segment receives a [Question] about the values of
 // its column, and answers with the rows that matched when it was built. It does not know

@@ -84,19 +84,3 @@ func TestFloatsHaveTheTotalOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestKindsAreFoundByTheirDetails(t *testing.T) {
-	for url, want := range map[string]Kind{
-		"/lance.table.BTreeIndexDetails":          BTree,
-		"/lance.index.pb.BloomFilterIndexDetails": BloomFilter,
-		"type.googleapis.com/x.BTREEINDEXDETAILS": BTree,
-		"/lance.table.InvertedIndexDetails":       Text,
-		"/lance.index.pb.StrangeIndexDetails":     Unknown,
-		"IndexDetails":                            Unknown,
-		"":                                        Unknown,
-	} {
-		if got := KindOf(url); got != want {
-			t.Errorf("%q: got %s, want %s", url, got, want)
-		}
-	}
-}

@@ -23,6 +23,7 @@ import (
 	"tiltyard/shared/index/ngram"
 	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
 )
@@ -31,7 +32,7 @@ import (
 type Index struct {
 	Name    string
 	Column  string // path of the column
-	Kind    index.Kind
+	Kind    indexmeta.Kind
 	Replace bool            // replaces an index of the same name
 	Text    fulltext.Params // of an index of texts
 	Vectors ivf.Recipe      // of an index of vectors
@@ -58,8 +59,8 @@ type plan struct {
 const sortableTypes = "numbers, booleans, texts, binaries, decimals, dates and times"
 
 // builders has a row for each kind that can be built.
-var builders = map[index.Kind]builder{
-	index.BTree: {
+var builders = map[indexmeta.Kind]builder{
+	indexmeta.BTree: {
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
 			b := plan{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, btree.Build)}
@@ -69,25 +70,25 @@ var builders = map[index.Kind]builder{
 			return b, nil
 		},
 	},
-	index.Bitmap: {
+	indexmeta.Bitmap: {
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
 			return plan{write: ofValues(d, n.Column, dataset.RowID, column.Type, bitmap.Build)}, nil
 		},
 	},
-	index.LabelList: {
+	indexmeta.LabelList: {
 		fits: func(column arrow.Field) bool { return labellist.Fits(column.Type) }, fitting: "lists of " + sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
 			return plan{version: labellist.Version, write: ofValues(d, n.Column, dataset.RowID, column.Type, labellist.Build)}, nil
 		},
 	},
-	index.Ngram: {
+	indexmeta.Ngram: {
 		fits: func(column arrow.Field) bool { return ngram.IsText(column.Type) }, fitting: "texts",
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
 			return plan{write: ofValues(d, n.Column, dataset.RowID, column.Type, ngram.Build)}, nil
 		},
 	},
-	index.ZoneMap: {
+	indexmeta.ZoneMap: {
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
 			details := pb.ZoneMapIndexDetails{RowsPerZone: zonemap.RowsPerZone, HasNullBitmap: true}
@@ -96,14 +97,14 @@ var builders = map[index.Kind]builder{
 			return plan{details: e.B, write: ofValues(d, n.Column, dataset.RowAddr, column.Type, zonemap.Build)}, nil
 		},
 	},
-	index.BloomFilter: {
+	indexmeta.BloomFilter: {
 		fits: func(column arrow.Field) bool { return bloomfilter.IsHashed(column.Type) }, fitting: "numbers, texts, binaries, dates and times",
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
 			return plan{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, bloomfilter.Build)}, nil
 		},
 	},
-	index.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
-	index.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32 or float64", plan: planVectors},
+	indexmeta.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
+	indexmeta.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32 or float64", plan: planVectors},
 }
 
 func isSortable(column arrow.Field) bool { return index.Sortable(column.Type) }
@@ -142,13 +143,26 @@ func (n Index) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
 	}
 	p, err := b.plan(d, n, column)
 	return dataset.NewIndex{
-		Name: n.Name, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.version, Details: p.details, Build: p.write,
+		Name: n.Name, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.version, Details: p.details,
+		Build: func(ctx context.Context, out *dataset.SegmentFiles) error { return p.write(ctx, segment{out}) },
 	}, err
+}
+
+// A segment takes the files of the index that is built.
+type segment struct{ files *dataset.SegmentFiles }
+
+// Create implements index.Output.
+func (s segment) Create(ctx context.Context, name string, columns *arrow.Schema) (index.FileWriter, error) {
+	file, err := s.files.Create(ctx, name, columns)
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
 }
 
 // kind returns the name of the kind, as requests have it.
 func (n Index) kind() string {
-	if n.Kind == index.Vector {
+	if n.Kind == indexmeta.Vector {
 		return n.Vectors.Kind
 	}
 	return n.Kind.String()
@@ -156,7 +170,7 @@ func (n Index) kind() string {
 
 // CanBuild returns an error if the server cannot build indices of the kind.
 func (n Index) CanBuild() error {
-	if _, ok := builders[n.Kind]; ok && (n.Kind != index.Vector || slices.Contains(ivf.Kinds(), n.Vectors.Kind)) {
+	if _, ok := builders[n.Kind]; ok && (n.Kind != indexmeta.Vector || slices.Contains(ivf.Kinds(), n.Vectors.Kind)) {
 		return nil
 	}
 	return &protocol.Error{
@@ -168,7 +182,7 @@ func (n Index) CanBuild() error {
 func kindsBuilt() []string {
 	var names []string
 	for _, k := range slices.Sorted(maps.Keys(builders)) {
-		if k == index.Vector {
+		if k == indexmeta.Vector {
 			names = append(names, ivf.Kinds()...)
 		} else {
 			names = append(names, k.String())

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/index/words"
 	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/sql/plan"
 )
@@ -51,8 +52,8 @@ type reading struct {
 }
 
 // kinds has a row for each kind of index that can test a part of a filter.
-var kinds = map[index.Kind]kind{
-	index.BTree: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
+var kinds = map[indexmeta.Kind]kind{
+	indexmeta.BTree: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(isValueTest(p) || p.Test == plan.ProbePrefix && !p.Not)
 	}, reading: &reading{
 		tests:     testsValues,
@@ -60,23 +61,23 @@ var kinds = map[index.Kind]kind{
 		open:      opener(btree.Open),
 		storesIDs: func(version int32) bool { return version < btree.AddressVersion },
 	}},
-	index.Bitmap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
+	indexmeta.Bitmap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(isValueTest(p))
 	}, reading: &reading{tests: testsValues, question: valueQuestion, open: opener(bitmap.Open), storesIDs: always}},
 	// The index finds zones that may contain a value, and not those that contain no other value.
-	index.ZoneMap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
+	indexmeta.ZoneMap: {members: true, answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(p.Test == plan.ProbeNull || !p.Not && (isValueTest(p) || p.Test == plan.ProbePrefix))
 	}, reading: &reading{tests: testsValues, question: valueQuestion, open: opener(zonemap.Open), storesIDs: never, coarse: true}},
-	index.BloomFilter: {answers: func(p plan.Probe) plan.ProbeAnswer {
+	indexmeta.BloomFilter: {answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(!p.Not && (p.Test == plan.ProbeEqual || p.Test == plan.ProbeNull))
 	}, reading: &reading{tests: testsHashes, question: valueQuestion, open: opener(bloomfilter.Open), storesIDs: never, coarse: true}},
-	index.LabelList: {answers: func(p plan.Probe) plan.ProbeAnswer {
+	indexmeta.LabelList: {answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(p.Test == plan.ProbeElements)
 	}, reading: &reading{tests: testsElements, question: elementsQuestion, open: opener(labellist.Open), storesIDs: always}},
-	index.Text: {usable: keepsWords, answers: func(p plan.Probe) plan.ProbeAnswer {
+	indexmeta.Text: {usable: keepsWords, answers: func(p plan.Probe) plan.ProbeAnswer {
 		return answersIf(p.Test == plan.ProbeTokens)
 	}, reading: &reading{tests: testsWords, question: wordsQuestion, open: opener(words.Open), storesIDs: always, coarse: true}},
-	index.Ngram: {answers: ngramAnswers, reading: &reading{
+	indexmeta.Ngram: {answers: ngramAnswers, reading: &reading{
 		tests: testsTrigrams, question: trigramQuestion, open: opener(ngram.Open), storesIDs: always, coarse: true,
 	}},
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
@@ -20,18 +20,18 @@ func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
 	elements, words := plan.Probe{Test: plan.ProbeElements}, plan.Probe{Test: plan.ProbeTokens}
 	all := []plan.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
 	const no, yes = plan.ProbeOpen, plan.ProbeAnswers
-	for kind, answers := range map[index.Kind][]plan.ProbeAnswer{
+	for kind, answers := range map[indexmeta.Kind][]plan.ProbeAnswer{
 		//             equal, unequal, null, notNull, below, begins, like, has, elements, words
-		index.BTree:       {yes, yes, yes, yes, yes, yes, no, no, no, no},
-		index.Bitmap:      {yes, yes, yes, yes, yes, no, no, no, no, no},
-		index.ZoneMap:     {yes, no, yes, yes, yes, yes, no, no, no, no},
-		index.BloomFilter: {yes, no, yes, no, no, no, no, no, no, no},
-		index.LabelList:   {no, no, no, no, no, no, no, no, yes, no},
-		index.Ngram:       {no, no, no, no, no, no, no, yes, no, no},
-		index.Text:        {no, no, no, no, no, no, no, no, no, yes},
-		index.Vector:      {no, no, no, no, no, no, no, no, no, no},
+		indexmeta.BTree:       {yes, yes, yes, yes, yes, yes, no, no, no, no},
+		indexmeta.Bitmap:      {yes, yes, yes, yes, yes, no, no, no, no, no},
+		indexmeta.ZoneMap:     {yes, no, yes, yes, yes, yes, no, no, no, no},
+		indexmeta.BloomFilter: {yes, no, yes, no, no, no, no, no, no, no},
+		indexmeta.LabelList:   {no, no, no, no, no, no, no, no, yes, no},
+		indexmeta.Ngram:       {no, no, no, no, no, no, no, yes, no, no},
+		indexmeta.Text:        {no, no, no, no, no, no, no, no, no, yes},
+		indexmeta.Vector:      {no, no, no, no, no, no, no, no, no, no},
 	} {
-		x := &dataset.Index{Kind: dataset.IndexKind{Of: kind}}
+		x := &dataset.Index{Kind: indexmeta.Description{Of: kind}}
 		for i, probe := range all {
 			if got := answerOf(x, probe); got != answers[i] {
 				t.Errorf("%s asked %+v: got %d, want %d", kind, probe, got, answers[i])
@@ -116,7 +116,7 @@ func TestNgramIndicesTestWhatNativeLanceAsksThem(t *testing.T) {
 		}
 		got := no
 		used, _ := bound.Narrow(func(p plan.Probe) plan.ProbeAnswer {
-			got = answerOf(&dataset.Index{Kind: dataset.IndexKind{Of: index.Ngram}}, p)
+			got = answerOf(&dataset.Index{Kind: indexmeta.Description{Of: indexmeta.Ngram}}, p)
 			return got
 		})
 		if used == nil {
@@ -136,7 +136,7 @@ func TestTextIndicesThatKeepWordsTestFilters(t *testing.T) {
 		`{"stem":false,"max_token_length":null,"base_tokenizer":"raw"}`:         false,
 		`{"stem":false,"max_token_length":null,"lower_case":false,"x":"later"}`: true,
 	} {
-		if got := isUsed(&dataset.Index{Kind: dataset.IndexKind{Of: index.Text, Details: details}}); got != want {
+		if got := isUsed(&dataset.Index{Kind: indexmeta.Description{Of: indexmeta.Text, Details: details}}); got != want {
 			t.Errorf("index with %s: got %t, want %t", details, got, want)
 		}
 	}

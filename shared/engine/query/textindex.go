@@ -7,8 +7,8 @@ import (
 
 	"tiltyard/shared/engine/document"
 	"tiltyard/shared/fulltext"
-	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
 )
@@ -21,7 +21,7 @@ func textIndices(d *dataset.Dataset) (map[string]*dataset.Index, error) {
 	}
 	byColumn := map[string]*dataset.Index{}
 	for i := range all {
-		if x := &all[i]; x.Kind.Of == index.Text && len(x.Columns) == 1 && byColumn[x.Columns[0]] == nil {
+		if x := &all[i]; x.Kind.Of == indexmeta.Text && len(x.Columns) == 1 && byColumn[x.Columns[0]] == nil {
 			byColumn[x.Columns[0]] = x
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/stage"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
@@ -24,14 +24,14 @@ var ErrIndexExists = errors.New("there is such an index already")
 type NewIndex struct {
 	Name    string
 	Column  string // path of the field
-	Kind    index.Kind
+	Kind    indexmeta.Kind
 	Details []byte // the parameters, as the kind's message encodes them
 	Version int32  // of the index format
 	Replace bool   // an index of the same name is replaced; otherwise it is ErrIndexExists
 
 	// Build writes the files of the segment. If it writes none, the index covers no rows: native
 	// Lance keeps such an entry for a table that has too few rows to train with.
-	Build func(ctx context.Context, out index.Output) error
+	Build func(ctx context.Context, out *SegmentFiles) error
 }
 
 // CreateIndex builds an index of one segment over the version and commits it. Rows that others
@@ -103,19 +103,19 @@ func (d *Dataset) newEntry(n NewIndex) (*pb.IndexMetadata, error) {
 	}, nil
 }
 
-// segmentFiles are the files of a segment that is being built.
-type segmentFiles struct {
+// SegmentFiles are the files of a segment that is being built.
+type SegmentFiles struct {
 	place   stage.Place
 	segment string // its UUID
 	format  stage.Format
 	puts    *errgroup.Group
 	files   []pb.IndexFile
-	open    map[*segmentFile]bool
+	open    map[*SegmentFile]bool
 }
 
 // newSegmentFiles begins the files of a segment. They are of the version of the table's data files,
 // or of 2.0 when those are older.
-func (d *Dataset) newSegmentFiles(id string) (*segmentFiles, error) {
+func (d *Dataset) newSegmentFiles(id string) (*SegmentFiles, error) {
 	version, err := d.manifest.FileVersion()
 	if err != nil {
 		return nil, err
@@ -123,22 +123,22 @@ func (d *Dataset) newSegmentFiles(id string) (*segmentFiles, error) {
 	if version == lance.Legacy {
 		version = lance.V2_0
 	}
-	return &segmentFiles{
+	return &SegmentFiles{
 		place: d.table.place(), segment: id, format: stage.Format{Version: version},
-		puts: new(errgroup.Group), open: map[*segmentFile]bool{},
+		puts: new(errgroup.Group), open: map[*SegmentFile]bool{},
 	}, nil
 }
 
-// A segmentFile is one of the files.
-type segmentFile struct {
-	all    *segmentFiles
+// A SegmentFile is one of the files.
+type SegmentFile struct {
+	all    *SegmentFiles
 	name   string
 	schema *schema.Schema // of the file, which writes its metadata at the end
 	file   *stage.File
 }
 
-// Create implements index.Output.
-func (s *segmentFiles) Create(ctx context.Context, name string, columns *arrow.Schema) (index.FileWriter, error) {
+// Create begins a file. The metadata of the schema becomes that of the file.
+func (s *SegmentFiles) Create(ctx context.Context, name string, columns *arrow.Schema) (*SegmentFile, error) {
 	fields, err := schema.FromArrow(columns)
 	if err != nil {
 		return nil, err
@@ -147,29 +147,29 @@ func (s *segmentFiles) Create(ctx context.Context, name string, columns *arrow.S
 	if err != nil {
 		return nil, err
 	}
-	f := &segmentFile{all: s, name: name, schema: fields, file: file}
+	f := &SegmentFile{all: s, name: name, schema: fields, file: file}
 	s.open[f] = true
 	return f, nil
 }
 
-// Write implements index.FileWriter.
-func (f *segmentFile) Write(ctx context.Context, rows arrow.RecordBatch) error {
+// Write adds rows, whose columns are those of the schema.
+func (f *SegmentFile) Write(ctx context.Context, rows arrow.RecordBatch) error {
 	return f.file.Write(ctx, rows.Columns(), 0, rows.NumRows())
 }
 
-// AddBuffer implements index.FileWriter.
-func (f *segmentFile) AddBuffer(b []byte) (int, error) { return f.file.AddBuffer(b) }
+// AddBuffer writes a global buffer and returns its number.
+func (f *SegmentFile) AddBuffer(b []byte) (int, error) { return f.file.AddBuffer(b) }
 
-// SetMetadata implements index.FileWriter.
-func (f *segmentFile) SetMetadata(key, value string) {
+// SetMetadata adds an entry to the metadata of the file.
+func (f *SegmentFile) SetMetadata(key, value string) {
 	if f.schema.Metadata == nil {
 		f.schema.Metadata = map[string]string{}
 	}
 	f.schema.Metadata[key] = value
 }
 
-// Close implements index.FileWriter.
-func (f *segmentFile) Close(ctx context.Context) error {
+// Close ends the file. The index cannot be committed while a file of it is open.
+func (f *SegmentFile) Close(ctx context.Context) error {
 	delete(f.all.open, f)
 	file, err := f.file.Close(ctx, f.all.puts)
 	if err != nil {
@@ -180,7 +180,7 @@ func (f *segmentFile) Close(ctx context.Context) error {
 }
 
 // abort gives up the files that are open.
-func (s *segmentFiles) abort() {
+func (s *SegmentFiles) abort() {
 	for f := range s.open {
 		f.file.Abort()
 	}

@@ -7,32 +7,31 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/index"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 )
 
 // IndexSource returns the rows that an index on a column is built of. stores is the row column whose
 // values the kind of index stores.
-func (d *Dataset) IndexSource(column, stores string) index.Source {
-	return indexSource{d, []string{column, stores}}
+func (d *Dataset) IndexSource(column, stores string) IndexSource {
+	return IndexSource{d, []string{column, stores}}
 }
 
-// An indexSource gives two columns of a version.
-type indexSource struct {
+// An IndexSource gives the rows of a version in batches of two columns: a value, and the row.
+type IndexSource struct {
 	dataset *Dataset
 	columns []string
 }
 
-// Rows implements index.Source.
-func (s indexSource) Rows() int64 { return s.dataset.CountRows() }
+// Rows returns how many rows there are.
+func (s IndexSource) Rows() int64 { return s.dataset.CountRows() }
 
-// Scan implements index.Source.
-func (s indexSource) Scan(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+// Scan yields all rows.
+func (s IndexSource) Scan(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
 	return s.scan(ctx, ScanOptions{Columns: s.columns})
 }
 
-func (s indexSource) scan(ctx context.Context, opts ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
+func (s IndexSource) scan(ctx context.Context, opts ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
 	_, rows, err := s.dataset.Scan(ctx, opts)
 	if err != nil {
 		return failed[arrow.RecordBatch](err)
@@ -48,8 +47,9 @@ func failed[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// Keys implements index.Source.
-func (s indexSource) Keys(ctx context.Context, keys func(context.Context, arrow.RecordBatch) ([][]byte, error)) iter.Seq2[[][]byte, error] {
+// Keys yields what keys makes of batches of all rows, in the order of the rows. keys is called on all
+// cores.
+func (s IndexSource) Keys(ctx context.Context, keys func(context.Context, arrow.RecordBatch) ([][]byte, error)) iter.Seq2[[][]byte, error] {
 	rows, err := Map(ctx, s.dataset, ScanOptions{Columns: s.columns}, keys)
 	if err != nil {
 		return failed[[][]byte](err)
@@ -60,8 +60,8 @@ func (s indexSource) Keys(ctx context.Context, keys func(context.Context, arrow.
 // runRows is how many neighbours a sample takes together.
 const runRows = 16
 
-// Sample implements index.Source.
-func (s indexSource) Sample(ctx context.Context, n int64, random *rand.Rand) iter.Seq2[arrow.RecordBatch, error] {
+// Sample yields about n rows of random places, in the order of the table. Neighbours come together.
+func (s IndexSource) Sample(ctx context.Context, n int64, random *rand.Rand) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		chosen, held := rowset.At(), memory.Hold{}
 		defer held.Release()
@@ -74,7 +74,7 @@ func (s indexSource) Sample(ctx context.Context, n int64, random *rand.Rand) ite
 }
 
 // choose adds about n rows to a set, in each fragment as many as it deserves.
-func (s indexSource) choose(ctx context.Context, chosen *rowset.Set, n int64, random *rand.Rand, held *memory.Hold) error {
+func (s IndexSource) choose(ctx context.Context, chosen *rowset.Set, n int64, random *rand.Rand, held *memory.Hold) error {
 	if err := s.dataset.loadDeletions(ctx); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -20,7 +21,7 @@ import (
 type Index struct {
 	Name     string
 	Columns  []string // paths of the fields it is on
-	Kind     IndexKind
+	Kind     indexmeta.Description
 	Segments int
 	Position int    // of the first segment among the entries of the manifest
 	UUID     string // of the first segment
@@ -52,7 +53,7 @@ func (d *Dataset) readIndices() ([]Index, error) {
 	}
 	byName, positions := map[string][]*pb.IndexMetadata{}, map[string]int{}
 	for i, x := range segments {
-		if strings.HasPrefix(x.Name, systemIndex) || !isKnownIndex(x) {
+		if strings.HasPrefix(x.Name, systemIndex) || !indexmeta.IsKnown(x) {
 			continue
 		}
 		if byName[x.Name] == nil {
@@ -77,14 +78,14 @@ func (d *Dataset) readIndices() ([]Index, error) {
 func (d *Dataset) index(segments []*pb.IndexMetadata) (Index, error) {
 	first := segments[0]
 	index := Index{
-		Name: first.Name, Segments: len(segments), UUID: first.UUID.String(), Version: versionOf(first),
+		Name: first.Name, Segments: len(segments), UUID: first.UUID.String(), Version: indexmeta.VersionOf(first),
 		covered: roaring.New(),
 	}
 	for _, id := range first.Fields {
 		index.Columns = append(index.Columns, d.manifest.Schema.Path(id))
 	}
 	var err error
-	if index.Kind, err = indexKind(first.Details); err != nil {
+	if index.Kind, err = indexmeta.Describe(first.Details); err != nil {
 		return index, fmt.Errorf("%w: details of index %s: %w", lance.ErrCorrupt, index.Name, err)
 	}
 	for _, x := range segments {

@@ -154,16 +154,3 @@ func TestIndicesThatNobodyKnowsAreHiddenAndCanBeDropped(t *testing.T) {
 		t.Errorf("dropping what is no index: error %v, want ErrNoIndex", err)
 	}
 }
-
-func FuzzIndexKind(f *testing.F) {
-	for _, text := range []string{"", "\x08\x01\x10\x05\x1a\x02\x08\x01\x22\x04\x08\x08\x10\x04", "\x0a\x06simple\x12\x09\"English\"\x6a\x02\x08\x01"} {
-		f.Add("/lance.index.pb.VectorIndexDetails", []byte(text))
-		f.Add("/lance.table.InvertedIndexDetails", []byte(text))
-	}
-	f.Fuzz(func(t *testing.T, url string, value []byte) {
-		kind, err := indexKind(&pb.Any{TypeURL: url, Value: value})
-		if err == nil && !json.Valid([]byte(kind.Details)) {
-			t.Errorf("details %q are no JSON", kind.Details)
-		}
-	})
-}

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
@@ -43,7 +44,7 @@ func (d *Dataset) Segments(index string) ([]*Segment, error) {
 	places := d.table.bases(d.manifest)
 	var segments []*Segment
 	for _, x := range entries {
-		if x.Name != index || strings.HasPrefix(index, systemIndex) || !isKnownIndex(x) {
+		if x.Name != index || strings.HasPrefix(index, systemIndex) || !indexmeta.IsKnown(x) {
 			continue
 		}
 		s := newSegment(d, places, x)
@@ -59,7 +60,7 @@ func (d *Dataset) Segments(index string) ([]*Segment, error) {
 }
 
 func newSegment(d *Dataset, places *fragment.Bases, x *pb.IndexMetadata) *Segment {
-	s := &Segment{UUID: x.UUID.String(), Version: versionOf(x), cache: d.table.session.cache, sizes: map[string]int64{}}
+	s := &Segment{UUID: x.UUID.String(), Version: indexmeta.VersionOf(x), cache: d.table.session.cache, sizes: map[string]int64{}}
 	s.at, s.atErr = places.At(x.BaseID)
 	for i := range x.Files {
 		s.sizes[x.Files[i].Path] = int64(x.Files[i].SizeBytes)

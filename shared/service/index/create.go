@@ -6,8 +6,8 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
-	"tiltyard/shared/index"
 	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/work/indexing"
 )
@@ -20,11 +20,11 @@ func (s *Service) Create(ctx context.Context, req *protocol.CreateTableIndexRequ
 	}
 	wanted := build.Index{Name: req.IndexName(), Column: req.Column, Kind: kind, Replace: req.Replaces()}
 	switch kind {
-	case index.Text:
+	case indexmeta.Text:
 		if wanted.Text, err = build.TextParams(&req.TextIndexParameters); err != nil {
 			return nil, err
 		}
-	case index.Vector:
+	case indexmeta.Vector:
 		wanted.Vectors = recipe(req)
 	}
 	if err := wanted.CanBuild(); err != nil {
@@ -67,7 +67,7 @@ func recipe(req *protocol.CreateTableIndexRequest) ivf.Recipe {
 		metric = protocol.DistanceL2
 	}
 	return ivf.Recipe{
-		Kind: index.VectorKind(req.Type), Metric: metric.String(), Partitions: number(req.NumPartitions), TargetRows: number(req.TargetPartitionSize),
+		Kind: indexmeta.VectorKind(req.Type), Metric: metric.String(), Partitions: number(req.NumPartitions), TargetRows: number(req.TargetPartitionSize),
 		SampleRate: number(req.SampleRate), Iterations: number(req.MaxIterations), SubVectors: number(req.NumSubVectors), Bits: number(req.NumBits),
 		Edges: number(req.M), Candidates: number(req.EFConstruction),
 	}
@@ -75,17 +75,17 @@ func recipe(req *protocol.CreateTableIndexRequest) ivf.Recipe {
 
 // CreateScalar is Create for indices that are not on vectors.
 func (s *Service) CreateScalar(ctx context.Context, req *protocol.CreateTableIndexRequest) (*protocol.CreateTableIndexResponse, error) {
-	if kind, err := kindOf(req.Type); err == nil && kind == index.Vector {
+	if kind, err := kindOf(req.Type); err == nil && kind == indexmeta.Vector {
 		return nil, protocol.Errorf(protocol.InvalidInput, "index_type %.40q is one of vectors; send it to create_index", req.Type)
 	}
 	return s.Create(ctx, req)
 }
 
 // kindOf returns the kind that a client names, in any case.
-func kindOf(name string) (index.Kind, error) {
-	kind := index.KindNamed(name)
-	if kind == index.Unknown {
-		return kind, protocol.Errorf(protocol.InvalidInput, "index_type %.40q is unknown; it may be %s", name, strings.Join(index.Names(), ", "))
+func kindOf(name string) (indexmeta.Kind, error) {
+	kind := indexmeta.KindNamed(name)
+	if kind == indexmeta.Unknown {
+		return kind, protocol.Errorf(protocol.InvalidInput, "index_type %.40q is unknown; it may be %s", name, strings.Join(indexmeta.Names(), ", "))
 	}
 	return kind, nil
 }

@@ -11,9 +11,9 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
-	"tiltyard/shared/index"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/job"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/tables"
 )
 
@@ -35,24 +35,24 @@ type Order struct {
 // NewOrder returns the order to build an index on a branch of a table.
 func NewOrder(n build.Index, branch string) Order {
 	o := Order{Name: n.Name, Column: n.Column, Replace: n.Replace, Branch: branch}
-	if n.Kind == index.Vector {
+	if n.Kind == indexmeta.Vector {
 		o.Vectors = &n.Vectors
 		return o
 	}
 	o.Type = n.Kind.String()
-	if n.Kind == index.Text {
+	if n.Kind == indexmeta.Text {
 		o.Text = &n.Text
 	}
 	return o
 }
 
 func (o Order) index() build.Index {
-	n := build.Index{Name: o.Name, Column: o.Column, Kind: index.KindNamed(o.Type), Replace: o.Replace}
+	n := build.Index{Name: o.Name, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
 	if o.Text != nil {
 		n.Text = *o.Text
 	}
 	if o.Vectors != nil {
-		n.Kind, n.Vectors = index.Vector, *o.Vectors
+		n.Kind, n.Vectors = indexmeta.Vector, *o.Vectors
 	}
 	return n
 }

@@ -1,4 +1,7 @@
-package index
+// Package indexmeta reads entries of a manifest's index section: the kind of an index, and the
+// details that it was made with. A [Kind] has the names that clients and manifests give it; a
+// [Description] is what an entry says of its index. Files of indices are read by package index.
+package indexmeta
 
 import "strings"
 

@@ -1,16 +1,15 @@
-package dataset
+package indexmeta
 
 import (
 	"encoding/json"
 	"strings"
 
-	"tiltyard/shared/index"
 	"tiltyard/shared/lance/pb"
 )
 
-// IndexKind is the kind of an index.
-type IndexKind struct {
-	Of index.Kind
+// A Description is what an entry says of the kind of its index.
+type Description struct {
+	Of Kind
 	// Type is its name, as clients write it: BTREE, IVF_PQ … Unknown is a vector index
 	// whose entry is too old to say which.
 	Type    string
@@ -21,36 +20,38 @@ type IndexKind struct {
 }
 
 // IsVector says whether the index is one of vectors.
-func (k IndexKind) IsVector() bool { return k.Of == index.Vector }
+func (k Description) IsVector() bool { return k.Of == Vector }
 
-func versionOf(x *pb.IndexMetadata) int32 {
+// VersionOf returns the version of an index's format: 0 if the entry has none.
+func VersionOf(x *pb.IndexMetadata) int32 {
 	if x.IndexVersion == nil {
 		return 0
 	}
 	return *x.IndexVersion
 }
 
-// isKnownIndex says whether an entry is of a kind and version that readers know.
-func isKnownIndex(x *pb.IndexMetadata) bool {
+// IsKnown reports whether an entry is of a kind and version that readers know.
+func IsKnown(x *pb.IndexMetadata) bool {
 	if x.Details == nil {
 		return false
 	}
-	kind := index.KindOf(x.Details.TypeURL)
-	return kind != index.Unknown && versionOf(x) <= kind.Newest()
+	kind := KindOf(x.Details.TypeURL)
+	return kind != Unknown && VersionOf(x) <= kind.Newest()
 }
 
-func indexKind(details *pb.Any) (IndexKind, error) {
-	of := index.KindOf(details.TypeURL)
-	kind := IndexKind{Of: of, Type: of.String(), TypeURL: details.TypeURL, Details: "{}"}
+// Describe reads the details of an entry. Its error means that they cannot be decoded.
+func Describe(details *pb.Any) (Description, error) {
+	of := KindOf(details.TypeURL)
+	kind := Description{Of: of, Type: of.String(), TypeURL: details.TypeURL, Details: "{}"}
 	switch {
-	case of == index.Vector && len(details.Value) > 0:
+	case of == Vector && len(details.Value) > 0:
 		var d pb.VectorIndexDetails
 		if err := d.Unmarshal(details.Value); err != nil {
 			return kind, err
 		}
 		kind.Type, kind.Metric = vectorType(&d), metricName(d.Metric)
 		return kind, kind.detail(vectorDetails(&d))
-	case of == index.Text:
+	case of == Text:
 		var d pb.InvertedIndexDetails
 		if err := d.Unmarshal(details.Value); err != nil {
 			return kind, err
@@ -60,7 +61,7 @@ func indexKind(details *pb.Any) (IndexKind, error) {
 	return kind, nil
 }
 
-func (k *IndexKind) detail(of any) error {
+func (k *Description) detail(of any) error {
 	text, err := json.Marshal(of)
 	k.Details = string(text)
 	return err
