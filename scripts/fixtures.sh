@@ -11,6 +11,7 @@ arrowipc.py shared/arrowipc/testdata
 scalarindex.py shared/index/bitmap/testdata/native.zip
 scalarindex.py shared/index/bloomfilter/testdata/native.zip
 scalarindex.py shared/index/btree/testdata/native.zip
+scalarindex.py shared/index/fm/testdata/native.zip
 scalarindex.py shared/index/labellist/testdata/native.zip
 scalarindex.py shared/index/ngram/testdata/native.zip
 scalarindex.py shared/index/words/testdata/native.zip

@@ -1,4 +1,4 @@
-"""Indices of the kinds LABEL_LIST, NGRAM, ZONEMAP and BLOOMFILTER that the service builds: native Lance
+"""Indices of the kinds LABEL_LIST, NGRAM, FM, ZONEMAP and BLOOMFILTER that the service builds: native Lance
 lists them, uses them, agrees with them and with their statistics, and extends them.
 """
 
@@ -9,8 +9,10 @@ import math
 import random
 
 import lance
+import lancedb.index
 import pyarrow as pa
 import pytest
+from lance.indices import IndexConfig
 
 from rows import assert_same
 
@@ -43,6 +45,10 @@ KINDS = {
         "numbers": ["array_has(numbers, arrow_cast(7, 'Int32'))"],
     }),
     "NGRAM": ("NGram", {"text": ["contains(text, 'green')", "contains(text, 'cafe')", "contains(text, 'x9y')", "contains(text, 'nothing')"]}),
+    "FM": ("Fm", {
+        "text": ["contains(text, 'green')", "contains(text, 'é')", "contains(text, 'b x9')", "contains(text, 'nothing')"],
+        "s": ["contains(s, '99999')", "contains(s, '7')"],
+    }),
     "ZONEMAP": ("ZoneMap", {
         "time": ["time < timestamp '2020-01-01 10:00:00'", "time = timestamp '2020-01-05 03:07:00'", "time IS NULL"],
         "f": ["f > 38", "f IS NULL", "f < -39 OR f = 3"],
@@ -50,7 +56,7 @@ KINDS = {
     }),
     "BLOOMFILTER": ("BloomFilter", {"s": ["s = '000123'", "s IN ('500000', '7')", "s IS NULL"], "u": ["u = 17"], "b": ["b = X'000102'"]}),
 }  # fmt: skip
-STATISTICS = {"LABEL_LIST": "num_bitmaps", "NGRAM": "num_ngrams", "ZONEMAP": "num_zones", "BLOOMFILTER": "num_blocks"}
+STATISTICS = {"LABEL_LIST": "num_bitmaps", "NGRAM": "num_ngrams", "FM": "total_bwt_len", "ZONEMAP": "num_zones", "BLOOMFILTER": "num_blocks"}
 
 
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
@@ -66,7 +72,7 @@ def test_native_lance_uses_them(kind, stable, server, outside, space, db):
     for column in columns:
         answer = wire.post(f"/v1/table/{space}$t/create_scalar_index", {"column": column, "index_type": kind})
         assert answer.status == 200, answer.body
-        lance.dataset(theirs).create_scalar_index(column, kind)
+        lance.dataset(theirs).create_scalar_index(column, IndexConfig("fm", {}) if kind == "FM" else kind)
     table = db.open_table("t", namespace_path=[space])
     table.wait_for_index([f"{column}_idx" for column in columns], datetime.timedelta(minutes=1))
     native = lance.dataset(ours)
@@ -98,6 +104,25 @@ def test_native_lance_uses_them(kind, stable, server, outside, space, db):
 
 def test_columns_that_do_not_fit(wire, space, db):
     db.create_table("t", pa.table({"id": [1], "flag": [True], "list": [["a"]]}), namespace_path=[space])
-    for kind, column in (("LABEL_LIST", "id"), ("NGRAM", "id"), ("ZONEMAP", "list"), ("BLOOMFILTER", "flag")):
+    for kind, column in (("LABEL_LIST", "id"), ("NGRAM", "id"), ("FM", "id"), ("ZONEMAP", "list"), ("BLOOMFILTER", "flag")):
         answer = wire.post(f"/v1/table/{space}$t/create_scalar_index", {"column": column, "index_type": kind})
         assert answer.status == 400 and f"{kind} fits" in answer.json["detail"], answer.body
+
+
+def test_lancedb_asks_for_an_index_of_whole_texts(server, outside, space, db):
+    """Of several partitions, and of binaries, which native Lance searches."""
+    place = outside / f"{space}-whole.lance"
+    lance.write_dataset(values(0, 25_000), place)
+    wire = server.wire()
+    assert wire.post(f"/v1/table/{space}$t/register", {"location": str(place)}).status == 200
+    wire.close()
+    table = db.open_table("t", namespace_path=[space])
+    for column in ("text", "b"):
+        table.create_index(column, config=lancedb.index.Fm(), name=f"whole_{column}")
+    table.wait_for_index(["whole_text", "whole_b"], datetime.timedelta(minutes=1))
+    assert {(x.name, x.index_type) for x in table.list_indices()} == {("whole_text", "Fm"), ("whole_b", "Fm")}
+    native = lance.dataset(place)
+    assert native.stats.index_stats("whole_text")["indices"][0]["num_partitions"] == 3
+    for condition in ("contains(text, 'een Café')", "contains(text, 'y8z7')", "contains(text, 'a-b') AND id > 20000", "contains(text, '')", "NOT contains(text, 'e')"):
+        want = native.to_table(columns=["id"], filter=condition, use_scalar_index=False)
+        assert_same(table.search().where(condition).select(["id"]).to_arrow(), want)

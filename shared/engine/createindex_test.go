@@ -17,7 +17,7 @@ import (
 func TestIndicesThatAreBuiltHereAnswerAsNativeOnes(t *testing.T) {
 	for of, kind := range map[string]indexmeta.Kind{
 		"btree": indexmeta.BTree, "bitmap": indexmeta.Bitmap, "labellist": indexmeta.LabelList, "ngram": indexmeta.Ngram,
-		"zonemap": indexmeta.ZoneMap, "bloomfilter": indexmeta.BloomFilter,
+		"zonemap": indexmeta.ZoneMap, "bloomfilter": indexmeta.BloomFilter, "fm": indexmeta.FM,
 	} {
 		x := openIndexed(t, of)
 		newest := map[string]int64{}
@@ -78,7 +78,7 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 		{"a struct", build.Index{Name: "x", Column: "st", Kind: indexmeta.BTree}, protocol.InvalidInput},
 		{"a struct, by its texts", build.Index{Name: "x", Column: "st", Kind: indexmeta.Text}, protocol.InvalidInput},
 		{"another form of texts", build.Index{Name: "x", Column: "s", Kind: indexmeta.Text, Text: fulltext.Params{LanceTokenizer: "json"}}, protocol.InvalidInput},
-		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: indexmeta.FM}, protocol.Unsupported},
+		{"a kind that is not built", build.Index{Name: "x", Column: "id", Kind: indexmeta.RTree}, protocol.Unsupported},
 		{"a name that is taken", build.Index{Name: taken[0].Name, Column: taken[0].Columns[0], Kind: indexmeta.BTree}, protocol.TableIndexAlreadyExists},
 	} {
 		_, err := table.CreateIndex(t.Context(), c.n)

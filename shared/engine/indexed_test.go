@@ -130,6 +130,7 @@ var kindsRead = map[string]struct{ eighth, all float64 }{
 	"labellist":   {0.2, 0.6}, // NOT array_has is left to the scan
 	"bloomfilter": {0.9, 1},
 	"ngram":       {0.2, 0.9}, // a few texts have no trigram
+	"fm":          {0.4, 0.8}, // NOT contains and empty texts are left to the scan
 	"words":       {0.2, 0.9}, // some words are left out
 }
 
@@ -207,6 +208,10 @@ var ownFilters = map[string][]string{
 	"ngram": {
 		"contains(s, 'alpha')", "contains(s, 'ray')", "s LIKE '%bet%'", "s LIKE 'alph%z3'", "regexp_like(s, 'gamma|x1y2')",
 		"regexp_match(s, 'al(pha|fa).*ray') IS NOT NULL", "contains(t, 'délta')", "contains(s, 'ab')", "starts_with(s, 'Beta')",
+	},
+	"fm": {
+		"contains(s, 'alpha')", "contains(s, 'a')", "contains(s, 'y o')", "contains(s, '')", "contains(t, 'délta')", "contains(s, 'nul l')",
+		"contains(t, 'l') AND contains(s, 'ray')", "NOT contains(s, 'ab')", "contains(s, 'none')",
 	},
 	"words": {
 		"contains_tokens(low, 'alpha')", "contains_tokens(low, 'ray beta')", "contains_tokens(raw, 'Beta')", "contains_tokens(raw, 'délta')",
@@ -327,6 +332,7 @@ func TestIndicesThatCannotBeReadAreDoneWithout(t *testing.T) {
 			{"bloomfilter", "bloomfilter.lance", "i64 = 7"},
 			{"labellist", "bitmap_page_lookup.lance", "array_has(numbers, 7)"},
 			{"ngram", "ngram_postings.lance", "contains(s, 'alpha')"},
+			{"fm", "part_0_fm.lance", "contains(s, 'alpha')"},
 			{"words", "metadata.lance", "contains_tokens(low, 'alpha')"},
 		} {
 			t.Run(name+" "+of.kind+" "+of.file, func(t *testing.T) {

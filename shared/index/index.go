@@ -25,6 +25,8 @@ import (
 type Files interface {
 	// Open returns a file by its name within the segment.
 	Open(ctx context.Context, name string) (*datafile.File, error)
+	// Names returns the names of all files, in no order.
+	Names() []string
 	// Keep returns the value that is kept under a name. If there is none, it calls make,
 	// and keeps the result as long as there is memory; bytes is its approximate size. A
 	// kept value must not be changed.

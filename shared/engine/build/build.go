@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/index/bitmap"
 	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/btree"
+	"tiltyard/shared/index/fm"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/index/labellist"
 	"tiltyard/shared/index/ngram"
@@ -101,6 +102,12 @@ var builders = map[indexmeta.Kind]builder{
 		fits: func(column arrow.Field) bool { return bloomfilter.IsHashed(column.Type) }, fitting: "numbers, texts, binaries, dates and times",
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
 			return plan{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, bloomfilter.Build)}, nil
+		},
+	},
+	indexmeta.FM: {
+		fits: func(column arrow.Field) bool { return fm.Fits(column.Type) }, fitting: "texts and binaries",
+		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
+			return plan{version: fm.Version, write: ofValues(d, n.Column, dataset.RowAddr, column.Type, fm.Build)}, nil
 		},
 	},
 	indexmeta.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},

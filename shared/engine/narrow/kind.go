@@ -2,6 +2,7 @@ package narrow
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -10,6 +11,7 @@ import (
 	"tiltyard/shared/index/bitmap"
 	"tiltyard/shared/index/bloomfilter"
 	"tiltyard/shared/index/btree"
+	"tiltyard/shared/index/fm"
 	"tiltyard/shared/index/labellist"
 	"tiltyard/shared/index/ngram"
 	"tiltyard/shared/index/words"
@@ -80,6 +82,9 @@ var kinds = map[indexmeta.Kind]kind{
 	indexmeta.Ngram: {answers: ngramAnswers, reading: &reading{
 		tests: testsTrigrams, question: trigramQuestion, open: opener(ngram.Open), storesIDs: always, coarse: true,
 	}},
+	indexmeta.FM: {answers: func(p plan.Probe) plan.ProbeAnswer {
+		return answersIf(p.Test == plan.ProbeContains)
+	}, reading: &reading{tests: testsPatterns, question: patternQuestion, open: opener(fm.Open), storesIDs: never}},
 }
 
 // opener adapts the function that opens segments of a kind.
@@ -144,7 +149,7 @@ const shortestNgram = 3
 
 func ngramAnswers(p plan.Probe) plan.ProbeAnswer {
 	switch {
-	case p.Not, p.Test == plan.ProbeTokens, p.Test == plan.ProbeContains && p.Characters < shortestNgram:
+	case p.Not, p.Test == plan.ProbeTokens, p.Test == plan.ProbeContains && utf8.RuneCountInString(p.Text) < shortestNgram:
 		return plan.ProbeOpen
 	case p.Test != plan.ProbeContains && p.Need(fulltext.Trigrams) == nil:
 		return plan.ProbeOpen

@@ -16,7 +16,7 @@ func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
 	equal, unequal := plan.Probe{Test: plan.ProbeEqual}, plan.Probe{Test: plan.ProbeEqual, Not: true}
 	null, notNull := plan.Probe{Test: plan.ProbeNull}, plan.Probe{Test: plan.ProbeNull, Not: true}
 	below := plan.Probe{Test: plan.ProbeRange}
-	begins, like, has := plan.Probe{Test: plan.ProbePrefix}, plan.Probe{Test: plan.ProbePattern}, plan.Probe{Test: plan.ProbeContains, Characters: 3}
+	begins, like, has := plan.Probe{Test: plan.ProbePrefix}, plan.Probe{Test: plan.ProbePattern}, plan.Probe{Test: plan.ProbeContains, Text: "abc"}
 	elements, words := plan.Probe{Test: plan.ProbeElements}, plan.Probe{Test: plan.ProbeTokens}
 	all := []plan.Probe{equal, unequal, null, notNull, below, begins, like, has, elements, words}
 	const no, yes = plan.ProbeOpen, plan.ProbeAnswers

@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
+	"tiltyard/shared/index/fm"
 	"tiltyard/shared/index/ngram"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/rustregex"
@@ -38,6 +39,22 @@ func testsWords(p plan.Probe, t arrow.DataType) bool {
 // wordsQuestion returns what an index of words is asked, to find the rows that pass all of some probes.
 func wordsQuestion(_ context.Context, probes []plan.Probe, _ arrow.DataType) (index.Question, error) {
 	return neededByAll(probes, fulltext.Words, text), nil
+}
+
+// testsPatterns reports whether an index of whole texts can test what a probe tests. It does not know the
+// rows that are NULL, which are not among those without a pattern.
+func testsPatterns(p plan.Probe, t arrow.DataType) bool {
+	return !p.Not && fm.IsText(t) && p.Text != ""
+}
+
+// patternQuestion returns what an index of whole texts is asked, to find the rows that pass all of some
+// probes.
+func patternQuestion(_ context.Context, probes []plan.Probe, _ arrow.DataType) (q index.Question, err error) {
+	for _, p := range probes {
+		bound := index.Bound{Value: text(p.Text)}
+		q.All = append(q.All, index.Question{Ranges: []index.Range{{From: bound, To: bound}}})
+	}
+	return q, nil
 }
 
 // neededByAll returns the question for the rows that have the pieces which all of some probes need.

@@ -33,6 +33,18 @@ func (f Folder) Open(ctx context.Context, name string) (*datafile.File, error) {
 	return datafile.Open(ctx, f.Store, f.Prefix+"/"+name, 0, nil)
 }
 
+// Names returns the names of the files of the segment.
+func (f Folder) Names() (names []string) {
+	page, err := f.Store.List(context.Background(), objectstore.ListOptions{Prefix: f.Prefix + "/"})
+	if err != nil {
+		panic(err)
+	}
+	for _, object := range page.Objects {
+		names = append(names, path.Base(object.Key))
+	}
+	return names
+}
+
 // Keep makes what is asked for.
 func (Folder) Keep(_ string, read func() (any, int64, error)) (any, error) {
 	value, _, err := read()

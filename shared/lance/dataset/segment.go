@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +112,9 @@ type keptFile struct {
 	*datafile.File
 	counted int64
 }
+
+// Names returns the names of the files of the segment that its entry in the manifest has.
+func (s *Segment) Names() []string { return slices.Collect(maps.Keys(s.sizes)) }
 
 func (s *Segment) key(name string) string { return s.at.Prefix + "/_indices/" + s.UUID + "/" + name }
 

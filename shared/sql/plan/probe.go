@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -25,8 +24,8 @@ type Probe struct {
 	// NullIsFalse means that the test is false for NULL, like IS TRUE. All other tests but
 	// ProbeNull are NULL for it, so that the row passes neither the test nor its opposite.
 	NullIsFalse bool
-	// Characters is the length of the text that a ProbeContains searches for.
-	Characters int
+	// Text is the text that a ProbeContains searches for.
+	Text string
 	// Above is, for a ProbeRange, the side of its constant on which the values lie, and
 	// Included whether the constant is one of them.
 	Above, Included bool
@@ -331,8 +330,8 @@ func (p *probing) call(n *expr.Node) *Probe {
 	case "contains":
 		probe := p.on(n.Args[0], ProbeContains)
 		if probe != nil {
-			text := string(n.Args[1].Value.Data.(column.Text).At(0))
-			probe.Characters, probe.texts = utf8.RuneCountInString(text), rustregex.Literal(text)
+			probe.Text = string(n.Args[1].Value.Data.(column.Text).At(0))
+			probe.texts = rustregex.Literal(probe.Text)
 		}
 		return probe
 	case "contains_tokens":

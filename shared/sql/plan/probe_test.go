@@ -31,8 +31,8 @@ func probeText(p plan.Probe) string {
 	if p.Not {
 		text = "not " + text
 	}
-	if p.Characters > 0 {
-		text += fmt.Sprintf(" %d", p.Characters)
+	if p.Text != "" {
+		text += fmt.Sprintf(" %q", p.Text)
 	}
 	return text
 }
@@ -96,7 +96,7 @@ func TestProbesOfFilters(t *testing.T) {
 		"s ILIKE 'ab%'":                        nil,
 		"starts_with(s, 'ab')":                 {"s prefix"},
 		"starts_with(s, '')":                   {"s pattern"}, // LIKE '%'
-		"contains(s, 'a b')":                   {"s contains 3"},
+		"contains(s, 'a b')":                   {`s contains "a b"`},
 		"contains_tokens(s, 'a b')":            {"s tokens"},
 		"a = 1 AND b > 2":                      {"a equal", "b range"},
 		"a = 1 AND none = 2":                   {"a equal"},
