@@ -25,7 +25,7 @@ KINDS = {
 }
 METRICS = ["l2", "cosine", "dot"]
 ELEMENTS = {"float16": pa.float16(), "float32": pa.float32(), "float64": pa.float64()}
-SOON = datetime.timedelta(seconds=30)
+SOON = datetime.timedelta(minutes=1)
 
 
 def vectors(start: int, count: int, element: pa.DataType) -> pa.Table:
@@ -81,6 +81,7 @@ def create(server, name: str, table, config) -> None:
     wire.close()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -169,6 +170,7 @@ def test_too_few_rows(server, outside, db, space):
     assert not disagreements(table, lance.dataset(place))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", ["clustered", "uniform"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_recall(server, outside, db, space, kind, spread):
