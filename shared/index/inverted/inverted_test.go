@@ -13,27 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
-
-// folder is a segment that is in a folder of a store.
-type folder struct {
-	store  objectstore.Store
-	prefix string
-}
-
-func (f folder) Open(ctx context.Context, name string) (*datafile.File, error) {
-	return datafile.Open(ctx, f.store, f.prefix+"/"+name, 0, nil)
-}
-
-func (folder) Keep(_ string, read func() (any, int64, error)) (any, error) {
-	value, _, err := read()
-	return value, err
-}
 
 // holder is a row that has a term: its id, the length of its text, and the positions of the term.
 type holder struct {
@@ -47,7 +32,7 @@ func (h *holder) UnmarshalJSON(data []byte) error {
 
 // native returns the segments that native Lance has made by their names, who has their terms, and
 // their files.
-func native(t testing.TB) (segments map[string]folder, terms map[string]map[string][]holder, files map[string][]byte) {
+func native(t testing.TB) (segments map[string]indextest.Folder, terms map[string]map[string][]holder, files map[string][]byte) {
 	t.Helper()
 	archive, err := zip.OpenReader("testdata/native.zip")
 	if err != nil {
@@ -55,7 +40,7 @@ func native(t testing.TB) (segments map[string]folder, terms map[string]map[stri
 	}
 	defer func() { _ = archive.Close() }()
 	store := memstore.New()
-	segments, files = map[string]folder{}, map[string][]byte{}
+	segments, files = map[string]indextest.Folder{}, map[string][]byte{}
 	for _, f := range archive.File {
 		r, err := f.Open()
 		if err != nil {
@@ -75,7 +60,7 @@ func native(t testing.TB) (segments map[string]folder, terms map[string]map[stri
 		if _, err := store.Put(t.Context(), f.Name, data, objectstore.Condition{}); err != nil {
 			t.Fatal(err)
 		}
-		segments[path.Dir(f.Name)] = folder{store, path.Dir(f.Name)}
+		segments[path.Dir(f.Name)] = indextest.Folder{Store: store, Prefix: path.Dir(f.Name)}
 	}
 	return segments, terms, files
 }
@@ -244,7 +229,7 @@ func search(t *testing.T, files map[string][]byte, victim string, data []byte, r
 	share := memory.NewBudget(64<<20, 64<<20).Open()
 	defer share.Close()
 	ctx := memory.WithShare(t.Context(), share)
-	reader, err := Open(ctx, folder{store, path.Dir(victim)})
+	reader, err := Open(ctx, indextest.Folder{Store: store, Prefix: path.Dir(victim)})
 	if err == nil {
 		err = reader.Terms(ctx, func([]byte) error { return nil })
 	}
