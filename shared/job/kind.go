@@ -27,8 +27,14 @@ type Stage struct {
 	// encoded as JSON and must be small; large results belong into files that it names. A protocol
 	// error ends the job, except for [protocol.ServiceUnavailable] and
 	// [protocol.ConcurrentModification]. So does a [memory.Error] that is not Busy. After any other
-	// error Do is called again, a limited number of times.
+	// error Do is called again, a limited number of times. The result may be an [End].
 	Do func(ctx context.Context, r *Run) (result any, err error)
+}
+
+// End is a result of [Stage.Do] with which a stage without parts ends the job: the stages after it do
+// not run.
+type End struct {
+	Result any // of the job
 }
 
 // Single returns a kind with one stage of the given name and without parts.

@@ -32,6 +32,9 @@ func (r *Run) do(ctx context.Context) (result any, err error) {
 		var kept any // later stages read it
 		if stage.Parts == nil {
 			result, err = stage.Do(ctx, r)
+			if end, ended := result.(End); ended {
+				return end.Result, err
+			}
 			kept = result
 		} else {
 			result, err = r.inParts(ctx, stage)

@@ -317,3 +317,22 @@ func TestAResumedPartIsSentForWhateverIsOnRecord(t *testing.T) {
 		}
 	})
 }
+
+func TestAStageCanEndTheJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		later := func(context.Context, *job.Run) (any, error) {
+			t.Error("a stage after the end was run")
+			return nil, nil
+		}
+		h := newHouse(memstore.New(), new(memqueue.Queue), job.Kind{Stages: []job.Stage{
+			{Name: "first", Do: func(context.Context, *job.Run) (any, error) { return 1, nil }},
+			{Name: "second", Do: func(context.Context, *job.Run) (any, error) { return job.End{Result: 2}, nil }},
+			{Name: "third", Do: later},
+		}})
+		got := h.serve(t, h.begin(t, nil))
+		wantEnd(t, got, protocol.TransactionSucceeded, "2")
+		if w := got.Work; w.Stage != "second" || w.StagesDone != w.Stages {
+			t.Errorf("it tells %+v", w)
+		}
+	})
+}

@@ -15,6 +15,6 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper) map[string]job.Kind {
 	return map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
-		indexing.Kind:       indexing.Create(on),
+		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 	}
 }

@@ -34,9 +34,10 @@ type Index struct {
 	Name    string
 	Column  string // path of the column
 	Kind    indexmeta.Kind
-	Replace bool            // replaces an index of the same name
-	Text    fulltext.Params // of an index of texts
-	Vectors ivf.Recipe      // of an index of vectors
+	Replace bool             // replaces an index of the same name
+	Text    fulltext.Params  // of an index of texts
+	Vectors ivf.Recipe       // of an index of vectors
+	Watch   func(rows int64) // is called with how many more rows were read; may be nil
 }
 
 // A builder builds indices of one kind.
@@ -55,6 +56,7 @@ type plan struct {
 	version int32  // of the format
 	details []byte // the parameters, as the kind's message encodes them
 	write   func(ctx context.Context, out index.Output) error
+	parts   Parts // nil: the index is built as a whole
 }
 
 const sortableTypes = "numbers, booleans, texts, binaries, decimals, dates and times"
@@ -64,7 +66,7 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.BTree: {
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			b := plan{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, btree.Build)}
+			b := planSorting(d, n, dataset.RowAddr, column.Type, sorting{sort: index.SortRows, combine: btree.Write})
 			if d.Manifest().StableRowIDs() {
 				b.version = btree.AddressVersion
 			}
@@ -74,19 +76,21 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.Bitmap: {
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return plan{write: ofValues(d, n.Column, dataset.RowID, column.Type, bitmap.Build)}, nil
+			return planSorting(d, n, dataset.RowID, column.Type, sorting{sort: index.SortRows, combine: bitmap.Write}), nil
 		},
 	},
 	indexmeta.LabelList: {
 		fits: func(column arrow.Field) bool { return labellist.Fits(column.Type) }, fitting: "lists of " + sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return plan{version: labellist.Version, write: ofValues(d, n.Column, dataset.RowID, column.Type, labellist.Build)}, nil
+			b := planSorting(d, n, dataset.RowID, column.Type, sorting{sort: labellist.Sort, combine: labellist.Write})
+			b.version = labellist.Version
+			return b, nil
 		},
 	},
 	indexmeta.Ngram: {
 		fits: func(column arrow.Field) bool { return ngram.IsText(column.Type) }, fitting: "texts",
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return plan{write: ofValues(d, n.Column, dataset.RowID, column.Type, ngram.Build)}, nil
+			return planSorting(d, n, dataset.RowID, column.Type, sorting{keysOf: 1, sort: ngram.Sort, combine: ngram.Write}), nil
 		},
 	},
 	indexmeta.ZoneMap: {
@@ -114,6 +118,13 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32 or float64", plan: planVectors},
 }
 
+// planSorting plans the build of an index whose kind writes sorted keys. rows is the row column whose
+// values the index stores.
+func planSorting(d *dataset.Dataset, n Index, rows string, t arrow.DataType, s sorting) plan {
+	s.source = source{dataset: d, column: n.Column, stores: rows, kind: t, watch: n.Watch}
+	return plan{write: s.write, parts: s}
+}
+
 func isSortable(column arrow.Field) bool { return index.Sortable(column.Type) }
 
 // ofValues returns a function that builds an index of the values of a column. rows is the row column
@@ -134,25 +145,29 @@ func ofValues(
 // Resolve returns how the index is built on a version. The error says what the version does not have,
 // or what does not fit.
 func (n Index) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
-	if err := n.CanBuild(); err != nil {
-		return dataset.NewIndex{}, err
-	}
-	b := builders[n.Kind]
-	column, err := d.Column(n.Column)
-	if err != nil {
-		return dataset.NewIndex{}, err
-	}
-	if !b.fits(column) {
-		return dataset.NewIndex{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, column.Type, n.kind()),
-			Detail: n.kind() + " fits " + b.fitting,
-		}
-	}
-	p, err := b.plan(d, n, column)
+	p, err := n.plan(d)
 	return dataset.NewIndex{
 		Name: n.Name, Column: n.Column, Kind: n.Kind, Replace: n.Replace, Version: p.version, Details: p.details,
 		Build: func(ctx context.Context, out *dataset.SegmentFiles) error { return p.write(ctx, segment{out}) },
 	}, err
+}
+
+func (n Index) plan(d *dataset.Dataset) (plan, error) {
+	if err := n.CanBuild(); err != nil {
+		return plan{}, err
+	}
+	b := builders[n.Kind]
+	column, err := d.Column(n.Column)
+	if err != nil {
+		return plan{}, err
+	}
+	if !b.fits(column) {
+		return plan{}, &protocol.Error{
+			Code: protocol.InvalidInput, Message: fmt.Sprintf("column %q of type %s cannot have an index of type %s", n.Column, column.Type, n.kind()),
+			Detail: n.kind() + " fits " + b.fitting,
+		}
+	}
+	return b.plan(d, n, column)
 }
 
 // A segment takes the files of the index that is built.

@@ -26,9 +26,15 @@ func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBat
 		return err
 	}
 	defer sorter.Close()
+	return Write(ctx, t, sorter.Sorted(), out)
+}
+
+// Write writes the files of a segment with the keys of rows, in order, as index.SortRows makes them of
+// values of type t.
+func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
 	b := &builder{values: sortkey.NewValues(t), min: sortkey.NewValues(t), max: sortkey.NewValues(t), t: t}
 	defer b.held.Release()
-	return b.build(ctx, sorter, out)
+	return b.build(ctx, keys, out)
 }
 
 // A builder writes pages in the order of their values, and then the lookup of them.
@@ -47,14 +53,14 @@ type builder struct {
 	null     uint32 // how many values of the page are NULL
 }
 
-func (b *builder) build(ctx context.Context, sorter *sortkey.Sorter, out index.Output) error {
+func (b *builder) build(ctx context.Context, keys iter.Seq2[[]byte, error], out index.Output) error {
 	var err error
 	if b.data, err = out.Create(ctx, dataFile, arrow.NewSchema([]arrow.Field{
 		{Name: "values", Type: b.t, Nullable: true}, {Name: "ids", Type: arrow.PrimitiveTypes.Uint64},
 	}, nil)); err != nil {
 		return err
 	}
-	for key, err := range sorter.Sorted() {
+	for key, err := range keys {
 		if err == nil {
 			err = b.add(ctx, key)
 		}

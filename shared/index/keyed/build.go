@@ -28,16 +28,11 @@ const (
 	numberBytes = 8
 )
 
-// Build writes the file of a segment, but leaves it open. Each batch of rows has two columns: keys of type
-// t, and the number that the segment stores of the row; a row may have several keys, and one of them
-// several times. Build returns how many keys there are. Types that are not index.Sortable are
-// lance.ErrUnsupported, and so are more keys than readers open.
-func Build(ctx context.Context, format Format, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) (index.FileWriter, int64, error) {
-	sorter, err := index.SortRows(ctx, t, rows)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer sorter.Close()
+// Write writes the file of a segment, but leaves it open, with the keys of rows in order, as
+// index.SortRows makes them of values of type t. A row may have several values, and one of them several
+// times. Write returns how many values there are. More of them than readers open are
+// lance.ErrUnsupported.
+func Write(ctx context.Context, format Format, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) (index.FileWriter, int64, error) {
 	b := &builder{
 		keys: sortkey.NewValues(t), rows: array.NewBinaryBuilder(arrowmemory.DefaultAllocator, arrow.BinaryTypes.Binary),
 		encoder: index.RowEncoder{Treemap: format.Treemap},
@@ -46,10 +41,11 @@ func Build(ctx context.Context, format Format, t arrow.DataType, rows iter.Seq2[
 		}, nil),
 	}
 	defer b.held.Release()
+	var err error
 	if b.file, err = out.Create(ctx, format.File, b.schema); err != nil {
 		return nil, 0, err
 	}
-	for key, err := range sorter.Sorted() {
+	for key, err := range keys {
 		if err == nil {
 			err = b.add(ctx, key)
 		}

@@ -2,6 +2,7 @@ package labellist
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/sortkey"
 )
 
 // Version is the version of the format that Build writes.
@@ -35,12 +37,25 @@ func Fits(t arrow.DataType) bool {
 // Build writes the file of a segment. Each batch of rows has two columns: lists of type t, and the id of
 // each row. Types that do not fit are lance.ErrUnsupported.
 func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
+	sorter, err := Sort(ctx, t, rows)
+	if err != nil {
+		return err
+	}
+	defer sorter.Close()
+	return Write(ctx, t, sorter.Sorted(), out)
+}
+
+// noList begins the keys of rows whose list is NULL. These come after the keys of all elements.
+const noList = 0xff
+
+// Sort sorts the elements of rows, as Build gets them. The caller closes the Sorter.
+func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error]) (*sortkey.Sorter, error) {
 	if !Fits(t) {
-		return fmt.Errorf("%w: an index of elements on values of type %s", lance.ErrUnsupported, t)
+		return nil, fmt.Errorf("%w: an index of elements on values of type %s", lance.ErrUnsupported, t)
 	}
 	nulls, held := rowset.At(), memory.Hold{}
 	defer func() { held.Release() }()
-	file, keys, err := keyed.Build(ctx, keyed.Bitmaps, ElementType(t), func(yield func(arrow.RecordBatch, error) bool) {
+	sorter, err := index.SortRows(ctx, ElementType(t), func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range rows {
 			if err == nil {
 				err = held.Resize(ctx, 2*nulls.Bytes()+nullBytes*batch.NumRows())
@@ -55,20 +70,40 @@ func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBat
 				}
 			}
 		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for row := range nulls.All() {
+		if err := sorter.Add([][]byte{binary.BigEndian.AppendUint64([]byte{noList}, row)}); err != nil {
+			sorter.Close()
+			return nil, err
+		}
+	}
+	return sorter, nil
+}
+
+// Write writes the file of a segment with keys in order, as Sort makes them of lists of type t.
+func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
+	var nulls index.RowEncoder
+	file, count, err := keyed.Write(ctx, keyed.Bitmaps, ElementType(t), func(yield func([]byte, error) bool) {
+		for key, err := range keys {
+			if err == nil && key[0] == noList {
+				nulls.Add(binary.BigEndian.Uint64(key[1:]))
+			} else if !yield(key, err) {
+				return
+			}
+		}
 	}, out)
 	if err != nil {
 		return err
 	}
-	var encoder index.RowEncoder
-	for row := range nulls.All() {
-		encoder.Add(row)
-	}
-	number, err := file.AddBuffer(encoder.Bytes())
+	number, err := file.AddBuffer(nulls.Bytes())
 	if err != nil {
 		return err
 	}
 	file.SetMetadata(nullsKey, strconv.Itoa(number))
-	keyed.Describe(file, keys)
+	keyed.Describe(file, count)
 	return file.Close(ctx)
 }
 

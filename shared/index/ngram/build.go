@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/keyed"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/sortkey"
 )
 
 const (
@@ -25,10 +26,20 @@ const (
 // Build writes the file of a segment. Each batch of rows has two columns: texts, and the id of each row.
 // Columns of other types than texts are lance.ErrUnsupported.
 func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
-	if !IsText(t) {
-		return fmt.Errorf("%w: an index of trigrams on values of type %s", lance.ErrUnsupported, t)
+	sorter, err := Sort(ctx, t, rows)
+	if err != nil {
+		return err
 	}
-	file, _, err := keyed.Build(ctx, format, arrow.PrimitiveTypes.Uint32, func(yield func(arrow.RecordBatch, error) bool) {
+	defer sorter.Close()
+	return Write(ctx, t, sorter.Sorted(), out)
+}
+
+// Sort sorts the trigrams of rows, as Build gets them. The caller closes the Sorter.
+func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error]) (*sortkey.Sorter, error) {
+	if !IsText(t) {
+		return nil, fmt.Errorf("%w: an index of trigrams on values of type %s", lance.ErrUnsupported, t)
+	}
+	return index.SortRows(ctx, arrow.PrimitiveTypes.Uint32, func(yield func(arrow.RecordBatch, error) bool) {
 		for batch, err := range rows {
 			if err != nil {
 				yield(nil, err)
@@ -40,7 +51,12 @@ func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBat
 				}
 			}
 		}
-	}, out)
+	})
+}
+
+// Write writes the file of a segment with keys in order, as Sort makes them.
+func Write(ctx context.Context, _ arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {
+	file, _, err := keyed.Write(ctx, format, arrow.PrimitiveTypes.Uint32, keys, out)
 	if err != nil {
 		return err
 	}

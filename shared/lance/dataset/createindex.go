@@ -40,6 +40,35 @@ type NewIndex struct {
 func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex) (*Dataset, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
+	op, err := d.replacing(n)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := d.newEntry(n)
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.newSegmentFiles(entry.UUID.String())
+	if err != nil {
+		return nil, err
+	}
+	defer out.abort()
+	if err := out.build(ctx, n.Build); err != nil {
+		return nil, fmt.Errorf("index %s: %w", n.Name, err)
+	}
+	entry.Files = out.files
+	if len(out.files) == 0 {
+		if entry.FragmentBitmap, err = roaring.New().ToBytes(); err != nil {
+			return nil, err
+		}
+	}
+	op.NewIndices = []*pb.IndexMetadata{entry}
+	return d.table.commit(ctx, &change{read: d, operation: op, wait: out.puts.Wait})
+}
+
+// replacing returns the operation that creates an index, without its segments: it removes those of an
+// index that is replaced.
+func (d *Dataset) replacing(n NewIndex) (*pb.CreateIndex, error) {
 	op := new(pb.CreateIndex)
 	entries, err := d.manifest.Indices()
 	if err != nil {
@@ -53,29 +82,7 @@ func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex) (*Dataset, error)
 	if len(op.RemovedIndices) > 0 && !n.Replace {
 		return nil, fmt.Errorf("%w: %q", ErrIndexExists, n.Name)
 	}
-	entry, err := d.newEntry(n)
-	if err != nil {
-		return nil, err
-	}
-	out, err := d.newSegmentFiles(entry.UUID.String())
-	if err != nil {
-		return nil, err
-	}
-	defer out.abort()
-	if err := n.Build(ctx, out); err != nil {
-		return nil, err
-	}
-	if len(out.open) > 0 {
-		return nil, fmt.Errorf("index %s: %d files of the segment were not closed", n.Name, len(out.open))
-	}
-	entry.Files = out.files
-	if len(out.files) == 0 {
-		if entry.FragmentBitmap, err = roaring.New().ToBytes(); err != nil {
-			return nil, err
-		}
-	}
-	op.NewIndices = []*pb.IndexMetadata{entry}
-	return d.table.commit(ctx, &change{read: d, operation: op, wait: out.puts.Wait})
+	return op, nil
 }
 
 // newEntry returns the entry of an index that covers all fragments, without its files.
@@ -176,6 +183,17 @@ func (f *SegmentFile) Close(ctx context.Context) error {
 		return err
 	}
 	f.all.files = append(f.all.files, pb.IndexFile{Path: f.name, SizeBytes: file.SizeBytes})
+	return nil
+}
+
+// build calls f, and then checks that it closed all files.
+func (s *SegmentFiles) build(ctx context.Context, f func(ctx context.Context, out *SegmentFiles) error) error {
+	if err := f(ctx, s); err != nil {
+		return err
+	}
+	if len(s.open) > 0 {
+		return fmt.Errorf("%d files of the segment were not closed", len(s.open))
+	}
 	return nil
 }
 

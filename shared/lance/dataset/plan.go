@@ -32,10 +32,11 @@ type window struct {
 // files are opened before, as they tell how wide the rows are.
 type plan struct {
 	dataset   *Dataset
-	fields    []*schema.Field            // that will be read
-	offset    int64                      // rows before the fragments that are not deleted
-	fragments []*fragment.Fragment       // not planned yet
-	only      func(fragment uint64) bool // nil: all of them
+	fields    []*schema.Field                        // that will be read
+	offset    int64                                  // rows before the fragments that are not deleted
+	fragments []*fragment.Fragment                   // not planned yet
+	only      func(fragment uint64) bool             // nil: all of them
+	span      func(fragment uint64) (from, to int64) // nil: all rows
 	choice    choice
 	from, to  int64 // which rows are wanted, of those that are not deleted
 	transient bool
@@ -63,7 +64,7 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 	if p, err = d.projection(opts.Columns); err != nil {
 		return nil, nil, 0, err
 	}
-	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments(), only: opts.Only, choice: choice{rows: opts.Rows}, to: math.MaxInt64}
+	pl = &plan{dataset: d, fields: p.fields(), fragments: d.fragments(), only: opts.Only, span: opts.Span, choice: choice{rows: opts.Rows}, to: math.MaxInt64}
 	if opts.Where != nil {
 		pl.choice = choice{where: opts.Where, none: emptyBatch(p.schema)}
 		if pl.choice.tested, err = d.projection(opts.Where.Columns); err != nil {
@@ -212,6 +213,11 @@ func (p *plan) next(ctx context.Context) ([]window, error) {
 
 // wants reports whether rows of a fragment are wanted.
 func (p *plan) wants(fragment uint64) bool {
+	if p.span != nil {
+		if from, to := p.span(fragment); from >= to {
+			return false
+		}
+	}
 	if p.only != nil && !p.only(fragment) || p.choice.rows != nil && p.choice.rows.Of(fragment) == nil {
 		return false
 	}
@@ -248,9 +254,13 @@ func (p *plan) cut(ctx context.Context, f *fragment.Fragment, offset int64, rowB
 		return nil, err
 	}
 	var windows []window
-	rows := windowRows(rowBytes)
-	for from := int64(0); from < f.Rows && offset < p.to; from += rows {
-		w := window{fragment: f, from: from, to: min(from+rows, f.Rows), offset: offset, transient: p.transient}
+	rows, first, end := windowRows(rowBytes), int64(0), f.Rows
+	if p.span != nil {
+		first, end = p.span(f.Meta.ID)
+		first, end = max(first, 0), min(end, f.Rows)
+	}
+	for from := first; from < end && offset < p.to; from += rows {
+		w := window{fragment: f, from: from, to: min(from+rows, end), offset: offset, transient: p.transient}
 		w.live = w.to - w.from - deleted.Deleted(w.from, w.to)
 		w.bytes = int64(float64(w.to-w.from) * rowBytes)
 		offset += w.live

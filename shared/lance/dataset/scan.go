@@ -27,6 +27,9 @@ type ScanOptions struct {
 	// Only, if not nil, says of which fragments rows are read. It goes with a Where or a
 	// Map, and not with Offset and Limit, which count the rows of the others too.
 	Only func(fragment uint64) bool
+	// Span, if not nil, says which rows of a fragment are read: from one number to before
+	// another. It goes without Offset and Limit, as Only does.
+	Span func(fragment uint64) (from, to int64)
 	// Among, if not nil, narrows down which rows Where is asked about. It is called once,
 	// before reading begins, and may return nil.
 	Among func(context.Context) (*Candidates, error)

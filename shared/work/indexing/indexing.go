@@ -1,60 +1,87 @@
-// Package indexing builds indices of tables. It does so in jobs, because a build reads the whole
-// column.
+// Package indexing builds indices of tables in jobs, because a build reads the whole column.
+//
+// A small index is built by one worker as a whole. A large one is divided (package build): one worker
+// learns what all share, many read some rows each and write shards, some join shards to segments, and
+// one commits these:
+//
+//	build ─> train ─> shards: part 1 ┐─> join: part 1 ┐─> commit
+//	                          part 2 ┤         part 2 ┘
+//	                          part n ┘
+//
+// All parts read the version at which the job began. Rows that are deleted meanwhile do no harm. When
+// the values of a fragment are no longer what they were, because a compaction has replaced it or its
+// column was written anew, the commit leaves it out of the segments, and before that the fragments
+// that are missing go through further shards, joins and a commit. After some of these rounds the job
+// commits what it has.
+//
+// Files that no commit names are garbage: those of shards, of parts that ran twice, and of jobs that
+// ended. They lie among the segments of indices, where the cleanup of orphans finds them.
 package indexing
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
+	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
-	"tiltyard/shared/fulltext"
-	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/job"
-	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/tables"
 )
 
 // Kind is the kind of the jobs that build an index.
 const Kind = "create_index"
 
-// An Order is the input of a job.
-type Order struct {
-	Name    string `json:"name"`
-	Column  string `json:"column"`
-	Type    string `json:"type,omitempty"` // as index.Kind spells it; empty is an index of vectors
-	Replace bool   `json:"replace,omitempty"`
-	Branch  string `json:"branch,omitempty"`
+// Names of stages. A round after the first adds its number to them.
+const (
+	buildStage  = "build"
+	trainStage  = "train"
+	shardsStage = "shards"
+	joinStage   = "join"
+	commitStage = "commit"
+)
 
-	Text    *fulltext.Params `json:"text,omitempty"`    // of an index of texts
-	Vectors *ivf.Recipe      `json:"vectors,omitempty"` // of an index of vectors
+// rounds is how many times a job builds shards, at most.
+const rounds = 3
+
+// Create returns the kind of job that builds an index.
+func Create(on tables.Tables, sizes Sizes) job.Kind {
+	b := builder{on, sizes}
+	stages := []job.Stage{{Name: buildStage, Do: b.build}}
+	before := buildStage // the stage whose result is the division of the round
+	for n := range rounds {
+		r := round{builder: b, number: n, division: before}
+		if n == 0 {
+			stages = append(stages, job.Stage{Name: trainStage, Do: r.train})
+		}
+		stages = append(stages,
+			job.Stage{Name: stageOf(shardsStage, n), Parts: r.shards, Do: r.shard},
+			job.Stage{Name: stageOf(joinStage, n), Parts: r.joins, Do: r.join},
+			job.Stage{Name: stageOf(commitStage, n), Do: r.commit},
+		)
+		before = stageOf(commitStage, n)
+	}
+	return job.Kind{Stages: stages}
 }
 
-// NewOrder returns the order to build an index on a branch of a table.
-func NewOrder(n build.Index, branch string) Order {
-	o := Order{Name: n.Name, Column: n.Column, Replace: n.Replace, Branch: branch}
-	if n.Kind == indexmeta.Vector {
-		o.Vectors = &n.Vectors
-		return o
+// stageOf returns the name of a stage in a round, from 0.
+func stageOf(name string, round int) string {
+	if round == 0 {
+		return name
 	}
-	o.Type = n.Kind.String()
-	if n.Kind == indexmeta.Text {
-		o.Text = &n.Text
-	}
-	return o
+	return fmt.Sprintf("%s-%d", name, round+1)
 }
 
-func (o Order) index() build.Index {
-	n := build.Index{Name: o.Name, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
-	if o.Text != nil {
-		n.Text = *o.Text
-	}
-	if o.Vectors != nil {
-		n.Kind, n.Vectors = indexmeta.Vector, *o.Vectors
-	}
-	return n
+// A builder runs the stages of jobs.
+type builder struct {
+	on    tables.Tables
+	sizes Sizes
 }
 
 // result is the result of a job.
@@ -62,19 +89,74 @@ type result struct {
 	Version int64 `json:"version"` // of the table, which has the index
 }
 
-// Create returns the kind of job that builds an index. A job that is interrupted begins again, unless
-// its index has been committed.
-func Create(on tables.Tables) job.Kind {
-	return job.Single("build", func(ctx context.Context, r *job.Run) (any, error) {
-		var order Order
-		if err := r.Input(&order); err != nil {
-			return nil, err
-		}
-		commit := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
-		done, err := on.Change(ctx, r.Object(), order.Branch, func(t *engine.Table) (engine.Written, error) {
-			t = t.As(func() (string, time.Time) { return commit, r.Began() })
-			return t.CreateIndex(ctx, order.index())
-		})
-		return result{done.Version}, err
+// change commits to the table of a job, at most once for the job.
+func (b builder) change(ctx context.Context, r *job.Run, branch string, commit func(t *engine.Table, found *catalog.Lookup) (engine.Written, error)) (result, error) {
+	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.ID())).String()
+	done, err := b.on.ChangeFound(ctx, r.Object(), branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+		return commit(t.As(func() (string, time.Time) { return id, r.Began() }), found)
 	})
+	return result{done.Version}, err
+}
+
+// build builds a small index as a whole, which ends the job. For a large one it returns the division.
+func (b builder) build(ctx context.Context, r *job.Run) (any, error) {
+	var order Order
+	if err := r.Input(&order); err != nil {
+		return nil, err
+	}
+	n := order.index()
+	var watching counter
+	n.Watch = watching.watch(r)
+	done, err := b.change(ctx, r, order.Branch, func(t *engine.Table, _ *catalog.Lookup) (engine.Written, error) {
+		return t.CreateIndex(ctx, small{n, b.sizes, &watching})
+	})
+	if errors.Is(err, errDivided) {
+		return b.divide(ctx, r, order)
+	}
+	return job.End{Result: done}, err
+}
+
+// errDivided ends a change that needs further parts first.
+var errDivided = errors.New("the index is built in parts")
+
+// small is an index that is built as a whole. One that is divided is errDivided.
+type small struct {
+	build.Index
+	sizes Sizes
+	rows  *counter
+}
+
+// Resolve implements engine.NewIndex.
+func (s small) Resolve(d *dataset.Dataset) (dataset.NewIndex, error) {
+	n, err := s.Index.Resolve(d)
+	if err != nil {
+		return n, err
+	}
+	parts, err := s.Divide(d)
+	if err != nil {
+		return n, err
+	}
+	if s.sizes.shards(d, parts) > 1 {
+		return n, errDivided
+	}
+	s.rows.begin(d.CountRows())
+	return n, nil
+}
+
+// A counter counts the rows of a run.
+type counter struct{ rows, total atomic.Int64 }
+
+// begin begins to count anew.
+func (c *counter) begin(total int64) {
+	c.rows.Store(0)
+	c.total.Store(total)
+}
+
+// watch returns a function that reports rows as the progress of a run.
+func (c *counter) watch(r *job.Run) func(rows int64) {
+	return func(rows int64) {
+		done := c.rows.Add(rows)
+		total := c.total.Load()
+		r.Progress(job.Progress{Done: min(done, total), Total: total, Rows: done})
+	}
 }

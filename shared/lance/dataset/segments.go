@@ -1,0 +1,139 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/google/uuid"
+
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/schema"
+)
+
+// A StagedSegment is a segment of an index whose files are written, and that no version has yet. One
+// that is never committed is garbage. Several processes may write files of the same segment, under
+// names that differ.
+type StagedSegment struct {
+	UUID    string       `json:"uuid"`
+	Version uint64       `json:"version"` // of the table whose rows it has
+	Covers  []byte       `json:"covers"`  // the ids of the fragments, as a portable roaring bitmap of 32 bits
+	Files   []StagedFile `json:"files"`
+}
+
+// A StagedFile is a file of a StagedSegment.
+type StagedFile struct {
+	Name string `json:"name"`
+	Size uint64 `json:"size"` // in bytes
+}
+
+// NewSegmentID returns the UUID of a new segment.
+func NewSegmentID() string { return uuid.NewString() }
+
+// StageSegment writes files of a segment, and returns when they are durable.
+func (d *Dataset) StageSegment(ctx context.Context, id string, build func(ctx context.Context, out *SegmentFiles) error) ([]StagedFile, error) {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	if _, err := uuid.Parse(id); err != nil {
+		return nil, fmt.Errorf("segment of an index: %w", err)
+	}
+	out, err := d.newSegmentFiles(id)
+	if err != nil {
+		return nil, err
+	}
+	defer out.abort()
+	if err := out.build(ctx, build); err != nil {
+		return nil, err
+	}
+	var files []StagedFile
+	for _, f := range out.files {
+		files = append(files, StagedFile{f.Path, f.SizeBytes})
+	}
+	return files, out.puts.Wait()
+}
+
+// OpenStaged opens a file of a segment that is not committed. One that is not there is
+// objectstore.ErrNotExist.
+func (d *Dataset) OpenStaged(ctx context.Context, id, name string) (*datafile.File, error) {
+	at := d.table.place()
+	return datafile.Open(ctx, at.Store, at.Prefix+"/_indices/"+id+"/"+name, 0, nil)
+}
+
+// CommitSegments commits an index of staged segments. Each must cover fragments whose indexed values
+// are the same in d as in the version that the segment was built of; see [Dataset.SameValues]. An
+// index without segments covers no rows. The errors are those of CreateIndex.
+func (d *Dataset) CommitSegments(ctx context.Context, n NewIndex, segments []StagedSegment) (*Dataset, error) {
+	op, err := d.replacing(n)
+	if err != nil {
+		return nil, err
+	}
+	if len(segments) == 0 {
+		entry, err := d.newEntry(n)
+		if err != nil {
+			return nil, err
+		}
+		if entry.FragmentBitmap, err = roaring.New().ToBytes(); err != nil {
+			return nil, err
+		}
+		op.NewIndices = append(op.NewIndices, entry)
+	}
+	for _, s := range segments {
+		entry, err := d.newEntry(n)
+		if err != nil {
+			return nil, err
+		}
+		id, err := uuid.Parse(s.UUID)
+		if err != nil {
+			return nil, fmt.Errorf("segment of index %s: %w", n.Name, err)
+		}
+		entry.UUID, entry.DatasetVersion, entry.FragmentBitmap = pb.UUID(id), s.Version, s.Covers
+		for _, f := range s.Files {
+			entry.Files = append(entry.Files, pb.IndexFile{Path: f.Name, SizeBytes: f.Size})
+		}
+		op.NewIndices = append(op.NewIndices, entry)
+	}
+	return d.table.commit(ctx, &change{read: d, operation: op})
+}
+
+// SameValues returns those of some fragments that an older version has with the same values of a
+// column, at the same rows. Rows may have been deleted since.
+func (d *Dataset) SameValues(older *Dataset, column string, fragments *roaring.Bitmap) (*roaring.Bitmap, error) {
+	same := roaring.New()
+	fields, err := d.manifest.Schema.Resolve(column)
+	if err != nil {
+		return nil, d.NoColumn(column)
+	}
+	field := fields[len(fields)-1]
+	if was := older.manifest.Schema.ByID(field.ID); was == nil {
+		return same, nil
+	}
+	before := map[uint64]*pb.Fragment{}
+	for _, f := range older.manifest.Fragments {
+		before[f.ID] = f
+	}
+	for _, f := range d.manifest.Fragments {
+		was := before[f.ID]
+		if f.ID <= 1<<32-1 && fragments.Contains(uint32(f.ID)) && was != nil && was.PhysicalRows == f.PhysicalRows &&
+			slices.Equal(pathsOf(was, field), pathsOf(f, field)) {
+			same.Add(uint32(f.ID))
+		}
+	}
+	return same, nil
+}
+
+// pathsOf returns the paths of the files of a fragment that have values of a field or of one within it.
+func pathsOf(f *pb.Fragment, field *schema.Field) []string {
+	var paths []string
+	for i := range f.Files {
+		if hasField(&f.Files[i], field) {
+			paths = append(paths, f.Files[i].Path)
+		}
+	}
+	return paths
+}
+
+func hasField(file *pb.DataFile, field *schema.Field) bool {
+	return slices.Contains(file.Fields, field.ID) || slices.ContainsFunc(field.Children, func(child *schema.Field) bool { return hasField(file, child) })
+}

@@ -1,0 +1,157 @@
+package indexing
+
+import (
+	"math"
+	"sort"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/transaction"
+)
+
+// Sizes bound the parts of builds.
+type Sizes struct {
+	Time   time.Duration // that a part should take on one core
+	Memory int64         // bytes that a part should hold of its rows
+}
+
+// PartSizes are the sizes of parts that fit a function of 2 GiB with a limit of 10 minutes, on a core
+// that is several times slower than expected.
+var PartSizes = Sizes{Time: 2 * time.Minute, Memory: 256 << 20}
+
+// readNanos is about how long a worker takes to read or write a byte of a table, in nanoseconds.
+const readNanos = 13
+
+// shards returns into how many shards the rows of a version are divided: at most as many as a stage may
+// have parts. It is 1 for an index that one worker builds as a whole.
+func (s Sizes) shards(d *dataset.Dataset, parts build.Parts) int {
+	if parts == nil {
+		return 1
+	}
+	for _, f := range d.Manifest().Fragments {
+		if f.PhysicalRows == 0 { // early writers of Lance did not count rows
+			return 1
+		}
+	}
+	e := parts.Effort()
+	rows := float64(d.CountRows())
+	byTime := rows * (e.RowNanos + readNanos*e.RowBytes) / float64(s.Time)
+	byMemory := rows * e.Held / float64(s.Memory)
+	return int(min(math.Ceil(max(byTime, byMemory, 1)), transaction.MaxParts))
+}
+
+// A division is how the rows of a version are divided into shards. It is part of the state of jobs.
+type division struct {
+	Place     string `json:"place"`     // where the table is
+	Version   uint64 `json:"version"`   // that all parts read
+	Fragments []byte `json:"fragments"` // the ids of those that are divided, as a roaring bitmap
+	Trained   string `json:"trained"`   // the segment id of what shards share
+	Stage     string `json:"stage"`     // the segment id of the files of shards
+	Shards    int    `json:"shards"`
+	Join      int64  `json:"join"` // nanoseconds that a join should take
+
+	Segments []dataset.StagedSegment `json:"segments,omitempty"` // of earlier rounds
+}
+
+// A stretch is fragments of a division, one after the other.
+type stretch struct {
+	ids    []uint32
+	starts []int64 // the number of rows before each fragment, and of all
+	shards int
+}
+
+// stretch returns the fragments of the division.
+func (v *division) stretch(d *dataset.Dataset) (*stretch, error) {
+	wanted := roaring.New()
+	if err := wanted.UnmarshalBinary(v.Fragments); err != nil {
+		return nil, err
+	}
+	s := &stretch{starts: []int64{0}, shards: max(v.Shards, 1)}
+	for _, f := range d.Manifest().Fragments {
+		if f.ID <= math.MaxUint32 && wanted.Contains(uint32(f.ID)) {
+			s.ids = append(s.ids, uint32(f.ID))
+			s.starts = append(s.starts, s.rows()+int64(f.PhysicalRows))
+		}
+	}
+	return s, nil
+}
+
+// rows returns how many rows there are, deleted ones too.
+func (s *stretch) rows() int64 { return s.starts[len(s.starts)-1] }
+
+// A cut is a place between two rows.
+type cut struct {
+	fragment int   // its number in the stretch
+	row      int64 // of the fragment
+}
+
+// cut returns where a shard begins, from 0, or where the last one ends. Fragments that are smaller than
+// a shard stay whole.
+func (s *stretch) cut(shard int) cut {
+	if shard >= s.shards {
+		return cut{len(s.ids), 0}
+	}
+	at := int64(float64(s.rows()) / float64(s.shards) * float64(shard))
+	i := sort.Search(len(s.ids), func(i int) bool { return s.starts[i+1] > at })
+	if i == len(s.ids) || (s.starts[i+1]-s.starts[i])*int64(s.shards) <= s.rows() {
+		return cut{i, 0}
+	}
+	return cut{i, at - s.starts[i]}
+}
+
+// span returns the rows of a shard, from 0.
+func (s *stretch) span(shard int) build.Span {
+	from, to := s.cut(shard), s.cut(shard+1)
+	numbers := map[uint64]int{}
+	for i := from.fragment; i <= to.fragment && i < len(s.ids); i++ {
+		numbers[uint64(s.ids[i])] = i
+	}
+	return func(fragment uint64) (int64, int64) {
+		i, ok := numbers[fragment]
+		if !ok {
+			return 0, 0
+		}
+		first, end := int64(0), s.starts[i+1]-s.starts[i]
+		if i == from.fragment {
+			first = from.row
+		}
+		if i == to.fragment {
+			end = to.row
+		}
+		return first, end
+	}
+}
+
+// A group is shards that are joined to one segment: from one to before another.
+type group struct{ from, to int }
+
+// groups divides shards among segments: as many to each as a join has time for. Segments are of whole
+// fragments.
+func (v *division) groups(s *stretch, parts build.Parts, shards []build.Shard) []group {
+	if parts.InStage() {
+		return []group{{0, len(shards)}}
+	}
+	nanos := func(shard build.Shard) float64 {
+		return float64(shard.Keys)*parts.Effort().KeyNanos + 2*readNanos*float64(shard.Bytes)
+	}
+	var groups []group
+	from, sum := 0, 0.0
+	for i, shard := range shards {
+		if sum > 0 && sum+nanos(shard) > float64(v.Join) && s.cut(i).row == 0 {
+			groups = append(groups, group{from, i})
+			from, sum = i, 0
+		}
+		sum += nanos(shard)
+	}
+	return append(groups, group{from, len(shards)})
+}
+
+// covers returns the fragments of a group, as a roaring bitmap.
+func (s *stretch) covers(g group) ([]byte, error) {
+	covered := roaring.New()
+	covered.AddMany(s.ids[s.cut(g.from).fragment:s.cut(g.to).fragment])
+	return covered.ToBytes()
+}

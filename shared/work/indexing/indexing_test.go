@@ -1,0 +1,288 @@
+package indexing_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/transaction"
+	"tiltyard/shared/work/indexing"
+)
+
+var table = []string{"t"}
+
+// house is a server and a worker over one storage.
+type house struct {
+	tables.Tables
+	objects objectstore.Store
+	worker  *job.Worker
+	names   int
+	seen    []string // the stages and parts that were run
+}
+
+func open(t *testing.T, objects objectstore.Store, sizes indexing.Sizes) *house {
+	t.Helper()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{objects: objects, Tables: tables.Open(tables.Stores{
+		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
+	})}
+	h.worker = &job.Worker{
+		Starter: *h.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
+		Name:  func() string { h.names++; return fmt.Sprint(h.names) },
+		Kinds: map[string]job.Kind{indexing.Kind: indexing.Create(h.Tables, sizes)},
+	}
+	return h
+}
+
+// schema has a column for each kind of index.
+var schema = arrow.NewSchema([]arrow.Field{
+	{Name: "id", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "n", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
+	{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true},
+	{Name: "tags", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true},
+	{Name: "v", Type: arrow.FixedSizeListOf(4, arrow.PrimitiveTypes.Float32), Nullable: true},
+}, nil)
+
+// rows returns n rows with ids from a number on.
+func rows(from, n int) dataset.Rows {
+	random := rand.New(rand.NewPCG(uint64(from), 1))
+	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, schema)
+	words := []string{"amber", "birch", "cedar", "dune", "ember", "fjord"}
+	for i := range n {
+		b.Field(0).(*array.Int64Builder).Append(int64(from + i))
+		list, vector := b.Field(3).(*array.ListBuilder), b.Field(4).(*array.FixedSizeListBuilder)
+		if random.IntN(10) == 0 {
+			for _, f := range b.Fields()[1:] {
+				f.AppendNull()
+			}
+			continue
+		}
+		b.Field(1).(*array.Int32Builder).Append(int32(random.IntN(50)))
+		b.Field(2).(*array.StringBuilder).Append(words[random.IntN(6)] + " " + words[random.IntN(6)])
+		list.Append(true)
+		for range random.IntN(3) {
+			list.ValueBuilder().(*array.StringBuilder).Append(words[random.IntN(6)])
+		}
+		vector.Append(true)
+		for range 4 {
+			vector.ValueBuilder().(*array.Float32Builder).Append(random.Float32())
+		}
+	}
+	batch := b.NewRecordBatch()
+	return dataset.Rows{Schema: schema, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+// create makes a table of some fragments, in which rows are deleted.
+func (h *house) create(t *testing.T, fragments ...int) {
+	t.Helper()
+	at, id := h.Names.NewLocation(table), 0
+	for i, n := range fragments {
+		if i == 0 {
+			if _, err := h.Rows.Table(table, at, 0).Create(t.Context(), rows(id, n)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.Names.CreateTable(t.Context(), table, at, 1, nil); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			h.insert(t, id, n)
+		}
+		id += n
+	}
+	h.remove(t, "id % 7 = 3")
+}
+
+func (h *house) change(t *testing.T, work func(t *engine.Table) (engine.Written, error)) {
+	t.Helper()
+	if _, err := h.Change(t.Context(), table, "", work); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *house) insert(t *testing.T, from, n int) {
+	t.Helper()
+	h.change(t, func(at *engine.Table) (engine.Written, error) { return at.Insert(t.Context(), rows(from, n)) })
+}
+
+func (h *house) remove(t *testing.T, predicate string) {
+	t.Helper()
+	h.change(t, func(at *engine.Table) (engine.Written, error) { return at.Delete(t.Context(), predicate) })
+}
+
+// at returns the table.
+func (h *house) at(t *testing.T) *engine.Table {
+	t.Helper()
+	found, err := h.Names.Table(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.At(found)
+}
+
+// begin begins a job.
+func (h *house) begin(t *testing.T, n build.Index) string {
+	t.Helper()
+	begun, err := h.Jobs.Begin(t.Context(), indexing.Kind, table, indexing.NewOrder(n, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return begun.ID
+}
+
+// work does what all messages ask for, until there are no more. before is called before each.
+func (h *house) work(t *testing.T, before func(m job.Message)) {
+	t.Helper()
+	for {
+		ctx, done := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		d, err := h.Jobs.Queue.Receive(ctx, time.Hour)
+		done()
+		if err != nil {
+			return
+		}
+		if before != nil {
+			before(d.Message)
+		}
+		h.seen = append(h.seen, fmt.Sprintf("%s %d", d.Stage, d.Part))
+		if err := h.worker.Do(t.Context(), d.Message); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Jobs.Queue.Done(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// build builds an index, and returns what became of the job.
+func (h *house) build(t *testing.T, n build.Index, before func(m job.Message)) *transaction.Transaction {
+	t.Helper()
+	id := h.begin(t, n)
+	h.work(t, before)
+	done, err := h.Transactions.Job(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Status != protocol.TransactionSucceeded {
+		t.Fatalf("%s: job %s in stage %s: %s", n.Name, done.Status, done.Work.Stage, done.Failure)
+	}
+	return done
+}
+
+// segments returns the files of the segments of an index.
+func (h *house) segments(t *testing.T, name string) []map[string][]byte {
+	t.Helper()
+	return engineRead(t, h.at(t), func(ctx context.Context, d *dataset.Dataset) []map[string][]byte {
+		found, err := d.Segments(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []map[string][]byte
+		for _, s := range found {
+			files := map[string][]byte{}
+			for info, err := range objectstore.Objects(ctx, h.objects, objectstore.ListOptions{Prefix: h.folder(t) + "/_indices/" + s.UUID + "/"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if files[path.Base(info.Key)], _, err = h.objects.Get(ctx, info.Key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all = append(all, files)
+		}
+		return all
+	})
+}
+
+func (h *house) folder(t *testing.T) string {
+	t.Helper()
+	found, err := h.Names.Table(t.Context(), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.Location.Prefix
+}
+
+func engineRead[T any](t *testing.T, at *engine.Table, f func(ctx context.Context, d *dataset.Dataset) T) T {
+	t.Helper()
+	result, err := engine.Read(t.Context(), at, nil, func(ctx context.Context, d *dataset.Dataset) (T, error) { return f(ctx, d), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+var (
+	large = indexing.Sizes{Time: time.Hour, Memory: 1 << 30}
+	tiny  = indexing.Sizes{Time: time.Hour, Memory: 2000} // many shards, and one segment
+	split = indexing.Sizes{Time: 100 * time.Microsecond, Memory: 2000}
+)
+
+// orders is an index of each kind that sorts.
+var orders = []build.Index{
+	{Name: "btree", Column: "n", Kind: indexmeta.BTree},
+	{Name: "btree of texts", Column: "s", Kind: indexmeta.BTree},
+	{Name: "bitmap", Column: "n", Kind: indexmeta.Bitmap},
+	{Name: "labels", Column: "tags", Kind: indexmeta.LabelList},
+	{Name: "ngram", Column: "s", Kind: indexmeta.Ngram},
+}
+
+// An index that many workers build is the same to the byte as one that one worker builds.
+func TestPartsMakeWhatOneWorkerMakes(t *testing.T) {
+	objects := memstore.New()
+	whole := open(t, objects, large)
+	whole.create(t, 100, 37, 400, 1, 62)
+	parts := open(t, objects, tiny)
+	for _, n := range orders {
+		t.Run(n.Name, func(t *testing.T) {
+			done := whole.build(t, n, nil)
+			if w := done.Work; w.Stage != "build" || done.Rows != 514 || len(whole.seen) != 1 {
+				t.Errorf("one worker: stage %s, %d rows, parts %v", w.Stage, done.Rows, whole.seen)
+			}
+			want := whole.segments(t, n.Name)
+			whole.seen = nil
+			n.Replace, parts.seen = true, nil
+			done = parts.build(t, n, nil)
+			shards := slices.DeleteFunc(slices.Clone(parts.seen), func(s string) bool { return !strings.HasPrefix(s, "shards") })
+			if w := done.Work; w.Stage != "commit" || len(shards) < 5 {
+				t.Errorf("many workers: stage %s, parts %v", w.Stage, parts.seen)
+			}
+			got := parts.segments(t, n.Name)
+			if len(got) != 1 || len(want) != 1 {
+				t.Fatalf("%d segments, want 1", len(got))
+			}
+			for name, file := range want[0] {
+				if !bytes.Equal(got[0][name], file) {
+					t.Errorf("%s: %d bytes differ from %d", name, len(got[0][name]), len(file))
+				}
+			}
+			if len(got[0]) != len(want[0]) {
+				t.Errorf("%d files, want %d", len(got[0]), len(want[0]))
+			}
+		})
+	}
+}

@@ -1,0 +1,45 @@
+package indexing
+
+import (
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/lance/indexmeta"
+)
+
+// An Order is the input of a job.
+type Order struct {
+	Name    string `json:"name"`
+	Column  string `json:"column"`
+	Type    string `json:"type,omitempty"` // as index.Kind spells it; empty is an index of vectors
+	Replace bool   `json:"replace,omitempty"`
+	Branch  string `json:"branch,omitempty"`
+
+	Text    *fulltext.Params `json:"text,omitempty"`    // of an index of texts
+	Vectors *ivf.Recipe      `json:"vectors,omitempty"` // of an index of vectors
+}
+
+// NewOrder returns the order to build an index on a branch of a table.
+func NewOrder(n build.Index, branch string) Order {
+	o := Order{Name: n.Name, Column: n.Column, Replace: n.Replace, Branch: branch}
+	if n.Kind == indexmeta.Vector {
+		o.Vectors = &n.Vectors
+		return o
+	}
+	o.Type = n.Kind.String()
+	if n.Kind == indexmeta.Text {
+		o.Text = &n.Text
+	}
+	return o
+}
+
+func (o Order) index() build.Index {
+	n := build.Index{Name: o.Name, Column: o.Column, Kind: indexmeta.KindNamed(o.Type), Replace: o.Replace}
+	if o.Text != nil {
+		n.Text = *o.Text
+	}
+	if o.Vectors != nil {
+		n.Kind, n.Vectors = indexmeta.Vector, *o.Vectors
+	}
+	return n
+}

@@ -1,0 +1,327 @@
+package indexing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/index"
+	"tiltyard/shared/job"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// divide divides the newest version of a table.
+func (b builder) divide(ctx context.Context, r *job.Run, order Order) (*division, error) {
+	return catalog.Read(ctx, b.on.Names, r.Object(), func(ctx context.Context, found *catalog.Table) (*division, error) {
+		t, err := b.on.On(ctx, found, order.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*division, error) {
+			v := &division{Place: found.Location.URI, Trained: dataset.NewSegmentID()}
+			return v, b.divideFragments(v, d, order, fragmentsOf(d))
+		})
+	})
+}
+
+// fragmentsOf returns the ids of all fragments, which have 32 bits.
+func fragmentsOf(d *dataset.Dataset) *roaring.Bitmap {
+	all := roaring.New()
+	for _, f := range d.Manifest().Fragments {
+		all.Add(uint32(f.ID))
+	}
+	return all
+}
+
+// divideFragments divides some fragments of the newest version.
+func (b builder) divideFragments(v *division, d *dataset.Dataset, order Order, fragments *roaring.Bitmap) error {
+	v.Version, v.Stage, v.Join = d.Version(), dataset.NewSegmentID(), int64(b.sizes.Time)
+	var err error
+	if v.Fragments, err = fragments.ToBytes(); err != nil {
+		return err
+	}
+	parts, err := order.index().Divide(d)
+	if err != nil {
+		return err
+	}
+	s, err := v.stretch(d)
+	if err != nil {
+		return err
+	}
+	// The shards of some fragments are as large as those of all would be.
+	v.Shards = max(int(float64(b.sizes.shards(d, parts))*float64(s.rows())/float64(max(d.CountRows(), 1))), 1)
+	return nil
+}
+
+// A round is one pass through the stages after the first.
+type round struct {
+	builder
+	number   int
+	division string // the stage whose result is the division
+}
+
+// A work is what the parts of a round work with.
+type work struct {
+	*division
+	order   Order
+	dataset *dataset.Dataset
+	parts   build.Parts
+	stretch *stretch
+}
+
+// open calls f with the version that was divided.
+func open[T any](ctx context.Context, w round, r *job.Run, watch func(rows int64), f func(ctx context.Context, w *work) (T, error)) (T, error) {
+	var none T
+	v, err := w.divided(ctx, r)
+	if err != nil {
+		return none, err
+	}
+	k := &work{division: v}
+	if err := r.Input(&k.order); err != nil {
+		return none, err
+	}
+	return catalog.Read(ctx, w.on.Names, r.Object(), func(ctx context.Context, found *catalog.Table) (T, error) {
+		if found.Location.URI != v.Place {
+			return none, errReplaced
+		}
+		t, err := w.on.On(ctx, found, k.order.Branch)
+		if err != nil {
+			return none, err
+		}
+		version := int64(v.Version)
+		return engine.Read(ctx, t, &version, func(ctx context.Context, d *dataset.Dataset) (T, error) {
+			n := k.order.index()
+			n.Watch = watch
+			if k.parts, err = n.Divide(d); err != nil {
+				return none, err
+			}
+			k.dataset = d
+			if k.stretch, err = v.stretch(d); err != nil {
+				return none, err
+			}
+			return f(ctx, k)
+		})
+	})
+}
+
+// errReplaced ends a job whose table was dropped, and another one made under its name.
+var errReplaced = protocol.Errorf(protocol.TableNotFound, "the table was replaced while the index was built")
+
+// divided returns the division of the round.
+func (w round) divided(ctx context.Context, r *job.Run) (*division, error) {
+	found, err := resultsOf[*division](ctx, r, w.division)
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// resultsOf returns the results of a stage.
+func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error) {
+	encoded, err := r.Results(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]T, len(encoded))
+	for i, text := range encoded {
+		if err := json.Unmarshal(text, &results[i]); err != nil {
+			return nil, fmt.Errorf("result of stage %s: %w", stage, err)
+		}
+	}
+	return results, nil
+}
+
+// staged are the files of other parts.
+func (k *work) staged() build.Staged {
+	in := func(folder string) func(ctx context.Context, name string) (*datafile.File, error) {
+		return func(ctx context.Context, name string) (*datafile.File, error) {
+			return k.dataset.OpenStaged(ctx, folder, name)
+		}
+	}
+	return build.Staged{Trained: in(k.Trained), Shards: in(k.Stage)}
+}
+
+// train learns what all shards share. It returns whether there are enough rows for that.
+func (w round) train(ctx context.Context, r *job.Run) (any, error) {
+	var rows counter
+	return open(ctx, w, r, rows.watch(r), func(ctx context.Context, k *work) (enough bool, err error) {
+		_, err = build.Stage(ctx, k.dataset, k.Trained, func(ctx context.Context, out index.Output) (err error) {
+			enough, err = k.parts.Train(ctx, out)
+			return err
+		})
+		return enough, err
+	})
+}
+
+// shards returns how many shards there are.
+func (w round) shards(ctx context.Context, r *job.Run) (int, error) {
+	enough, err := resultsOf[bool](ctx, r, trainStage)
+	if err != nil || !enough[0] {
+		return 0, err
+	}
+	return open(ctx, w, r, nil, func(_ context.Context, k *work) (int, error) {
+		r.Progress(job.Progress{Total: k.stretch.rows()})
+		return k.Shards, nil
+	})
+}
+
+// shard makes one shard. Its files have a name of their own in each run.
+func (w round) shard(ctx context.Context, r *job.Run) (any, error) {
+	var rows counter
+	part, _ := r.Part()
+	return open(ctx, w, r, rows.watch(r), func(ctx context.Context, k *work) (build.Shard, error) {
+		span, total := k.stretch.span(part-1), int64(0)
+		for _, id := range k.stretch.ids {
+			from, to := span(uint64(id))
+			total += to - from
+		}
+		rows.begin(total)
+		var made build.Shard
+		files, err := build.Stage(ctx, k.dataset, k.Stage, func(ctx context.Context, out index.Output) (err error) {
+			made, err = k.parts.Shard(ctx, span, "shard_"+dataset.NewSegmentID()+".lance", k.staged(), out)
+			return err
+		})
+		if k.parts.InStage() {
+			made.Files = files
+		}
+		return made, err
+	})
+}
+
+// joins returns how many segments the shards are joined to.
+func (w round) joins(ctx context.Context, r *job.Run) (int, error) {
+	shards, err := resultsOf[build.Shard](ctx, r, stageOf(shardsStage, w.number))
+	if err != nil || len(shards) == 0 {
+		return 0, err
+	}
+	return open(ctx, w, r, nil, func(_ context.Context, k *work) (int, error) {
+		keys := int64(0)
+		for _, s := range shards {
+			keys += s.Keys
+		}
+		r.Progress(job.Progress{Total: keys})
+		return len(k.groups(k.stretch, k.parts, shards)), nil
+	})
+}
+
+// join makes one segment.
+func (w round) join(ctx context.Context, r *job.Run) (any, error) {
+	shards, err := resultsOf[build.Shard](ctx, r, stageOf(shardsStage, w.number))
+	if err != nil {
+		return nil, err
+	}
+	var keys counter
+	part, of := r.Part()
+	return open(ctx, w, r, keys.watch(r), func(ctx context.Context, k *work) (made dataset.StagedSegment, err error) {
+		groups := k.groups(k.stretch, k.parts, shards)
+		if len(groups) != of {
+			return made, fmt.Errorf("%d segments of an index, want %d", len(groups), of)
+		}
+		g := groups[part-1]
+		total := int64(0)
+		for _, s := range shards[g.from:g.to] {
+			total += s.Keys
+		}
+		keys.begin(total)
+		made = dataset.StagedSegment{UUID: dataset.NewSegmentID(), Version: k.Version}
+		if k.parts.InStage() {
+			made.UUID = k.Stage
+		}
+		if made.Covers, err = k.stretch.covers(g); err != nil {
+			return made, err
+		}
+		made.Files, err = build.Stage(ctx, k.dataset, made.UUID, func(ctx context.Context, out index.Output) error {
+			return k.parts.Join(ctx, shards[g.from:g.to], k.staged(), out)
+		})
+		if k.parts.InStage() {
+			for _, s := range shards {
+				made.Files = append(made.Files, s.Files...)
+			}
+		}
+		return made, err
+	})
+}
+
+// commit commits the segments of all rounds, which ends the job. Before the last round it does so only
+// if all fragments have the values that the segments were built of; else it returns the division of
+// those fragments that are in no segment.
+func (w round) commit(ctx context.Context, r *job.Run) (any, error) {
+	v, err := w.divided(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	made, err := resultsOf[dataset.StagedSegment](ctx, r, stageOf(joinStage, w.number))
+	if err != nil {
+		return nil, err
+	}
+	var order Order
+	if err := r.Input(&order); err != nil {
+		return nil, err
+	}
+	segments := slices.Concat(v.Segments, made)
+	var again *division
+	done, err := w.change(ctx, r, order.Branch, func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+		if again = nil; found.Table.Location.URI != v.Place {
+			return engine.Written{}, errReplaced
+		}
+		return t.CommitIndex(ctx, func(ctx context.Context, newest *dataset.Dataset) (n dataset.NewIndex, fit []dataset.StagedSegment, err error) {
+			if n, err = order.index().Resolve(newest); err != nil {
+				return n, nil, err
+			}
+			fit, missing, err := fitting(ctx, t, newest, order.Column, segments)
+			if err != nil || missing.IsEmpty() || w.number == rounds-1 {
+				return n, fit, err
+			}
+			again = &division{Place: v.Place, Trained: v.Trained, Segments: fit}
+			if err := w.divideFragments(again, newest, order, missing); err != nil {
+				return n, nil, err
+			}
+			return n, nil, errDivided
+		})
+	})
+	if errors.Is(err, errDivided) {
+		return again, nil
+	}
+	return job.End{Result: done}, err
+}
+
+// fitting returns segments with those of their fragments that still have the values of which the
+// segments were built. If some have not, missing are all fragments that no segment covers.
+func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, column string, segments []dataset.StagedSegment) (fit []dataset.StagedSegment, missing *roaring.Bitmap, err error) {
+	missing, all, lost := fragmentsOf(newest), roaring.New(), false
+	for _, s := range segments {
+		covered := roaring.New()
+		if err := covered.UnmarshalBinary(s.Covers); err != nil {
+			return nil, nil, fmt.Errorf("fragments of a segment: %w", err)
+		}
+		version := int64(s.Version)
+		same, err := engine.Read(ctx, t, &version, func(_ context.Context, older *dataset.Dataset) (*roaring.Bitmap, error) {
+			return newest.SameValues(older, column, covered)
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		lost = lost || !same.Equals(covered)
+		all.Or(same)
+		if same.IsEmpty() {
+			continue
+		}
+		if s.Covers, err = same.ToBytes(); err != nil {
+			return nil, nil, err
+		}
+		fit = append(fit, s)
+	}
+	if missing.AndNot(all); !lost {
+		missing.Clear()
+	}
+	return fit, missing, nil
+}
