@@ -48,6 +48,14 @@ type Staged struct {
 	Shards  func(ctx context.Context, name string) (*datafile.File, error)
 }
 
+// NewStaged returns the files in two folders, each named by the id of a segment that is not committed.
+func NewStaged(d *dataset.Dataset, trained, shards string) Staged {
+	in := func(folder string) func(ctx context.Context, name string) (*datafile.File, error) {
+		return func(ctx context.Context, name string) (*datafile.File, error) { return d.OpenStaged(ctx, folder, name) }
+	}
+	return Staged{Trained: in(trained), Shards: in(shards)}
+}
+
 // A Shard describes the files of a shard. It is part of the state of jobs.
 type Shard struct {
 	Name       string               `json:"name"`

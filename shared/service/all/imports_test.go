@@ -72,7 +72,7 @@ var mayImport = map[string]string{
 	"shared/engine/query":     "memory engine/condition engine/document engine/explain engine/failure engine/narrow engine/pieces engine/probe fulltext take index lance objectstore protocol sortkey sql vector",
 	"shared/engine/condition": "engine/failure engine/narrow lance/dataset sql",
 	"shared/engine/pieces":    "memory",
-	"shared/engine/build":     "memory engine/document fulltext index lance protocol",
+	"shared/engine/build":     "memory engine/document fulltext index lance protocol sortkey",
 	"shared/engine/document":  "memory engine/failure lance protocol",
 	"shared/engine/merge":     "memory engine/failure take lance protocol sql",
 	"shared/engine/failure":   "lance protocol sql",

@@ -14,7 +14,6 @@ import (
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/index"
 	"tiltyard/shared/job"
-	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
@@ -141,14 +140,7 @@ func resultsOf[T any](ctx context.Context, r *job.Run, stage string) ([]T, error
 }
 
 // staged are the files of other parts.
-func (k *work) staged() build.Staged {
-	in := func(folder string) func(ctx context.Context, name string) (*datafile.File, error) {
-		return func(ctx context.Context, name string) (*datafile.File, error) {
-			return k.dataset.OpenStaged(ctx, folder, name)
-		}
-	}
-	return build.Staged{Trained: in(k.Trained), Shards: in(k.Stage)}
-}
+func (k *work) staged() build.Staged { return build.NewStaged(k.dataset, k.Trained, k.Stage) }
 
 // train learns what all shards share. It returns whether there are enough rows for that.
 func (w round) train(ctx context.Context, r *job.Run) (any, error) {
