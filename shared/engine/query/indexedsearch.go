@@ -104,7 +104,9 @@ func (x *indexedSearch) giveUp(ctx context.Context, err error) {
 
 // search returns the k nearest rows of each query, nearest first, query by query.
 func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
+	opened := x.dataset.OpenAhead(ctx, x.out.sources)
 	answer, err := x.probe(ctx)
+	opened()
 	if err != nil {
 		return nil, err
 	}

@@ -114,6 +114,9 @@ func (s *textSearch) findIndexed(ctx context.Context) ([]found, error) {
 		return nil, err
 	}
 	defer room.Close()
+	if s.indices != nil {
+		defer s.dataset.OpenAhead(ctx, s.out.sources)()
+	}
 	return s.findBy(ctx, s.indices != nil)
 }
 

@@ -23,7 +23,7 @@ import (
 type textLists struct {
 	dataset *dataset.Dataset
 	search  *fulltext.Search
-	columns []listColumn // by column of the search
+	columns []*listColumn // by column of the search
 
 	// What was read, or found in memory: partitions, blocks of posting lists, and rows in these.
 	partitions, blocks, scored int
@@ -46,15 +46,13 @@ type unreadIndex struct {
 func (e *unreadIndex) Error() string { return fmt.Sprintf("index %s: %v", e.name, e.err) }
 func (e *unreadIndex) Unwrap() error { return e.err }
 
-// newTextLists opens the indices on the columns of a search.
-func newTextLists(ctx context.Context, d *dataset.Dataset, search *fulltext.Search, indices map[string]*dataset.Index) (*textLists, error) {
-	l := &textLists{dataset: d, search: search}
-	for _, name := range search.Columns() {
-		l.columns = append(l.columns, listColumn{index: indices[name]})
-	}
+// openTextLists opens the indices on columns of a version.
+func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*dataset.Index) (*textLists, error) {
+	l := &textLists{dataset: d}
 	group, ctx := errgroup.WithContext(ctx)
-	for i := range l.columns {
-		c := &l.columns[i]
+	for _, name := range columns {
+		c := &listColumn{index: indices[name]}
+		l.columns = append(l.columns, c)
 		group.Go(func() (err error) {
 			defer contain(&err)
 			if err := c.open(ctx, d); err != nil {
@@ -64,6 +62,16 @@ func newTextLists(ctx context.Context, d *dataset.Dataset, search *fulltext.Sear
 		})
 	}
 	return l, group.Wait()
+}
+
+// use prepares for a search of columns that are among the opened ones.
+func (l *textLists) use(search *fulltext.Search, opened []string) {
+	l.search = search
+	columns := make([]*listColumn, len(search.Columns()))
+	for i, name := range search.Columns() {
+		columns[i] = l.columns[slices.Index(opened, name)]
+	}
+	l.columns = columns
 }
 
 // open opens the segments of the index.
@@ -117,7 +125,7 @@ func contain(err *error) {
 
 // covers reports whether rows of a fragment are found by posting lists.
 func (l *textLists) covers(fragment uint64) bool {
-	return !slices.ContainsFunc(l.columns, func(c listColumn) bool { return !c.index.Covers(fragment) })
+	return !slices.ContainsFunc(l.columns, func(c *listColumn) bool { return !c.index.Covers(fragment) })
 }
 
 // expand finds the terms in the indices that are similar to those of the query, if the query is
@@ -130,7 +138,7 @@ func (l *textLists) expand(ctx context.Context) error {
 	room := memory.Hold{}
 	defer func() { room.Release() }()
 	for i := range l.columns {
-		c := &l.columns[i]
+		c := l.columns[i]
 		for _, r := range c.readers {
 			err := r.Terms(ctx, func(term []byte) error {
 				v.AddTerm(i, string(term))
@@ -148,7 +156,7 @@ func (l *textLists) expand(ctx context.Context) error {
 func (l *textLists) find(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range l.columns {
-		c := &l.columns[i]
+		c := l.columns[i]
 		group.Go(func() (err error) {
 			defer contain(&err)
 			err = c.each(ctx, func(ctx context.Context, segment int) (err error) {
@@ -240,7 +248,7 @@ func (l *textLists) Rows(ctx context.Context, allowed func(address uint64) bool,
 
 // columnRows calls sink with the counts of each row in one column.
 func (l *textLists) columnRows(ctx context.Context, column int, allowed func(address uint64) bool, sink rowSink) error {
-	c := &l.columns[column]
+	c := l.columns[column]
 	for i, partitions := range c.found {
 		for _, m := range partitions {
 			p := &placedRows{lists: l, segment: c.segments[i], allowed: allowed, sink: sink}
@@ -347,7 +355,7 @@ func (j *joinedRows) add(ctx context.Context, address uint64, counts []uint32) e
 
 // lengths adds the lengths of the documents of a column to rows that hold no term there.
 func (l *textLists) lengths(ctx context.Context, column int, j *joinedRows) error {
-	c := &l.columns[column]
+	c := l.columns[column]
 	empty := make([]uint32, len(l.search.Terms(column)))
 	for i, r := range c.readers {
 		err := r.Lengths(ctx, func(ids []uint64, lengths []uint32) error {

@@ -48,6 +48,12 @@ func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, 
 		return nil, err
 	}
 	s := &textScan{dataset: d, budget: maxKeptCounts, made: func(arrow.RecordBatch) {}}
+	opened := fulltext.Columns(query)
+	if indexed {
+		if s.lists, err = openTextLists(ctx, d, opened, indices); err != nil {
+			return nil, err
+		}
+	}
 	s.search, err = fulltext.NewSearch(query, func(column string) (fulltext.Field, error) {
 		return textField(ctx, d, column, indices)
 	})
@@ -66,9 +72,9 @@ func newTextScan(ctx context.Context, d *dataset.Dataset, query fulltext.Query, 
 		}
 	}
 	if indexed {
-		s.lists, err = newTextLists(ctx, d, s.search, indices)
+		s.lists.use(s.search, opened)
 	}
-	return s, err
+	return s, nil
 }
 
 func (s *textScan) cover(column int, covers coverage) {

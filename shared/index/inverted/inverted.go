@@ -64,6 +64,7 @@ type Reader struct {
 
 // Open reads which documents a segment has, and its terms.
 func Open(ctx context.Context, files index.Files) (*Reader, error) {
+	openAhead(ctx, files)
 	metadata, err := readMetadata(ctx, files)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", metadataFile, err)
@@ -76,6 +77,28 @@ func Open(ctx context.Context, files index.Files) (*Reader, error) {
 		return nil, err
 	}
 	return r, r.check(ctx, files)
+}
+
+// maxOpenedAhead is the number of files up to which all of a segment are opened together.
+const maxOpenedAhead = 64
+
+// openAhead opens the files that the table lists for a segment, side by side, because the names of most
+// are only known when the first has been read. An error comes again when the file is used.
+func openAhead(ctx context.Context, files index.Files) {
+	names := files.Names()
+	if len(names) > maxOpenedAhead {
+		return
+	}
+	var group errgroup.Group
+	group.SetLimit(maxReads)
+	for _, name := range names {
+		group.Go(func() (err error) {
+			defer index.Contain(&err)
+			_, err = files.Open(ctx, name)
+			return err
+		})
+	}
+	_ = group.Wait()
 }
 
 // check sees to it that no row has several documents. A list had one for each of its elements in

@@ -47,6 +47,7 @@ type stored struct {
 	globals  []interval // where the global buffers are
 	tables   []interval // where the metadata of each column is
 	gap      int64      // that the store would rather read than be asked again
+	whole    bool       // all bytes are read, and kept, when it is opened
 	budget   *read.Budget
 
 	mu      sync.Mutex

@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/lance/encoding/read"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 )
 
@@ -22,6 +23,9 @@ const (
 	// keptFileBytes is the size up to which the tail of a file is kept as it was read, because the
 	// tail then holds much of the data. Of larger files only the metadata is kept.
 	keptFileBytes = 4 * tailBytes
+	// wholeGaps is the size, in gaps of the store, up to which OpenWhole reads a file in one request.
+	// Its bytes then take about as long as the one or two further requests that they save.
+	wholeGaps = 32
 	// maxMetadataBytes bounds how many bytes a footer can make us read.
 	maxMetadataBytes = 256 << 20
 	// maxKeptBytes bounds the page indices and dictionaries that a File keeps.
@@ -47,14 +51,35 @@ type footer struct {
 // A file that is damaged is [lance.ErrCorrupt]; one of another version of the format is
 // [lance.ErrUnsupported].
 func Open(ctx context.Context, store objectstore.Store, key string, size int64, columns map[int32]int32) (*File, error) {
-	f := &File{stored: &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: read.NewBudget(maxKeptBytes)}}
+	return open(ctx, newStored(store, key, size), columns)
+}
+
+// OpenWhole is Open of a file of its own schema from which a reader needs more than rows here and
+// there, such as a file of an index. If the file has few bytes (2 MiB behind a network), its size is
+// known, and there is memory, the one request reads all of them, and the File keeps them.
+func OpenWhole(ctx context.Context, store objectstore.Store, key string, size int64) (*File, error) {
+	f := newStored(store, key, size)
+	if size > 0 && size <= wholeGaps*f.gap {
+		var held memory.Hold
+		held, f.whole = memory.Try(ctx, size)
+		defer held.Release()
+	}
+	return open(ctx, f, nil)
+}
+
+func newStored(store objectstore.Store, key string, size int64) *stored {
+	return &stored{store: store, key: key, size: size, gap: objectstore.ReadGap(store), budget: read.NewBudget(maxKeptBytes)}
+}
+
+func open(ctx context.Context, unread *stored, columns map[int32]int32) (*File, error) {
+	f := &File{stored: unread}
 	if err := f.open(ctx); err != nil {
-		return nil, fmt.Errorf("open data file %s: %w", key, err)
+		return nil, fmt.Errorf("open data file %s: %w", f.key, err)
 	}
 	if columns == nil {
 		own, err := f.ownColumns(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("open data file %s: %w", key, err)
+			return nil, fmt.Errorf("open data file %s: %w", f.key, err)
 		}
 		columns = own
 	}
@@ -88,7 +113,7 @@ func (f *File) open(ctx context.Context) error {
 		return err
 	}
 	f.globals = globals
-	if f.size <= keptFileBytes {
+	if f.whole || f.size <= keptFileBytes {
 		f.kept = f.metadata
 	} else {
 		f.metadata = f.metadata.after(first)
@@ -103,7 +128,10 @@ func (f *File) open(ctx context.Context) error {
 // readTail reads the end of the file, and sets its size if that is not known.
 func (f *File) readTail(ctx context.Context) (extent, error) {
 	length := int64(tailBytes)
-	if f.size > tailBytes {
+	switch {
+	case f.whole:
+		length = f.size
+	case f.size > tailBytes:
 		length = min(length, f.gap)
 	}
 	r := objectstore.Range{Offset: -length}

@@ -16,6 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
+	account "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -185,4 +186,56 @@ func smallV20(t testing.TB) []byte {
 	}
 	data, _ := writeFile(t, schema, lance.V2_0, batch)
 	return data
+}
+
+func TestAFileThatIsOpenedWholeTakesOneRequest(t *testing.T) {
+	file, err := os.ReadFile("testdata/native/typical_v22.lance") // larger than its tail
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := faultstore.New(memstore.New(), nil)
+	if _, err := store.Put(t.Context(), "f.lance", file, objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name     string
+		size     int64
+		limit    int64 // of memory
+		requests int
+	}{
+		{"all of it is read when it is opened", int64(len(file)), 64 << 20, 1},
+		{"of a file of unknown size the tail is read first", 0, 64 << 20, 2},
+		{"without memory for all of it the tail is read first", int64(len(file)), int64(len(file)) - 1, 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			share := account.NewBudget(c.limit, c.limit).Open()
+			defer share.Close()
+			ctx := account.WithShare(t.Context(), share)
+			store.Reset()
+			f, err := OpenWhole(ctx, store, "f.lance", c.size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held := share.Held(); held != 0 {
+				t.Errorf("the open file holds %d bytes of the request's share", held)
+			}
+			if c.limit < int64(len(file)) {
+				if f.MemBytes() > int64(len(file)) {
+					t.Errorf("the open file takes %d bytes", f.MemBytes())
+				}
+				return
+			}
+			s, err := f.Schema(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.ReadRange(ctx, s.Fields[:1], 0, f.NumRows()); err != nil {
+				t.Fatal(err)
+			}
+			if got := store.Snapshot(); got.Requests != c.requests {
+				t.Errorf("%d requests, want %d: %v", got.Requests, c.requests, got.Log)
+			}
+		})
+	}
 }

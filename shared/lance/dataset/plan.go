@@ -77,7 +77,7 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 			pl.to = pl.from + opts.Limit
 		}
 	}
-	if pl.choice.among, err = d.prepare(ctx, opts.Among); err != nil {
+	if pl.choice.among, err = d.prepare(ctx, opts.Among, pl.fields); err != nil {
 		return nil, nil, 0, err
 	}
 	if pl.tests() {
@@ -94,11 +94,12 @@ func (d *Dataset) planScan(ctx context.Context, opts ScanOptions) (p *projection
 }
 
 // prepare reads what there is to know of the rows before they are read: which are deleted and,
-// beside that, what candidates says.
-func (d *Dataset) prepare(ctx context.Context, candidates func(context.Context) (*Candidates, error)) (*Candidates, error) {
+// beside that, what candidates says and where the files have the fields to read.
+func (d *Dataset) prepare(ctx context.Context, candidates func(context.Context) (*Candidates, error), fields []*schema.Field) (*Candidates, error) {
 	if candidates == nil {
 		return nil, d.loadDeletions(ctx)
 	}
+	defer d.openAhead(ctx, fields)()
 	loaded := make(chan error, 1)
 	go func() { loaded <- d.loadDeletions(ctx) }()
 	among, err := candidates(ctx)

@@ -86,8 +86,8 @@ func (s *Segment) Covers(fragment uint64) bool {
 	return fragment <= 1<<32-1 && s.covered.Contains(uint32(fragment))
 }
 
-// Open returns a file of the segment, reading its footer the first time. One that is not there
-// is objectstore.ErrNotExist.
+// Open returns a file of the segment. The first time it reads the file's footer, or all of a small
+// file. One that is not there is objectstore.ErrNotExist.
 func (s *Segment) Open(ctx context.Context, name string) (*datafile.File, error) {
 	if s.atErr != nil {
 		return nil, fmt.Errorf("index segment %s: %w", s.UUID, s.atErr)
@@ -95,7 +95,7 @@ func (s *Segment) Open(ctx context.Context, name string) (*datafile.File, error)
 	key, part := s.key(name), s.part(name)
 	kept, ok := cache.Get[*keptFile](s.cache, s.at.URI, part)
 	if !ok {
-		file, err := datafile.Open(ctx, s.at.Store, key, s.sizes[name], nil)
+		file, err := datafile.OpenWhole(ctx, s.at.Store, key, s.sizes[name])
 		if err != nil {
 			return nil, err
 		}

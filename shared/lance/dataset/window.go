@@ -59,6 +59,8 @@ func (d *Dataset) filterCandidates(ctx context.Context, w window, p *projection,
 		return filter.none, nil
 	case filter.among.Sure:
 		return d.assemble(ctx, w, p, rows, nil)
+	case d.readsTogether(w, p, len(rows)):
+		return d.filterTogether(ctx, w, p, filter, rows)
 	}
 	return d.filterRows(ctx, w, p, filter, rows, nil)
 }

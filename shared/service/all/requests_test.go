@@ -134,6 +134,10 @@ var depthGoals = map[string]struct{ cold, warm int }{
 	"filter 1%, no index":            {5, 2},
 	"append 1000 rows":               {4, 2},
 	"merge_insert 1000 rows":         {7, 3}, // 6 is what we are after
+	"filter by BTREE":                {5, 1},
+	"filter by NGRAM":                {5, 2},
+	"text search by FTS":             {6, 2},
+	"vector search by IVF_PQ":        {5, 2},
 }
 
 // The requests to the object store that each operation makes, and how many of them wait for one

@@ -1,0 +1,43 @@
+package dataset
+
+import (
+	"context"
+	"sync"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/schema"
+)
+
+// maxOpenedAhead is the number of fragments up to which their files are opened before it is known
+// which of them have rows that are wanted.
+const maxOpenedAhead = 16
+
+// OpenAhead begins to open the data files that have some columns, while the caller asks an index, for
+// example, which rows it wants of them. The returned function waits until they are open. It reports no
+// error, because the caller may not need the file; reading the rows reports it. In a version of many
+// fragments, few of which may have wanted rows, OpenAhead does nothing.
+func (d *Dataset) OpenAhead(ctx context.Context, columns []string) (wait func()) {
+	p, err := d.projection(columns)
+	if err != nil {
+		return func() {}
+	}
+	return d.openAhead(ctx, p.fields())
+}
+
+func (d *Dataset) openAhead(ctx context.Context, fields []*schema.Field) (wait func()) {
+	var opening sync.WaitGroup
+	fragments := d.fragments()
+	if len(fragments) > maxOpenedAhead {
+		return opening.Wait
+	}
+	for _, f := range fragments {
+		if f.Ready() {
+			continue
+		}
+		opening.Go(func() {
+			defer lance.Contain(func(error) {})
+			_, _ = f.RowBytes(ctx, fields) // which opens the files
+		})
+	}
+	return opening.Wait
+}
