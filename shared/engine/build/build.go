@@ -99,13 +99,15 @@ var builders = map[indexmeta.Kind]builder{
 			details := pb.ZoneMapIndexDetails{RowsPerZone: zonemap.RowsPerZone, HasNullBitmap: true}
 			var e pb.Encoder
 			details.Marshal(&e)
-			return plan{details: e.B, write: ofValues(d, n.Column, dataset.RowAddr, column.Type, zonemap.Build)}, nil
+			b := planZones(d, n, column.Type, zones{build: zonemap.Build, join: zonemap.Join})
+			b.details = e.B
+			return b, nil
 		},
 	},
 	indexmeta.BloomFilter: {
 		fits: func(column arrow.Field) bool { return bloomfilter.IsHashed(column.Type) }, fitting: "numbers, texts, binaries, dates and times",
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return plan{write: ofValues(d, n.Column, dataset.RowAddr, column.Type, bloomfilter.Build)}, nil
+			return planZones(d, n, column.Type, zones{build: bloomfilter.Build, join: bloomfilter.Join}), nil
 		},
 	},
 	indexmeta.FM: {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -84,10 +86,8 @@ func planText(d *dataset.Dataset, n Index, field arrow.Field) (plan, error) {
 		return plan{}, textParamsError(err)
 	}
 	details, err := textDetails(&params)
-	return plan{
-		version: inverted.Version(&params), details: details,
-		write: func(ctx context.Context, out index.Output) error { return writeText(ctx, d, column, analyzer, out) },
-	}, err
+	x := texts{source: source{dataset: d, column: n.Column, stores: dataset.RowID, kind: field.Type, watch: n.Watch}, reader: column, analyzer: analyzer}
+	return plan{version: inverted.Version(&params), details: details, write: x.write, parts: x}, err
 }
 
 // textDetails encodes parameters for the entry of an index in a manifest.
@@ -114,25 +114,82 @@ func textDetails(p *fulltext.Params) ([]byte, error) {
 	return e.B, nil
 }
 
-// writeText writes the files of an index of texts, whose terms it finds on all cores.
-func writeText(ctx context.Context, d *dataset.Dataset, column document.Column, analyzer *fulltext.Analyzer, out index.Output) error {
-	b := inverted.NewBuilder(ctx, analyzer, out)
+// texts builds an index of texts, whose terms it finds on all cores.
+type texts struct {
+	source
+	reader   document.Column
+	analyzer *fulltext.Analyzer
+}
+
+// write builds a segment of all rows.
+func (x texts) write(ctx context.Context, out index.Output) error {
+	b := inverted.NewBuilder(ctx, x.analyzer, out)
 	defer b.Release()
-	added, err := dataset.Map(ctx, d, dataset.ScanOptions{Columns: []string{column.Name, dataset.RowID}},
-		func(ctx context.Context, batch arrow.RecordBatch) (struct{}, error) {
-			text, err := column.Reader(ctx, batch.Column(0))
-			if err != nil {
-				return struct{}{}, err
-			}
-			return struct{}{}, b.Add(ctx, batch.Column(1).(*array.Uint64).Uint64Values(), text)
-		})
-	if err != nil {
+	if _, err := x.add(ctx, b, nil); err != nil {
 		return err
 	}
-	for _, err := range added {
+	return b.Close(ctx)
+}
+
+// add adds the documents of rows, and returns how many rows there are. All are added if span is nil.
+func (x texts) add(ctx context.Context, b *inverted.Builder, span Span) (rows int64, err error) {
+	added, err := dataset.Map(ctx, x.dataset, dataset.ScanOptions{Columns: []string{x.column, x.stores}, Span: span},
+		func(ctx context.Context, batch arrow.RecordBatch) (int64, error) {
+			text, err := x.reader.Reader(ctx, batch.Column(0))
+			if err != nil {
+				return 0, err
+			}
+			return batch.NumRows(), b.Add(ctx, batch.Column(1).(*array.Uint64).Uint64Values(), text)
+		})
+	if err != nil {
+		return 0, err
+	}
+	for n, err := range added {
 		if err != nil {
-			return err
+			return rows, err
+		}
+		if rows += n; x.watch != nil {
+			x.watch(n)
 		}
 	}
-	return b.Close(ctx)
+	return rows, nil
+}
+
+// Train implements Parts.
+func (x texts) Train(context.Context, index.Output) (bool, error) { return true, nil }
+
+// InStage implements Parts: shards are partitions of the segment.
+func (x texts) InStage() bool { return true }
+
+// Effort implements Parts.
+func (x texts) Effort() Effort {
+	const byteNanos, heldBytes = 300, 1 // for a byte of text; that a byte takes until it is written
+	bytes := x.rowBytes()
+	return Effort{RowNanos: byteNanos * bytes, RowBytes: bytes, Held: heldBytes * bytes}
+}
+
+// numberBits bounds the numbers of partitions, which other readers may hold in floats.
+const numberBits = 53
+
+// Shard implements Parts. The partitions have random numbers, as no other shard must have the same.
+func (x texts) Shard(ctx context.Context, span Span, name string, _ Staged, out index.Output) (Shard, error) {
+	b := inverted.NewBuilder(ctx, x.analyzer, out)
+	defer b.Release()
+	b.NumberFrom(rand.Uint64N(1<<numberBits - 1<<16))
+	rows, err := x.add(ctx, b, span)
+	if err != nil {
+		return Shard{}, err
+	}
+	partitions, err := b.Flush(ctx)
+	return Shard{Name: name, Rows: rows, Partitions: partitions}, err
+}
+
+// Join implements Parts.
+func (x texts) Join(ctx context.Context, shards []Shard, _ Staged, out index.Output) error {
+	var partitions []uint64
+	for _, s := range shards {
+		partitions = append(partitions, s.Partitions...)
+	}
+	slices.Sort(partitions)
+	return inverted.Describe(ctx, x.analyzer.Params(), partitions, out)
 }

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/zoned"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
 )
 
 // What a segment has that Build writes, as in native Lance.
@@ -57,6 +58,12 @@ func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBat
 		return err
 	}
 	return b.Finish(ctx, s.file)
+}
+
+// Join writes the file of a segment with the zones of other files that Build has written, of rows that
+// follow each other.
+func Join(ctx context.Context, files []*datafile.File, out index.Output) error {
+	return zoned.Join(ctx, files, lookupFile, out)
 }
 
 // filterBytes returns the size of a filter for so many values, which is a power of two.

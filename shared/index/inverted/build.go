@@ -3,6 +3,7 @@ package inverted
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"strconv"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
+	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
 )
 
@@ -34,6 +36,7 @@ type Builder struct {
 	free       chan *collector // those that no goroutine fills
 	held       atomic.Int64    // bytes of all of them
 	writing    sync.Mutex      // one partition at a time
+	first      uint64          // number of the first partition
 	partitions []uint64
 	written    atomic.Int64 // partitions
 }
@@ -58,6 +61,10 @@ func NewBuilder(ctx context.Context, analyzer *fulltext.Analyzer, out index.Outp
 	}
 	return b
 }
+
+// NumberFrom sets the number of the first partition, which is 0 otherwise. Builders that write to the same
+// segment must not have partitions with the same number.
+func (b *Builder) NumberFrom(first uint64) { b.first = first }
 
 // Add adds the documents of rows. numbers are what the segment stores of the rows; text returns the text
 // of a row, and whether it has none.
@@ -167,8 +174,8 @@ func (b *Builder) flush(ctx context.Context, written int64) error {
 // write writes what collectors hold as a partition, if they hold something, and empties them.
 func (b *Builder) write(ctx context.Context, all []*collector) error {
 	w := &partitionWriter{
-		out: b.out, names: partition{number: uint64(len(b.partitions))}, coding: b.coding, placed: b.params.WithPosition,
-		metadata: b.forms(),
+		out: b.out, names: partition{number: b.first + uint64(len(b.partitions))}, coding: b.coding, placed: b.params.WithPosition,
+		metadata: formsOf(&b.params),
 	}
 	for _, c := range all {
 		if len(c.rows) > 0 {
@@ -191,13 +198,13 @@ func (b *Builder) write(ctx context.Context, all []*collector) error {
 	return nil
 }
 
-// forms returns how posting lists are written, as the metadata of the files name it.
-func (b *Builder) forms() map[string]string {
+// formsOf returns how posting lists are written, as the metadata of the files name it.
+func formsOf(p *fulltext.Params) map[string]string {
 	m := map[string]string{
-		"posting_tail_codec": "varint_delta_v1", "posting_block_size": strconv.Itoa(b.coding.block),
-		"format_version": strconv.Itoa(int(Version(&b.params))),
+		"posting_tail_codec": "varint_delta_v1", "posting_block_size": strconv.Itoa(p.BlockSize),
+		"format_version": strconv.Itoa(int(Version(p))),
 	}
-	if b.params.WithPosition {
+	if p.WithPosition {
 		m["positions_layout"], m["positions_codec"] = "shared_stream_v2", "packed_delta_v1"
 	}
 	return m
@@ -205,19 +212,37 @@ func (b *Builder) forms() map[string]string {
 
 // Close writes the documents that are left, and the file that describes the segment.
 func (b *Builder) Close(ctx context.Context) error {
+	partitions, err := b.Flush(ctx)
+	if err != nil {
+		return err
+	}
+	return Describe(ctx, &b.params, partitions, b.out)
+}
+
+// Flush writes the documents that are left, and returns the numbers of all partitions. Nothing may be
+// added any more. [Describe] completes the segment.
+func (b *Builder) Flush(ctx context.Context) ([]uint64, error) {
 	if err := b.flush(ctx, b.written.Load()); err != nil {
-		return err
+		return nil, err
 	}
-	partitions, err := json.Marshal(append([]uint64{}, b.partitions...))
+	return b.partitions, nil
+}
+
+// Describe writes the file that describes a segment of some partitions, which Builders have written.
+func Describe(ctx context.Context, p *fulltext.Params, partitions []uint64, out index.Output) error {
+	if len(partitions) > maxPartitions {
+		return fmt.Errorf("%w: an index of %d partitions", lance.ErrUnsupported, len(partitions))
+	}
+	numbers, err := json.Marshal(append([]uint64{}, partitions...))
 	if err != nil {
 		return err
 	}
-	params, err := json.Marshal(b.params)
+	params, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
-	m := b.forms()
-	m["partitions"], m["params"], m["token_set_format"] = string(partitions), string(params), "fst"
+	m := formsOf(p)
+	m["partitions"], m["params"], m["token_set_format"] = string(numbers), string(params), "fst"
 	metadata := arrow.MetadataFrom(m)
 	schema := arrow.NewSchema([]arrow.Field{{Name: "deleted_fragments", Type: arrow.BinaryTypes.Binary}}, &metadata)
 	none, err := roaring.New().ToBytes()
@@ -226,7 +251,7 @@ func (b *Builder) Close(ctx context.Context) error {
 	}
 	column := array.NewBinaryBuilder(arrowmemory.DefaultAllocator, arrow.BinaryTypes.Binary)
 	column.Append(none)
-	return writeFile(ctx, b.out, metadataFile, array.NewRecordBatch(schema, []arrow.Array{column.NewArray()}, 1))
+	return writeFile(ctx, out, metadataFile, array.NewRecordBatch(schema, []arrow.Array{column.NewArray()}, 1))
 }
 
 // Release gives back the memory of documents that were not written.

@@ -88,18 +88,20 @@ type cut struct {
 	row      int64 // of the fragment
 }
 
-// cut returns where a shard begins, from 0, or where the last one ends. Fragments that are smaller than
-// a shard stay whole.
+// cut returns where a shard begins, from 0, or where the last one ends. There is a cut where a fragment
+// begins, unless another one begins within the length of a shard. So segments can be made of whole
+// fragments.
 func (s *stretch) cut(shard int) cut {
 	if shard >= s.shards {
 		return cut{len(s.ids), 0}
 	}
-	at := int64(float64(s.rows()) / float64(s.shards) * float64(shard))
+	length := float64(s.rows()) / float64(s.shards)
+	at := int64(length * float64(shard))
 	i := sort.Search(len(s.ids), func(i int) bool { return s.starts[i+1] > at })
-	if i == len(s.ids) || (s.starts[i+1]-s.starts[i])*int64(s.shards) <= s.rows() {
-		return cut{i, 0}
+	if row := at - s.starts[i]; i < len(s.ids) && float64(row) >= length {
+		return cut{i, row}
 	}
-	return cut{i, at - s.starts[i]}
+	return cut{i, 0}
 }
 
 // span returns the rows of a shard, from 0.

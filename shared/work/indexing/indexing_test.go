@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
+	"tiltyard/shared/fulltext"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
@@ -53,7 +55,7 @@ func open(t *testing.T, objects objectstore.Store, sizes indexing.Sizes) *house 
 		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
 	})}
 	h.worker = &job.Worker{
-		Starter: *h.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
+		Starter: *h.Jobs, Now: time.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Memory: memory.NewBudget(1<<30, 1<<30),
 		Name:  func() string { h.names++; return fmt.Sprint(h.names) },
 		Kinds: map[string]job.Kind{indexing.Kind: indexing.Create(h.Tables, sizes)},
 	}
@@ -239,7 +241,7 @@ func engineRead[T any](t *testing.T, at *engine.Table, f func(ctx context.Contex
 var (
 	large = indexing.Sizes{Time: time.Hour, Memory: 1 << 30}
 	tiny  = indexing.Sizes{Time: time.Hour, Memory: 2000} // many shards, and one segment
-	split = indexing.Sizes{Time: 100 * time.Microsecond, Memory: 2000}
+	split = indexing.Sizes{Time: 10 * time.Microsecond, Memory: 500}
 )
 
 // orders is an index of each kind that sorts.
@@ -284,5 +286,97 @@ func TestPartsMakeWhatOneWorkerMakes(t *testing.T) {
 				t.Errorf("%d files, want %d", len(got[0]), len(want[0]))
 			}
 		})
+	}
+}
+
+// questions are predicates that the indices of the tests answer.
+var questions = []string{
+	"n = 7", "n < 3 OR n > 45", "n IS NULL", "NOT (n = 7)", "s = 'amber birch'", "s IS NULL", "s LIKE 'cedar%'",
+	"array_has(tags, 'dune')", "tags IS NULL", "contains(s, 'fjord')", "contains_tokens(s, 'ember')",
+}
+
+// answers returns what a table answers: the number of rows for each question, and which rows are found by
+// their words and by a vector.
+func (h *house) answers(t *testing.T) map[string]string {
+	t.Helper()
+	at, found := h.at(t), map[string]string{}
+	for _, q := range questions {
+		n, err := at.Count(t.Context(), nil, q)
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		found[q] = fmt.Sprint(n.Count)
+	}
+	return found
+}
+
+// scores returns the rows with a word, and their scores.
+func (h *house) scores(t *testing.T, word string) map[int64]float32 {
+	t.Helper()
+	rows, err := h.at(t).Query(t.Context(), &protocol.QueryTableRequest{
+		FullTextQuery: &protocol.FullTextQuery{Columns: []string{"s"}, Text: word}, Columns: protocol.Projection{{Name: "id"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores := map[int64]float32{}
+	for batch, err := range rows.Batches {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := batch.Column(0).(*array.Int64)
+		for i := range int(batch.NumRows()) {
+			scores[ids.Value(i)] = batch.Column(1).(*array.Float32).Value(i)
+		}
+	}
+	return scores
+}
+
+// covered checks that an index has so many segments, and leaves out no row.
+func (h *house) covered(t *testing.T, name string, least, most int) {
+	t.Helper()
+	x, err := h.at(t).Index(t.Context(), nil, name)
+	if err != nil || x.Unindexed != 0 || int(x.Segments) < least || int(x.Segments) > most {
+		t.Errorf("%s: %d segments of %d rows, %d rows in none, error %v; want %d to %d segments of all rows", name, x.Segments, x.Indexed, x.Unindexed, err, least, most)
+	}
+}
+
+// others is an index of each kind that does not sort.
+var others = []build.Index{
+	{Name: "zones", Column: "n", Kind: indexmeta.ZoneMap},
+	{Name: "filters", Column: "n", Kind: indexmeta.BloomFilter},
+	{Name: "words", Column: "s", Kind: indexmeta.Text, Text: fulltext.DefaultParams()},
+}
+
+func TestSegmentsOfPartsAnswerAsTheTableDoes(t *testing.T) {
+	for _, n := range slices.Concat(orders, others) {
+		t.Run(n.Name, func(t *testing.T) {
+			for name, sizes := range map[string]indexing.Sizes{"one segment": tiny, "many segments": split} {
+				h := open(t, memstore.New(), sizes)
+				h.create(t, 100, 37, 400, 1, 62)
+				want := h.answers(t)
+				h.build(t, n, nil)
+				if got := h.answers(t); !maps.Equal(got, want) {
+					t.Errorf("%s: got %v, want %v", name, got, want)
+				}
+				least, most := 1, 1
+				if sizes == split && n.Kind != indexmeta.Text {
+					least, most = 2, 5
+				}
+				h.covered(t, n.Name, least, most)
+			}
+		})
+	}
+}
+
+func TestPartitionsOfTextsScoreAlike(t *testing.T) {
+	whole, parts := open(t, memstore.New(), large), open(t, memstore.New(), tiny)
+	for _, h := range []*house{whole, parts} {
+		h.create(t, 100, 37, 400, 1, 62)
+		h.build(t, others[2], nil)
+	}
+	want := whole.scores(t, "ember")
+	if got := parts.scores(t, "ember"); !maps.Equal(got, want) || len(want) < 50 {
+		t.Errorf("got %d rows, want %d with the same scores", len(got), len(want))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // divide divides the newest version of a table.
@@ -57,7 +58,8 @@ func (b builder) divideFragments(v *division, d *dataset.Dataset, order Order, f
 		return err
 	}
 	// The shards of some fragments are as large as those of all would be.
-	v.Shards = max(int(float64(b.sizes.shards(d, parts))*float64(s.rows())/float64(max(d.CountRows(), 1))), 1)
+	share := float64(s.rows()) / float64(max(d.CountRows(), 1))
+	v.Shards = min(max(int(float64(b.sizes.shards(d, parts))*share), 1), transaction.MaxParts)
 	return nil
 }
 
