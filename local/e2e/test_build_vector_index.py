@@ -21,6 +21,9 @@ KINDS = {
     "IVF_HNSW_FLAT": lambda metric: index.HnswFlat(distance_type=metric, num_partitions=3),
     "IVF_HNSW_SQ": lambda metric: index.HnswSq(distance_type=metric, num_partitions=3),
     "IVF_HNSW_PQ": lambda metric: index.HnswPq(distance_type=metric, num_partitions=3, num_sub_vectors=8),
+    "IVF_RQ": lambda metric: index.IvfRq(distance_type=metric, num_partitions=8),
+    "IVF_RQ 5": lambda metric: index.IvfRq(distance_type=metric, num_partitions=8, num_bits=5),
+    "IVF_RQ 9": lambda metric: index.IvfRq(distance_type=metric, num_partitions=8, num_bits=9),
     "IVF_PQ 4": lambda metric: index.IvfPq(distance_type=metric, num_partitions=8, num_sub_vectors=16, num_bits=4),
 }
 METRICS = ["l2", "cosine", "dot"]
@@ -44,14 +47,19 @@ def nearest(native, query, **how) -> pa.Table:
 
 
 def disagreements(table, native, count: int = 10) -> list[str]:
-    """Searches that the service and native Lance answer differently with the same index."""
+    """Searches that the service and native Lance answer differently with the same index. Of RQ native Lance
+    rounds the tables that it measures with, and leaves out rows that are probably too far by their signs."""
     random, found = np.random.default_rng(3), []
+    rounded = native.list_indices()[0]["type"] == "IVF_RQ"
+    accurate, tolerance, others = ({"approx_mode": "accurate"}, 1e-2, 3) if rounded else ({}, 2e-3, 1)
     for i in range(count):
         query = random.normal(size=DIMENSIONS).astype(np.float32)
-        want = nearest(native, query, nprobes=3)
+        want = nearest(native, query, nprobes=3, **accurate)
         got = table.search(query.tolist(), vector_column_name="v").nprobes(3).limit(10).select(["id"]).to_arrow()
-        near = got.num_rows == want.num_rows and np.allclose(got["_distance"], want["_distance"], rtol=2e-3, atol=2e-3)
-        if not near or len(set(got["id"].to_pylist()) ^ set(want["id"].to_pylist())) > 2:
+        ours, theirs = (dict(zip(rows["id"].to_pylist(), rows["_distance"].to_pylist(), strict=True)) for rows in (got, want))
+        common = ours.keys() & theirs.keys()
+        near = np.allclose([ours[i] for i in common], [theirs[i] for i in common], rtol=tolerance, atol=tolerance)
+        if not near or len(ours) != len(theirs) or len(common) < len(theirs) - others:
             found.append(f"query {i}: got {got.to_pydict()}, want {want.to_pydict()}")
     return found
 
@@ -120,7 +128,8 @@ def test_native_uses_what_we_build(server, outside, db, space, kind, metric, ele
 def test_parameters(wire, space, db):
     """What fits neither the column nor the other parameters is refused before any work."""
     column = pa.FixedSizeListArray.from_arrays(pa.array(range(48), pa.float32()), 24)
-    db.create_table("t", pa.table({"id": [1, 2], "v": column}), namespace_path=[space])
+    short = pa.FixedSizeListArray.from_arrays(pa.array(range(24), pa.float32()), 12)
+    db.create_table("t", pa.table({"id": [1, 2], "v": column, "w": short}), namespace_path=[space])
     path = f"/v1/table/{space}$t/create_index"
 
     def refused(kind: str, what: str, **body) -> None:
@@ -133,12 +142,13 @@ def test_parameters(wire, space, db):
     refused("IVF_PQ", "num_bits is 5; it may be 4 or 8", num_bits=5)
     refused("IVF_PQ", "must be even", num_sub_vectors=3, num_bits=4)
     refused("IVF_SQ", "num_bits is 4", num_bits=4)
+    refused("IVF_RQ", "num_bits is 10; it may be 1 to 9", num_bits=10)
+    refused("IVF_RQ", "a multiple of 8; these have 12", column="w")
     refused("IVF_FLAT", "num_partitions is 0", num_partitions=0)
     refused("IVF_FLAT", "l2, cosine and dot do", metric_type="hamming")
     refused("IVF_FLAT", "distance_type", metric_type="manhattan")
     refused("IVF_FLAT", "they mean the same", metric_type="l2", distance_type="dot")
     assert wire.post(path, {"column": "nope", "index_type": "IVF_FLAT"}).status == 404
-    assert wire.post(path, {"column": "v", "index_type": "IVF_RQ"}).status == 501
     assert db.open_table("t", namespace_path=[space]).list_indices() == []
 
 
@@ -197,7 +207,7 @@ def test_recall(server, outside, db, space, kind, spread):
         found = [nearest(native, q, nprobes=probes)["id"].to_pylist() for q in values[count:]]
         return np.mean([len(set(f) & set(e["id"].to_pylist())) / 10 for f, e in zip(found, exact, strict=True)])
 
-    options = {"num_sub_vectors": config.num_sub_vectors, "num_bits": config.num_bits} if "PQ" in kind else {}
+    options = {name: getattr(config, name) for name in ("num_sub_vectors", "num_bits") if hasattr(config, name)}
     if graph:
         options |= {"m": config.m, "ef_construction": config.ef_construction}
     builds = []
@@ -206,5 +216,6 @@ def test_recall(server, outside, db, space, kind, spread):
         builds.append(recall(theirs))
     ours = recall(place)
     print(f"recall@10 of {kind}, {spread}: ours {ours:.4f}, native {np.mean(builds):.4f} ({min(builds):.4f} to {max(builds):.4f})")
-    # On vectors without clusters, two graphs of the same vectors differ by a hundredth.
-    assert ours >= np.mean(builds) - (0.02 if graph else 0.005)
+    # On vectors without clusters, two graphs of the same vectors differ by a hundredth, and so do two rotations
+    # of which only signs are kept.
+    assert ours >= np.mean(builds) - (0.02 if graph or kind == "IVF_RQ" else 0.005)

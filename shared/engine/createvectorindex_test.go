@@ -99,11 +99,12 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 		"another metric":         {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming"}},
 		"too many sub-vectors":   {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", SubVectors: 1 << 20}},
 		"too many iterations":    {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Iterations: 1 << 30}},
+		"ten bits of RQ":         {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2", Bits: 10}},
 		"codes of another width": {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Bits: 4}},
 	} {
 		n.Name, n.Kind = "x", indexmeta.Vector
 		wantCode(t, what, table.CheckIndex(t.Context(), n), protocol.InvalidInput)
 	}
-	rq := build.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_RQ", Metric: "l2"}}
-	wantCode(t, "a kind that is not built", table.CheckIndex(t.Context(), rq), protocol.Unsupported)
+	unknown := build.Index{Name: "x", Column: c.Column, Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_HNSW_RQ", Metric: "l2"}}
+	wantCode(t, "a kind that is not built", table.CheckIndex(t.Context(), unknown), protocol.Unsupported)
 }

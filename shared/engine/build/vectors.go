@@ -22,7 +22,7 @@ func planVectors(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) 
 		return plan{}, protocol.Errorf(protocol.InvalidInput, "column %q: %w", n.Column, err)
 	}
 	return plan{
-		version: ivf.Version, details: recipe.Details(),
+		version: recipe.Version(), details: recipe.Details(),
 		write: func(ctx context.Context, out index.Output) error {
 			return ivf.Build(ctx, recipe, column.Type, d.IndexSource(n.Column, dataset.RowID), out)
 		},

@@ -82,7 +82,7 @@ const keyBytes = 4 + 8
 
 // keys returns a key for each vector of a batch: partition, row and code.
 func (b *build) keys(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
-	count, width := int(batch.NumRows()), b.encoder.Column().RowBytes()
+	count, width := int(batch.NumRows()), quantize.RowBytes(b.encoder.Columns())
 	v := quantize.NewVectors(b.element, b.dim, b.metric, 0)
 	const perRow = 64 // numbers, distances and the slice of a key
 	if err := memory.FromContext(ctx).Take(ctx, 2*v.Bytes(count)+int64(count)*int64(2*width+perRow)); err != nil {
@@ -104,7 +104,7 @@ func (b *build) keys(ctx context.Context, batch arrow.RecordBatch) ([][]byte, er
 		b.subtract(v, numbers)
 	}
 	codes := make([]byte, len(rows)*width)
-	b.encoder.Encode(v, codes)
+	b.encoder.Encode(v, numbers, codes)
 	keys, block := make([][]byte, len(rows)), make([]byte, 0, len(rows)*(keyBytes+width))
 	for i, row := range rows {
 		start := len(block)
@@ -194,10 +194,11 @@ const codeRows = 256
 
 // quantizerSample is how many rows the quantizer is trained with.
 func (b *build) quantizerSample() int64 {
-	if b.quantizer() == "FLAT" {
-		return 0
+	switch b.quantizer() {
+	case "SQ", "PQ":
+		return codeRows << b.Bits
 	}
-	return codeRows << b.Bits
+	return 0
 }
 
 // leastRows is how many vectors the quantizer cannot do without.
@@ -224,6 +225,8 @@ func (b *build) trainQuantizer(ctx context.Context, sample *quantize.Vectors) (q
 		return quantize.TrainProduct(ctx, sample, quantize.ProductOptions{
 			Places: b.SubVectors, Bits: b.Bits, Iterations: b.Iterations, Random: b.random,
 		})
+	case "RQ":
+		return quantize.NewRabitEncoder(b.metric, b.centroids, b.dim, b.Bits, b.random), nil
 	}
 	return quantize.NewFlatEncoder(b.element, b.dim), nil
 }

@@ -28,8 +28,13 @@ type Recipe struct {
 	Candidates int    `json:"candidates,omitempty"`  // that a new node of a graph chooses from
 }
 
-// Version is the version of the format of indices that are built.
-const Version = 1
+// Version returns the version of the format of an index of the recipe.
+func (r Recipe) Version() int32 {
+	if r.quantizer() == "RQ" {
+		return 2
+	}
+	return 1
+}
 
 // built has a row for each kind that can be built: how many rows a partition should have, and the
 // quantizer.
@@ -42,6 +47,7 @@ var built = map[string]struct {
 	"IVF_FLAT": {4096, "FLAT"},
 	"IVF_SQ":   {8192, "SQ"},
 	"IVF_PQ":   {8192, "PQ"},
+	"IVF_RQ":   {4096, "RQ"},
 
 	"IVF_HNSW_FLAT": {1 << 20, "FLAT"},
 	"IVF_HNSW_SQ":   {1 << 20, "SQ"},
@@ -58,7 +64,7 @@ func Kinds() []string {
 	return names
 }
 
-// quantizer returns how vectors are stored: FLAT, SQ or PQ.
+// quantizer returns how vectors are stored: FLAT, SQ, PQ or RQ.
 func (r Recipe) quantizer() string { return built[r.Kind].quantizer }
 
 // hasGraph reports whether partitions have graphs.
@@ -93,6 +99,12 @@ func (r Recipe) Complete(column arrow.DataType) (Recipe, error) {
 	case "SQ":
 		r.Bits = orElse(r.Bits, 8)
 		checks = append(checks, check{"num_bits", r.Bits, 8, 8})
+	case "RQ":
+		if list.Len()%8 != 0 {
+			return r, fmt.Errorf("%s needs vectors whose dimensions are a multiple of 8; these have %d", r.Kind, list.Len())
+		}
+		r.Bits = orElse(r.Bits, 5)
+		checks = append(checks, check{"num_bits", r.Bits, 1, 9})
 	}
 	return r, firstError(checks)
 }
@@ -169,6 +181,8 @@ func (r Recipe) Details() []byte {
 	switch r.quantizer() {
 	case "SQ":
 		d.Compression, d.NumBits = pb.CompressionSQ, uint32(r.Bits)
+	case "RQ":
+		d.Compression, d.NumBits = pb.CompressionRQ, uint32(r.Bits)
 	case "PQ":
 		d.Compression, d.NumBits, d.NumSubVectors = pb.CompressionPQ, uint32(r.Bits), uint32(r.SubVectors)
 		d.RuntimeHints["lance.pq.max_iters"] = strconv.Itoa(r.Iterations)

@@ -81,8 +81,8 @@ func (w *writer) add(ctx context.Context, key []byte) error {
 	return nil
 }
 
-// whole reports whether a partition is written at once.
-func (w *writer) whole() bool { return w.hasGraph() || w.quantizer() == "PQ" }
+// whole reports whether a partition is written at once, because its codes do not lie row by row.
+func (w *writer) whole() bool { return w.hasGraph() || w.quantizer() == "PQ" || w.quantizer() == "RQ" }
 
 // bytes is how much memory the rows at hand take, and what is made of them to be written.
 func (w *writer) bytes() int64 { return 2 * (int64(len(w.codes)) + 8*int64(len(w.ids))) }
@@ -98,14 +98,12 @@ func (w *writer) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	codes := w.codes
-	if w.quantizer() == "PQ" {
-		codes = quantize.Transpose(codes, rows)
-	}
 	fields := w.storageFields()
-	batch := array.NewRecordBatch(arrow.NewSchema(fields, nil), []arrow.Array{
-		numbersOf(arrow.PrimitiveTypes.Uint64, arrow.Uint64Traits.CastToBytes(w.ids)), lists(fields[1].Type, codes, rows),
-	}, int64(rows))
+	columns := []arrow.Array{numbersOf(arrow.PrimitiveTypes.Uint64, arrow.Uint64Traits.CastToBytes(w.ids))}
+	for i, codes := range w.encoder.Store(w.codes, rows) {
+		columns = append(columns, codesOf(fields[i+1].Type, codes, rows))
+	}
+	batch := array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, int64(rows))
 	w.written += int64(rows)
 	w.ids, w.codes = nil, nil
 	return w.storage.Write(ctx, batch)
@@ -125,17 +123,21 @@ func (w *writer) endPartition(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// storageFields are the columns of the storage file: the row, and its code.
+// storageFields are the columns of the storage file: the row, and those of its code.
 func (w *writer) storageFields() []arrow.Field {
-	c := w.encoder.Column()
 	elements := map[arrow.Type]arrow.DataType{
 		arrow.FLOAT16: arrow.FixedWidthTypes.Float16, arrow.FLOAT32: arrow.PrimitiveTypes.Float32,
 		arrow.FLOAT64: arrow.PrimitiveTypes.Float64, arrow.UINT8: arrow.PrimitiveTypes.Uint8,
 	}
-	return []arrow.Field{
-		{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64, Nullable: true},
-		{Name: c.Name, Type: arrow.FixedSizeListOf(int32(c.Width), elements[c.Element]), Nullable: true},
+	fields := []arrow.Field{{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}}
+	for _, c := range w.encoder.Columns() {
+		field := arrow.Field{Name: c.Name, Type: elements[c.Element], Nullable: true}
+		if c.Width > 0 {
+			field.Type = arrow.FixedSizeListOf(int32(c.Width), field.Type)
+		}
+		fields = append(fields, field)
 	}
+	return fields
 }
 
 // topFields are the columns of the index file. Without graphs it has no rows.
@@ -153,9 +155,13 @@ func numbersOf(t arrow.DataType, bytes []byte) arrow.Array {
 	return array.MakeFromData(array.NewData(t, n, buffers, nil, 0, 0))
 }
 
-// lists returns an array of fixed-size lists whose elements lie in memory.
-func lists(t arrow.DataType, bytes []byte, rows int) arrow.Array {
-	items := numbersOf(t.(*arrow.FixedSizeListType).Elem(), bytes).Data()
+// codesOf returns an array of codes that lie in memory: of fixed-size lists, or of numbers.
+func codesOf(t arrow.DataType, bytes []byte, rows int) arrow.Array {
+	list, ok := t.(*arrow.FixedSizeListType)
+	if !ok {
+		return numbersOf(t, bytes)
+	}
+	items := numbersOf(list.Elem(), bytes).Data()
 	return array.MakeFromData(array.NewData(t, rows, []*arrowmemory.Buffer{nil}, []arrow.ArrayData{items}, 0, 0))
 }
 

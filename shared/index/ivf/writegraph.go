@@ -2,12 +2,15 @@ package ivf
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/index/hnsw"
+	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
 )
 
@@ -22,7 +25,11 @@ var graphFields = []arrow.Field{
 // the codes stand for, because these are what a search measures. Residuals of one partition are as far
 // from each other as their vectors are.
 func (w *writer) writeGraph(ctx context.Context) error {
-	rows, width := len(w.ids), w.encoder.Column().RowBytes()
+	decoder, ok := w.encoder.(quantize.Decoder)
+	if !ok {
+		return fmt.Errorf("%w: a graph of codes that stand for no vectors", lance.ErrUnsupported)
+	}
+	rows, width := len(w.ids), quantize.RowBytes(decoder.Columns())
 	held, err := memory.Take(ctx, 4*int64(rows*w.dim))
 	if err != nil {
 		return err
@@ -30,7 +37,7 @@ func (w *writer) writeGraph(ctx context.Context) error {
 	defer held.Release()
 	vectors := make([]float32, rows*w.dim)
 	for i := range rows {
-		w.encoder.Decode(w.codes[i*width:(i+1)*width], vectors[i*w.dim:(i+1)*w.dim])
+		decoder.Decode(w.codes[i*width:(i+1)*width], vectors[i*w.dim:(i+1)*w.dim])
 	}
 	graph, err := hnsw.Build(ctx, vectors, w.dim, hnsw.Options{Metric: w.grouping(), Edges: w.Edges, Candidates: w.Candidates})
 	if err != nil {

@@ -12,34 +12,61 @@ import (
 // An Encoder makes the codes of the vectors of a segment. It does not change and is safe for
 // concurrent use.
 type Encoder interface {
-	// Column is the column that the codes lie in.
-	Column() Column
+	// Columns are the columns that the code of a row lies in.
+	Columns() []Column
 	// Residual reports whether the vectors to encode are those of the column minus the centroid of
 	// their partition.
 	Residual() bool
-	// Encode writes the codes of vectors one after another. out has Column().RowBytes() for each.
-	Encode(v *Vectors, out []byte)
-	// Decode writes the vector that a code stands for. out has an element for each dimension.
-	Decode(code []byte, out []float32)
+	// Encode writes the codes of vectors one after another, each with its columns one after another.
+	// partitions has the number of the partition of each vector. out has [RowBytes] of Columns for each.
+	Encode(v *Vectors, partitions []uint32, out []byte)
+	// Store returns the columns of a partition from the codes of its rows.
+	Store(codes []byte, rows int) [][]byte
 	// Buffer is the global buffer that the metadata refer to; nil is none.
 	Buffer() []byte
 	// Metadata returns the metadata of the quantizer as JSON, with the number of the buffer.
 	Metadata(buffer int) ([]byte, error)
 }
 
+// A Decoder is an Encoder whose codes stand for vectors that can be had back.
+type Decoder interface {
+	Encoder
+	// Decode writes the vector that a code stands for. out has an element for each dimension.
+	Decode(code []byte, out []float32)
+}
+
+// split returns the columns of rows that lie one after another.
+func split(codes []byte, rows int, columns []Column) [][]byte {
+	if len(columns) == 1 {
+		return [][]byte{codes}
+	}
+	var parts [][]byte
+	from, width := 0, RowBytes(columns)
+	for _, c := range columns {
+		to := from + c.RowBytes()
+		part := make([]byte, 0, rows*c.RowBytes())
+		for row := range rows {
+			part = append(part, codes[row*width+from:row*width+to]...)
+		}
+		parts, from = append(parts, part), to
+	}
+	return parts
+}
+
 // A flatEncoder leaves vectors as they are.
 type flatEncoder struct{ flat }
 
 // NewFlatEncoder returns the encoder of FLAT.
-func NewFlatEncoder(element arrow.Type, dim int) Encoder {
-	return flatEncoder{flat{column: Column{"flat", element, dim}}}
+func NewFlatEncoder(element arrow.Type, dim int) Decoder {
+	return &flatEncoder{flat{column: Column{"flat", element, dim}}}
 }
 
-func (f flatEncoder) Column() Column { return f.column }
-func (flatEncoder) Residual() bool   { return false }
-func (flatEncoder) Buffer() []byte   { return nil }
+func (*flatEncoder) Residual() bool { return false }
+func (*flatEncoder) Buffer() []byte { return nil }
 
-func (f flatEncoder) Encode(v *Vectors, out []byte) {
+func (f *flatEncoder) Store(codes []byte, rows int) [][]byte { return split(codes, rows, f.Columns()) }
+
+func (f *flatEncoder) Encode(v *Vectors, _ []uint32, out []byte) {
 	switch f.column.Element {
 	case arrow.FLOAT16:
 		copy(out, arrow.Uint16Traits.CastToBytes(vector.RoundToFloat16(v.Values)))
@@ -50,13 +77,13 @@ func (f flatEncoder) Encode(v *Vectors, out []byte) {
 	}
 }
 
-func (f flatEncoder) Decode(code []byte, out []float32) {
+func (f *flatEncoder) Decode(code []byte, out []float32) {
 	t := Tensor{Element: f.column.Element, Rows: 1, Width: f.column.Width}
 	t.read(code)
 	copy(out, t.Values)
 }
 
-func (f flatEncoder) Metadata(int) ([]byte, error) {
+func (f *flatEncoder) Metadata(int) ([]byte, error) {
 	return json.Marshal(map[string]int{"dim": f.column.Width})
 }
 
@@ -67,8 +94,8 @@ type scalarEncoder struct{ scalar }
 const scalarBits = 8
 
 // NewScalarEncoder returns the encoder of SQ. Its bounds are those of a sample.
-func NewScalarEncoder(sample *Vectors) Encoder {
-	s := scalarEncoder{scalar{dim: sample.Dim, start: math.MaxFloat64, end: -math.MaxFloat64}}
+func NewScalarEncoder(sample *Vectors) Decoder {
+	s := &scalarEncoder{scalar{dim: sample.Dim, start: math.MaxFloat64, end: -math.MaxFloat64}}
 	for i, x := range sample.Values {
 		wide := float64(x)
 		if sample.Wide != nil {
@@ -79,11 +106,14 @@ func NewScalarEncoder(sample *Vectors) Encoder {
 	return s
 }
 
-func (s scalarEncoder) Column() Column { return s.Columns()[0] }
-func (scalarEncoder) Residual() bool   { return false }
-func (scalarEncoder) Buffer() []byte   { return nil }
+func (*scalarEncoder) Residual() bool { return false }
+func (*scalarEncoder) Buffer() []byte { return nil }
 
-func (s scalarEncoder) Encode(v *Vectors, out []byte) {
+func (s *scalarEncoder) Store(codes []byte, rows int) [][]byte {
+	return split(codes, rows, s.Columns())
+}
+
+func (s *scalarEncoder) Encode(v *Vectors, _ []uint32, out []byte) {
 	if v.Wide != nil {
 		for i, x := range v.Wide {
 			out[i] = s.quantize(x)
@@ -95,14 +125,14 @@ func (s scalarEncoder) Encode(v *Vectors, out []byte) {
 	}
 }
 
-func (s scalarEncoder) Decode(code []byte, out []float32) {
+func (s *scalarEncoder) Decode(code []byte, out []float32) {
 	step := (s.end - s.start) / 255
 	for i, c := range code {
 		out[i] = float32(s.start + float64(c)*step)
 	}
 }
 
-func (s scalarEncoder) Metadata(int) ([]byte, error) {
+func (s *scalarEncoder) Metadata(int) ([]byte, error) {
 	var m struct {
 		Dim    int `json:"dim"`
 		Bits   int `json:"num_bits"`

@@ -69,9 +69,9 @@ func TestVectorsWithoutPlaceAreLeftOut(t *testing.T) {
 }
 
 // encoders returns an encoder of each kind, trained with vectors.
-func encoders(t *testing.T, v *Vectors) map[string]Encoder {
+func encoders(t *testing.T, v *Vectors) map[string]Decoder {
 	t.Helper()
-	made := map[string]Encoder{"FLAT": NewFlatEncoder(v.Element, v.Dim), "SQ": NewScalarEncoder(v)}
+	made := map[string]Decoder{"FLAT": NewFlatEncoder(v.Element, v.Dim), "SQ": NewScalarEncoder(v)}
 	for name, o := range map[string]ProductOptions{"PQ": {Places: v.Dim / 2, Bits: 8}, "PQ 4": {Places: v.Dim, Bits: 4}} {
 		o.Iterations, o.Random = 20, rand.New(rand.NewPCG(1, 1))
 		e, err := TrainProduct(t.Context(), v, o)
@@ -101,15 +101,15 @@ func TestCodesAreMeasuredAsTheVectorsTheyWereMadeOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, e := range encoders(t, v) {
-				codes := make([]byte, n*e.Column().RowBytes())
-				e.Encode(v, codes)
+				codes := make([]byte, n*RowBytes(e.Columns()))
+				e.Encode(v, make([]uint32, n), codes)
 				checkCodes(t, name, e, v, codes)
 			}
 		}
 	}
 }
 
-func checkCodes(t *testing.T, name string, e Encoder, v *Vectors, codes []byte) {
+func checkCodes(t *testing.T, name string, e Decoder, v *Vectors, codes []byte) {
 	t.Helper()
 	metadata, err := e.Metadata(1)
 	if err != nil {
@@ -125,11 +125,8 @@ func checkCodes(t *testing.T, name string, e Encoder, v *Vectors, codes []byte) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, width := v.Rows(), e.Column().RowBytes()
-	stored := Codes{Rows: n, Columns: [][]byte{codes}, Centroid: make([]float32, v.Dim)}
-	if strings.HasPrefix(name, "PQ") {
-		stored.Columns[0] = Transpose(codes, n)
-	}
+	n, width := v.Rows(), RowBytes(e.Columns())
+	stored := Codes{Rows: n, Columns: e.Store(codes, n), Centroid: make([]float32, v.Dim)}
 	query := []float64{1, -1, 0.5, 0.25, -2, 0, 1, 1}
 	asked, err := NewVector(query, v.Element, v.Metric)
 	if err != nil {

@@ -31,7 +31,7 @@ type productEncoder struct {
 
 // TrainProduct returns the encoder of PQ with a codebook of sample vectors, which are in random order
 // and, under L2 and cosine, residuals. There must be a vector for each of the 2^Bits codes.
-func TrainProduct(ctx context.Context, sample *Vectors, o ProductOptions) (Encoder, error) {
+func TrainProduct(ctx context.Context, sample *Vectors, o ProductOptions) (Decoder, error) {
 	p := &productEncoder{dim: sample.Dim, tables: make([]*vector.Table, o.Places)}
 	p.product = product{sample.Metric, sample.Element, o.Bits, o.Places, sample.Dim / o.Places, true, make([]float32, sample.Dim<<o.Bits)}
 	group, ctx := errgroup.WithContext(ctx)
@@ -72,10 +72,9 @@ func (p *productEncoder) part(v *Vectors, place int) []float32 {
 	return part
 }
 
-func (p *productEncoder) Column() Column { return p.Columns()[0] }
 func (p *productEncoder) Residual() bool { return p.metric != vector.Dot }
 
-func (p *productEncoder) Encode(v *Vectors, out []byte) {
+func (p *productEncoder) Encode(v *Vectors, _ []uint32, out []byte) {
 	rows, width := v.Rows(), p.rowBytes()
 	numbers, distances := make([]uint32, rows), make([]float32, rows)
 	for place, table := range p.tables {
@@ -119,15 +118,14 @@ func (p *productEncoder) Metadata(buffer int) ([]byte, error) {
 	}{buffer, p.bits, p.places, p.dim, []int{}, true})
 }
 
-// Transpose turns the codes of a partition as native Lance stores those of PQ: the first bytes of all
-// rows, then the second ones.
-func Transpose(codes []byte, rows int) []byte {
-	width := len(codes) / max(rows, 1)
+// Store transposes the codes: first bytes of all rows, then second ones.
+func (p *productEncoder) Store(codes []byte, rows int) [][]byte {
+	width := p.rowBytes()
 	turned := make([]byte, len(codes))
 	for row := range rows {
 		for i, c := range codes[row*width : (row+1)*width] {
 			turned[i*rows+row] = c
 		}
 	}
-	return turned
+	return [][]byte{turned}
 }

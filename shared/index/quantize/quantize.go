@@ -82,6 +82,15 @@ func (c Column) RowBytes() int {
 	return size * max(c.Width, 1)
 }
 
+// RowBytes is how many bytes a row takes in all columns.
+func RowBytes(columns []Column) int {
+	n := 0
+	for _, c := range columns {
+		n += c.RowBytes()
+	}
+	return n
+}
+
 // Codes are the codes of a partition.
 type Codes struct {
 	Rows     int

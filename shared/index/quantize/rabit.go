@@ -31,7 +31,15 @@ type rabit struct {
 	rotation *rotation
 }
 
+// maxRabitBits bounds the bits of a dimension.
 const maxRabitBits = 9
+
+// Words in the metadata.
+const (
+	rabitFast     = "fast"   // rotation
+	rabitMatrix   = "matrix" // rotation
+	rabitRawQuery = "raw_query"
+)
 
 func newRabit(s Spec) (Quantizer, error) {
 	var m struct {
@@ -48,15 +56,15 @@ func newRabit(s Spec) (Quantizer, error) {
 	switch {
 	case s.Metric == vector.Hamming:
 		return nil, fmt.Errorf("%w: RaBitQ under hamming", lance.ErrUnsupported)
-	case m.Estimator != "raw_query" || !m.Packed:
+	case m.Estimator != rabitRawQuery || !m.Packed:
 		return nil, fmt.Errorf("%w: RaBitQ of an older format (query_estimator %q, packed %t)", lance.ErrUnsupported, m.Estimator, m.Packed)
-	case m.Rotation != "fast" && m.Rotation != "matrix":
+	case m.Rotation != rabitFast && m.Rotation != rabitMatrix:
 		return nil, fmt.Errorf("%w: RaBitQ with a rotation of type %q", lance.ErrUnsupported, m.Rotation)
 	case m.Bits < 1 || m.Bits > maxRabitBits:
 		return nil, fmt.Errorf("%w: RaBitQ with %d bits", lance.ErrUnsupported, m.Bits)
 	case m.Dim != s.Dim || m.Dim < 1 || m.Dim%8 != 0:
 		return nil, fmt.Errorf("%w: codes of %d dimensions under centroids of %d", lance.ErrCorrupt, m.Dim, s.Dim)
-	case (m.Rotation == "matrix") != (s.Buffer != nil):
+	case (m.Rotation == rabitMatrix) != (s.Buffer != nil):
 		return nil, fmt.Errorf("%w: rotation of type %q with a matrix of %d bytes", lance.ErrCorrupt, m.Rotation, len(s.Buffer))
 	}
 	r := &rabit{metric: s.Metric, dim: m.Dim, bits: m.Bits}
@@ -93,7 +101,8 @@ func (r *rabit) arrange(codes *Codes) {
 }
 
 func (r *rabit) Prepare(v *Vector) (Prepared, error) {
-	rotated := r.rotation.apply(v.Values)
+	rotated := make([]float32, r.dim)
+	r.rotation.apply(v.Values, rotated)
 	q := &rabitQuery{rabit: r, values: v.Values, signs: signTables(rotated)}
 	for _, x := range rotated {
 		q.sum += x

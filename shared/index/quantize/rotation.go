@@ -49,20 +49,19 @@ func newRotation(dim int, signs []int, tensor []byte) (*rotation, error) {
 	return r, nil
 }
 
-// apply returns a vector rotated.
-func (r *rotation) apply(v []float32) []float32 {
-	out := make([]float32, r.dim)
+// apply writes a vector rotated.
+func (r *rotation) apply(v, out []float32) {
 	if r.matrix != nil {
 		for i := range out {
+			out[i] = 0
 			for j, x := range r.matrix[i*r.dim : (i+1)*r.dim] {
 				out[i] += x * v[j]
 			}
 		}
-		return out
+		return
 	}
 	copy(out, v)
 	r.mix(out)
-	return out
 }
 
 // mix rotates a vector in place, in rounds. A round changes signs and then mixes a window whose length
