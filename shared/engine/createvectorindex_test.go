@@ -16,12 +16,19 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 	x := openSearched(t)
 	built := map[string]bool{}
 	for _, c := range x.cases {
-		if c.Column == "many" || c.Metric == "hamming" || built[c.Table] {
+		if built[c.Table+c.Column] {
 			continue
 		}
-		built[c.Table] = true
+		built[c.Table+c.Column] = true
+		metric := map[string]string{"u8": "hamming", "many": "cosine"}[c.Column]
+		if metric == "" {
+			metric = "l2"
+		}
 		for _, kind := range ivf.Kinds() {
-			table, recipe := x.table(t, c.Table), ivf.Recipe{Kind: kind, Metric: "l2", Partitions: 3}
+			if metric == "hamming" && !strings.HasSuffix(kind, "FLAT") {
+				continue
+			}
+			table, recipe := x.table(t, c.Table), ivf.Recipe{Kind: kind, Metric: metric, Partitions: 3}
 			if strings.HasSuffix(kind, "PQ") {
 				recipe.SubVectors, recipe.Bits = 8, 4 // the tables have too few rows for 8 bits
 			}
@@ -38,11 +45,11 @@ func TestIndicesOfVectorsThatAreBuiltHereFindTheNearestRows(t *testing.T) {
 					}
 				}
 			}
-			checkFound(t, table, c, made.Version, kind)
+			checkFound(t, table, c, made.Version, kind, metric)
 		}
 	}
-	if len(built) < 3 {
-		t.Errorf("indices of %d tables were built", len(built))
+	if len(built) < 9 {
+		t.Errorf("indices of %d columns were built", len(built))
 	}
 }
 
@@ -63,13 +70,16 @@ func indicesOn(t *testing.T, table *Table, column string) []string {
 
 // checkFound checks that a search by the index finds nine of ten rows that are nearest, when it measures
 // again those that the index finds.
-func checkFound(t *testing.T, table *Table, c searchedCase, version int64, kind string) {
+func checkFound(t *testing.T, table *Table, c searchedCase, version int64, kind, metric string) {
 	t.Helper()
 	probes, refine, k := int64(99), int64(5), int64(10)
 	req := c.request(t)
 	req.Version, req.K, req.NProbes, req.RefineFactor = &version, &k, &probes, &refine
 	req.Filter, req.LowerBound, req.UpperBound, req.MinimumNProbes, req.MaximumNProbes, req.FastSearch = "", nil, nil, nil, nil, false
-	req.BypassVectorIndex, req.DistanceType = false, protocol.DistanceL2
+	req.BypassVectorIndex = false
+	if err := req.DistanceType.UnmarshalText([]byte(metric)); err != nil {
+		t.Fatal(err)
+	}
 	plan, err := table.Explain(t.Context(), req, false)
 	if err != nil || !strings.Contains(plan, "SearchIndex: index=built, type="+kind) {
 		t.Fatalf("%s of %s: no index in\n%s; error %v", kind, c.Table, plan, err)
@@ -96,6 +106,9 @@ func TestRecipesThatDoNotFitAreInvalid(t *testing.T) {
 	table := x.table(t, c.Table)
 	for what, n := range map[string]build.Index{
 		"a column of numbers":    {Column: "id", Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
+		"L2 of bytes":            {Column: "u8", Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
+		"codes of bytes":         {Column: "u8", Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "hamming"}},
+		"L2 of lists":            {Column: "many", Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "l2"}},
 		"another metric":         {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming"}},
 		"too many sub-vectors":   {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_PQ", Metric: "l2", SubVectors: 1 << 20}},
 		"too many iterations":    {Column: c.Column, Vectors: ivf.Recipe{Kind: "IVF_SQ", Metric: "l2", Iterations: 1 << 30}},

@@ -145,13 +145,21 @@ func agree(got, want []nearRow, tolerance float64) bool {
 	return true
 }
 
+// overlap reports whether two answers have the first row in common, and three of four of all.
+func overlap(got, want []nearRow, tolerance float64) bool {
+	common := 0
+	for _, g := range got {
+		if slices.ContainsFunc(want, func(w nearRow) bool { return w.id == g.id }) {
+			common++
+		}
+	}
+	return len(got) == len(want) && agree(got[:1], want[:1], tolerance) && 4*common >= 3*len(want)
+}
+
 func TestSearchesFindByIndexWhatNativeLanceFinds(t *testing.T) {
 	x := openSearched(t)
 	tables := map[string]*Table{}
 	for _, c := range x.cases {
-		if c.Column == "many" {
-			continue // lists of vectors are measured
-		}
 		if tables[c.Table] == nil {
 			tables[c.Table] = x.table(t, c.Table)
 		}
@@ -161,7 +169,11 @@ func TestSearchesFindByIndexWhatNativeLanceFinds(t *testing.T) {
 			tolerance = 5e-3 // native Lance rounds the tables that it measures codes with
 		}
 		got := nearRows(t, tables[c.Table], req)
-		if want := c.want(); !agree(got, want, tolerance) {
+		same := agree
+		if c.Column == "many" && strings.HasPrefix(c.Kind, "IVF_HNSW_") {
+			same = overlap // native Lance misses vectors that are in the graph, which changes how far others count
+		}
+		if want := c.want(); !same(got, want, tolerance) {
 			plan, err := tables[c.Table].Analyze(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)

@@ -117,7 +117,7 @@ var builders = map[indexmeta.Kind]builder{
 		},
 	},
 	indexmeta.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
-	indexmeta.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32 or float64", plan: planVectors},
+	indexmeta.Vector: {fits: isVector, fitting: "fixed-size lists of float16, float32, float64 or uint8, and lists of fixed-size lists of floats", plan: planVectors},
 }
 
 // planSorting plans the build of an index whose kind writes sorted keys. rows is the row column whose

@@ -29,6 +29,7 @@ import (
 type Question struct {
 	Index   string         // its name
 	Vectors [][]float64    // each a query
+	Lists   bool           // rows have several vectors, so that a query may find them several times
 	Element arrow.DataType // of the vectors in the column
 	Metric  vector.Metric  // of the index
 	ivf.Params
@@ -243,6 +244,9 @@ func (p *segment) look(ctx context.Context, partition *ivf.Partition, query int,
 func (s *search) wantsAll() bool {
 	if s.among == nil || s.among.Len() > int64(s.K) {
 		return false
+	}
+	if s.Lists {
+		return true
 	}
 	for _, top := range s.tops {
 		if int64(top.Len()) < s.among.Len() {

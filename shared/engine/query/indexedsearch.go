@@ -26,6 +26,7 @@ type indexedSearch struct {
 	warn    func(ctx context.Context, message string, about ...slog.Attr)
 	vectors [][]float64
 	params  ivf.Params
+	limit   int  // rows that the index has to find for each query
 	refined bool // the request asks for exact distances
 
 	index, filter, exact *explain.Step // plan steps; filter and exact may be nil
@@ -33,16 +34,19 @@ type indexedSearch struct {
 
 // newIndexedSearch returns how a search uses its index, or nil if it uses none.
 func newIndexedSearch(warn func(context.Context, string, ...slog.Attr), s *vectorSearch, req *protocol.QueryTableRequest) *indexedSearch {
-	if s.target.index == nil || s.target.lists {
+	if s.target.index == nil {
 		return nil
 	}
 	x := &indexedSearch{vectorSearch: s, warn: warn, vectors: req.Vector.Vectors, refined: req.RefineFactor != nil}
-	x.params.K, x.params.Candidates = s.k, s.k
+	x.limit = s.k
 	if x.refined {
-		x.params.Candidates = int(min(int64(s.k)**req.RefineFactor, s.dataset.CountRows()))
+		x.limit = int(min(int64(s.k)**req.RefineFactor, s.dataset.CountRows()))
+	}
+	x.params.K, x.params.Candidates, x.params.Bounds = s.k, x.limit, s.bounds
+	if s.target.lists {
+		x.params.Candidates, x.params.Bounds = overFetch*s.k, vector.Bounds{}
 	}
 	x.params.Minimum, x.params.Maximum = probesOf(req)
-	x.params.Bounds = s.bounds
 	if req.EF != nil {
 		x.params.EF = int(*req.EF)
 	}
@@ -110,6 +114,13 @@ func (x *indexedSearch) search(ctx context.Context) ([]found, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x.target.lists {
+		rows, err := x.interacted(ctx, answer.Hits)
+		if err != nil {
+			return nil, err
+		}
+		answer.Hits = [][]vector.Hit{rows}
+	}
 	if !x.refined && answer.Rest == nil && !x.hasUncovered() {
 		return flattened(answer.Hits), nil
 	}
@@ -136,7 +147,7 @@ func (x *indexedSearch) probe(ctx context.Context) (*probe.Answer, error) {
 	}
 	vectors, _ := vectorType(column.Type)
 	q := probe.Question{
-		Index: x.target.index.Name, Vectors: x.vectors, Element: vectors.Elem(), Metric: x.target.metric, Params: x.params,
+		Index: x.target.index.Name, Vectors: x.vectors, Lists: x.target.lists, Element: vectors.Elem(), Metric: x.target.metric, Params: x.params,
 	}
 	if x.filter != nil {
 		q.Among = x.passing
@@ -182,7 +193,7 @@ func (x *indexedSearch) remeasured(ctx context.Context, answer *probe.Answer) ([
 	}
 	defer x.exact.Took(began)
 	candidates, all := x.candidates(answer)
-	held, err := memory.Take(ctx, (hitBytes+8)*int64(len(candidates))*int64(x.params.Candidates))
+	held, err := memory.Take(ctx, (hitBytes+8)*int64(len(candidates))*int64(x.limit))
 	if err != nil {
 		return nil, err
 	}

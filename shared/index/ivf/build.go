@@ -28,7 +28,7 @@ type build struct {
 	Recipe
 	metric  vector.Metric
 	element arrow.Type
-	dim     int
+	dim     int // values of a vector: see quantize.DimOf
 	random  *rand.Rand
 
 	centroids []float32
@@ -43,13 +43,13 @@ type build struct {
 // are too few of them to train with, it writes none. Codes that do not fit into memory are sorted in
 // a temporary file.
 func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Source, out index.Output) error {
-	list := column.(*arrow.FixedSizeListType)
+	list, _ := vectorsOf(column)
 	metric, err := vector.ParseMetric(r.Metric)
 	if err != nil {
 		return err
 	}
 	b := &build{
-		Recipe: r, metric: metric, element: list.Elem().ID(), dim: int(list.Len()),
+		Recipe: r, metric: metric, element: list.Elem().ID(), dim: quantize.DimOf(list.Elem().ID(), int(list.Len())),
 		random: rand.New(rand.NewPCG(uint64(rows.Rows()), uint64(list.Len()))),
 	}
 	if trained, err := b.train(ctx, rows); err != nil || !trained {
@@ -69,7 +69,7 @@ func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Sour
 }
 
 // grouping is the metric under which vectors are assigned to centroids. Under cosine, vectors have
-// length 1, so that L2 has the same order.
+// length 1, so that L2 has the same order; under hamming they have a value for each bit.
 func (b *build) grouping() vector.Metric {
 	if b.metric == vector.Dot {
 		return vector.Dot
@@ -82,7 +82,7 @@ const keyBytes = 4 + 8
 
 // keys returns a key for each vector of a batch: partition, row and code.
 func (b *build) keys(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
-	count, width := int(batch.NumRows()), quantize.RowBytes(b.encoder.Columns())
+	count, width := quantize.Count(batch.Column(0)), quantize.RowBytes(b.encoder.Columns())
 	v := quantize.NewVectors(b.element, b.dim, b.metric, 0)
 	const perRow = 64 // numbers, distances and the slice of a key
 	if err := memory.FromContext(ctx).Take(ctx, 2*v.Bytes(count)+int64(count)*int64(2*width+perRow)); err != nil {
@@ -162,9 +162,7 @@ func (b *build) train(ctx context.Context, rows index.Source) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if b.element == arrow.FLOAT16 {
-		quantize.RoundHalf(b.centroids)
-	}
+	quantize.Round(b.element, b.centroids)
 	b.table = vector.NewTable(b.grouping(), b.centroids, b.dim)
 	b.encoder, err = b.trainQuantizer(ctx, vectors)
 	return true, err

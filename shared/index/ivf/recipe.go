@@ -17,7 +17,7 @@ import (
 // Lance and its clients.
 type Recipe struct {
 	Kind       string `json:"kind"`   // IVF_FLAT, IVF_HNSW_SQ …
-	Metric     string `json:"metric"` // l2, cosine or dot
+	Metric     string `json:"metric"` // l2, cosine, dot or hamming
 	Partitions int    `json:"partitions,omitempty"`
 	TargetRows int    `json:"target_rows,omitempty"` // of a partition, where Partitions is 0
 	SampleRate int    `json:"sample_rate,omitempty"` // rows to find a centroid of a partition with
@@ -70,19 +70,51 @@ func (r Recipe) quantizer() string { return built[r.Kind].quantizer }
 // hasGraph reports whether partitions have graphs.
 func (r Recipe) hasGraph() bool { return strings.HasPrefix(r.Kind, "IVF_HNSW_") }
 
+// vectorsOf returns the type of the vectors in a column, nil if it has none. lists means that a row has a
+// list of them.
+func vectorsOf(column arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool) {
+	if list, ok := column.(*arrow.ListType); ok {
+		column, lists = list.Elem(), true
+	}
+	vectors, _ = column.(*arrow.FixedSizeListType)
+	return vectors, lists
+}
+
 // Fits reports whether a column of a type can have an index.
 func Fits(column arrow.DataType) bool {
-	list, ok := column.(*arrow.FixedSizeListType)
-	return ok && slices.Contains([]arrow.Type{arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64}, list.Elem().ID())
+	vectors, lists := vectorsOf(column)
+	if vectors == nil {
+		return false
+	}
+	element := vectors.Elem().ID()
+	return slices.Contains([]arrow.Type{arrow.FLOAT16, arrow.FLOAT32, arrow.FLOAT64}, element) || element == arrow.UINT8 && !lists
+}
+
+// checkMetric returns an error if the metric does not fit the vectors of a column, or the kind.
+func (r Recipe) checkMetric(vectors *arrow.FixedSizeListType, lists bool) error {
+	metric, err := vector.ParseMetric(r.Metric)
+	isBytes := vectors.Elem().ID() == arrow.UINT8
+	switch {
+	case isBytes && (err != nil || metric != vector.Hamming):
+		return fmt.Errorf("distance_type %q does not fit vectors of %s; hamming does", r.Metric, vectors.Elem())
+	case !isBytes && (err != nil || metric == vector.Hamming):
+		return fmt.Errorf("distance_type %q does not fit vectors of %s; l2, cosine and dot do", r.Metric, vectors.Elem())
+	case lists && metric != vector.Cosine:
+		return fmt.Errorf("distance_type %q does not fit lists of vectors; cosine does", r.Metric)
+	case isBytes && r.quantizer() != "FLAT":
+		return fmt.Errorf("%s does not fit vectors of %s; IVF_FLAT and IVF_HNSW_FLAT do", r.Kind, vectors.Elem())
+	}
+	return nil
 }
 
 // Complete returns the recipe of one of [Kinds] for a column that fits, with all numbers set that its kind needs. The error says
 // what does not fit, and what does.
 func (r Recipe) Complete(column arrow.DataType) (Recipe, error) {
-	kind, list := built[r.Kind], column.(*arrow.FixedSizeListType)
-	if metric, err := vector.ParseMetric(r.Metric); err != nil || metric == vector.Hamming {
-		return r, fmt.Errorf("distance_type %q does not fit vectors of %s; l2, cosine and dot do", r.Metric, list.Elem())
+	list, lists := vectorsOf(column)
+	if err := r.checkMetric(list, lists); err != nil {
+		return r, err
 	}
+	kind := built[r.Kind]
 	r.TargetRows = orElse(r.TargetRows, kind.targetRows)
 	r.SampleRate, r.Iterations = orElse(r.SampleRate, 256), orElse(r.Iterations, 50)
 	checks := []check{
@@ -172,7 +204,9 @@ func orElse(number, otherwise int) int {
 func (r Recipe) Details() []byte {
 	metric, _ := vector.ParseMetric(r.Metric) // a complete recipe has one
 	d := pb.VectorIndexDetails{
-		Metric:      map[vector.Metric]pb.VectorMetric{vector.L2: pb.VectorL2, vector.Cosine: pb.VectorCosine, vector.Dot: pb.VectorDot}[metric],
+		Metric: map[vector.Metric]pb.VectorMetric{
+			vector.L2: pb.VectorL2, vector.Cosine: pb.VectorCosine, vector.Dot: pb.VectorDot, vector.Hamming: pb.VectorHamming,
+		}[metric],
 		Compression: pb.CompressionFlat,
 		RuntimeHints: map[string]string{
 			"lance.ivf.max_iters": strconv.Itoa(r.Iterations), "lance.ivf.sample_rate": strconv.Itoa(r.SampleRate),

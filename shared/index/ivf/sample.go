@@ -77,7 +77,7 @@ func (s *sample) read(batches iter.Seq2[arrow.RecordBatch, error]) (int64, error
 		if err != nil {
 			return seen, err
 		}
-		v := quantize.NewVectors(s.vectors.Element, s.vectors.Dim, s.vectors.Metric, int(batch.NumRows()))
+		v := quantize.NewVectors(s.vectors.Element, s.vectors.Dim, s.vectors.Metric, quantize.Count(batch.Column(0)))
 		if _, err := v.Append(batch.Column(0)); err != nil {
 			return seen, err
 		}

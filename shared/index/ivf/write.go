@@ -191,7 +191,7 @@ func (w *writer) endStorage(ctx context.Context) error {
 
 // endTop writes the centroids and what the index file knows of the graphs.
 func (w *writer) endTop(ctx context.Context) error {
-	w.around.centroids = &quantize.Tensor{Element: w.element, Rows: w.table.Len(), Width: w.dim, Values: w.centroids}
+	w.around.centroids = quantize.NewTensor(w.element, w.dim, w.centroids)
 	number, err := w.top.AddBuffer(w.around.encode(w.loss))
 	if err != nil {
 		return err

@@ -56,9 +56,9 @@ func split(codes []byte, rows int, columns []Column) [][]byte {
 // A flatEncoder leaves vectors as they are.
 type flatEncoder struct{ flat }
 
-// NewFlatEncoder returns the encoder of FLAT.
+// NewFlatEncoder returns the encoder of FLAT, of vectors with so many values.
 func NewFlatEncoder(element arrow.Type, dim int) Decoder {
-	return &flatEncoder{flat{column: Column{"flat", element, dim}}}
+	return &flatEncoder{flat{column: Column{"flat", element, width(element, dim)}}}
 }
 
 func (*flatEncoder) Residual() bool { return false }
@@ -72,12 +72,18 @@ func (f *flatEncoder) Encode(v *Vectors, _ []uint32, out []byte) {
 		copy(out, arrow.Uint16Traits.CastToBytes(vector.RoundToFloat16(v.Values)))
 	case arrow.FLOAT64:
 		copy(out, arrow.Float64Traits.CastToBytes(v.Wide))
+	case arrow.UINT8:
+		copy(out, PackBits(v.Values))
 	default:
 		copy(out, arrow.Float32Traits.CastToBytes(v.Values))
 	}
 }
 
 func (f *flatEncoder) Decode(code []byte, out []float32) {
+	if f.column.Element == arrow.UINT8 {
+		appendBits(out[:0], code)
+		return
+	}
 	t := Tensor{Element: f.column.Element, Rows: 1, Width: f.column.Width}
 	t.read(code)
 	copy(out, t.Values)

@@ -29,6 +29,15 @@ type Tensor struct {
 	Bytes   []uint8   // the same of UINT8
 }
 
+// NewTensor returns a tensor of vectors that have so many values each; see [DimOf].
+func NewTensor(element arrow.Type, dim int, values []float32) *Tensor {
+	t := &Tensor{Element: element, Rows: len(values) / dim, Width: width(element, dim), Values: values}
+	if element == arrow.UINT8 {
+		t.Bytes = PackBits(values)
+	}
+	return t
+}
+
 // maxDim bounds the width of a tensor, as the dimensions of vectors are bounded.
 const maxDim = 1 << 16
 

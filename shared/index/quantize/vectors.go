@@ -12,12 +12,41 @@ import (
 )
 
 // Vectors are vectors that an index is built of, one after another. Under cosine they have length 1.
+// Vectors of bytes have a value, 0 or 1, for each bit: so their L2 distance is that of Hamming, and
+// everything that is built with L2 is right for them.
 type Vectors struct {
 	Element arrow.Type // of the column
-	Dim     int
+	Dim     int        // values of a vector; see DimOf
 	Metric  vector.Metric
 	Values  []float32 // those of float64 are rounded
 	Wide    []float64 // in a column of float64: the exact values
+}
+
+// DimOf returns how many values a vector of so many elements has.
+func DimOf(element arrow.Type, elements int) int {
+	if element == arrow.UINT8 {
+		return 8 * elements
+	}
+	return elements
+}
+
+// width is the opposite of DimOf.
+func width(element arrow.Type, dim int) int {
+	if element == arrow.UINT8 {
+		return dim / 8
+	}
+	return dim
+}
+
+// Count returns how many vectors a column has at most: of a column of lists of vectors, those of all lists.
+func Count(column arrow.Array) int {
+	lists, ok := column.(*array.List)
+	if !ok || lists.Len() == 0 {
+		return column.Len()
+	}
+	first, _ := lists.ValueOffsets(0)
+	_, last := lists.ValueOffsets(lists.Len() - 1)
+	return int(last - first)
 }
 
 // NewVectors returns no vectors, with space for n.
@@ -40,34 +69,54 @@ func (v *Vectors) Bytes(n int) int64 {
 // Rows returns the number of vectors.
 func (v *Vectors) Rows() int { return len(v.Values) / v.Dim }
 
-// Append appends the vectors of a column and returns the rows that they came from. It leaves out
-// those that are NULL or not finite, or under cosine have no direction, because an index has none of
-// these.
+// Append appends the vectors of a column, or of its lists of vectors, and returns the rows that they came
+// from. It leaves out those that are NULL or not finite, or under cosine have no direction, because an
+// index has none of these.
 func (v *Vectors) Append(column arrow.Array) ([]int32, error) {
+	var rows []int32
+	lists, ok := column.(*array.List)
+	if !ok {
+		err := v.append(column, 0, column.Len(), func(i int) { rows = append(rows, int32(i)) })
+		return rows, err
+	}
+	for i := range lists.Len() {
+		if lists.IsNull(i) {
+			continue
+		}
+		from, to := lists.ValueOffsets(i)
+		if err := v.append(lists.ListValues(), int(from), int(to), func(int) { rows = append(rows, int32(i)) }); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// append appends vectors from one place of a column to another. It calls added for each that it does
+// not leave out.
+func (v *Vectors) append(column arrow.Array, from, to int, added func(i int)) error {
 	list, ok := column.(*array.FixedSizeList)
-	if !ok || int(list.DataType().(*arrow.FixedSizeListType).Len()) != v.Dim || list.ListValues().DataType().ID() != v.Element {
-		return nil, fmt.Errorf("%w: vectors in a column of type %s", lance.ErrUnsupported, column.DataType())
+	if !ok || DimOf(v.Element, int(list.DataType().(*arrow.FixedSizeListType).Len())) != v.Dim || list.ListValues().DataType().ID() != v.Element {
+		return fmt.Errorf("%w: vectors in a column of type %s", lance.ErrUnsupported, column.DataType())
 	}
 	items := list.ListValues()
 	read := v.reader(items)
-	var rows []int32
-	for i := range list.Len() {
+	for i := from; i < to; i++ {
 		if list.IsNull(i) {
 			continue
 		}
-		from, to := list.ValueOffsets(i)
-		if items.NullN() > 0 && hasNull(items, int(from), int(to)) {
+		first, last := list.ValueOffsets(i)
+		if items.NullN() > 0 && hasNull(items, int(first), int(last)) {
 			continue
 		}
 		before := len(v.Values)
-		read(int(from), int(to))
+		read(int(first), int(last))
 		if v.finish(before) {
-			rows = append(rows, int32(i))
+			added(i)
 		} else {
 			v.cut(before)
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 func hasNull(items arrow.Array, from, to int) bool {
@@ -94,6 +143,8 @@ func (v *Vectors) reader(items arrow.Array) func(from, to int) {
 				v.Wide, v.Values = append(v.Wide, x), append(v.Values, float32(x))
 			}
 		}
+	case *array.Uint8:
+		return func(from, to int) { v.Values = appendBits(v.Values, items.Uint8Values()[from:to]) }
 	}
 	values := items.(*array.Float32).Float32Values()
 	return func(from, to int) { v.Values = append(v.Values, values[from:to]...) }
@@ -155,5 +206,36 @@ func (v *Vectors) cut(element int) {
 	v.Values = v.Values[:element]
 	if v.Wide != nil {
 		v.Wide = v.Wide[:element]
+	}
+}
+
+// appendBits appends a value for each bit of bytes.
+func appendBits(values []float32, bytes []uint8) []float32 {
+	for _, b := range bytes {
+		for bit := range 8 {
+			values = append(values, float32(b>>bit&1))
+		}
+	}
+	return values
+}
+
+// PackBits returns bytes of the bits that values are nearest to.
+func PackBits(values []float32) []uint8 {
+	bytes := make([]uint8, len(values)/8)
+	for i, x := range values {
+		if x >= 0.5 {
+			bytes[i/8] |= 1 << (i % 8)
+		}
+	}
+	return bytes
+}
+
+// Round rounds values of vectors to those that vectors of an element can have.
+func Round(element arrow.Type, values []float32) {
+	switch element {
+	case arrow.FLOAT16:
+		RoundHalf(values)
+	case arrow.UINT8:
+		copy(values, appendBits(make([]float32, 0, len(values)), PackBits(values)))
 	}
 }
