@@ -127,7 +127,7 @@ var kindsRead = map[string]struct{ eighth, all float64 }{
 	"btree":       {0.33, 1},
 	"bitmap":      {0.33, 1},
 	"zonemap":     {1, 1},
-	"labellist":   {0.2, 0.6}, // NOT array_has is left to the scan
+	"labellist":   {0.3, 1},
 	"bloomfilter": {0.9, 1},
 	"ngram":       {0.2, 0.9}, // a few texts have no trigram
 	"fm":          {0.4, 0.8}, // NOT contains and empty texts are left to the scan
@@ -203,7 +203,8 @@ func randomFilter(random *rand.Rand, kind string, depth int) string {
 var ownFilters = map[string][]string{
 	"labellist": {
 		"array_has(words, 'a')", "array_has(numbers, 7)", "array_has_any(numbers, [1, 2])", "array_has_all(words, ['a', 'b'])",
-		"array_has_any(words, ['b', NULL])", "array_has(floats, 0.0)", "array_has_any(floats, [0.0, 1.5])", "array_has(large, 3)",
+		"array_has_any(words, ['b', NULL])", "array_has_all(words, ['b', NULL])", "NOT array_has_any(numbers, [3, NULL])", "NOT array_has(words, 'b')",
+		"NOT array_has_all(numbers, [1, 2])", "array_has(words, 'a') AND NOT array_has(words, 'b')", "array_has_any(large, [NULL])", "array_has(floats, 0.0)", "array_has_any(floats, [0.0, 1.5])", "array_has(large, 3)",
 	},
 	"ngram": {
 		"contains(s, 'alpha')", "contains(s, 'ray')", "s LIKE '%bet%'", "s LIKE 'alph%z3'", "regexp_like(s, 'gamma|x1y2')",

@@ -55,5 +55,7 @@ type Answer struct {
 	// allows it, their ids. The caller owns the set.
 	Rows  *rowset.Set
 	Exact bool // there are no others among them than rows that match
+	// Others means that just the other rows were found, of all those of the segment.
+	Others bool
 	Pages int  // that were read, or found in memory
 }

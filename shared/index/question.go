@@ -23,6 +23,7 @@ type Question struct {
 	Null   bool
 	All    []Question // asks for the rows that each of them asks for
 	Any    []Question // asks for the rows that one of them asks for
+	None   []Question // leaves out the rows that one of them asks for
 }
 
 // A Range is the values from one bound to another.
@@ -128,6 +129,9 @@ func (q Question) String() string {
 	}
 	for _, part := range q.Any {
 		parts = append(parts, "or {"+part.String()+"}")
+	}
+	for _, part := range q.None {
+		parts = append(parts, "without {"+part.String()+"}")
 	}
 	return strings.Join(parts, " ")
 }

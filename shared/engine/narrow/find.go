@@ -144,6 +144,14 @@ func (n *Narrowing) ask(ctx context.Context, probes []plan.Probe) (*found, error
 		if err != nil {
 			return nil, inSegment(x, segments[i], err)
 		}
+		if answer.Others {
+			if rows, err = n.dataset.OthersOf(ctx, segments[i], rows); err != nil {
+				return nil, inSegment(x, segments[i], err)
+			}
+			if float64(rows.Len()) > n.policy.Share*float64(x.Indexed) {
+				return nil, nil //nolint:nilnil // a scan reads hardly more
+			}
+		}
 		f.rows.Unite(rows)
 		f.exact, f.pages = f.exact && answer.Exact, f.pages+answer.Pages
 	}

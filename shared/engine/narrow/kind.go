@@ -126,11 +126,10 @@ func testsHashes(p plan.Probe, t arrow.DataType) bool {
 	return bloomfilter.IsHashed(t) && testsValues(p, t)
 }
 
-// testsElements reports whether an index of the elements of lists can test what a probe tests: it
-// finds the rows that have them, and does not know the others.
+// testsElements reports whether an index of the elements of lists can test what a probe tests.
 func testsElements(p plan.Probe, t arrow.DataType) bool {
 	elements := labellist.ElementType(t)
-	if elements == nil || p.Not || p.HasNull() || !arrow.TypeEqual(p.Type(), elements) {
+	if elements == nil || !arrow.TypeEqual(p.Type(), elements) {
 		return false
 	}
 	_, err := index.OrderOf(elements)

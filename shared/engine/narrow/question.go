@@ -79,15 +79,37 @@ func elementsQuestion(ctx context.Context, probes []plan.Probe, t arrow.DataType
 		if err != nil {
 			return q, err
 		}
-		if !p.Every {
-			q.All = append(q.All, index.Equal(elements, order))
-			continue
+		one := ofElements(elements, order)
+		if p.Every {
+			one = index.Question{}
+			for i := range elements.Len() {
+				one.All = append(one.All, ofElements(array.NewSlice(elements, int64(i), int64(i)+1), order))
+			}
 		}
-		for i := range elements.Len() {
-			q.All = append(q.All, index.Equal(array.NewSlice(elements, int64(i), int64(i)+1), order))
+		switch {
+		case p.Not:
+			q.None = append(q.None, one)
+		case p.Every:
+			q.All = append(q.All, one.All...)
+		default:
+			q.All = append(q.All, one)
 		}
 	}
 	return q, nil
+}
+
+// ofElements returns the question for the rows with one of some elements. Of these NULL is one, too.
+func ofElements(elements arrow.Array, order index.Order) index.Question {
+	if elements.NullN() == 0 {
+		return index.Equal(elements, order)
+	}
+	q := index.Question{Null: true}
+	for i := range elements.Len() {
+		if elements.IsValid(i) {
+			q.Ranges = append(q.Ranges, index.Equal(array.NewSlice(elements, int64(i), int64(i)+1), order).Ranges...)
+		}
+	}
+	return q
 }
 
 // prefixed returns the range of the texts that begin with a prefix. It ends before the first text, in

@@ -3,8 +3,8 @@
 // are asked for, and of no others.
 //
 // The rows of the key NULL are those with an element that is NULL. The file also has the rows whose
-// list is NULL, in a global buffer. They are of use to find the rows that do not have an element,
-// which this package does not.
+// list is NULL, see [index.AddRows], in the global buffer of which its metadata has the number. They are
+// not among those that do not have an element. Early versions did not write the buffer.
 //
 // Source: scalar/label_list.rs of crate lance-index.
 package labellist
@@ -12,16 +12,22 @@ package labellist
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/keyed"
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
 )
 
 // A Reader answers questions from one segment. It is safe for concurrent use.
-type Reader struct{ keys *keyed.Keys }
+type Reader struct {
+	files index.Files
+	keys  *keyed.Keys
+}
 
 // Open reads the elements of a segment. t is the type of the column, of which the segment must have
 // been made.
@@ -34,7 +40,7 @@ func Open(ctx context.Context, files index.Files, t arrow.DataType) (*Reader, er
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{keys}, nil
+	return &Reader{files, keys}, nil
 }
 
 // ElementType returns the type of the elements of a list, nil for columns that cannot have such an
@@ -49,11 +55,69 @@ func ElementType(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// Cost estimates a search from the elements.
-func (r *Reader) Cost(q index.Question) (index.Cost, error) { return r.keys.Cost(q) }
+// Cost estimates a search from the elements. Of a question that only leaves out rows it is the cost to find
+// these.
+func (r *Reader) Cost(q index.Question) (index.Cost, error) {
+	if len(q.All) == 0 && len(q.None) > 0 {
+		return r.keys.Cost(index.Question{Any: q.None})
+	}
+	return r.keys.Cost(q)
+}
 
 // Search returns just the rows whose lists have the elements.
 func (r *Reader) Search(ctx context.Context, q index.Question) (index.Answer, error) {
-	rows, pages, err := r.keys.Search(ctx, q)
-	return index.Answer{Rows: rows, Exact: true, Pages: pages}, err
+	if len(q.None) == 0 {
+		rows, pages, err := r.keys.Search(ctx, q)
+		return index.Answer{Rows: rows, Exact: true, Pages: pages}, err
+	}
+	without, pages, err := r.keys.Search(ctx, index.Question{Any: q.None})
+	if err != nil {
+		return index.Answer{}, err
+	}
+	if len(q.All) > 0 {
+		rows, more, err := r.keys.Search(ctx, index.Question{All: q.All})
+		if err != nil {
+			return index.Answer{}, err
+		}
+		rows.Subtract(without)
+		return index.Answer{Rows: rows, Exact: true, Pages: pages + more}, nil
+	}
+	nulls, known, err := r.nulls(ctx)
+	if err != nil {
+		return index.Answer{}, err
+	}
+	without.Unite(nulls)
+	return index.Answer{Rows: without, Exact: known, Others: true, Pages: pages}, nil
+}
+
+// nulls returns the rows whose list is NULL, and whether the file has them.
+func (r *Reader) nulls(ctx context.Context) (rows *rowset.Set, known bool, err error) {
+	rows = rowset.At()
+	file, err := r.files.Open(ctx, keyed.Bitmaps.File)
+	if err != nil {
+		return nil, false, err
+	}
+	s, err := file.Schema(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	number, known := s.Metadata[nullsKey]
+	if !known {
+		return rows, false, nil
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: the buffer %.40q", lance.ErrCorrupt, number)
+	}
+	if err := memory.FromContext(ctx).Take(ctx, max(file.GlobalBufferSize(n), 0)); err != nil {
+		return nil, false, err
+	}
+	encoded, err := file.GlobalBuffer(ctx, n)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := index.AddRows(rows, encoded); err != nil {
+		return nil, false, fmt.Errorf("rows that are NULL: %w", err)
+	}
+	return rows, true, memory.FromContext(ctx).Take(ctx, rows.Bytes())
 }

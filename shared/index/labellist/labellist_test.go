@@ -75,22 +75,29 @@ func TestSearchesFindTheRowsOfElements(t *testing.T) {
 			one := func(i int) index.Question {
 				return index.Equal(array.NewSlice(values, int64(i), int64(i)+1), order)
 			}
+			nulls, known, err := r.nulls(t.Context())
+			if err != nil || !known {
+				t.Fatalf("%s: rows that are NULL are known: %t; error %v", f.Prefix, known, err)
+			}
 			for _, c := range []struct {
-				q    index.Question
-				want []uint64
+				q      index.Question
+				want   []uint64
+				others bool
 			}{
-				{index.Question{All: []index.Question{one(a)}}, having(rows, a)},
-				{index.Question{Any: []index.Question{one(a), one(b)}}, having(rows, a, b)},
-				{index.Question{All: []index.Question{one(a), one(b)}}, slices.DeleteFunc(having(rows, a), func(row uint64) bool { return !rows[b].Contains(row) })},
+				{index.Question{All: []index.Question{one(a)}}, having(rows, a), false},
+				{index.Question{Any: []index.Question{one(a), one(b)}}, having(rows, a, b), false},
+				{index.Question{All: []index.Question{one(a), one(b)}}, slices.DeleteFunc(having(rows, a), func(row uint64) bool { return !rows[b].Contains(row) }), false},
+				{index.Question{All: []index.Question{one(a)}, None: []index.Question{one(b)}}, slices.DeleteFunc(having(rows, a), rows[b].Contains), false},
+				{index.Question{None: []index.Question{one(a), one(b)}}, indextest.Distinct(append(having(rows, a, b), slices.Collect(nulls.All())...)), true},
 			} {
 				got, err := r.Search(t.Context(), c.q)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if found := slices.Collect(got.Rows.All()); !slices.Equal(found, c.want) || !got.Exact {
+				if found := slices.Collect(got.Rows.All()); !slices.Equal(found, c.want) || !got.Exact || got.Others != c.others {
 					t.Errorf("%s: elements %s: got %x, want %x", f.Prefix, c.q, found, c.want)
 				}
-				if cost, err := r.Cost(c.q); err != nil || cost.Pages != got.Pages {
+				if cost, err := r.Cost(c.q); err != nil || cost.Pages != got.Pages && len(c.q.None) == 0 {
 					t.Errorf("%s: elements %s: cost %+v of %d pages; error %v", f.Prefix, c.q, cost, got.Pages, err)
 				}
 			}
@@ -150,6 +157,7 @@ func FuzzRead(f *testing.F) {
 			}
 			found = append(found, answer.Rows)
 		}
+		_, _ = r.Search(ctx, index.Question{None: []index.Question{a, b}})
 		found[1].Intersect(found[2])
 		if got, want := slices.Collect(found[0].All()), slices.Collect(found[1].All()); !slices.Equal(got, want) {
 			t.Fatalf("elements %s and %s: got %x, want %x", a, b, got, want)

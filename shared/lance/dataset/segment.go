@@ -162,6 +162,24 @@ func (d *Dataset) RowsOf(ctx context.Context, s *Segment, ids *rowset.Set, byID 
 	})
 }
 
+// OthersOf returns the addresses that are not in a set, of the fragments for which a segment answers and
+// that the version has. Deleted rows may be among them. Their memory stays in the share of the context.
+func (d *Dataset) OthersOf(ctx context.Context, s *Segment, rows *rowset.Set) (*rowset.Set, error) {
+	const perByte = 8 // rows, at worst
+	others := rowset.At()
+	for _, f := range d.fragments() {
+		if !s.Covers(f.Meta.ID) {
+			continue
+		}
+		if err := memory.FromContext(ctx).Take(ctx, f.Rows/perByte); err != nil {
+			return nil, err
+		}
+		others.AddRange(f.Meta.ID, 0, uint32(f.Rows))
+	}
+	others.Subtract(rows)
+	return others, nil
+}
+
 // addressesAtOnce is how many ids are looked up together.
 const addressesAtOnce = 1 << 14
 

@@ -130,6 +130,19 @@ func (s *Set) Intersect(o *Set) {
 	}
 }
 
+// Subtract removes the rows that are in another set.
+func (s *Set) Subtract(o *Set) {
+	for id, rows := range s.fragments {
+		others := o.fragments[id]
+		if others == nil {
+			continue
+		}
+		if rows.AndNot(others); rows.IsEmpty() {
+			delete(s.fragments, id)
+		}
+	}
+}
+
 // Len returns how many rows there are.
 func (s *Set) Len() int64 {
 	n := uint64(0)

@@ -135,3 +135,11 @@ func TestSetTakesLittleMemory(t *testing.T) {
 		}
 	}
 }
+
+func TestSetSubtracts(t *testing.T) {
+	set := At(1, 2, 3, 1<<32|7, 2<<32|1)
+	set.Subtract(At(2, 9, 2<<32|1, 5<<32|1))
+	if got, want := slices.Collect(set.All()), []uint64{1, 3, 1<<32 | 7}; !slices.Equal(got, want) {
+		t.Errorf("got %x, want %x", got, want)
+	}
+}

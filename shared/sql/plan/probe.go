@@ -269,20 +269,6 @@ func (p Probe) Constants(ctx context.Context) (arrow.Array, error) {
 	return array.Concatenate(values, memory.DefaultAllocator)
 }
 
-// HasNull reports whether NULL is among the elements of a ProbeElements.
-func (p Probe) HasNull() bool {
-	if len(p.constants) == 0 {
-		return false
-	}
-	list, ok := p.constants[0].Value.Data.(column.Lists)
-	for i := int64(0); ok && i < list.Off[1]-list.Off[0]; i++ {
-		if list.Elems.IsNull(int(list.Off[0] + i)) {
-			return true
-		}
-	}
-	return false
-}
-
 // Type returns the type of the constants, or nil if there are none.
 func (p Probe) Type() arrow.DataType {
 	if len(p.constants) == 0 {
