@@ -23,6 +23,8 @@ func Possible(from, to arrow.DataType) bool {
 		return Possible(column.ElemType(from), column.ElemType(to)) && !(to.ID() == arrow.FIXED_SIZE_LIST && column.IsNested(column.ElemType(to)))
 	case column.IsList(to) && holdsOne(to):
 		return Possible(from, column.ElemType(to))
+	case column.IsString(to) && (from.ID() == arrow.LIST || from.ID() == arrow.LARGE_LIST):
+		return column.IsBinary(column.ElemType(from)) || column.ElemType(from).ID() == arrow.BOOL || Possible(column.ElemType(from), to)
 	case column.IsNested(from) || column.IsNested(to):
 		return false
 	case column.IsNumeric(from) && column.IsNumeric(to):
@@ -35,7 +37,7 @@ func Possible(from, to arrow.DataType) bool {
 	case column.IsString(from):
 		return column.IsNumeric(to) || column.IsString(to) || column.IsDate(to) || column.IsTime(to) || column.IsTimestamp(to) || column.IsVarBinary(to)
 	case column.IsString(to):
-		return column.IsNumeric(from) && from.ID() != arrow.FLOAT16 || column.IsVarBinary(from) || column.IsDate(from) || column.IsTimestamp(from) || column.IsTime(from)
+		return column.IsNumeric(from) && from.ID() != arrow.FLOAT16 || column.IsVarBinary(from) || column.IsDate(from) || column.IsTimestamp(from) || column.IsTime(from) || from.ID() == arrow.DURATION
 	case column.IsBinary(from):
 		return column.IsVarBinary(to) || column.IsVarBinary(from) && to.ID() == arrow.FIXED_SIZE_BINARY
 	case column.IsVarBinary(to):
@@ -142,6 +144,8 @@ func (c *caster) convert() {
 		if column.IsList(to) {
 			c.out.Data = column.Lists{Off: make([]int64, c.from.N+1), Elems: column.Vec{Type: column.ElemType(to), Data: column.NoValues(column.ElemType(to))}}
 		}
+	case column.IsList(from) && column.IsString(to):
+		c.format()
 	case column.IsList(from):
 		c.lists()
 	case column.IsList(to):

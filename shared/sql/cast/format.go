@@ -2,6 +2,8 @@ package cast
 
 import (
 	"bytes"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -23,21 +25,28 @@ import (
 //	date64      2024-01-31T00:00:00
 //	time        09:30:15.250
 //	timestamp   2024-01-31T09:30:15.250              and Z or +01:00 if it has a zone
+//	duration    1 days 0 hours -3 mins 2.500 secs    each part with its sign
+//	lists       [a, , [b]]                           NULL is nothing; binaries in hexadecimal digits
 //
 // Source: arrow-cast 58, display.rs.
 func (c *caster) format() {
-	zone, err := clock.LoadZone(column.ZoneOf(c.from.Type))
+	elem := c.from.Type
+	for column.IsList(elem) {
+		elem = column.ElemType(elem)
+	}
+	zone, err := clock.LoadZone(column.ZoneOf(elem))
 	if c.err = err; err != nil {
 		return
 	}
 	b := column.NewTextBuilder(c.m, c.from.N)
 	for i := range c.from.N {
 		if (c.live == nil || c.live.Has(i)) && !c.from.IsNull(i) {
+			before := len(b.Data)
 			b.Data = appendText(b.Data, c.from, i, zone)
 			if c.err = b.Account(); c.err != nil {
 				return
 			}
-			if c.err = c.m.Step(64); c.err != nil {
+			if c.err = c.m.Step(64 + len(b.Data) - before); c.err != nil {
 				return
 			}
 		}
@@ -56,12 +65,21 @@ func appendText(dst []byte, v column.Vec, i int, zone *time.Location) []byte {
 		return appendFloat(dst, float64(d[i]), 32)
 	case []float64:
 		return appendFloat(dst, d[i], 64)
+	case column.Lists:
+		return appendList(dst, d, i, zone)
+	case column.Text: // of a list
+		if column.IsBinary(v.Type) {
+			return hex.AppendEncode(dst, d.At(i))
+		}
+		return append(dst, d.At(i)...)
 	}
 	x, _ := v.Integer(i)
 	switch {
 	case column.IsDecimal(v.Type):
 		_, scale := column.PrecisionScale(v.Type)
 		return appendDecimal(dst, x, int(scale))
+	case v.Type.ID() == arrow.DURATION:
+		return appendDuration(dst, x.Int64(), column.UnitOf(v.Type))
 	case v.Type.ID() == arrow.DATE32:
 		return clock.AppendDate(dst, time.Unix(x.Int64()*clock.SecondsPerDay, 0).UTC())
 	case v.Type.ID() == arrow.DATE64:
@@ -80,6 +98,36 @@ func appendText(dst []byte, v column.Vec, i int, zone *time.Location) []byte {
 		return dst
 	}
 	return x.Append(dst, 10)
+}
+
+// appendList appends the texts of the elements of a list.
+func appendList(dst []byte, l column.Lists, i int, zone *time.Location) []byte {
+	dst = append(dst, '[')
+	for at := l.Off[i]; at < l.Off[i+1]; at++ {
+		if at > l.Off[i] {
+			dst = append(dst, ", "...)
+		}
+		if !l.Elems.IsNull(int(at)) {
+			dst = appendText(dst, l.Elems, int(at), zone)
+		}
+	}
+	return append(dst, ']')
+}
+
+// appendDuration appends the parts of a duration. The sign of the seconds is also that of their fraction.
+func appendDuration(dst []byte, d int64, unit arrow.TimeUnit) []byte {
+	per := clock.PerSecond(unit)
+	seconds, fraction := d/per, d%per
+	dst = fmt.Appendf(dst, "%d days %d hours %d mins ", seconds/86400, seconds/3600%24, seconds/60%60)
+	if seconds %= 60; seconds < 0 || fraction < 0 {
+		dst = append(dst, '-')
+		seconds, fraction = -seconds, -fraction
+	}
+	dst = strconv.AppendInt(dst, seconds, 10)
+	if digits := 3 * int(unit); digits > 0 {
+		dst = fmt.Appendf(dst, ".%0*d", digits, fraction)
+	}
+	return append(dst, " secs"...)
 }
 
 // appendFloat appends the shortest digits that parse to f, always with a point or an

@@ -236,8 +236,9 @@ func AsText(t arrow.DataType) arrow.DataType {
 	return nil
 }
 
-// UnionOf returns one type for several types. Apart from strings and NULL, all must be of
-// one kind: numbers, bools, or dates and times.
+// UnionOf returns one type for several types. Apart from NULL, all must be of one kind: strings
+// and numbers, strings and bools, strings and dates and times, or all of the same other type. Binaries
+// do not go with NULL either.
 func UnionOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
 	kind := func(t arrow.DataType) int {
 		switch {
@@ -250,21 +251,37 @@ func UnionOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
 		}
 		return 0
 	}
-	common, seen := types[0], 0
-	for i, t := range types {
-		switch k := kind(t); {
-		case k == 0 && !column.IsString(t) && t.ID() != arrow.NULL && !column.SameType(t, types[0]), k != 0 && seen != 0 && k != seen:
+	isOther := func(t arrow.DataType) bool { return kind(t) == 0 && !column.IsString(t) && t.ID() != arrow.NULL }
+	common, seen := types[0], kind(types[0])
+	for _, t := range types[1:] {
+		k := kind(t)
+		if k != 0 && seen != 0 && k != seen {
 			return nil, Mismatch(n)
-		case k != 0:
-			seen = k
 		}
-		if i > 0 {
-			if common = CoalesceType(common, t); common == nil {
+		seen = max(seen, k)
+		if (isOther(t) || isOther(common)) && !column.SameType(common, t) {
+			if other := NullType(common, t); other == nil || column.IsBinary(other) {
 				return nil, Mismatch(n)
 			}
 		}
+		if common = CoalesceType(common, t); common == nil {
+			return nil, Mismatch(n)
+		}
 	}
 	return common, nil
+}
+
+// CoalesceOf is UnionOf for coalesce: of several time zones the last one counts, and not the first.
+func CoalesceOf(n *Node, types []arrow.DataType) (arrow.DataType, error) {
+	common, err := UnionOf(n, types)
+	if at, ok := common.(*arrow.TimestampType); ok && at.TimeZone != "" {
+		for _, t := range types {
+			if zone := column.ZoneOf(t); zone != "" {
+				common = column.TimestampType(at.Unit, zone)
+			}
+		}
+	}
+	return common, err
 }
 
 // ListRows makes a list for each of the given rows. f adds the elements of row i, or

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/column"
 )
 
@@ -299,11 +300,14 @@ func ConcatType(l, r arrow.DataType) arrow.DataType {
 			return l
 		}
 		return binaryType(l, r)
+	case column.IsBinary(l) && r.ID() == arrow.NULL, l.ID() == arrow.NULL && column.IsBinary(r):
+		t := NullType(l, r)
+		return ConcatType(t, t)
 	case column.IsBinary(l) || column.IsBinary(r):
 		return nil
-	case column.IsString(l) && !column.IsNested(r):
+	case column.IsString(l) && (!column.IsNested(r) || cast.Possible(r, l)):
 		return l
-	case column.IsString(r) && !column.IsNested(l):
+	case column.IsString(r) && (!column.IsNested(l) || cast.Possible(l, r)):
 		return r
 	}
 	return nil

@@ -83,6 +83,9 @@ func coerceComparison(n *expr.Node) (*expr.Node, error) {
 	if column.IsSimpleList(l) && column.IsSimpleList(r) {
 		return coerceListComparison(n)
 	}
+	if l.ID() == arrow.STRUCT && r.ID() == arrow.STRUCT {
+		return structComparison(n)
+	}
 	if column.IsNested(l) || column.IsNested(r) {
 		if l.ID() == arrow.NULL || r.ID() == arrow.NULL {
 			return expr.CoerceTo(n, expr.ComparisonType(l, r), column.TypeBool)
@@ -90,6 +93,61 @@ func coerceComparison(n *expr.Node) (*expr.Node, error) {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "comparison of %s with %s", l, r)
 	}
 	return expr.CoerceTo(n, expr.ComparisonType(l, r), column.TypeBool)
+}
+
+// structComparison turns an equality of structs into those of their members, which are compared by
+// their names. Members are compared as elements of lists are: NULL equals NULL.
+//
+//	a IS NOT DISTINCT FROM b    (a IS NULL) = (b IS NULL) AND members, or both are NULL
+//	a = b                       CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN members END
+func structComparison(n *expr.Node) (*expr.Node, error) {
+	l, r := n.Args[0], n.Args[1]
+	fields := l.Type.(*arrow.StructType).Fields()
+	if len(fields) == 0 || len(fields) != r.Type.(*arrow.StructType).NumFields() {
+		return nil, expr.Mismatch(n)
+	}
+	both := func(op expr.Op, a, b *expr.Node) *expr.Node { return n.Binary(op, column.TypeBool, a, b) }
+	isNull := func(x *expr.Node, not bool) *expr.Node {
+		return &expr.Node{Op: expr.OpIsNull, Not: not, Type: column.TypeBool, Args: []*expr.Node{x}, Pos: n.Pos}
+	}
+	var same *expr.Node
+	for _, f := range fields {
+		a, err := member(l, f.Name, n.Pos)
+		if err != nil {
+			return nil, err
+		}
+		b, err := member(r, f.Name, n.Pos)
+		if err != nil {
+			return nil, err
+		}
+		one, err := coerceComparison(both(expr.OpNotDistinct, a, b))
+		if err != nil {
+			return nil, err
+		}
+		if one.Exact = true; same == nil {
+			same = one
+		} else {
+			same = both(expr.OpAnd, same, one)
+		}
+	}
+	present := both(expr.OpAnd, isNull(l, true), isNull(r, true))
+	not := func(x *expr.Node) *expr.Node {
+		return &expr.Node{Op: expr.OpNot, Type: column.TypeBool, Args: []*expr.Node{x}, Pos: n.Pos}
+	}
+	switch n.Op {
+	case expr.OpEq, expr.OpNe:
+		if n.Op == expr.OpNe {
+			same = not(same)
+		}
+		return &expr.Node{Op: expr.OpCase, Type: column.TypeBool, Args: []*expr.Node{present, same}, Pos: n.Pos}, nil
+	case expr.OpDistinct, expr.OpNotDistinct:
+		same = both(expr.OpOr, both(expr.OpAnd, isNull(l, false), isNull(r, false)), both(expr.OpAnd, present, same))
+		if n.Op == expr.OpDistinct {
+			same = not(same)
+		}
+		return same, nil
+	}
+	return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "%s of %s and %s", n.Op, l.Type, r.Type)
 }
 
 // coerceListComparison compares lists of all kinds for equality. Elements are compared by

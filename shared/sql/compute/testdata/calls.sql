@@ -190,3 +190,25 @@ b + 1
 d + d
 f BETWEEN g AND 3
 j = j
+bin || NULL
+NULL || bin
+bin || s
+s || lw
+li || s
+lw || ls
+s || fl
+dur || s
+ls || dur
+CAST(dur AS string)
+CAST(lw AS string)
+CAST(li AS string)
+[[n, 1], [i]] || s
+st = named_struct('a', CAST(id AS int), 'b', s)
+st = named_struct('b', 'x1', 'a', CAST(1 AS int))
+st <> named_struct('a', i, 'b', 'x1')
+st = named_struct('a', i, 'b', s2)
+st IS DISTINCT FROM named_struct('a', i, 'b', 'x2')
+st IS NOT DISTINCT FROM st
+named_struct('f', f, 'l', lw) = named_struct('f', f, 'l', lw)
+named_struct('f', f) = named_struct('f', -f)
+named_struct('f', n, 's', st) = named_struct('f', i, 's', st)

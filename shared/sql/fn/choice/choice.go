@@ -2,6 +2,8 @@
 package choice
 
 import (
+	"slices"
+
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/sql"
@@ -27,7 +29,7 @@ var choiceFunctions = map[string]*expr.Function{
 
 // bindCoalesce turns coalesce(a, …, z) into CASE WHEN a IS NOT NULL THEN a … ELSE z END.
 func bindCoalesce(n *expr.Node) (*expr.Node, error) {
-	typ, err := expr.UnionOf(n, expr.ArgTypes(n))
+	typ, err := expr.CoalesceOf(n, expr.ArgTypes(n))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,10 @@ func nvlType(l, r arrow.DataType) arrow.DataType {
 
 // firstNotNull makes the CASE for the first argument that is not NULL.
 func firstNotNull(n *expr.Node, typ arrow.DataType) (*expr.Node, error) {
-	if typ.ID() == arrow.STRUCT {
+	if args := slices.DeleteFunc(slices.Clone(n.Args), func(a *expr.Node) bool { return a.Type.ID() == arrow.NULL }); len(args) > 0 {
+		n = n.With(args...)
+	}
+	if typ.ID() == arrow.STRUCT && len(n.Args) > 1 {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "%s of %s", n.Func.Name, typ)
 	}
 	c := &expr.Node{Op: expr.OpCase, Type: typ, Pos: n.Pos}
