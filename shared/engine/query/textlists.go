@@ -24,6 +24,8 @@ type textLists struct {
 	dataset *dataset.Dataset
 	search  *fulltext.Search
 	columns []*listColumn // by column of the search
+	// bound is what rows must score to be wanted; nil if it is not known from the terms alone.
+	bound *inverted.Bound
 
 	// What was read, or found in memory: partitions, blocks of posting lists, and rows in these.
 	partitions, blocks, scored int
@@ -206,7 +208,12 @@ func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Sco
 		}
 		allowed = set.Contains
 	}
-	return l.Rows(ctx, allowed, func(address uint64, counts []uint32) error {
+	if len(l.columns) == 1 {
+		if weights, average, ok := scorer.Sum(0); ok {
+			l.bound = &inverted.Bound{Weights: weights, AverageLength: average, Least: func() float32 { return -top.Limit() }}
+		}
+	}
+	return l.rows(ctx, allowed, func(address uint64, counts []uint32) error {
 		l.scored++
 		if score, ok := scorer.Score(counts); ok {
 			top.Add(-score, address)
@@ -218,9 +225,9 @@ func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Sco
 // A rowSink takes the counts of rows, which are good until it returns.
 type rowSink func(address uint64, counts []uint32) error
 
-// rows calls sink with the counts of each row that an index has, that is not deleted, and that is
-// allowed, in the fragments that all indices cover.
-func (l *textLists) Rows(ctx context.Context, allowed func(address uint64) bool, sink rowSink) error {
+// rows calls sink with the counts of each row that an index has, that is not deleted, that is allowed,
+// and that the bound does not leave out, in the fragments that all indices cover.
+func (l *textLists) rows(ctx context.Context, allowed func(address uint64) bool, sink rowSink) error {
 	if len(l.columns) == 1 {
 		return l.columnRows(ctx, 0, allowed, sink)
 	}
@@ -252,10 +259,16 @@ func (l *textLists) columnRows(ctx context.Context, column int, allowed func(add
 	for i, partitions := range c.found {
 		for _, m := range partitions {
 			p := &placedRows{lists: l, segment: c.segments[i], allowed: allowed, sink: sink}
-			err := m.Each(ctx, func(d *inverted.Document) error {
+			enter := func(d *inverted.Document) error {
 				l.search.Enter(p.next(d.Row), column, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
 				return p.full(ctx)
-			})
+			}
+			var err error
+			if l.bound != nil {
+				err = m.EachAbove(ctx, *l.bound, enter)
+			} else {
+				err = m.Each(ctx, enter)
+			}
 			if err == nil {
 				err = p.flush(ctx)
 			}

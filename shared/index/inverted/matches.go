@@ -143,6 +143,7 @@ type cursor struct {
 	placed    bool     // positions are wanted
 	room      *memory.Hold
 	taken     int // positions that room has memory for
+	bound     cursorBound
 }
 
 // positionBytes is what a position takes, here and in a document.

@@ -18,8 +18,9 @@ import (
 // A postingFile has the posting lists of a partition.
 type postingFile struct {
 	coding    coding
-	lists     *index.Columns // _posting, _length, _max_score
+	lists     *index.Columns // _posting, _length, _max_score, and _impacts
 	positions *index.Columns // the same, and those of the positions; nil when there are none
+	impacts   bool           // there is the column _impacts
 	streams   bool           // positions are streams
 	packed    bool           // … with numbers in groups
 }
@@ -31,6 +32,12 @@ func newPostingFile(ctx context.Context, file *datafile.File) (*postingFile, err
 		return nil, err
 	}
 	f := &postingFile{lists: lists}
+	if f.impacts = lists.Schema.Field("_impacts") != nil; f.impacts {
+		names = append(names, "_impacts")
+		if f.lists, err = index.ColumnsOf(ctx, file, names...); err != nil {
+			return nil, err
+		}
+	}
 	if f.coding, err = codingOf(lists.Schema.Metadata); err != nil {
 		return nil, err
 	}
@@ -62,6 +69,8 @@ type posting struct {
 	length int      // documents
 	most   float32  // that one of them scores by the partition's own counts
 	blocks [][]byte // see coding
+	// impacts are the entries of the blocks and of their spans, see frontier; empty if there are none.
+	impacts [][]byte
 
 	stream *positionStream
 	starts []int    // where the blocks of each document begin in single; in format 1
@@ -91,6 +100,13 @@ func (f *postingFile) read(ctx context.Context, terms map[int64]bool, positions 
 	if err != nil {
 		return nil, err
 	}
+	rest, impacts := read[3:], func(int) ([][]byte, error) { return nil, nil }
+	if f.impacts {
+		if impacts, err = binaryLists(rest[0]); err != nil {
+			return nil, err
+		}
+		rest = rest[1:]
+	}
 	counts, ok := lengths.(*array.Uint32)
 	scores, scored := most.(*array.Float32)
 	if !ok || !scored {
@@ -102,8 +118,11 @@ func (f *postingFile) read(ctx context.Context, terms map[int64]bool, positions 
 		if p.blocks, err = blocks(i); err == nil {
 			err = p.check()
 		}
+		if err == nil {
+			p.impacts, err = impacts(i)
+		}
 		if err == nil && positions {
-			err = f.place(p, read[3:], i)
+			err = f.place(p, rest, i)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("term %d: %w", row, err)
@@ -203,7 +222,7 @@ func binaryLists(column arrow.Array) (func(row int) ([][]byte, error), error) {
 func (p *posting) bytes() int64 {
 	const header = 24
 	n := int64(256) + 8*int64(len(p.starts))
-	for _, blocks := range [][][]byte{p.blocks, p.single} {
+	for _, blocks := range [][][]byte{p.blocks, p.impacts, p.single} {
 		for _, b := range blocks {
 			n += header + int64(len(b))
 		}
