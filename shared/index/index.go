@@ -57,5 +57,5 @@ type Answer struct {
 	Exact bool // there are no others among them than rows that match
 	// Others means that just the other rows were found, of all those of the segment.
 	Others bool
-	Pages int  // that were read, or found in memory
+	Pages  int // that were read, or found in memory
 }
