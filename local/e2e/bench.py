@@ -31,6 +31,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from bench_catalog import catalog_items, flatness
+from bench_indices import index_items
 from bench_item import QUICK, Bench, Item, Side, Sizes, vector_rows
 from bench_rows import bulk_items, commit_crowd_items, commit_items, vector_items
 from process import REPOSITORY, Server
@@ -323,7 +324,7 @@ def durable_write(directory: pathlib.Path, size: int = 512 << 10) -> float:
     return statistics.median(times) * 1e3
 
 
-GROUPS = (namespace_items, table_items, catalog_items, commit_items, commit_crowd_items, bulk_items, vector_items)
+GROUPS = (namespace_items, table_items, catalog_items, commit_items, commit_crowd_items, bulk_items, vector_items, index_items)
 
 
 def run(sizes: Sizes, only: list[str], out: pathlib.Path, root: str | None) -> None:
@@ -351,6 +352,9 @@ def run(sizes: Sizes, only: list[str], out: pathlib.Path, root: str | None) -> N
             for item in items(bench):
                 results.append(measure(item))
                 print(line(results[-1]), flush=True)
+                if item.note:
+                    results[-1]["note"] = item.note()
+                    print(f"  {results[-1]['note']}", flush=True)
         if catalog_items in chosen:
             print("\n" + flatness(stack, sizes, lambda: place(where)))
         print(f"\nstart of the server, to its first answer: {server.started_in * 1e3:.0f} ms")

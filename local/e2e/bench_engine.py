@@ -30,6 +30,7 @@ import lance
 import numpy as np
 import pyarrow as pa
 
+from bench_item import documents
 from process import REPOSITORY
 
 SCAN, TAKE, WRITE = 1.0, 1.0, 1.25  # targets: ours/native, time
@@ -234,18 +235,6 @@ def takes(engine: Engine, place: pathlib.Path, sizes: Sizes):
         lambda: native_take(path, rows),
     )
     shutil.rmtree(path)
-
-
-def documents(count: int) -> pa.Table:
-    """Texts of words that are as often as those of a language; a number that is there once, and one that is
-    often there."""
-    rng = np.random.default_rng(7)
-    letters = np.array(list("etaoinshrdlu"))
-    words = np.array(["".join(letters[rng.integers(0, 12, rng.integers(2, 11))]) for _ in range(60_000)])
-    ranks = np.minimum(rng.zipf(1.25, (count, 80)) - 1, len(words) - 1)
-    lengths = rng.integers(5, 80, count)
-    texts = [" ".join(words[row[:length]]) for row, length in zip(ranks, lengths)]
-    return pa.table({"text": texts, "BTREE": rng.permutation(count), "BITMAP": rng.integers(0, 1000, count)})
 
 
 def indices(engine: Engine, place: pathlib.Path, sizes: Sizes):

@@ -23,6 +23,8 @@ class Sizes:
     scan: int = 1_000_000
     vectors: int = 100_000
     wide_vectors: int = 100_000
+    wide_indexed: int = 25_000
+    documents: int = 100_000
     created: int = 390_000  # rows of 200 MB
     commits: int = 100_000
     names: int = 1_000  # namespaces and tables in the lists
@@ -38,6 +40,8 @@ QUICK = Sizes(
     scan=200_000,
     vectors=20_000,
     wide_vectors=5_000,
+    wide_indexed=5_000,
+    documents=5_000,
     created=20_000,
     commits=20_000,
     names=100,
@@ -63,6 +67,7 @@ class Item:
     native_target: float | None = None  # of ours/pylance
     rounds: int = 0
     same: Callable | None = None
+    note: Callable[[], str] | None = None  # of what else there is to know
 
 
 class Side:
@@ -118,3 +123,15 @@ class Bench:
 
     def both(self, name: str, do: Callable, **fields) -> Item:
         return Item(name, lambda: do(self.ours), lambda: do(self.adapter), **fields)
+
+
+def documents(count: int) -> pa.Table:
+    """Texts of words that are as often as those of a language; a number that is there once, and one that is
+    often there."""
+    rng = np.random.default_rng(7)
+    letters = np.array(list("etaoinshrdlu"))
+    words = np.array(["".join(letters[rng.integers(0, 12, rng.integers(2, 11))]) for _ in range(60_000)])
+    ranks = np.minimum(rng.zipf(1.25, (count, 80)) - 1, len(words) - 1)
+    lengths = rng.integers(5, 80, count)
+    texts = [" ".join(words[row[:length]]) for row, length in zip(ranks, lengths)]
+    return pa.table({"text": texts, "BTREE": rng.permutation(count), "BITMAP": rng.integers(0, 1000, count)})

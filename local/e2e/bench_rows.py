@@ -22,6 +22,12 @@ def prepared(make: Callable, do: Callable) -> Callable:
     return lambda: (lambda made: lambda: do(made))(make())
 
 
+def merged_rows(number: int, size: int) -> pa.Table:
+    """900 rows that a table of that size has and 100 that it has not, others for each number."""
+    old = vector_rows(900, start=(number * 900) % (size - 900), seed=number)
+    return pa.concat_tables([old, vector_rows(100, start=20_000_000 + 100 * number)]).combine_chunks()
+
+
 def commit_items(b: Bench) -> list[Item]:
     """Small changes of one table by one client."""
     size, rounds = b.sizes.commits, b.sizes.slow_rounds
@@ -42,11 +48,6 @@ def commit_items(b: Bench) -> list[Item]:
         )
 
     as_sent = lambda made: stream(made) if isinstance(made, pa.Table) else made
-
-    def merged(number: int) -> pa.Table:
-        """900 rows that are there and 100 that are not."""
-        old = vector_rows(900, start=(number * 900) % (size - 900), seed=number)
-        return pa.concat_tables([old, vector_rows(100, start=20_000_000 + 100 * number)]).combine_chunks()
 
     merge = f"{path}/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true"
     one = lambda number: f"id = {(number * 7919 + 3) % (size // 2)}"
@@ -76,7 +77,7 @@ def commit_items(b: Bench) -> list[Item]:
         ),
         item(
             "merge_insert 1,000 rows (900 update, 100 insert)",
-            merged,
+            lambda number: merged_rows(number, size),
             lambda side, rows: side.upload(merge, rows),
             lambda rows: native.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows),
             (0.35, 0.45),
