@@ -95,6 +95,29 @@ func (t *Table) Nearest(rows, bias []float32, numbers []uint32, distances []floa
 	}
 }
 
+// Distances writes what lies between a row and each vector: the square of the distance under L2, and the
+// negative dot product under Dot.
+func (t *Table) Distances(row, out []float32) {
+	tile := make([]float32, tileRows*t.dim)
+	copy(tile, row)
+	square := float32(0)
+	if t.metric == L2 {
+		for _, x := range row {
+			square += x * x
+		}
+	}
+	var scores [tileRows * panelWidth]float32
+	for at := 0; at < len(t.offsets); at += panelWidth {
+		scoreTile(tile, t.panels[at*t.dim:(at+panelWidth)*t.dim], t.offsets[at:at+panelWidth], scores[:], panelWidth)
+		for i, score := range scores[:min(panelWidth, t.n-at)] {
+			if t.metric == L2 {
+				score = max(2*score+square, 0)
+			}
+			out[at+i] = score
+		}
+	}
+}
+
 // distance returns the distance that a score stands for.
 func (t *Table) distance(score float32, row []float32) float32 {
 	if t.metric == Dot {

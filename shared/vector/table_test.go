@@ -43,6 +43,35 @@ func TestTheSmallestScoreIsThePortableOne(t *testing.T) {
 	}
 }
 
+func TestDistancesToATable(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 9))
+	for _, metric := range []Metric{L2, Dot} {
+		for _, size := range []struct{ vectors, dim int }{{1, 1}, {16, 8}, {17, 3}, {256, 12}} {
+			vectors, row := make([]float32, size.vectors*size.dim), make([]float32, size.dim)
+			for _, s := range [][]float32{vectors, row} {
+				for i := range s {
+					s[i] = float32(random.NormFloat64())
+				}
+			}
+			got := make([]float32, size.vectors)
+			NewTable(metric, vectors, size.dim).Distances(row, got)
+			for i := range got {
+				want := 0.0
+				for j, x := range row {
+					if y := vectors[i*size.dim+j]; metric == Dot {
+						want -= float64(x) * float64(y)
+					} else {
+						want += float64(x-y) * float64(x-y)
+					}
+				}
+				if math.Abs(float64(got[i])-want) > 1e-4 {
+					t.Fatalf("%s, %v: distance %d is %v, want %v", metric, size, i, got[i], want)
+				}
+			}
+		}
+	}
+}
+
 func TestTheNearestOfATableIsTheNearest(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, metric := range []Metric{L2, Dot} {

@@ -24,16 +24,18 @@ type ProductOptions struct {
 
 // A productEncoder makes the codes of PQ.
 type productEncoder struct {
-	product
-	dim    int
-	tables []*vector.Table // of the codebook, by place
+	product  // its tables find the nearest centroids, under any metric by L2
+	dim      int
+	codebook []float32
 }
 
 // TrainProduct returns the encoder of PQ with a codebook of sample vectors, which are in random order
 // and, under L2 and cosine, residuals. There must be a vector for each of the 2^Bits codes.
 func TrainProduct(ctx context.Context, sample *Vectors, o ProductOptions) (Decoder, error) {
-	p := &productEncoder{dim: sample.Dim, tables: make([]*vector.Table, o.Places)}
-	p.product = product{sample.Metric, sample.Element, o.Bits, o.Places, sample.Dim / o.Places, true, make([]float32, sample.Dim<<o.Bits)}
+	p := &productEncoder{dim: sample.Dim, codebook: make([]float32, sample.Dim<<o.Bits)}
+	p.product = product{
+		metric: sample.Metric, element: sample.Element, bits: o.Bits, places: o.Places, width: sample.Dim / o.Places, transposed: true,
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for place := range o.Places {
@@ -57,9 +59,7 @@ func TrainProduct(ctx context.Context, sample *Vectors, o ProductOptions) (Decod
 	if p.element == arrow.FLOAT16 {
 		RoundHalf(p.codebook)
 	}
-	for place := range p.tables {
-		p.tables[place] = vector.NewTable(vector.L2, p.codebook[place*p.width<<p.bits:(place+1)*p.width<<p.bits], p.width)
-	}
+	p.tables = tablesOf(vector.L2, p.codebook, p.width<<p.bits, p.width)
 	return p, nil
 }
 

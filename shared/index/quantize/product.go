@@ -2,6 +2,7 @@ package quantize
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -28,7 +29,7 @@ type product struct {
 	places     int // sub-vectors
 	width      int // elements of a sub-vector
 	transposed bool
-	codebook   []float32
+	tables     []*vector.Table // of the centroids, by place
 }
 
 func newProduct(s Spec) (Quantizer, error) {
@@ -58,14 +59,29 @@ func newProduct(s Spec) (Quantizer, error) {
 	if len(book.Values) != m.Dim<<m.Bits {
 		return nil, fmt.Errorf("%w: codebook of %d numbers for %d dimensions of %d bits", lance.ErrCorrupt, len(book.Values), m.Dim, m.Bits)
 	}
-	return &product{s.Metric, s.Element, m.Bits, m.Places, m.Dim / m.Places, m.Transposed, book.Values}, nil
+	p := &product{metric: s.Metric, element: s.Element, bits: m.Bits, places: m.Places, width: m.Dim / m.Places, transposed: m.Transposed}
+	metric := vector.L2
+	if s.Metric == vector.Dot {
+		metric = vector.Dot
+	}
+	p.tables = tablesOf(metric, book.Values, p.width<<m.Bits, p.width)
+	return p, nil
+}
+
+// tablesOf returns the tables of a codebook, of which the part of each place has so many numbers.
+func tablesOf(metric vector.Metric, codebook []float32, place, width int) []*vector.Table {
+	var tables []*vector.Table
+	for part := range slices.Chunk(codebook, place) {
+		tables = append(tables, vector.NewTable(metric, part, width))
+	}
+	return tables
 }
 
 // rowBytes is the length of a code.
 func (p *product) rowBytes() int { return p.places * p.bits / 8 }
 
 func (p *product) Columns() []Column { return []Column{{"__pq_code", arrow.UINT8, p.rowBytes()}} }
-func (p *product) Bytes() int64      { return 4 * int64(len(p.codebook)) }
+func (p *product) Bytes() int64      { return int64(p.places) * vector.TableBytes(1<<p.bits, p.width) }
 func (p *product) QueryBytes() int64 { return 4 * 256 * int64(p.rowBytes()) }
 
 func (p *product) Prepare(v *Vector) (Prepared, error) {
@@ -109,8 +125,8 @@ func (q *productQuery) residual(centroid []float32) []float32 {
 func (p *product) table(query []float32) []float32 {
 	entries := 1 << p.bits
 	single := make([]float32, p.places*entries)
-	for place := range p.places {
-		p.tableOf(place, query, single[place*entries:(place+1)*entries])
+	for place, table := range p.tables {
+		table.Distances(query[place*p.width:(place+1)*p.width], single[place*entries:(place+1)*entries])
 	}
 	if p.bits == 8 {
 		return single
@@ -123,26 +139,6 @@ func (p *product) table(query []float32) []float32 {
 		}
 	}
 	return pairs
-}
-
-// tableOf writes what each code of a place adds.
-func (p *product) tableOf(place int, query, out []float32) {
-	part := query[place*p.width : (place+1)*p.width]
-	book := p.codebook[place*len(out)*p.width:]
-	for code := range out {
-		row, sum := book[code*p.width:][:p.width], float32(0)
-		if p.metric == vector.Dot {
-			for i, x := range part {
-				sum -= x * row[i]
-			}
-		} else {
-			for i, x := range part {
-				d := x - row[i]
-				sum += d * d
-			}
-		}
-		out[code] = sum
-	}
 }
 
 type productMeter struct {
