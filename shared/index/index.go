@@ -43,9 +43,10 @@ type Reader interface {
 
 // A Cost is the estimated effort of a search.
 type Cost struct {
-	Pages int   // that are read
+	Pages int   // that are looked through
+	Read  int64 // rows of the index in those pages that have to be read, since they are not kept
 	Bytes int64 // that those take in memory, about
-	Rows  int64 // that are found, at most
+	Rows  int64 // that are found, about
 }
 
 // An Answer is the rows that a search has found.

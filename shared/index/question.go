@@ -19,7 +19,7 @@ import (
 //
 //	Question{All: {Ranges: [3, 3]}, {Ranges: [7, 7]}}
 type Question struct {
-	Ranges []Range
+	Ranges []Range // ascending; they do not overlap
 	Null   bool
 	All    []Question // asks for the rows that each of them asks for
 	Any    []Question // asks for the rows that one of them asks for

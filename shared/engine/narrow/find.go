@@ -167,11 +167,15 @@ func inSegment(x *dataset.Index, s *dataset.Segment, err error) error {
 // the end of one page and at the beginning of the next.
 const fewPages = 2
 
+// nearFactor is by how much more of an index may be read if the storage is near: a page of the index then
+// takes little longer to read than as many rows of the column.
+const nearFactor = 4
+
 // worthwhile opens the segments of an index. It returns nil if the answer to a question takes more
 // than the permitted part of the index, so that a scan of the column takes no longer.
 func (n *Narrowing) worthwhile(ctx context.Context, x *dataset.Index, segments []*dataset.Segment, t arrow.DataType, q index.Question) ([]index.Reader, error) {
 	readers := make([]index.Reader, len(segments))
-	pages, rows := 0, int64(0)
+	pages, rows, read := 0, int64(0), int64(0)
 	for i, s := range segments {
 		reader, err := kinds[x.Kind.Of].reading.open(ctx, s, t)
 		if err != nil {
@@ -182,9 +186,12 @@ func (n *Narrowing) worthwhile(ctx context.Context, x *dataset.Index, segments [
 			return nil, inSegment(x, s, err)
 		}
 		readers[i] = reader
-		pages, rows = pages+cost.Pages, rows+cost.Rows
+		pages, rows, read = pages+cost.Pages, rows+cost.Rows, read+cost.Read
 	}
-	if pages > fewPages*len(segments) && float64(rows) > n.policy.Share*float64(x.Indexed) {
+	if n.dataset.IsNear() {
+		read /= nearFactor
+	}
+	if pages > fewPages*len(segments) && float64(max(rows, read)) > n.policy.Share*float64(x.Indexed) {
 		return nil, nil
 	}
 	return readers, nil

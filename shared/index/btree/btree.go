@@ -113,19 +113,28 @@ func (r *Reader) check(t arrow.DataType) error {
 // idBytes is the size of a row's id.
 const idBytes = 8
 
-// Cost estimates a search from the lookup table.
+// Cost estimates a search from the lookup table. It counts as found the rows of the pages that match as a
+// whole, since it does not know how many rows of a page have the same value.
 func (r *Reader) Cost(q index.Question) (index.Cost, error) {
 	order, err := r.lookup.orderFor(q)
 	if err != nil {
 		return index.Cost{}, err
 	}
 	pages := r.lookup.find(q, order)
-	cost := index.Cost{Pages: len(pages)}
+	cost, rows := index.Cost{Pages: len(pages)}, int64(0)
 	for _, p := range pages {
-		cost.Rows += r.rowsOf(p)
+		rows += r.rowsOf(p)
+		if kept, err := r.isKept(p); err != nil {
+			return index.Cost{}, err
+		} else if !kept {
+			cost.Read += r.rowsOf(p)
+		}
+		if r.lookup.matches(p, q, order) {
+			cost.Rows += r.rowsOf(p)
+		}
 	}
 	width := r.data.BytesPerRow(r.pages.Fields)
-	cost.Bytes = int64(width * float64(cost.Rows))
+	cost.Bytes = int64(width * float64(rows))
 	return cost, nil
 }
 
@@ -194,12 +203,28 @@ func (p *page) find(q index.Question, order index.Order) []run {
 	if q.Null && p.nulls > 0 {
 		runs = append(runs, run{0, p.nulls})
 	}
-	for _, r := range q.Ranges {
+	if p.nulls == p.values.Len() {
+		return runs
+	}
+	for _, r := range overlapping(q.Ranges, p.values, p.nulls, p.values, p.values.Len()-1, order) {
 		if found := p.within(r, order); found.from < found.to {
 			runs = append(runs, found)
 		}
 	}
 	return runs
+}
+
+// overlapping returns those of some ranges that may have values from the one at least to the one at most.
+func overlapping(ranges []index.Range, least arrow.Array, i int, most arrow.Array, j int, order index.Order) []index.Range {
+	from := sort.Search(len(ranges), func(n int) bool {
+		to := ranges[n].To.Value
+		return to == nil || order(to, 0, least, i) >= 0
+	})
+	ranges = ranges[from:]
+	return ranges[:sort.Search(len(ranges), func(n int) bool {
+		from := ranges[n].From.Value
+		return from != nil && order(from, 0, most, j) > 0
+	})]
 }
 
 // A run is the rows [from, to) of a page.

@@ -3,6 +3,7 @@ package btree
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -168,4 +169,19 @@ func (l *lookup) find(q index.Question, order index.Order) []int {
 	}
 	sort.Ints(pages)
 	return pages
+}
+
+// matches reports whether all rows of a page match, as far as its first and its last value tell.
+func (l *lookup) matches(page int, q index.Question, order index.Order) bool {
+	if l.max.IsNull(page) {
+		return q.Null
+	}
+	if l.min.IsNull(page) {
+		return false
+	}
+	return slices.ContainsFunc(overlapping(q.Ranges, l.min, page, l.max, page, order), func(r index.Range) bool {
+		from, to := r.From, r.To
+		return (from.Value == nil || order(from.Value, 0, l.min, page) < 0 || !from.Excluded && order(from.Value, 0, l.min, page) == 0) &&
+			(to.Value == nil || order(to.Value, 0, l.max, page) > 0 || !to.Excluded && order(to.Value, 0, l.max, page) == 0)
+	})
 }

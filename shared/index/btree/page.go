@@ -2,6 +2,7 @@ package btree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -20,7 +21,7 @@ type page struct {
 
 // page returns a page, which may be kept from an earlier search.
 func (r *Reader) page(ctx context.Context, number int, order index.Order) (*page, error) {
-	kept, err := r.files.Keep(fmt.Sprintf("%s page %d", dataFile, number), func() (any, int64, error) {
+	kept, err := r.files.Keep(pageName(number), func() (any, int64, error) {
 		from := int64(number) * r.lookup.pageRows
 		read, err := r.pages.Read(ctx, from, from+r.rowsOf(number))
 		if err != nil {
@@ -39,6 +40,20 @@ func (r *Reader) page(ctx context.Context, number int, order index.Order) (*page
 		return nil, err
 	}
 	return kept.(*page), nil
+}
+
+func pageName(number int) string { return fmt.Sprintf("%s page %d", dataFile, number) }
+
+// errNotKept stands for a page that has to be read.
+var errNotKept = errors.New("not kept")
+
+// isKept reports whether a page is kept from an earlier search.
+func (r *Reader) isKept(number int) (bool, error) {
+	_, err := r.files.Keep(pageName(number), func() (any, int64, error) { return nil, 0, errNotKept })
+	if errors.Is(err, errNotKept) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // newPage returns a page of its columns, after a check that the values are in order.

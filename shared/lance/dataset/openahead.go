@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/objectstore"
 )
 
 // maxOpenedAhead is the number of fragments up to which their files are opened before it is known
@@ -41,3 +42,6 @@ func (d *Dataset) openAhead(ctx context.Context, fields []*schema.Field) (wait f
 	}
 	return opening.Wait
 }
+
+// IsNear reports whether the table's storage is as near as a disk of the machine.
+func (d *Dataset) IsNear() bool { return objectstore.Near(d.table.store) }
