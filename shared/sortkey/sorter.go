@@ -82,13 +82,24 @@ func (s *Sorter) Add(keys [][]byte) error {
 
 // cut sorts the keys in memory and drops those beyond the limit, together with their memory.
 func (s *Sorter) cut() {
-	s.keys, s.bytes = First(s.keys, s.limit)
+	if extra := radixBytes * int64(len(s.keys)); len(s.keys) >= fewKeys && s.share.Try(extra) {
+		s.keys = sortByPrefix(s.keys)
+		s.share.Give(extra)
+	} else {
+		slices.SortFunc(s.keys, bytes.Compare)
+	}
+	s.keys, s.bytes = firstSorted(s.keys, s.limit)
 }
 
 // First sorts keys and returns the first ones and their size. If it drops keys, it copies the
 // others into memory of their own.
 func First(keys [][]byte, limit int64) (first [][]byte, size int64) {
 	slices.SortFunc(keys, bytes.Compare)
+	return firstSorted(keys, limit)
+}
+
+// firstSorted is First of sorted keys.
+func firstSorted(keys [][]byte, limit int64) (first [][]byte, size int64) {
 	first = keys[:min(int64(len(keys)), limit)]
 	for _, k := range first {
 		size += int64(len(k))

@@ -45,6 +45,33 @@ func TestSorterEqualsSortingAtOnce(t *testing.T) {
 	})
 }
 
+// Keys that differ early, late, in length, or not at all are sorted as by comparison.
+func TestSortingByPrefixesEqualsSortingByComparison(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		common := rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "common")
+		key := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 7, 255}), 0, 12)
+		s := sortkey.NewSorter(context.Background(), sortkey.NoLimit, 1<<20)
+		var want [][]byte
+		for _, k := range rapid.SliceOfN(key, 250, 400).Draw(t, "keys") {
+			want = append(want, append(bytes.Clone(common), k...))
+		}
+		if err := s.Add(slices.Clone(want)); err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(want, bytes.Compare)
+		i := 0
+		for got, err := range s.Sorted() {
+			if err != nil || !bytes.Equal(got, want[i]) {
+				t.Fatalf("key %d is %x, want %x; error %v", i, got, want[i], err)
+			}
+			i++
+		}
+		if i != len(want) {
+			t.Fatalf("%d keys of %d", i, len(want))
+		}
+	})
+}
+
 func TestTextKeysAreInTheOrderOfTexts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 255}), 0, 6)
