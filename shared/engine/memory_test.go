@@ -166,7 +166,9 @@ func TestAWideRowReplacesManyInPieces(t *testing.T) {
 			return err
 		}
 		defer s.Close()
-		p, err := merge.NewPlan(ctx, d, s, merge.Spec{On: []string{"key"}, UpdateAll: true}, 1000, table.engine.chooseSet)
+		means := table.engine.mergeMeans()
+		means.MappedRows = 1000
+		p, err := merge.NewPlan(ctx, d, s, merge.Spec{On: []string{"key"}, UpdateAll: true}, means)
 		if err != nil {
 			return err
 		}

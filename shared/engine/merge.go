@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tiltyard/shared/engine/merge"
+	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
@@ -33,7 +36,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 	defer source.Close()
 	plan, commit, err := change(ctx, t,
 		func(ctx context.Context, d *dataset.Dataset) (*merge.Plan, error) {
-			return merge.NewPlan(ctx, d, source, spec, t.engine.limits.mappedRows, t.engine.chooseSet)
+			return merge.NewPlan(ctx, d, source, spec, t.engine.mergeMeans())
 		},
 		func(ctx context.Context, p *merge.Plan) (dataset.Commit, error) {
 			r, err := p.Replacement(ctx)
@@ -51,6 +54,15 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 	done := written(commit)
 	done.Updated, done.Inserted, done.Deleted = plan.Updated, plan.Inserted, plan.Deleted
 	return done, nil
+}
+
+func (e *Engine) mergeMeans() merge.Means {
+	return merge.Means{
+		MappedRows: e.limits.mappedRows, Choose: e.chooseSet,
+		Having: func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*dataset.Candidates, error) {
+			return narrow.Having(ctx, d, column, values, e.planner.Policy)
+		},
+	}
 }
 
 // chooseSet is choose for merges.

@@ -127,8 +127,8 @@ func (k *keys) append(first, row int32, last map[int32]int32) {
 }
 
 // match pairs the rows of the table with those of the source. With rest it also returns the rows of
-// the table that match none.
-func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairing, *rowset.Set, error) {
+// the table that match none; without, it looks only at those among the rows of the table that can match.
+func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context.Context) (*dataset.Candidates, error), rest bool) (*pairing, *rowset.Set, error) {
 	type hit struct {
 		row     int32
 		address uint64
@@ -139,7 +139,7 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, rest bool) (*pairi
 	}
 	opts := dataset.ScanOptions{Columns: append(append([]string{}, k.on...), dataset.RowAddr)}
 	if !rest {
-		opts.Where = &dataset.Where{Columns: k.on, Select: k.matching}
+		opts.Where, opts.Among = &dataset.Where{Columns: k.on, Select: k.matching}, among
 	}
 	each := int64(mergedBytes)
 	if rest {

@@ -48,9 +48,15 @@ type Plan struct {
 	Updated, Inserted, Deleted int64 // rows
 }
 
-// NewPlan matches the source with a version of the table. Keys of up to mappedRows rows are matched
-// in memory, if there is so much. choose finds the rows for which the condition BySourceIf is true.
-func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, mappedRows int, choose Choose) (*Plan, error) {
+// Means are what a merge has to find rows.
+type Means struct {
+	MappedRows int    // keys of up to so many rows are matched in memory, if there is so much
+	Choose     Choose // finds the rows for which the condition BySourceIf is true
+	Having     Having // finds rows by their keys
+}
+
+// NewPlan matches the source with a version of the table.
+func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, means Means) (*Plan, error) {
 	matching := d.Schema().MatchSome
 	if spec.InsertAll {
 		matching = d.Schema().Match
@@ -70,11 +76,11 @@ func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec,
 			p.blobs = p.blobs || f.HoldsBlobs()
 		}
 	}
-	if p.pairs, p.deletes, err = matchRows(ctx, d, source, spec, mappedRows); err != nil {
+	if p.pairs, p.deletes, err = matchRows(ctx, d, source, spec, means); err != nil {
 		return nil, scratchError(err)
 	}
 	if spec.BySourceIf != "" {
-		rows, held, err := choose(ctx, d, spec.BySourceIf)
+		rows, held, err := means.Choose(ctx, d, spec.BySourceIf)
 		if err != nil {
 			return nil, err
 		}
@@ -88,11 +94,15 @@ func NewPlan(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec,
 // Choose finds the rows of a version for which a predicate is true, and the memory of that set.
 type Choose func(ctx context.Context, d *dataset.Dataset, predicate string) (*rowset.Set, *memory.Hold, error)
 
+// Having finds the rows of a version that have one of some values, of which none is NULL, in a column. It
+// returns nil if a scan of all rows is cheaper.
+type Having func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*dataset.Candidates, error)
+
 // matchRows pairs the rows of the version with those of the source. It uses a map of the source's
 // keys if they are few enough and memory is free, and otherwise the scratch directory.
-func matchRows(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, mappedRows int) (*pairing, *rowset.Set, error) {
-	if source.rows > mappedRows {
-		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, mappedRows)
+func matchRows(ctx context.Context, d *dataset.Dataset, source *Source, spec Spec, means Means) (*pairing, *rowset.Set, error) {
+	if source.rows > means.MappedRows {
+		return matchOnDisk(ctx, d, source, spec.On, spec.BySource, means.MappedRows)
 	}
 	room := source.room.Another()
 	defer room.Release()
@@ -104,7 +114,10 @@ func matchRows(ctx context.Context, d *dataset.Dataset, source *Source, spec Spe
 	if err != nil {
 		return nil, nil, err
 	}
-	return keys.match(ctx, d, spec.BySource)
+	if spec.BySource {
+		return keys.match(ctx, d, nil, true)
+	}
+	return keys.match(ctx, d, source.candidates(d, spec.On, means.Having), false)
 }
 
 // fewKeys is the least number of maps into which the keys of a large source are divided.

@@ -126,11 +126,17 @@ func (n *Narrowing) ask(ctx context.Context, probes []plan.Probe) (*found, error
 	if err != nil {
 		return nil, err
 	}
+	return n.search(ctx, x, field.Type, q)
+}
+
+// search asks an index of a column of type t a question.
+func (n *Narrowing) search(ctx context.Context, x *dataset.Index, t arrow.DataType, q index.Question) (*found, error) {
+	reading := kinds[x.Kind.Of].reading
 	segments, err := n.dataset.Segments(x.Name)
 	if err != nil {
 		return nil, err
 	}
-	readers, err := n.worthwhile(ctx, x, segments, field.Type, q)
+	readers, err := n.worthwhile(ctx, x, segments, t, q)
 	if readers == nil || err != nil {
 		return nil, err
 	}

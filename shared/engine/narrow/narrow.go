@@ -34,6 +34,10 @@ type Policy struct {
 	Warn func(ctx context.Context, message string, about ...slog.Attr)
 }
 
+func (p Policy) warn(ctx context.Context, indices []string, err error) {
+	p.Warn(ctx, "an index is not used", slog.Any("indices", indices), slog.Any("error", err))
+}
+
 // A Narrowing is the part of a filter that the indices of a version can test. It belongs to one
 // scan.
 type Narrowing struct {
@@ -111,7 +115,7 @@ func (n *Narrowing) Candidates(ctx context.Context) (*dataset.Candidates, error)
 	f, err := n.find(ctx, n.tree)
 	switch {
 	case IsUnusable(err):
-		n.policy.Warn(ctx, "an index is not used", slog.Any("indices", n.names()), slog.Any("error", err))
+		n.policy.warn(ctx, n.names(), err)
 		n.describe("index_not_used=%q", err)
 		return nil, nil //nolint:nilnil // the scan reads all rows
 	case err != nil:

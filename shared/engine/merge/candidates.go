@@ -1,0 +1,62 @@
+package merge
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/take"
+)
+
+// maxLookups is the most rows of a source whose keys are looked for by an index.
+const maxLookups = 1 << 14
+
+// candidates returns what finds the rows of a version that can match a row of the source, by the values
+// of one of the key columns. It is nil for a source of many rows.
+func (s *Source) candidates(d *dataset.Dataset, on []string, having Having) func(context.Context) (*dataset.Candidates, error) {
+	if s.rows == 0 || s.rows > maxLookups {
+		return nil
+	}
+	return func(ctx context.Context) (*dataset.Candidates, error) {
+		for _, column := range on {
+			values, err := s.values(ctx, column)
+			if err != nil {
+				return nil, err
+			}
+			if found, err := having(ctx, d, column, values); found != nil || err != nil {
+				return found, err
+			}
+		}
+		return nil, nil //nolint:nilnil // all rows are read
+	}
+}
+
+// values returns the values of a column that are not NULL.
+func (s *Source) values(ctx context.Context, column string) (arrow.Array, error) {
+	var parts []arrow.Array
+	for batch, err := range s.batches(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		part := keyColumns(batch, []string{column})[0]
+		if part.NullN() > 0 {
+			var valid []int32
+			for i := range part.Len() {
+				if part.IsValid(i) {
+					valid = append(valid, int32(i))
+				}
+			}
+			if part, err = take.Array(part, valid); err != nil {
+				return nil, err
+			}
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return array.Concatenate(parts, arrowmemory.DefaultAllocator)
+}

@@ -1,0 +1,72 @@
+package narrow
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/schema"
+	"tiltyard/shared/memory"
+)
+
+const (
+	// maxValues bounds the values that an index is asked for together.
+	maxValues = 1 << 14
+	// valueBytes is about the memory of a value in a question.
+	valueBytes = 1 << 10
+	// havingBytes is how much larger than for a filter a column has to be, for an index to be asked for
+	// many values: the rows that it finds have to be read too, and are in many places.
+	havingBytes = 16
+)
+
+// Having finds the rows of a version that have one of some values in a column, by the index that the
+// column has. Its answer is like that of [Narrowing.Candidates]: nil if a scan of all rows is cheaper, if
+// the index cannot be read, or if there is none that finds rows by their exact values. values has no NULL.
+func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array, policy Policy) (*dataset.Candidates, error) {
+	n, x, t, err := indexOfValues(d, column, policy)
+	if x == nil || err != nil || values.Len() > maxValues || !arrow.TypeEqual(t, values.DataType()) {
+		return nil, err
+	}
+	order, err := index.OrderOf(t)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // the index is of another kind
+	}
+	held, err := memory.Take(ctx, valueBytes*int64(values.Len()))
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	f, err := n.search(ctx, x, t, index.Equal(values, order))
+	switch {
+	case IsUnusable(err):
+		policy.warn(ctx, []string{x.Name}, err)
+		return nil, nil //nolint:nilnil // the scan reads all rows
+	case f == nil || err != nil:
+		return nil, err
+	}
+	return &dataset.Candidates{Covers: f.covers, Rows: f.rows}, nil
+}
+
+// indexOfValues returns the index of a large column, and the type of the column; nil if it has none in
+// which equal values are the same bits. Floats are in an order in which some equal ones differ.
+func indexOfValues(d *dataset.Dataset, column string, policy Policy) (*Narrowing, *dataset.Index, arrow.DataType, error) {
+	indices, err := scalarIndices(d, isRead)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	x := indices[schema.FormatPath(column)]
+	if x == nil || x.Kind.Of != indexmeta.BTree && x.Kind.Of != indexmeta.Bitmap {
+		return nil, nil, nil, nil
+	}
+	if bytes, err := d.ScanBytes(x.Columns); err != nil || bytes < havingBytes*policy.Bytes {
+		return nil, nil, nil, err
+	}
+	field, err := d.Column(x.Columns[0])
+	if err != nil || arrow.IsFloating(field.Type.ID()) {
+		return nil, nil, nil, err
+	}
+	return &Narrowing{policy: policy, dataset: d}, x, field.Type, nil
+}
