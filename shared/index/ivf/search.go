@@ -107,7 +107,7 @@ func (s *Search) First() []int { return s.order[:s.first] }
 func (s *Search) Rest() []int { return s.order[s.first:] }
 
 // measured is how many rows are measured at a time.
-const measured = 1 << 12
+const measured = 1 << 10
 
 // Look shows top the rows of a partition that are near: all, or those that the graph of the partition
 // leads to.
@@ -169,7 +169,7 @@ func (s *Search) scan(ctx context.Context, p *Partition, meter quantize.Meter, a
 			return err
 		}
 		out := space[:min(measured, p.Rows()-from)]
-		meter.Measure(from, out)
+		meter.Measure(from, top.Limit(), out)
 		for i, d := range out {
 			if d <= top.Limit() {
 				if address, ok := accept(p.ids[from+i]); ok {

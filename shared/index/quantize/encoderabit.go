@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"tiltyard/shared/vector"
 )
 
@@ -31,18 +29,6 @@ func NewRabitEncoder(metric vector.Metric, centroids []float32, dim, bits int, r
 		e.rotation.apply(centroids[from:from+dim], e.centroids[from:from+dim])
 	}
 	return e
-}
-
-func (e *rabitEncoder) Columns() []Column {
-	columns := []Column{
-		{"_rabit_codes", arrow.UINT8, e.signWidth()},
-		{"__add_factors", arrow.FLOAT32, 0}, {"__scale_factors", arrow.FLOAT32, 0}, {"__error_factors", arrow.FLOAT32, 0},
-	}
-	if e.bits == 1 {
-		return columns
-	}
-	return append(columns, Column{"__blocked_ex_codes", arrow.UINT8, magnitudeBytes(e.dim, e.magnitude())},
-		Column{"__add_factors_ex", arrow.FLOAT32, 0}, Column{"__scale_factors_ex", arrow.FLOAT32, 0})
 }
 
 func (e *rabitEncoder) Residual() bool { return true }

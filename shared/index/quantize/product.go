@@ -148,7 +148,7 @@ type productMeter struct {
 	base  float32 // of the distance
 }
 
-func (m *productMeter) Measure(from int, out []float32) {
+func (m *productMeter) Measure(from int, _ float32, out []float32) {
 	if !m.transposed {
 		for i := range out {
 			out[i] = m.One(from + i)

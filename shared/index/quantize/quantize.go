@@ -55,11 +55,15 @@ type Prepared interface {
 
 // A Meter writes distances from a query to rows of a partition.
 type Meter interface {
-	// Measure writes the distances of len(out) rows, of which the first is from.
-	Measure(from int, out []float32)
+	// Measure writes the distances of len(out) rows, of which the first is from. Instead of a distance
+	// that is probably above the limit it may write +Inf.
+	Measure(from int, limit float32, out []float32)
 	// One returns the distance of one row.
 	One(row int) float32
 }
+
+// noLimit is the limit of a measurement that leaves out no row.
+var noLimit = float32(math.Inf(1))
 
 // A Column is a column of codes.
 type Column struct {

@@ -164,7 +164,7 @@ func distances(t *testing.T, s quantize.Spec, query []float64, codes *quantize.C
 	}
 	quantize.Arrange(q, codes)
 	meter, out := p.Meter(codes), make([]float32, codes.Rows)
-	meter.Measure(0, out)
+	meter.Measure(0, float32(math.Inf(1)), out)
 	for i, d := range out {
 		if one := meter.One(i); math.Abs(float64(one-d)) > 1e-5 {
 			t.Errorf("row %d is %v far, and alone %v", i, d, one)
@@ -385,6 +385,6 @@ func FuzzNew(f *testing.F) {
 			return
 		}
 		quantize.Arrange(q, codes)
-		p.Meter(codes).Measure(0, make([]float32, codes.Rows))
+		p.Meter(codes).Measure(0, float32(math.Inf(1)), make([]float32, codes.Rows))
 	})
 }

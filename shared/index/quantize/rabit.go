@@ -18,7 +18,7 @@ import (
 //	_rabit_codes        fixed-size list of bytes: the signs, 1 for positive; see packedRows
 //	__add_factors       float32, for the signs alone
 //	__scale_factors     float32
-//	__error_factors     float32, a bound of the error of the signs alone, which is not read
+//	__error_factors     float32, a bound of the error of the signs alone
 //	__blocked_ex_codes  fixed-size list of bytes: the magnitudes; see magnitudeBit
 //	__add_factors_ex    float32, for signs and magnitudes
 //	__scale_factors_ex  float32
@@ -79,14 +79,15 @@ func (r *rabit) magnitude() int { return r.bits - 1 }
 func (r *rabit) signWidth() int { return r.dim / 8 }
 
 func (r *rabit) Columns() []Column {
-	signs := Column{"_rabit_codes", arrow.UINT8, r.signWidth()}
+	columns := []Column{
+		{"_rabit_codes", arrow.UINT8, r.signWidth()},
+		{"__add_factors", arrow.FLOAT32, 0}, {"__scale_factors", arrow.FLOAT32, 0}, {"__error_factors", arrow.FLOAT32, 0},
+	}
 	if r.bits == 1 {
-		return []Column{signs, {"__add_factors", arrow.FLOAT32, 0}, {"__scale_factors", arrow.FLOAT32, 0}}
+		return columns
 	}
-	return []Column{
-		signs, {"__add_factors_ex", arrow.FLOAT32, 0}, {"__scale_factors_ex", arrow.FLOAT32, 0},
-		{"__blocked_ex_codes", arrow.UINT8, magnitudeBytes(r.dim, r.magnitude())},
-	}
+	return append(columns, Column{"__blocked_ex_codes", arrow.UINT8, magnitudeBytes(r.dim, r.magnitude())},
+		Column{"__add_factors_ex", arrow.FLOAT32, 0}, Column{"__scale_factors_ex", arrow.FLOAT32, 0})
 }
 
 func (r *rabit) Bytes() int64 { return int64(len(r.rotation.signs)) + 4*int64(len(r.rotation.matrix)) }
@@ -107,8 +108,6 @@ func (r *rabit) Prepare(v *Vector) (Prepared, error) {
 	for _, x := range rotated {
 		q.sum += x
 	}
-	// Of a dimension, half a step is taken off, so that codes lie around 0: signs are -1/2 and 1/2.
-	q.sum *= float32(int(1)<<r.magnitude()) - 0.5
 	if r.bits > 1 {
 		q.magnitudes = magnitudeTables(rotated, r.magnitude())
 	}
@@ -118,18 +117,23 @@ func (r *rabit) Prepare(v *Vector) (Prepared, error) {
 type rabitQuery struct {
 	*rabit
 	values            []float32 // not rotated
-	sum               float32   // what the query has in common with all codes
+	sum               float32   // of the rotated values
 	signs, magnitudes []byteTable
 }
 
 func (q *rabitQuery) Meter(codes *Codes) Meter {
 	m := &rabitMeter{rabitQuery: q, codes: codes.Columns, addScale: 1}
-	m.add, m.scale = arrow.GetData[float32](codes.Columns[1]), arrow.GetData[float32](codes.Columns[2])
+	m.bySigns = m.factors(1, 0)
+	if q.bits > 1 {
+		m.exact = m.factors(5, q.magnitude())
+		m.errors = arrow.GetData[float32](codes.Columns[3])
+	}
 	if q.metric != vector.Dot {
 		for i, x := range q.values {
 			d := x - codes.Centroid[i]
 			m.base += d * d
 		}
+		m.reach = rabitMargin * float32(math.Sqrt(float64(m.base)))
 		return m
 	}
 	product, square := float32(0), float32(0)
@@ -144,35 +148,76 @@ func (q *rabitQuery) Meter(codes *Codes) Meter {
 		m.addScale = 0
 	}
 	m.base, m.addBase = 1-product, 1
+	rest := 0.0
+	for i, x := range q.values {
+		d := float64(x) - float64(m.addScale)*float64(codes.Centroid[i])
+		rest += d * d
+	}
+	m.reach = rabitMargin * float32(math.Sqrt(rest))
 	return m
 }
 
-// A rabitMeter measures (add-addBase)*addScale + scale*product + base.
+// rabitMargin is by how much the bound of an error is widened: to about three standard deviations, so
+// that hardly any row is left out that is near.
+const rabitMargin = 1.5
+
+// A rabitMeter measures rows by their signs and, of those that may be near enough, by all bits.
 type rabitMeter struct {
 	*rabitQuery
 	codes                   [][]byte
-	add, scale              []float32 // by row
+	bySigns, exact          rabitFactors
+	errors                  []float32 // of rows measured by signs, with a query at distance 1
+	reach                   float32   // the distance of the query, for the errors
 	addBase, addScale, base float32
 }
 
-func (m *rabitMeter) Measure(from int, out []float32) {
+// rabitFactors turn the sums of the bits of rows into distances.
+type rabitFactors struct {
+	add, scale []float32 // by row
+	zero       float32   // the sum of bits that is in the middle
+}
+
+// factors returns those in two columns. Codes lie around 0: from the bits of each dimension the middle of
+// their range is taken off.
+func (m *rabitMeter) factors(column, magnitude int) rabitFactors {
+	return rabitFactors{
+		add: arrow.GetData[float32](m.codes[column]), scale: arrow.GetData[float32](m.codes[column+1]),
+		zero: m.sum * (float32(int(1)<<magnitude) - 0.5),
+	}
+}
+
+// distance returns the distance of a row from the sum of its bits.
+func (m *rabitMeter) distance(f *rabitFactors, row int, sum float32) float32 {
+	return (f.add[row]-m.addBase)*m.addScale + f.scale[row]*(sum-f.zero) + m.base
+}
+
+func (m *rabitMeter) Measure(from int, limit float32, out []float32) {
 	clear(out)
 	addSums(m.signs, m.codes[0][from*m.signWidth():], out)
-	if m.bits > 1 {
-		weight := float32(int(1) << m.magnitude())
-		for i := range out {
-			out[i] *= weight
+	if m.bits == 1 {
+		for i, sum := range out {
+			out[i] = m.distance(&m.bySigns, from+i, sum)
 		}
-		addSums(m.magnitudes, m.codes[3][from*len(m.magnitudes):], out)
+		return
 	}
-	for i, product := range out {
-		row := from + i
-		out[i] = (m.add[row]-m.addBase)*m.addScale + m.scale[row]*(product-m.sum) + m.base
+	weight := float32(int(1) << m.magnitude())
+	for i, sum := range out {
+		if m.distance(&m.bySigns, from+i, sum)-m.errors[from+i]*m.reach > limit {
+			out[i] = noLimit
+		} else {
+			out[i] = weight * sum
+		}
+	}
+	addSums(m.magnitudes, m.codes[4][from*len(m.magnitudes):], out)
+	for i, sum := range out {
+		if sum < noLimit {
+			out[i] = m.distance(&m.exact, from+i, sum)
+		}
 	}
 }
 
 func (m *rabitMeter) One(row int) float32 {
 	var out [1]float32
-	m.Measure(row, out[:])
+	m.Measure(row, noLimit, out[:])
 	return out[0]
 }

@@ -184,7 +184,7 @@ func rabitError(t *testing.T, metric vector.Metric, bits int, centroids []float3
 		t.Fatal(err)
 	}
 	got, off, all := make([]float32, len(column)), 0.0, 0.0
-	p.Meter(stored).Measure(0, got)
+	p.Meter(stored).Measure(0, float32(math.Inf(1)), got)
 	if metric == vector.Cosine {
 		metric = vector.L2
 	}
@@ -203,6 +203,50 @@ func mustVector(t *testing.T, values []float64, metric vector.Metric) *Vector {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// Under a limit, rows are measured as without one, or left out because they are farther. Hardly any that is
+// near is left out, and of those that are far most are.
+func TestRQLeavesOutRowsThatAreFar(t *testing.T) {
+	const n, dim, bits = 4000, 128, 5
+	random := rand.New(rand.NewPCG(7, 5))
+	for _, metric := range []vector.Metric{vector.L2, vector.Dot} {
+		v := NewVectors(arrow.FLOAT32, dim, metric, n)
+		for range n * dim {
+			v.Values = append(v.Values, float32(random.NormFloat64()))
+		}
+		query := make([]float64, dim)
+		for i := range query {
+			query[i] = float64(v.Values[i]) + random.NormFloat64()/2
+		}
+		e := NewRabitEncoder(metric, make([]float32, dim), dim, bits, random).(*rabitEncoder)
+		codes := make([]byte, n*RowBytes(e.Columns()))
+		e.Encode(v, make([]uint32, n), codes)
+		stored := &Codes{Rows: n, Columns: e.Store(codes, n), Centroid: make([]float32, dim)}
+		Arrange(&e.rabit, stored)
+		p, err := e.Prepare(mustVector(t, query, metric))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, limited := make([]float32, n), make([]float32, n)
+		p.Meter(stored).Measure(0, noLimit, exact)
+		limit := slices.Sorted(slices.Values(exact))[100]
+		p.Meter(stored).Measure(0, limit, limited)
+		lost, left := 0, 0
+		for i, d := range limited {
+			switch {
+			case d == noLimit && exact[i] <= limit:
+				lost++
+			case d == noLimit:
+				left++
+			case d != exact[i]:
+				t.Fatalf("%s: row %d is %v far, and %v under a limit", metric, i, exact[i], d)
+			}
+		}
+		if lost > 2 || left < n/4 {
+			t.Errorf("%s: %d rows are left out, and %d that are near", metric, left, lost)
+		}
+	}
 }
 
 // Vectors at their centroid, and others too small or too large for factors, are encoded all the same.
@@ -283,7 +327,7 @@ func BenchmarkRabit(b *testing.B) {
 		b.Run(fmt.Sprintf("measure/%d", bits), func(b *testing.B) {
 			out := make([]float32, rows)
 			for b.Loop() {
-				p.Meter(stored).Measure(0, out)
+				p.Meter(stored).Measure(0, float32(math.Inf(1)), out)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
 		})

@@ -161,12 +161,15 @@ func magnitudeTables(query []float32, bits int) []byteTable {
 // cachedTables is how many tables are used together, so that they stay in the core's own cache.
 const cachedTables = 32
 
-// addSums adds to each of out what the bytes of its row add.
+// addSums adds to each of out what the bytes of its row add. Rows at +Inf are left out.
 func addSums(tables []byteTable, codes []byte, out []float32) {
 	width := len(tables)
 	for from := 0; from < width; from += cachedTables {
 		some := tables[from:min(from+cachedTables, width)]
-		for row := range out {
+		for row, sum := range out {
+			if !(sum < noLimit) {
+				continue
+			}
 			code, even, odd := codes[row*width+from:][:len(some)], float32(0), float32(0)
 			i := 0
 			for ; i+2 <= len(code); i += 2 {
@@ -176,7 +179,7 @@ func addSums(tables []byteTable, codes []byte, out []float32) {
 			if i < len(code) {
 				even += some[i][code[i]]
 			}
-			out[row] += even + odd
+			out[row] = sum + even + odd
 		}
 	}
 }

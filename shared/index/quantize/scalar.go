@@ -95,7 +95,7 @@ type scalarMeter struct {
 	codes []byte
 }
 
-func (m scalarMeter) Measure(from int, out []float32) {
+func (m scalarMeter) Measure(from int, _ float32, out []float32) {
 	for i := range out {
 		out[i] = m.One(from + i)
 	}
