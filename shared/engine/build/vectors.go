@@ -1,11 +1,8 @@
 package build
 
 import (
-	"context"
-
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/index"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
@@ -21,10 +18,10 @@ func planVectors(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) 
 	if err != nil {
 		return plan{}, protocol.Errorf(protocol.InvalidInput, "column %q: %w", n.Column, err)
 	}
-	return plan{
-		version: recipe.Version(), details: recipe.Details(),
-		write: func(ctx context.Context, out index.Output) error {
-			return ivf.Build(ctx, recipe, column.Type, d.IndexSource(n.Column, dataset.RowID), out)
-		},
-	}, nil
+	v := vectors{source{dataset: d, column: n.Column, stores: dataset.RowID, kind: column.Type, watch: n.Watch}, recipe}
+	made := plan{version: recipe.Version(), details: recipe.Details(), write: v.write}
+	if recipe.Divides(column.Type) {
+		made.parts = v
+	}
+	return made, nil
 }

@@ -43,18 +43,18 @@ type build struct {
 // are too few of them to train with, it writes none. Codes that do not fit into memory are sorted in
 // a temporary file.
 func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Source, out index.Output) error {
-	list, _ := vectorsOf(column)
-	metric, err := vector.ParseMetric(r.Metric)
+	b, err := newBuild(r, column, rows.Rows())
 	if err != nil {
 		return err
-	}
-	b := &build{
-		Recipe: r, metric: metric, element: list.Elem().ID(), dim: quantize.DimOf(list.Elem().ID(), int(list.Len())),
-		random: rand.New(rand.NewPCG(uint64(rows.Rows()), uint64(list.Len()))),
 	}
 	if trained, err := b.train(ctx, rows); err != nil || !trained {
 		return err
 	}
+	return b.encode(ctx, rows, out)
+}
+
+// encode passes all rows through the centroids and the encoder, and writes the files.
+func (b *build) encode(ctx context.Context, rows index.Source, out index.Output) error {
 	sorter := sortkey.NewSorter(ctx, sortkey.NoLimit, sortBytes)
 	defer sorter.Close()
 	for keys, err := range rows.Keys(ctx, b.keys) {
@@ -65,7 +65,7 @@ func Build(ctx context.Context, r Recipe, column arrow.DataType, rows index.Sour
 			return err
 		}
 	}
-	return b.write(ctx, sorter, out)
+	return b.write(ctx, sorter.Sorted(), out)
 }
 
 // grouping is the metric under which vectors are assigned to centroids. Under cosine, vectors have
@@ -138,10 +138,7 @@ func (b *build) subtract(v *quantize.Vectors, numbers []uint32) {
 
 // train finds the centroids and trains the quantizer. It is false if there are too few vectors.
 func (b *build) train(ctx context.Context, rows index.Source) (bool, error) {
-	partitions := b.Partitions
-	if partitions == 0 {
-		partitions = int(min(max(rows.Rows()/int64(b.TargetRows), 1), mostPartitions))
-	}
+	partitions := b.partitions(rows.Rows())
 	sample := b.newSample(min(rows.Rows(), max(int64(partitions)*int64(b.SampleRate), b.quantizerSample())))
 	defer sample.held.Release()
 	if err := sample.fill(ctx, rows); err != nil {
@@ -166,6 +163,14 @@ func (b *build) train(ctx context.Context, rows index.Source) (bool, error) {
 	b.table = vector.NewTable(b.grouping(), b.centroids, b.dim)
 	b.encoder, err = b.trainQuantizer(ctx, vectors)
 	return true, err
+}
+
+// partitions returns how many partitions an index of so many rows should have.
+func (r Recipe) partitions(rows int64) int {
+	if r.Partitions != 0 {
+		return r.Partitions
+	}
+	return int(min(max(rows/int64(r.TargetRows), 1), mostPartitions))
 }
 
 // mostPartitions is how many partitions a recipe without a number makes at most.

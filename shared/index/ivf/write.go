@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"iter"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -13,7 +14,6 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/quantize"
 	"tiltyard/shared/memory"
-	"tiltyard/shared/sortkey"
 )
 
 // writtenBytes is how much of a partition is written at a time, unless it is needed whole.
@@ -34,7 +34,7 @@ type writer struct {
 }
 
 // write writes the files of the segment from sorted keys.
-func (b *build) write(ctx context.Context, sorter *sortkey.Sorter, out index.Output) error {
+func (b *build) write(ctx context.Context, keys iter.Seq2[[]byte, error], out index.Output) error {
 	w := &writer{build: b}
 	defer w.held.Release()
 	var err error
@@ -44,7 +44,7 @@ func (b *build) write(ctx context.Context, sorter *sortkey.Sorter, out index.Out
 	if w.top, err = out.Create(ctx, indexFile, arrow.NewSchema(w.topFields(), nil)); err != nil {
 		return err
 	}
-	for key, err := range sorter.Sorted() {
+	for key, err := range keys {
 		if err == nil {
 			err = w.add(ctx, key)
 		}

@@ -1,0 +1,153 @@
+package ivf
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/vector"
+)
+
+// A Model is what was learnt for an index that is built in parts: centroids and a quantizer. Its keys say
+// in which partition a row is, which row, and its code.
+type Model struct {
+	build *build
+	held  memory.Hold
+}
+
+// newBuild begins a build by a complete recipe.
+func newBuild(r Recipe, column arrow.DataType, rows int64) (*build, error) {
+	list, _ := vectorsOf(column)
+	metric, err := vector.ParseMetric(r.Metric)
+	return &build{
+		Recipe: r, metric: metric, element: list.Elem().ID(), dim: quantize.DimOf(list.Elem().ID(), int(list.Len())),
+		random: rand.New(rand.NewPCG(uint64(rows), uint64(list.Len()))),
+	}, err
+}
+
+// Train writes a segment without rows that has a model, which it learns from the vectors of a column by a
+// complete recipe. It is false if there are too few vectors, and then writes none.
+func Train(ctx context.Context, r Recipe, column arrow.DataType, rows index.Source, out index.Output) (bool, error) {
+	b, err := newBuild(r, column, rows.Rows())
+	if err != nil {
+		return false, err
+	}
+	if trained, err := b.train(ctx, rows); err != nil || !trained {
+		return false, err
+	}
+	return true, b.write(ctx, func(func([]byte, error) bool) {}, out)
+}
+
+// OpenModel reads the model of a segment that Train has written, by the same recipe. The caller closes it.
+func OpenModel(ctx context.Context, r Recipe, column arrow.DataType, files index.Files) (*Model, error) {
+	b, err := newBuild(r, column, 0)
+	if err != nil {
+		return nil, err
+	}
+	x, err := Open(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	if x.Kind != r.Kind || x.Metric != b.metric || x.Element != b.element || x.Dim != b.dim {
+		return nil, fmt.Errorf("%w: a model %s of %d times %s under %s, for an index %s on a column of %s", lance.ErrCorrupt, x.Kind, x.Dim, x.Element, x.Metric, r.Kind, column)
+	}
+	m := &Model{build: b}
+	if m.held, err = memory.Take(ctx, 2*4*int64(len(x.centroids.Values))+2*x.quantizer.Bytes()); err != nil { // of the tables
+		return nil, err
+	}
+	if b.encoder, err = restored(ctx, x, files); err != nil {
+		m.Close()
+		return nil, err
+	}
+	b.centroids = x.centroids.Values
+	b.table = vector.NewTable(b.grouping(), b.centroids, b.dim)
+	return m, nil
+}
+
+// restored returns the encoder of a segment.
+func restored(ctx context.Context, x *Index, files index.Files) (quantize.Encoder, error) {
+	ctx, room, err := memory.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer room.Close()
+	storage, err := describe(ctx, files, storageFile)
+	if err != nil {
+		return nil, err
+	}
+	spec := quantize.Spec{
+		Kind: x.Kind[strings.LastIndexByte(x.Kind, '_')+1:], Metric: x.Metric, Dim: x.Dim, Element: x.Element, Centroids: x.Partitions(),
+	}
+	if spec.Metadata, err = onlyText(storage.schema.Metadata["storage_metadata"]); err != nil {
+		return nil, fmt.Errorf("%s: %w", storageFile, err)
+	}
+	number, err := quantize.BufferOf(spec.Metadata)
+	if err == nil && number > 0 {
+		spec.Buffer, err = storage.buffer(ctx, number)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return quantize.Restore(spec)
+}
+
+// Close gives back the memory of the model.
+func (m *Model) Close() { m.held.Release() }
+
+// Keys returns the keys of the rows of a batch that have a vector. It is safe for concurrent use.
+func (m *Model) Keys(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
+	return m.build.keys(ctx, batch)
+}
+
+// Loss returns the sum of the distances from the vectors of all Keys to their centroids.
+func (m *Model) Loss() float64 { return m.build.loss }
+
+// Write writes the files of a segment with keys in order. loss is that of all of them.
+func (m *Model) Write(ctx context.Context, keys iter.Seq2[[]byte, error], loss float64, out index.Output) error {
+	m.build.loss = loss
+	return m.build.write(ctx, keys, out)
+}
+
+// Divides reports whether an index on a column can be built in parts: whether a model can be read back
+// exactly. Centroids of bytes are rounded when they are written, and RQ keeps no centroids.
+func (r Recipe) Divides(column arrow.DataType) bool {
+	list, _ := vectorsOf(column)
+	return list.Elem().ID() != arrow.UINT8 && r.quantizer() != "RQ"
+}
+
+// Nanos returns about how many nanoseconds one core takes to make the key of a vector of a column, and to
+// write it, in an index of so many rows.
+func (r Recipe) Nanos(column arrow.DataType, rows int64) (encode, write float64) {
+	const perElement = 0.05 // of a distance
+	list, _ := vectorsOf(column)
+	dim := float64(list.Len())
+	encode, write = dim*perElement*float64(r.partitions(rows)), 500
+	if r.quantizer() == "PQ" {
+		encode += dim * perElement * float64(int(1)<<r.Bits)
+	}
+	if r.hasGraph() {
+		const visits = 4 // distances for each candidate of a new node
+		write += dim * perElement * visits * float64(r.Candidates)
+	}
+	return encode, write
+}
+
+// CodeBytes returns how many bytes the code of a vector of a column has.
+func (r Recipe) CodeBytes(column arrow.DataType) int {
+	list, _ := vectorsOf(column)
+	switch r.quantizer() {
+	case "PQ":
+		return r.SubVectors * r.Bits / 8
+	case "FLAT":
+		return int(list.Len()) * list.Elem().(arrow.FixedWidthDataType).Bytes()
+	}
+	return int(list.Len())
+}

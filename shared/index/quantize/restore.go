@@ -1,0 +1,32 @@
+package quantize
+
+import (
+	"fmt"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/vector"
+)
+
+// Restore returns the encoder that an encoder of FLAT, SQ or PQ was whose metadata and buffer a segment
+// has. Errors are those of [New]; another quantizer is lance.ErrUnsupported.
+func Restore(s Spec) (Decoder, error) {
+	q, err := New(s)
+	if err != nil {
+		return nil, err
+	}
+	switch q := q.(type) {
+	case *flat:
+		return &flatEncoder{*q}, nil
+	case *scalar:
+		return &scalarEncoder{*q}, nil
+	case *product:
+		book, err := DecodeTensor(s.Buffer)
+		if err != nil {
+			return nil, fmt.Errorf("codebook: %w", err)
+		}
+		p := &productEncoder{product: *q, dim: s.Dim, codebook: book.Values}
+		p.tables = tablesOf(vector.L2, p.codebook, p.width<<p.bits, p.width)
+		return p, nil
+	}
+	return nil, fmt.Errorf("%w: codes of quantizer %q", lance.ErrUnsupported, s.Kind)
+}

@@ -1,0 +1,158 @@
+package indexing_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/bitmap"
+	"tiltyard/shared/index/bloomfilter"
+	"tiltyard/shared/index/btree"
+	"tiltyard/shared/index/indextest"
+	"tiltyard/shared/index/zonemap"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
+)
+
+// questions are of the values of the column n: some, all, and none.
+func questions() []index.Question {
+	b := array.NewInt32Builder(arrowmemory.DefaultAllocator)
+	b.AppendValues([]int32{3, 7, 45}, nil)
+	values := b.NewArray()
+	bound := func(i int64) index.Bound { return index.Bound{Value: array.NewSlice(values, i, i+1)} }
+	return []index.Question{
+		{Ranges: []index.Range{{From: bound(1), To: bound(1)}}},
+		{Ranges: []index.Range{{To: bound(0)}, {From: bound(2)}}},
+		{Ranges: []index.Range{{}}},
+		{Null: true},
+	}
+}
+
+// check asks the segments of an index, and returns what is wrong with the answers.
+func (h *house) check(t *testing.T, n build.Index) string {
+	t.Helper()
+	return engineRead(t, h.at(t), func(ctx context.Context, d *dataset.Dataset) string {
+		switch n.Kind {
+		case indexmeta.BTree:
+			return checkValues(ctx, d, n, btree.Open)
+		case indexmeta.Bitmap:
+			return checkValues(ctx, d, n, bitmap.Open)
+		case indexmeta.ZoneMap:
+			return checkValues(ctx, d, n, zonemap.Open)
+		case indexmeta.BloomFilter:
+			return checkValues(ctx, d, n, bloomfilter.Open)
+		case indexmeta.Vector:
+			if got, want := h.nearest(t, false), h.nearest(t, true); !slices.Equal(got, want) || len(h.warnings) > 0 {
+				return fmt.Sprintf("nearest are %v, want %v; %v", got, want, h.warnings)
+			}
+		case indexmeta.Text:
+			return h.checkWords(ctx, t, d)
+		}
+		return ""
+	})
+}
+
+// each calls f with the values of a column, and the addresses of their rows.
+func each(ctx context.Context, d *dataset.Dataset, column, row string, f func(values arrow.Array, rows []uint64)) string {
+	_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{column, row}})
+	if err != nil {
+		return err.Error()
+	}
+	for batch, err := range batches {
+		if err != nil {
+			return err.Error()
+		}
+		f(batch.Column(0), batch.Column(1).(*array.Uint64).Uint64Values())
+	}
+	return ""
+}
+
+func checkValues[R index.Reader](ctx context.Context, d *dataset.Dataset, n build.Index, open func(context.Context, index.Files, arrow.DataType) (R, error)) string {
+	segments, err := d.Segments(n.Name)
+	if err != nil {
+		return err.Error()
+	}
+	order, err := index.OrderOf(arrow.PrimitiveTypes.Int32)
+	if err != nil {
+		return err.Error()
+	}
+	for i, q := range questions() {
+		found, exact := map[uint64]int{}, true
+		for _, s := range segments {
+			r, err := open(ctx, s, arrow.PrimitiveTypes.Int32)
+			if err != nil {
+				return err.Error()
+			}
+			answer, err := r.Search(ctx, q)
+			if err != nil {
+				return err.Error()
+			}
+			rows, err := d.RowsOf(ctx, s, answer.Rows, false)
+			if err != nil {
+				return err.Error()
+			}
+			exact = exact && answer.Exact
+			for row := range rows.All() {
+				found[row]++
+			}
+		}
+		covers := func(row uint64) bool {
+			for _, s := range segments {
+				if s.Covers(row >> 32) {
+					return true
+				}
+			}
+			return false
+		}
+		wrong := ""
+		if failed := each(ctx, d, n.Column, dataset.RowAddr, func(values arrow.Array, rows []uint64) {
+			for at, row := range rows {
+				matches, times := indextest.Matches(values, at, q, order), found[row]
+				if matches && covers(row) && times != 1 || !matches && times > 0 && exact {
+					wrong = fmt.Sprintf("question %d: row %x is found %d times, and its value matches: %t", i, row, times, matches)
+				}
+			}
+		}); failed != "" || wrong != "" {
+			return failed + wrong
+		}
+	}
+	return ""
+}
+
+// checkWords compares which rows have a word.
+func (h *house) checkWords(ctx context.Context, t *testing.T, d *dataset.Dataset) string {
+	t.Helper()
+	want, ids := map[int64]bool{}, []int64(nil)
+	failed := each(ctx, d, "id", dataset.RowAddr, func(values arrow.Array, _ []uint64) {
+		ids = append(ids, values.(*array.Int64).Int64Values()...)
+	})
+	at := 0
+	failed += each(ctx, d, "s", dataset.RowAddr, func(values arrow.Array, _ []uint64) {
+		for i := range values.Len() {
+			if values.IsValid(i) && strings.Contains(values.(*array.String).Value(i), "ember") {
+				want[ids[at]] = true
+			}
+			at++
+		}
+	})
+	got := map[int64]bool{}
+	for id := range h.scores(t, "ember") {
+		got[id] = true
+	}
+	if failed == "" && !maps.Equal(got, want) {
+		failed = fmt.Sprintf("%d rows have the word, want %d", len(got), len(want))
+	}
+	if len(h.warnings) > 0 {
+		failed += strings.Join(h.warnings, "; ")
+	}
+	return failed
+}

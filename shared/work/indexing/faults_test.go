@@ -1,0 +1,415 @@
+package indexing_test
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/job"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/pause"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
+	"tiltyard/shared/work/indexing"
+)
+
+// few makes a few shards of the small table, and some segments where shards are joined.
+var few = indexing.Sizes{Time: 20 * time.Microsecond, Memory: 1400}
+
+// A trial is a build during which something happens at one request.
+type trial struct {
+	index build.Index
+	fault func(n int) faultstore.Fault // of the n-th request; nil: none
+	bug   func(objectstore.Store) objectstore.Store
+}
+
+// run builds an index of a new table with a worker that meets the fault, and then with another one. It
+// returns what is wrong in the end, and how many requests the first worker sent.
+func (c trial) run(t *testing.T) (wrong string, requests int) {
+	inner := objectstore.Store(memstore.New())
+	first := open(t, inner, few)
+	first.create(t, 20, 7, 40)
+	if c.bug != nil {
+		inner = c.bug(inner)
+	}
+	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		if c.fault == nil {
+			return faultstore.Fault{}
+		}
+		return c.fault(call.N)
+	})
+	second := open(t, inner, few)
+	begun, err := second.Jobs.Begin(t.Context(), indexing.Kind, table, indexing.NewOrder(c.index, ""))
+	if err != nil {
+		return err.Error(), 0
+	}
+	first = open(t, faulty, few)
+	first.Jobs.Queue, first.worker.Queue = second.Jobs.Queue, second.Jobs.Queue
+	var both sync.WaitGroup
+	both.Go(func() { first.serve(t) })
+	time.Sleep(time.Minute)
+	both.Go(func() {
+		second.serve(t)
+		time.Sleep(time.Hour) // messages of the dead are lost
+		if _, err := second.worker.ReviveAll(t.Context()); err == nil {
+			second.serve(t)
+		}
+	})
+	both.Wait()
+	done, err := second.Transactions.Job(t.Context(), begun.ID)
+	if err != nil || done.Status != protocol.TransactionSucceeded {
+		return fmt.Sprintf("the job is %s in stage %s: %s, %v", done.Status, done.Work.Stage, done.Failure, err), 0
+	}
+	last := open(t, inner, few)
+	if wrong := last.check(t, c.index); wrong != "" {
+		return wrong, 0
+	}
+	x, err := last.at(t).Index(t.Context(), nil, c.index.Name)
+	if err != nil || x.Unindexed != 0 {
+		return fmt.Sprintf("%d rows are in no segment; %v", x.Unindexed, err), 0
+	}
+	return last.garbage(t), faulty.Snapshot().Requests
+}
+
+// serve does what messages ask for until there are none for a while. Messages whose worker fails come
+// again.
+func (h *house) serve(t *testing.T) {
+	for {
+		ctx, done := context.WithTimeout(t.Context(), 10*time.Minute)
+		d, err := h.worker.Queue.Receive(ctx, time.Minute)
+		done()
+		if err != nil {
+			return
+		}
+		if h.worker.Do(t.Context(), d.Message) == nil {
+			_ = h.worker.Queue.Done(t.Context(), d)
+		} else {
+			return // the process has died, and another one gets its messages
+		}
+	}
+}
+
+// garbage removes what no version names, and returns what is left of that.
+func (h *house) garbage(t *testing.T) string {
+	t.Helper()
+	time.Sleep(time.Minute)
+	if _, err := h.at(t).DeleteOrphans(t.Context(), time.Now(), false, func(int) error { return nil }); err != nil {
+		return err.Error()
+	}
+	named := map[string]bool{}
+	engineRead(t, h.at(t), func(_ context.Context, d *dataset.Dataset) bool {
+		entries, err := d.Manifest().Indices()
+		for _, x := range entries {
+			named[x.UUID.String()] = true
+		}
+		return err == nil
+	})
+	for info, err := range objectstore.Objects(t.Context(), h.objects, objectstore.ListOptions{Prefix: h.folder(t) + "/_indices/"}) {
+		if err != nil {
+			return err.Error()
+		}
+		if !named[path.Base(path.Dir(info.Key))] {
+			return info.Key + " is left behind"
+		}
+	}
+	return ""
+}
+
+// kinds are indices whose parts differ in what they do.
+var kinds = []build.Index{orders[0], others[0], others[2], vectors("IVF_FLAT")}
+
+// step is how many requests lie between two that a fault is tried at.
+func step() int {
+	if testing.Short() {
+		return 67
+	}
+	return 3
+}
+
+// inTurn calls try with each request, until one tells that there are no more.
+func inTurn(t *testing.T, try func(t *testing.T, n int) (requests int)) {
+	for n := 1; ; n += step() {
+		requests := 0
+		synctest.Test(t, func(t *testing.T) { requests = try(t, n) })
+		if t.Failed() || requests < n {
+			t.Logf("%d requests", requests)
+			return
+		}
+	}
+}
+
+// Wherever a worker dies, others finish the build.
+func TestAWorkerMayDieAtEachRequest(t *testing.T) {
+	for _, n := range kinds {
+		t.Run(n.Name, func(t *testing.T) {
+			inTurn(t, func(t *testing.T, at int) int {
+				wrong, requests := trial{index: n, fault: func(call int) faultstore.Fault { return faultstore.Fault{Crash: call == at} }}.run(t)
+				if wrong != "" {
+					t.Errorf("request %d: %s", at, wrong)
+				}
+				return requests
+			})
+		})
+	}
+}
+
+// A worker that freezes, while others do its work, does no harm when it goes on.
+func TestAWorkerMayFreezeAtEachRequest(t *testing.T) {
+	for _, n := range kinds {
+		t.Run(n.Name, func(t *testing.T) {
+			inTurn(t, func(t *testing.T, at int) int {
+				thaws := time.Now().Add(5 * time.Minute)
+				wrong, requests := trial{index: n, fault: func(call int) faultstore.Fault {
+					if call < at {
+						return faultstore.Fault{}
+					}
+					return faultstore.Fault{Wait: func(ctx context.Context) error { return pause.For(ctx, time.Until(thaws)) }}
+				}}.run(t)
+				if wrong != "" {
+					t.Errorf("request %d: %s", at, wrong)
+				}
+				return requests
+			})
+		})
+	}
+}
+
+// Answers that are lost lead to no harm.
+func TestAnswersMayBeLost(t *testing.T) {
+	for _, n := range kinds {
+		t.Run(n.Name, func(t *testing.T) {
+			inTurn(t, func(t *testing.T, at int) int {
+				wrong, requests := trial{index: n, fault: func(call int) faultstore.Fault { return faultstore.Fault{Lost: call == at} }}.run(t)
+				if wrong != "" {
+					t.Errorf("request %d: %s", at, wrong)
+				}
+				return requests
+			})
+		})
+	}
+}
+
+// rewriting is a store that changes puts.
+type rewriting struct {
+	objectstore.Store
+	key func(key string) string
+}
+
+func (r rewriting) Put(ctx context.Context, key string, data []byte, cond objectstore.Condition) (objectstore.Info, error) {
+	if key = r.key(key); key == "" {
+		return objectstore.Info{Size: int64(len(data))}, nil
+	}
+	return r.Store.Put(ctx, key, data, cond)
+}
+
+// Bugs that builds like these could have are found by what the trials look at.
+func TestPlantedBugsAreFound(t *testing.T) {
+	shard := regexp.MustCompile(`shard_[0-9a-f-]+\.lance$`)
+	partition := regexp.MustCompile(`part_[0-9]+_`)
+	last := ""
+	for _, c := range []struct {
+		name  string
+		index build.Index
+		bug   func(objectstore.Store) objectstore.Store
+	}{
+		{"shards overwrite each other", orders[0], func(s objectstore.Store) objectstore.Store {
+			return rewriting{s, func(key string) string {
+				if shard.MatchString(key) && last == "" {
+					last = key
+				} else if shard.MatchString(key) {
+					return last
+				}
+				return key
+			}}
+		}},
+		{"partitions overwrite each other", others[2], func(s objectstore.Store) objectstore.Store {
+			return rewriting{s, func(key string) string { return partition.ReplaceAllString(key, "part_0_") }}
+		}},
+		{"a shard is acknowledged and not written", others[0], func(s objectstore.Store) objectstore.Store {
+			return rewriting{s, func(key string) string {
+				if shard.MatchString(key) {
+					return ""
+				}
+				return key
+			}}
+		}},
+		{"files of segments are acknowledged and not written", orders[0], func(s objectstore.Store) objectstore.Store {
+			return rewriting{s, func(key string) string {
+				if strings.HasSuffix(key, "page_data.lance") {
+					return ""
+				}
+				return key
+			}}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				wrong, _ := trial{index: c.index, bug: c.bug}.run(t)
+				if wrong == "" {
+					t.Error("not found")
+				}
+				t.Log(wrong)
+			})
+		})
+	}
+}
+
+// The table may change while parts are built: the job goes through the fragments that others have
+// replaced again.
+func TestTheTableMayChangeMeanwhile(t *testing.T) {
+	type change func(t *testing.T, h *house)
+	compact := func(t *testing.T, h *house) {
+		h.change(t, func(at *engine.Table) (engine.Written, error) {
+			made, err := at.Compact(t.Context(), dataset.CompactionOptions{})
+			return made.Written, err
+		})
+	}
+	for name, c := range map[string]struct {
+		at     map[string]change // before a stage is begun
+		rounds int
+	}{
+		"nothing":                      {nil, 1},
+		"rows are deleted":             {map[string]change{"join": func(t *testing.T, h *house) { h.remove(t, "id % 5 = 2") }}, 1},
+		"rows are added":               {map[string]change{"shards": func(t *testing.T, h *house) { h.insert(t, 1000, 30) }}, 1},
+		"a compaction before shards":   {map[string]change{"shards": compact}, 2},
+		"a compaction before joins":    {map[string]change{"join": compact}, 2},
+		"a compaction after additions": {map[string]change{"join": func(t *testing.T, h *house) { h.insert(t, 1000, 30); compact(t, h) }}, 2},
+		"values change": {map[string]change{"join": func(t *testing.T, h *house) {
+			h.change(t, func(at *engine.Table) (engine.Written, error) {
+				return at.Update(t.Context(), []engine.Assignment{{Column: "n", SQL: "7"}, {Column: "s", SQL: "'ember'"}}, "id < 30")
+			})
+		}}, 1},
+		"two compactions": {map[string]change{"join": compact, "join-2": func(t *testing.T, h *house) {
+			h.remove(t, "id % 2 = 0")
+			compact(t, h)
+		}}, 3},
+	} {
+		for _, n := range kinds {
+			t.Run(name+", "+n.Name, func(t *testing.T) {
+				h := open(t, memstore.New(), few)
+				h.create(t, 60, 37, 80)
+				begun := map[string]bool{}
+				done := h.build(t, n, func(m job.Message) {
+					if do := c.at[m.Stage]; do != nil && !begun[m.Stage] {
+						do(t, h)
+					}
+					begun[m.Stage] = true
+				})
+				want := "commit"
+				if c.rounds > 1 {
+					want = fmt.Sprintf("commit-%d", c.rounds)
+				}
+				if done.Work.Stage != want {
+					t.Errorf("the job ended in stage %s, want %s", done.Work.Stage, want)
+				}
+				if wrong := h.check(t, n); wrong != "" {
+					t.Error(wrong)
+				}
+				if c.rounds < 3 && name != "rows are added" && name != "values change" {
+					h.covered(t, n.Name, 1, 4)
+				}
+			})
+		}
+	}
+}
+
+// A build ends when another one of its name is first, or when its table is dropped, also when there is
+// another table of the name then.
+func TestABuildMayBeLate(t *testing.T) {
+	late := map[string]struct {
+		do   func(t *testing.T, h *house)
+		want string
+	}{
+		"another build": {func(t *testing.T, h *house) {
+			h.change(t, func(at *engine.Table) (engine.Written, error) { return at.CreateIndex(t.Context(), orders[0]) })
+		}, "there is such an index already"},
+		"no table": {func(t *testing.T, h *house) {
+			if _, err := h.Names.DropTable(t.Context(), table); err != nil {
+				t.Fatal(err)
+			}
+		}, "does not exist"},
+		"another table": {func(t *testing.T, h *house) {
+			if _, err := h.Names.DropTable(t.Context(), table); err != nil {
+				t.Fatal(err)
+			}
+			h.create(t, 60, 37, 80)
+		}, "replaced"},
+	}
+	for name, c := range late {
+		for _, stage := range []string{"shards", "join"} {
+			t.Run(name+" at "+stage, func(t *testing.T) {
+				h := open(t, memstore.New(), few)
+				h.create(t, 60, 37, 80)
+				id, begun := h.begin(t, orders[0]), false
+				h.work(t, func(m job.Message) {
+					if m.Stage == stage && !begun {
+						begun = true
+						c.do(t, h)
+					}
+				})
+				done, err := h.Transactions.Job(t.Context(), id)
+				if err != nil || done.Status != protocol.TransactionFailed || !strings.Contains(done.Failure, c.want) {
+					t.Errorf("got %s %q, %v; want a failure with %q", done.Status, done.Failure, err, c.want)
+				}
+			})
+		}
+	}
+}
+
+func TestABuildCanBePausedAndCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New(), few)
+		h.create(t, 60, 37, 80)
+		id, parts := h.begin(t, orders[0]), 0
+		h.work(t, func(m job.Message) {
+			if parts++; parts == 4 {
+				if _, err := h.Jobs.Pause(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		done, err := h.Transactions.Job(t.Context(), id)
+		if err != nil || done.Status != protocol.TransactionRunning || !done.Work.Paused || done.Rows == 0 || done.Total != 177 {
+			t.Fatalf("a paused job: %s in stage %s, %d rows of %d, %v", done.Status, done.Work.Stage, done.Rows, done.Total, err)
+		}
+		if resumed, _, err := h.Jobs.Resume(t.Context(), id, time.Now()); !resumed || err != nil {
+			t.Fatalf("not resumed: %v", err)
+		}
+		h.work(t, nil)
+		if done, err = h.Transactions.Job(t.Context(), id); err != nil || done.Status != protocol.TransactionSucceeded {
+			t.Fatalf("a resumed job: %s %s, %v", done.Status, done.Failure, err)
+		}
+		if wrong := h.check(t, orders[0]); wrong != "" {
+			t.Error(wrong)
+		}
+
+		again := orders[0]
+		again.Name = "other"
+		id, parts = h.begin(t, again), 0
+		h.work(t, func(m job.Message) {
+			if parts++; parts == 4 {
+				_, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		if _, err := h.at(t).Index(t.Context(), nil, "other"); protocol.CodeOf(err) != protocol.TableIndexNotFound {
+			t.Errorf("a canceled build: %v", err)
+		}
+		if left := h.garbage(t); left != "" {
+			t.Error(left)
+		}
+	})
+}
