@@ -21,7 +21,8 @@ type Blob struct {
 }
 
 // Blobs finds the values that a blob column, or the path of one in structs, has in the
-// rows at the given addresses. It reads only where the bytes are.
+// rows at the given addresses. It reads only where the bytes are. A column of which only the metadata
+// makes blobs is lance.ErrUnsupported.
 func (d *Dataset) Blobs(ctx context.Context, column string, addresses []uint64) ([]Blob, error) {
 	chain, err := d.manifest.Schema.Resolve(column)
 	if err != nil {
@@ -30,6 +31,9 @@ func (d *Dataset) Blobs(ctx context.Context, column string, addresses []uint64) 
 	leaf := chain[len(chain)-1]
 	if !leaf.IsBlob() {
 		return nil, fmt.Errorf("column %s of type %s holds no blobs", column, leaf.Type)
+	}
+	if err := checkBlobs(leaf, column); err != nil {
+		return nil, err
 	}
 	rows, err := d.Take(ctx, []string{column}, addresses)
 	if err != nil {

@@ -326,11 +326,13 @@ func TestAddedColumnsCanBeBlobs(t *testing.T) {
 }
 
 // Writers can give the metadata of blobs to columns of any type. Rows of such a column cannot be
-// written again, whatever its type, and those of others can.
+// written again, whatever its type, and those of others can. Nor can its values be fetched as blobs,
+// also where they look like descriptions of blobs.
 func TestRowsOfColumnsThatAreNoBlobsAreRefused(t *testing.T) {
 	for _, column := range []arrow.DataType{
 		arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int64, arrow.ListOf(arrow.PrimitiveTypes.Int32),
 		arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64, Nullable: true}),
+		arrow.StructOf(arrow.Field{Name: "position", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}, arrow.Field{Name: "size", Type: arrow.PrimitiveTypes.Uint64, Nullable: true}),
 	} {
 		s := arrow.NewSchema([]arrow.Field{
 			{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}, {Name: "x", Type: column, Nullable: true},
@@ -355,6 +357,9 @@ func TestRowsOfColumnsThatAreNoBlobsAreRefused(t *testing.T) {
 			if _, _, err := d.ScanValues(t.Context(), ScanOptions{Columns: columns}); !errors.Is(err, lance.ErrUnsupported) {
 				t.Errorf("values of columns %v, x being of type %s: error %v, want ErrUnsupported", columns, column, err)
 			}
+		}
+		if _, err := d.Blobs(t.Context(), "x", []uint64{0}); !errors.Is(err, lance.ErrUnsupported) {
+			t.Errorf("blobs of a column of type %s: error %v, want ErrUnsupported", column, err)
 		}
 		if _, err := d.TakeValues(t.Context(), []string{"id"}, []uint64{0}); err != nil {
 			t.Errorf("values of the other column, x being of type %s: %v", column, err)
