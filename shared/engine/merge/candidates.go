@@ -15,9 +15,9 @@ import (
 const maxLookups = 1 << 14
 
 // candidates returns what finds the rows of a version that can match a row of the source, by the values
-// of one of the key columns. It is nil for a source of many rows.
+// of one of the key columns. It is nil for a source of many rows, and for one that memory does not hold.
 func (s *Source) candidates(d *dataset.Dataset, on []string, having Having) func(context.Context) (*dataset.Candidates, error) {
-	if s.rows == 0 || s.rows > maxLookups {
+	if s.rows == 0 || s.rows > maxLookups || s.file != nil {
 		return nil
 	}
 	return func(ctx context.Context) (*dataset.Candidates, error) {

@@ -15,7 +15,7 @@ import (
 const (
 	// maxValues bounds the values that an index is asked for together.
 	maxValues = 1 << 14
-	// valueBytes is about the memory of a value in a question.
+	// valueBytes is about the memory of a value in a question, besides its own bytes.
 	valueBytes = 1 << 10
 	// havingBytes is how much larger than for a filter a column has to be, for an index to be asked for
 	// many values: the rows that it finds have to be read too, and are in many places.
@@ -34,11 +34,11 @@ func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // the index is of another kind
 	}
-	held, err := memory.Take(ctx, valueBytes*int64(values.Len()))
-	if err != nil {
-		return nil, err
+	held, ok := memory.FromContext(ctx).TryPart(valueBytes*int64(values.Len()) + 2*int64(values.Data().SizeInBytes()))
+	if !ok {
+		return nil, nil //nolint:nilnil // the scan holds less
 	}
-	defer held.Release()
+	defer held.Close()
 	f, err := n.search(ctx, x, t, index.Equal(values, order))
 	switch {
 	case IsUnusable(err):
