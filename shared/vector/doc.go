@@ -19,4 +19,8 @@
 // The inner loops are assembly for amd64 with AVX-512, or with AVX2, FMA and F16C, and for
 // arm64, and Go elsewhere. The portable Go loops in portable.go define what the assembly
 // computes.
+//
+// An emulator tests the kernels of arm64 on other machines:
+//
+//	GOARCH=arm64 CGO_ENABLED=0 go test -exec qemu-aarch64 ./shared/vector
 package vector
