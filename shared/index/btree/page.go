@@ -47,8 +47,12 @@ func pageName(number int) string { return fmt.Sprintf("%s page %d", dataFile, nu
 // errNotKept stands for a page that has to be read.
 var errNotKept = errors.New("not kept")
 
-// isKept reports whether a page is kept from an earlier search.
+// isKept reports whether a page need not be read, since it is kept from an earlier search or all of the
+// file is.
 func (r *Reader) isKept(number int) (bool, error) {
+	if r.data.IsHeld() {
+		return true, nil
+	}
 	_, err := r.files.Keep(pageName(number), func() (any, int64, error) { return nil, 0, errNotKept })
 	if errors.Is(err, errNotKept) {
 		return false, nil

@@ -63,6 +63,9 @@ func (f *File) NumRows() int64 { return f.rows }
 // Size returns the size of the file in bytes.
 func (f *File) Size() int64 { return f.size }
 
+// IsHeld reports whether the File holds all bytes of the file, so that reading it needs no request.
+func (f *File) IsHeld() bool { return int64(len(f.kept.bytes)) == f.size }
+
 // MemBytes returns about how much memory the File takes. It grows as columns are used.
 func (f *File) MemBytes() int64 {
 	const structs = 1024

@@ -226,6 +226,9 @@ func TestAFileThatIsOpenedWholeTakesOneRequest(t *testing.T) {
 				}
 				return
 			}
+			if f.IsHeld() != (c.requests == 1) {
+				t.Errorf("the open file holds all bytes: %t", f.IsHeld())
+			}
 			s, err := f.Schema(ctx)
 			if err != nil {
 				t.Fatal(err)
