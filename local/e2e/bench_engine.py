@@ -30,11 +30,12 @@ import lance
 import numpy as np
 import pyarrow as pa
 
-from bench_item import documents
+from bench_item import documents, vector_rows
 from process import REPOSITORY
 
 SCAN, TAKE, WRITE = 1.0, 1.0, 1.25  # targets: ours/native, time
 INDEX = {"FTS": 0.8, "BTREE": 1.0, "BITMAP": 1.0}
+VECTORS = {128: 0.4, 768: 0.3}  # IVF_PQ, by dimensions
 SCAN_MEMORY_KB = 256 << 10
 
 
@@ -47,10 +48,12 @@ class Sizes:
     taken_from: int = 10_000_000
     large: int = 2_500_000  # vectors: 1.3 GB
     indexed: int = 100_000
+    indexed_vectors: dict[int, int] = dataclasses.field(default_factory=lambda: {128: 100_000, 768: 25_000})
     rounds: int = 11
+    slow_rounds: int = 2  # of builds that take native Lance many seconds
 
 
-QUICK = Sizes(numbers=100_000, strings=50_000, vectors=10_000, nested=20_000, taken_from=200_000, large=50_000, indexed=5_000, rounds=3)
+QUICK = Sizes(numbers=100_000, strings=50_000, vectors=10_000, nested=20_000, taken_from=200_000, large=50_000, indexed=5_000, indexed_vectors={128: 5_000, 768: 5_000}, rounds=3)
 
 
 # Data
@@ -156,8 +159,16 @@ def native_take(path: pathlib.Path, rows: list[int]) -> dict:
 
 
 def native_index(path: pathlib.Path, column: str, kind: str) -> dict:
+    """Builds with the parameters of ours: its partitions of 8,192 rows, sub-vectors of 16 dimensions."""
+
     def build() -> int:
-        lance.dataset(path).create_scalar_index(column, {"FTS": "INVERTED"}.get(kind, kind), replace=True)
+        table = lance.dataset(path)
+        if kind == "IVF_PQ":
+            parts = max(1, table.count_rows() // 8192)
+            subs = table.schema.field(column).type.list_size // 16
+            table.create_index(column, kind, metric="l2", num_partitions=parts, num_sub_vectors=subs, replace=True)
+            return 0
+        table.create_scalar_index(column, {"FTS": "INVERTED"}.get(kind, kind), replace=True)
         return 0
 
     return timed(build)
@@ -254,6 +265,23 @@ def indices(engine: Engine, place: pathlib.Path, sizes: Sizes):
         shutil.rmtree(path)
 
 
+def vector_indices(engine: Engine, place: pathlib.Path, sizes: Sizes):
+    for dimensions, target in VECTORS.items():
+        count = sizes.indexed_vectors[dimensions]
+        ours, theirs = (place / f"{who}{dimensions}.lance" for who in ("ours", "theirs"))
+        for path in (ours, theirs):
+            lance.write_dataset(vector_rows(count, dimensions=dimensions), path)
+        yield measure(
+            f"index {count:,} x {dimensions}: IVF_PQ",
+            target,
+            sizes.slow_rounds,
+            lambda: engine.ask(do="index", path=str(ours), columns=["vector"], kind="IVF_PQ"),
+            lambda: native_index(theirs, "vector", "IVF_PQ"),
+        )
+        for path in (ours, theirs):
+            shutil.rmtree(path)
+
+
 def scan_memory(binary: pathlib.Path, place: pathlib.Path, sizes: Sizes) -> int:
     """The most memory, in KiB, of a process that scans one large table."""
     path = place / "large.lance"
@@ -278,7 +306,7 @@ def run(sizes: Sizes, only: str, out: pathlib.Path) -> None:
         place = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiltyard-bench-", dir=memory)))
         engine = stack.enter_context(Engine(binary))
         print(f"{'':34} {'ours ms':>10} {'native ms':>10} {'ratio':>8}  target")
-        for items in (scans_and_writes, takes, indices):
+        for items in (scans_and_writes, takes, indices, vector_indices):
             if only and only not in items.__name__:
                 continue
             for result in items(engine, place, sizes):
@@ -304,7 +332,7 @@ def main() -> None:
         "--json", type=pathlib.Path, default=REPOSITORY / "bin" / "bench-engine.json", metavar="FILE",
         help="where the figures go",
     )
-    parser.add_argument("--only", default="", metavar="WORD", help="scans, takes, indices or memory")
+    parser.add_argument("--only", default="", metavar="WORD", help="scans, takes, indices, vector_indices or memory")
     options = parser.parse_args()
     run(QUICK if options.quick else Sizes(), options.only, options.json)
 
