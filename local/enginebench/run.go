@@ -17,13 +17,11 @@ import (
 	"tiltyard/shared/engine"
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
-	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 	"tiltyard/shared/objectstore/faultstore"
-	"tiltyard/shared/vector"
 )
 
 // A request is one operation on the table at Path, which is opened again for each request.
@@ -141,10 +139,11 @@ func scan(ctx context.Context, table *dataset.Table, columns []string) (int64, e
 
 // buildIndex builds an index with the parameters that are usual; one of vectors is for L2.
 func buildIndex(ctx context.Context, table *engine.Table, column, kind string) error {
-	_, err := table.CreateIndex(ctx, build.Index{
-		Name: column + "_idx", Column: column, Kind: indexmeta.KindNamed(kind), Replace: true,
-		Text: fulltext.DefaultParams(), Vectors: ivf.Recipe{Kind: kind, Metric: vector.L2.String()},
-	})
+	x := build.Index{
+		Name: column + "_idx", Column: column, Kind: indexmeta.KindNamed(kind), Replace: true, Text: fulltext.DefaultParams(),
+	}
+	x.Vectors.Kind, x.Vectors.Metric = kind, "l2"
+	_, err := table.CreateIndex(ctx, x)
 	return err
 }
 

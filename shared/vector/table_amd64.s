@@ -65,36 +65,56 @@ element:
 	VZEROUPPER
 	RET
 
-// func smallestAVX2(scores []float32, best *[8]float32, at *[8]uint32)
+// func smallestAVX2(scores []float32) int
 //
-//	SI  scores, where we are     CX  registers of scores left
-//	Y0  smallest of each lane    Y1  where it is
-//	Y2  where we are             Y3  8, in each lane
-//	Y4  scores at hand           Y5  lanes in which they are smaller
-TEXT ·smallestAVX2(SB), NOSPLIT, $0-40
+// It finds the smallest score, and then the first place that has it. VMINPS keeps what it has when it meets
+// a NaN, which has to be its other operand.
+//
+//	SI  scores                   CX  scores left
+//	DI  scores, where we are     BX  place
+//	Y0  smallest of each lane    Y1  the same, of every second register
+TEXT ·smallestAVX2(SB), NOSPLIT, $0-32
 	MOVQ scores_base+0(FP), SI
 	MOVQ scores_len+8(FP), CX
-	MOVQ best+24(FP), DI
-	MOVQ at+32(FP), DX
-	SHRQ $3, CX
-	MOVL $8, AX
-	VMOVD AX, X3
-	VPBROADCASTD X3, Y3
-	VMOVUPS (DI), Y0
-	VMOVUPS (DX), Y2
-	VMOVAPS Y2, Y1
+	MOVQ SI, DI
+	SHRQ $4, CX
+	MOVL $0x7f800000, DX // +Inf
+	VMOVD DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVAPS Y0, Y1
 
 scores:
-	VMOVUPS   (SI), Y4
-	VCMPPS    $0x11, Y0, Y4, Y5
-	VBLENDVPS Y5, Y4, Y0, Y0
-	VBLENDVPS Y5, Y2, Y1, Y1
-	VPADDD    Y3, Y2, Y2
-	ADDQ      $32, SI
-	DECQ      CX
-	JNE       scores
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
+	VMINPS  Y0, Y2, Y0
+	VMINPS  Y1, Y3, Y1
+	ADDQ    $64, DI
+	DECQ    CX
+	JNE     scores
 
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, (DX)
+	VMINPS       Y1, Y0, Y0
+	VEXTRACTF128 $1, Y0, X1
+	VMINPS       X1, X0, X0
+	VSHUFPS      $0x4e, X0, X0, X1
+	VMINPS       X1, X0, X0
+	VSHUFPS      $0xb1, X0, X0, X1
+	VMINPS       X1, X0, X0
+	XORQ         BX, BX
+	VMOVD        X0, AX
+	CMPL         AX, DX
+	JEQ          done // none is smaller than +Inf
+	VPBROADCASTD X0, Y0
+
+places:
+	VCMPPS    $0, (SI)(BX*4), Y0, Y2
+	VMOVMSKPS Y2, AX
+	ADDQ      $8, BX
+	TESTL     AX, AX
+	JEQ       places
+	BSFL      AX, AX
+	LEAQ      -8(BX)(AX*1), BX
+
+done:
 	VZEROUPPER
+	MOVQ BX, ret+24(FP)
 	RET
