@@ -13,6 +13,7 @@ import http.client
 import io
 import json
 import socket
+import time
 import urllib.parse
 from collections.abc import Iterator
 
@@ -111,6 +112,7 @@ class Wire:
 
 
 LARGE = 1 << 20  # bytes that are not copied to be sent with one call
+IDLE = 10  # seconds after which a server may have closed a connection
 
 
 class Line(Wire):
@@ -122,6 +124,7 @@ class Line(Wire):
         super().__init__(url, token, timeout)
         self._timeout = timeout
         self._socket = None
+        self._used = 0.0  # when the last request ended
         self._memory = bytearray(LARGE)
 
     def _connect(self) -> None:
@@ -143,11 +146,15 @@ class Line(Wire):
         head, body = ("\r\n".join(lines) + "\r\n\r\n").encode(), body or b""
         if len(body) < LARGE:
             head, body = head + body, b""
+        if self._socket is not None and time.monotonic() - self._used > IDLE:
+            self.close()
         if self._socket is None:
             self._connect()
         self._socket.sendall(head)
         self._socket.sendall(body)
-        return self._read()
+        answer = self._read()
+        self._used = time.monotonic()
+        return answer
 
     def _read(self) -> Answer:
         status = int(self._reader.readline().split(None, 2)[1])
@@ -187,6 +194,7 @@ class Line(Wire):
         if self._socket is not None:
             self._reader.close()
             self._socket.close()
+            self._socket = None
 
 
 def stream(rows: pa.Table | pa.RecordBatch, **options) -> bytes:
