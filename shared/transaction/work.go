@@ -271,6 +271,31 @@ func (s *Store) Parts(ctx context.Context, job, stage string, parts int) ([]*Tra
 	}
 }
 
+// Follow returns a job with the progress of its parts that are running. The job's own record has only
+// that of parts that have ended. It costs a request while a job runs in parts, and none otherwise.
+func (s *Store) Follow(ctx context.Context, t *Transaction) (*Transaction, error) {
+	if t.Work == nil || t.Status.Ended() || t.Work.Parts == 0 {
+		return t, nil
+	}
+	parts, err := s.Parts(ctx, t.ID, t.Work.Stage, t.Work.Parts)
+	if err != nil {
+		return nil, err
+	}
+	followed := t.clone()
+	followed.Done, followed.Rows, followed.Work.PartsDone = 0, 0, 0
+	for _, part := range parts {
+		if part == nil {
+			continue
+		}
+		followed.Done += part.Done
+		followed.Rows += part.Rows
+		if part.Status == protocol.TransactionSucceeded {
+			followed.Work.PartsDone++
+		}
+	}
+	return followed, nil
+}
+
 // GiveUp sets aside a unit for a reason outside of it, until a user resumes its job. The error is
 // ErrHeld when a worker holds the unit, and ErrEnded when it has ended.
 func (s *Store) GiveUp(ctx context.Context, p Unit, reason string) (*Transaction, error) {

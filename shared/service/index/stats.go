@@ -2,9 +2,12 @@ package index
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/work/indexing"
 )
 
 // Stats returns how many rows an index covers.
@@ -16,11 +19,32 @@ func (s *Service) Stats(ctx context.Context, req *protocol.DescribeTableIndexSta
 		}
 		x, err := table.Index(ctx, req.Version, req.IndexName)
 		if err != nil {
-			return nil, err
+			return nil, s.withProgress(ctx, req, err)
 		}
 		return &protocol.DescribeTableIndexStatsResponse{
 			IndexType: x.Kind.Type, DistanceType: x.Kind.Metric,
 			NumIndexedRows: x.Indexed, NumUnindexedRows: x.Unindexed, NumIndices: int64(x.Segments),
 		}, nil
 	})
+}
+
+// withProgress adds to the error that there is no such index how far a job is that builds it.
+func (s *Service) withProgress(ctx context.Context, req *protocol.DescribeTableIndexStatsRequest, err error) error {
+	var missing *protocol.Error
+	if s.tables.Jobs == nil || !errors.As(err, &missing) || missing.Code != protocol.TableIndexNotFound {
+		return err
+	}
+	job, failed := indexing.Building(ctx, s.tables.Transactions, req.ID, req.Branch, req.IndexName)
+	if failed != nil || job == nil {
+		return err
+	}
+	building := *missing
+	building.Detail = fmt.Sprintf("job %s builds it: it is %s", job.ID, job.Status)
+	shown := job.Describe()
+	for _, name := range []string{"stage", "stages", "parts", "progress", "rows"} {
+		if value := shown[name]; value != "" {
+			building.Detail += ", " + name + " " + value
+		}
+	}
+	return &building
 }

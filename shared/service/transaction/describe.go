@@ -31,6 +31,9 @@ func (s *Service) find(ctx context.Context, ref transaction.Ref) (*transaction.T
 			return nil, err
 		}
 		s.revive(ctx, found)
+		if found, err = s.tables.Transactions.Follow(ctx, found); err != nil {
+			return nil, err
+		}
 		return s.complete(ctx, found)
 	}
 	if ref.Change != "" {

@@ -89,6 +89,9 @@ func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*p
 		return nil, err
 	}
 	s.revive(ctx, job)
+	if job, err = s.tables.Transactions.Follow(ctx, job); err != nil {
+		return nil, err
+	}
 	answer := &protocol.DescribeJobResponse{
 		JobID: req.JobID, JobType: job.Kind, JobState: jobStates[job.Status],
 		CreationMs: job.Created.UnixMilli(), Progress: progressOf(job), Result: job.Result,

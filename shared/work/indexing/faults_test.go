@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -364,6 +365,28 @@ func TestABuildMayBeLate(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// While parts run, the job shows what they have done.
+func TestPartsThatRunShowTheirRows(t *testing.T) {
+	h := open(t, memstore.New(), few)
+	h.create(t, 60, 37, 80)
+	id := h.begin(t, orders[0])
+	var shown []string
+	h.work(t, func(job.Message) {
+		building, err := indexing.Building(t.Context(), h.Transactions, table, "main", orders[0].Name)
+		if err != nil || building == nil || building.ID != id {
+			t.Fatalf("got %v, %v; want job %s", building, err, id)
+		}
+		d := building.Describe()
+		shown = append(shown, fmt.Sprintf("%s %s of parts %s", d["stage"], d["progress"], d["parts"]))
+	})
+	if want := "shards 88/177 of parts 5/10"; !slices.Contains(shown, want) {
+		t.Errorf("got %q, want %q among them", shown, want)
+	}
+	if building, err := indexing.Building(t.Context(), h.Transactions, table, "", orders[0].Name); building != nil || err != nil {
+		t.Errorf("a job that has ended: got %v, %v", building, err)
 	}
 }
 

@@ -54,7 +54,7 @@ func (h *house) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func open(t *testing.T, objects objectstore.Store, sizes indexing.Sizes) *house {
+func open(t testing.TB, objects objectstore.Store, sizes indexing.Sizes) *house {
 	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
 	if err != nil {
@@ -169,7 +169,7 @@ func (h *house) begin(t *testing.T, n build.Index) string {
 }
 
 // work does what all messages ask for, until there are no more. before is called before each.
-func (h *house) work(t *testing.T, before func(m job.Message)) {
+func (h *house) work(t testing.TB, before func(m job.Message)) {
 	t.Helper()
 	for {
 		ctx, done := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -1,10 +1,16 @@
 package indexing
 
 import (
+	"context"
+	"encoding/json"
+	"slices"
+
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/transaction"
 )
 
 // An Order is the input of a job.
@@ -42,4 +48,24 @@ func (o Order) index() build.Index {
 		n.Kind, n.Vectors = indexmeta.Vector, *o.Vectors
 	}
 	return n
+}
+
+// Building returns the unfinished job that builds an index of a name on a branch of a table, nil if there
+// is none among the newest jobs.
+func Building(ctx context.Context, transactions *transaction.Store, table []string, branch, name string) (*transaction.Transaction, error) {
+	const newest = 100
+	jobs, _, err := transactions.Jobs(ctx, "", newest)
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range jobs {
+		if job.Kind != Kind || job.Status.Ended() || job.Work == nil || !slices.Equal(job.Object, table) {
+			continue
+		}
+		var order Order
+		if json.Unmarshal(job.Work.Input, &order) == nil && order.Name == name && protocol.BranchName(order.Branch) == protocol.BranchName(branch) {
+			return transactions.Follow(ctx, job)
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
 }
