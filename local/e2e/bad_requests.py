@@ -474,7 +474,10 @@ SCHEMAS = [
     Case("query too large", QUERY, b'{"x": "' + b"x" * (8 << 20) + b'"}', TOO_LARGE),
     Case("branch that is not there", INSERT + "?branch=dev", sample.people(1), (404, 22)),
     Case("query of a branch", QUERY, {"branch": "dev"}, (404, 22)),
-    Case("multipart write", INSERT + "?upload_id=x&upload_part_id=y", sample.people(1), NOT_SUPPORTED),
+    Case("part of no upload", INSERT + "?upload_id=x&upload_part_id=y", sample.people(1), BAD),
+    Case("part without an upload", INSERT + "?upload_part_id=" + "0" * 32, sample.people(1), BAD),
+    Case("completion of no upload", "/v1/table/{t}/multipart_write/complete", None, BAD),
+    Case("abort of another's upload", "/v1/table/{t}/multipart_write/abort?upload_id=" + "0" * 32, None, BAD),
 ]
 
 # Names, paths, methods, credentials

@@ -110,6 +110,7 @@ func (r *Reader) checkPrefix(size int64, marked bool) (int64, error) {
 	tooLong := size > r.limits.MaxMetadataBytes
 	switch {
 	case size == 0:
+		r.ended = true
 		return 0, io.EOF
 	case size < 0 || r.message == 0 && tooLong && !marked:
 		// Text or another format: its first bytes are no sensible length.

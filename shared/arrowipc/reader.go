@@ -33,6 +33,8 @@ type Reader struct {
 	zstd    zstdDecoder
 	held    account.Hold            // for the dictionaries, and for the message being read or read last
 	hold    func(bytes int64) error // sets how many bytes are held, within the share of the stream's context
+	summing *summing                // nil unless SumBatches was called
+	ended   bool                    // the end-of-stream marker has been read
 
 	dictBytes  int64 // kept alive by the dictionaries
 	deltaBytes int64 // copied so far to extend dictionaries
@@ -66,6 +68,10 @@ func NewReader(ctx context.Context, r io.Reader, limits Limits) (*Reader, error)
 // Schema returns the schema of the stream. Extension types appear as their storage
 // types, with the ARROW:extension keys in the metadata of the field.
 func (r *Reader) Schema() *arrow.Schema { return r.schema }
+
+// Ended reports whether the end-of-stream marker has been read. A stream whose input ends between
+// two messages has none; it may have been cut off.
+func (r *Reader) Ended() bool { return r.ended }
 
 // Next returns the next batch, or io.EOF at the end. The batch stays valid after further
 // calls. Its null counts are exact, its strings are UTF-8, and its offsets and dictionary
@@ -128,13 +134,18 @@ func (r *Reader) next() (arrow.RecordBatch, error) {
 	if err := r.hold(r.dictBytes); err != nil {
 		return nil, err
 	}
+	r.summing.begin()
 	m, err := r.readMessage()
 	if err != nil {
 		return nil, err
 	}
 	switch m.kind {
 	case headerRecordBatch:
-		return r.recordBatch(m)
+		batch, err := r.recordBatch(m)
+		if err == nil {
+			r.summing.batch(batch)
+		}
+		return batch, err
 	case headerDictionaryBatch:
 		return nil, r.dictionaryBatch(m)
 	case headerSchema:
@@ -191,7 +202,9 @@ func (r *Reader) dictionaryBatch(m message) error {
 	if err := d.finish(); err != nil {
 		return err
 	}
-	if delta && dict.data != nil {
+	extends := delta && dict.data != nil
+	r.summing.dictionary(id, extends)
+	if extends {
 		return r.extend(dict, data, d.used)
 	}
 	r.dictBytes += d.used - dict.size

@@ -68,12 +68,12 @@ func (a *Access) AdmitTargets(targets []protocol.Target) error {
 }
 
 func (a *Access) admit(op protocol.Operation, object Object) error {
-	if a.permits(op.Name, object) {
+	if a.permits(op.Permission(), object) {
 		a.admitted[object] = true
 		return nil
 	}
 	if op.Makes() || a.sees(object) {
-		return Denied(op.Name, object)
+		return Denied(op.Permission(), object)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func DataAccess(ctx context.Context, table []string) (reads, writes bool) {
 		if !ofData(op) {
 			continue
 		}
-		allowed := Permits(ctx, op.Name, Table(table))
+		allowed := Permits(ctx, op.Permission(), Table(table))
 		if limits(ctx) == nil {
 			allowed = Authorize(principal, op) == nil
 		}

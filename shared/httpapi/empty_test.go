@@ -60,6 +60,7 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.UpdateFieldMetadataRequest]("UpdateFieldMetadata", `{"updates":[{"path":"a","metadata":{}}]}`),
 	emptyOf[protocol.UpdateTableRequest]("UpdateTable", `{"updates":[["a","1"]]}`),
 	emptyOf[protocol.DeleteFromTableRequest]("DeleteFromTable", `{"predicate":"a"}`),
+	emptyOf[protocol.CreateMultipartWriteRequest]("CreateMultipartWrite", `{}`),
 	emptyOf[protocol.QueryTableRequest]("QueryTable", `{}`),
 	emptyOf[protocol.CountTableRowsRequest]("CountTableRows", `{}`),
 	emptyOf[protocol.ExplainTableQueryPlanRequest]("ExplainTableQueryPlan", `{"query":{}}`),
@@ -216,9 +217,9 @@ func TestEmptyFieldsOfAllOperations(t *testing.T) {
 		// Of Arrow, of bytes, of any keys, or like another one.
 		"CreateTable": true, "InsertIntoTable": true, "MergeInsertIntoTable": true, "ReadTableBlob": true,
 		"UpdateTableSchemaMetadata": true, "CancelJob": true, "PauseJob": true, "ResumeJob": true,
+		"CompleteMultipartWrite": true, "AbortMultipartWrite": true,
 		// Not served yet.
-		"AlterTableBackfillColumns": true, "CreateMultipartWrite": true, "CompleteMultipartWrite": true,
-		"AbortMultipartWrite": true, "SetLsmWriteSpec": true, "UnsetLsmWriteSpec": true, "GetLsmWriteSpec": true,
+		"AlterTableBackfillColumns": true, "SetLsmWriteSpec": true, "UnsetLsmWriteSpec": true, "GetLsmWriteSpec": true,
 		"FlushLsm": true, "CompactLsm": true, "GetLsmStats": true, "CreateTableIndex": true,
 		"CreateTableScalarIndex": true, "DiffTableBranches": true, "CherryPickTableBranch": true,
 	}

@@ -165,9 +165,10 @@ func (h *handler) newCall(w http.ResponseWriter, r *http.Request) *call {
 	return c
 }
 
-// phalanxVersion is the feature level that LanceDB clients assume of this server. With 0.3.0 they
-// send structured text queries and several vectors, and no multipart writes.
-const phalanxVersion = "0.3.0"
+// phalanxVersion is the feature level that LanceDB clients assume of this server. From 0.3.0 on they
+// send structured text queries and several vectors, from 0.4.0 on multipart writes, and from 0.5.0
+// on they fetch blobs.
+const phalanxVersion = "0.5.0"
 
 // call is one request on its way through the handler.
 type call struct {

@@ -106,7 +106,8 @@ func bodyTooLarge(limit int64) error {
 		cause: protocol.Error{
 			Code:    protocol.InvalidInput,
 			Message: fmt.Sprintf("body is larger than %d bytes", limit),
-			Detail:  "send the data in smaller requests, or write it to the location of the table directly",
+			Detail: fmt.Sprintf("send the data in smaller requests, as LanceDB clients do that add rows with write_parallelism=2 and the environment variable "+
+				"LANCE_CLIENT_MAX_BYTES_PER_REQUEST=%d, or write it to the location of the table directly", limit*2/3),
 		},
 		status: http.StatusRequestEntityTooLarge, kind: "body-too-large",
 	}

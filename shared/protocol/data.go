@@ -32,7 +32,16 @@ type InsertIntoTableRequest struct {
 	UploadPartID string `json:"-" query:"upload_part_id"`
 }
 
-// InsertIntoTableResponse has the version that holds the rows.
+// Validate requires both ids of a part, or none.
+func (r *InsertIntoTableRequest) Validate() error {
+	if (r.UploadID == "") != (r.UploadPartID == "") {
+		return Errorf(InvalidInput, "upload_id and upload_part_id belong together: send both or none")
+	}
+	return nil
+}
+
+// InsertIntoTableResponse has the version that holds the rows. The rows of a part of a multipart
+// write are in no version yet, which is then 0.
 type InsertIntoTableResponse struct {
 	TransactionID   string `json:"transaction_id,omitempty"`
 	NumInsertedRows int64  `json:"num_inserted_rows"`

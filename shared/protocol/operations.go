@@ -39,6 +39,16 @@ type Operation struct {
 	Origin  Origin
 }
 
+// Permission returns the name of the operation that a caller must be permitted. A client decides
+// by itself to send an insert as a multipart write, so that needs the permission to insert.
+func (o Operation) Permission() string {
+	switch o.Name {
+	case "CreateMultipartWrite", "CompleteMultipartWrite", "AbortMultipartWrite":
+		return "InsertIntoTable"
+	}
+	return o.Name
+}
+
 // Origin says where an operation is defined.
 type Origin string
 

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/multipart"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record"
@@ -28,7 +29,7 @@ import (
 // default.
 type Stores struct {
 	Objects    *objectstore.Roots
-	Records    record.Store // holds transactions
+	Records    record.Store // holds transactions and uploads
 	Now        func() time.Time
 	Logger     *slog.Logger // of what is read in another way than it should; may be nil
 	CacheBytes uint64       // bounds the cache of what was read from tables
@@ -43,6 +44,7 @@ type Tables struct {
 	Names        *catalog.Catalog
 	Rows         *engine.Engine
 	Transactions *transaction.Store
+	Uploads      *multipart.Uploads
 	Jobs         *job.Starter   // nil when there are no jobs
 	Vendor       vending.Vendor // nil when clients get no credentials
 
@@ -60,6 +62,7 @@ func Open(s Stores) Tables {
 		Names:        catalog.Open(s.Objects, s.Now),
 		Rows:         rows,
 		Transactions: transactions,
+		Uploads:      multipart.OpenUploads(s.Records, s.Now),
 		Jobs:         job.NewStarter(transactions, s.Queue),
 		Vendor:       s.Vendor,
 		maintain:     s.Maintain && s.Queue != nil,

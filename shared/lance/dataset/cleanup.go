@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance/dataset/part"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
@@ -122,10 +123,11 @@ func (t *Table) removeAll(ctx context.Context, objects []objectstore.Info, gone 
 
 // orphanDirs are the directories that are searched for files that nobody names. What lies
 // elsewhere is not of a kind that is known.
-var orphanDirs = []string{manifest.TransactionsDir, "_indices", "_deletions", "data"}
+var orphanDirs = []string{manifest.TransactionsDir, "_indices", "_deletions", "data", part.Folder}
 
 // DeleteOrphans deletes files of the table, and of its branches, that were written before a
-// time and that no version names, neither of the table nor of any branch. progress is called
+// time and that no version names, neither of the table nor of any branch, and no multipart write
+// that may still be committed. progress is called
 // now and then, with how many were looked at; its error ends the work. It is called on the
 // table, not on one of its branches.
 //
@@ -143,6 +145,9 @@ func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool
 	}
 	named := &namedFiles{files: map[string]bool{}}
 	for _, place := range places {
+		if err := t.nameParts(ctx, place, named); err != nil { // first: their commit may come in between
+			return report, err
+		}
 		if err := t.nameFiles(ctx, place, named); err != nil {
 			return report, err
 		}
@@ -207,6 +212,27 @@ func (t *Table) nameFilesOf(ctx context.Context, info objectstore.Info, named *n
 		}
 		if f.DeletionFile != nil {
 			named.files[deletion.Path(f.ID, f.DeletionFile)] = true
+		}
+	}
+	return nil
+}
+
+// uploadTime is how long the files of a part are spared: the commit of its upload begins within the
+// lifetime of that, and ends within an hour.
+const uploadTime = part.Lifetime + time.Hour + maxClockSkew
+
+// nameParts reads the receipts of the parts at a place that may still be committed.
+func (t *Table) nameParts(ctx context.Context, place string, named *namedFiles) error {
+	parts, err := part.Place{Store: t.store, Prefix: place}.Since(ctx, t.session.now().Add(-uploadTime))
+	if err != nil {
+		return err
+	}
+	for receipt, p := range parts {
+		named.files[receipt] = true
+		for _, f := range p.Fragments() {
+			for i := range f.Files {
+				named.files["data/"+stem(f.Files[i].Path)] = true
+			}
 		}
 	}
 	return nil

@@ -80,20 +80,20 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []commi
 		return err
 	})
 	group.Go(func() (err error) {
-		since, err = t.transactions(beside, base, newest)
+		since, err = t.transactions(beside, base.Version(), newest)
 		return err
 	})
 	return since, group.Wait()
 }
 
-// transactions reads, several at a time, what made the versions after base up to newest.
+// transactions reads, several at a time, what made the versions after one up to newest.
 // Those that have been cleaned up are left out, as native writers do.
-func (t *Table) transactions(ctx context.Context, base, newest *Dataset) ([]committed, error) {
-	found := make([]committed, newest.Version()-base.Version())
+func (t *Table) transactions(ctx context.Context, after uint64, newest *Dataset) ([]committed, error) {
+	found := make([]committed, newest.Version()-after)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentReads)
 	for i := range found {
-		version := base.Version() + 1 + uint64(i)
+		version := after + 1 + uint64(i)
 		if at := int(newest.Version() - version); at < len(newest.recent) {
 			found[i] = newest.recent[len(newest.recent)-1-at]
 			continue

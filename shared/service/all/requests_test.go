@@ -19,6 +19,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
@@ -186,6 +187,10 @@ func TestStorageRequests(t *testing.T) {
 		{"branch count", "/v1/table/t/count_rows", func(int) []byte { return []byte(`{"branch":"b0"}`) }, false},
 		{"branch append 1000 rows", "/v1/table/t/insert?branch=b0", func(try int) []byte { return stream(t, 1000*try, 1000) }, false},
 		{"branch delete", "/v1/table/t/branches/delete", named, false},
+		{"multipart begin", "/v1/table/t/multipart_write/create", nil, false},
+		{"multipart part, 1000 rows", "/v1/table/t/insert?upload_id={upload}&upload_part_id=" + uuid.NewString(),
+			func(int) []byte { return stream(t, 0, 1000) }, false},
+		{"multipart complete", "/v1/table/t/multipart_write/complete?upload_id={upload}", nil, false},
 		{"create index BTREE", "/v1/table/c%d/create_index", func(int) []byte { return []byte(`{"column":"id","index_type":"BTREE"}`) }, true},
 		{"create index FTS", "/v1/table/c%d/create_index", func(int) []byte { return []byte(`{"column":"s","index_type":"FTS"}`) }, true},
 		{"create index IVF_PQ", "/v1/table/c%d/create_index", func(int) []byte {
@@ -196,7 +201,11 @@ func TestStorageRequests(t *testing.T) {
 	for _, q := range indexedQueries {
 		operations = append(operations, operation{q.name, "/v1/table/indexed/query", indexedQuery(q.query), false})
 	}
+	var uploads []string // one for each try
 	path := func(pattern string, try int, perTry bool) string {
+		if before, after, parts := strings.Cut(pattern, "{upload}"); parts {
+			return before + uploads[try] + after
+		}
 		if perTry {
 			return fmt.Sprintf(pattern, try)
 		}
@@ -211,6 +220,9 @@ func TestStorageRequests(t *testing.T) {
 		setup.call("/v1/table/t/create", stream(t, 0, rows))
 		addIndexed(t, inner)
 		setup.call("/v1/table/indexed/register", fmt.Appendf(nil, `{"location":%q}`, indexedLocation))
+		for range 5 {
+			uploads = append(uploads, begin(t.Context(), &server{t: t, serve: setup.serve}))
+		}
 		warm := start(t, inner)
 		for _, op := range operations {
 			body := op.body
@@ -247,7 +259,7 @@ func TestStorageRequests(t *testing.T) {
 }
 
 // random is the parts of keys that differ from run to run.
-var random = regexp.MustCompile(`[01]{24}[0-9a-f]{26}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24}|[0-9]{15,20}(\.arrow|\.bin)`)
+var random = regexp.MustCompile(`[01]{24}[0-9a-f]{26}|[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{24}|[0-9]{15,20}(\.arrow|\.bin)`)
 
 // anonymous replaces the random parts by stars, and sorts the lines, whose order depended on them.
 func anonymous(log []string) []string {

@@ -159,12 +159,6 @@ func TestARefusedWriteChangesNothing(t *testing.T) {
 			_, err := s.Insert(t.Context(), &protocol.InsertIntoTableRequest{Common: servicetest.Named("no"), Upload: servicetest.Upload(t, twoRows)})
 			return err
 		}},
-		{"insert of a part", protocol.Unsupported, func(t *testing.T, s *data.Service) error {
-			_, err := s.Insert(t.Context(), &protocol.InsertIntoTableRequest{
-				Common: servicetest.Named("t"), Upload: servicetest.Upload(t, twoRows), UploadID: "u",
-			})
-			return err
-		}},
 		{"create without a name", protocol.InvalidInput, func(t *testing.T, s *data.Service) error {
 			_, err := s.Create(t.Context(), &protocol.CreateTableRequest{Upload: servicetest.Upload(t, twoRows)})
 			return err

@@ -9,10 +9,11 @@ import (
 )
 
 // Insert appends uploaded rows to a table. In mode overwrite the rows replace all rows of the
-// table. Rows for a table that was only declared create it.
+// table. Rows for a table that was only declared create it. The rows of a part of a multipart write
+// wait until that is completed.
 func (s *Service) Insert(ctx context.Context, req *protocol.InsertIntoTableRequest) (*protocol.InsertIntoTableResponse, error) {
-	if req.UploadID != "" || req.UploadPartID != "" {
-		return nil, protocol.Errorf(protocol.Unsupported, "multipart writes (upload_id, upload_part_id) are not supported; send all rows in one body")
+	if req.UploadID != "" {
+		return s.insertPart(ctx, req)
 	}
 	done, err := s.write(ctx, req.ID, req.Branch, req.Body, func(t *engine.Table, rows dataset.Rows) (engine.Written, error) {
 		if req.Mode == protocol.InsertModeOverwrite {

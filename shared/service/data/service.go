@@ -34,6 +34,9 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.Upload("MergeInsertIntoTable", s.Merge),
 		httpapi.JSON("UpdateTable", s.Update),
 		httpapi.JSON("DeleteFromTable", s.Delete),
+		httpapi.JSON("CreateMultipartWrite", s.CreateMultipart),
+		httpapi.JSON("CompleteMultipartWrite", s.CompleteMultipart),
+		httpapi.JSON("AbortMultipartWrite", s.AbortMultipart),
 	}
 }
 

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/part"
+	"tiltyard/shared/protocol"
+)
+
+// Parts returns where the parts of multipart writes of the table are kept.
+func (t *Table) Parts() part.Place { return t.data.Uploads() }
+
+// WritePart writes rows as the files of a part, which [Table.CommitParts] commits. They are
+// appended or, if overwrite is true, replace all rows and columns of the table.
+func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool) (*part.Part, error) {
+	if overwrite {
+		if err := checkColumns(rows); err != nil {
+			return nil, err
+		}
+	}
+	made, err := t.data.WritePart(ctx, rows, overwrite)
+	return made, t.translate(err)
+}
+
+// CommitParts is [dataset.Table.CommitParts] for the commit with the given id.
+func (t *Table) CommitParts(ctx context.Context, id string, since uint64, parts []*part.Part) (Written, error) {
+	made, err := t.data.CommitAs(func() string { return id }).CommitParts(ctx, parts, since, nil)
+	if errors.Is(err, dataset.ErrUnlikeParts) {
+		return Written{}, &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
+	}
+	return written(made), t.translate(err)
+}

@@ -1,0 +1,112 @@
+package dataset
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/lance/dataset/part"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// partOf writes a part of rows with the given ids.
+func partOf(t *testing.T, table *Table, overwrite bool, ids ...int64) *part.Part {
+	t.Helper()
+	made, err := table.WritePart(t.Context(), rowsOf(ids...), overwrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func TestPartsBecomeOneVersionOfTheTable(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		table := tableIn(memstore.New())
+		first := mustCreate(t, table, 1, 2)
+		parts := []*part.Part{partOf(t, table, overwrite, 3), partOf(t, table, overwrite, 4, 5)}
+		if d, err := table.Latest(t.Context()); err != nil || d.Version() != 1 {
+			t.Fatalf("got version %d, error %v; want parts to make none", d.Version(), err)
+		}
+		if _, err := table.Append(t.Context(), rowsOf(9), nil); err != nil { // comes in between
+			t.Fatal(err)
+		}
+		same := table.CommitAs(func() string { return "11111111-1111-4111-8111-111111111111" })
+		want := []int64{1, 2, 9, 3, 4, 5}
+		if overwrite {
+			want = []int64{3, 4, 5}
+		}
+		for range 2 { // the second time finds it made
+			made, err := same.CommitParts(t.Context(), parts, first.Version(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.Dataset.Version() != 3 || made.Rows != 3 {
+				t.Errorf("got version %d of %d rows, want 3 of 3", made.Dataset.Version(), made.Rows)
+			}
+			if diff := cmp.Diff(want, idsOf(t, made.Dataset, ScanOptions{})); diff != "" {
+				t.Errorf("overwrite %v (-want +got):\n%s", overwrite, diff)
+			}
+		}
+	}
+}
+
+func TestPartsThatDoNotFitAreNotCommitted(t *testing.T) {
+	table := tableIn(memstore.New())
+	mustCreate(t, table, 1)
+	appended := partOf(t, table, false, 2)
+	if _, err := table.CommitParts(t.Context(), []*part.Part{appended, partOf(t, table, true, 3)}, 1, nil); !errors.Is(err, ErrUnlikeParts) {
+		t.Errorf("an append and an overwrite: got error %v, want ErrUnlikeParts", err)
+	}
+	d, err := table.Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.DropColumns(t.Context(), []string{"name"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.CommitParts(t.Context(), []*part.Part{appended}, 1, nil); !errors.Is(err, ErrConflict) {
+		t.Errorf("after a column was dropped: got error %v, want ErrConflict", err)
+	}
+}
+
+// The files of a part are spared for as long as its upload may be committed, however old they are.
+func TestCleanupSparesUploadsThatMayBeCommitted(t *testing.T) {
+	for age, spared := range map[time.Duration]bool{time.Hour: true, 23 * time.Hour: true, 27 * time.Hour: false} {
+		store := memstore.New()
+		table := tableIn(aged{store, func(key string) time.Duration {
+			if strings.Contains(key, "/"+part.Folder+"/") && age < day {
+				return age
+			}
+			return 8 * day
+		}})
+		mustCreate(t, table, 1)
+		before := len(filesOf(t, store))
+		kept, err := table.Uploads().Keep(t.Context(), "u", "p", partOf(t, table, false, 2, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cleanUp(t, table)
+		files := filesOf(t, store)
+		if got := len(files) == before+2; got != spared {
+			t.Errorf("a receipt %v old: the files are %v", age, files)
+		}
+		if !spared {
+			continue
+		}
+		if _, err := table.CommitParts(t.Context(), []*part.Part{kept}, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		cleanUp(t, table)
+		d, err := table.Latest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := idsOf(t, d, ScanOptions{}); !slices.Equal(got, []int64{1, 2, 3}) {
+			t.Errorf("got rows %v", got)
+		}
+	}
+}
