@@ -26,7 +26,7 @@ func (t *Table) WritePart(ctx context.Context, rows dataset.Rows, overwrite bool
 
 // CommitParts is [dataset.Table.CommitParts] for the commit with the given id.
 func (t *Table) CommitParts(ctx context.Context, id string, since uint64, parts []*part.Part) (Written, error) {
-	made, err := t.data.CommitAs(func() string { return id }).CommitParts(ctx, parts, since, nil)
+	made, err := t.data.CommitAs(func() string { return id }).CommitParts(ctx, parts, since)
 	if errors.Is(err, dataset.ErrUnlikeParts) {
 		return Written{}, &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}
 	}

@@ -83,8 +83,8 @@ func columnsOf(d *Dataset, overwrite bool) string {
 // commit id (see [Table.CommitAs]) has made one after version since, which must be one that was
 // the newest before the first call; it then returns that version. Without rows to append it returns
 // the newest version. The error is ErrConflict when the table's columns have changed since a part
-// was written, or when another writer has overwritten the table meanwhile.
-func (t *Table) CommitParts(ctx context.Context, parts []*part.Part, since uint64, confirm func() error) (Commit, error) {
+// was written, or when another writer overwrites the table meanwhile.
+func (t *Table) CommitParts(ctx context.Context, parts []*part.Part, since uint64) (Commit, error) {
 	op, rows, err := together(parts)
 	if err != nil {
 		return Commit{}, err
@@ -105,7 +105,7 @@ func (t *Table) CommitParts(ctx context.Context, parts []*part.Part, since uint6
 			return Commit{}, fmt.Errorf("%w: the table's columns have changed since a part was written", ErrConflict)
 		}
 	}
-	made, err := t.commit(ctx, &change{read: read, operation: op, fresh: true, confirm: confirm})
+	made, err := t.commit(ctx, &change{read: read, operation: op, fresh: true})
 	return Commit{Dataset: made, Rows: rows}, err
 }
 

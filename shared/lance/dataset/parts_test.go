@@ -31,7 +31,7 @@ func TestPartsBecomeOneVersionOfTheTable(t *testing.T) {
 		if d, err := table.Latest(t.Context()); err != nil || d.Version() != 1 {
 			t.Fatalf("got version %d, error %v; want parts to make none", d.Version(), err)
 		}
-		if _, err := table.Append(t.Context(), rowsOf(9), nil); err != nil { // comes in between
+		if _, err := table.Append(t.Context(), rowsOf(9)); err != nil { // comes in between
 			t.Fatal(err)
 		}
 		same := table.CommitAs(func() string { return "11111111-1111-4111-8111-111111111111" })
@@ -40,7 +40,7 @@ func TestPartsBecomeOneVersionOfTheTable(t *testing.T) {
 			want = []int64{3, 4, 5}
 		}
 		for range 2 { // the second time finds it made
-			made, err := same.CommitParts(t.Context(), parts, first.Version(), nil)
+			made, err := same.CommitParts(t.Context(), parts, first.Version())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,17 +58,17 @@ func TestPartsThatDoNotFitAreNotCommitted(t *testing.T) {
 	table := tableIn(memstore.New())
 	mustCreate(t, table, 1)
 	appended := partOf(t, table, false, 2)
-	if _, err := table.CommitParts(t.Context(), []*part.Part{appended, partOf(t, table, true, 3)}, 1, nil); !errors.Is(err, ErrUnlikeParts) {
+	if _, err := table.CommitParts(t.Context(), []*part.Part{appended, partOf(t, table, true, 3)}, 1); !errors.Is(err, ErrUnlikeParts) {
 		t.Errorf("an append and an overwrite: got error %v, want ErrUnlikeParts", err)
 	}
 	d, err := table.Latest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.DropColumns(t.Context(), []string{"name"}, nil); err != nil {
+	if _, err := d.DropColumns(t.Context(), []string{"name"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.CommitParts(t.Context(), []*part.Part{appended}, 1, nil); !errors.Is(err, ErrConflict) {
+	if _, err := table.CommitParts(t.Context(), []*part.Part{appended}, 1); !errors.Is(err, ErrConflict) {
 		t.Errorf("after a column was dropped: got error %v, want ErrConflict", err)
 	}
 }
@@ -97,7 +97,7 @@ func TestCleanupSparesUploadsThatMayBeCommitted(t *testing.T) {
 		if !spared {
 			continue
 		}
-		if _, err := table.CommitParts(t.Context(), []*part.Part{kept}, 1, nil); err != nil {
+		if _, err := table.CommitParts(t.Context(), []*part.Part{kept}, 1); err != nil {
 			t.Fatal(err)
 		}
 		cleanUp(t, table)

@@ -212,3 +212,22 @@ func TestACommitThatIsLateCountsOnce(t *testing.T) {
 		})
 	}
 }
+
+// The rows of an upload that is never completed go with its table.
+func TestDroppedTablesLeaveNoUploads(t *testing.T) {
+	store := twoTables(t)
+	s := serveNoting(t, store)
+	if status := sendPart(t.Context(), s, begin(t.Context(), s), uuid.NewString(), "", stream(t, 3, 4)); status != http.StatusOK {
+		t.Fatalf("got status %d", status)
+	}
+	s.ok("/v1/table/t/drop", "{}")
+	page, err := store.List(t.Context(), objectstore.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range page.Objects {
+		if strings.Contains(object.Key, "/_uploads/") {
+			t.Errorf("%s is left", object.Key)
+		}
+	}
+}

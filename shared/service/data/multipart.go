@@ -145,9 +145,12 @@ func (s *Service) CompleteMultipart(ctx context.Context, req *protocol.EndMultip
 	if upload.State == multipart.Committed {
 		return s.completed(ctx, req.ID, upload), nil
 	}
-	done, err := s.tables.Change(ctx, req.ID, upload.Branch, func(table *engine.Table, confirm func() error) (engine.Written, error) {
-		if err := confirm(); err != nil {
+	done, err := s.tables.ChangeFound(ctx, req.ID, upload.Branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+		if err := found.Confirm(); err != nil {
 			return engine.Written{}, err
+		}
+		if found.Table.UID != upload.Table {
+			return engine.Written{}, protocol.Errorf(protocol.InvalidInput, "upload %s belongs to a table that was dropped", upload.ID)
 		}
 		return s.commitParts(ctx, table, upload)
 	})
