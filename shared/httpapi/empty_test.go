@@ -61,6 +61,18 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.UpdateTableRequest]("UpdateTable", `{"updates":[["a","1"]]}`),
 	emptyOf[protocol.DeleteFromTableRequest]("DeleteFromTable", `{"predicate":"a"}`),
 	emptyOf[protocol.CreateMultipartWriteRequest]("CreateMultipartWrite", `{}`),
+	emptyOf[protocol.LSMRequest]("SetLsmWriteSpec", `{}`),
+	emptyOf[protocol.LSMRequest]("UnsetLsmWriteSpec", `{}`),
+	emptyOf[protocol.LSMRequest]("GetLsmWriteSpec", `{}`),
+	emptyOf[protocol.LSMRequest]("FlushLsm", `{}`),
+	emptyOf[protocol.LSMRequest]("CompactLsm", `{}`),
+	emptyOf[protocol.LSMRequest]("GetLsmStats", `{}`),
+	emptyOf[protocol.LSMRequest]("EnableRte", `{}`),
+	emptyOf[protocol.LSMRequest]("DisableRte", `{}`),
+	emptyOf[protocol.LSMRequest]("GetRteSpec", `{}`),
+	emptyOf[protocol.LSMRequest]("FlushRte", `{}`),
+	emptyOf[protocol.LSMRequest]("CompactRte", `{}`),
+	emptyOf[protocol.LSMRequest]("GetRteStats", `{}`),
 	emptyOf[protocol.QueryTableRequest]("QueryTable", `{}`),
 	emptyOf[protocol.CountTableRowsRequest]("CountTableRows", `{}`),
 	emptyOf[protocol.ExplainTableQueryPlanRequest]("ExplainTableQueryPlan", `{"query":{}}`),
@@ -219,8 +231,7 @@ func TestEmptyFieldsOfAllOperations(t *testing.T) {
 		"UpdateTableSchemaMetadata": true, "CancelJob": true, "PauseJob": true, "ResumeJob": true,
 		"CompleteMultipartWrite": true, "AbortMultipartWrite": true,
 		// Not served yet.
-		"AlterTableBackfillColumns": true, "SetLsmWriteSpec": true, "UnsetLsmWriteSpec": true, "GetLsmWriteSpec": true,
-		"FlushLsm": true, "CompactLsm": true, "GetLsmStats": true, "CreateTableIndex": true,
+		"AlterTableBackfillColumns": true, "CreateTableIndex": true,
 		"CreateTableScalarIndex": true, "DiffTableBranches": true, "CherryPickTableBranch": true,
 	}
 	for _, c := range emptyCases {

@@ -117,6 +117,12 @@ var Operations = []Operation{
 	{"FlushLsm", post, "/v1/table/{id}/flush_lsm", GroupData, Write, LanceDB},
 	{"CompactLsm", post, "/v1/table/{id}/compact_lsm", GroupData, Write, LanceDB},
 	{"GetLsmStats", post, "/v1/table/{id}/get_lsm_stats", GroupData, Read, LanceDB},
+	{"EnableRte", post, "/v1/table/{id}/enable_rte", GroupData, Write, LanceDB}, // these are newer names of those before
+	{"DisableRte", post, "/v1/table/{id}/disable_rte", GroupData, Write, LanceDB},
+	{"GetRteSpec", post, "/v1/table/{id}/get_rte_spec", GroupData, Read, LanceDB},
+	{"FlushRte", post, "/v1/table/{id}/flush_rte", GroupData, Write, LanceDB},
+	{"CompactRte", post, "/v1/table/{id}/compact_rte", GroupData, Write, LanceDB},
+	{"GetRteStats", post, "/v1/table/{id}/get_rte_stats", GroupData, Read, LanceDB},
 
 	{"QueryTable", post, "/v1/table/{id}/query", GroupQuery, Read, Spec},
 	{"CountTableRows", post, "/v1/table/{id}/count_rows", GroupQuery, Read, Spec},

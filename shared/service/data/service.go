@@ -37,6 +37,18 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("CreateMultipartWrite", s.CreateMultipart),
 		httpapi.JSON("CompleteMultipartWrite", s.CompleteMultipart),
 		httpapi.JSON("AbortMultipartWrite", s.AbortMultipart),
+		httpapi.JSON("SetLsmWriteSpec", s.SetLSM),
+		httpapi.JSON("UnsetLsmWriteSpec", s.UnsetLSM),
+		httpapi.JSON("GetLsmWriteSpec", withoutLSM[protocol.GetLSMWriteSpecResponse](s)),
+		httpapi.JSON("FlushLsm", withoutLSM[protocol.LSMResponse](s)),
+		httpapi.JSON("CompactLsm", withoutLSM[protocol.LSMResponse](s)),
+		httpapi.JSON("GetLsmStats", withoutLSM[protocol.GetLSMStatsResponse](s)),
+		httpapi.JSON("EnableRte", s.SetLSM),
+		httpapi.JSON("DisableRte", s.UnsetLSM),
+		httpapi.JSON("GetRteSpec", withoutLSM[protocol.GetRTESpecResponse](s)),
+		httpapi.JSON("FlushRte", withoutLSM[protocol.LSMResponse](s)),
+		httpapi.JSON("CompactRte", withoutLSM[protocol.LSMResponse](s)),
+		httpapi.JSON("GetRteStats", withoutLSM[protocol.GetRTEStatsResponse](s)),
 	}
 }
 
