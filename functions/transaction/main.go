@@ -6,6 +6,7 @@ package main
 import (
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/httpapi/apigateway"
 	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/tables"
@@ -18,6 +19,6 @@ func main() {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
-	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout)}
+	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
 	apigateway.Serve(env.Handler(transaction.New(tables, keeper).Routes()...), env.Stream)
 }

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/boot"
 	"tiltyard/shared/engine"
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/sqsqueue"
 	"tiltyard/shared/tables"
@@ -21,7 +22,7 @@ func main() {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue,
 	})
-	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout)}
+	keeper := &maintain.Keeper{Tables: tables, Records: env.Records, Now: env.Now, Grace: maintain.GraceAfter(env.RequestTimeout), Extend: build.Extender{}}
 	worker := &job.Worker{
 		Starter: job.Starter{Transactions: tables.Transactions, Queue: env.Queue},
 		Name:    rand.Text, Now: env.Now, Logger: env.Logger, Memory: env.Memory,

@@ -146,7 +146,7 @@ def test_cleanup_respects_tags_and_branches(brisk):
 
 def test_what_maintain_refuses(wire, db, space):
     db.create_table("t", pa.table({"id": [0]}), namespace_path=[space])
-    for order in ({"compact": False, "cleanup": False}, {"older_than": "5m"}, {"older_than": "soon"}, {"keep_versions": 0}, {"compact": "yes"}):
+    for order in ({"compact": False, "indices": False, "cleanup": False}, {"older_than": "5m"}, {"older_than": "soon"}, {"keep_versions": 0}, {"compact": "yes"}):
         answer = wire.post(f"/v1/table/{space}$t/maintain", order)
         assert answer.status == 400, (order, answer.body)
     assert wire.post(f"/v1/table/{space}$none/maintain", {}).status == 404

@@ -15,6 +15,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -264,6 +265,39 @@ func newestVersion(t *testing.T, table *Table) int64 {
 	return version
 }
 
+// fold brings all indices of a table up to date.
+func (x *indexed) fold(t *testing.T, table *Table) {
+	t.Helper()
+	all := func(dataset.Fold) bool { return true }
+	for after := ""; ; {
+		done, err := table.FoldIndex(t.Context(), after, all, build.Extender{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after = done.Index; after == "" {
+			break
+		}
+	}
+	if rows := unindexed(t, table); rows > 0 {
+		t.Errorf("indices do not cover %d rows after folding", rows)
+	}
+}
+
+// unindexed returns how many rows indices do not cover, over all indices that can be extended.
+func unindexed(t *testing.T, table *Table) (rows int64) {
+	t.Helper()
+	indices, err := table.Indices(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range indices {
+		if (build.Extender{}).CanExtend(of) {
+			rows += of.Unindexed
+		}
+	}
+	return rows
+}
+
 // change does something to a table that leaves its indices, and says what.
 func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table) string {
 	t.Helper()
@@ -271,7 +305,10 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table)
 	var done Written
 	expected, changed := 0, int64(0)
 	what, filter := "nothing", randomFilter(random, "", 1)
-	switch random.IntN(6) {
+	switch random.IntN(7) {
+	case 5:
+		what, filter = "folding", ""
+		x.fold(t, table)
 	case 0:
 		what, filter = "delete", fmt.Sprintf("(%s) AND id %% 9 = %d", filter, random.IntN(9))
 		expected = len(idsOf(t, scanned, newestVersion(t, scanned), filter))
@@ -296,7 +333,11 @@ func (x *indexed) change(t *testing.T, random *rand.Rand, table, scanned *Table)
 		_, err = table.Insert(t.Context(), dataset.Rows{Schema: rows.Schema, Batches: rows.Batches})
 	case 4:
 		what, filter = "compaction", ""
-		_, err = table.Compact(t.Context(), dataset.CompactionOptions{})
+		before := unindexed(t, table)
+		_, err = table.Compact(t.Context(), dataset.CompactionOptions{Extend: build.Extender{}})
+		if after := unindexed(t, table); after > before {
+			t.Errorf("indices do not cover %d rows after a compaction, and %d before", after, before)
+		}
 	}
 	if err != nil || changed != int64(expected) {
 		t.Fatalf("%s where %s: %d rows, want %d; error %v", what, filter, changed, expected, err)

@@ -4,8 +4,10 @@ package protocol
 // that no specification has.
 type MaintainTableRequest struct {
 	Common
-	// Compact and Cleanup say what to do. Nil: both, or only the other when that is true.
+	// Compact, Indices and Cleanup say what to do: join small fragments, bring the indices up to date,
+	// delete old versions. Nil: yes, or no when another one is true.
 	Compact *bool `json:"compact"`
+	Indices *bool `json:"indices"`
 	Cleanup *bool `json:"cleanup"`
 	// OlderThan is for how long versions are kept after they were replaced, such as 7d or
 	// 36h, an hour at least. Empty: what the properties of the table say.
@@ -18,8 +20,8 @@ type MaintainTableRequest struct {
 
 // Validate refuses what asks for nothing.
 func (r *MaintainTableRequest) Validate() error {
-	if !r.Wants(r.Compact, r.Cleanup) && !r.Wants(r.Cleanup, r.Compact) {
-		return Errorf(InvalidInput, "neither compact nor cleanup is asked for")
+	if !r.Wants(r.Compact) && !r.Wants(r.Indices) && !r.Wants(r.Cleanup) {
+		return Errorf(InvalidInput, "none of compact, indices and cleanup is asked for")
 	}
 	if r.KeepVersions != nil && *r.KeepVersions < 1 {
 		return Errorf(InvalidInput, "keep_versions is %d; it must be 1 or more", *r.KeepVersions)
@@ -27,12 +29,17 @@ func (r *MaintainTableRequest) Validate() error {
 	return nil
 }
 
-// Wants reports whether one of the two is asked for.
-func (r *MaintainTableRequest) Wants(this, other *bool) bool {
+// Wants reports whether one of the three is asked for.
+func (r *MaintainTableRequest) Wants(this *bool) bool {
 	if this != nil {
 		return *this
 	}
-	return other == nil || !*other
+	for _, one := range []*bool{r.Compact, r.Indices, r.Cleanup} {
+		if one != nil && *one {
+			return false
+		}
+	}
+	return true
 }
 
 // MaintainTableResponse names the job, under both of its names, or tells what it would do.

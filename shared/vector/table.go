@@ -50,6 +50,18 @@ func TableBytes(n, dim int) int64 { return 4 * int64(n+panelWidth) * int64(dim+1
 // Len returns the number of vectors.
 func (t *Table) Len() int { return t.n }
 
+// Vectors returns a copy of the vectors, one after another.
+func (t *Table) Vectors() []float32 {
+	vectors := make([]float32, t.n*t.dim)
+	for i := range t.n {
+		panel := t.panels[i/panelWidth*panelWidth*t.dim:]
+		for j := range t.dim {
+			vectors[i*t.dim+j] = panel[j*panelWidth+i%panelWidth]
+		}
+	}
+	return vectors
+}
+
 // Nearest finds the nearest vector for each of len(numbers) rows, which lie one after another, and
 // writes its number and its distance. bias is added to the distances for the comparison only, one
 // for each vector; nil is none. Of equal distances the smaller number is nearer. A row whose

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -131,5 +132,17 @@ func BenchmarkNearest(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1024/float64(size.vectors), "ns/distance")
 		})
+	}
+}
+
+func TestATableReturnsItsVectors(t *testing.T) {
+	for _, n := range []int{1, 16, 37} {
+		vectors := make([]float32, n*3)
+		for i := range vectors {
+			vectors[i] = float32(i)
+		}
+		if got := NewTable(L2, vectors, 3).Vectors(); !slices.Equal(got, vectors) {
+			t.Errorf("%d vectors: got %v, want %v", n, got, vectors)
+		}
 	}
 }

@@ -40,6 +40,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/fulltext"
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
@@ -192,6 +193,16 @@ func (r *Reader) Terms(ctx context.Context, yield func(term []byte) error) error
 		}
 	}
 	return nil
+}
+
+// ParamsOf returns how texts become terms in a segment. A segment without the file that describes it,
+// as early versions wrote, is objectstore.ErrNotExist.
+func ParamsOf(ctx context.Context, files index.Files) (fulltext.Params, error) {
+	m, err := readMetadata(ctx, files)
+	if err != nil {
+		return fulltext.Params{}, fmt.Errorf("%s: %w", metadataFile, err)
+	}
+	return fulltext.ParseParams([]byte(m.params))
 }
 
 // metadata is what the describing file says.

@@ -23,10 +23,13 @@ func NewRabitEncoder(metric vector.Metric, centroids []float32, dim, bits int, r
 	for i := range signs {
 		signs[i] = byte(random.Uint32())
 	}
-	e := &rabitEncoder{rabit: rabit{metric, dim, bits, &rotation{dim: dim, signs: signs}}}
-	e.centroids = make([]float32, len(centroids))
-	for from := 0; from < len(centroids); from += dim {
-		e.rotation.apply(centroids[from:from+dim], e.centroids[from:from+dim])
+	return newRabitEncoder(rabit{metric, dim, bits, &rotation{dim: dim, signs: signs}}, centroids)
+}
+
+func newRabitEncoder(r rabit, centroids []float32) *rabitEncoder {
+	e := &rabitEncoder{rabit: r, centroids: make([]float32, len(centroids))}
+	for from := 0; from < len(centroids); from += r.dim {
+		e.rotation.apply(centroids[from:from+r.dim], e.centroids[from:from+r.dim])
 	}
 	return e
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/stage"
+	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/operation"
 )
 
@@ -37,6 +37,9 @@ type CompactionOptions struct {
 	// joined. A table that is compacted time and again, as it grows, is rewritten log n times
 	// then, and not n times.
 	Tiered bool
+	// Extend builds the segments of indices anew that find rows of rewritten fragments by where they
+	// are. Without it, and where it cannot, such fragments are left alone.
+	Extend Extender
 	// Own leaves fragments alone that have files in another table: in the one, or the branch,
 	// that this is a branch or a shallow clone of. To write those anew is to copy them.
 	Own bool
@@ -113,9 +116,8 @@ type candidate struct {
 // Lance would make, but that bytes count as well as rows.
 //
 // Indices of a table without stable row ids, and some of one with them, find rows by where they
-// are, which a rewriting changes, and to build an index again is not for a compaction. So
-// fragments that one covers stay as they are; native Lance does so with indices that it cannot
-// read.
+// are, which a rewriting changes. Fragments that such an index covers stay as they are, unless its
+// segments can be built anew.
 func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
 	if err := operation.CheckWritable(d.manifest); err != nil {
 		return nil, err
@@ -124,7 +126,7 @@ func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	covered, err := d.indexCoverage()
+	covered, err := d.indexCoverage(opts)
 	if err != nil || covered.unknown {
 		return nil, err
 	}
@@ -149,7 +151,25 @@ func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
 		bin = append(bin, c)
 	}
 	end()
+	if opts.Tiered {
+		groups = slices.DeleteFunc(groups, func(g []uint64) bool { return d.costsIndices(g, covered) })
+	}
 	return firstOf(groups, opts.MaxFragments), nil
+}
+
+// indexedRatio is how many rows of segments a tiered compaction may build anew for each row that it
+// writes anew.
+const indexedRatio = 8
+
+// costsIndices reports whether segments that must be built anew for a group are too large for that.
+func (d *Dataset) costsIndices(group []uint64, covered coverage) bool {
+	written := int64(0)
+	for _, id := range group {
+		written += d.fragment(id).LiveRows()
+	}
+	return slices.ContainsFunc(covered.movable, func(s covering) bool {
+		return s.live.Contains(uint32(group[0])) && s.rows > indexedRatio*written
+	})
 }
 
 func candidateOf(f *fragment.Fragment, opts CompactionOptions) (candidate, bool) {
@@ -221,7 +241,8 @@ func firstOf(groups [][]uint64, bound int) [][]uint64 {
 // coverage is what the indices of a version cover.
 type coverage struct {
 	indices []*roaring.Bitmap
-	bound   *roaring.Bitmap // fragments whose rows some index finds by where they are
+	bound   *roaring.Bitmap // fragments whose rows some index finds by where they are, and cannot follow
+	movable []covering      // segments that find rows by where they are, and can be built anew
 	unknown bool            // there is one that does not say, or that says how rows have moved
 }
 
@@ -229,8 +250,12 @@ type coverage struct {
 // indices still name where they were.
 const reuseIndexName = "__lance_frag_reuse"
 
-func (d *Dataset) indexCoverage() (coverage, error) {
+func (d *Dataset) indexCoverage(opts CompactionOptions) (coverage, error) {
 	entries, err := d.manifest.Indices()
+	if err != nil {
+		return coverage{}, err
+	}
+	indices, err := d.Indices()
 	if err != nil {
 		return coverage{}, err
 	}
@@ -239,13 +264,17 @@ func (d *Dataset) indexCoverage() (coverage, error) {
 		if x.Name == reuseIndexName || len(x.FragmentBitmap) == 0 {
 			return coverage{unknown: true}, nil
 		}
-		b := roaring.New()
-		if err := b.UnmarshalBinary(x.FragmentBitmap); err != nil {
-			return coverage{}, fmt.Errorf("%w: coverage of index %s: %w", lance.ErrCorrupt, x.Name, err)
+		b, err := d.coveringOf(x)
+		if err != nil {
+			return coverage{}, err
 		}
-		c.indices = append(c.indices, b)
-		if !d.manifest.StableRowIDs() || operation.NamesAddresses(x) {
-			c.bound.Or(b)
+		c.indices = append(c.indices, b.live)
+		switch {
+		case d.manifest.StableRowIDs() && !operation.NamesAddresses(x):
+		case opts.Extend != nil && indexmeta.IsKnown(x) && slices.ContainsFunc(indices, func(of Index) bool { return of.Name == x.Name && opts.Extend.CanExtend(of) }):
+			c.movable = append(c.movable, b)
+		default:
+			c.bound.Or(b.live)
 		}
 	}
 	return c, nil
@@ -279,11 +308,11 @@ func (d *Dataset) Compact(ctx context.Context, opts CompactionOptions) (Compacte
 		return Compacted{}, err
 	}
 	now, remaining := d.firstBytes(groups)
-	r, err := d.rewrite(ctx, now)
-	if err != nil {
+	moved, now, err := d.movedBy(ctx, now, opts)
+	if err != nil || len(now) == 0 {
 		return Compacted{}, err
 	}
-	made, err := r.Commit(ctx, nil)
+	made, r, err := d.rewriteAll(ctx, now, moved, opts.Extend)
 	if err != nil {
 		return Compacted{}, err
 	}

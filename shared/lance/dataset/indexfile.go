@@ -17,7 +17,10 @@ func (d *Dataset) IndexMetadata(ctx context.Context, index, file string) (map[st
 	if err != nil {
 		return nil, err
 	}
-	segment := newSegment(d, d.table.bases(d.manifest), entry)
+	segment, err := newSegment(d, d.table.bases(d.manifest), entry)
+	if err != nil {
+		return nil, err
+	}
 	kept, err := segment.Keep(file+" metadata", func() (any, int64, error) {
 		opened, err := segment.Open(ctx, file)
 		if err != nil {

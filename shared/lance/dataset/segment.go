@@ -26,7 +26,8 @@ import (
 // one is good for ever.
 type Segment struct {
 	UUID    string
-	Version int32 // of the index format
+	Version int32  // of the index format
+	Details []byte // the parameters, as the kind's message encodes them
 
 	cache   *cache.Cache
 	at      *fragment.Base
@@ -48,8 +49,8 @@ func (d *Dataset) Segments(index string) ([]*Segment, error) {
 		if x.Name != index || strings.HasPrefix(index, systemIndex) || !indexmeta.IsKnown(x) {
 			continue
 		}
-		s := newSegment(d, places, x)
-		if s.covered, err = coveredBy(x); err != nil {
+		s, err := newSegment(d, places, x)
+		if err != nil {
 			return nil, err
 		}
 		segments = append(segments, s)
@@ -60,13 +61,17 @@ func (d *Dataset) Segments(index string) ([]*Segment, error) {
 	return segments, nil
 }
 
-func newSegment(d *Dataset, places *fragment.Bases, x *pb.IndexMetadata) *Segment {
-	s := &Segment{UUID: x.UUID.String(), Version: indexmeta.VersionOf(x), cache: d.table.session.cache, sizes: map[string]int64{}}
+func newSegment(d *Dataset, places *fragment.Bases, x *pb.IndexMetadata) (s *Segment, err error) {
+	s = &Segment{UUID: x.UUID.String(), Version: indexmeta.VersionOf(x), cache: d.table.session.cache, sizes: map[string]int64{}}
+	if x.Details != nil {
+		s.Details = x.Details.Value
+	}
 	s.at, s.atErr = places.At(x.BaseID)
 	for i := range x.Files {
 		s.sizes[x.Files[i].Path] = int64(x.Files[i].SizeBytes)
 	}
-	return s
+	s.covered, err = coveredBy(x)
+	return s, err
 }
 
 // coveredBy reads which fragments a segment answers for: none when it does not say.
@@ -85,6 +90,9 @@ func coveredBy(x *pb.IndexMetadata) (*roaring.Bitmap, error) {
 func (s *Segment) Covers(fragment uint64) bool {
 	return fragment <= 1<<32-1 && s.covered.Contains(uint32(fragment))
 }
+
+// IsEmpty reports whether the segment was made without any rows, and has no files.
+func (s *Segment) IsEmpty() bool { return s.covered.IsEmpty() && len(s.sizes) == 0 }
 
 // Open returns a file of the segment. The first time it reads the file's footer, or all of a small
 // file. One that is not there is objectstore.ErrNotExist.

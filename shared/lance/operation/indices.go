@@ -355,7 +355,11 @@ func (c *change) remap(r *pb.RewrittenIndex, groups []pb.RewriteGroup) error {
 			return err
 		}
 		fresh := *moved
-		fresh.UUID, fresh.Files = r.NewID, r.NewFiles
+		fresh.UUID, fresh.Files, fresh.BaseID = r.NewID, r.NewFiles, nil
+		if r.NewDetails != nil {
+			version := int32(r.NewVersion)
+			fresh.Details, fresh.IndexVersion = r.NewDetails, &version
+		}
 		c.indices.list[i], c.indices.changed = &fresh, true
 	}
 	return nil

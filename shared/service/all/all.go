@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/engine/build"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job"
 	"tiltyard/shared/memory"
@@ -59,6 +60,7 @@ func Open(stores tables.Stores, opts Options) Services {
 	tables := tables.Open(stores)
 	keeper := &maintain.Keeper{
 		Tables: tables, Records: stores.Records, Now: stores.Now, Grace: maintain.GraceAfter(opts.RequestTimeout),
+		Extend: build.Extender{},
 	}
 	all := Services{Keeper: keeper, Routes: slices.Concat(
 		namespace.New(tables.Names, tables.Jobs).Routes(),

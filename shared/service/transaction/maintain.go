@@ -8,7 +8,8 @@ import (
 	"tiltyard/shared/work/maintain"
 )
 
-// MaintainTable begins a job that compacts a table, cleans it up, or both. In a dry run it returns
+// MaintainTable begins a job that compacts a table, brings its indices up to date and cleans it up, or some of
+// these. In a dry run it returns
 // what the job would do.
 func (s *Service) MaintainTable(ctx context.Context, req *protocol.MaintainTableRequest) (*protocol.MaintainTableResponse, error) {
 	order, err := s.order(ctx, req)
@@ -40,7 +41,7 @@ func (s *Service) order(ctx context.Context, req *protocol.MaintainTableRequest)
 		return maintain.Order{}, err
 	}
 	order := maintain.Order{
-		Compact: req.Wants(req.Compact, req.Cleanup), Cleanup: req.Wants(req.Cleanup, req.Compact),
+		Compact: req.Wants(req.Compact), Indices: req.Wants(req.Indices), Cleanup: req.Wants(req.Cleanup),
 		Retention: policy.Retention, Keep: policy.Keep,
 	}
 	if req.OlderThan != "" {

@@ -1,9 +1,12 @@
-// Package maintain compacts and cleans up tables. Each small write adds a data file and a version,
-// and only the jobs of this package remove them again:
+// Package maintain compacts and cleans up tables, and keeps their indices up to date. Each small write
+// adds a data file and a version, and rows that no index covers. Only the jobs of this package remove
+// and index them:
 //
-//   - compaction joins small fragments and leaves out deleted rows, as native Lance does. It
-//     works in rounds of bounded size, each of them one commit. Branches are compacted like
+//   - compaction joins small fragments and leaves out deleted rows, as native Lance does. Segments of
+//     indices follow the rows in the same commit. It works in rounds of bounded size. Branches are compacted like
 //     the table, except for the fragments that they share with it, which would be copied;
+//   - folding gives the rows that an index does not cover a segment of it, and puts one segment in the
+//     place of several small ones, so that searches need not scan those rows;
 //   - cleanup deletes versions that were replaced long ago, unless a tag or a branch needs
 //     them, and then the files that no version refers to.
 //
@@ -39,6 +42,8 @@ type Keeper struct {
 	// Grace is how long the files of a deleted version stay. It is longer than any request, because
 	// a request that began before the deletion may still read them.
 	Grace time.Duration
+	// Extend builds segments of indices, so that these follow the rows.
+	Extend dataset.Extender
 	// FileAge is the age from which a file that no version refers to is garbage. Zero means
 	// DefaultFileAge.
 	FileAge time.Duration
@@ -63,6 +68,8 @@ type Order struct {
 	// Gradual is set for jobs that no client asked for. They leave large fragments alone, and skip
 	// a table that has only a few small ones.
 	Gradual bool `json:"gradual,omitempty"`
+	// Indices brings the indices up to date.
+	Indices bool `json:"indices,omitempty"`
 
 	Cleanup   bool          `json:"cleanup,omitempty"`
 	Retention time.Duration `json:"retention,omitempty"` // is how long a replaced version is kept
@@ -73,7 +80,9 @@ type Order struct {
 type Report struct {
 	FragmentsRemoved int                   `json:"fragments_removed"`
 	FragmentsAdded   int                   `json:"fragments_added"`
-	Version          int64                 `json:"version,omitempty"` // that the last compaction of the table made
+	IndicesFolded    int                   `json:"indices_folded"` // that cover further rows now
+	SegmentsMerged   int                   `json:"segments_merged"`
+	Version          int64                 `json:"version,omitempty"` // that the last change of the table's rows or indices made
 	Cleaned          dataset.CleanupReport `json:"cleaned"`
 }
 
@@ -88,6 +97,7 @@ type phase int
 
 const (
 	compacting phase = iota
+	folding          // brings indices up to date
 	expiring         // deletes versions
 	sweeping         // deletes files
 )
@@ -104,6 +114,12 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 	}
 	if at.Phase == compacting && order.Compact {
 		if err := k.compact(ctx, r, order, &at); err != nil {
+			return nil, err
+		}
+	}
+	at.Phase = max(at.Phase, folding)
+	if at.Phase == folding && order.Indices {
+		if err := k.fold(ctx, r, order, &at); err != nil {
 			return nil, err
 		}
 	}
@@ -127,26 +143,34 @@ func (k *Keeper) run(ctx context.Context, r *job.Run) (any, error) {
 // gradual chooses the fragments that a job compacts when no client asked for it.
 var gradual = dataset.CompactionOptions{MinFragments: 8, Tiered: true, Own: true}
 
-func (o Order) compaction() dataset.CompactionOptions {
+// compaction returns how the tables of an order are compacted.
+func (k *Keeper) compaction(o Order) dataset.CompactionOptions {
+	opts := dataset.CompactionOptions{}
 	if o.Gradual {
-		return gradual
+		opts = gradual
 	}
-	return dataset.CompactionOptions{}
+	opts.Extend = k.Extend
+	return opts
 }
 
 // compact compacts the table and then each of its branches, until no fragment is worth compacting.
 func (k *Keeper) compact(ctx context.Context, r *job.Run, order Order, at *progress) error {
-	if err := k.compactOne(ctx, r, order, at, ""); err != nil {
+	return k.eachBranch(ctx, r.Object(), func(branch string) error { return k.compactOne(ctx, r, order, at, branch) })
+}
+
+// eachBranch calls f with "" for the table, and then with each of its branches.
+func (k *Keeper) eachBranch(ctx context.Context, id []string, f func(branch string) error) error {
+	if err := f(""); err != nil {
 		return err
 	}
-	found, err := k.Tables.Names.Table(ctx, r.Object())
+	found, err := k.Tables.Names.Table(ctx, id)
 	if err != nil {
 		return err
 	}
 	branches, _, err := k.Tables.At(found).Branches(ctx, "", 0)
 	for _, branch := range slices.Sorted(maps.Keys(branches)) {
 		if err == nil {
-			err = k.compactOne(ctx, r, order, at, branch)
+			err = f(branch)
 		}
 		if protocol.CodeOf(err) == protocol.TableBranchNotFound {
 			err = nil // the branch was deleted after it was listed
@@ -159,18 +183,11 @@ func (k *Keeper) compact(ctx context.Context, r *job.Run, order Order, at *progr
 // fragments and stores a checkpoint.
 func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *progress, branch string) error {
 	for {
-		done, err := catalog.Write(ctx, k.Tables.Names, r.Object(), func(ctx context.Context, found *catalog.Lookup) (engine.Compacted, error) {
-			table, err := k.Tables.On(ctx, found.Table, branch)
-			if err != nil {
-				return engine.Compacted{}, err
-			}
-			opts := order.compaction()
+		done, err := changeBranch(ctx, k, r.Object(), branch, func(table *engine.Table) (engine.Compacted, int64, error) {
+			opts := k.compaction(order)
 			opts.Own = opts.Own || branch != ""
-			done, err := table.ConfirmWith(found.Confirm).Compact(ctx, opts)
-			if err == nil && done.Version > 0 && branch == "" {
-				found.Hint(ctx, uint64(done.Version))
-			}
-			return done, err
+			done, err := table.Compact(ctx, opts)
+			return done, done.Version, err
 		})
 		switch {
 		case order.Gradual && protocol.CodeOf(err) == protocol.ConcurrentModification:
@@ -191,6 +208,23 @@ func (k *Keeper) compactOne(ctx context.Context, r *job.Run, order Order, at *pr
 			return err
 		}
 	}
+}
+
+// changeBranch does work on a branch of a table, or on the table itself when branch is "". work returns
+// the version that it made, 0 for none.
+func changeBranch[T any](ctx context.Context, k *Keeper, id []string, branch string, work func(t *engine.Table) (T, int64, error)) (T, error) {
+	return catalog.Write(ctx, k.Tables.Names, id, func(ctx context.Context, found *catalog.Lookup) (T, error) {
+		table, err := k.Tables.On(ctx, found.Table, branch)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		done, version, err := work(table.ConfirmWith(found.Confirm))
+		if err == nil && version > 0 && branch == "" {
+			found.Hint(ctx, uint64(version))
+		}
+		return done, err
+	})
 }
 
 func (k *Keeper) expire(ctx context.Context, r *job.Run, order Order, at *progress) error {
@@ -249,7 +283,12 @@ func (k *Keeper) DryRun(ctx context.Context, id []string, order Order) (Report, 
 	}
 	table := k.Tables.At(found)
 	if order.Compact {
-		if report.FragmentsRemoved, err = table.ToCompact(ctx, order.compaction()); err != nil {
+		if report.FragmentsRemoved, err = table.ToCompact(ctx, k.compaction(order)); err != nil {
+			return report, err
+		}
+	}
+	if order.Indices {
+		if report.IndicesFolded, err = table.ToFold(ctx, order.worth); err != nil {
 			return report, err
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // These properties control the maintenance of a table. A property that a table lacks is inherited
 // from the nearest namespace around it.
 const (
-	// PropertyMode selects the maintenance that happens without a request: on (the default),
-	// compact, cleanup or off.
+	// PropertyMode selects the maintenance that happens without a request: on (the default), off, or
+	// some of compact, indices and cleanup with commas between them.
 	PropertyMode = "maintenance"
 	// PropertyRetention is how long a replaced version is kept: a number followed by d, h, m or s.
 	// The default is 7d, the minimum one hour.
@@ -34,6 +34,7 @@ const defaultRetention = 7 * 24 * time.Hour
 // A Policy is the maintenance that the properties of a table ask for.
 type Policy struct {
 	Compact   bool
+	Indices   bool
 	Cleanup   bool
 	Retention time.Duration // is how long a replaced version is kept
 	Keep      int           // is the least number of versions to keep
@@ -66,17 +67,9 @@ func PolicyOf(ctx context.Context, names *catalog.Catalog, id []string) (Policy,
 }
 
 func parsePolicy(properties map[string]string) (Policy, error) {
-	p := Policy{Compact: true, Cleanup: true, Retention: defaultRetention, Keep: 1}
-	switch mode := strings.ToLower(properties[PropertyMode]); mode {
-	case "", "on":
-	case "compact":
-		p.Cleanup = false
-	case "cleanup":
-		p.Compact = false
-	case "off":
-		p.Compact, p.Cleanup = false, false
-	default:
-		return p, protocol.Errorf(protocol.InvalidInput, "property %s is %.40q; it may be on, compact, cleanup or off", PropertyMode, mode)
+	p := Policy{Retention: defaultRetention, Keep: 1}
+	if err := p.setMode(properties[PropertyMode]); err != nil {
+		return p, err
 	}
 	if text := properties[PropertyRetention]; text != "" {
 		retention, err := ParseRetention(text)
@@ -93,6 +86,29 @@ func parsePolicy(properties map[string]string) (Policy, error) {
 		p.Keep = keep
 	}
 	return p, nil
+}
+
+// setMode sets which maintenance happens.
+func (p *Policy) setMode(mode string) error {
+	if mode == "" {
+		mode = "on"
+	}
+	for part := range strings.SplitSeq(strings.ToLower(mode), ",") {
+		switch strings.TrimSpace(part) {
+		case "on":
+			p.Compact, p.Indices, p.Cleanup = true, true, true
+		case "compact":
+			p.Compact = true
+		case "indices":
+			p.Indices = true
+		case "cleanup":
+			p.Cleanup = true
+		case "off":
+		default:
+			return protocol.Errorf(protocol.InvalidInput, "property %s is %.40q; it may be on, off, or some of compact, indices and cleanup with commas between them", PropertyMode, mode)
+		}
+	}
+	return nil
 }
 
 // ParseRetention reads how long replaced versions are kept.

@@ -36,7 +36,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	if gone(err) {
 		return nil, nil
 	}
-	if err != nil || !policy.Compact && !policy.Cleanup {
+	if err != nil || !policy.Compact && !policy.Indices && !policy.Cleanup {
 		return nil, err
 	}
 	found, err := k.Tables.Names.Table(ctx, id)
@@ -45,7 +45,7 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 	}
 	order := Order{Gradual: true, Retention: policy.Retention, Keep: policy.Keep}
 	if policy.Compact {
-		fragments, err := k.Tables.At(found).ToCompact(ctx, gradual)
+		fragments, err := k.Tables.At(found).ToCompact(ctx, k.compaction(order))
 		if engine.IsDeclared(err) {
 			return nil, nil
 		}
@@ -54,12 +54,22 @@ func (k *Keeper) wanted(ctx context.Context, id []string) (*job.Want, error) {
 		}
 		order.Compact = fragments > 0
 	}
+	if policy.Indices {
+		indices, err := k.Tables.At(found).ToFold(ctx, order.worth)
+		if engine.IsDeclared(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		order.Indices = indices > 0
+	}
 	if policy.Cleanup {
 		if order.Cleanup, err = k.claimCleanup(ctx, found); err != nil {
 			return nil, err
 		}
 	}
-	if !order.Compact && !order.Cleanup {
+	if !order.Compact && !order.Indices && !order.Cleanup {
 		return nil, nil
 	}
 	version, err := k.Tables.At(found).Newest(ctx)

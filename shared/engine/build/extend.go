@@ -1,0 +1,72 @@
+package build
+
+import (
+	"context"
+	"fmt"
+
+	"tiltyard/shared/index/inverted"
+	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/indexmeta"
+)
+
+// Extender builds further segments of indices that exist, of each kind that can be built.
+type Extender struct{}
+
+// CanExtend implements dataset.Extender.
+func (Extender) CanExtend(x dataset.Index) bool {
+	n := indexLike(x)
+	return len(x.Columns) == 1 && n.CanBuild() == nil && ivf.Extends(x.Kind.Metric)
+}
+
+func indexLike(x dataset.Index) Index {
+	return Index{Name: x.Name, Column: x.Columns[0], Kind: x.Kind.Of, Vectors: ivf.Recipe{Kind: x.Kind.Type}}
+}
+
+// Extend implements dataset.Extender. A segment of texts makes the same terms of them, and one of
+// vectors has the same centroids and codes.
+func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x dataset.Index, like *dataset.Segment) (dataset.NewIndex, error) {
+	n := indexLike(x)
+	var err error
+	switch n.Kind {
+	case indexmeta.Text:
+		n.Text, err = inverted.ParamsOf(ctx, like)
+		if err == nil && n.Text.DocumentGranularity == "list_element" {
+			err = fmt.Errorf("%w: an index in which each element of a list is a document", lance.ErrUnsupported)
+		}
+	case indexmeta.Vector:
+		return extendVectors(ctx, part, n, like)
+	}
+	if err != nil {
+		return dataset.NewIndex{}, err
+	}
+	return n.Resolve(part)
+}
+
+// extendVectors returns how a segment is built beside one of vectors. An index that had too few vectors
+// to train with has no files yet: then it is trained.
+func extendVectors(ctx context.Context, part *dataset.Dataset, n Index, like *dataset.Segment) (dataset.NewIndex, error) {
+	recipe, err := ivf.RecipeOf(like.Details)
+	if err != nil {
+		return dataset.NewIndex{}, err
+	}
+	n.Vectors = recipe
+	made, err := n.Resolve(part)
+	if err != nil || like.IsEmpty() {
+		return made, err
+	}
+	column, err := part.Column(n.Column)
+	if err != nil {
+		return made, err
+	}
+	model, err := ivf.Open(ctx, like)
+	if err != nil {
+		return made, err
+	}
+	made.Details = like.Details
+	made.Build = func(ctx context.Context, out *dataset.SegmentFiles) error {
+		return ivf.Extend(ctx, model, recipe, column.Type, part.IndexSource(n.Column, dataset.RowID), segment{out})
+	}
+	return made, nil
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+)
+
+// Folded is the result of folding rows into one index. Index is empty when there was nothing to do.
+type Folded struct {
+	Written
+	Index  string
+	Merged int // older segments whose place the new one took
+}
+
+// FoldIndex brings one index up to date: the first one after a name for which worth is true. It builds a
+// segment of the fragments that the index does not cover, which also takes the place of small segments.
+// An index that cannot be extended is left as it is, and the log has the reason. When others keep
+// changing these fragments or the index, the error is ConcurrentModification. confirm is as for Insert.
+func (t *Table) FoldIndex(ctx context.Context, after string, worth func(dataset.Fold) bool, extend dataset.Extender) (Folded, error) {
+	for range maxCompactions {
+		done, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (Folded, error) {
+			folds, err := d.Folds(extend.CanExtend)
+			if err != nil {
+				return Folded{}, err
+			}
+			for _, f := range folds {
+				if f.Index.Name <= after || !worth(f) {
+					continue
+				}
+				made, err := d.Fold(ctx, f, extend)
+				if isUnfoldable(err) {
+					t.engine.warn(ctx, "an index cannot be brought up to date", slog.String("table", t.name), slog.Any("error", err))
+					continue
+				}
+				if made != nil || err != nil {
+					return Folded{written(dataset.Commit{Dataset: made}), f.Index.Name, f.Merged}, err
+				}
+			}
+			return Folded{}, nil
+		})
+		if !dataset.IsRowsChanged(err) {
+			return done, err
+		}
+	}
+	return Folded{}, protocol.Errorf(protocol.ConcurrentModification, "table %s changes faster than its indices can be brought up to date", t.name)
+}
+
+// isUnfoldable reports whether an error means that an index cannot be extended: because of its files, or
+// because the column does not fit any more.
+func isUnfoldable(err error) bool {
+	code := protocol.CodeOf(err)
+	return err != nil && (errors.Is(err, lance.ErrUnsupported) || dataset.IsDamage(err) || code == protocol.InvalidInput || code == protocol.Unsupported)
+}
+
+// ToFold returns how many indices of the table and of its branches FoldIndex would bring up to date, if
+// all of them can be extended.
+func (t *Table) ToFold(ctx context.Context, worth func(dataset.Fold) bool) (indices int, err error) {
+	tables, err := t.withBranches(ctx)
+	for _, one := range tables {
+		if err != nil {
+			break
+		}
+		var folds []dataset.Fold
+		folds, err = Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([]dataset.Fold, error) {
+			return d.Folds(func(dataset.Index) bool { return true })
+		})
+		for _, f := range folds {
+			if worth(f) {
+				indices++
+			}
+		}
+	}
+	return indices, err
+}

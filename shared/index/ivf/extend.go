@@ -1,0 +1,72 @@
+package ivf
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/index"
+	"tiltyard/shared/index/quantize"
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/vector"
+)
+
+// RecipeOf returns the recipe by which an index was built, from the message of its entry in a manifest.
+// Numbers that the message does not have are 0. How many partitions there are is not among them.
+func RecipeOf(details []byte) (Recipe, error) {
+	var d pb.VectorIndexDetails
+	if err := d.Unmarshal(details); err != nil {
+		return Recipe{}, fmt.Errorf("%w: details of an index of vectors: %w", lance.ErrCorrupt, err)
+	}
+	quantizers := map[pb.VectorCompression]string{
+		pb.CompressionNone: "FLAT", pb.CompressionFlat: "FLAT", pb.CompressionPQ: "PQ", pb.CompressionSQ: "SQ", pb.CompressionRQ: "RQ",
+	}
+	metrics := map[pb.VectorMetric]vector.Metric{
+		pb.VectorL2: vector.L2, pb.VectorCosine: vector.Cosine, pb.VectorDot: vector.Dot, pb.VectorHamming: vector.Hamming,
+	}
+	quantizer, known := quantizers[d.Compression]
+	metric, measured := metrics[d.Metric]
+	if !known || !measured {
+		return Recipe{}, fmt.Errorf("%w: an index of vectors of compression %d under metric %d", lance.ErrUnsupported, d.Compression, d.Metric)
+	}
+	r := Recipe{Kind: "IVF_" + quantizer, Metric: metric.String(), SubVectors: int(d.NumSubVectors), Bits: int(d.NumBits)}
+	if d.TargetPartitionSize <= maxRows {
+		r.TargetRows = int(d.TargetPartitionSize)
+	}
+	if d.HNSW != nil {
+		r.Kind = "IVF_HNSW_" + quantizer
+		r.Edges, r.Candidates = int(d.HNSW.MaxConnections), int(d.HNSW.ConstructionDepth)
+	}
+	return r, nil
+}
+
+// Extends reports whether Extend builds segments of indices under a metric. Centroids of bits are stored
+// with less than a build knows of them, so no further segment has the same.
+func Extends(metric string) bool { return metric != vector.Hamming.String() }
+
+// Extend writes the files of a segment beside another one, with the centroids and the codes of that. The
+// recipe is that of the index, of which the column must still fit the model.
+func Extend(ctx context.Context, model *Index, r Recipe, column arrow.DataType, rows index.Source, out index.Output) error {
+	list, _ := vectorsOf(column)
+	if list == nil || model.Element == arrow.UINT8 || list.Elem().ID() != model.Element || int(list.Len()) != model.Dim || r.Kind != model.Kind || r.Metric != model.Metric.String() {
+		return fmt.Errorf("%w: an index %s of %d times %s under %s, on a column of %s", lance.ErrUnsupported, model.Kind, model.Dim, model.Element, model.Metric, column)
+	}
+	r, err := r.Complete(column)
+	if err != nil {
+		return fmt.Errorf("%w: %w", lance.ErrUnsupported, err)
+	}
+	held, err := memory.Take(ctx, 3*4*int64(len(model.centroids.Values))+model.quantizer.Bytes()) // of the tables
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	b := &build{Recipe: r, metric: model.Metric, element: model.Element, dim: model.Dim, centroids: model.centroids.Values}
+	if b.encoder, err = quantize.EncoderOf(model.quantizer, b.centroids); err != nil {
+		return err
+	}
+	b.table = vector.NewTable(b.grouping(), b.centroids, b.dim)
+	return b.encode(ctx, rows, out)
+}
