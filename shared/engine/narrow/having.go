@@ -34,11 +34,11 @@ func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // the index is of another kind
 	}
-	held, ok := memory.FromContext(ctx).TryPart(valueBytes*int64(values.Len()) + 2*int64(values.Data().SizeInBytes()))
+	held, ok := memory.Try(ctx, valueBytes*int64(values.Len())+2*int64(values.Data().SizeInBytes()))
 	if !ok {
 		return nil, nil //nolint:nilnil // the scan holds less
 	}
-	defer held.Close()
+	defer held.Release()
 	f, err := n.search(ctx, x, t, index.Equal(values, order))
 	switch {
 	case IsUnusable(err):
