@@ -135,7 +135,7 @@ func TestLostAnswersLeaveOneCommit(t *testing.T) {
 	for n := 1; n < 20; n++ {
 		store := memstore.New()
 		calls := 0
-		broken := faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+		broken := faultstore.New(store, func(faultstore.Call) faultstore.Fault {
 			if calls++; calls == n {
 				return faultstore.Fault{Lost: true}
 			}

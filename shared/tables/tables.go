@@ -133,7 +133,7 @@ type Changed struct {
 // Change does work that commits to a branch of the table with the given id; the branch "" is the
 // table itself. A commit of the work fails when the name no longer stands for the table.
 func (t Tables) Change(ctx context.Context, id []string, branch string, work func(table *engine.Table) (engine.Written, error)) (Changed, error) {
-	return t.ChangeFound(ctx, id, branch, func(table *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+	return t.ChangeFound(ctx, id, branch, func(table *engine.Table, _ *catalog.Lookup) (engine.Written, error) {
 		return work(table)
 	})
 }

@@ -32,7 +32,7 @@ func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow
 	}
 	order, err := index.OrderOf(t)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // the index is of another kind
+		return nil, nil //nolint:nilnil // the index is of another kind
 	}
 	held, ok := memory.Try(ctx, valueBytes*int64(values.Len())+2*int64(values.Data().SizeInBytes()))
 	if !ok {

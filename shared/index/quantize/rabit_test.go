@@ -250,7 +250,7 @@ func TestRQLeavesOutRowsThatAreFar(t *testing.T) {
 }
 
 // Vectors at their centroid, and others too small or too large for factors, are encoded all the same.
-func TestRQEncodesAnyResidual(t *testing.T) {
+func TestRQEncodesAnyResidual(*testing.T) {
 	const dim = 8
 	e := NewRabitEncoder(vector.L2, make([]float32, dim), dim, 5, rand.New(rand.NewPCG(4, 5)))
 	for _, x := range []float32{0, 1e-40, 1e-20, 1e19, 3e38} {

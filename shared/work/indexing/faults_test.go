@@ -395,7 +395,7 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 		h := open(t, memstore.New(), few)
 		h.create(t, 60, 37, 80)
 		id, parts := h.begin(t, orders[0]), 0
-		h.work(t, func(m job.Message) {
+		h.work(t, func(job.Message) {
 			if parts++; parts == 4 {
 				if _, err := h.Jobs.Pause(t.Context(), id); err != nil {
 					t.Fatal(err)
@@ -420,7 +420,7 @@ func TestABuildCanBePausedAndCanceled(t *testing.T) {
 		again := orders[0]
 		again.Name = "other"
 		id, parts = h.begin(t, again), 0
-		h.work(t, func(m job.Message) {
+		h.work(t, func(job.Message) {
 			if parts++; parts == 4 {
 				_, err := h.Transactions.Advance(t.Context(), id, func(t *transaction.Transaction) { t.Status = protocol.TransactionCanceled })
 				if err != nil {

@@ -357,7 +357,7 @@ func (h *house) nearest(t *testing.T, without bool) []int64 {
 func (h *house) covered(t *testing.T, name string, least, most int) {
 	t.Helper()
 	x, err := h.at(t).Index(t.Context(), nil, name)
-	if err != nil || x.Unindexed != 0 || int(x.Segments) < least || int(x.Segments) > most {
+	if err != nil || x.Unindexed != 0 || x.Segments < least || x.Segments > most {
 		t.Errorf("%s: %d segments of %d rows, %d rows in none, error %v; want %d to %d segments of all rows", name, x.Segments, x.Indexed, x.Unindexed, err, least, most)
 	}
 }
