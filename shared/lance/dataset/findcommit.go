@@ -89,7 +89,7 @@ type search struct {
 func (s *search) from(ctx context.Context, newest *Dataset) (uint64, error) {
 	t := s.table
 	found, err := s.back(ctx, newest.Version())
-	if s.known == nil || len(s.read) >= len(s.known.commits) {
+	if len(s.read) > 0 && (s.known == nil || len(s.read) >= len(s.known.commits)) {
 		size := int64(0)
 		for _, l := range s.read {
 			size += loggedBytes + int64(len(l.ids))*loggedBytes

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -114,6 +115,39 @@ func TestSearchesShareWhatTheyHaveRead(t *testing.T) {
 }
 
 // A process that was frozen over its commit finds that another try of it was made meanwhile.
+// A search after one that failed, wherever that was, finds what there is.
+func TestSearchesThatFailLeaveNothingWrong(t *testing.T) {
+	store := memstore.New()
+	writer := tableIn(store)
+	mustCreate(t, writer, 1)
+	if _, err := writer.CommitAs(func() string { return "one" }).Append(t.Context(), rowsOf(1)); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; ; n++ {
+		failed := false
+		searcher := tableIn(faultstore.New(store, func(call faultstore.Call) faultstore.Fault {
+			if call.N != n {
+				return faultstore.Fault{}
+			}
+			failed = true
+			return faultstore.Fault{Err: errors.New("out of order")}
+		}))
+		first, _, err := searcher.FindCommit(t.Context(), "one", time.Now())
+		if !failed {
+			if err != nil || n < 4 {
+				t.Errorf("a search of %d requests: %v", n, err)
+			}
+			return
+		}
+		if err == nil && first.Version() != 2 {
+			t.Errorf("failure at request %d: got version %d, want 2", n, first.Version())
+		}
+		if d, _, err := searcher.FindCommit(t.Context(), "one", time.Now()); err != nil || d.Version() != 2 {
+			t.Errorf("after a failure at request %d: got %v, %v, want version 2", n, d, err)
+		}
+	}
+}
+
 func TestCommitThatWasMadeByAnotherTryIsNotMadeAgain(t *testing.T) {
 	store := memstore.New()
 	id := func() string { return "one" }
