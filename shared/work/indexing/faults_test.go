@@ -135,7 +135,7 @@ func step() int {
 	if testing.Short() {
 		return 67
 	}
-	return 3
+	return 13
 }
 
 // inTurn calls try with each request, until one tells that there are no more.
