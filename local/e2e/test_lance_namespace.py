@@ -765,7 +765,7 @@ def test_generated_client(api, space):
             4,
         ),
         (
-            lambda a, s: generated.TableApi(a).create_table_index(f"{s}$x", m.CreateTableIndexRequest(column="id", index_type="FM")),
+            lambda a, s: generated.TableApi(a).alter_table_backfill_columns(f"{s}$x", m.AlterTableBackfillColumnsRequest(column="id")),
             exceptions.ServiceException,
             0,
         ),
@@ -800,8 +800,8 @@ def test_rows_columns_tags_and_versions_change(ns, table):
 
 @pytest.mark.parametrize(
     "call",
-    [lambda ns, id: ns.create_table_index(n.CreateTableIndexRequest(id=id, column="id", index_type="FM"))],
-    ids=["create_index"],
+    [lambda ns, id: ns.alter_table_backfill_columns(n.AlterTableBackfillColumnsRequest(id=id, column="id"))],
+    ids=["backfill_columns"],
 )
 def test_unsupported_operations_say_so(ns, table, call):
     with pytest.raises(n.UnsupportedOperationError):

@@ -237,6 +237,8 @@ OPERATIONS = [
     Row("list_table_branches", "t", {}, lambda a, _: said(a)["branches"]["dev"]["parentVersion"] == 1),
     Row("create_table_branch", "t", {"name": "two", "from_branch": "dev"}, made),
     Row("delete_table_branch", "t", {"name": "dev"}, made),
+    Row("create_table_index", "t", {"column": "id", "index_type": "BTREE"}, made),
+    Row("create_table_scalar_index", "t", {"column": "id", "index_type": "BITMAP"}, made),
 ]
 
 # Those about what is not there by itself: see the tests of their own below.
@@ -246,8 +248,6 @@ ELSEWHERE = {
 }  # fmt: skip
 
 UNSUPPORTED = [
-    Row("create_table_index", "t", {"column": "id", "index_type": "FM"}),
-    Row("create_table_scalar_index", "t", {"column": "id", "index_type": "FM"}),
     Row("alter_table_backfill_columns", "t", {"column": "id"}),
     Row("create_materialized_view", "v", {"kind": "query", "source_query": "SELECT 1", "output_schema": "AA=="}),
     Row("refresh_materialized_view", "v"),
