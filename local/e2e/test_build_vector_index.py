@@ -216,7 +216,6 @@ def test_recall(server, outside, db, space, kind, spread):
         builds.append(recall(theirs))
     ours = recall(place)
     print(f"recall@10 of {kind}, {spread}: ours {ours:.4f}, native {np.mean(builds):.4f} ({min(builds):.4f} to {max(builds):.4f})")
-    # One build of ours may be as unlucky as one of native Lance in forty. On vectors without clusters, two graphs of
-    # the same vectors differ by a hundredth, and so do two rotations of which only signs are kept.
-    chance = 0.02 if graph or kind == "IVF_RQ" else 0.005 + 2 * np.std(builds, ddof=1)
-    assert ours >= np.mean(builds) - chance
+    # Two graphs of the same vectors differ by a hundredth where there are no clusters, and two rotations anywhere:
+    # native Lance's own builds of IVF_RQ lie between 0.871 and 0.885 on the same clustered vectors.
+    assert ours >= np.mean(builds) - (0.02 if graph or "RQ" in kind else 0.005)
