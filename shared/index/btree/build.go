@@ -18,17 +18,6 @@ import (
 // builtPageRows is how many rows a page gets, as in native Lance.
 const builtPageRows = 4096
 
-// Build writes the files of a segment. Each batch of rows has two columns: values of type t, and the
-// address of each row as a number. Types that are not index.Sortable are lance.ErrUnsupported.
-func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
-	sorter, err := index.SortRows(ctx, t, rows)
-	if err != nil {
-		return err
-	}
-	defer sorter.Close()
-	return Write(ctx, t, sorter.Sorted(), out)
-}
-
 // Write writes the files of a segment with the keys of rows, in order, as index.SortRows makes them of
 // values of type t.
 func Write(ctx context.Context, t arrow.DataType, keys iter.Seq2[[]byte, error], out index.Output) error {

@@ -19,7 +19,7 @@ import (
 	"tiltyard/shared/sortkey"
 )
 
-// Version is the version of the format that Build writes.
+// Version is the version of the format that Write writes.
 const Version = 1
 
 // nullsKey is the key of the metadata with the number of the buffer that has the rows whose list is NULL.
@@ -34,21 +34,11 @@ func Fits(t arrow.DataType) bool {
 	return elements != nil && index.Sortable(elements)
 }
 
-// Build writes the file of a segment. Each batch of rows has two columns: lists of type t, and the id of
-// each row. Types that do not fit are lance.ErrUnsupported.
-func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
-	sorter, err := Sort(ctx, t, rows)
-	if err != nil {
-		return err
-	}
-	defer sorter.Close()
-	return Write(ctx, t, sorter.Sorted(), out)
-}
-
 // noList begins the keys of rows whose list is NULL. These come after the keys of all elements.
 const noList = 0xff
 
-// Sort sorts the elements of rows, as Build gets them. The caller closes the Sorter.
+// Sort sorts the elements of rows. Each batch has two columns: lists of type t, and the id of each row. Types
+// that do not fit are lance.ErrUnsupported. The caller closes the Sorter.
 func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error]) (*sortkey.Sorter, error) {
 	if !Fits(t) {
 		return nil, fmt.Errorf("%w: an index of elements on values of type %s", lance.ErrUnsupported, t)

@@ -23,18 +23,8 @@ const (
 	batchTokens = 1 << 16
 )
 
-// Build writes the file of a segment. Each batch of rows has two columns: texts, and the id of each row.
-// Columns of other types than texts are lance.ErrUnsupported.
-func Build(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error {
-	sorter, err := Sort(ctx, t, rows)
-	if err != nil {
-		return err
-	}
-	defer sorter.Close()
-	return Write(ctx, t, sorter.Sorted(), out)
-}
-
-// Sort sorts the trigrams of rows, as Build gets them. The caller closes the Sorter.
+// Sort sorts the trigrams of rows. Each batch has two columns: texts, and the id of each row. Columns of other
+// types than texts are lance.ErrUnsupported. The caller closes the Sorter.
 func Sort(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error]) (*sortkey.Sorter, error) {
 	if !IsText(t) {
 		return nil, fmt.Errorf("%w: an index of trigrams on values of type %s", lance.ErrUnsupported, t)
