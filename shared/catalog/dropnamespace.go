@@ -75,13 +75,21 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 // forgetLate removes the records in a namespace that has just been dropped. A creator that put its
 // record after our listing and then died could not take it back, and its client got no answer. The
 // data stays, because it may belong to a client that wanted to make it a table. A sweep removes
-// records that arrive even later.
+// records that arrive even later. A creator that lives takes its record back at the same time; that is
+// no reason to answer that the namespace was not dropped.
 func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
-	late, err := c.anyChild(ctx, id)
-	if err == nil && late != "" {
-		err = c.dropChildren(ctx, id, c.DeregisterTable)
+	for attempt := 0; ; attempt++ {
+		late, err := c.anyChild(ctx, id)
+		if err == nil && late != "" {
+			err = c.dropChildren(ctx, id, c.DeregisterTable)
+		}
+		if !protocol.HasCode(err, protocol.ConcurrentModification) || attempt == objects.Tries {
+			return err
+		}
+		if err := objects.Pause(ctx, attempt); err != nil {
+			return err
+		}
 	}
-	return err
 }
 
 func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, etag string) (string, error) {
