@@ -18,6 +18,7 @@ import (
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
@@ -123,7 +124,7 @@ func scan(ctx context.Context, table *dataset.Table, columns []string) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	_, batches, err := latest.Scan(ctx, dataset.ScanOptions{Columns: columns})
+	_, batches, err := latest.Scan(ctx, snapshot.ScanOptions{Columns: columns})
 	if err != nil {
 		return 0, err
 	}

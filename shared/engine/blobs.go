@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	account "tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -78,7 +79,7 @@ func (t *Table) ReadBlob(ctx context.Context, req *protocol.ReadTableBlobRequest
 }
 
 // blobsOf finds the values of a column in the rows with the given ids.
-func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint64) ([]dataset.Blob, error) {
+func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint64) ([]snapshot.Blob, error) {
 	chain, err := d.Schema().Resolve(column)
 	if err != nil {
 		return nil, failure.NoColumn(d.NoColumn(column))
@@ -91,7 +92,7 @@ func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint6
 		return nil, err
 	}
 	for i, address := range addresses {
-		if address == dataset.NoAddress {
+		if address == snapshot.NoAddress {
 			return nil, protocol.Errorf(protocol.InvalidInput, "version %[2]d has no row with the id %[1]d", ids[i], d.Version())
 		}
 	}
@@ -102,7 +103,7 @@ func blobsOf(ctx context.Context, d *dataset.Dataset, column string, ids []uint6
 }
 
 // fittingBlobs returns how many of the first blobs fit into a batch, and their size in bytes.
-func fittingBlobs(ctx context.Context, blobs []dataset.Blob) (n int, total int64, err error) {
+func fittingBlobs(ctx context.Context, blobs []snapshot.Blob) (n int, total int64, err error) {
 	for i, b := range blobs {
 		size, err := b.Length(ctx)
 		if err != nil {
@@ -116,7 +117,7 @@ func fittingBlobs(ctx context.Context, blobs []dataset.Blob) (n int, total int64
 	return len(blobs), total, nil
 }
 
-func blobBatch(ctx context.Context, d *dataset.Dataset, schema *arrow.Schema, blobs []dataset.Blob) (arrow.RecordBatch, error) {
+func blobBatch(ctx context.Context, d *dataset.Dataset, schema *arrow.Schema, blobs []snapshot.Blob) (arrow.RecordBatch, error) {
 	contents, err := d.Contents(ctx, blobs)
 	if err != nil {
 		return nil, err

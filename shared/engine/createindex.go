@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 )
 
 // A NewIndex is an index to build. Package build has one.
@@ -21,7 +22,7 @@ func (t *Table) CheckIndex(ctx context.Context, n NewIndex) error {
 	_, err := Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (struct{}, error) {
 		wanted, err := n.Resolve(d)
 		if err == nil && !wanted.Replace {
-			if _, found := d.Index(wanted.Name); !errors.Is(found, dataset.ErrNoIndex) {
+			if _, found := d.Index(wanted.Name); !errors.Is(found, snapshot.ErrNoIndex) {
 				err = fmt.Errorf("%w: %q", dataset.ErrIndexExists, wanted.Name)
 			}
 		}

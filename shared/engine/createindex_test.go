@@ -8,7 +8,7 @@ import (
 
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/fulltext"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/protocol"
 )
@@ -93,7 +93,7 @@ func TestIndicesThatCannotBeBuiltChangeNothing(t *testing.T) {
 	if after, err := table.Newest(t.Context()); err != nil || after != before {
 		t.Errorf("the newest version is %d, %v; want %d as before", after, err, before)
 	}
-	if _, err := table.Index(t.Context(), nil, "x"); err == nil || dataset.IsDamage(err) {
+	if _, err := table.Index(t.Context(), nil, "x"); err == nil || snapshot.IsDamage(err) {
 		t.Errorf("got %v, want no index", err)
 	}
 }

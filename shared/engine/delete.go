@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 )
@@ -44,7 +45,7 @@ func (e *Engine) choose(ctx context.Context, d *dataset.Dataset, predicate strin
 		return nil, err
 	}
 	rows := &chosen{dataset: d, set: rowset.At()}
-	_, batches, err := d.Scan(ctx, filter.Options([]string{dataset.RowAddr}))
+	_, batches, err := d.Scan(ctx, filter.Options([]string{snapshot.RowAddr}))
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ import (
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/jsonb"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/schema"
@@ -127,7 +128,7 @@ func (t *Table) ConfirmWith(confirm func() error) *Table {
 }
 
 // ReachWith is [dataset.Table.ReachWith].
-func (t *Table) ReachWith(reach dataset.Reach) *Table {
+func (t *Table) ReachWith(reach snapshot.Reach) *Table {
 	reaching := *t
 	reaching.data = t.data.ReachWith(reach)
 	return &reaching
@@ -201,7 +202,7 @@ func (t *Table) HasData(ctx context.Context) (bool, error) {
 // translate turns errors of the lower layers into protocol errors.
 func (t *Table) translate(err error) error {
 	var known *protocol.Error
-	var column *dataset.ErrNoColumn
+	var column *snapshot.ErrNoColumn
 	switch {
 	case err == nil || errors.As(err, &known):
 		return err
@@ -226,7 +227,7 @@ func (t *Table) translate(err error) error {
 		}
 	case errors.As(err, &column):
 		return failure.NoColumn(column)
-	case errors.Is(err, dataset.ErrNoIndex):
+	case errors.Is(err, snapshot.ErrNoIndex):
 		return &protocol.Error{Code: protocol.TableIndexNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
 	case errors.Is(err, dataset.ErrIndexExists):
 		return &protocol.Error{
@@ -249,7 +250,7 @@ func (t *Table) translate(err error) error {
 			Code: protocol.InvalidTableState, Damaged: true, Message: fmt.Sprintf("table %s refers to files that the server may not read", t.name),
 			Detail: "they lie outside of the locations that the server may read", Err: fmt.Errorf("table %s: %w", t.name, err),
 		}
-	case dataset.IsDamage(err):
+	case snapshot.IsDamage(err):
 		// The cause names files, which clients must not see, so it appears only in the log.
 		return &protocol.Error{
 			Code: protocol.InvalidTableState, Damaged: true, Message: fmt.Sprintf("table %s is damaged", t.name),

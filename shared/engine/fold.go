@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 )
 
@@ -54,7 +55,7 @@ func (t *Table) FoldIndex(ctx context.Context, after string, worth func(dataset.
 // because the column does not fit any more.
 func isUnfoldable(err error) bool {
 	code := protocol.CodeOf(err)
-	return err != nil && (errors.Is(err, lance.ErrUnsupported) || dataset.IsDamage(err) || code == protocol.InvalidInput || code == protocol.Unsupported)
+	return err != nil && (errors.Is(err, lance.ErrUnsupported) || snapshot.IsDamage(err) || code == protocol.InvalidInput || code == protocol.Unsupported)
 }
 
 // ToFold returns how many indices of the table and of its branches FoldIndex would bring up to date, if
@@ -67,7 +68,7 @@ func (t *Table) ToFold(ctx context.Context, worth func(dataset.Fold) bool) (indi
 		}
 		var folds []dataset.Fold
 		folds, err = Read(ctx, one, nil, func(_ context.Context, d *dataset.Dataset) ([]dataset.Fold, error) {
-			return d.Folds(func(dataset.Index) bool { return true })
+			return d.Folds(func(snapshot.Index) bool { return true })
 		})
 		for _, f := range folds {
 			if worth(f) {

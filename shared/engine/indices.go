@@ -4,18 +4,19 @@ import (
 	"context"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 )
 
 // Indices returns the indices of a version, ordered by name.
-func (t *Table) Indices(ctx context.Context, version *int64) ([]dataset.Index, error) {
-	return Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) ([]dataset.Index, error) {
+func (t *Table) Indices(ctx context.Context, version *int64) ([]snapshot.Index, error) {
+	return Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) ([]snapshot.Index, error) {
 		return d.Indices()
 	})
 }
 
 // Index returns one index of a version.
-func (t *Table) Index(ctx context.Context, version *int64, name string) (dataset.Index, error) {
-	return Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) (dataset.Index, error) {
+func (t *Table) Index(ctx context.Context, version *int64, name string) (snapshot.Index, error) {
+	return Read(ctx, t, version, func(_ context.Context, d *dataset.Dataset) (snapshot.Index, error) {
 		return d.Index(name)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 )
@@ -32,7 +33,7 @@ func (t *Table) Create(ctx context.Context, rows dataset.Rows) (Written, error) 
 // CreateFrom is Create with the rows of another table.
 func (t *Table) CreateFrom(ctx context.Context, source *Table) (Written, error) {
 	return Read(ctx, source, nil, func(ctx context.Context, d *dataset.Dataset) (Written, error) {
-		schema, batches, err := d.ScanValues(ctx, dataset.ScanOptions{})
+		schema, batches, err := d.ScanValues(ctx, snapshot.ScanOptions{})
 		if err != nil {
 			return Written{}, err
 		}
@@ -90,7 +91,7 @@ func checkNames(columns *arrow.Schema) error {
 
 func rowColumnNames() []string {
 	var names []string
-	for _, f := range dataset.RowColumns() {
+	for _, f := range snapshot.RowColumns() {
 		names = append(names, f.Name)
 	}
 	return names

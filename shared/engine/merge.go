@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -59,7 +60,7 @@ func (t *Table) Merge(ctx context.Context, rows dataset.Rows, spec merge.Spec) (
 func (e *Engine) mergeMeans() merge.Means {
 	return merge.Means{
 		MappedRows: e.limits.mappedRows, Choose: e.chooseSet,
-		Having: func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*dataset.Candidates, error) {
+		Having: func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*snapshot.Candidates, error) {
 			return narrow.Having(ctx, d, column, values, e.planner.Policy)
 		},
 	}

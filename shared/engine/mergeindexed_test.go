@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/engine/build"
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
@@ -47,7 +48,7 @@ func TestMergesByAnIndexComeOutAsThoseWithout(t *testing.T) {
 		}
 		means := twins[0].engine.mergeMeans()
 		having := means.Having
-		means.Having = merge.Having(func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*dataset.Candidates, error) {
+		means.Having = merge.Having(func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*snapshot.Candidates, error) {
 			found, err := having(ctx, d, column, values)
 			if found != nil {
 				asked++
@@ -96,7 +97,7 @@ func mergeHistory(t *testing.T, table *Table, r *rand.Rand, kind indexmeta.Kind,
 			outcome = done
 		}
 		lines := show(t, table, &protocol.QueryTableRequest{Columns: []protocol.ProjectedColumn{
-			{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: dataset.RowID},
+			{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: snapshot.RowID},
 		}})
 		slices.Sort(lines)
 		shown = append(shown, fmt.Sprintln(outcome, err), strings.Join(lines, "\n"))

@@ -16,6 +16,7 @@ import (
 
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 )
@@ -77,7 +78,7 @@ func mergeCopy(t *testing.T, limits Limits, stable bool, target, source dataset.
 	done, err := table.Merge(t.Context(), source, spec)
 	done.Transaction = ""
 	lines := show(t, table, &protocol.QueryTableRequest{Columns: []protocol.ProjectedColumn{
-		{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: dataset.RowID},
+		{Name: "k"}, {Name: "s"}, {Name: "v"}, {Name: "w"}, {Name: snapshot.RowID},
 	}})
 	slices.Sort(lines)
 	if err != nil { // which row it names is no matter

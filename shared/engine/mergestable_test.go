@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/engine/merge"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -27,7 +28,7 @@ func TestMergedRowsKeepTheirStableIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{"id", "v", dataset.RowID}})
+	_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"id", "v", snapshot.RowID}})
 	if err != nil {
 		t.Fatal(err)
 	}

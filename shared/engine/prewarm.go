@@ -6,13 +6,14 @@ import (
 
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 )
 
 // Prewarm is [dataset.Dataset.Prewarm] of the newest version.
 func (t *Table) Prewarm(ctx context.Context, columns []string) error {
 	_, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (struct{}, error) {
 		err := d.Prewarm(ctx, columns)
-		var unknown *dataset.ErrNoColumn
+		var unknown *snapshot.ErrNoColumn
 		if errors.As(err, &unknown) {
 			err = failure.NoColumn(unknown)
 		}

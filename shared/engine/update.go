@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/engine/pieces"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -120,7 +121,7 @@ func (p *updatePlan) replacement(ctx context.Context) (dataset.Replacement, erro
 	r.Insert.Schema, r.Insert.Trusted = p.schema, true
 	r.Insert.Batches = func(yield func(arrow.RecordBatch, error) bool) {
 		rows := int64(0)
-		_, batches, err := p.dataset.ScanValues(ctx, dataset.ScanOptions{Rows: p.set})
+		_, batches, err := p.dataset.ScanValues(ctx, snapshot.ScanOptions{Rows: p.set})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 )
 
 // The table __manifest of a directory namespace has a row for each object:
@@ -35,7 +36,7 @@ func (a *importer) readManifest(ctx context.Context, from folder) ([]item, error
 	}
 	table := a.rows.Table([]string{manifestFolder}, at, 0)
 	return engine.Read(ctx, table, nil, func(ctx context.Context, d *dataset.Dataset) ([]item, error) {
-		_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: manifestColumns})
+		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: manifestColumns})
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", at.URI, err)
 		}

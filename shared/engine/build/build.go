@@ -24,6 +24,7 @@ import (
 	"tiltyard/shared/index/ngram"
 	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
@@ -66,7 +67,7 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.BTree: {
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			b := planSorting(d, n, dataset.RowAddr, column.Type, sorting{sort: index.SortRows, combine: btree.Write})
+			b := planSorting(d, n, snapshot.RowAddr, column.Type, sorting{sort: index.SortRows, combine: btree.Write})
 			if d.Manifest().StableRowIDs() {
 				b.version = btree.AddressVersion
 			}
@@ -76,13 +77,13 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.Bitmap: {
 		fits: isSortable, fitting: sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return planSorting(d, n, dataset.RowID, column.Type, sorting{sort: index.SortRows, combine: bitmap.Write}), nil
+			return planSorting(d, n, snapshot.RowID, column.Type, sorting{sort: index.SortRows, combine: bitmap.Write}), nil
 		},
 	},
 	indexmeta.LabelList: {
 		fits: func(column arrow.Field) bool { return labellist.Fits(column.Type) }, fitting: "lists of " + sortableTypes,
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			b := planSorting(d, n, dataset.RowID, column.Type, sorting{sort: labellist.Sort, combine: labellist.Write})
+			b := planSorting(d, n, snapshot.RowID, column.Type, sorting{sort: labellist.Sort, combine: labellist.Write})
 			b.version = labellist.Version
 			return b, nil
 		},
@@ -90,7 +91,7 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.Ngram: {
 		fits: func(column arrow.Field) bool { return ngram.IsText(column.Type) }, fitting: "texts",
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return planSorting(d, n, dataset.RowID, column.Type, sorting{keysOf: 1, sort: ngram.Sort, combine: ngram.Write}), nil
+			return planSorting(d, n, snapshot.RowID, column.Type, sorting{keysOf: 1, sort: ngram.Sort, combine: ngram.Write}), nil
 		},
 	},
 	indexmeta.ZoneMap: {
@@ -113,7 +114,7 @@ var builders = map[indexmeta.Kind]builder{
 	indexmeta.FM: {
 		fits: func(column arrow.Field) bool { return fm.Fits(column.Type) }, fitting: "texts and binaries",
 		plan: func(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) {
-			return plan{version: fm.Version, write: ofValues(d, n.Column, dataset.RowAddr, column.Type, fm.Build)}, nil
+			return plan{version: fm.Version, write: ofValues(d, n.Column, snapshot.RowAddr, column.Type, fm.Build)}, nil
 		},
 	},
 	indexmeta.Text:   {fits: isDocument, fitting: "texts, lists of texts, and JSON", plan: planText},
@@ -136,7 +137,7 @@ func ofValues(
 	build func(ctx context.Context, t arrow.DataType, rows iter.Seq2[arrow.RecordBatch, error], out index.Output) error,
 ) func(context.Context, index.Output) error {
 	return func(ctx context.Context, out index.Output) error {
-		_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{column, rows}})
+		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{column, rows}})
 		if err != nil {
 			return err
 		}

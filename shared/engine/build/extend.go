@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 )
 
@@ -15,18 +16,18 @@ import (
 type Extender struct{}
 
 // CanExtend implements dataset.Extender.
-func (Extender) CanExtend(x dataset.Index) bool {
+func (Extender) CanExtend(x snapshot.Index) bool {
 	n := indexLike(x)
 	return len(x.Columns) == 1 && n.CanBuild() == nil && ivf.Extends(x.Kind.Metric)
 }
 
-func indexLike(x dataset.Index) Index {
+func indexLike(x snapshot.Index) Index {
 	return Index{Name: x.Name, Column: x.Columns[0], Kind: x.Kind.Of, Vectors: ivf.Recipe{Kind: x.Kind.Type}}
 }
 
 // Extend implements dataset.Extender. A segment of texts makes the same terms of them, and one of
 // vectors has the same centroids and codes.
-func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x dataset.Index, like *dataset.Segment) (dataset.NewIndex, error) {
+func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x snapshot.Index, like *snapshot.Segment) (dataset.NewIndex, error) {
 	n := indexLike(x)
 	var err error
 	switch n.Kind {
@@ -46,7 +47,7 @@ func (Extender) Extend(ctx context.Context, part *dataset.Dataset, x dataset.Ind
 
 // extendVectors returns how a segment is built beside one of vectors. An index that had too few vectors
 // to train with has no files yet: then it is trained.
-func extendVectors(ctx context.Context, part *dataset.Dataset, n Index, like *dataset.Segment) (dataset.NewIndex, error) {
+func extendVectors(ctx context.Context, part *dataset.Dataset, n Index, like *snapshot.Segment) (dataset.NewIndex, error) {
 	recipe, err := ivf.RecipeOf(like.Details)
 	if err != nil {
 		return dataset.NewIndex{}, err
@@ -66,7 +67,7 @@ func extendVectors(ctx context.Context, part *dataset.Dataset, n Index, like *da
 	}
 	made.Details = like.Details
 	made.Build = func(ctx context.Context, out *dataset.SegmentFiles) error {
-		return ivf.Extend(ctx, model, recipe, column.Type, part.IndexSource(n.Column, dataset.RowID), segment{out})
+		return ivf.Extend(ctx, model, recipe, column.Type, part.IndexSource(n.Column, snapshot.RowID), segment{out})
 	}
 	return made, nil
 }

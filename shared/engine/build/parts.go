@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/sortkey"
 )
 
@@ -97,7 +98,7 @@ type source struct {
 
 // scan returns rows; all if span is nil.
 func (s source) scan(ctx context.Context, span Span) (iter.Seq2[arrow.RecordBatch, error], error) {
-	_, rows, err := s.dataset.Scan(ctx, dataset.ScanOptions{Columns: []string{s.column, s.stores}, Span: span})
+	_, rows, err := s.dataset.Scan(ctx, snapshot.ScanOptions{Columns: []string{s.column, s.stores}, Span: span})
 	if err != nil || s.watch == nil {
 		return rows, err
 	}

@@ -16,6 +16,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
 )
@@ -86,7 +87,7 @@ func planText(d *dataset.Dataset, n Index, field arrow.Field) (plan, error) {
 		return plan{}, textParamsError(err)
 	}
 	details, err := textDetails(&params)
-	x := texts{source: source{dataset: d, column: n.Column, stores: dataset.RowID, kind: field.Type, watch: n.Watch}, reader: column, analyzer: analyzer}
+	x := texts{source: source{dataset: d, column: n.Column, stores: snapshot.RowID, kind: field.Type, watch: n.Watch}, reader: column, analyzer: analyzer}
 	return plan{version: inverted.Version(&params), details: details, write: x.write, parts: x}, err
 }
 
@@ -133,7 +134,7 @@ func (x texts) write(ctx context.Context, out index.Output) error {
 
 // add adds the documents of rows, and returns how many rows there are. All are added if span is nil.
 func (x texts) add(ctx context.Context, b *inverted.Builder, span Span) (rows int64, err error) {
-	added, err := dataset.Map(ctx, x.dataset, dataset.ScanOptions{Columns: []string{x.column, x.stores}, Span: span},
+	added, err := snapshot.Map(ctx, x.dataset.Snapshot, snapshot.ScanOptions{Columns: []string{x.column, x.stores}, Span: span},
 		func(ctx context.Context, batch arrow.RecordBatch) (int64, error) {
 			text, err := x.reader.Reader(ctx, batch.Column(0))
 			if err != nil {

@@ -7,7 +7,7 @@ import (
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/index/runs"
 	"tiltyard/shared/lance/datafile"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/sortkey"
 )
 
@@ -54,7 +54,7 @@ func (v vectors) Shard(ctx context.Context, span Span, name string, staged Stage
 	defer model.Close()
 	sorter := sortkey.NewSorter(ctx, sortkey.NoLimit, sortBytes)
 	defer sorter.Close()
-	scanned, err := dataset.Map(ctx, v.dataset, dataset.ScanOptions{Columns: []string{v.column, v.stores}, Span: span}, model.Keys)
+	scanned, err := snapshot.Map(ctx, v.dataset.Snapshot, snapshot.ScanOptions{Columns: []string{v.column, v.stores}, Span: span}, model.Keys)
 	if err != nil {
 		return Shard{}, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 )
 
@@ -18,7 +19,7 @@ func planVectors(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) 
 	if err != nil {
 		return plan{}, protocol.Errorf(protocol.InvalidInput, "column %q: %w", n.Column, err)
 	}
-	v := vectors{source{dataset: d, column: n.Column, stores: dataset.RowID, kind: column.Type, watch: n.Watch}, recipe}
+	v := vectors{source{dataset: d, column: n.Column, stores: snapshot.RowID, kind: column.Type, watch: n.Watch}, recipe}
 	made := plan{version: recipe.Version(), details: recipe.Details(), write: v.write}
 	if recipe.Divides(column.Type) {
 		made.parts = v

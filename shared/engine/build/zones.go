@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 )
 
 // zones builds an index whose kind summarises rows that follow each other.
@@ -20,7 +21,7 @@ type zones struct {
 
 // planZones plans the build of an index of zones, which are of addresses.
 func planZones(d *dataset.Dataset, n Index, t arrow.DataType, z zones) plan {
-	z.source = source{dataset: d, column: n.Column, stores: dataset.RowAddr, kind: t, watch: n.Watch}
+	z.source = source{dataset: d, column: n.Column, stores: snapshot.RowAddr, kind: t, watch: n.Watch}
 	return plan{write: z.write, parts: z}
 }
 

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
 )
@@ -27,7 +28,7 @@ func Bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arro
 	if err != nil {
 		return nil, failure.OfExpression(what, err)
 	}
-	fields := append(slices.Clone(table.Fields()), dataset.RowColumns()...)
+	fields := append(slices.Clone(table.Fields()), snapshot.RowColumns()...)
 	bound, err := resolve(ctx, expr, arrow.NewSchema(fields, nil), d.Now())
 	if err != nil {
 		return nil, failure.OfExpression(what, err)
@@ -37,9 +38,9 @@ func Bind(ctx context.Context, what, sql string, d *dataset.Dataset, table *arro
 
 // A Filter is a condition on rows of a version.
 type Filter struct {
-	*dataset.Where                   // nil: it keeps all rows
-	Bound          *plan.Bound       // nil with Where
-	Narrowing      *narrow.Narrowing // by indices; may be nil
+	*snapshot.Where                   // nil: it keeps all rows
+	Bound           *plan.Bound       // nil with Where
+	Narrowing       *narrow.Narrowing // by indices; may be nil
 }
 
 // New makes a filter out of a condition; an empty one keeps all rows. what is the name of the
@@ -58,8 +59,8 @@ func New(ctx context.Context, what, sql string, d *dataset.Dataset, policy narro
 }
 
 // Options are those of a scan of columns of the rows that pass.
-func (f Filter) Options(columns []string) dataset.ScanOptions {
-	opts := dataset.ScanOptions{Columns: columns, Where: f.Where}
+func (f Filter) Options(columns []string) snapshot.ScanOptions {
+	opts := snapshot.ScanOptions{Columns: columns, Where: f.Where}
 	if f.Narrowing != nil {
 		opts.Among = f.Narrowing.Candidates
 	}
@@ -68,8 +69,8 @@ func (f Filter) Options(columns []string) dataset.ScanOptions {
 
 // Where returns what a scan needs to know of a condition. Its columns are without the one that the
 // caller adds to what is read, if any.
-func Where(what string, bound *plan.Bound, added string) *dataset.Where {
-	return &dataset.Where{
+func Where(what string, bound *plan.Bound, added string) *snapshot.Where {
+	return &snapshot.Where{
 		Columns: slices.DeleteFunc(append([]string{}, bound.Columns()...), func(name string) bool { return name == added }),
 		Select: func(ctx context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error) {
 			rows, err := bound.Select(ctx, batch, among)

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -26,7 +27,7 @@ type Column struct {
 // Of returns a column by its name. The error is InvalidInput when it has no texts.
 func Of(d *dataset.Dataset, name string) (Column, error) {
 	field, err := d.Column(name)
-	var unknown *dataset.ErrNoColumn
+	var unknown *snapshot.ErrNoColumn
 	if errors.As(err, &unknown) {
 		return Column{}, failure.NoColumn(unknown)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql"
 )
@@ -45,7 +45,7 @@ func OfFilter(err error) error {
 
 // NoColumn returns the error of a column that a table does not have, with the names of those that it
 // has.
-func NoColumn(err *dataset.ErrNoColumn) error {
+func NoColumn(err *snapshot.ErrNoColumn) error {
 	const most = 50
 	have := err.Have
 	if len(have) > most {

@@ -8,6 +8,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/take"
 )
 
@@ -16,11 +17,11 @@ const maxLookups = 1 << 14
 
 // candidates returns what finds the rows of a version that can match a row of the source, by the values
 // of one of the key columns. It is nil for a source of many rows, and for one that memory does not hold.
-func (s *Source) candidates(d *dataset.Dataset, on []string, having Having) func(context.Context) (*dataset.Candidates, error) {
+func (s *Source) candidates(d *dataset.Dataset, on []string, having Having) func(context.Context) (*snapshot.Candidates, error) {
 	if s.rows == 0 || s.rows > maxLookups || s.file != nil {
 		return nil
 	}
-	return func(ctx context.Context) (*dataset.Candidates, error) {
+	return func(ctx context.Context) (*snapshot.Candidates, error) {
 		for _, column := range on {
 			values, err := s.values(ctx, column)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 )
@@ -242,8 +243,8 @@ func (j *diskJoin) readTable(ctx context.Context, d *dataset.Dataset) error {
 		keys      []keyed
 		unmatched []uint64
 	}
-	opts := dataset.ScanOptions{Columns: append(append([]string{}, j.on...), dataset.RowAddr)}
-	parts, err := dataset.Map(ctx, d, opts, func(ctx context.Context, batch arrow.RecordBatch) (part, error) {
+	opts := snapshot.ScanOptions{Columns: append(append([]string{}, j.on...), snapshot.RowAddr)}
+	parts, err := snapshot.Map(ctx, d.Snapshot, opts, func(ctx context.Context, batch arrow.RecordBatch) (part, error) {
 		at := batch.Column(len(j.on)).(*array.Uint64).Uint64Values()
 		all, unmatched, err := j.hash.of(ctx, batch.Columns()[:len(j.on)], func(i int) uint64 { return at[i] })
 		keys := all[:0]

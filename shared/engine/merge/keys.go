@@ -14,6 +14,7 @@ import (
 
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -128,7 +129,7 @@ func (k *keys) append(first, row int32, last map[int32]int32) {
 
 // match pairs the rows of the table with those of the source. With rest it also returns the rows of
 // the table that match none; without, it looks only at those among the rows of the table that can match.
-func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context.Context) (*dataset.Candidates, error), rest bool) (*pairing, *rowset.Set, error) {
+func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context.Context) (*snapshot.Candidates, error), rest bool) (*pairing, *rowset.Set, error) {
 	type hit struct {
 		row     int32
 		address uint64
@@ -137,15 +138,15 @@ func (k *keys) match(ctx context.Context, d *dataset.Dataset, among func(context
 		hits      []hit
 		unmatched []uint64
 	}
-	opts := dataset.ScanOptions{Columns: append(append([]string{}, k.on...), dataset.RowAddr)}
+	opts := snapshot.ScanOptions{Columns: append(append([]string{}, k.on...), snapshot.RowAddr)}
 	if !rest {
-		opts.Where, opts.Among = &dataset.Where{Columns: k.on, Select: k.matching}, among
+		opts.Where, opts.Among = &snapshot.Where{Columns: k.on, Select: k.matching}, among
 	}
 	each := int64(mergedBytes)
 	if rest {
 		each += addressBytes
 	}
-	parts, err := dataset.Map(ctx, d, opts, func(ctx context.Context, batch arrow.RecordBatch) (part, error) {
+	parts, err := snapshot.Map(ctx, d.Snapshot, opts, func(ctx context.Context, batch arrow.RecordBatch) (part, error) {
 		var p part
 		if _, err := memory.Take(ctx, each*batch.NumRows()); err != nil {
 			return p, err
@@ -195,7 +196,7 @@ func (k *keys) matching(_ context.Context, batch arrow.RecordBatch, among []uint
 }
 
 // lookUp calls found, in order, for each row of the key columns that matches, with the first row of
-// the source that it matches. It skips rows that are not in among; see [dataset.Where].
+// the source that it matches. It skips rows that are not in among; see [snapshot.Where].
 func (k *keys) lookUp(columns []arrow.Array, among []uint64, found func(i int, row int32)) error {
 	readers, err := newKeyReaders(columns)
 	if err != nil {

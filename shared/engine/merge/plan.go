@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -96,7 +97,7 @@ type Choose func(ctx context.Context, d *dataset.Dataset, predicate string) (*ro
 
 // Having finds the rows of a version that have one of some values, of which none is NULL, in a column. It
 // returns nil if a scan of all rows is cheaper.
-type Having func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*dataset.Candidates, error)
+type Having func(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array) (*snapshot.Candidates, error)
 
 // matchRows pairs the rows of the version with those of the source. It uses a map of the source's
 // keys if they are few enough and memory is free, and otherwise the scratch directory.

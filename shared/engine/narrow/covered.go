@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/sql/plan"
 )
@@ -17,8 +18,8 @@ func Covered(d *dataset.Dataset, filter *plan.Bound) (covers func(fragment uint6
 	if err != nil {
 		return nil, nil, err
 	}
-	indexOf := func(p plan.Probe) *dataset.Index { return byColumn[schema.FormatPath(p.Column...)] }
-	var used []*dataset.Index
+	indexOf := func(p plan.Probe) *snapshot.Index { return byColumn[schema.FormatPath(p.Column...)] }
+	var used []*snapshot.Index
 	tree, _ := filter.Narrow(func(p plan.Probe) plan.ProbeAnswer { return answerOf(indexOf(p), p) })
 	for _, probe := range tree.Probes() {
 		if x := indexOf(probe); !slices.Contains(used, x) {
@@ -29,6 +30,6 @@ func Covered(d *dataset.Dataset, filter *plan.Bound) (covers func(fragment uint6
 		return nil, nil, nil
 	}
 	return func(fragment uint64) bool {
-		return !slices.ContainsFunc(used, func(x *dataset.Index) bool { return !x.Covers(fragment) })
+		return !slices.ContainsFunc(used, func(x *snapshot.Index) bool { return !x.Covers(fragment) })
 	}, names, nil
 }

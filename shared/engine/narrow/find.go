@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/index"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/sql/plan"
 )
@@ -58,8 +58,8 @@ func (n *Narrowing) findAny(ctx context.Context, parts []*plan.Narrowing) (*foun
 // that need not read too much, and leaves the other parts to the scan. Coarse indices come last.
 // Probes of one column make one question.
 func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, error) {
-	byIndex, rest := map[*dataset.Index][]plan.Probe{}, []*plan.Narrowing(nil)
-	var order []*dataset.Index
+	byIndex, rest := map[*snapshot.Index][]plan.Probe{}, []*plan.Narrowing(nil)
+	var order []*snapshot.Index
 	for _, part := range flatten(tree) {
 		if len(part.Any) > 0 {
 			rest = append(rest, part)
@@ -71,7 +71,7 @@ func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, 
 		}
 		byIndex[x] = append(byIndex[x], part.Probe)
 	}
-	slices.SortStableFunc(order, func(a, b *dataset.Index) int { return coarseness(a) - coarseness(b) })
+	slices.SortStableFunc(order, func(a, b *snapshot.Index) int { return coarseness(a) - coarseness(b) })
 	for _, x := range order {
 		f, err := n.ask(ctx, byIndex[x])
 		if err != nil {
@@ -95,7 +95,7 @@ func (n *Narrowing) findAll(ctx context.Context, tree *plan.Narrowing) (*found, 
 }
 
 // coarseness orders indices by which of them to ask first.
-func coarseness(x *dataset.Index) int {
+func coarseness(x *snapshot.Index) int {
 	if kinds[x.Kind.Of].reading.coarse {
 		return 1
 	}
@@ -130,7 +130,7 @@ func (n *Narrowing) ask(ctx context.Context, probes []plan.Probe) (*found, error
 }
 
 // search asks an index of a column of type t a question.
-func (n *Narrowing) search(ctx context.Context, x *dataset.Index, t arrow.DataType, q index.Question) (*found, error) {
+func (n *Narrowing) search(ctx context.Context, x *snapshot.Index, t arrow.DataType, q index.Question) (*found, error) {
 	reading := kinds[x.Kind.Of].reading
 	segments, err := n.dataset.Segments(x.Name)
 	if err != nil {
@@ -165,7 +165,7 @@ func (n *Narrowing) search(ctx context.Context, x *dataset.Index, t arrow.DataTy
 }
 
 // inSegment adds to an error where it happened.
-func inSegment(x *dataset.Index, s *dataset.Segment, err error) error {
+func inSegment(x *snapshot.Index, s *snapshot.Segment, err error) error {
 	return fmt.Errorf("index %s: segment %s: %w", x.Name, s.UUID, err)
 }
 
@@ -179,7 +179,7 @@ const nearFactor = 4
 
 // worthwhile opens the segments of an index. It returns nil if the answer to a question takes more
 // than the permitted part of the index, so that a scan of the column takes no longer.
-func (n *Narrowing) worthwhile(ctx context.Context, x *dataset.Index, segments []*dataset.Segment, t arrow.DataType, q index.Question) ([]index.Reader, error) {
+func (n *Narrowing) worthwhile(ctx context.Context, x *snapshot.Index, segments []*snapshot.Segment, t arrow.DataType, q index.Question) ([]index.Reader, error) {
 	readers := make([]index.Reader, len(segments))
 	pages, rows, read := 0, int64(0), int64(0)
 	for i, s := range segments {

@@ -7,6 +7,7 @@ import (
 
 	"tiltyard/shared/index"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
@@ -25,7 +26,7 @@ const (
 // Having finds the rows of a version that have one of some values in a column, by the index that the
 // column has. Its answer is like that of [Narrowing.Candidates]: nil if a scan of all rows is cheaper, if
 // the index cannot be read, or if there is none that finds rows by their exact values. values has no NULL.
-func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array, policy Policy) (*dataset.Candidates, error) {
+func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow.Array, policy Policy) (*snapshot.Candidates, error) {
 	n, x, t, err := indexOfValues(d, column, policy)
 	if x == nil || err != nil || values.Len() > maxValues || !arrow.TypeEqual(t, values.DataType()) {
 		return nil, err
@@ -47,12 +48,12 @@ func Having(ctx context.Context, d *dataset.Dataset, column string, values arrow
 	case f == nil || err != nil:
 		return nil, err
 	}
-	return &dataset.Candidates{Covers: f.covers, Rows: f.rows}, nil
+	return &snapshot.Candidates{Covers: f.covers, Rows: f.rows}, nil
 }
 
 // indexOfValues returns the index of a large column, and the type of the column; nil if it has none in
 // which equal values are the same bits. Floats are in an order in which some equal ones differ.
-func indexOfValues(d *dataset.Dataset, column string, policy Policy) (*Narrowing, *dataset.Index, arrow.DataType, error) {
+func indexOfValues(d *dataset.Dataset, column string, policy Policy) (*Narrowing, *snapshot.Index, arrow.DataType, error) {
 	indices, err := scalarIndices(d, isRead)
 	if err != nil {
 		return nil, nil, nil, err

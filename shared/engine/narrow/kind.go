@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/index/words"
 	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/sql/plan"
@@ -160,7 +161,7 @@ func ngramAnswers(p plan.Probe) plan.ProbeAnswer {
 
 // answerOf returns what native Lance leaves to an index of a filter with a probe of its column. The
 // index may be nil.
-func answerOf(x *dataset.Index, p plan.Probe) plan.ProbeAnswer {
+func answerOf(x *snapshot.Index, p plan.Probe) plan.ProbeAnswer {
 	if x == nil || kinds[x.Kind.Of].answers == nil {
 		return plan.ProbeOpen
 	}
@@ -168,22 +169,22 @@ func answerOf(x *dataset.Index, p plan.Probe) plan.ProbeAnswer {
 }
 
 // isUsed reports whether native Lance uses an index for filters.
-func isUsed(x *dataset.Index) bool {
+func isUsed(x *snapshot.Index) bool {
 	k := kinds[x.Kind.Of]
 	return k.answers != nil && (k.usable == nil || k.usable(x.Kind.Details))
 }
 
 // isRead reports whether the engine can use an index for filters.
-func isRead(x *dataset.Index) bool { return isUsed(x) && kinds[x.Kind.Of].reading != nil }
+func isRead(x *snapshot.Index) bool { return isUsed(x) && kinds[x.Kind.Of].reading != nil }
 
 // scalarIndices returns the indices that able accepts and that cover rows, by column. If a column
 // has several, it returns the oldest, which native Lance uses.
-func scalarIndices(d *dataset.Dataset, able func(*dataset.Index) bool) (map[string]*dataset.Index, error) {
+func scalarIndices(d *dataset.Dataset, able func(*snapshot.Index) bool) (map[string]*snapshot.Index, error) {
 	all, err := d.Indices()
 	if err != nil {
 		return nil, err
 	}
-	byColumn := map[string]*dataset.Index{}
+	byColumn := map[string]*snapshot.Index{}
 	for i := range all {
 		x := &all[i]
 		if len(x.Columns) != 1 || x.Indexed == 0 || !able(x) {

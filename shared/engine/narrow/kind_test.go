@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/syntax"
@@ -31,7 +31,7 @@ func TestEachKindOfIndexTestsItsProbes(t *testing.T) {
 		indexmeta.Text:        {no, no, no, no, no, no, no, no, no, yes},
 		indexmeta.Vector:      {no, no, no, no, no, no, no, no, no, no},
 	} {
-		x := &dataset.Index{Kind: indexmeta.Description{Of: kind}}
+		x := &snapshot.Index{Kind: indexmeta.Description{Of: kind}}
 		for i, probe := range all {
 			if got := answerOf(x, probe); got != answers[i] {
 				t.Errorf("%s asked %+v: got %d, want %d", kind, probe, got, answers[i])
@@ -116,7 +116,7 @@ func TestNgramIndicesTestWhatNativeLanceAsksThem(t *testing.T) {
 		}
 		got := no
 		used, _ := bound.Narrow(func(p plan.Probe) plan.ProbeAnswer {
-			got = answerOf(&dataset.Index{Kind: indexmeta.Description{Of: indexmeta.Ngram}}, p)
+			got = answerOf(&snapshot.Index{Kind: indexmeta.Description{Of: indexmeta.Ngram}}, p)
 			return got
 		})
 		if used == nil {
@@ -136,7 +136,7 @@ func TestTextIndicesThatKeepWordsTestFilters(t *testing.T) {
 		`{"stem":false,"max_token_length":null,"base_tokenizer":"raw"}`:         false,
 		`{"stem":false,"max_token_length":null,"lower_case":false,"x":"later"}`: true,
 	} {
-		if got := isUsed(&dataset.Index{Kind: indexmeta.Description{Of: indexmeta.Text, Details: details}}); got != want {
+		if got := isUsed(&snapshot.Index{Kind: indexmeta.Description{Of: indexmeta.Text, Details: details}}); got != want {
 			t.Errorf("index with %s: got %t, want %t", details, got, want)
 		}
 	}

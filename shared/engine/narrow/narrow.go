@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
@@ -44,10 +45,10 @@ type Narrowing struct {
 	policy  Policy
 	dataset *dataset.Dataset
 	tree    *plan.Narrowing
-	whole   bool                      // the tree is the whole filter
-	indices map[string]*dataset.Index // by column
-	columns []string                  // that the filter reads
-	step    *explain.Step             // the plan step of the scan; nil without a plan
+	whole   bool                       // the tree is the whole filter
+	indices map[string]*snapshot.Index // by column
+	columns []string                   // that the filter reads
+	step    *explain.Step              // the plan step of the scan; nil without a plan
 }
 
 // New returns the part of a filter that indices of the version can test, or nil if they can test no
@@ -79,7 +80,7 @@ func (n *Narrowing) answer(p plan.Probe) plan.ProbeAnswer {
 }
 
 // indexOf returns the index of the column that a probe tests, or nil.
-func (n *Narrowing) indexOf(p plan.Probe) *dataset.Index {
+func (n *Narrowing) indexOf(p plan.Probe) *snapshot.Index {
 	return n.indices[schema.FormatPath(p.Column...)]
 }
 
@@ -108,7 +109,7 @@ func (n *Narrowing) describe(format string, args ...any) {
 
 // Candidates asks the indices for the rows that the filter can keep. It returns nil if a scan of
 // all rows is cheaper, or if an index cannot be read.
-func (n *Narrowing) Candidates(ctx context.Context) (*dataset.Candidates, error) {
+func (n *Narrowing) Candidates(ctx context.Context) (*snapshot.Candidates, error) {
 	if bytes, err := n.dataset.ScanBytes(n.columns); err != nil || bytes < n.policy.Bytes {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (n *Narrowing) Candidates(ctx context.Context) (*dataset.Candidates, error)
 	}
 	n.describe("index_pages=%d", f.pages)
 	n.describe("index_rows=%d", f.rows.Len())
-	return &dataset.Candidates{Covers: f.covers, Rows: f.rows, Sure: n.whole && f.exact}, nil
+	return &snapshot.Candidates{Covers: f.covers, Rows: f.rows, Sure: n.whole && f.exact}, nil
 }
 
 // IsUnusable reports whether an error comes from the index, so that a scan without it may succeed:
@@ -135,5 +136,5 @@ func (n *Narrowing) Candidates(ctx context.Context) (*dataset.Candidates, error)
 // would fail too.
 func IsUnusable(err error) bool {
 	var refused *memory.Error
-	return dataset.IsDamage(err) || errors.As(err, &refused) || errors.Is(err, lance.ErrUnsupported) || errors.Is(err, objectstore.ErrLocation)
+	return snapshot.IsDamage(err) || errors.As(err, &refused) || errors.Is(err, lance.ErrUnsupported) || errors.Is(err, objectstore.ErrLocation)
 }

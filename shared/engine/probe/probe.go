@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/vector"
@@ -94,7 +95,7 @@ type search struct {
 // A segment is the part of a search in one segment.
 type segment struct {
 	index              *ivf.Index
-	rows               *dataset.LiveRows
+	rows               *snapshot.LiveRows
 	accept             ivf.Accept
 	searches           []*ivf.Search // by query
 	partitions, looked int
@@ -146,7 +147,7 @@ func contain(err *error) {
 }
 
 // open opens one segment and ranks its partitions for each query.
-func (s *search) open(ctx context.Context, d *dataset.Dataset, part *dataset.Segment) (*segment, error) {
+func (s *search) open(ctx context.Context, d *dataset.Dataset, part *snapshot.Segment) (*segment, error) {
 	index, err := ivf.Open(ctx, part)
 	if err != nil {
 		return nil, fmt.Errorf("index %s: segment %s: %w", s.Index, part.UUID, err)

@@ -17,6 +17,7 @@ import (
 	"tiltyard/shared/index/ivf"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -64,7 +65,7 @@ func covered(t *testing.T, d *dataset.Dataset, query []float32) []vector.Hit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, batches, err := d.Scan(t.Context(), dataset.ScanOptions{Columns: []string{"f32", dataset.RowAddr}})
+	_, batches, err := d.Scan(t.Context(), snapshot.ScanOptions{Columns: []string{"f32", snapshot.RowAddr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func covered(t *testing.T, d *dataset.Dataset, query []float32) []vector.Hit {
 		}
 		lists, addresses := batch.Column(0).(*array.FixedSizeList), batch.Column(1).(*array.Uint64).Uint64Values()
 		for i, address := range addresses {
-			answers := slices.ContainsFunc(segments, func(s *dataset.Segment) bool { return s.Covers(address >> 32) })
+			answers := slices.ContainsFunc(segments, func(s *snapshot.Segment) bool { return s.Covers(address >> 32) })
 			if lists.IsNull(i) || !answers {
 				continue
 			}

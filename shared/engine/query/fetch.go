@@ -13,6 +13,7 @@ import (
 
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	account "tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sortkey"
@@ -40,9 +41,9 @@ type found struct {
 type foundRows struct {
 	dataset *dataset.Dataset
 	out     *output
-	where   *dataset.Where // applied to the found rows; nil keeps all
-	by      *ordering      // order of the found rows; nil: best first
-	offset  int64          // per query
+	where   *snapshot.Where // applied to the found rows; nil keeps all
+	by      *ordering       // order of the found rows; nil: best first
+	offset  int64           // per query
 	queries int
 	index   bool // the answer has a column with the number of the query that found the row
 

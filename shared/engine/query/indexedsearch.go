@@ -11,7 +11,7 @@ import (
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/engine/probe"
 	"tiltyard/shared/index/ivf"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
@@ -72,7 +72,7 @@ func probesOf(req *protocol.QueryTableRequest) (least, most int) {
 // describe makes the plan steps below the search.
 func (x *indexedSearch) describe(req *protocol.QueryTableRequest) []*explain.Step {
 	if x.among.filter.Where != nil || x.among.only != nil {
-		x.filter = x.among.step(x.dataset, req, []string{dataset.RowAddr}).With("for_index=true")
+		x.filter = x.among.step(x.dataset, req, []string{snapshot.RowAddr}).With("for_index=true")
 	}
 	index := x.target.index
 	x.index = explain.New(x.dataset.Now, explain.SearchIndex, x.filter).With("index=%s", index.Name).With("type=%s", index.Kind.Type).With("segments=%d", index.Segments).
@@ -165,7 +165,7 @@ func (x *indexedSearch) probe(ctx context.Context) (*probe.Answer, error) {
 
 // passing returns the rows of the index among which to search.
 func (x *indexedSearch) passing(ctx context.Context) (*rowset.Set, error) {
-	opts := x.among.options([]string{dataset.RowAddr})
+	opts := x.among.options([]string{snapshot.RowAddr})
 	opts.Only = inBoth(x.target.index.Covers, x.among.only)
 	_, batches, err := x.dataset.Scan(x.filter.Reading(ctx), opts)
 	if err != nil {
@@ -199,7 +199,7 @@ func (x *indexedSearch) remeasured(ctx context.Context, answer *probe.Answer) ([
 	}
 	defer held.Release()
 	tops := x.target.newTopKs(x.k, x.bounds)
-	columns := []string{x.target.column, dataset.RowAddr}
+	columns := []string{x.target.column, snapshot.RowAddr}
 	for batch, err := range x.dataset.TakeEach(x.exact.Reading(ctx), columns, all, fetchRows) {
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sortkey"
@@ -60,7 +61,7 @@ func newSort(d *dataset.Dataset, req *protocol.QueryTableRequest, out *output, r
 
 // resolve decides how the rows are sorted, and sets the steps of the plan.
 func (s *tableSort) resolve(whole bool) (err error) {
-	columns := []string{dataset.RowOffset, dataset.RowAddr}
+	columns := []string{snapshot.RowOffset, snapshot.RowAddr}
 	if whole {
 		columns = slices.Clone(s.out.sources)
 	}
@@ -185,7 +186,7 @@ func (s *tableSort) sortWhole(ctx context.Context) (iter.Seq2[arrow.RecordBatch,
 func (s *tableSort) sortTaken(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
 	began := s.dataset.Now()
 	keys := sortkey.NewSorter(ctx, saturating(s.limit, s.offset), sortBytes)
-	parts, err := dataset.Map(s.read.Reading(ctx), s.dataset, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
+	parts, err := snapshot.Map(s.read.Reading(ctx), s.dataset.Snapshot, s.among.options(s.by.columns), func(ctx context.Context, batch arrow.RecordBatch) ([][]byte, error) {
 		s.read.Made(batch)
 		offsets, addresses := batch.Column(0).(*array.Uint64), batch.Column(1).(*array.Uint64)
 		part := s.keysOf(batch, saturating(s.limit, s.offset), func(i int) (order, place uint64) { return offsets.Value(i), addresses.Value(i) })

@@ -14,6 +14,7 @@ import (
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/engine/pieces"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/plan"
@@ -64,7 +65,7 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset
 	}
 	hasScored := scored == ""
 	for _, w := range wanted {
-		if w.Name == dataset.RowID && w.Expression == "" && req.WithRowID {
+		if w.Name == snapshot.RowID && w.Expression == "" && req.WithRowID {
 			continue
 		}
 		hasScored = hasScored || w.Name == scored
@@ -81,11 +82,11 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset
 		add(scored, outputColumn{source: -1, distance: true}, scoreField(scored))
 	}
 	if req.WithRowID {
-		c, f, err := out.column(ctx, protocol.ProjectedColumn{Name: dataset.RowID}, d)
+		c, f, err := out.column(ctx, protocol.ProjectedColumn{Name: snapshot.RowID}, d)
 		if err != nil {
 			return nil, err
 		}
-		add(dataset.RowID, c, f)
+		add(snapshot.RowID, c, f)
 	}
 	metadata := d.ArrowSchema().Metadata()
 	out.schema = arrow.NewSchema(fields, &metadata)
@@ -103,7 +104,7 @@ func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, d *data
 		return outputColumn{source: -1, distance: true}, scoreField(w.Name), nil
 	case sql == "":
 		field, err := d.Column(w.Name)
-		var unknown *dataset.ErrNoColumn
+		var unknown *snapshot.ErrNoColumn
 		if errors.As(err, &unknown) {
 			return outputColumn{}, field, failure.NoColumn(unknown)
 		}

@@ -9,6 +9,7 @@ import (
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 )
 
@@ -17,7 +18,7 @@ import (
 type tableScan struct {
 	dataset       *dataset.Dataset
 	out           *output
-	opts          dataset.ScanOptions
+	opts          snapshot.ScanOptions
 	read, project *explain.Step
 }
 
@@ -96,7 +97,7 @@ func inBoth(a, b func(fragment uint64) bool) func(fragment uint64) bool {
 }
 
 // options returns the options of a scan of some columns of the rows.
-func (a asked) options(columns []string) dataset.ScanOptions {
+func (a asked) options(columns []string) snapshot.ScanOptions {
 	opts := a.filter.Options(columns)
 	opts.Only = a.only
 	return opts
@@ -115,7 +116,7 @@ func (a asked) step(d *dataset.Dataset, req *protocol.QueryTableRequest, columns
 }
 
 // scanStep returns the plan step that reads a table, or a part of it.
-func scanStep(d *dataset.Dataset, req *protocol.QueryTableRequest, opts dataset.ScanOptions) *explain.Step {
+func scanStep(d *dataset.Dataset, req *protocol.QueryTableRequest, opts snapshot.ScanOptions) *explain.Step {
 	s := explain.New(d.Now, explain.Scan).With("columns=%s", explain.List(opts.Columns))
 	if opts.Where != nil {
 		s.With("filter=%s", req.Filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns))

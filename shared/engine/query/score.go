@@ -10,13 +10,14 @@ import (
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/sql/plan"
 )
 
 // whereFound makes a filter for found rows. It may also refer to the distance or score of a row, in
 // a column named scored. That column is not read from the table but added to the columns that the
 // filter reads.
-func whereFound(ctx context.Context, what, sql string, d *dataset.Dataset, scored string) (*dataset.Where, error) {
+func whereFound(ctx context.Context, what, sql string, d *dataset.Dataset, scored string) (*snapshot.Where, error) {
 	bound, err := condition.Bind(ctx, what, sql, d, scoredSchema(d, scored), plan.BindFilter)
 	if err != nil {
 		return nil, failure.OfFilter(err)

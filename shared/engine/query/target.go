@@ -10,6 +10,7 @@ import (
 
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
@@ -27,7 +28,7 @@ type target struct {
 	batch bool // each query vector is a query of its own, with its number in the answer
 
 	only  func(fragment uint64) bool // the fragments to search; nil: all
-	index *dataset.Index             // that answers the search; nil: all rows are measured
+	index *snapshot.Index            // that answers the search; nil: all rows are measured
 	use   string                     // of the index, for the plan
 }
 
@@ -194,9 +195,9 @@ func (m *measuring[T]) measure(items arrow.ArrayData, from, rows int, out [][]fl
 // nearest returns the k nearest of the given rows for each query, nearest first, query by query.
 // The ids of the hits are row addresses. The rows that it reads are counted for the plan step read.
 func (t *target) nearest(ctx context.Context, d *dataset.Dataset, among asked, read *explain.Step, k int, limit vector.Bounds) ([]found, error) {
-	opts := among.options([]string{t.column, dataset.RowAddr})
+	opts := among.options([]string{t.column, snapshot.RowAddr})
 	opts.Only = inBoth(t.only, among.only)
-	parts, err := dataset.Map(ctx, d, opts, func(ctx context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
+	parts, err := snapshot.Map(ctx, d.Snapshot, opts, func(ctx context.Context, batch arrow.RecordBatch) ([]*vector.TopK, error) {
 		read.Made(batch)
 		return t.nearestOf(ctx, batch, k, limit)
 	})

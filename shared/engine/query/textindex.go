@@ -8,18 +8,19 @@ import (
 	"tiltyard/shared/engine/document"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
 )
 
 // textIndices returns the text indices of a version by column.
-func textIndices(d *dataset.Dataset) (map[string]*dataset.Index, error) {
+func textIndices(d *dataset.Dataset) (map[string]*snapshot.Index, error) {
 	all, err := d.Indices()
 	if err != nil {
 		return nil, err
 	}
-	byColumn := map[string]*dataset.Index{}
+	byColumn := map[string]*snapshot.Index{}
 	for i := range all {
 		if x := &all[i]; x.Kind.Of == indexmeta.Text && len(x.Columns) == 1 && byColumn[x.Columns[0]] == nil {
 			byColumn[x.Columns[0]] = x
@@ -28,12 +29,12 @@ func textIndices(d *dataset.Dataset) (map[string]*dataset.Index, error) {
 	return byColumn, nil
 }
 
-func coversAny(d *dataset.Dataset, x *dataset.Index) bool {
+func coversAny(d *dataset.Dataset, x *snapshot.Index) bool {
 	return x != nil && slices.ContainsFunc(d.Manifest().Fragments, func(f *pb.Fragment) bool { return x.Covers(f.ID) })
 }
 
 // textField returns how a column is searched.
-func textField(ctx context.Context, d *dataset.Dataset, column string, indices map[string]*dataset.Index) (fulltext.Field, error) {
+func textField(ctx context.Context, d *dataset.Dataset, column string, indices map[string]*snapshot.Index) (fulltext.Field, error) {
 	text, err := document.Of(d, column)
 	if err != nil {
 		return fulltext.Field{}, err
@@ -55,7 +56,7 @@ func textField(ctx context.Context, d *dataset.Dataset, column string, indices m
 
 // textParams reads how an index divides texts into words: from its metadata file or, if that does
 // not exist, from its entry in the manifest.
-func textParams(ctx context.Context, d *dataset.Dataset, x *dataset.Index) (fulltext.Params, error) {
+func textParams(ctx context.Context, d *dataset.Dataset, x *snapshot.Index) (fulltext.Params, error) {
 	details := x.Kind.Details
 	metadata, err := d.IndexMetadata(ctx, x.Name, "metadata.lance")
 	switch {

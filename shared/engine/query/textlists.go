@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/index/inverted"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/vector"
@@ -33,8 +34,8 @@ type textLists struct {
 
 // A listColumn is the text index on a column.
 type listColumn struct {
-	index    *dataset.Index
-	segments []*dataset.Segment
+	index    *snapshot.Index
+	segments []*snapshot.Segment
 	readers  []*inverted.Reader
 	found    [][]*inverted.Matches // by segment and partition
 }
@@ -49,7 +50,7 @@ func (e *unreadIndex) Error() string { return fmt.Sprintf("index %s: %v", e.name
 func (e *unreadIndex) Unwrap() error { return e.err }
 
 // openTextLists opens the indices on columns of a version.
-func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*dataset.Index) (*textLists, error) {
+func openTextLists(ctx context.Context, d *dataset.Dataset, columns []string, indices map[string]*snapshot.Index) (*textLists, error) {
 	l := &textLists{dataset: d}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range columns {
@@ -286,7 +287,7 @@ const placeStep = 1 << 10
 // placedRows finds where the rows of a partition are, a number of them at a time.
 type placedRows struct {
 	lists   *textLists
-	segment *dataset.Segment
+	segment *snapshot.Segment
 	allowed func(address uint64) bool
 	sink    rowSink
 
@@ -318,7 +319,7 @@ func (p *placedRows) flush(ctx context.Context) error {
 	}
 	words := p.lists.search.RowWords()
 	for i, address := range p.ids {
-		if address == dataset.NoAddress || !p.lists.covers(address>>32) || p.allowed != nil && !p.allowed(address) {
+		if address == snapshot.NoAddress || !p.lists.covers(address>>32) || p.allowed != nil && !p.allowed(address) {
 			continue
 		}
 		if err := p.sink(address, p.counts[i*words:(i+1)*words]); err != nil {
@@ -392,7 +393,7 @@ func (l *textLists) lengths(ctx context.Context, column int, j *joinedRows) erro
 // allowedRows returns the rows that pass a filter, of the fragments that the indices cover. Their
 // memory stays in the share of the context.
 func (l *textLists) allowedRows(ctx context.Context, among asked) (*rowset.Set, error) {
-	opts := among.options([]string{dataset.RowAddr})
+	opts := among.options([]string{snapshot.RowAddr})
 	opts.Only = inBoth(l.covers, among.only)
 	_, batches, err := l.dataset.Scan(ctx, opts)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/engine/document"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/vector"
 )
@@ -107,8 +108,8 @@ type textBatch struct {
 
 // scanned returns the columns to read: the texts, the addresses, and the columns of a filter that
 // the scan itself does not apply.
-func (s *textScan) scanned() (columns []string, left *dataset.Where, own *dataset.Where) {
-	columns = append(slices.Clone(s.columns), dataset.RowAddr)
+func (s *textScan) scanned() (columns []string, left *snapshot.Where, own *snapshot.Where) {
+	columns = append(slices.Clone(s.columns), snapshot.RowAddr)
 	if s.among.filter.Where == nil {
 		return columns, nil, nil
 	}
@@ -118,7 +119,7 @@ func (s *textScan) scanned() (columns []string, left *dataset.Where, own *datase
 	return append(columns, s.among.filter.Columns...), nil, s.among.filter.Where
 }
 
-func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *dataset.Where) (*textBatch, error) {
+func (s *textScan) batch(ctx context.Context, batch arrow.RecordBatch, filter *snapshot.Where) (*textBatch, error) {
 	s.made(batch)
 	n := len(s.columns)
 	b := &textBatch{addresses: batch.Column(n).(*array.Uint64).Uint64Values()}
@@ -219,7 +220,7 @@ func (s *textScan) count(ctx context.Context) (*counts, error) {
 // reports whether the counts of the rows are kept.
 func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fulltext.Tally, error], error) {
 	columns, left, own := s.scanned()
-	opts := dataset.ScanOptions{Columns: columns, Where: left}
+	opts := snapshot.ScanOptions{Columns: columns, Where: left}
 	if s.fast {
 		opts.Only = s.anyCovered
 	}
@@ -229,7 +230,7 @@ func (s *textScan) tallies(ctx context.Context, keep func() bool) (iter.Seq2[*fu
 	if left != nil {
 		opts.Only = inBoth(opts.Only, s.among.only)
 	}
-	return dataset.Map(ctx, s.dataset, opts, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
+	return snapshot.Map(ctx, s.dataset.Snapshot, opts, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
 		b, err := s.batch(ctx, batch, own)
 		if err != nil {
 			return nil, err
@@ -257,8 +258,8 @@ func (s *textScan) countDeleted(ctx context.Context, total *fulltext.Tally) erro
 	if s.coverage == nil || s.lists != nil {
 		return nil
 	}
-	columns := append(slices.Clone(s.columns), dataset.RowAddr)
-	parts, err := dataset.MapDeleted(ctx, s.dataset, columns, s.anyCovered, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
+	columns := append(slices.Clone(s.columns), snapshot.RowAddr)
+	parts, err := snapshot.MapDeleted(ctx, s.dataset.Snapshot, columns, s.anyCovered, func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Tally, error) {
 		b, err := s.batch(ctx, batch, nil)
 		if err != nil {
 			return nil, err
@@ -315,7 +316,7 @@ func (s *textScan) expand(ctx context.Context) error {
 	if !s.search.Fuzzy() || s.coverage == nil {
 		return nil
 	}
-	columns := append(slices.Clone(s.columns), dataset.RowAddr)
+	columns := append(slices.Clone(s.columns), snapshot.RowAddr)
 	collect := func(ctx context.Context, batch arrow.RecordBatch) (*fulltext.Vocabulary, error) {
 		b, err := s.batch(ctx, batch, nil)
 		if err != nil {
@@ -332,11 +333,11 @@ func (s *textScan) expand(ctx context.Context) error {
 			return v.Add(documents)
 		})
 	}
-	live, err := dataset.Map(ctx, s.dataset, dataset.ScanOptions{Columns: columns, Only: s.anyCovered}, collect)
+	live, err := snapshot.Map(ctx, s.dataset.Snapshot, snapshot.ScanOptions{Columns: columns, Only: s.anyCovered}, collect)
 	if err != nil {
 		return err
 	}
-	deleted, err := dataset.MapDeleted(ctx, s.dataset, columns, s.anyCovered, collect)
+	deleted, err := snapshot.MapDeleted(ctx, s.dataset.Snapshot, columns, s.anyCovered, collect)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 )
@@ -19,7 +20,7 @@ import (
 func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field, error) {
 	if name != "" {
 		field, err := d.Column(name)
-		var unknown *dataset.ErrNoColumn
+		var unknown *snapshot.ErrNoColumn
 		if errors.As(err, &unknown) {
 			return arrow.Field{}, failure.NoColumn(unknown)
 		}
@@ -79,7 +80,7 @@ func vectorType(t arrow.DataType) (vectors *arrow.FixedSizeListType, lists bool)
 
 // vectorIndex returns the index that native Lance uses for a vector column: the first on it in the
 // manifest, unless it covers no rows. Otherwise it is nil. column is named as in vectorColumn.
-func vectorIndex(d *dataset.Dataset, column string) (*dataset.Index, error) {
+func vectorIndex(d *dataset.Dataset, column string) (*snapshot.Index, error) {
 	indices, err := d.Indices()
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func vectorIndex(d *dataset.Dataset, column string) (*dataset.Index, error) {
 	if d.Schema().Field(column) != nil {
 		path = schema.FormatPath(column)
 	}
-	var first *dataset.Index
+	var first *snapshot.Index
 	for i := range indices {
 		x := &indices[i]
 		if x.Kind.Metric != "" && len(x.Columns) > 0 && x.Columns[0] == path && (first == nil || x.Position < first.Position) {

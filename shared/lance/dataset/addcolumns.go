@@ -13,8 +13,8 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
-	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
@@ -38,14 +38,14 @@ type NewColumns struct {
 // IsRowsChanged. Names that are taken, and columns that cannot be null without values, are
 // operation.ErrInvalid.
 func (d *Dataset) AddColumns(ctx context.Context, c NewColumns) (*Dataset, error) {
-	if err := operation.CheckWritable(d.manifest); err != nil {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
 	}
 	format, err := d.fileFormat(Rows{})
 	if err != nil {
 		return nil, err
 	}
-	added, err := newSchema(c.Schema, format.Version, d.manifest.MaxFieldID())
+	added, err := newSchema(c.Schema, format.Version, d.Manifest().MaxFieldID())
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (d *Dataset) AddColumns(ctx context.Context, c NewColumns) (*Dataset, error
 		}
 	}
 	op := &pb.Merge{
-		Fragments:            slices.Clone(d.manifest.Fragments),
+		Fragments:            slices.Clone(d.Manifest().Fragments),
 		Schema:               append(d.Schema().PB(), added.PB()...),
 		SchemaMetadata:       d.Schema().Metadata,
 		PreservesNullability: nullable,
@@ -98,9 +98,9 @@ func (d *Dataset) addFiles(ctx context.Context, added *schema.Schema, c NewColum
 	}
 	reads := c.Read
 	if len(reads) == 0 {
-		reads = []string{RowAddr} // so that the batches have rows
+		reads = []string{snapshot.RowAddr} // so that the batches have rows
 	}
-	p, err := d.projection(reads)
+	p, err := d.Project(reads)
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +133,11 @@ type columnFiles struct {
 
 // writeColumns writes, for each fragment, what values makes of its rows as far as they
 // are not deleted.
-func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) (*columnFiles, error) {
+func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) (*columnFiles, error) {
 	puts, ctx := errgroup.WithContext(ctx)
-	puts.SetLimit(maxConcurrentReads)
+	puts.SetLimit(snapshot.MaxConcurrentReads)
 	out := &columnFiles{puts: puts}
-	for _, f := range d.fragments() {
+	for _, f := range d.Fragments() {
 		file, err := d.writeColumnsOf(ctx, f, s, p, values, puts)
 		if err != nil {
 			return nil, stage.CauseOf(puts, err)
@@ -147,7 +147,7 @@ func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *project
 	return out, nil
 }
 
-func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
+func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
 	format, err := d.fileFormat(Rows{})
 	if err == nil {
 		format, err = format.Beside(ctx, f)
@@ -155,30 +155,22 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *s
 	if err != nil {
 		return pb.DataFile{}, err
 	}
-	deleted, err := f.Deletions(ctx)
-	if err != nil {
-		return pb.DataFile{}, err
-	}
 	file, err := d.table.place().NewFile(ctx, s, format)
 	if err != nil {
 		return pb.DataFile{}, err
 	}
-	rowBytes, err := f.RowBytes(ctx, p.fields())
-	if err != nil {
-		file.Abort()
-		return pb.DataFile{}, err
-	}
-	var held memory.Hold // for the columns of a window
+	var held memory.Hold // for the columns of a stretch
 	defer held.Release()
-	step := windowRows(rowBytes)
-	for from := int64(0); from < f.Rows; from += step {
-		w := window{fragment: f, from: from, to: min(from+step, f.Rows)}
-		columns, err := d.columnsOf(ctx, w, deleted, s, p, values)
+	for stretch, err := range d.Stretches(ctx, f, p) {
+		var columns []arrow.Array
+		if err == nil {
+			columns, err = newColumns(stretch, s, values)
+		}
 		if err == nil {
 			err = held.Resize(ctx, sizeOfColumns(columns))
 		}
 		if err == nil {
-			err = file.Write(ctx, columns, 0, w.to-w.from)
+			err = file.Write(ctx, columns, 0, stretch.Rows)
 		}
 		if err != nil {
 			file.Abort()
@@ -196,23 +188,18 @@ func sizeOfColumns(columns []arrow.Array) int64 {
 	return total
 }
 
-// columnsOf returns the new columns of all physical rows of a window. What a row that is
-// deleted has in them does not matter.
-func (d *Dataset) columnsOf(ctx context.Context, w window, deleted *deletion.Vector, s *schema.Schema, p *projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) ([]arrow.Array, error) {
-	live := deleted.LivePositions(w.from, w.to) // nil: all
-	if live != nil && len(live) == 0 {
-		return blanks(s, int(w.to-w.from)), nil
+// newColumns returns the new columns of all rows of a stretch. What a row that is deleted has in them
+// does not matter.
+func newColumns(stretch snapshot.Stretch, s *schema.Schema, values func(arrow.RecordBatch) ([]arrow.Array, error)) ([]arrow.Array, error) {
+	if stretch.Batch == nil {
+		return blanks(s, int(stretch.Rows)), nil
 	}
-	batch, err := d.assemble(ctx, w, p, live, nil)
-	if err != nil {
-		return nil, err
-	}
-	columns, err := values(batch)
-	if err != nil || live == nil {
+	columns, err := values(stretch.Batch)
+	if err != nil || stretch.Live == nil {
 		return columns, err
 	}
-	spread := make([]int32, w.to-w.from)
-	for i, row := range live {
+	spread := make([]int32, stretch.Rows)
+	for i, row := range stretch.Live {
 		spread[row] = int32(i)
 	}
 	for i := range columns {

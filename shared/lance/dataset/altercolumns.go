@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
@@ -65,10 +66,10 @@ type Cast func(ctx context.Context, values arrow.Array, to arrow.DataType) (arro
 // It is operation.ErrInvalid to forbid nulls in a column that has some, to forbid nulls
 // and cast in one call, and to cast a column that has an index: drop that first.
 func (d *Dataset) AlterColumns(ctx context.Context, alterations []Alteration, cast Cast) (*Dataset, error) {
-	if err := operation.CheckWritable(d.manifest); err != nil {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
 	}
-	a := &altering{dataset: d, fields: d.Schema().PB(), highest: d.manifest.MaxFieldID()}
+	a := &altering{dataset: d, fields: d.Schema().PB(), highest: d.Manifest().MaxFieldID()}
 	for _, alteration := range alterations {
 		if err := a.alter(ctx, alteration); err != nil {
 			return nil, err
@@ -133,7 +134,7 @@ func (a *altering) alter(ctx context.Context, alteration Alteration) error {
 
 // refuseNulls returns an error when a column has nulls.
 func (d *Dataset) refuseNulls(ctx context.Context, path string) error {
-	_, batches, err := d.Scan(ctx, ScanOptions{Columns: []string{path}})
+	_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{path}})
 	if err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (a *altering) retype(at int, was *schema.Field, to arrow.DataType) error {
 // in, with new ids for all fields of those: native readers find no single member of a column
 // whose members are in several legacy files, nor pages of files of which a field was replaced.
 func (a *altering) recastWhole() error {
-	if version, err := a.dataset.manifest.FileVersion(); err != nil || version != lance.Legacy {
+	if version, err := a.dataset.Manifest().FileVersion(); err != nil || version != lance.Legacy {
 		return err
 	}
 	for _, column := range a.dataset.Schema().Fields {
@@ -222,7 +223,7 @@ func (a *altering) renew(id int32) int32 {
 
 // refuseIndexed returns an error when an index depends on a field.
 func (a *altering) refuseIndexed(f *schema.Field) error {
-	indices, err := a.dataset.manifest.Indices()
+	indices, err := a.dataset.Manifest().Indices()
 	if err != nil {
 		return err
 	}
@@ -267,21 +268,14 @@ func (a *altering) commitCasts(ctx context.Context, s *schema.Schema, cast Cast)
 	if err != nil {
 		return nil, err
 	}
-	p := &projection{}
-	var columns []arrow.Field
-	for _, f := range reads.Fields {
-		p.columns = append(p.columns, projected{name: f.Name, field: f})
-		columns = append(columns, f.Arrow())
-	}
-	p.schema = arrow.NewSchema(columns, nil)
-	files, err := d.writeColumns(ctx, writes, p, func(batch arrow.RecordBatch) ([]arrow.Array, error) {
+	files, err := d.writeColumns(ctx, writes, snapshot.ProjectionOf(reads.Fields), func(batch arrow.RecordBatch) ([]arrow.Array, error) {
 		return castFields(ctx, batch.Columns(), writes.Fields, cast)
 	})
 	if err != nil {
 		return nil, err
 	}
 	op := &pb.Merge{Schema: a.fields, SchemaMetadata: d.Schema().Metadata, PreservesNullability: nullable}
-	op.Fragments = replaceFields(d.manifest.Fragments, files.files, s)
+	op.Fragments = replaceFields(d.Manifest().Fragments, files.files, s)
 	return d.table.commit(ctx, &change{read: d, operation: op, wait: files.puts.Wait})
 }
 
@@ -289,7 +283,7 @@ func (a *altering) commitCasts(ctx context.Context, s *schema.Schema, cast Cast)
 // of it may be null.
 func (a *altering) columns(s *schema.Schema) (reads, writes *schema.Schema, nullable bool, err error) {
 	d := a.dataset
-	version, err := d.manifest.FileVersion()
+	version, err := d.Manifest().FileVersion()
 	if err != nil {
 		return nil, nil, false, err
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
@@ -55,7 +57,7 @@ var inPlaces = [][]byte{
 func blobsByID(t *testing.T, d *Dataset) map[int64][]byte {
 	t.Helper()
 	found := map[int64][]byte{}
-	_, batches, err := d.ScanValues(t.Context(), ScanOptions{Columns: []string{"blob", "id", RowAddr}})
+	_, batches, err := d.ScanValues(t.Context(), snapshot.ScanOptions{Columns: []string{"blob", "id", snapshot.RowAddr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +93,8 @@ func blobValue(column arrow.Array, i int) []byte {
 }
 
 // idIn keeps rows with one of the ids.
-func idIn(ids ...int64) *Where {
-	return whereID(func(id int64) bool { return slices.Contains(ids, id) })
+func idIn(ids ...int64) *snapshot.Where {
+	return datasettest.WhereID(func(id int64) bool { return slices.Contains(ids, id) })
 }
 
 func sameBlobs(t *testing.T, what string, d *Dataset, want map[int64][]byte) {
@@ -134,7 +136,7 @@ func TestBlobsLiveThroughEveryWrite(t *testing.T) {
 			want[10], want[11], want[12] = nil, []byte("more"), inPlaces[3]
 			sameBlobs(t, "append", made.Dataset, want)
 
-			change := Replacement{Delete: rowset.At(addressesOf(t, made.Dataset, idIn(0, 4))...), Insert: blobRows(20, inPlaces[4])}
+			change := Replacement{Delete: rowset.At(datasettest.AddressesOf(t, made.Dataset, idIn(0, 4))...), Insert: blobRows(20, inPlaces[4])}
 			if made, err = made.Dataset.Replace(ctx, change); err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +182,7 @@ func TestValuesComeInBatchesOfBoundedSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, batches, err := made.Dataset.ScanValues(t.Context(), ScanOptions{Columns: []string{"blob"}})
+	_, batches, err := made.Dataset.ScanValues(t.Context(), snapshot.ScanOptions{Columns: []string{"blob"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +196,7 @@ func TestValuesComeInBatchesOfBoundedSize(t *testing.T) {
 	if want := []int64{5, 5, 2}; !slices.Equal(rows, want) {
 		t.Errorf("batches of %v rows, want %v", rows, want)
 	}
-	addresses := addressesOf(t, made.Dataset, idIn(upTo(12)...))
+	addresses := datasettest.AddressesOf(t, made.Dataset, idIn(datasettest.UpTo(12)...))
 	if n, err := made.Dataset.FitValues(t.Context(), []string{"blob"}, addresses); n != 5 || err != nil {
 		t.Errorf("%d rows fit, error %v; want 5", n, err)
 	}
@@ -251,7 +253,7 @@ func TestBlobsElsewhereStayWhereTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blobs, err := d.Blobs(ctx, "blob", addressesOf(t, d, idIn(1)))
+	blobs, err := d.Blobs(ctx, "blob", datasettest.AddressesOf(t, d, idIn(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,8 +301,8 @@ func TestFailedBlobWritesAreGivenUp(t *testing.T) {
 func TestAddedColumnsCanBeBlobs(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
-	d := mustCreate(t, table, upTo(5)...)
-	deleted, err := d.Delete(ctx, rowset.At(addressesOf(t, d, idIn(2))...), "id = 2")
+	d := mustCreate(t, table, datasettest.UpTo(5)...)
+	deleted, err := d.Delete(ctx, rowset.At(datasettest.AddressesOf(t, d, idIn(2))...), "id = 2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +356,7 @@ func TestRowsOfColumnsThatAreNoBlobsAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, columns := range [][]string{nil, {"x"}, {"id", "x"}} {
-			if _, _, err := d.ScanValues(t.Context(), ScanOptions{Columns: columns}); !errors.Is(err, lance.ErrUnsupported) {
+			if _, _, err := d.ScanValues(t.Context(), snapshot.ScanOptions{Columns: columns}); !errors.Is(err, lance.ErrUnsupported) {
 				t.Errorf("values of columns %v, x being of type %s: error %v, want ErrUnsupported", columns, column, err)
 			}
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -82,13 +84,13 @@ func TestBranchesHaveHistoriesOfTheirOwn(t *testing.T) {
 	mustBranch(t, table, "dev/x", "dev", 0)
 	mustAppend(t, table, "dev/x", 60)
 	made := onBranch(t, table, "dev/x")
-	if _, err := made.Delete(t.Context(), rowset.At(addressesOf(t, made, multiples(2))...), ""); err != nil {
+	if _, err := made.Delete(t.Context(), rowset.At(datasettest.AddressesOf(t, made, datasettest.Multiples(2))...), ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, reader := range []*Table{table, tableIn(store)} {
 		for branch, want := range map[string][]int64{"": {1, 2, 3, 4}, "main": {1, 2, 3, 4}, "dev": {1, 2, 3, 50}, "dev/x": {1, 3}} {
 			d := onBranch(t, reader, branch)
-			if got := idsOf(t, d, ScanOptions{}); !cmp.Equal(got, want) {
+			if got := datasettest.IDsOf(t, d, snapshot.ScanOptions{}); !cmp.Equal(got, want) {
 				t.Errorf("branch %q holds %v, want %v", branch, got, want)
 			}
 			if named := d.Manifest().Branch; !IsMain(branch) && (named == nil || *named != branch) {
@@ -111,7 +113,7 @@ func TestBranchesAreWrittenInTheFormat(t *testing.T) {
 	store := memstore.New()
 	at := objectstore.Location{URI: "memory://test/t.lance", Store: store, Prefix: "t.lance"}
 	table := NewSession(0, func() time.Time { return time.Unix(1_800_000_000, 0) }).Table(at, 0)
-	size := mustCreate(t, table, 1).manifest.Location.Size
+	size := mustCreate(t, table, 1).Manifest().Location.Size
 	mustBranch(t, table, "a/é", "main", 0)
 	data, _, err := store.Get(t.Context(), "t.lance/_refs/branches/a%2F%C3%A9.json")
 	if err != nil {
@@ -179,10 +181,10 @@ func TestWhatCannotBeDoneToBranches(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", step.name, err, step.want)
 		}
 	}
-	if got := keysBelow(t, table.store, "t.lance/tree/"); len(got) > 0 {
+	if got := keysBelow(t, table.at.Store, "t.lance/tree/"); len(got) > 0 {
 		t.Errorf("all branches are deleted, but there are %v", got)
 	}
-	if got := idsOf(t, onBranch(t, table, ""), ScanOptions{}); !cmp.Equal(got, []int64{1}) {
+	if got := datasettest.IDsOf(t, onBranch(t, table, ""), snapshot.ScanOptions{}); !cmp.Equal(got, []int64{1}) {
 		t.Errorf("the table holds %v, want 1", got)
 	}
 }
@@ -198,9 +200,9 @@ func TestDeletedBranchLeavesThoseBelowItsNameAlone(t *testing.T) {
 	if err := table.DeleteBranch(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	fresh := tableIn(table.store)
+	fresh := tableIn(table.at.Store)
 	for name, want := range map[string][]int64{"a/data": {1, 11}, "a/b": {1, 12}, "ab": {1, 13}} {
-		if got := idsOf(t, onBranch(t, fresh, name), ScanOptions{}); !cmp.Equal(got, want) {
+		if got := datasettest.IDsOf(t, onBranch(t, fresh, name), snapshot.ScanOptions{}); !cmp.Equal(got, want) {
 			t.Errorf("branch %s holds %v, want %v", name, got, want)
 		}
 	}
@@ -230,7 +232,7 @@ func TestBranchMadeAnewIsAnotherOne(t *testing.T) {
 	}
 	mustBranch(t, other, "b", "", 1)
 	mustAppend(t, other, "b", 4)
-	if got := idsOf(t, onBranch(t, table, "b"), ScanOptions{}); !cmp.Equal(got, []int64{1, 4}) {
+	if got := datasettest.IDsOf(t, onBranch(t, table, "b"), snapshot.ScanOptions{}); !cmp.Equal(got, []int64{1, 4}) {
 		t.Errorf("the branch holds %v, want 1 and 4", got)
 	}
 	if _, err := stale.Append(ctx, rowsOf(9)); !errors.Is(err, ErrNoBranch) {
@@ -244,7 +246,7 @@ func TestBranchWithoutIdentifier(t *testing.T) {
 	mustCreate(t, table, 1)
 	mustBranch(t, table, "dev", "", 0)
 	old := `{"parentBranch":null,"parentVersion":1,"createAt":1234567890,"manifestSize":369,"metadata":{}}`
-	if _, err := table.store.Put(t.Context(), "t.lance/_refs/branches/dev.json", []byte(old), objectstore.Condition{}); err != nil {
+	if _, err := table.at.Store.Put(t.Context(), "t.lance/_refs/branches/dev.json", []byte(old), objectstore.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := table.BranchInfo(t.Context(), "dev")
@@ -278,7 +280,7 @@ func TestLeftoverOfAnotherVersion(t *testing.T) {
 	}
 	now = now.Add(youngClone + time.Second)
 	mustBranch(t, table, "b", "", 1)
-	if got := idsOf(t, onBranch(t, table, "b"), ScanOptions{}); !cmp.Equal(got, []int64{1}) {
+	if got := datasettest.IDsOf(t, onBranch(t, table, "b"), snapshot.ScanOptions{}); !cmp.Equal(got, []int64{1}) {
 		t.Errorf("the branch holds %v, want 1", got)
 	}
 }
@@ -344,7 +346,7 @@ func TestBranchIsMadeByTheFirstToNameIt(t *testing.T) {
 	if _, err := tableIn(slow).CreateBranch(ctx, "b", "", 0); !errors.Is(err, ErrRefExists) {
 		t.Errorf("who was later: got %v, want ErrRefExists", err)
 	}
-	if got := idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{}); !cmp.Equal(got, []int64{1, 2}) {
+	if got := datasettest.IDsOf(t, onBranch(t, tableIn(store), "b"), snapshot.ScanOptions{}); !cmp.Equal(got, []int64{1, 2}) {
 		t.Errorf("the branch holds %v, want 1 and 2", got)
 	}
 }
@@ -365,7 +367,7 @@ func TestBranchIsNotMadeBesideACloneOfAnotherVersion(t *testing.T) {
 		t.Errorf("got %v, want ErrConflict", err)
 	}
 	mustBranch(t, tableIn(store), "b", "", 2)
-	if got := idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{}); !cmp.Equal(got, []int64{1, 2}) {
+	if got := datasettest.IDsOf(t, onBranch(t, tableIn(store), "b"), snapshot.ScanOptions{}); !cmp.Equal(got, []int64{1, 2}) {
 		t.Errorf("the branch holds %v, want 1 and 2", got)
 	}
 }
@@ -382,7 +384,7 @@ func TestBranchMadeWhileItsNameIsDeletedIsKept(t *testing.T) {
 	if err := tableIn(slow).DeleteBranch(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if got := idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{}); !cmp.Equal(got, []int64{1}) {
+	if got := datasettest.IDsOf(t, onBranch(t, tableIn(store), "b"), snapshot.ScanOptions{}); !cmp.Equal(got, []int64{1}) {
 		t.Errorf("the branch holds %v, want 1", got)
 	}
 }
@@ -443,7 +445,7 @@ func branchCrashAnywhere(t *testing.T, prepare func() objectstore.Store, do func
 		if !slices.Contains(slices.Collect(maps.Keys(branches)), "b") {
 			return nil
 		}
-		return idsOf(t, onBranch(t, tableIn(store), "b"), ScanOptions{})
+		return datasettest.IDsOf(t, onBranch(t, tableIn(store), "b"), snapshot.ScanOptions{})
 	}
 	var reached atomic.Bool
 	reached.Store(true)

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
@@ -26,11 +28,11 @@ type lineage struct {
 }
 
 // lineages reads those of all rows, by their column id, from the manifest itself.
-func lineages(t fataler, d *Dataset) map[int64]lineage {
+func lineages(t datasettest.Fataler, d *Dataset) map[int64]lineage {
 	t.Helper()
 	ctx := context.Background()
 	found := map[int64]lineage{}
-	_, batches, err := d.Scan(ctx, ScanOptions{Columns: []string{"id", RowID, RowAddr}})
+	_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"id", snapshot.RowID, snapshot.RowAddr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func lineages(t fataler, d *Dataset) map[int64]lineage {
 		}
 		ids, rowIDs, addresses := batch.Column(0).(*array.Int64), batch.Column(1).(*array.Uint64), batch.Column(2).(*array.Uint64)
 		for i := range ids.Len() {
-			f := d.fragment(addresses.Value(i) >> 32)
+			f := d.Fragment(addresses.Value(i) >> 32)
 			created, err := f.CreatedAt(ctx)
 			if err != nil {
 				t.Fatal(err)
@@ -57,12 +59,12 @@ func lineages(t fataler, d *Dataset) map[int64]lineage {
 }
 
 // createStable makes a table of fragments of ten rows, with stable row ids.
-func createStable(t fataler, table *Table, fragments int64) *Dataset {
+func createStable(t datasettest.Fataler, table *Table, fragments int64) *Dataset {
 	t.Helper()
 	ctx := context.Background()
-	made, err := table.CreateAs(ctx, rowsOf(upTo(10)...), CreateOptions{StableRowIDs: true})
+	made, err := table.CreateAs(ctx, rowsOf(datasettest.UpTo(10)...), CreateOptions{StableRowIDs: true})
 	for n := int64(10); err == nil && n < 10*fragments; n += 10 {
-		made, err = table.Append(ctx, rowsOf(upTo(n + 10)[n:]...))
+		made, err = table.Append(ctx, rowsOf(datasettest.UpTo(n + 10)[n:]...))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +77,7 @@ func TestUpdatedRowsKeepTheirIDs(t *testing.T) {
 	table := tableIn(memstore.New())
 	d := createStable(t, table, 3)
 	want := lineages(t, d)
-	rows := addressesOf(t, d, multiples(7)) // 0 7 14 21 28
+	rows := datasettest.AddressesOf(t, d, datasettest.Multiples(7)) // 0 7 14 21 28
 	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows[:4], Insert: rowsOf(0, 7, 14, 21, 100, 101)})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,7 @@ func TestUpdatedRowsKeepTheirIDs(t *testing.T) {
 	if diff := cmp.Diff(want, lineages(t, made.Dataset)); diff != "" {
 		t.Errorf("lineage (-want +got):\n%s", diff)
 	}
-	if got, want := made.Dataset.manifest.NextRowID, uint64(32); got != want {
+	if got, want := made.Dataset.Manifest().NextRowID, uint64(32); got != want {
 		t.Errorf("next row id %d, want %d", got, want)
 	}
 }
@@ -106,7 +108,7 @@ func TestRebasedUpdateTakesFreshRowIDs(t *testing.T) {
 	if _, err := b.Append(ctx, rowsOf(50, 51)); err != nil {
 		t.Fatal(err)
 	}
-	rows := addressesOf(t, d, nil)[:1]
+	rows := datasettest.AddressesOf(t, d, nil)[:1]
 	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(rows...), Moved: rows, Insert: rowsOf(0, 60)})
 	if err != nil {
 		t.Fatal(err)
@@ -123,12 +125,12 @@ func TestDeletesInOneFragmentGoTogether(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
 	a, b := tableIn(store), tableIn(store)
-	da := mustCreate(t, a, upTo(10)...)
+	da := mustCreate(t, a, datasettest.UpTo(10)...)
 	db, err := b.Latest(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := addressesOf(t, da, nil)
+	rows := datasettest.AddressesOf(t, da, nil)
 	if _, err := da.Delete(ctx, rowset.At(rows[:3]...), "id < 3"); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,7 @@ func TestDeletesInOneFragmentGoTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := idsOf(t, made.Dataset, ScanOptions{}), []int64{3, 4, 7, 8, 9}; !cmp.Equal(got, want) {
+	if got, want := datasettest.IDsOf(t, made.Dataset, snapshot.ScanOptions{}), []int64{3, 4, 7, 8, 9}; !cmp.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
 	txn, err := made.Dataset.Transaction(ctx)
@@ -161,7 +163,7 @@ func TestRestoreBringsAVersionBack(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	d := createStable(t, table, 2)
-	if _, err := d.Delete(ctx, rowset.At(addressesOf(t, d, multiples(2))...), ""); err != nil {
+	if _, err := d.Delete(ctx, rowset.At(datasettest.AddressesOf(t, d, datasettest.Multiples(2))...), ""); err != nil {
 		t.Fatal(err)
 	}
 	restored, err := table.Restore(ctx, d.Version())
@@ -196,8 +198,8 @@ func TestCloneRefersToTheFilesOfItsSource(t *testing.T) {
 	at := func(name string) *Table {
 		return session.Table(objectstore.Location{URI: "memory://test/" + name, Store: store, Prefix: name}, 0)
 	}
-	d := mustCreate(t, at("a.lance"), upTo(10)...)
-	made, err := d.Delete(ctx, rowset.At(addressesOf(t, d, multiples(2))...), "")
+	d := mustCreate(t, at("a.lance"), datasettest.UpTo(10)...)
+	made, err := d.Delete(ctx, rowset.At(datasettest.AddressesOf(t, d, datasettest.Multiples(2))...), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,10 +207,10 @@ func TestCloneRefersToTheFilesOfItsSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := idsOf(t, clone, ScanOptions{}), []int64{1, 3, 5, 7, 9}; !cmp.Equal(got, want) || clone.Version() != 2 {
+	if got, want := datasettest.IDsOf(t, clone, snapshot.ScanOptions{}), []int64{1, 3, 5, 7, 9}; !cmp.Equal(got, want) || clone.Version() != 2 {
 		t.Errorf("version %d of the clone holds %v, want %v in version 2", clone.Version(), got, want)
 	}
-	deleted, err := clone.Delete(ctx, rowset.At(addressesOf(t, clone, multiples(3))...), "")
+	deleted, err := clone.Delete(ctx, rowset.At(datasettest.AddressesOf(t, clone, datasettest.Multiples(3))...), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +218,7 @@ func TestCloneRefersToTheFilesOfItsSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := idsOf(t, appended.Dataset, ScanOptions{}), []int64{1, 5, 7, 50}; !cmp.Equal(got, want) {
+	if got, want := datasettest.IDsOf(t, appended.Dataset, snapshot.ScanOptions{}), []int64{1, 5, 7, 50}; !cmp.Equal(got, want) {
 		t.Errorf("the clone holds %v, want %v", got, want)
 	}
 	if deleted.Dataset.Version() != 3 {
@@ -233,15 +235,15 @@ func TestRewriteMovesRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := tableIn(memstore.New())
 		d := createStable(t, table, 5)
-		gone := addressesOf(t, d, multiples(rapid.Int64Range(2, 9).Draw(t, "deleted multiples of")))
+		gone := datasettest.AddressesOf(t, d, datasettest.Multiples(rapid.Int64Range(2, 9).Draw(t, "deleted multiples of")))
 		made, err := d.Delete(ctx, rowset.At(gone...), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		d = made.Dataset
-		cut := rapid.IntRange(1, len(d.manifest.Fragments)).Draw(t, "first group")
+		cut := rapid.IntRange(1, len(d.Manifest().Fragments)).Draw(t, "first group")
 		var groups [][]uint64
-		for i, f := range d.manifest.Fragments {
+		for i, f := range d.Manifest().Fragments {
 			if i == 0 || i == cut {
 				groups = append(groups, nil)
 			}
@@ -261,7 +263,7 @@ func TestRewriteMovesRows(t *testing.T) {
 		if got := rewritten.Stats(); len(got.Lengths) != len(groups) || got.DeletedRows != 0 {
 			t.Fatalf("stats %+v, want %d fragments and nothing deleted", got, len(groups))
 		}
-		for _, address := range addressesOf(t, d, nil) {
+		for _, address := range datasettest.AddressesOf(t, d, nil) {
 			to, ok, err := rewriting.Moved(ctx, address)
 			if err != nil || !ok {
 				t.Fatalf("row %x went nowhere: %v", address, err)
@@ -306,7 +308,7 @@ func TestRewriteIsStaleAfterADelete(t *testing.T) {
 func TestOperationsSurviveACrashAnywhere(t *testing.T) {
 	ctx := context.Background()
 	all := func(d *Dataset) string {
-		return fmt.Sprint(d.arrow.Fields(), idsOf(t, d, ScanOptions{}), d.Stats(), d.manifest.Config)
+		return fmt.Sprint(d.ArrowSchema().Fields(), datasettest.IDsOf(t, d, snapshot.ScanOptions{}), d.Stats(), d.Manifest().Config)
 	}
 	value := "b"
 	for name, do := range map[string]func(*Dataset) error{

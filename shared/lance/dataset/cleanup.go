@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/dataset/part"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
@@ -82,7 +83,7 @@ func (t *Table) ExpireVersions(ctx context.Context, e Expiry) (CleanupReport, er
 		return CleanupReport{}, err
 	}
 	return report, t.removeAll(ctx, old, func(info objectstore.Info) {
-		t.session.cache.Drop(t.cached, datasetPart(info.Key))
+		t.session.Cache.Drop(t.at.Cached, datasetPart(info.Key))
 	})
 }
 
@@ -94,7 +95,7 @@ func (t *Table) checkWritable(ctx context.Context, newest objectstore.Info) erro
 	if err != nil {
 		return err
 	}
-	return operation.CheckWritable(d.manifest)
+	return operation.CheckWritable(d.Manifest())
 }
 
 func schemeOf(info objectstore.Info) manifest.Scheme {
@@ -105,7 +106,7 @@ func schemeOf(info objectstore.Info) manifest.Scheme {
 // removeAll deletes objects side by side, and calls gone after each.
 func (t *Table) removeAll(ctx context.Context, objects []objectstore.Info, gone func(objectstore.Info)) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentReads)
+	group.SetLimit(snapshot.MaxConcurrentReads)
 	for _, info := range objects {
 		if ctx.Err() != nil {
 			break
@@ -139,9 +140,9 @@ func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool
 	if err != nil {
 		return report, err
 	}
-	places := []string{t.prefix}
+	places := []string{t.at.Prefix}
 	for name := range branches {
-		places = append(places, t.prefix+"/"+treeDir+name)
+		places = append(places, t.at.Prefix+"/"+treeDir+name)
 	}
 	named := &namedFiles{files: map[string]bool{}}
 	for _, place := range places {
@@ -173,7 +174,7 @@ type namedFiles struct {
 // nameFiles reads all manifests at a place, those outside of the history, too.
 func (t *Table) nameFiles(ctx context.Context, place string, named *namedFiles) error {
 	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentReads)
+	group.SetLimit(snapshot.MaxConcurrentReads)
 	err := t.eachObject(ctx, place+"/"+manifest.VersionsDir+"/", func(info objectstore.Info) error {
 		if _, _, ok := manifest.ParseName(path.Base(info.Key)); ok && inner.Err() == nil {
 			group.Go(func() error { return t.nameFilesOf(inner, info, named) })
@@ -184,7 +185,7 @@ func (t *Table) nameFiles(ctx context.Context, place string, named *namedFiles) 
 }
 
 func (t *Table) nameFilesOf(ctx context.Context, info objectstore.Info, named *namedFiles) error {
-	m, err := manifest.Read(ctx, t.store, info.Key, info.Size)
+	m, err := manifest.Read(ctx, t.at.Store, info.Key, info.Size)
 	if errors.Is(err, objectstore.ErrNotExist) {
 		return nil // another cleanup
 	}
@@ -223,7 +224,7 @@ const uploadTime = part.Lifetime + time.Hour + maxClockSkew
 
 // nameParts reads the receipts of the parts at a place that may still be committed.
 func (t *Table) nameParts(ctx context.Context, place string, named *namedFiles) error {
-	parts, err := part.Place{Store: t.store, Prefix: place}.Since(ctx, t.session.now().Add(-uploadTime))
+	parts, err := part.Place{Store: t.at.Store, Prefix: place}.Since(ctx, t.session.now().Add(-uploadTime))
 	if err != nil {
 		return err
 	}
@@ -287,7 +288,7 @@ func (o *orphans) sweep(ctx context.Context, place, dir string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("clean up %s of %s: %w", dir, o.table.uri, err)
+		return fmt.Errorf("clean up %s of %s: %w", dir, o.table.at.URI, err)
 	}
 	return flush()
 }
@@ -308,9 +309,9 @@ func unit(dir, file string) string {
 // eachObject calls f with all objects whose keys begin with a prefix.
 func (t *Table) eachObject(ctx context.Context, prefix string, f func(objectstore.Info) error) error {
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPage}
-	for info, err := range objectstore.Objects(ctx, t.store, opts) {
+	for info, err := range objectstore.Objects(ctx, t.at.Store, opts) {
 		if err != nil {
-			return fmt.Errorf("list %s of %s: %w", strings.TrimPrefix(prefix, t.prefix+"/"), t.uri, err)
+			return fmt.Errorf("list %s of %s: %w", strings.TrimPrefix(prefix, t.at.Prefix+"/"), t.at.URI, err)
 		}
 		if err := f(info); err != nil {
 			return err

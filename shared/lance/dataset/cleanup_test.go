@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
@@ -42,7 +44,7 @@ func allOld(inner objectstore.Store) aged {
 
 func weekAgo() time.Time { return time.Now().Add(-7 * day) }
 
-func cleanUp(t fataler, table *Table) CleanupReport {
+func cleanUp(t datasettest.Fataler, table *Table) CleanupReport {
 	t.Helper()
 	ctx := context.Background()
 	report, err := table.ExpireVersions(ctx, Expiry{Before: weekAgo()})
@@ -57,7 +59,7 @@ func cleanUp(t fataler, table *Table) CleanupReport {
 	return report
 }
 
-func historyOf(t fataler, table *Table) []uint64 {
+func historyOf(t datasettest.Fataler, table *Table) []uint64 {
 	t.Helper()
 	infos, err := table.Versions(context.Background(), nil, -1)
 	if err != nil {
@@ -70,7 +72,7 @@ func historyOf(t fataler, table *Table) []uint64 {
 	return versions
 }
 
-func filesOf(t fataler, store objectstore.Store) []string {
+func filesOf(t datasettest.Fataler, store objectstore.Store) []string {
 	t.Helper()
 	page, err := store.List(context.Background(), objectstore.ListOptions{})
 	if err != nil {
@@ -84,7 +86,7 @@ func filesOf(t fataler, store objectstore.Store) []string {
 }
 
 // A table with overwritten, deleted and tagged versions, and a branch.
-func worn(t fataler, table *Table) {
+func worn(t datasettest.Fataler, table *Table) {
 	t.Helper()
 	ctx := context.Background()
 	d := many(t, table, false, 5, 5, 5) // versions 1 to 3
@@ -132,22 +134,22 @@ func TestCleanupKeepsWhatIsNeeded(t *testing.T) {
 	if _, err := table.DeleteOrphans(ctx, weekAgo(), false, func(int) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	fresh := tableIn(table.store)
+	fresh := tableIn(table.at.Store)
 	for name, c := range map[string]struct {
 		open func() (*Dataset, error)
 		want []int64
 	}{
 		"newest":    {func() (*Dataset, error) { return fresh.Latest(ctx) }, []int64{70, 71, 72}},
-		"tagged":    {func() (*Dataset, error) { return fresh.Tagged(ctx, "kept") }, upTo(10)},
-		"branched":  {func() (*Dataset, error) { return fresh.Version(ctx, 4) }, append([]int64{0}, upTo(15)[2:]...)},
-		"on branch": {func() (*Dataset, error) { return branch.Latest(ctx) }, append(append([]int64{0}, upTo(15)[2:]...), 80, 81, 82)},
+		"tagged":    {func() (*Dataset, error) { return fresh.Tagged(ctx, "kept") }, datasettest.UpTo(10)},
+		"branched":  {func() (*Dataset, error) { return fresh.Version(ctx, 4) }, append([]int64{0}, datasettest.UpTo(15)[2:]...)},
+		"on branch": {func() (*Dataset, error) { return branch.Latest(ctx) }, append(append([]int64{0}, datasettest.UpTo(15)[2:]...), 80, 81, 82)},
 	} {
 		d, err := c.open()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(c.want, idsOf(t, d, ScanOptions{})); diff != "" {
+		if diff := cmp.Diff(c.want, datasettest.IDsOf(t, d, snapshot.ScanOptions{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -205,7 +207,7 @@ func TestADryRunDeletesNothing(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(allOld(memstore.New()))
 	worn(t, table)
-	before := filesOf(t, table.store)
+	before := filesOf(t, table.at.Store)
 	report, err := table.ExpireVersions(ctx, Expiry{Before: weekAgo(), DryRun: true})
 	if err != nil || report.Versions != 3 || report.Bytes == 0 {
 		t.Errorf("got %+v, %v; want 3 versions", report, err)
@@ -213,7 +215,7 @@ func TestADryRunDeletesNothing(t *testing.T) {
 	if _, err := table.DeleteOrphans(ctx, time.Now(), true, func(int) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(before, filesOf(t, table.store)); diff != "" {
+	if diff := cmp.Diff(before, filesOf(t, table.at.Store)); diff != "" {
 		t.Errorf("files (-before +after):\n%s", diff)
 	}
 }
@@ -235,9 +237,9 @@ func TestBranchesWithinBranches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := filesOf(t, table.store)
+	before := filesOf(t, table.at.Store)
 	cleanUp(t, table)
-	if diff := cmp.Diff(before, filesOf(t, table.store)); diff != "" {
+	if diff := cmp.Diff(before, filesOf(t, table.at.Store)); diff != "" {
 		t.Errorf("files (-before +after):\n%s", diff)
 	}
 }
@@ -292,11 +294,11 @@ func TestCleanupIsHarmlessWhereverItEnds(t *testing.T) {
 	})
 }
 
-func contentOf(t fataler, store objectstore.Store, version uint64) string {
+func contentOf(t datasettest.Fataler, store objectstore.Store, version uint64) string {
 	t.Helper()
 	d, err := tableIn(store).Version(context.Background(), version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprint(idsOf(t, d, ScanOptions{}))
+	return fmt.Sprint(datasettest.IDsOf(t, d, snapshot.ScanOptions{}))
 }

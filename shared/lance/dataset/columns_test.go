@@ -12,6 +12,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore/memstore"
@@ -29,9 +31,9 @@ func double(name string) NewColumns {
 	}}
 }
 
-func checkDoubles(t fataler, d *Dataset, column string) {
+func checkDoubles(t datasettest.Fataler, d *Dataset, column string) {
 	t.Helper()
-	_, batches, err := d.Scan(context.Background(), ScanOptions{Columns: []string{"id", column}})
+	_, batches, err := d.Scan(context.Background(), snapshot.ScanOptions{Columns: []string{"id", column}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,7 @@ func TestColumnsComeAndGo(t *testing.T) {
 		}
 		d = next
 	}
-	made, err := d.Delete(ctx, rowset.At(slices.Concat(addressesOf(t, d, multiples(3)), addressesOf(t, d, nil)[11:12])...), "")
+	made, err := d.Delete(ctx, rowset.At(slices.Concat(datasettest.AddressesOf(t, d, datasettest.Multiples(3)), datasettest.AddressesOf(t, d, nil)[11:12])...), "")
 	step(made.Dataset, err)
 	step(d.AddColumns(ctx, double("y")))
 	checkDoubles(t, d, "y")
@@ -98,7 +100,7 @@ func TestColumnsComeAndGo(t *testing.T) {
 
 func TestAlterationsThatCannotBe(t *testing.T) {
 	ctx := t.Context()
-	d := mustCreate(t, tableIn(memstore.New()), upTo(10)...)
+	d := mustCreate(t, tableIn(memstore.New()), datasettest.UpTo(10)...)
 	no := false
 	for name, alterations := range map[string][]Alteration{
 		"nulls in a column that may have none": {{Path: "name", Nullable: &no}},
@@ -110,7 +112,7 @@ func TestAlterationsThatCannotBe(t *testing.T) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
-	var missing *ErrNoColumn
+	var missing *snapshot.ErrNoColumn
 	if _, err := d.AlterColumns(ctx, []Alteration{{Path: "x"}}, nil); !errors.As(err, &missing) {
 		t.Errorf("a column that is not there: %v, want ErrNoColumn", err)
 	}

@@ -51,7 +51,7 @@ func (c *change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error
 	apply := c.apply
 	if apply == nil {
 		apply = func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
-			return operation.Apply(base.manifest, op)
+			return operation.Apply(base.Manifest(), op)
 		}
 	}
 	next, err := apply(base, op)
@@ -66,7 +66,7 @@ func (c *change) onto(base *Dataset, op pb.Operation) (*manifest.Manifest, error
 func checkMetadata(base *Dataset, next *manifest.Manifest) error {
 	before, after := 0, next.MetadataBytes()
 	if base != nil {
-		before = base.manifest.MetadataBytes()
+		before = base.Manifest().MetadataBytes()
 	}
 	if after > schema.MaxMetadataBytes && after > before {
 		return fmt.Errorf("%w: the metadata of the table, its schema and its fields is %d bytes and would be %d; at most %d are possible",
@@ -119,7 +119,7 @@ func (t *Table) commit(ctx context.Context, c *change) (*Dataset, error) {
 	newest := c.read
 	joins := c.joins(t)
 	// Among others that wait it will most likely be a part of their transaction.
-	stored := !joins || !t.session.crowded(t.uri)
+	stored := !joins || !t.session.crowded(t.at.URI)
 	if err := t.prepare(ctx, c, txn, stored, &newest); err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ var errGuess = fmt.Errorf("%w: it was begun on an old version", errRedo)
 
 // reguess makes the change one of the newest version: it was begun after that was there.
 func (t *Table) reguess(ctx context.Context, c *change, txn *pb.Transaction, newest *Dataset) (*manifest.Manifest, error) {
-	if err := newest.manifest.CheckWritable(); err != nil {
+	if err := newest.Manifest().CheckWritable(); err != nil {
 		return nil, err
 	}
 	if c.fits != nil && !c.fits(newest) {
@@ -252,8 +252,8 @@ func (t *Table) reguess(ctx context.Context, c *change, txn *pb.Transaction, new
 func (t *Table) putTransaction(ctx context.Context, txn *pb.Transaction) error {
 	var e pb.Encoder
 	txn.Marshal(&e)
-	key := manifest.TransactionKey(t.prefix, manifest.TransactionName(txn.ReadVersion, txn.UUID))
-	_, err := t.store.Put(ctx, key, e.B, objectstore.Condition{})
+	key := manifest.TransactionKey(t.at.Prefix, manifest.TransactionName(txn.ReadVersion, txn.UUID))
+	_, err := t.at.Store.Put(ctx, key, e.B, objectstore.Condition{})
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/operation"
@@ -119,10 +120,10 @@ type candidate struct {
 // are, which a rewriting changes. Fragments that such an index covers stay as they are, unless its
 // segments can be built anew.
 func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
-	if err := operation.CheckWritable(d.manifest); err != nil {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
 	}
-	opts, err := opts.resolved(d.manifest.Config)
+	opts, err := opts.resolved(d.Manifest().Config)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (d *Dataset) PlanCompaction(opts CompactionOptions) ([][]uint64, error) {
 		}
 		bin = nil
 	}
-	for _, f := range d.fragments() {
+	for _, f := range d.Fragments() {
 		c, ok := candidateOf(f, opts)
 		ok = ok && !(opts.Own && f.Borrows())
 		if c.coverage = covered.of(f); !ok || covered.bound.Contains(uint32(f.Meta.ID)) {
@@ -165,10 +166,10 @@ const indexedRatio = 8
 func (d *Dataset) costsIndices(group []uint64, covered coverage) bool {
 	written := int64(0)
 	for _, id := range group {
-		written += d.fragment(id).LiveRows()
+		written += d.Fragment(id).LiveRows()
 	}
-	return slices.ContainsFunc(covered.movable, func(s covering) bool {
-		return s.live.Contains(uint32(group[0])) && s.rows > indexedRatio*written
+	return slices.ContainsFunc(covered.movable, func(s snapshot.Covering) bool {
+		return s.Live.Contains(uint32(group[0])) && s.Rows > indexedRatio*written
 	})
 }
 
@@ -241,9 +242,9 @@ func firstOf(groups [][]uint64, bound int) [][]uint64 {
 // coverage is what the indices of a version cover.
 type coverage struct {
 	indices []*roaring.Bitmap
-	bound   *roaring.Bitmap // fragments whose rows some index finds by where they are, and cannot follow
-	movable []covering      // segments that find rows by where they are, and can be built anew
-	unknown bool            // there is one that does not say, or that says how rows have moved
+	bound   *roaring.Bitmap     // fragments whose rows some index finds by where they are, and cannot follow
+	movable []snapshot.Covering // segments that find rows by where they are, and can be built anew
+	unknown bool                // there is one that does not say, or that says how rows have moved
 }
 
 // reuseIndexName names what is no index, but tells how compactions have moved rows that
@@ -251,7 +252,7 @@ type coverage struct {
 const reuseIndexName = "__lance_frag_reuse"
 
 func (d *Dataset) indexCoverage(opts CompactionOptions) (coverage, error) {
-	entries, err := d.manifest.Indices()
+	entries, err := d.Manifest().Indices()
 	if err != nil {
 		return coverage{}, err
 	}
@@ -264,17 +265,17 @@ func (d *Dataset) indexCoverage(opts CompactionOptions) (coverage, error) {
 		if x.Name == reuseIndexName || len(x.FragmentBitmap) == 0 {
 			return coverage{unknown: true}, nil
 		}
-		b, err := d.coveringOf(x)
+		b, err := d.CoveringOf(x)
 		if err != nil {
 			return coverage{}, err
 		}
-		c.indices = append(c.indices, b.live)
+		c.indices = append(c.indices, b.Live)
 		switch {
-		case d.manifest.StableRowIDs() && !operation.NamesAddresses(x):
-		case opts.Extend != nil && indexmeta.IsKnown(x) && slices.ContainsFunc(indices, func(of Index) bool { return of.Name == x.Name && opts.Extend.CanExtend(of) }):
+		case d.Manifest().StableRowIDs() && !operation.NamesAddresses(x):
+		case opts.Extend != nil && indexmeta.IsKnown(x) && slices.ContainsFunc(indices, func(of snapshot.Index) bool { return of.Name == x.Name && opts.Extend.CanExtend(of) }):
 			c.movable = append(c.movable, b)
 		default:
-			c.bound.Or(b.live)
+			c.bound.Or(b.Live)
 		}
 	}
 	return c, nil
@@ -334,7 +335,7 @@ func (d *Dataset) firstBytes(groups [][]uint64) (first [][]uint64, others int) {
 	total := int64(0)
 	for i, g := range groups {
 		for _, id := range g {
-			total += d.fragment(id).Bytes()
+			total += d.Fragment(id).Bytes()
 		}
 		if total > compactionBytes && i > 0 {
 			return groups[:i], len(slices.Concat(groups[i:]...))

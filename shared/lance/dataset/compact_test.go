@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
@@ -16,7 +18,7 @@ import (
 )
 
 // many makes a table of fragments of some rows each, with ids from 0 on.
-func many(t fataler, table *Table, stable bool, rows ...int) *Dataset {
+func many(t datasettest.Fataler, table *Table, stable bool, rows ...int) *Dataset {
 	t.Helper()
 	ctx, next := context.Background(), int64(0)
 	var d *Dataset
@@ -115,14 +117,14 @@ func TestCompactionKeepsTheRows(t *testing.T) {
 		table := tableIn(memstore.New())
 		stable := rapid.Bool().Draw(t, "stable row ids")
 		d := many(t, table, stable, rapid.SliceOfN(rapid.IntRange(1, 30), 1, 12).Draw(t, "fragments")...)
-		gone := addressesOf(t, d, multiples(rapid.Int64Range(2, 9).Draw(t, "deleted multiples of")))
+		gone := datasettest.AddressesOf(t, d, datasettest.Multiples(rapid.Int64Range(2, 9).Draw(t, "deleted multiples of")))
 		made, err := d.Delete(ctx, rowset.At(gone...), "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		d = made.Dataset
 		opts := CompactionOptions{TargetRows: rapid.Int64Range(1, 100).Draw(t, "target"), MaxFragments: rapid.IntRange(0, 5).Draw(t, "bound")}
-		want := idsOf(t, d, ScanOptions{})
+		want := datasettest.IDsOf(t, d, snapshot.ScanOptions{})
 		slices.Sort(want)
 		for {
 			done, err := d.Compact(ctx, opts)
@@ -134,7 +136,7 @@ func TestCompactionKeepsTheRows(t *testing.T) {
 			}
 			d = done.Dataset
 		}
-		got := idsOf(t, d, ScanOptions{})
+		got := datasettest.IDsOf(t, d, snapshot.ScanOptions{})
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("rows (-before +after):\n%s", diff)

@@ -37,7 +37,7 @@ const (
 func (t *Table) CreateBranch(ctx context.Context, name, from string, version uint64) (*Dataset, error) {
 	switch _, err := t.BranchInfo(ctx, name); {
 	case err == nil:
-		return nil, fmt.Errorf("%w: branch %s of %s", ErrRefExists, name, t.uri)
+		return nil, fmt.Errorf("%w: branch %s of %s", ErrRefExists, name, t.at.URI)
 	case !errors.Is(err, ErrNoBranch):
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (t *Table) fork(ctx context.Context, from string, version uint64) (*Dataset
 	}
 	id := strings.ReplaceAll(uuid.NewString(), "-", "")
 	info.Identifier.Forks = append(slices.Clip(info.Identifier.Forks), Fork{Version: source.Version(), ID: id})
-	info.ParentVersion, info.ManifestBytes = source.Version(), source.manifest.Location.Size
+	info.ParentVersion, info.ManifestBytes = source.Version(), source.Manifest().Location.Size
 	return source, info, nil
 }
 
@@ -145,7 +145,7 @@ func (t *Table) clear(ctx context.Context, op *pb.Clone) (same *objectstore.Info
 
 // replaceClone puts a clone in place of one that is the same.
 func (t *Table) replaceClone(ctx context.Context, source *Dataset, op *pb.Clone, same objectstore.Info) (*Dataset, error) {
-	first, err := operation.Cloned(source.manifest, op)
+	first, err := operation.Cloned(source.Manifest(), op)
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +160,12 @@ func (t *Table) replaceClone(ctx context.Context, source *Dataset, op *pb.Clone,
 		return nil, err
 	}
 	sent := t.session.now()
-	info, err := t.store.Put(ctx, same.Key, file, objectstore.Condition{IfMatch: same.ETag})
+	info, err := t.at.Store.Put(ctx, same.Key, file, objectstore.Condition{IfMatch: same.ETag})
 	if errors.Is(err, objectstore.ErrPrecondition) {
 		return nil, fmt.Errorf("%w: somebody else makes or deletes branch %s", ErrConflict, *op.BranchName)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("replace %s of %s: %w", same.Key, t.uri, err)
+		return nil, fmt.Errorf("replace %s of %s: %w", same.Key, t.at.URI, err)
 	}
 	_, scheme, _ := manifest.ParseName(path.Base(same.Key))
 	return t.made(first, info, scheme, nil, sent)
@@ -173,18 +173,18 @@ func (t *Table) replaceClone(ctx context.Context, source *Dataset, op *pb.Clone,
 
 // removeVersion removes a version that nobody else has seen.
 func (t *Table) removeVersion(ctx context.Context, d *Dataset) error {
-	at := d.manifest.Location
+	at := d.Manifest().Location
 	return t.remove(ctx, objectstore.Info{Key: at.Key, ETag: at.ETag})
 }
 
 // cloneAt returns the clone that made a version, nil when it was not one. A version that
 // cannot be read is not in anybody's way.
 func (t *Table) cloneAt(ctx context.Context, info objectstore.Info) *pb.Clone {
-	m, err := manifest.Read(ctx, t.store, info.Key, info.Size)
+	m, err := manifest.Read(ctx, t.at.Store, info.Key, info.Size)
 	if err != nil {
 		return nil
 	}
-	txn, err := m.ReadTransaction(ctx, t.store, t.prefix)
+	txn, err := m.ReadTransaction(ctx, t.at.Store, t.at.Prefix)
 	if err != nil {
 		return nil
 	}
@@ -213,11 +213,11 @@ func (t *Table) putBranch(ctx context.Context, name string, info BranchInfo, fir
 	case errors.Is(read, ErrNoBranch) && errors.Is(err, objectstore.ErrPrecondition):
 		return fmt.Errorf("%w: branch %s was made and deleted by somebody else", ErrConflict, name)
 	case read != nil:
-		return fmt.Errorf("make branch %s of %s: %w", name, t.uri, errors.Join(objectstore.ErrUnknownOutcome, err, read))
+		return fmt.Errorf("make branch %s of %s: %w", name, t.at.URI, errors.Join(objectstore.ErrUnknownOutcome, err, read))
 	case theirs.incarnation() == info.incarnation():
 		return nil
 	}
-	err = fmt.Errorf("%w: branch %s of %s", ErrRefExists, name, t.uri)
+	err = fmt.Errorf("%w: branch %s of %s", ErrRefExists, name, t.at.URI)
 	if theirs.ParentVersion != info.ParentVersion {
 		return errors.Join(err, t.removeVersion(ctx, first))
 	}
@@ -236,7 +236,7 @@ func (t *Table) checkParent(ctx context.Context, name string, info BranchInfo) e
 		return nil
 	}
 	if err != nil && !errors.Is(err, ErrNoBranch) {
-		return fmt.Errorf("branch %s of %s is made, but not that its parent is still there: %w", name, t.uri, err)
+		return fmt.Errorf("branch %s of %s is made, but not that its parent is still there: %w", name, t.at.URI, err)
 	}
 	gone := fmt.Errorf("%w: %s", ErrNoBranch, *info.Parent)
 	return errors.Join(gone, t.DeleteBranch(ctx, name))

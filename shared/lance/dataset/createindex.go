@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
@@ -70,7 +71,7 @@ func (d *Dataset) CreateIndex(ctx context.Context, n NewIndex) (*Dataset, error)
 // index that is replaced.
 func (d *Dataset) replacing(n NewIndex) (*pb.CreateIndex, error) {
 	op := new(pb.CreateIndex)
-	entries, err := d.manifest.Indices()
+	entries, err := d.Manifest().Indices()
 	if err != nil {
 		return nil, fmt.Errorf("%w: indices: %w", lance.ErrCorrupt, err)
 	}
@@ -87,12 +88,12 @@ func (d *Dataset) replacing(n NewIndex) (*pb.CreateIndex, error) {
 
 // newEntry returns the entry of an index that covers all fragments, without its files.
 func (d *Dataset) newEntry(n NewIndex) (*pb.IndexMetadata, error) {
-	fields, err := d.manifest.Schema.Resolve(n.Column)
+	fields, err := d.Manifest().Schema.Resolve(n.Column)
 	if err != nil {
 		return nil, d.NoColumn(n.Column)
 	}
 	covered := roaring.New()
-	for _, f := range d.manifest.Fragments {
+	for _, f := range d.Manifest().Fragments {
 		if f.ID > 1<<32-1 {
 			return nil, fmt.Errorf("%w: an index over fragment %d", lance.ErrUnsupported, f.ID)
 		}
@@ -123,7 +124,7 @@ type SegmentFiles struct {
 // newSegmentFiles begins the files of a segment. They are of the version of the table's data files,
 // or of 2.0 when those are older.
 func (d *Dataset) newSegmentFiles(id string) (*SegmentFiles, error) {
-	version, err := d.manifest.FileVersion()
+	version, err := d.Manifest().FileVersion()
 	if err != nil {
 		return nil, err
 	}
@@ -203,4 +204,23 @@ func (s *SegmentFiles) abort() {
 		f.file.Abort()
 	}
 	clear(s.open)
+}
+
+// DropIndex removes an index, also one of a kind that nobody here could read, or returns
+// ErrNoIndex. Its files stay for the versions that have it.
+func (d *Dataset) DropIndex(ctx context.Context, name string) (*Dataset, error) {
+	segments, err := d.Manifest().Indices()
+	if err != nil {
+		return nil, err
+	}
+	op := &pb.CreateIndex{}
+	for _, x := range segments {
+		if x.Name == name && !indexmeta.IsSystem(name) {
+			op.RemovedIndices = append(op.RemovedIndices, x)
+		}
+	}
+	if len(op.RemovedIndices) == 0 {
+		return nil, fmt.Errorf("%w: %q", snapshot.ErrNoIndex, name)
+	}
+	return d.Commit(ctx, op)
 }

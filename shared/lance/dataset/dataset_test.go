@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -17,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
@@ -24,47 +25,9 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 )
 
-var people = arrow.NewSchema([]arrow.Field{
-	{Name: "id", Type: arrow.PrimitiveTypes.Int64},
-	{Name: "name", Type: arrow.BinaryTypes.String, Nullable: true},
-	{Name: "v", Type: arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32), Nullable: true},
-}, nil)
-
 // rowsOf makes rows with the given ids, in batches of at most 100. Every seventh name is null.
 func rowsOf(ids ...int64) Rows {
-	return Rows{Schema: people, Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		for part := range slices.Chunk(ids, 100) {
-			if !yield(batchOf(part), nil) {
-				return
-			}
-		}
-	}}
-}
-
-func batchOf(ids []int64) arrow.RecordBatch {
-	b := array.NewRecordBuilder(memory.DefaultAllocator, people)
-	for _, id := range ids {
-		b.Field(0).(*array.Int64Builder).Append(id)
-		if id%7 == 0 {
-			b.Field(1).AppendNull()
-		} else {
-			b.Field(1).(*array.StringBuilder).Append(nameOf(id))
-		}
-		list := b.Field(2).(*array.FixedSizeListBuilder)
-		list.Append(true)
-		list.ValueBuilder().(*array.Float32Builder).AppendValues([]float32{float32(id), -float32(id)}, nil)
-	}
-	return b.NewRecordBatch()
-}
-
-func nameOf(id int64) string { return fmt.Sprintf("name %d", id) }
-
-func upTo(n int64) []int64 {
-	ids := make([]int64, n)
-	for i := range ids {
-		ids[i] = int64(i)
-	}
-	return ids
+	return Rows{Schema: datasettest.People, Batches: datasettest.BatchesOf(ids...)}
 }
 
 func tableIn(store objectstore.Store) *Table {
@@ -81,47 +44,16 @@ func mustCreate(t *testing.T, table *Table, ids ...int64) *Dataset {
 	return made.Dataset
 }
 
-// ids reads the ids of a scan and checks that the other columns belong to them.
-func idsOf(t fataler, d *Dataset, opts ScanOptions) []int64 {
-	t.Helper()
-	_, batches, err := d.Scan(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := []int64{}
-	for batch, err := range batches {
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, checkRows(t, batch)...)
-	}
-	return ids
-}
-
-func checkRows(t fataler, batch arrow.RecordBatch) []int64 {
-	t.Helper()
-	ids := batch.Column(batch.Schema().FieldIndices("id")[0]).(*array.Int64).Int64Values()
-	if at := batch.Schema().FieldIndices("name"); len(at) > 0 {
-		names := batch.Column(at[0]).(*array.String)
-		for i, id := range ids {
-			if names.IsNull(i) != (id%7 == 0) || (id%7 != 0 && names.Value(i) != nameOf(id)) {
-				t.Fatalf("row of id %d has name %q (null: %v)", id, names.Value(i), names.IsNull(i))
-			}
-		}
-	}
-	return slices.Clone(ids)
-}
-
 func TestCreatedTableHoldsItsRows(t *testing.T) {
 	table := tableIn(memstore.New())
 	if _, err := table.Latest(t.Context()); !errors.Is(err, ErrNoTable) {
 		t.Errorf("latest of no table: %v, want ErrNoTable", err)
 	}
-	d := mustCreate(t, table, upTo(1000)...)
+	d := mustCreate(t, table, datasettest.UpTo(1000)...)
 	if got, want := d.Version(), uint64(1); got != want {
 		t.Errorf("version %d, want %d", got, want)
 	}
-	if diff := cmp.Diff(upTo(1000), idsOf(t, d, ScanOptions{})); diff != "" {
+	if diff := cmp.Diff(datasettest.UpTo(1000), datasettest.IDsOf(t, d, snapshot.ScanOptions{})); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := table.Create(t.Context(), rowsOf(1)); !errors.Is(err, ErrTableExists) {
@@ -146,7 +78,7 @@ func TestAppendAndOverwriteMakeVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := idsOf(t, d, ScanOptions{}); !cmp.Equal(got, want) {
+		if got := datasettest.IDsOf(t, d, snapshot.ScanOptions{}); !cmp.Equal(got, want) {
 			t.Errorf("version %d holds %v, want %v", version, got, want)
 		}
 	}
@@ -163,7 +95,7 @@ func TestAppendMatchesColumnsByName(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
 	mustCreate(t, table, 1)
-	only := arrow.NewSchema([]arrow.Field{people.Field(0)}, nil)
+	only := arrow.NewSchema([]arrow.Field{datasettest.People.Field(0)}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, only)
 	b.Field(0).(*array.Int64Builder).Append(7) // its name is null, as checkRows expects
 	batch := b.NewRecordBatch()
@@ -172,7 +104,7 @@ func TestAppendMatchesColumnsByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := idsOf(t, made.Dataset, ScanOptions{}), []int64{1, 7}; !cmp.Equal(got, want) {
+	if got, want := datasettest.IDsOf(t, made.Dataset, snapshot.ScanOptions{}), []int64{1, 7}; !cmp.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
 	wrong := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}}, nil)
@@ -226,31 +158,13 @@ func TestConfirmsAreAskedUntilOneRefuses(t *testing.T) {
 	}
 }
 
-// whereID keeps the rows whose id is kept.
-func whereID(keep func(id int64) bool) *Where {
-	return &Where{Columns: []string{"id"}, Select: func(_ context.Context, batch arrow.RecordBatch, among []uint64) ([]int32, error) {
-		var rows []int32
-		for i, id := range batch.Column(0).(*array.Int64).Int64Values() {
-			if keep(id) && (among == nil || among[i/64]>>(i%64)&1 == 1) {
-				rows = append(rows, int32(i))
-			}
-		}
-		return rows, nil
-	}}
-}
-
-// multiples keeps the rows whose id divides by n.
-func multiples(n int64) *Where {
-	return whereID(func(id int64) bool { return id%n == 0 })
-}
-
 // A scan of fragments with deletions equals the same done to a list.
 func TestScanEqualsListOfRows(t *testing.T) {
 	ctx := context.Background()
 	table := tableIn(memstore.New())
-	mustCreate(t, table, upTo(3000)...)
+	mustCreate(t, table, datasettest.UpTo(3000)...)
 	for from := int64(3000); from < 6000; from += 1000 {
-		if _, err := table.Append(ctx, rowsOf(upTo(from + 1000)[from:]...)); err != nil {
+		if _, err := table.Append(ctx, rowsOf(datasettest.UpTo(from + 1000)[from:]...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -258,26 +172,26 @@ func TestScanEqualsListOfRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := addressesOf(t, d, multiples(3))
+	gone := datasettest.AddressesOf(t, d, datasettest.Multiples(3))
 	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(gone...)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d = made.Dataset
 	var want []int64
-	for _, id := range upTo(6000) {
+	for _, id := range datasettest.UpTo(6000) {
 		if id%3 != 0 {
 			want = append(want, id)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		opts := ScanOptions{
+		opts := snapshot.ScanOptions{
 			Offset: rapid.Int64Range(0, 5000).Draw(t, "offset"),
 			Limit:  rapid.OneOf(rapid.Int64Range(0, 5000), rapid.Just[int64](math.MaxInt64)).Draw(t, "limit"),
 		}
 		expected := want
 		if n := rapid.SampledFrom([]int64{0, 2, 7, 500, 100_000}).Draw(t, "multiples of"); n > 0 {
-			opts.Where = multiples(n)
+			opts.Where = datasettest.Multiples(n)
 			expected = slices.DeleteFunc(slices.Clone(want), func(id int64) bool { return id%n != 0 })
 		}
 		if rapid.Bool().Draw(t, "few columns") {
@@ -288,10 +202,10 @@ func TestScanEqualsListOfRows(t *testing.T) {
 			expected = expected[:min(opts.Limit, int64(len(expected)))]
 		}
 		if opts.Where != nil && rapid.Bool().Draw(t, "by their addresses") {
-			expected = idsOf(t, d, ScanOptions{Where: opts.Where})
-			opts = ScanOptions{Columns: opts.Columns, Rows: rowset.At(addressesOf(t, d, opts.Where)...)}
+			expected = datasettest.IDsOf(t, d, snapshot.ScanOptions{Where: opts.Where})
+			opts = snapshot.ScanOptions{Columns: opts.Columns, Rows: rowset.At(datasettest.AddressesOf(t, d, opts.Where)...)}
 		}
-		if got := idsOf(t, d, opts); !slices.Equal(got, expected) {
+		if got := datasettest.IDsOf(t, d, opts); !slices.Equal(got, expected) {
 			t.Fatalf("scan %+v gives %d ids from %v, want %d from %v", opts, len(got), head(got), len(expected), head(expected))
 		}
 	})
@@ -299,47 +213,24 @@ func TestScanEqualsListOfRows(t *testing.T) {
 
 func head(ids []int64) []int64 { return ids[:min(3, len(ids))] }
 
-// fataler is what helpers need of a test or of a property.
-type fataler interface {
-	Helper()
-	Fatal(args ...any)
-	Fatalf(format string, args ...any)
-}
-
-func addressesOf(t fataler, d *Dataset, where *Where) []uint64 {
-	t.Helper()
-	_, batches, err := d.Scan(context.Background(), ScanOptions{Columns: []string{RowAddr}, Where: where})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var addresses []uint64
-	for batch, err := range batches {
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses = append(addresses, batch.Column(0).(*array.Uint64).Uint64Values()...)
-	}
-	return addresses
-}
-
 func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
-	mustCreate(t, table, upTo(500)...)
-	if _, err := table.Append(ctx, rowsOf(upTo(1000)[500:]...)); err != nil {
+	mustCreate(t, table, datasettest.UpTo(500)...)
+	if _, err := table.Append(ctx, rowsOf(datasettest.UpTo(1000)[500:]...)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := table.Latest(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := addressesOf(t, d, nil)
+	all := datasettest.AddressesOf(t, d, nil)
 	ask := []uint64{all[999], all[3], all[3], all[500], all[0]}
-	batch, err := d.Take(ctx, []string{"name", "id", RowOffset}, ask)
+	batch, err := d.Take(ctx, []string{"name", "id", snapshot.RowOffset}, ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := checkRows(t, batch), []int64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
+	if got, want := datasettest.CheckRows(t, batch), []int64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
 		t.Errorf("took %v, want %v", got, want)
 	}
 	if got, want := batch.Column(2).(*array.Uint64).Uint64Values(), []uint64{999, 3, 3, 500, 0}; !cmp.Equal(got, want) {
@@ -354,7 +245,7 @@ func TestTakeReturnsRowsInTheOrderAsked(t *testing.T) {
 			t.Errorf("take of a row that is %s succeeds", name)
 		}
 	}
-	batch, err = made.Dataset.Take(ctx, []string{"id", RowOffset}, []uint64{all[4], all[500]})
+	batch, err = made.Dataset.Take(ctx, []string{"id", snapshot.RowOffset}, []uint64{all[4], all[500]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +258,7 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	ctx := t.Context()
 	store := memstore.New()
 	a, b := tableIn(store), tableIn(store) // two processes
-	mustCreate(t, a, upTo(10)...)
+	mustCreate(t, a, datasettest.UpTo(10)...)
 	da, err := a.Latest(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -376,7 +267,7 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := addressesOf(t, da, nil)
+	rows := datasettest.AddressesOf(t, da, nil)
 	if _, err := da.Replace(ctx, Replacement{Delete: rowset.At(rows[:2]...), Insert: rowsOf(100)}); err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +278,7 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := idsOf(t, latest, ScanOptions{}), []int64{4, 5, 6, 7, 8, 9, 100, 200}; !cmp.Equal(got, want) {
+	if got, want := datasettest.IDsOf(t, latest, snapshot.ScanOptions{}), []int64{4, 5, 6, 7, 8, 9, 100, 200}; !cmp.Equal(got, want) {
 		t.Errorf("ids %v, want %v", got, want)
 	}
 	_, err = db.Replace(ctx, Replacement{Delete: rowset.At(rows[1:2]...)})
@@ -409,8 +300,8 @@ func TestReplacementsOfOtherRowsGoTogether(t *testing.T) {
 func TestFragmentThatLosesItsLastRowIsRemoved(t *testing.T) {
 	ctx := t.Context()
 	table := tableIn(memstore.New())
-	d := mustCreate(t, table, upTo(10)...)
-	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(addressesOf(t, d, nil)...), Insert: rowsOf(5)})
+	d := mustCreate(t, table, datasettest.UpTo(10)...)
+	made, err := d.Replace(ctx, Replacement{Delete: rowset.At(datasettest.AddressesOf(t, d, nil)...), Insert: rowsOf(5)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,9 +334,9 @@ func TestConcurrentAppendsLoseNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := idsOf(t, latest, ScanOptions{})
+	got := datasettest.IDsOf(t, latest, snapshot.ScanOptions{})
 	slices.Sort(got)
-	if diff := cmp.Diff(upTo(processes*writers*each), got); diff != "" {
+	if diff := cmp.Diff(datasettest.UpTo(processes*writers*each), got); diff != "" {
 		t.Error(diff)
 	}
 	if got, most := latest.Version(), uint64(1+processes*writers*each); got > most {
@@ -474,7 +365,7 @@ func TestAppendSurvivesACrashAnywhere(t *testing.T) {
 			if openErr != nil {
 				t.Fatal(openErr)
 			}
-			got := idsOf(t, latest, ScanOptions{})
+			got := datasettest.IDsOf(t, latest, snapshot.ScanOptions{})
 			whole := cmp.Equal(got, []int64{1, 2})
 			if !whole && !cmp.Equal(got, []int64{1}) {
 				t.Errorf("request %d, %+v: the table holds %v", n, fault, got)

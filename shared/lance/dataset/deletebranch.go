@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 )
@@ -50,7 +51,7 @@ func (t *Table) DeleteBranch(ctx context.Context, name string) error {
 		err = t.deleteFiles(ctx, name, files, others)
 	}
 	if err != nil {
-		return fmt.Errorf("branch %s of %s is deleted, but not all of its files: %w", name, t.uri, err)
+		return fmt.Errorf("branch %s of %s is deleted, but not all of its files: %w", name, t.at.URI, err)
 	}
 	return nil
 }
@@ -107,7 +108,7 @@ func (b BranchInfo) madeFrom(name string, other BranchInfo) bool {
 
 // deleteName deletes the name of a branch, if it is still the one that was read.
 func (t *Table) deleteName(ctx context.Context, name string, object objectstore.Info) error {
-	err := t.store.Delete(ctx, object.Key, objectstore.Condition{IfMatch: object.ETag})
+	err := t.at.Store.Delete(ctx, object.Key, objectstore.Condition{IfMatch: object.ETag})
 	switch {
 	case errors.Is(err, objectstore.ErrPrecondition):
 		return fmt.Errorf("%w: branch %s was deleted or changed by somebody else", ErrConflict, name)
@@ -117,7 +118,7 @@ func (t *Table) deleteName(ctx context.Context, name string, object objectstore.
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("delete branch %s of %s: %w", name, t.uri, err)
+		return fmt.Errorf("delete branch %s of %s: %w", name, t.at.URI, err)
 	}
 	return nil
 }
@@ -136,7 +137,7 @@ func (t *Table) filesOf(ctx context.Context, name string) ([]objectstore.Info, e
 	group, ctx := errgroup.WithContext(ctx)
 	for i, dir := range ownDirs {
 		group.Go(func() (err error) {
-			found[i], err = t.filesIn(ctx, t.prefix+"/"+treeDir+name+"/"+dir+"/")
+			found[i], err = t.filesIn(ctx, t.at.Prefix+"/"+treeDir+name+"/"+dir+"/")
 			return err
 		})
 	}
@@ -146,9 +147,9 @@ func (t *Table) filesOf(ctx context.Context, name string) ([]objectstore.Info, e
 
 func (t *Table) filesIn(ctx context.Context, prefix string) (files []objectstore.Info, err error) {
 	opts := objectstore.ListOptions{Prefix: prefix, Limit: listPage}
-	for info, err := range objectstore.Objects(ctx, t.store, opts) {
+	for info, err := range objectstore.Objects(ctx, t.at.Store, opts) {
 		if err != nil {
-			return nil, fmt.Errorf("list %s of %s: %w", strings.TrimPrefix(prefix, t.prefix+"/"), t.uri, err)
+			return nil, fmt.Errorf("list %s of %s: %w", strings.TrimPrefix(prefix, t.at.Prefix+"/"), t.at.URI, err)
 		}
 		if files = append(files, info); len(files) == maxOwnFiles {
 			break
@@ -163,12 +164,12 @@ func (t *Table) deleteFiles(ctx context.Context, name string, files []objectstor
 	var within []string
 	for _, other := range others {
 		if strings.HasPrefix(other, name+"/") {
-			within = append(within, t.prefix+"/"+treeDir+other+"/")
+			within = append(within, t.at.Prefix+"/"+treeDir+other+"/")
 		}
 	}
 	for part := range slices.Chunk(files, listPage) {
 		group, inner := errgroup.WithContext(ctx)
-		group.SetLimit(maxConcurrentReads)
+		group.SetLimit(snapshot.MaxConcurrentReads)
 		for _, file := range part {
 			if !slices.ContainsFunc(within, func(place string) bool { return strings.HasPrefix(file.Key, place) }) {
 				group.Go(func() error { return t.remove(inner, file) })
@@ -183,12 +184,12 @@ func (t *Table) deleteFiles(ctx context.Context, name string, files []objectstor
 
 // remove deletes an object, unless there is another one of its name now.
 func (t *Table) remove(ctx context.Context, file objectstore.Info) error {
-	err := t.store.Delete(ctx, file.Key, objectstore.Condition{IfMatch: file.ETag})
+	err := t.at.Store.Delete(ctx, file.Key, objectstore.Condition{IfMatch: file.ETag})
 	if errors.Is(err, objectstore.ErrUnknownOutcome) {
-		err = t.store.Delete(ctx, file.Key, objectstore.Condition{IfMatch: file.ETag})
+		err = t.at.Store.Delete(ctx, file.Key, objectstore.Condition{IfMatch: file.ETag})
 	}
 	if err != nil && !errors.Is(err, objectstore.ErrPrecondition) {
-		return fmt.Errorf("delete %s of %s: %w", strings.TrimPrefix(file.Key, t.prefix+"/"), t.uri, err)
+		return fmt.Errorf("delete %s of %s: %w", strings.TrimPrefix(file.Key, t.at.Prefix+"/"), t.at.URI, err)
 	}
 	return nil
 }

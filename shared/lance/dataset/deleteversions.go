@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 )
 
@@ -21,20 +22,20 @@ func (t *Table) DeleteVersions(ctx context.Context, doomed func(version uint64) 
 	}
 	var count atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentReads)
+	group.SetLimit(snapshot.MaxConcurrentReads)
 	for _, info := range chosen {
 		group.Go(func() error {
 			if err := t.remove(ctx, info); err != nil {
 				return err
 			}
-			t.session.cache.Drop(t.cached, datasetPart(info.Key))
+			t.session.Cache.Drop(t.at.Cached, datasetPart(info.Key))
 			count.Add(1)
 			return nil
 		})
 	}
 	err = group.Wait()
 	if all {
-		t.session.cache.Drop(t.cached, latestPart)
+		t.session.Cache.Drop(t.at.Cached, latestPart)
 	}
 	return int(count.Load()), err
 }
@@ -62,10 +63,10 @@ func (t *Table) ChooseVersions(ctx context.Context, doomed func(version uint64) 
 // ForgetVersions is told of versions that somebody has deleted.
 func (t *Table) ForgetVersions(deleted []objectstore.Info) {
 	for _, info := range deleted {
-		t.session.cache.Drop(t.cached, datasetPart(info.Key))
+		t.session.Cache.Drop(t.at.Cached, datasetPart(info.Key))
 	}
 	if len(deleted) > 0 {
-		t.session.cache.Drop(t.cached, latestPart)
+		t.session.Cache.Drop(t.at.Cached, latestPart)
 	}
 }
 

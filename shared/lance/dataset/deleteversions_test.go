@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -86,13 +88,13 @@ func TestVersionsAreMadeByAPublisher(t *testing.T) {
 		if calls++; calls == 1 { // somebody else comes first
 			mustAppend(t, plain, "", 2)
 		}
-		return store.Put(ctx, manifest.Key(plain.prefix, version, scheme), file, objectstore.Condition{IfAbsent: true})
+		return store.Put(ctx, manifest.Key(plain.at.Prefix, version, scheme), file, objectstore.Condition{IfAbsent: true})
 	})
 	made := mustAppend(t, published, "", 3)
 	if made.Version() != 3 || calls != 2 {
 		t.Errorf("version %d was made by %d calls, want version 3 by 2", made.Version(), calls)
 	}
-	if diff := cmp.Diff([]int64{1, 2, 3}, idsOf(t, made, ScanOptions{})); diff != "" {
+	if diff := cmp.Diff([]int64{1, 2, 3}, datasettest.IDsOf(t, made, snapshot.ScanOptions{})); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dictionary"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/lance/schema"
@@ -32,7 +33,7 @@ func again(t testing.TB, at objectstore.Location, d *Dataset) *Dataset {
 }
 
 func sameWords(a, b *Dataset) bool {
-	return maps.EqualFunc(a.manifest.Dictionaries, b.manifest.Dictionaries, dictionary.Equal)
+	return maps.EqualFunc(a.Manifest().Dictionaries, b.Manifest().Dictionaries, dictionary.Equal)
 }
 
 // Each version has the dictionaries of its own columns, whoever made it and whoever reads it:
@@ -52,8 +53,8 @@ func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(first.manifest.Dictionaries) != 3 || len(newest.manifest.Dictionaries) != 2 {
-		t.Fatalf("%d and %d dictionaries, want 3 and 2", len(first.manifest.Dictionaries), len(newest.manifest.Dictionaries))
+	if len(first.Manifest().Dictionaries) != 3 || len(newest.Manifest().Dictionaries) != 2 {
+		t.Fatalf("%d and %d dictionaries, want 3 and 2", len(first.Manifest().Dictionaries), len(newest.Manifest().Dictionaries))
 	}
 	check := func(what string, got, like *Dataset, err error) {
 		t.Helper()
@@ -61,18 +62,18 @@ func TestVersionsCarryTheDictionariesOfTheirColumns(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		if cold := again(t, at, got); !sameWords(cold, got) || !sameWords(cold, like) {
-			t.Errorf("%s: got %v, and %v when it is read again, want %v", what, got.manifest.Dictionaries, cold.manifest.Dictionaries, like.manifest.Dictionaries)
+			t.Errorf("%s: got %v, and %v when it is read again, want %v", what, got.Manifest().Dictionaries, cold.Manifest().Dictionaries, like.Manifest().Dictionaries)
 		}
 	}
 	dropped, err := newest.DropColumns(t.Context(), []string{"x"})
 	check("a column dropped", dropped, newest, err)
-	shrunk, err := dropped.Delete(t.Context(), rowset.At(dropped.manifest.Fragments[0].ID<<32|3), "")
+	shrunk, err := dropped.Delete(t.Context(), rowset.At(dropped.Manifest().Fragments[0].ID<<32|3), "")
 	check("a row deleted", shrunk.Dataset, newest, err)
 	restored, err := table.Restore(t.Context(), 1)
 	check("restored", restored, first, err)
-	sameBatch(t, "restored", scanAll(t, again(t, at, restored), ScanOptions{}), scanAll(t, first, ScanOptions{}))
+	sameBatch(t, "restored", scanAll(t, again(t, at, restored), snapshot.ScanOptions{}), scanAll(t, first, snapshot.ScanOptions{}))
 	same := Rows{Schema: first.ArrowSchema(), Batches: func(yield func(arrow.RecordBatch, error) bool) {
-		yield(scanAll(t, first, ScanOptions{}), nil)
+		yield(scanAll(t, first, snapshot.ScanOptions{}), nil)
 	}}
 	grown, err := table.Append(t.Context(), same)
 	check("the same rows again", grown.Dataset, first, err)
@@ -120,8 +121,8 @@ func TestTablesThatAreWrittenAnewHaveOtherDictionaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cold := again(t, at, made.Dataset); !sameWords(cold, made.Dataset) || len(cold.manifest.Dictionaries) != 1 {
-		t.Errorf("got %v and %v", made.Dataset.manifest.Dictionaries, cold.manifest.Dictionaries)
+	if cold := again(t, at, made.Dataset); !sameWords(cold, made.Dataset) || len(cold.Manifest().Dictionaries) != 1 {
+		t.Errorf("got %v and %v", made.Dataset.Manifest().Dictionaries, cold.Manifest().Dictionaries)
 	}
 	anew, err := table.Overwrite(t.Context(), wordRows("b", "a"), nil)
 	if err != nil {
@@ -137,7 +138,7 @@ func TestTablesThatAreWrittenAnewHaveOtherDictionaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := scanAll(t, again(t, at, grown.Dataset), ScanOptions{}).Column(0).(*array.Dictionary)
+	got := scanAll(t, again(t, at, grown.Dataset), snapshot.ScanOptions{}).Column(0).(*array.Dictionary)
 	var words []string
 	for i := range got.Len() {
 		words = append(words, got.ValueStr(i))

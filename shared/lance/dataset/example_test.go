@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
 )
@@ -75,7 +76,7 @@ func example(ctx context.Context, root string) error {
 // printNames scans one column. Batches come in the order of the rows; how many rows each
 // holds is not defined.
 func printNames(ctx context.Context, d *dataset.Dataset) error {
-	_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{"name"}})
+	_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"name"}})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ const (
 // read: clients that get no answer send their rows again all at once, and each repetition
 // searches.
 func (t *Table) FindCommit(ctx context.Context, id string, since time.Time) (*Dataset, *pb.Transaction, error) {
-	release, err := t.session.turnOf(ctx, t.cached+searchedPart)
+	release, err := t.session.turnOf(ctx, t.at.Cached+searchedPart)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,7 +43,7 @@ func (t *Table) FindCommit(ctx context.Context, id string, since time.Time) (*Da
 		return nil, nil, err
 	}
 	s := search{table: t, id: id, oldest: since.Add(-maxClockSkew)}
-	s.known, _ = cache.Get[*commitLog](t.session.cache, t.cached, searchedPart)
+	s.known, _ = cache.Get[*commitLog](t.session.Cache, t.at.Cached, searchedPart)
 	version, err := s.from(ctx, newest)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +94,7 @@ func (s *search) from(ctx context.Context, newest *Dataset) (uint64, error) {
 		for _, l := range s.read {
 			size += loggedBytes + int64(len(l.ids))*loggedBytes
 		}
-		cache.Put(t.session.cache, t.cached, searchedPart, &commitLog{newest.manifest.Location, s.read}, size)
+		cache.Put(t.session.Cache, t.at.Cached, searchedPart, &commitLog{newest.Manifest().Location, s.read}, size)
 	}
 	switch {
 	case err != nil:
@@ -166,12 +166,12 @@ func (s *search) readVersions(ctx context.Context, first, last uint64) (read []l
 			return read[:i], false, nil
 		}
 	}
-	return read, s.known != nil && versions[len(versions)-1].manifest.Location == s.known.newest, nil
+	return read, s.known != nil && versions[len(versions)-1].Manifest().Location == s.known.newest, nil
 }
 
 // logOf reads which commits a version holds.
 func logOf(ctx context.Context, d *Dataset) (logged, error) {
-	l := logged{version: d.Version(), at: d.manifest.Time()}
+	l := logged{version: d.Version(), at: d.Manifest().Time()}
 	txn, err := d.Transaction(ctx)
 	switch {
 	case errors.Is(err, ErrNoTransaction):

@@ -9,7 +9,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
@@ -18,17 +18,17 @@ import (
 // An Extender builds further segments of indices that exist. Package build has one.
 type Extender interface {
 	// CanExtend reports, by the entry of an index alone, whether the Extender builds segments of it.
-	CanExtend(Index) bool
+	CanExtend(snapshot.Index) bool
 	// Extend returns how a segment of an index is built over the rows of part, with the parameters of
 	// the segment like. An index whose files turn out to be of a form that cannot be built is
 	// lance.ErrUnsupported.
-	Extend(ctx context.Context, part *Dataset, index Index, like *Segment) (NewIndex, error)
+	Extend(ctx context.Context, part *Dataset, index snapshot.Index, like *snapshot.Segment) (NewIndex, error)
 }
 
 // A Fold is work on an index that leaves no fragment without a segment: one new segment covers the
 // fragments that had none, and those of the segments whose place it takes.
 type Fold struct {
-	Index  Index
+	Index  snapshot.Index
 	Rows   int64 // that the new segment covers
 	Fresh  int   // fragments that had no segment
 	Merged int   // segments whose place it takes, without those that cover no fragment any more
@@ -46,15 +46,15 @@ const mergeRatio = 4
 // Folds returns what there is to fold into the indices of the version, in the order of their names. It
 // reads nothing. Indices for which can is false, and those of which some segment is of an unknown
 // version, are left out.
-func (d *Dataset) Folds(can func(Index) bool) ([]Fold, error) {
-	if err := operation.CheckWritable(d.manifest); err != nil {
+func (d *Dataset) Folds(can func(snapshot.Index) bool) ([]Fold, error) {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
 	}
 	indices, err := d.Indices()
 	if err != nil {
 		return nil, err
 	}
-	entries, err := d.manifest.Indices()
+	entries, err := d.Manifest().Indices()
 	if err != nil {
 		return nil, fmt.Errorf("%w: indices: %w", lance.ErrCorrupt, err)
 	}
@@ -80,45 +80,38 @@ func (d *Dataset) Folds(can func(Index) bool) ([]Fold, error) {
 	return folds, nil
 }
 
-// A covering is what a segment covers of the fragments of a version.
-type covering struct {
-	entry *pb.IndexMetadata
-	live  *roaring.Bitmap
-	rows  int64 // that are not deleted
-}
-
 // foldOf decides which segments of an index a new one takes the place of.
 //
 // Source: index/append.rs of crate lance, select_segments_to_merge and merge_scalar_indices, for which
 // segments must not stay beside a new one.
-func (d *Dataset) foldOf(x Index, entries []*pb.IndexMetadata) (Fold, error) {
+func (d *Dataset) foldOf(x snapshot.Index, entries []*pb.IndexMetadata) (Fold, error) {
 	f := Fold{Index: x, like: entries[len(entries)-1]}
-	var segments []covering
+	var segments []snapshot.Covering
 	var taken roaring.Bitmap // fragments that the new segment covers
-	for _, m := range d.manifest.Fragments {
+	for _, m := range d.Manifest().Fragments {
 		if m.ID > 1<<32-1 {
 			return f, fmt.Errorf("%w: an index over fragment %d", lance.ErrUnsupported, m.ID)
 		}
 		taken.Add(uint32(m.ID))
 	}
 	for _, e := range entries {
-		c, err := d.coveringOf(e)
+		c, err := d.CoveringOf(e)
 		if err != nil {
 			return f, err
 		}
-		taken.AndNot(c.live)
-		if c.live.IsEmpty() {
+		taken.AndNot(c.Live)
+		if c.Live.IsEmpty() {
 			f.replaced = append(f.replaced, e)
 			continue
 		}
 		segments, f.like = append(segments, c), e
 	}
-	f.Rows = d.rowsIn(&taken)
+	f.Rows = d.RowsIn(&taken)
 	f.Fresh = int(taken.GetCardinality())
-	take := func(c covering) {
-		taken.Or(c.live)
-		f.Rows, f.Merged = f.Rows+c.rows, f.Merged+1
-		f.replaced = append(f.replaced, c.entry)
+	take := func(c snapshot.Covering) {
+		taken.Or(c.Live)
+		f.Rows, f.Merged = f.Rows+c.Rows, f.Merged+1
+		f.replaced = append(f.replaced, c.Entry)
 	}
 	rest := segments[:0:0]
 	for _, c := range segments {
@@ -130,15 +123,15 @@ func (d *Dataset) foldOf(x Index, entries []*pb.IndexMetadata) (Fold, error) {
 	}
 	for n := len(rest) - 1; n >= 0; n-- {
 		if taken.IsEmpty() { // then the newest may be merged with the one before
-			if n == 0 || rest[n-1].rows > mergeRatio*rest[n].rows {
+			if n == 0 || rest[n-1].Rows > mergeRatio*rest[n].Rows {
 				continue
 			}
-		} else if rest[n].rows > mergeRatio*f.Rows {
+		} else if rest[n].Rows > mergeRatio*f.Rows {
 			break
 		}
 		take(rest[n])
 	}
-	f.fragments = slices.DeleteFunc(slices.Clone(d.manifest.Fragments), func(m *pb.Fragment) bool { return !taken.Contains(uint32(m.ID)) })
+	f.fragments = slices.DeleteFunc(slices.Clone(d.Manifest().Fragments), func(m *pb.Fragment) bool { return !taken.Contains(uint32(m.ID)) })
 	return f, nil
 }
 
@@ -147,44 +140,17 @@ func (d *Dataset) foldOf(x Index, entries []*pb.IndexMetadata) (Fold, error) {
 // with the value of before once the new value is indexed, too; a fragment with deleted rows may have had
 // such a row. Also one index must not name rows by ids in one segment and by addresses in another,
 // which BTREE indices of early versions would.
-func (d *Dataset) mustGo(c covering) bool {
-	kind := indexmeta.KindOf(c.entry.Details.TypeURL)
-	if !d.manifest.StableRowIDs() || operation.NamesAddresses(c.entry) || kind == indexmeta.Vector {
+func (d *Dataset) mustGo(c snapshot.Covering) bool {
+	kind := indexmeta.KindOf(c.Entry.Details.TypeURL)
+	if !d.Manifest().StableRowIDs() || operation.NamesAddresses(c.Entry) || kind == indexmeta.Vector {
 		return false
 	}
 	if kind == indexmeta.BTree {
 		return true
 	}
-	return slices.ContainsFunc(d.manifest.Fragments, func(m *pb.Fragment) bool {
-		return m.DeletionFile != nil && c.live.Contains(uint32(m.ID))
+	return slices.ContainsFunc(d.Manifest().Fragments, func(m *pb.Fragment) bool {
+		return m.DeletionFile != nil && c.Live.Contains(uint32(m.ID))
 	})
-}
-
-// coveringOf returns which of the fragments of the version a segment covers.
-func (d *Dataset) coveringOf(x *pb.IndexMetadata) (covering, error) {
-	covered, err := coveredBy(x)
-	if err != nil {
-		return covering{}, err
-	}
-	c := covering{entry: x, live: roaring.New()}
-	for _, m := range d.manifest.Fragments {
-		if m.ID <= 1<<32-1 && covered.Contains(uint32(m.ID)) {
-			c.live.Add(uint32(m.ID))
-		}
-	}
-	c.rows = d.rowsIn(c.live)
-	return c, nil
-}
-
-// rowsIn returns how many rows of some fragments are not deleted.
-func (d *Dataset) rowsIn(fragments *roaring.Bitmap) int64 {
-	rows := int64(0)
-	for _, m := range d.manifest.Fragments {
-		if fragments.Contains(uint32(m.ID)) {
-			rows += fragment.LiveRows(m)
-		}
-	}
-	return rows
 }
 
 // Fold builds the new segment of a Fold, and commits it in the place of the others. A segment of which
@@ -209,7 +175,7 @@ func (d *Dataset) Fold(ctx context.Context, f Fold, extend Extender) (*Dataset, 
 // part returns a view of the version that has only some fragments, which may also be some that are
 // written and not committed. It is for reading the rows of these.
 func (d *Dataset) part(fragments []*pb.Fragment) (*Dataset, error) {
-	m := *d.manifest
+	m := *d.Manifest()
 	m.Fragments = slices.SortedFunc(slices.Values(fragments), func(a, b *pb.Fragment) int { return cmp.Compare(a.ID, b.ID) })
 	return newDataset(d.table, &m)
 }
@@ -226,7 +192,7 @@ func (d *Dataset) planLike(ctx context.Context, part *Dataset, like *pb.IndexMet
 	if err != nil {
 		return NewIndex{}, err
 	}
-	segment, err := newSegment(d, d.table.bases(d.manifest), like)
+	segment, err := d.SegmentOf(like)
 	if err != nil {
 		return NewIndex{}, err
 	}

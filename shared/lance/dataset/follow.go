@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
 )
 
@@ -18,20 +19,20 @@ import (
 
 // movedBy returns the segments that have to follow when groups of fragments are rewritten, and the
 // groups without those that a segment covers whose files cannot be followed.
-func (d *Dataset) movedBy(ctx context.Context, groups [][]uint64, opts CompactionOptions) ([]covering, [][]uint64, error) {
+func (d *Dataset) movedBy(ctx context.Context, groups [][]uint64, opts CompactionOptions) ([]snapshot.Covering, [][]uint64, error) {
 	covered, err := d.indexCoverage(opts)
 	if err != nil {
 		return nil, nil, err
 	}
-	var moved []covering
+	var moved []snapshot.Covering
 	for _, s := range covered.movable {
-		isCovered := func(group []uint64) bool { return s.live.Contains(uint32(group[0])) }
+		isCovered := func(group []uint64) bool { return s.Live.Contains(uint32(group[0])) }
 		if !slices.ContainsFunc(groups, isCovered) {
 			continue
 		}
-		_, err := d.planLike(ctx, d, s.entry, opts.Extend)
+		_, err := d.planLike(ctx, d, s.Entry, opts.Extend)
 		switch {
-		case errors.Is(err, lance.ErrUnsupported) || IsDamage(err):
+		case errors.Is(err, lance.ErrUnsupported) || snapshot.IsDamage(err):
 			groups = slices.DeleteFunc(slices.Clone(groups), isCovered)
 		case err != nil:
 			return nil, nil, err
@@ -43,7 +44,7 @@ func (d *Dataset) movedBy(ctx context.Context, groups [][]uint64, opts Compactio
 }
 
 // rewriteAll writes groups of fragments anew, lets segments follow, and commits both.
-func (d *Dataset) rewriteAll(ctx context.Context, groups [][]uint64, moved []covering, extend Extender) (*Dataset, *Rewriting, error) {
+func (d *Dataset) rewriteAll(ctx context.Context, groups [][]uint64, moved []snapshot.Covering, extend Extender) (*Dataset, *Rewriting, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	if len(moved) == 0 {
@@ -67,7 +68,7 @@ func (d *Dataset) rewriteAll(ctx context.Context, groups [][]uint64, moved []cov
 		}
 		files.Go(fresh.wait)
 		op.RewrittenIndices = append(op.RewrittenIndices, pb.RewrittenIndex{
-			OldID: s.entry.UUID, NewID: fresh.entry.UUID, NewDetails: fresh.entry.Details,
+			OldID: s.Entry.UUID, NewID: fresh.entry.UUID, NewDetails: fresh.entry.Details,
 			NewVersion: uint32(*fresh.entry.IndexVersion), NewFiles: fresh.entry.Files,
 		})
 	}
@@ -76,15 +77,15 @@ func (d *Dataset) rewriteAll(ctx context.Context, groups [][]uint64, moved []cov
 }
 
 // follow builds a segment anew over the fragments that it covers once the rewriting is committed.
-func (r *Rewriting) follow(ctx context.Context, s covering, extend Extender) (extension, error) {
+func (r *Rewriting) follow(ctx context.Context, s snapshot.Covering, extend Extender) (extension, error) {
 	var fragments []*pb.Fragment
-	for _, f := range r.read.manifest.Fragments {
-		if _, old := r.group[f.ID]; !old && s.live.Contains(uint32(f.ID)) {
+	for _, f := range r.read.Manifest().Fragments {
+		if _, old := r.group[f.ID]; !old && s.Live.Contains(uint32(f.ID)) {
 			fragments = append(fragments, f)
 		}
 	}
 	for _, g := range r.groups {
-		if s.live.Contains(uint32(g.OldFragments[0].ID)) {
+		if s.Live.Contains(uint32(g.OldFragments[0].ID)) {
 			fragments = append(fragments, g.NewFragments...)
 		}
 	}
@@ -92,9 +93,9 @@ func (r *Rewriting) follow(ctx context.Context, s covering, extend Extender) (ex
 	if err != nil {
 		return extension{}, err
 	}
-	fresh, err := r.read.extend(ctx, part, s.entry, extend)
+	fresh, err := r.read.extend(ctx, part, s.Entry, extend)
 	if err == nil && len(fresh.entry.Files) == 0 {
-		err = fmt.Errorf("index %s: segment %s was built anew without files", s.entry.Name, s.entry.UUID)
+		err = fmt.Errorf("index %s: segment %s was built anew without files", s.Entry.Name, s.Entry.UUID)
 	}
 	return fresh, err
 }

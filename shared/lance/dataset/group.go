@@ -56,7 +56,7 @@ func (s *Session) crowded(uri string) bool {
 // between whose commits nobody else's come until release is called: a change that depends on
 // what others change all the time is worked out and committed without one of them in between.
 func (t *Table) Hold(ctx context.Context) (held *Table, release func(), err error) {
-	release, err = t.session.turnOf(ctx, t.uri)
+	release, err = t.session.turnOf(ctx, t.at.URI)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,8 +85,8 @@ func (s *Session) inTurn(ctx context.Context, r *ready) (*Dataset, error) {
 	if r.table.held {
 		return r.commit(ctx)
 	}
-	queue := s.enter(r.table.uri)
-	defer s.leave(r.table.uri, queue)
+	queue := s.enter(r.table.at.URI)
+	defer s.leave(r.table.at.URI, queue)
 	if r.joins {
 		s.join(queue, r)
 	}
@@ -180,7 +180,7 @@ func (s *Session) withdraw(queue *commitQueue, r *ready) bool {
 // commitTogether commits appends as one transaction and settles each. Whoever cannot come
 // after what was committed since he became ready is settled before, and left out.
 func commitTogether(ctx context.Context, t *Table, together []*ready) {
-	failure := fmt.Errorf("commit to %s: the commit was broken off", t.uri)
+	failure := fmt.Errorf("commit to %s: the commit was broken off", t.at.URI)
 	defer func() { // also when it panics: others wait
 		for _, r := range together {
 			r.settle(nil, failure)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
@@ -100,7 +102,7 @@ func (c *crowd) rows() []int64 {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return idsOf(c.t, latest, ScanOptions{})
+	return datasettest.IDsOf(c.t, latest, snapshot.ScanOptions{})
 }
 
 func (c *crowd) check(made map[int64]uint64, rows ...int64) {

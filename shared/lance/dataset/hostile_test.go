@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowid"
@@ -26,16 +27,16 @@ func TestManifestsThatDisagreeWithFilesAreCorrupt(t *testing.T) {
 		change  func(m *manifest.Manifest, f *pb.Fragment)
 		want    error
 	}{
-		{"too few row ids", []string{RowID}, func(_ *manifest.Manifest, f *pb.Fragment) {
+		{"too few row ids", []string{snapshot.RowID}, func(_ *manifest.Manifest, f *pb.Fragment) {
 			f.RowIDs = rowid.Range(0, 3).Encode()
 		}, lance.ErrCorrupt},
-		{"row ids that are none", []string{RowID}, func(_ *manifest.Manifest, f *pb.Fragment) {
+		{"row ids that are none", []string{snapshot.RowID}, func(_ *manifest.Manifest, f *pb.Fragment) {
 			f.RowIDs = []byte{0xff}
 		}, lance.ErrCorrupt},
-		{"too many versions", []string{RowCreatedAt}, func(_ *manifest.Manifest, f *pb.Fragment) {
+		{"too many versions", []string{snapshot.RowCreatedAt}, func(_ *manifest.Manifest, f *pb.Fragment) {
 			f.CreatedAt = rowid.SameVersion(1000, 1).Encode()
 		}, lance.ErrCorrupt},
-		{"versions that are none", []string{RowUpdatedAt}, func(_ *manifest.Manifest, f *pb.Fragment) {
+		{"versions that are none", []string{snapshot.RowUpdatedAt}, func(_ *manifest.Manifest, f *pb.Fragment) {
 			f.UpdatedAt = []byte{0x0a}
 		}, lance.ErrCorrupt},
 		{"a base that is not", []string{"id"}, func(_ *manifest.Manifest, f *pb.Fragment) {
@@ -86,7 +87,7 @@ func TestManifestsThatDisagreeWithFilesAreCorrupt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			changed := *read.manifest
+			changed := *read.Manifest()
 			first := *changed.Fragments[0]
 			first.Files = slices.Clone(first.Files)
 			changed.Fragments = slices.Concat([]*pb.Fragment{&first}, changed.Fragments[1:])
@@ -104,7 +105,7 @@ func TestManifestsThatDisagreeWithFilesAreCorrupt(t *testing.T) {
 
 func scanError(t *testing.T, d *Dataset, columns []string) error {
 	t.Helper()
-	_, batches, err := d.Scan(t.Context(), ScanOptions{Columns: columns})
+	_, batches, err := d.Scan(t.Context(), snapshot.ScanOptions{Columns: columns})
 	if err != nil {
 		return err
 	}

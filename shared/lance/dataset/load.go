@@ -13,7 +13,7 @@ import (
 // load opens one version, or returns ErrNoVersion. One that is known is not read again when
 // its manifest is still the same.
 func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme) (*Dataset, error) {
-	key := manifest.Key(t.prefix, version, scheme)
+	key := manifest.Key(t.at.Prefix, version, scheme)
 	if d := t.lastRead(key); d != nil {
 		same, err := t.isThere(ctx, d)
 		if err != nil || same {
@@ -25,7 +25,7 @@ func (t *Table) load(ctx context.Context, version uint64, scheme manifest.Scheme
 
 // loadListed opens the version whose manifest has just been listed.
 func (t *Table) loadListed(ctx context.Context, at manifest.Location) (*Dataset, error) {
-	if d := t.lastRead(at.Key); d != nil && d.manifest.Location == at {
+	if d := t.lastRead(at.Key); d != nil && d.Manifest().Location == at {
 		return d, nil
 	}
 	return t.read(ctx, at)
@@ -33,18 +33,18 @@ func (t *Table) loadListed(ctx context.Context, at manifest.Location) (*Dataset,
 
 // read reads a manifest of which the location tells what is known: the size may be 0.
 func (t *Table) read(ctx context.Context, at manifest.Location) (*Dataset, error) {
-	m, err := manifest.Read(ctx, t.store, at.Key, at.Size)
+	m, err := manifest.Read(ctx, t.at.Store, at.Key, at.Size)
 	if errors.Is(err, objectstore.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.uri)
+		return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.at.URI)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open version %d of %s: %w", at.Version, t.uri, err)
+		return nil, fmt.Errorf("open version %d of %s: %w", at.Version, t.at.URI, err)
 	}
 	d, err := newDataset(t, m)
 	if err != nil {
 		return nil, err
 	}
-	cache.Put(t.session.cache, t.cached, datasetPart(at.Key), d, d.memBytes())
+	cache.Put(t.session.Cache, t.at.Cached, datasetPart(at.Key), d, d.MemBytes())
 	return d, nil
 }
 
@@ -52,24 +52,24 @@ func datasetPart(key string) string { return "dataset " + key }
 
 // lastRead returns the version whose manifest was under a key when it was last read, or nil.
 func (t *Table) lastRead(key string) *Dataset {
-	if k, ok := cache.Get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.manifest.Location.Key == key {
+	if k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart); ok && k.dataset.Manifest().Location.Key == key {
 		return k.dataset
 	}
-	d, _ := cache.Get[*Dataset](t.session.cache, t.cached, datasetPart(key))
+	d, _ := cache.Get[*Dataset](t.session.Cache, t.at.Cached, datasetPart(key))
 	return d
 }
 
 // isThere asks the storage whether the manifest of a version is still the one that was read.
 // The error is ErrNoVersion when there is none of its name.
 func (t *Table) isThere(ctx context.Context, d *Dataset) (bool, error) {
-	at := d.manifest.Location
-	_, info, err := t.store.GetRanges(ctx, at.Key)
+	at := d.Manifest().Location
+	_, info, err := t.at.Store.GetRanges(ctx, at.Key)
 	if errors.Is(err, objectstore.ErrNotExist) {
-		t.session.cache.Drop(t.cached, datasetPart(at.Key))
-		return false, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.uri)
+		t.session.Cache.Drop(t.at.Cached, datasetPart(at.Key))
+		return false, fmt.Errorf("%w: %d of %s", ErrNoVersion, at.Version, t.at.URI)
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at version %d of %s: %w", at.Version, t.uri, err)
+		return false, fmt.Errorf("look at version %d of %s: %w", at.Version, t.at.URI, err)
 	}
 	return info.ETag == at.ETag, nil
 }
@@ -84,7 +84,7 @@ func (t *Table) askThere(ctx context.Context, k *known) (there func() bool) {
 		return same && err == nil
 	}
 	switch {
-	case objectstore.Near(t.store):
+	case objectstore.Near(t.at.Store):
 		k.seen = at
 		return ask
 	case t.sole && at.Sub(k.seen) <= maxSeenAge:
@@ -97,14 +97,14 @@ func (t *Table) askThere(ctx context.Context, k *known) (there func() bool) {
 }
 
 // sameManifest says whether two versions are one.
-func sameManifest(a, b *Dataset) bool { return a.manifest.Location == b.manifest.Location }
+func sameManifest(a, b *Dataset) bool { return a.Manifest().Location == b.Manifest().Location }
 
 // ReadVersion does work on a version of the table. One that is known is worked on while the
 // storage is asked whether it is still the same, as [Read] does it.
 func ReadVersion[T any](ctx context.Context, t *Table, version uint64, work func(context.Context, *Dataset) (T, error)) (T, error) {
 	var none T
 	d := t.heldVersion(version)
-	if d == nil || objectstore.Near(t.store) {
+	if d == nil || objectstore.Near(t.at.Store) {
 		d, err := t.Version(ctx, version)
 		if err != nil {
 			return none, err
@@ -147,7 +147,7 @@ func ReadVersion[T any](ctx context.Context, t *Table, version uint64, work func
 // heldVersion returns a version that has been read before, or nil.
 func (t *Table) heldVersion(version uint64) *Dataset {
 	for _, scheme := range schemesOf(version) {
-		if d := t.lastRead(manifest.Key(t.prefix, version, scheme)); d != nil {
+		if d := t.lastRead(manifest.Key(t.at.Prefix, version, scheme)); d != nil {
 			return d
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
 	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
@@ -46,13 +47,13 @@ func inShare(t *testing.T, bytes int64) context.Context {
 // cold returns the version as a process opens it that has read nothing.
 func cold(t testing.TB, d *Dataset) *Dataset {
 	t.Helper()
-	return coldIn(t, d, d.table.home.Location.Store)
+	return coldIn(t, d, d.table.at.Home.Location.Store)
 }
 
 // coldIn is cold by way of another store.
 func coldIn(t testing.TB, d *Dataset, store objectstore.Store) *Dataset {
 	t.Helper()
-	at := d.table.home.Location
+	at := d.table.at.Home.Location
 	at.Store = store
 	opened, err := NewSession(1<<20, d.table.session.now).Table(at, 0).Version(context.Background(), d.Version())
 	if err != nil {
@@ -98,7 +99,7 @@ func TestScanOfAnySizeFitsIntoASmallShare(t *testing.T) {
 	d := texts(t, memstore.New(), 3000, 100<<10, true) // 300 MB of one value
 	for _, share := range []int64{64 << 20, 4 << 20, 512 << 10} {
 		ctx := inShare(t, share)
-		_, batches, err := cold(t, d).Scan(ctx, ScanOptions{})
+		_, batches, err := cold(t, d).Scan(ctx, snapshot.ScanOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,7 @@ func TestAScanHoldsNoMoreThanItCounts(t *testing.T) {
 	d := texts(t, memstore.New(), 3000, 100<<10, true)
 	ctx := inShare(t, 32<<20)
 	heap := heapBytes()
-	_, batches, err := cold(t, d).Scan(ctx, ScanOptions{})
+	_, batches, err := cold(t, d).Scan(ctx, snapshot.ScanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestReadersWhoDoNotRead(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(memory.WithShare(t.Context(), share), patience)
 		stops = append(stops, share.Close, cancel)
-		_, batches, err := cold(t, d).Scan(ctx, ScanOptions{})
+		_, batches, err := cold(t, d).Scan(ctx, snapshot.ScanOptions{})
 		if i > 0 && errors.Is(err, context.DeadlineExceeded) {
 			waiting++ // a busy machine is slow to open the files
 			continue
@@ -195,7 +196,7 @@ func TestReadersWhoDoNotRead(t *testing.T) {
 func TestARowThatDoesNotFitIsRefusedByName(t *testing.T) {
 	d := texts(t, memstore.New(), 4, 3<<20, false)
 	ctx := inShare(t, 2<<20)
-	_, batches, err := cold(t, d).Scan(ctx, ScanOptions{})
+	_, batches, err := cold(t, d).Scan(ctx, snapshot.ScanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,11 +229,11 @@ func TestColumnsOfHugeListsAreRefusedByName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wider, err := newDataset(narrow.table, widened(narrow.manifest))
+		wider, err := newDataset(narrow.table, widened(narrow.Manifest()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, opts := range []ScanOptions{{}, {Columns: []string{"huge"}}} {
+		for _, opts := range []snapshot.ScanOptions{{}, {Columns: []string{"huge"}}} {
 			_, batches, err := wider.Scan(t.Context(), opts) // without a share
 			if err == nil {
 				for _, err = range batches {
@@ -245,7 +246,7 @@ func TestColumnsOfHugeListsAreRefusedByName(t *testing.T) {
 		if _, err := wider.Take(t.Context(), nil, []uint64{1}); !errors.Is(err, lance.ErrUnsupported) {
 			t.Errorf("%s: take: got %v", huge, err)
 		}
-		_, batches, err := wider.Scan(t.Context(), ScanOptions{Columns: []string{"id"}})
+		_, batches, err := wider.Scan(t.Context(), snapshot.ScanOptions{Columns: []string{"id"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +311,7 @@ func TestNothingIsHeldAfterReads(t *testing.T) {
 		what := random.IntN(3)
 		switch what {
 		case 0:
-			_, batches, err := reading.Scan(ctx, ScanOptions{})
+			_, batches, err := reading.Scan(ctx, snapshot.ScanOptions{})
 			if err != nil {
 				break
 			}
@@ -333,7 +334,7 @@ func TestNothingIsHeldAfterReads(t *testing.T) {
 				}
 			}
 		case 2:
-			parts, err := Map(ctx, reading, ScanOptions{}, func(ctx context.Context, batch arrow.RecordBatch) (int64, error) {
+			parts, err := snapshot.Map(ctx, reading.Snapshot, snapshot.ScanOptions{}, func(ctx context.Context, batch arrow.RecordBatch) (int64, error) {
 				if stopAfter == 0 {
 					return 0, errors.New("a fault of the caller")
 				}

@@ -42,7 +42,7 @@ func TestTheMetadataOfATableIsBounded(t *testing.T) {
 		t.Errorf("%d updates of 1 MiB were made, and then: %v; want 3 and the bound", done, refused)
 	}
 	less, err := d.Commit(t.Context(), &pb.UpdateConfig{Config: &pb.UpdateMap{Entries: []pb.UpdateMapEntry{{Key: "k0"}}}})
-	if err != nil || less.manifest.MetadataBytes() >= d.manifest.MetadataBytes() {
+	if err != nil || less.Manifest().MetadataBytes() >= d.Manifest().MetadataBytes() {
 		t.Errorf("metadata cannot be taken back: %v", err)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/take"
@@ -127,7 +129,7 @@ func (n *nativeTables) answer(t testing.TB, name string) arrow.RecordBatch {
 	return batch
 }
 
-func scanAll(t testing.TB, d *Dataset, opts ScanOptions) arrow.RecordBatch {
+func scanAll(t testing.TB, d *Dataset, opts snapshot.ScanOptions) arrow.RecordBatch {
 	t.Helper()
 	schema, batches, err := d.Scan(t.Context(), opts)
 	if err != nil {
@@ -189,16 +191,16 @@ func TestScanAnswersWhatNativeLanceDoes(t *testing.T) {
 	for _, c := range n.cases {
 		t.Run(c.Name, func(t *testing.T) {
 			d := n.open(t, c)
-			sameBatch(t, "scan", scanAll(t, d, ScanOptions{Columns: c.Columns}), n.answer(t, c.Name))
+			sameBatch(t, "scan", scanAll(t, d, snapshot.ScanOptions{Columns: c.Columns}), n.answer(t, c.Name))
 			// Once more, from what the first kept.
-			sameBatch(t, "second scan", scanAll(t, d, ScanOptions{Columns: c.Columns}), n.answer(t, c.Name))
+			sameBatch(t, "second scan", scanAll(t, d, snapshot.ScanOptions{Columns: c.Columns}), n.answer(t, c.Name))
 		})
 	}
 }
 
 func TestFilteredScanAnswersTheSameRows(t *testing.T) {
 	n := openNative(t)
-	odd := whereID(func(id int64) bool { return id%2 == 1 })
+	odd := datasettest.WhereID(func(id int64) bool { return id%2 == 1 })
 	for _, c := range n.cases {
 		if c.Columns != nil && !slices.Contains(c.Columns, "id") {
 			continue
@@ -211,7 +213,7 @@ func TestFilteredScanAnswersTheSameRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameBatch(t, "scan", scanAll(t, n.open(t, c), ScanOptions{Columns: c.Columns, Where: odd}), want)
+			sameBatch(t, "scan", scanAll(t, n.open(t, c), snapshot.ScanOptions{Columns: c.Columns, Where: odd}), want)
 		})
 	}
 }
@@ -223,7 +225,7 @@ func TestTakeAnswersTheRowsOfTheScan(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			d := n.open(t, c)
 			answer := n.answer(t, c.Name)
-			keys := scanAll(t, d, ScanOptions{Columns: []string{RowAddr, RowID}})
+			keys := scanAll(t, d, snapshot.ScanOptions{Columns: []string{snapshot.RowAddr, snapshot.RowID}})
 			random := rand.New(rand.NewPCG(1, 2))
 			for range 5 {
 				rows := make([]int32, random.IntN(20))
@@ -260,7 +262,7 @@ func TestBlobsAreReadWholeAndInParts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows := scanAll(t, d, ScanOptions{Columns: []string{"bytes", RowAddr}})
+			rows := scanAll(t, d, snapshot.ScanOptions{Columns: []string{"bytes", snapshot.RowAddr}})
 			want := rows.Column(0).(*array.LargeBinary)
 			addresses := rows.Column(1).(*array.Uint64).Uint64Values()
 			whole, err := d.ReadBlobs(t.Context(), "blob", addresses)

@@ -40,7 +40,7 @@ func (t *Table) fresh(ctx context.Context, newest *Dataset) (*Dataset, time.Time
 	at := t.session.now()
 	listed, err := t.list(ctx)
 	if err == nil && listed.Version() < newest.Version() {
-		err = fmt.Errorf("%w: version %d of %s has been deleted", ErrConflict, newest.Version(), t.uri)
+		err = fmt.Errorf("%w: version %d of %s has been deleted", ErrConflict, newest.Version(), t.at.URI)
 	}
 	return listed, at, err
 }
@@ -54,18 +54,18 @@ func (t *Table) checkPlace(ctx context.Context, made *Dataset, listed time.Time)
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), putTime)
 	defer done()
-	at := made.manifest.Location
-	hole, err := manifest.InHole(ctx, t.store, t.prefix, at.Version, at.Key)
+	at := made.Manifest().Location
+	hole, err := manifest.InHole(ctx, t.at.Store, t.at.Prefix, at.Version, at.Key)
 	if err == nil && !hole {
 		return nil
 	}
-	t.session.cache.Drop(t.cached, latestPart)
+	t.session.Cache.Drop(t.at.Cached, latestPart)
 	if err == nil {
-		t.session.cache.Drop(t.cached, datasetPart(at.Key))
+		t.session.Cache.Drop(t.at.Cached, datasetPart(at.Key))
 		err = t.remove(ctx, objectstore.Info{Key: at.Key, ETag: at.ETag})
 	}
 	if err != nil {
-		return fmt.Errorf("commit version %d of %s: %w", at.Version, t.uri, errors.Join(objectstore.ErrUnknownOutcome, err))
+		return fmt.Errorf("commit version %d of %s: %w", at.Version, t.at.URI, errors.Join(objectstore.ErrUnknownOutcome, err))
 	}
 	return objectstore.ErrPrecondition
 }

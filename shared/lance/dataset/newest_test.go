@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -72,7 +74,7 @@ func TestNobodyWritesWhereAVersionWasDeleted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ids := idsOf(t, newest, ScanOptions{})
+				ids := datasettest.IDsOf(t, newest, snapshot.ScanOptions{})
 				slices.Sort(ids)
 				if want := []int64{1, 2, 3, 4, 5}; !slices.Equal(ids, want) {
 					t.Errorf("the newest version holds %v, want %v", ids, want)

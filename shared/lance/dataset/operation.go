@@ -38,7 +38,7 @@ func (t *Table) Restore(ctx context.Context, version uint64) (*Dataset, error) {
 	return t.commit(ctx, &change{
 		read: g.read, operation: &pb.Restore{Version: version}, guess: g,
 		apply: func(base *Dataset, _ pb.Operation) (*manifest.Manifest, error) {
-			return operation.Restored(base.manifest, old.manifest)
+			return operation.Restored(base.Manifest(), old.Manifest())
 		},
 	})
 }
@@ -52,14 +52,14 @@ func (d *Dataset) Clone(ctx context.Context, to *Table, branch string) (*Dataset
 		if err == nil {
 			err = ErrTableExists
 		}
-		return nil, fmt.Errorf("clone %s to %s: %w", d.table.uri, to.uri, err)
+		return nil, fmt.Errorf("clone %s to %s: %w", d.table.at.URI, to.at.URI, err)
 	}
 	return d.cloneTo(ctx, to, d.cloneOf(branch))
 }
 
 // cloneOf returns the operation that makes the clone.
 func (d *Dataset) cloneOf(branch string) *pb.Clone {
-	op := &pb.Clone{IsShallow: true, RefName: d.manifest.Branch, RefVersion: d.Version(), RefPath: d.table.uri}
+	op := &pb.Clone{IsShallow: true, RefName: d.Manifest().Branch, RefVersion: d.Version(), RefPath: d.table.at.URI}
 	if branch != "" {
 		op.BranchName = &branch
 	}
@@ -70,7 +70,7 @@ func (d *Dataset) cloneTo(ctx context.Context, to *Table, op *pb.Clone) (*Datase
 	return to.commit(ctx, &change{
 		operation: op,
 		apply: func(*Dataset, pb.Operation) (*manifest.Manifest, error) {
-			return operation.Cloned(d.manifest, op)
+			return operation.Cloned(d.Manifest(), op)
 		},
 	})
 }

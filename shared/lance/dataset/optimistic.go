@@ -31,18 +31,18 @@ func (t *Table) guess(ctx context.Context) (*guess, error) {
 	switch {
 	case !ok:
 		g.answer(t.list(ctx))
-	case objectstore.Near(t.store):
+	case objectstore.Near(t.at.Store):
 		g.answer(t.newest(ctx, k))
 	default:
 		g.read = k.dataset
 		go func() { g.answer(t.newest(ctx, k)) }()
-		return g, operation.CheckWritable(g.read.manifest)
+		return g, operation.CheckWritable(g.read.Manifest())
 	}
 	if g.err != nil {
 		return nil, g.err
 	}
 	g.read = g.found
-	return g, operation.CheckWritable(g.read.manifest)
+	return g, operation.CheckWritable(g.read.Manifest())
 }
 
 func (g *guess) answer(newest *Dataset, err error) {
@@ -64,7 +64,7 @@ func (g *guess) settle() (moved bool, err error) {
 		return false, err
 	}
 	g.read = newest
-	return true, operation.CheckWritable(newest.manifest)
+	return true, operation.CheckWritable(newest.Manifest())
 }
 
 // right says whether the guess is known to have been right, without waiting.
@@ -90,9 +90,9 @@ func (g *guess) settleWritten() error {
 
 // sameColumns says whether files written for one version fit the other.
 func sameColumns(a, b *Dataset) bool {
-	av, aErr := a.manifest.FileVersion()
-	bv, bErr := b.manifest.FileVersion()
-	dictionaries := func(d *Dataset) map[int32]arrow.Array { return d.manifest.Dictionaries }
+	av, aErr := a.Manifest().FileVersion()
+	bv, bErr := b.Manifest().FileVersion()
+	dictionaries := func(d *Dataset) map[int32]arrow.Array { return d.Manifest().Dictionaries }
 	same := func(x, y *schema.Field) bool {
 		return x.ID == y.ID && x.Name == y.Name && x.LogicalType == y.LogicalType && x.Nullable == y.Nullable
 	}

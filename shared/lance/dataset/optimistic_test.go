@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -15,9 +16,9 @@ import (
 // has seen last.
 func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
 	rename := []Alteration{{Path: "name", Rename: "label"}}
-	renamed := Rows{Schema: arrow.NewSchema([]arrow.Field{people.Field(0), {Name: "label", Type: arrow.BinaryTypes.String, Nullable: true}, people.Field(2)}, nil)}
-	renamed.Batches = rowsOf(upTo(700)...).Batches
-	many := rowsOf(upTo(200_000)...) // more than is kept
+	renamed := Rows{Schema: arrow.NewSchema([]arrow.Field{datasettest.People.Field(0), {Name: "label", Type: arrow.BinaryTypes.String, Nullable: true}, datasettest.People.Field(2)}, nil)}
+	renamed.Batches = rowsOf(datasettest.UpTo(700)...).Batches
+	many := rowsOf(datasettest.UpTo(200_000)...) // more than is kept
 	for _, c := range []struct {
 		name  string
 		other func(ctx context.Context, d *Dataset, table *Table) error

@@ -13,13 +13,13 @@ var ErrNoTransaction = manifest.ErrNoTransaction
 
 // Transaction reads the transaction that made the version, or returns ErrNoTransaction.
 func (d *Dataset) Transaction(ctx context.Context) (*pb.Transaction, error) {
-	return d.manifest.ReadTransaction(ctx, d.table.store, d.table.prefix)
+	return d.Manifest().ReadTransaction(ctx, d.table.at.Store, d.table.at.Prefix)
 }
 
 // TransactionUUID returns the UUID of that transaction, as far as the name of its file
 // tells, without reading it; else "". Versions that were committed here always tell.
 func (d *Dataset) TransactionUUID() string {
-	name, _ := strings.CutSuffix(d.manifest.TransactionFile, ".txn")
+	name, _ := strings.CutSuffix(d.Manifest().TransactionFile, ".txn")
 	_, uuid, _ := strings.Cut(name, "-")
 	return uuid
 }

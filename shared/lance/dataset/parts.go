@@ -14,7 +14,7 @@ import (
 )
 
 // Uploads returns where the parts of multipart writes of the table are kept.
-func (t *Table) Uploads() part.Place { return part.Place{Store: t.store, Prefix: t.prefix} }
+func (t *Table) Uploads() part.Place { return part.Place{Store: t.at.Store, Prefix: t.at.Prefix} }
 
 // WritePart writes rows as files that [Table.CommitParts] can commit, and returns when they are
 // durable. The rows are appended to the table or, if overwrite is true, replace all of its rows.
@@ -59,13 +59,13 @@ func (t *Table) latestWritable(ctx context.Context) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read, operation.CheckWritable(read.manifest)
+	return read, operation.CheckWritable(read.Manifest())
 }
 
 // columnsOf identifies what a part must have been written for to be committed on a version: the
 // version of data files and, unless it overwrites the table, the fields.
 func columnsOf(d *Dataset, overwrite bool) string {
-	version, err := d.manifest.FileVersion()
+	version, err := d.Manifest().FileVersion()
 	if err != nil {
 		return ""
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/part"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -47,7 +49,7 @@ func TestPartsBecomeOneVersionOfTheTable(t *testing.T) {
 			if made.Dataset.Version() != 3 || made.Rows != 3 {
 				t.Errorf("got version %d of %d rows, want 3 of 3", made.Dataset.Version(), made.Rows)
 			}
-			if diff := cmp.Diff(want, idsOf(t, made.Dataset, ScanOptions{})); diff != "" {
+			if diff := cmp.Diff(want, datasettest.IDsOf(t, made.Dataset, snapshot.ScanOptions{})); diff != "" {
 				t.Errorf("overwrite %v (-want +got):\n%s", overwrite, diff)
 			}
 		}
@@ -105,7 +107,7 @@ func TestCleanupSparesUploadsThatMayBeCommitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := idsOf(t, d, ScanOptions{}); !slices.Equal(got, []int64{1, 2, 3}) {
+		if got := datasettest.IDsOf(t, d, snapshot.ScanOptions{}); !slices.Equal(got, []int64{1, 2, 3}) {
 			t.Errorf("got rows %v", got)
 		}
 	}

@@ -30,7 +30,7 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 	if base != nil {
 		scheme = base.scheme()
 	}
-	key := manifest.Key(t.prefix, next.Version, scheme)
+	key := manifest.Key(t.at.Prefix, next.Version, scheme)
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), putTime)
 	defer done()
 	sent := t.session.now()
@@ -39,13 +39,13 @@ func (t *Table) put(ctx context.Context, next *manifest.Manifest, txn *pb.Transa
 		if t.publish != nil {
 			info, err = t.publish(ctx, next.Version, scheme, file)
 		} else {
-			info, err = t.store.Put(ctx, key, file, objectstore.Condition{IfAbsent: true})
+			info, err = t.at.Store.Put(ctx, key, file, objectstore.Condition{IfAbsent: true})
 		}
 		switch {
 		case err == nil:
 			return t.made(next, info, scheme, recentAfter(base, committed{txn, next.Version}), sent)
 		case !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome):
-			return nil, fmt.Errorf("commit version %d of %s: %w", next.Version, t.uri, err)
+			return nil, fmt.Errorf("commit version %d of %s: %w", next.Version, t.at.URI, err)
 		}
 		made, err := t.settle(ctx, next.Version, scheme, txn, sent, err)
 		if !errors.Is(err, objectstore.ErrUnknownOutcome) || try == maxSettles {
@@ -65,15 +65,15 @@ const maxSettles = 4
 func (t *Table) settle(ctx context.Context, version uint64, scheme manifest.Scheme, txn *pb.Transaction, sent time.Time, cause error) (*Dataset, error) {
 	there, err := t.load(ctx, version, scheme)
 	if err != nil {
-		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.uri, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
+		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.at.URI, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
 	}
-	theirs, err := there.manifest.ReadTransaction(ctx, t.store, t.prefix)
+	theirs, err := there.Manifest().ReadTransaction(ctx, t.at.Store, t.at.Prefix)
 	switch {
 	case errors.Is(err, manifest.ErrNoTransaction):
 		return nil, objectstore.ErrPrecondition // ours would have one
 	case err != nil:
 		// To take our own version for another's would commit the change twice.
-		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.uri, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
+		return nil, fmt.Errorf("commit version %d of %s: %w", version, t.at.URI, errors.Join(objectstore.ErrUnknownOutcome, cause, err))
 	case theirs.UUID != txn.UUID:
 		return nil, objectstore.ErrPrecondition
 	}

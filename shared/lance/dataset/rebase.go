@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
@@ -71,7 +72,7 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []commi
 	group, beside := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		same, err := t.isThere(beside, base)
-		if errors.Is(err, ErrNoVersion) && fragment.ShareFiles(base.fragments(), newest.fragments()) {
+		if errors.Is(err, ErrNoVersion) && fragment.ShareFiles(base.Fragments(), newest.Fragments()) {
 			return nil // a cleanup took it
 		}
 		if errors.Is(err, ErrNoVersion) || err == nil && !same {
@@ -91,7 +92,7 @@ func (t *Table) since(ctx context.Context, base, newest *Dataset) (since []commi
 func (t *Table) transactions(ctx context.Context, after uint64, newest *Dataset) ([]committed, error) {
 	found := make([]committed, newest.Version()-after)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentReads)
+	group.SetLimit(snapshot.MaxConcurrentReads)
 	for i := range found {
 		version := after + 1 + uint64(i)
 		if at := int(newest.Version() - version); at < len(newest.recent) {
@@ -108,7 +109,7 @@ func (t *Table) transactions(ctx context.Context, after uint64, newest *Dataset)
 					return err
 				}
 			}
-			txn, err := d.manifest.ReadTransaction(ctx, t.store, t.prefix)
+			txn, err := d.Manifest().ReadTransaction(ctx, t.at.Store, t.at.Prefix)
 			found[i] = committed{txn, version}
 			return err
 		})
@@ -125,7 +126,7 @@ func (c *change) after(op pb.Operation, theirs committed) (pb.Operation, error) 
 	ours := operation.Ours{Operation: op}
 	if c.rowsKnown {
 		ours.ReadFragment = func(id uint64) *pb.Fragment {
-			if f := c.read.fragment(id); f != nil {
+			if f := c.read.Fragment(id); f != nil {
 				return f.Meta
 			}
 			return nil

@@ -15,6 +15,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 )
 
@@ -110,10 +111,10 @@ func IsMain(branch string) bool { return branch == "" || branch == MainBranch }
 // the one it was made from. What is cached of it is that of one incarnation: a branch that
 // was deleted may be made again, other than it was.
 func (t *Table) branchPlace(name string, info BranchInfo) *Table {
-	place := t.session.Table(t.home.Join(treeDir+name), 0)
+	place := t.session.Table(t.at.Home.Join(treeDir+name), 0)
 	place.sole = t.sole
-	place.cached += "?" + info.incarnation()
-	place.reach = t.reach
+	place.at.Cached += "?" + info.incarnation()
+	place.at.Reach = t.at.Reach
 	return place
 }
 
@@ -121,15 +122,15 @@ func refKey(dir, name string) string { return dir + url.PathEscape(name) + refSu
 
 // readRef reads the object of a tag or branch into what.
 func (t *Table) readRef(ctx context.Context, key string, what any) (objectstore.Info, error) {
-	data, info, err := t.store.GetRanges(ctx, t.prefix+"/"+key, objectstore.Range{Offset: -maxRefBytes})
+	data, info, err := t.at.Store.GetRanges(ctx, t.at.Prefix+"/"+key, objectstore.Range{Offset: -maxRefBytes})
 	if errors.Is(err, objectstore.ErrNotExist) {
-		return info, fmt.Errorf("%w: %s of %s", ErrNoRef, key, t.uri)
+		return info, fmt.Errorf("%w: %s of %s", ErrNoRef, key, t.at.URI)
 	}
 	if err != nil {
-		return info, fmt.Errorf("read %s of %s: %w", key, t.uri, err)
+		return info, fmt.Errorf("read %s of %s: %w", key, t.at.URI, err)
 	}
 	if err := json.Unmarshal(data[0], what); err != nil {
-		return info, fmt.Errorf("%w: %s of %s: %w", lance.ErrCorrupt, key, t.uri, err)
+		return info, fmt.Errorf("%w: %s of %s: %w", lance.ErrCorrupt, key, t.at.URI, err)
 	}
 	return info, nil
 }
@@ -140,8 +141,8 @@ func (t *Table) writeRef(ctx context.Context, key string, what any, cond objects
 	if err != nil {
 		return err
 	}
-	if _, err := t.store.Put(ctx, t.prefix+"/"+key, data, cond); err != nil {
-		return fmt.Errorf("write %s of %s: %w", key, t.uri, err)
+	if _, err := t.at.Store.Put(ctx, t.at.Prefix+"/"+key, data, cond); err != nil {
+		return fmt.Errorf("write %s of %s: %w", key, t.at.URI, err)
 	}
 	return nil
 }
@@ -155,18 +156,18 @@ const quietRef = time.Second
 // not read again. Their order is that of the keys. It returns the last name, if more come
 // after it.
 func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int, read func(ctx context.Context, name string) (T, objectstore.Info, error)) (refs map[string]T, next string, err error) {
-	opts := objectstore.ListOptions{Prefix: t.prefix + "/" + dir, Limit: max(limit, 0)}
+	opts := objectstore.ListOptions{Prefix: t.at.Prefix + "/" + dir, Limit: max(limit, 0)}
 	if after != "" {
-		opts.StartAfter = t.prefix + "/" + refKey(dir, after)
+		opts.StartAfter = t.at.Prefix + "/" + refKey(dir, after)
 	}
-	page, err := t.store.List(ctx, opts)
+	page, err := t.at.Store.List(ctx, opts)
 	if err != nil {
-		return nil, "", fmt.Errorf("list %s of %s: %w", dir, t.uri, err)
+		return nil, "", fmt.Errorf("list %s of %s: %w", dir, t.at.URI, err)
 	}
 	refs = make(map[string]T, len(page.Objects))
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentReads)
+	group.SetLimit(snapshot.MaxConcurrentReads)
 	for _, listed := range page.Objects {
 		escaped, ok := strings.CutSuffix(listed.Key[len(opts.Prefix):], refSuffix)
 		name, err := url.PathUnescape(escaped)
@@ -176,8 +177,8 @@ func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int
 		if page.More {
 			next = name
 		}
-		object := t.uri + "/" + dir + escaped
-		if ref, ok := cache.Get[T](t.session.cache, object, refPart(listed)); ok {
+		object := t.at.URI + "/" + dir + escaped
+		if ref, ok := cache.Get[T](t.session.Cache, object, refPart(listed)); ok {
 			mu.Lock()
 			refs[name] = ref
 			mu.Unlock()
@@ -192,7 +193,7 @@ func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int
 				return err
 			}
 			if t.session.now().Sub(info.Modified) > quietRef {
-				cache.Put(t.session.cache, object, refPart(info), ref, refMemory*info.Size)
+				cache.Put(t.session.Cache, object, refPart(info), ref, refMemory*info.Size)
 			}
 			mu.Lock()
 			defer mu.Unlock()

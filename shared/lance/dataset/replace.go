@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/operation"
@@ -40,7 +41,7 @@ type Replacement struct {
 // just now. Commits since then are no matter unless they changed or moved rows that it
 // deletes: see IsRowsChanged.
 func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
-	if err := operation.CheckWritable(d.manifest); err != nil {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return Commit{}, err
 	}
 	rows := newRowChange(d, r.Delete)
@@ -74,7 +75,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 // Delete commits that rows of d are deleted. predicate is what they have in common, for
 // people to read. What others committed since is no matter unless it was to the same rows.
 func (d *Dataset) Delete(ctx context.Context, gone *rowset.Set, predicate string) (Commit, error) {
-	if err := operation.CheckWritable(d.manifest); err != nil {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return Commit{}, err
 	}
 	rows := newRowChange(d, gone)
@@ -105,7 +106,7 @@ func (d *Dataset) stageRows(ctx context.Context, rows Rows) (*stage.Files, error
 
 // keepRowIDs lists in new fragments the ids that their first rows had before.
 func (d *Dataset) keepRowIDs(ctx context.Context, fragments []*pb.Fragment, moved []uint64) error {
-	if !d.manifest.StableRowIDs() {
+	if !d.Manifest().StableRowIDs() {
 		return nil
 	}
 	for _, f := range fragments {
@@ -116,7 +117,7 @@ func (d *Dataset) keepRowIDs(ctx context.Context, fragments []*pb.Fragment, move
 		}
 		ids := make([]uint64, len(here))
 		for i, address := range here {
-			from := d.fragment(address >> 32)
+			from := d.Fragment(address >> 32)
 			if from == nil {
 				return fmt.Errorf("version %d has no fragment %d", d.Version(), address>>32)
 			}
@@ -193,7 +194,7 @@ func (c *rowChange) rebase(ctx context.Context, base *Dataset, op pb.Operation) 
 
 // addedRows says whether base has fragments that read did not have.
 func addedRows(read, base *Dataset) bool {
-	return slices.ContainsFunc(base.fragments(), func(f *fragment.Fragment) bool { return read.fragment(f.Meta.ID) == nil })
+	return slices.ContainsFunc(base.Fragments(), func(f *fragment.Fragment) bool { return read.Fragment(f.Meta.ID) == nil })
 }
 
 // shrink deletes the rows in base, where they must still be: in the same files, and not
@@ -201,17 +202,17 @@ func addedRows(read, base *Dataset) bool {
 func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Group) (shrunk, error) {
 	var out shrunk
 	for id := range c.deleted {
-		if c.read.fragment(id) == nil {
+		if c.read.Fragment(id) == nil {
 			return shrunk{}, fmt.Errorf("version %d has no fragment %d", c.read.Version(), id)
 		}
-		if base.fragment(id) == nil {
+		if base.Fragment(id) == nil {
 			return shrunk{}, fmt.Errorf("%w: fragment %d is gone", errRedo, id)
 		}
 	}
 	if err := c.load(ctx, base); err != nil {
 		return shrunk{}, err
 	}
-	for _, f := range base.fragments() {
+	for _, f := range base.Fragments() {
 		rows := c.deleted[f.Meta.ID]
 		if rows == nil {
 			continue
@@ -236,10 +237,10 @@ func (c *rowChange) shrink(ctx context.Context, base *Dataset, puts *errgroup.Gr
 // load reads the deletion vectors of the fragments that lose rows, side by side.
 func (c *rowChange) load(ctx context.Context, base *Dataset) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentReads)
+	group.SetLimit(snapshot.MaxConcurrentReads)
 	for id := range c.deleted {
 		group.Go(func() error {
-			_, err := base.fragment(id).Deletions(ctx)
+			_, err := base.Fragment(id).Deletions(ctx)
 			return err
 		})
 	}
@@ -248,7 +249,7 @@ func (c *rowChange) load(ctx context.Context, base *Dataset) error {
 
 // union returns the rows of a fragment that are deleted when ours are too.
 func (c *rowChange) union(ctx context.Context, f *fragment.Fragment, rows *deletion.Vector) (*deletion.Vector, error) {
-	if !sameFiles(c.read.fragment(f.Meta.ID).Meta, f.Meta) {
+	if !sameFiles(c.read.Fragment(f.Meta.ID).Meta, f.Meta) {
 		return nil, fmt.Errorf("%w: fragment %d has other files", errRedo, f.Meta.ID)
 	}
 	already, err := f.Deletions(ctx)
@@ -272,26 +273,15 @@ func (d *Dataset) putDeletions(ctx context.Context, fragment uint64, v *deletion
 		return nil, err
 	}
 	file := &pb.DeletionFile{FileType: fileType, ReadVersion: d.Version(), ID: rand.Uint64(), DeletedRows: uint64(v.Len())}
-	key := d.table.prefix + "/" + deletion.Path(fragment, file)
+	key := d.table.at.Prefix + "/" + deletion.Path(fragment, file)
 	puts.Go(func() error {
-		if _, err := d.table.store.Put(ctx, key, data, objectstore.Condition{}); err != nil {
+		if _, err := d.table.at.Store.Put(ctx, key, data, objectstore.Condition{}); err != nil {
 			return fmt.Errorf("write deletion file %s: %w", key, err)
 		}
-		d.fragment(fragment).KeepDeletions(d.table.uri, key, file, v)
+		d.Fragment(fragment).KeepDeletions(d.table.at.URI, key, file, v)
 		return nil
 	})
 	return file, nil
-}
-
-// fragment returns the fragment with the id, or nil.
-func (d *Dataset) fragment(id uint64) *fragment.Fragment {
-	at, ok := slices.BinarySearchFunc(d.fragments(), id, func(f *fragment.Fragment, id uint64) int {
-		return int(int64(f.Meta.ID) - int64(id))
-	})
-	if !ok {
-		return nil
-	}
-	return d.fragments()[at]
 }
 
 func sameFiles(a, b *pb.Fragment) bool {

@@ -38,7 +38,7 @@ func (d *Dataset) Rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, e
 		return nil, err
 	}
 	next := uint64(0)
-	if highest := made.manifest.MaxFragmentID; highest != nil {
+	if highest := made.Manifest().MaxFragmentID; highest != nil {
 		next = uint64(*highest) + 1 - uint64(reserved)
 	}
 	for _, g := range r.groups {
@@ -52,7 +52,7 @@ func (d *Dataset) Rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, e
 
 // rewrite is Rewrite without ids for the new fragments: the commit gives them theirs.
 func (d *Dataset) rewrite(ctx context.Context, groups [][]uint64) (*Rewriting, error) {
-	if err := operation.CheckWritable(d.manifest); err != nil {
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
 		return nil, err
 	}
 	r := &Rewriting{read: d, group: map[uint64]int{}, before: map[uint64]int64{}}
@@ -72,7 +72,7 @@ func (r *Rewriting) write(ctx context.Context, group int, ids []uint64) (pb.Rewr
 	var old []*fragment.Fragment
 	before := int64(0)
 	for _, id := range ids {
-		f := r.read.fragment(id)
+		f := r.read.Fragment(id)
 		if _, twice := r.group[id]; f == nil || twice {
 			return out, fmt.Errorf("version %d has no fragment %d, or it is named twice", r.read.Version(), id)
 		}
@@ -81,42 +81,21 @@ func (r *Rewriting) write(ctx context.Context, group int, ids []uint64) (pb.Rewr
 		old = append(old, f)
 		out.OldFragments = append(out.OldFragments, f.Meta)
 	}
-	rows, err := r.read.rowsOf(ctx, old)
+	schema, batches, err := r.read.FragmentValues(ctx, old)
 	if err != nil {
 		return out, err
 	}
-	files, err := r.read.stageRows(ctx, rows)
+	files, err := r.read.stageRows(ctx, Rows{Schema: schema, Batches: batches, Trusted: true})
 	if err != nil {
 		return out, err
 	}
 	out.NewFragments = files.Fragments
-	if r.read.manifest.StableRowIDs() {
+	if r.read.Manifest().StableRowIDs() {
 		if err := carryLineage(ctx, old, files.Fragments); err != nil {
 			return out, err
 		}
 	}
 	return out, files.Wait()
-}
-
-// rowsOf returns all rows of some fragments, to be written again.
-func (d *Dataset) rowsOf(ctx context.Context, fragments []*fragment.Fragment) (Rows, error) {
-	v, err := d.newBlobValues(nil)
-	if err != nil {
-		return Rows{}, err
-	}
-	names := v.names
-	if v.any() {
-		names = append(slices.Clip(names), RowAddr)
-	}
-	p, err := d.projection(names)
-	if err != nil {
-		return Rows{}, err
-	}
-	batches, err := d.scanFragments(ctx, p, fragments)
-	if v.any() {
-		batches = v.fill(ctx, batches)
-	}
-	return Rows{Schema: v.schema, Batches: batches, Trusted: true}, err
 }
 
 // carryLineage lets the rows of old fragments keep their ids and versions in new ones.
@@ -165,7 +144,7 @@ func (r *Rewriting) Moved(ctx context.Context, address uint64) (uint64, bool, er
 	if !ok {
 		return address, true, nil
 	}
-	deleted, err := r.read.fragment(id).Deletions(ctx)
+	deleted, err := r.read.Fragment(id).Deletions(ctx)
 	if err != nil || deleted.Deleted(row, row+1) > 0 {
 		return 0, false, err
 	}

@@ -1,17 +1,15 @@
 package dataset
 
 import (
-	"context"
 	"math/rand/v2"
-	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
@@ -95,7 +93,7 @@ func TestWritersAtOnceHoldNoMoreThanTheyCount(t *testing.T) {
 	if got := d.CountRows(); got != writers*batches*batch.NumRows() {
 		t.Fatalf("the table has %d rows, want %d", got, writers*batches*batch.NumRows())
 	}
-	_, read, err := cold(t, d).Scan(t.Context(), ScanOptions{})
+	_, read, err := cold(t, d).Scan(t.Context(), snapshot.ScanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,47 +123,5 @@ func TestARowThatNoWriterCanHoldIsRefused(t *testing.T) {
 	}
 	if _, err := table.Create(inShare(t, 64<<20), rows); err != nil {
 		t.Error(err)
-	}
-}
-
-// Scans at once of storage that is near are in work on one window each when these keep the
-// processors busy; a single one is in work on several.
-func TestScansAtOnceDoNotCrowd(t *testing.T) {
-	const scans = 30
-	store := diskStore(t)
-	d := texts(t, store, 4000, 10<<10, false) // five windows
-	for _, c := range []struct{ scans, least, most int }{
-		{1, 2, 4},
-		{scans, scans, scans + windowsPerProcessor*runtime.GOMAXPROCS(0)},
-	} {
-		var working, all sync.WaitGroup
-		var inWork atomic.Int32
-		working.Add(c.least)
-		goOn := make(chan struct{})
-		for range c.scans {
-			results, err := Map(t.Context(), d, ScanOptions{}, func(context.Context, arrow.RecordBatch) (struct{}, error) {
-				if int(inWork.Add(1)) <= c.least {
-					working.Done()
-				}
-				<-goOn
-				return struct{}{}, nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			all.Go(func() {
-				for _, err := range results {
-					if err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		working.Wait()
-		if got := int(d.table.session.windows.Load()); got > c.most || got < c.least {
-			t.Errorf("%d scans are in work on %d windows at once, want %d to %d", c.scans, got, c.least, c.most)
-		}
-		close(goOn)
-		all.Wait()
 	}
 }

@@ -3,14 +3,12 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/uuid"
 
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/lance/schema"
 )
 
 // A StagedSegment is a segment of an index whose files are written, and that no version has yet. One
@@ -62,7 +60,7 @@ func (d *Dataset) OpenStaged(ctx context.Context, id, name string) (*datafile.Fi
 }
 
 // CommitSegments commits an index of staged segments. Each must cover fragments whose indexed values
-// are the same in d as in the version that the segment was built of; see [Dataset.SameValues]. An
+// are the same in d as in the version that the segment was built of; see [snapshot.Snapshot.SameValues]. An
 // index without segments covers no rows. The errors are those of CreateIndex.
 func (d *Dataset) CommitSegments(ctx context.Context, n NewIndex, segments []StagedSegment) (*Dataset, error) {
 	op, err := d.replacing(n)
@@ -95,45 +93,4 @@ func (d *Dataset) CommitSegments(ctx context.Context, n NewIndex, segments []Sta
 		op.NewIndices = append(op.NewIndices, entry)
 	}
 	return d.table.commit(ctx, &change{read: d, operation: op})
-}
-
-// SameValues returns those of some fragments that an older version has with the same values of a
-// column, at the same rows. Rows may have been deleted since.
-func (d *Dataset) SameValues(older *Dataset, column string, fragments *roaring.Bitmap) (*roaring.Bitmap, error) {
-	same := roaring.New()
-	fields, err := d.manifest.Schema.Resolve(column)
-	if err != nil {
-		return nil, d.NoColumn(column)
-	}
-	field := fields[len(fields)-1]
-	if was := older.manifest.Schema.ByID(field.ID); was == nil {
-		return same, nil
-	}
-	before := map[uint64]*pb.Fragment{}
-	for _, f := range older.manifest.Fragments {
-		before[f.ID] = f
-	}
-	for _, f := range d.manifest.Fragments {
-		was := before[f.ID]
-		if f.ID <= 1<<32-1 && fragments.Contains(uint32(f.ID)) && was != nil && was.PhysicalRows == f.PhysicalRows &&
-			slices.Equal(pathsOf(was, field), pathsOf(f, field)) {
-			same.Add(uint32(f.ID))
-		}
-	}
-	return same, nil
-}
-
-// pathsOf returns the paths of the files of a fragment that have values of a field or of one within it.
-func pathsOf(f *pb.Fragment, field *schema.Field) []string {
-	var paths []string
-	for i := range f.Files {
-		if hasField(&f.Files[i], field) {
-			paths = append(paths, f.Files[i].Path)
-		}
-	}
-	return paths
-}
-
-func hasField(file *pb.DataFile, field *schema.Field) bool {
-	return slices.Contains(file.Fields, field.ID) || slices.ContainsFunc(field.Children, func(child *schema.Field) bool { return hasField(file, child) })
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tiltyard/shared/lance/dataset/cache"
-	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 )
@@ -16,16 +16,11 @@ import (
 // and safe for concurrent use.
 type Table struct {
 	session *Session
-	store   objectstore.Store
-	prefix  string // of all keys of the table, without a slash at its end
-	uri     string
-	cached  string        // its name in the cache
-	hint    uint64        // a version that it had, or 0
-	home    fragment.Base // the same place, of the files that are in it
-	branch  *branchOf     // nil of a table itself
-	publish Publisher     // nil: by putting it
-	confirm func() error  // nil: see ConfirmWith
-	reach   Reach         // nil: all of the roots
+	at      snapshot.Place
+	hint    uint64       // a version that it had, or 0
+	branch  *branchOf    // nil of a table itself
+	publish Publisher    // nil: by putting it
+	confirm func() error // nil: see ConfirmWith
 
 	commitID func() string // nil: a new one for each commit
 	held     bool          // its commits wait for nobody: see Hold
@@ -88,7 +83,7 @@ func (t *Table) CommitAs(id func() string) *Table {
 
 // isPlain says whether the table commits as any other view of it does.
 func (t *Table) isPlain() bool {
-	return t.publish == nil && t.confirm == nil && t.commitID == nil && !t.held && t.reach == nil
+	return t.publish == nil && t.confirm == nil && t.commitID == nil && !t.held && t.at.Reach == nil
 }
 
 // plain returns the table without what PublishWith, ConfirmWith, CommitAs and Hold say. Versions that are
@@ -98,7 +93,7 @@ func (t *Table) plain() *Table {
 		return t
 	}
 	plain := *t
-	plain.publish, plain.confirm, plain.commitID, plain.held, plain.reach = nil, nil, nil, false, nil
+	plain.publish, plain.confirm, plain.commitID, plain.held, plain.at.Reach = nil, nil, nil, false, nil
 	return &plain
 }
 
@@ -109,7 +104,7 @@ func (t *Table) own(d *Dataset) *Dataset {
 		return d
 	}
 	own := *d
-	own.table = t
+	own.table, own.Snapshot = t, d.ReachWith(t.at.Reach)
 	return &own
 }
 
@@ -164,7 +159,7 @@ func (t *Table) latest(ctx context.Context) (*Dataset, error) {
 // gets outlives it, for results that go on reading, unless the result is discarded.
 func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Dataset) (T, error)) (T, error) {
 	k, ok := t.known()
-	if !ok || objectstore.Near(t.store) {
+	if !ok || objectstore.Near(t.at.Store) {
 		latest, err := t.Latest(ctx)
 		if err != nil {
 			var none T
@@ -204,7 +199,7 @@ func Read[T any](ctx context.Context, t *Table, work func(context.Context, *Data
 }
 
 func (t *Table) known() (known, bool) {
-	k, ok := cache.Get[known](t.session.cache, t.cached, latestPart)
+	k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart)
 	if !ok || t.session.now().Sub(k.listed) > maxProbeAge {
 		return known{}, false
 	}
@@ -213,7 +208,7 @@ func (t *Table) known() (known, bool) {
 
 // remember makes a version the newest known.
 func (t *Table) remember(k known) {
-	cache.Put(t.session.cache, t.cached, latestPart, k, k.dataset.memBytes())
+	cache.Put(t.session.Cache, t.at.Cached, latestPart, k, k.dataset.MemBytes())
 }
 
 // list finds the newest version by listing. The version that is hinted at is read
@@ -230,21 +225,21 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 			ahead <- d
 		}()
 	}
-	newest, err := manifest.Latest(ctx, t.store, t.prefix)
+	newest, err := manifest.Latest(ctx, t.at.Store, t.at.Prefix)
 	switch {
 	case errors.Is(err, objectstore.ErrNotExist) && t.branch != nil:
-		return nil, fmt.Errorf("%w: %w: %s", ErrNoBranch, ErrNoTable, t.uri)
+		return nil, fmt.Errorf("%w: %w: %s", ErrNoBranch, ErrNoTable, t.at.URI)
 	case errors.Is(err, objectstore.ErrNotExist):
-		return nil, fmt.Errorf("%w: %s", ErrNoTable, t.uri)
+		return nil, fmt.Errorf("%w: %s", ErrNoTable, t.at.URI)
 	case err != nil:
-		return nil, fmt.Errorf("find the latest version of %s: %w", t.uri, err)
+		return nil, fmt.Errorf("find the latest version of %s: %w", t.at.URI, err)
 	}
 	var d *Dataset
-	if k, ok := cache.Get[known](t.session.cache, t.cached, latestPart); ok && k.dataset.manifest.Location == newest {
+	if k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart); ok && k.dataset.Manifest().Location == newest {
 		d = k.dataset
 	}
 	if d == nil && t.hint == newest.Version && newest.Scheme == manifest.V2 {
-		if d = <-ahead; d != nil && d.manifest.Location != newest {
+		if d = <-ahead; d != nil && d.Manifest().Location != newest {
 			d = nil
 		}
 	}
@@ -293,7 +288,7 @@ func (t *Table) Version(ctx context.Context, version uint64) (*Dataset, error) {
 			return t.opened(ctx, d)
 		}
 	}
-	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
+	return nil, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.at.URI)
 }
 
 // Has asks the storage, and not the cache, whether a version that was read is still there:
@@ -304,8 +299,8 @@ func (t *Table) Has(ctx context.Context, d *Dataset) (bool, error) {
 	if same || err != nil && !errors.Is(err, ErrNoVersion) {
 		return same, err
 	}
-	if k, ok := cache.Get[known](t.session.cache, t.cached, latestPart); ok && sameManifest(k.dataset, d) {
-		t.session.cache.Drop(t.cached, latestPart)
+	if k, ok := cache.Get[known](t.session.Cache, t.at.Cached, latestPart); ok && sameManifest(k.dataset, d) {
+		t.session.Cache.Drop(t.at.Cached, latestPart)
 	}
 	return false, nil
 }
@@ -313,14 +308,14 @@ func (t *Table) Has(ctx context.Context, d *Dataset) (bool, error) {
 // find asks the storage for the manifest of a version, or returns ErrNoVersion.
 func (t *Table) find(ctx context.Context, version uint64) (objectstore.Info, error) {
 	for _, scheme := range schemesOf(version) {
-		key := manifest.Key(t.prefix, version, scheme)
-		_, info, err := t.store.GetRanges(ctx, key)
+		key := manifest.Key(t.at.Prefix, version, scheme)
+		_, info, err := t.at.Store.GetRanges(ctx, key)
 		if !errors.Is(err, objectstore.ErrNotExist) {
 			return info, err
 		}
-		t.session.cache.Drop(t.cached, datasetPart(key))
+		t.session.Cache.Drop(t.at.Cached, datasetPart(key))
 	}
-	return objectstore.Info{}, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.uri)
+	return objectstore.Info{}, fmt.Errorf("%w: %d of %s", ErrNoVersion, version, t.at.URI)
 }
 
 // schemesOf returns how the manifest of a version may be named.

@@ -73,7 +73,7 @@ func (t *Table) CreateTag(ctx context.Context, name, branch string, version uint
 	}
 	err = t.writeRef(ctx, refKey(tagsDir, name), tag, objectstore.Condition{IfAbsent: true})
 	if errors.Is(err, objectstore.ErrPrecondition) {
-		return fmt.Errorf("%w: tag %s of %s", ErrRefExists, name, t.uri)
+		return fmt.Errorf("%w: tag %s of %s", ErrRefExists, name, t.at.URI)
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		err = t.store.Delete(ctx, info.Key, objectstore.Condition{IfMatch: info.ETag})
+		err = t.at.Store.Delete(ctx, info.Key, objectstore.Condition{IfMatch: info.ETag})
 		if errors.Is(err, objectstore.ErrPrecondition) {
 			continue // somebody else updated or deleted it: of two who delete a tag one did
 		}
@@ -116,7 +116,7 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("delete tag %s of %s: %w", name, t.uri, err)
+			return fmt.Errorf("delete tag %s of %s: %w", name, t.at.URI, err)
 		}
 		return nil
 	}

@@ -33,17 +33,17 @@ func (t *Table) Versions(ctx context.Context, before *uint64, limit int) ([]obje
 // listVersions does one listing for Versions, from the name that before has in the second
 // scheme if skip is set. It tells whether it saw names of the first one.
 func (t *Table) listVersions(ctx context.Context, before *uint64, skip bool, limit int) (found []objectstore.Info, old bool, err error) {
-	opts := objectstore.ListOptions{Prefix: t.prefix + "/" + manifest.VersionsDir + "/", Limit: listPage}
+	opts := objectstore.ListOptions{Prefix: t.at.Prefix + "/" + manifest.VersionsDir + "/", Limit: listPage}
 	if skip {
-		opts.StartAfter = manifest.Key(t.prefix, *before, manifest.V2)
+		opts.StartAfter = manifest.Key(t.at.Prefix, *before, manifest.V2)
 	}
 	for {
 		if limit >= 0 && !old {
 			opts.Limit = min(listPage, limit-len(found)+1)
 		}
-		page, err := t.store.List(ctx, opts)
+		page, err := t.at.Store.List(ctx, opts)
 		if err != nil {
-			return nil, old, fmt.Errorf("list versions of %s: %w", t.uri, err)
+			return nil, old, fmt.Errorf("list versions of %s: %w", t.at.URI, err)
 		}
 		for _, info := range page.Objects {
 			opts.StartAfter = info.Key

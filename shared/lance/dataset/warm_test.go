@@ -14,6 +14,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"pgregory.net/rapid"
 
+	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -56,7 +58,7 @@ func warmNow() time.Time { return time.Now().Add(time.Hour) }
 func newWarmWorld(t *rapid.T) *warmWorld {
 	w := &warmWorld{t: t, store: memstore.New(), counts: map[string]int{}}
 	if rapid.Bool().Draw(t, "near") {
-		w.store = nearStore{w.store}
+		w.store = datasettest.NearStore{Store: w.store}
 	}
 	w.warm = NewSession(64<<20, warmNow)
 	return w
@@ -214,7 +216,7 @@ func tellRows(ctx context.Context, d *Dataset) (string, error) {
 	fmt.Fprintf(&b, "version %d of %d rows: %s\n", d.Version(), d.CountRows(), d.ScanSchema())
 	for _, f := range d.Schema().Fields {
 		fmt.Fprintf(&b, "%s:", f.Name)
-		_, batches, err := d.Scan(ctx, ScanOptions{Columns: []string{f.Name, RowAddr}})
+		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{f.Name, snapshot.RowAddr}})
 		if err != nil {
 			fmt.Fprintf(&b, " %v\n", err)
 			continue
@@ -232,7 +234,7 @@ func tellRows(ctx context.Context, d *Dataset) (string, error) {
 	fmt.Fprintf(&b, "ids at %x %v\n", addresses, err)
 	index, err := d.IndexMetadata(ctx, warmIndex, warmIndexFile)
 	fmt.Fprintf(&b, "index %v %v\n", index, err)
-	for _, file := range d.manifest.Fragments {
+	for _, file := range d.Manifest().Fragments {
 		for i := range file.Files {
 			fmt.Fprintf(&b, "%s ", path.Base(file.Files[i].Path))
 		}

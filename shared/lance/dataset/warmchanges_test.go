@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
@@ -155,7 +156,7 @@ func (w *warmWorld) createNamed(place string) error {
 	if err != nil {
 		return err
 	}
-	named := *made.Dataset.manifest.Fragments[0]
+	named := *made.Dataset.Manifest().Fragments[0]
 	named.Files = slices.Clone(named.Files)
 	if err := w.copy(place+".lance/data/", named.Files[0].Path, "rows.lance"); err != nil {
 		return err
@@ -169,7 +170,7 @@ func (w *warmWorld) createNamed(place string) error {
 	if err != nil {
 		return err
 	}
-	changed := *d.manifest.Fragments[0]
+	changed := *d.Manifest().Fragments[0]
 	changed.DeletionFile = &pb.DeletionFile{FileType: kind, ReadVersion: d.Version(), ID: 1, DeletedRows: 1}
 	if _, err := w.store.Put(ctx, place+".lance/"+deletion.Path(changed.ID, changed.DeletionFile), data, objectstore.Condition{}); err != nil {
 		return err
@@ -225,7 +226,7 @@ func (w *warmWorld) swapMembers(d *Dataset) error {
 	}
 	a, b := p.Children[0].ID, p.Children[1].ID
 	op := &pb.Overwrite{Schema: d.Schema().PB(), SchemaMetadata: d.Schema().Metadata}
-	for _, meta := range d.manifest.Fragments {
+	for _, meta := range d.Manifest().Fragments {
 		swapped := *meta
 		swapped.Files = slices.Clone(meta.Files)
 		for i := range swapped.Files {
@@ -274,7 +275,7 @@ func (w *warmWorld) index(place string, d *Dataset) error {
 // clone makes a shallow clone at another place, in the place of what was there.
 func (w *warmWorld) clone(from string, d *Dataset) error {
 	to := rapid.SampledFrom(warmPlaces).Draw(w.t, "clone to")
-	if to == from || to == sole || slices.ContainsFunc(d.fragments(), func(f *fragment.Fragment) bool { return len(f.Meta.Files[0].Path) < 50+len(".lance") }) {
+	if to == from || to == sole || slices.ContainsFunc(d.Fragments(), func(f *fragment.Fragment) bool { return len(f.Meta.Files[0].Path) < 50+len(".lance") }) {
 		return nil
 	}
 	w.drop(to)
@@ -291,7 +292,7 @@ func (w *warmWorld) replaceColumn(d *Dataset) error {
 	if err != nil {
 		return err
 	}
-	p, err := d.projection([]string{RowAddr})
+	p, err := d.Project([]string{snapshot.RowAddr})
 	if err != nil {
 		return err
 	}
@@ -309,7 +310,7 @@ func (w *warmWorld) replaceColumn(d *Dataset) error {
 		return err
 	}
 	op := &pb.Merge{
-		Fragments: replaceFields(d.manifest.Fragments, files.files, d.Schema()),
+		Fragments: replaceFields(d.Manifest().Fragments, files.files, d.Schema()),
 		Schema:    d.Schema().PB(), SchemaMetadata: d.Schema().Metadata, PreservesNullability: true,
 	}
 	_, err = d.Commit(ctx, op)
@@ -333,10 +334,10 @@ func (w *warmWorld) appendWarm(place string, d *Dataset) error {
 }
 
 func (w *warmWorld) deleteRows(d *Dataset) error {
-	if len(d.fragments()) == 0 {
+	if len(d.Fragments()) == 0 {
 		return nil
 	}
-	rows := rowset.At(d.fragments()[0].Address(0))
+	rows := rowset.At(d.Fragments()[0].Address(0))
 	_, err := d.Delete(context.Background(), rows, "")
 	return err
 }

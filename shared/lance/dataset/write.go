@@ -28,16 +28,16 @@ type Rows struct {
 
 // fileFormat returns how rows are written to the table.
 func (d *Dataset) fileFormat(rows Rows) (stage.Format, error) {
-	version, err := d.manifest.FileVersion()
+	version, err := d.Manifest().FileVersion()
 	return stage.Format{
-		Version: version, Bases: d.manifest.BasePaths, AnyURI: rows.Trusted,
-		Legacy: legacyfile.Options{Dictionaries: d.manifest.Dictionaries},
+		Version: version, Bases: d.Manifest().BasePaths, AnyURI: rows.Trusted,
+		Legacy: legacyfile.Options{Dictionaries: d.Manifest().Dictionaries},
 	}, err
 }
 
 // place returns where the new files of the table go.
 func (t *Table) place() stage.Place {
-	return stage.Place{Store: t.store, Prefix: t.prefix, Buffers: &t.session.buffers}
+	return stage.Place{Store: t.at.Store, Prefix: t.at.Prefix, Buffers: &t.session.buffers}
 }
 
 // CreateOptions say what a new table is like. The zero value is as native writers make
@@ -153,7 +153,7 @@ func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]stri
 	op.ConfigUpserts = config
 	d, err := t.commit(ctx, &change{read: g.read, operation: op, guess: g, wait: fresh.files.Wait,
 		apply: func(base *Dataset, op pb.Operation) (*manifest.Manifest, error) {
-			return fresh.with(operation.Apply(base.manifest, op))
+			return fresh.with(operation.Apply(base.Manifest(), op))
 		}})
 	return Commit{Dataset: d, Rows: fresh.files.Rows}, err
 }

@@ -22,6 +22,10 @@ type Description struct {
 // IsVector says whether the index is one of vectors.
 func (k Description) IsVector() bool { return k.Of == Vector }
 
+// IsSystem reports whether an entry of this name is of no index: writers keep other things in the
+// section, too.
+func IsSystem(name string) bool { return strings.HasPrefix(name, "__lance_") }
+
 // VersionOf returns the version of an index's format: 0 if the entry has none.
 func VersionOf(x *pb.IndexMetadata) int32 {
 	if x.IndexVersion == nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tiltyard/shared/catalog"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/protocol"
 )
 
@@ -24,7 +24,7 @@ func (s *Service) List(ctx context.Context, req *protocol.ListTableIndicesReques
 }
 
 // page answers with the indices of one page.
-func page(indices []dataset.Index, p protocol.Page) *protocol.ListTableIndicesResponse {
+func page(indices []snapshot.Index, p protocol.Page) *protocol.ListTableIndicesResponse {
 	answer := &protocol.ListTableIndicesResponse{}
 	limit, bounded := p.Bound()
 	for _, x := range indices {
@@ -42,7 +42,7 @@ func page(indices []dataset.Index, p protocol.Page) *protocol.ListTableIndicesRe
 	return answer
 }
 
-func content(x dataset.Index) protocol.IndexContent {
+func content(x snapshot.Index) protocol.IndexContent {
 	c := protocol.IndexContent{
 		Name: x.Name, UUID: x.UUID, Columns: x.Columns, Status: protocol.IndexReady,
 		Type: x.Kind.Type, TypeURL: x.Kind.TypeURL, Details: x.Kind.Details, Version: int64(x.Version),

@@ -20,6 +20,7 @@ import (
 	"tiltyard/shared/index/indextest"
 	"tiltyard/shared/index/zonemap"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 )
 
@@ -63,7 +64,7 @@ func (h *house) check(t *testing.T, n build.Index) string {
 
 // each calls f with the values of a column, and the addresses of their rows.
 func each(ctx context.Context, d *dataset.Dataset, column, row string, f func(values arrow.Array, rows []uint64)) string {
-	_, batches, err := d.Scan(ctx, dataset.ScanOptions{Columns: []string{column, row}})
+	_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{column, row}})
 	if err != nil {
 		return err.Error()
 	}
@@ -114,7 +115,7 @@ func checkValues[R index.Reader](ctx context.Context, d *dataset.Dataset, n buil
 			return false
 		}
 		wrong := ""
-		if failed := each(ctx, d, n.Column, dataset.RowAddr, func(values arrow.Array, rows []uint64) {
+		if failed := each(ctx, d, n.Column, snapshot.RowAddr, func(values arrow.Array, rows []uint64) {
 			for at, row := range rows {
 				matches, times := indextest.Matches(values, at, q, order), found[row]
 				if matches && covers(row) && times != 1 || !matches && times > 0 && exact {
@@ -132,11 +133,11 @@ func checkValues[R index.Reader](ctx context.Context, d *dataset.Dataset, n buil
 func (h *house) checkWords(ctx context.Context, t *testing.T, d *dataset.Dataset) string {
 	t.Helper()
 	want, ids := map[int64]bool{}, []int64(nil)
-	failed := each(ctx, d, "id", dataset.RowAddr, func(values arrow.Array, _ []uint64) {
+	failed := each(ctx, d, "id", snapshot.RowAddr, func(values arrow.Array, _ []uint64) {
 		ids = append(ids, values.(*array.Int64).Int64Values()...)
 	})
 	at := 0
-	failed += each(ctx, d, "s", dataset.RowAddr, func(values arrow.Array, _ []uint64) {
+	failed += each(ctx, d, "s", snapshot.RowAddr, func(values arrow.Array, _ []uint64) {
 		for i := range values.Len() {
 			if values.IsValid(i) && strings.Contains(values.(*array.String).Value(i), "ember") {
 				want[ids[at]] = true

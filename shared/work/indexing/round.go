@@ -299,7 +299,7 @@ func fitting(ctx context.Context, t *engine.Table, newest *dataset.Dataset, colu
 		}
 		version := int64(s.Version)
 		same, err := engine.Read(ctx, t, &version, func(_ context.Context, older *dataset.Dataset) (*roaring.Bitmap, error) {
-			return newest.SameValues(older, column, covered)
+			return newest.SameValues(older.Snapshot, column, covered)
 		})
 		if err != nil {
 			return nil, nil, err

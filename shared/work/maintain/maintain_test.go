@@ -23,6 +23,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/job/memqueue"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
@@ -134,7 +135,7 @@ func (h *house) lookAt(t *testing.T, branch string) (ids []int64, fragments int)
 		t.Fatal(err)
 	}
 	err = engine.Do(t.Context(), at, nil, func(ctx context.Context, d *dataset.Dataset) error {
-		_, batches, err := d.Scan(ctx, dataset.ScanOptions{})
+		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,102 @@
+package snapshot
+
+import (
+	"context"
+	"iter"
+	"math/rand/v2"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+)
+
+// IndexSource returns the rows that an index on a column is built of. stores is the row column whose
+// values the kind of index stores.
+func (s *Snapshot) IndexSource(column, stores string) IndexSource {
+	return IndexSource{s, []string{column, stores}}
+}
+
+// An IndexSource gives the rows of a version in batches of two columns: a value, and the row.
+type IndexSource struct {
+	snapshot *Snapshot
+	columns  []string
+}
+
+// Rows returns how many rows there are.
+func (s IndexSource) Rows() int64 { return s.snapshot.CountRows() }
+
+// Scan yields all rows.
+func (s IndexSource) Scan(ctx context.Context) iter.Seq2[arrow.RecordBatch, error] {
+	return s.scan(ctx, ScanOptions{Columns: s.columns})
+}
+
+func (s IndexSource) scan(ctx context.Context, opts ScanOptions) iter.Seq2[arrow.RecordBatch, error] {
+	_, rows, err := s.snapshot.Scan(ctx, opts)
+	if err != nil {
+		return failed[arrow.RecordBatch](err)
+	}
+	return rows
+}
+
+// failed yields nothing but an error.
+func failed[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
+}
+
+// Keys yields what keys makes of batches of all rows, in the order of the rows. keys is called on all
+// cores.
+func (s IndexSource) Keys(ctx context.Context, keys func(context.Context, arrow.RecordBatch) ([][]byte, error)) iter.Seq2[[][]byte, error] {
+	rows, err := Map(ctx, s.snapshot, ScanOptions{Columns: s.columns}, keys)
+	if err != nil {
+		return failed[[][]byte](err)
+	}
+	return rows
+}
+
+// runRows is how many neighbours a sample takes together.
+const runRows = 16
+
+// Sample yields about n rows of random places, in the order of the table. Neighbours come together.
+func (s IndexSource) Sample(ctx context.Context, n int64, random *rand.Rand) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		chosen, held := rowset.At(), memory.Hold{}
+		defer held.Release()
+		if err := s.choose(ctx, chosen, n, random, &held); err != nil {
+			yield(nil, err)
+			return
+		}
+		s.scan(ctx, ScanOptions{Columns: s.columns, Rows: chosen})(yield)
+	}
+}
+
+// choose adds about n rows to a set, in each fragment as many as it deserves.
+func (s IndexSource) choose(ctx context.Context, chosen *rowset.Set, n int64, random *rand.Rand, held *memory.Hold) error {
+	if err := s.snapshot.loadDeletions(ctx); err != nil {
+		return err
+	}
+	share := float64(n) / float64(max(s.snapshot.CountRows(), 1))
+	for _, f := range s.snapshot.fragments() {
+		deleted, err := f.Deletions(ctx)
+		if err != nil {
+			return err
+		}
+		var rows []uint64
+		for range int64(share*float64(f.Rows-deleted.Deleted(0, f.Rows)))/runRows + 1 {
+			from := random.Int64N(max(f.Rows-runRows, 0) + 1)
+			for start, end := range deleted.Live(from, min(from+runRows, f.Rows)) {
+				for at := start; at < end; at++ {
+					rows = append(rows, f.Meta.ID<<32|uint64(at))
+				}
+			}
+		}
+		chosen.Add(rows)
+		if err := held.Resize(ctx, chosen.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

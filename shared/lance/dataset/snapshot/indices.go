@@ -1,0 +1,141 @@
+package snapshot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/pb"
+)
+
+// An Index is an index of a version: all segments of one name. What it is, the manifest
+// tells; its files are not read.
+type Index struct {
+	Name     string
+	Columns  []string // paths of the fields it is on
+	Kind     indexmeta.Description
+	Segments int
+	Position int    // of the first segment among the entries of the manifest
+	UUID     string // of the first segment
+	Version  int32  // of the index format
+	// Indexed and Unindexed are rows that are not deleted, in fragments that the index
+	// covers and in those that it does not.
+	Indexed, Unindexed int64
+	Bytes              int64     // of its files, -1 when it does not tell
+	Created            time.Time // of the oldest segment; zero when it does not tell
+
+	covered *roaring.Bitmap
+}
+
+// ErrNoIndex says that a version has no index of a name.
+var ErrNoIndex = errors.New("no such index")
+
+// Indices returns the indices of the version in the order of their names. Those of kinds
+// and versions that nobody here could read are left out, as native Lance does. The slice
+// must not be changed.
+func (s *Snapshot) Indices() ([]Index, error) { return s.indices() }
+
+func (s *Snapshot) readIndices() ([]Index, error) {
+	segments, err := s.manifest.Indices()
+	if err != nil {
+		return nil, err
+	}
+	byName, positions := map[string][]*pb.IndexMetadata{}, map[string]int{}
+	for i, x := range segments {
+		if indexmeta.IsSystem(x.Name) || !indexmeta.IsKnown(x) {
+			continue
+		}
+		if byName[x.Name] == nil {
+			positions[x.Name] = i
+		}
+		byName[x.Name] = append(byName[x.Name], x)
+	}
+	indices := make([]Index, 0, len(byName))
+	for _, segments := range byName {
+		index, err := s.index(segments)
+		if err != nil {
+			return nil, err
+		}
+		index.Position = positions[index.Name]
+		indices = append(indices, index)
+	}
+	slices.SortFunc(indices, func(a, b Index) int { return cmp.Compare(a.Name, b.Name) })
+	return indices, nil
+}
+
+// index sums up the segments of one name.
+func (s *Snapshot) index(segments []*pb.IndexMetadata) (Index, error) {
+	first := segments[0]
+	index := Index{
+		Name: first.Name, Segments: len(segments), UUID: first.UUID.String(), Version: indexmeta.VersionOf(first),
+		covered: roaring.New(),
+	}
+	for _, id := range first.Fields {
+		index.Columns = append(index.Columns, s.manifest.Schema.Path(id))
+	}
+	var err error
+	if index.Kind, err = indexmeta.Describe(first.Details); err != nil {
+		return index, fmt.Errorf("%w: details of index %s: %w", lance.ErrCorrupt, index.Name, err)
+	}
+	for _, x := range segments {
+		if err := index.add(x); err != nil {
+			return index, err
+		}
+	}
+	for _, f := range s.fragments() {
+		if index.Covers(f.Meta.ID) {
+			index.Indexed += f.LiveRows()
+		} else {
+			index.Unindexed += f.LiveRows()
+		}
+	}
+	return index, nil
+}
+
+// add counts in what one segment covers and occupies.
+func (x *Index) add(segment *pb.IndexMetadata) error {
+	covered, err := coveredBy(segment)
+	if err != nil {
+		return err
+	}
+	x.covered.Or(covered)
+	if segment.CreatedAt != nil {
+		if at := time.UnixMilli(int64(*segment.CreatedAt)).UTC(); x.Created.IsZero() || at.Before(x.Created) {
+			x.Created = at
+		}
+	}
+	if len(segment.Files) == 0 {
+		x.Bytes = -1
+	}
+	for i := range segment.Files {
+		if x.Bytes >= 0 {
+			x.Bytes += int64(segment.Files[i].SizeBytes)
+		}
+	}
+	return nil
+}
+
+// Covers says whether a segment of the index is of the rows of a fragment.
+func (x *Index) Covers(fragment uint64) bool {
+	return fragment <= 1<<32-1 && x.covered.Contains(uint32(fragment))
+}
+
+// Index returns one index, or ErrNoIndex.
+func (s *Snapshot) Index(name string) (Index, error) {
+	indices, err := s.Indices()
+	if err != nil {
+		return Index{}, err
+	}
+	for _, x := range indices {
+		if x.Name == name {
+			return x, nil
+		}
+	}
+	return Index{}, fmt.Errorf("%w: %q", ErrNoIndex, name)
+}

@@ -1,0 +1,99 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+)
+
+// openIndices opens the version whose manifest is testdata/indices.manifest. It has no data files:
+// nothing of what is asked here may need them.
+func openIndices(t *testing.T) *Snapshot {
+	t.Helper()
+	file, err := os.ReadFile("testdata/indices.manifest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := manifest.Parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: memstore.New(), Prefix: "t.lance"}
+	s, err := New(NewPlace(&Shared{Cache: cache.New(0)}, at), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// toldIndex is what native Lance lists of an index.
+type toldIndex struct {
+	Name      string         `json:"index_name"`
+	UUID      string         `json:"index_uuid"`
+	Columns   []string       `json:"columns"`
+	Type      string         `json:"index_type"`
+	TypeURL   string         `json:"type_url"`
+	Indexed   int64          `json:"num_indexed_rows"`
+	Unindexed int64          `json:"num_unindexed_rows"`
+	Bytes     int64          `json:"size_bytes"`
+	Segments  int            `json:"num_segments"`
+	Created   time.Time      `json:"created_at"`
+	Version   int32          `json:"index_version"`
+	Details   map[string]any `json:"index_details"`
+}
+
+func TestIndicesAreWhatNativeLanceLists(t *testing.T) {
+	var want, got []toldIndex
+	text, err := os.ReadFile("testdata/indices.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	indices, err := openIndices(t).Indices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range indices {
+		told := toldIndex{
+			Name: x.Name, UUID: x.UUID, Columns: x.Columns, Type: x.Kind.Type, TypeURL: x.Kind.TypeURL,
+			Indexed: x.Indexed, Unindexed: x.Unindexed, Bytes: x.Bytes, Segments: x.Segments, Created: x.Created, Version: x.Version,
+		}
+		if err := json.Unmarshal([]byte(x.Kind.Details), &told.Details); err != nil {
+			t.Errorf("details of %s: %v", x.Name, err)
+		}
+		got = append(got, told)
+	}
+	// Native Lance writes some types in another case, which clients read alike.
+	spelling := strings.NewReplacer("BTree", "BTREE", "Bitmap", "BITMAP", "LabelList", "LABEL_LIST", "NGram", "NGRAM",
+		"ZoneMap", "ZONEMAP", "BloomFilter", "BLOOMFILTER", "Inverted", "FTS")
+	for i := range want {
+		want[i].Type = spelling.Replace(want[i].Type)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("indices (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsOfVectorIndices(t *testing.T) {
+	d := openIndices(t)
+	for name, want := range map[string]string{"plain_idx": "dot", "pq_idx": "cosine", "sq_idx": "l2", "bits_idx": "hamming", "id_idx": ""} {
+		x, err := d.Index(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Kind.Metric != want || x.Kind.IsVector() != (want != "") {
+			t.Errorf("%s has metric %q, IsVector %v; want %q", name, x.Kind.Metric, x.Kind.IsVector(), want)
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/lance/schema"
+)
+
+// A window is a run of physical rows of one fragment: what is read in one go.
+type window struct {
+	fragment  *fragment.Fragment
+	from, to  int64
+	offset    int64 // rows of the table before it that are not deleted
+	live      int64 // its own rows that are not deleted
+	bytes     int64 // estimate of its decoded size
+	transient bool  // what is read is not worth keeping
+}
+
+// A plan cuts the fragments of a scan into windows, some fragments at a time: their
+// files are opened before, as they tell how wide the rows are.
+type plan struct {
+	snapshot  *Snapshot
+	fields    []*schema.Field                        // that will be read
+	offset    int64                                  // rows before the fragments that are not deleted
+	fragments []*fragment.Fragment                   // not planned yet
+	only      func(fragment uint64) bool             // nil: all of them
+	span      func(fragment uint64) (from, to int64) // nil: all rows
+	choice    choice
+	from, to  int64 // which rows are wanted, of those that are not deleted
+	transient bool
+	first     []window
+}
+
+// A choice says which rows of the windows are read: all that are not deleted, unless it says
+// more.
+type choice struct {
+	rows   *rowset.Set       // nil: all of them
+	where  *Where            // may be nil
+	among  *Candidates       // of where; may be nil
+	tested *Projection       // what where needs
+	none   arrow.RecordBatch // no rows, where it keeps none
+}
+
+// planned is the windows of some fragments.
+type planned struct {
+	windows []window
+	err     error
+}
+
+// planScan returns the windows to read and how many of their rows to skip.
+func (s *Snapshot) planScan(ctx context.Context, opts ScanOptions) (p *Projection, pl *plan, skip int64, err error) {
+	if p, err = s.Project(opts.Columns); err != nil {
+		return nil, nil, 0, err
+	}
+	pl = &plan{snapshot: s, fields: p.fields(), fragments: s.fragments(), only: opts.Only, span: opts.Span, choice: choice{rows: opts.Rows}, to: math.MaxInt64}
+	if opts.Where != nil {
+		pl.choice = choice{where: opts.Where, none: emptyBatch(p.schema)}
+		if pl.choice.tested, err = s.Project(opts.Where.Columns); err != nil {
+			return nil, nil, 0, err
+		}
+		skip = opts.Offset
+	} else {
+		pl.from = max(opts.Offset, 0)
+		if opts.Limit > 0 && opts.Limit < math.MaxInt64-pl.from {
+			pl.to = pl.from + opts.Limit
+		}
+	}
+	if pl.choice.among, err = s.prepare(ctx, opts.Among, pl.fields); err != nil {
+		return nil, nil, 0, err
+	}
+	if pl.tests() {
+		pl.fields = append(pl.fields, pl.choice.tested.fields()...)
+	}
+	pl.transient = pl.estimate() > transientShare*float64(s.place.Cache.MaxBytes())
+	if err := pl.begin(ctx); err != nil {
+		return nil, nil, 0, err
+	}
+	if opts.Where == nil && len(pl.first) > 0 {
+		skip = max(pl.from-pl.first[0].offset, 0)
+	}
+	return p, pl, skip, nil
+}
+
+// prepare reads what there is to know of the rows before they are read: which are deleted and,
+// beside that, what candidates says and where the files have the fields to read.
+func (s *Snapshot) prepare(ctx context.Context, candidates func(context.Context) (*Candidates, error), fields []*schema.Field) (*Candidates, error) {
+	if candidates == nil {
+		return nil, s.loadDeletions(ctx)
+	}
+	defer s.openAhead(ctx, fields)()
+	loaded := make(chan error, 1)
+	go func() { loaded <- s.loadDeletions(ctx) }()
+	among, err := candidates(ctx)
+	return among, errors.Join(<-loaded, err)
+}
+
+// tests reports whether the condition is asked about any row.
+func (p *plan) tests() bool {
+	if p.choice.where == nil {
+		return false
+	}
+	among := p.choice.among
+	return among == nil || !among.Sure || slices.ContainsFunc(p.fragments, func(f *fragment.Fragment) bool { return !among.Covers(f.Meta.ID) })
+}
+
+// begin plans the first windows.
+func (p *plan) begin(ctx context.Context) (err error) {
+	for err == nil && len(p.first) == 0 && len(p.fragments) > 0 {
+		p.first, err = p.next(ctx)
+	}
+	return err
+}
+
+// transientShare: what a scan reads is kept only when that is no more than this part of
+// the cache. A larger one would drive out all else, and at its end its own beginning.
+const transientShare = 0.75
+
+// ScanBytes returns about how many bytes a scan of some columns decodes, by what the
+// manifest tells; see ScanOptions for the columns.
+func (s *Snapshot) ScanBytes(columns []string) (int64, error) {
+	p, err := s.Project(columns)
+	if err != nil {
+		return 0, err
+	}
+	pl := &plan{fields: p.fields(), fragments: s.fragments()}
+	rowColumns := len(p.columns) - len(pl.fields)
+	return int64(pl.estimate()) + 8*int64(rowColumns)*s.rows, nil
+}
+
+// estimate returns about how many bytes the scan reads, by what the manifest tells.
+func (p *plan) estimate() float64 {
+	total := 0.0
+	for _, f := range p.fragments {
+		row := 0.0
+		for _, field := range p.fields {
+			row += f.FieldBytes(field)
+		}
+		total += float64(f.Rows) * row
+	}
+	return total
+}
+
+// rest plans the other fragments, beside the reading of those before them.
+func (p *plan) rest(ctx context.Context) <-chan planned {
+	groups := make(chan planned, 1)
+	if len(p.fragments) == 0 {
+		close(groups)
+		return groups
+	}
+	go func() {
+		defer close(groups)
+		for len(p.fragments) > 0 {
+			var group planned
+			group.windows, group.err = p.next(ctx)
+			select {
+			case groups <- group:
+			case <-ctx.Done():
+				return
+			}
+			if group.err != nil {
+				return
+			}
+		}
+	}()
+	return groups
+}
+
+// next plans fragments until it has opened some files, or there are none left.
+func (p *plan) next(ctx context.Context) ([]window, error) {
+	var group []*fragment.Fragment
+	var offsets []int64
+	for len(p.fragments) > 0 && len(group) < MaxConcurrentReads && p.offset < p.to {
+		f := p.fragments[0]
+		p.fragments = p.fragments[1:]
+		deleted, err := f.Deletions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		at := p.offset
+		p.offset += f.Rows - int64(deleted.Len())
+		if p.offset > p.from && p.wants(f.Meta.ID) {
+			group, offsets = append(group, f), append(offsets, at)
+		}
+	}
+	if p.offset >= p.to {
+		p.fragments = nil
+	}
+	widths, err := p.widths(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	var windows []window
+	for i, f := range group {
+		cutOff, err := p.cut(ctx, f, offsets[i], widths[i])
+		if err != nil {
+			return nil, err
+		}
+		windows = append(windows, cutOff...)
+	}
+	return windows, nil
+}
+
+// wants reports whether rows of a fragment are wanted.
+func (p *plan) wants(fragment uint64) bool {
+	if p.span != nil {
+		if from, to := p.span(fragment); from >= to {
+			return false
+		}
+	}
+	if p.only != nil && !p.only(fragment) || p.choice.rows != nil && p.choice.rows.Of(fragment) == nil {
+		return false
+	}
+	rows, all := p.choice.among.of(fragment)
+	return !all || rows != nil
+}
+
+// widths returns the bytes of a row of each fragment, once it is decoded.
+func (p *plan) widths(ctx context.Context, fragments []*fragment.Fragment) ([]float64, error) {
+	widths := make([]float64, len(fragments))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(MaxConcurrentReads)
+	for i, f := range fragments {
+		width := func() (err error) {
+			defer lance.Contain(func(e error) { err = e })
+			widths[i], err = f.RowBytes(ctx, p.fields)
+			return err
+		}
+		if !f.Ready() {
+			group.Go(width)
+		} else if err := width(); err != nil {
+			return nil, errors.Join(err, group.Wait())
+		}
+	}
+	return widths, group.Wait()
+}
+
+// cut cuts a fragment into windows. All of them but the last have a power of two of
+// rows, so that the same columns are always cut the same way, which is what lets decoded
+// columns be found again in the cache.
+func (p *plan) cut(ctx context.Context, f *fragment.Fragment, offset int64, rowBytes float64) ([]window, error) {
+	deleted, err := f.Deletions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var windows []window
+	rows, first, end := windowRows(rowBytes), int64(0), f.Rows
+	if p.span != nil {
+		first, end = p.span(f.Meta.ID)
+		first, end = max(first, 0), min(end, f.Rows)
+	}
+	for from := first; from < end && offset < p.to; from += rows {
+		w := window{fragment: f, from: from, to: min(from+rows, end), offset: offset, transient: p.transient}
+		w.live = w.to - w.from - deleted.Deleted(w.from, w.to)
+		w.bytes = int64(float64(w.to-w.from) * rowBytes)
+		offset += w.live
+		if w.live > 0 && offset > p.from && p.choice.wants(w) {
+			windows = append(windows, w)
+		}
+	}
+	return windows, nil
+}
+
+// wants reports whether there may be rows of a window that are wanted.
+func (c *choice) wants(w window) bool {
+	id := w.fragment.Meta.ID
+	if c.rows != nil && c.rows.Of(id).Deleted(w.from, w.to) == 0 {
+		return false
+	}
+	rows, all := c.among.of(id)
+	return !all || rows.Deleted(w.from, w.to) > 0
+}
+
+// maxWindowRows bounds the rows of a window, however narrow.
+const maxWindowRows = 1 << 18
+
+// windowRows returns how many rows fill a window: at least one.
+func windowRows(bytesPerRow float64) int64 {
+	rows := windowBytes / max(bytesPerRow, 1)
+	return 1 << (bits.Len64(uint64(min(max(rows, 1), maxWindowRows))) - 1)
+}
+
+// halves returns the halves of a window of several rows.
+func (w window) halves(ctx context.Context) ([]window, error) {
+	deleted, err := w.fragment.Deletions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first, second := w, w
+	first.to = w.from + (w.to-w.from)/2
+	first.live = first.to - first.from - deleted.Deleted(first.from, first.to)
+	first.bytes = w.bytes / 2
+	second.from, second.offset = first.to, w.offset+first.live
+	second.live, second.bytes = w.live-first.live, w.bytes-first.bytes
+	return []window{first, second}, nil
+}
+
+// tooWide says of a row that does not fit into memory which of its columns is the widest.
+func (p *plan) tooWide(ctx context.Context, w window, err error) error {
+	name, most := "", -1.0
+	for _, field := range p.fields {
+		bytes, failed := w.fragment.RowBytes(ctx, []*schema.Field{field})
+		if bytes = max(bytes, datafile.FixedWidth(field.Type)); failed == nil && bytes > most {
+			name, most = field.Name, bytes
+		}
+	}
+	return fmt.Errorf("row %d of fragment %d, most of which is column %s: %w", w.from, w.fragment.Meta.ID, name, err)
+}

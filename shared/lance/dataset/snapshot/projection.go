@@ -1,0 +1,191 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/lance/schema"
+)
+
+// Names of the row columns: what a scan can say of a row beside its values.
+const (
+	RowID     = "_rowid"     // the row's id: its address, unless the table has stable row ids
+	RowAddr   = "_rowaddr"   // fragment id << 32 | physical row
+	RowOffset = "_rowoffset" // number of the row in the version, from 0
+
+	// Versions of the table in which the row was made and last changed. Only tables with
+	// stable row ids keep them; in others they are 1.
+	RowCreatedAt = "_row_created_at_version"
+	RowUpdatedAt = "_row_last_updated_at_version"
+)
+
+// RowColumns are the fields of the row columns.
+func RowColumns() []arrow.Field {
+	names := []string{RowID, RowAddr, RowOffset, RowCreatedAt, RowUpdatedAt}
+	fields := make([]arrow.Field, len(names))
+	for i, name := range names {
+		fields[i] = arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Uint64, Nullable: true}
+	}
+	return fields
+}
+
+// ErrNoColumn says that a table has no column of a name.
+type ErrNoColumn struct {
+	Name string
+	Have []string // the columns that there are
+}
+
+func (e *ErrNoColumn) Error() string { return fmt.Sprintf("no column %q", e.Name) }
+
+// A Projection is the columns of a scan.
+type Projection struct {
+	schema  *arrow.Schema
+	columns []projected
+}
+
+// projected is a column of the table, a member of one, or a row column.
+type projected struct {
+	name  string
+	field *schema.Field // what is read: the column, with no more members than needed; nil: a row column
+	path  []int         // of the member among the children of field and so on, nil for a column
+}
+
+// ProjectionOf returns the projection of just these fields of a table, as they are stored.
+func ProjectionOf(fields []*schema.Field) *Projection {
+	p := &Projection{}
+	columns := make([]arrow.Field, len(fields))
+	for i, f := range fields {
+		p.columns = append(p.columns, projected{name: f.Name, field: f})
+		columns[i] = f.Arrow()
+	}
+	p.schema = arrow.NewSchema(columns, nil)
+	return p
+}
+
+// Project resolves names, as those of ScanOptions.Columns. The error is *ErrNoColumn.
+func (s *Snapshot) Project(names []string) (*Projection, error) {
+	if names == nil {
+		for _, f := range s.manifest.Schema.Fields {
+			names = append(names, f.Name)
+		}
+	}
+	p := &Projection{}
+	fields := make([]arrow.Field, len(names))
+	for i, name := range names {
+		c, field, err := s.resolve(name)
+		if err != nil {
+			return nil, err
+		}
+		p.columns = append(p.columns, c)
+		fields[i] = field
+	}
+	metadata := s.arrow.Metadata()
+	p.schema = arrow.NewSchema(fields, &metadata)
+	return p, nil
+}
+
+// Column returns what a scan answers for a name in ScanOptions.Columns, or *ErrNoColumn.
+func (s *Snapshot) Column(name string) (arrow.Field, error) {
+	_, field, err := s.resolve(name)
+	return field, err
+}
+
+// resolve resolves one name.
+func (s *Snapshot) resolve(name string) (projected, arrow.Field, error) {
+	if field := s.manifest.Schema.Field(name); field != nil {
+		field = field.Described()
+		return projected{name: name, field: field}, field.Arrow(), nil
+	}
+	if field := rowColumn(name); field != nil {
+		return projected{name: name}, *field, nil
+	}
+	around, err := s.manifest.Schema.Project([]string{name})
+	if err != nil {
+		return projected{}, arrow.Field{}, s.NoColumn(name)
+	}
+	names, err := schema.ParsePath(name)
+	if err != nil {
+		return projected{}, arrow.Field{}, err
+	}
+	c := projected{name: name, field: around.Fields[0].Described(), path: []int{}}
+	field := c.field
+	for _, member := range names[1:] {
+		// What is in a list is not one value of each row.
+		if field.Type.ID() != arrow.STRUCT {
+			return projected{}, arrow.Field{}, s.NoColumn(name)
+		}
+		at := slices.Index(field.Children, field.Child(member))
+		c.path = append(c.path, at)
+		field = field.Children[at]
+	}
+	out := field.Arrow()
+	out.Name, out.Nullable = name, true
+	return c, out, nil
+}
+
+// of returns the projected column from that which was read.
+func (c *projected) of(column arrow.Array) arrow.Array {
+	for _, at := range c.path {
+		column = member(column.(*array.Struct), at)
+	}
+	return column
+}
+
+// member returns a member of structs, null where the struct is.
+func member(s *array.Struct, at int) arrow.Array {
+	column := s.Field(at)
+	if s.NullN() == 0 || column.DataType().ID() == arrow.NULL {
+		return column
+	}
+	d := column.Data()
+	valid := make([]byte, bitutil.BytesForBits(int64(d.Offset()+d.Len())))
+	nulls := 0
+	for i := range column.Len() {
+		if s.IsValid(i) && column.IsValid(i) {
+			bitutil.SetBit(valid, d.Offset()+i)
+		} else {
+			nulls++
+		}
+	}
+	buffers := slices.Clone(d.Buffers())
+	buffers[0] = memory.NewBufferBytes(valid)
+	data := array.NewData(d.DataType(), d.Len(), buffers, d.Children(), nulls, d.Offset())
+	if dictionary := d.Dictionary(); dictionary != nil {
+		data.SetDictionary(dictionary)
+	}
+	return array.MakeFromData(data)
+}
+
+func rowColumn(name string) *arrow.Field {
+	for _, f := range RowColumns() {
+		if f.Name == name {
+			return &f
+		}
+	}
+	return nil
+}
+
+// NoColumn returns the error of asking for a column that the table does not have.
+func (s *Snapshot) NoColumn(name string) *ErrNoColumn {
+	err := &ErrNoColumn{Name: name}
+	for _, f := range s.manifest.Schema.Fields {
+		err.Have = append(err.Have, f.Name)
+	}
+	return err
+}
+
+// fields returns the table's columns among the projected ones.
+func (p *Projection) fields() []*schema.Field {
+	var fields []*schema.Field
+	for _, c := range p.columns {
+		if c.field != nil {
+			fields = append(fields, c.field)
+		}
+	}
+	return fields
+}

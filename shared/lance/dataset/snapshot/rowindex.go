@@ -1,0 +1,118 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/rowid"
+	"tiltyard/shared/memory"
+)
+
+// TakeIDs is Take by the ids of rows instead of their addresses. In a table without
+// stable row ids the two are the same.
+func (s *Snapshot) TakeIDs(ctx context.Context, columns []string, ids []uint64) (arrow.RecordBatch, error) {
+	addresses, err := s.Addresses(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, address := range addresses {
+		if address == NoAddress {
+			return nil, fmt.Errorf("no row of id %d in version %d", ids[i], s.Version())
+		}
+	}
+	return s.Take(ctx, columns, addresses)
+}
+
+// NoAddress is the address of no row.
+const NoAddress = 1<<64 - 1
+
+// Addresses returns where the rows of some ids are, NoAddress for ids that have none or
+// whose rows are deleted. In a table with stable row ids the first call reads what tells
+// the rows of all ids: the deletion files, and row ids that are not in the manifest.
+func (s *Snapshot) Addresses(ctx context.Context, ids []uint64) ([]uint64, error) {
+	addresses := make([]uint64, len(ids))
+	if !s.manifest.StableRowIDs() {
+		for i, id := range ids {
+			there, err := s.hasRow(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			if addresses[i] = id; !there {
+				addresses[i] = NoAddress
+			}
+		}
+		return addresses, nil
+	}
+	index, err := s.rowIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		address, ok := index.Address(id)
+		if addresses[i] = address; !ok {
+			addresses[i] = NoAddress
+		}
+	}
+	return addresses, nil
+}
+
+// hasRow says whether an address is that of a row which is not deleted.
+func (s *Snapshot) hasRow(ctx context.Context, address uint64) (bool, error) {
+	f := s.Fragment(address >> 32)
+	row := uint32(address)
+	if f == nil || int64(row) >= f.Rows {
+		return false, nil
+	}
+	deleted, err := f.Deletions(ctx)
+	return !deleted.Contains(row), err
+}
+
+// rowIndexPart is the part of a manifest in the cache that tells the rows of ids.
+const rowIndexPart = "row index "
+
+// rowIndex returns the index of the version's stable row ids. When it has to be made, it is counted
+// in the share of the context.
+func (s *Snapshot) rowIndex(ctx context.Context) (*rowid.Index, error) {
+	kept, part := s.place.Cache, rowIndexPart+s.manifest.Location.Identity()
+	if index, ok := cache.Get[*rowid.Index](kept, s.place.Cached, part); ok {
+		return index, nil
+	}
+	if err := memory.FromContext(ctx).Take(ctx, s.rowIndexBytes()); err != nil {
+		return nil, err
+	}
+	fragments := make([]rowid.Fragment, len(s.fragments()))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(MaxConcurrentReads)
+	for i, f := range s.fragments() {
+		group.Go(func() (err error) {
+			defer lance.Contain(func(e error) { err = e })
+			fragments[i], err = f.Indexed(ctx)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	index := rowid.NewIndex(fragments)
+	cache.Put(kept, s.place.Cached, part, index, s.rowIndexBytes())
+	return index, nil
+}
+
+// rowIndexBytes estimates what the index occupies: little where ids are runs, some bytes
+// for each id where they are in no order.
+func (s *Snapshot) rowIndexBytes() int64 {
+	const perFragment, spilledID = 300, 12
+	total := int64(0)
+	for _, f := range s.fragments() {
+		total += perFragment + 2*int64(len(f.Meta.RowIDs))
+		if f.Meta.RowIDs == nil {
+			total += spilledID * f.Rows
+		}
+	}
+	return total
+}

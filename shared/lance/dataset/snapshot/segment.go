@@ -1,0 +1,221 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+)
+
+// A Segment is one of the parts that an index is made of, each in files of its own: what the
+// index knows of some fragments. Its files may tell of rows of others, which count for nothing.
+// Two segments never have a UUID in common and a segment does not change, so what was read of
+// one is good for ever.
+type Segment struct {
+	UUID    string
+	Version int32  // of the index format
+	Details []byte // the parameters, as the kind's message encodes them
+
+	cache   *cache.Cache
+	at      *fragment.Base
+	atErr   error // why the files are out of reach
+	sizes   map[string]int64
+	covered *roaring.Bitmap
+}
+
+// Segments returns the segments of an index, other than those of a version that is not known, or
+// ErrNoIndex.
+func (s *Snapshot) Segments(index string) ([]*Segment, error) {
+	entries, err := s.manifest.Indices()
+	if err != nil {
+		return nil, fmt.Errorf("%w: indices: %w", lance.ErrCorrupt, err)
+	}
+	places := s.place.bases(s.manifest)
+	var segments []*Segment
+	for _, x := range entries {
+		if x.Name != index || indexmeta.IsSystem(index) || !indexmeta.IsKnown(x) {
+			continue
+		}
+		segment, err := newSegment(s, places, x)
+		if err != nil {
+			return nil, err
+		}
+		segments = append(segments, segment)
+	}
+	if segments == nil {
+		return nil, fmt.Errorf("%w: %q", ErrNoIndex, index)
+	}
+	return segments, nil
+}
+
+// SegmentOf returns the segment of an entry of the manifest.
+func (s *Snapshot) SegmentOf(x *pb.IndexMetadata) (*Segment, error) {
+	return newSegment(s, s.place.bases(s.manifest), x)
+}
+
+func newSegment(s *Snapshot, places *fragment.Bases, x *pb.IndexMetadata) (segment *Segment, err error) {
+	segment = &Segment{UUID: x.UUID.String(), Version: indexmeta.VersionOf(x), cache: s.place.Cache, sizes: map[string]int64{}}
+	if x.Details != nil {
+		segment.Details = x.Details.Value
+	}
+	segment.at, segment.atErr = places.At(x.BaseID)
+	for i := range x.Files {
+		segment.sizes[x.Files[i].Path] = int64(x.Files[i].SizeBytes)
+	}
+	segment.covered, err = coveredBy(x)
+	return segment, err
+}
+
+// coveredBy reads which fragments a segment answers for: none when it does not say.
+func coveredBy(x *pb.IndexMetadata) (*roaring.Bitmap, error) {
+	covered := roaring.New()
+	if len(x.FragmentBitmap) == 0 {
+		return covered, nil
+	}
+	if err := covered.UnmarshalBinary(x.FragmentBitmap); err != nil {
+		return nil, fmt.Errorf("%w: coverage of index %s: %w", lance.ErrCorrupt, x.Name, err)
+	}
+	return covered, nil
+}
+
+// Covers reports whether the segment answers for a fragment.
+func (s *Segment) Covers(fragment uint64) bool {
+	return fragment <= 1<<32-1 && s.covered.Contains(uint32(fragment))
+}
+
+// IsEmpty reports whether the segment was made without any rows, and has no files.
+func (s *Segment) IsEmpty() bool { return s.covered.IsEmpty() && len(s.sizes) == 0 }
+
+// Open returns a file of the segment. The first time it reads the file's footer, or all of a small
+// file. One that is not there is objectstore.ErrNotExist.
+func (s *Segment) Open(ctx context.Context, name string) (*datafile.File, error) {
+	if s.atErr != nil {
+		return nil, fmt.Errorf("index segment %s: %w", s.UUID, s.atErr)
+	}
+	key, part := s.key(name), s.part(name)
+	kept, ok := cache.Get[*keptFile](s.cache, s.at.URI, part)
+	if !ok {
+		file, err := datafile.OpenWhole(ctx, s.at.Store, key, s.sizes[name])
+		if err != nil {
+			return nil, err
+		}
+		kept = &keptFile{File: file}
+	}
+	if n := kept.MemBytes(); !ok || n > kept.counted+cache.RecountBytes {
+		cache.Put(s.cache, s.at.URI, part, &keptFile{kept.File, n}, n)
+	}
+	return kept.File, nil
+}
+
+// A keptFile is an open file in the cache, and how large it was when the cache was told.
+type keptFile struct {
+	*datafile.File
+	counted int64
+}
+
+// Names returns the names of the files of the segment that its entry in the manifest has.
+func (s *Segment) Names() []string { return slices.Collect(maps.Keys(s.sizes)) }
+
+func (s *Segment) key(name string) string { return s.at.Prefix + "/_indices/" + s.UUID + "/" + name }
+
+// part names a file, or what was made of it, in the cache.
+func (s *Segment) part(name string) string {
+	return s.key(name) + "?" + strconv.FormatInt(s.sizes[name], 10) + "#index"
+}
+
+// Keep returns what the cache has of the segment under a name, or else makes it and puts it
+// there; bytes says about how much it takes. Nobody changes what is kept.
+func (s *Segment) Keep(name string, read func() (value any, bytes int64, err error)) (any, error) {
+	if s.atErr != nil {
+		return nil, fmt.Errorf("index segment %s: %w", s.UUID, s.atErr)
+	}
+	if kept, ok := cache.Get[any](s.cache, s.at.URI, s.part(name)); ok {
+		return kept, nil
+	}
+	value, bytes, err := read()
+	if err != nil {
+		return nil, err
+	}
+	cache.Put(s.cache, s.at.URI, s.part(name), value, bytes)
+	return value, nil
+}
+
+// RowsOf returns where the rows are that a segment has stored by their ids: those that are in
+// fragments for which it answers and that the version has. Deleted rows may be among them. byID
+// says that they are the stable row ids of a table, and not addresses. The set of ids is not used
+// any more.
+func (s *Snapshot) RowsOf(ctx context.Context, segment *Segment, ids *rowset.Set, byID bool) (rows *rowset.Set, err error) {
+	if rows = ids; byID && s.manifest.StableRowIDs() {
+		if rows, err = s.addressesOf(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	return rows, rows.Retain(func(id uint64, last uint32) (bool, error) {
+		f := s.Fragment(id)
+		if f == nil || !segment.Covers(id) {
+			return false, nil
+		}
+		if int64(last) >= f.Rows {
+			return false, fmt.Errorf("%w: row %d of fragment %d, which has %d", lance.ErrCorrupt, last, id, f.Rows)
+		}
+		return true, nil
+	})
+}
+
+// OthersOf returns the addresses that are not in a set, of the fragments for which a segment answers and
+// that the version has. Deleted rows may be among them. Their memory stays in the share of the context.
+func (s *Snapshot) OthersOf(ctx context.Context, segment *Segment, rows *rowset.Set) (*rowset.Set, error) {
+	const perByte = 8 // rows, at worst
+	others := rowset.At()
+	for _, f := range s.fragments() {
+		if !segment.Covers(f.Meta.ID) {
+			continue
+		}
+		if err := memory.FromContext(ctx).Take(ctx, f.Rows/perByte); err != nil {
+			return nil, err
+		}
+		others.AddRange(f.Meta.ID, 0, uint32(f.Rows))
+	}
+	others.Subtract(rows)
+	return others, nil
+}
+
+// addressesAtOnce is how many ids are looked up together.
+const addressesAtOnce = 1 << 14
+
+// addressesOf returns the set of the addresses of some ids, as far as they have any.
+func (s *Snapshot) addressesOf(ctx context.Context, ids *rowset.Set) (*rowset.Set, error) {
+	rows, some := rowset.At(), make([]uint64, 0, addressesAtOnce)
+	find := func() error {
+		found, err := s.Addresses(ctx, some)
+		if err != nil {
+			return err
+		}
+		found = slices.DeleteFunc(found, func(address uint64) bool { return address == NoAddress })
+		slices.Sort(found)
+		before := rows.Bytes()
+		rows.Add(found)
+		some = some[:0]
+		return memory.FromContext(ctx).Take(ctx, rows.Bytes()-before)
+	}
+	for id := range ids.All() {
+		if some = append(some, id); len(some) == addressesAtOnce {
+			if err := find(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rows, find()
+}

@@ -1,0 +1,154 @@
+package snapshot
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/schema"
+)
+
+// A Snapshot is a table at one version, to be read. It does not change and is safe for concurrent
+// use.
+type Snapshot struct {
+	place     Place
+	manifest  *manifest.Manifest
+	fragments func() []*fragment.Fragment // made at the first use: a version that was just written may never be read
+	rows      int64                       // not deleted
+	arrow     *arrow.Schema
+	scanned   *arrow.Schema
+	indices   func() ([]Index, error)
+}
+
+// New returns the version of a manifest. A manifest with features that readers do not know is
+// lance.ErrUnsupported.
+func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
+	if err := m.CheckReadable(); err != nil {
+		return nil, err
+	}
+	at.Reach = nil // a snapshot is shared by all readers of the version
+	s := &Snapshot{place: at, manifest: m, arrow: m.Schema.Arrow(), scanned: m.Schema.Described().Arrow()}
+	for i := range m.Fragments {
+		s.rows += fragment.LiveRows(m.Fragments[i])
+	}
+	s.fragments = sync.OnceValue(func() []*fragment.Fragment { return fragment.List(m, at.bases(m), at.Cache) })
+	s.indices = sync.OnceValues(s.readIndices)
+	return s, nil
+}
+
+// ReachWith returns the snapshot, of which blobs that lie elsewhere are read only when reach allows
+// it.
+func (s *Snapshot) ReachWith(reach Reach) *Snapshot {
+	reaching := *s
+	reaching.place.Reach = reach
+	return &reaching
+}
+
+// Version returns the number of the version.
+func (s *Snapshot) Version() uint64 { return s.manifest.Version }
+
+// Manifest returns what is stored of the version. It must not be changed.
+func (s *Snapshot) Manifest() *manifest.Manifest { return s.manifest }
+
+// Schema returns the table's columns. It must not be changed.
+func (s *Snapshot) Schema() *schema.Schema { return s.manifest.Schema }
+
+// ArrowSchema returns the table's columns as Arrow sees them.
+func (s *Snapshot) ArrowSchema() *arrow.Schema { return s.arrow }
+
+// TextSchema returns the columns as clients are told them: JSON is text.
+func (s *Snapshot) TextSchema() *arrow.Schema { return schema.TextSchema(s.arrow) }
+
+// ScanSchema returns the columns as scans answer them: blobs are described.
+func (s *Snapshot) ScanSchema() *arrow.Schema { return s.scanned }
+
+// CountRows returns the number of rows that are not deleted.
+func (s *Snapshot) CountRows() int64 { return s.rows }
+
+// Stats are sizes of a table.
+type Stats struct {
+	Rows        int64 // not deleted
+	DeletedRows int64
+	Bytes       int64   // of all data files of the version, as far as it tells
+	Lengths     []int64 // rows by fragment, deleted ones included
+}
+
+// Stats sums up the fragments, without reading anything.
+func (s *Snapshot) Stats() Stats {
+	stats := Stats{Rows: s.rows}
+	for _, f := range s.manifest.Fragments {
+		stats.DeletedRows += fragment.DeletedRows(f)
+		stats.Lengths = append(stats.Lengths, int64(f.PhysicalRows))
+		for i := range f.Files {
+			stats.Bytes += int64(f.Files[i].SizeBytes)
+		}
+	}
+	return stats
+}
+
+// Summary returns the sizes of the version under the names that native Lance lists with
+// its versions.
+func (s *Snapshot) Summary() map[string]string {
+	physical, files, deletionFiles := int64(0), 0, 0
+	for _, f := range s.manifest.Fragments {
+		physical += int64(f.PhysicalRows)
+		files += len(f.Files)
+		if f.DeletionFile != nil {
+			deletionFiles++
+		}
+	}
+	stats := s.Stats()
+	return map[string]string{
+		"total_rows":               strconv.FormatInt(stats.Rows, 10),
+		"total_data_file_rows":     strconv.FormatInt(physical, 10),
+		"total_deletion_file_rows": strconv.FormatInt(stats.DeletedRows, 10),
+		"total_fragments":          strconv.Itoa(len(s.manifest.Fragments)),
+		"total_data_files":         strconv.Itoa(files),
+		"total_deletion_files":     strconv.Itoa(deletionFiles),
+		"total_files_size":         strconv.FormatInt(stats.Bytes, 10),
+	}
+}
+
+// loadDeletions reads the deletion vectors that are not there yet, side by side.
+func (s *Snapshot) loadDeletions(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(MaxConcurrentReads)
+	for _, f := range s.fragments() {
+		if f.Meta.DeletionFile != nil {
+			group.Go(func() error {
+				_, err := f.Deletions(ctx)
+				return err
+			})
+		}
+	}
+	return group.Wait()
+}
+
+// MaxConcurrentReads bounds the files of one table that are read side by side.
+const MaxConcurrentReads = 32
+
+// MemBytes estimates what the snapshot occupies.
+func (s *Snapshot) MemBytes() int64 {
+	const perFragment, perField = 800, 500
+	return int64(len(s.manifest.Fragments))*perFragment + int64(len(s.arrow.Fields()))*perField + int64(len(s.manifest.IndexSection)) + s.manifest.DictionaryBytes()
+}
+
+// Fragments returns the fragments of the version in the order of their ids. They must not be changed.
+func (s *Snapshot) Fragments() []*fragment.Fragment { return s.fragments() }
+
+// Fragment returns the fragment with the id, or nil.
+func (s *Snapshot) Fragment(id uint64) *fragment.Fragment {
+	at, ok := slices.BinarySearchFunc(s.fragments(), id, func(f *fragment.Fragment, id uint64) int {
+		return int(int64(f.Meta.ID) - int64(id))
+	})
+	if !ok {
+		return nil
+	}
+	return s.fragments()[at]
+}

@@ -1,0 +1,79 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/take"
+)
+
+// tripBytes is how many bytes storage behind a network sends in about the time that a further request
+// would take.
+const tripBytes = 1 << 20
+
+// readsTogether reports whether the projected columns of n candidates are read in the same round as those
+// that the filter tests. That saves a round, and reads in vain those of the rows that the filter drops.
+func (s *Snapshot) readsTogether(w window, p *Projection, n int) bool {
+	if objectstore.Near(s.place.Store) {
+		return false
+	}
+	bytes := 0.0
+	for _, field := range p.fields() {
+		if !w.fragment.AtHand(field, w.rows()) {
+			bytes += min(takeBytes*float64(n), w.fragment.FieldBytes(field)*float64(w.to-w.from))
+		}
+	}
+	return bytes > 0 && bytes <= tripBytes
+}
+
+// filterTogether is filterRows of candidates whose projected and tested columns it reads in one round.
+func (s *Snapshot) filterTogether(ctx context.Context, w window, p *Projection, filter choice, rows []int32) (arrow.RecordBatch, error) {
+	both, tested := p.with(filter.tested)
+	read, err := s.assemble(ctx, w, both, rows, nil)
+	if err != nil {
+		return nil, err
+	}
+	test := make([]arrow.Array, len(tested))
+	for i, at := range tested {
+		test[i] = read.Column(at)
+	}
+	kept, err := filter.where.Select(ctx, array.NewRecordBatch(filter.tested.schema, test, read.NumRows()), nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(kept) == 0 {
+		return filter.none, nil
+	}
+	columns := slices.Clone(read.Columns()[:len(p.columns)])
+	if int64(len(kept)) < read.NumRows() {
+		for i, column := range columns {
+			if columns[i], err = take.Array(column, kept); err != nil {
+				return nil, fmt.Errorf("column %s: %w", p.columns[i].name, err)
+			}
+		}
+	}
+	return array.NewRecordBatch(p.schema, columns, int64(len(kept))), nil
+}
+
+// with returns a projection of the columns of p, followed by those of another that p does not have, and
+// the places of the columns of the other in it.
+func (p *Projection) with(other *Projection) (both *Projection, places []int) {
+	both = &Projection{columns: slices.Clone(p.columns)}
+	fields := p.schema.Fields()
+	for i, c := range other.columns {
+		at := slices.IndexFunc(both.columns, func(have projected) bool { return have.name == c.name })
+		if at < 0 {
+			at = len(both.columns)
+			both.columns, fields = append(both.columns, c), append(fields, other.schema.Field(i))
+		}
+		places = append(places, at)
+	}
+	metadata := p.schema.Metadata()
+	both.schema = arrow.NewSchema(fields, &metadata)
+	return both, places
+}
