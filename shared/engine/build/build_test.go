@@ -1,0 +1,116 @@
+package build_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/build"
+	"tiltyard/shared/fulltext"
+	"tiltyard/shared/index/ivf"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/indexmeta"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// newTable makes a table of two rows, with columns of several types.
+func newTable(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	s := arrow.NewSchema([]arrow.Field{
+		{Name: "number", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "labels", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true},
+		{Name: "struct", Type: arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int64})},
+	}, nil)
+	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, s, strings.NewReader(
+		`[{"number": 1, "text": "one two", "labels": ["a", "b"], "struct": {"a": 1}}, {"number": 2, "text": null, "labels": null, "struct": {"a": 2}}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := dataset.Rows{Schema: s, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: memstore.New(), Prefix: "t.lance"}
+	made, err := dataset.NewSession(1<<20, time.Now).Table(at, 0).Create(t.Context(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Dataset
+}
+
+// fitting has a column for each kind of index of values.
+var fitting = map[indexmeta.Kind]string{
+	indexmeta.BTree: "number", indexmeta.Bitmap: "text", indexmeta.LabelList: "labels", indexmeta.Ngram: "text",
+	indexmeta.ZoneMap: "number", indexmeta.BloomFilter: "number", indexmeta.FM: "text", indexmeta.Text: "text",
+}
+
+func TestIndicesAreBuiltOfColumnsThatFit(t *testing.T) {
+	for kind, column := range fitting {
+		n := build.Index{Name: "x", Column: column, Kind: kind}
+		if kind == indexmeta.Text {
+			n.Text = fulltext.DefaultParams()
+		}
+		d := newTable(t)
+		resolved, err := n.Resolve(d)
+		if err != nil {
+			t.Errorf("%v: %v", kind, err)
+			continue
+		}
+		made, err := d.CreateIndex(t.Context(), resolved)
+		if err != nil {
+			t.Errorf("%v: %v", kind, err)
+			continue
+		}
+		got, err := made.Index("x")
+		if err != nil || got.Kind.Of != kind || !slices.Equal(got.Columns, []string{column}) {
+			t.Errorf("%v: got %+v, %v; want it on %s", kind, got, err, column)
+		}
+		if !(build.Extender{}).CanExtend(got) {
+			t.Errorf("%v: an index that was built cannot be extended", kind)
+		}
+	}
+}
+
+func TestIndicesThatDoNotFitAreRefused(t *testing.T) {
+	d := newTable(t)
+	for kind := range fitting {
+		_, err := build.Index{Name: "x", Column: "struct", Kind: kind}.Resolve(d)
+		wantCode(t, kind.String(), err, protocol.InvalidInput)
+	}
+	for _, kind := range ivf.Kinds() {
+		_, err := build.Index{Name: "x", Column: "text", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: kind}}.Resolve(d)
+		wantCode(t, kind, err, protocol.InvalidInput)
+	}
+	wantCode(t, "a kind that is not built", build.Index{Kind: indexmeta.RTree}.CanBuild(), protocol.Unsupported)
+	wantCode(t, "vectors of an unknown kind", build.Index{Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_X"}}.CanBuild(), protocol.Unsupported)
+	var unknown *snapshot.ErrNoColumn
+	if _, err := (build.Index{Name: "x", Column: "nope", Kind: indexmeta.BTree}).Resolve(d); !errors.As(err, &unknown) {
+		t.Errorf("got %v, want that there is no such column", err)
+	}
+}
+
+func TestExtenderRefusesWhatIsNotBuilt(t *testing.T) {
+	for what, x := range map[string]snapshot.Index{
+		"two columns":              {Columns: []string{"a", "b"}, Kind: indexmeta.Description{Of: indexmeta.BTree}},
+		"a kind that is not built": {Columns: []string{"a"}, Kind: indexmeta.Description{Of: indexmeta.RTree}},
+		"vectors of bits":          {Columns: []string{"a"}, Kind: indexmeta.Description{Of: indexmeta.Vector, Type: ivf.Kinds()[0], Metric: "hamming"}},
+	} {
+		if (build.Extender{}).CanExtend(x) {
+			t.Errorf("%s: it is said that segments of it can be built", what)
+		}
+	}
+}
+
+func wantCode(t *testing.T, what string, err error, code protocol.Code) {
+	t.Helper()
+	if told := new(protocol.Error); !errors.As(err, &told) || told.Code != code {
+		t.Errorf("%s: got %v, want an error of code %v", what, err, code)
+	}
+}

@@ -1,0 +1,117 @@
+package document_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/document"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+var isJSON = arrow.MetadataFrom(map[string]string{"ARROW:extension:name": "arrow.json"})
+
+// columns are columns of three rows, as JSON. Those with texts have these texts; a row without one is "-".
+var columns = []struct {
+	field  arrow.Field
+	values string
+	texts  []string // nil: the column cannot be searched
+}{
+	{arrow.Field{Name: "text", Type: arrow.BinaryTypes.String}, `["a b", null, ""]`, []string{"a b", "-", ""}},
+	{arrow.Field{Name: "large", Type: arrow.BinaryTypes.LargeString}, `["a b", null, "c"]`, []string{"a b", "-", "c"}},
+	{arrow.Field{Name: "list", Type: arrow.ListOf(arrow.BinaryTypes.String)}, `[["a", null, "b"], null, []]`, []string{"a b", "", ""}},
+	{arrow.Field{Name: "large_list", Type: arrow.LargeListOf(arrow.BinaryTypes.LargeString)}, `[["a"], ["b", "c"], null]`, []string{"a", "b c", ""}},
+	{arrow.Field{Name: "json", Type: arrow.BinaryTypes.String, Metadata: isJSON}, `["{\"a\":1}", null, "\"b\""]`, []string{`{"a":1}`, "-", `"b"`}},
+	{arrow.Field{Name: "number", Type: arrow.PrimitiveTypes.Int64}, `[1, 2, 3]`, nil},
+	{arrow.Field{Name: "numbers", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}, `[[1], [2], [3]]`, nil},
+}
+
+// newTable makes a table of the columns.
+func newTable(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	var fields []arrow.Field
+	var values []arrow.Array
+	for _, c := range columns {
+		c.field.Nullable = true
+		a, _, err := array.FromJSON(memory.DefaultAllocator, c.field.Type, strings.NewReader(c.values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, values = append(fields, c.field), append(values, a)
+	}
+	s := arrow.NewSchema(fields, nil)
+	rows := dataset.Rows{Schema: s, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		yield(array.NewRecordBatch(s, values, 3), nil)
+	}}
+	at := objectstore.Location{URI: "memory://test/t.lance", Store: memstore.New(), Prefix: "t.lance"}
+	made, err := dataset.NewSession(1<<20, time.Now).Table(at, 0).Create(t.Context(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Dataset
+}
+
+func TestColumnsOfTextsAreRead(t *testing.T) {
+	d := newTable(t)
+	for _, c := range columns {
+		name := c.field.Name
+		column, err := document.Of(d, name)
+		if c.texts == nil {
+			wantCode(t, name, err, protocol.InvalidInput)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if column.IsJSON() != (name == "json") {
+			t.Errorf("%s: JSON: %t", name, column.IsJSON())
+		}
+		_, batches, err := d.Scan(t.Context(), snapshot.ScanOptions{Columns: []string{name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for batch, err := range batches {
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := column.Reader(t.Context(), batch.Column(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row := range int(batch.NumRows()) {
+				text, null := read(row)
+				if null {
+					text = "-"
+				}
+				texts = append(texts, text)
+			}
+		}
+		if !slices.Equal(texts, c.texts) {
+			t.Errorf("%s: got %q, want %q", name, texts, c.texts)
+		}
+	}
+}
+
+func TestNoColumnIsToldByItsCode(t *testing.T) {
+	_, err := document.Of(newTable(t), "nope")
+	wantCode(t, "no such column", err, protocol.TableColumnNotFound)
+}
+
+func wantCode(t *testing.T, what string, err error, code protocol.Code) {
+	t.Helper()
+	if told := new(protocol.Error); !errors.As(err, &told) || told.Code != code {
+		t.Errorf("%s: got %v, want an error of code %v", what, err, code)
+	}
+}
