@@ -12,6 +12,7 @@ import (
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/sql/cast"
 	"tiltyard/shared/sql/plan"
@@ -145,7 +146,7 @@ func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (co
 }
 
 // AlterColumns changes the names, the nullability and the types of columns.
-func (t *Table) AlterColumns(ctx context.Context, alterations []dataset.Alteration) (Written, error) {
+func (t *Table) AlterColumns(ctx context.Context, alterations []alter.Alteration) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
 		for _, a := range alterations {
 			if err := checkAlteration(d, a); err != nil {
@@ -156,7 +157,7 @@ func (t *Table) AlterColumns(ctx context.Context, alterations []dataset.Alterati
 	})
 }
 
-func checkAlteration(d *dataset.Dataset, a dataset.Alteration) error {
+func checkAlteration(d *dataset.Dataset, a alter.Alteration) error {
 	chain, err := d.Schema().Resolve(a.Path)
 	if err != nil {
 		return d.NoColumn(a.Path)
@@ -170,7 +171,7 @@ func checkAlteration(d *dataset.Dataset, a dataset.Alteration) error {
 	return nil
 }
 
-// convert is a dataset.Cast.
+// convert is a alter.Cast.
 func convert(ctx context.Context, values arrow.Array, to arrow.DataType) (arrow.Array, error) {
 	out, err := cast.Convert(ctx, values, to)
 	return out, failure.OfExpression("cast", err)

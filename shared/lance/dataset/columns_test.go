@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/operation"
@@ -70,7 +71,7 @@ func TestColumnsComeAndGo(t *testing.T) {
 		t.Errorf("a row of which a column was added: %+v, want it updated in version %d", l, d.Version())
 	}
 	step(d.AddColumns(ctx, NewColumns{Schema: arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)}))
-	step(d.AlterColumns(ctx, []Alteration{{Path: "y", Rename: "z"}}, nil))
+	step(d.AlterColumns(ctx, []alter.Alteration{{Path: "y", Rename: "z"}}, nil))
 	cast := func(_ context.Context, a arrow.Array, to arrow.DataType) (arrow.Array, error) {
 		b := array.NewBuilder(memory.DefaultAllocator, to)
 		for i := range a.Len() {
@@ -80,7 +81,7 @@ func TestColumnsComeAndGo(t *testing.T) {
 		}
 		return b.NewArray(), nil
 	}
-	step(d.AlterColumns(ctx, []Alteration{{Path: "z", Type: arrow.BinaryTypes.String}}, cast))
+	step(d.AlterColumns(ctx, []alter.Alteration{{Path: "z", Type: arrow.BinaryTypes.String}}, cast))
 	checkDoubles(t, d, "z")
 	if got, want := d.Schema().Field("z").Type, arrow.DataType(arrow.BinaryTypes.String); !arrow.TypeEqual(got, want) {
 		t.Errorf("z is %s, want %s", got, want)
@@ -102,7 +103,7 @@ func TestAlterationsThatCannotBe(t *testing.T) {
 	ctx := t.Context()
 	d := mustCreate(t, tableIn(memstore.New()), datasettest.UpTo(10)...)
 	no := false
-	for name, alterations := range map[string][]Alteration{
+	for name, alterations := range map[string][]alter.Alteration{
 		"nulls in a column that may have none": {{Path: "name", Nullable: &no}},
 		"a name that is taken":                 {{Path: "name", Rename: "id"}},
 		"a name that is a path":                {{Path: "name", Rename: "a.b"}},
@@ -113,7 +114,7 @@ func TestAlterationsThatCannotBe(t *testing.T) {
 		}
 	}
 	var missing *snapshot.ErrNoColumn
-	if _, err := d.AlterColumns(ctx, []Alteration{{Path: "x"}}, nil); !errors.As(err, &missing) {
+	if _, err := d.AlterColumns(ctx, []alter.Alteration{{Path: "x"}}, nil); !errors.As(err, &missing) {
 		t.Errorf("a column that is not there: %v, want ErrNoColumn", err)
 	}
 	if _, err := d.DropColumns(ctx, []string{"id", "name", "v"}); !errors.Is(err, operation.ErrInvalid) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/datasettest"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore/memstore"
@@ -15,7 +16,7 @@ import (
 // A write is made on what others committed before it was asked for, whatever this process
 // has seen last.
 func TestWriteBeginsOnTheNewestVersion(t *testing.T) {
-	rename := []Alteration{{Path: "name", Rename: "label"}}
+	rename := []alter.Alteration{{Path: "name", Rename: "label"}}
 	renamed := Rows{Schema: arrow.NewSchema([]arrow.Field{datasettest.People.Field(0), {Name: "label", Type: arrow.BinaryTypes.String, Nullable: true}, datasettest.People.Field(2)}, nil)}
 	renamed.Batches = rowsOf(datasettest.UpTo(700)...).Batches
 	many := rowsOf(datasettest.UpTo(200_000)...) // more than is kept

@@ -12,6 +12,7 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/datafile"
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/deletion"
@@ -78,7 +79,7 @@ func (w *warmWorld) change() string {
 		{"drop a column", func() error { _, err := d.DropColumns(ctx, []string{"n"}); return err }},
 		{"add a column", func() error { return w.addColumn(d) }},
 		{"rename", func() error {
-			_, err := d.AlterColumns(ctx, []Alteration{{Path: "s", Rename: "t"}}, nil)
+			_, err := d.AlterColumns(ctx, []alter.Alteration{{Path: "s", Rename: "t"}}, nil)
 			return err
 		}},
 	}
@@ -310,7 +311,7 @@ func (w *warmWorld) replaceColumn(d *Dataset) error {
 		return err
 	}
 	op := &pb.Merge{
-		Fragments: replaceFields(d.Manifest().Fragments, files.files, d.Schema()),
+		Fragments: alter.ReplaceFields(d.Manifest().Fragments, files.files, d.Schema()),
 		Schema:    d.Schema().PB(), SchemaMetadata: d.Schema().Metadata, PreservesNullability: true,
 	}
 	_, err = d.Commit(ctx, op)

@@ -10,7 +10,7 @@ import (
 
 	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/alter"
 	"tiltyard/shared/protocol"
 )
 
@@ -110,9 +110,9 @@ func addNulls(ctx context.Context, columns *arrow.Schema) (func(*engine.Table) (
 
 // Alter changes the names, the types and the nullability of columns.
 func (s *Service) Alter(ctx context.Context, req *protocol.AlterTableAlterColumnsRequest) (*protocol.AlterTableAlterColumnsResponse, error) {
-	alterations := make([]dataset.Alteration, len(req.Alterations))
+	alterations := make([]alter.Alteration, len(req.Alterations))
 	for i, a := range req.Alterations {
-		alterations[i] = dataset.Alteration{Path: a.Path, Rename: a.Rename, Nullable: a.Nullable, Type: a.DataType.Type}
+		alterations[i] = alter.Alteration{Path: a.Path, Rename: a.Rename, Nullable: a.Nullable, Type: a.DataType.Type}
 	}
 	done, err := s.tables.Change(ctx, req.ID, req.Branch, func(t *engine.Table) (engine.Written, error) {
 		return t.AlterColumns(ctx, alterations)
