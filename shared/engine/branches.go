@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
 )
 
@@ -14,7 +15,7 @@ import (
 // for tags, which belong to the table itself. On reads the branch for each request, because it may
 // have been deleted and made again.
 func (t *Table) On(ctx context.Context, branch string) (*Table, error) {
-	if dataset.IsMain(branch) {
+	if refs.IsMain(branch) {
 		return t, nil
 	}
 	data, err := t.data.OpenBranch(ctx, branch)
@@ -28,7 +29,7 @@ func (t *Table) On(ctx context.Context, branch string) (*Table, error) {
 func (t *Table) branchName(branch string) string { return t.name + ", branch " + branch + "," }
 
 // Branches lists branches in the same way as Tags lists tags.
-func (t *Table) Branches(ctx context.Context, after string, limit int) (branches map[string]dataset.BranchInfo, next string, err error) {
+func (t *Table) Branches(ctx context.Context, after string, limit int) (branches map[string]refs.Branch, next string, err error) {
 	branches, next, err = t.data.Branches(ctx, after, limit)
 	return branches, next, t.translate(err)
 }
@@ -41,7 +42,7 @@ func (t *Table) CreateBranch(ctx context.Context, name, from string, version *in
 		number = uint64(*version)
 	}
 	made, err := t.data.CreateBranch(ctx, name, from, number)
-	if errors.Is(err, dataset.ErrRefExists) {
+	if errors.Is(err, refs.ErrExists) {
 		return Written{}, &protocol.Error{
 			Code: protocol.TableBranchAlreadyExists, Message: fmt.Sprintf("table %s already has a branch %q", t.name, name), Err: err,
 		}

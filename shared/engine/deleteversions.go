@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/objectstore"
 )
 
@@ -23,7 +23,7 @@ func (t *Table) ChooseVersions(ctx context.Context, doomed func(version uint64) 
 func (t *Table) ForgetVersions(deleted []objectstore.Info) { t.data.ForgetVersions(deleted) }
 
 // Branch returns the description of a branch, or TableBranchNotFound.
-func (t *Table) Branch(ctx context.Context, name string) (dataset.BranchInfo, error) {
+func (t *Table) Branch(ctx context.Context, name string) (refs.Branch, error) {
 	info, err := t.data.BranchInfo(ctx, name)
 	return info, t.translate(err)
 }

@@ -26,6 +26,7 @@ import (
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/jsonb"
 	"tiltyard/shared/lance/operation"
@@ -214,7 +215,7 @@ func (t *Table) translate(err error) error {
 	case errors.Is(err, dataset.ErrNoTable) && t.onBranch:
 		// This is not a declared table: no client may create a table in the folder of a branch.
 		return protocol.Errorf(protocol.TableBranchNotFound, "table %s has no versions", t.name)
-	case errors.Is(err, dataset.ErrNoBranch):
+	case errors.Is(err, refs.ErrNoBranch):
 		return &protocol.Error{Code: protocol.TableBranchNotFound, Message: fmt.Sprintf("table %s: %v", t.name, err), Err: err}
 	case errors.Is(err, dataset.ErrNoTable):
 		return &protocol.Error{
@@ -239,7 +240,7 @@ func (t *Table) translate(err error) error {
 			Code: protocol.ConcurrentModification, Message: fmt.Sprintf("another writer has changed table %s", t.name),
 			Detail: "the two changes conflict: " + err.Error() + "; read the table again and retry", Err: err,
 		}
-	case errors.Is(err, dataset.ErrRefName), errors.Is(err, dataset.ErrRefInUse), errors.Is(err, operation.ErrInvalid), errors.Is(err, jsonb.ErrSyntax):
+	case errors.Is(err, refs.ErrName), errors.Is(err, refs.ErrInUse), errors.Is(err, operation.ErrInvalid), errors.Is(err, jsonb.ErrSyntax):
 		return &protocol.Error{Code: protocol.InvalidInput, Message: err.Error(), Err: err}
 	case errors.Is(err, schema.ErrMismatch), errors.Is(err, schema.ErrBounds):
 		return &protocol.Error{Code: protocol.TableSchemaValidationError, Message: err.Error(), Err: err}

@@ -5,19 +5,19 @@ import (
 	"errors"
 	"fmt"
 
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
 )
 
 // Tag returns the target of a tag.
-func (t *Table) Tag(ctx context.Context, name string) (dataset.Tag, error) {
+func (t *Table) Tag(ctx context.Context, name string) (refs.Tag, error) {
 	tag, err := t.data.Tag(ctx, name)
 	return tag, t.tagError(name, err)
 }
 
 // Tags lists tags in the order of their names: at most limit of them (0 or less: all) after the
 // given name ("": from the first). next is the name to continue after, "" at the end.
-func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]dataset.Tag, next string, err error) {
+func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]refs.Tag, next string, err error) {
 	tags, next, err = t.data.Tags(ctx, after, limit)
 	return tags, next, t.translate(err)
 }
@@ -40,9 +40,9 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 // tagError turns errors about tags into protocol errors.
 func (t *Table) tagError(name string, err error) error {
 	switch {
-	case errors.Is(err, dataset.ErrNoRef):
+	case errors.Is(err, refs.ErrNoTag):
 		return &protocol.Error{Code: protocol.TableTagNotFound, Message: fmt.Sprintf("table %s has no tag %q", t.name, name), Err: err}
-	case errors.Is(err, dataset.ErrRefExists):
+	case errors.Is(err, refs.ErrExists):
 		return &protocol.Error{Code: protocol.TableTagAlreadyExists, Message: fmt.Sprintf("table %s already has a tag %q", t.name, name), Err: err}
 	}
 	return t.translate(err)

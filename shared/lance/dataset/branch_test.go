@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tiltyard/shared/lance/dataset/datasettest"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/objectstore"
@@ -93,7 +94,7 @@ func TestBranchesHaveHistoriesOfTheirOwn(t *testing.T) {
 			if got := datasettest.IDsOf(t, d, snapshot.ScanOptions{}); !cmp.Equal(got, want) {
 				t.Errorf("branch %q holds %v, want %v", branch, got, want)
 			}
-			if named := d.Manifest().Branch; !IsMain(branch) && (named == nil || *named != branch) {
+			if named := d.Manifest().Branch; !refs.IsMain(branch) && (named == nil || *named != branch) {
 				t.Errorf("the manifest of branch %q says %v", branch, named)
 			}
 		}
@@ -160,18 +161,18 @@ func TestWhatCannotBeDoneToBranches(t *testing.T) {
 		do   func() error
 		want error
 	}{
-		{"create what is there", create("a", "", 0), ErrRefExists},
-		{"create main", create("main", "", 0), ErrRefName},
-		{"create a path", create("../a", "", 0), ErrRefName},
-		{"create a long name", create(strings.Repeat("x", 300), "", 0), ErrRefName},
+		{"create what is there", create("a", "", 0), refs.ErrExists},
+		{"create main", create("main", "", 0), refs.ErrName},
+		{"create a path", create("../a", "", 0), refs.ErrName},
+		{"create a long name", create(strings.Repeat("x", 300), "", 0), refs.ErrName},
 		{"create of no version", create("n", "", 9), ErrNoVersion},
 		{"create of no version of a branch", create("n", "a", 9), ErrNoVersion},
-		{"create of no branch", create("n", "z", 0), ErrNoBranch},
-		{"tag of no branch", func() error { return table.CreateTag(ctx, "w", "z", 1) }, ErrNoBranch},
-		{"delete what is not there", remove("z"), ErrNoBranch},
-		{"delete main", remove("main"), ErrRefName},
-		{"delete a parent", remove("a"), ErrRefInUse},
-		{"delete what is tagged", remove("tagged"), ErrRefInUse},
+		{"create of no branch", create("n", "z", 0), refs.ErrNoBranch},
+		{"tag of no branch", func() error { return table.CreateTag(ctx, "w", "z", 1) }, refs.ErrNoBranch},
+		{"delete what is not there", remove("z"), refs.ErrNoBranch},
+		{"delete main", remove("main"), refs.ErrName},
+		{"delete a parent", remove("a"), refs.ErrInUse},
+		{"delete what is tagged", remove("tagged"), refs.ErrInUse},
 		{"delete a child", remove("a/b"), nil},
 		{"delete the parent then", remove("a"), nil},
 		{"untag", func() error { return table.DeleteTag(ctx, "v") }, nil},
@@ -206,8 +207,8 @@ func TestDeletedBranchLeavesThoseBelowItsNameAlone(t *testing.T) {
 			t.Errorf("branch %s holds %v, want %v", name, got, want)
 		}
 	}
-	if _, err := fresh.OpenBranch(t.Context(), "a"); !errors.Is(err, ErrNoBranch) {
-		t.Errorf("the deleted branch: got %v, want ErrNoBranch", err)
+	if _, err := fresh.OpenBranch(t.Context(), "a"); !errors.Is(err, refs.ErrNoBranch) {
+		t.Errorf("the deleted branch: got %v, want refs.ErrNoBranch", err)
 	}
 }
 
@@ -227,16 +228,16 @@ func TestBranchMadeAnewIsAnotherOne(t *testing.T) {
 	if err := other.DeleteBranch(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stale.Append(ctx, rowsOf(9)); !errors.Is(err, ErrNoBranch) {
-		t.Errorf("append to a deleted branch: got %v, want ErrNoBranch", err)
+	if _, err := stale.Append(ctx, rowsOf(9)); !errors.Is(err, refs.ErrNoBranch) {
+		t.Errorf("append to a deleted branch: got %v, want refs.ErrNoBranch", err)
 	}
 	mustBranch(t, other, "b", "", 1)
 	mustAppend(t, other, "b", 4)
 	if got := datasettest.IDsOf(t, onBranch(t, table, "b"), snapshot.ScanOptions{}); !cmp.Equal(got, []int64{1, 4}) {
 		t.Errorf("the branch holds %v, want 1 and 4", got)
 	}
-	if _, err := stale.Append(ctx, rowsOf(9)); !errors.Is(err, ErrNoBranch) {
-		t.Errorf("append to the branch as it was: got %v, want ErrNoBranch", err)
+	if _, err := stale.Append(ctx, rowsOf(9)); !errors.Is(err, refs.ErrNoBranch) {
+		t.Errorf("append to the branch as it was: got %v, want refs.ErrNoBranch", err)
 	}
 }
 
@@ -253,13 +254,13 @@ func TestBranchWithoutIdentifier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Fork{{Version: 0, ID: "37e68dd00eadf40e569a06574795ef2b"}}
+	want := []refs.Fork{{Version: 0, ID: "37e68dd00eadf40e569a06574795ef2b"}}
 	if diff := cmp.Diff(want, info.Identifier.Forks); diff != "" {
 		t.Errorf("identifier (-want +got):\n%s", diff)
 	}
 	mustBranch(t, table, "kid", "dev", 0)
-	if err := table.DeleteBranch(t.Context(), "dev"); !errors.Is(err, ErrRefInUse) {
-		t.Errorf("delete the parent: got %v, want ErrRefInUse", err)
+	if err := table.DeleteBranch(t.Context(), "dev"); !errors.Is(err, refs.ErrInUse) {
+		t.Errorf("delete the parent: got %v, want refs.ErrInUse", err)
 	}
 }
 
@@ -271,7 +272,7 @@ func TestLeftoverOfAnotherVersion(t *testing.T) {
 	table := NewSession(0, func() time.Time { return now }).Table(at, 0)
 	mustCreate(t, table, 1)
 	newest := mustAppend(t, table, "", 2)
-	place := table.branchPlace("b", BranchInfo{Identifier: BranchIdentifier{[]Fork{{2, "x"}}}})
+	place := table.branchPlace("b", refs.Branch{Identifier: refs.Identifier{Forks: []refs.Fork{{Version: 2, ID: "x"}}}})
 	if _, err := newest.Clone(ctx, place, "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestBranchIsMadeOnce(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					made = append(made, d.Version())
-				} else if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrRefExists) {
+				} else if !errors.Is(err, ErrConflict) && !errors.Is(err, refs.ErrExists) {
 					t.Errorf("version %d: %v", version, err)
 				}
 			})
@@ -314,7 +315,7 @@ func TestBranchIsMadeOnce(t *testing.T) {
 		switch {
 		case len(made) > 1:
 			t.Fatalf("%d were told that they made the branch", len(made))
-		case len(made) == 0 && !errors.Is(err, ErrNoBranch):
+		case len(made) == 0 && !errors.Is(err, refs.ErrNoBranch):
 			t.Fatalf("nobody made the branch, but it is %+v, %v", info, err)
 		case len(made) == 1:
 			if got := onBranch(t, tableIn(store), "b").Version(); got != made[0] || info.ParentVersion != got {
@@ -343,8 +344,8 @@ func TestBranchIsMadeByTheFirstToNameIt(t *testing.T) {
 		mustAppend(t, tableIn(store), "b", 2)
 		return none
 	})
-	if _, err := tableIn(slow).CreateBranch(ctx, "b", "", 0); !errors.Is(err, ErrRefExists) {
-		t.Errorf("who was later: got %v, want ErrRefExists", err)
+	if _, err := tableIn(slow).CreateBranch(ctx, "b", "", 0); !errors.Is(err, refs.ErrExists) {
+		t.Errorf("who was later: got %v, want refs.ErrExists", err)
 	}
 	if got := datasettest.IDsOf(t, onBranch(t, tableIn(store), "b"), snapshot.ScanOptions{}); !cmp.Equal(got, []int64{1, 2}) {
 		t.Errorf("the branch holds %v, want 1 and 2", got)
@@ -400,11 +401,11 @@ func TestBranchOfADeletedBranchIsTakenBack(t *testing.T) {
 		}
 		return none
 	})
-	if _, err := tableIn(slow).CreateBranch(ctx, "b", "a", 0); !errors.Is(err, ErrNoBranch) {
-		t.Errorf("got %v, want ErrNoBranch", err)
+	if _, err := tableIn(slow).CreateBranch(ctx, "b", "a", 0); !errors.Is(err, refs.ErrNoBranch) {
+		t.Errorf("got %v, want refs.ErrNoBranch", err)
 	}
-	if _, err := tableIn(store).OpenBranch(ctx, "b"); !errors.Is(err, ErrNoBranch) {
-		t.Errorf("the branch of the deleted one: got %v, want ErrNoBranch", err)
+	if _, err := tableIn(store).OpenBranch(ctx, "b"); !errors.Is(err, refs.ErrNoBranch) {
+		t.Errorf("the branch of the deleted one: got %v, want refs.ErrNoBranch", err)
 	}
 }
 
@@ -430,8 +431,8 @@ func TestBranchesSurviveACrashAnywhere(t *testing.T) {
 		mustAppend(t, tableIn(store), "b", 4)
 		return store
 	}
-	t.Run("create", func(t *testing.T) { branchCrashAnywhere(t, prepare, create, []int64{1, 2, 3}, nil, ErrRefExists) })
-	t.Run("delete", func(t *testing.T) { branchCrashAnywhere(t, made, remove, nil, []int64{1, 2, 3, 4}, ErrNoBranch) })
+	t.Run("create", func(t *testing.T) { branchCrashAnywhere(t, prepare, create, []int64{1, 2, 3}, nil, refs.ErrExists) })
+	t.Run("delete", func(t *testing.T) { branchCrashAnywhere(t, made, remove, nil, []int64{1, 2, 3, 4}, refs.ErrNoBranch) })
 }
 
 // branchCrashAnywhere does something to branch b that makes it hold other rows; nil is no

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/lance/dataset/part"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/deletion"
 	"tiltyard/shared/lance/manifest"
@@ -142,7 +143,7 @@ func (t *Table) DeleteOrphans(ctx context.Context, before time.Time, dryRun bool
 	}
 	places := []string{t.at.Prefix}
 	for name := range branches {
-		places = append(places, t.at.Prefix+"/"+treeDir+name)
+		places = append(places, t.at.Prefix+"/"+refs.TreeDir+name)
 	}
 	named := &namedFiles{files: map[string]bool{}}
 	for _, place := range places {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
@@ -29,16 +30,16 @@ const (
 )
 
 // CreateBranch makes a branch of a version of another one, or of the table itself when from
-// is "" or MainBranch; version 0 is the newest. It is called on the table, not on one of
+// is "" or refs.Main; version 0 is the newest. It is called on the table, not on one of
 // its branches, and returns the first version of the new one.
 //
-// The error is ErrRefName, ErrRefExists, ErrNoBranch or ErrNoVersion of what it is to be
+// The error is refs.ErrName, refs.ErrExists, refs.ErrNoBranch or ErrNoVersion of what it is to be
 // made from, or ErrConflict when others make the same branch otherwise at the same time.
 func (t *Table) CreateBranch(ctx context.Context, name, from string, version uint64) (*Dataset, error) {
 	switch _, err := t.BranchInfo(ctx, name); {
 	case err == nil:
-		return nil, fmt.Errorf("%w: branch %s of %s", ErrRefExists, name, t.at.URI)
-	case !errors.Is(err, ErrNoBranch):
+		return nil, fmt.Errorf("%w: branch %s of %s", refs.ErrExists, name, t.at.URI)
+	case !errors.Is(err, refs.ErrNoBranch):
 		return nil, err
 	}
 	source, info, err := t.fork(ctx, from, version)
@@ -61,9 +62,9 @@ func (t *Table) CreateBranch(ctx context.Context, name, from string, version uin
 
 // fork opens the version that a branch is made from, and returns what is to be stored of
 // the branch.
-func (t *Table) fork(ctx context.Context, from string, version uint64) (*Dataset, BranchInfo, error) {
-	on, info := t, BranchInfo{Created: t.session.now().Unix(), Metadata: map[string]string{}}
-	if !IsMain(from) {
+func (t *Table) fork(ctx context.Context, from string, version uint64) (*Dataset, refs.Branch, error) {
+	on, info := t, refs.Branch{Created: t.session.now().Unix(), Metadata: map[string]string{}}
+	if !refs.IsMain(from) {
 		parent, err := t.BranchInfo(ctx, from)
 		if err != nil {
 			return nil, info, err
@@ -80,7 +81,7 @@ func (t *Table) fork(ctx context.Context, from string, version uint64) (*Dataset
 		return nil, info, err
 	}
 	id := strings.ReplaceAll(uuid.NewString(), "-", "")
-	info.Identifier.Forks = append(slices.Clip(info.Identifier.Forks), Fork{Version: source.Version(), ID: id})
+	info.Identifier.Forks = append(slices.Clip(info.Identifier.Forks), refs.Fork{Version: source.Version(), ID: id})
 	info.ParentVersion, info.ManifestBytes = source.Version(), source.Manifest().Location.Size
 	return source, info, nil
 }
@@ -200,24 +201,24 @@ func sameClone(a, b *pb.Clone) bool {
 
 // putBranch gives a branch its name. The clone stays when that fails: it is in the way of
 // nobody for long.
-func (t *Table) putBranch(ctx context.Context, name string, info BranchInfo, first *Dataset) error {
+func (t *Table) putBranch(ctx context.Context, name string, info refs.Branch, first *Dataset) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), putTime)
 	defer done()
-	err := t.writeRef(ctx, refKey(branchesDir, name), info, objectstore.Condition{IfAbsent: true})
+	err := t.refs().PutBranch(ctx, name, info, objectstore.Condition{IfAbsent: true})
 	if !errors.Is(err, objectstore.ErrPrecondition) && !errors.Is(err, objectstore.ErrUnknownOutcome) {
 		return err
 	}
 	// It may have been us: an earlier try of the same request, whose answer was lost.
 	theirs, read := t.BranchInfo(ctx, name)
 	switch {
-	case errors.Is(read, ErrNoBranch) && errors.Is(err, objectstore.ErrPrecondition):
+	case errors.Is(read, refs.ErrNoBranch) && errors.Is(err, objectstore.ErrPrecondition):
 		return fmt.Errorf("%w: branch %s was made and deleted by somebody else", ErrConflict, name)
 	case read != nil:
 		return fmt.Errorf("make branch %s of %s: %w", name, t.at.URI, errors.Join(objectstore.ErrUnknownOutcome, err, read))
-	case theirs.incarnation() == info.incarnation():
+	case theirs.Incarnation() == info.Incarnation():
 		return nil
 	}
-	err = fmt.Errorf("%w: branch %s of %s", ErrRefExists, name, t.at.URI)
+	err = fmt.Errorf("%w: branch %s of %s", refs.ErrExists, name, t.at.URI)
 	if theirs.ParentVersion != info.ParentVersion {
 		return errors.Join(err, t.removeVersion(ctx, first))
 	}
@@ -226,18 +227,18 @@ func (t *Table) putBranch(ctx context.Context, name string, info BranchInfo, fir
 
 // checkParent takes a branch back when the one that it was made from has been deleted
 // meanwhile. Whoever deleted it may have seen the new one, and may not.
-func (t *Table) checkParent(ctx context.Context, name string, info BranchInfo) error {
+func (t *Table) checkParent(ctx context.Context, name string, info refs.Branch) error {
 	if info.Parent == nil {
 		return nil
 	}
 	forks := info.Identifier.Forks
 	parent, err := t.BranchInfo(ctx, *info.Parent)
-	if err == nil && parent.incarnation() == forks[len(forks)-2].ID {
+	if err == nil && parent.Incarnation() == forks[len(forks)-2].ID {
 		return nil
 	}
-	if err != nil && !errors.Is(err, ErrNoBranch) {
+	if err != nil && !errors.Is(err, refs.ErrNoBranch) {
 		return fmt.Errorf("branch %s of %s is made, but not that its parent is still there: %w", name, t.at.URI, err)
 	}
-	gone := fmt.Errorf("%w: %s", ErrNoBranch, *info.Parent)
+	gone := fmt.Errorf("%w: %s", refs.ErrNoBranch, *info.Parent)
 	return errors.Join(gone, t.DeleteBranch(ctx, name))
 }

@@ -9,20 +9,21 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 )
 
-// DeleteBranch deletes a branch and the files that are its own, or returns ErrNoBranch.
+// DeleteBranch deletes a branch and the files that are its own, or returns refs.ErrNoBranch.
 // While a tag names a version of it, or another branch was made from it, that is
-// ErrRefInUse. It is called on the table, not on one of its branches.
+// refs.ErrInUse. It is called on the table, not on one of its branches.
 //
 // The branch is gone when its name is. An error after that says that not all of its files
 // could be deleted; what is left is garbage. Only files that were there before the name was
 // deleted are: later ones may be those of a new branch of that name.
 func (t *Table) DeleteBranch(ctx context.Context, name string) error {
-	info, object, err := t.branchInfo(ctx, name)
+	info, object, err := t.refs().Branch(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -44,8 +45,8 @@ func (t *Table) DeleteBranch(ctx context.Context, name string) error {
 	}
 	// Somebody may have begun to refer to the branch before he could see that it is gone.
 	others, err := t.checkUnused(ctx, name, info)
-	if errors.Is(err, ErrRefInUse) {
-		return errors.Join(err, t.writeRef(ctx, refKey(branchesDir, name), info, objectstore.Condition{IfAbsent: true}))
+	if errors.Is(err, refs.ErrInUse) {
+		return errors.Join(err, t.refs().PutBranch(ctx, name, info, objectstore.Condition{IfAbsent: true}))
 	}
 	if err == nil {
 		err = t.deleteFiles(ctx, name, files, others)
@@ -56,11 +57,11 @@ func (t *Table) DeleteBranch(ctx context.Context, name string) error {
 	return nil
 }
 
-// checkUnused returns ErrRefInUse when a tag or another branch needs a branch, else the
+// checkUnused returns refs.ErrInUse when a tag or another branch needs a branch, else the
 // names of all other branches.
-func (t *Table) checkUnused(ctx context.Context, name string, info BranchInfo) (others []string, err error) {
-	var branches map[string]BranchInfo
-	var tags map[string]Tag
+func (t *Table) checkUnused(ctx context.Context, name string, info refs.Branch) (others []string, err error) {
+	var branches map[string]refs.Branch
+	var tags map[string]refs.Tag
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		branches, _, err = t.Branches(inner, "", 0)
@@ -79,7 +80,7 @@ func (t *Table) checkUnused(ctx context.Context, name string, info BranchInfo) (
 			continue
 		}
 		others = append(others, other)
-		if b.madeFrom(name, info) {
+		if madeFrom(b, name, info) {
 			users = append(users, "branch "+other)
 		}
 	}
@@ -90,7 +91,7 @@ func (t *Table) checkUnused(ctx context.Context, name string, info BranchInfo) (
 	}
 	if len(users) > 0 {
 		slices.Sort(users)
-		return nil, fmt.Errorf("%w: %s, by %s", ErrRefInUse, name, strings.Join(users, ", "))
+		return nil, fmt.Errorf("%w: %s, by %s", refs.ErrInUse, name, strings.Join(users, ", "))
 	}
 	return others, nil
 }
@@ -98,7 +99,7 @@ func (t *Table) checkUnused(ctx context.Context, name string, info BranchInfo) (
 // madeFrom says whether a branch was made from another one, directly or not: then its
 // way begins with that of the other. Of branches whose way is not known the name of the
 // parent tells.
-func (b BranchInfo) madeFrom(name string, other BranchInfo) bool {
+func madeFrom(b refs.Branch, name string, other refs.Branch) bool {
 	way, begin := b.Identifier.Forks, other.Identifier.Forks
 	if len(way) == 1 && way[0].Version == 0 {
 		return b.Parent != nil && *b.Parent == name
@@ -113,7 +114,7 @@ func (t *Table) deleteName(ctx context.Context, name string, object objectstore.
 	case errors.Is(err, objectstore.ErrPrecondition):
 		return fmt.Errorf("%w: branch %s was deleted or changed by somebody else", ErrConflict, name)
 	case errors.Is(err, objectstore.ErrUnknownOutcome):
-		if _, now := t.BranchInfo(ctx, name); errors.Is(now, ErrNoBranch) {
+		if _, now := t.BranchInfo(ctx, name); errors.Is(now, refs.ErrNoBranch) {
 			return nil
 		}
 	}
@@ -137,7 +138,7 @@ func (t *Table) filesOf(ctx context.Context, name string) ([]objectstore.Info, e
 	group, ctx := errgroup.WithContext(ctx)
 	for i, dir := range ownDirs {
 		group.Go(func() (err error) {
-			found[i], err = t.filesIn(ctx, t.at.Prefix+"/"+treeDir+name+"/"+dir+"/")
+			found[i], err = t.filesIn(ctx, t.at.Prefix+"/"+refs.TreeDir+name+"/"+dir+"/")
 			return err
 		})
 	}
@@ -164,7 +165,7 @@ func (t *Table) deleteFiles(ctx context.Context, name string, files []objectstor
 	var within []string
 	for _, other := range others {
 		if strings.HasPrefix(other, name+"/") {
-			within = append(within, t.at.Prefix+"/"+treeDir+other+"/")
+			within = append(within, t.at.Prefix+"/"+refs.TreeDir+other+"/")
 		}
 	}
 	for part := range slices.Chunk(files, listPage) {

@@ -9,7 +9,7 @@
 // A [Session] holds what the tables of a process share: a cache and the queue of commits.
 // A [Table] is a place; a [Dataset] is one version of what is there, and never changes. How a version
 // is read is the work of package snapshot, on which the Dataset puts the changes that can be made to
-// it. Tags and branches (refs.go) name versions; a branch is made and deleted beside the table
+// it. Tags and branches (package refs) name versions; a branch is made and deleted beside the table
 // (createbranch.go, deletebranch.go), and else is one itself.
 //
 // Writing goes in two steps. Package stage writes new files under names that no other writer uses. A
@@ -18,6 +18,6 @@
 // same time become one version (group.go). A writer that could not learn whether its commit was made
 // finds it by its id (findcommit.go). Package operation defines what operations mean, and which go
 // together. Writes that make operations are in write.go (create, append, overwrite), replace.go
-// (delete, rows for rows), addcolumns.go and altercolumns.go, rewrite.go (compaction) and
+// (delete, rows for rows), addcolumns.go and altercolumns.go (planned by package alter), rewrite.go (compaction) and
 // operation.go (restore, clone, and all that need no files).
 package dataset

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -75,16 +76,16 @@ func TestTagsAreMadeMovedAndRemoved(t *testing.T) {
 		want error
 	}{
 		{"version that is not", func() error { return table.CreateTag(ctx, "a", "", 9) }, ErrNoVersion},
-		{"branch that is not", func() error { return table.CreateTag(ctx, "a", "b", 1) }, ErrNoBranch},
-		{"bad name", func() error { return table.CreateTag(ctx, "a/b", "", 1) }, ErrRefName},
+		{"branch that is not", func() error { return table.CreateTag(ctx, "a", "b", 1) }, refs.ErrNoBranch},
+		{"bad name", func() error { return table.CreateTag(ctx, "a/b", "", 1) }, refs.ErrName},
 		{"create", func() error { return table.CreateTag(ctx, "a", "main", 1) }, nil},
-		{"create again", func() error { return table.CreateTag(ctx, "a", "", 2) }, ErrRefExists},
+		{"create again", func() error { return table.CreateTag(ctx, "a", "", 2) }, refs.ErrExists},
 		{"create another", func() error { return table.CreateTag(ctx, "é", "", 2) }, nil},
 		{"update", func() error { return table.UpdateTag(ctx, "a", "", 2) }, nil},
 		{"update to what is not", func() error { return table.UpdateTag(ctx, "a", "", 3) }, ErrNoVersion},
-		{"update what is not", func() error { return table.UpdateTag(ctx, "b", "", 2) }, ErrNoRef},
+		{"update what is not", func() error { return table.UpdateTag(ctx, "b", "", 2) }, refs.ErrNoTag},
 		{"delete", func() error { return table.DeleteTag(ctx, "é") }, nil},
-		{"delete again", func() error { return table.DeleteTag(ctx, "é") }, ErrNoRef},
+		{"delete again", func() error { return table.DeleteTag(ctx, "é") }, refs.ErrNoTag},
 	}
 	for _, s := range steps {
 		if err := s.do(); !errors.Is(err, s.want) {
@@ -166,25 +167,6 @@ func TestTagsAreReadOncePerContent(t *testing.T) {
 	}
 	list(2, map[string]uint64{"a": 2, "b": 2, "c": 1})
 	list(1, map[string]uint64{"a": 2, "b": 2, "c": 1})
-}
-
-func TestNamesOfTagsAndBranchesAreChecked(t *testing.T) {
-	for name, ok := range map[string]bool{
-		"v1.2.3-rc4": true, "a_b": true, "é": true, "": false, ".a": false, "a.": false, "a..b": false,
-		"a.lock": false, "a/b": false, "a b": false, `a\b`: false, "..": false, "a%2Fb": false,
-	} {
-		if err := CheckTag(name); (err == nil) != ok {
-			t.Errorf("tag %q: got %v, want accepted %v", name, err, ok)
-		}
-	}
-	for name, ok := range map[string]bool{
-		"dev": true, "dev/one": true, "a.b/c": true, "main": false, "": false, "/a": false, "a/": false,
-		"a//b": false, "../a": false, "a/..": false, "a/./b": false, "a.lock": false, "a b": false,
-	} {
-		if err := CheckBranch(name); (err == nil) != ok {
-			t.Errorf("branch %q: got %v, want accepted %v", name, err, ok)
-		}
-	}
 }
 
 // A tag is stored as native Lance stores it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tiltyard/shared/lance/dataset/cache"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
@@ -228,7 +229,7 @@ func (t *Table) list(ctx context.Context) (*Dataset, error) {
 	newest, err := manifest.Latest(ctx, t.at.Store, t.at.Prefix)
 	switch {
 	case errors.Is(err, objectstore.ErrNotExist) && t.branch != nil:
-		return nil, fmt.Errorf("%w: %w: %s", ErrNoBranch, ErrNoTable, t.at.URI)
+		return nil, fmt.Errorf("%w: %w: %s", refs.ErrNoBranch, ErrNoTable, t.at.URI)
 	case errors.Is(err, objectstore.ErrNotExist):
 		return nil, fmt.Errorf("%w: %s", ErrNoTable, t.at.URI)
 	case err != nil:

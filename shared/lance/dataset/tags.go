@@ -4,48 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/objectstore"
 )
 
-// A Tag is a name for a version of a table or of one of its branches. Versions that are
-// tagged outlive cleanups.
-type Tag struct {
-	Branch        *string           `json:"branch"` // nil is the table itself
-	Version       uint64            `json:"version"`
-	Created       *time.Time        `json:"createdAt,omitempty"` // nil in tags of older writers
-	Updated       *time.Time        `json:"updatedAt,omitempty"`
-	ManifestBytes int64             `json:"manifestSize"`
-	Metadata      map[string]string `json:"metadata"`
+// refs returns where the tags and branches of the table are.
+func (t *Table) refs() refs.Place {
+	return refs.Place{Store: t.at.Store, Prefix: t.at.Prefix, URI: t.at.URI, Cache: t.session.Cache, Now: t.session.now}
 }
 
-// BranchName returns the branch that the version is of, "" for the table itself.
-func (t Tag) BranchName() string {
-	if t.Branch == nil {
-		return ""
-	}
-	return *t.Branch
-}
-
-// Tag returns what a tag names, or ErrNoRef.
-func (t *Table) Tag(ctx context.Context, name string) (Tag, error) {
-	tag, _, err := t.tag(ctx, name)
+// Tag returns what a tag names, or refs.ErrNoTag.
+func (t *Table) Tag(ctx context.Context, name string) (refs.Tag, error) {
+	tag, _, err := t.refs().Tag(ctx, name)
 	return tag, err
-}
-
-func (t *Table) tag(ctx context.Context, name string) (tag Tag, info objectstore.Info, err error) {
-	if err := CheckTag(name); err != nil {
-		return Tag{}, info, err
-	}
-	info, err = t.readRef(ctx, refKey(tagsDir, name), &tag)
-	return tag, info, err
 }
 
 // Tags returns the tags whose names come after one ("" for all) in the order of their
 // objects, at most limit of them (0 or less: all), and the name to go on after, "" at the end.
-func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]Tag, next string, err error) {
-	return listRefs(ctx, t, tagsDir, after, limit, t.tag)
+func (t *Table) Tags(ctx context.Context, after string, limit int) (tags map[string]refs.Tag, next string, err error) {
+	return t.refs().Tags(ctx, after, limit)
 }
 
 // Tagged opens the version that a tag names.
@@ -62,36 +40,36 @@ func (t *Table) Tagged(ctx context.Context, name string) (*Dataset, error) {
 }
 
 // CreateTag names a version of a branch ("" is the table itself), or returns
-// ErrRefExists. The version must be there, else it is ErrNoVersion or ErrNoBranch.
+// refs.ErrExists. The version must be there, else it is ErrNoVersion or refs.ErrNoBranch.
 func (t *Table) CreateTag(ctx context.Context, name, branch string, version uint64) error {
-	if err := CheckTag(name); err != nil {
+	if err := refs.CheckTag(name); err != nil {
 		return err
 	}
 	tag, err := t.newTag(ctx, branch, version)
 	if err != nil {
 		return err
 	}
-	err = t.writeRef(ctx, refKey(tagsDir, name), tag, objectstore.Condition{IfAbsent: true})
+	err = t.refs().PutTag(ctx, name, tag, objectstore.Condition{IfAbsent: true})
 	if errors.Is(err, objectstore.ErrPrecondition) {
-		return fmt.Errorf("%w: tag %s of %s", ErrRefExists, name, t.at.URI)
+		return fmt.Errorf("%w: tag %s of %s", refs.ErrExists, name, t.at.URI)
 	}
 	return err
 }
 
 // UpdateTag makes an existing tag name another version; its metadata stays. It is
-// ErrNoRef when there is no such tag, ErrNoVersion or ErrNoBranch when there is no such version.
+// refs.ErrNoTag when there is no such tag, ErrNoVersion or refs.ErrNoBranch when there is no such version.
 func (t *Table) UpdateTag(ctx context.Context, name, branch string, version uint64) error {
 	to, err := t.newTag(ctx, branch, version)
 	if err != nil {
 		return err
 	}
 	for {
-		tag, info, err := t.tag(ctx, name)
+		tag, info, err := t.refs().Tag(ctx, name)
 		if err != nil {
 			return err
 		}
 		to.Created, to.Metadata = tag.Created, tag.Metadata
-		err = t.writeRef(ctx, refKey(tagsDir, name), to, objectstore.Condition{IfMatch: info.ETag})
+		err = t.refs().PutTag(ctx, name, to, objectstore.Condition{IfMatch: info.ETag})
 		if !errors.Is(err, objectstore.ErrPrecondition) {
 			return err
 		}
@@ -99,10 +77,10 @@ func (t *Table) UpdateTag(ctx context.Context, name, branch string, version uint
 	}
 }
 
-// DeleteTag removes a tag, or returns ErrNoRef.
+// DeleteTag removes a tag, or returns refs.ErrNoTag.
 func (t *Table) DeleteTag(ctx context.Context, name string) error {
 	for {
-		_, info, err := t.tag(ctx, name)
+		_, info, err := t.refs().Tag(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -111,7 +89,7 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 			continue // somebody else updated or deleted it: of two who delete a tag one did
 		}
 		if errors.Is(err, objectstore.ErrUnknownOutcome) {
-			if _, _, now := t.tag(ctx, name); errors.Is(now, ErrNoRef) {
+			if _, _, now := t.refs().Tag(ctx, name); errors.Is(now, refs.ErrNoTag) {
 				return nil
 			}
 		}
@@ -123,17 +101,17 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 }
 
 // newTag describes a version that is there.
-func (t *Table) newTag(ctx context.Context, branch string, version uint64) (Tag, error) {
+func (t *Table) newTag(ctx context.Context, branch string, version uint64) (refs.Tag, error) {
 	on, err := t.OpenBranch(ctx, branch)
 	if err != nil {
-		return Tag{}, err
+		return refs.Tag{}, err
 	}
 	info, err := on.find(ctx, version)
 	if err != nil {
-		return Tag{}, err
+		return refs.Tag{}, err
 	}
 	now := t.session.now().UTC()
-	tag := Tag{Version: version, Created: &now, Updated: &now, ManifestBytes: info.Size, Metadata: map[string]string{}}
+	tag := refs.Tag{Version: version, Created: &now, Updated: &now, ManifestBytes: info.Size, Metadata: map[string]string{}}
 	if on != t {
 		tag.Branch = &branch
 	}

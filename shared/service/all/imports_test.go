@@ -79,6 +79,7 @@ var mayImport = map[string]string{
 	"shared/engine/failure":   "lance protocol sql",
 
 	"shared/lance/dataset/alter":       "=lance lance/dataset/snapshot lance/operation lance/pb lance/schema",
+	"shared/lance/dataset/refs":        "=lance lance/dataset/cache objectstore",
 	"shared/lance/dataset/snapshot":    "memory take objectstore =lance lance/datafile lance/dataset/cache lance/dataset/fragment lance/deletion lance/indexmeta lance/manifest lance/pb lance/rowid lance/rowset lance/schema",
 	"shared/lance/dataset/datasettest": "lance/dataset/snapshot objectstore",
 	"shared/lance/dataset/stage":       "memory take objectstore =lance lance/datafile lance/dataset/fragment lance/dictionary lance/legacyfile lance/operation lance/pb lance/schema",

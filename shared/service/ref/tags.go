@@ -5,7 +5,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
@@ -42,7 +42,7 @@ func (s *Service) exists(ctx context.Context, id []string) error {
 	return err
 }
 
-func contents(tag dataset.Tag) protocol.TagContents {
+func contents(tag refs.Tag) protocol.TagContents {
 	return protocol.TagContents{Version: int64(tag.Version), ManifestSize: tag.ManifestBytes, Branch: tag.BranchName()}
 }
 

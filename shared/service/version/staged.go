@@ -10,7 +10,7 @@ import (
 
 	"tiltyard/shared/catalog"
 	"tiltyard/shared/catalog/ledger"
-	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
@@ -55,7 +55,7 @@ func branchPlace(t *catalog.Table, branch string) (objectstore.Location, error) 
 	if branch == "" {
 		return t.Location, nil
 	}
-	if err := dataset.CheckBranch(branch); err != nil {
+	if err := refs.CheckBranch(branch); err != nil {
 		return objectstore.Location{}, protocol.Errorf(protocol.InvalidInput, "%w", err)
 	}
 	return t.Location.Join("tree/" + branch), nil

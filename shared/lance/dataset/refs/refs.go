@@ -1,4 +1,6 @@
-package dataset
+// Package refs keeps the names that a table has for its versions: tags and branches. It reads, lists and
+// writes what is stored under a name, and does not open what the name is for.
+package refs
 
 import (
 	"context"
@@ -15,7 +17,6 @@ import (
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/cache"
-	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/objectstore"
 )
 
@@ -27,54 +28,65 @@ import (
 //
 // Source: crate lance, src/dataset/refs.rs.
 
-// ErrNoRef says that a table has no tag of a name.
-var ErrNoRef = errors.New("no such tag")
+// ErrNoTag says that a table has no tag of a name.
+var ErrNoTag = errors.New("no such tag")
 
 // ErrNoBranch says that a table has no branch of a name.
 var ErrNoBranch = errors.New("no such branch")
 
-// ErrRefExists says that a table has a tag or branch of this name already.
-var ErrRefExists = errors.New("there is such a tag or branch already")
+// ErrExists says that a table has a tag or branch of this name already.
+var ErrExists = errors.New("there is such a tag or branch already")
 
-// ErrRefName says that a name is not one that a tag or branch may have.
-var ErrRefName = errors.New("not a name of a tag or branch")
+// ErrName says that a name is not one that a tag or branch may have.
+var ErrName = errors.New("not a name of a tag or branch")
 
-// ErrRefInUse says that a branch cannot be deleted, as tags or other branches need it.
-var ErrRefInUse = errors.New("the branch is still referred to")
+// ErrInUse says that a branch cannot be deleted, as tags or other branches need it.
+var ErrInUse = errors.New("the branch is still referred to")
 
-// MainBranch names what is no branch: the table itself.
-const MainBranch = "main"
+// Main names what is no branch: the table itself.
+const Main = "main"
+
+// TreeDir has a directory for each branch.
+const TreeDir = "tree/"
+
+// A Place holds the tags and branches of a table, by their names.
+type Place struct {
+	Store  objectstore.Store
+	Prefix string // of all keys of the table, without a slash at its end
+	URI    string
+	Cache  *cache.Cache
+	Now    func() time.Time
+}
 
 const (
 	tagsDir     = "_refs/tags/"
 	branchesDir = "_refs/branches/"
-	treeDir     = "tree/"
 	refSuffix   = ".json"
 	maxRefBytes = 1 << 20
 	maxRefName  = 250 // of an object, in the directories of most file systems
 )
 
-// CheckTag returns ErrRefName for what may not be the name of a tag: letters, digits,
+// CheckTag returns ErrName for what may not be the name of a tag: letters, digits,
 // dots, dashes and underscores; no dot at either end, no two in a row, not ".lock" at the end.
 func CheckTag(name string) error {
 	if why := segmentFault(name); why != "" {
-		return fmt.Errorf("%w: tag %.80q %s", ErrRefName, name, why)
+		return fmt.Errorf("%w: tag %.80q %s", ErrName, name, why)
 	}
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") {
-		return fmt.Errorf("%w: tag %.80q begins or ends with a dot", ErrRefName, name)
+		return fmt.Errorf("%w: tag %.80q begins or ends with a dot", ErrName, name)
 	}
 	return checkLength(name)
 }
 
-// CheckBranch returns ErrRefName for what may not be the name of a branch: segments as
-// those of tags between slashes, and not MainBranch.
+// CheckBranch returns ErrName for what may not be the name of a branch: segments as
+// those of tags between slashes, and not Main.
 func CheckBranch(name string) error {
-	if name == MainBranch {
-		return fmt.Errorf("%w: branch %q is the table itself", ErrRefName, name)
+	if name == Main {
+		return fmt.Errorf("%w: branch %q is the table itself", ErrName, name)
 	}
 	for segment := range strings.SplitSeq(name, "/") {
 		if why := segmentFault(segment); why != "" {
-			return fmt.Errorf("%w: branch %.80q: a segment %s", ErrRefName, name, why)
+			return fmt.Errorf("%w: branch %.80q: a segment %s", ErrName, name, why)
 		}
 	}
 	return checkLength(name)
@@ -82,7 +94,7 @@ func CheckBranch(name string) error {
 
 func checkLength(name string) error {
 	if len(refKey("", name)) > maxRefName {
-		return fmt.Errorf("%w: %.40q… is too long", ErrRefName, name)
+		return fmt.Errorf("%w: %.40q… is too long", ErrName, name)
 	}
 	return nil
 }
@@ -105,44 +117,33 @@ func segmentFault(segment string) string {
 }
 
 // IsMain says whether a name is that of no branch, but of the table itself.
-func IsMain(branch string) bool { return branch == "" || branch == MainBranch }
-
-// branchPlace returns the place of a branch: a table of its own, that shares files with
-// the one it was made from. What is cached of it is that of one incarnation: a branch that
-// was deleted may be made again, other than it was.
-func (t *Table) branchPlace(name string, info BranchInfo) *Table {
-	place := t.session.Table(t.at.Home.Join(treeDir+name), 0)
-	place.sole = t.sole
-	place.at.Cached += "?" + info.incarnation()
-	place.at.Reach = t.at.Reach
-	return place
-}
+func IsMain(branch string) bool { return branch == "" || branch == Main }
 
 func refKey(dir, name string) string { return dir + url.PathEscape(name) + refSuffix }
 
 // readRef reads the object of a tag or branch into what.
-func (t *Table) readRef(ctx context.Context, key string, what any) (objectstore.Info, error) {
-	data, info, err := t.at.Store.GetRanges(ctx, t.at.Prefix+"/"+key, objectstore.Range{Offset: -maxRefBytes})
+func (p Place) readRef(ctx context.Context, key string, what any) (objectstore.Info, error) {
+	data, info, err := p.Store.GetRanges(ctx, p.Prefix+"/"+key, objectstore.Range{Offset: -maxRefBytes})
 	if errors.Is(err, objectstore.ErrNotExist) {
-		return info, fmt.Errorf("%w: %s of %s", ErrNoRef, key, t.at.URI)
+		return info, fmt.Errorf("%w: %s of %s", ErrNoTag, key, p.URI)
 	}
 	if err != nil {
-		return info, fmt.Errorf("read %s of %s: %w", key, t.at.URI, err)
+		return info, fmt.Errorf("read %s of %s: %w", key, p.URI, err)
 	}
 	if err := json.Unmarshal(data[0], what); err != nil {
-		return info, fmt.Errorf("%w: %s of %s: %w", lance.ErrCorrupt, key, t.at.URI, err)
+		return info, fmt.Errorf("%w: %s of %s: %w", lance.ErrCorrupt, key, p.URI, err)
 	}
 	return info, nil
 }
 
 // writeRef writes the object of a tag or branch.
-func (t *Table) writeRef(ctx context.Context, key string, what any, cond objectstore.Condition) error {
+func (p Place) writeRef(ctx context.Context, key string, what any, cond objectstore.Condition) error {
 	data, err := json.MarshalIndent(what, "", "  ")
 	if err != nil {
 		return err
 	}
-	if _, err := t.at.Store.Put(ctx, t.at.Prefix+"/"+key, data, cond); err != nil {
-		return fmt.Errorf("write %s of %s: %w", key, t.at.URI, err)
+	if _, err := p.Store.Put(ctx, p.Prefix+"/"+key, data, cond); err != nil {
+		return fmt.Errorf("write %s of %s: %w", key, p.URI, err)
 	}
 	return nil
 }
@@ -151,23 +152,26 @@ func (t *Table) writeRef(ctx context.Context, key string, what any, cond objects
 // the time of a write only as finely as the kernel's tick.
 const quietRef = time.Second
 
+// maxConcurrentReads bounds the tags and branches that are read side by side.
+const maxConcurrentReads = 32
+
 // listRefs reads the tags or branches of a directory that come after a name, at most limit
 // of them (0 or less: all), side by side; those that the cache holds as they are listed are
 // not read again. Their order is that of the keys. It returns the last name, if more come
 // after it.
-func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int, read func(ctx context.Context, name string) (T, objectstore.Info, error)) (refs map[string]T, next string, err error) {
-	opts := objectstore.ListOptions{Prefix: t.at.Prefix + "/" + dir, Limit: max(limit, 0)}
+func listRefs[T any](ctx context.Context, p Place, dir, after string, limit int, read func(ctx context.Context, name string) (T, objectstore.Info, error)) (refs map[string]T, next string, err error) {
+	opts := objectstore.ListOptions{Prefix: p.Prefix + "/" + dir, Limit: max(limit, 0)}
 	if after != "" {
-		opts.StartAfter = t.at.Prefix + "/" + refKey(dir, after)
+		opts.StartAfter = p.Prefix + "/" + refKey(dir, after)
 	}
-	page, err := t.at.Store.List(ctx, opts)
+	page, err := p.Store.List(ctx, opts)
 	if err != nil {
-		return nil, "", fmt.Errorf("list %s of %s: %w", dir, t.at.URI, err)
+		return nil, "", fmt.Errorf("list %s of %s: %w", dir, p.URI, err)
 	}
 	refs = make(map[string]T, len(page.Objects))
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(snapshot.MaxConcurrentReads)
+	group.SetLimit(maxConcurrentReads)
 	for _, listed := range page.Objects {
 		escaped, ok := strings.CutSuffix(listed.Key[len(opts.Prefix):], refSuffix)
 		name, err := url.PathUnescape(escaped)
@@ -177,8 +181,8 @@ func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int
 		if page.More {
 			next = name
 		}
-		object := t.at.URI + "/" + dir + escaped
-		if ref, ok := cache.Get[T](t.session.Cache, object, refPart(listed)); ok {
+		object := p.URI + "/" + dir + escaped
+		if ref, ok := cache.Get[T](p.Cache, object, refPart(listed)); ok {
 			mu.Lock()
 			refs[name] = ref
 			mu.Unlock()
@@ -186,14 +190,14 @@ func listRefs[T any](ctx context.Context, t *Table, dir, after string, limit int
 		}
 		group.Go(func() error {
 			ref, info, err := read(ctx, name)
-			if errors.Is(err, ErrNoRef) || errors.Is(err, ErrNoBranch) || errors.Is(err, ErrRefName) {
+			if errors.Is(err, ErrNoTag) || errors.Is(err, ErrNoBranch) || errors.Is(err, ErrName) {
 				return nil // deleted since it was listed, or no name that a tag or branch may have
 			}
 			if err != nil {
 				return err
 			}
-			if t.session.now().Sub(info.Modified) > quietRef {
-				cache.Put(t.session.Cache, object, refPart(info), ref, refMemory*info.Size)
+			if p.Now().Sub(info.Modified) > quietRef {
+				cache.Put(p.Cache, object, refPart(info), ref, refMemory*info.Size)
 			}
 			mu.Lock()
 			defer mu.Unlock()
