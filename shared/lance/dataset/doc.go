@@ -9,8 +9,8 @@
 // A [Session] holds what the tables of a process share: a cache and the queue of commits.
 // A [Table] is a place; a [Dataset] is one version of what is there, and never changes. How a version
 // is read is the work of package snapshot, on which the Dataset puts the changes that can be made to
-// it. Tags and branches (package refs) name versions; a branch is made and deleted beside the table
-// (createbranch.go, deletebranch.go), and else is one itself.
+// it. Tags and branches (package refs) name versions. A branch is itself a table; createbranch.go and
+// deletebranch.go make and delete it.
 //
 // Writing goes in two steps. Package stage writes new files under names that no other writer uses. A
 // commit (commit.go) then makes the next manifest by one conditional put; when others have committed
@@ -18,6 +18,6 @@
 // same time become one version (group.go). A writer that could not learn whether its commit was made
 // finds it by its id (findcommit.go). Package operation defines what operations mean, and which go
 // together. Writes that make operations are in write.go (create, append, overwrite), replace.go
-// (delete, rows for rows), addcolumns.go and altercolumns.go (planned by package alter), rewrite.go (compaction) and
-// operation.go (restore, clone, and all that need no files).
+// (delete, rows for rows), addcolumns.go and altercolumns.go (planned by package alter), rewrite.go
+// (compaction) and operation.go (restore, clone, and all that need no files).
 package dataset

@@ -68,7 +68,10 @@ func TestMultiplesAreKept(t *testing.T) {
 
 // batch returns rows with the given ids.
 func batch(ids ...int64) arrow.RecordBatch {
-	for b := range datasettest.BatchesOf(ids...) {
+	for b, err := range datasettest.BatchesOf(ids...) {
+		if err != nil {
+			panic(err)
+		}
 		return b
 	}
 	return nil

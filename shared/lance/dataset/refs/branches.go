@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
 	"tiltyard/shared/lance"
 	"tiltyard/shared/objectstore"
 )

@@ -2,8 +2,9 @@ package refs
 
 import (
 	"context"
-	"tiltyard/shared/objectstore"
 	"time"
+
+	"tiltyard/shared/objectstore"
 )
 
 // A Tag is a name for a version of a table or of one of its branches. Versions that are
