@@ -21,7 +21,7 @@ type Folded struct {
 // FoldIndex brings one index up to date: the first one after a name for which worth is true. It builds a
 // segment of the fragments that the index does not cover, which also takes the place of small segments.
 // An index that cannot be extended is left as it is, and the log has the reason. When others keep
-// changing these fragments or the index, the error is ConcurrentModification. confirm is as for Insert.
+// changing these fragments or the index, the error is ConcurrentModification.
 func (t *Table) FoldIndex(ctx context.Context, after string, worth func(dataset.Fold) bool, extend dataset.Extender) (Folded, error) {
 	for range maxCompactions {
 		done, err := Read(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) (Folded, error) {

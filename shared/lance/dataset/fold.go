@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -172,12 +171,13 @@ func (d *Dataset) Fold(ctx context.Context, f Fold, extend Extender) (*Dataset, 
 	return d.table.commit(ctx, &change{read: d, operation: op, wait: s.wait})
 }
 
-// part returns a view of the version that has only some fragments, which may also be some that are
-// written and not committed. It is for reading the rows of these.
+// part returns a [snapshot.Snapshot.Part] of the version, of which segments are built.
 func (d *Dataset) part(fragments []*pb.Fragment) (*Dataset, error) {
-	m := *d.Manifest()
-	m.Fragments = slices.SortedFunc(slices.Values(fragments), func(a, b *pb.Fragment) int { return cmp.Compare(a.ID, b.ID) })
-	return newDataset(d.table, &m)
+	s, err := d.Part(fragments)
+	if err != nil {
+		return nil, err
+	}
+	return &Dataset{Snapshot: s, table: d.table}, nil
 }
 
 // An extension is a segment that was built, and whose files are on their way.

@@ -73,8 +73,8 @@ func (t *Table) CreateAs(ctx context.Context, rows Rows, opts CreateOptions) (Co
 }
 
 // Append adds rows as new fragments. Columns are matched by name; the error is
-// schema.ErrMismatch when they are not the table's. confirm may be nil; the rows are not
-// committed when it returns an error. Without a table ErrNoTable is returned before any row is taken.
+// schema.ErrMismatch when they are not the table's. Without a table ErrNoTable is returned before any
+// row is taken.
 func (t *Table) Append(ctx context.Context, rows Rows) (Commit, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
@@ -131,8 +131,7 @@ func (t *Table) append(ctx context.Context, g *guess, rows Rows) (Commit, error)
 }
 
 // Overwrite replaces all rows, the columns and the indices of a table by a new version.
-// Its older versions stay. config is added to the table's; it may be nil. confirm is as
-// for Append. When others overwrite it at the same time, one wins and the others get
+// Its older versions stay. config is added to the table's; it may be nil. When others overwrite it at the same time, one wins and the others get
 // ErrConflict.
 func (t *Table) Overwrite(ctx context.Context, rows Rows, config map[string]string) (Commit, error) {
 	ctx, done := context.WithCancel(ctx)

@@ -79,7 +79,7 @@ const rowIndexPart = "row index "
 // in the share of the context.
 func (s *Snapshot) rowIndex(ctx context.Context) (*rowid.Index, error) {
 	kept, part := s.place.Cache, rowIndexPart+s.manifest.Location.Identity()
-	if index, ok := cache.Get[*rowid.Index](kept, s.place.Cached, part); ok {
+	if index, ok := cache.Get[*rowid.Index](kept, s.place.Cached, part); ok && !s.isPart {
 		return index, nil
 	}
 	if err := memory.FromContext(ctx).Take(ctx, s.rowIndexBytes()); err != nil {
@@ -99,7 +99,9 @@ func (s *Snapshot) rowIndex(ctx context.Context) (*rowid.Index, error) {
 		return nil, err
 	}
 	index := rowid.NewIndex(fragments)
-	cache.Put(kept, s.place.Cached, part, index, s.rowIndexBytes())
+	if !s.isPart { // its manifest is that of the version, but for the fragments
+		cache.Put(kept, s.place.Cached, part, index, s.rowIndexBytes())
+	}
 	return index, nil
 }
 

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 )
 
@@ -24,6 +26,7 @@ type Snapshot struct {
 	arrow     *arrow.Schema
 	scanned   *arrow.Schema
 	indices   func() ([]Index, error)
+	isPart    bool // see Part
 }
 
 // New returns the version of a manifest. A manifest with features that readers do not know is
@@ -40,6 +43,18 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 	s.fragments = sync.OnceValue(func() []*fragment.Fragment { return fragment.List(m, at.bases(m), at.Cache) })
 	s.indices = sync.OnceValues(s.readIndices)
 	return s, nil
+}
+
+// Part returns a view of the version that has only some fragments, which may also be some that are
+// written and not committed. It is for reading the rows of these.
+func (s *Snapshot) Part(fragments []*pb.Fragment) (*Snapshot, error) {
+	m := *s.manifest
+	m.Fragments = slices.SortedFunc(slices.Values(fragments), func(a, b *pb.Fragment) int { return cmp.Compare(a.ID, b.ID) })
+	part, err := New(s.place, &m)
+	if err == nil {
+		part.isPart = true
+	}
+	return part, err
 }
 
 // ReachWith returns the snapshot, of which blobs that lie elsewhere are read only when reach allows
