@@ -15,6 +15,7 @@
 //	compute    the operators
 //	fn         the functions, by subject
 //	plan       tree → nodes over the columns of a schema → values
+//	selection  the queries of views: text → expressions over the columns of a table
 //
 // The dialect is that of native Lance. Native Lance plans the expression itself, but leaves
 // everything inside the parentheses of a function call to DataFusion. The two differ (the

@@ -49,6 +49,7 @@ var mayImport = map[string]string{
 	"shared/half":               "",
 	"shared/sortkey":            "memory",
 	"shared/snowball":           "snowball",
+	"shared/sql/selection":      "=sql sql/plan sql/syntax",
 	"shared/sql/plan":           "memory sql",
 	"shared/sql/fn":             "=sql sql/cast sql/clock sql/column sql/compute sql/expr sql/fn sql/meter sql/rustregex",
 	"shared/sql/compute":        "=sql sql/cast sql/clock sql/column sql/expr sql/meter",

@@ -26,7 +26,8 @@ type Bound struct {
 	schema   *arrow.Schema
 	columns  []int // indices of the columns it reads, ascending
 	nullable bool
-	slice    int // most rows that are evaluated at once
+	volatile string // a function whose values change by themselves
+	slice    int    // most rows that are evaluated at once
 }
 
 // Bind binds an expression whose value is wanted, such as a computed column. Its errors
@@ -93,7 +94,7 @@ func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *
 	if n.Type.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "intervals other than to add and subtract")
 	}
-	b := &Bound{root: n, schema: p.schema, nullable: n.Nullable(true)}
+	b := &Bound{root: n, schema: p.schema, nullable: n.Nullable(true), volatile: p.volatile}
 	b.collect(n)
 	slices.Sort(b.columns)
 	b.columns = slices.Compact(b.columns)
@@ -188,6 +189,26 @@ func (b *Bound) Column() (name string, ok bool) {
 	}
 	return b.schema.Field(b.root.Index).Name, true
 }
+
+// Path returns the names of a column and of members below it, if the expression is nothing
+// else.
+func (b *Bound) Path() (path []string, ok bool) {
+	n := b.root
+	for ; n.Op == expr.OpMember; n = n.Args[0] {
+		path = append(path, n.Name)
+	}
+	if n.Op != expr.OpCol {
+		return nil, false
+	}
+	path = append(path, b.schema.Field(n.Index).Name)
+	slices.Reverse(path)
+	return path, true
+}
+
+// Volatile returns the name of a function in the text of the expression that gives other
+// values for the same arguments at another time or in another table, such as now or random,
+// and "" if there is none.
+func (b *Bound) Volatile() string { return b.volatile }
 
 // Nullable reports whether the values may be NULL, by the nullability in the schema.
 func (b *Bound) Nullable() bool { return b.nullable }

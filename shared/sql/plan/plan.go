@@ -23,9 +23,10 @@ import (
 // Inside a call the rules are DataFusion's and not Lance's: the name of a column must match
 // exactly, and types have other names.
 type planner struct {
-	schema *arrow.Schema
-	now    time.Time
-	inCall bool
+	schema   *arrow.Schema
+	now      time.Time
+	inCall   bool
+	volatile string // the first function that is not determined by its arguments alone
 }
 
 // plan plans an expression. It plans arguments in order, so that the first mistake in the
@@ -326,6 +327,9 @@ func (p *planner) call(e *syntax.Call) (*expr.Node, error) {
 	if fn == nil {
 		return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "function %s", e.Name)
 	}
+	if p.volatile == "" && isVolatile(fn) {
+		p.volatile = fn.Name
+	}
 	if read := calendar.ClockFunctions[fn.Name]; read != nil {
 		fn.Bind = func(n *expr.Node) (*expr.Node, error) { return expr.Literal(read(p.now), n.Pos), nil }
 	}
@@ -340,6 +344,16 @@ func (p *planner) call(e *syntax.Call) (*expr.Node, error) {
 		return nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "arrow_typeof of a dictionary")
 	}
 	return n, err
+}
+
+// isVolatile reports whether the values of a function depend on something else than its
+// arguments: the time, chance, the build of the program or the schema.
+func isVolatile(f *expr.Function) bool {
+	switch f.Name {
+	case "version", "arrow_typeof", "arrow_field", "arrow_metadata":
+		return true
+	}
+	return f.PerRow != nil || calendar.ClockFunctions[f.Name] != nil
 }
 
 // getField plans get_field(x, 'name'), which is x['name'].

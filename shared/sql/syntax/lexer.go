@@ -26,6 +26,7 @@ type token struct {
 	kind tokenKind
 	text string
 	pos  int
+	role role // what it is in the expression, for Spell
 }
 
 // keyword returns the upper-cased text of a bare word, and "" for everything else.
@@ -71,14 +72,14 @@ var operators = []string{
 // Source: sqlparser 0.62, tokenizer.rs, with the dialect of lance-datafusion 14, sql.rs,
 // which does not quote identifiers by " and is the generic dialect otherwise.
 type lexer struct {
-	src string
-	pos int
+	src   string
+	pos   int
+	names bool // double quotes make identifiers, as in a SELECT
 }
 
-// lex returns all tokens, the last of which is tokEOF.
-func lex(src string) ([]token, error) {
-	l := lexer{src: src}
-	tokens := make([]token, 0, len(src)/4+2)
+// tokens returns all tokens, the last of which is tokEOF.
+func (l lexer) tokens() ([]token, error) {
+	tokens := make([]token, 0, len(l.src)/4+2)
 	for {
 		t, err := l.next()
 		if err != nil {
@@ -101,9 +102,9 @@ func (l *lexer) next() (token, error) {
 	}
 	c := l.src[l.pos]
 	switch {
-	case c == '\'' || c == '"':
+	case c == '\'' || c == '"' && !l.names:
 		return l.quoted(tokString)
-	case c == '`':
+	case c == '`' || c == '"':
 		return l.quoted(tokQuoted)
 	case isDigit(c) || c == '.' && l.pos+1 < len(l.src) && isDigit(l.src[l.pos+1]):
 		return l.number(), nil
@@ -213,6 +214,7 @@ func (l *lexer) number() token {
 	t := token{kind: tokNumber, text: l.src[start:l.pos], pos: start}
 	if l.pos < len(l.src) && l.src[l.pos] == 'L' {
 		l.pos++ // 1L is 1
+		t.role = long
 	}
 	return t
 }

@@ -13,15 +13,26 @@ func Parse(src string) (Expr, error) {
 
 // Parse parses one expression within the limits.
 func (l Limits) Parse(src string) (Expr, error) {
+	p, err := l.parser(src, false)
+	if err != nil {
+		return nil, err
+	}
+	return p.whole()
+}
+
+// parser returns a parser at the beginning of a text. names means that double quotes delimit
+// names.
+func (l Limits) parser(src string, names bool) (*parser, error) {
 	l = l.withDefaults()
 	if len(src) > l.Bytes {
 		return nil, sql.Errorf(sql.ErrTooLarge, l.Bytes, "text has %d bytes, more than %d", len(src), l.Bytes)
 	}
-	tokens, err := lex(src)
-	if err != nil {
-		return nil, err
-	}
-	p := parser{tokens: tokens, limits: l}
+	tokens, err := lexer{src: src, names: names}.tokens()
+	return &parser{tokens: tokens, limits: l}, err
+}
+
+// whole reads one expression up to the end of the text.
+func (p *parser) whole() (Expr, error) {
 	e, err := p.expr(precNone)
 	if err != nil {
 		return nil, err
@@ -136,9 +147,15 @@ func (p *parser) takeWords(words ...string) bool {
 			return false
 		}
 	}
-	p.next += len(words)
+	for range words {
+		p.mark(keyword)
+		p.next++
+	}
 	return true
 }
+
+// mark notes what the next token is in the expression.
+func (p *parser) mark(r role) { p.tokens[p.next].role = r }
 
 func (p *parser) expectOp(op string) error {
 	if !p.takeOp(op) {
@@ -227,9 +244,11 @@ func (p *parser) infixPrecedence() precedence {
 
 // infix reads the next operator and its right operand.
 func (p *parser) infix(left Expr, prec precedence) (Expr, error) {
+	p.mark(keyword)
 	t := p.take()
 	pos := position(t.pos)
 	if t.isOp("::") {
+		p.tokens[p.next-1].role = tight
 		typ, err := p.typeName()
 		return &Cast{position: pos, X: left, Type: typ}, err
 	}
@@ -247,10 +266,12 @@ func (p *parser) infix(left Expr, prec precedence) (Expr, error) {
 	not := false
 	if key == "NOT" {
 		not = true
+		p.mark(keyword)
 		key = p.take().keyword()
 	}
 	switch key {
 	case "NULL": // x NOT NULL
+		p.tokens[p.next-2].role = isNot
 		return &Is{position: pos, X: left, Test: IsNull, Not: true}, nil
 	case "IS":
 		return p.is(left, pos)

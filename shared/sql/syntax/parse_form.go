@@ -39,6 +39,7 @@ func (p *parser) specialCall() (Expr, error) {
 	default:
 		return nil, nil
 	}
+	p.mark(form)
 	p.next += 2
 	name, args, err := read()
 	if err == nil {
@@ -49,6 +50,7 @@ func (p *parser) specialCall() (Expr, error) {
 
 // extract reads the name of a part of a date, as a word or a string.
 func (p *parser) extract() (string, []Expr, error) {
+	p.mark(keyword)
 	field := p.take()
 	if field.kind != tokWord && field.kind != tokString {
 		return "", nil, sql.Errorf(sql.ErrSyntax, field.pos, "expected the name of a part of a date, found %s", field.describe())

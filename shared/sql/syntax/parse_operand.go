@@ -19,7 +19,9 @@ func (p *parser) operand() (Expr, error) {
 	for {
 		t := p.peek()
 		switch {
-		case p.takeOp("["):
+		case t.isOp("["):
+			p.mark(tight)
+			p.next++
 			if e, err = p.subscript(e, t); err != nil {
 				return nil, err
 			}
@@ -114,6 +116,7 @@ func (p *parser) prefixOp() (Expr, error) {
 
 // minus reads a minus sign. Directly before a number it is part of the number.
 func (p *parser) minus() (Expr, error) {
+	p.mark(prefix)
 	pos := position(p.take().pos)
 	first := p.next
 	x, err := p.expr(precProduct)
@@ -151,12 +154,15 @@ func (p *parser) word() (Expr, error) {
 	pos := position(t.pos)
 	switch kw := t.keyword(); kw {
 	case "TRUE", "FALSE":
+		p.mark(truth)
 		p.next++
 		return &Bool{position: pos, Value: kw == "TRUE"}, nil
 	case "NULL":
+		p.mark(keyword)
 		p.next++
 		return &Null{pos}, nil
 	case "NOT":
+		p.mark(keyword)
 		p.next++
 		x, err := p.expr(precNot)
 		return &Unary{position: pos, Op: Not, X: x}, err
@@ -273,6 +279,7 @@ func (p *parser) call() (Expr, error) {
 
 // caseExpr reads CASE in both of its forms.
 func (p *parser) caseExpr() (Expr, error) {
+	p.mark(keyword)
 	c := &Case{position: position(p.take().pos)}
 	var err error
 	if p.peek().keyword() != "WHEN" {
@@ -306,14 +313,18 @@ func (p *parser) caseExpr() (Expr, error) {
 
 // interval reads the part after INTERVAL: a string, or a number and a unit.
 func (p *parser) interval() (Expr, error) {
+	p.mark(keyword)
 	pos := position(p.take().pos)
 	sign := ""
-	if p.takeOp("-") {
+	if p.peek().isOp("-") {
 		sign = "-"
+		p.mark(prefix)
+		p.next++
 	}
 	value := sign + p.take().text
 	if w := p.peek(); w.kind == tokWord {
 		if clock.IsUnit(w.text) {
+			p.mark(keyword)
 			value += " " + strings.ToLower(p.take().text)
 		}
 	}

@@ -35,6 +35,7 @@ func (p *parser) typeName() (TypeName, error) {
 	if !typeWords[t.keyword()] {
 		return TypeName{}, sql.Errorf(sql.ErrUnsupported, t.pos, "type %s", t.text)
 	}
+	p.mark(form)
 	p.next++
 	typ := TypeName{Name: strings.ToLower(t.text)}
 	if typ.Name == "double" && p.takeWords("PRECISION") {
@@ -47,9 +48,11 @@ func (p *parser) typeName() (TypeName, error) {
 				return TypeName{}, err
 			}
 			typ.Args = append(typ.Args, n)
-			if !p.takeOp(",") {
+			if !p.peek().isOp(",") {
 				break
 			}
+			p.mark(tight)
+			p.next++
 		}
 		if err := p.expectOp(")"); err != nil {
 			return TypeName{}, err
@@ -88,12 +91,16 @@ func (p *parser) typedText() Expr {
 	if typ, err := p.typeName(); err == nil && p.peek().kind == tokString {
 		return &TypedText{position: position(t.pos), Type: typ, Value: p.take().text}
 	}
+	for i := start; i < p.next; i++ {
+		p.tokens[i].role = plain
+	}
 	p.next = start
 	return nil
 }
 
 // cast reads CAST(x AS type).
 func (p *parser) cast(try bool) (Expr, error) {
+	p.mark(form)
 	c := &Cast{position: position(p.take().pos), Try: try}
 	p.next++ // (
 	var err error

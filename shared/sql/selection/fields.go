@@ -1,0 +1,148 @@
+package selection
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql/plan"
+)
+
+// outputField returns the field of a column of the answer.
+func outputField(name string, bound *plan.Bound, source *arrow.Schema) arrow.Field {
+	path, ok := bound.Path()
+	if !ok {
+		return arrow.Field{Name: name, Type: bound.Type(), Nullable: true}
+	}
+	f, _ := fieldAt(source.Fields(), path)
+	f.Name = name
+	f.Nullable = f.Nullable || len(path) > 1
+	return described(f)
+}
+
+func fieldAt(fields []arrow.Field, path []string) (arrow.Field, bool) {
+	i := slices.IndexFunc(fields, func(f arrow.Field) bool { return f.Name == path[0] })
+	if i < 0 || len(path) == 1 {
+		return fields[max(i, 0)], i >= 0
+	}
+	st, ok := fields[i].Type.(*arrow.StructType)
+	if !ok {
+		return arrow.Field{}, false
+	}
+	return fieldAt(st.Fields(), path[1:])
+}
+
+// described returns a field with the metadata that describes its values, such as that they
+// are blobs or JSON, and without that which says how the source stores or computes them.
+func described(f arrow.Field) arrow.Field {
+	f.Metadata = withoutDeclarations(f.Metadata)
+	switch t := f.Type.(type) {
+	case *arrow.StructType:
+		members := slices.Clone(t.Fields())
+		for i := range members {
+			members[i] = described(members[i])
+		}
+		f.Type = arrow.StructOf(members...)
+	case *arrow.ListType:
+		f.Type = arrow.ListOfField(described(t.ElemField()))
+	case *arrow.LargeListType:
+		f.Type = arrow.LargeListOfField(described(t.ElemField()))
+	case *arrow.FixedSizeListType:
+		f.Type = arrow.FixedSizeListOfField(t.Len(), described(t.ElemField()))
+	case *arrow.MapType:
+		m := arrow.MapOfFields(described(t.KeyField()), described(t.ItemField()))
+		m.KeysSorted = t.KeysSorted
+		f.Type = m
+	}
+	return f
+}
+
+func withoutDeclarations(m arrow.Metadata) arrow.Metadata {
+	var keys, values []string
+	for i, key := range m.Keys() {
+		if !isDeclaration(key) {
+			keys, values = append(keys, key), append(values, m.Values()[i])
+		}
+	}
+	return arrow.NewMetadata(keys, values)
+}
+
+// isDeclaration reports whether a key of a field's metadata says how the field is stored or
+// computed.
+func isDeclaration(key string) bool {
+	return key == "lance:field_id" || key == "computed_column" || strings.HasPrefix(key, "lance-schema:") ||
+		strings.HasPrefix(key, "computed_column.") || strings.HasPrefix(key, "computed_refresh.")
+}
+
+// lineage has the names that columns of the source have in the answer.
+type lineage map[string][]string
+
+func (l lineage) add(bound *plan.Bound, name string) {
+	if column, ok := bound.Column(); ok {
+		l[column] = append(l[column], name)
+	}
+}
+
+// embeddingFunctions is the key of schema metadata under which LanceDB's clients keep which
+// columns are embeddings of which: a JSON list of objects.
+const embeddingFunctions = "embedding_functions"
+
+// metadata returns that of the answer's schema: which of its columns are embeddings
+// of which others.
+func (l lineage) metadata(source *arrow.Schema) arrow.Metadata {
+	raw, ok := source.Metadata().GetValue(embeddingFunctions)
+	if !ok {
+		return arrow.Metadata{}
+	}
+	if text := embeddings(raw, l); text != "" {
+		return arrow.NewMetadata([]string{embeddingFunctions}, []string{text})
+	}
+	return arrow.Metadata{}
+}
+
+// embeddings returns the entries whose two columns the answer has, under its names for them,
+// and "" if there are none.
+func embeddings(raw string, l lineage) string {
+	var entries []map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &entries) != nil {
+		return ""
+	}
+	var kept []map[string]json.RawMessage
+	for _, e := range entries {
+		from, sources := l.named(e, "source_column", "sourceColumn")
+		to, targets := l.named(e, "vector_column", "dest_column", "vectorColumn", "destColumn")
+		for _, s := range sources {
+			for _, t := range targets {
+				renamed := map[string]json.RawMessage{}
+				for k, v := range e {
+					renamed[k] = v
+				}
+				renamed[from], _ = json.Marshal(s)
+				renamed[to], _ = json.Marshal(t)
+				kept = append(kept, renamed)
+			}
+		}
+	}
+	if kept == nil {
+		return ""
+	}
+	text, _ := json.Marshal(kept)
+	return string(text)
+}
+
+// named returns the first of the keys that an entry has, and the names of the column that it
+// names.
+func (l lineage) named(entry map[string]json.RawMessage, keys ...string) (string, []string) {
+	for _, key := range keys {
+		if raw, ok := entry[key]; ok {
+			var column string
+			if json.Unmarshal(raw, &column) != nil {
+				return key, nil
+			}
+			return key, l[column]
+		}
+	}
+	return "", nil
+}

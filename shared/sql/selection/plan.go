@@ -1,0 +1,121 @@
+package selection
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+	"tiltyard/shared/sql/plan"
+	"tiltyard/shared/sql/syntax"
+)
+
+// Names that a view cannot give to its columns, because materialized views use them.
+const (
+	SourceRowID = "__source_row_id" // the row id of the row of the source
+	rowID       = "_rowid"
+	inputPrefix = "__input_" // columns that computed columns of a view read
+)
+
+// A Plan is a query over the columns of its source. It is safe for concurrent use.
+type Plan struct {
+	Query   *Query        // as it is stored: with the columns that * stands for
+	Columns []*plan.Bound // the values of the columns of Query
+	Filter  *plan.Bound   // nil for all rows
+	Schema  *arrow.Schema // of the answer, with the metadata that describes its columns
+	Inputs  []string      // the columns of the source that are read, in its order
+}
+
+// Plan resolves a query over the columns of its source. * stands for all of them without
+// __source_row_id, which the source has if it is a view itself.
+//
+// A column of the answer that is a column of the source has its nullability, and one that is
+// a path into it has its metadata, without what says how the column is stored and computed.
+// All other columns are nullable.
+//
+// Errors are *sql.Error. Functions whose values change by themselves, such as now, are
+// refused, and so are names that appear twice or that materialized views use themselves.
+func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
+	if q.Limit != nil && *q.Limit > math.MaxInt64 {
+		return nil, refused("LIMIT %d is more than %d", *q.Limit, math.MaxInt64)
+	}
+	p := &Plan{Query: &Query{Source: q.Source, Limit: q.Limit}}
+	columns := q.Columns
+	if columns == nil {
+		for _, f := range source.Fields() {
+			if f.Name != SourceRowID {
+				columns = append(columns, Column{Name: f.Name, Expr: syntax.Identifier(f.Name)})
+			}
+		}
+	}
+	var fields []arrow.Field
+	seen := map[string]bool{}
+	read := map[string]bool{}
+	lineage := lineage{}
+	for _, c := range columns {
+		switch {
+		case seen[c.Name]:
+			return nil, refused("two columns have the name %q", c.Name)
+		case c.Name == SourceRowID || c.Name == rowID || strings.HasPrefix(c.Name, inputPrefix):
+			return nil, refused("the name %q of a column is reserved", c.Name)
+		}
+		seen[c.Name] = true
+		text, bound, err := bind(ctx, c.Expr, source, plan.Bind)
+		if err != nil {
+			return nil, err
+		}
+		p.Query.Columns = append(p.Query.Columns, Column{Name: c.Name, Expr: text})
+		p.Columns = append(p.Columns, bound)
+		fields = append(fields, outputField(c.Name, bound, source))
+		lineage.add(bound, c.Name)
+		for _, name := range bound.Columns() {
+			read[name] = true
+		}
+	}
+	if q.Filter != "" {
+		var err error
+		if p.Query.Filter, p.Filter, err = bind(ctx, q.Filter, source, plan.BindFilter); err != nil {
+			return nil, err
+		}
+		for _, name := range p.Filter.Columns() {
+			read[name] = true
+		}
+	}
+	for _, f := range source.Fields() {
+		if read[f.Name] {
+			p.Inputs = append(p.Inputs, f.Name)
+		}
+	}
+	metadata := lineage.metadata(source)
+	p.Schema = arrow.NewSchema(fields, &metadata)
+	return p, nil
+}
+
+// bind spells an expression and resolves the spelled text, which is the one that is stored.
+func bind(ctx context.Context, text string, source *arrow.Schema,
+	resolve func(context.Context, syntax.Expr, *arrow.Schema, time.Time) (*plan.Bound, error),
+) (string, *plan.Bound, error) {
+	text, err := syntax.Spell(text)
+	if err != nil {
+		return "", nil, err
+	}
+	e, err := syntax.Parse(text)
+	if err != nil {
+		return "", nil, err
+	}
+	bound, err := resolve(ctx, e, source, time.Time{}) // the time is not used: its functions are refused
+	if err != nil {
+		return "", nil, err
+	}
+	if name := bound.Volatile(); name != "" {
+		return "", nil, sql.Errorf(sql.ErrUnsupported, e.Pos(), "function %s in a view, where it has other values each time", name)
+	}
+	return text, bound, nil
+}
+
+func refused(format string, args ...any) error {
+	return sql.Errorf(sql.ErrUnsupported, sql.NoPos, format, args...)
+}

@@ -1,0 +1,91 @@
+// Package selection reads the queries that define views, and plans them over the schema of
+// the table that they read:
+//
+//	SELECT column, expr AS name, … | * FROM [namespace.]table [WHERE condition] [LIMIT n]
+//
+// [Parse] reads a text, [Query.String] writes it in the one spelling that native LanceDB
+// stores in the metadata of its materialized views, and [Query.Plan] binds the expressions
+// and works out the columns of the answer. A clause that is not part of this shape is an
+// error that names it: a view with a clause that is ignored would have other rows.
+//
+// Sources: lancedb 0.40, materialized_view.rs and materialized_view/query.rs. The files in
+// testdata hold queries with what lancedb 0.40 makes of them.
+package selection
+
+import (
+	"strconv"
+	"strings"
+
+	"tiltyard/shared/sql/syntax"
+)
+
+// A Query is the definition of a view. Its expressions are SQL in any spelling that Parse
+// reads; those of a parsed or planned Query are spelled as native LanceDB spells them.
+type Query struct {
+	Source  []string // the namespace of the table, and its name as the last part
+	Columns []Column // nil for *: all columns of the table
+	Filter  string   // "" for all rows
+	Limit   *uint64  // nil for any number of rows
+}
+
+// A Column is a column of the answer.
+type Column struct {
+	Name string
+	Expr string // over the columns of the source
+}
+
+// Parse reads a query. Double quotes delimit names, as in SQL, and not strings, as in a
+// filter. Errors are *sql.Error.
+func Parse(text string) (*Query, error) {
+	s, err := syntax.ParseSelect(text)
+	if err != nil {
+		return nil, err
+	}
+	q := &Query{Filter: s.Where, Limit: s.Limit}
+	for _, part := range s.From {
+		q.Source = append(q.Source, part.Text)
+	}
+	for _, item := range s.Items {
+		q.Columns = append(q.Columns, Column(item))
+	}
+	return q, nil
+}
+
+// String returns the text of the query. Parse gives an equal query for it if the expressions
+// are spelled as Parse spells them.
+func (q *Query) String() string {
+	var b strings.Builder
+	b.WriteString("SELECT ")
+	if q.Columns == nil {
+		b.WriteByte('*')
+	}
+	for i, c := range q.Columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(c.String())
+	}
+	b.WriteString(" FROM ")
+	for i, part := range q.Source {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(syntax.Identifier(part))
+	}
+	if q.Filter != "" {
+		b.WriteString(" WHERE " + q.Filter)
+	}
+	if q.Limit != nil {
+		b.WriteString(" LIMIT " + strconv.FormatUint(*q.Limit, 10))
+	}
+	return b.String()
+}
+
+// String returns the column as it stands in the query. A path that ends in the name of the
+// column is not named again.
+func (c Column) String() string {
+	if syntax.LastName(c.Expr) == c.Name {
+		return c.Expr
+	}
+	return c.Expr + " AS " + syntax.Identifier(c.Name)
+}

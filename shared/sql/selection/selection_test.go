@@ -1,0 +1,76 @@
+package selection
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/sql"
+)
+
+var people = arrow.NewSchema([]arrow.Field{
+	{Name: "id", Type: arrow.PrimitiveTypes.Int32},
+	{Name: "Name", Type: arrow.BinaryTypes.String, Nullable: true},
+	{Name: "meta", Type: arrow.StructOf(arrow.Field{Name: "title", Type: arrow.BinaryTypes.String}), Nullable: true},
+	{Name: SourceRowID, Type: arrow.PrimitiveTypes.Uint64},
+}, nil)
+
+func TestAQueryIsStoredInOneSpelling(t *testing.T) {
+	for _, c := range []struct{ in, parsed, planned string }{
+		{`select * from t`, "SELECT * FROM t", "SELECT id, `Name`, meta FROM t"},
+		{`SELECT id AS "id", upper("Name") AS "u" FROM "t" WHERE id>1 limit 5;`, "SELECT id, upper(`Name`) AS u FROM t WHERE id > 1 LIMIT 5", ""},
+		{`select meta.title as title from "My"."select".t`, "SELECT meta.title FROM `My`.`select`.t", ""},
+	} {
+		q, err := Parse(c.in)
+		if err != nil {
+			t.Errorf("%s: %v", c.in, err)
+			continue
+		}
+		if q.String() != c.parsed {
+			t.Errorf("%s: read as %s, want %s", c.in, q, c.parsed)
+		}
+		p, err := q.Plan(t.Context(), people)
+		if err != nil {
+			t.Errorf("%s: %v", c.in, err)
+			continue
+		}
+		if want := c.planned; want != "" && p.Query.String() != want || want == "" && p.Query.String() != c.parsed {
+			t.Errorf("%s: stored as %s", c.in, p.Query)
+		}
+	}
+}
+
+func TestWhatAViewCannotHaveIsNamed(t *testing.T) {
+	for in, want := range map[string]string{
+		"select id from t order by id":               `"order"`,
+		"select id from t group by id":               `"group"`,
+		"select id from t having id > 1":             `"having"`,
+		"select id from t join u":                    `"join"`,
+		"select id from t, u":                        "more than one table",
+		"select id from t, unnest(x) as c":           "UNNEST in FROM",
+		"select id from split(t)":                    "functions in FROM",
+		"select distinct id from t":                  `"distinct"`,
+		"select *, id from t":                        "beside *",
+		"select id * 2 from t":                       "without a name",
+		"select id from t limit -1":                  "LIMIT",
+		"select id from t limit 9223372036854775808": "LIMIT",
+		"select id, id from t":                       "two columns",
+		"select id as _rowid from t":                 "reserved",
+		"select id as __input_0 from t":              "reserved",
+		"select now() as x from t":                   "function now",
+		"select id from t where random() > 0.5":      "function random",
+		"select id from t where id":                  "type bool",
+		"select missing from t":                      "missing",
+	} {
+		q, err := Parse(in)
+		if err == nil {
+			_, err = q.Plan(t.Context(), people)
+		}
+		var bad *sql.Error
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error about %s", in, err, want)
+		}
+	}
+}

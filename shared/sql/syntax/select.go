@@ -1,0 +1,200 @@
+package syntax
+
+import (
+	"strconv"
+
+	"tiltyard/shared/sql"
+)
+
+// A Select is a parsed query:
+//
+//	SELECT column, expr AS name, … | *
+//	FROM [namespace.]table
+//	[WHERE condition]
+//	[LIMIT n]
+type Select struct {
+	Items []Item  // nil for *
+	From  []Name  // the parts of the name of the table
+	Where string  // spelled; "" without condition
+	Limit *uint64 // nil without limit
+}
+
+// An Item is a column of the answer.
+type Item struct {
+	Name string // of the column in the answer
+	Expr string // spelled
+}
+
+// ParseSelect parses a query within the default limits. Double quotes delimit names here,
+// not strings. Expressions are spelled as native LanceDB stores them. Errors wrap
+// sql.ErrSyntax, sql.ErrUnsupported or sql.ErrTooLarge.
+func ParseSelect(src string) (*Select, error) {
+	p, err := Limits{}.parser(src, true)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.selectQuery()
+	if err != nil {
+		return nil, err
+	}
+	for p.takeOp(";") {
+	}
+	if t := p.peek(); t.kind != tokEOF {
+		return nil, unsupportedClause(t)
+	}
+	return s, nil
+}
+
+// Spell returns an expression as native LanceDB stores it in the text of a query. Double
+// quotes delimit names here, not strings. Its errors are those of Parse.
+func Spell(src string) (string, error) {
+	p, err := Limits{}.parser(src, true)
+	if err != nil {
+		return "", err
+	}
+	if _, err := p.whole(); err != nil {
+		return "", err
+	}
+	return spell(p.tokens[:p.next]), nil
+}
+
+func (p *parser) selectQuery() (*Select, error) {
+	if err := p.expectWord("SELECT"); err != nil {
+		return nil, err
+	}
+	var s Select
+	var err error
+	if s.Items, err = p.items(); err != nil {
+		return nil, err
+	}
+	if err = p.expectWord("FROM"); err != nil {
+		return nil, err
+	}
+	if s.From, err = p.from(); err != nil {
+		return nil, err
+	}
+	if p.takeWords("WHERE") {
+		if s.Where, _, err = p.spelled(); err != nil {
+			return nil, err
+		}
+	}
+	if p.takeWords("LIMIT") {
+		s.Limit, err = p.limit()
+	}
+	return &s, err
+}
+
+// items reads the columns between SELECT and FROM.
+func (p *parser) items() ([]Item, error) {
+	if p.takeOp("*") {
+		if p.peek().isOp(",") {
+			return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "other columns beside *")
+		}
+		return nil, nil
+	}
+	var items []Item
+	for {
+		item, err := p.item()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+		if !p.takeOp(",") {
+			return items, nil
+		}
+	}
+}
+
+// item reads a column or an expression with its name.
+func (p *parser) item() (Item, error) {
+	t := p.peek()
+	switch t.keyword() {
+	case "DISTINCT", "ALL", "TOP", "FROM":
+		return Item{}, unsupportedClause(t)
+	}
+	if t.isOp("*") {
+		return Item{}, sql.Errorf(sql.ErrUnsupported, t.pos, "* beside other columns")
+	}
+	text, e, err := p.spelled()
+	if err != nil {
+		return Item{}, err
+	}
+	if p.takeWords("AS") || p.peek().kind == tokQuoted || p.peek().kind == tokWord && IsBare(p.peek().text) {
+		name, err := p.name("the name of a column")
+		return Item{Name: name.Text, Expr: text}, err
+	}
+	c, ok := e.(*Column)
+	if !ok {
+		return Item{}, sql.Errorf(sql.ErrUnsupported, t.pos, "expression %s without a name (write %s AS name)", text, text)
+	}
+	return Item{Name: c.Path[len(c.Path)-1].Text, Expr: text}, nil
+}
+
+// spelled reads an expression and returns its text, too.
+func (p *parser) spelled() (string, Expr, error) {
+	first := p.next
+	e, err := p.expr(precNone)
+	if err != nil {
+		return "", nil, err
+	}
+	return spell(p.tokens[first:p.next]), e, nil
+}
+
+// from reads the name of the one table.
+func (p *parser) from() ([]Name, error) {
+	var parts []Name
+	for {
+		if p.peek().isOp("(") {
+			return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
+		}
+		name, err := p.name("the name of a table")
+		if err != nil {
+			return nil, err
+		}
+		if parts = append(parts, name); !p.takeOp(".") {
+			break
+		}
+	}
+	switch t := p.peek(); {
+	case t.isOp("("):
+		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "functions in FROM")
+	case t.isOp(","):
+		if p.peekAt(1).keyword() == "UNNEST" {
+			return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "UNNEST in FROM")
+		}
+		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "more than one table in FROM")
+	case t.keyword() == "AS" || t.kind == tokQuoted || t.kind == tokWord && IsBare(t.text):
+		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "another name of the table (refer to its columns by their own names)")
+	}
+	return parts, nil
+}
+
+// name reads a name. One that is not written in quotes must not need them, so that it has
+// one spelling.
+func (p *parser) name(what string) (Name, error) {
+	t := p.peek()
+	switch {
+	case t.kind == tokQuoted:
+	case t.kind != tokWord:
+		return Name{}, p.unexpected(what)
+	case !IsBare(t.text):
+		return Name{}, sql.Errorf(sql.ErrUnsupported, t.pos, "%s as %s without quotes (write \"%s\")", t.text, what, t.text)
+	}
+	p.next++
+	return Name{Text: t.text, Quoted: t.kind == tokQuoted}, nil
+}
+
+// limit reads a number of rows.
+func (p *parser) limit() (*uint64, error) {
+	t := p.take()
+	n, err := strconv.ParseUint(t.text, 10, 64)
+	if t.kind != tokNumber || t.role == long || err != nil || strconv.FormatUint(n, 10) != t.text {
+		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "LIMIT %s: it takes a whole number", t.describe())
+	}
+	return &n, nil
+}
+
+// unsupportedClause is the error of what is not part of a query here.
+func unsupportedClause(t token) error {
+	return sql.Errorf(sql.ErrUnsupported, t.pos, "%s: a query is SELECT columns FROM table [WHERE condition] [LIMIT n]", t.describe())
+}
