@@ -59,7 +59,7 @@ func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, er
 	count := 0
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
 		inside := todo[0]
-		for _, kind := range []keys.Kind{keys.Tables, keys.Namespaces} {
+		for _, kind := range []childKind{kindOfNamed, kindOfNamespaces} {
 			found, err := c.children(ctx, inside, kind, "", limit-count+1)
 			if err != nil {
 				return false, err
@@ -67,7 +67,7 @@ func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, er
 			if count += len(found.names); count > limit {
 				return true, nil
 			}
-			if kind == keys.Namespaces {
+			if kind.Kind == keys.Namespaces {
 				for _, name := range found.names {
 					todo = append(todo, keys.Child(inside, name))
 				}
@@ -165,14 +165,14 @@ func (d *Cascade) renew(ctx context.Context) error {
 func (d *Cascade) next(ctx context.Context) error {
 	here := d.marked[len(d.marked)-1]
 	id := here.record.ID
-	tables, err := d.catalog.children(ctx, id, keys.Tables, "", cascadeStep)
+	tables, err := d.catalog.children(ctx, id, kindOfNamed, "", cascadeStep)
 	if err != nil {
 		return err
 	}
 	if len(tables.names) > 0 {
 		return d.dropTables(ctx, id, tables.names)
 	}
-	namespaces, err := d.catalog.children(ctx, id, keys.Namespaces, "", 1)
+	namespaces, err := d.catalog.children(ctx, id, kindOfNamespaces, "", 1)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (d *Cascade) dropTables(ctx context.Context, id []string, names []string) e
 	group.SetLimit(dropFanOut)
 	for _, name := range names {
 		group.Go(func() error {
-			_, err := d.catalog.DropTable(ctx, keys.Child(id, name))
+			err := d.catalog.dropAny(ctx, keys.Child(id, name))
 			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
 		})
 	}

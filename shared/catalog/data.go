@@ -21,7 +21,23 @@ import (
 // DropTable removes the name of a table and then its data. The table is gone when its name is; data
 // that a crash leaves behind is garbage. Data that another table shares stays.
 func (c *Catalog) DropTable(ctx context.Context, id []string) (*Table, error) {
-	record, table, err := c.takeAway(ctx, id)
+	return c.drop(ctx, id, notPlain)
+}
+
+// dropAny is DropTable for tables and views.
+func (c *Catalog) dropAny(ctx context.Context, id []string) error {
+	_, err := c.drop(ctx, id, func(*stored.Table) error { return nil })
+	return err
+}
+
+// drop removes a table or a view, which check may refuse, and returns the table. A plain view has
+// none.
+func (c *Catalog) drop(ctx context.Context, id []string, check func(record *stored.Table) error) (*Table, error) {
+	record, err := c.takeAway(ctx, id, check)
+	if err != nil || notPlain(record) != nil {
+		return nil, err
+	}
+	table, err := c.table(record)
 	if err != nil {
 		return nil, err
 	}

@@ -25,14 +25,14 @@ func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) 
 	}
 	var children dropTable
 	if cascade {
-		children = c.DropTable
+		children = c.dropAny
 	}
 	return c.dropNamed(ctx, id, children)
 }
 
-// A dropTable drops a table of a namespace that is being dropped. When it is nil, a namespace with
-// tables is not dropped.
-type dropTable func(ctx context.Context, id []string) (*Table, error)
+// A dropTable drops a table or a view of a namespace that is being dropped. When it is nil, a
+// namespace with tables is not dropped.
+type dropTable func(ctx context.Context, id []string) error
 
 // dropNamed drops the namespace that an id names.
 func (c *Catalog) dropNamed(ctx context.Context, id []string, children dropTable) (*Namespace, error) {
@@ -81,7 +81,7 @@ func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 	for attempt := 0; ; attempt++ {
 		late, err := c.anyChild(ctx, id)
 		if err == nil && late != "" {
-			err = c.dropChildren(ctx, id, c.DeregisterTable)
+			err = c.dropChildren(ctx, id, c.forget)
 		}
 		if !protocol.HasCode(err, protocol.ConcurrentModification) || attempt == objects.Tries {
 			return err
@@ -90,6 +90,15 @@ func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 			return err
 		}
 	}
+}
+
+// forget removes the name of a table or a view. Data stays.
+func (c *Catalog) forget(ctx context.Context, id []string) error {
+	record, err := c.takeAway(ctx, id, func(*stored.Table) error { return nil })
+	if err == nil {
+		c.places.ReleaseOf(ctx, record)
+	}
+	return err
 }
 
 func (c *Catalog) markDropping(ctx context.Context, record *stored.Namespace, etag string) (string, error) {
@@ -162,11 +171,11 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 // cannot see: see CheckCascade.
 func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable) error {
 	ctx = auth.Unlimited(ctx)
-	tables, err := c.children(ctx, id, keys.Tables, "", All)
+	tables, err := c.children(ctx, id, kindOfNamed, "", All)
 	if err != nil {
 		return err
 	}
-	namespaces, err := c.children(ctx, id, keys.Namespaces, "", All)
+	namespaces, err := c.children(ctx, id, kindOfNamespaces, "", All)
 	if err != nil {
 		return err
 	}
@@ -174,7 +183,7 @@ func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable)
 	group.SetLimit(dropFanOut)
 	for _, name := range tables.names {
 		group.Go(func() error {
-			_, err := drop(ctx, keys.Child(id, name))
+			err := drop(ctx, keys.Child(id, name))
 			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
 		})
 	}

@@ -15,7 +15,7 @@ import (
 
 // seenChildren is children without the objects that the sender of the request may not see. Pages
 // are full nonetheless, and there is a next page only if it holds something.
-func (c *Catalog) seenChildren(ctx context.Context, parent []string, kind keys.Kind, after string, limit int) (page, error) {
+func (c *Catalog) seenChildren(ctx context.Context, parent []string, kind childKind, after string, limit int) (page, error) {
 	if !auth.Sees(ctx, auth.Namespace(parent)) {
 		_, err := c.children(ctx, parent, kind, after, 1) // same error as for a namespace that does not exist
 		return page{names: []string{}}, err
@@ -27,7 +27,7 @@ func (c *Catalog) seenChildren(ctx context.Context, parent []string, kind keys.K
 			return page{}, err
 		}
 		for _, name := range found.names {
-			if !auth.Sees(ctx, objectOf(kind, keys.Child(parent, name))) {
+			if !auth.Sees(ctx, objectOf(kind.Kind, keys.Child(parent, name))) {
 				continue
 			}
 			if limit >= 0 && len(seen.names) == limit {
@@ -64,7 +64,7 @@ func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
 		if !auth.Permits(ctx, "DropNamespace", auth.Namespace(inside)) {
 			return namespaceNotEmpty(id)
 		}
-		tables, err := c.children(ctx, inside, keys.Tables, "", All)
+		tables, err := c.children(ctx, inside, kindOfNamed, "", All)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
 				return namespaceNotEmpty(id)
 			}
 		}
-		namespaces, err := c.children(ctx, inside, keys.Namespaces, "", All)
+		namespaces, err := c.children(ctx, inside, kindOfNamespaces, "", All)
 		if err != nil {
 			return err
 		}

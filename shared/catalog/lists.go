@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"tiltyard/shared/auth"
 	"tiltyard/shared/catalog/keys"
@@ -23,19 +26,39 @@ const All = -1
 // order: at most limit (All: no bound), after the given name. next is where the following page
 // starts, empty at the end.
 func (c *Catalog) ListNamespaces(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
-	return c.list(ctx, parent, keys.Namespaces, after, limit)
+	return c.list(ctx, parent, kindOfNamespaces, after, limit)
 }
 
 // ListTables returns the names of the tables directly inside a namespace, in bytewise
 // order: at most limit (All: no bound), after the given name. next is where the following
-// page starts, empty at the end.
+// page starts, empty at the end. Materialized views are tables too, plain views are not.
 func (c *Catalog) ListTables(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
-	return c.list(ctx, parent, keys.Tables, after, limit)
+	return c.list(ctx, parent, kindOfTables, after, limit)
 }
+
+// ListViews is ListTables for the views of one kind.
+func (c *Catalog) ListViews(ctx context.Context, parent []string, kind stored.ViewKind, after string, limit int) (names []string, next string, err error) {
+	return c.list(ctx, parent, childKind{keys.Tables, true, func(v *stored.View) bool { return v != nil && v.Kind == kind }}, after, limit)
+}
+
+// A childKind is a kind of children of a namespace. Some of them share the keys of their records with
+// other kinds.
+type childKind struct {
+	keys.Kind
+	sparse bool                      // most of the records may be of another kind
+	has    func(v *stored.View) bool // reports whether a record belongs to the kind; nil: all do
+}
+
+// These are kinds of children.
+var (
+	kindOfNamespaces = childKind{Kind: keys.Namespaces}
+	kindOfNamed      = childKind{Kind: keys.Tables} // tables and views
+	kindOfTables     = childKind{keys.Tables, false, func(v *stored.View) bool { return v == nil || v.Kind == stored.Materialized }}
+)
 
 // list is children for a parent that must exist. It checks the parent only when it finds no child,
 // because a parent with a child exists.
-func (c *Catalog) list(ctx context.Context, parent []string, kind keys.Kind, after string, limit int) ([]string, string, error) {
+func (c *Catalog) list(ctx context.Context, parent []string, kind childKind, after string, limit int) ([]string, string, error) {
 	ask := c.children
 	if auth.Limited(ctx) {
 		ask = c.seenChildren
@@ -55,18 +78,18 @@ type page struct {
 
 // children returns names in bytewise order: at most limit of them (All: no bound), after the given
 // one. It reads the store page by page.
-func (c *Catalog) children(ctx context.Context, parent []string, kind keys.Kind, after string, limit int) (page, error) {
+func (c *Catalog) children(ctx context.Context, parent []string, kind childKind, after string, limit int) (page, error) {
 	names := []string{}
 	if limit == 0 {
 		return page{names: names}, nil
 	}
 	prefix := kind.Children(parent)
-	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize, KeysOnly: kind == keys.Namespaces}
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize, KeysOnly: kind.Kind == keys.Namespaces}
 	if after != "" {
 		opts.StartAfter = prefix + keys.Escape(after)
 	}
 	for {
-		if limit >= 0 {
+		if limit >= 0 && !kind.sparse {
 			opts.Limit = min(objects.PageSize, limit-len(names))
 		}
 		records, more, err := c.listRecords(ctx, &opts)
@@ -78,8 +101,11 @@ func (c *Catalog) children(ctx context.Context, parent []string, kind keys.Kind,
 		}
 		for _, object := range records {
 			name, err := keys.Unescape(strings.TrimPrefix(object.Key, prefix))
-			if err != nil {
-				continue // not a record
+			if err != nil || kind.has != nil && !kind.has(object.view) {
+				continue // not a record, or one of another kind
+			}
+			if limit >= 0 && len(names) == limit {
+				return page{names: names, next: names[limit-1]}, nil
 			}
 			names = append(names, name)
 		}
@@ -94,7 +120,7 @@ func (c *Catalog) children(ctx context.Context, parent []string, kind keys.Kind,
 
 // takeListed takes memory for the names or ids that an answer makes of listed records. The request
 // holds it until it ends.
-func takeListed(ctx context.Context, records []objectstore.Info) error {
+func takeListed(ctx context.Context, records []child) error {
 	const each = 96
 	bytes := int64(0)
 	for _, object := range records {
@@ -103,10 +129,16 @@ func takeListed(ctx context.Context, records []objectstore.Info) error {
 	return memory.FromContext(ctx).Take(ctx, bytes)
 }
 
+// A child is a record that was listed.
+type child struct {
+	objectstore.Info
+	view *stored.View // nil when the record is that of a namespace or of a table that is no view
+}
+
 // listRecords lists one page of records and moves opts behind it. It leaves out records that stood
 // for no table when the page was made. A record that changed since then no longer shows what it
 // was, so the page is listed again.
-func (c *Catalog) listRecords(ctx context.Context, opts *objectstore.ListOptions) (records []objectstore.Info, more bool, err error) {
+func (c *Catalog) listRecords(ctx context.Context, opts *objectstore.ListOptions) (records []child, more bool, err error) {
 	for attempt := 1; ; attempt++ {
 		page, err := c.store.List(ctx, *opts)
 		if err != nil {
@@ -135,79 +167,104 @@ var errStale = &protocol.Error{
 	Code: protocol.ConcurrentModification, Message: "tables are renamed faster than they can be listed; retry", Detail: "retry",
 }
 
-// standing returns the records of one page that are of namespaces, or that stood for a table.
-func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]objectstore.Info, error) {
-	if !slices.ContainsFunc(listed, stored.InDoubt) {
-		return listed, nil
+// standing returns the records of one page that are of namespaces, or that stood for a table or a
+// view.
+func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]child, error) {
+	page, err := c.doubtful(ctx, listed)
+	if err != nil {
+		return nil, err
 	}
-	page := make(map[string]objectstore.Info, len(listed))
-	for _, object := range listed {
-		page[object.Key] = object
-	}
-	kept := make([]objectstore.Info, 0, len(listed))
+	kept := make([]child, 0, len(listed))
 	ended := map[string]stored.Outcome{} // outcomes of batches, the same for the whole page
 	for _, object := range listed {
-		stood := true
-		if stored.InDoubt(object) {
-			var err error
-			if stood, err = c.stood(ctx, object, page, ended); err != nil {
+		record, stood := page[object.Key], true
+		if record != nil && record.State() != stored.Standing {
+			if record, stood, err = c.stood(ctx, object, page, ended); err != nil {
 				return nil, err
 			}
 		}
-		if stood {
-			kept = append(kept, object)
+		switch {
+		case !stood:
+		case record == nil:
+			kept = append(kept, child{Info: object})
+		default:
+			kept = append(kept, child{object, record.View})
 		}
 	}
 	return kept, nil
 }
 
-// stood reports whether an unsettled record stood for a table when its page was made. It settles
-// the record.
-func (c *Catalog) stood(ctx context.Context, object objectstore.Info, page map[string]objectstore.Info, ended map[string]stored.Outcome) (bool, error) {
-	record, err := c.asListed(ctx, object)
-	if err != nil || !record.Marked() {
-		return err == nil, err
+// doubtful reads the records of one page that a LIST does not show well enough. The result has them
+// by key, and nil for the other keys of the page. It is nil when there are none.
+func (c *Catalog) doubtful(ctx context.Context, listed []objectstore.Info) (map[string]*stored.Table, error) {
+	if !slices.ContainsFunc(listed, stored.InDoubt) {
+		return nil, nil
 	}
+	page := make(map[string]*stored.Table, len(listed))
+	var guard sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readFanOut)
+	for _, object := range listed {
+		if !stored.InDoubt(object) {
+			guard.Lock()
+			page[object.Key] = nil
+			guard.Unlock()
+			continue
+		}
+		group.Go(func() error {
+			record, err := c.asListed(ctx, object)
+			guard.Lock()
+			defer guard.Unlock()
+			page[object.Key] = record
+			return err
+		})
+	}
+	return page, group.Wait()
+}
+
+// readFanOut bounds how many records of one page are read in parallel.
+const readFanOut = 16
+
+// stood reports whether an unsettled record stood for a table when its page was made, and returns the
+// record that stands there now. It settles the record.
+func (c *Catalog) stood(ctx context.Context, object objectstore.Info, page map[string]*stored.Table, ended map[string]stored.Outcome) (*stored.Table, bool, error) {
+	record := page[object.Key]
 	if record.Pending != nil {
 		return c.stoodPending(ctx, object, record, ended)
 	}
 	there := false
 	origin, here := page[keys.Table(record.RenamedFrom)]
-	if record.Arriving != nil && here && stored.InDoubt(origin) {
-		old, err := c.asListed(ctx, origin)
-		if err != nil {
-			return false, err
-		}
-		there = old.MovedTo(record)
+	if record.Arriving != nil && origin != nil {
+		there = origin.MovedTo(record)
 	}
 	now, err := c.names.Settled(ctx, record.ID)
 	if record.Arriving != nil && !here {
 		there = now.Record != nil // the record at its old name is not on this page, so the present state counts
 	}
-	return there, err
+	return record, there, err
 }
 
 // stoodPending is stood for a table that a batch makes or removes.
-func (c *Catalog) stoodPending(ctx context.Context, object objectstore.Info, record *stored.Table, ended map[string]stored.Outcome) (bool, error) {
+func (c *Catalog) stoodPending(ctx context.Context, object objectstore.Info, record *stored.Table, ended map[string]stored.Outcome) (*stored.Table, bool, error) {
 	p := record.Pending
 	now, known := ended[p.Batch]
 	if !known {
 		d, err := c.names.DecisionOf(ctx, p.Batch)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		now = d.Outcome
 		ended[p.Batch] = now
 	}
 	if now == stored.Undecided { // if the batch is still in the record: see settleBatch
 		if _, err := c.asListed(ctx, object); err != nil {
-			return false, err
+			return nil, false, err
 		}
 	}
-	if now == stored.Committed {
-		return p.Then != nil || !p.Gone, nil
+	if now == stored.Committed && p.Gone {
+		return p.Then, p.Then != nil, nil
 	}
-	return !p.New, nil
+	return record, now == stored.Committed || !p.New, nil
 }
 
 // asListed reads a record that was listed. It returns errStale if the record has changed.
@@ -235,7 +292,7 @@ func (c *Catalog) AllTables(ctx context.Context) ([][]string, error) {
 			return nil, err
 		}
 		for _, object := range records {
-			if !keys.Tables.Has(object.Key) {
+			if !keys.Tables.Has(object.Key) || !kindOfTables.has(object.view) {
 				continue
 			}
 			id, err := c.idOf(ctx, object.Key, paths)

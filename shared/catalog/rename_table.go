@@ -26,6 +26,9 @@ func (c *Catalog) RenameTable(ctx context.Context, id, to []string) (*Table, err
 		if err != nil {
 			return nil, err
 		}
+		if err := notPlain(old); err != nil {
+			return nil, err
+		}
 		if slices.Equal(id, to) {
 			return nil, naming.TableExists(to)
 		}
@@ -35,6 +38,9 @@ func (c *Catalog) RenameTable(ctx context.Context, id, to []string) (*Table, err
 		renamed, err := c.names.Rename(ctx, old, etag, to)
 		switch {
 		case err == nil:
+			if renamed.View != nil {
+				c.renameDependent(ctx, renamed)
+			}
 			return c.table(renamed)
 		case errors.Is(err, naming.ErrTaken):
 			err = c.names.AwaitFree(ctx, to, attempt)

@@ -36,9 +36,15 @@ type Table struct {
 
 	// UID distinguishes the table from earlier and later ones of the name.
 	UID string
+	// View is nil for a table that is no view.
+	View *stored.View
 }
 
+// table returns the table of a record. A plain view is InvalidInput.
 func (c *Catalog) table(record *stored.Table) (*Table, error) {
+	if err := notPlain(record); err != nil {
+		return nil, err
+	}
 	location, err := c.names.Locate(record)
 	if err != nil {
 		return nil, err
@@ -49,7 +55,7 @@ func (c *Catalog) table(record *stored.Table) (*Table, error) {
 	}
 	return &Table{
 		ID: record.ID, Location: location, Properties: properties, Created: record.Created, Hint: record.Hint,
-		Managed: record.Managed(), Annotated: record.Annotated, Reads: record.Reads, UID: record.UID,
+		Managed: record.Managed(), Annotated: record.Annotated, Reads: record.Reads, UID: record.UID, View: record.View,
 	}, nil
 }
 
@@ -202,7 +208,11 @@ func (c *Catalog) replaceTable(ctx context.Context, record *stored.Table) (etag 
 // lost and the record is gone, the outcome is unknown: another process may have renamed the table,
 // which then lives on under another name.
 func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, error) {
-	record, table, err := c.takeAway(ctx, id)
+	record, err := c.takeAway(ctx, id, notPlain)
+	if err != nil {
+		return nil, err
+	}
+	table, err := c.table(record)
 	if err != nil {
 		return nil, err
 	}
@@ -210,31 +220,36 @@ func (c *Catalog) DeregisterTable(ctx context.Context, id []string) (*Table, err
 	return table, nil
 }
 
-// takeAway removes a name and returns its record and its table.
-func (c *Catalog) takeAway(ctx context.Context, id []string) (*stored.Table, *Table, error) {
+// takeAway removes a name and returns its record. check may refuse that for a record.
+func (c *Catalog) takeAway(ctx context.Context, id []string, check func(record *stored.Table) error) (*stored.Table, error) {
 	defer c.lookups.Invalidate(keys.Table(id))
 	uid := ""
 	for range objects.Tries {
 		record, etag, err := c.names.SoleTable(ctx, id)
+		if err == nil {
+			err = check(record)
+		}
+		if err == nil && record.Location != "" {
+			_, err = c.names.Locate(record) // a name is not taken away from data that cannot be found
+		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if uid != "" && record.UID != uid {
 			break // other processes dropped it and created another
 		}
 		uid = record.UID
-		table, err := c.table(record)
-		if err != nil {
-			return nil, nil, err
-		}
 		_, err = c.store.TryRemove(ctx, keys.Table(id), record.UID, etag)
 		if err == nil {
-			return record, table, nil
+			if record.View != nil {
+				c.dropDependent(ctx, record.View)
+			}
+			return record, nil
 		}
 		if !objects.Changed(err) {
-			return nil, nil, fmt.Errorf("deregister table %s: %w", keys.Display(id), err)
+			return nil, fmt.Errorf("deregister table %s: %w", keys.Display(id), err)
 		}
 		// Most likely a writer has updated the version hint: see Hint.
 	}
-	return nil, nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
+	return nil, stored.LostRace("table", id, objectstore.ErrPrecondition)
 }

@@ -36,10 +36,10 @@ func (r *Table) State() State {
 
 // Marked makes a LIST show the records that cannot be taken for a table without a look at their
 // contents: see package objects.
-func (r *Table) Marked() bool { return r.State() != Standing }
+func (r *Table) Marked() bool { return r.State() != Standing || r.View != nil }
 
-// InDoubt reports whether a listed object is the record of a table in an unfinished rename or
-// batch.
+// InDoubt reports whether a listed object is the record of a view, or of a table in an unfinished
+// rename or batch.
 func InDoubt(object objectstore.Info) bool {
 	return keys.Tables.Has(object.Key) && objects.Marked(object)
 }

@@ -39,6 +39,9 @@ type Table struct {
 	Arriving    *Arrival   `json:"arriving,omitempty"`
 	Moved       *Departure `json:"moved,omitempty"`
 
+	View       *View       `json:"view,omitempty"`       // nil for a table that is no view
+	Dependents []Dependent `json:"dependents,omitempty"` // the views that read the table
+
 	Ledger  *ledger.Ledger `json:"ledger,omitempty"`  // of versions that the catalog makes: see package ledger
 	Pending *Pending       `json:"pending,omitempty"` // operations of an unfinished batch: see pending.go
 	// MadeBy is the request of the batch that made the record. A repeated request recognizes its

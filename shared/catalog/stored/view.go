@@ -1,0 +1,48 @@
+package stored
+
+import "slices"
+
+// A View is what the record of a view has beside the fields of a table.
+type View struct {
+	Kind ViewKind `json:"kind"`
+	// UID distinguishes the view from all others. It stays when the view gets another name.
+	UID string `json:"uid"`
+	// Source is the id of the table that the view reads.
+	Source []string `json:"source"`
+	// Digest is the SHA-256, in hexadecimal, of the definition that was checked when the view was
+	// created: its creator was permitted to read what the definition reads. The definition itself
+	// may lie where others can change it.
+	Digest string `json:"definition_sha256"`
+}
+
+// A ViewKind is a kind of views.
+type ViewKind string
+
+// These are the kinds of views.
+const (
+	Materialized ViewKind = "materialized" // a table, whose rows a refresh writes
+	Plain        ViewKind = "plain"        // a query without rows of its own
+)
+
+// Describe returns the words for a view of the kind.
+func (k ViewKind) Describe() string {
+	if k == Materialized {
+		return "materialized view"
+	}
+	return "view"
+}
+
+// A Dependent is a view that reads a table. It is in the record of that table.
+type Dependent struct {
+	ID   []string `json:"id"`
+	UID  string   `json:"uid"` // of the view: see View
+	Kind ViewKind `json:"kind"`
+}
+
+// Equal reports whether two dependents are the same.
+func (d Dependent) Equal(other Dependent) bool {
+	return d.UID == other.UID && d.Kind == other.Kind && slices.Equal(d.ID, other.ID)
+}
+
+// MaxDependents is how many dependents a record may have.
+const MaxDependents = 100
