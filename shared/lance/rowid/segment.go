@@ -13,7 +13,8 @@ type segment interface {
 	len() int64
 	at(k int64) uint64
 	appendTo(ids []uint64, from, to int64) []uint64
-	bounds() (lowest, highest uint64) // of a segment that is not empty
+	runs(from, to int64, yield func(first, last uint64) bool) bool // false when yield was
+	bounds() (lowest, highest uint64)                              // of a segment that is not empty
 	find(id uint64) (k int64, ok bool)
 	message() pb.U64Segment
 }

@@ -27,9 +27,9 @@ func isLineage(field int32) bool { return field <= rowIDField && field >= update
 // RowIDs returns a function from physical rows to row ids: stable ids if the table has them, else
 // addresses.
 func (f *Fragment) RowIDs(ctx context.Context) (func(row int64) uint64, error) {
-	ids, err := f.stableIDs(ctx)
+	ids, err := f.StableIDs(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("row ids of fragment %d: %w", f.Meta.ID, err)
+		return nil, err
 	}
 	if ids == nil {
 		return f.Address, nil
@@ -37,12 +37,19 @@ func (f *Fragment) RowIDs(ctx context.Context) (func(row int64) uint64, error) {
 	return ids.At, nil
 }
 
-// stableIDs returns the stable row ids, or nil when the rows have none.
-func (f *Fragment) stableIDs(ctx context.Context) (*rowid.Sequence, error) {
-	spilled := f.lineageFile(rowIDField)
-	if f.Meta.RowIDs == nil && spilled == nil {
+// StableIDs returns the stable row ids, or nil when the rows have none.
+func (f *Fragment) StableIDs(ctx context.Context) (*rowid.Sequence, error) {
+	if f.Meta.RowIDs == nil && f.lineageFile(rowIDField) == nil {
 		return nil, nil
 	}
+	ids, err := f.readStableIDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("row ids of fragment %d: %w", f.Meta.ID, err)
+	}
+	return ids, nil
+}
+
+func (f *Fragment) readStableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	if err := f.loading.take(ctx); err != nil {
 		return nil, err
 	}
@@ -53,7 +60,7 @@ func (f *Fragment) stableIDs(ctx context.Context) (*rowid.Sequence, error) {
 	ids, err := rowid.Parse(f.Meta.RowIDs)
 	if f.Meta.RowIDs == nil {
 		var values []uint64
-		if values, err = f.readLineage(ctx, spilled, rowIDField); err == nil {
+		if values, err = f.readLineage(ctx, f.lineageFile(rowIDField), rowIDField); err == nil {
 			ids = rowid.New(values)
 		}
 	}
@@ -72,27 +79,41 @@ const firstVersion = 1
 
 // CreatedAt returns a function from physical rows to the versions that created them.
 func (f *Fragment) CreatedAt(ctx context.Context) (func(row int64) uint64, error) {
-	return f.versions(ctx, &f.created, f.Meta.CreatedAt, createdAtField)
+	return versionOf(f.versions(ctx, &f.created, f.Meta.CreatedAt, createdAtField))
 }
 
 // UpdatedAt returns a function from physical rows to the versions that last changed them.
 func (f *Fragment) UpdatedAt(ctx context.Context) (func(row int64) uint64, error) {
+	return versionOf(f.UpdatedVersions(ctx))
+}
+
+// UpdatedVersions returns the versions that last changed the rows, or nil when the fragment does not
+// record them.
+func (f *Fragment) UpdatedVersions(ctx context.Context) (*rowid.Versions, error) {
 	return f.versions(ctx, &f.updated, f.Meta.UpdatedAt, updatedAtField)
 }
 
-// versions returns the row versions that are inline in the manifest or else in a column of a file.
-// It keeps them at known.
-func (f *Fragment) versions(ctx context.Context, known **rowid.Versions, inline []byte, field int32) (func(row int64) uint64, error) {
+// versionOf returns a function from physical rows to versions that may not be recorded.
+func versionOf(versions *rowid.Versions, err error) (func(row int64) uint64, error) {
+	if versions == nil {
+		return func(int64) uint64 { return firstVersion }, err
+	}
+	return versions.At, err
+}
+
+// versions returns the row versions that are inline in the manifest or else in a column of a file,
+// nil when they are in neither. It keeps them at known.
+func (f *Fragment) versions(ctx context.Context, known **rowid.Versions, inline []byte, field int32) (*rowid.Versions, error) {
 	spilled := f.lineageFile(field)
 	if inline == nil && spilled == nil {
-		return func(int64) uint64 { return firstVersion }, nil
+		return nil, nil
 	}
 	if err := f.loading.take(ctx); err != nil {
 		return nil, err
 	}
 	defer f.loading.give()
 	if *known != nil {
-		return (*known).At, nil
+		return *known, nil
 	}
 	versions, err := rowid.ParseVersions(inline)
 	if inline == nil {
@@ -108,7 +129,7 @@ func (f *Fragment) versions(ctx context.Context, known **rowid.Versions, inline 
 		return nil, fmt.Errorf("row versions of fragment %d: %w", f.Meta.ID, err)
 	}
 	*known = versions
-	return versions.At, nil
+	return versions, nil
 }
 
 // lineageFile returns the file that holds one of the reserved columns, or nil.
@@ -137,9 +158,9 @@ func (f *Fragment) readLineage(ctx context.Context, file *File, field int32) ([]
 
 // Indexed returns the fragment as an index of row ids needs it.
 func (f *Fragment) Indexed(ctx context.Context) (rowid.Fragment, error) {
-	ids, err := f.stableIDs(ctx)
+	ids, err := f.StableIDs(ctx)
 	if err != nil {
-		return rowid.Fragment{}, fmt.Errorf("row ids of fragment %d: %w", f.Meta.ID, err)
+		return rowid.Fragment{}, err
 	}
 	if ids == nil {
 		ids = rowid.Range(f.Address(0), f.Address(f.Rows))

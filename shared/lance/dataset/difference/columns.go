@@ -1,0 +1,56 @@
+package difference
+
+import (
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/schema"
+)
+
+// columns are the fields whose values a comparison looks at.
+type columns struct {
+	differ bool    // the fields are not the same in both versions, so no values are
+	ids    []int32 // of the fields, those within them, and those around them
+}
+
+func columnsOf(was, now *schema.Schema, fields []int32) columns {
+	var c columns
+	for _, id := range fields {
+		before, after := was.ByID(id), now.ByID(id)
+		if before == nil || after == nil || !sameField(before, after) || !sameAround(was, now, before, after) {
+			return columns{differ: true}
+		}
+		for f := range (&schema.Schema{Fields: []*schema.Field{after}}).All() {
+			c.ids = append(c.ids, f.ID)
+		}
+		for f := now.ByID(after.ParentID); f != nil; f = now.ByID(f.ParentID) {
+			c.ids = append(c.ids, f.ID)
+		}
+	}
+	slices.Sort(c.ids)
+	c.ids = slices.Compact(c.ids)
+	return c
+}
+
+// sameField reports whether values of two fields read alike. The name of a field does not matter,
+// but those of its members do.
+func sameField(a, b *schema.Field) bool {
+	return a.ID == b.ID && a.LogicalType == b.LogicalType && arrow.TypeEqual(a.Type, b.Type) &&
+		slices.EqualFunc(a.Children, b.Children, sameField)
+}
+
+// sameAround reports whether two fields are within the same others.
+func sameAround(was, now *schema.Schema, a, b *schema.Field) bool {
+	for a != nil && b != nil {
+		if a.ID != b.ID || a.LogicalType != b.LogicalType {
+			return false
+		}
+		a, b = was.ByID(a.ParentID), now.ByID(b.ParentID)
+	}
+	return a == nil && b == nil
+}
+
+// same reports whether the rows of two states of a fragment have the same values.
+func (c columns) same(a, b *fragment.Fragment) bool { return !c.differ && a.SameColumns(b, c.ids) }

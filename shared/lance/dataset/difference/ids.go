@@ -1,0 +1,188 @@
+package difference
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+
+	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/memory"
+)
+
+// maxBytes bounds the sets of ids of one comparison. A set takes two bytes for an id that stands
+// alone, at most a bit for each id of dense ones, and next to nothing for ids that follow one another.
+const maxBytes = 256 << 20
+
+// An account is the memory of all sets of a comparison.
+type account struct {
+	held  memory.Hold
+	limit int64
+	total int64 // of all sets
+}
+
+// grow changes the memory that a set takes.
+func (a *account) grow(ctx context.Context, by int64) error {
+	if by > 0 && a.total+by > a.limit {
+		return fmt.Errorf("%w: the sets of row ids take more than %d MiB", ErrNotComparable, a.limit>>20)
+	}
+	if a.total+by > a.held.Bytes() || a.total+by < a.held.Bytes()/2 {
+		if err := a.held.Resize(ctx, a.total+by); err != nil {
+			return err
+		}
+	}
+	a.total += by
+	return nil
+}
+
+// settle holds just what the sets that are left take.
+func (a *account) settle(ctx context.Context, left ...*ids) error {
+	a.total = 0
+	for _, s := range left {
+		a.total += sizeOf(s.set)
+	}
+	return a.held.Resize(ctx, a.total)
+}
+
+// ids is a set of row ids whose memory is accounted for before it grows.
+type ids struct {
+	account *account
+	set     *roaring64.Bitmap
+	counted int64 // in the account
+	pending int64 // the most that was added since the set was measured
+	room    int64 // for pending, within counted
+}
+
+func (a *account) ids() *ids { return &ids{account: a, set: roaring64.New()} }
+
+const (
+	containerBytes = 96 // about what a container of 65,536 possible ids takes beside its ids
+	bitmapBytes    = 256
+	runBytes       = 8 // about what a run, or an id, takes in a container that is there
+	minRoom        = 64 << 10
+)
+
+// sizeOf returns about what a set takes.
+func sizeOf(set *roaring64.Bitmap) int64 {
+	stats := set.Stats()
+	return bitmapBytes + int64(set.GetSizeInBytes()) + int64(stats.Containers)*containerBytes
+}
+
+// reserve accounts for up to some more bytes. It measures the set when it has grown by a part.
+func (s *ids) reserve(ctx context.Context, bytes int64) error {
+	if s.pending+bytes > s.room {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		size := sizeOf(s.set)
+		room := max(bytes, minRoom, size/4)
+		if err := s.account.grow(ctx, size+room-s.counted); err != nil {
+			return err
+		}
+		s.counted, s.room, s.pending = size+room, room, 0
+	}
+	s.pending += bytes
+	return nil
+}
+
+// measured accounts for what the set takes now.
+func (s *ids) measured(ctx context.Context) error {
+	size := sizeOf(s.set)
+	err := s.account.grow(ctx, size-s.counted)
+	if err == nil {
+		s.counted, s.room, s.pending = size, 0, 0
+	}
+	return err
+}
+
+// drop forgets the set.
+func (s *ids) drop() {
+	s.account.total -= s.counted
+	s.set, s.counted = nil, 0
+}
+
+// addRun adds the ids from first to last.
+func (s *ids) addRun(ctx context.Context, first, last uint64) error {
+	containers := int64(last>>16 - first>>16 + 1)
+	if err := s.reserve(ctx, containers*(containerBytes+runBytes)); err != nil {
+		return err
+	}
+	if first < last {
+		s.set.AddRange(first, last)
+	}
+	s.set.Add(last)
+	return nil
+}
+
+// addLive adds the ids of all rows of a fragment that are not deleted, and returns their number.
+func (s *ids) addLive(ctx context.Context, f *fragment.Fragment) (uint64, error) {
+	return s.addLiveOf(ctx, f, 0, f.Rows)
+}
+
+// addLiveOf is addLive of some rows.
+func (s *ids) addLiveOf(ctx context.Context, f *fragment.Fragment, from, to int64) (uint64, error) {
+	rows := uint64(0)
+	err := eachRun(ctx, f, from, to, func(first, last uint64, _ int64) error {
+		rows += last - first + 1
+		return s.addRun(ctx, first, last)
+	})
+	return rows, err
+}
+
+// eachRun calls do for runs of ids that follow one another, of rows of a fragment that are not
+// deleted, with the row of the first.
+func eachRun(ctx context.Context, f *fragment.Fragment, from, to int64, do func(first, last uint64, row int64) error) error {
+	sequence, err := f.StableIDs(ctx)
+	if err != nil {
+		return err
+	}
+	if sequence == nil {
+		return fmt.Errorf("%w: fragment %d has no stable row ids", ErrNotComparable, f.Meta.ID)
+	}
+	deleted, err := f.Deletions(ctx)
+	if err != nil {
+		return err
+	}
+	for start, end := range deleted.Live(from, to) {
+		for first, last := range sequence.Runs(start, end) {
+			if err := do(first, last, start); err != nil {
+				return err
+			}
+			start += int64(last-first) + 1
+		}
+	}
+	return nil
+}
+
+// without returns the ids that are not in another set.
+func (s *ids) without(ctx context.Context, o *ids) (*ids, error) {
+	left := s.account.ids()
+	if err := left.reserve(ctx, s.counted+o.counted); err != nil {
+		return nil, err
+	}
+	left.set = roaring64.AndNot(s.set, o.set)
+	return left, left.measured(ctx)
+}
+
+// intersect leaves the ids that are also in another set.
+func (s *ids) intersect(ctx context.Context, o *ids) error {
+	return s.combine(ctx, o, s.set.And)
+}
+
+// subtract removes the ids of another set.
+func (s *ids) subtract(ctx context.Context, o *ids) error {
+	return s.combine(ctx, o, s.set.AndNot)
+}
+
+// unite adds the ids of another set.
+func (s *ids) unite(ctx context.Context, o *ids) error {
+	return s.combine(ctx, o, s.set.Or)
+}
+
+func (s *ids) combine(ctx context.Context, o *ids, do func(*roaring64.Bitmap)) error {
+	if err := s.reserve(ctx, o.counted); err != nil {
+		return err
+	}
+	do(o.set)
+	return s.measured(ctx)
+}

@@ -1,0 +1,52 @@
+package fragment
+
+import (
+	"bytes"
+	"slices"
+
+	"tiltyard/shared/lance/deletion"
+)
+
+// SameColumns reports whether two states of a fragment hold fields in the same columns of the same
+// files. Then each row has the same values of the fields in both. fields lists the ids of the
+// fields, of those within them and of those around them.
+func (f *Fragment) SameColumns(o *Fragment, fields []int32) bool {
+	return f.Rows == o.Rows && slices.EqualFunc(f.holding(fields), o.holding(fields), func(a, b *File) bool {
+		return a.isSame(b) && !slices.ContainsFunc(fields, func(id int32) bool {
+			column, here := a.columns[id]
+			other, there := b.columns[id]
+			return here != there || column != other
+		})
+	})
+}
+
+// holding returns the files that hold any of some fields.
+func (f *Fragment) holding(fields []int32) []*File {
+	return slices.DeleteFunc(slices.Clone(f.files), func(file *File) bool {
+		return !slices.ContainsFunc(fields, func(id int32) bool {
+			_, ok := file.columns[id]
+			return ok
+		})
+	})
+}
+
+// isSame reports whether two data files are one. Those out of reach never are.
+func (d *File) isSame(o *File) bool {
+	return d.err == nil && o.err == nil && d.base.URI == o.base.URI && d.key == o.key
+}
+
+// SameRowIDs reports whether two states of a fragment store their stable row ids in the same form.
+// Then each row has the same id in both.
+func (f *Fragment) SameRowIDs(o *Fragment) bool {
+	return bytes.Equal(f.Meta.RowIDs, o.Meta.RowIDs) && f.SameColumns(o, []int32{rowIDField})
+}
+
+// SameDeletions reports whether two states of a fragment have one deletion file, or none.
+func (f *Fragment) SameDeletions(o *Fragment) bool {
+	a, b := f.Meta.DeletionFile, o.Meta.DeletionFile
+	if a == nil || b == nil {
+		return a == b
+	}
+	return f.deletionErr == nil && o.deletionErr == nil && f.deletionBase.URI == o.deletionBase.URI &&
+		a.DeletedRows == b.DeletedRows && deletion.Path(f.Meta.ID, a) == deletion.Path(o.Meta.ID, b)
+}
