@@ -2,11 +2,13 @@ package dataset
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 	"github.com/apache/arrow-go/v18/arrow"
@@ -22,6 +24,7 @@ import (
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
 	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
 
@@ -249,7 +252,14 @@ func checkDifference(t *rapid.T, was, now *Dataset, fields []int32) {
 		t.Fatal(err)
 	}
 	defer got.Release()
-	before, after := rowsByID(t, was, fields), rowsByID(t, now, fields)
+	comparable := !slices.ContainsFunc(fields, func(id int32) bool { return was.Schema().ByID(id) == nil })
+	checkRows(t, got, rowsByID(t, was, fields), rowsByID(t, now, fields), comparable)
+}
+
+// checkRows compares a difference with that of the rows of two versions. Values are comparable when
+// the columns are the same in both.
+func checkRows(t datasettest.Fataler, got *difference.Rows, before, after map[uint64]historyRow, comparable bool) {
+	t.Helper()
 	gone, fresh := maps.Clone(before), maps.Clone(after)
 	for id := range after {
 		delete(gone, id)
@@ -263,7 +273,6 @@ func checkDifference(t *rapid.T, was, now *Dataset, fields []int32) {
 	if diff := cmp.Diff(sorted(fresh), idsOf(got.Fresh)); diff != "" {
 		t.Fatalf("fresh (-want +got):\n%s", diff)
 	}
-	comparable := !slices.ContainsFunc(fields, func(id int32) bool { return was.Schema().ByID(id) == nil })
 	for id, row := range before {
 		other, ok := after[id]
 		changed := got.Changed.Contains(id)
@@ -284,6 +293,53 @@ func checkDifference(t *rapid.T, was, now *Dataset, fields []int32) {
 }
 
 func idsOf(set *roaring64.Bitmap) []uint64 { return slices.Collect(roaring64.Values(set)) }
+
+// Native Lance moves and changes rows as its own answers tell, between any two versions.
+func TestDifferencesOfNativeVersions(t *testing.T) {
+	ctx := t.Context()
+	native := &nativeTables{store: memstore.New()}
+	native.unpack(t, "testdata/rows.zip")
+	var answers map[uint64][][3]any
+	if err := json.Unmarshal(native.get(t, "rows.json"), &answers); err != nil {
+		t.Fatal(err)
+	}
+	table := NewSession(64<<20, time.Now).Table(objectstore.Location{URI: "memory://rows.lance", Store: native.store, Prefix: "rows.lance"}, 0)
+	versions := map[uint64]*Dataset{}
+	rows := map[uint64]map[uint64]historyRow{}
+	for version, answer := range answers {
+		d, err := table.Version(ctx, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions[version], rows[version] = d, map[uint64]historyRow{}
+		for _, r := range answer {
+			rows[version][uint64(r[0].(float64))] = historyRow{updated: uint64(r[1].(float64)), values: r[2].(string)}
+		}
+	}
+	if len(versions) < 20 {
+		t.Fatalf("a history of %d versions, want 20 and more", len(versions))
+	}
+	for from, was := range versions {
+		for to, now := range versions {
+			column := now.Schema().Field("x")
+			if column == nil {
+				continue
+			}
+			if f := was.Schema().ByID(column.ID); f != nil && f.Name != "x" {
+				continue // rows.json does not list its values
+			}
+			got, err := now.Since(ctx, was, []int32{column.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := was.Schema().Field("x")
+			t.Run(fmt.Sprintf("%d to %d", from, to), func(t *testing.T) {
+				checkRows(t, got, rows[from], rows[to], other != nil && other.ID == column.ID)
+			})
+			got.Release()
+		}
+	}
+}
 
 // A view's rows are found by the ids of their source rows, and rows by their own.
 func TestRowsAreFoundByIDs(t *testing.T) {

@@ -75,11 +75,29 @@ func TestSequencesHoldTheirIDs(t *testing.T) {
 			if got := s.AppendTo(nil, from, to); !slices.Equal(got, want) {
 				t.Fatalf("%s: AppendTo(%d, %d): got %v, want %v", name, from, to, got, want)
 			}
+			if got := inRuns(t, s, from, to, len(want)); !slices.Equal(got, want) {
+				t.Fatalf("%s: Runs(%d, %d): got %v, want %v", name, from, to, got, want)
+			}
 			if got := s.Slice(from, to).IDs(); !slices.Equal(got, want) {
 				t.Fatalf("%s: Slice(%d, %d): got %v, want %v", name, from, to, got, want)
 			}
 		}
 	})
+}
+
+// inRuns returns the ids of the runs of a sequence, at most n and one.
+func inRuns(t *rapid.T, s *Sequence, from, to int64, n int) (ids []uint64) {
+	for first, last := range s.Runs(from, to) {
+		if first > last {
+			t.Fatalf("a run from %d to %d", first, last)
+		}
+		for id := first; len(ids) <= n; id++ {
+			if ids = append(ids, id); id == last {
+				break
+			}
+		}
+	}
+	return ids
 }
 
 func TestSegmentsFindTheirIDs(t *testing.T) {
@@ -182,6 +200,17 @@ func TestVersionsHoldTheirRuns(t *testing.T) {
 		if parsed.Len() != n || cut.Len() != max(to-from, 0) {
 			t.Fatalf("lengths: got %d and %d, want %d and %d", parsed.Len(), cut.Len(), n, max(to-from, 0))
 		}
+		run := int64(0)
+		for end, version := range parsed.Runs() {
+			for ; run < end; run++ {
+				if versions[run] != version {
+					t.Fatalf("row %d is in a run of version %d", run, version)
+				}
+			}
+		}
+		if run != n {
+			t.Fatalf("runs of %d rows, want %d", run, n)
+		}
 		for k := range n {
 			if parsed.At(k) != versions[k] || k >= from && k < to && cut.At(k-from) != versions[k] {
 				t.Fatalf("version of row %d is wrong", k)
@@ -210,6 +239,15 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("second reading: %v", err)
 		}
 		NewIndex([]Fragment{{ID: 1, IDs: s}})
+		left := uint64(s.Len())
+		for first, last := range s.Runs(0, s.Len()) {
+			if left -= last - first + 1; first > last || left > uint64(s.Len()) {
+				t.Fatalf("a run from %d to %d in %d ids", first, last, s.Len())
+			}
+		}
+		if left != 0 {
+			t.Fatalf("%d ids are in no run", left)
+		}
 		for _, k := range []int64{0, s.Len() / 2, s.Len() - 1} {
 			if k < 0 || k >= s.Len() {
 				continue
