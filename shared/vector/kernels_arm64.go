@@ -28,3 +28,8 @@ func dotFloat16(query []float32, rows []uint16, out []float32)
 
 //go:noescape
 func cosineFloat16(query []float32, rows []uint16, xy, yy []float32)
+
+//go:noescape
+func scoreTile(rows, panel, offsets, out []float32, stride int)
+
+func smallest(scores []float32) int { return smallestPortable(scores) }

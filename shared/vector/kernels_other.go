@@ -17,3 +17,9 @@ func dotFloat16(query []float32, rows []uint16, out []float32) { dotHalfPortable
 func cosineFloat16(query []float32, rows []uint16, xy, yy []float32) {
 	cosineHalfPortable(query, rows, xy, yy)
 }
+
+func scoreTile(rows, panel, offsets, out []float32, stride int) {
+	scorePortable(rows, panel, offsets, out, stride)
+}
+
+func smallest(scores []float32) int { return smallestPortable(scores) }

@@ -255,3 +255,7 @@ func modified(st *unix.Stat_t) time.Time { return time.Unix(st.Mtim.Unix()) }
 func isRegular(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFREG }
 
 func isDir(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFDIR }
+
+// ReadGap implements objectstore.Gapper. It is one page of memory, because a further range costs
+// one system call.
+func (s *Store) ReadGap() int64 { return 4 << 10 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/half"
 )
 
 // QuietNaN is the NaN without a payload.
@@ -29,3 +31,18 @@ func Ordered[T int16 | int32 | int64](x T, sign int, low T) T { return x ^ x>>si
 
 // totalOrder returns an integer in the total order of floats.
 func totalOrder(f float64) int64 { return Ordered(int64(math.Float64bits(f)), 63, math.MaxInt64) }
+
+// Half is the bits of a float16.
+type Half uint16
+
+// HalfOf returns the half nearest to f, as [half.Round] does.
+func HalfOf(f float64) Half { return Half(half.Round(f)) }
+
+// HalvesToFloat32 widens halves.
+func HalvesToFloat32(src []Half) []float32 {
+	out := make([]float32, len(src))
+	for i, h := range src {
+		out[i] = half.Widen(uint16(h))
+	}
+	return out
+}
