@@ -30,6 +30,7 @@ jsonb.py shared/lance/jsonb/testdata/native.json
 manifest.py shared/lance/manifest/testdata
 operation.py shared/lance/operation/testdata/history.zip
 sql.py shared/sql
+selection.py shared/sql/selection/testdata
 vector.py   shared/vector/testdata/golden.json
 fold.py shared/fulltext/fold.txt
 stopwords.py shared/fulltext/stopwords

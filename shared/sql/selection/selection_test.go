@@ -63,6 +63,8 @@ func TestWhatAViewCannotHaveIsNamed(t *testing.T) {
 		"select id from t where random() > 0.5":      "function random",
 		"select id from t where id":                  "type bool",
 		"select missing from t":                      "missing",
+		"select 'a''''b' as y from t":                "a quote follows",
+		`select 'a\''' as y from t`:                  "a quote follows",
 	} {
 		q, err := Parse(in)
 		if err == nil {
@@ -73,4 +75,55 @@ func TestWhatAViewCannotHaveIsNamed(t *testing.T) {
 			t.Errorf("%s: got %v, want an error about %s", in, err, want)
 		}
 	}
+}
+
+func TestAColumnKeepsWhatDescribesIt(t *testing.T) {
+	note := func(more ...string) arrow.Metadata {
+		m := map[string]string{"comment": "kept"}
+		for _, key := range more {
+			m[key] = "dropped"
+		}
+		return arrow.MetadataFrom(m)
+	}
+	declared := note("lance:field_id", "lance-schema:unenforced-primary-key", "computed_column", "computed_column.kind", "computed_refresh.definition_version")
+	nested := func(m arrow.Metadata) []arrow.Field {
+		f := arrow.Field{Name: "n", Type: arrow.PrimitiveTypes.Int32, Nullable: true, Metadata: m}
+		return []arrow.Field{
+			f,
+			{Name: "s", Type: arrow.StructOf(f), Metadata: m},
+			{Name: "l", Type: arrow.ListOfField(f), Metadata: m},
+			{Name: "ll", Type: arrow.LargeListOfField(f), Metadata: m},
+			{Name: "f", Type: arrow.FixedSizeListOfField(2, f), Metadata: m},
+		}
+	}
+	p, err := (&Query{Source: []string{"t"}}).Plan(t.Context(), arrow.NewSchema(nested(declared), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := arrow.NewSchema(nested(note()), nil); !p.Schema.Equal(want) {
+		t.Errorf("got %s, want %s", p.Schema, want)
+	}
+}
+
+// A query that is read is written in a spelling that is read as the same query.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"select * from t", "SELECT id AS \"a b\", -x::int as y FROM `A`.t WHERE not(case when a then 'b' end) LIMIT 5;",
+		"select trim(both 'x' from a), ceil(a) y, [1][2], x'0a', interval '1' day from t", "select a['b'].c d from t where a not null",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q, err := Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := Parse(q.String())
+		if err != nil {
+			t.Fatalf("%q is written as %q: %v", text, q, err)
+		}
+		if again.String() != q.String() {
+			t.Fatalf("%q is written as %q, and then as %q", text, q, again)
+		}
+	})
 }

@@ -74,7 +74,7 @@ var operators = []string{
 type lexer struct {
 	src   string
 	pos   int
-	names bool // double quotes make identifiers, as in a SELECT
+	names bool // double quotes delimit identifiers, as in a SELECT
 }
 
 // tokens returns all tokens, the last of which is tokEOF.

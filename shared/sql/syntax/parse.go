@@ -13,21 +13,20 @@ func Parse(src string) (Expr, error) {
 
 // Parse parses one expression within the limits.
 func (l Limits) Parse(src string) (Expr, error) {
-	p, err := l.parser(src, false)
+	p, err := l.parser(lexer{src: src})
 	if err != nil {
 		return nil, err
 	}
 	return p.whole()
 }
 
-// parser returns a parser at the beginning of a text. names means that double quotes delimit
-// names.
-func (l Limits) parser(src string, names bool) (*parser, error) {
+// parser returns a parser at the beginning of a text.
+func (l Limits) parser(text lexer) (*parser, error) {
 	l = l.withDefaults()
-	if len(src) > l.Bytes {
-		return nil, sql.Errorf(sql.ErrTooLarge, l.Bytes, "text has %d bytes, more than %d", len(src), l.Bytes)
+	if len(text.src) > l.Bytes {
+		return nil, sql.Errorf(sql.ErrTooLarge, l.Bytes, "text has %d bytes, more than %d", len(text.src), l.Bytes)
 	}
-	tokens, err := lexer{src: src, names: names}.tokens()
+	tokens, err := text.tokens()
 	return &parser{tokens: tokens, limits: l}, err
 }
 

@@ -124,10 +124,6 @@ func (p *parser) trim() (string, []Expr, error) {
 	case p.takeWords("TRAILING"):
 		name = "rtrim"
 	}
-	if p.takeWords("FROM") {
-		x, err := p.arguments(1)
-		return name, x, err
-	}
 	args, err := p.arguments(2)
 	if err != nil || !p.takeWords("FROM") {
 		return name, args, err
@@ -154,8 +150,10 @@ func (p *parser) positionOf() (string, []Expr, error) {
 
 // overlay reads both forms.
 func (p *parser) overlay() (string, []Expr, error) {
+	name := p.next - 2
 	args, err := p.arguments(4)
 	if err != nil || len(args) > 1 {
+		p.tokens[name].role = plain // the form with commas is a call like others
 		return "overlay", args, err
 	}
 	if err := p.expectWord("PLACING"); err != nil {

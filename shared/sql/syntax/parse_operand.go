@@ -212,7 +212,7 @@ func (p *parser) beginsOperand(n int) bool {
 		return t.text == "("
 	case tokWord:
 		switch t.keyword() {
-		case "AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "NOT", "THEN", "ELSE", "END", "AS", "ESCAPE":
+		case "AND", "OR", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "NOT", "THEN", "ELSE", "END", "AS", "ESCAPE", "FROM", "FOR", "WHERE", "LIMIT":
 			return false
 		}
 	}
@@ -262,6 +262,7 @@ func (p *parser) column() (Expr, error) {
 
 // call reads a function call without the clauses of aggregates and windows.
 func (p *parser) call() (Expr, error) {
+	name := p.next
 	t := p.take()
 	p.next++ // (
 	if w := p.peek().keyword(); w == "DISTINCT" || w == "ALL" || w == "SELECT" {
@@ -274,7 +275,26 @@ func (p *parser) call() (Expr, error) {
 	if w := p.peek().keyword(); w == "OVER" || w == "FILTER" || w == "WITHIN" {
 		return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "%s after a function call", w)
 	}
+	if hasForm(t, args) {
+		p.tokens[name].role = form
+	}
 	return &Call{position: position(t.pos), Name: t.text, Args: args}, nil
+}
+
+// hasForm reports whether sqlparser reads a call as one of its own forms. In those of CEIL
+// and FLOOR only a number can be the second argument.
+func hasForm(name token, args []Expr) bool {
+	switch name.keyword() {
+	case "STRUCT":
+		return true
+	case "CEIL", "FLOOR":
+		if len(args) == 2 {
+			n, ok := args[1].(*Number)
+			return ok && !strings.HasPrefix(n.Text, "-")
+		}
+		return len(args) == 1
+	}
+	return false
 }
 
 // caseExpr reads CASE in both of its forms.

@@ -102,7 +102,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{"a in (select 1)", sql.ErrUnsupported, 6, "subqueries"},
 		{"(1, 2) = b", sql.ErrUnsupported, 0, "tuples"},
 		{"extract(year, d) = 2024", sql.ErrSyntax, 12, "expected FROM"},
-		{"trim(leading from)", sql.ErrSyntax, 17, "expected an expression"},
+		{"trim(leading from a)", sql.ErrSyntax, 18, `expected ")"`},
 		{"cast(a as geometry)", sql.ErrUnsupported, 10, "type geometry"},
 		{"a[1:2] = b", sql.ErrUnsupported, 1, "slices"},
 		{"a is unknown", sql.ErrUnsupported, 5, "IS UNKNOWN"},

@@ -29,7 +29,7 @@ type Item struct {
 // not strings. Expressions are spelled as native LanceDB stores them. Errors wrap
 // sql.ErrSyntax, sql.ErrUnsupported or sql.ErrTooLarge.
 func ParseSelect(src string) (*Select, error) {
-	p, err := Limits{}.parser(src, true)
+	p, err := queryParser(src)
 	if err != nil {
 		return nil, err
 	}
@@ -48,14 +48,29 @@ func ParseSelect(src string) (*Select, error) {
 // Spell returns an expression as native LanceDB stores it in the text of a query. Double
 // quotes delimit names here, not strings. Its errors are those of Parse.
 func Spell(src string) (string, error) {
-	p, err := Limits{}.parser(src, true)
+	p, err := queryParser(src)
 	if err != nil {
 		return "", err
 	}
 	if _, err := p.whole(); err != nil {
 		return "", err
 	}
-	return spell(p.tokens[:p.next]), nil
+	return spell(p.tokens[:p.next])
+}
+
+// queryParser returns a parser of a text in which double quotes delimit names. Names that
+// need no quotes count as written without them, because the stored text has none.
+func queryParser(src string) (*parser, error) {
+	p, err := Limits{}.parser(lexer{src: src, names: true})
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range p.tokens {
+		if t.kind == tokQuoted && IsBare(t.text) {
+			p.tokens[i].kind = tokWord
+		}
+	}
+	return p, nil
 }
 
 func (p *parser) selectQuery() (*Select, error) {
@@ -99,7 +114,7 @@ func (p *parser) items() ([]Item, error) {
 			return nil, err
 		}
 		items = append(items, item)
-		if !p.takeOp(",") {
+		if !p.takeOp(",") || p.peek().keyword() == "FROM" {
 			return items, nil
 		}
 	}
@@ -124,7 +139,7 @@ func (p *parser) item() (Item, error) {
 		return Item{Name: name.Text, Expr: text}, err
 	}
 	c, ok := e.(*Column)
-	if !ok {
+	if !ok || t.isOp("(") {
 		return Item{}, sql.Errorf(sql.ErrUnsupported, t.pos, "expression %s without a name (write %s AS name)", text, text)
 	}
 	return Item{Name: c.Path[len(c.Path)-1].Text, Expr: text}, nil
@@ -137,7 +152,8 @@ func (p *parser) spelled() (string, Expr, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return spell(p.tokens[first:p.next]), e, nil
+	text, err := spell(p.tokens[first:p.next])
+	return text, e, err
 }
 
 // from reads the name of the one table.
@@ -186,6 +202,9 @@ func (p *parser) name(what string) (Name, error) {
 
 // limit reads a number of rows.
 func (p *parser) limit() (*uint64, error) {
+	if p.takeWords("ALL") {
+		return nil, nil
+	}
 	t := p.take()
 	n, err := strconv.ParseUint(t.text, 10, 64)
 	if t.kind != tokNumber || t.role == long || err != nil || strconv.FormatUint(n, 10) != t.text {

@@ -3,6 +3,8 @@ package syntax
 import (
 	"slices"
 	"strings"
+
+	"tiltyard/shared/sql"
 )
 
 // A role is what a token is in an expression. The parser notes it where the token alone does
@@ -23,16 +25,22 @@ const (
 // spell writes the tokens of an expression as native LanceDB stores it: with one blank
 // between words, keywords and types in upper case, and parentheses where they were.
 //
+// A string in which a quote follows another quote or a backslash is refused: native LanceDB
+// stores another string in its place, or one that it cannot read.
+//
 // Source: sqlparser 0.62, the Display of ast.Expr, and lancedb 0.40, materialized_view/query.rs.
-func spell(tokens []token) string {
+func spell(tokens []token) (string, error) {
 	var b strings.Builder
 	for i, t := range tokens {
+		if t.kind == tokString && (strings.Contains(t.text, "''") || strings.Contains(t.text, `\'`)) {
+			return "", sql.Errorf(sql.ErrUnsupported, t.pos, "a string in which a quote follows a quote or a backslash")
+		}
 		if i > 0 && spaced(tokens[i-1], t) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(t.spelling())
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // spaced reports whether a blank is between two tokens.
@@ -117,14 +125,14 @@ var reservedWords = strings.Fields(`
 	prewhere qualify returning right sample select semi set settings sort start struct table
 	tablesample top trim true union unnest unpivot using values view where window with`)
 
-// LastName returns the last name of an expression that is a path, such as title for
-// meta.title, and "" for every other expression.
+// LastName returns the last name of a spelled expression that is a path, such as title for
+// meta.title, and "" for every other expression, also for a path in parentheses.
 func LastName(src string) string {
 	e, err := Parse(src)
 	if err != nil {
 		return ""
 	}
-	if c, ok := e.(*Column); ok {
+	if c, ok := e.(*Column); ok && !strings.HasPrefix(src, "(") {
 		return c.Path[len(c.Path)-1].Text
 	}
 	return ""
