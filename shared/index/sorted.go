@@ -54,6 +54,10 @@ func keysOf(batch arrow.RecordBatch, keyOf sortkey.Append) [][]byte {
 	rows := batch.Column(1).(*array.Uint64)
 	ends := make([]int, batch.NumRows())
 	var block []byte
+	if t, ok := batch.Column(0).DataType().(arrow.FixedWidthDataType); ok {
+		const others = 1 + 8 // whether there is a value, and the number
+		block = make([]byte, 0, len(ends)*(t.Bytes()+others))
+	}
 	for i := range ends {
 		block = binary.BigEndian.AppendUint64(keyOf(block, batch.Column(0), i), rows.Value(i))
 		ends[i] = len(block)

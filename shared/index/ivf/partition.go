@@ -30,7 +30,7 @@ type Partition struct {
 func (p *Partition) Rows() int { return len(p.ids) }
 
 func (p *Partition) bytes() int64 {
-	n := int64(8 * len(p.ids))
+	n := int64(8*len(p.ids) + 4*len(p.codes.Offsets))
 	for _, c := range p.codes.Columns {
 		n += int64(len(c))
 	}
@@ -71,8 +71,9 @@ func (x *Index) size(number int) int64 {
 	return n
 }
 
+// rowBytes is how much memory a row takes: its number, an offset and its code.
 func (x *Index) rowBytes() int64 {
-	n := int64(8)
+	n := int64(8 + 4)
 	for _, c := range x.quantizer.Columns() {
 		n += int64(c.RowBytes())
 	}

@@ -20,6 +20,10 @@ import (
 // The bytes of a partition are transposed: those of all rows for the first place, then for the second.
 // Only if the metadata denies it they lie row by row.
 //
+// The distance from a query q to the code p of a residual to c is |q-c|² - 2q·p + (2c·p + |p|²). The part in
+// brackets is the same for all queries, so [Arrange] computes it once for each row, and a query has one
+// table of products for all partitions.
+//
 // The codebook is a tensor of shape [2^bits, dimension], but its numbers lie place by place:
 // [sub-vectors][2^bits][dimension / sub-vectors].
 type product struct {
@@ -30,6 +34,7 @@ type product struct {
 	width      int // elements of a sub-vector
 	transposed bool
 	tables     []*vector.Table // of the centroids, by place
+	squares    []float32       // of the lengths of the centroids, by place; nil under dot
 }
 
 func newProduct(s Spec) (Quantizer, error) {
@@ -60,11 +65,16 @@ func newProduct(s Spec) (Quantizer, error) {
 		return nil, fmt.Errorf("%w: codebook of %d numbers for %d dimensions of %d bits", lance.ErrCorrupt, len(book.Values), m.Dim, m.Bits)
 	}
 	p := &product{metric: s.Metric, element: s.Element, bits: m.Bits, places: m.Places, width: m.Dim / m.Places, transposed: m.Transposed}
-	metric := vector.L2
-	if s.Metric == vector.Dot {
-		metric = vector.Dot
+	p.tables = tablesOf(vector.Dot, book.Values, p.width<<m.Bits, p.width)
+	if s.Metric != vector.Dot {
+		for centroid := range slices.Chunk(book.Values, p.width) {
+			square := float32(0)
+			for _, x := range centroid {
+				square += x * x
+			}
+			p.squares = append(p.squares, square)
+		}
 	}
-	p.tables = tablesOf(metric, book.Values, p.width<<m.Bits, p.width)
 	return p, nil
 }
 
@@ -81,59 +91,73 @@ func tablesOf(metric vector.Metric, codebook []float32, place, width int) []*vec
 func (p *product) rowBytes() int { return p.places * p.bits / 8 }
 
 func (p *product) Columns() []Column { return []Column{{"__pq_code", arrow.UINT8, p.rowBytes()}} }
-func (p *product) Bytes() int64      { return int64(p.places) * vector.TableBytes(1<<p.bits, p.width) }
+func (p *product) Bytes() int64 {
+	return int64(p.places)*vector.TableBytes(1<<p.bits, p.width) + 4*int64(len(p.squares))
+}
+
 func (p *product) QueryBytes() int64 { return 4 * 256 * int64(p.rowBytes()) }
 
-func (p *product) Prepare(v *Vector) (Prepared, error) {
-	q := &productQuery{product: p, vector: v}
-	if p.metric == vector.Dot {
-		q.table = p.table(v.Values)
+// arrange computes the part of the distance of each row that is the same for all queries.
+func (p *product) arrange(codes *Codes) {
+	if p.squares == nil || codes.Rows == 0 {
+		return
 	}
-	return q, nil
+	entries := p.products(codes.Centroid)
+	for i, square := range p.squares {
+		entries[i] = square - 2*entries[i]
+	}
+	codes.Offsets = make([]float32, codes.Rows)
+	p.addSums(p.table(entries), codes, 0, codes.Offsets)
+}
+
+func (p *product) Prepare(v *Vector) (Prepared, error) {
+	entries := p.products(v.Values)
+	if p.metric != vector.Dot {
+		for i := range entries {
+			entries[i] *= 2
+		}
+	}
+	return &productQuery{product: p, vector: v, table: p.table(entries)}, nil
 }
 
 type productQuery struct {
 	*product
 	vector *Vector
-	table  []float32 // for all partitions, under dot
+	table  []float32
 }
 
 func (q *productQuery) Meter(codes *Codes) Meter {
-	m := &productMeter{product: q.product, codes: codes, table: q.table}
-	if m.table == nil {
-		m.table = q.product.table(q.residual(codes.Centroid))
-	}
+	m := &productMeter{productQuery: q, codes: codes}
 	if q.metric == vector.Dot {
 		m.base = 1
+		return m
+	}
+	for i, x := range q.vector.Values {
+		d := x - codes.Centroid[i]
+		m.base += d * d
 	}
 	return m
 }
 
-// residual returns the query minus the centroid of a partition.
-func (q *productQuery) residual(centroid []float32) []float32 {
-	residual := make([]float32, len(centroid))
-	for i, x := range q.vector.Values {
-		residual[i] = x - centroid[i]
+// products returns the negative dot products of a vector with the centroids of each place.
+func (p *product) products(v []float32) []float32 {
+	n := 1 << p.bits
+	entries := make([]float32, p.places*n)
+	for place, table := range p.tables {
+		table.Distances(v[place*p.width:(place+1)*p.width], entries[place*n:(place+1)*n])
 	}
-	if q.element == arrow.FLOAT16 {
-		RoundHalf(residual)
-	}
-	return residual
+	return entries
 }
 
-// table returns what each byte of a code adds to the distance: 256 numbers for each byte.
-func (p *product) table(query []float32) []float32 {
-	entries := 1 << p.bits
-	single := make([]float32, p.places*entries)
-	for place, table := range p.tables {
-		table.Distances(query[place*p.width:(place+1)*p.width], single[place*entries:(place+1)*entries])
-	}
+// table returns what each byte of a code adds to a sum of entries, of which each place has one for each of
+// its centroids: 256 numbers for each byte.
+func (p *product) table(entries []float32) []float32 {
 	if p.bits == 8 {
-		return single
+		return entries
 	}
 	pairs := make([]float32, p.places/2*256)
 	for i := range p.places / 2 {
-		low, high := single[i*32:i*32+16], single[i*32+16:i*32+32]
+		low, high := entries[i*32:i*32+16], entries[i*32+16:i*32+32]
 		for code := range 256 {
 			pairs[i*256+code] = low[code&15] + high[code>>4]
 		}
@@ -141,29 +165,20 @@ func (p *product) table(query []float32) []float32 {
 	return pairs
 }
 
-type productMeter struct {
-	*product
-	codes *Codes
-	table []float32
-	base  float32 // of the distance
-}
-
-func (m *productMeter) Measure(from int, _ float32, out []float32) {
-	if !m.transposed {
+// addSums adds to each of out what the bytes of its row add. The first row is from.
+func (p *product) addSums(table []float32, codes *Codes, from int, out []float32) {
+	if !p.transposed {
 		for i := range out {
-			out[i] = m.One(from + i)
+			out[i] += p.sum(table, codes, from+i)
 		}
 		return
 	}
-	for i := range out {
-		out[i] = m.base
-	}
-	codes, rows, n := m.codes.Columns[0], m.codes.Rows, len(out)
+	columns, rows, n := codes.Columns[0], codes.Rows, len(out)
 	byteAt := func(b int) ([]byte, *[256]float32) {
-		return codes[b*rows+from:][:n], (*[256]float32)(m.table[b*256:])
+		return columns[b*rows+from:][:n], (*[256]float32)(table[b*256:])
 	}
 	b := 0
-	for ; b+4 <= m.rowBytes(); b += 4 {
+	for ; b+4 <= p.rowBytes(); b += 4 {
 		c0, t0 := byteAt(b)
 		c1, t1 := byteAt(b + 1)
 		c2, t2 := byteAt(b + 2)
@@ -173,23 +188,54 @@ func (m *productMeter) Measure(from int, _ float32, out []float32) {
 			out[i] += (t0[c] + t1[c1[i]]) + (t2[c2[i]] + t3[c3[i]])
 		}
 	}
-	for ; b < m.rowBytes(); b++ {
-		column, table := byteAt(b)
+	for ; b < p.rowBytes(); b++ {
+		column, entries := byteAt(b)
 		for i, c := range column {
-			out[i] += table[c]
+			out[i] += entries[c]
+		}
+	}
+}
+
+// sum returns what the bytes of one row add.
+func (p *product) sum(table []float32, codes *Codes, row int) float32 {
+	step, at := codes.Rows, row
+	if !p.transposed {
+		step, at = 1, row*p.rowBytes()
+	}
+	sum := float32(0)
+	for b := range p.rowBytes() {
+		sum += table[b*256+int(codes.Columns[0][at])]
+		at += step
+	}
+	return sum
+}
+
+// A productMeter adds up distances. Sums that should be 0 may be a little below, and become 0.
+type productMeter struct {
+	*productQuery
+	codes *Codes
+	base  float32 // of the distances of all rows
+}
+
+func (m *productMeter) Measure(from int, _ float32, out []float32) {
+	for i := range out {
+		out[i] = m.base
+	}
+	m.addSums(m.table, m.codes, from, out)
+	if m.metric == vector.Dot {
+		return
+	}
+	for i, offset := range m.codes.Offsets[from:][:len(out)] {
+		if out[i] += offset; out[i] < 0 {
+			out[i] = 0
 		}
 	}
 }
 
 func (m *productMeter) One(row int) float32 {
-	codes, step, at := m.codes.Columns[0], m.codes.Rows, row
-	if !m.transposed {
-		step, at = 1, row*m.rowBytes()
+	distance := m.base + m.sum(m.table, m.codes, row)
+	if m.metric == vector.Dot {
+		return distance
 	}
-	sum := m.base
-	for b := range m.rowBytes() {
-		sum += m.table[b*256+int(codes[at])]
-		at += step
-	}
-	return sum
+	return max(distance+m.codes.Offsets[row], 0)
 }

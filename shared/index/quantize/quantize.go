@@ -100,6 +100,7 @@ type Codes struct {
 	Rows     int
 	Columns  [][]byte  // the bytes of each column, of Rows times Column.RowBytes
 	Centroid []float32 // of the partition
+	Offsets  []float32 // by row, from [Arrange]: the part of a distance of PQ that does not depend on the query
 }
 
 // A Spec is what the files of a segment tell of its quantizer.
