@@ -7,6 +7,7 @@ package query
 
 import (
 	"context"
+	"log/slog"
 	"math"
 
 	"tiltyard/shared/engine/explain"
@@ -32,6 +33,13 @@ type Planner struct {
 
 // Plan resolves a query. It reads no rows.
 func (p *Planner) Plan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
+	damaged, err := d.DamagedIndices()
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range damaged {
+		p.Policy.Warn(ctx, "an index is not used", slog.Any("error", err))
+	}
 	answer, err := p.plan(ctx, d, req)
 	if err != nil {
 		return nil, err

@@ -2,16 +2,15 @@ package query
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"tiltyard/shared/engine/document"
+	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
-	"tiltyard/shared/objectstore"
 )
 
 // textIndices returns the text indices of a version by column.
@@ -43,33 +42,35 @@ func textField(ctx context.Context, d *dataset.Dataset, column string, indices m
 	if x == nil {
 		return fulltext.Field{Analyzer: fulltext.Plain(false)}, nil
 	}
-	params, err := textParams(ctx, d, x)
-	if err != nil {
-		return fulltext.Field{}, err
-	}
-	if params.LanceTokenizer == "" && text.IsJSON() {
-		params.LanceTokenizer = "json"
-	}
-	analyzer, err := fulltext.NewAnalyzer(params)
+	analyzer, err := textAnalyzer(ctx, d, x, text.IsJSON())
 	return fulltext.Field{Analyzer: analyzer, Indexed: coversAny(d, x)}, err
 }
 
-// textParams reads how an index divides texts into words: from its metadata file or, if that does
-// not exist, from its entry in the manifest.
-func textParams(ctx context.Context, d *dataset.Dataset, x *snapshot.Index) (fulltext.Params, error) {
-	details := x.Kind.Details
-	metadata, err := d.IndexMetadata(ctx, x.Name, "metadata.lance")
-	switch {
-	case err == nil && metadata["params"] != "":
-		params, err := fulltext.ParseParams([]byte(metadata["params"]))
-		if err != nil {
-			return params, err
-		}
-		entry, err := fulltext.ParseParams([]byte(details))
-		params.DocumentGranularity = entry.DocumentGranularity // only the entry has it
-		return params, err
-	case err != nil && !errors.Is(err, objectstore.ErrNotExist):
-		return fulltext.Params{}, err
+// textAnalyzer returns how an index divides texts into words, by the parameters in its metadata file. If the
+// file is not there or is damaged, or has parameters that are not known, those in the entry of the manifest
+// count: a search without the index needs them too.
+func textAnalyzer(ctx context.Context, d *dataset.Dataset, x *snapshot.Index, isJSON bool) (*fulltext.Analyzer, error) {
+	entry, err := fulltext.ParseParams([]byte(x.Kind.Details))
+	if err != nil {
+		return nil, err
 	}
-	return fulltext.ParseParams([]byte(details))
+	metadata, err := d.IndexMetadata(ctx, x.Name, "metadata.lance")
+	if err != nil && !narrow.IsUnusable(err) {
+		return nil, err
+	}
+	if params, err := fulltext.ParseParams([]byte(metadata["params"])); err == nil {
+		params.DocumentGranularity = entry.DocumentGranularity // only the entry has it
+		if analyzer, err := newAnalyzer(params, isJSON); err == nil {
+			return analyzer, nil
+		}
+	}
+	return newAnalyzer(entry, isJSON)
+}
+
+// newAnalyzer returns how a column is divided into words; documents of JSON have a tokenizer of their own.
+func newAnalyzer(params fulltext.Params, isJSON bool) (*fulltext.Analyzer, error) {
+	if params.LanceTokenizer == "" && isJSON {
+		params.LanceTokenizer = "json"
+	}
+	return fulltext.NewAnalyzer(params)
 }

@@ -36,19 +36,39 @@ type Index struct {
 // ErrNoIndex says that a version has no index of a name.
 var ErrNoIndex = errors.New("no such index")
 
-// Indices returns the indices of the version in the order of their names. Those of kinds
-// and versions that nobody here could read are left out, as native Lance does. The slice
-// must not be changed.
-func (s *Snapshot) Indices() ([]Index, error) { return s.indices() }
+// Indices returns the indices of the version in the order of their names. It leaves out entries of
+// unknown kinds and versions, as native Lance does, and entries that [Snapshot.DamagedIndices] names.
+// The slice must not be changed.
+func (s *Snapshot) Indices() ([]Index, error) {
+	known, err := s.indices()
+	return known.sound, err
+}
 
-func (s *Snapshot) readIndices() ([]Index, error) {
+// DamagedIndices returns an error for each entry of the version's index section whose details or whose
+// coverage cannot be decoded. Queries do without these segments.
+func (s *Snapshot) DamagedIndices() ([]error, error) {
+	known, err := s.indices()
+	return known.damaged, err
+}
+
+// knownIndices are the indices of a version, and the damage to those that are left out.
+type knownIndices struct {
+	sound   []Index
+	damaged []error
+}
+
+func (s *Snapshot) readIndices() (known knownIndices, err error) {
 	segments, err := s.manifest.Indices()
 	if err != nil {
-		return nil, err
+		return known, err
 	}
 	byName, positions := map[string][]*pb.IndexMetadata{}, map[string]int{}
 	for i, x := range segments {
 		if indexmeta.IsSystem(x.Name) || !indexmeta.IsKnown(x) {
+			continue
+		}
+		if err := damageOf(x); err != nil {
+			known.damaged = append(known.damaged, err)
 			continue
 		}
 		if byName[x.Name] == nil {
@@ -56,17 +76,26 @@ func (s *Snapshot) readIndices() ([]Index, error) {
 		}
 		byName[x.Name] = append(byName[x.Name], x)
 	}
-	indices := make([]Index, 0, len(byName))
+	known.sound = make([]Index, 0, len(byName))
 	for _, segments := range byName {
 		index, err := s.index(segments)
 		if err != nil {
-			return nil, err
+			return known, err
 		}
 		index.Position = positions[index.Name]
-		indices = append(indices, index)
+		known.sound = append(known.sound, index)
 	}
-	slices.SortFunc(indices, func(a, b Index) int { return cmp.Compare(a.Name, b.Name) })
-	return indices, nil
+	slices.SortFunc(known.sound, func(a, b Index) int { return cmp.Compare(a.Name, b.Name) })
+	return known, nil
+}
+
+// damageOf returns the error of an entry of a known kind that cannot be decoded.
+func damageOf(x *pb.IndexMetadata) error {
+	if _, err := indexmeta.Describe(x.Details); err != nil {
+		return fmt.Errorf("%w: details of index %s: %w", lance.ErrCorrupt, x.Name, err)
+	}
+	_, err := coveredBy(x)
+	return err
 }
 
 // index sums up the segments of one name.

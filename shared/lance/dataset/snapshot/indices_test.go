@@ -2,15 +2,19 @@ package snapshot
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/lance"
 	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/manifest"
+	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/memstore"
 )
@@ -95,5 +99,41 @@ func TestMetricsOfVectorIndices(t *testing.T) {
 		if x.Kind.Metric != want || x.Kind.IsVector() != (want != "") {
 			t.Errorf("%s has metric %q, IsVector %v; want %q", name, x.Kind.Metric, x.Kind.IsVector(), want)
 		}
+	}
+}
+
+// An entry that cannot be decoded is left out, and the others stay.
+func TestDamagedEntriesAreLeftOut(t *testing.T) {
+	for name, damage := range map[string]func(x *pb.IndexMetadata){
+		"coverage": func(x *pb.IndexMetadata) { x.FragmentBitmap = []byte{1, 2, 3} },
+		"details": func(x *pb.IndexMetadata) {
+			x.Details = &pb.Any{TypeURL: "/lance.table.InvertedIndexDetails", Value: []byte{0xff}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openIndices(t)
+			entries, err := s.manifest.Indices()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := openIndices(t).Indices()
+			if err != nil {
+				t.Fatal(err)
+			}
+			damaged := entries[slices.IndexFunc(entries, func(x *pb.IndexMetadata) bool { return x.Name == "text_idx" })]
+			damage(damaged)
+			s.manifest.SetIndices(entries)
+			got, err := s.Indices()
+			if err != nil || len(got) != len(all)-1 {
+				t.Errorf("got %d of %d indices, want one less; error %v", len(got), len(all), err)
+			}
+			reasons, err := s.DamagedIndices()
+			if err != nil || len(reasons) != 1 || !errors.Is(reasons[0], lance.ErrCorrupt) {
+				t.Errorf("got damage %v, want one lance.ErrCorrupt; error %v", reasons, err)
+			}
+			if _, err := s.Segments("text_idx"); !errors.Is(err, ErrNoIndex) {
+				t.Errorf("segments of the damaged index: got %v, want ErrNoIndex", err)
+			}
+		})
 	}
 }

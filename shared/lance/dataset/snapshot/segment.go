@@ -35,8 +35,8 @@ type Segment struct {
 	covered *roaring.Bitmap
 }
 
-// Segments returns the segments of an index, other than those of a version that is not known, or
-// ErrNoIndex.
+// Segments returns the segments of an index, other than those of a version that is not known and those
+// whose entries are damaged, or ErrNoIndex.
 func (s *Snapshot) Segments(index string) ([]*Segment, error) {
 	entries, err := s.manifest.Indices()
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Snapshot) Segments(index string) ([]*Segment, error) {
 	places := s.place.bases(s.manifest)
 	var segments []*Segment
 	for _, x := range entries {
-		if x.Name != index || indexmeta.IsSystem(index) || !indexmeta.IsKnown(x) {
+		if x.Name != index || indexmeta.IsSystem(index) || !indexmeta.IsKnown(x) || damageOf(x) != nil {
 			continue
 		}
 		segment, err := newSegment(s, places, x)

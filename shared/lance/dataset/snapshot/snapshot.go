@@ -25,7 +25,7 @@ type Snapshot struct {
 	rows      int64                       // not deleted
 	arrow     *arrow.Schema
 	scanned   *arrow.Schema
-	indices   func() ([]Index, error)
+	indices   func() (knownIndices, error)
 	isPart    bool // see Part
 }
 
