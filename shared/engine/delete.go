@@ -40,7 +40,7 @@ type chosen struct {
 // choose finds the rows for which a predicate is true; an empty predicate chooses all. The memory
 // of the set stays in the share of the context.
 func (e *Engine) choose(ctx context.Context, d *dataset.Dataset, predicate string) (*chosen, error) {
-	filter, err := condition.New(ctx, "predicate", predicate, d, e.planner.Policy)
+	filter, err := condition.New(ctx, "predicate", predicate, condition.Relation{Dataset: d}, e.planner.Policy)
 	if err != nil {
 		return nil, err
 	}

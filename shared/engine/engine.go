@@ -33,6 +33,7 @@ import (
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/selection"
 )
 
 // An Engine works on tables. It is safe for concurrent use.
@@ -99,12 +100,22 @@ type Table struct {
 
 	onBranch bool    // the table is a branch
 	attempt  Attempt // nil: a change that is asked for twice is made twice
+
+	view *selection.Query // what reads of rows see of the table; nil: all of it
 }
 
 // Table returns the table with the given id and location. hint is a version that the table has or
 // had, 0 when none is known.
 func (e *Engine) Table(id []string, at objectstore.Location, hint uint64) *Table {
 	return &Table{engine: e, name: strings.Join(id, "$"), data: e.session.Table(at, hint)}
+}
+
+// Seen returns the table as a view shows it: [Table.Query], [Table.Count], [Table.Explain] and
+// [Table.Analyze] answer with the rows and columns of the view. All else is about the table.
+func (t *Table) Seen(by *selection.Query) *Table {
+	seen := *t
+	seen.view = by
+	return &seen
 }
 
 // Sole is [dataset.Table.Sole].

@@ -11,8 +11,8 @@ import (
 // Explain returns the plan of a query as lines of text: each step, and indented below it the steps
 // that it takes its rows from. verbose adds details.
 func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, verbose bool) (string, error) {
-	return Read(ctx, t, req.Version, func(_ context.Context, d *dataset.Dataset) (string, error) {
-		answer, err := t.engine.planner.Plan(ctx, d, req)
+	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
+		answer, err := t.plan(ctx, d, req)
 		if err != nil {
 			return "", err
 		}
@@ -26,7 +26,7 @@ func (t *Table) Explain(ctx context.Context, req *protocol.QueryTableRequest, ve
 func (t *Table) Analyze(ctx context.Context, req *protocol.QueryTableRequest) (string, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (string, error) {
 		began := d.Now()
-		answer, err := t.engine.planner.Plan(ctx, d, req)
+		answer, err := t.plan(ctx, d, req)
 		if err != nil {
 			return "", err
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"iter"
+	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -17,12 +18,21 @@ import (
 // returned.
 func (t *Table) Query(ctx context.Context, req *protocol.QueryTableRequest) (*protocol.Rows, error) {
 	return Read(ctx, t, req.Version, func(ctx context.Context, d *dataset.Dataset) (*protocol.Rows, error) {
-		answer, err := t.engine.planner.Plan(ctx, d, req)
+		answer, err := t.plan(ctx, d, req)
 		if err != nil {
 			return nil, err
 		}
 		return t.rows(ctx, d, answer)
 	})
+}
+
+// plan resolves a query of the table, or of the view that is seen of it.
+func (t *Table) plan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (query.Answer, error) {
+	seen, err := condition.Seen(ctx, d, t.view)
+	if err != nil {
+		return nil, err
+	}
+	return t.engine.planner.Plan(ctx, seen, req)
 }
 
 // rows starts an answer in the form that clients get.
@@ -50,22 +60,40 @@ func (t *Table) translated(ctx context.Context, d *dataset.Dataset, batches iter
 // Count returns the number of rows, or of those for which a predicate is true.
 func (t *Table) Count(ctx context.Context, version *int64, predicate string) (*protocol.CountTableRowsResponse, error) {
 	return Read(ctx, t, version, func(ctx context.Context, d *dataset.Dataset) (*protocol.CountTableRowsResponse, error) {
-		answer := &protocol.CountTableRowsResponse{Version: int64(d.Version()), Count: d.CountRows()}
-		filter, err := condition.New(ctx, "predicate", predicate, d, t.engine.planner.Policy)
-		if err != nil || filter.Where == nil {
-			return answer, err
-		}
-		_, batches, err := d.Scan(ctx, filter.Options([]string{}))
+		seen, err := condition.Seen(ctx, d, t.view)
 		if err != nil {
 			return nil, err
 		}
-		answer.Count = 0
-		for batch, err := range batches {
-			if err != nil {
-				return nil, err
+		limit := int64(math.MaxInt64)
+		if seen.View != nil && seen.View.Query.Limit != nil {
+			if predicate != "" {
+				return nil, protocol.Errorf(protocol.InvalidInput, "predicate: the view has a LIMIT, so its rows cannot be filtered")
 			}
-			answer.Count += batch.NumRows()
+			limit = int64(*seen.View.Query.Limit)
 		}
-		return answer, nil
+		count, err := t.count(ctx, seen, predicate)
+		return &protocol.CountTableRowsResponse{Version: int64(d.Version()), Count: min(count, limit)}, err
 	})
+}
+
+func (t *Table) count(ctx context.Context, seen condition.Relation, predicate string) (int64, error) {
+	filter, err := condition.New(ctx, "predicate", predicate, seen, t.engine.planner.Policy)
+	if err != nil {
+		return 0, err
+	}
+	if filter.Where == nil {
+		return seen.CountRows(), nil
+	}
+	_, batches, err := seen.Scan(ctx, filter.Options([]string{}))
+	if err != nil {
+		return 0, err
+	}
+	rows := int64(0)
+	for batch, err := range batches {
+		if err != nil {
+			return 0, err
+		}
+		rows += batch.NumRows()
+	}
+	return rows, nil
 }

@@ -43,18 +43,29 @@ type Filter struct {
 	Narrowing       *narrow.Narrowing // by indices; may be nil
 }
 
-// New makes a filter out of a condition; an empty one keeps all rows. what is the name of the
-// request's field in error messages.
-func New(ctx context.Context, what, sql string, d *dataset.Dataset, policy narrow.Policy) (Filter, error) {
-	if sql == "" {
+// New makes a filter of the rows of a relation out of a condition; an empty one keeps all of them.
+// what is the name of the request's field in error messages.
+func New(ctx context.Context, what, sql string, r Relation, policy narrow.Policy) (Filter, error) {
+	bound, err := r.filter()
+	if err != nil {
+		return Filter{}, failure.OfExpression("view", err)
+	}
+	if sql != "" {
+		asked, err := r.Bind(ctx, what, sql, plan.BindFilter)
+		if err != nil {
+			return Filter{}, failure.OfFilter(err)
+		}
+		if bound == nil {
+			bound = asked
+		} else if bound, err = bound.And(asked); err != nil {
+			return Filter{}, failure.OfExpression(what, err)
+		}
+	}
+	if bound == nil {
 		return Filter{}, nil
 	}
-	bound, err := Bind(ctx, what, sql, d, d.ScanSchema(), plan.BindFilter)
-	if err != nil {
-		return Filter{}, failure.OfFilter(err)
-	}
 	f := Filter{Where: Where(what, bound, ""), Bound: bound}
-	f.Narrowing, err = narrow.New(d, bound, policy)
+	f.Narrowing, err = narrow.New(r.Dataset, bound, policy)
 	return f, err
 }
 

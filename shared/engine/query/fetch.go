@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
@@ -52,19 +53,19 @@ type foundRows struct {
 
 // newFoundRows prepares the steps after a search. scored is the name of the answer's column for
 // distance or score.
-func newFoundRows(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest, scored string) (*foundRows, error) {
-	f := &foundRows{dataset: d, offset: req.Offset, queries: 1}
+func newFoundRows(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest, scored string) (*foundRows, error) {
+	f := &foundRows{dataset: r.Dataset, offset: req.Offset, queries: 1}
 	var err error
-	if f.out, err = planOutput(ctx, req, d, scored); err != nil {
+	if f.out, err = planOutput(ctx, req, r, scored); err != nil {
 		return nil, err
 	}
 	if !req.Prefilter && req.Filter != "" {
-		if f.where, err = whereFound(ctx, "filter", req.Filter, d, scored); err != nil {
+		if f.where, err = whereFound(ctx, "filter", req.Filter, r, scored); err != nil {
 			return nil, err
 		}
 	}
 	if len(req.OrderBy) > 0 {
-		if f.by, err = newOrdering(d, req.OrderBy); err != nil {
+		if f.by, err = newOrdering(r.Dataset, req.OrderBy); err != nil {
 			return nil, err
 		}
 	}

@@ -72,7 +72,7 @@ func probesOf(req *protocol.QueryTableRequest) (least, most int) {
 // describe makes the plan steps below the search.
 func (x *indexedSearch) describe(req *protocol.QueryTableRequest) []*explain.Step {
 	if x.among.filter.Where != nil || x.among.only != nil {
-		x.filter = x.among.step(x.dataset, req, []string{snapshot.RowAddr}).With("for_index=true")
+		x.filter = x.among.step(x.dataset, []string{snapshot.RowAddr}).With("for_index=true")
 	}
 	index := x.target.index
 	x.index = explain.New(x.dataset.Now, explain.SearchIndex, x.filter).With("index=%s", index.Name).With("type=%s", index.Kind.Type).With("segments=%d", index.Segments).

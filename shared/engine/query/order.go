@@ -69,7 +69,7 @@ func (s *tableSort) resolve(whole bool) (err error) {
 		return err
 	}
 	s.whole, s.take = whole, nil
-	s.read = s.among.step(s.dataset, s.request, s.by.columns)
+	s.read = s.among.step(s.dataset, s.by.columns)
 	s.order = explain.New(s.dataset.Now, explain.Sort, s.read).With("by=%s", explain.List(orderNames(s.request.OrderBy)))
 	if s.offset > 0 {
 		s.order.With("offset=%d", s.offset)

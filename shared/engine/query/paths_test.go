@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/go-cmp/cmp"
 
+	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/diskstore"
@@ -59,7 +60,7 @@ func TestTextScoresDoNotDependOnTheRoomForCounts(t *testing.T) {
 	}
 	d, planner := nativeTexts(t), &Planner{TopK: 1000}
 	for i, answer := range answers[:20] {
-		resolved, err := planner.newTextSearch(t.Context(), d, &answer.Request)
+		resolved, err := planner.newTextSearch(t.Context(), condition.Relation{Dataset: d}, &answer.Request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestBothWaysToSortAgree(t *testing.T) {
 
 func sorted(t *testing.T, d *dataset.Dataset, req *protocol.QueryTableRequest) *tableSort {
 	t.Helper()
-	resolved, err := new(Planner).newScan(t.Context(), d, req)
+	resolved, err := new(Planner).newScan(t.Context(), condition.Relation{Dataset: d}, req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"math"
 
+	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/engine/narrow"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
 )
 
@@ -31,30 +31,35 @@ type Planner struct {
 	Policy narrow.Policy // of the indices that filters use
 }
 
-// Plan resolves a query. It reads no rows.
-func (p *Planner) Plan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
-	damaged, err := d.DamagedIndices()
+// Plan resolves a query of a relation. It reads no rows.
+func (p *Planner) Plan(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+	damaged, err := r.DamagedIndices()
 	if err != nil {
 		return nil, err
 	}
 	for _, err := range damaged {
 		p.Policy.Warn(ctx, "an index is not used", slog.Any("error", err))
 	}
-	answer, err := p.plan(ctx, d, req)
+	if r.View != nil {
+		if req, err = ofSource(r, req); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := p.plan(ctx, r, req)
 	if err != nil {
 		return nil, err
 	}
 	return oneDictionary{answer}, nil
 }
 
-func (p *Planner) plan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
+func (p *Planner) plan(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
 	switch {
 	case req.FullTextQuery != nil:
-		return p.newTextSearch(ctx, d, req)
+		return p.newTextSearch(ctx, r, req)
 	case !req.Vector.Empty():
-		return p.newSearch(ctx, d, req)
+		return p.newSearch(ctx, r, req)
 	}
-	return p.newScan(ctx, d, req)
+	return p.newScan(ctx, r, req)
 }
 
 // saturating adds two counts and returns the largest int64 on overflow.

@@ -48,7 +48,7 @@ type outputColumn struct {
 // planOutput resolves the columns that a request asks for. A search adds a column, scored: at the
 // requested position, or else after the other columns. scored is "" without a search. If row ids
 // are requested beside the columns, they come last, even if they are also one of the columns.
-func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset.Dataset, scored string) (*output, error) {
+func planOutput(ctx context.Context, req *protocol.QueryTableRequest, r condition.Relation, scored string) (*output, error) {
 	out := &output{sources: []string{}, scored: scored}
 	var fields []arrow.Field
 	add := func(name string, c outputColumn, f arrow.Field) {
@@ -57,9 +57,9 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset
 		out.columns = append(out.columns, c)
 	}
 	wanted := req.Columns
-	if len(wanted) == 0 || len(wanted) == 1 && (wanted[0] == protocol.ProjectedColumn{Name: "*"}) && d.Schema().Field("*") == nil {
+	if len(wanted) == 0 || len(wanted) == 1 && (wanted[0] == protocol.ProjectedColumn{Name: "*"}) && !r.Columns().HasField("*") {
 		wanted = nil
-		for _, f := range d.Schema().Fields {
+		for _, f := range r.Columns().Fields() {
 			wanted = append(wanted, protocol.ProjectedColumn{Name: f.Name})
 		}
 	}
@@ -72,7 +72,7 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset
 		if slices.ContainsFunc(fields, func(f arrow.Field) bool { return f.Name == w.Name }) {
 			return nil, protocol.Errorf(protocol.InvalidInput, "columns: %q is given twice; each column of an answer needs its own name", w.Name)
 		}
-		c, f, err := out.column(ctx, w, d)
+		c, f, err := out.column(ctx, w, r)
 		if err != nil {
 			return nil, err
 		}
@@ -82,41 +82,76 @@ func planOutput(ctx context.Context, req *protocol.QueryTableRequest, d *dataset
 		add(scored, outputColumn{source: -1, distance: true}, scoreField(scored))
 	}
 	if req.WithRowID {
-		c, f, err := out.column(ctx, protocol.ProjectedColumn{Name: snapshot.RowID}, d)
+		c, f, err := out.stored(snapshot.RowID, r.Dataset)
 		if err != nil {
 			return nil, err
 		}
 		add(snapshot.RowID, c, f)
 	}
-	metadata := d.ArrowSchema().Metadata()
+	metadata := r.Metadata()
 	out.schema = arrow.NewSchema(fields, &metadata)
 	return out, nil
 }
 
-// column resolves one column of the request: a column of the table, a row column, a path into a
+// column resolves one column of the request: a column of the relation, a row column, a path into a
 // struct, the distance or score, or an expression.
-func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
+func (o *output) column(ctx context.Context, w protocol.ProjectedColumn, r condition.Relation) (outputColumn, arrow.Field, error) {
 	sql := w.Expression
 	switch {
-	case sql != "" && d.Schema().Field(sql) != nil: // also a column whose name is no expression, such as a-b
-		return o.column(ctx, protocol.ProjectedColumn{Name: sql}, d)
+	case sql != "" && r.Columns().HasField(sql): // also a column whose name is no expression, such as a-b
+		return o.named(sql, r)
 	case sql == "" && o.scored != "" && w.Name == o.scored:
 		return outputColumn{source: -1, distance: true}, scoreField(w.Name), nil
 	case sql == "":
-		field, err := d.Column(w.Name)
-		var unknown *snapshot.ErrNoColumn
-		if errors.As(err, &unknown) {
-			return outputColumn{}, field, failure.NoColumn(unknown)
-		}
-		return outputColumn{source: o.source(w.Name), stored: field}, schema.TextField(field), err
+		return o.named(w.Name, r)
 	}
-	bound, err := condition.Bind(ctx, "column "+w.Name, sql, d, scoredSchema(d, o.scored), plan.Bind)
+	var added []arrow.Field
+	if o.scored != "" {
+		added = append(added, scoreField(o.scored))
+	}
+	bound, err := r.Bind(ctx, "column "+w.Name, sql, plan.Bind, added...)
 	if err != nil {
 		return outputColumn{}, arrow.Field{}, err
 	}
-	if name, ok := bound.Column(); ok {
-		return o.column(ctx, protocol.ProjectedColumn{Name: name}, d)
+	switch name, ok := bound.Column(); {
+	case ok && name == o.scored:
+		return outputColumn{source: -1, distance: true}, scoreField(name), nil
+	case ok:
+		return o.stored(name, r.Dataset)
 	}
+	return o.computed(bound)
+}
+
+// named resolves a column of the relation by its name.
+func (o *output) named(name string, r condition.Relation) (c outputColumn, f arrow.Field, err error) {
+	if bound := r.Computed(name); bound != nil {
+		c, f, err = o.computed(bound)
+	} else {
+		var source string
+		if source, err = r.Source(name); err == nil {
+			c, f, err = o.stored(source, r.Dataset)
+		}
+	}
+	if r.View != nil {
+		if fields, ok := r.View.Schema.FieldsByName(name); ok {
+			f = schema.TextField(fields[0])
+		}
+	}
+	return c, f, err
+}
+
+// stored resolves a column of the table.
+func (o *output) stored(name string, d *dataset.Dataset) (outputColumn, arrow.Field, error) {
+	field, err := d.Column(name)
+	var unknown *snapshot.ErrNoColumn
+	if errors.As(err, &unknown) {
+		return outputColumn{}, field, failure.NoColumn(unknown)
+	}
+	return outputColumn{source: o.source(name), stored: field}, schema.TextField(field), err
+}
+
+// computed adds the columns that an expression reads.
+func (o *output) computed(bound *plan.Bound) (outputColumn, arrow.Field, error) {
 	for _, name := range bound.Columns() {
 		if o.scored != "" && name == o.scored {
 			o.rates = true

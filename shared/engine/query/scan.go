@@ -23,12 +23,13 @@ type tableScan struct {
 }
 
 // newScan resolves a query without a search.
-func (p *Planner) newScan(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
-	out, err := planOutput(ctx, req, d, "")
+func (p *Planner) newScan(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+	d := r.Dataset
+	out, err := planOutput(ctx, req, r, "")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.newAsked(ctx, d, req)
+	rows, err := p.newAsked(ctx, r, req.Filter, req.FastSearch)
 	if err != nil {
 		return nil, err
 	}
@@ -36,13 +37,17 @@ func (p *Planner) newScan(ctx context.Context, d *dataset.Dataset, req *protocol
 	if req.K != nil {
 		limit = *req.K
 	}
-	if req.K != nil && limit == 0 && req.Dialect == protocol.DialectLanceDB {
+	left, bounded := leftOfView(r, req)
+	if bounded && (limit == 0 || limit > left) {
+		limit = left
+	}
+	if bounded && left == 0 || req.K != nil && *req.K == 0 && req.Dialect == protocol.DialectLanceDB {
 		return &noRows{out.schema, projectStep(d, out, nil)}, nil
 	}
 	if len(req.OrderBy) > 0 {
 		return newSort(d, req, out, rows, limit)
 	}
-	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, req, out.sources)}
+	s := &tableScan{dataset: d, out: out, opts: rows.options(out.sources), read: rows.step(d, out.sources)}
 	s.opts.Offset, s.opts.Limit = req.Offset, limit
 	if req.Offset > 0 {
 		s.read.With("offset=%d", req.Offset)
@@ -70,17 +75,20 @@ func (n *noRows) Rows(context.Context) (*protocol.Rows, error) {
 
 // asked is the set of rows that a query reads or searches.
 type asked struct {
+	text    string // of the filter, for the plan
 	filter  condition.Filter
 	only    func(fragment uint64) bool // nil: all fragments
 	indices []string                   // names of the indices that determine only
 }
 
-func (p *Planner) newAsked(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (a asked, err error) {
-	if a.filter, err = condition.New(ctx, "filter", req.Filter, d, p.Policy); err != nil {
+// newAsked resolves a filter of a relation. fast means only rows that the indices of the filter cover.
+func (p *Planner) newAsked(ctx context.Context, r condition.Relation, filter string, fast bool) (a asked, err error) {
+	if a.filter, err = condition.New(ctx, "filter", filter, r, p.Policy); err != nil {
 		return a, err
 	}
-	if req.FastSearch && a.filter.Bound != nil {
-		a.only, a.indices, err = narrow.Covered(d, a.filter.Bound)
+	a.text = r.FilterText(filter)
+	if fast && a.filter.Bound != nil {
+		a.only, a.indices, err = narrow.Covered(r.Dataset, a.filter.Bound)
 	}
 	return a, err
 }
@@ -104,8 +112,8 @@ func (a asked) options(columns []string) snapshot.ScanOptions {
 }
 
 // step returns the plan step of such a scan.
-func (a asked) step(d *dataset.Dataset, req *protocol.QueryTableRequest, columns []string) *explain.Step {
-	s := scanStep(d, req, a.options(columns))
+func (a asked) step(d *dataset.Dataset, columns []string) *explain.Step {
+	s := scanStep(d, a.text, a.options(columns))
 	if a.only != nil {
 		s.With("only_indexed_by=%s", explain.List(a.indices))
 	}
@@ -116,10 +124,10 @@ func (a asked) step(d *dataset.Dataset, req *protocol.QueryTableRequest, columns
 }
 
 // scanStep returns the plan step that reads a table, or a part of it.
-func scanStep(d *dataset.Dataset, req *protocol.QueryTableRequest, opts snapshot.ScanOptions) *explain.Step {
+func scanStep(d *dataset.Dataset, filter string, opts snapshot.ScanOptions) *explain.Step {
 	s := explain.New(d.Now, explain.Scan).With("columns=%s", explain.List(opts.Columns))
 	if opts.Where != nil {
-		s.With("filter=%s", req.Filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns))
+		s.With("filter=%s", filter).WithMore("filter_columns=%s", explain.List(opts.Where.Columns))
 	}
 	sizes := d.Stats()
 	s.WithMore("version=%d", d.Version()).WithMore("fragments=%d", len(sizes.Lengths)).WithMore("rows=%d", sizes.Rows).WithMore("deleted_rows=%d", sizes.DeletedRows)

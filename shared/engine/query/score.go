@@ -9,7 +9,6 @@ import (
 
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/sql/plan"
 )
@@ -17,17 +16,12 @@ import (
 // whereFound makes a filter for found rows. It may also refer to the distance or score of a row, in
 // a column named scored. That column is not read from the table but added to the columns that the
 // filter reads.
-func whereFound(ctx context.Context, what, sql string, d *dataset.Dataset, scored string) (*snapshot.Where, error) {
-	bound, err := condition.Bind(ctx, what, sql, d, scoredSchema(d, scored), plan.BindFilter)
+func whereFound(ctx context.Context, what, sql string, r condition.Relation, scored string) (*snapshot.Where, error) {
+	bound, err := r.Bind(ctx, what, sql, plan.BindFilter, scoreField(scored))
 	if err != nil {
 		return nil, failure.OfFilter(err)
 	}
 	return condition.Where(what, bound, scored), nil
-}
-
-// scoredSchema returns the columns of the table and the column that a search adds.
-func scoredSchema(d *dataset.Dataset, scored string) *arrow.Schema {
-	return arrow.NewSchema(append(slices.Clone(d.ScanSchema().Fields()), scoreField(scored)), nil)
 }
 
 // scoreField is the column that a search adds.

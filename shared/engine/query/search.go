@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 
+	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/lance/dataset"
@@ -28,17 +29,18 @@ type vectorSearch struct {
 }
 
 // newSearch resolves a query for the nearest rows.
-func (p *Planner) newSearch(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
+func (p *Planner) newSearch(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+	d := r.Dataset
 	s := &vectorSearch{bounds: bounds(req)}
 	var err error
-	if s.foundRows, err = newFoundRows(ctx, d, req, distanceColumn); err != nil {
+	if s.foundRows, err = newFoundRows(ctx, r, req, distanceColumn); err != nil {
 		return nil, err
 	}
 	if s.target, err = newTarget(d, req); err != nil {
 		return nil, err
 	}
 	s.queries, s.index = s.target.queries(), s.target.batch
-	if s.among, err = p.before(ctx, req, d); err != nil {
+	if s.among, err = p.before(ctx, req, r); err != nil {
 		return nil, err
 	}
 	if s.k, err = p.searchK(d, req, s.queries); err != nil {
@@ -50,17 +52,17 @@ func (p *Planner) newSearch(ctx context.Context, d *dataset.Dataset, req *protoc
 }
 
 // before returns the rows that a search reads: those that pass the filter if the filter comes
-// first, else all.
-func (p *Planner) before(ctx context.Context, req *protocol.QueryTableRequest, d *dataset.Dataset) (asked, error) {
+// first, else all rows of the relation.
+func (p *Planner) before(ctx context.Context, req *protocol.QueryTableRequest, r condition.Relation) (asked, error) {
 	if !req.Prefilter {
-		return asked{}, nil
+		return p.newAsked(ctx, r, "", false)
 	}
-	return p.newAsked(ctx, d, req)
+	return p.newAsked(ctx, r, req.Filter, req.FastSearch)
 }
 
 // describe makes the plan steps of the search.
 func (s *vectorSearch) describe(req *protocol.QueryTableRequest) {
-	s.read = s.among.step(s.dataset, req, []string{s.target.column})
+	s.read = s.among.step(s.dataset, []string{s.target.column})
 	below := []*explain.Step{s.read}
 	if s.indexed != nil {
 		below = s.indexed.describe(req)

@@ -8,12 +8,12 @@ import (
 	"math"
 	"slices"
 
+	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/document"
 	"tiltyard/shared/engine/explain"
 	"tiltyard/shared/engine/narrow"
 	"tiltyard/shared/fulltext"
 	"tiltyard/shared/lance"
-	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/vector"
@@ -37,13 +37,14 @@ type textSearch struct {
 }
 
 // newTextSearch resolves a query for words.
-func (p *Planner) newTextSearch(ctx context.Context, d *dataset.Dataset, req *protocol.QueryTableRequest) (Answer, error) {
+func (p *Planner) newTextSearch(ctx context.Context, r condition.Relation, req *protocol.QueryTableRequest) (Answer, error) {
+	d := r.Dataset
 	s := &textSearch{warn: p.Policy.Warn, fast: req.FastSearch, k: textK(req), limit: p.TopK}
 	var err error
-	if s.foundRows, err = newFoundRows(ctx, d, req, scoreColumn); err != nil {
+	if s.foundRows, err = newFoundRows(ctx, r, req, scoreColumn); err != nil {
 		return nil, err
 	}
-	if s.among, err = p.before(ctx, req, d); err != nil {
+	if s.among, err = p.before(ctx, req, r); err != nil {
 		return nil, err
 	}
 	indices, err := textIndices(d)
@@ -71,7 +72,7 @@ func (p *Planner) newTextSearch(ctx context.Context, d *dataset.Dataset, req *pr
 
 // describe makes the plan steps of the search.
 func (s *textSearch) describe(req *protocol.QueryTableRequest, columns []string) {
-	s.read = s.among.step(s.dataset, req, columns)
+	s.read = s.among.step(s.dataset, columns)
 	s.score = explain.New(s.dataset.Now, explain.MatchText, s.read).With("columns=%s", explain.List(columns))
 	if s.k < math.MaxInt64 {
 		s.score.With("k=%d", s.k)

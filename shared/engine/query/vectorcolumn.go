@@ -27,17 +27,27 @@ func vectorColumn(d *dataset.Dataset, name string, dimensions int) (arrow.Field,
 		return field, err
 	}
 	all, fitting := vectorPaths(d.Schema().Fields, dimensions)
+	name, err := onlyVectors(all, fitting, dimensions)
+	if err != nil {
+		return arrow.Field{}, err
+	}
+	return d.Column(name)
+}
+
+// onlyVectors returns the column that is searched when a request names none. fitting are those of all
+// that have the given dimensions.
+func onlyVectors(all, fitting []string, dimensions int) (string, error) {
 	candidates := all
 	if len(fitting) > 0 {
 		candidates = fitting
 	}
 	switch {
 	case slices.Contains(candidates, "vector"):
-		return d.Column("vector")
+		return "vector", nil
 	case len(candidates) == 1:
-		return d.Column(candidates[0])
+		return candidates[0], nil
 	}
-	return arrow.Field{}, protocol.Errorf(protocol.InvalidInput,
+	return "", protocol.Errorf(protocol.InvalidInput,
 		"vector_column is required: the table has %d columns of vectors, %d of them with %d dimensions, and none of them is called vector",
 		len(all), len(fitting), dimensions)
 }

@@ -72,7 +72,7 @@ var mayImport = map[string]string{
 	"shared/engine/narrow":    "memory engine/explain fulltext index lance objectstore sql",
 	"shared/engine/explain":   "take objectstore",
 	"shared/engine/query":     "memory engine/condition engine/document engine/explain engine/failure engine/narrow engine/pieces engine/probe fulltext take index lance objectstore protocol sortkey sql vector",
-	"shared/engine/condition": "engine/failure engine/narrow lance/dataset sql",
+	"shared/engine/condition": "engine/failure engine/narrow lance/dataset lance/schema protocol sql",
 	"shared/engine/pieces":    "memory",
 	"shared/engine/build":     "memory engine/document fulltext index lance protocol sortkey",
 	"shared/engine/document":  "memory engine/failure lance protocol",

@@ -94,7 +94,12 @@ func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *
 	if n.Type.ID() == arrow.INTERVAL_MONTH_DAY_NANO {
 		return nil, sql.Errorf(sql.ErrUnsupported, n.Pos, "intervals other than to add and subtract")
 	}
-	b := &Bound{root: n, schema: p.schema, nullable: n.Nullable(true), volatile: p.volatile}
+	return bound(n, p.schema, p.volatile), nil
+}
+
+// bound returns an expression whose nodes are ready over the columns of a schema.
+func bound(n *expr.Node, s *arrow.Schema, volatile string) *Bound {
+	b := &Bound{root: n, schema: s, nullable: n.Nullable(true), volatile: volatile}
 	b.collect(n)
 	slices.Sort(b.columns)
 	b.columns = slices.Compact(b.columns)
@@ -102,7 +107,7 @@ func bind(ctx context.Context, e syntax.Expr, p planner, adapt, convert func(n *
 	if b.slice = max(meter.SliceBytes/4*8/max(bits, 1), sliceRows); wide {
 		b.slice = sliceRows
 	}
-	return b, nil
+	return b
 }
 
 // matchesAsTests turns calls of regexp_match into tests for NULL, at the top of a filter

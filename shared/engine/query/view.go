@@ -1,0 +1,62 @@
+package query
+
+import (
+	"slices"
+
+	"tiltyard/shared/engine/condition"
+	"tiltyard/shared/protocol"
+)
+
+// ofSource returns a query of a view with the names that its source has for the columns that are
+// searched and sorted by. Those must be columns of the source as they are. A query of a view with a
+// limit can only choose columns and rows in their order, because the limit comes first.
+func ofSource(r condition.Relation, asked *protocol.QueryTableRequest) (*protocol.QueryTableRequest, error) {
+	req := *asked
+	searches := req.FullTextQuery != nil || !req.Vector.Empty()
+	switch {
+	case req.FullTextQuery != nil:
+		return nil, protocol.Errorf(protocol.InvalidInput, "full_text_query: a view cannot be searched for words; search the table that it reads")
+	case r.View.Query.Limit != nil && (searches || req.Filter != "" || len(req.OrderBy) > 0):
+		return nil, protocol.Errorf(protocol.InvalidInput, "the view has a LIMIT, so its rows cannot be filtered, searched or sorted")
+	}
+	var err error
+	req.OrderBy = slices.Clone(req.OrderBy)
+	for i, b := range req.OrderBy {
+		if req.OrderBy[i].ColumnName, err = r.Source(b.ColumnName); err != nil {
+			return nil, err
+		}
+	}
+	if req.Vector.Empty() {
+		return &req, nil
+	}
+	if req.VectorColumn == "" {
+		dimensions := len(req.Vector.Vectors[0])
+		all, fitting := vectorsOf(r, dimensions)
+		if req.VectorColumn, err = onlyVectors(all, fitting, dimensions); err != nil {
+			return nil, err
+		}
+	}
+	req.VectorColumn, err = r.Source(req.VectorColumn)
+	return &req, err
+}
+
+// vectorsOf returns the columns of vectors of a view, and those of them with the given dimensions.
+func vectorsOf(r condition.Relation, dimensions int) (all, fitting []string) {
+	for _, f := range r.View.Schema.Fields() {
+		if vectors, _ := vectorType(f.Type); vectors != nil {
+			all = append(all, f.Name)
+			if int(vectors.Len()) == dimensions {
+				fitting = append(fitting, f.Name)
+			}
+		}
+	}
+	return all, fitting
+}
+
+// leftOfView returns how many rows the limit of a view leaves after those that a query skips.
+func leftOfView(r condition.Relation, req *protocol.QueryTableRequest) (rows int64, bounded bool) {
+	if r.View == nil || r.View.Query.Limit == nil {
+		return 0, false
+	}
+	return max(int64(*r.View.Query.Limit)-req.Offset, 0), true // Plan has refused larger limits
+}
