@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/cherrypick"
 	"tiltyard/shared/lance/dataset/refs"
 	"tiltyard/shared/protocol"
 )
@@ -57,4 +58,23 @@ func (t *Table) CreateBranch(ctx context.Context, name, from string, version *in
 // branches refer to it.
 func (t *Table) DeleteBranch(ctx context.Context, name string) error {
 	return t.translate(t.data.DeleteBranch(ctx, name))
+}
+
+// DiffBranch compares a branch with the table.
+func (t *Table) DiffBranch(ctx context.Context, name string) (*cherrypick.Diff, error) {
+	diff, err := t.data.DiffBranch(ctx, name)
+	return diff, t.translate(err)
+}
+
+// CherryPick adds the columns that a branch has added to the table. Without an error the columns are
+// there, unless the difference has problems: then nothing has changed.
+func (t *Table) CherryPick(ctx context.Context, name string) (Written, *cherrypick.Diff, error) {
+	made, diff, err := t.data.CherryPick(ctx, name)
+	if errors.Is(err, dataset.ErrNotPicked) {
+		return Written{}, diff, nil
+	}
+	if err != nil {
+		return Written{}, nil, t.translate(err)
+	}
+	return written(dataset.Commit{Dataset: made}), diff, nil
 }

@@ -98,6 +98,8 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.ListTableBranchesRequest]("ListTableBranches", `{}`),
 	emptyOf[protocol.CreateTableBranchRequest]("CreateTableBranch", `{"name":"a"}`),
 	emptyOf[protocol.DeleteTableBranchRequest]("DeleteTableBranch", `{"name":"a"}`),
+	emptyOf[protocol.DiffTableBranchesRequest]("DiffTableBranches", `{"from_branch":"a"}`),
+	emptyOf[protocol.CherryPickTableBranchRequest]("CherryPickTableBranch", `{"from_branch":"a"}`),
 	emptyOf[protocol.DescribeTransactionRequest]("DescribeTransaction", `{}`),
 	emptyOf[protocol.AlterTransactionRequest]("AlterTransaction", `{"actions":[{}]}`),
 	emptyOf[protocol.ListJobsRequest]("ListJobs", `{}`),
@@ -232,7 +234,7 @@ func TestEmptyFieldsOfAllOperations(t *testing.T) {
 		"CompleteMultipartWrite": true, "AbortMultipartWrite": true,
 		// Not served yet.
 		"AlterTableBackfillColumns": true, "CreateTableIndex": true,
-		"CreateTableScalarIndex": true, "DiffTableBranches": true, "CherryPickTableBranch": true,
+		"CreateTableScalarIndex": true,
 	}
 	for _, c := range emptyCases {
 		known[c.operation] = true

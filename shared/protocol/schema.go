@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -80,6 +81,11 @@ func encodeType(dialect Dialect, field string, typ arrow.DataType, depth int) (J
 		encoded.Fields = children
 	}
 	return encoded, nil
+}
+
+// TypeText returns the word for a type, of the public specification where it has one.
+func TypeText(typ arrow.DataType) string {
+	return cmp.Or(namespaceName(typ), typ.String())
 }
 
 // namespaceName is the word for a type in JsonArrow, the vocabulary of the public

@@ -172,6 +172,7 @@ var bodies = map[string]string{
 	"RestoreTable": `{"version":1}`, "GetTableTagVersion": `{"tag":"x"}`, "CreateTableTag": `{"tag":"x","version":1}`,
 	"UpdateTableTag": `{"tag":"x","version":1}`, "DeleteTableTag": `{"tag":"x"}`,
 	"CreateTableBranch": `{"name":"x"}`, "DeleteTableBranch": `{"name":"x"}`,
+	"DiffTableBranches": `{"from_branch":"x"}`, "CherryPickTableBranch": `{"from_branch":"x"}`,
 }
 
 // request is the path and body of an operation on an object.

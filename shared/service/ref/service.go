@@ -24,5 +24,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("ListTableBranches", s.ListBranches),
 		httpapi.JSON("CreateTableBranch", s.CreateBranch),
 		httpapi.JSON("DeleteTableBranch", s.DeleteBranch),
+		httpapi.JSON("DiffTableBranches", s.DiffBranch),
+		httpapi.JSON("CherryPickTableBranch", s.CherryPick),
 	}
 }

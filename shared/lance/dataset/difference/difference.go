@@ -48,7 +48,12 @@ type Rows struct {
 }
 
 // Release returns the memory of the sets to the share of the context that they were made with.
-func (r *Rows) Release() { r.account.held.Release() }
+// There is nothing to release in nil.
+func (r *Rows) Release() {
+	if r != nil {
+		r.account.held.Release()
+	}
+}
 
 // IsEmpty reports whether no row differs.
 func (r *Rows) IsEmpty() bool {

@@ -2,16 +2,19 @@ package fragment
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"tiltyard/shared/lance/deletion"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/objectstore"
 )
 
 // SameColumns reports whether two states of a fragment hold fields in the same columns of the same
 // files. Then each row has the same values of the fields in both. fields lists the ids of the
 // fields, of those within them and of those around them.
 func (f *Fragment) SameColumns(o *Fragment, fields []int32) bool {
-	return f.Rows == o.Rows && slices.EqualFunc(f.holding(fields), o.holding(fields), func(a, b *File) bool {
+	return f.Rows == o.Rows && slices.EqualFunc(f.Holding(fields), o.Holding(fields), func(a, b *File) bool {
 		return a.isSame(b) && !slices.ContainsFunc(fields, func(id int32) bool {
 			column, here := a.columns[id]
 			other, there := b.columns[id]
@@ -20,14 +23,25 @@ func (f *Fragment) SameColumns(o *Fragment, fields []int32) bool {
 	})
 }
 
-// holding returns the files that hold any of some fields.
-func (f *Fragment) holding(fields []int32) []*File {
+// Holding returns the files that hold any of some fields.
+func (f *Fragment) Holding(fields []int32) []*File {
 	return slices.DeleteFunc(slices.Clone(f.files), func(file *File) bool {
 		return !slices.ContainsFunc(fields, func(id int32) bool {
 			_, ok := file.columns[id]
 			return ok
 		})
 	})
+}
+
+// Meta returns what the manifest lists of the file. It must not be changed.
+func (d *File) Meta() *pb.DataFile { return d.meta }
+
+// Place returns the store that the file is in, and its key there.
+func (d *File) Place() (objectstore.Store, string, error) {
+	if d.err != nil {
+		return nil, "", fmt.Errorf("data file %s: %w", d.key, d.err)
+	}
+	return d.base.Store, d.key, nil
 }
 
 // isSame reports whether two data files are one. Those out of reach never are.

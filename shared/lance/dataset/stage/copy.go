@@ -1,0 +1,85 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/lance"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+)
+
+// copyPart is how much of a file is read at a time to be copied.
+const copyPart = 8 << 20
+
+// CopyFile copies a data file of another place to a new name, which it returns as a path below the
+// data folder. The copy is durable then. With blobs, the side files of the file are copied, too.
+func (p Place) CopyFile(ctx context.Context, from objectstore.Store, key string, blobs bool) (string, error) {
+	name := newFileName()
+	to := p.Prefix + "/data/" + name
+	held, err := memory.Take(ctx, copyPart)
+	if err != nil {
+		return "", err
+	}
+	defer held.Release()
+	if blobs {
+		if err := p.copySideFiles(ctx, from, key, to); err != nil {
+			return "", err
+		}
+	}
+	return name, p.copyObject(ctx, from, key, to)
+}
+
+// copySideFiles copies the objects in the folder of a data file.
+func (p Place) copySideFiles(ctx context.Context, from objectstore.Store, key, to string) error {
+	folder := strings.TrimSuffix(key, ".lance") + "/"
+	for side, err := range objectstore.Objects(ctx, from, objectstore.ListOptions{Prefix: folder, Limit: listPage}) {
+		if err != nil {
+			return fmt.Errorf("list the blobs of %s: %w", key, err)
+		}
+		if err := p.copyObject(ctx, from, side.Key, strings.TrimSuffix(to, ".lance")+"/"+strings.TrimPrefix(side.Key, folder)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listPage is how many names one request of a listing asks for.
+const listPage = 1000
+
+// copyObject copies an object in parts. An object that changes meanwhile is an error.
+func (p Place) copyObject(ctx context.Context, from objectstore.Store, key, to string) error {
+	u := p.newUpload(to)
+	if err := u.copy(ctx, from, key); err != nil {
+		u.abort()
+		return fmt.Errorf("copy %s to %s: %w", key, to, err)
+	}
+	return nil
+}
+
+// copy fills the upload with an object and makes it durable.
+func (u *upload) copy(ctx context.Context, from objectstore.Store, key string) error {
+	_, was, err := from.GetRanges(ctx, key)
+	if err != nil {
+		return err
+	}
+	to := u.writer(ctx)
+	for at := int64(0); at < was.Size || at == 0; at += copyPart {
+		part, info, err := from.GetRanges(ctx, key, objectstore.Range{Offset: at, Length: min(copyPart, was.Size-at)})
+		if err != nil {
+			return err
+		}
+		if info.ETag != was.ETag {
+			return fmt.Errorf("%w: the object changed while it was copied", lance.ErrCorrupt)
+		}
+		if _, err := to.Write(part[0]); err != nil {
+			return err
+		}
+	}
+	var put errgroup.Group
+	return errors.Join(u.finish(ctx, &put), put.Wait())
+}

@@ -1,0 +1,116 @@
+package protocol
+
+// DiffTableBranchesRequest asks what a branch and its table have changed since the branch was made.
+type DiffTableBranchesRequest struct {
+	Common
+	FromBranch string `json:"from_branch"`
+}
+
+// Validate requires a branch.
+func (r *DiffTableBranchesRequest) Validate() error { return requireBranch(r.FromBranch) }
+
+// requireBranch requires a branch other than the table itself.
+func requireBranch(name string) error {
+	if err := requireText("from_branch", name); err != nil {
+		return err
+	}
+	if BranchName(name) == "" {
+		return Errorf(InvalidInput, "from_branch %s is the table itself; name one of its branches", quoteShort(name))
+	}
+	return nil
+}
+
+// CherryPickTableBranchRequest asks for the columns that a branch has added; with DryRun, whether
+// they can be had.
+type CherryPickTableBranchRequest struct {
+	Common
+	FromBranch string `json:"from_branch"`
+	DryRun     bool   `json:"dry_run"`
+}
+
+// Validate requires a branch.
+func (r *CherryPickTableBranchRequest) Validate() error { return requireBranch(r.FromBranch) }
+
+// A BranchDiff is what a branch and its table have changed since the branch was made. LanceDB's
+// clients require all fields. Source: crate lancedb, src/table/cherry_pick.rs.
+type BranchDiff struct {
+	FromBranch     string                `json:"fromBranch"`
+	ParentVersion  int64                 `json:"parentVersion"` // that the branch was made of
+	MainVersion    int64                 `json:"mainVersion"`
+	BranchVersion  int64                 `json:"branchVersion"`
+	BaseMoved      bool                  `json:"baseMoved"` // the table has later versions
+	RowCountMain   int64                 `json:"rowCountMain"`
+	RowCountBranch int64                 `json:"rowCountBranch"`
+	RowSummary     RowCountSummary       `json:"rowSummary"`
+	AddedColumns   List[ColumnSummary]   `json:"addedColumns"`
+	RemovedColumns List[ColumnSummary]   `json:"removedColumns"`
+	ChangedColumns List[ColumnChange]    `json:"changedColumns"`
+	AddedIndexes   List[IndexSummary]    `json:"addedIndexes"`
+	RemovedIndexes List[IndexSummary]    `json:"removedIndexes"`
+	Errors         List[CherryPickError] `json:"errors"`
+}
+
+// A RowCountSummary is numbers of rows by what happened to them since the branch was made.
+type RowCountSummary struct {
+	Unchanged      int64 `json:"unchanged"`      // on neither side changed or deleted
+	NewOnBase      int64 `json:"newOnBase"`      // of the table
+	NewOnBranch    int64 `json:"newOnBranch"`    // of the branch
+	StaleRecompute int64 `json:"staleRecompute"` // on the branch, with values that the table has changed
+	InputsChanged  int64 `json:"inputsChanged"`  // with values that the table has changed
+	DeltaAvailable bool  `json:"deltaAvailable"` // the numbers are known
+}
+
+// A ColumnSummary is a column of a BranchDiff.
+type ColumnSummary struct {
+	Name     string `json:"name"`
+	DataType string `json:"dataType"`
+	Nullable bool   `json:"nullable"`
+}
+
+// A ColumnChange is a column that the branch has changed.
+type ColumnChange struct {
+	Name   string        `json:"name"`
+	Main   ColumnSummary `json:"main"`
+	Branch ColumnSummary `json:"branch"`
+}
+
+// An IndexSummary is an index of a BranchDiff.
+type IndexSummary struct {
+	IndexName string       `json:"indexName"`
+	Columns   List[string] `json:"columns"`
+	IndexType string       `json:"indexType,omitempty"`
+	Status    string       `json:"status"`
+}
+
+// A CherryPickError is a reason why a branch cannot be cherry-picked.
+type CherryPickError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// CherryPickTableBranchResponse is the outcome of a cherry-pick.
+type CherryPickTableBranchResponse struct {
+	Status           CherryPickStatus  `json:"status"`
+	Diff             BranchDiff        `json:"diff"`
+	Preview          CherryPickPreview `json:"preview"`
+	MainVersionAfter *int64            `json:"mainVersionAfter,omitempty"` // when the columns have been added
+	TransactionID    string            `json:"transaction_id,omitempty"`
+}
+
+// Refused reports whether the branch cannot be cherry-picked, which has the status of a conflict.
+func (r *CherryPickTableBranchResponse) Refused() bool { return r.Status == CherryPickFailed }
+
+// A CherryPickStatus is the outcome of a cherry-pick.
+type CherryPickStatus string
+
+// The outcomes of a cherry-pick.
+const (
+	CherryPickReady  CherryPickStatus = "ready" // of a dry run
+	CherryPickFailed CherryPickStatus = "failed"
+	CherryPickDone   CherryPickStatus = "cherryPicked"
+)
+
+// A CherryPickPreview is the columns that a cherry-pick adds.
+type CherryPickPreview struct {
+	PromotedColumns List[string] `json:"promotedColumns"`
+}
