@@ -1,10 +1,12 @@
 package inverted
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"tiltyard/shared/lance"
 	"tiltyard/shared/memory"
@@ -64,10 +66,11 @@ func decodeLength(code byte) uint32 {
 // EachAbove calls yield as Each does, but leaves out documents that score less than the bound wants. It
 // looks at the impacts of blocks before it decodes them. Documents have no positions.
 //
-// Before each document it finds the pivot: the first document that can score enough, if each term of
-// those that are there up to it scores the most that it does anywhere in the list. Then it looks at what
-// the terms score at most in their blocks with the pivot. This is block-max WAND (Ding, Suel: Faster
-// Top-k Document Retrieval Using Block-Max Indexes, 2011).
+// It goes through windows, in which no list that matters begins another block. A list matters if a
+// document must have one of those that do to score enough. In a window the same holds for the blocks:
+// only documents of the blocks that matter there are looked at, and other lists only for documents that
+// can still score enough with them. This is MaxScore with block maxima (Turtle, Flood: Query Evaluation,
+// 1995; Mallia et al.: Faster BlockMax WAND with Variable-sized Blocks, 2017).
 func (m *Matches) EachAbove(ctx context.Context, b Bound, yield func(*Document) error) error {
 	room := memory.Hold{}
 	defer func() { room.Release() }()
@@ -80,96 +83,174 @@ func (m *Matches) EachAbove(ctx context.Context, b Bound, yield func(*Document) 
 			return m.wrong(err)
 		}
 	}
-	d := &Document{Frequencies: make([]uint32, len(m.lists))}
-	for count := 1; ; count++ {
-		if count%contextSteps == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		enough := float64(b.Least())
-		at, err := pivot(ctx, cursors, enough)
-		switch {
-		case err != nil:
-			return m.wrong(err)
-		case at == ended:
+	s := &above{matches: m, bound: &b, cursors: cursors, yield: yield, document: Document{Frequencies: make([]uint32, len(m.lists))}}
+	for s.enough = float64(b.Least()); math.IsInf(s.enough, -1); s.enough = float64(b.Least()) {
+		at := least(cursors)
+		if at == ended {
 			return nil
-		case at < 0:
-			continue
 		}
-		if err := m.load(ctx, d, at, cursors); err != nil {
-			return m.wrong(err)
-		}
-		if b.score(d) < enough {
-			continue
-		}
-		if err := yield(d); err != nil {
+		if err := s.found(ctx, at); err != nil {
 			return err
 		}
 	}
+	for from := least(cursors); from < ended; from = s.until {
+		if err := s.enter(from); err != nil {
+			return m.wrong(err)
+		}
+		if err := s.search(ctx, from); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// pivot returns the next document that can score enough, if all cursors that have it are there. Otherwise
-// it moves some of them on, and returns -1. After the last document it returns ended.
-func pivot(ctx context.Context, cursors []*cursor, enough float64) (int64, error) {
-	if math.IsInf(enough, -1) {
-		return least(cursors), nil
+// above is a search for documents that score enough, in the window at hand.
+type above struct {
+	matches  *Matches
+	bound    *Bound
+	yield    func(*Document) error
+	cursors  []*cursor
+	document Document
+	enough   float64 // as the bound said last
+	steps    int
+
+	until  int64     // the first document after the window
+	needed []*cursor // a document without any of these scores less than enough
+	others []*cursor
+	beside float64 // the most that a document of the window scores for the others
+}
+
+// found yields a document at which all cursors are that have it, and moves these on.
+func (s *above) found(ctx context.Context, at int64) error {
+	if s.steps++; s.steps%contextSteps == 0 && ctx.Err() != nil {
+		return ctx.Err()
 	}
-	sortCursors(cursors)
-	sum, n := 0.0, 0 // of the cursors up to the pivot
-	for n < len(cursors) && cursors[n].document != ended && !(sum >= enough && n > 0) {
-		sum += cursors[n].bound.most
-		n++
+	if err := s.matches.load(ctx, &s.document, at, s.cursors); err != nil {
+		return s.matches.wrong(err)
 	}
-	if n == 0 || sum < enough {
-		return ended, nil
+	if s.bound.score(&s.document) < s.enough {
+		return nil
 	}
-	at := cursors[n-1].document
-	for n < len(cursors) && cursors[n].document == at {
-		n++
+	return s.yield(&s.document)
+}
+
+// enter makes the window that begins with a document. Its needed cursors are none if no document of it
+// scores enough.
+func (s *above) enter(from int64) error {
+	slices.SortFunc(s.cursors, func(a, b *cursor) int { return cmp.Compare(a.bound.most, b.bound.most) })
+	sum, first := 0.0, 0
+	for ; first < len(s.cursors) && sum+s.cursors[first].bound.most < s.enough; first++ {
+		c := s.cursors[first]
+		sum, c.bound.inWindow = sum+c.bound.most, c.bound.most
 	}
-	until := int64(ended)
-	if n < len(cursors) {
-		until = cursors[n].document
-	}
-	sum = 0
-	for _, c := range cursors[:n] {
-		most, end, err := c.ahead(at)
+	s.until = ended
+	for _, c := range s.cursors[first:] {
+		most, end, err := c.ahead(from)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		sum, until = sum+most, min(until, end)
+		c.bound.inWindow, s.until = most, min(s.until, end)
 	}
-	if sum >= enough {
-		if cursors[0].document == at {
-			return at, nil
+	slices.SortFunc(s.cursors, func(a, b *cursor) int { return cmp.Compare(a.bound.inWindow, b.bound.inWindow) })
+	s.beside, first = 0, 0
+	for ; first < len(s.cursors) && s.beside+s.cursors[first].bound.inWindow < s.enough; first++ {
+		s.beside += s.cursors[first].bound.inWindow
+	}
+	s.others, s.needed = s.cursors[:first], s.cursors[first:]
+	return nil
+}
+
+// search yields the documents of the window that score enough.
+func (s *above) search(ctx context.Context, from int64) error {
+	for _, c := range s.needed {
+		if err := c.seek(ctx, from); err != nil {
+			return s.matches.wrong(err)
 		}
-		until = at
 	}
-	for _, c := range cursors[:n] {
-		if c.document < until {
-			if err := c.seek(ctx, until); err != nil {
-				return 0, err
+	for at := least(s.needed); at < s.until; at = least(s.needed) {
+		if s.steps++; s.steps%contextSteps == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		enough, err := s.scoresEnough(ctx, at)
+		if err != nil {
+			return s.matches.wrong(err)
+		}
+		if enough {
+			if err := s.found(ctx, at); err != nil {
+				return err
+			}
+			s.enough = float64(s.bound.Least())
+			continue
+		}
+		for _, c := range s.needed {
+			if c.document != at {
+				continue
+			}
+			if err := c.next(ctx); err != nil {
+				return s.matches.wrong(err)
 			}
 		}
 	}
-	return -1, nil
+	return nil
 }
 
-// sortCursors sorts cursors by their documents. They are few, and nearly sorted.
-func sortCursors(cursors []*cursor) {
-	for i, c := range cursors {
-		for ; i > 0 && cursors[i-1].document > c.document; i-- {
-			cursors[i] = cursors[i-1]
-		}
-		cursors[i] = c
+// scoresEnough reports whether a document at which a needed cursor is scores enough. If it does, all
+// cursors that have the document are at it.
+func (s *above) scoresEnough(ctx context.Context, at int64) (bool, error) {
+	lengths := s.matches.partition.documents.lengths
+	if at >= int64(len(lengths)) {
+		return false, fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, at, len(lengths))
 	}
+	score := s.beside
+	for _, c := range s.needed {
+		if c.document == at {
+			exact, err := c.score(ctx, lengths[at])
+			if err != nil {
+				return false, err
+			}
+			score += exact
+		}
+	}
+	for i := len(s.others) - 1; i >= 0 && score >= s.enough; i-- {
+		c := s.others[i]
+		score -= c.bound.inWindow
+		if c.document < at {
+			most, _, err := c.ahead(at)
+			if err != nil || score+most < s.enough {
+				return false, err
+			}
+			if err := c.seek(ctx, at); err != nil {
+				return false, err
+			}
+		}
+		if c.document == at {
+			exact, err := c.score(ctx, lengths[at])
+			if err != nil {
+				return false, err
+			}
+			score += exact
+		}
+	}
+	return score >= s.enough, nil
+}
+
+// score returns what the document that the cursor is at scores for its term, or a little more.
+func (c *cursor) score(ctx context.Context, length uint32) (float64, error) {
+	if err := c.decode(ctx); err != nil {
+		return 0, err
+	}
+	b := c.bound.of
+	return slack * float64(b.Weights[c.term]*corpus{average: b.AverageLength}.score(c.block.frequencies[c.at], length)), nil
 }
 
 // cursorBound is what a cursor knows of the scores of its list.
 type cursorBound struct {
-	of   *Bound
-	most float64 // that a document of the list scores
+	of *Bound
+	// The most that a document scores: of the list, and of the window of a search.
+	most, inWindow float64
 
 	// Of the block that ahead has looked at last:
+	number   int
 	from, to int64   // the document for which it did, and the first after the block
 	inBlock  float64 // the most that a document of it scores
 }
@@ -203,6 +284,9 @@ func (p *posting) withoutImpacts() *posting {
 // the first document after that block.
 func (c *cursor) ahead(document int64) (most float64, end int64, err error) {
 	seen := &c.bound
+	if c.document == ended {
+		return 0, ended, nil
+	}
 	if seen.from <= document && document < seen.to {
 		return seen.inBlock, seen.to, nil
 	}
@@ -210,7 +294,7 @@ func (c *cursor) ahead(document int64) (most float64, end int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	seen.from, seen.to, seen.inBlock = document, ended, math.Inf(1)
+	seen.number, seen.from, seen.to, seen.inBlock = number, document, ended, math.Inf(1)
 	if number+1 < len(c.list.blocks) {
 		if seen.to, err = c.list.first(number + 1); err != nil {
 			return 0, 0, err
@@ -228,6 +312,9 @@ func (c *cursor) ahead(document int64) (most float64, end int64, err error) {
 // before it. It mostly is that of the cursor, or near to it.
 func (c *cursor) blockOf(document int64) (int, error) {
 	number, end := c.number, len(c.list.blocks)
+	if seen := &c.bound; seen.number > number && seen.from <= document {
+		number = seen.number
+	}
 	for step := 1; number+1 < end; {
 		next := min(number+step, end-1)
 		first, err := c.list.first(next)
@@ -260,21 +347,24 @@ func (p *posting) first(number int) (int64, error) {
 	return int64(binary.LittleEndian.Uint32(data)), nil
 }
 
-// seek moves to the first document that is not before a given one, which is after that of the cursor.
+// seek moves to the first document that is not before a given one.
 func (c *cursor) seek(ctx context.Context, document int64) error {
+	if c.document >= document {
+		return nil
+	}
 	number, err := c.blockOf(document)
 	if err != nil {
 		return err
 	}
 	if number != c.number {
-		c.number = number
-		if err := c.decode(ctx); err != nil {
+		if err := c.enter(number); err != nil || c.document >= document {
 			return err
 		}
 	}
-	for c.at < len(c.block.documents) && int64(c.block.documents[c.at]) < document {
-		c.at++
+	if err := c.decode(ctx); err != nil {
+		return err
 	}
-	c.at-- // next goes to it
+	within, _ := slices.BinarySearch(c.block.documents[c.at:], uint32(min(document, math.MaxUint32)))
+	c.at += within - 1 // next goes to the one that was found
 	return c.next(ctx)
 }

@@ -212,15 +212,21 @@ func (r *reader) unpack(values []uint32, bits, lanes int) {
 		clear(values)
 		return
 	}
-	mask := uint32(1<<bits - 1)
+	// Two lanes are one word of 64 bits. What a shift moves from one to the other is masked.
+	both := func(bits int) uint64 { return (1<<bits - 1) * (1<<32 + 1) }
+	mask := both(bits)
 	for slot := range len(values) / lanes {
-		word, shift := slot*bits/32*lanes, slot*bits%32
-		for lane := range lanes {
-			v := binary.LittleEndian.Uint32(data[4*(word+lane):]) >> shift
-			if shift+bits > 32 {
-				v |= binary.LittleEndian.Uint32(data[4*(word+lanes+lane):]) << (32 - shift)
+		word, shift := data[4*(slot*bits/32)*lanes:], slot*bits%32
+		out := values[slot*lanes:][:lanes]
+		rest := shift + bits - 32 // bits that are in the next words
+		for lane := 0; lane < lanes; lane += 2 {
+			v := binary.LittleEndian.Uint64(word[4*lane:]) >> shift
+			if rest > 0 {
+				high := binary.LittleEndian.Uint64(word[4*(lanes+lane):]) & both(rest)
+				v = v&both(bits-rest) | high<<(bits-rest)
 			}
-			values[slot*lanes+lane] = v & mask
+			v &= mask
+			out[lane], out[lane+1] = uint32(v), uint32(v>>32)
 		}
 	}
 }

@@ -106,6 +106,9 @@ func (m *Matches) load(ctx context.Context, d *Document, number int64, cursors [
 		if c.document != number {
 			continue
 		}
+		if err := c.decode(ctx); err != nil {
+			return err
+		}
 		d.Frequencies[c.term] = c.block.frequencies[c.at]
 		if m.positions {
 			for _, p := range c.here() {
@@ -130,13 +133,15 @@ func least(cursors []*cursor) int64 {
 	return next
 }
 
-// A cursor goes through a posting list.
+// A cursor goes through a posting list. It knows the first document of a block without decoding the
+// block, so that blocks without a document that is wanted are not decoded.
 type cursor struct {
 	list      *posting
 	term      int
 	document  int64 // ended after the last one
 	number    int   // of the block
 	at        int   // in the block
+	decoded   bool  // block is the one that the cursor is at
 	block     block
 	positions []uint32 // of the documents of the block, one after the other
 	starts    []int    // where those of each document begin
@@ -170,29 +175,47 @@ func (m *Matches) cursors(ctx context.Context, room *memory.Hold) ([]*cursor, er
 
 // next moves to the next document.
 func (c *cursor) next(ctx context.Context) error {
-	if c.at++; c.number >= 0 && c.at < len(c.block.documents) {
-		c.document = int64(c.block.documents[c.at])
-		return nil
+	if c.number >= 0 {
+		if err := c.decode(ctx); err != nil {
+			return err
+		}
+		if c.at++; c.at < len(c.block.documents) {
+			c.document = int64(c.block.documents[c.at])
+			return nil
+		}
 	}
-	if c.number++; c.number == len(c.list.blocks) {
+	return c.enter(c.number + 1)
+}
+
+// enter moves to the first document of a later block.
+func (c *cursor) enter(number int) error {
+	c.number, c.at, c.decoded = number, 0, false
+	if number == len(c.list.blocks) {
 		c.document = ended
 		return nil
 	}
-	return c.decode(ctx)
+	first, err := c.list.first(number)
+	if err != nil {
+		return fmt.Errorf("block %d: %w", number, err)
+	}
+	if first <= c.document {
+		return fmt.Errorf("%w: block %d begins with document %d after %d", lance.ErrCorrupt, number, first, c.document)
+	}
+	c.document = first
+	return nil
 }
 
-// decode decodes the block that the cursor is at.
+// decode decodes the block that the cursor is at, unless it has done so.
 func (c *cursor) decode(ctx context.Context) error {
+	if c.decoded {
+		return nil
+	}
 	size := c.list.coding.block
 	n := min(size, c.list.length-c.number*size)
 	if err := c.list.coding.decode(c.list.blocks[c.number], n, &c.block); err != nil {
 		return fmt.Errorf("block %d: %w", c.number, err)
 	}
-	first := int64(c.block.documents[0])
-	if first <= c.document {
-		return fmt.Errorf("%w: block %d begins with document %d after %d", lance.ErrCorrupt, c.number, first, c.document)
-	}
-	c.at, c.document = 0, first
+	c.decoded = true
 	if !c.placed {
 		return nil
 	}
