@@ -21,6 +21,7 @@ datafile_golden.py shared/lance/datafile/testdata/golden
 datafile_matrix.py shared/lance/datafile/testdata/matrix
 dataset.py shared/lance/dataset/testdata/native.zip
 rows.py shared/lance/dataset/testdata/rows.zip
+fragreuse.py shared/lance/fragreuse/testdata
 indices.py shared/lance/dataset/snapshot/testdata
 indexed.py shared/service/all/testdata/indexed.zip
 inspected.py shared/inspect/testdata

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/lance/dataset/fragment"
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/dataset/stage"
+	"tiltyard/shared/lance/fragreuse"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/operation"
 )
@@ -244,12 +245,8 @@ type coverage struct {
 	indices []*roaring.Bitmap
 	bound   *roaring.Bitmap     // fragments whose rows some index finds by where they are, and cannot follow
 	movable []snapshot.Covering // segments that find rows by where they are, and can be built anew
-	unknown bool                // there is one that does not say, or that says how rows have moved
+	unknown bool                // there is one that does not say, or whose rows a compaction has moved before
 }
-
-// reuseIndexName names what is no index, but tells how compactions have moved rows that
-// indices still name where they were.
-const reuseIndexName = "__lance_frag_reuse"
 
 func (d *Dataset) indexCoverage(opts CompactionOptions) (coverage, error) {
 	entries, err := d.Manifest().Indices()
@@ -262,8 +259,11 @@ func (d *Dataset) indexCoverage(opts CompactionOptions) (coverage, error) {
 	}
 	c := coverage{bound: roaring.New()}
 	for _, x := range entries {
-		if x.Name == reuseIndexName || len(x.FragmentBitmap) == 0 {
-			return coverage{unknown: true}, nil
+		if x.Name == fragreuse.Name {
+			continue
+		}
+		if moved, err := d.IsMoved(x); moved || err != nil || len(x.FragmentBitmap) == 0 {
+			return coverage{unknown: true}, err
 		}
 		b, err := d.CoveringOf(x)
 		if err != nil {

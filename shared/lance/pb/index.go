@@ -66,3 +66,51 @@ type IndexFile struct {
 	SizeBytes uint64 `pb:"2"`
 	Unknown   []byte
 }
+
+// FragmentReuseDetails are the details of the entry __lance_frag_reuse, of which a history in a file of its
+// own is Unknown.
+//
+// Source: protos/table.proto of the format, message FragmentReuseIndexDetails.
+//
+//pb:message
+type FragmentReuseDetails struct {
+	Inline  *FragmentReuse `pb:"1"`
+	Unknown []byte
+}
+
+// FragmentReuse is a history of compactions. Moves of other kinds are Unknown.
+//
+//pb:message
+type FragmentReuse struct {
+	Versions []FragmentReuseVersion `pb:"1"`
+	Unknown  []byte
+}
+
+// FragmentReuseVersion is one compaction.
+//
+//pb:message
+type FragmentReuseVersion struct {
+	DatasetVersion uint64               `pb:"1"`
+	Groups         []FragmentReuseGroup `pb:"3"`
+	Unknown        []byte
+}
+
+// FragmentReuseGroup is fragments that others have taken the place of.
+//
+//pb:message
+type FragmentReuseGroup struct {
+	Moved   []byte           `pb:"1"` // addresses of the rows that were not deleted, a 64-bit roaring bitmap
+	Old     []FragmentDigest `pb:"2"` // in the order of their rows
+	New     []FragmentDigest `pb:"3"`
+	Unknown []byte
+}
+
+// FragmentDigest is a fragment as it was.
+//
+//pb:message
+type FragmentDigest struct {
+	ID           uint64 `pb:"1"`
+	PhysicalRows uint64 `pb:"2"`
+	Deleted      uint64 `pb:"3"`
+	Unknown      []byte
+}

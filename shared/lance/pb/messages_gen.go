@@ -798,6 +798,137 @@ func (m *IndexFile) Marshal(e *Encoder) {
 	e.Unknown(m.Unknown)
 }
 
+// Unmarshal reads an encoded FragmentReuseDetails. It may keep parts of b.
+func (m *FragmentReuseDetails) Unmarshal(b []byte) error {
+	*m = FragmentReuseDetails{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			m.Inline = new(FragmentReuse)
+			s.Message(m.Inline.Unmarshal)
+		default:
+			m.Unknown = append(m.Unknown, s.Raw()...)
+		}
+	}
+	return s.Err()
+}
+
+// Marshal writes the FragmentReuseDetails.
+func (m *FragmentReuseDetails) Marshal(e *Encoder) {
+	if m.Inline != nil {
+		e.Message(1, m.Inline.Marshal)
+	}
+	e.Unknown(m.Unknown)
+}
+
+// Unmarshal reads an encoded FragmentReuse. It may keep parts of b.
+func (m *FragmentReuse) Unmarshal(b []byte) error {
+	*m = FragmentReuse{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			values(s, &m.Versions)
+		default:
+			m.Unknown = append(m.Unknown, s.Raw()...)
+		}
+	}
+	return s.Err()
+}
+
+// Marshal writes the FragmentReuse.
+func (m *FragmentReuse) Marshal(e *Encoder) {
+	for i := range m.Versions {
+		e.Message(1, m.Versions[i].Marshal)
+	}
+	e.Unknown(m.Unknown)
+}
+
+// Unmarshal reads an encoded FragmentReuseVersion. It may keep parts of b.
+func (m *FragmentReuseVersion) Unmarshal(b []byte) error {
+	*m = FragmentReuseVersion{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			m.DatasetVersion = s.Uint64()
+		case 3:
+			values(s, &m.Groups)
+		default:
+			m.Unknown = append(m.Unknown, s.Raw()...)
+		}
+	}
+	return s.Err()
+}
+
+// Marshal writes the FragmentReuseVersion.
+func (m *FragmentReuseVersion) Marshal(e *Encoder) {
+	e.Uint64(1, m.DatasetVersion)
+	for i := range m.Groups {
+		e.Message(3, m.Groups[i].Marshal)
+	}
+	e.Unknown(m.Unknown)
+}
+
+// Unmarshal reads an encoded FragmentReuseGroup. It may keep parts of b.
+func (m *FragmentReuseGroup) Unmarshal(b []byte) error {
+	*m = FragmentReuseGroup{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			m.Moved = s.Bytes()
+		case 2:
+			values(s, &m.Old)
+		case 3:
+			values(s, &m.New)
+		default:
+			m.Unknown = append(m.Unknown, s.Raw()...)
+		}
+	}
+	return s.Err()
+}
+
+// Marshal writes the FragmentReuseGroup.
+func (m *FragmentReuseGroup) Marshal(e *Encoder) {
+	e.Bytes(1, m.Moved)
+	for i := range m.Old {
+		e.Message(2, m.Old[i].Marshal)
+	}
+	for i := range m.New {
+		e.Message(3, m.New[i].Marshal)
+	}
+	e.Unknown(m.Unknown)
+}
+
+// Unmarshal reads an encoded FragmentDigest. It may keep parts of b.
+func (m *FragmentDigest) Unmarshal(b []byte) error {
+	*m = FragmentDigest{}
+	s := NewScanner(b)
+	for s.Next() {
+		switch s.Num {
+		case 1:
+			m.ID = s.Uint64()
+		case 2:
+			m.PhysicalRows = s.Uint64()
+		case 3:
+			m.Deleted = s.Uint64()
+		default:
+			m.Unknown = append(m.Unknown, s.Raw()...)
+		}
+	}
+	return s.Err()
+}
+
+// Marshal writes the FragmentDigest.
+func (m *FragmentDigest) Marshal(e *Encoder) {
+	e.Uint64(1, m.ID)
+	e.Uint64(2, m.PhysicalRows)
+	e.Uint64(3, m.Deleted)
+	e.Unknown(m.Unknown)
+}
+
 // Unmarshal reads an encoded HNSWDetails. It may keep parts of b.
 func (m *HNSWDetails) Unmarshal(b []byte) error {
 	*m = HNSWDetails{}

@@ -81,13 +81,14 @@ var mayImport = map[string]string{
 
 	"shared/lance/dataset/alter":       "=lance lance/dataset/snapshot lance/operation lance/pb lance/schema",
 	"shared/lance/dataset/refs":        "=lance lance/dataset/cache objectstore",
-	"shared/lance/dataset/snapshot":    "memory take objectstore =lance lance/datafile lance/dataset/cache lance/dataset/fragment lance/deletion lance/indexmeta lance/manifest lance/pb lance/rowid lance/rowset lance/schema",
+	"shared/lance/dataset/snapshot":    "memory take objectstore =lance lance/datafile lance/dataset/cache lance/dataset/fragment lance/deletion lance/fragreuse lance/indexmeta lance/manifest lance/pb lance/rowid lance/rowset lance/schema",
 	"shared/lance/dataset/datasettest": "lance/dataset/snapshot objectstore",
 	"shared/lance/dataset/stage":       "memory take objectstore =lance lance/datafile lance/dataset/fragment lance/dictionary lance/legacyfile lance/operation lance/pb lance/schema",
 	"shared/lance/dataset/fragment":    "memory take objectstore =lance lance/datafile lance/dataset/cache lance/deletion lance/legacyfile lance/manifest lance/pb lance/rowid lance/schema",
 	"shared/lance/dataset/cache":       "",
 	"shared/lance/dataset/part":        "memory arrowipc objectstore =lance lance/pb",
 	"shared/lance/deletion":            "memory arrowipc objectstore =lance lance/pb",
+	"shared/lance/fragreuse":           "=lance lance/pb",
 
 	"shared/lance/encoding":           "=lance lance/pb",
 	"shared/lance/encoding/read":      "=lance lance/pb =lance/encoding lance/encoding/codec lance/encoding/repdef lance/encoding/values",

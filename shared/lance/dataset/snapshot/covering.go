@@ -14,13 +14,17 @@ type Covering struct {
 	Rows  int64           // that are not deleted
 }
 
-// CoveringOf returns which of the fragments of the version a segment covers.
+// CoveringOf returns which of the fragments of the version a segment covers: none if it is to be built anew
+// because a compaction has moved its rows.
 func (s *Snapshot) CoveringOf(x *pb.IndexMetadata) (Covering, error) {
 	covered, err := coveredBy(x)
 	if err != nil {
 		return Covering{}, err
 	}
 	c := Covering{Entry: x, Live: roaring.New()}
+	if moved, err := s.IsMoved(x); moved || err != nil {
+		return c, err
+	}
 	for _, m := range s.manifest.Fragments {
 		if m.ID <= 1<<32-1 && covered.Contains(uint32(m.ID)) {
 			c.Live.Add(uint32(m.ID))

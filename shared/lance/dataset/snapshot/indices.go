@@ -113,7 +113,7 @@ func (s *Snapshot) index(segments []*pb.IndexMetadata) (Index, error) {
 		return index, fmt.Errorf("%w: details of index %s: %w", lance.ErrCorrupt, index.Name, err)
 	}
 	for _, x := range segments {
-		if err := index.add(x); err != nil {
+		if err := s.addTo(&index, x); err != nil {
 			return index, err
 		}
 	}
@@ -127,9 +127,9 @@ func (s *Snapshot) index(segments []*pb.IndexMetadata) (Index, error) {
 	return index, nil
 }
 
-// add counts in what one segment covers and occupies.
-func (x *Index) add(segment *pb.IndexMetadata) error {
-	covered, err := coveredBy(segment)
+// addTo counts in what one segment covers and occupies.
+func (s *Snapshot) addTo(x *Index, segment *pb.IndexMetadata) error {
+	covered, _, err := s.coverageOf(segment)
 	if err != nil {
 		return err
 	}

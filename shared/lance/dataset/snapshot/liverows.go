@@ -53,9 +53,12 @@ func (s *Snapshot) LiveRows(ctx context.Context, segment *Segment, byID bool) (*
 // the segment does not answer.
 func (r *LiveRows) Find(id uint64) (address uint64, ok bool) {
 	if r.index != nil {
-		if id, ok = r.index.Address(id); !ok {
-			return 0, false
-		}
+		id, ok = r.index.Address(id)
+	} else {
+		id, ok = r.segment.moves.Address(id)
+	}
+	if !ok {
+		return 0, false
 	}
 	f, ok := r.fragments[id>>32]
 	if !ok {

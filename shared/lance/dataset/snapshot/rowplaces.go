@@ -26,6 +26,12 @@ func (s *Snapshot) Places(ctx context.Context, segment *Segment, ids []uint64) e
 	}
 	at := fragmentPlaces{snapshot: s, segment: segment}
 	for i, id := range ids {
+		id, ok := segment.moves.Address(id)
+		if !ok {
+			ids[i] = NoAddress
+			continue
+		}
+		ids[i] = id
 		if id>>32 != at.id || !at.known {
 			if err := at.load(ctx, id>>32); err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"tiltyard/shared/lance/datafile"
 	"tiltyard/shared/lance/dataset/cache"
 	"tiltyard/shared/lance/dataset/fragment"
+	"tiltyard/shared/lance/fragreuse"
 	"tiltyard/shared/lance/indexmeta"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/rowset"
@@ -33,6 +34,7 @@ type Segment struct {
 	atErr   error // why the files are out of reach
 	sizes   map[string]int64
 	covered *roaring.Bitmap
+	moves   *fragreuse.Moves // since its rows were where it names them
 }
 
 // Segments returns the segments of an index, other than those of a version that is not known and those
@@ -74,7 +76,7 @@ func newSegment(s *Snapshot, places *fragment.Bases, x *pb.IndexMetadata) (segme
 	for i := range x.Files {
 		segment.sizes[x.Files[i].Path] = int64(x.Files[i].SizeBytes)
 	}
-	segment.covered, err = coveredBy(x)
+	segment.covered, segment.moves, err = s.coverageOf(x)
 	return segment, err
 }
 
@@ -158,9 +160,12 @@ func (s *Segment) Keep(name string, read func() (value any, bytes int64, err err
 // any more.
 func (s *Snapshot) RowsOf(ctx context.Context, segment *Segment, ids *rowset.Set, byID bool) (rows *rowset.Set, err error) {
 	if rows = ids; byID && s.manifest.StableRowIDs() {
-		if rows, err = s.addressesOf(ctx, ids); err != nil {
-			return nil, err
-		}
+		rows, err = s.addressesOf(ctx, ids)
+	} else if segment.moves != nil {
+		rows, err = segment.followed(ctx, ids)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return rows, rows.Retain(func(id uint64, last uint32) (bool, error) {
 		f := s.Fragment(id)
@@ -197,9 +202,28 @@ const addressesAtOnce = 1 << 14
 
 // addressesOf returns the set of the addresses of some ids, as far as they have any.
 func (s *Snapshot) addressesOf(ctx context.Context, ids *rowset.Set) (*rowset.Set, error) {
+	return placed(ctx, ids, func(some []uint64) ([]uint64, error) { return s.Addresses(ctx, some) })
+}
+
+// followed returns where rows are that were at some addresses when the segment was written.
+func (s *Segment) followed(ctx context.Context, before *rowset.Set) (*rowset.Set, error) {
+	return placed(ctx, before, func(some []uint64) ([]uint64, error) {
+		for i, address := range some {
+			now, ok := s.moves.Address(address)
+			if !ok {
+				now = NoAddress
+			}
+			some[i] = now
+		}
+		return some, ctx.Err()
+	})
+}
+
+// placed returns the set of the addresses that place returns for some ids, other than NoAddress.
+func placed(ctx context.Context, ids *rowset.Set, place func([]uint64) ([]uint64, error)) (*rowset.Set, error) {
 	rows, some := rowset.At(), make([]uint64, 0, addressesAtOnce)
 	find := func() error {
-		found, err := s.Addresses(ctx, some)
+		found, err := place(some)
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ type Snapshot struct {
 	arrow     *arrow.Schema
 	scanned   *arrow.Schema
 	indices   func() (knownIndices, error)
+	reuse     func() (reuse, error)
 	isPart    bool // see Part
 }
 
@@ -42,6 +43,7 @@ func New(at Place, m *manifest.Manifest) (*Snapshot, error) {
 	}
 	s.fragments = sync.OnceValue(func() []*fragment.Fragment { return fragment.List(m, at.bases(m), at.Cache) })
 	s.indices = sync.OnceValues(s.readIndices)
+	s.reuse = sync.OnceValues(s.readReuse)
 	return s, nil
 }
 
