@@ -55,6 +55,7 @@ var functions = map[string]needs{
 	"version":     {objects: write, records: write, enqueues: true},
 	"ref":         {objects: write, records: write},
 	"transaction": {objects: read, records: write, enqueues: true},
+	"view":        {objects: write, records: write, enqueues: true},
 	"default":     {},
 	"worker":      {objects: write, records: write, enqueues: true, rows: true, worker: true},
 	"stream":      {objects: write, records: write, enqueues: true, rows: true, vends: true, url: true},

@@ -120,7 +120,7 @@ func DeleteData(ctx context.Context, location objectstore.Location) error {
 // ofTables are the names of the files and folders that this service and native Lance put into the
 // folder of a table. Other names there belong to other programs.
 var ofTables = []string{
-	"_versions", "data", "_deletions", "_transactions", "_indices", "_refs", "tree", "_mem_wal", "_uploads", "_latest.manifest",
+	"_versions", "data", "_deletions", "_transactions", "_indices", "_refs", "tree", "_mem_wal", "_uploads", "_udfs", "_latest.manifest",
 	".lance-reserved", ".lance-deregistered",
 }
 

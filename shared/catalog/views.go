@@ -194,3 +194,40 @@ func (c *Catalog) changeDependents(ctx context.Context, id []string, change func
 	}
 	return stored.LostRace("table", id, objectstore.ErrPrecondition)
 }
+
+// AdoptView makes the record of a table that of a materialized view. Other programs make such tables,
+// and then register them here. The error is that of [Catalog.CreateView]. A table that is a view
+// already stays as it is.
+func (c *Catalog) AdoptView(ctx context.Context, t *Table, source []string, digest string) (*stored.View, error) {
+	if err := c.checkCycle(ctx, t.ID, source); err != nil {
+		return nil, err
+	}
+	v := &stored.View{Kind: stored.Materialized, UID: objects.NewUID(), Source: source, Digest: digest}
+	if err := c.addDependent(ctx, &stored.Table{ID: t.ID, View: v}); err != nil {
+		return nil, err
+	}
+	defer c.lookups.Invalidate(keys.Table(t.ID))
+	for range objects.ManyTries {
+		record, etag, err := c.names.Table(ctx, t.ID)
+		switch {
+		case err == nil && record.UID != t.UID:
+			err = stored.LostRace("table", t.ID, stored.ErrMoved)
+		case err == nil && record.View != nil:
+			c.dropDependent(ctx, v)
+			return record.View, nil
+		case err == nil:
+			adopted := *record
+			adopted.View = v
+			if _, err = c.store.Write(ctx, keys.Table(t.ID), &adopted, objectstore.Condition{IfMatch: etag}); err == nil {
+				return v, nil
+			}
+		}
+		if !objects.Changed(err) {
+			if !isUnsettled(err) {
+				c.dropDependent(ctx, v)
+			}
+			return nil, err
+		}
+	}
+	return nil, stored.LostRace("table", t.ID, objectstore.ErrPrecondition)
+}

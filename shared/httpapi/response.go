@@ -82,7 +82,8 @@ type reply struct {
 }
 
 // encode turns a value into a reply: 204 for nil, 200 without a body for a *protocol.Empty, and
-// otherwise the value as JSON, with 409 when the value is a refusal and with 200 else.
+// otherwise the value as JSON: with the status that it asks for, with 409 when it is a refusal, and
+// with 200 else.
 func (c *call) encode(value any) (reply, error) {
 	if value == nil {
 		return reply{status: http.StatusNoContent}, nil
@@ -94,8 +95,13 @@ func (c *call) encode(value any) (reply, error) {
 	if _, ok := value.(*protocol.Empty); ok {
 		return r, nil
 	}
-	if v, ok := value.(interface{ Refused() bool }); ok && v.Refused() {
-		r.status = http.StatusConflict
+	switch v := value.(type) {
+	case interface{ Status() int }:
+		r.status = v.Status()
+	case interface{ Refused() bool }:
+		if v.Refused() {
+			r.status = http.StatusConflict
+		}
 	}
 	body, err := encodeJSON(value)
 	if err != nil {

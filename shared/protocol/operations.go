@@ -40,11 +40,14 @@ type Operation struct {
 }
 
 // Permission returns the name of the operation that a caller must be permitted. A client decides
-// by itself to send an insert as a multipart write, so that needs the permission to insert.
+// by itself to send an insert as a multipart write, so that needs the permission to insert. A refresh
+// has two paths.
 func (o Operation) Permission() string {
 	switch o.Name {
 	case "CreateMultipartWrite", "CompleteMultipartWrite", "AbortMultipartWrite":
 		return "InsertIntoTable"
+	case "RefreshTable":
+		return "RefreshMaterializedView"
 	}
 	return o.Name
 }
@@ -169,6 +172,7 @@ var Operations = []Operation{
 
 	{"CreateMaterializedView", post, "/v1/materialized_view/{id}/create", GroupView, Write, Spec},
 	{"RefreshMaterializedView", post, "/v1/materialized_view/{id}/refresh", GroupView, Write, Spec},
+	{"RefreshTable", post, "/v1/table/{id}/refresh", GroupView, Write, LanceDB}, // the same, as native Lance's adapter serves it
 	{"DescribeMaterializedView", post, "/v1/materialized_view/{id}/describe", GroupView, Read, LanceDB},
 	{"DropMaterializedView", post, "/v1/materialized_view/{id}/drop", GroupView, Write, LanceDB},
 	{"ListMaterializedViews", list, "/v1/namespace/{id}/materialized_view/list", GroupView, Read, LanceDB},

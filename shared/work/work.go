@@ -8,6 +8,7 @@ import (
 	"tiltyard/shared/work/dropping"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/maintain"
+	"tiltyard/shared/work/refresh"
 )
 
 // Kinds returns all kinds of jobs by name.
@@ -15,6 +16,7 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper) map[string]job.Kind {
 	return map[string]job.Kind{
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
+		refresh.Kind:        refresh.Refresh(on),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 	}
 }

@@ -33,6 +33,9 @@ type Replacement struct {
 	// Exclusive says that rows added by others since d matter too: the replacement
 	// would be another one if it had seen them.
 	Exclusive bool
+	// Keys are those of the rows that are inserted, in the form that the transaction records; may
+	// be nil. Replacements with a key in common conflict, and so do any with rows of unknown keys.
+	Keys *pb.KeyExistenceFilter
 	// Properties of the transaction; may be nil.
 	Properties map[string]string
 }
@@ -57,7 +60,7 @@ func (d *Dataset) Replace(ctx context.Context, r Replacement) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	op := &pb.Update{NewFragments: files.Fragments, Mode: pb.RewriteRows}
+	op := &pb.Update{NewFragments: files.Fragments, Mode: pb.RewriteRows, InsertedRows: r.Keys}
 	op.RemovedFragmentIDs, op.UpdatedFragments = shrunk.removed, shrunk.updated
 	if op.FieldsForPreservingFragBitmap, err = d.changedFields(r.Changed); err != nil {
 		return Commit{}, err

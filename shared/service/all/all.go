@@ -24,6 +24,7 @@ import (
 	"tiltyard/shared/service/table"
 	"tiltyard/shared/service/transaction"
 	"tiltyard/shared/service/version"
+	"tiltyard/shared/service/view"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/work"
 	"tiltyard/shared/work/maintain"
@@ -72,6 +73,7 @@ func Open(stores tables.Stores, opts Options) Services {
 		version.New(tables).Routes(),
 		ref.New(tables).Routes(),
 		transaction.New(tables, keeper).Routes(),
+		view.New(tables).Routes(),
 	)}
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{

@@ -1,0 +1,20 @@
+// Command view is the Lambda function behind the operations on views. It reads and writes the records
+// of the catalog, makes the tables of views, and begins the jobs that fill them.
+package main
+
+import (
+	"tiltyard/shared/boot"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/httpapi/apigateway"
+	"tiltyard/shared/service/view"
+	"tiltyard/shared/tables"
+)
+
+func main() {
+	env := boot.FromEnv()
+	tables := tables.Open(tables.Stores{
+		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
+		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
+	})
+	apigateway.Serve(env.Handler(view.New(tables).Routes()...), env.Stream)
+}

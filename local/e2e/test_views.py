@@ -1,0 +1,267 @@
+"""Materialized views: through LanceDB's client, and refreshed in turns with the local LanceDB."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import pathlib
+import random
+import time
+
+import lance
+import lancedb
+import pyarrow as pa
+import pytest
+
+from process import Server
+from wire import Wire
+
+pytestmark = pytest.mark.embedded("it opens the tables of the server's directory")
+
+STABLE = {"new_table_enable_stable_row_ids": "true"}
+WAIT_SECONDS = 60
+NO_RESULT = {"mode": "no_op", "rows_written": 0}
+
+
+def rows_of(*ids: int) -> pa.Table:
+    return pa.table({"id": pa.array(ids, pa.int64()), "name": [f"n{i}" for i in ids]})
+
+
+class House:
+    """A server and the local LanceDB over one source table, which is called t."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder / "native"
+        self.folder.mkdir()
+        self.native = lancedb.connect(str(self.folder))
+        self.source = self.native.create_table("t", rows_of(*range(10)), storage_options=STABLE)
+        self.server = Server(folder / "root", allow=[self.folder]).start()
+        self.wire = Wire(self.server.url, self.server.token)
+        self.register("t")
+        self.remote = lancedb.connect("db://test", api_key=self.server.token, host_override=self.server.url)
+
+    def register(self, name: str):
+        location = (self.folder / f"{name}.lance").as_uri()
+        answer = self.wire.post(f"/v1/table/{name}/register", {"location": location})
+        assert answer.status == 200, answer.body
+
+    def lend(self, name: str):
+        """Lets the local LanceDB find a table of the server."""
+        location = self.wire.post(f"/v1/table/{name}/describe", {}).json["location"]
+        (self.folder / f"{name}.lance").symlink_to(location.removeprefix("file://"))
+
+    def job(self, id: str) -> dict:
+        end = time.monotonic() + WAIT_SECONDS
+        while True:
+            job = self.wire.post("/v1/jobs/describe", {"job_id": id}).json
+            if job["job_state"] != "IN_PROGRESS":
+                return job
+            assert time.monotonic() < end, job
+            time.sleep(0.02)
+
+    def refresh(self, name: str, path: str = "materialized_view", **body) -> dict:
+        """Refreshes a view through the server and returns the result."""
+        answer = self.wire.post(f"/v1/{path}/{name}/refresh", body)
+        assert answer.status == 202 and answer.json["job_id"] == answer.json["transaction_id"], answer.body
+        job = self.job(answer.json["job_id"])
+        assert job["job_state"] == "DONE", job
+        return job["result"]
+
+    def rows(self, name: str) -> list:
+        location = self.wire.post(f"/v1/table/{name}/describe", {}).json["location"]
+        return sorted(map(str, lance.dataset(location.removeprefix("file://")).to_table().to_pylist()))
+
+
+@pytest.fixture
+def house(tmp_path):
+    h = House(tmp_path)
+    yield h
+    h.server.stop()
+
+
+def test_client_creates_refreshes_and_drops(house):
+    view = house.remote.create_materialized_view("v", "t", select=["id", ("u", "upper(name)")], where="id > 7")
+    assert house.remote.open_table("v").search().to_arrow().select(["id", "u"]).to_pylist() == [{"id": 8, "u": "N8"}, {"id": 9, "u": "N9"}]
+    house.source.add(rows_of(20))
+    house.source.delete("id = 8")
+    done = view.refresh()
+    assert (str(done.mode), done.rows_written, done.source_version) == ("incremental", 1, 3)
+    assert view.table.search().to_arrow()["id"].to_pylist() == [9, 20]
+    again = view.refresh()
+    assert (str(again.mode), again.rows_written, again.version) == ("no_op", 0, done.version)
+    back = view.refresh(source_version=1)
+    assert (str(back.mode), back.source_version) == ("incremental", 1)
+    assert sorted(view.table.search().to_arrow()["id"].to_pylist()) == [8, 9]
+    full = view.refresh(full=True)
+    assert (str(full.mode), full.rows_written, full.source_version) == ("rebuild", 2, 3)
+    empty = house.remote.create_materialized_view("e", "t", with_no_data=True)
+    assert empty.table.count_rows() == 0
+    assert list(house.remote.list_materialized_views()) == ["e", "v"]
+    assert house.remote.open_materialized_view("v").definition.query == "SELECT id, upper(name) AS u FROM t WHERE id > 7"
+    with pytest.raises(Exception, match="not a materialized view"):
+        house.remote.drop_materialized_view("t")
+    house.remote.drop_materialized_view("v")
+    assert list(house.remote.list_materialized_views()) == ["e"]
+    with pytest.raises(Exception, match="not found"):
+        house.remote.open_materialized_view("v")
+
+
+def test_layout_is_native(house):
+    """A view of the server has the metadata, the columns and the operations of a native one."""
+    select, where = ["id", ("u", "upper(name)")], "id > 1"
+    house.native.create_materialized_view("n", "t", select=select, where=where)
+    house.remote.create_materialized_view("v", "t", select=select, where=where)
+    house.lend("v")
+    ours, theirs = (lance.dataset(str(house.folder / f"{name}.lance")) for name in ("v", "n"))
+    assert ours.schema.remove_metadata() == theirs.schema.remove_metadata()
+    changing = {b"mv.incarnation", b"mv.refreshed_at_ms"}
+    kept = [{k: v for k, v in d.schema.metadata.items() if k not in changing} for d in (ours, theirs)]
+    assert kept[0] == kept[1]
+    assert set(ours.schema.metadata) == set(theirs.schema.metadata)
+    assert ours.to_table().to_pylist() == theirs.to_table().to_pylist()
+    assert ours.version == theirs.version
+
+
+OPERATIONS = ("add", "update", "delete", "merge", "compact", "restore", "refresh")
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("limit", [None, 7])
+def test_history_in_turns(house, seed, limit):
+    """After each refresh, by either program, a view of either has the rows that the query gives."""
+    chance = random.Random(seed)
+    house.native.create_materialized_view("n", "t", select=["id", ("u", "upper(name)")], where="id % 3 < 2", limit=limit)
+    house.remote.create_materialized_view("v", "t", select=["id", ("u", "upper(name)")], where="id % 3 < 2", limit=limit)
+    house.lend("v")
+    house.register("n")
+    following = 100
+    for step in range(14):
+        match chance.choice(OPERATIONS):
+            case "add":
+                house.source.add(rows_of(*range(following, following + 3)))
+                following += 3
+            case "update":
+                house.source.update(where=f"id % 5 = {chance.randrange(5)}", values={"name": f"s{step}"})
+            case "delete":
+                house.source.delete(f"id % 7 = {chance.randrange(7)}")
+            case "merge":
+                changed = rows_of(*chance.sample(range(following + 2), 3))
+                changed = changed.set_column(1, "name", pa.array([f"m{step}"] * 3))
+                house.source.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(changed)
+            case "compact":
+                house.source.optimize()
+            case "restore" if (version := house.source.version) > 2:
+                house.source.restore(chance.randrange(max(1, version - 4), version))
+        first, second = ("v", "n") if step % 2 else ("n", "v")
+        house.refresh(first)
+        house.native.open_materialized_view(second).refresh()
+        for name in ("v", "n"):
+            d = lance.dataset(str(house.folder / f"{name}.lance"))
+            got = sorted((r["id"], r["u"], r["__source_row_id"]) for r in d.to_table().to_pylist())
+            source = lance.dataset(str(house.folder / "t.lance")).to_table(with_row_id=True).to_pylist()
+            want = sorted((r["id"], r["name"].upper(), r["_rowid"]) for r in source if r["id"] % 3 < 2)
+            if limit is None:
+                assert got == want, (seed, step, name)
+            else:
+                assert len(got) == min(limit, len(want)) and set(got) <= set(want), (seed, step, name)
+
+
+def test_foreign_rows_are_rebuilt(house):
+    house.remote.create_materialized_view("v", "t", select=["id"])
+    house.lend("v")
+    foreign = pa.table({"id": pa.array([99], pa.int64()), "__source_row_id": pa.array([5], pa.uint64())},
+                       schema=pa.schema([pa.field("id", pa.int64()), pa.field("__source_row_id", pa.uint64(), nullable=False)]))
+    lance.write_dataset(foreign, str(house.folder / "v.lance"), mode="append")
+    done = house.refresh("v", path="table")
+    assert (done["mode"], done["rows_written"]) == ("rebuild", 10)
+    assert house.refresh("v")["mode"] == "no_op"
+    lance.dataset(str(house.folder / "v.lance")).optimize.compact_files()
+    house.source.add(rows_of(50))
+    assert house.refresh("v") | {"version": 0} == {"mode": "incremental", "rows_written": 1, "source_version": 2, "version": 0}
+
+
+def schema_text(*fields) -> str:
+    return base64.b64encode(pa.schema(fields).serialize().to_pybytes()).decode()
+
+
+def test_namespace_views(house):
+    """Views of the Lance Namespace protocol, whose queries are those of another client."""
+    query = {"base": {"filter": "id > 7", "columns": {"id": "id", "u": "upper(name)"}}, "source_table": "t", "shuffle": False}
+    body = {"kind": "query", "source_query": json.dumps(query), "output_schema": schema_text(("id", pa.int64()), ("u", pa.string()))}
+    made = house.wire.post("/v1/materialized_view/g/create", body)
+    assert made.status == 201 and made.json == {"version": 1}, made.body
+    assert house.wire.post("/v1/materialized_view/g/create", body).status == 409
+    assert house.refresh("g", src_version=1)["mode"] == "rebuild"
+    house.source.add(rows_of(30))
+    assert house.refresh("g") | {"version": 0} == {"mode": "incremental", "rows_written": 1, "source_version": 2, "version": 0}
+    assert [r["u"] for r in house.remote.open_table("g").search().to_arrow().to_pylist()] == ["N8", "N9", "N30"]
+    filled = house.wire.post("/v1/materialized_view/h/create", body | {"with_no_data": False})
+    assert filled.status == 201 and house.job(filled.json["job_id"])["job_state"] == "DONE"
+    envelope = base64.b64encode(b'{"backend": "x"}').decode()
+    spec = {"udtf": envelope, "udtf_sha": hashlib.sha256(envelope.encode()).hexdigest(), "udtf_name": "f", "udtf_version": "1"}
+    chunker = body | {"kind": "scalar_udtf", "udtf_spec": spec}
+    assert house.wire.post("/v1/materialized_view/c/create", chunker).status == 201
+    refused = house.wire.post("/v1/materialized_view/c/refresh", {})
+    assert refused.status == 501 and "executor" in refused.body.decode(), refused.body
+    opaque = body | {"source_query": json.dumps(query | {"column_udfs": [{"udf": "x"}]})}
+    assert house.wire.post("/v1/materialized_view/o/create", opaque).status == 201
+    refused = house.wire.post("/v1/materialized_view/o/refresh", {})
+    assert refused.status == 501 and "column_udfs" in refused.body.decode(), refused.body
+    assert house.wire.post("/v1/namespace/$/materialized_view/list", {}).json == {"views": ["c", "g", "h", "o"]}
+
+
+def refused(kind_change: dict, query: dict | None = None) -> dict:
+    return {"kind": "query", "source_query": "x", "output_schema": schema_text(("id", pa.int64()))} | kind_change
+
+
+@pytest.mark.parametrize(
+    "body, status",
+    [
+        ({"query": "SELECT * FROM nothing"}, 404),
+        ({"query": "SELECT id, now() AS n FROM t"}, 400),
+        ({"query": "SELECT missing FROM t"}, 400),
+        ({"query": "SELECT id AS __source_row_id FROM t"}, 400),
+        ({"query": "SELECT id FROM t ORDER BY id"}, 400),
+        ({"query": "SELECT id FROM t, u"}, 400),
+        ({"query": "SELECT id FROM v"}, 404),
+        ({"query": "SELECT " + "(" * 5000 + "id" + ")" * 5000 + " AS x FROM t"}, 400),
+        ({"query": ""}, 400),
+        ({}, 400),
+        ({"query": "SELECT id FROM t", "kind": "query"}, 400),
+        (refused({"output_schema": "?"}), 400),
+        (refused({"output_schema": base64.b64encode(b"\xff\xff\xff\xff\x00\x00\x00\x10").decode()}), 400),
+        (refused({"udtf_spec": {"udtf": "eA=="}}), 400),
+        (refused({"kind": "udtf"}), 400),
+        (refused({"kind": "udtf", "udtf_spec": {"udtf": "eA==", "udtf_sha": "0", "udtf_name": "f", "udtf_version": "1"}}), 400),
+        (refused({"kind": "other"}), 400),
+    ],
+)
+def test_bad_definitions(house, body, status):
+    answer = house.wire.post("/v1/materialized_view/v/create", body)
+    assert answer.status == status, answer.body
+    assert house.wire.post("/v1/namespace/$/table/list", {}).json["tables"] == ["t"]
+
+
+HOSTILE = [
+    "not JSON", "{}", "[]", '{"format":1,"kind":"query"}', '{"format":2,"kind":"query","query":"SELECT id FROM t GROUP BY id"}',
+    '{"format":1,"kind":"query","query":"SELECT id FROM v"}', '{"format":1,"kind":"query","query":"SELECT name AS id FROM t"}',
+    '{"format":1,"kind":"query","query":"SELECT id FROM none"}', '{"format":-1e400}',
+    json.dumps({"format": 1, "kind": "query", "query": "SELECT " + "-" * 9000 + "id AS id FROM t"}),
+]
+
+
+@pytest.mark.parametrize("definition", HOSTILE)
+def test_hostile_metadata(house, definition):
+    """A definition that a writer of the table has put there is refused, and the rows stay."""
+    house.remote.create_materialized_view("v", "t", select=["id"])
+    before = house.rows("v")
+    house.lend("v")
+    lance.dataset(str(house.folder / "v.lance")).update_schema_metadata({"mv.definition": definition})
+    answer = house.wire.post("/v1/materialized_view/v/refresh", {})
+    if answer.status == 202:
+        assert house.job(answer.json["job_id"])["job_state"] == "FAILED"
+    else:
+        assert answer.status in (400, 404, 501), answer.body
+    assert house.wire.post("/v1/materialized_view/v/describe", {}).status in (200, 400)
+    assert house.rows("v") == before

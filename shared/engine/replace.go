@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+
+	"tiltyard/shared/lance/dataset"
+)
+
+// CreateAs is Create for a table that is not like others.
+func (t *Table) CreateAs(ctx context.Context, rows dataset.Rows, opts dataset.CreateOptions) (Written, error) {
+	if err := checkColumns(rows); err != nil {
+		return Written{}, err
+	}
+	commit, err := t.data.CreateAs(ctx, rows, opts)
+	return written(commit), t.translate(exists(err, t.name))
+}
+
+// Replace makes a commit that takes rows out of the newest version and puts others in, as plan
+// decides. It plans again when a conflicting commit comes first. Errors of plan end the change; when
+// an earlier attempt has made it, plan is not called.
+func (t *Table) Replace(ctx context.Context, plan func(ctx context.Context, newest *dataset.Dataset) (dataset.Replacement, error)) (Written, error) {
+	type planned struct {
+		newest *dataset.Dataset
+		dataset.Replacement
+	}
+	_, made, err := change(ctx, t,
+		func(ctx context.Context, d *dataset.Dataset) (planned, error) {
+			r, err := plan(ctx, d)
+			return planned{d, r}, err
+		},
+		func(ctx context.Context, p planned) (dataset.Commit, error) { return p.newest.Replace(ctx, p.Replacement) })
+	return already(written(made), err)
+}
+
+// Alter makes a commit of an operation that needs no files. It is made again, by another call of
+// commit, when a conflicting commit comes first.
+func (t *Table) Alter(ctx context.Context, commit func(ctx context.Context, newest *dataset.Dataset) (*dataset.Dataset, error)) (Written, error) {
+	return t.alter(ctx, commit)
+}

@@ -1,0 +1,242 @@
+package protocol
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+)
+
+// CreateMaterializedViewRequest asks for a table whose rows a definition computes. It has two forms:
+// with Kind that of the Lance Namespace protocol, and with Query that of LanceDB clients.
+type CreateMaterializedViewRequest struct {
+	Common
+	// Query is SQL.
+	Query string `json:"query"`
+
+	Kind ViewKind `json:"kind"`
+	// SourceQuery is what the client makes of its query. It is stored as it is.
+	SourceQuery  string    `json:"source_query"`
+	OutputSchema string    `json:"output_schema"` // base64 of an Arrow IPC schema message
+	UDTF         *UDTFSpec `json:"udtf_spec"`
+	AutoRefresh  bool      `json:"auto_refresh"`
+
+	// WithNoData leaves the view empty. Nil: the form decides.
+	WithNoData *bool `json:"with_no_data"`
+}
+
+// ViewKind is how the rows of a view are computed.
+type ViewKind string
+
+// The kinds of views.
+const (
+	ViewQuery   ViewKind = "query"
+	ViewUDTF    ViewKind = "udtf"
+	ViewChunker ViewKind = "chunker"
+
+	viewScalarUDTF ViewKind = "scalar_udtf" // a former name of ViewChunker
+)
+
+// UDTFSpec describes a function that computes the rows of a view.
+type UDTFSpec struct {
+	Kind                     ViewKind        `json:"kind,omitempty"`
+	UDTF                     string          `json:"udtf"`     // base64 of the client's envelope
+	SHA                      string          `json:"udtf_sha"` // hexadecimal SHA-256 of the base64 text
+	Name                     string          `json:"udtf_name"`
+	Version                  string          `json:"udtf_version"`
+	InputColumns             []string        `json:"input_columns,omitempty"`
+	PartitionBy              string          `json:"partition_by,omitempty"`
+	PartitionByIndexedColumn string          `json:"partition_by_indexed_column,omitempty"`
+	NumCPUs                  *float64        `json:"num_cpus,omitempty"`
+	NumGPUs                  *float64        `json:"num_gpus,omitempty"`
+	Memory                   *float64        `json:"memory,omitempty"` // bytes
+	ErrorHandling            json.RawMessage `json:"error_handling,omitempty"`
+	Batch                    *bool           `json:"batch,omitempty"`
+	Manifest                 string          `json:"manifest,omitempty"`
+	ManifestChecksum         string          `json:"manifest_checksum,omitempty"`
+}
+
+// IsQuery reports whether the request has the form of LanceDB clients.
+func (r *CreateMaterializedViewRequest) IsQuery() bool { return r.Kind == "" }
+
+// Empty reports whether the view begins without rows.
+func (r *CreateMaterializedViewRequest) Empty() bool {
+	if r.WithNoData != nil {
+		return *r.WithNoData
+	}
+	return !r.IsQuery()
+}
+
+// Validate checks the form of the request, and gives kinds their present names.
+func (r *CreateMaterializedViewRequest) Validate() error {
+	if (r.Query == "") == (r.Kind == "") {
+		return Errorf(InvalidInput, "a request to create a materialized view has either kind or query")
+	}
+	if r.IsQuery() {
+		return nil
+	}
+	if r.Kind == viewScalarUDTF {
+		r.Kind = ViewChunker
+	}
+	switch r.Kind {
+	case ViewQuery, ViewUDTF, ViewChunker:
+	default:
+		return Errorf(InvalidInput, "kind is none of query, udtf and chunker")
+	}
+	if err := requireText("source_query", r.SourceQuery); err != nil {
+		return err
+	}
+	if err := requireText("output_schema", r.OutputSchema); err != nil {
+		return err
+	}
+	if (r.UDTF == nil) != (r.Kind == ViewQuery) {
+		return Errorf(InvalidInput, "udtf_spec is required for kinds udtf and chunker, and must be null for kind query; kind is %s", r.Kind)
+	}
+	if r.UDTF == nil {
+		return nil
+	}
+	return r.UDTF.validate(r.Kind)
+}
+
+// validate checks the description of a function of a view of the given kind.
+func (u *UDTFSpec) validate(kind ViewKind) error {
+	if u.Kind == viewScalarUDTF {
+		u.Kind = ViewChunker
+	}
+	if u.Kind != "" && u.Kind != kind {
+		return Errorf(InvalidInput, "udtf_spec.kind is not %s, as kind is; they must agree", kind)
+	}
+	for field, value := range map[string]string{"udtf": u.UDTF, "udtf_sha": u.SHA, "udtf_name": u.Name, "udtf_version": u.Version} {
+		if err := requireText("udtf_spec."+field, value); err != nil {
+			return err
+		}
+	}
+	if _, err := base64.StdEncoding.DecodeString(u.UDTF); err != nil {
+		return Errorf(InvalidInput, "udtf_spec.udtf is not base64: %w", err)
+	}
+	if sum := sha256.Sum256([]byte(u.UDTF)); u.SHA != hex.EncodeToString(sum[:]) {
+		return Errorf(InvalidInput, "udtf_spec.udtf_sha is not the SHA-256 of udtf, which is %x", sum)
+	}
+	if u.PartitionBy != "" && u.PartitionByIndexedColumn != "" {
+		return Errorf(InvalidInput, "udtf_spec has partition_by and partition_by_indexed_column; one is possible")
+	}
+	for field, value := range map[string]*float64{"num_cpus": u.NumCPUs, "num_gpus": u.NumGPUs, "memory": u.Memory} {
+		if value != nil && (*value < 0 || math.IsInf(*value, 0)) {
+			return Errorf(InvalidInput, "udtf_spec.%s is %g; it must not be negative", field, *value)
+		}
+	}
+	if m := u.Memory; m != nil && *m != math.Trunc(*m) {
+		return Errorf(InvalidInput, "udtf_spec.memory is %g; it counts bytes", *m)
+	}
+	return nil
+}
+
+// CreateMaterializedViewResponse is the answer in either form. LanceDB clients take 202 for a view
+// that a job fills, and the job's id as what to wait for. Other clients take 201.
+type CreateMaterializedViewResponse struct {
+	Version int64  `json:"version,omitempty"` // of the table of the view
+	JobID   string `json:"job_id,omitempty"`  // of its first refresh
+
+	ForLanceDB bool `json:"-"`
+}
+
+// Status returns the HTTP status of the answer.
+func (r *CreateMaterializedViewResponse) Status() int {
+	switch {
+	case !r.ForLanceDB:
+		return statusCreated
+	case r.JobID != "":
+		return statusAccepted
+	}
+	return statusOK
+}
+
+// Statuses of answers to requests that were successful.
+const (
+	statusOK       = 200
+	statusCreated  = 201
+	statusAccepted = 202
+)
+
+// RefreshMaterializedViewRequest asks for the rows that the definition of a view gives now. What is
+// not listed here is about how other services run functions, and is ignored.
+type RefreshMaterializedViewRequest struct {
+	Common
+	Full bool `json:"full"` // compute all rows
+	// SourceVersion is the version of the source that the view shall show; nil is the newest.
+	SourceVersion *int64 `json:"source_version"`
+	SrcVersion    *int64 `json:"src_version"`          // the same in the words of the Lance Namespace protocol
+	Incarnation   string `json:"expected_incarnation"` // of the view; "" is any
+}
+
+// Version returns the source version under either name.
+func (r *RefreshMaterializedViewRequest) Version() *int64 {
+	if r.SourceVersion != nil {
+		return r.SourceVersion
+	}
+	return r.SrcVersion
+}
+
+// Validate checks the version.
+func (r *RefreshMaterializedViewRequest) Validate() error {
+	if r.SourceVersion != nil && r.SrcVersion != nil && *r.SourceVersion != *r.SrcVersion {
+		return Errorf(InvalidInput, "source_version is %d and src_version is %d; they mean the same, so one is enough", *r.SourceVersion, *r.SrcVersion)
+	}
+	if v := r.Version(); v != nil && *v < 1 {
+		return Errorf(InvalidInput, "source_version is %d; versions count from 1", *v)
+	}
+	return nil
+}
+
+// RefreshMaterializedViewResponse names the job that refreshes the view.
+type RefreshMaterializedViewResponse struct {
+	JobID         string `json:"job_id"`
+	TransactionID string `json:"transaction_id"` // the same
+}
+
+// Status returns the HTTP status of the answer.
+func (*RefreshMaterializedViewResponse) Status() int { return statusAccepted }
+
+// MaterializedViewRequest names a view.
+type MaterializedViewRequest struct {
+	Common
+}
+
+// DescribeMaterializedViewResponse describes a view. Its first fields are those of LanceDB clients, to
+// whom a null in them is an error.
+type DescribeMaterializedViewResponse struct {
+	SourceTable     string           `json:"source_table"`
+	SourceNamespace []string         `json:"source_namespace,omitempty"`
+	Query           string           `json:"query,omitempty"` // only if such clients can read it
+	Projections     []ViewProjection `json:"projections,omitempty"`
+	Filter          string           `json:"filter,omitempty"`
+	Limit           *uint64          `json:"limit,omitempty"`
+	Incarnation     string           `json:"incarnation,omitempty"`
+
+	Kind              ViewKind `json:"kind"`
+	SourceVersion     *uint64  `json:"source_version,omitempty"` // that the rows show
+	RefreshedAtMillis *int64   `json:"refreshed_at_millis,omitempty"`
+	AutoRefresh       bool     `json:"auto_refresh"`
+}
+
+// ViewProjection is a column of a view.
+type ViewProjection struct {
+	Output     string `json:"output_column"`
+	Expression string `json:"expression"`
+}
+
+// DropMaterializedViewResponse is an empty object: the view is gone.
+type DropMaterializedViewResponse struct{}
+
+// ListMaterializedViewsRequest asks for the names of the materialized views in a namespace.
+type ListMaterializedViewsRequest struct {
+	Common
+	Page
+}
+
+// ListMaterializedViewsResponse has names, relative to the namespace.
+type ListMaterializedViewsResponse struct {
+	Views     List[string] `json:"views"`
+	PageToken string       `json:"page_token,omitempty"`
+}

@@ -1,0 +1,73 @@
+package view
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/view"
+)
+
+// DescribeMaterialized describes a view by its definition and by what its rows show.
+func (s *Service) DescribeMaterialized(ctx context.Context, req *protocol.MaterializedViewRequest) (*protocol.DescribeMaterializedViewResponse, error) {
+	found, err := s.tables.Names.Table(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Read(ctx, s.tables.At(found), nil, func(_ context.Context, d *dataset.Dataset) (*protocol.DescribeMaterializedViewResponse, error) {
+		definition, err := view.Read(d.Schema().Metadata)
+		if err != nil {
+			return nil, err
+		}
+		return describe(definition, d), nil
+	})
+}
+
+func describe(definition *view.Definition, d *dataset.Dataset) *protocol.DescribeMaterializedViewResponse {
+	metadata := d.Schema().Metadata
+	answer := &protocol.DescribeMaterializedViewResponse{
+		Kind: protocol.ViewKind(definition.Kind), Incarnation: metadata[view.IncarnationKey], AutoRefresh: view.IsAutoRefreshed(metadata),
+	}
+	if last := len(definition.Source) - 1; last >= 0 {
+		answer.SourceTable, answer.SourceNamespace = definition.Source[last], definition.Source[:last]
+	}
+	if mark, ok := view.WatermarkOf(metadata); ok {
+		at := mark.At.UnixMilli()
+		answer.SourceVersion, answer.RefreshedAtMillis = &mark.Source, &at
+	}
+	if q := definition.Query; q != nil && !definition.IsGeneva() {
+		answer.Query, answer.Filter, answer.Limit = q.String(), q.Filter, q.Limit
+		for _, c := range q.Columns {
+			answer.Projections = append(answer.Projections, protocol.ViewProjection{Output: c.Name, Expression: c.Expr})
+		}
+		return answer
+	}
+	for _, f := range d.Schema().Fields { // the client cannot read the query
+		answer.Projections = append(answer.Projections, protocol.ViewProjection{Output: f.Name, Expression: f.Name})
+	}
+	return answer
+}
+
+// DropMaterialized removes a view with its rows.
+func (s *Service) DropMaterialized(ctx context.Context, req *protocol.MaterializedViewRequest) (*protocol.DropMaterializedViewResponse, error) {
+	if err := s.tables.Names.DropView(ctx, req.ID, stored.Materialized); err != nil {
+		return nil, err
+	}
+	return &protocol.DropMaterializedViewResponse{}, nil
+}
+
+// ListMaterialized returns the names of the materialized views in a namespace.
+func (s *Service) ListMaterialized(ctx context.Context, req *protocol.ListMaterializedViewsRequest) (*protocol.ListMaterializedViewsResponse, error) {
+	limit := catalog.All
+	if most, bounded := req.Bound(); bounded {
+		limit = int(min(most, 1<<31-1))
+	}
+	names, next, err := s.tables.Names.ListViews(ctx, req.ID, stored.Materialized, req.PageToken, limit)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.ListMaterializedViewsResponse{Views: names, PageToken: next}, nil
+}

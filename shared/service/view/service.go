@@ -1,0 +1,71 @@
+// Package view answers the operations on views.
+package view
+
+import (
+	"context"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/httpapi"
+	"tiltyard/shared/job"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/view"
+	"tiltyard/shared/work/refresh"
+)
+
+// A Service answers the operations on views.
+type Service struct{ tables tables.Tables }
+
+// New returns the service over tables.
+func New(tables tables.Tables) *Service { return &Service{tables: tables} }
+
+// Routes returns the operations that the service answers.
+func (s *Service) Routes() []httpapi.Route {
+	return []httpapi.Route{
+		httpapi.JSON("CreateMaterializedView", s.CreateMaterialized),
+		httpapi.JSON("RefreshMaterializedView", s.RefreshMaterialized),
+		httpapi.JSON("RefreshTable", s.RefreshMaterialized),
+		httpapi.JSON("DescribeMaterializedView", s.DescribeMaterialized),
+		httpapi.JSON("DropMaterializedView", s.DropMaterialized),
+		httpapi.JSON("ListMaterializedViews", s.ListMaterialized),
+	}
+}
+
+// source returns the table that a view reads. The sender of the request must be permitted to read all
+// of its rows, because those who may read the view will see them; else the error is PermissionDenied.
+func (s *Service) source(ctx context.Context, id []string) (*catalog.Table, error) {
+	found, err := s.tables.Names.Table(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if reads, _ := auth.DataAccess(ctx, id); !reads {
+		return nil, auth.Denied("QueryTable", auth.Table(id))
+	}
+	return found, nil
+}
+
+// begin begins a job that refreshes a view.
+func (s *Service) begin(ctx context.Context, id []string, v *stored.View, d *view.Definition, order refresh.Order) (string, error) {
+	starter, err := s.jobs()
+	if err != nil {
+		return "", err
+	}
+	order.UID, order.Digest = v.UID, d.Digest()
+	begun, err := starter.Begin(ctx, refresh.Kind, id, order)
+	if err != nil {
+		return "", err
+	}
+	return begun.ID, nil
+}
+
+// jobs returns what begins jobs.
+func (s *Service) jobs() (*job.Starter, error) {
+	if s.tables.Jobs == nil {
+		return nil, &protocol.Error{
+			Code: protocol.Unsupported, Message: "this deployment has no workers, which refresh views", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
+		}
+	}
+	return s.tables.Jobs, nil
+}

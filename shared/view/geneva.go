@@ -1,0 +1,229 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/selection"
+	"tiltyard/shared/sql/syntax"
+)
+
+// Keys of Geneva's layout. The rows have the id of their source row in the first column, which is
+// int64, and true in the second.
+const (
+	genevaPrefix    = "geneva::view::"
+	genevaQueryKey  = genevaPrefix + "query"
+	genevaTable     = genevaPrefix + "base_table"
+	genevaDatabase  = genevaPrefix + "base_table_db_uri"
+	genevaVersion   = genevaPrefix + "base_table_version"
+	genevaNamespace = genevaPrefix + "namespace_path"
+	genevaKind      = genevaPrefix + "version"
+
+	// IsSet is the name of Geneva's column of whether a row was computed.
+	IsSet = "__is_set"
+	// childIndex is the name of the column with the number of a row among those of its source row.
+	childIndex = "__child_index"
+)
+
+// genevaQuery is the query of a view as Geneva writes it, as far as it can be run here.
+type genevaQuery struct {
+	Base        map[string]json.RawMessage `json:"base"`
+	Shuffle     json.RawMessage            `json:"shuffle"`
+	Seed        json.RawMessage            `json:"shuffle_seed"`
+	FragmentIDs json.RawMessage            `json:"fragment_ids"`
+	ColumnUDFs  json.RawMessage            `json:"column_udfs"`
+	Table       string                     `json:"source_table"`
+	Database    string                     `json:"source_db_uri"`
+}
+
+// readGeneva is [Read] for Geneva's layout.
+func readGeneva(metadata map[string]string) (*Definition, error) {
+	for _, kind := range []Kind{KindUDTF, KindChunker, KindQuery} { // views of functions have a query too
+		if _, ok := metadata[genevaPrefix+string(kind)]; !ok {
+			continue
+		}
+		text := metadata[genevaQueryKey]
+		var namespace []string
+		if path := metadata[genevaNamespace]; path != "" {
+			if err := json.Unmarshal([]byte(path), &namespace); err != nil {
+				return nil, protocol.Errorf(protocol.InvalidInput, "the namespace of the view's source is not a JSON array of names")
+			}
+		}
+		d := Geneva(kind, text, metadata[genevaPrefix+string(kind)], namespace)
+		if table := metadata[genevaTable]; d.Source == nil && table != "" {
+			d.Source = append(slices.Clone(namespace), table)
+		}
+		return d, nil
+	}
+	return nil, ErrNone
+}
+
+// Geneva returns the definition of a view in Geneva's layout. text is its source_query, namespace
+// that of the table that the query names, and function what the view calls, in JSON.
+func Geneva(kind Kind, text, function string, namespace []string) *Definition {
+	d := &Definition{Kind: kind, Text: text, geneva: true}
+	if kind != KindQuery {
+		d.Function = function
+	}
+	var q genevaQuery
+	if err := json.Unmarshal([]byte(text), &q); err != nil {
+		if kind == KindQuery {
+			d.run(text)
+			return d
+		}
+		d.Missing = fmt.Sprintf("its source_query is no JSON object, and there is no executor for functions of kind %s", kind)
+		return d
+	}
+	if q.Table != "" {
+		d.Source = append(slices.Clone(namespace), q.Table)
+	}
+	if kind != KindQuery {
+		d.Missing = fmt.Sprintf("there is no executor for functions of kind %s", kind)
+		return d
+	}
+	query, missing := q.query()
+	if missing == "" && protocol.CheckID(d.Source) != nil {
+		missing = "its source_query has no source_table"
+	}
+	if missing != "" {
+		d.Missing = missing
+		return d
+	}
+	query.Source = d.Source
+	d.Query = query
+	return d
+}
+
+// IsGeneva reports whether the view has Geneva's layout.
+func (d *Definition) IsGeneva() bool { return d.geneva }
+
+// metadata returns the definition as it is stored. The source has the given version (0: not known).
+func (d *Definition) metadata(namespace []string, version uint64) map[string]string {
+	m := map[string]string{genevaQueryKey: d.Text, genevaKind: "2"} // by stable row ids
+	if d.Kind != KindQuery {
+		m[genevaPrefix+string(d.Kind)], m[genevaKind] = d.Function, string(d.Kind)
+	}
+	if len(d.Source) > 0 {
+		m[genevaTable] = d.Source[len(d.Source)-1]
+	}
+	path, _ := json.Marshal(append([]string{}, namespace...))
+	m[genevaNamespace] = string(path)
+	var q genevaQuery
+	if json.Unmarshal([]byte(d.Text), &q) == nil && q.Database != "" {
+		m[genevaDatabase] = q.Database
+	}
+	if version > 0 {
+		m[genevaVersion] = fmt.Sprint(version)
+	}
+	return m
+}
+
+// settings are what this service keeps beside the layout.
+type settings struct {
+	AutoRefresh bool `json:"auto_refresh"`
+}
+
+const settingsKey = "tiltyard.mv"
+
+// IsAutoRefreshed reports whether the view shall be refreshed when its source has changed.
+func IsAutoRefreshed(metadata map[string]string) bool {
+	var s settings
+	return json.Unmarshal([]byte(metadata[settingsKey]), &s) == nil && s.AutoRefresh
+}
+
+// GenevaSchema returns the schema of a new view in Geneva's layout, whose columns the client chose.
+func GenevaSchema(d *Definition, columns *arrow.Schema, namespace []string, version uint64, auto bool) *arrow.Schema {
+	var fields []arrow.Field
+	if d.Kind != KindUDTF && !columns.HasField(selection.SourceRowID) {
+		fields = append(fields, arrow.Field{Name: selection.SourceRowID, Type: arrow.PrimitiveTypes.Int64, Nullable: true})
+		switch {
+		case d.Kind == KindChunker:
+			fields = append(fields, arrow.Field{Name: childIndex, Type: arrow.PrimitiveTypes.Int32, Nullable: true})
+		case !columns.HasField(IsSet):
+			fields = append(fields, arrow.Field{Name: IsSet, Type: arrow.FixedWidthTypes.Boolean, Nullable: true})
+		}
+	}
+	metadata := columns.Metadata().ToMap()
+	maps.Copy(metadata, d.metadata(namespace, version))
+	text, _ := json.Marshal(settings{auto})
+	metadata[settingsKey] = string(text)
+	all := arrow.MetadataFrom(metadata)
+	return arrow.NewSchema(append(fields, columns.Fields()...), &all)
+}
+
+// isUnset reports whether a field of the query means nothing.
+func isUnset(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", "false", "[]", "{}", `""`:
+		return true
+	}
+	return false
+}
+
+// query returns what the query computes, or what is missing to do so.
+func (q *genevaQuery) query() (query *selection.Query, missing string) {
+	for _, other := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"shuffle", q.Shuffle}, {"shuffle_seed", q.Seed}, {"fragment_ids", q.FragmentIDs}, {"column_udfs", q.ColumnUDFs}} {
+		if !isUnset(other.raw) {
+			return nil, "its source_query has " + other.name
+		}
+	}
+	query = new(selection.Query)
+	for key, raw := range q.Base {
+		if isUnset(raw) || key == "offset" && string(raw) == "0" {
+			continue
+		}
+		var err error
+		switch key {
+		case "filter":
+			err = json.Unmarshal(raw, &query.Filter)
+		case "limit":
+			err = json.Unmarshal(raw, &query.Limit)
+		case "columns":
+			query.Columns, err = genevaColumns(raw)
+		default:
+			return nil, fmt.Sprintf("its source_query has base.%.80s", key)
+		}
+		if err != nil {
+			return nil, fmt.Sprintf("base.%s of its source_query cannot be read", key)
+		}
+	}
+	return query, ""
+}
+
+// genevaColumns reads columns: a list of names, or an object of expressions by name.
+func genevaColumns(raw json.RawMessage) ([]selection.Column, error) {
+	var names []string
+	if json.Unmarshal(raw, &names) == nil {
+		columns := make([]selection.Column, len(names))
+		for i, name := range names {
+			columns[i] = selection.Column{Name: name, Expr: syntax.Identifier(name)}
+		}
+		return columns, nil
+	}
+	var columns []selection.Column
+	in := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := in.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("columns are neither a list nor an object: %w", err)
+	}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		column := selection.Column{Name: name.(string)} // the decoder allows no other key
+		if err := in.Decode(&column.Expr); err != nil {
+			return nil, err
+		}
+		columns = append(columns, column)
+	}
+	return columns, nil
+}

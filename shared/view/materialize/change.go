@@ -1,0 +1,176 @@
+package materialize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/difference"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/pb"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/selection"
+	"tiltyard/shared/view"
+)
+
+// A change is what makes a version of a view show a target.
+type change struct {
+	*target
+	view     *dataset.Dataset
+	progress Progress
+
+	held memory.Hold // memory of sets of rows, until the plan is dropped
+}
+
+// errRebuild means that all rows have to be computed.
+var errRebuild = errors.New("all rows of the view have to be computed")
+
+// replacement returns what has to be replaced, or errShown. s is the state of the view, and mark what it
+// shows afterwards.
+func (c *change) replacement(ctx context.Context, s state, full bool, mark view.Watermark) (mode string, r dataset.Replacement, err error) {
+	out, err := c.output()
+	if err != nil {
+		return "", r, err
+	}
+	provenance := c.view.Schema().Field(selection.SourceRowID)
+	r.Keys = &pb.KeyExistenceFilter{FieldIDs: []int32{provenance.ID}, Exact: &pb.KeyHashes{Hashes: []uint64{refreshKey}}}
+	var rows *rowset.Set // of the source; nil is all
+	most := int64(math.MaxInt64)
+	if limit := c.query.Limit; limit != nil {
+		most = int64(*limit)
+	}
+	mode = modeIncremental
+	switch {
+	case full || s.mark == nil:
+		err = errRebuild
+	case s.mark.Source == mark.Source && s.mark.SourceTS == mark.SourceTS:
+		return "", r, errShown
+	default:
+		r.Delete, rows, err = c.difference(ctx, s.mark)
+		most -= c.view.CountRows() // with a limit, no row is deleted here
+		if c.query.Limit == nil {
+			most = math.MaxInt64
+		}
+	}
+	if errors.Is(err, errRebuild) {
+		mode, rows, most = modeRebuild, nil, math.MaxInt64
+		if c.query.Limit != nil {
+			most = int64(*c.query.Limit)
+		}
+		r.Delete, err = c.all(ctx)
+	}
+	if err != nil {
+		return "", r, err
+	}
+	r.Insert = out.rows(ctx, rows, most)
+	return mode, r, nil
+}
+
+// refreshKey is the key that all refreshes say to have inserted, so that two of one view conflict. No
+// row has it: native refreshes record the row id 2^64-1, in a filter that readers take to hold any key
+// of a set of another form, such as this one.
+//
+// Source: lancedb 0.40, materialized_view/refresh.rs, REFRESH_TOKEN_ID.
+const refreshKey = math.MaxUint64
+
+// difference returns the rows of the view that have to go, and those of the source to compute. The
+// error is errRebuild when that is not known.
+func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, compute *rowset.Set, err error) {
+	var fields []int32
+	for _, name := range c.plan.Inputs {
+		fields = append(fields, c.version.Schema().Field(name).ID)
+	}
+	before := int64(shown.Source)
+	err = engine.Do(ctx, c.source, &before, func(ctx context.Context, was *dataset.Dataset) error {
+		if uint64(was.Manifest().Time().UnixNano()) != shown.SourceTS {
+			return fmt.Errorf("%w: the source was created anew", errRebuild)
+		}
+		rows, err := c.version.Since(ctx, was, fields)
+		if err != nil {
+			return err
+		}
+		defer rows.Release()
+		if c.query.Limit != nil && !(rows.Gone.IsEmpty() && rows.Changed.IsEmpty()) {
+			return fmt.Errorf("%w: other rows may come below its limit", errRebuild)
+		}
+		rows.Gone.Or(rows.Changed)
+		if evict, err = difference.Find(ctx, &c.held, c.view.Snapshot, selection.SourceRowID, rows.Gone); err != nil {
+			return err
+		}
+		rows.Fresh.Or(rows.Changed)
+		compute, err = difference.Places(ctx, &c.held, c.version.Snapshot, rows.Fresh)
+		return err
+	})
+	if errors.Is(err, difference.ErrNotComparable) || protocol.HasCode(err, protocol.TableVersionNotFound) {
+		err = fmt.Errorf("%w: %w", errRebuild, err)
+	}
+	return evict, compute, err
+}
+
+// all returns all rows of the view.
+func (c *change) all(ctx context.Context) (*rowset.Set, error) {
+	rows := rowset.At()
+	_, batches, err := c.view.Scan(ctx, snapshot.ScanOptions{Columns: []string{snapshot.RowAddr}})
+	if err != nil {
+		return nil, err
+	}
+	for batch, err := range batches {
+		if err != nil {
+			return nil, err
+		}
+		if err := rows.AddHeld(ctx, &c.held, batch.Column(0).(*array.Uint64).Uint64Values()); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// output works out where the values of the columns of the view come from. Computed columns are not
+// among those that the query computes.
+func (c *change) output() (*output, error) {
+	o := &output{target: c.target, progress: c.progress, schema: c.view.Schema().BlobValues()}
+	computed := computedFields(c.view)
+	left := len(c.plan.Query.Columns)
+	seen := false
+	for i, f := range o.schema.Fields() {
+		number := -1
+		for at, column := range c.plan.Query.Columns {
+			if column.Name == f.Name {
+				number = at
+			}
+		}
+		switch {
+		case f.Name == selection.SourceRowID:
+			seen = f.Type.ID() == arrow.UINT64 || f.Type.ID() == arrow.INT64
+		case number >= 0:
+			planned := c.plan.Schema.Field(number)
+			if !arrow.TypeEqual(planned.Type, f.Type) || planned.Nullable && !f.Nullable {
+				return nil, errSchema("column %q is of type %s, and the query gives %s", f.Name, f.Type, planned.Type)
+			}
+			left--
+		case f.Name == view.IsSet && f.Type.ID() == arrow.BOOL:
+		case !f.Nullable || !computed[c.view.Schema().Fields[i].ID]:
+			return nil, errSchema("column %q is not in the query", f.Name)
+		}
+		o.from = append(o.from, number)
+	}
+	if left != 0 || !seen {
+		return nil, errSchema("it lacks columns of the query, or %s", selection.SourceRowID)
+	}
+	return o, nil
+}
+
+func errSchema(format string, args ...any) error {
+	return &protocol.Error{
+		Code: protocol.TableSchemaValidationError, Message: "the definition of the view does not produce its columns: " + fmt.Sprintf(format, args...),
+		Detail: "create the view anew",
+	}
+}

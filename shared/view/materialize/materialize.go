@@ -1,0 +1,118 @@
+// Package materialize computes the rows of materialized views and commits them.
+//
+// A refresh pins the version of the source that the view shall show. When the view shows another one,
+// and its rows are as that refresh left them, only rows that differ between the two versions are
+// computed (package difference). Otherwise all rows are. Either way one commit takes rows out of the
+// view and puts others in; its transaction has the watermark among its properties, so that the view
+// never shows rows of one version and the watermark of another. A second commit, the stamp, copies the
+// watermark into the metadata of the schema, where native readers look for it. A refresh that ends
+// between the two costs a stamp, and no rows.
+//
+// Two refreshes of one view carry the same key in their transactions, whichever program makes them, so
+// they conflict: the second begins again on what the first has left, and most often finds nothing to
+// do.
+package materialize
+
+import (
+	"context"
+	"errors"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/selection"
+	"tiltyard/shared/view"
+)
+
+// Modes of a refresh, as results name them.
+const (
+	modeRebuild     = "rebuild"
+	modeIncremental = "incremental"
+	modeNone        = "no_op"
+)
+
+// modeProperty is the property with the mode in the transaction of a refresh.
+const modeProperty = "tiltyard.refresh"
+
+// A Result is what a refresh did.
+type Result struct {
+	Mode    string `json:"mode"`
+	Rows    int64  `json:"rows_written"`
+	Source  uint64 `json:"source_version"`
+	Version int64  `json:"version"` // of the view
+}
+
+// Progress is called with how many of the rows to read were read, and how many rows of the view they
+// gave.
+type Progress func(read, total, made int64)
+
+// An Order is what a view shall show.
+type Order struct {
+	Query         *selection.Query
+	Source        *engine.Table
+	SourceVersion *int64 // nil is the newest
+	Full          bool   // compute all rows
+	// Check is asked before each commit whether the metadata of the view still defines it.
+	Check    func(metadata map[string]string) error
+	Progress Progress
+}
+
+// Refresh makes a view show what an order wants. as is the table of the view for the one commit that
+// changes rows (see [engine.Table.As]), and t is the same without an attempt.
+func Refresh(ctx context.Context, t, as *engine.Table, o Order) (Result, error) {
+	return engine.Read(ctx, o.Source, o.SourceVersion, func(ctx context.Context, s *dataset.Dataset) (Result, error) {
+		plan, err := o.Query.Plan(ctx, s.Schema().BlobValues())
+		if err != nil {
+			return Result{}, protocol.Errorf(protocol.TableSchemaValidationError, "the query of the view does not fit its source any more: %w", err)
+		}
+		return show(ctx, t, as, o, &target{source: o.Source, version: s, plan: plan, query: o.Query})
+	})
+}
+
+// A target is what a view shall show: a query on a version of its source.
+type target struct {
+	source  *engine.Table
+	version *dataset.Dataset
+	plan    *selection.Plan
+	query   *selection.Query
+}
+
+// errShown ends a change of a view that already shows the target.
+var errShown = errors.New("the view shows this version of its source")
+
+// show makes the view show the target.
+func show(ctx context.Context, t, as *engine.Table, o Order, to *target) (Result, error) {
+	mark := view.Watermark{Source: to.version.Version(), SourceTS: uint64(to.version.Manifest().Time().UnixNano()), At: to.version.Now()}
+	mode := ""
+	done, err := as.Replace(ctx, func(ctx context.Context, newest *dataset.Dataset) (r dataset.Replacement, err error) {
+		if err := o.Check(newest.Schema().Metadata); err != nil {
+			return r, err
+		}
+		state, err := stateOf(ctx, t, newest)
+		if err != nil {
+			return r, err
+		}
+		c := change{target: to, view: newest, progress: o.Progress}
+		if mode, r, err = c.replacement(ctx, state, o.Full, mark); err != nil {
+			return r, err
+		}
+		r.Properties = mark.Properties()
+		r.Properties[modeProperty] = mode
+		return r, nil
+	})
+	switch {
+	case errors.Is(err, errShown):
+		mode = modeNone
+	case err != nil:
+		return Result{}, err
+	case mode == "": // an earlier attempt has made the commit
+		made, err := t.TransactionOf(ctx, uint64(done.Version))
+		if err != nil {
+			return Result{}, err
+		}
+		mode = made.Properties[modeProperty]
+		mark, _ = view.WatermarkOf(made.Properties)
+	}
+	version, err := stamp(ctx, t)
+	return Result{mode, done.Inserted + done.Updated, mark.Source, version}, err
+}

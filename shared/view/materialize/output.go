@@ -1,0 +1,125 @@
+package materialize
+
+import (
+	"context"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+
+	"tiltyard/shared/engine/failure"
+	"tiltyard/shared/engine/pieces"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/lance/rowset"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/sql/selection"
+	"tiltyard/shared/take"
+	"tiltyard/shared/view"
+)
+
+// An output computes rows of a view.
+type output struct {
+	*target
+	schema   *arrow.Schema // of the view
+	from     []int         // for each column of the view, the number of the query's column; -1: none
+	progress Progress
+}
+
+// rows returns the rows of the view that some rows of the source give, at most most of them; nil are
+// all rows of the source.
+func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.Rows {
+	return dataset.Rows{Schema: o.schema, Trusted: true, Batches: func(yield func(arrow.RecordBatch, error) bool) {
+		if most <= 0 || of != nil && of.Len() == 0 {
+			return
+		}
+		total := o.version.CountRows()
+		if of != nil {
+			total = of.Len()
+		}
+		columns := append(slices.Clone(o.plan.Inputs), snapshot.RowID)
+		_, batches, err := o.version.ScanValues(ctx, snapshot.ScanOptions{Columns: columns, Rows: of})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		read, made := int64(0), int64(0)
+		for batch, err := range batches {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for piece, err := range pieces.Of(ctx, batch, o.compute) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if piece.NumRows() > most-made {
+					piece = piece.NewSlice(0, most-made)
+				}
+				if made += piece.NumRows(); piece.NumRows() > 0 && !yield(piece, nil) || made == most {
+					return
+				}
+			}
+			read += batch.NumRows()
+			o.progress(read, total, made)
+		}
+	}}
+}
+
+// compute returns the rows of the view that the rows of a batch give.
+func (o *output) compute(ctx context.Context, batch arrow.RecordBatch, _ int64) (arrow.RecordBatch, error) {
+	if o.plan.Filter != nil {
+		chosen, err := o.plan.Filter.Select(ctx, batch, nil)
+		if err != nil {
+			return nil, failure.OfExpression("WHERE", err)
+		}
+		if int64(len(chosen)) < batch.NumRows() {
+			if err := memory.FromContext(ctx).Take(ctx, take.BatchBytes(batch)); err != nil {
+				return nil, err
+			}
+			if batch, err = take.Batch(batch, chosen); err != nil {
+				return nil, err
+			}
+		}
+	}
+	columns := make([]arrow.Array, len(o.from))
+	for i, f := range o.schema.Fields() {
+		var err error
+		if columns[i], err = o.column(ctx, batch, i, f); err != nil {
+			return nil, err
+		}
+		if err := pieces.TakeMade(ctx, batch, columns[i]); err != nil {
+			return nil, err
+		}
+	}
+	return array.NewRecordBatch(o.schema, columns, batch.NumRows()), nil
+}
+
+// column returns the values of a column of the view.
+func (o *output) column(ctx context.Context, batch arrow.RecordBatch, at int, f arrow.Field) (arrow.Array, error) {
+	ids := batch.Column(int(batch.NumCols()) - 1)
+	switch number := o.from[at]; {
+	case number >= 0:
+		bound := o.plan.Columns[number]
+		if name, ok := bound.Column(); ok { // also of types that SQL does not have
+			return batch.Column(batch.Schema().FieldIndices(name)[0]), nil
+		}
+		values, err := bound.Eval(ctx, batch)
+		return values, failure.OfExpression("column "+f.Name, err)
+	case f.Name == selection.SourceRowID && f.Type.ID() == arrow.INT64:
+		data := ids.Data()
+		return array.NewInt64Data(array.NewData(f.Type, data.Len(), data.Buffers(), nil, data.NullN(), data.Offset())), nil
+	case f.Name == selection.SourceRowID:
+		return ids, nil
+	case f.Name == view.IsSet:
+		set := array.NewBooleanBuilder(arrowmemory.DefaultAllocator)
+		set.Reserve(int(batch.NumRows()))
+		for range batch.NumRows() {
+			set.UnsafeAppend(true)
+		}
+		return set.NewArray(), nil
+	}
+	return take.Nulls(f.Type, int(batch.NumRows())), nil
+}

@@ -1,0 +1,127 @@
+// Package refresh brings materialized views up to date in jobs: package materialize does the work.
+//
+// The commit of a job is made at most once. A job has no rights of its own: the request that begins
+// one checks that its sender may read what the definition of the view names, and passes the digest of
+// that definition on. A job that finds another definition ends.
+package refresh
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/view"
+	"tiltyard/shared/view/materialize"
+)
+
+// Kind is the kind of the jobs that refresh a view.
+const Kind = "refresh_materialized_view"
+
+// An Order is the input of a job.
+type Order struct {
+	UID    string `json:"uid"`               // of the view; a later one of the same name has another
+	Digest string `json:"definition_sha256"` // of the definition that the sender of the request may run
+	Full   bool   `json:"full,omitempty"`    // compute all rows
+	// SourceVersion is the version of the source to show; nil is the newest.
+	SourceVersion *int64 `json:"source_version,omitempty"`
+	Incarnation   string `json:"expected_incarnation,omitempty"` // "" is any
+}
+
+// Refresh returns the kind of job that refreshes a view.
+func Refresh(on tables.Tables) job.Kind {
+	return job.Single("refresh", func(ctx context.Context, r *job.Run) (any, error) {
+		work := refresher{on: on, run: r}
+		if err := r.Input(&work.order); err != nil {
+			return nil, err
+		}
+		return work.refresh(ctx)
+	})
+}
+
+// A refresher is one run of a job.
+type refresher struct {
+	on    tables.Tables
+	run   *job.Run
+	order Order
+}
+
+// errReplaced ends a job whose view was dropped, and another one made under its name.
+var errReplaced = protocol.Errorf(protocol.TableNotFound, "the view was replaced while its refresh waited")
+
+func (f *refresher) refresh(ctx context.Context) (materialize.Result, error) {
+	var done materialize.Result
+	_, err := f.on.ChangeFound(ctx, f.run.Object(), "", func(t *engine.Table, found *catalog.Lookup) (engine.Written, error) {
+		v := found.Table.View
+		switch {
+		case v == nil || v.Kind != stored.Materialized:
+			return engine.Written{}, view.ErrNone
+		case v.UID != f.order.UID:
+			return engine.Written{}, errReplaced
+		}
+		var err error
+		done, err = f.refreshTable(ctx, t)
+		return engine.Written{Version: done.Version}, err
+	})
+	return done, err
+}
+
+// refreshTable refreshes the table of the view.
+func (f *refresher) refreshTable(ctx context.Context, t *engine.Table) (materialize.Result, error) {
+	d, err := engine.Read(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) (*view.Definition, error) {
+		return f.definition(d.Schema().Metadata)
+	})
+	if err == nil {
+		err = d.Check()
+	}
+	if err != nil {
+		return materialize.Result{}, err
+	}
+	found, err := f.on.Names.Table(ctx, d.Source)
+	if err != nil {
+		return materialize.Result{}, missingSource(err)
+	}
+	// The id of the transaction follows from the job, so a run that follows a crash finds its commit.
+	id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.run.ID())).String()
+	as := t.As(func() (string, time.Time) { return id, f.run.Began() })
+	return materialize.Refresh(ctx, t, as, materialize.Order{
+		Query: d.Query, Source: f.on.At(found), SourceVersion: f.order.SourceVersion, Full: f.order.Full,
+		Check: func(metadata map[string]string) error {
+			_, err := f.definition(metadata)
+			return err
+		},
+		Progress: func(read, total, made int64) { f.run.Progress(job.Progress{Done: read, Total: total, Rows: made}) },
+	})
+}
+
+// missingSource returns the error for a source that does not exist.
+func missingSource(err error) error {
+	if protocol.CodeOf(err) != protocol.TableNotFound && protocol.CodeOf(err) != protocol.NamespaceNotFound {
+		return err
+	}
+	return &protocol.Error{
+		Code: protocol.CodeOf(err), Message: "the source of the view: " + err.Error(),
+		Detail: "if it was renamed, give it its former name, or create the view anew", Err: err,
+	}
+}
+
+// definition returns the definition in the metadata of the view, if it is the one of the order.
+func (f *refresher) definition(metadata map[string]string) (*view.Definition, error) {
+	definition, err := view.Read(metadata)
+	switch {
+	case err != nil:
+		return nil, err
+	case definition.Digest() != f.order.Digest:
+		return nil, protocol.Errorf(protocol.InvalidInput, "the definition of the view has changed since its refresh was asked for; refresh it again")
+	case f.order.Incarnation != "" && metadata[view.IncarnationKey] != f.order.Incarnation:
+		return nil, protocol.Errorf(protocol.TableNotFound, "the view was dropped and created again: its incarnation is not the expected one")
+	}
+	return definition, nil
+}
