@@ -28,7 +28,9 @@ func (t *Table) Replace(ctx context.Context, plan func(ctx context.Context, newe
 			r, err := plan(ctx, d)
 			return planned{d, r}, err
 		},
-		func(ctx context.Context, p planned) (dataset.Commit, error) { return p.newest.Replace(ctx, p.Replacement) })
+		func(ctx context.Context, p planned) (dataset.Commit, error) {
+			return p.newest.Replace(ctx, p.Replacement)
+		})
 	return already(written(made), err)
 }
 
