@@ -20,9 +20,5 @@ func planVectors(d *dataset.Dataset, n Index, column arrow.Field) (plan, error) 
 		return plan{}, protocol.Errorf(protocol.InvalidInput, "column %q: %w", n.Column, err)
 	}
 	v := vectors{source{dataset: d, column: n.Column, stores: snapshot.RowID, kind: column.Type, watch: n.Watch}, recipe}
-	made := plan{version: recipe.Version(), details: recipe.Details(), write: v.write}
-	if recipe.Divides(column.Type) {
-		made.parts = v
-	}
-	return made, nil
+	return plan{version: recipe.Version(), details: recipe.Details(), write: v.write, parts: v}, nil
 }

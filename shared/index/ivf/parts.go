@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -56,47 +55,21 @@ func OpenModel(ctx context.Context, r Recipe, column arrow.DataType, files index
 	if err != nil {
 		return nil, err
 	}
-	if x.Kind != r.Kind || x.Metric != b.metric || x.Element != b.element || x.Dim != b.dim {
+	list, _ := vectorsOf(column)
+	if x.Kind != r.Kind || x.Metric != b.metric || x.Element != b.element || x.Dim != int(list.Len()) {
 		return nil, fmt.Errorf("%w: a model %s of %d times %s under %s, for an index %s on a column of %s", lance.ErrCorrupt, x.Kind, x.Dim, x.Element, x.Metric, r.Kind, column)
 	}
 	m := &Model{build: b}
-	if m.held, err = memory.Take(ctx, 2*4*int64(len(x.centroids.Values))+2*x.quantizer.Bytes()); err != nil { // of the tables
+	b.centroids = x.centroids.Unpacked()
+	if m.held, err = memory.Take(ctx, 3*4*int64(len(b.centroids))+2*x.quantizer.Bytes()); err != nil { // of the tables
 		return nil, err
 	}
-	if b.encoder, err = restored(ctx, x, files); err != nil {
+	if b.encoder, err = quantize.EncoderOf(x.quantizer, b.centroids); err != nil {
 		m.Close()
 		return nil, err
 	}
-	b.centroids = x.centroids.Values
 	b.table = vector.NewTable(b.grouping(), b.centroids, b.dim)
 	return m, nil
-}
-
-// restored returns the encoder of a segment.
-func restored(ctx context.Context, x *Index, files index.Files) (quantize.Encoder, error) {
-	ctx, room, err := memory.Within(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer room.Close()
-	storage, err := describe(ctx, files, storageFile)
-	if err != nil {
-		return nil, err
-	}
-	spec := quantize.Spec{
-		Kind: x.Kind[strings.LastIndexByte(x.Kind, '_')+1:], Metric: x.Metric, Dim: x.Dim, Element: x.Element, Centroids: x.Partitions(),
-	}
-	if spec.Metadata, err = onlyText(storage.schema.Metadata["storage_metadata"]); err != nil {
-		return nil, fmt.Errorf("%s: %w", storageFile, err)
-	}
-	number, err := quantize.BufferOf(spec.Metadata)
-	if err == nil && number > 0 {
-		spec.Buffer, err = storage.buffer(ctx, number)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return quantize.Restore(spec)
 }
 
 // Close gives back the memory of the model.
@@ -116,13 +89,6 @@ func (m *Model) Write(ctx context.Context, keys iter.Seq2[[]byte, error], loss f
 	return m.build.write(ctx, keys, out)
 }
 
-// Divides reports whether an index on a column can be built in parts: whether a model can be read back
-// exactly. Centroids of bytes are rounded when they are written, and RQ keeps no centroids.
-func (r Recipe) Divides(column arrow.DataType) bool {
-	list, _ := vectorsOf(column)
-	return list.Elem().ID() != arrow.UINT8 && r.quantizer() != "RQ"
-}
-
 // Nanos returns about how many nanoseconds one core takes to make the key of a vector of a column, and to
 // write it, in an index of so many rows.
 func (r Recipe) Nanos(column arrow.DataType, rows int64) (encode, write float64) {
@@ -132,6 +98,10 @@ func (r Recipe) Nanos(column arrow.DataType, rows int64) (encode, write float64)
 	encode, write = dim*perElement*float64(r.partitions(rows)), 500
 	if r.quantizer() == "PQ" {
 		encode += dim * perElement * float64(int(1)<<r.Bits)
+	}
+	if r.quantizer() == "RQ" {
+		const rotation, products = 12, 60 // for each element
+		encode += dim * (rotation + products)
 	}
 	if r.hasGraph() {
 		const visits = 4 // distances for each candidate of a new node
@@ -148,6 +118,9 @@ func (r Recipe) CodeBytes(column arrow.DataType) int {
 		return r.SubVectors * r.Bits / 8
 	case "FLAT":
 		return int(list.Len()) * list.Elem().(arrow.FixedWidthDataType).Bytes()
+	case "RQ":
+		const factors = 5 * 4
+		return int(list.Len())*r.Bits/8 + factors
 	}
 	return int(list.Len())
 }

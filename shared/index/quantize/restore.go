@@ -7,30 +7,6 @@ import (
 	"tiltyard/shared/vector"
 )
 
-// Restore returns the encoder that an encoder of FLAT, SQ or PQ was whose metadata and buffer a segment
-// has. Errors are those of [New]; another quantizer is lance.ErrUnsupported.
-func Restore(s Spec) (Decoder, error) {
-	q, err := New(s)
-	if err != nil {
-		return nil, err
-	}
-	switch q := q.(type) {
-	case *flat:
-		return &flatEncoder{*q}, nil
-	case *scalar:
-		return &scalarEncoder{*q}, nil
-	case *product:
-		book, err := DecodeTensor(s.Buffer)
-		if err != nil {
-			return nil, fmt.Errorf("codebook: %w", err)
-		}
-		p := &productEncoder{product: *q, dim: s.Dim, codebook: book.Values}
-		p.tables = tablesOf(vector.L2, p.codebook, p.width<<p.bits, p.width)
-		return p, nil
-	}
-	return nil, fmt.Errorf("%w: codes of quantizer %q", lance.ErrUnsupported, s.Kind)
-}
-
 // EncoderOf returns an encoder that makes codes for a Quantizer that was read from a file. centroids are
 // those of all partitions. A quantizer whose codes cannot be made is lance.ErrUnsupported.
 func EncoderOf(q Quantizer, centroids []float32) (Encoder, error) {

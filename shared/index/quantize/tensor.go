@@ -38,6 +38,14 @@ func NewTensor(element arrow.Type, dim int, values []float32) *Tensor {
 	return t
 }
 
+// Unpacked returns the values that NewTensor makes the tensor of.
+func (t *Tensor) Unpacked() []float32 {
+	if t.Element == arrow.UINT8 {
+		return appendBits(make([]float32, 0, 8*len(t.Bytes)), t.Bytes)
+	}
+	return t.Values
+}
+
 // maxDim bounds the width of a tensor, as the dimensions of vectors are bounded.
 const maxDim = 1 << 16
 

@@ -79,7 +79,8 @@ var schema = arrow.NewSchema([]arrow.Field{
 	{Name: "n", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
 	{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true},
 	{Name: "tags", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true},
-	{Name: "v", Type: arrow.FixedSizeListOf(4, arrow.PrimitiveTypes.Float32), Nullable: true},
+	{Name: "v", Type: arrow.FixedSizeListOf(8, arrow.PrimitiveTypes.Float32), Nullable: true},
+	{Name: "bytes", Type: arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Uint8), Nullable: true},
 }, nil)
 
 // rows returns n rows with ids from a number on.
@@ -90,6 +91,7 @@ func rows(from, n int) dataset.Rows {
 	for i := range n {
 		b.Field(0).(*array.Int64Builder).Append(int64(from + i))
 		list, vector := b.Field(3).(*array.ListBuilder), b.Field(4).(*array.FixedSizeListBuilder)
+		bytes := b.Field(5).(*array.FixedSizeListBuilder)
 		if random.IntN(10) == 0 {
 			for _, f := range b.Fields()[1:] {
 				f.AppendNull()
@@ -103,8 +105,12 @@ func rows(from, n int) dataset.Rows {
 			list.ValueBuilder().(*array.StringBuilder).Append(words[random.IntN(6)])
 		}
 		vector.Append(true)
-		for range 4 {
+		for range 8 {
 			vector.ValueBuilder().(*array.Float32Builder).Append(random.Float32())
+		}
+		bytes.Append(true)
+		for range 2 {
+			bytes.ValueBuilder().(*array.Uint8Builder).Append(uint8(random.Uint32()))
 		}
 	}
 	batch := b.NewRecordBatch()
@@ -262,7 +268,8 @@ var orders = []build.Index{
 	{Name: "bitmap", Column: "n", Kind: indexmeta.Bitmap},
 	{Name: "labels", Column: "tags", Kind: indexmeta.LabelList},
 	{Name: "ngram", Column: "s", Kind: indexmeta.Ngram},
-	vectors("IVF_FLAT"), vectors("IVF_SQ"), vectors("IVF_PQ"), vectors("IVF_HNSW_SQ"),
+	vectors("IVF_FLAT"), vectors("IVF_SQ"), vectors("IVF_PQ"), vectors("IVF_RQ"), vectors("IVF_HNSW_SQ"),
+	{Name: "bytes", Column: "bytes", Kind: indexmeta.Vector, Vectors: ivf.Recipe{Kind: "IVF_FLAT", Metric: "hamming", Partitions: 5}},
 }
 
 func vectors(kind string) build.Index {
@@ -337,7 +344,7 @@ func (h *house) nearest(t *testing.T, without bool) []int64 {
 	t.Helper()
 	k, probes := int64(40), int64(5)
 	rows, err := h.at(t).Query(t.Context(), &protocol.QueryTableRequest{
-		Vector: protocol.QueryVector{Vectors: [][]float64{{0.3, 0.5, 0.2, 0.7}}}, VectorColumn: "v", K: &k, NProbes: &probes,
+		Vector: protocol.QueryVector{Vectors: [][]float64{{0.3, 0.5, 0.2, 0.7, 0.1, 0.6, 0.9, 0.4}}}, VectorColumn: "v", K: &k, NProbes: &probes,
 		BypassVectorIndex: without, Columns: protocol.Projection{{Name: "id"}},
 	})
 	if err != nil {
