@@ -252,13 +252,13 @@ func checkDifference(t *rapid.T, was, now *Dataset, fields []int32) {
 		t.Fatal(err)
 	}
 	defer got.Release()
-	comparable := !slices.ContainsFunc(fields, func(id int32) bool { return was.Schema().ByID(id) == nil })
-	checkRows(t, got, rowsByID(t, was, fields), rowsByID(t, now, fields), comparable)
+	sameColumns := !slices.ContainsFunc(fields, func(id int32) bool { return was.Schema().ByID(id) == nil })
+	checkRows(t, got, rowsByID(t, was, fields), rowsByID(t, now, fields), sameColumns)
 }
 
-// checkRows compares a difference with that of the rows of two versions. Values are comparable when
-// the columns are the same in both.
-func checkRows(t datasettest.Fataler, got *difference.Rows, before, after map[uint64]historyRow, comparable bool) {
+// checkRows compares a difference with that of the rows of two versions. sameColumns
+// is whether their values are those of the same columns.
+func checkRows(t datasettest.Fataler, got *difference.Rows, before, after map[uint64]historyRow, sameColumns bool) {
 	t.Helper()
 	gone, fresh := maps.Clone(before), maps.Clone(after)
 	for id := range after {
@@ -281,7 +281,7 @@ func checkRows(t datasettest.Fataler, got *difference.Rows, before, after map[ui
 			t.Fatalf("row %d has changed and is gone", id)
 		case ok && other.values != row.values && !changed:
 			t.Fatalf("row %d was %v, is %v, and has not changed", id, row, other)
-		case ok && comparable && other == row && changed:
+		case ok && sameColumns && other == row && changed:
 			t.Fatalf("row %d, of version %d, has changed, and is the same", id, row.updated)
 		}
 	}

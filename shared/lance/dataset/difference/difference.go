@@ -274,13 +274,17 @@ func (c *comparison) byVersion(ctx context.Context, fragments []*fragment.Fragme
 			if err := rows.intersect(ctx, among); err != nil {
 				return nil, err
 			}
-			if all[version] == nil {
-				all[version] = c.account.ids()
+			switch {
+			case rows.set.IsEmpty():
+				rows.drop()
+			case all[version] == nil:
+				all[version] = rows
+			default:
+				if err := all[version].unite(ctx, rows); err != nil {
+					return nil, err
+				}
+				rows.drop()
 			}
-			if err := all[version].unite(ctx, rows); err != nil {
-				return nil, err
-			}
-			rows.drop()
 		}
 	}
 	return all, nil

@@ -59,7 +59,7 @@ const (
 	containerBytes = 96 // about what a container of 65,536 possible ids takes beside its ids
 	bitmapBytes    = 256
 	runBytes       = 8 // about what a run, or an id, takes in a container that is there
-	minRoom        = 64 << 10
+	minRoom        = 1 << 10
 )
 
 // sizeOf returns about what a set takes.
