@@ -208,6 +208,10 @@ def test_namespace_views(house):
     assert house.wire.post("/v1/materialized_view/o/create", opaque).status == 201
     refused = house.wire.post("/v1/materialized_view/o/refresh", {})
     assert refused.status == 501 and "column_udfs" in refused.body.decode(), refused.body
+    unknown = body | {"source_query": "what another client understands"}
+    assert house.wire.post("/v1/materialized_view/u/create", unknown).status == 201
+    assert house.wire.post("/v1/materialized_view/u/refresh", {}).status == 501
+    assert house.wire.post("/v1/materialized_view/u/drop", {}).status == 200
     assert house.wire.post("/v1/namespace/$/materialized_view/list", {}).json == {"views": ["c", "g", "h", "o"]}
 
 

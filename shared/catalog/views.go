@@ -27,8 +27,8 @@ const maxViewDepth = 16
 // A NewView is a view to create.
 type NewView struct {
 	Kind   stored.ViewKind
-	Source []string
-	Digest string // as in stored.View
+	Source []string // empty when it is not known
+	Digest string   // as in stored.View
 	// Location and Hint are those of [Catalog.CreateTable]. A plain view has none.
 	Location objectstore.Location
 	Hint     uint64
@@ -41,16 +41,20 @@ func (c *Catalog) CreateView(ctx context.Context, id []string, v NewView) (*stor
 	if keys.IsRoot(id) {
 		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: "a view needs a name"}
 	}
-	if err := c.checkCycle(ctx, id, v.Source); err != nil {
-		return nil, err
+	if len(v.Source) > 0 {
+		if err := c.checkCycle(ctx, id, v.Source); err != nil {
+			return nil, err
+		}
 	}
 	record := c.names.NewTable(id, v.Location, v.Hint, nil)
 	if v.Kind == stored.Plain {
 		record.Location, record.Claim = "", ""
 	}
 	record.View = &stored.View{Kind: v.Kind, UID: objects.NewUID(), Source: v.Source, Digest: v.Digest}
-	if err := c.addDependent(ctx, record); err != nil {
-		return nil, err
+	if len(v.Source) > 0 {
+		if err := c.addDependent(ctx, record); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := c.putRecord(ctx, record, false); err != nil {
 		if !isUnsettled(err) { // else the view may exist
@@ -107,7 +111,7 @@ func (c *Catalog) checkCycle(ctx context.Context, id, source []string) error {
 			return protocol.Errorf(protocol.InvalidInput, "view %s would read itself", keys.Display(id))
 		}
 		found, err := c.names.Settled(ctx, source)
-		if err != nil || found.Record == nil || found.Record.View == nil {
+		if err != nil || found.Record == nil || found.Record.View == nil || len(found.Record.View.Source) == 0 {
 			return err
 		}
 		source = found.Record.View.Source

@@ -134,6 +134,17 @@ func TestViewsThatReadThemselvesAreRefused(t *testing.T) {
 	wantCode(t, "too deep", createView(t.Context(), c, stored.Plain, "beyond", "last"), "InvalidInput")
 }
 
+func TestAViewMayHaveAnUnknownSource(t *testing.T) {
+	c := open(t, memstore.New())
+	id := split("v")
+	if _, err := c.CreateView(t.Context(), id, NewView{Kind: stored.Materialized, Location: c.NewLocation(id)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.DropView(t.Context(), id, stored.Materialized); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASourceHasABoundedNumberOfViews(t *testing.T) {
 	c := open(t, memstore.New())
 	mustTable(t, c, "t")

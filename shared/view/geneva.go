@@ -88,7 +88,7 @@ func Geneva(kind Kind, text, function string, namespace []string) *Definition {
 		return d
 	}
 	query, missing := q.query()
-	if missing == "" && protocol.CheckID(d.Source) != nil {
+	if missing == "" && (d.Source == nil || protocol.CheckID(d.Source) != nil) {
 		missing = "its source_query has no source_table"
 	}
 	if missing != "" {

@@ -11,6 +11,7 @@ import (
 
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
@@ -41,11 +42,11 @@ func stateOf(ctx context.Context, t *engine.Table, newest *dataset.Dataset) (sta
 				return state{mark: &w}, true, nil
 			}
 			txn, err := d.Transaction(ctx)
-			if err != nil {
-				if ctx.Err() != nil {
-					return state{}, true, err
-				}
-				return state{}, true, nil //nolint:nilerr // it is not known what the commit did
+			switch {
+			case errors.Is(err, dataset.ErrNoTransaction) || snapshot.IsDamage(err):
+				return state{}, true, nil // it is not known what the commit did
+			case err != nil:
+				return state{}, true, err
 			}
 			if w, ok := view.WatermarkOf(txn.Properties); ok {
 				return state{mark: &w}, true, nil

@@ -1,0 +1,382 @@
+package refresh_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/engine"
+	"tiltyard/shared/job"
+	"tiltyard/shared/job/memqueue"
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/record/objectrecord"
+	viewservice "tiltyard/shared/service/view"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/view"
+	"tiltyard/shared/work/refresh"
+)
+
+// A process is a server and a worker over one storage.
+type process struct {
+	tables.Tables
+	worker *job.Worker
+	names  int
+}
+
+func open(t *testing.T, objects objectstore.Store) *process {
+	t.Helper()
+	roots, err := objectstore.NewRoots(objectstore.Root{URI: "memory://test", Store: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Tables: tables.Open(tables.Stores{
+		Objects: roots, Records: objectrecord.Open(objects, time.Now), Now: time.Now, CacheBytes: 1 << 20, Queue: new(memqueue.Queue),
+	})}
+	p.worker = &job.Worker{
+		Starter: *p.Jobs, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Memory: memory.NewBudget(1<<30, 1<<30),
+		Name:  func() string { p.names++; return fmt.Sprint(p.names) },
+		Kinds: map[string]job.Kind{refresh.Kind: refresh.Refresh(p.Tables)},
+	}
+	return p
+}
+
+var columns = arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+
+func rows(ids ...int64) dataset.Rows {
+	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, columns)
+	b.Field(0).(*array.Int64Builder).AppendValues(ids, nil)
+	batch := b.NewRecordBatch()
+	return dataset.Rows{Schema: columns, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
+}
+
+func must[T any](t *testing.T) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// at returns a table by its name.
+func (p *process) at(t *testing.T, name string) *engine.Table {
+	t.Helper()
+	found, err := p.Names.Table(t.Context(), []string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.At(found)
+}
+
+// source makes the table s with the rows 0 to 9.
+func (p *process) source(t *testing.T, stable bool) {
+	t.Helper()
+	id := []string{"s"}
+	at := p.Names.NewLocation(id)
+	must[engine.Written](t)(p.Rows.Table(id, at, 0).CreateAs(t.Context(), rows(0, 1, 2, 3, 4, 5, 6, 7, 8, 9), dataset.CreateOptions{StableRowIDs: stable}))
+	if _, err := p.Names.CreateTable(t.Context(), id, at, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func as(ctx context.Context) context.Context {
+	return auth.NewContext(ctx, &auth.Principal{Subject: "test", Scopes: []string{auth.ScopeRead}})
+}
+
+// create makes the view v and returns the job that fills it.
+func (p *process) create(ctx context.Context, query string) (string, error) {
+	made, err := viewservice.New(p.Tables).CreateMaterialized(as(ctx), &protocol.CreateMaterializedViewRequest{
+		Common: protocol.Common{ID: []string{"v"}}, Query: query,
+	})
+	if err != nil {
+		return "", err
+	}
+	return made.JobID, nil
+}
+
+// refresh begins a refresh of v.
+func (p *process) refresh(t *testing.T, req protocol.RefreshMaterializedViewRequest) string {
+	t.Helper()
+	req.ID = []string{"v"}
+	return must[*protocol.RefreshMaterializedViewResponse](t)(viewservice.New(p.Tables).RefreshMaterialized(as(t.Context()), &req)).JobID
+}
+
+// serve does what messages ask for until there are none for a while, or the process dies.
+func (p *process) serve(t *testing.T) {
+	for {
+		ctx, done := context.WithTimeout(t.Context(), 10*time.Minute)
+		d, err := p.worker.Queue.Receive(ctx, time.Minute)
+		done()
+		if err != nil || p.worker.Do(t.Context(), d.Message) != nil {
+			return
+		}
+		_ = p.worker.Queue.Done(t.Context(), d)
+	}
+}
+
+// done returns the result of a job.
+func (p *process) done(t *testing.T, id string) string {
+	t.Helper()
+	made, err := p.Transactions.Job(t.Context(), id)
+	if err != nil || made.Status != protocol.TransactionSucceeded {
+		t.Fatalf("the job is %v: %s, %v", made.Status, made.Failure, err)
+	}
+	return string(made.Result)
+}
+
+// ids returns a column of a table, in order.
+func (p *process) ids(t *testing.T, name string) []int64 {
+	t.Helper()
+	return must[[]int64](t)(engine.Read(t.Context(), p.at(t, name), nil, func(ctx context.Context, d *dataset.Dataset) ([]int64, error) {
+		var all []int64
+		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"id"}})
+		if err != nil {
+			return nil, err
+		}
+		for batch, err := range batches {
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, batch.Column(0).(*array.Int64).Int64Values()...)
+		}
+		slices.Sort(all)
+		return all, nil
+	}))
+}
+
+// checkStamp checks that the newest version of the view has its watermark.
+func (p *process) checkStamp(t *testing.T) {
+	t.Helper()
+	source := must[uint64](t)(p.at(t, "s").Newest(t.Context()))
+	must[bool](t)(engine.Read(t.Context(), p.at(t, "v"), nil, func(_ context.Context, d *dataset.Dataset) (bool, error) {
+		mark, ok := view.StampOf(d.Schema().Metadata, d.Version())
+		if !ok || mark.Source != source {
+			t.Errorf("version %d of the view has the metadata %v, want a stamp of version %d", d.Version(), d.Schema().Metadata, source)
+		}
+		return ok, nil
+	}))
+}
+
+// alter changes rows of the source: some are gone, some new, some have other values.
+func (p *process) alter(t *testing.T) {
+	t.Helper()
+	s := p.at(t, "s")
+	must[engine.Written](t)(s.Insert(t.Context(), rows(10, 11, 12)))
+	must[engine.Written](t)(s.Delete(t.Context(), "id = 7"))
+	must[engine.Written](t)(s.Update(t.Context(), []engine.Assignment{{Column: "id", SQL: "id + 100"}}, "id in (2, 8)"))
+}
+
+var altered = []int64{4, 5, 6, 9, 10, 11, 12, 102, 108}
+
+const query = "SELECT id FROM s WHERE id > 3"
+
+var faults = []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("the store is busy")}}
+
+// A refresh whose worker dies at any request, or whose answers are lost, ends with the rows that the
+// query gives, each once.
+func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		for _, fault := range faults {
+			for n, more := 1, true; more; n++ {
+				t.Run(fmt.Sprintf("full %v crash %v lost %v request %d", full, fault.Crash, fault.Lost, n), func(t *testing.T) {
+					more = false // also when the test fails
+					synctest.Test(t, func(t *testing.T) { more = crash(t, full, fault, n) && !t.Failed() })
+				})
+			}
+		}
+	}
+}
+
+// crash refreshes a view with a worker that meets a fault at its n-th request, and then with another.
+// It reports whether the fault was reached.
+func crash(t *testing.T, full bool, fault faultstore.Fault, n int) (reached bool) {
+	inner := memstore.New()
+	second := open(t, inner)
+	second.source(t, true)
+	first := must[string](t)(second.create(t.Context(), query))
+	second.serve(t)
+	second.done(t, first)
+	second.alter(t)
+	id := second.refresh(t, protocol.RefreshMaterializedViewRequest{Full: full})
+
+	faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+		if call.N == n {
+			reached = true
+			return fault
+		}
+		return faultstore.Fault{}
+	})
+	dying := open(t, faulty)
+	dying.Jobs.Queue, dying.worker.Queue = second.Jobs.Queue, second.Jobs.Queue
+	var both sync.WaitGroup
+	both.Go(func() { dying.serve(t) })
+	time.Sleep(time.Minute)
+	both.Go(func() {
+		second.serve(t)
+		time.Sleep(time.Hour) // messages of the dead are lost
+		if _, err := second.worker.ReviveAll(t.Context()); err == nil {
+			second.serve(t)
+		}
+	})
+	both.Wait()
+	last := open(t, inner)
+	result := last.done(t, id)
+	if got := last.ids(t, "v"); !cmp.Equal(got, altered) {
+		t.Errorf("rows are %v, want %v; the result is %s", got, altered, result)
+	}
+	last.checkStamp(t)
+	return reached
+}
+
+// A create that fails anywhere leaves either a view or nothing, and can be done again.
+func TestACreateSurvivesACrashAnywhere(t *testing.T) {
+	for _, fault := range faults {
+		for n, more := 1, true; more; n++ {
+			t.Run(fmt.Sprintf("crash %v lost %v request %d", fault.Crash, fault.Lost, n), func(t *testing.T) {
+				inner := memstore.New()
+				open(t, inner).source(t, true)
+				more = false
+				faulty := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+					if call.N == n {
+						more = true
+						return fault
+					}
+					return faultstore.Fault{}
+				})
+				_, first := open(t, faulty).create(t.Context(), query)
+				p := open(t, inner)
+				_, err := p.Names.Table(t.Context(), []string{"v"})
+				if there := err == nil; !there && first == nil {
+					t.Fatal("the view was created, and is not there")
+				} else if !there {
+					must[string](t)(p.create(t.Context(), query))
+				}
+				id := p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true})
+				synctest.Test(t, func(t *testing.T) {
+					q := open(t, inner)
+					q.send(t, id)
+					q.serve(t)
+					q.done(t, id)
+					if got := q.ids(t, "v"); !cmp.Equal(got, []int64{4, 5, 6, 7, 8, 9}) {
+						t.Errorf("rows are %v", got)
+					}
+				})
+			})
+		}
+	}
+}
+
+func (p *process) send(t *testing.T, id string) {
+	t.Helper()
+	if err := p.Jobs.Queue.Send(t.Context(), 0, job.Message{Job: id}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The outcomes of refreshes one after the other.
+func TestModesOfRefreshes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			name, query string
+			stable      bool
+			want        []string
+		}{
+			{"stable", query, true, []string{"rebuild 6", "incremental 5", "no_op 0", "incremental 2", "rebuild 9"}},
+			{"addresses", query, false, []string{"rebuild 6", "rebuild 9", "no_op 0", "rebuild 6", "rebuild 9"}},
+			{"limit", query + " LIMIT 4", true, []string{"rebuild 4", "rebuild 4", "no_op 0", "rebuild 4", "rebuild 4"}},
+		} {
+			p := open(t, memstore.New())
+			p.source(t, test.stable)
+			var got []string
+			note := func(id string) {
+				p.serve(t)
+				var result struct {
+					Mode string `json:"mode"`
+					Rows int64  `json:"rows_written"`
+				}
+				made, err := p.Transactions.Job(t.Context(), id)
+				if err == nil {
+					err = json.Unmarshal(made.Result, &result)
+				}
+				if err != nil {
+					t.Fatalf("%s: %v, %s", test.name, err, made.Failure)
+				}
+				got = append(got, fmt.Sprint(result.Mode, " ", result.Rows))
+			}
+			note(must[string](t)(p.create(t.Context(), test.query)))
+			p.alter(t)
+			note(p.refresh(t, protocol.RefreshMaterializedViewRequest{}))
+			note(p.refresh(t, protocol.RefreshMaterializedViewRequest{}))
+			old := int64(1)
+			note(p.refresh(t, protocol.RefreshMaterializedViewRequest{SourceVersion: &old}))
+			note(p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true}))
+			if !cmp.Equal(got, test.want) {
+				t.Errorf("%s: %q, want %q", test.name, got, test.want)
+			}
+		}
+	})
+}
+
+// Two refreshes at the same time give each row once.
+func TestRefreshesAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := memstore.New()
+		p := open(t, inner)
+		p.source(t, true)
+		must[string](t)(p.create(t.Context(), query))
+		p.serve(t)
+		p.alter(t)
+		var all []string
+		var workers sync.WaitGroup
+		for range 4 {
+			all = append(all, p.refresh(t, protocol.RefreshMaterializedViewRequest{Full: true}))
+			other := open(t, inner)
+			other.worker.Queue = p.Jobs.Queue
+			workers.Go(func() { other.serve(t) })
+		}
+		workers.Wait()
+		for _, id := range all {
+			p.done(t, id)
+		}
+		if got := open(t, inner).ids(t, "v"); !cmp.Equal(got, altered) {
+			t.Errorf("rows are %v, want %v", got, altered)
+		}
+	})
+}
+
+// Nothing but the sender's own right to the source lets a request begin a refresh.
+func TestTheSenderMustBePermittedToReadTheSource(t *testing.T) {
+	p := open(t, memstore.New())
+	p.source(t, true)
+	_, err := viewservice.New(p.Tables).CreateMaterialized(t.Context(), &protocol.CreateMaterializedViewRequest{
+		Common: protocol.Common{ID: []string{"v"}}, Query: query,
+	})
+	if !protocol.HasCode(err, protocol.PermissionDenied) {
+		t.Errorf("create by nobody: %v", err)
+	}
+	must[string](t)(p.create(t.Context(), query))
+	_, err = viewservice.New(p.Tables).RefreshMaterialized(t.Context(), &protocol.RefreshMaterializedViewRequest{Common: protocol.Common{ID: []string{"v"}}})
+	if !protocol.HasCode(err, protocol.PermissionDenied) {
+		t.Errorf("refresh by nobody: %v", err)
+	}
+}
