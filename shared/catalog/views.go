@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,8 +28,9 @@ const maxViewDepth = 16
 // A NewView is a view to create.
 type NewView struct {
 	Kind   stored.ViewKind
-	Source []string // empty when it is not known
-	Digest string   // as in stored.View
+	Source []string          // empty when it is not known
+	Digest string            // as in stored.View
+	Plain  *stored.PlainView // of a plain view
 	// Location and Hint are those of [Catalog.CreateTable]. A plain view has none.
 	Location objectstore.Location
 	Hint     uint64
@@ -50,7 +52,7 @@ func (c *Catalog) CreateView(ctx context.Context, id []string, v NewView) (*stor
 	if v.Kind == stored.Plain {
 		record.Location, record.Claim = "", ""
 	}
-	record.View = &stored.View{Kind: v.Kind, UID: objects.NewUID(), Source: v.Source, Digest: v.Digest}
+	record.View = &stored.View{Kind: v.Kind, UID: objects.NewUID(), Source: v.Source, Digest: v.Digest, Plain: v.Plain}
 	if len(v.Source) > 0 {
 		if err := c.addDependent(ctx, record); err != nil {
 			return nil, err
@@ -99,8 +101,23 @@ func notPlain(record *stored.Table) error {
 	}
 	return &protocol.Error{
 		Code: protocol.InvalidInput, Message: fmt.Sprintf("%s is a view", keys.Display(record.ID)),
-		Detail: "a view has no rows of its own; only queries of rows accept it",
+		Detail: "a view has no rows of its own; only queries of rows accept it", Err: &isPlain{record.View},
 	}
+}
+
+// isPlain is the cause of errors about plain views.
+type isPlain struct{ view *stored.View }
+
+func (*isPlain) Error() string { return "view without rows" }
+
+// PlainView returns the view that an error is about, which says that a plain view is where a table is
+// needed; nil for other errors.
+func PlainView(err error) *stored.View {
+	var plain *isPlain
+	if errors.As(err, &plain) {
+		return plain.view
+	}
+	return nil
 }
 
 // checkCycle follows the sources of a new view.

@@ -10,6 +10,7 @@ import (
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/query"
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
 )
 
@@ -33,6 +34,18 @@ func (t *Table) plan(ctx context.Context, d *dataset.Dataset, req *protocol.Quer
 		return nil, err
 	}
 	return t.engine.planner.Plan(ctx, seen, req)
+}
+
+// Columns returns the columns that a query can ask for, and the version of the table that has them.
+func (t *Table) Columns(ctx context.Context) (columns *arrow.Schema, version int64, err error) {
+	err = Do(ctx, t, nil, func(ctx context.Context, d *dataset.Dataset) error {
+		seen, err := condition.Seen(ctx, d, t.view)
+		if err == nil {
+			columns, version = schema.TextSchema(seen.Columns()), int64(d.Version())
+		}
+		return err
+	})
+	return columns, version, err
 }
 
 // rows starts an answer in the form that clients get.

@@ -204,6 +204,7 @@ func (c *call) decodeParameters(req protocol.Request, values url.Values) error {
 	common.Dialect = c.match.dialect
 	common.Delimiter = c.delimiter
 	common.Context = withContextHeaders(common.Context, c.r.Header)
+	common.Database = c.r.Header.Get("X-Lancedb-Database")
 	if err := c.settleID(common); err != nil {
 		return err
 	}

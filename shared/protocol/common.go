@@ -38,6 +38,8 @@ type Common struct {
 	// Delimiter is the one that the path id was written with; answers that join ids
 	// join them with it.
 	Delimiter string `json:"-"`
+	// Database is what LanceDB clients are connected to. It has no meaning here.
+	Database string `json:"-"`
 	// Dialect chooses among the spellings of the answer.
 	Dialect Dialect `json:"-"`
 }

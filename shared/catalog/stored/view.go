@@ -1,6 +1,9 @@
 package stored
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // A View is what the record of a view has beside the fields of a table.
 type View struct {
@@ -13,6 +16,15 @@ type View struct {
 	// created: its creator was permitted to read what the definition reads. The definition itself
 	// may lie where others can change it.
 	Digest string `json:"definition_sha256"`
+	// Plain is the definition of a plain view, and nil for other kinds.
+	Plain *PlainView `json:"plain,omitempty"`
+}
+
+// A PlainView is the definition of a plain view: all that there is of it.
+type PlainView struct {
+	Query    string          `json:"query"`
+	Database string          `json:"database,omitempty"` // that the client was connected to
+	Schema   json.RawMessage `json:"schema"`             // of the view when it was created, in the words of the Lance Namespace protocol
 }
 
 // A ViewKind is a kind of views.

@@ -2,6 +2,7 @@ package condition
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -11,6 +12,7 @@ import (
 	"tiltyard/shared/lance/dataset/snapshot"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql"
 	"tiltyard/shared/sql/plan"
 	"tiltyard/shared/sql/selection"
 )
@@ -21,7 +23,8 @@ type Relation struct {
 	View *selection.Plan // over the columns that a scan answers; nil: the table itself
 }
 
-// Seen returns the relation that a query makes of a version; nil makes the table itself.
+// Seen returns the relation that a query makes of a version; nil makes the table itself. A query that
+// does not fit the version is InvalidInput.
 func Seen(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relation, error) {
 	r := Relation{Dataset: d}
 	if view == nil {
@@ -29,7 +32,11 @@ func Seen(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relat
 	}
 	var err error
 	r.View, err = view.Plan(ctx, d.ScanSchema())
-	return r, failure.OfFilter(failure.OfExpression("view", err))
+	var bad *sql.Error
+	if errors.As(err, &bad) {
+		err = &protocol.Error{Code: protocol.InvalidInput, Message: "query of the view: " + err.Error(), Err: err}
+	}
+	return r, err
 }
 
 // Columns returns the columns that expressions refer to beside row columns.
@@ -50,11 +57,11 @@ func (r Relation) Metadata() arrow.Metadata {
 
 // Bind is [Bind] for an expression over the relation's columns and the added ones. The bound
 // expression is over the columns of the table in either case.
-func (r Relation) Bind(ctx context.Context, what, sql string, resolve Resolver, added ...arrow.Field) (*plan.Bound, error) {
+func (r Relation) Bind(ctx context.Context, what, text string, resolve Resolver, added ...arrow.Field) (*plan.Bound, error) {
 	extended := func(s *arrow.Schema) *arrow.Schema {
 		return arrow.NewSchema(append(slices.Clone(s.Fields()), added...), nil)
 	}
-	bound, err := Bind(ctx, what, sql, r.Dataset, extended(r.Columns()), resolve)
+	bound, err := Bind(ctx, what, text, r.Dataset, extended(r.Columns()), resolve)
 	if err != nil || r.View == nil {
 		return bound, err
 	}
@@ -68,14 +75,14 @@ func (r Relation) Bind(ctx context.Context, what, sql string, resolve Resolver, 
 }
 
 // FilterText returns the text of the conditions of the view and of a request.
-func (r Relation) FilterText(sql string) string {
+func (r Relation) FilterText(asked string) string {
 	if r.View == nil || r.View.Filter == nil {
-		return sql
+		return asked
 	}
-	if sql == "" {
+	if asked == "" {
 		return r.View.Query.Filter
 	}
-	return "(" + r.View.Query.Filter + ") of the view AND (" + sql + ")"
+	return "(" + r.View.Query.Filter + ") of the view AND (" + asked + ")"
 }
 
 // filter returns the condition of the view, nil without one.

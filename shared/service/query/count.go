@@ -3,17 +3,14 @@ package query
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
+	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
-// Count counts the rows of a table, or those that match a predicate.
+// Count counts the rows of a table or a view, or those that match a predicate.
 func (s *Service) Count(ctx context.Context, req *protocol.CountTableRowsRequest) (*protocol.CountTableRowsResponse, error) {
-	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.CountTableRowsResponse, error) {
-		rows, err := s.tables.On(ctx, t, req.Branch)
-		if err != nil {
-			return nil, err
-		}
+	return tables.Read(ctx, s.tables, req.ID, req.Branch, func(ctx context.Context, rows *engine.Table) (*protocol.CountTableRowsResponse, error) {
 		return rows.Count(ctx, req.Version, req.Predicate)
 	})
 }

@@ -3,9 +3,9 @@ package query
 import (
 	"context"
 
-	"tiltyard/shared/catalog"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // Explain returns the plan of a query.
@@ -24,11 +24,7 @@ func (s *Service) Analyze(ctx context.Context, req *protocol.AnalyzeTableQueryPl
 
 // text answers with the text that ask returns for a table.
 func (s *Service) text(ctx context.Context, id []string, branch string, ask func(context.Context, *engine.Table) (string, error)) (*protocol.QueryPlan, error) {
-	return catalog.Read(ctx, s.tables.Names, id, func(ctx context.Context, t *catalog.Table) (*protocol.QueryPlan, error) {
-		rows, err := s.tables.On(ctx, t, branch)
-		if err != nil {
-			return nil, err
-		}
+	return tables.Read(ctx, s.tables, id, branch, func(ctx context.Context, rows *engine.Table) (*protocol.QueryPlan, error) {
 		text, err := ask(ctx, rows)
 		return (*protocol.QueryPlan)(&text), err
 	})

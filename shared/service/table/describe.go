@@ -4,15 +4,20 @@ import (
 	"context"
 
 	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/stored"
 	"tiltyard/shared/engine"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
 )
 
 // Describe returns the location of a table and, if the request asks for details, the schema and the
 // size of a version. It adds credentials for the location if the deployment has them.
 func (s *Service) Describe(ctx context.Context, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
 	answer, err := s.describe(ctx, req)
+	if view := catalog.PlainView(err); view != nil {
+		return s.describeView(ctx, view, req)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -30,6 +35,25 @@ func (s *Service) describe(ctx context.Context, req *protocol.DescribeTableReque
 	}
 	return catalog.Read(ctx, s.tables.Names, req.ID, func(ctx context.Context, t *catalog.Table) (*protocol.DescribeTableResponse, error) {
 		return s.describeData(ctx, t, req)
+	})
+}
+
+// describeView describes a view that has no rows of its own: what it shows of the newest version of
+// its source. It has no location.
+func (s *Service) describeView(ctx context.Context, view *stored.View, req *protocol.DescribeTableRequest) (*protocol.DescribeTableResponse, error) {
+	if req.Version != nil || req.Tag != "" || protocol.BranchName(req.Branch) != "" {
+		return nil, protocol.Errorf(protocol.InvalidInput, "a view has no versions, tags and branches")
+	}
+	return tables.ReadSource(ctx, s.tables, view, func(ctx context.Context, rows *engine.Table) (*protocol.DescribeTableResponse, error) {
+		columns, version, err := rows.Columns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		schema, err := protocol.EncodeSchema(req.Dialect, columns)
+		return &protocol.DescribeTableResponse{
+			Table: req.ID[len(req.ID)-1], Namespace: req.ID[:len(req.ID)-1], Version: &version, Schema: schema, Properties: map[string]string{},
+			Stats: &protocol.TableBasicStats{},
+		}, err
 	})
 }
 

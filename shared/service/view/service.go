@@ -30,6 +30,10 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DescribeMaterializedView", s.DescribeMaterialized),
 		httpapi.JSON("DropMaterializedView", s.DropMaterialized),
 		httpapi.JSON("ListMaterializedViews", s.ListMaterialized),
+		httpapi.JSON("CreateView", s.CreatePlain),
+		httpapi.JSON("DescribeView", s.DescribePlain),
+		httpapi.JSON("DropView", s.DropPlain),
+		httpapi.JSON("ListViews", s.ListPlain),
 	}
 }
 

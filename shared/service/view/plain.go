@@ -1,0 +1,108 @@
+package view
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tiltyard/shared/auth"
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/catalog/stored"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sql/selection"
+)
+
+// CreatePlain gives a name to a query. It plans the query over the newest version of its table, which must
+// exist and must not be a plain view itself.
+func (s *Service) CreatePlain(ctx context.Context, req *protocol.CreateViewRequest) (*protocol.DescribeViewResponse, error) {
+	if err := protocol.RequireName(req.ID); err != nil {
+		return nil, err
+	}
+	query, err := selection.Parse(req.Query)
+	if err != nil {
+		return nil, &protocol.Error{Code: protocol.InvalidInput, Message: fmt.Sprintf("query: %v", err), Err: err}
+	}
+	view := catalog.NewView{
+		Kind: stored.Plain, Source: sourceOf(query, req.ID), Digest: digest(query.String()),
+		Plain: &stored.PlainView{Query: query.String(), Database: req.Database},
+	}
+	if source := auth.Table(view.Source); !auth.Permits(ctx, "QueryTable", source) {
+		return nil, auth.Denied("QueryTable", source)
+	}
+	schema, err := catalog.Read(ctx, s.tables.Names, view.Source, func(ctx context.Context, t *catalog.Table) (*protocol.JSONSchema, error) {
+		columns, _, err := s.tables.At(t).Seen(query).Columns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return protocol.EncodeSchema(protocol.DialectNamespace, columns)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if view.Plain.Schema, err = json.Marshal(schema); err != nil {
+		return nil, err
+	}
+	made, err := s.tables.Names.CreateView(ctx, req.ID, view)
+	if err != nil {
+		return nil, err
+	}
+	return describePlain(req.ID, made)
+}
+
+// sourceOf returns the id of the table that the query of a view reads. A name without namespace means
+// a table beside the view.
+func sourceOf(query *selection.Query, id []string) []string {
+	if len(query.Source) > 1 {
+		return query.Source
+	}
+	return append(slices.Clone(id[:len(id)-1]), query.Source...)
+}
+
+func digest(definition string) string {
+	sum := sha256.Sum256([]byte(definition))
+	return hex.EncodeToString(sum[:])
+}
+
+// DescribePlain returns a view as it was created.
+func (s *Service) DescribePlain(ctx context.Context, req *protocol.ViewRequest) (*protocol.DescribeViewResponse, error) {
+	record, err := s.tables.Names.View(ctx, req.ID, stored.Plain)
+	if err != nil {
+		return nil, err
+	}
+	return describePlain(req.ID, record.View)
+}
+
+func describePlain(id []string, view *stored.View) (*protocol.DescribeViewResponse, error) {
+	last := len(id) - 1
+	answer := &protocol.DescribeViewResponse{
+		Name: id[last], Namespace: id[:last], Query: view.Plain.Query, DefaultDatabase: view.Plain.Database, DefaultNamespace: id[:last],
+	}
+	if err := json.Unmarshal(view.Plain.Schema, &answer.Schema); err != nil {
+		return nil, fmt.Errorf("schema of view %s: %w", view.UID, err)
+	}
+	return answer, nil
+}
+
+// DropPlain removes a view. Its source stays as it is.
+func (s *Service) DropPlain(ctx context.Context, req *protocol.ViewRequest) (*protocol.DropViewResponse, error) {
+	if err := s.tables.Names.DropView(ctx, req.ID, stored.Plain); err != nil {
+		return nil, err
+	}
+	return &protocol.DropViewResponse{}, nil
+}
+
+// ListPlain returns the names of the plain views in a namespace.
+func (s *Service) ListPlain(ctx context.Context, req *protocol.ListViewsRequest) (*protocol.ListViewsResponse, error) {
+	limit := catalog.All
+	if most, bounded := req.Bound(); bounded {
+		limit = int(min(most, 1<<31-1))
+	}
+	names, next, err := s.tables.Names.ListViews(ctx, req.ID, stored.Plain, req.PageToken, limit)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.ListViewsResponse{Views: names, PageToken: next}, nil
+}
