@@ -82,8 +82,7 @@ type reply struct {
 }
 
 // encode turns a value into a reply: 204 for nil, 200 without a body for a *protocol.Empty, and
-// otherwise the value as JSON: with the status that it asks for, with 409 when it is a refusal, and
-// with 200 else.
+// otherwise the value as JSON, with the status that it asks for or else with 200.
 func (c *call) encode(value any) (reply, error) {
 	if value == nil {
 		return reply{status: http.StatusNoContent}, nil
@@ -95,13 +94,8 @@ func (c *call) encode(value any) (reply, error) {
 	if _, ok := value.(*protocol.Empty); ok {
 		return r, nil
 	}
-	switch v := value.(type) {
-	case interface{ Status() int }:
-		r.status = v.Status()
-	case interface{ Refused() bool }:
-		if v.Refused() {
-			r.status = http.StatusConflict
-		}
+	if v, ok := value.(interface{ HTTPStatus() int }); ok {
+		r.status = v.HTTPStatus()
 	}
 	body, err := encodeJSON(value)
 	if err != nil {

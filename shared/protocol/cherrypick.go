@@ -97,8 +97,13 @@ type CherryPickTableBranchResponse struct {
 	TransactionID    string            `json:"transaction_id,omitempty"`
 }
 
-// Refused reports whether the branch cannot be cherry-picked, which has the status of a conflict.
-func (r *CherryPickTableBranchResponse) Refused() bool { return r.Status == CherryPickFailed }
+// HTTPStatus returns the status of the answer: that of a conflict if the branch cannot be cherry-picked.
+func (r *CherryPickTableBranchResponse) HTTPStatus() int {
+	if r.Status == CherryPickFailed {
+		return statusConflict
+	}
+	return statusOK
+}
 
 // A CherryPickStatus is the outcome of a cherry-pick.
 type CherryPickStatus string

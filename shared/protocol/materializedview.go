@@ -141,8 +141,8 @@ type CreateMaterializedViewResponse struct {
 	ForLanceDB bool `json:"-"`
 }
 
-// Status returns the HTTP status of the answer.
-func (r *CreateMaterializedViewResponse) Status() int {
+// HTTPStatus returns the status of the answer.
+func (r *CreateMaterializedViewResponse) HTTPStatus() int {
 	switch {
 	case !r.ForLanceDB:
 		return statusCreated
@@ -152,11 +152,12 @@ func (r *CreateMaterializedViewResponse) Status() int {
 	return statusOK
 }
 
-// Statuses of answers to requests that were successful.
+// Statuses that answers ask for with HTTPStatus.
 const (
 	statusOK       = 200
 	statusCreated  = 201
 	statusAccepted = 202
+	statusConflict = 409
 )
 
 // RefreshMaterializedViewRequest asks for the rows that the definition of a view gives now. What is
@@ -195,8 +196,8 @@ type RefreshMaterializedViewResponse struct {
 	TransactionID string `json:"transaction_id"` // the same
 }
 
-// Status returns the HTTP status of the answer.
-func (*RefreshMaterializedViewResponse) Status() int { return statusAccepted }
+// HTTPStatus returns the status of the answer.
+func (*RefreshMaterializedViewResponse) HTTPStatus() int { return statusAccepted }
 
 // MaterializedViewRequest names a view.
 type MaterializedViewRequest struct {

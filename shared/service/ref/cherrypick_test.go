@@ -39,7 +39,7 @@ func withBranch(t *testing.T, house *servicetest.House, s *ref.Service) {
 func TestABranchIsCherryPickedOnce(t *testing.T) {
 	house, service := open(t)
 	withBranch(t, house, service)
-	if got := cherryPick(t, service, true); got.Status != protocol.CherryPickReady || got.Refused() || !slices.Equal(got.Preview.PromotedColumns, []string{"twice"}) || got.MainVersionAfter != nil {
+	if got := cherryPick(t, service, true); got.Status != protocol.CherryPickReady || got.HTTPStatus() != 200 || !slices.Equal(got.Preview.PromotedColumns, []string{"twice"}) || got.MainVersionAfter != nil {
 		t.Errorf("dry run: got %+v", got)
 	}
 	if rows := house.Rows(t, "t"); strings.Contains(rows, "twice") {
@@ -53,7 +53,7 @@ func TestABranchIsCherryPickedOnce(t *testing.T) {
 		t.Errorf("got rows %s, want %s", got, want)
 	}
 	again := cherryPick(t, service, false)
-	if !again.Refused() || len(again.Diff.Errors) != 1 || again.Diff.Errors[0].Code != "baseMoved" || len(again.Preview.PromotedColumns) > 0 {
+	if again.HTTPStatus() != 409 || len(again.Diff.Errors) != 1 || again.Diff.Errors[0].Code != "baseMoved" || len(again.Preview.PromotedColumns) > 0 {
 		t.Errorf("got %+v, want that the table has gone on", again)
 	}
 }
