@@ -70,7 +70,7 @@ func probesOf(req *protocol.QueryTableRequest) (least, most int) {
 }
 
 // describe makes the plan steps below the search.
-func (x *indexedSearch) describe(req *protocol.QueryTableRequest) []*explain.Step {
+func (x *indexedSearch) describe() []*explain.Step {
 	if x.among.filter.Where != nil || x.among.only != nil {
 		x.filter = x.among.step(x.dataset, []string{snapshot.RowAddr}).With("for_index=true")
 	}

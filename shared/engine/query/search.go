@@ -65,7 +65,7 @@ func (s *vectorSearch) describe(req *protocol.QueryTableRequest) {
 	s.read = s.among.step(s.dataset, []string{s.target.column})
 	below := []*explain.Step{s.read}
 	if s.indexed != nil {
-		below = s.indexed.describe(req)
+		below = s.indexed.describe()
 	}
 	s.nearest = explain.New(s.dataset.Now, explain.Nearest, below...).With("column=%s", s.target.column).With("metric=%s", s.target.metric).
 		With("k=%d", s.k).With("queries=%d", s.queries).With("%s", s.target.use)
