@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"iter"
+	"math"
 	"math/rand/v2"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -85,9 +86,14 @@ func (s IndexSource) choose(ctx context.Context, chosen *rowset.Set, n int64, ra
 			return err
 		}
 		var rows []uint64
-		for range int64(share*float64(f.Rows-deleted.Deleted(0, f.Rows)))/runRows + 1 {
-			from := random.Int64N(max(f.Rows-runRows, 0) + 1)
-			for start, end := range deleted.Live(from, min(from+runRows, f.Rows)) {
+		runs := (f.Rows + runRows - 1) / runRows
+		wanted := int64(math.Ceil(share * float64(runs)))
+		for run := range runs {
+			if random.Int64N(runs-run) >= wanted {
+				continue
+			}
+			wanted--
+			for start, end := range deleted.Live(run*runRows, min((run+1)*runRows, f.Rows)) {
 				for at := start; at < end; at++ {
 					rows = append(rows, f.Meta.ID<<32|uint64(at))
 				}
