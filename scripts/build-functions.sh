@@ -1,8 +1,9 @@
 #!/bin/sh
 # Build each folder of functions/ to bin/functions/<group>/bootstrap, for Linux and the
 # architecture of this machine or the one in FUNCTION_ARCH (arm64, amd64). The script fails
-# if a function exceeds 12 MB when zipped, or 12.5 MB that with all groups, because its size adds
-# to every cold start. The tags leave out what no function uses: calls by net/rpc, and a second JSON library for Arrow arrays.
+# if a function exceeds 12 MB when zipped, or 12.5 MB for the one with all groups, because its
+# size adds to every cold start. The tags leave out what no function uses: calls by net/rpc, and
+# a second JSON library for Arrow arrays.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
