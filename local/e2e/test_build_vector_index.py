@@ -216,6 +216,7 @@ def test_recall(server, outside, db, space, kind, spread):
         builds.append(recall(theirs))
     ours = recall(place)
     print(f"recall@10 of {kind}, {spread}: ours {ours:.4f}, native {np.mean(builds):.4f} ({min(builds):.4f} to {max(builds):.4f})")
-    # Two graphs of the same vectors differ by a hundredth where there are no clusters, and two rotations anywhere:
-    # native Lance's own builds of IVF_RQ lie between 0.871 and 0.885 on the same clustered vectors.
-    assert ours >= np.mean(builds) - (0.02 if graph or "RQ" in kind else 0.005)
+    # Two graphs of the same vectors differ by a hundredth where there are no clusters, and two rotations or code books
+    # anywhere: native Lance's own builds of IVF_RQ lie between 0.871 and 0.885 on the same clustered vectors, and those
+    # of IVF_PQ with 4 bits between 0.357 and 0.377. This is one build of ours, so it may be as far from their mean.
+    assert ours >= np.mean(builds) - (0.02 if graph or "RQ" in kind or "PQ" in kind else 0.005)

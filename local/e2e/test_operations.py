@@ -7,9 +7,11 @@ the form.
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import inspect
 import json
+import time
 from collections.abc import Callable
 
 import lance_namespace as n
@@ -244,13 +246,11 @@ OPERATIONS = [
 # Those about what is not there by itself: see the tests of their own below.
 ELSEWHERE = {
     "create_table_version", "batch_create_table_versions", "batch_commit_tables", "describe_transaction", "alter_transaction",
-    "describe_table_index_stats", "drop_table_index",
+    "describe_table_index_stats", "drop_table_index", "create_materialized_view", "refresh_materialized_view",
 }  # fmt: skip
 
 UNSUPPORTED = [
     Row("alter_table_backfill_columns", "t", {"column": "id"}),
-    Row("create_materialized_view", "v", {"kind": "query", "source_query": "SELECT 1", "output_schema": "AA=="}),
-    Row("refresh_materialized_view", "v"),
 ]
 
 
@@ -277,6 +277,26 @@ def test_unsupported_operation(world, client, row):
     with pytest.raises((n.UnsupportedOperationError, ApiException)) as raised:
         row.send(client, world)
     code_is(raised.value, 501, 0)
+
+
+def test_materialized_views(world, client):
+    def ended(job: str) -> str:
+        while (status := said(client.call("describe_transaction", [job], {}, None))["status"]) in ("Queued", "Running"):
+            time.sleep(0.05)
+        return status
+
+    def count(name: str) -> int:
+        answer = client.call("count_table_rows", world.id(name), {}, None)
+        return answer if isinstance(answer, int) else answer.count
+
+    schema = base64.b64encode(ROWS.select(["id"]).schema.serialize()).decode()
+    definition = {"kind": "query", "source_query": f"SELECT id FROM {world.space}.t WHERE id >= 0", "output_schema": schema}
+    created = said(client.call("create_materialized_view", world.id("v"), definition, None))
+    assert created["version"] == 1 and not created.get("job_id") and count("v") == 0
+    assert ended(said(client.call("refresh_materialized_view", world.id("v"), {}, None))["job_id"]) == "Succeeded"
+    assert count("v") == count("t") > 0
+    created = said(client.call("create_materialized_view", world.id("w"), {**definition, "with_no_data": False}, None))
+    assert ended(created["job_id"]) == "Succeeded" and count("w") == count("t")
 
 
 def test_transactions(world, client):
