@@ -37,6 +37,7 @@ def parameters(native: lance.LanceDataset, name: str) -> dict:
     return index["params"]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
 @pytest.mark.parametrize("form", FORMS)
 def test_they_answer_as_those_of_native_lance(form, stable, server, outside, space, db):

@@ -66,6 +66,7 @@ class Deferred:
                 assert np.allclose([at[i] for i in got], want, rtol=1e-4), told
 
 
+@pytest.mark.slow
 @pytest.mark.embedded("what native Lance does with files, which are the same everywhere")
 @pytest.mark.parametrize("make", [filtered, searched], ids=["filters", "searches"])
 def test_indices_whose_remap_is_deferred(make, wire, space, outside):

@@ -143,6 +143,7 @@ class History:
             assert found.to_arrow()["id"].to_pylist() == exact
 
 
+@pytest.mark.many
 @pytest.mark.embedded("what native Lance does with files, which are the same everywhere")
 @pytest.mark.parametrize("stable", [False, True], ids=["addresses", "stable ids"])
 @pytest.mark.parametrize("vectors", VECTORS)
