@@ -66,7 +66,7 @@ def test_drop_in_the_background(db, space, table):
 
 def test_clones(db, space, table):
     table.tags.create("first", 1)
-    for name, options, rows in (("c", {}, 6), ("v", {"source_version": 1}, 3), ("tag", {"source_tag": "first"}, 3)):
+    for name, options, rows in (("c", {}, 6), ("v", {"source_version": 1}, 3), ("tag", {"source_tag": "first"}, 3), ("deep", {"is_shallow": False}, 6)):
         clone = db.clone_table(name, table.uri, target_namespace_path=[space], **options)
         assert clone.count_rows() == rows
         clone.add(ROWS)

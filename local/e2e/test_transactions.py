@@ -3,6 +3,7 @@ below their table, even when the changed object is gone. Also clones."""
 
 from __future__ import annotations
 
+import datetime
 import uuid
 
 import lance
@@ -109,7 +110,29 @@ def test_clone(wire, db, space, table):
         ("other", {"source_location": "/etc"}, 400, 13),
         ("other", {"source_location": "not-there.lance"}, 400, 13),
         ("other", {}, 400, 13),
-        ("other", {"source_location": location, "is_shallow": False}, 501, 0),
     ):
         refused = wire.post(f"/v1/table/{space}${name}/clone", fields)
         assert (refused.status, refused.json["code"]) == (status, code), (fields, refused.body)
+
+
+def test_deep_clone(wire, db, space, table):
+    """A deep clone is as that of native Lance, and outlives its source."""
+    location = wire.post(f"/v1/table/{table}/describe", {}).json["location"]
+    remote = db.open_table("t", namespace_path=[space])
+    remote.create_scalar_index("id", wait_timeout=datetime.timedelta(seconds=60))
+    remote.delete("id = 3")
+    source = lance.dataset(location)
+    native = source.deep_clone(f"{location.removesuffix('.lance')}-native.lance", source.version)
+    made = wire.post(f"/v1/table/{space}$deep/clone", {"source_location": location, "is_shallow": False})
+    assert made.status == 200, made.body
+    ours = lance.dataset(made.json["location"])
+    assert ours.version == native.version == made.json["version"] == source.version
+    assert ours.schema == native.schema
+    assert ours.to_table(with_row_id=True) == native.to_table(with_row_id=True) == source.to_table(with_row_id=True)
+    indices = [[(i.name, i.num_rows_indexed) for i in d.describe_indices()] for d in (ours, native, source)]
+    assert indices[0] == indices[1] == indices[2] and indices[0]
+    assert wire.post(f"/v1/table/{table}/drop", {}).status == 200
+    clone = db.open_table("deep", namespace_path=[space])
+    assert clone.search().where("id = 7").to_arrow()["id"].to_pylist() == [7]
+    clone.add(rows(100, 1))
+    assert ids(made.json["location"]) == [n for n in range(20) if n != 3] + [100]

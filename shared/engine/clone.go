@@ -8,8 +8,8 @@ import (
 
 // CloneTo makes a table that begins as a version of this one, the newest when number is nil. There
 // must be no table at the location of the clone. The clone refers to the files of this table, which
-// must stay.
-func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64) (Written, error) {
+// must stay, unless it is deep: then it has copies of them.
+func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64, deep bool) (Written, error) {
 	var source *dataset.Dataset
 	var err error
 	if number == nil {
@@ -20,7 +20,12 @@ func (t *Table) CloneTo(ctx context.Context, to *Table, number *int64) (Written,
 	if err != nil {
 		return Written{}, t.translate(err)
 	}
-	made, err := source.Clone(ctx, to.data, "")
+	var made *dataset.Dataset
+	if deep {
+		made, err = source.DeepClone(ctx, to.data)
+	} else {
+		made, err = source.Clone(ctx, to.data, "")
+	}
 	if err != nil {
 		return Written{}, t.translate(err)
 	}

@@ -199,7 +199,8 @@ type CloneTableRequest struct {
 	SourceLocation string `json:"source_location"`
 	SourceVersion  *int64 `json:"source_version"`
 	SourceTag      string `json:"source_tag"`
-	// IsShallow says that the clone refers to the files of its source. Nil is true.
+	// IsShallow means that the clone refers to the files of its source; else it copies them. Nil is
+	// true.
 	IsShallow *bool `json:"is_shallow"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -226,6 +227,56 @@ func TestCloneRefersToTheFilesOfItsSource(t *testing.T) {
 	}
 	if _, err := d.Clone(ctx, at("b.lance"), ""); !errors.Is(err, ErrTableExists) {
 		t.Errorf("clone over a table: %v, want ErrTableExists", err)
+	}
+}
+
+// A deep clone of a shallow clone, whose files lie in two folders, needs neither of the two.
+func TestDeepCloneNeedsNoOtherFolder(t *testing.T) {
+	ctx := t.Context()
+	store := memstore.New()
+	session := tableIn(store).session
+	at := func(name string) *Table {
+		return session.Table(objectstore.Location{URI: "memory://test/" + name, Store: store, Prefix: name}, 0)
+	}
+	d := mustCreate(t, at("a.lance"), datasettest.UpTo(10)...)
+	made, err := d.Delete(ctx, rowset.At(datasettest.AddressesOf(t, d, datasettest.Multiples(2))...), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := made.Dataset.Clone(ctx, at("b.lance"), ""); err != nil {
+		t.Fatal(err)
+	}
+	shallow, err := at("b.lance").Append(ctx, rowsOf(50))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep, err := shallow.Dataset.DeepClone(ctx, at("c.lance"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := store.List(ctx, objectstore.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects.Objects {
+		if !strings.HasPrefix(o.Key, "c.lance/") {
+			if err := store.Delete(ctx, o.Key, objectstore.Condition{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fresh, err := tableIn(store).session.Table(objectstore.Location{URI: "memory://test/c.lance", Store: store, Prefix: "c.lance"}, 0).Latest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := datasettest.IDsOf(t, fresh, snapshot.ScanOptions{}), []int64{1, 3, 5, 7, 9, 50}; !cmp.Equal(got, want) {
+		t.Errorf("the clone holds %v, want %v", got, want)
+	}
+	if m := fresh.Manifest(); len(m.BasePaths) != 0 || m.Version != shallow.Dataset.Version() || deep.Version() != m.Version {
+		t.Errorf("version %d with base paths %v, want version %d without any", m.Version, m.BasePaths, shallow.Dataset.Version())
+	}
+	if _, err := deep.DeepClone(ctx, at("c.lance")); !errors.Is(err, ErrTableExists) {
+		t.Errorf("deep clone over a table: %v, want ErrTableExists", err)
 	}
 }
 

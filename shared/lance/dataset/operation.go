@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+
 	"tiltyard/shared/lance/manifest"
 	"tiltyard/shared/lance/operation"
 	"tiltyard/shared/lance/pb"
@@ -47,14 +49,52 @@ func (t *Table) Restore(ctx context.Context, version uint64) (*Dataset, error) {
 // that begins as the version d with its number. It has no files of its own: it refers to
 // those of d, whose place must stay. It returns ErrTableExists when there is a table.
 func (d *Dataset) Clone(ctx context.Context, to *Table, branch string) (*Dataset, error) {
-	// The commit itself only sees whether there is a version of this number.
-	if _, err := to.list(ctx); !errors.Is(err, ErrNoTable) {
-		if err == nil {
-			err = ErrTableExists
-		}
-		return nil, fmt.Errorf("clone %s to %s: %w", d.table.at.URI, to.at.URI, err)
+	if err := d.checkFree(ctx, to); err != nil {
+		return nil, err
 	}
 	return d.cloneTo(ctx, to, d.cloneOf(branch))
+}
+
+// DeepClone makes a table at another place that begins as the version d with its number, like Clone,
+// but has copies of all files of d. Before the commit there is nothing but these copies, which are
+// garbage without it.
+func (d *Dataset) DeepClone(ctx context.Context, to *Table) (*Dataset, error) {
+	if err := d.checkFree(ctx, to); err != nil {
+		return nil, err
+	}
+	if err := operation.CheckWritable(d.Manifest()); err != nil {
+		return nil, err
+	}
+	group, beside := errgroup.WithContext(ctx)
+	group.SetLimit(maxCopies)
+	for file, err := range d.Objects(beside) {
+		if err != nil {
+			return nil, errors.Join(err, group.Wait())
+		}
+		if beside.Err() != nil {
+			break
+		}
+		group.Go(func() error { return to.place().CopyTo(beside, file.Path, file.Store, file.Key) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	op := d.cloneOf("")
+	op.IsShallow = false
+	return d.cloneTo(ctx, to, op)
+}
+
+// checkFree returns ErrTableExists when there is a table at the place of a clone. The commit itself
+// only sees whether there is a version of its number.
+func (d *Dataset) checkFree(ctx context.Context, to *Table) error {
+	_, err := to.list(ctx)
+	if errors.Is(err, ErrNoTable) {
+		return nil
+	}
+	if err == nil {
+		err = ErrTableExists
+	}
+	return fmt.Errorf("clone %s to %s: %w", d.table.at.URI, to.at.URI, err)
 }
 
 // cloneOf returns the operation that makes the clone.

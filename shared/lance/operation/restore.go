@@ -33,48 +33,53 @@ func Restored(base, old *manifest.Manifest) (*manifest.Manifest, error) {
 }
 
 // Cloned returns the first manifest of a table that begins as the version source of the
-// table at op.RefPath and refers to its files. It has the version number of source.
+// table at op.RefPath. It has the version number of source. A shallow clone refers to the files of
+// that table; any other has all files in its own folder, under their paths.
 func Cloned(source *manifest.Manifest, op *pb.Clone) (*manifest.Manifest, error) {
-	if !op.IsShallow {
-		return nil, invalid("a clone that copies files")
-	}
 	if err := CheckWritable(source); err != nil {
 		return nil, err
 	}
 	m := source.Next()
 	m.Version = source.Version
 	m.Branch, m.Tag = op.BranchName, ""
-	base := unusedBaseID(source.BasePaths, 0)
-	m.BasePaths = append(slices.Clip(m.BasePaths), pb.BasePath{ID: base, Name: op.RefName, IsDatasetRoot: true, Path: op.RefPath})
+	rebased := func(*uint32) *uint32 { return nil }
+	if op.IsShallow {
+		base := unusedBaseID(source.BasePaths, 0)
+		m.BasePaths = append(slices.Clip(m.BasePaths), pb.BasePath{ID: base, Name: op.RefName, IsDatasetRoot: true, Path: op.RefPath})
+		rebased = func(id *uint32) *uint32 {
+			if id == nil {
+				return &base
+			}
+			return id
+		}
+	} else {
+		m.BasePaths = nil
+	}
 	m.Fragments = make([]*pb.Fragment, len(source.Fragments))
 	for i, f := range source.Fragments {
-		m.Fragments[i] = basedOn(f, base)
+		m.Fragments[i] = onBases(f, rebased)
 	}
 	indices, err := source.Indices()
 	if err != nil {
 		return nil, err
 	}
 	for _, x := range indices {
-		if x.BaseID == nil {
-			x.BaseID = &base
-		}
+		x.BaseID = rebased(x.BaseID)
 	}
 	m.SetIndices(indices)
 	return m, finish(m)
 }
 
-// basedOn returns a copy of a fragment whose own files lie below a base path.
-func basedOn(f *pb.Fragment, base uint32) *pb.Fragment {
+// onBases returns a copy of a fragment with other base paths of its files.
+func onBases(f *pb.Fragment, rebased func(id *uint32) *uint32) *pb.Fragment {
 	c := *f
 	c.Files = slices.Clone(f.Files)
 	for i := range c.Files {
-		if c.Files[i].BaseID == nil {
-			c.Files[i].BaseID = &base
-		}
+		c.Files[i].BaseID = rebased(c.Files[i].BaseID)
 	}
-	if f.DeletionFile != nil && f.DeletionFile.BaseID == nil {
+	if f.DeletionFile != nil {
 		d := *f.DeletionFile
-		d.BaseID = &base
+		d.BaseID = rebased(d.BaseID)
 		c.DeletionFile = &d
 	}
 	return &c

@@ -38,7 +38,12 @@ type House struct {
 // Open returns a house without a table.
 func Open(t *testing.T) *House {
 	t.Helper()
-	objects := memstore.New()
+	return Over(t, memstore.New())
+}
+
+// Over returns a house whose tables are in a store.
+func Over(t *testing.T, objects objectstore.Store) *House {
+	t.Helper()
 	roots, err := objectstore.NewRoots(objectstore.Root{URI: Root, Store: objects})
 	if err != nil {
 		t.Fatal(err)

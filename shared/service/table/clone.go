@@ -12,15 +12,13 @@ import (
 	"tiltyard/shared/transaction"
 )
 
-// Clone makes a table that begins as a version of another table. It copies no rows: the new table
-// has its own location and refers to the files of the source, which must stay. The request names
-// the source by its location, as LanceDB's clients do, so the source need not be in the catalog.
+// Clone makes a table that begins as a version of another table. A shallow clone copies no rows: the
+// new table has its own location and refers to the files of the source, which must stay. Any other
+// clone has copies of all files. The request names the source by its location, as LanceDB's clients
+// do, so the source need not be in the catalog.
 func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*protocol.CloneTableResponse, error) {
 	if err := protocol.RequireName(req.ID); err != nil {
 		return nil, err
-	}
-	if req.IsShallow != nil && !*req.IsShallow {
-		return nil, protocol.Errorf(protocol.Unsupported, "a clone that copies all files is not supported; is_shallow must be true")
 	}
 	source, version, err := s.cloned(ctx, req)
 	if err != nil {
@@ -33,13 +31,17 @@ func (s *Service) Clone(ctx context.Context, req *protocol.CloneTableRequest) (*
 		return nil, err
 	}
 	location := s.tables.Names.NewLocation(req.ID)
-	done, err := source.CloneTo(ctx, s.tables.Rows.Table(req.ID, location, 0), version)
+	deep := req.IsShallow != nil && !*req.IsShallow
+	done, err := source.CloneTo(ctx, s.tables.Rows.Table(req.ID, location, 0), version, deep)
 	if engine.IsDeclared(err) {
 		return nil, errNoTable
 	}
 	var made *catalog.Table
 	if err == nil {
 		made, err = s.nameClone(ctx, req.ID, location, uint64(done.Version))
+	}
+	if errors.Is(err, objectstore.ErrUnknownOutcome) {
+		return nil, err // the name may stand for the clone
 	}
 	if err != nil {
 		return nil, errors.Join(err, catalog.DeleteData(context.WithoutCancel(ctx), location))

@@ -2,9 +2,11 @@ package table_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/service/servicetest"
 	"tiltyard/shared/service/table"
@@ -172,9 +174,83 @@ func TestACloneBeginsAsAVersionOfItsSource(t *testing.T) {
 	}
 	_, err = service.Clone(ctx, clone)
 	servicetest.WantCode(t, "clone to a name that is taken", err, protocol.TableAlreadyExists)
+}
+
+func TestADeepCloneOutlivesItsSource(t *testing.T) {
+	house, service := open(t)
+	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "maker"})
+	source, err := service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("t")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	deep := false
-	_, err = service.Clone(ctx, &protocol.CloneTableRequest{Common: servicetest.Named("e"), SourceLocation: source.Location, IsShallow: &deep})
-	servicetest.WantCode(t, "deep clone", err, protocol.Unsupported)
+	clone := &protocol.CloneTableRequest{Common: servicetest.Named("c"), SourceLocation: source.Location, IsShallow: &deep}
+	if _, err := service.Clone(ctx, clone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.Drop(t.Context(), &protocol.DropTableRequest{Common: servicetest.Named("t")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := house.Rows(t, "c"); got != asLines {
+		t.Errorf("got rows\n%swant\n%s", got, asLines)
+	}
+}
+
+// A clone fails at any call of the storage, before or after what the call does. Then either there is
+// no table of the name, and the clone succeeds when it is asked for again, or there is all of it.
+func TestADeepCloneIsThereAsAWholeOrNotAtAll(t *testing.T) {
+	for _, c := range []struct {
+		fault faultstore.Fault
+		calls int64 // that fail, one after the other
+	}{
+		{faultstore.Fault{Crash: true, Err: faultstore.ErrCrashed}, 1},
+		{faultstore.Fault{Crash: true, Lost: true}, 1},
+		{faultstore.Fault{Lost: true}, 1},
+		{faultstore.Fault{Lost: true}, 2}, // a put, and the read that looks for its outcome
+	} {
+		at := int64(1)
+		for !cloneWith(t, c.fault, at, c.calls) {
+			at++
+		}
+		if at < 10 {
+			t.Fatalf("a deep clone made %d calls, want 10 at least", at)
+		}
+	}
+}
+
+// cloneWith makes a deep clone of which some calls from a number on fail, and another one if need be.
+// It reports whether there were fewer calls.
+func cloneWith(t *testing.T, fault faultstore.Fault, at, failing int64) (done bool) {
+	t.Helper()
+	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "maker"})
+	house, service := open(t)
+	source, err := service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("t")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls atomic.Int64
+	faulty := servicetest.Over(t, faultstore.New(house.Objects, func(faultstore.Call) faultstore.Fault {
+		if n := calls.Add(1); n >= at && n < at+failing {
+			return fault
+		}
+		return faultstore.Fault{}
+	}))
+	deep := false
+	clone := &protocol.CloneTableRequest{Common: servicetest.Named("c"), SourceLocation: source.Location, IsShallow: &deep}
+	_, failed := table.New(faulty.Tables).Clone(ctx, clone)
+	after := servicetest.Over(t, house.Objects)
+	again := table.New(after.Tables)
+	_, err = again.Exists(t.Context(), &protocol.TableExistsRequest{Common: servicetest.Named("c")})
+	if protocol.CodeOf(err) == protocol.TableNotFound && failed != nil {
+		_, err = again.Clone(ctx, clone)
+	}
+	if err != nil {
+		t.Fatalf("call %d, %+v: %v", at, fault, err)
+	}
+	if got := after.Rows(t, "c"); got != asLines {
+		t.Errorf("call %d, %+v: got rows\n%swant\n%s", at, fault, got, asLines)
+	}
+	return calls.Load() < at
 }
 
 func TestStatsCountRowsAndFragments(t *testing.T) {

@@ -36,6 +36,9 @@ func (f *Fragment) Holding(fields []int32) []*File {
 // Meta returns what the manifest lists of the file. It must not be changed.
 func (d *File) Meta() *pb.DataFile { return d.meta }
 
+// Files returns the data files of the fragment.
+func (f *Fragment) Files() []*File { return f.files }
+
 // Place returns the store that the file is in, and its key there.
 func (d *File) Place() (objectstore.Store, string, error) {
 	if d.err != nil {

@@ -21,17 +21,17 @@ const copyPart = 8 << 20
 func (p Place) CopyFile(ctx context.Context, from objectstore.Store, key string, blobs bool) (string, error) {
 	name := newFileName()
 	to := p.Prefix + "/data/" + name
-	held, err := memory.Take(ctx, copyPart)
-	if err != nil {
-		return "", err
-	}
-	defer held.Release()
 	if blobs {
 		if err := p.copySideFiles(ctx, from, key, to); err != nil {
 			return "", err
 		}
 	}
 	return name, p.copyObject(ctx, from, key, to)
+}
+
+// CopyTo copies a file of another place to a path below the table. The copy is durable then.
+func (p Place) CopyTo(ctx context.Context, path string, from objectstore.Store, key string) error {
+	return p.copyObject(ctx, from, key, p.Prefix+"/"+path)
 }
 
 // copySideFiles copies the objects in the folder of a data file.
@@ -53,6 +53,11 @@ const listPage = 1000
 
 // copyObject copies an object in parts. An object that changes meanwhile is an error.
 func (p Place) copyObject(ctx context.Context, from objectstore.Store, key, to string) error {
+	held, err := memory.Take(ctx, copyPart)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
 	u := p.newUpload(to)
 	if err := u.copy(ctx, from, key); err != nil {
 		u.abort()
