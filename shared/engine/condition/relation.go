@@ -30,6 +30,9 @@ func Seen(ctx context.Context, d *dataset.Dataset, view *selection.Query) (Relat
 	if view == nil {
 		return r, nil
 	}
+	if view.Each != nil {
+		return r, protocol.Errorf(protocol.InvalidInput, "query of the view: UNNEST and functions in FROM are possible in materialized views only")
+	}
 	var err error
 	r.View, err = view.Plan(ctx, d.ScanSchema())
 	var bad *sql.Error

@@ -23,8 +23,9 @@ const (
 // A Plan is a query over the columns of its source. It is safe for concurrent use.
 type Plan struct {
 	Query   *Query        // as it is stored: with the columns that * stands for
-	Columns []*plan.Bound // the values of the columns of Query
-	Filter  *plan.Bound   // nil for all rows
+	Each    *Expansion    // nil when a row of the source gives at most one of the answer
+	Columns []*plan.Bound // the values of the columns of Query, over the rows that Each makes
+	Filter  *plan.Bound   // of those rows; nil for all of them
 	Schema  *arrow.Schema // of the answer, with the metadata that describes its columns
 	Inputs  []string      // the columns of the source that are read, in its order
 }
@@ -42,10 +43,21 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	if q.Limit != nil && *q.Limit > math.MaxInt64 {
 		return nil, refused("LIMIT %d is more than %d", *q.Limit, math.MaxInt64)
 	}
-	p := &Plan{Query: &Query{Source: q.Source, Limit: q.Limit}}
+	p := &Plan{Query: &Query{Source: q.Source, Each: q.Each, Limit: q.Limit}}
+	rows, read := source, map[string]bool{}
+	if q.Each != nil {
+		var err error
+		if p.Each, err = q.Each.plan(source); err != nil {
+			return nil, err
+		}
+		if q.Limit != nil {
+			return nil, refused("LIMIT together with UNNEST or a function in FROM")
+		}
+		rows, read[p.Each.Column] = p.Each.Rows, true
+	}
 	columns := q.Columns
 	if columns == nil {
-		for _, f := range source.Fields() {
+		for _, f := range rows.Fields() {
 			if f.Name != SourceRowID {
 				columns = append(columns, Column{Name: f.Name, Expr: syntax.Identifier(f.Name)})
 			}
@@ -53,23 +65,22 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	}
 	var fields []arrow.Field
 	seen := map[string]bool{}
-	read := map[string]bool{}
 	lineage := lineage{}
 	for _, c := range columns {
 		switch {
 		case seen[c.Name]:
 			return nil, refused("two columns have the name %q", c.Name)
-		case c.Name == SourceRowID || c.Name == rowID || strings.HasPrefix(c.Name, inputPrefix):
+		case isReserved(c.Name):
 			return nil, refused("the name %q of a column is reserved", c.Name)
 		}
 		seen[c.Name] = true
-		text, bound, err := bind(ctx, c.Expr, source, plan.Bind)
+		text, bound, err := bind(ctx, c.Expr, rows, plan.Bind)
 		if err != nil {
 			return nil, err
 		}
 		p.Query.Columns = append(p.Query.Columns, Column{Name: c.Name, Expr: text})
 		p.Columns = append(p.Columns, bound)
-		fields = append(fields, outputField(c.Name, bound, source))
+		fields = append(fields, outputField(c.Name, bound, rows))
 		lineage.add(bound, c.Name)
 		for _, name := range bound.Columns() {
 			read[name] = true
@@ -77,7 +88,7 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	}
 	if q.Filter != "" {
 		var err error
-		if p.Query.Filter, p.Filter, err = bind(ctx, q.Filter, source, plan.BindFilter); err != nil {
+		if p.Query.Filter, p.Filter, err = bind(ctx, q.Filter, rows, plan.BindFilter); err != nil {
 			return nil, err
 		}
 		for _, name := range p.Filter.Columns() {
@@ -92,6 +103,10 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	metadata := lineage.metadata(source)
 	p.Schema = arrow.NewSchema(fields, &metadata)
 	return p, nil
+}
+
+func isReserved(name string) bool {
+	return name == SourceRowID || name == rowID || strings.HasPrefix(name, inputPrefix)
 }
 
 // bind spells an expression and resolves the spelled text, which is the one that is stored.

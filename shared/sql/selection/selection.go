@@ -1,7 +1,9 @@
 // Package selection reads the queries that define views, and plans them over the schema of
 // the table that they read:
 //
-//	SELECT column, expr AS name, … | * FROM [namespace.]table [WHERE condition] [LIMIT n]
+//	SELECT column, expr AS name, … | *
+//	FROM [namespace.]table [, UNNEST(column) AS name | , function(argument, …) AS name]
+//	[WHERE condition] [LIMIT n]
 //
 // [Parse] reads a text, [Query.String] writes it in the one spelling that native LanceDB
 // stores in the metadata of its materialized views, and [Query.Plan] binds the expressions
@@ -23,6 +25,7 @@ import (
 // reads; those of a parsed or planned Query are spelled as native LanceDB spells them.
 type Query struct {
 	Source  []string // the namespace of the table, and its name as the last part
+	Each    *Each    // what expands the rows of the table; nil when each gives at most one
 	Columns []Column // nil for *: all columns of the table
 	Filter  string   // "" for all rows
 	Limit   *uint64  // nil for any number of rows
@@ -34,6 +37,10 @@ type Column struct {
 	Expr string // over the columns of the source
 }
 
+// An Each expands a row of the table to one row for each of several values: the items of a list, or
+// the results of a function. Expressions refer to the value by its name.
+type Each syntax.Each
+
 // Parse reads a query. Double quotes delimit names, as in SQL, and not strings, as in a
 // filter. Errors are *sql.Error.
 func Parse(text string) (*Query, error) {
@@ -41,7 +48,7 @@ func Parse(text string) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{Filter: s.Where, Limit: s.Limit}
+	q := &Query{Filter: s.Where, Limit: s.Limit, Each: (*Each)(s.Each)}
 	for _, part := range s.From {
 		q.Source = append(q.Source, part.Text)
 	}
@@ -72,6 +79,9 @@ func (q *Query) String() string {
 		}
 		b.WriteString(syntax.Identifier(part))
 	}
+	if q.Each != nil {
+		b.WriteString(", " + q.Each.String())
+	}
 	if q.Filter != "" {
 		b.WriteString(" WHERE " + q.Filter)
 	}
@@ -88,4 +98,13 @@ func (c Column) String() string {
 		return c.Expr
 	}
 	return c.Expr + " AS " + syntax.Identifier(c.Name)
+}
+
+// String returns the expansion as it stands in the query.
+func (e *Each) String() string {
+	call := "UNNEST(" + syntax.Identifier(e.Column) + ")"
+	if e.Column == "" {
+		call = syntax.Identifier(e.Function) + "(" + strings.Join(e.Args, ", ") + ")"
+	}
+	return call + " AS " + syntax.Identifier(e.Name)
 }

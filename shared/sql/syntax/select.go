@@ -9,12 +9,13 @@ import (
 // A Select is a parsed query:
 //
 //	SELECT column, expr AS name, … | *
-//	FROM [namespace.]table
+//	FROM [namespace.]table [, UNNEST(column) AS name | , function(argument, …) AS name]
 //	[WHERE condition]
 //	[LIMIT n]
 type Select struct {
 	Items []Item  // nil for *
 	From  []Name  // the parts of the name of the table
+	Each  *Each   // what expands the rows of the table; nil for nothing
 	Where string  // spelled; "" without condition
 	Limit *uint64 // nil without limit
 }
@@ -88,6 +89,9 @@ func (p *parser) selectQuery() (*Select, error) {
 	if s.From, err = p.from(); err != nil {
 		return nil, err
 	}
+	if s.Each, err = p.each(); err != nil {
+		return nil, err
+	}
 	if p.takeWords("WHERE") {
 		if s.Where, _, err = p.spelled(); err != nil {
 			return nil, err
@@ -156,35 +160,6 @@ func (p *parser) spelled() (string, Expr, error) {
 	return text, e, err
 }
 
-// from reads the name of the one table.
-func (p *parser) from() ([]Name, error) {
-	var parts []Name
-	for {
-		if p.peek().isOp("(") {
-			return nil, sql.Errorf(sql.ErrUnsupported, p.peek().pos, "subqueries")
-		}
-		name, err := p.name("the name of a table")
-		if err != nil {
-			return nil, err
-		}
-		if parts = append(parts, name); !p.takeOp(".") {
-			break
-		}
-	}
-	switch t := p.peek(); {
-	case t.isOp("("):
-		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "functions in FROM")
-	case t.isOp(","):
-		if p.peekAt(1).keyword() == "UNNEST" {
-			return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "UNNEST in FROM")
-		}
-		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "more than one table in FROM")
-	case t.keyword() == "AS" || t.kind == tokQuoted || t.kind == tokWord && IsBare(t.text):
-		return nil, sql.Errorf(sql.ErrUnsupported, t.pos, "another name of the table (refer to its columns by their own names)")
-	}
-	return parts, nil
-}
-
 // name reads a name. One that is not written in quotes must not need them, so that it has
 // one spelling.
 func (p *parser) name(what string) (Name, error) {
@@ -215,5 +190,5 @@ func (p *parser) limit() (*uint64, error) {
 
 // unsupportedClause is the error of what is not part of a query here.
 func unsupportedClause(t token) error {
-	return sql.Errorf(sql.ErrUnsupported, t.pos, "%s: a query is SELECT columns FROM table [WHERE condition] [LIMIT n]", t.describe())
+	return sql.Errorf(sql.ErrUnsupported, t.pos, "%s: a query is SELECT columns FROM table [, UNNEST(column) AS name | , function(…) AS name] [WHERE condition] [LIMIT n]", t.describe())
 }

@@ -50,7 +50,7 @@ func (o *output) rows(ctx context.Context, of *rowset.Set, most int64) dataset.R
 				yield(nil, err)
 				return
 			}
-			for piece, err := range pieces.Of(ctx, batch, o.compute) {
+			for piece, err := range o.made(ctx, batch) {
 				if err != nil {
 					yield(nil, err)
 					return

@@ -59,11 +59,20 @@ func open(t *testing.T, objects objectstore.Store) *process {
 	return p
 }
 
-var columns = arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+var columns = arrow.NewSchema([]arrow.Field{
+	{Name: "id", Type: arrow.PrimitiveTypes.Int64}, {Name: "pair", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64), Nullable: true},
+}, nil)
+
+// rows returns rows with ids, each with a list of two items.
 
 func rows(ids ...int64) dataset.Rows {
 	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, columns)
 	b.Field(0).(*array.Int64Builder).AppendValues(ids, nil)
+	for _, id := range ids {
+		pair := b.Field(1).(*array.ListBuilder)
+		pair.Append(true)
+		pair.ValueBuilder().(*array.Int64Builder).AppendValues([]int64{id, -id}, nil)
+	}
 	batch := b.NewRecordBatch()
 	return dataset.Rows{Schema: columns, Batches: func(yield func(arrow.RecordBatch, error) bool) { yield(batch, nil) }}
 }
@@ -188,19 +197,27 @@ func (p *process) alter(t *testing.T) {
 
 var altered = []int64{4, 5, 6, 9, 10, 11, 12, 102, 108}
 
-const query = "SELECT id FROM s WHERE id > 3"
+const (
+	query = "SELECT id FROM s WHERE id > 3"
+	twice = "SELECT id FROM s, UNNEST(pair) AS item WHERE id > 3" // each row twice
+)
 
 var faults = []faultstore.Fault{{Crash: true}, {Crash: true, Lost: true}, {Lost: true}, {Err: errors.New("the store is busy")}}
 
 // A refresh whose worker dies at any request, or whose answers are lost, ends with the rows that the
 // query gives, each once.
 func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
-	for _, full := range []bool{false, true} {
+	both := slices.Sorted(slices.Values(append(altered, altered...)))
+	for _, c := range []struct {
+		query string
+		full  bool
+		want  []int64
+	}{{query, false, altered}, {query, true, altered}, {twice, false, both}} {
 		for _, fault := range faults {
 			for n, more := 1, true; more; n++ {
-				t.Run(fmt.Sprintf("full %v crash %v lost %v request %d", full, fault.Crash, fault.Lost, n), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, full %v crash %v lost %v request %d", c.query, c.full, fault.Crash, fault.Lost, n), func(t *testing.T) {
 					more = false // also when the test fails
-					synctest.Test(t, func(t *testing.T) { more = crash(t, full, fault, n) && !t.Failed() })
+					synctest.Test(t, func(t *testing.T) { more = crash(t, c.query, c.full, c.want, fault, n) && !t.Failed() })
 				})
 			}
 		}
@@ -209,7 +226,7 @@ func TestARefreshSurvivesACrashAnywhere(t *testing.T) {
 
 // crash refreshes a view with a worker that meets a fault at its n-th request, and then with another.
 // It reports whether the fault was reached.
-func crash(t *testing.T, full bool, fault faultstore.Fault, n int) (reached bool) {
+func crash(t *testing.T, query string, full bool, want []int64, fault faultstore.Fault, n int) (reached bool) {
 	inner := memstore.New()
 	second := open(t, inner)
 	second.source(t, true)
@@ -241,8 +258,8 @@ func crash(t *testing.T, full bool, fault faultstore.Fault, n int) (reached bool
 	both.Wait()
 	last := open(t, inner)
 	result := last.done(t, id)
-	if got := last.ids(t, "v"); !cmp.Equal(got, altered) {
-		t.Errorf("rows are %v, want %v; the result is %s", got, altered, result)
+	if got := last.ids(t, "v"); !cmp.Equal(got, want) {
+		t.Errorf("rows are %v, want %v; the result is %s", got, want, result)
 	}
 	last.checkStamp(t)
 	return reached

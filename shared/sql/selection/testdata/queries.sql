@@ -57,3 +57,35 @@ SELECT 'a\''b' AS y FROM t
 SELECT (id) AS id FROM t
 SELECT case when x then 1 end AS y FROM t
 SELECT substr(x, 1, 2) AS y FROM t
+SELECT id, u FROM t, UNNEST(tags) AS u
+select id, u.x as x, u.y+1 as z from ns.t cross join unnest(`Tags`) u where u.x>1 and id=2
+SELECT * FROM t, UNNEST("tags") AS "Item" WHERE "Item" IS NOT NULL
+SELECT id FROM t, UNNEST(tags) AS u LIMIT 3
+SELECT id FROM t, UNNEST(tags)
+SELECT id FROM t, UNNEST(tags) AS u(x)
+SELECT id FROM t, UNNEST(Tags) AS u
+SELECT id FROM t, UNNEST(tags) AS Item
+SELECT id FROM t, UNNEST(a.b) AS u
+SELECT id FROM t, UNNEST(a, b) AS u
+SELECT id FROM t, UNNEST(upper(a)) AS u
+SELECT id FROM t, UNNEST([1, 2]) AS u
+SELECT id FROM t, LATERAL UNNEST(tags) AS u
+SELECT id FROM t, UNNEST(tags) WITH OFFSET AS u
+SELECT id FROM t, UNNEST(tags) WITH ORDINALITY AS u
+SELECT id FROM t, UNNEST(a) AS x, UNNEST(b) AS y
+SELECT id FROM t CROSS JOIN UNNEST(a) AS x CROSS JOIN UNNEST(b) AS y
+SELECT id FROM t JOIN UNNEST(a) AS x
+SELECT id FROM t, u
+SELECT id FROM t CROSS JOIN u
+SELECT id FROM UNNEST(a) AS x
+SELECT id, c.text FROM t, split_text(body, 800, 100) AS c
+select id, c.text from t cross join lateral split_text(upper(body),800,- 100,'words') c where c.ordinal<3
+SELECT id FROM t, LATERAL f() AS c
+SELECT id FROM t, f(body)
+SELECT id FROM t, ns.f(body) AS c
+SELECT id FROM t, F(body) AS c
+SELECT id FROM t, f(size => 5) AS c
+SELECT id FROM t, f(*) AS c
+SELECT id FROM t, f(body) AS c, UNNEST(x) AS u
+SELECT id FROM t, f(DISTINCT body) AS c
+SELECT id FROM t, f(body,) AS c
