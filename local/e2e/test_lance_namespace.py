@@ -766,8 +766,8 @@ def test_generated_client(api, space):
         ),
         (
             lambda a, s: generated.TableApi(a).alter_table_backfill_columns(f"{s}$x", m.AlterTableBackfillColumnsRequest(column="id")),
-            exceptions.ServiceException,
-            0,
+            exceptions.NotFoundException,
+            4,
         ),
     ],
 )
@@ -775,9 +775,6 @@ def test_generated_client_raises_by_status(api, space, call, kind, code):
     with pytest.raises(kind) as raised:
         call(api, space)
     assert json.loads(raised.value.body)["code"] == code
-
-
-# What is not there yet
 
 
 def test_rows_columns_tags_and_versions_change(ns, table):
@@ -796,17 +793,6 @@ def test_rows_columns_tags_and_versions_change(ns, table):
     described = ns.describe_table(n.DescribeTableRequest(id=table, load_detailed_metadata=True))
     assert described.version == updated.version + 3
     assert "x" not in [field.name for field in described.var_schema.fields]
-
-
-@pytest.mark.parametrize(
-    "call",
-    [lambda ns, id: ns.alter_table_backfill_columns(n.AlterTableBackfillColumnsRequest(id=id, column="id"))],
-    ids=["backfill_columns"],
-)
-def test_unsupported_operations_say_so(ns, table, call):
-    with pytest.raises(n.UnsupportedOperationError):
-        call(ns, table)
-    assert_same(read(ns.query_table(query(table))), sample.people(20))
 
 
 @pytest.mark.parametrize("condition", ["nope = 1", "nope IS NULL", "address.nope = 'x'", "nope.x = 1", "id ="])

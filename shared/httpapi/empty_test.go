@@ -46,6 +46,7 @@ var emptyCases = []emptyCase{
 	emptyOf[protocol.ListTablesRequest]("ListTables", `{}`),
 	emptyOf[protocol.ListAllTablesRequest]("ListAllTables", `{}`),
 	emptyOf[protocol.RegisterTableRequest]("RegisterTable", `{"location":"x"}`),
+	emptyOf[protocol.AlterTableBackfillColumnsRequest]("AlterTableBackfillColumns", `{"column":"x"}`),
 	emptyOf[protocol.DescribeTableRequest]("DescribeTable", `{}`),
 	emptyOf[protocol.TableExistsRequest]("TableExists", `{}`),
 	emptyOf[protocol.DropTableRequest]("DropTable", `{}`),
@@ -232,9 +233,8 @@ func TestEmptyFieldsOfAllOperations(t *testing.T) {
 		"CreateTable": true, "InsertIntoTable": true, "MergeInsertIntoTable": true, "ReadTableBlob": true,
 		"UpdateTableSchemaMetadata": true, "CancelJob": true, "PauseJob": true, "ResumeJob": true,
 		"CompleteMultipartWrite": true, "AbortMultipartWrite": true,
-		// Not served yet.
-		"AlterTableBackfillColumns": true, "CreateTableIndex": true,
-		"CreateTableScalarIndex": true,
+		// With fields of its own that matter.
+		"CreateTableIndex": true, "CreateTableScalarIndex": true,
 	}
 	for _, c := range emptyCases {
 		known[c.operation] = true

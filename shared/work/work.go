@@ -5,6 +5,7 @@ package work
 import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/tables"
+	"tiltyard/shared/work/backfill"
 	"tiltyard/shared/work/dropping"
 	"tiltyard/shared/work/indexing"
 	"tiltyard/shared/work/maintain"
@@ -17,6 +18,7 @@ func Kinds(on tables.Tables, keeper *maintain.Keeper) map[string]job.Kind {
 		tables.MaintainKind: keeper.Kind(),
 		dropping.Kind:       dropping.Drop(on.Names),
 		refresh.Kind:        refresh.Refresh(on),
+		backfill.Kind:       backfill.Fill(on),
 		indexing.Kind:       indexing.Create(on, indexing.PartSizes),
 	}
 }

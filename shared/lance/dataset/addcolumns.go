@@ -148,16 +148,26 @@ func (d *Dataset) writeColumns(ctx context.Context, s *schema.Schema, p *snapsho
 }
 
 func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error), puts *errgroup.Group) (pb.DataFile, error) {
+	file, err := d.openColumns(ctx, f, s, p, values)
+	if err != nil {
+		return pb.DataFile{}, err
+	}
+	return file.Close(ctx, puts)
+}
+
+// openColumns returns a new file with the columns that values makes of the rows of a fragment. The
+// caller closes or aborts it.
+func (d *Dataset) openColumns(ctx context.Context, f *fragment.Fragment, s *schema.Schema, p *snapshot.Projection, values func(arrow.RecordBatch) ([]arrow.Array, error)) (*stage.File, error) {
 	format, err := d.fileFormat(Rows{})
 	if err == nil {
 		format, err = format.Beside(ctx, f)
 	}
 	if err != nil {
-		return pb.DataFile{}, err
+		return nil, err
 	}
 	file, err := d.table.place().NewFile(ctx, s, format)
 	if err != nil {
-		return pb.DataFile{}, err
+		return nil, err
 	}
 	var held memory.Hold // for the columns of a stretch
 	defer held.Release()
@@ -174,10 +184,10 @@ func (d *Dataset) writeColumnsOf(ctx context.Context, f *fragment.Fragment, s *s
 		}
 		if err != nil {
 			file.Abort()
-			return pb.DataFile{}, err
+			return nil, err
 		}
 	}
-	return file.Close(ctx, puts)
+	return file, nil
 }
 
 func sizeOfColumns(columns []arrow.Array) int64 {

@@ -24,6 +24,7 @@ func New(tables tables.Tables, limits arrowipc.Limits) *Service {
 func (s *Service) Routes() []httpapi.Route {
 	return []httpapi.Route{
 		httpapi.JSON("AlterTableAddColumns", s.Add),
+		httpapi.JSON("AlterTableBackfillColumns", s.Backfill),
 		httpapi.JSON("AlterTableAlterColumns", s.Alter),
 		httpapi.JSON("AlterTableDropColumns", s.Drop),
 		httpapi.JSON("UpdateFieldMetadata", s.UpdateField),

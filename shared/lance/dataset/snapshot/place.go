@@ -125,6 +125,9 @@ func (s *Snapshot) usedBases() ([]uint32, error) {
 	return used, nil
 }
 
+// Home returns the place of the table, or of the branch, that the version belongs to.
+func (s *Snapshot) Home() objectstore.Location { return s.place.Home.Location }
+
 // basePath returns where a base path is.
 func (s *Snapshot) basePath(id uint32) (objectstore.Location, error) {
 	found, err := s.place.bases(s.manifest).At(&id)

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/dataset/snapshot"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+)
+
+// computedTable makes a table of three fragments with the column double, which is id * 2 and not filled.
+func computedTable(t *testing.T) (*memstore.Store, *Table) {
+	t.Helper()
+	objects := memstore.New()
+	table := tableIn(objects, Limits{})
+	columns := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
+	if _, err := table.CreateAs(t.Context(), rowsJSON(t, columns, `[{"id":1},{"id":2}]`), dataset.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{`[{"id":3},{"id":4}]`, `[{"id":5},{"id":null}]`} {
+		if _, err := table.Insert(t.Context(), rowsJSON(t, columns, more)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "double", SQL: "id * 2"}}); err != nil {
+		t.Fatal(err)
+	}
+	return objects, table
+}
+
+// doubles returns the rows of a table in the form id:double.
+func doubles(t *testing.T, table *Table) []string {
+	t.Helper()
+	var got []string
+	err := Do(t.Context(), table, nil, func(ctx context.Context, d *dataset.Dataset) error {
+		_, batches, err := d.Scan(ctx, snapshot.ScanOptions{Columns: []string{"id", "double"}})
+		if err != nil {
+			return err
+		}
+		for batch, err := range batches {
+			if err != nil {
+				return err
+			}
+			for i := range int(batch.NumRows()) {
+				got = append(got, batch.Column(0).(*array.Int64).ValueStr(i)+":"+batch.Column(1).(*array.Int64).ValueStr(i))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+var filledDoubles = []string{"1:2", "2:4", "3:6", "4:8", "5:10", "(null):(null)"}
+
+func TestBackfill(t *testing.T) {
+	_, table := computedTable(t)
+	fill := func(b Backfill, assigned, remaining int64, want ...string) {
+		t.Helper()
+		b.Column = "double"
+		got, err := table.Backfill(t.Context(), b)
+		if err != nil || got.Assigned != assigned || got.Remaining != remaining {
+			t.Fatalf("%+v: got %+v, %v; want %d assigned, %d remaining", b, got, err, assigned, remaining)
+		}
+		if rows := doubles(t, table); !slices.Equal(rows, want) {
+			t.Fatalf("%+v: got rows %q, want %q", b, rows, want)
+		}
+	}
+	fill(Backfill{Where: "id = 4"}, 1, 0, "1:(null)", "2:(null)", "3:(null)", "4:8", "5:(null)", "(null):(null)")
+	fill(Backfill{Fragments: 1}, 2, 4, "1:2", "2:4", "3:(null)", "4:8", "5:(null)", "(null):(null)")
+	fill(Backfill{PerCommit: 1}, 3, 0, filledDoubles...)
+	newest, err := table.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(Backfill{}, 0, 0, filledDoubles...)
+	if now, err := table.Newest(t.Context()); err != nil || now != newest {
+		t.Errorf("a backfill of nothing made version %d of %d, %v", now, newest, err)
+	}
+	if _, err := table.Update(t.Context(), []Assignment{{Column: "id", SQL: "id + 5"}}, "id = 5"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := table.Backfill(t.Context(), Backfill{Column: "double"})
+	if err != nil || got.Assigned == 0 {
+		t.Fatalf("after an update of an input: %+v, %v", got, err)
+	}
+	rows := doubles(t, table)
+	slices.Sort(rows)
+	if want := []string{"(null):(null)", "10:20", "1:2", "2:4", "3:6", "4:8"}; !slices.Equal(rows, want) {
+		t.Errorf("after an update of an input: got rows %q, want %q", rows, want)
+	}
+}
+
+// Whatever call of the storage fails, each row has either no value or the right one, and another backfill
+// fills all of them.
+func TestABackfillThatFailsIsContinued(t *testing.T) {
+	for _, fault := range []faultstore.Fault{
+		{Crash: true, Err: faultstore.ErrCrashed}, {Crash: true, Lost: true}, {Lost: true},
+	} {
+		at := int64(1)
+		for ; ; at++ {
+			objects, _ := computedTable(t)
+			var calls atomic.Int64
+			faulty := tableIn(faultstore.New(objects, func(faultstore.Call) faultstore.Fault {
+				if calls.Add(1) == at {
+					return fault
+				}
+				return faultstore.Fault{}
+			}), Limits{})
+			_, _ = faulty.Backfill(t.Context(), Backfill{Column: "double", PerCommit: 1})
+			after := tableIn(objects, Limits{})
+			for i, row := range doubles(t, after) {
+				if id, _, _ := strings.Cut(row, ":"); row != filledDoubles[i] && row != id+":(null)" {
+					t.Fatalf("call %d, %+v: got row %s", at, fault, row)
+				}
+			}
+			if _, err := after.Backfill(t.Context(), Backfill{Column: "double"}); err != nil {
+				t.Fatalf("call %d, %+v: %v", at, fault, err)
+			}
+			if rows := doubles(t, after); !slices.Equal(rows, filledDoubles) {
+				t.Fatalf("call %d, %+v: got rows %q", at, fault, rows)
+			}
+			if calls.Load() < at {
+				break
+			}
+		}
+		if at < 10 {
+			t.Fatalf("a backfill made %d calls, want 10 at least", at)
+		}
+	}
+}
+
+func TestBackfillsThatAreRefused(t *testing.T) {
+	_, table := computedTable(t)
+	if _, err := table.AddComputedColumns(t.Context(), []Assignment{{Column: "four", SQL: "double * 2"}, {Column: "bad", SQL: "id / 0"}}); err != nil {
+		t.Fatal(err)
+	}
+	gone := int64(99)
+	for _, c := range []struct {
+		order Backfill
+		code  protocol.Code
+	}{
+		{Backfill{Column: "id"}, protocol.InvalidInput},
+		{Backfill{Column: "nope"}, protocol.TableColumnNotFound},
+		{Backfill{Column: "double", Where: "nope = 1"}, protocol.InvalidInput},
+		{Backfill{Column: "double", Where: "id"}, protocol.InvalidInput},
+		{Backfill{Column: "double", Version: &gone}, protocol.TableVersionNotFound},
+		{Backfill{Column: "four"}, protocol.InvalidInput}, // its input is not filled
+		{Backfill{Column: "bad"}, protocol.InvalidInput},
+	} {
+		_, err := table.Backfill(t.Context(), c.order)
+		var known *protocol.Error
+		if !errors.As(err, &known) || known.Code != c.code {
+			t.Errorf("%+v: got %v, want %v", c.order, err, c.code)
+		}
+	}
+}

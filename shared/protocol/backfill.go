@@ -1,0 +1,36 @@
+package protocol
+
+// AlterTableBackfillColumnsRequest asks for the values of a computed column. What is not listed here is
+// about how other services run functions, and is ignored.
+type AlterTableBackfillColumnsRequest struct {
+	Common
+	Column      string `json:"column"`
+	Where       string `json:"where"`        // rows to compute; "" is those without a value and those whose inputs changed
+	ReadVersion *int64 `json:"read_version"` // whose fragments are filled; nil is the newest
+	Fragments   *int64 `json:"num_frags"`    // most fragments to fill
+	// Granularity is how many fragments are committed together.
+	Granularity *int64 `json:"commit_granularity"`
+	Branch      string `json:"branch" query:"branch"`
+}
+
+// Validate requires a column and counts from 1.
+func (r *AlterTableBackfillColumnsRequest) Validate() error {
+	if r.Column == "" {
+		return Errorf(InvalidInput, "column is required: the computed column whose values are wanted")
+	}
+	for name, value := range map[string]*int64{"read_version": r.ReadVersion, "num_frags": r.Fragments, "commit_granularity": r.Granularity} {
+		if value != nil && (*value < 1 || *value > 1<<31-1 && name != "read_version") {
+			return Errorf(InvalidInput, "%s is %d; it counts from 1", name, *value)
+		}
+	}
+	return nil
+}
+
+// AlterTableBackfillColumnsResponse names the job that computes the values.
+type AlterTableBackfillColumnsResponse struct {
+	JobID         string `json:"job_id"`
+	TransactionID string `json:"transaction_id"` // the same
+}
+
+// HTTPStatus returns the status of the answer.
+func (*AlterTableBackfillColumnsResponse) HTTPStatus() int { return statusAccepted }

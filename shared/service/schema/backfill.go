@@ -1,0 +1,42 @@
+package schema
+
+import (
+	"context"
+
+	"tiltyard/shared/engine"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/tables"
+	"tiltyard/shared/work/backfill"
+)
+
+// Backfill begins a job that computes the values of a computed column.
+func (s *Service) Backfill(ctx context.Context, req *protocol.AlterTableBackfillColumnsRequest) (*protocol.AlterTableBackfillColumnsResponse, error) {
+	if s.tables.Jobs == nil {
+		return nil, &protocol.Error{
+			Code: protocol.Unsupported, Message: "this deployment has no workers, which fill columns", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
+		}
+	}
+	order := backfill.Order{
+		Column: req.Column, Where: req.Where, Version: req.ReadVersion,
+		Fragments: number(req.Fragments), PerCommit: number(req.Granularity), Branch: protocol.BranchName(req.Branch),
+	}
+	_, err := tables.Read(ctx, s.tables, req.ID, order.Branch, func(ctx context.Context, t *engine.Table) (struct{}, error) {
+		return struct{}{}, t.CheckBackfill(ctx, order.Work())
+	})
+	if err != nil {
+		return nil, err
+	}
+	begun, err := s.tables.Jobs.Begin(ctx, backfill.Kind, req.ID, order)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.AlterTableBackfillColumnsResponse{JobID: begun.ID, TransactionID: begun.ID}, nil
+}
+
+// number returns a count of a request; 0 is none.
+func number(n *int64) int {
+	if n == nil {
+		return 0
+	}
+	return int(*n)
+}
