@@ -160,7 +160,12 @@ func (d *Definition) run(text string) {
 		d.Missing = "its query names no table: " + err.Error()
 		return
 	}
-	d.Query, d.Source = query, query.Source
+	d.Source = query.Source
+	if query.Each != nil && !query.Each.IsKnown() {
+		d.Missing = fmt.Sprintf("its query calls the function %.80s in FROM", query.Each.Function)
+		return
+	}
+	d.Query = query
 }
 
 // Digest returns the SHA-256 of the definition and of the id of its source, in hexadecimal.

@@ -1,42 +1,141 @@
 package selection
 
 import (
+	"context"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/function/splitting"
+	"tiltyard/shared/sql/plan"
 )
 
-// An Expansion makes rows of each row of the source: one for each item of a list. A list that is
-// null or empty gives none.
+// An Expansion makes rows of each row of the source: one for each item of a list, or for each result of
+// a function. A list or text that is null or empty gives none.
 type Expansion struct {
-	Column string        // of the source, with the lists
-	Rows   *arrow.Schema // of the rows that are made: that of the source, with an item in place of its list
+	Column string        // of the source, with the lists; "" for a function
+	Call   *Call         // of a function; nil for lists
+	Beside []string      // the columns of the source that expressions read beside the value
+	Rows   *arrow.Schema // of the rows that are made: that of the source with the value, which takes the place of its list
 	at     int
+}
+
+// A Call makes values of the rows of the source.
+type Call struct {
+	Function *splitting.Function
+	Text     *plan.Bound // over the columns of the source
+	Split    splitting.Splitter
 }
 
 // plan resolves an expansion over the columns of the source.
 //
 // Source: lancedb 0.40, materialized_view.rs, flattened_schema. Large lists and lists of a fixed size
 // are refused there too, and so is a name that a column has.
-func (e *Each) plan(source *arrow.Schema) (*Expansion, error) {
-	if e.Function != "" {
-		return nil, refused("function %s in FROM", e.Function)
-	}
-	at := slices.IndexFunc(source.Fields(), func(f arrow.Field) bool { return f.Name == e.Column })
+func (e *Each) plan(ctx context.Context, source *arrow.Schema) (*Expansion, error) {
 	switch {
-	case at < 0:
-		return nil, refused("UNNEST of %q, which is not a column", e.Column)
-	case source.Field(at).Type.ID() != arrow.LIST:
-		return nil, refused("UNNEST of column %q, which is of type %s and not a list", e.Column, source.Field(at).Type)
 	case source.HasField(e.Name):
-		return nil, refused("the name %q of the items of a list, which is that of a column", e.Name)
+		return nil, refused("the name %q of the values in FROM, which is that of a column", e.Name)
 	case isReserved(e.Name):
-		return nil, refused("the name %q of the items of a list is reserved", e.Name)
+		return nil, refused("the name %q of the values in FROM is reserved", e.Name)
 	}
+	x := &Expansion{Column: e.Column, at: len(source.Fields())}
+	value := arrow.Field{Name: e.Name, Nullable: true}
 	fields := source.Fields()
-	fields[at] = arrow.Field{Name: e.Name, Type: source.Field(at).Type.(*arrow.ListType).Elem(), Nullable: true}
-	return &Expansion{Column: e.Column, Rows: arrow.NewSchema(fields, nil), at: at}, nil
+	if e.Function != "" {
+		var err error
+		if x.Call, err = e.call(ctx, source); err != nil {
+			return nil, err
+		}
+		value.Type = x.Call.Function.Type()
+		fields = append(fields, value)
+	} else {
+		x.at = slices.IndexFunc(fields, func(f arrow.Field) bool { return f.Name == e.Column })
+		if x.at < 0 {
+			return nil, refused("UNNEST of %q, which is not a column", e.Column)
+		}
+		list, ok := fields[x.at].Type.(*arrow.ListType)
+		if !ok {
+			return nil, refused("UNNEST of column %q, which is of type %s and not a list", e.Column, fields[x.at].Type)
+		}
+		value.Type = list.Elem()
+		fields[x.at] = value
+	}
+	x.Rows = arrow.NewSchema(fields, nil)
+	return x, nil
 }
 
-// Item returns the field of the items.
-func (x *Expansion) Item() arrow.Field { return x.Rows.Field(x.at) }
+// inputs returns the columns of the source that the values are made of.
+func (x *Expansion) inputs() []string {
+	if x.Call == nil {
+		return []string{x.Column}
+	}
+	return x.Call.Text.Columns()
+}
+
+// Value returns the field of the values.
+func (x *Expansion) Value() arrow.Field { return x.Rows.Field(x.at) }
+
+// IsKnown reports whether this service can compute an expansion, apart from its arguments.
+func (e *Each) IsKnown() bool { return e.Function == "" || splitting.Find(e.Function) != nil }
+
+// call resolves a call of a function: a text, and constants.
+func (e *Each) call(ctx context.Context, source *arrow.Schema) (*Call, error) {
+	f := splitting.Find(e.Function)
+	if f == nil {
+		var names []string
+		for _, f := range splitting.Functions {
+			names = append(names, f.Name)
+		}
+		return nil, refused("function %s in FROM, which is none of %s", e.Function, strings.Join(names, ", "))
+	}
+	if len(e.Args) == 0 {
+		return nil, refused("function %s in FROM without a text", e.Function)
+	}
+	_, text, err := bind(ctx, e.Args[0], source, plan.Bind)
+	if err != nil {
+		return nil, err
+	}
+	if t := text.Type().ID(); t != arrow.STRING && t != arrow.LARGE_STRING {
+		return nil, refused("%s of a value of type %s, which is not a text", e.Function, text.Type())
+	}
+	var args []any
+	for _, arg := range e.Args[1:] {
+		value, err := constant(ctx, arg, source)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, value)
+	}
+	split, err := f.With(args...)
+	if err != nil {
+		return nil, refused("%v", err)
+	}
+	return &Call{Function: f, Text: text, Split: split}, nil
+}
+
+// constant returns the value of an expression without columns, as an int64 or a string. It is nil for a
+// value of another kind.
+func constant(ctx context.Context, text string, source *arrow.Schema) (any, error) {
+	_, bound, err := bind(ctx, text, source, plan.Bind)
+	if err != nil {
+		return nil, err
+	}
+	if len(bound.Columns()) > 0 {
+		return nil, refused("%s as an argument of a function in FROM, where a constant must be", text)
+	}
+	values, err := bound.Eval(ctx, array.NewRecordBatch(arrow.NewSchema(nil, nil), nil, 1))
+	if err != nil || values.IsNull(0) {
+		return nil, err
+	}
+	switch values := values.(type) {
+	case *array.Int64:
+		return values.Value(0), nil
+	case *array.Int32:
+		return int64(values.Value(0)), nil
+	case *array.String:
+		return strings.Clone(values.Value(0)), nil
+	}
+	return nil, nil //nolint:nilnil // a value that no function takes
+}

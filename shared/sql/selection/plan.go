@@ -47,13 +47,13 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 	rows, read := source, map[string]bool{}
 	if q.Each != nil {
 		var err error
-		if p.Each, err = q.Each.plan(source); err != nil {
+		if p.Each, err = q.Each.plan(ctx, source); err != nil {
 			return nil, err
 		}
 		if q.Limit != nil {
 			return nil, refused("LIMIT together with UNNEST or a function in FROM")
 		}
-		rows, read[p.Each.Column] = p.Each.Rows, true
+		rows = p.Each.Rows
 	}
 	columns := q.Columns
 	if columns == nil {
@@ -92,6 +92,16 @@ func (q *Query) Plan(ctx context.Context, source *arrow.Schema) (*Plan, error) {
 			return nil, err
 		}
 		for _, name := range p.Filter.Columns() {
+			read[name] = true
+		}
+	}
+	if p.Each != nil {
+		for _, f := range source.Fields() {
+			if read[f.Name] {
+				p.Each.Beside = append(p.Each.Beside, f.Name)
+			}
+		}
+		for _, name := range p.Each.inputs() {
 			read[name] = true
 		}
 	}

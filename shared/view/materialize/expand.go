@@ -3,11 +3,13 @@ package materialize
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	arrowmemory "github.com/apache/arrow-go/v18/arrow/memory"
 
+	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/engine/pieces"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/sql/selection"
@@ -26,46 +28,34 @@ func (o *output) made(ctx context.Context, batch arrow.RecordBatch) iter.Seq2[ar
 // too short for that many, as when a long text stands beside each.
 const maxExpanded = 8192
 
-// expand passes the rows that an expansion makes of a batch of the source to work, some at a time.
+// A group is some rows of an expansion that are made together.
+type group struct {
+	rows []int32 // for each one, the place of its row in the batch of the source
+	// items are the places of their values, of which take returns some.
+	items []int32
+	take  func(ctx context.Context, items []int32) (arrow.Array, error)
+}
+
+// expand passes the rows that an expansion makes of a batch of the source to work, some at a time. The
+// last column of the batch is that of row ids, and stays the last.
 func expand(ctx context.Context, x *selection.Expansion, batch arrow.RecordBatch,
 	work func(context.Context, arrow.RecordBatch, int64) (arrow.RecordBatch, error),
 ) iter.Seq2[arrow.RecordBatch, error] {
-	at := batch.Schema().FieldIndices(x.Column)[0]
-	lists := batch.Column(at).(*array.List)
-	fields := batch.Schema().Fields()
-	fields[at] = x.Item()
-	schema := arrow.NewSchema(fields, nil)
-
-	// join returns rows of the expansion. A row of places has where the row of the source and where
-	// the item is.
-	join := func(ctx context.Context, places arrow.RecordBatch) (arrow.RecordBatch, error) {
-		rows, items := places.Column(0).(*array.Int32).Int32Values(), places.Column(1).(*array.Int32).Int32Values()
-		taken := make([]arrow.Array, len(fields))
-		for i, c := range batch.Columns() {
-			from := rows
-			if i == at {
-				c, from = lists.ListValues(), items
-			}
-			err := memory.FromContext(ctx).Take(ctx, take.Bytes(c, from))
-			if err == nil {
-				taken[i], err = take.Array(c, from)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		return array.NewRecordBatch(schema, taken, int64(len(rows))), nil
-	}
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		for places := range placesOf(lists) {
-			for piece, err := range pieces.Of(ctx, places, func(ctx context.Context, places arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
-				rows, err := join(ctx, places)
+		for g, err := range groupsOf(ctx, x, batch) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			places := array.NewRecordBatch(placesSchema, []arrow.Array{int32s(g.rows), int32s(g.items)}, int64(len(g.rows)))
+			for made, err := range pieces.Of(ctx, places, func(ctx context.Context, places arrow.RecordBatch, from int64) (arrow.RecordBatch, error) {
+				rows, err := g.join(ctx, x, batch, places)
 				if err != nil {
 					return nil, err
 				}
 				return work(ctx, rows, from)
 			}) {
-				if !yield(piece, err) || err != nil {
+				if !yield(made, err) || err != nil {
 					return
 				}
 			}
@@ -75,35 +65,101 @@ func expand(ctx context.Context, x *selection.Expansion, batch arrow.RecordBatch
 
 var placesSchema = arrow.NewSchema([]arrow.Field{{Name: "row", Type: arrow.PrimitiveTypes.Int32}, {Name: "item", Type: arrow.PrimitiveTypes.Int32}}, nil)
 
-// placesOf returns the rows that lists expand to, at most maxExpanded at a time: for each one the place
-// of its list, and the place of its item among the items of all lists.
-func placesOf(lists *array.List) iter.Seq[arrow.RecordBatch] {
-	return func(yield func(arrow.RecordBatch) bool) {
-		var rows, items []int32
-		flush := func() bool {
-			batch := array.NewRecordBatch(placesSchema, []arrow.Array{int32s(rows), int32s(items)}, int64(len(rows)))
-			rows, items = nil, nil
-			return yield(batch)
+func int32s(values []int32) arrow.Array {
+	data := array.NewData(arrow.PrimitiveTypes.Int32, len(values), []*arrowmemory.Buffer{nil, arrowmemory.NewBufferBytes(arrow.GetBytes(values))}, nil, 0, 0)
+	return array.NewInt32Data(data)
+}
+
+// join returns rows of a group: the columns of the source that are read beside the values, the values,
+// and the row ids.
+func (g *group) join(ctx context.Context, x *selection.Expansion, batch, places arrow.RecordBatch) (arrow.RecordBatch, error) {
+	rows, items := places.Column(0).(*array.Int32).Int32Values(), places.Column(1).(*array.Int32).Int32Values()
+	var fields []arrow.Field
+	var columns []arrow.Array
+	last := int(batch.NumCols()) - 1
+	for i, f := range batch.Schema().Fields() {
+		if i == last {
+			values, err := g.take(ctx, items)
+			if err != nil {
+				return nil, err
+			}
+			fields, columns = append(fields, x.Value()), append(columns, values)
+		} else if !slices.Contains(x.Beside, f.Name) {
+			continue
 		}
+		if err := memory.FromContext(ctx).Take(ctx, take.Bytes(batch.Column(i), rows)); err != nil {
+			return nil, err
+		}
+		taken, err := take.Array(batch.Column(i), rows)
+		if err != nil {
+			return nil, err
+		}
+		fields, columns = append(fields, f), append(columns, taken)
+	}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, int64(len(rows))), nil
+}
+
+// groupsOf returns the rows of an expansion in their order.
+func groupsOf(ctx context.Context, x *selection.Expansion, batch arrow.RecordBatch) iter.Seq2[*group, error] {
+	if x.Call == nil {
+		return itemsOf(ctx, batch.Column(batch.Schema().FieldIndices(x.Column)[0]).(*array.List))
+	}
+	return func(yield func(*group, error) bool) {
+		inPart, part, err := memory.Within(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer part.Close()
+		texts, err := textsOf(inPart, x.Call, batch)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for g, err := range chunksOf(ctx, x.Call, texts) {
+			if !yield(g, err) {
+				return
+			}
+		}
+	}
+}
+
+// textsOf returns the texts that a function cuts.
+func textsOf(ctx context.Context, call *selection.Call, batch arrow.RecordBatch) (array.StringLike, error) {
+	texts, err := call.Text.Eval(ctx, batch)
+	if err != nil {
+		return nil, failure.OfExpression("the text of "+call.Function.Name, err)
+	}
+	return texts.(array.StringLike), pieces.TakeMade(ctx, batch, texts)
+}
+
+// itemsOf returns the rows that lists expand to.
+func itemsOf(ctx context.Context, lists *array.List) iter.Seq2[*group, error] {
+	taken := func(ctx context.Context, items []int32) (arrow.Array, error) {
+		if err := memory.FromContext(ctx).Take(ctx, take.Bytes(lists.ListValues(), items)); err != nil {
+			return nil, err
+		}
+		return take.Array(lists.ListValues(), items)
+	}
+	return func(yield func(*group, error) bool) {
+		g := &group{take: taken}
 		for row := range lists.Len() {
 			if lists.IsNull(row) {
 				continue
 			}
 			first, end := lists.ValueOffsets(row)
 			for item := first; item < end; item++ {
-				rows, items = append(rows, int32(row)), append(items, int32(item))
-				if len(rows) == maxExpanded && !flush() {
-					return
+				g.rows, g.items = append(g.rows, int32(row)), append(g.items, int32(item))
+				if len(g.rows) == maxExpanded {
+					if !yield(g, ctx.Err()) {
+						return
+					}
+					g = &group{take: taken}
 				}
 			}
 		}
-		if len(rows) > 0 {
-			flush()
+		if len(g.rows) > 0 {
+			yield(g, nil)
 		}
 	}
-}
-
-func int32s(values []int32) arrow.Array {
-	data := array.NewData(arrow.PrimitiveTypes.Int32, len(values), []*arrowmemory.Buffer{nil, arrowmemory.NewBufferBytes(arrow.GetBytes(values))}, nil, 0, 0)
-	return array.NewInt32Data(data)
 }

@@ -20,10 +20,10 @@ var listed = arrow.NewSchema([]arrow.Field{
 	{Name: "_rowid", Type: arrow.PrimitiveTypes.Uint64},
 }, nil)
 
-// expansion returns that of the list, and a batch of a row for each number of items; -1 is null.
-func expansion(t *testing.T, text string, items ...int) (*selection.Expansion, arrow.RecordBatch) {
+// planned returns the expansion of a query.
+func planned(t *testing.T, columns, each string) *selection.Expansion {
 	t.Helper()
-	query, err := selection.Parse("SELECT text, item FROM t, UNNEST(list) AS item")
+	query, err := selection.Parse("SELECT " + columns + " FROM t, " + each + " AS item")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +31,12 @@ func expansion(t *testing.T, text string, items ...int) (*selection.Expansion, a
 	if err != nil {
 		t.Fatal(err)
 	}
+	return plan.Each
+}
+
+// expansion returns that of the list, and a batch of a row for each number of items; -1 is null.
+func expansion(t *testing.T, text string, items ...int) (*selection.Expansion, arrow.RecordBatch) {
+	t.Helper()
 	b := array.NewRecordBuilder(arrowmemory.DefaultAllocator, listed)
 	for row, n := range items {
 		b.Field(0).(*array.StringBuilder).Append(fmt.Sprint(row, text))
@@ -41,7 +47,7 @@ func expansion(t *testing.T, text string, items ...int) (*selection.Expansion, a
 		}
 		b.Field(2).(*array.Uint64Builder).Append(uint64(row))
 	}
-	return plan.Each, b.NewRecordBatch()
+	return planned(t, "text, item", "UNNEST(list)"), b.NewRecordBatch()
 }
 
 // All items of all lists come in their order, each beside the other values of its row.
@@ -99,5 +105,28 @@ func TestAnExpansionKeepsItsShareOfMemory(t *testing.T) {
 	}
 	if most < 16 || share.Peak() > limit {
 		t.Errorf("%d rows at once at most, %d bytes", most, share.Peak())
+	}
+}
+
+// A text that a function cuts into a million pieces does not need memory for all of them, and is not
+// repeated beside each when no column has it.
+func TestATextOfManyPiecesKeepsItsShareOfMemory(t *testing.T) {
+	const count, limit = 1_000_000, 4 << 20
+	_, batch := expansion(t, strings.Repeat("x", count-1), 0) // and the number of its row
+	share := memory.NewBudget(limit, limit).Open()
+	defer share.Close()
+	rows := int64(0)
+	for made, err := range expand(memory.WithShare(t.Context(), share), planned(t, "item", "split_text(text, 1)"), batch, pass) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		piece := made.Column(0).(*array.Struct)
+		if got := piece.Field(1).(*array.Int64).Value(0); got != rows {
+			t.Fatalf("piece %d begins at %d", rows, got)
+		}
+		rows += made.NumRows()
+	}
+	if rows != count || share.Peak() > limit {
+		t.Errorf("%d pieces, %d bytes", rows, share.Peak())
 	}
 }

@@ -1,0 +1,32 @@
+package fulltext
+
+import (
+	"iter"
+	"strings"
+)
+
+// WordStarts returns what finds where the words of a text begin, in bytes, as one of the base
+// tokenizers simple, whitespace and icu cuts it. ok is false for another one.
+func WordStarts(tokenizer string) (starts func(text string) iter.Seq[int], ok bool) {
+	var split splitter
+	switch tokenizer {
+	case "simple":
+		split = simpleWords
+	case "whitespace":
+		split = spacedWords
+	case "icu":
+		split = icuWords
+	default:
+		return nil, false
+	}
+	return func(text string) iter.Seq[int] {
+		return func(yield func(int) bool) {
+			at := 0
+			split(text, func(word string, _ int) bool {
+				start := at + strings.Index(text[at:], word) // a part of the text
+				at = start + len(word)
+				return yield(start)
+			})
+		}
+	}, true
+}

@@ -1,0 +1,119 @@
+package splitting
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// splitLines makes a piece of each line, without the line feed at its end or the carriage return before
+// that.
+var splitLines = &Function{
+	Name:   "split_lines",
+	Fields: pieceFields,
+	new: func([]any) (cutter, error) {
+		return func(text string) iter.Seq[span] {
+			return func(yield func(span) bool) {
+				for line := range lines(text) {
+					if strings.HasSuffix(text[line.start:line.end], "\n") {
+						line.end--
+						if strings.HasSuffix(text[line.start:line.end], "\r") {
+							line.end--
+						}
+					}
+					if !yield(line) {
+						return
+					}
+				}
+			}
+		}, nil
+	},
+}
+
+// lines yields the lines of a text, with their ends.
+func lines(text string) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		for at := 0; at < len(text); {
+			end := len(text)
+			if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+				end = at + i + 1
+			}
+			if !yield(span{start: at, end: end}) {
+				return
+			}
+			at = end
+		}
+	}
+}
+
+// splitSentences makes a piece of each sentence with the white space behind it. A sentence ends behind
+// . ! ? … and quotes or brackets that close there, if white space follows and then anything but a small
+// letter; behind 。！？ also without white space; and at an empty line.
+var splitSentences = &Function{
+	Name:   "split_sentences",
+	Fields: pieceFields,
+	new:    func([]any) (cutter, error) { return sentences, nil },
+}
+
+func sentences(text string) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		var s sentence
+		start, last := 0, 0 // of the sentence, and of the last character
+		for at, r := range text {
+			if at > start && s.endsBefore(r) && last+cluster(text[last:]) == at {
+				if !yield(span{start: start, end: at}) {
+					return
+				}
+				start, s = at, sentence{}
+			}
+			s.add(r)
+			last = at
+		}
+		if start < len(text) {
+			yield(span{start: start, end: len(text)})
+		}
+	}
+}
+
+// A sentence is what is known of the end of one.
+type sentence struct {
+	ended bool // by a sign, behind which only signs that close and white space came
+	wide  bool // and that sign needs no white space
+	space bool // white space is last
+	lines int  // line feeds in it
+}
+
+func (s *sentence) add(r rune) {
+	switch {
+	case strings.ContainsRune(".!?…", r):
+		*s = sentence{ended: true}
+	case strings.ContainsRune("。！？", r):
+		*s = sentence{ended: true, wide: true}
+	case unicode.IsSpace(r):
+		s.space = true
+		if r == '\n' {
+			s.lines++
+		}
+	case !s.space && s.ended && closes(r):
+	default:
+		*s = sentence{}
+	}
+}
+
+// endsBefore reports whether the sentence ends before a character that follows.
+func (s *sentence) endsBefore(r rune) bool {
+	switch {
+	case unicode.IsSpace(r):
+		return false
+	case s.space && s.lines > 1:
+		return true
+	case s.ended && s.wide:
+		return s.space || !closes(r) && !strings.ContainsRune("。！？", r)
+	}
+	return s.ended && s.space && !unicode.IsLower(r)
+}
+
+func closes(r rune) bool {
+	return r == '"' || r == '\'' || r >= utf8.RuneSelf && unicode.In(r, unicode.Pf, unicode.Pe, unicode.Pi) || strings.ContainsRune(")]}", r)
+}
