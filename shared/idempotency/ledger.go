@@ -145,15 +145,23 @@ func (n *Note) Attempt() *Attempt { return n.attempt }
 func (l *Ledger) Begin(ctx context.Context, r Request) (*Answer, *Note, error) {
 	key, body := r.recordKey(), hex.EncodeToString(r.Body[:])
 	for wait := newWaiting(); ; {
-		note, err := l.note(ctx, key, body, r)
-		if !errors.Is(err, record.ErrConflict) {
-			return nil, note, err
+		mine, noted := l.note(ctx, key, body, r)
+		unsure := errors.Is(noted, record.ErrUnknownOutcome)
+		switch {
+		case noted == nil:
+			return nil, mine, nil
+		case !unsure && !errors.Is(noted, record.ErrConflict):
+			return nil, nil, noted
 		}
-		note, err = l.look(ctx, key, body, r.Stream)
+		note, err := l.look(ctx, key, body, r.Stream)
 		switch {
 		case err != nil:
 			return nil, nil, err
+		case note == nil && unsure: // it may still be written
+			return nil, nil, noted
 		case note == nil:
+		case note.entry.Attempt == mine.entry.Attempt: // the answer to its write was lost
+			return nil, note, nil
 		case note.entry.Answer != nil:
 			if err := r.Stream.check(note.entry.Stream); err != nil {
 				return nil, nil, err
@@ -183,13 +191,14 @@ func (r Request) recordKey() string {
 
 const folders = "once/"
 
+// note writes the note of a new attempt. With an error it returns the note that it tried to write.
 func (l *Ledger) note(ctx context.Context, key, body string, r Request) (*Note, error) {
 	n := &Note{ledger: l, record: record.Record{Key: key}, attempt: newAttempt(), stream: r.Stream}
 	n.attempt.stream = r.Stream
 	now := l.now()
 	n.entry = entry{Body: body, Attempt: n.attempt.id, Began: now, Until: now.Add(r.Lease)}
 	if err := n.write(ctx); err != nil {
-		return nil, fmt.Errorf("note a request: %w", err)
+		return n, fmt.Errorf("note a request: %w", err)
 	}
 	return n, nil
 }
