@@ -14,25 +14,31 @@ import pytest
 import lance_namespace_urllib3_client as generated
 from lance_namespace_urllib3_client import models as m
 from lancedb.job import Job
+from test_maintenance import maintain
 
 
 def rows(start: int, count: int) -> pa.Table:
     at = list(range(start, start + count))
-    return pa.table({"id": pa.array(at, pa.int64()), "s": pa.array([None if i % 7 == 0 else f"row {i}" for i in at]), "l": pa.array([[i, 1] for i in at])})
+    return pa.table({
+        "id": pa.array(at, pa.int64()),
+        "s": pa.array([None if i % 7 == 0 else f"row {i}" for i in at]),
+        "l": pa.array([[i, 1] for i in at]),
+        "st": pa.array([{"title": f"t{i}", "size": i} for i in at]),
+    })  # fmt: skip
 
 
-COMPUTED = {"double": "id * 2", "loud": "upper(s)", "first": "l[1]"}
+COMPUTED = {"double": "id * 2", "loud": "upper(s)", "first": "l[1]", "title": "concat(st.title, s)", "one": "1"}
 
 
 def wanted(table: lance.LanceDataset) -> list[dict]:
     return [
-        r | {"double": r["id"] * 2, "loud": r["s"] and r["s"].upper(), "first": r["l"][0]}
-        for r in table.to_table(columns=["id", "s", "l"]).sort_by("id").to_pylist()
+        r | {"double": r["id"] * 2, "loud": r["s"] and r["s"].upper(), "first": r["l"][0], "title": r["st"]["title"] + (r["s"] or ""), "one": 1}
+        for r in table.to_table(columns=["id", "s", "l", "st"]).sort_by("id").to_pylist()
     ]
 
 
 def is_right(table: lance.LanceDataset) -> None:
-    got = table.to_table(columns=["id", "s", "l", *COMPUTED]).sort_by("id").to_pylist()
+    got = table.to_table(columns=["id", "s", "l", "st", *COMPUTED]).sort_by("id").to_pylist()
     assert got == wanted(table)
 
 
@@ -84,8 +90,7 @@ def test_requests_of_the_namespace_client(server, wire, db, space):
     api = generated.ApiClient(generated.Configuration(host=server.url, access_token=server.token))
     path = f"{space}$t"
     table = db.create_table("t", rows(0, 10), namespace_path=[space])
-    table.add_columns(computed={"double": "id * 2", "bad": "10 / (id - 3)"})
-    table.add_columns(computed={"four": "double * 2"})
+    table.add_columns(computed={"double": "id * 2", "four": "double * 2", "bad": "10 / (id - 3)"})
     for start in (10, 20):
         table.add(rows(start, 10))
     begun = generated.TableApi(api).alter_table_backfill_columns(path, m.AlterTableBackfillColumnsRequest(column="double", where="id < 5"))
@@ -107,7 +112,7 @@ def test_requests_of_the_namespace_client(server, wire, db, space):
     for status, fields in [
         (400, {}), (400, {"column": ""}), (400, {"column": "id"}), (404, {"column": "nope"}), (400, {"column": "double", "where": "nope = 1"}),
         (400, {"column": "double", "where": "id"}), (400, {"column": "double", "num_frags": 0}), (404, {"column": "double", "read_version": 99}),
-        (404, {"column": "double", "branch": "nope"}), (400, {"column": 7}),
+        (404, {"column": "double", "branch": "nope"}), (400, {"column": 7}), (400, {"column": "st.title"}),
     ]:  # fmt: skip
         assert begin(wire, path, **fields).status == status, fields
 
@@ -135,7 +140,7 @@ def test_both_fill_in_turns(seed, wire, db, space, outside):
     try:
         for _ in range(12):
             native.checkout_latest()
-            step = chance.choice(["we append", "native appends", "we update", "native updates", "we delete", "native deletes", "native compacts", "we fill", "native fills"])
+            step = chance.choice(["we append", "native appends", "we update", "native updates", "we delete", "native deletes", "native compacts", "we compact", "we fill", "native fills"])
             log.append(step)
             count = chance.choice([1, 30])
             some = f"id % 5 = {chance.randrange(5)}"
@@ -156,6 +161,8 @@ def test_both_fill_in_turns(seed, wire, db, space, outside):
                     native.delete(f"{some} AND id < {last // 3}")
                 case "native compacts":
                     native.optimize()
+                case "we compact":
+                    maintain(wire, path, compact=True)
                 case "we fill":
                     for column in COMPUTED:
                         fill(wire, db, path, column=column)
@@ -172,3 +179,70 @@ def test_both_fill_in_turns(seed, wire, db, space, outside):
     except BaseException as e:
         e.add_note(f"history {seed}: {log}")
         raise
+
+
+@pytest.mark.embedded("what native Lance does with files, which are the same everywhere")
+def test_what_one_side_keeps_of_values_the_other_knows(wire, db, space, outside):
+    """Both write the same sidecar for the same state, and a compaction by either leaves values fresh."""
+    name, path = f"{space}-t", f"{space}$t"
+    native = lancedb.connect(outside).create_table(name, rows(0, 20))
+    native.add(rows(20, 20))
+    place = outside / f"{name}.lance"
+    assert wire.post(f"/v1/table/{path}/register", {"location": str(place)}).status == 200
+    ours = db.open_table("t", namespace_path=[space])
+    ours.add_columns(computed={"ours": "concat(st.title, s)", "theirs": "concat(st.title, s)"})
+    assert fill(wire, db, path, column="ours")["rows_assigned"] == 40
+    native.checkout_latest()
+    assert native.refresh_column("theirs").rows_filled == 40
+    kept = [{k: v for k, v in lance.dataset(place).schema.field(column).metadata.items() if not k.endswith(b"at_version")} for column in ("ours", "theirs")]
+    assert kept[0] == kept[1] and kept[0][b"computed_refresh.source_signature"].startswith(b"sidecar:")
+    for compact in (lambda: maintain(wire, path, compact=True), native.optimize):
+        before = len(lance.dataset(place).get_fragments())
+        compact()
+        assert len(lance.dataset(place).get_fragments()) == 1 < before
+        native.checkout_latest()
+        assert fill(wire, db, path, column="ours")["rows_assigned"] == 0
+        assert native.refresh_column("theirs").rows_filled == 0
+        native.add(rows(native.count_rows(), 5))
+        assert fill(wire, db, path, column="ours")["rows_assigned"] == 5
+        native.checkout_latest()
+        assert native.refresh_column("theirs").rows_filled == 5
+
+
+def test_declarations_are_kept(db, space, tmp_path):
+    """Both sides refuse the same changes, and take the same."""
+    tables = [lancedb.connect(tmp_path).create_table("t", rows(0, 5)), db.create_table("t", rows(0, 5), namespace_path=[space])]
+    for table in tables:
+        table.add_columns(computed={"double": "id * 2", "title": "upper(st.title)"})
+        for change in [
+            lambda t: t.update(where="id = 1", values={"double": 7}),
+            lambda t: t.drop_columns(["id"]),
+            lambda t: t.drop_columns(["st"]),
+            lambda t: t.alter_columns({"path": "id", "rename": "number"}),
+            lambda t: t.alter_columns({"path": "id", "data_type": pa.int32()}),
+            lambda t: t.alter_columns({"path": "double", "data_type": pa.int32()}),
+            lambda t: t.add_columns(computed={"r": "random()"}),
+            lambda t: t.add_columns(computed={"r": "now()"}),
+        ]:
+            before = table.version
+            with pytest.raises(Exception):
+                change(table)
+            assert table.version == before
+        table.alter_columns({"path": "double", "rename": "twice"})
+        table.drop_columns(["title", "st"])
+        table.drop_columns(["twice"])
+        table.drop_columns(["id"])
+        assert table.schema.names == ["s", "l"]
+
+
+def test_metadata_does_not_change_declarations(wire, db, space):
+    db.create_table("t", rows(0, 5), namespace_path=[space]).add_columns(computed={"double": "id * 2"})
+    for update in [
+        {"path": "double", "metadata": {"computed_column.expression": "id * 3"}},
+        {"path": "id", "metadata": {"computed_column": "true"}},
+        {"path": "double", "metadata": {"owner": "me"}, "replace": True},
+    ]:
+        refused = wire.post(f"/v1/table/{space}$t/update_field_metadata", {"updates": [update]})
+        assert (refused.status, refused.json["code"]) == (400, 13), refused.body
+    taken = wire.post(f"/v1/table/{space}$t/update_field_metadata", {"updates": [{"path": "double", "metadata": {"owner": "me"}}]})
+    assert taken.status == 200, taken.body

@@ -2,13 +2,13 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/lance/dataset"
@@ -32,50 +32,37 @@ func (t *Table) AddNullColumns(ctx context.Context, columns *arrow.Schema) (Writ
 // AddColumns adds columns whose values are SQL expressions over the row.
 func (t *Table) AddColumns(ctx context.Context, columns []Assignment) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		added, err := computed(ctx, d, columns)
+		added, err := newColumns(ctx, d, columns)
 		if err != nil {
 			return nil, err
 		}
 		if err := newNames(d, added.Schema); err != nil {
 			return nil, err
 		}
-		return d.AddColumns(ctx, added.NewColumns)
+		return d.AddColumns(ctx, added)
 	})
 }
 
 // AddComputedColumns adds columns that are null in every row and whose metadata holds the
-// expressions that compute them, as LanceDB does. Their types are those of the expressions.
+// expressions that compute them, as LanceDB does. Their types are those of the expressions, each of
+// which may read the columns before it.
 func (t *Table) AddComputedColumns(ctx context.Context, columns []Assignment) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
-		computed, err := computed(ctx, d, columns)
-		if err != nil {
-			return nil, err
-		}
-		fields := computed.Schema.Fields()
-		for i := range fields {
-			fields[i].Nullable = true
-			if fields[i].Metadata, err = computedMetadata(columns[i].SQL, computed.inputs[i]); err != nil {
+		fields := d.ArrowSchema().Fields()
+		old := len(fields)
+		for _, c := range columns {
+			field, err := computed.Declare(ctx, d, arrow.NewSchema(fields, nil), c.Column, c.SQL)
+			if err != nil {
 				return nil, err
 			}
+			fields = append(slices.Clip(fields), field)
 		}
-		added := arrow.NewSchema(fields, nil)
+		added := arrow.NewSchema(fields[old:], nil)
 		if err := newNames(d, added); err != nil {
 			return nil, err
 		}
 		return d.AddColumns(ctx, dataset.NewColumns{Schema: added})
 	})
-}
-
-// computedMetadata is the metadata of a field that an expression computes.
-func computedMetadata(expression string, inputs []string) (arrow.Metadata, error) {
-	names, err := json.Marshal(inputs)
-	return arrow.MetadataFrom(map[string]string{
-		"computed_column":                   "true",
-		"computed_column.kind":              "sql",
-		"computed_column.expression":        expression,
-		"computed_column.inputs":            string(names),
-		"computed_refresh.source_signature": "{}", // no row has been computed yet
-	}), err
 }
 
 // AddVirtualColumns is AddNullColumns for columns that clients compute from input columns, which
@@ -106,17 +93,11 @@ func newNames(d *dataset.Dataset, columns *arrow.Schema) error {
 	return checkNames(columns)
 }
 
-// A computation is a set of new columns with the columns that each of them is computed from.
-type computation struct {
-	dataset.NewColumns
-	inputs [][]string
-}
-
-// computed binds the expressions of new columns.
-func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (computation, error) {
+// newColumns binds the expressions of new columns.
+func newColumns(ctx context.Context, d *dataset.Dataset, columns []Assignment) (dataset.NewColumns, error) {
 	fields := make([]arrow.Field, len(columns))
 	values := make([]*plan.Bound, len(columns))
-	added := computation{NewColumns: dataset.NewColumns{Read: []string{}}, inputs: make([][]string, len(columns))}
+	added := dataset.NewColumns{Read: []string{}}
 	for i, c := range columns {
 		value, err := condition.Bind(ctx, "column "+c.Column, c.SQL, d, d.ArrowSchema(), func(ctx context.Context, e syntax.Expr, _ *arrow.Schema, now time.Time) (*plan.Bound, error) {
 			return plan.Bind(ctx, e, d.ArrowSchema(), now)
@@ -126,7 +107,6 @@ func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (co
 		}
 		fields[i] = arrow.Field{Name: c.Column, Type: value.Type(), Nullable: value.Nullable()}
 		values[i] = value
-		added.inputs[i] = value.Columns()
 		added.Read = append(added.Read, value.Columns()...)
 	}
 	slices.Sort(added.Read)
@@ -148,10 +128,23 @@ func computed(ctx context.Context, d *dataset.Dataset, columns []Assignment) (co
 // AlterColumns changes the names, the nullability and the types of columns.
 func (t *Table) AlterColumns(ctx context.Context, alterations []alter.Alteration) (Written, error) {
 	return t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		var moved, retyped []string
 		for _, a := range alterations {
 			if err := checkAlteration(d, a); err != nil {
 				return nil, err
 			}
+			if a.Type != nil {
+				retyped = append(retyped, a.Path)
+			}
+			if a.Type != nil || a.Rename != "" {
+				moved = append(moved, a.Path)
+			}
+		}
+		if err := computed.CheckInputs(d.Schema(), moved, nil); err != nil {
+			return nil, err
+		}
+		if err := computed.CheckRetyped(d.Schema(), retyped); err != nil {
+			return nil, err
 		}
 		return d.AlterColumns(ctx, alterations, convert)
 	})
@@ -229,6 +222,9 @@ func (t *Table) DropColumns(ctx context.Context, paths []string) (Written, error
 		}
 		if len(left) == 0 {
 			return nil, protocol.Errorf(protocol.InvalidInput, "a table needs at least one column, and this would drop all of them")
+		}
+		if err := computed.CheckInputs(d.Schema(), paths, paths); err != nil {
+			return nil, err
 		}
 		return d.DropColumns(ctx, paths)
 	})

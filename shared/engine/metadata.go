@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/protocol"
@@ -43,6 +44,11 @@ type FieldMetadata struct {
 func (t *Table) UpdateFieldMetadata(ctx context.Context, updates []FieldMetadata) (Written, map[string]map[string]string, error) {
 	after := map[string]map[string]string{}
 	done, err := t.alter(ctx, func(ctx context.Context, d *dataset.Dataset) (*dataset.Dataset, error) {
+		for _, u := range updates {
+			if err := computed.CheckMetadata(d.Schema(), u.Path, u.Set, u.Replace); err != nil {
+				return nil, err
+			}
+		}
 		op, err := fieldMetadata(d, updates)
 		if err != nil {
 			return nil, err

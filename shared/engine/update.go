@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/condition"
 	"tiltyard/shared/engine/failure"
 	"tiltyard/shared/engine/pieces"
@@ -64,6 +65,9 @@ type updatePlan struct {
 func (e *Engine) planUpdate(ctx context.Context, d *dataset.Dataset, assignments []Assignment, predicate string) (*updatePlan, error) {
 	p := &updatePlan{schema: d.Schema().BlobValues(), values: map[int]*plan.Bound{}}
 	for _, a := range assignments {
+		if err := computed.CheckWritten(d.Schema(), a.Column); err != nil {
+			return nil, err
+		}
 		if err := p.assign(ctx, d, a); err != nil {
 			return nil, err
 		}

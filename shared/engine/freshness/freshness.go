@@ -20,11 +20,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tiltyard/shared/lance/dataset"
+	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/objectstore"
@@ -109,72 +111,97 @@ func short(text string) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// Now returns the signatures of the fragments of a version over input columns. It leaves out fragments
-// for which it does not know what LanceDB would compute: with names of files that LanceDB escapes, and
-// where members of structs may be the inputs.
-func Now(d *dataset.Dataset, inputs []string) Signatures {
-	fields, ok := fieldsOf(d.Schema(), inputs)
-	if !ok {
-		return nil
-	}
-	places := placesOf(d)
-	s := Signatures{}
-	for _, f := range d.Fragments() {
-		var parts []string
-		known := true
-		for _, in := range fields {
-			text := strings.Join(in.path, ".") + "=InputBasis { files: ["
-			for i, n := 0, 0; i < len(f.Meta.Files); i++ {
-				file := &f.Meta.Files[i]
-				at := slices.IndexFunc(file.Fields, func(id int32) bool { return slices.Contains(in.ids, id) })
-				if at < 0 {
-					continue
-				}
-				place, ok := places[keyOf(file.BaseID)]
-				known = known && ok && isPlain(file.Path)
-				column := int32(-1)
-				if at < len(file.ColumnIndices) {
-					column = file.ColumnIndices[at]
-				}
-				if n++; n > 1 {
-					text += ", "
-				}
-				text += fmt.Sprintf("(%q, %q, %d)", place, file.Path, column)
-			}
-			parts = append(parts, text+"], overlays: [] }")
-		}
-		if known && f.Meta.ID <= 1<<32-1 {
-			s[uint32(f.Meta.ID)] = short(strings.Join(parts, "|"))
-		}
-	}
-	return s
+// Inputs are the fields that a column is computed from: those that its expression names, and all below
+// them.
+type Inputs struct {
+	fields []input
+	plain  bool // LanceDB writes the names as they are
 }
 
-// An input is a field among those of the input columns.
+// An input is a field among the inputs.
 type input struct {
 	path []string
 	ids  []int32 // its own, and those of the fields around it from the inside out
 }
 
-// fieldsOf returns the fields of input columns in the order of their paths. ok is false for structs.
-func fieldsOf(s *schema.Schema, inputs []string) (fields []input, ok bool) {
+// NewInputs returns the fields of paths. A path that the schema does not have makes all fragments stale.
+func NewInputs(s *schema.Schema, paths [][]string) Inputs {
+	in := Inputs{plain: true}
 	var collect func(f *schema.Field, path []string, around []int32)
 	collect = func(f *schema.Field, path []string, around []int32) {
+		in.plain = in.plain && isPlain(f.Name)
 		ids := append([]int32{f.ID}, around...)
-		fields = append(fields, input{path, ids})
+		in.fields = append(in.fields, input{path, ids})
 		for _, child := range f.Children {
 			collect(child, append(slices.Clip(path), child.Name), ids)
 		}
 	}
-	for _, name := range inputs {
-		f := s.Field(name)
-		if f == nil || f.LogicalType == "struct" || !isPlain(name) {
-			return nil, false
+	for _, path := range paths {
+		chain, err := s.Resolve(schema.FormatPath(path...))
+		if err != nil {
+			in.plain = false
+			continue
 		}
-		collect(f, []string{name}, nil)
+		var around []int32
+		for i, f := range chain {
+			in.plain = in.plain && len(chain) == len(path) && f.Name == path[i]
+			if i < len(chain)-1 {
+				around = append([]int32{f.ID}, around...)
+			}
+		}
+		collect(chain[len(chain)-1], path, around)
 	}
-	slices.SortFunc(fields, func(a, b input) int { return slices.Compare(a.path, b.path) })
-	return fields, true
+	slices.SortFunc(in.fields, func(a, b input) int { return slices.Compare(a.path, b.path) })
+	in.fields = slices.CompactFunc(in.fields, func(a, b input) bool { return slices.Equal(a.path, b.path) })
+	return in
+}
+
+// Now returns the signatures of the fragments of a version. It leaves out those for which it does not
+// know what LanceDB would compute, because LanceDB writes a name in another form.
+func Now(d *dataset.Dataset, inputs Inputs) Signatures {
+	s := Signatures{}
+	if !inputs.plain {
+		return s
+	}
+	places := placesOf(d)
+	for _, f := range d.Fragments() {
+		if hash, ok := inputs.signature(f.Meta, places); ok && f.Meta.ID <= math.MaxUint32 {
+			s[uint32(f.Meta.ID)] = hash
+		}
+	}
+	return s
+}
+
+// signature returns the signature of a fragment: of the text that Rust prints of a struct for
+// developers, with the files that hold each input.
+func (in Inputs) signature(f *pb.Fragment, places map[uint64]string) (hash uint64, ok bool) {
+	var text strings.Builder
+	for i, field := range in.fields {
+		if i > 0 {
+			text.WriteByte('|')
+		}
+		text.WriteString(strings.Join(field.path, ".") + "=InputBasis { files: [")
+		separator := ""
+		for j := range f.Files {
+			file := &f.Files[j]
+			at := slices.IndexFunc(file.Fields, func(id int32) bool { return slices.Contains(field.ids, id) })
+			if at < 0 {
+				continue
+			}
+			column := int32(-1)
+			if at < len(file.ColumnIndices) {
+				column = file.ColumnIndices[at]
+			}
+			place, known := places[keyOf(file.BaseID)]
+			if !known || !isPlain(file.Path) {
+				return 0, false
+			}
+			fmt.Fprintf(&text, "%s(%q, %q, %d)", separator, place, file.Path, column)
+			separator = ", "
+		}
+		text.WriteString("], overlays: [] }")
+	}
+	return short(text.String()), true
 }
 
 // keyOf returns the key of a base path; 0 is the table's own place, and ids of base paths follow.

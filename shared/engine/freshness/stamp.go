@@ -15,7 +15,7 @@ import (
 	"tiltyard/shared/objectstore"
 )
 
-// A Stamp is what the metadata of a computed column tells about its values.
+// A Stamp is what the metadata of a computed column tells about its values in a version.
 type Stamp struct {
 	// Absent is the stamp of a column that was declared before there were signatures. Its values count
 	// as fresh.
@@ -23,37 +23,56 @@ type Stamp struct {
 	// Known are the signatures of the fragments whose values were computed in full. Nil means that all
 	// values are stale: the definition is another one now, or the signatures cannot be read.
 	Known Signatures
+	// Carried are those of fragments that compactions have since made of fresh ones.
+	Carried Signatures
+	// Now are the signatures of all fragments of the version, see [Now].
+	Now Signatures
 }
 
-// IsFresh reports whether the values of a fragment were computed from what the inputs have now.
-func (s Stamp) IsFresh(fragment uint64, now Signatures) bool {
+// IsStale reports whether the values of a fragment were not computed from what the inputs have now.
+func (s Stamp) IsStale(fragment uint64) bool {
 	if s.Absent {
-		return true
+		return false
 	}
-	known, recorded := s.Known[uint32(fragment)]
-	current, ok := now[uint32(fragment)]
-	return recorded && ok && known == current
+	id := uint32(fragment)
+	known, recorded := s.Known[id]
+	if !recorded {
+		known, recorded = s.Carried[id]
+	}
+	now, ok := s.Now[id]
+	return !recorded || !ok || known != now
 }
 
-// Read returns the stamp in the metadata of a computed column. Sidecars that are missing or damaged are
-// no error, because all values can be computed again.
-func Read(ctx context.Context, d *dataset.Dataset, column, definition string) (Stamp, error) {
+// A History does work on an earlier version of the table. The error for one that is gone has the code
+// TableVersionNotFound.
+type History func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error
+
+// Read returns the stamp of a computed column. Sidecars that are missing or damaged are no error,
+// because all values can be computed again. A nil history carries nothing through compactions.
+func Read(ctx context.Context, d *dataset.Dataset, column, definition string, inputs Inputs, history History) (Stamp, error) {
+	stamp := Stamp{Now: Now(d, inputs)}
 	metadata := d.Schema().Field(column).Metadata
 	value, ok := metadata[SignatureKey]
 	if !ok {
-		return Stamp{Absent: true}, nil
+		stamp.Absent = true
+		return stamp, nil
 	}
 	if version, ok := metadata[definitionKey]; ok && version != definition {
-		return Stamp{}, nil
+		return stamp, nil
 	}
 	known, err := read(ctx, d.Home(), value)
 	switch {
 	case errors.Is(err, objectstore.ErrNotExist), errors.Is(err, ErrMalformed):
-		return Stamp{}, nil
+		return stamp, nil
 	case err != nil:
-		return Stamp{}, err
+		return stamp, err
 	}
-	return Stamp{Known: known}, nil
+	stamp.Known = known
+	if from, err := strconv.ParseUint(metadata[recordedKey], 10, 64); err == nil && history != nil && isCompacted(d, known) {
+		stamp.Carried, err = carried(ctx, d, known, inputs, from, history)
+		return stamp, err
+	}
+	return stamp, nil
 }
 
 // maxSidecar bounds the bytes of a sidecar that is read: 5 million fragments.
@@ -92,15 +111,15 @@ func read(ctx context.Context, at objectstore.Location, value string) (Signature
 // stamp of the newest version has, and returns the metadata that refers to them. computed were
 // taken at the version whose values were read. A fragment whose inputs have changed since is left
 // out.
-func Write(ctx context.Context, newest *dataset.Dataset, column, definition string, inputs []string, computed Signatures) (map[string]string, error) {
-	stamp, err := Read(ctx, newest, column, definition)
+func Write(ctx context.Context, newest *dataset.Dataset, column, definition string, inputs Inputs, computed Signatures) (map[string]string, error) {
+	stamp, err := Read(ctx, newest, column, definition, inputs, nil)
 	if err != nil {
 		return nil, err
 	}
-	now, all := Now(newest, inputs), Signatures{}
+	all := Signatures{}
 	maps.Copy(all, stamp.Known)
 	for id, signature := range computed {
-		if now[id] == signature {
+		if now, ok := stamp.Now[id]; ok && now == signature {
 			all[id] = signature
 		}
 	}
