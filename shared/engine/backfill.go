@@ -61,10 +61,10 @@ func (t *Table) Backfill(ctx context.Context, b Backfill) (Backfilled, error) {
 			return r.result, err
 		}
 		if !r.lost {
-			return r.result, r.stamp(ctx)
+			return r.result, r.note(ctx)
 		}
 		// A compaction has put rows into other fragments.
-		if err := Do(ctx, t, nil, func(_ context.Context, d *dataset.Dataset) error { r.rescope(d); return nil }); err != nil {
+		if err := Do(ctx, t, nil, r.rescope); err != nil {
 			return r.result, err
 		}
 	}
@@ -79,6 +79,7 @@ type filling struct {
 	scope  []uint64             // fragments to look at
 	next   int                  // the first of them that is not done
 	lost   bool                 // a fragment of the scope is gone
+	stamp  freshness.Stamp      // of the version that the scope is of
 	filled int                  // fragments
 	fresh  freshness.Signatures // of fragments whose values are fresh
 }
@@ -92,37 +93,34 @@ func (r *filling) begin(ctx context.Context, d *dataset.Dataset) error {
 	if err != nil {
 		return err
 	}
-	stamp, err := r.stampOf(ctx, d, c)
-	if err != nil {
-		return err
-	}
-	maps.Copy(r.fresh, stamp.Carried)
-	if stamp.Absent {
-		maps.Copy(r.fresh, stamp.Now)
-	}
 	r.result.Source = int64(d.Version())
-	r.rescope(d)
-	return nil
+	return r.rescope(ctx, d)
 }
 
-// stampOf returns what is known of the values of a column in a version. The sidecars of branches lie
-// with the table, so a branch has no stamps of its own: its fragments are computed again.
-func (r *filling) stampOf(ctx context.Context, d *dataset.Dataset, c *computed.Column) (freshness.Stamp, error) {
-	if r.table.onBranch {
-		return freshness.Stamp{}, nil
-	}
-	return freshness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
-		number := int64(version)
-		return Do(ctx, r.table, &number, work)
-	})
-}
-
-// rescope makes all fragments of a version those to look at.
-func (r *filling) rescope(d *dataset.Dataset) {
+// rescope makes all fragments of a version those to look at, and reads what is known of their values.
+// The sidecars of branches lie with the table, so a branch has no stamps of its own: its fragments are
+// computed again.
+func (r *filling) rescope(ctx context.Context, d *dataset.Dataset) error {
 	r.scope, r.next, r.lost = nil, 0, false
 	for _, f := range d.Fragments() {
 		r.scope = append(r.scope, f.Meta.ID)
 	}
+	if r.table.onBranch {
+		return nil
+	}
+	c, err := computed.Open(ctx, d, r.order.Column, "")
+	if err != nil {
+		return err
+	}
+	r.stamp, err = freshness.Read(ctx, d, c.Name, c.Definition, c.Inputs, func(ctx context.Context, version uint64, work func(context.Context, *dataset.Dataset) error) error {
+		number := int64(version)
+		return Do(ctx, r.table, &number, work)
+	})
+	maps.Copy(r.fresh, r.stamp.Carried)
+	if r.stamp.Absent {
+		maps.Copy(r.fresh, r.stamp.Now)
+	}
+	return err
 }
 
 // pass fills the fragments of the scope.
@@ -146,10 +144,7 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 	if err != nil {
 		return nil, err
 	}
-	stamp, err := r.stampOf(ctx, d, c)
-	if err != nil {
-		return nil, err
-	}
+	stamp := r.stamp.At(d, c.Definition, c.Inputs)
 	var files []pb.FileReplacement
 	to, fresh := *r, freshness.Signatures{} // what holds after the commit
 	for ; to.next < len(to.scope) && len(files) < r.order.PerCommit; to.next++ {
@@ -194,8 +189,8 @@ func (r *filling) commit(ctx context.Context, d *dataset.Dataset) (*dataset.Data
 	return made, nil
 }
 
-// stamp notes in the metadata of the column which fragments have fresh values.
-func (r *filling) stamp(ctx context.Context) error {
+// note writes into the metadata of the column which fragments have fresh values.
+func (r *filling) note(ctx context.Context) error {
 	if len(r.fresh) == 0 || r.table.onBranch {
 		return nil
 	}

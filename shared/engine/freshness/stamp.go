@@ -27,6 +27,18 @@ type Stamp struct {
 	Carried Signatures
 	// Now are the signatures of all fragments of the version, see [Now].
 	Now Signatures
+
+	definition string
+}
+
+// At returns the stamp for a later version. Another definition makes all values stale.
+func (s Stamp) At(d *dataset.Dataset, definition string, inputs Inputs) Stamp {
+	now := Now(d, inputs)
+	if definition != s.definition {
+		return Stamp{Now: now, definition: definition}
+	}
+	s.Now = now
+	return s
 }
 
 // IsStale reports whether the values of a fragment were not computed from what the inputs have now.
@@ -50,7 +62,7 @@ type History func(ctx context.Context, version uint64, work func(context.Context
 // Read returns the stamp of a computed column. Sidecars that are missing or damaged are no error,
 // because all values can be computed again. A nil history carries nothing through compactions.
 func Read(ctx context.Context, d *dataset.Dataset, column, definition string, inputs Inputs, history History) (Stamp, error) {
-	stamp := Stamp{Now: Now(d, inputs)}
+	stamp := Stamp{Now: Now(d, inputs), definition: definition}
 	metadata := d.Schema().Field(column).Metadata
 	value, ok := metadata[SignatureKey]
 	if !ok {
