@@ -60,7 +60,8 @@ type Store interface {
 	// missing; a Put that names its version may still succeed.
 	Put(ctx context.Context, r Record) (version string, err error)
 	// Delete removes the given version of a record. The error is ErrConflict when the record has
-	// another version, or is gone.
+	// another version, or is gone. A store that repeats a request whose answer was lost returns nil
+	// when it then finds the record gone: of two callers that delete one version, both may succeed.
 	Delete(ctx context.Context, key, version string) error
 	// List returns records of a folder in the order of names, after the given name. It reads at
 	// most limit records, which must be positive, and leaves out expired ones, so a page may be

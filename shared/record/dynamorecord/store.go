@@ -179,23 +179,33 @@ func ambiguous(err error) bool {
 	return false
 }
 
-// Delete removes a record.
+// Delete removes a record. The client library may send it several times when it gets no answer.
+// When a later try finds no record, the version is gone, as the caller wants it, so that is a
+// success.
 func (s *Store) Delete(ctx context.Context, key, version string) error {
 	if err := record.CheckKey(key); err != nil {
 		return err
 	}
+	tries := 0
 	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &s.table, Key: keyOf(key),
-		ConditionExpression:       aws.String("#write = :version"),
-		ExpressionAttributeNames:  map[string]string{"#write": "write"},
-		ExpressionAttributeValues: item{":version": text(version)},
-	})
+		ConditionExpression:                 aws.String("#write = :version"),
+		ExpressionAttributeNames:            map[string]string{"#write": "write"},
+		ExpressionAttributeValues:           item{":version": text(version)},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}, counting(&tries))
 	var failed *types.ConditionalCheckFailedException
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &failed):
 		err = record.ErrConflict
+		if tries > 1 && len(failed.Item) == 0 {
+			return nil
+		}
+		if tries > 1 && textOf(failed.Item, "after") != version {
+			err = record.ErrUnknownOutcome
+		}
 	case ambiguous(err):
 		err = fmt.Errorf("%w: %w", record.ErrUnknownOutcome, err)
 	}

@@ -147,6 +147,34 @@ func TestAnswersOfPut(t *testing.T) {
 	}
 }
 
+func TestAnswersOfDelete(t *testing.T) {
+	const fails = `{"__type":"ConditionalCheckFailedException","Item":{"write":{"S":"new"},"after":{"S":"`
+	broken := answer(500, `{"__type":"InternalServerError"}`)
+	lost := func(http.ResponseWriter, string) { panic(http.ErrAbortHandler) }
+	gone := answer(400, `{"__type":"ConditionalCheckFailedException"}`)
+	type answers = []func(http.ResponseWriter, string)
+	for _, test := range []struct {
+		name    string
+		answers answers
+		want    error
+	}{
+		{"deleted", answers{answer(200, `{}`)}, nil},
+		{"nothing is there", answers{gone}, record.ErrConflict},
+		{"another is there", answers{answer(400, fails+`x"}}}`)}, record.ErrConflict},
+		{"the first try had deleted it", answers{lost, gone}, nil},
+		{"replaced before the second try", answers{lost, answer(400, fails+`old"}}}`)}, record.ErrConflict},
+		{"others are there for the second try", answers{broken, answer(400, fails+`x"}}}`)}, record.ErrUnknownOutcome},
+		{"broken for good", answers{broken, broken, broken}, record.ErrUnknownOutcome},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := script(t, test.answers...)
+			if err := s.Delete(t.Context(), "f/a", "old"); !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+}
+
 func TestARefusedRequestDidNotHappen(t *testing.T) {
 	s := script(t, answer(400, `{"__type":"ResourceNotFoundException","message":"no such table"}`))
 	_, err := s.Put(t.Context(), record.Record{Key: "f/a", Value: json.RawMessage("1")})
