@@ -74,8 +74,8 @@ func of(ctx context.Context, was, now *snapshot.Snapshot, fields []int32, commit
 			return nil, fmt.Errorf("%w: version %d has no stable row ids", ErrNotComparable, s.Version())
 		}
 	}
-	c := &comparison{account: &account{limit: limit}, versions: [2]uint64{was.Version(), now.Version()}, commits: commits}
 	columns := columnsOf(was.Schema(), now.Schema(), fields)
+	c := &comparison{account: &account{limit: limit}, versions: [2]uint64{was.Version(), now.Version()}, fields: columns.ids, commits: commits}
 	if columns.differ {
 		c.commits = nil // versions of rows do not record that columns come and go
 	}
@@ -95,6 +95,7 @@ type comparison struct {
 	versions [2]uint64
 	was, now []*fragment.Fragment
 	kept     [][2]*fragment.Fragment // those of both whose rows have the same ids and values
+	fields   []int32                 // ids of those that are compared
 	commits  Commits
 }
 
@@ -217,7 +218,7 @@ func (c *comparison) dropMoved(ctx context.Context, common *ids) error {
 	if common.set.IsEmpty() {
 		return nil
 	}
-	trusted, err := isTrusted(ctx, c.versions[0], c.versions[1], c.commits)
+	trusted, err := isTrusted(ctx, c.versions[0], c.versions[1], c.fields, c.commits)
 	if err != nil || !trusted {
 		return err
 	}

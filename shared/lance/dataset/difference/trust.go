@@ -3,6 +3,7 @@ package difference
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,9 +30,10 @@ const (
 
 // isTrusted reports whether the versions that last changed rows can be relied on between two
 // versions of a table: whether all operations by which the states of both came out of a common one
-// record which rows they change. A Restore continues from the version that it restores. The error
-// is that of the context.
-func isTrusted(ctx context.Context, a, b uint64, commits Commits) (bool, error) {
+// record which rows they change, and keep the fields with the given ids, because the id of a field
+// that was dropped may come back as that of another. A Restore continues from the version that it
+// restores. The error is that of the context.
+func isTrusted(ctx context.Context, a, b uint64, fields []int32, commits Commits) (bool, error) {
 	if commits == nil {
 		return false, nil
 	}
@@ -53,7 +55,7 @@ func isTrusted(ctx context.Context, a, b uint64, commits Commits) (bool, error) 
 				return false, nil
 			}
 		}
-		before, ok := commit.before(*newer)
+		before, ok := commit.before(*newer, fields)
 		if !ok {
 			return false, nil
 		}
@@ -90,17 +92,25 @@ func read(ctx context.Context, known map[uint64]Commit, last, first uint64, comm
 }
 
 // before returns the version from which the operation of a commit made another one. It is false for
-// an operation that may have changed rows without a record.
-func (c Commit) before(version uint64) (uint64, bool) {
+// an operation that may have changed values of fields without a record.
+func (c Commit) before(version uint64, fields []int32) (uint64, bool) {
 	switch op := c.Operation.(type) {
 	case *pb.Append, *pb.Delete, *pb.Overwrite, *pb.CreateIndex, *pb.Rewrite, *pb.ReserveFragments,
-		*pb.Project, *pb.UpdateConfig, *pb.UpdateBases:
+		*pb.UpdateConfig, *pb.UpdateBases:
 		// They change no values of rows that keep their ids.
+	case *pb.Project:
+		if !haveFields(op.Schema, fields) {
+			return 0, false
+		}
 	case *pb.Update:
 		if op.Mode == pb.RewriteColumns && !(recordsColumns(c.Writer) && namesRows(op)) {
 			return 0, false
 		}
-	case *pb.Merge, *pb.DataReplacement:
+	case *pb.Merge:
+		if !recordsColumns(c.Writer) || !haveFields(op.Schema, fields) {
+			return 0, false
+		}
+	case *pb.DataReplacement:
 		if !recordsColumns(c.Writer) {
 			return 0, false
 		}
@@ -110,6 +120,13 @@ func (c Commit) before(version uint64) (uint64, bool) {
 		return 0, false
 	}
 	return version - 1, version > 1
+}
+
+// haveFields reports whether a schema has fields of all ids.
+func haveFields(schema []*pb.Field, ids []int32) bool {
+	return !slices.ContainsFunc(ids, func(id int32) bool {
+		return !slices.ContainsFunc(schema, func(f *pb.Field) bool { return f.ID == id })
+	})
 }
 
 // namesRows reports whether an operation that replaces columns lists the rows that it changes, of all

@@ -56,8 +56,34 @@ func TestOperationsThatRecordTheirChangesAreTrusted(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := isTrusted(t.Context(), c.from, c.to, c.log.commit)
+			got, err := isTrusted(t.Context(), c.from, c.to, nil, c.log.commit)
 			if err != nil || got != c.want {
+				t.Errorf("got %v, %v; want %v", got, err, c.want)
+			}
+		})
+	}
+}
+
+// The id of a column that was dropped may come back as that of another.
+func TestHistoriesWithoutTheFieldsAreNotTrusted(t *testing.T) {
+	both, one := []*pb.Field{{ID: 4}, {ID: 7}}, []*pb.Field{{ID: 4}}
+	create := &pb.Overwrite{Schema: both}
+	for _, c := range []struct {
+		name   string
+		log    log
+		fields []int32
+		want   bool
+	}{
+		{"renamed", log{[]pb.Operation{create, &pb.Project{Schema: both}}, ours}, []int32{4, 7}, true},
+		{"another is dropped", log{[]pb.Operation{create, &pb.Project{Schema: one}}, ours}, []int32{4}, true},
+		{"dropped", log{[]pb.Operation{create, &pb.Project{Schema: one}}, ours}, []int32{4, 7}, false},
+		{"dropped and added", log{[]pb.Operation{create, &pb.Project{Schema: one}, &pb.Merge{Schema: both}}, ours}, []int32{7}, false},
+		{"dropped by a merge", log{[]pb.Operation{create, &pb.Merge{Schema: one}, &pb.Merge{Schema: both}}, ours}, []int32{7}, false},
+		{"added", log{[]pb.Operation{create, &pb.Merge{Schema: both}}, ours}, []int32{4, 7}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			last := uint64(len(c.log.operations))
+			if got, err := isTrusted(t.Context(), 1, last, c.fields, c.log.commit); err != nil || got != c.want {
 				t.Errorf("got %v, %v; want %v", got, err, c.want)
 			}
 		})
@@ -73,13 +99,13 @@ func TestLongHistoriesAreNotTrusted(t *testing.T) {
 		from uint64
 		want bool
 	}{{2, true}, {1, false}} {
-		if got, err := isTrusted(t.Context(), c.from, maxCommits+2, l.commit); err != nil || got != c.want {
+		if got, err := isTrusted(t.Context(), c.from, maxCommits+2, nil, l.commit); err != nil || got != c.want {
 			t.Errorf("from version %d: got %v, %v; want %v", c.from, got, err, c.want)
 		}
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := isTrusted(gone, 1, 9, l.commit); !errors.Is(err, context.Canceled) {
+	if _, err := isTrusted(gone, 1, 9, nil, l.commit); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that the context has ended", err)
 	}
 }
