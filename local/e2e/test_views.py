@@ -369,3 +369,19 @@ def test_hostile_metadata(house, definition):
         assert answer.status in (400, 404, 501), answer.body
     assert house.wire.post("/v1/materialized_view/v/describe", {}).status in (200, 400)
     assert house.rows("v") == before
+
+
+def test_columns_that_trade_names(house):
+    """A view reads the columns that have the names of its query now, also where others had the names before."""
+    house.source.add_columns({"other": "concat('o', cast(id as varchar))"})
+    view = house.remote.create_materialized_view("v", "t", select=["id", "name"])
+    house.source.alter_columns({"path": "name", "rename": "was"})
+    house.source.alter_columns({"path": "other", "rename": "name"})
+    assert house.refresh("v")["mode"] == "rebuild"
+    assert sorted(view.table.search().to_arrow()["name"].to_pylist()) == [f"o{i}" for i in range(10)]
+    house.source.drop_columns(["name"])
+    house.source.add_columns({"name": "concat('p', cast(id as varchar))"})  # perhaps under the id of the dropped one
+    house.refresh("v")
+    assert sorted(view.table.search().to_arrow()["name"].to_pylist()) == [f"p{i}" for i in range(10)]
+    house.source.drop_columns(["was"])
+    assert house.refresh("v")["mode"] in ("incremental", "no_op")

@@ -84,14 +84,18 @@ const refreshKey = math.MaxUint64
 // difference returns the rows of the view that have to go, and those of the source to compute. The
 // error is errRebuild when that is not known.
 func (c *change) difference(ctx context.Context, shown *view.Watermark) (evict, compute *rowset.Set, err error) {
-	var fields []int32
-	for _, name := range c.plan.Inputs {
-		fields = append(fields, c.version.Schema().Field(name).ID)
-	}
 	before := int64(shown.Source)
 	err = engine.Do(ctx, c.source, &before, func(ctx context.Context, was *dataset.Dataset) error {
 		if uint64(was.Manifest().Time().UnixNano()) != shown.SourceTS {
 			return fmt.Errorf("%w: the source was created anew", errRebuild)
+		}
+		var fields []int32
+		for _, name := range c.plan.Inputs {
+			is, had := c.version.Schema().Field(name), was.Schema().Field(name)
+			if had == nil || had.ID != is.ID {
+				return fmt.Errorf("%w: column %s of the source is another one than before", errRebuild, name)
+			}
+			fields = append(fields, is.ID)
 		}
 		rows, err := c.version.Since(ctx, was, fields)
 		if err != nil {
