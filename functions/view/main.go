@@ -1,4 +1,4 @@
-// Command view is the Lambda function behind the operations on views. It reads and writes the records
+// Command view is the Lambda function behind the operations on views and on secrets. It reads and writes the records
 // of the catalog, makes the tables of views, and begins the jobs that fill them.
 package main
 
@@ -16,5 +16,5 @@ func main() {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
-	apigateway.Serve(env.Handler(view.New(tables).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(view.New(tables, env.Keys).Routes()...), env.Stream)
 }

@@ -106,7 +106,7 @@ type entities struct{ access *Access }
 // Get returns the entity of that name.
 func (e entities) Get(uid cedar.EntityUID) (cedar.Entity, bool) {
 	switch uid.Type {
-	case typeNamespace, typeTable, typeLocation:
+	case typeNamespace, typeTable, typeSecret, typeLocation:
 		return Object{uid.Type, string(uid.ID)}.entity(), true
 	case typeAction:
 		return actionEntity(uid), true

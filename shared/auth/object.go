@@ -8,7 +8,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An Object is what policies are about: a namespace, a table, or a place of data.
+// An Object is what policies are about: a namespace, a table, a secret, or a place of data.
 type Object struct {
 	kind cedar.EntityType
 	name string
@@ -23,6 +23,7 @@ const (
 	typeAction    cedar.EntityType = "Action"
 	typeNamespace cedar.EntityType = "Namespace"
 	typeTable     cedar.EntityType = "Table"
+	typeSecret    cedar.EntityType = "Secret"
 	typeLocation  cedar.EntityType = "Location"
 )
 
@@ -37,6 +38,11 @@ func Table(id []string) Object {
 	return Object{typeTable, protocol.JoinID(id, protocol.DefaultDelimiter)}
 }
 
+// Secret is the secret of an id, whose name is made as that of a table.
+func Secret(id []string) Object {
+	return Object{typeSecret, protocol.JoinID(id, protocol.DefaultDelimiter)}
+}
+
 // Location is a place of data by its canonical URI, without a slash at the end.
 func Location(uri string) Object { return Object{typeLocation, uri} }
 
@@ -48,6 +54,8 @@ func objectOf(op protocol.Operation, id []string) (Object, bool) {
 		return Object{}, false
 	case strings.HasPrefix(op.Path, "/v1/namespace/"):
 		return Namespace(id), true
+	case strings.HasPrefix(op.Path, "/v1/secret/"):
+		return Secret(id), true
 	}
 	return Table(id), true
 }
@@ -86,6 +94,8 @@ func (o Object) describe() string {
 		return "DescribeNamespace"
 	case typeTable:
 		return "DescribeTable"
+	case typeSecret:
+		return "DescribeSecret"
 	}
 	return ""
 }

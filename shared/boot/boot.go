@@ -31,6 +31,7 @@ import (
 	"tiltyard/shared/metrics"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
+	"tiltyard/shared/sealing"
 	"tiltyard/shared/vending"
 )
 
@@ -53,6 +54,8 @@ type Config struct {
 	LogLevel slog.Level
 	LogText  bool // text in place of JSON
 	EMF      bool // writes metrics for CloudWatch into the log
+
+	Secrets string // a file, or autoKeys; empty: no secrets
 
 	BasePath       string
 	RequestTimeout time.Duration
@@ -77,8 +80,9 @@ type Env struct {
 	Queue    job.Queue          // carries jobs; nil when none is configured
 	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
-	Policies *auth.Policies // nil: the scopes of tokens decide
-	Vendor   vending.Vendor // makes credentials for clients; nil: clients get none
+	Policies *auth.Policies   // nil: the scopes of tokens decide
+	Keys     *sealing.KeyFile // seal secrets; nil: there are none
+	Vendor   vending.Vendor   // makes credentials for clients; nil: clients get none
 	Logger   *slog.Logger
 	Audit    *slog.Logger // gets lines that no log level drops
 	Now      func() time.Time
@@ -106,6 +110,9 @@ func openFromEnv(log io.Writer) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
+	if config.Secrets != "" {
+		return nil, errors.New("TILTYARD_SECRETS: functions have no files that last, so they keep no secrets")
+	}
 	if !config.HasCredentials() {
 		return nil, errors.New("no client could sign in: set TILTYARD_JWKS, TILTYARD_API_KEYS or TILTYARD_TOKEN")
 	}
@@ -120,7 +127,12 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	objects, objectsErr := openStores(c, logger)
 	policies, policiesErr := openPolicies(c, logger, time.Now)
 	vendor, vendorErr := openVendor(c, time.Now)
-	if err := errors.Join(verifierErr, objectsErr, policiesErr, vendorErr); err != nil {
+	var keys *sealing.KeyFile
+	var keysErr error
+	if objectsErr == nil { // the folders must exist
+		keys, keysErr = openKeys(c, logger)
+	}
+	if err := errors.Join(verifierErr, objectsErr, policiesErr, vendorErr, keysErr); err != nil {
 		return nil, err
 	}
 	records, err := openRecords(c, objects, time.Now)
@@ -133,7 +145,7 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	}
 	budget := divideMemory(&c)
 	env := &Env{
-		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Vendor: vendor,
+		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Keys: keys, Vendor: vendor,
 		Logger: logger, Audit: newLogger(c, log, slog.LevelDebug), Now: time.Now,
 	}
 	if c.EMF {

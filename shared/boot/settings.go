@@ -102,6 +102,11 @@ var Settings = []Setting{
 		set:  func(c *Config, text string) error { c.VendKeys = text; return nil },
 	},
 	{
+		Name: "secrets", Value: "KEYS", Local: "auto",
+		Help: "file:PATH of the keys that seal secrets, made with the first secret; auto is the path of the root with .keys behind it; off, and always in functions: no secrets",
+		set:  func(c *Config, text string) (err error) { c.Secrets, err = parseSecrets(text); return err },
+	},
+	{
 		Name: "base-path", Value: "PATH",
 		Help: "path in front of /v1, when a proxy adds one",
 		set:  func(c *Config, text string) (err error) { c.BasePath, err = parseBasePath(text); return err },

@@ -26,7 +26,7 @@ type Cascade struct {
 	by      string
 	uid     string    // of the namespace; "" accepts any namespace of the name
 	marked  []*marked // the namespaces from the root of the cascade down to the current one
-	dropped int       // counts tables and namespaces
+	dropped int       // counts tables, secrets and namespaces
 }
 
 // marked is a namespace that the cascade has marked as dropping.
@@ -53,13 +53,13 @@ func (c *Catalog) UID(ctx context.Context, id []string) (uid string, properties 
 
 var errRootDrop = &protocol.Error{Code: protocol.InvalidInput, Message: "the root namespace cannot be dropped"}
 
-// IsLarge reports whether a namespace holds more than limit tables and namespaces, at any depth. It
-// sends one list request per namespace and stops as soon as the count exceeds limit.
+// IsLarge reports whether a namespace holds more than limit objects, at any depth. It sends one list
+// request per namespace and kind, and stops as soon as the count exceeds limit.
 func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, error) {
 	count := 0
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
 		inside := todo[0]
-		for _, kind := range []childKind{kindOfNamed, kindOfNamespaces} {
+		for _, kind := range []childKind{kindOfNamed, kindOfSecrets, kindOfNamespaces} {
 			found, err := c.children(ctx, inside, kind, "", limit-count+1)
 			if err != nil {
 				return false, err
@@ -128,7 +128,7 @@ func (d *Cascade) Release(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Run drops the tables and namespaces that are left. After every few of them it calls step with the
+// Run drops what is left. After every few of them it calls step with the
 // number dropped so far; an error of step ends the run.
 func (d *Cascade) Run(ctx context.Context, step func(dropped int) error) error {
 	for len(d.marked) > 0 {
@@ -160,7 +160,7 @@ func (d *Cascade) renew(ctx context.Context) error {
 	return nil
 }
 
-// next does one step in the current namespace: it drops some tables, enters a namespace, or drops
+// next does one step in the current namespace: it drops some tables or secrets, enters a namespace, or drops
 // the current one when that is empty.
 func (d *Cascade) next(ctx context.Context) error {
 	here := d.marked[len(d.marked)-1]
@@ -170,7 +170,17 @@ func (d *Cascade) next(ctx context.Context) error {
 		return err
 	}
 	if len(tables.names) > 0 {
-		return d.dropTables(ctx, id, tables.names)
+		return d.drop(ctx, id, tables.names, func(ctx context.Context, id []string) error {
+			err := d.catalog.dropAny(ctx, id)
+			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
+		})
+	}
+	secrets, err := d.catalog.children(ctx, id, kindOfSecrets, "", cascadeStep)
+	if err != nil {
+		return err
+	}
+	if len(secrets.names) > 0 {
+		return d.drop(ctx, id, secrets.names, d.catalog.dropSecret)
 	}
 	namespaces, err := d.catalog.children(ctx, id, kindOfNamespaces, "", 1)
 	if err != nil {
@@ -183,17 +193,15 @@ func (d *Cascade) next(ctx context.Context) error {
 	return d.leave(ctx, here)
 }
 
-// cascadeStep is how many tables one step drops.
+// cascadeStep is how many tables or secrets one step drops.
 const cascadeStep = 32
 
-func (d *Cascade) dropTables(ctx context.Context, id []string, names []string) error {
+// drop calls one for each of the children of a namespace that have a name.
+func (d *Cascade) drop(ctx context.Context, id []string, names []string, one func(ctx context.Context, id []string) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(dropFanOut)
 	for _, name := range names {
-		group.Go(func() error {
-			err := d.catalog.dropAny(ctx, keys.Child(id, name))
-			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
-		})
+		group.Go(func() error { return one(ctx, keys.Child(id, name)) })
 	}
 	d.dropped += len(names)
 	return group.Wait()

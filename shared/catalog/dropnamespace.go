@@ -17,7 +17,7 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// DropNamespace removes a namespace and returns it. A namespace that holds tables or namespaces is
+// DropNamespace removes a namespace and returns it. A namespace that holds something is
 // NamespaceNotEmpty, unless cascade drops those first.
 func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) (*Namespace, error) {
 	if keys.IsRoot(id) {
@@ -139,7 +139,7 @@ func namespaceNotEmpty(id []string) *protocol.Error {
 	}
 }
 
-// anyChild returns the name of a table or namespace inside a namespace, "" when it is empty.
+// anyChild returns the name of a table, a secret or a namespace inside a namespace, "" when it is empty.
 // Records that renames have left behind do not count. When a rename into the namespace is under way
 // the answer is unknown, and the error is ConcurrentModification.
 func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
@@ -175,6 +175,10 @@ func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable)
 	if err != nil {
 		return err
 	}
+	secrets, err := c.children(ctx, id, kindOfSecrets, "", All)
+	if err != nil {
+		return err
+	}
 	namespaces, err := c.children(ctx, id, kindOfNamespaces, "", All)
 	if err != nil {
 		return err
@@ -186,6 +190,9 @@ func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable)
 			err := drop(ctx, keys.Child(id, name))
 			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
 		})
+	}
+	for _, name := range secrets.names {
+		group.Go(func() error { return c.dropSecret(ctx, keys.Child(id, name)) })
 	}
 	for _, name := range namespaces.names {
 		group.Go(func() error {

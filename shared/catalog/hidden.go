@@ -44,8 +44,11 @@ func (c *Catalog) seenChildren(ctx context.Context, parent []string, kind childK
 }
 
 func objectOf(kind keys.Kind, id []string) auth.Object {
-	if kind == keys.Namespaces {
+	switch kind {
+	case keys.Namespaces:
 		return auth.Namespace(id)
+	case keys.Secrets:
+		return auth.Secret(id)
 	}
 	return auth.Table(id)
 }
@@ -70,6 +73,15 @@ func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
 		}
 		for _, name := range tables.names {
 			if !auth.Permits(ctx, "DropTable", auth.Table(keys.Child(inside, name))) {
+				return namespaceNotEmpty(id)
+			}
+		}
+		secrets, err := c.children(ctx, inside, kindOfSecrets, "", All)
+		if err != nil {
+			return err
+		}
+		for _, name := range secrets.names {
+			if !auth.Permits(ctx, "DropSecret", auth.Secret(keys.Child(inside, name))) {
 				return namespaceNotEmpty(id)
 			}
 		}

@@ -84,7 +84,7 @@ func (c *Catalog) children(ctx context.Context, parent []string, kind childKind,
 		return page{names: names}, nil
 	}
 	prefix := kind.Children(parent)
-	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize, KeysOnly: kind.Kind == keys.Namespaces}
+	opts := objectstore.ListOptions{Prefix: prefix, Limit: objects.PageSize, KeysOnly: kind.Kind != keys.Tables}
 	if after != "" {
 		opts.StartAfter = prefix + keys.Escape(after)
 	}
@@ -132,7 +132,7 @@ func takeListed(ctx context.Context, records []child) error {
 // A child is a record that was listed.
 type child struct {
 	objectstore.Info
-	view *stored.View // nil when the record is that of a namespace or of a table that is no view
+	view *stored.View // nil when the record is not that of a view
 }
 
 // listRecords lists one page of records and moves opts behind it. It leaves out records that stood
@@ -167,8 +167,8 @@ var errStale = &protocol.Error{
 	Code: protocol.ConcurrentModification, Message: "tables are renamed faster than they can be listed; retry", Detail: "retry",
 }
 
-// standing returns the records of one page that are of namespaces, or that stood for a table or a
-// view.
+// standing returns the records of one page that are of namespaces or secrets, or that stood for a
+// table or a view.
 func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]child, error) {
 	page, err := c.doubtful(ctx, listed)
 	if err != nil {

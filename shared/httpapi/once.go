@@ -35,14 +35,14 @@ const maxKeyBytes = 255
 // repeatKey returns the key by which a repetition of the request is recognized, "" if the request
 // is not recognized at all. chosen means that the client chose the key for this purpose.
 func (c *call) repeatKey() (key string, chosen bool) {
-	if c.Ledger == nil || c.match.operation.Access != protocol.Write {
+	operation := c.match.operation
+	if c.Ledger == nil || operation.Access != protocol.Write || c.routes[operation.Name].concealed {
 		return "", false
 	}
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" {
 		return "key " + key, true
 	}
 	id := c.r.Header.Get("X-Request-Id")
-	operation := c.match.operation
 	if id == "" || id != c.requestID || !sentAgain(operation.Group) || c.routes[operation.Name].body != jsonBody {
 		return "", false
 	}

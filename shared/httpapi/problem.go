@@ -234,6 +234,9 @@ func (c *call) problemOf(err error) problem {
 	}
 	code := protocol.Code(p.Code)
 	p.Status, p.Type, p.Title = statuses[code], "/errors/"+slug(code), title(code)
+	if known != nil && known.Kind != "" {
+		p.Type, p.Title = "/errors/"+known.Kind, titleOf(known.Kind)
+	}
 	unsettled := known != nil && known.Unsettled
 	p.Retryable = !unsettled && (code == protocol.ConcurrentModification || code == protocol.ServiceUnavailable || code == protocol.Throttling)
 
@@ -319,8 +322,10 @@ func slug(code protocol.Code) string {
 }
 
 // title is the name of a code for human readers: Table not found.
-func title(code protocol.Code) string {
-	text := strings.ReplaceAll(slug(code), "-", " ")
+func title(code protocol.Code) string { return titleOf(slug(code)) }
+
+func titleOf(slug string) string {
+	text := strings.ReplaceAll(slug, "-", " ")
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 

@@ -118,7 +118,12 @@ func (c *call) decodeBody(req protocol.Request) error {
 		u.RequestUpload().Body = bytes.NewReader(data) // the columns may come as an Arrow schema
 		return nil
 	}
-	return unmarshal(data, req)
+	if err := unmarshal(data, req); err != nil && c.routes[c.match.operation.Name].concealed {
+		return protocol.Errorf(protocol.InvalidInput, "body is not a JSON object with the fields of the operation")
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // uploadBody returns the body as a stream that ends when the request does.

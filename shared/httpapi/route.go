@@ -14,6 +14,7 @@ import (
 type Route struct {
 	operation string
 	body      bodyKind
+	concealed bool // see Concealed
 	serve     func(c *call) error
 }
 
@@ -50,6 +51,17 @@ func JSON[Req, Resp any, PReq interface {
 		c.send(r)
 		return nil
 	}}
+}
+
+// Concealed is JSON for an operation whose body holds a secret. Nothing of the body is quoted in an
+// answer or kept in the ledger, so a mutation that is sent again happens again.
+func Concealed[Req, Resp any, PReq interface {
+	*Req
+	protocol.Request
+}](operation string, serve func(context.Context, *Req) (*Resp, error)) Route {
+	route := JSON[Req, Resp, PReq](operation, serve)
+	route.concealed = true
+	return route
 }
 
 // Upload serves an operation whose request is an Arrow stream with parameters in the query string,

@@ -65,12 +65,19 @@ type Error struct {
 	Object    string // what the request was about: "movies$reviews", "index emb_idx"; may be empty
 	Message   string // one line; the name of the code when empty
 	Logged    string // Message as the log has it, without values that Message quotes; Message when empty
+	Kind      string // last part of the type of the problem, for what the codes have no name for; empty: that of Code
 	TooLarge  bool   // a size limit was exceeded: 413
 	Damaged   bool   // the object is there, and cannot be read: 422, since no repetition helps
 	Unsettled bool   // the change may have been made all the same: not to be repeated unseen
 	Detail    string // more for people: accepted values, what to do next; may be empty
 	Err       error  // the cause; may be nil
 }
+
+// These are the kinds of errors about secrets. Their codes are those of the same errors about tables.
+const (
+	SecretNotFound      = "secret-not-found"
+	SecretAlreadyExists = "secret-already-exists"
+)
 
 // Errorf returns an Error with a formatted message. An operand of %w becomes the cause,
 // whose text is then part of the message: use it only for causes fit for clients.

@@ -5,6 +5,7 @@
 //
 //	_catalog/<folder of the parent>/t/<name>    a table
 //	_catalog/<folder of the parent>/n/<name>    a namespace
+//	_catalog/<folder of the parent>/s/<name>    a secret
 //
 // The folder of the root is "$" and that of ["a","b"] is "$a$b". A path that is too long for a file
 // name becomes "$$" and a hash, so that one GET reaches any record at any depth. Names are escaped
@@ -30,6 +31,7 @@ type Kind string
 const (
 	Tables     Kind = "/t/"
 	Namespaces Kind = "/n/"
+	Secrets    Kind = "/s/"
 )
 
 // Records is the prefix of the keys of all records.
@@ -43,6 +45,9 @@ func Table(id []string) string { return Tables.key(id) }
 
 // Namespace returns the key of a namespace's record.
 func Namespace(id []string) string { return Namespaces.key(id) }
+
+// Secret returns the key of a secret's record.
+func Secret(id []string) string { return Secrets.key(id) }
 
 func (k Kind) key(id []string) string {
 	if IsRoot(id) {

@@ -15,6 +15,7 @@ import (
 	"tiltyard/shared/job"
 	"tiltyard/shared/memory"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/data"
 	"tiltyard/shared/service/index"
 	"tiltyard/shared/service/namespace"
@@ -42,8 +43,9 @@ type Options struct {
 	Uploads arrowipc.Limits // bounds Arrow bodies
 	// RequestTimeout is the longest time that a request may take.
 	RequestTimeout time.Duration
-	Logger         *slog.Logger   // logs what jobs do
-	Memory         *memory.Budget // bounds the memory of jobs; nil: no bound
+	Logger         *slog.Logger     // logs what jobs do
+	Memory         *memory.Budget   // bounds the memory of jobs; nil: no bound
+	Keys           *sealing.KeyFile // seal secrets; nil: there are none
 }
 
 // Routes returns the routes of all services. The handler answers every other operation as not
@@ -73,7 +75,7 @@ func Open(stores tables.Stores, opts Options) Services {
 		version.New(tables).Routes(),
 		ref.New(tables).Routes(),
 		transaction.New(tables, keeper).Routes(),
-		view.New(tables).Routes(),
+		view.New(tables, opts.Keys).Routes(),
 	)}
 	if tables.Jobs != nil {
 		all.Worker = &job.Worker{

@@ -1,4 +1,4 @@
-// Package view answers the operations on views.
+// Package view answers the operations on views and on secrets.
 package view
 
 import (
@@ -10,16 +10,22 @@ import (
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sealing"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/view"
 	"tiltyard/shared/work/refresh"
 )
 
-// A Service answers the operations on views.
-type Service struct{ tables tables.Tables }
+// A Service answers the operations on views and on secrets.
+type Service struct {
+	tables tables.Tables
+	keys   *sealing.KeyFile // nil when there are none
+}
 
-// New returns the service over tables.
-func New(tables tables.Tables) *Service { return &Service{tables: tables} }
+// New returns the service over tables. It seals secrets with keys; without keys, it refuses their values.
+func New(tables tables.Tables, keys *sealing.KeyFile) *Service {
+	return &Service{tables: tables, keys: keys}
+}
 
 // Routes returns the operations that the service answers.
 func (s *Service) Routes() []httpapi.Route {
@@ -34,6 +40,11 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("DescribeView", s.DescribePlain),
 		httpapi.JSON("DropView", s.DropPlain),
 		httpapi.JSON("ListViews", s.ListPlain),
+		httpapi.Concealed("CreateSecret", s.CreateSecret),
+		httpapi.Concealed("AlterSecret", s.AlterSecret),
+		httpapi.JSON("DescribeSecret", s.DescribeSecret),
+		httpapi.JSON("DropSecret", s.DropSecret),
+		httpapi.JSON("ListSecrets", s.ListSecrets),
 	}
 }
 

@@ -1,0 +1,165 @@
+package sealing
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A KeyFile is a file of keys. Each use reads it, so that a key that an operator adds counts at
+// once. It is safe for concurrent use, also by several processes.
+type KeyFile struct{ path string }
+
+// A ring is the content of a file of keys, as JSON. New values are sealed with the first key; the
+// others open values that were sealed before.
+type ring struct {
+	Deployment string `json:"deployment"` // distinguishes deployments that share a key
+	Keys       []key  `json:"keys"`
+}
+
+type key struct {
+	ID  string `json:"id"`
+	Key []byte `json:"key"` // base64 of keyBytes bytes
+}
+
+const (
+	keyBytes = 32
+	// maxFileBytes is the size of the largest file of keys, some hundreds of them.
+	maxFileBytes = 64 << 10
+)
+
+// OpenKeyFile returns the file of keys at a path. Its folder must exist. The path must lie in none
+// of the given folders, which programs with less rights read.
+func OpenKeyFile(path string, shared ...string) (*KeyFile, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range shared {
+		folder, err := resolve(folder)
+		if err != nil {
+			return nil, err
+		}
+		if inside, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(inside) {
+			return nil, fmt.Errorf("the file of keys %s lies inside of %s, where tables are", path, folder)
+		}
+	}
+	return &KeyFile{path: path}, nil
+}
+
+// resolve returns an absolute path without symbolic links. The last part of the path may be missing.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return resolved, err
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	return filepath.Join(folder, filepath.Base(path)), err
+}
+
+func (f *KeyFile) readOrMake() (*ring, error) {
+	found, err := f.read()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	if err := f.make(); err != nil {
+		return nil, fmt.Errorf("make the file of keys: %w", err)
+	}
+	return f.read() // which may be that of another process
+}
+
+// read reads the file. It refuses a file that other users may read or write.
+func (f *KeyFile) read() (*ring, error) {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("read the file of keys: %w", err)
+	}
+	defer func() { _ = file.Close() }() // the file was only read
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the file of keys: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("the file of keys %s has the mode %v; it must be a file that only its owner may read and write (chmod 600)", f.path, info.Mode())
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the file of keys: %w", err)
+	}
+	found, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("the file of keys %s: %w", f.path, err)
+	}
+	return found, nil
+}
+
+// parse reads the content of a file of keys. Errors quote nothing of it.
+func parse(data []byte) (*ring, error) {
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("is larger than %d bytes", maxFileBytes)
+	}
+	found := new(ring)
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(found); err != nil || len(bytes.TrimSpace(data[decoder.InputOffset():])) > 0 {
+		return nil, errors.New("is not a JSON object of a deployment and its keys")
+	}
+	if found.Deployment == "" || len(found.Keys) == 0 {
+		return nil, errors.New("names no deployment, or holds no key")
+	}
+	ids := map[string]bool{}
+	for i, one := range found.Keys {
+		if one.ID == "" || ids[one.ID] || len(one.Key) != keyBytes {
+			return nil, fmt.Errorf("key %d needs an id of its own and %d bytes", i+1, keyBytes)
+		}
+		ids[one.ID] = true
+	}
+	return found, nil
+}
+
+// make makes the file with one new key, unless another process makes it first. The file has its
+// whole content before it has its name.
+func (f *KeyFile) make() (err error) {
+	fresh := key{ID: strings.ToLower(rand.Text()), Key: make([]byte, keyBytes)}
+	rand.Read(fresh.Key) // never returns an error: a failure ends the program
+	data, err := json.MarshalIndent(ring{Deployment: strings.ToLower(rand.Text()), Keys: []key{fresh}}, "", "  ")
+	if err != nil {
+		return err
+	}
+	folder := filepath.Dir(f.path)
+	draft, err := os.CreateTemp(folder, filepath.Base(f.path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(draft.Name())) }()
+	_, err = draft.Write(append(data, '\n'))
+	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(draft.Name(), f.path); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	}
+	return syncFolder(folder)
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

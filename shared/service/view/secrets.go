@@ -1,0 +1,69 @@
+package view
+
+import (
+	"context"
+
+	"tiltyard/shared/catalog"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sealing"
+)
+
+// CreateSecret gives a name to a value, which no request returns.
+func (s *Service) CreateSecret(ctx context.Context, req *protocol.WriteSecretRequest) (*protocol.Empty, error) {
+	sealed, err := s.seal(req)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.Empty{}, s.tables.Names.CreateSecret(ctx, req.ID, sealed)
+}
+
+// AlterSecret replaces the value of a secret.
+func (s *Service) AlterSecret(ctx context.Context, req *protocol.WriteSecretRequest) (*protocol.Empty, error) {
+	sealed, err := s.seal(req)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.Empty{}, s.tables.Names.AlterSecret(ctx, req.ID, sealed)
+}
+
+func (s *Service) seal(req *protocol.WriteSecretRequest) (sealing.Sealed, error) {
+	if s.keys == nil {
+		return sealing.Sealed{}, &protocol.Error{
+			Code: protocol.InvalidInput, Message: "this deployment keeps no secrets", Detail: "configure a file of keys (TILTYARD_SECRETS)",
+		}
+	}
+	return s.keys.Seal(req.ID, []byte(req.Value))
+}
+
+// DescribeSecret returns when a secret was created, and when its value was last replaced.
+func (s *Service) DescribeSecret(ctx context.Context, req *protocol.SecretRequest) (*protocol.DescribeSecretResponse, error) {
+	record, err := s.tables.Names.Secret(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.DescribeSecretResponse{
+		Name: record.ID[len(record.ID)-1], CreatedAt: record.Created.UnixMilli(), UpdatedAt: record.Updated.UnixMilli(),
+	}, nil
+}
+
+// DropSecret removes a secret.
+func (s *Service) DropSecret(ctx context.Context, req *protocol.SecretRequest) (*protocol.Empty, error) {
+	return &protocol.Empty{}, s.tables.Names.DropSecret(ctx, req.ID)
+}
+
+// ListSecrets returns the names of the secrets in a namespace.
+func (s *Service) ListSecrets(ctx context.Context, req *protocol.ListSecretsRequest) (*protocol.ListSecretsResponse, error) {
+	limit := catalog.All
+	if most, bounded := req.Bound(); bounded {
+		limit = int(min(most, 1<<31-1))
+	}
+	names, next, err := s.tables.Names.ListSecrets(ctx, req.ID, req.PageToken, limit)
+	if err != nil {
+		return nil, err
+	}
+	answer := &protocol.ListSecretsResponse{PageToken: next}
+	for _, name := range names {
+		answer.Secrets = append(answer.Secrets, protocol.ListedSecret{Name: name})
+	}
+	return answer, nil
+}
