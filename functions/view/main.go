@@ -16,5 +16,5 @@ func main() {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: env.Queue, Maintain: env.Maintain,
 	})
-	apigateway.Serve(env.Handler(view.New(tables, env.Keys).Routes()...), env.Stream)
+	apigateway.Serve(env.Handler(view.New(tables, nil).Routes()...), env.Stream)
 }

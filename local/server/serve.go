@@ -103,6 +103,10 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	secretKeys, err := env.OpenKeys()
+	if err != nil {
+		return err
+	}
 	listener, err := listen(cmd.Context(), config.Listen)
 	if err != nil {
 		return err
@@ -115,7 +119,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 		Objects: env.Objects, Records: env.Records, Now: env.Now, Logger: env.Logger, CacheBytes: env.CacheBytes,
 		Rows: engine.Limits{MergeBytes: env.MergeBytes, TopK: env.TopK}, Queue: queue, Maintain: env.Maintain,
 		Vendor: env.Vendor,
-	}, all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: env.Keys})
+	}, all.Options{Uploads: env.Uploads, RequestTimeout: env.RequestTimeout, Logger: env.Logger, Memory: env.Memory, Keys: secretKeys})
 	numbers := prometheus.New(boot.Release(), env.Now(), env.Memory)
 	env.Observers, env.Metrics = append(env.Observers, numbers.Observe), numbers.Write
 	handler := env.Handler(services.Routes...)

@@ -23,7 +23,7 @@ import (
 // claims groups, roles and scope, with the attributes subject and issuer; User::"key:<name>"
 // for an API key and User::"token" for the one token. An action is an operation by its name,
 // in Action::"read" or Action::"write" and in the group of its endpoint, such as
-// Action::"query". A resource is a Table or a Namespace by its id with "$" between the parts,
+// Action::"query". A resource is a Table, a Secret or a Namespace by its id with "$" between the parts,
 // in the namespaces above it up to Namespace::"$", with the attribute name. The action
 // Action::"UseLocation", in Action::"write", is asked about for the places that clients name
 // for tables: Location::"s3://bucket/landing" holds what is below it.

@@ -31,7 +31,6 @@ import (
 	"tiltyard/shared/metrics"
 	"tiltyard/shared/objectstore"
 	"tiltyard/shared/record"
-	"tiltyard/shared/sealing"
 	"tiltyard/shared/vending"
 )
 
@@ -80,9 +79,8 @@ type Env struct {
 	Queue    job.Queue          // carries jobs; nil when none is configured
 	Memory   *memory.Budget     // budget of requests and jobs
 	Verifier auth.Verifier
-	Policies *auth.Policies   // nil: the scopes of tokens decide
-	Keys     *sealing.KeyFile // seal secrets; nil: there are none
-	Vendor   vending.Vendor   // makes credentials for clients; nil: clients get none
+	Policies *auth.Policies // nil: the scopes of tokens decide
+	Vendor   vending.Vendor // makes credentials for clients; nil: clients get none
 	Logger   *slog.Logger
 	Audit    *slog.Logger // gets lines that no log level drops
 	Now      func() time.Time
@@ -127,12 +125,7 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	objects, objectsErr := openStores(c, logger)
 	policies, policiesErr := openPolicies(c, logger, time.Now)
 	vendor, vendorErr := openVendor(c, time.Now)
-	var keys *sealing.KeyFile
-	var keysErr error
-	if objectsErr == nil { // the folders must exist
-		keys, keysErr = openKeys(c, logger)
-	}
-	if err := errors.Join(verifierErr, objectsErr, policiesErr, vendorErr, keysErr); err != nil {
+	if err := errors.Join(verifierErr, objectsErr, policiesErr, vendorErr); err != nil {
 		return nil, err
 	}
 	records, err := openRecords(c, objects, time.Now)
@@ -145,7 +138,7 @@ func Open(c Config, log io.Writer) (*Env, error) {
 	}
 	budget := divideMemory(&c)
 	env := &Env{
-		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Keys: keys, Vendor: vendor,
+		Config: c, Memory: budget, Objects: objects, Records: records, Queue: queue, Verifier: verifier, Policies: policies, Vendor: vendor,
 		Logger: logger, Audit: newLogger(c, log, slog.LevelDebug), Now: time.Now,
 	}
 	if c.EMF {

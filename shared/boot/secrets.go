@@ -3,7 +3,6 @@ package boot
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 
@@ -27,9 +26,11 @@ func parseSecrets(text string) (string, error) {
 	return "", errors.New("must be file: and a path, auto, or off")
 }
 
-// openKeys opens the file of keys that the configuration names, nil when there is none. It makes no
-// file. The file beside the root is not used when clients could reach it.
-func openKeys(c Config, log *slog.Logger) (*sealing.KeyFile, error) {
+// OpenKeys opens the file of keys that seals secrets, nil when the configuration names none. It makes
+// no file. Where clients could reach the file beside the root, it writes a warning to the log and
+// returns nil.
+func (e *Env) OpenKeys() (*sealing.KeyFile, error) {
+	c := e.Config
 	path := c.Secrets
 	if path == "" || path == autoKeys && isBucket(c.Root) {
 		return nil, nil
@@ -49,7 +50,7 @@ func openKeys(c Config, log *slog.Logger) (*sealing.KeyFile, error) {
 	}
 	keys, err := sealing.OpenKeyFile(path, folders...)
 	if err != nil && c.Secrets == autoKeys {
-		log.Warn("there are no secrets, because their keys cannot lie beside the root: set secrets to another file", "error", err)
+		e.Logger.Warn("there are no secrets, because their keys cannot lie beside the root: set secrets to another file", "error", err)
 		return nil, nil
 	}
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"tiltyard/shared/catalog/keys"
 	"tiltyard/shared/catalog/naming"
 	"tiltyard/shared/catalog/objects"
@@ -17,8 +15,8 @@ import (
 )
 
 // A Cascade drops a namespace with all that it holds, step by step, leaves first. A process that
-// dies between two steps does no harm: the next Cascade starts again with the tables and namespaces
-// that are left. A namespace is only dropped when it is empty, so no table is left without a name
+// dies between two steps does no harm: the next Cascade starts again with what is left. A namespace
+// is only dropped when it is empty, so no table is left without a name
 // that leads to it. While a cascade runs, and for cascadeLease after its last step, no request can
 // create anything in the namespaces that it has reached. A Cascade is used by one goroutine.
 type Cascade struct {
@@ -26,7 +24,7 @@ type Cascade struct {
 	by      string
 	uid     string    // of the namespace; "" accepts any namespace of the name
 	marked  []*marked // the namespaces from the root of the cascade down to the current one
-	dropped int       // counts tables, secrets and namespaces
+	dropped int       // counts objects of all kinds
 }
 
 // marked is a namespace that the cascade has marked as dropping.
@@ -59,19 +57,24 @@ func (c *Catalog) IsLarge(ctx context.Context, id []string, limit int) (bool, er
 	count := 0
 	for todo := [][]string{id}; len(todo) > 0; todo = todo[1:] {
 		inside := todo[0]
-		for _, kind := range []childKind{kindOfNamed, kindOfSecrets, kindOfNamespaces} {
-			found, err := c.children(ctx, inside, kind, "", limit-count+1)
+		for _, leaf := range leaves {
+			found, err := c.children(ctx, inside, leaf.childKind, "", limit-count+1)
 			if err != nil {
 				return false, err
 			}
 			if count += len(found.names); count > limit {
 				return true, nil
 			}
-			if kind.Kind == keys.Namespaces {
-				for _, name := range found.names {
-					todo = append(todo, keys.Child(inside, name))
-				}
-			}
+		}
+		found, err := c.children(ctx, inside, kindOfNamespaces, "", limit-count+1)
+		if err != nil {
+			return false, err
+		}
+		if count += len(found.names); count > limit {
+			return true, nil
+		}
+		for _, name := range found.names {
+			todo = append(todo, keys.Child(inside, name))
 		}
 	}
 	return false, nil
@@ -128,8 +131,8 @@ func (d *Cascade) Release(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Run drops what is left. After every few of them it calls step with the
-// number dropped so far; an error of step ends the run.
+// Run drops what is left. After every few objects it calls step with the number dropped so far; an
+// error of step ends the run.
 func (d *Cascade) Run(ctx context.Context, step func(dropped int) error) error {
 	for len(d.marked) > 0 {
 		if err := d.renew(ctx); err != nil {
@@ -160,27 +163,20 @@ func (d *Cascade) renew(ctx context.Context) error {
 	return nil
 }
 
-// next does one step in the current namespace: it drops some tables or secrets, enters a namespace, or drops
+// next does one step in the current namespace: it drops some leaves, enters a namespace, or drops
 // the current one when that is empty.
 func (d *Cascade) next(ctx context.Context) error {
 	here := d.marked[len(d.marked)-1]
 	id := here.record.ID
-	tables, err := d.catalog.children(ctx, id, kindOfNamed, "", cascadeStep)
-	if err != nil {
-		return err
-	}
-	if len(tables.names) > 0 {
-		return d.drop(ctx, id, tables.names, func(ctx context.Context, id []string) error {
-			err := d.catalog.dropAny(ctx, id)
-			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
-		})
-	}
-	secrets, err := d.catalog.children(ctx, id, kindOfSecrets, "", cascadeStep)
-	if err != nil {
-		return err
-	}
-	if len(secrets.names) > 0 {
-		return d.drop(ctx, id, secrets.names, d.catalog.dropSecret)
+	for _, leaf := range leaves {
+		found, err := d.catalog.children(ctx, id, leaf.childKind, "", cascadeStep)
+		if err != nil {
+			return err
+		}
+		if len(found.names) > 0 {
+			d.dropped += len(found.names)
+			return d.catalog.removeLeaves(ctx, id, found.names, leaf.drop)
+		}
 	}
 	namespaces, err := d.catalog.children(ctx, id, kindOfNamespaces, "", 1)
 	if err != nil {
@@ -193,19 +189,8 @@ func (d *Cascade) next(ctx context.Context) error {
 	return d.leave(ctx, here)
 }
 
-// cascadeStep is how many tables or secrets one step drops.
+// cascadeStep is how many leaves one step drops.
 const cascadeStep = 32
-
-// drop calls one for each of the children of a namespace that have a name.
-func (d *Cascade) drop(ctx context.Context, id []string, names []string, one func(ctx context.Context, id []string) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(dropFanOut)
-	for _, name := range names {
-		group.Go(func() error { return one(ctx, keys.Child(id, name)) })
-	}
-	d.dropped += len(names)
-	return group.Wait()
-}
 
 // leave drops a namespace that looks empty. A table or namespace that was created before the mark
 // may appear after the listing; the next step finds it.

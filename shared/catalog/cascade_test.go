@@ -14,9 +14,10 @@ import (
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
+	"tiltyard/shared/sealing"
 )
 
-// plant makes a namespace p with tables and namespaces in it, some levels deep.
+// plant makes a namespace p with tables, secrets and namespaces in it, some levels deep.
 func plant(t *testing.T, c *Catalog) (uid string) {
 	t.Helper()
 	ctx := context.Background()
@@ -33,6 +34,9 @@ func plant(t *testing.T, c *Catalog) (uid string) {
 			if _, err := c.CreateTable(ctx, name, location, 0, nil); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := c.CreateSecret(ctx, keys.Child(id, "t0"), sealing.Sealed{Key: "k"}); err != nil { // a table has the name, too
+			t.Fatal(err)
 		}
 	}
 	uid, _, err := c.UID(ctx, []string{"p"})
@@ -103,7 +107,7 @@ func TestCascadeDropsAllThereIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(page.Objects) != 5 { // q, its tables and their data
+	if len(page.Objects) != 6 { // q, its tables and their data, and its secret
 		t.Errorf("left: %v", page.Objects)
 	}
 }
@@ -208,7 +212,7 @@ func TestAMarkIsRenewed(t *testing.T) {
 func TestANamespaceIsLargeBeyondItsLimit(t *testing.T) {
 	c := open(t, memstore.New())
 	plant(t, c)
-	for limit, want := range map[int]bool{0: true, 5: true, 10: true, 11: false, 100: false} {
+	for limit, want := range map[int]bool{0: true, 5: true, 14: true, 15: false, 100: false} {
 		got, err := c.IsLarge(t.Context(), []string{"p"}, limit)
 		if err != nil || got != want {
 			t.Errorf("more than %d: got %v, %v; want %v", limit, got, err, want)

@@ -23,28 +23,24 @@ func (c *Catalog) DropNamespace(ctx context.Context, id []string, cascade bool) 
 	if keys.IsRoot(id) {
 		return nil, errRootDrop
 	}
-	var children dropTable
 	if cascade {
-		children = c.dropAny
+		return c.dropNamed(ctx, id, leaf.dropped)
 	}
-	return c.dropNamed(ctx, id, children)
+	return c.dropNamed(ctx, id, nil)
 }
 
-// A dropTable drops a table or a view of a namespace that is being dropped. When it is nil, a
-// namespace with tables is not dropped.
-type dropTable func(ctx context.Context, id []string) error
-
-// dropNamed drops the namespace that an id names.
-func (c *Catalog) dropNamed(ctx context.Context, id []string, children dropTable) (*Namespace, error) {
+// dropNamed drops the namespace that an id names, after what it holds; a nil removal lets a namespace
+// that holds something stand.
+func (c *Catalog) dropNamed(ctx context.Context, id []string, how removalOf) (*Namespace, error) {
 	record, etag, err := c.names.Namespace(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return c.dropNamespace(ctx, record, etag, children)
+	return c.dropNamespace(ctx, record, etag, how)
 }
 
 // dropNamespace drops the namespace of a record, if the record has not changed.
-func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, etag string, children dropTable) (*Namespace, error) {
+func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, etag string, how removalOf) (*Namespace, error) {
 	id := record.ID
 	if record.Dropping != nil && c.names.Now().Before(record.Dropping.Until) {
 		return nil, naming.Dropping(id)
@@ -53,8 +49,8 @@ func (c *Catalog) dropNamespace(ctx context.Context, record *stored.Namespace, e
 	if err != nil {
 		return nil, err
 	}
-	if children != nil {
-		err = c.dropChildren(ctx, id, children)
+	if how != nil {
+		err = c.dropChildren(ctx, id, how)
 	}
 	if err == nil {
 		err = c.checkEmpty(ctx, id)
@@ -81,7 +77,7 @@ func (c *Catalog) forgetLate(ctx context.Context, id []string) error {
 	for attempt := 0; ; attempt++ {
 		late, err := c.anyChild(ctx, id)
 		if err == nil && late != "" {
-			err = c.dropChildren(ctx, id, c.forget)
+			err = c.dropChildren(ctx, id, leaf.forgotten)
 		}
 		if !protocol.HasCode(err, protocol.ConcurrentModification) || attempt == objects.Tries {
 			return err
@@ -139,7 +135,7 @@ func namespaceNotEmpty(id []string) *protocol.Error {
 	}
 }
 
-// anyChild returns the name of a table, a secret or a namespace inside a namespace, "" when it is empty.
+// anyChild returns the name of an object inside a namespace, "" when it is empty.
 // Records that renames have left behind do not count. When a rename into the namespace is under way
 // the answer is unknown, and the error is ConcurrentModification.
 func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
@@ -169,15 +165,16 @@ func (c *Catalog) anyChild(ctx context.Context, id []string) (string, error) {
 
 // dropChildren drops all that a namespace holds, leaves first. It includes objects that the caller
 // cannot see: see CheckCascade.
-func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable) error {
+func (c *Catalog) dropChildren(ctx context.Context, id []string, how removalOf) error {
 	ctx = auth.Unlimited(ctx)
-	tables, err := c.children(ctx, id, kindOfNamed, "", All)
-	if err != nil {
-		return err
-	}
-	secrets, err := c.children(ctx, id, kindOfSecrets, "", All)
-	if err != nil {
-		return err
+	for _, leaf := range leaves {
+		found, err := c.children(ctx, id, leaf.childKind, "", All)
+		if err != nil {
+			return err
+		}
+		if err := c.removeLeaves(ctx, id, found.names, how(leaf)); err != nil {
+			return err
+		}
 	}
 	namespaces, err := c.children(ctx, id, kindOfNamespaces, "", All)
 	if err != nil {
@@ -185,18 +182,9 @@ func (c *Catalog) dropChildren(ctx context.Context, id []string, drop dropTable)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(dropFanOut)
-	for _, name := range tables.names {
-		group.Go(func() error {
-			err := drop(ctx, keys.Child(id, name))
-			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
-		})
-	}
-	for _, name := range secrets.names {
-		group.Go(func() error { return c.dropSecret(ctx, keys.Child(id, name)) })
-	}
 	for _, name := range namespaces.names {
 		group.Go(func() error {
-			_, err := c.dropNamed(ctx, keys.Child(id, name), drop)
+			_, err := c.dropNamed(ctx, keys.Child(id, name), how)
 			return protocol.Ignore(err, protocol.NamespaceNotFound)
 		})
 	}

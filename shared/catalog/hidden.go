@@ -67,22 +67,15 @@ func (c *Catalog) CheckCascade(ctx context.Context, id []string) error {
 		if !auth.Permits(ctx, "DropNamespace", auth.Namespace(inside)) {
 			return namespaceNotEmpty(id)
 		}
-		tables, err := c.children(ctx, inside, kindOfNamed, "", All)
-		if err != nil {
-			return err
-		}
-		for _, name := range tables.names {
-			if !auth.Permits(ctx, "DropTable", auth.Table(keys.Child(inside, name))) {
-				return namespaceNotEmpty(id)
+		for _, leaf := range leaves {
+			found, err := c.children(ctx, inside, leaf.childKind, "", All)
+			if err != nil {
+				return err
 			}
-		}
-		secrets, err := c.children(ctx, inside, kindOfSecrets, "", All)
-		if err != nil {
-			return err
-		}
-		for _, name := range secrets.names {
-			if !auth.Permits(ctx, "DropSecret", auth.Secret(keys.Child(inside, name))) {
-				return namespaceNotEmpty(id)
+			for _, name := range found.names {
+				if !auth.Permits(ctx, leaf.operation, objectOf(leaf.Kind, keys.Child(inside, name))) {
+					return namespaceNotEmpty(id)
+				}
 			}
 		}
 		namespaces, err := c.children(ctx, inside, kindOfNamespaces, "", All)

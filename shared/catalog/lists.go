@@ -53,6 +53,7 @@ type childKind struct {
 var (
 	kindOfNamespaces = childKind{Kind: keys.Namespaces}
 	kindOfNamed      = childKind{Kind: keys.Tables} // tables and views
+	kindOfSecrets    = childKind{Kind: keys.Secrets}
 	kindOfTables     = childKind{keys.Tables, false, func(v *stored.View) bool { return v == nil || v.Kind == stored.Materialized }}
 )
 
@@ -167,8 +168,7 @@ var errStale = &protocol.Error{
 	Code: protocol.ConcurrentModification, Message: "tables are renamed faster than they can be listed; retry", Detail: "retry",
 }
 
-// standing returns the records of one page that are of namespaces or secrets, or that stood for a
-// table or a view.
+// standing returns the records of one page without those of tables and views that did not stand.
 func (c *Catalog) standing(ctx context.Context, listed []objectstore.Info) ([]child, error) {
 	page, err := c.doubtful(ctx, listed)
 	if err != nil {

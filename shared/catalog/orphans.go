@@ -15,8 +15,8 @@ import (
 	"tiltyard/shared/protocol"
 )
 
-// An orphan is the record of a table, a secret or a namespace whose parent does not exist. It arises when the
-// last put of a creator that died or gave up reaches the store after the parent was dropped. No
+// An orphan is the record of an object whose parent does not exist. It arises when the last put of a
+// creator that died or gave up reaches the store after the parent was dropped. No
 // client was told that the object exists. Until a sweep removes it, requests can see it by its
 // name, and it appears in a new namespace with the name of the parent.
 

@@ -15,9 +15,6 @@ import (
 	"tiltyard/shared/sealing"
 )
 
-// kindOfSecrets is the kind of the secrets of a namespace.
-var kindOfSecrets = childKind{Kind: keys.Secrets}
-
 // CreateSecret gives a name to a sealed value. A taken name is an error of the kind
 // [protocol.SecretAlreadyExists], a missing parent NamespaceNotFound.
 func (c *Catalog) CreateSecret(ctx context.Context, id []string, sealed sealing.Sealed) error {
@@ -94,9 +91,4 @@ func (c *Catalog) changeSecret(ctx context.Context, id []string, change func(rec
 // ListSecrets is ListTables for secrets.
 func (c *Catalog) ListSecrets(ctx context.Context, parent []string, after string, limit int) (names []string, next string, err error) {
 	return c.list(ctx, parent, kindOfSecrets, after, limit)
-}
-
-// dropSecret is DropSecret for a secret that may be gone.
-func (c *Catalog) dropSecret(ctx context.Context, id []string) error {
-	return protocol.Ignore(c.DropSecret(ctx, id), protocol.TableNotFound)
 }

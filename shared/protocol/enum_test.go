@@ -79,7 +79,9 @@ func TestEachEnumerationIsChecked(t *testing.T) {
 		}
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "UnmarshalText" {
-				parsed = append(parsed, f.Recv.List[0].Type.(*ast.StarExpr).X.(*ast.Ident).Name)
+				if name := f.Recv.List[0].Type.(*ast.StarExpr).X.(*ast.Ident).Name; name != "Concealed" { // any text
+					parsed = append(parsed, name)
+				}
 			}
 		}
 	}

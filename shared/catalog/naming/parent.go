@@ -35,11 +35,10 @@ func NamespaceNotFound(id []string) error {
 	}
 }
 
-// A childRecord is the record of a namespace, a table or a secret.
+// A childRecord is the record of an object that a namespace holds.
 type childRecord interface{ Identity() string }
 
-// CreateChild puts the record of a new namespace, table or secret into a parent, and returns the record's
-// ETag. The record must not exist yet (objectstore.ErrPrecondition), and the parent must exist
+// CreateChild puts the record of a new object into a parent, and returns the record's ETag. The record must not exist yet (objectstore.ErrPrecondition), and the parent must exist
 // before and after the put.
 func (r *Registry) CreateChild(ctx context.Context, id []string, key string, record childRecord) (etag string, err error) {
 	parent := keys.Parent(id)

@@ -193,3 +193,23 @@ func TestTransactionsOfHiddenTablesAreHidden(t *testing.T) {
 		t.Errorf("jobs are %s, want %s and not %s", listed, open, hidden)
 	}
 }
+
+func TestListsLeaveOutHiddenSecrets(t *testing.T) {
+	s := serveLimited(t)
+	s.populate()
+	s.populateSecrets()
+	for group, want := range map[string]string{
+		"admins": `{"secrets":[{"name":"secret"},{"name":"t"}]}`, "readers": `{"secrets":[{"name":"t"}]}`, "writers": `{"secrets":[{"name":"t"}]}`,
+	} {
+		if got := strings.TrimSpace(s.must(group, "/v1/namespace/oak/secret/list", "{}")); got != want {
+			t.Errorf("%s: got %s, want %s", group, got, want)
+		}
+	}
+	// A secret that writers may not drop keeps its namespace, even when all tables could be dropped.
+	s.must("admins", "/v1/table/oak$secret/drop", "{}")
+	status, answer := s.as("writers", http.MethodPost, "/v1/namespace/oak/drop", `{"behavior":"Cascade"}`)
+	if status != http.StatusConflict || strings.Contains(answer, "secret") {
+		t.Errorf("cascade of writers: %d %s, want 409 without the name", status, answer)
+	}
+	s.must("admins", "/v1/namespace/oak/secret/list", "{}")
+}

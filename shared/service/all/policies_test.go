@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tiltyard/shared/arrowipc"
 	"tiltyard/shared/auth"
 	"tiltyard/shared/httpapi"
 	"tiltyard/shared/job/memqueue"
@@ -21,6 +21,7 @@ import (
 	"tiltyard/shared/objectstore/memstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/record/objectrecord"
+	"tiltyard/shared/sealing"
 	"tiltyard/shared/service/all"
 	"tiltyard/shared/tables"
 	"tiltyard/shared/vending"
@@ -38,6 +39,7 @@ permit (principal in Group::"admins", action, resource);
 permit (principal in Group::"readers", action in Action::"read", resource in Namespace::"oak");
 permit (principal in Group::"writers", action, resource in Namespace::"oak");
 forbid (principal, action, resource == Table::"oak$secret") unless { principal in Group::"admins" };
+forbid (principal, action, resource == Secret::"oak$secret") unless { principal in Group::"admins" };
 permit (principal == User::"iss#sub-askers", action == Action::"QueryTable", resource == Table::"elm$x");
 permit (principal in Group::"listers", action in [Action::"ListTables", Action::"ListNamespaces"], resource == Namespace::"$");
 permit (principal in Group::"viewers", action == Action::"DescribeTable", resource in Namespace::"oak");
@@ -59,9 +61,13 @@ func serveLimited(t testing.TB) *limited {
 		t.Fatal(err)
 	}
 	policies := auth.OpenPolicies(func(context.Context) ([]byte, error) { return []byte(testPolicies), nil }, time.Now)
-	routes := all.Routes(tables.Stores{
+	keys, err := sealing.OpenKeyFile(filepath.Join(t.TempDir(), "keys"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := all.Open(tables.Stores{
 		Objects: roots, Now: time.Now, Records: objectrecord.Open(s.store, time.Now), Queue: new(memqueue.Queue), Vendor: s,
-	}, arrowipc.Limits{})
+	}, all.Options{Keys: keys}).Routes
 	s.handler = httpapi.Handler(routes, httpapi.Options{
 		Verifier: groups{}, Policies: policies, NewID: func() string { return "request" },
 	})
@@ -101,6 +107,14 @@ func (s *limited) populate() {
 	}
 	for _, id := range []string{"oak$t", "oak$secret", "oak$in$deep", "elm$x"} {
 		s.must("admins", "/v1/table/"+id+"/declare", "{}")
+	}
+}
+
+// populateSecrets makes a secret beside each table of populate, with its name.
+func (s *limited) populateSecrets() {
+	s.t.Helper()
+	for _, id := range []string{"oak$t", "oak$secret", "oak$in$deep", "elm$x"} {
+		s.must("admins", "/v1/secret/"+id+"/create", `{"value":"v"}`)
 	}
 }
 
@@ -171,6 +185,7 @@ var bodies = map[string]string{
 	"DescribeTableVersion": `{"version":1}`, "BatchDeleteTableVersions": `{"ranges":[{"start_version":1,"end_version":2}]}`,
 	"RestoreTable": `{"version":1}`, "GetTableTagVersion": `{"tag":"x"}`, "CreateTableTag": `{"tag":"x","version":1}`,
 	"UpdateTableTag": `{"tag":"x","version":1}`, "DeleteTableTag": `{"tag":"x"}`,
+	"CreateSecret": `{"value":"w"}`, "AlterSecret": `{"value":"w"}`,
 	"CreateTableBranch": `{"name":"x"}`, "DeleteTableBranch": `{"name":"x"}`,
 	"DiffTableBranches": `{"from_branch":"x"}`, "CherryPickTableBranch": `{"from_branch":"x"}`,
 }
@@ -227,6 +242,9 @@ func checkDecision(t *testing.T, op protocol.Operation, group, id string) {
 	t.Helper()
 	s := serveLimited(t)
 	s.populate()
+	if strings.HasPrefix(op.Path, "/v1/secret/") || op.Name == "ListSecrets" {
+		s.populateSecrets()
+	}
 	path, body := request(op, id)
 	before := s.content()
 	status, answer := s.as(group, op.Methods[0], path, body)

@@ -29,7 +29,7 @@ func (s *Service) AlterSecret(ctx context.Context, req *protocol.WriteSecretRequ
 func (s *Service) seal(req *protocol.WriteSecretRequest) (sealing.Sealed, error) {
 	if s.keys == nil {
 		return sealing.Sealed{}, &protocol.Error{
-			Code: protocol.InvalidInput, Message: "this deployment keeps no secrets", Detail: "configure a file of keys (TILTYARD_SECRETS)",
+			Code: protocol.Unsupported, Message: "this deployment keeps no secrets", Detail: "configure a file of keys (TILTYARD_SECRETS); functions have none",
 		}
 	}
 	return s.keys.Seal(req.ID, []byte(req.Value))

@@ -114,7 +114,7 @@ func as(ctx context.Context) context.Context {
 
 // create makes the view v and returns the job that fills it.
 func (p *process) create(ctx context.Context, query string) (string, error) {
-	made, err := viewservice.New(p.Tables).CreateMaterialized(as(ctx), &protocol.CreateMaterializedViewRequest{
+	made, err := viewservice.New(p.Tables, nil).CreateMaterialized(as(ctx), &protocol.CreateMaterializedViewRequest{
 		Common: protocol.Common{ID: []string{"v"}}, Query: query,
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *process) create(ctx context.Context, query string) (string, error) {
 func (p *process) refresh(t *testing.T, req protocol.RefreshMaterializedViewRequest) string {
 	t.Helper()
 	req.ID = []string{"v"}
-	return must[*protocol.RefreshMaterializedViewResponse](t)(viewservice.New(p.Tables).RefreshMaterialized(as(t.Context()), &req)).JobID
+	return must[*protocol.RefreshMaterializedViewResponse](t)(viewservice.New(p.Tables, nil).RefreshMaterialized(as(t.Context()), &req)).JobID
 }
 
 // serve does what messages ask for until there are none for a while, or the process dies.
@@ -385,14 +385,14 @@ func TestRefreshesAtTheSameTime(t *testing.T) {
 func TestTheSenderMustBePermittedToReadTheSource(t *testing.T) {
 	p := open(t, memstore.New())
 	p.source(t, true)
-	_, err := viewservice.New(p.Tables).CreateMaterialized(t.Context(), &protocol.CreateMaterializedViewRequest{
+	_, err := viewservice.New(p.Tables, nil).CreateMaterialized(t.Context(), &protocol.CreateMaterializedViewRequest{
 		Common: protocol.Common{ID: []string{"v"}}, Query: query,
 	})
 	if !protocol.HasCode(err, protocol.PermissionDenied) {
 		t.Errorf("create by nobody: %v", err)
 	}
 	must[string](t)(p.create(t.Context(), query))
-	_, err = viewservice.New(p.Tables).RefreshMaterialized(t.Context(), &protocol.RefreshMaterializedViewRequest{Common: protocol.Common{ID: []string{"v"}}})
+	_, err = viewservice.New(p.Tables, nil).RefreshMaterialized(t.Context(), &protocol.RefreshMaterializedViewRequest{Common: protocol.Common{ID: []string{"v"}}})
 	if !protocol.HasCode(err, protocol.PermissionDenied) {
 		t.Errorf("refresh by nobody: %v", err)
 	}

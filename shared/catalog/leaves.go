@@ -1,0 +1,46 @@
+package catalog
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/protocol"
+)
+
+// A leaf is a kind of objects that a namespace holds and that hold no objects themselves.
+type leaf struct {
+	childKind
+	operation string  // drops one object, and policies may forbid it
+	drop      removal // removes an object with its data
+	forget    removal // removes the name of an object; data stays
+}
+
+// A removal removes the object of an id.
+type removal func(c *Catalog, ctx context.Context, id []string) error
+
+// A removalOf chooses one of the removals of a leaf: leaf.dropped or leaf.forgotten.
+type removalOf func(leaf) removal
+
+func (l leaf) dropped() removal   { return l.drop }
+func (l leaf) forgotten() removal { return l.forget }
+
+// leaves are all kinds of leaves.
+var leaves = []leaf{
+	{kindOfNamed, "DropTable", (*Catalog).dropAny, (*Catalog).forget},
+	{kindOfSecrets, "DropSecret", (*Catalog).DropSecret, (*Catalog).DropSecret},
+}
+
+// removeLeaves removes objects of a namespace by their names. Some of them may be gone.
+func (c *Catalog) removeLeaves(ctx context.Context, parent, names []string, remove removal) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(dropFanOut)
+	for _, name := range names {
+		group.Go(func() error {
+			err := remove(c, ctx, keys.Child(parent, name))
+			return protocol.Ignore(err, protocol.TableNotFound, protocol.NamespaceNotFound)
+		})
+	}
+	return group.Wait()
+}

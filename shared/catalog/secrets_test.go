@@ -1,0 +1,188 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tiltyard/shared/catalog/keys"
+	"tiltyard/shared/objectstore"
+	"tiltyard/shared/objectstore/faultstore"
+	"tiltyard/shared/objectstore/memstore"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/sealing"
+)
+
+// wantKind checks the code of an error about a secret, and that its kind distinguishes it from the
+// same error about a table.
+func wantKind(t *testing.T, what string, err error, code protocol.Code, kind string) {
+	t.Helper()
+	var known *protocol.Error
+	if !errors.As(err, &known) || known.Code != code || known.Kind != kind {
+		t.Errorf("%s: got %v, want code %v of the kind %q", what, err, code, kind)
+	}
+}
+
+func TestSecretsAreCreatedAlteredAndDropped(t *testing.T) {
+	c := open(t, memstore.New())
+	clock := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	c.names.Now = func() time.Time { return clock }
+	mustCreate(t, c, "n")
+	mustTable(t, c, "n/s") // names of secrets are their own
+	ctx, id := t.Context(), split("n/s")
+
+	_, err := c.Secret(ctx, id)
+	wantKind(t, "a missing secret", err, protocol.TableNotFound, protocol.SecretNotFound)
+	wantKind(t, "alter a missing secret", c.AlterSecret(ctx, id, sealing.Sealed{}), protocol.TableNotFound, protocol.SecretNotFound)
+	wantKind(t, "drop a missing secret", c.DropSecret(ctx, id), protocol.TableNotFound, protocol.SecretNotFound)
+	wantCode(t, "create without a parent", c.CreateSecret(ctx, split("m/s"), sealing.Sealed{}), "NamespaceNotFound")
+
+	if err := c.CreateSecret(ctx, id, sealing.Sealed{Key: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, "create again", c.CreateSecret(ctx, id, sealing.Sealed{Key: "other"}), protocol.TableAlreadyExists, protocol.SecretAlreadyExists)
+	made, err := c.Secret(ctx, id)
+	if err != nil || made.Sealed.Key != "first" || !made.Created.Equal(clock) || !made.Updated.Equal(clock) {
+		t.Errorf("got %+v, %v", made, err)
+	}
+	for n := range 3 { // the clock stands still, and updated_at moves all the same
+		if err := c.AlterSecret(ctx, id, sealing.Sealed{Key: fmt.Sprint(n)}); err != nil {
+			t.Fatal(err)
+		}
+		altered, err := c.Secret(ctx, id)
+		want := clock.Add(time.Duration(n+1) * time.Millisecond)
+		if err != nil || altered.Sealed.Key != fmt.Sprint(n) || altered.UID != made.UID || !altered.Created.Equal(clock) || !altered.Updated.Equal(want) {
+			t.Errorf("after alter %d: got %+v, %v; want it updated at %v", n, altered, err, want)
+		}
+	}
+	if _, err := c.DropNamespace(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
+		t.Errorf("drop of a namespace with a table and a secret: got %v, want NamespaceNotEmpty", err)
+	}
+	if _, err := c.DropTable(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.DropNamespace(ctx, split("n"), false); !protocol.HasCode(err, protocol.NamespaceNotEmpty) {
+		t.Errorf("drop of a namespace with a secret: got %v, want NamespaceNotEmpty", err)
+	}
+	if err := c.DropSecret(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.DropNamespace(ctx, split("n"), false); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSecretsAreListedByThemselves(t *testing.T) {
+	c := open(t, memstore.New())
+	mustCreate(t, c, "n", "n/in")
+	mustTable(t, c, "n/table")
+	want := []string{"A", "a", "a.b", "a_b", "b-c"}
+	for _, name := range want {
+		if err := c.CreateSecret(t.Context(), []string{"n", name}, sealing.Sealed{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit := 1; limit <= len(want)+1; limit++ {
+		var got []string
+		for after := ""; ; {
+			names, next, err := c.ListSecrets(t.Context(), split("n"), after, limit)
+			if err != nil || len(names) > limit {
+				t.Fatalf("by %d: got %q, %v", limit, names, err)
+			}
+			got = append(got, names...)
+			if after = next; after == "" {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("by %d: got %q, want %q", limit, got, want)
+		}
+	}
+	if names, _, err := c.ListSecrets(t.Context(), split("n/in"), "", All); err != nil || len(names) != 0 {
+		t.Errorf("an empty namespace: got %q, %v", names, err)
+	}
+	if tables, _, err := c.ListTables(t.Context(), split("n"), "", All); err != nil || !slices.Equal(tables, []string{"table"}) {
+		t.Errorf("tables: got %q, %v", tables, err)
+	}
+	if ids, err := c.AllTables(t.Context()); err != nil || len(ids) != 1 {
+		t.Errorf("all tables: got %q, %v", ids, err)
+	}
+	_, _, err := c.ListSecrets(t.Context(), split("m"), "", All)
+	wantCode(t, "a missing namespace", err, "NamespaceNotFound")
+}
+
+// A cascade in one request drops secrets, also those deep below.
+func TestDroppedNamespacesTakeTheirSecretsAlong(t *testing.T) {
+	store := memstore.New()
+	c := open(t, store)
+	plant(t, c)
+	if _, err := c.DropNamespace(t.Context(), []string{"p"}, true); err != nil {
+		t.Fatal(err)
+	}
+	if left := wantNoOrphans(t, store, "the end"); left != 0 {
+		t.Errorf("%d records are left", left)
+	}
+	if _, err := c.Secret(t.Context(), split("q/t0")); err != nil {
+		t.Errorf("the secret of the neighbour: %v", err)
+	}
+}
+
+// Another writer changes the record before each of the first writes.
+func TestSecretsThatChangeMeanwhileAreReadAgain(t *testing.T) {
+	for what, change := range map[string]func(*Catalog) error{
+		"alter": func(c *Catalog) error { return c.AlterSecret(t.Context(), split("s"), sealing.Sealed{Key: "last"}) },
+		"drop":  func(c *Catalog) error { return c.DropSecret(t.Context(), split("s")) },
+	} {
+		inner := memstore.New()
+		other := open(t, inner)
+		if err := other.CreateSecret(t.Context(), split("s"), sealing.Sealed{Key: "first"}); err != nil {
+			t.Fatal(err)
+		}
+		var races atomic.Int32
+		racing := faultstore.New(inner, func(call faultstore.Call) faultstore.Fault {
+			if strings.Contains(fmt.Sprint(call), keys.Secret(split("s"))) && races.Add(1)%2 == 0 && races.Load() <= 4 {
+				if err := other.AlterSecret(t.Context(), split("s"), sealing.Sealed{Key: "between"}); err != nil {
+					t.Error(err)
+				}
+			}
+			return faultstore.Fault{}
+		})
+		if err := change(open(t, racing)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if races.Load() < 6 {
+			t.Errorf("%s: %d requests were sent, so nothing was raced", what, races.Load())
+		}
+		record, err := other.Secret(t.Context(), split("s"))
+		if what == "drop" {
+			wantKind(t, what, err, protocol.TableNotFound, protocol.SecretNotFound)
+		} else if err != nil || record.Sealed.Key != "last" {
+			t.Errorf("%s: got %+v, %v", what, record, err)
+		}
+	}
+}
+
+func TestSweepTakesOrphanedSecretsAway(t *testing.T) {
+	store := memstore.New()
+	c := open(t, store)
+	mustCreate(t, c, "kept", "gone")
+	for _, id := range []string{"kept/s", "gone/s"} {
+		if err := c.CreateSecret(t.Context(), split(id), sealing.Sealed{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Delete(t.Context(), keys.Namespace(split("gone")), objectstore.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	c.names.Now = func() time.Time { return time.Now().Add(48 * time.Hour) }
+	if deleted, err := c.Sweep(t.Context(), 0); err != nil || deleted != 1 {
+		t.Errorf("a sweep took %d records (%v), want 1", deleted, err)
+	}
+	if _, err := c.Secret(t.Context(), split("kept/s")); err != nil {
+		t.Error(err)
+	}
+}
