@@ -36,6 +36,7 @@ var mayImport = map[string]string{
 	"shared/catalog":            "memory auth catalog lance/manifest objectstore protocol sealing",
 	"shared/engine":             "memory engine fulltext take index lance objectstore protocol sortkey sql vector",
 	"shared/view":               "memory engine function/splitting lance protocol sql take view",
+	"shared/function":           "",
 	"shared/function/splitting": "fulltext",
 	"shared/index":              "memory fulltext half index lance sortkey vector",
 	"shared/index/indextest":    "memory index lance objectstore",

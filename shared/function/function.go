@@ -1,0 +1,61 @@
+// Package function says what a registered function is to the programs that run functions. A [Runtime]
+// opens a function for one use, and the [Caller] that it returns computes batches of rows.
+//
+// The package holds no runtime. Package splitting has the built-in functions that cut texts.
+package function
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// A Spec is all that a runtime learns of a function and of the use it is opened for. A function sees
+// nothing else of the service.
+type Spec struct {
+	Name       string
+	Version    string
+	Kind       string // of the artifact: sql_expression, wasm_module, python_callable or python_bundle
+	Entrypoint string // within the artifact; "" where its kind needs none
+	Artifact   []byte // the decoded content, which the runtime does not change
+	Digest     string // of the artifact: sha256: and lower-case hexadecimal digits
+
+	Inputs  []arrow.Field // parameters, in their order
+	Outputs []arrow.Field // one column, or the fields of a struct that becomes several columns
+
+	Initialization []byte            // arguments of a function that keeps state: an Arrow IPC stream of one row, or nil
+	Environment    map[string]string // declared variables, with values of secrets among them; never logged
+
+	Binding string // names the use, such as a binding of a column; "" outside of one
+	Job     string // the job that the function is called for
+}
+
+// A Runtime opens functions of one kind. Its methods may be called at once by several goroutines.
+type Runtime interface {
+	// Open makes a function ready to be called. The error is a protocol error for a function that this
+	// runtime cannot run, and says why. The caller of Open closes the Caller.
+	Open(ctx context.Context, s Spec) (Caller, error)
+}
+
+// A Caller is a function that is ready to be called, by one goroutine at a time.
+type Caller interface {
+	// Call computes one row of outputs for each row of in, whose columns are the parameters in their
+	// order. An error concerns the batch as a whole; rows that failed by themselves are in the result.
+	Call(ctx context.Context, in arrow.RecordBatch) (Result, error)
+
+	// Close ends what Open began.
+	Close() error
+}
+
+// A Result holds the outputs of a batch of rows.
+type Result struct {
+	Outputs arrow.RecordBatch // a column for each output, a row for each row of the input; the receiver releases it
+	Failed  []Failure         // rows whose outputs are null because the function failed, in ascending order
+}
+
+// A Failure is the reason why a row has no outputs.
+type Failure struct {
+	Row     int    // of the batch, from 0
+	Type    string // such as ValueError
+	Message string // at most 4 KiB
+}
