@@ -6,6 +6,7 @@ import (
 
 	"tiltyard/shared/engine/computed"
 	"tiltyard/shared/engine/freshness"
+	"tiltyard/shared/function"
 	"tiltyard/shared/lance/dataset"
 	"tiltyard/shared/lance/pb"
 	"tiltyard/shared/lance/schema"
@@ -24,6 +25,18 @@ type Backfill struct {
 	PerCommit int    // fragments that are committed together; 0 is a number of our own
 	// Progress is called with how many fragments were looked at, and how many rows have got a value.
 	Progress func(done, total, rows int64)
+	// Failed is called for each row that a function failed for, in the order of the rows of a fragment. A
+	// fragment that is computed again after a conflict calls it again. It may be nil.
+	Failed func(RowFailure)
+}
+
+// A RowFailure is the failure of a function for one row.
+type RowFailure struct {
+	Fragment uint64
+	Offset   uint32 // of the row in the fragment; deleted rows count
+	Function string // its id, as clients write it
+	Version  string // of the function
+	function.Failure
 }
 
 // perCommit is how many fragments are committed together unless the order says another number.

@@ -19,6 +19,7 @@ type Spec struct {
 	Entrypoint string // within the artifact; "" where its kind needs none
 	Artifact   []byte // the decoded content, which the runtime does not change
 	Digest     string // of the artifact: sha256: and lower-case hexadecimal digits
+	Runtime    []byte // the runtime as it was declared: a JSON object with its kind and what that kind needs
 
 	Inputs  []arrow.Field // parameters, in their order
 	Outputs []arrow.Field // one column, or the fields of a struct that becomes several columns
@@ -36,6 +37,9 @@ type Runtime interface {
 	// runtime cannot run, and says why. The caller of Open closes the Caller.
 	Open(ctx context.Context, s Spec) (Caller, error)
 }
+
+// Runtimes are the runtimes of a program, by the kind that declarations name: sql, wasm, python.
+type Runtimes map[string]Runtime
 
 // A Caller is a function that is ready to be called, by one goroutine at a time.
 type Caller interface {

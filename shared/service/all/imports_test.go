@@ -34,7 +34,7 @@ var mayImport = map[string]string{
 	"shared/work":               "auth catalog engine fulltext index job lance/dataset lance/indexmeta protocol record tables transaction view work",
 	"shared/importing":          "catalog engine lance/dataset objectstore protocol",
 	"shared/catalog":            "memory auth catalog lance/manifest objectstore protocol sealing",
-	"shared/engine":             "memory engine fulltext take index lance objectstore protocol sortkey sql vector",
+	"shared/engine":             "memory engine fulltext =function take index lance objectstore protocol sortkey sql vector",
 	"shared/view":               "memory engine function/splitting lance protocol sql take view",
 	"shared/function":           "",
 	"shared/function/splitting": "fulltext",
