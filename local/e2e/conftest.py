@@ -15,10 +15,9 @@ What a target does not have some tests cannot do without. These are left out, an
 the end with the reason. So are, where functions are judged, the tests of very many cases
 about the engine and the format alone (thousands of filters and merges, hundreds of tables
 and file sizes): the engine is the same there, and each kind of operation has its own tests,
-which all run. With E2E_URL, where a request takes longer, so are most cases of tests that
-are marked as many, which are about the engine, too: one in MANY runs, always the same. With
---brief most of these are left out against the local server as well, and tests that are
-marked as slow.
+which all run. So are most cases of tests that are marked as many, which are about the engine,
+too: one in MANY runs, always the same. With --brief most of these are left out against the
+local server as well, and tests that are marked as slow.
 """
 
 from __future__ import annotations
@@ -79,9 +78,9 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=marker.args[0]))
         if brief and item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="takes long: make test-e2e runs it"))
-        if (brief or TARGET == "url") and item.get_closest_marker("many"):
+        if (brief or TARGET != "embedded") and item.get_closest_marker("many"):
             if cases[item.function] % MANY:
-                whose = "a brief run asks" if brief else "a URL is asked"
+                whose = "a brief run asks" if brief else "functions are asked"
                 item.add_marker(pytest.mark.skip(reason=f"of these cases of the engine {whose} one in {MANY}"))
             cases[item.function] += 1
 
