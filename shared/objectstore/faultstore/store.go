@@ -34,7 +34,7 @@ var ErrCrashed = errors.New("the process has crashed")
 type Kind string
 
 // These are the kinds of requests. A GetRanges counts as one Range per range, or as one Head
-// without ranges. A writer counts as one Upload at its commit.
+// without ranges. A writer counts as one Upload at its commit, and a copy within a server as one Copy.
 const (
 	Get         Kind = "get"
 	Range       Kind = "range"
@@ -43,6 +43,7 @@ const (
 	PutIfAbsent Kind = "put-if-absent"
 	PutIfMatch  Kind = "put-if-match"
 	Upload      Kind = "upload"
+	Copy        Kind = "copy"
 	Delete      Kind = "delete"
 	List        Kind = "list"
 )
@@ -59,7 +60,7 @@ type Call struct {
 // isWrite reports whether the call changes the store.
 func (c Call) isWrite() bool {
 	switch c.Kind {
-	case Put, PutIfAbsent, PutIfMatch, Upload, Delete:
+	case Put, PutIfAbsent, PutIfMatch, Upload, Copy, Delete:
 		return true
 	}
 	return false

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,6 +189,8 @@ func (s *fakeServer) serve(w http.ResponseWriter, r *http.Request, body string) 
 		id := strconv.Itoa(s.begun)
 		s.uploads[id] = map[int]string{}
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>", id)
+	case r.Header.Get("x-amz-copy-source") != "":
+		s.copy(w, r, key)
 	case q.Has("uploadId"):
 		s.upload(w, r, key, body)
 	case r.Method == http.MethodPut:
@@ -256,6 +259,36 @@ func (s *fakeServer) upload(w http.ResponseWriter, r *http.Request, key, body st
 	default:
 		s.complete(w, id, key, body)
 	}
+}
+
+// copy carries out the copy of an object, or of a range of it as a part.
+func (s *fakeServer) copy(w http.ResponseWriter, r *http.Request, key string) {
+	from, err := url.PathUnescape(r.Header.Get("x-amz-copy-source"))
+	if err != nil {
+		panic(err)
+	}
+	data, exists := s.objects[strings.TrimPrefix(from, "bucket/root/")]
+	switch match := r.Header.Get("x-amz-copy-source-if-match"); {
+	case !exists:
+		fail(w, http.StatusNotFound, "NoSuchKey")
+		return
+	case match != etagOf(data):
+		fail(w, http.StatusPreconditionFailed, "PreconditionFailed")
+		return
+	}
+	q := r.URL.Query()
+	if !q.Has("uploadId") {
+		s.objects[key] = data
+		fmt.Fprintf(w, "<CopyObjectResult><ETag>%s</ETag></CopyObjectResult>", etagOf(data))
+		return
+	}
+	var begin, last int
+	if _, err := fmt.Sscanf(r.Header.Get("x-amz-copy-source-range"), "bytes=%d-%d", &begin, &last); err != nil {
+		panic(err)
+	}
+	n, _ := strconv.Atoi(q.Get("partNumber"))
+	s.uploads[q.Get("uploadId")][n] = data[begin : last+1]
+	fmt.Fprintf(w, "<CopyPartResult><ETag>%s</ETag></CopyPartResult>", etagOf(data[begin:last+1]))
 }
 
 func (s *fakeServer) complete(w io.Writer, id, key, body string) {

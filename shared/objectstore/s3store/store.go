@@ -52,6 +52,7 @@ type Store struct {
 	prefix string // common prefix of all keys; empty, or with a slash at the end
 	log    *slog.Logger
 	pace   pace
+	copies copySize
 }
 
 var _ objectstore.Store = (*Store)(nil)
@@ -69,7 +70,7 @@ func New(client *s3.Client, bucket, prefix string, log *slog.Logger) (*Store, er
 		}
 		prefix += "/"
 	}
-	return &Store{client: client, bucket: bucket, prefix: prefix, log: log, pace: usualPace}, nil
+	return &Store{client: client, bucket: bucket, prefix: prefix, log: log, pace: usualPace, copies: usualCopy}, nil
 }
 
 // NewClient returns a client for stores. Region, credentials and endpoint are those of cfg. It

@@ -195,9 +195,15 @@ func (s *Store) beginUpload(ctx context.Context, full string) (*upload, error) {
 // add sends a part, which must not change afterwards. It waits while too many other parts are being
 // sent. A failure ends the context, and complete returns it.
 func (u *upload) add(data []byte) {
+	part := u.next()
+	u.group.Go(func() error { return u.send(part, data) })
+}
+
+// next adds a part, which is filled in when it has arrived.
+func (u *upload) next() *types.CompletedPart {
 	part := &types.CompletedPart{PartNumber: aws.Int32(int32(len(u.parts) + 1))}
 	u.parts = append(u.parts, part)
-	u.group.Go(func() error { return u.send(part, data) })
+	return part
 }
 
 func (u *upload) send(part *types.CompletedPart, data []byte) error {

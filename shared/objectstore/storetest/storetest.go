@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) objectstore.Store) {
 		{"ETagsOfOverwritesDiffer", etagsOfOverwritesDiffer},
 		{"WriterCommits", writerCommits},
 		{"WriterAborts", writerAborts},
+		{"Copies", copies},
 		{"CancelledContext", cancelledContext},
 		{"ListOrder", listOrder},
 		{"ListAgreesWithModel", listAgreesWithModel},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tiltyard/shared/auth"
+	"tiltyard/shared/objectstore"
 	"tiltyard/shared/objectstore/faultstore"
 	"tiltyard/shared/protocol"
 	"tiltyard/shared/service/servicetest"
@@ -200,16 +201,21 @@ func TestADeepCloneOutlivesItsSource(t *testing.T) {
 // no table of the name, and the clone succeeds when it is asked for again, or there is all of it.
 func TestADeepCloneIsThereAsAWholeOrNotAtAll(t *testing.T) {
 	for _, c := range []struct {
-		fault faultstore.Fault
-		calls int64 // that fail, one after the other
+		fault  faultstore.Fault
+		calls  int64 // that fail, one after the other
+		copies bool  // whether the store copies objects by itself
 	}{
-		{faultstore.Fault{Crash: true, Err: faultstore.ErrCrashed}, 1},
-		{faultstore.Fault{Crash: true, Lost: true}, 1},
-		{faultstore.Fault{Lost: true}, 1},
-		{faultstore.Fault{Lost: true}, 2}, // a put, and the read that looks for its outcome
+		{faultstore.Fault{Crash: true, Err: faultstore.ErrCrashed}, 1, false},
+		{faultstore.Fault{Crash: true, Lost: true}, 1, false},
+		{faultstore.Fault{Lost: true}, 1, false},
+		{faultstore.Fault{Lost: true}, 2, false}, // a put, and the read that looks for its outcome
+		{faultstore.Fault{Crash: true, Err: faultstore.ErrCrashed}, 1, true},
+		{faultstore.Fault{Crash: true, Lost: true}, 1, true},
+		{faultstore.Fault{Lost: true}, 1, true},
+		{faultstore.Fault{Lost: true}, 2, true},
 	} {
 		at := int64(1)
-		for !cloneWith(t, c.fault, at, c.calls) {
+		for !cloneWith(t, c.fault, at, c.calls, c.copies) {
 			at++
 		}
 		if at < 10 {
@@ -218,18 +224,25 @@ func TestADeepCloneIsThereAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// A reader is a store that copies no objects by itself.
+type reader struct{ objectstore.Store }
+
 // cloneWith makes a deep clone of which some calls from a number on fail, and another one if need be.
 // It reports whether there were fewer calls.
-func cloneWith(t *testing.T, fault faultstore.Fault, at, failing int64) (done bool) {
+func cloneWith(t *testing.T, fault faultstore.Fault, at, failing int64, copies bool) (done bool) {
 	t.Helper()
 	ctx := auth.NewContext(t.Context(), &auth.Principal{Subject: "maker"})
 	house, service := open(t)
+	inner := house.Objects
+	if !copies {
+		inner = reader{inner}
+	}
 	source, err := service.Describe(t.Context(), &protocol.DescribeTableRequest{Common: servicetest.Named("t")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var calls atomic.Int64
-	faulty := servicetest.Over(t, faultstore.New(house.Objects, func(faultstore.Call) faultstore.Fault {
+	faulty := servicetest.Over(t, faultstore.New(inner, func(faultstore.Call) faultstore.Fault {
 		if n := calls.Add(1); n >= at && n < at+failing {
 			return fault
 		}

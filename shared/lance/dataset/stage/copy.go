@@ -51,35 +51,51 @@ func (p Place) copySideFiles(ctx context.Context, from objectstore.Store, key, t
 // listPage is how many names one request of a listing asks for.
 const listPage = 1000
 
-// copyObject copies an object in parts. An object that changes meanwhile is an error.
+// copyObject copies an object: by a request to the server that holds both, or else in parts. An
+// object that changes meanwhile is an error.
 func (p Place) copyObject(ctx context.Context, from objectstore.Store, key, to string) error {
+	_, was, err := from.GetRanges(ctx, key)
+	if err == nil {
+		err = objectstore.CopyWithin(ctx, from, was, p.Store, to)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = p.copyParts(ctx, from, was, to)
+		}
+	}
+	if errors.Is(err, objectstore.ErrPrecondition) {
+		err = fmt.Errorf("%w: the object changed while it was copied", lance.ErrCorrupt)
+	}
+	if err != nil {
+		return fmt.Errorf("copy %s to %s: %w", key, to, err)
+	}
+	return nil
+}
+
+// copyParts reads an object and writes it, a part at a time. An object that is no longer the one that
+// was describes is [objectstore.ErrPrecondition].
+func (p Place) copyParts(ctx context.Context, from objectstore.Store, was objectstore.Info, to string) error {
 	held, err := memory.Take(ctx, copyPart)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
 	u := p.newUpload(to)
-	if err := u.copy(ctx, from, key); err != nil {
+	if err := u.copy(ctx, from, was); err != nil {
 		u.abort()
-		return fmt.Errorf("copy %s to %s: %w", key, to, err)
+		return err
 	}
 	return nil
 }
 
 // copy fills the upload with an object and makes it durable.
-func (u *upload) copy(ctx context.Context, from objectstore.Store, key string) error {
-	_, was, err := from.GetRanges(ctx, key)
-	if err != nil {
-		return err
-	}
+func (u *upload) copy(ctx context.Context, from objectstore.Store, was objectstore.Info) error {
 	to := u.writer(ctx)
 	for at := int64(0); at < was.Size || at == 0; at += copyPart {
-		part, info, err := from.GetRanges(ctx, key, objectstore.Range{Offset: at, Length: min(copyPart, was.Size-at)})
+		part, info, err := from.GetRanges(ctx, was.Key, objectstore.Range{Offset: at, Length: min(copyPart, was.Size-at)})
 		if err != nil {
 			return err
 		}
 		if info.ETag != was.ETag {
-			return fmt.Errorf("%w: the object changed while it was copied", lance.ErrCorrupt)
+			return objectstore.ErrPrecondition
 		}
 		if _, err := to.Write(part[0]); err != nil {
 			return err

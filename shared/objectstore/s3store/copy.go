@@ -1,0 +1,130 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"tiltyard/shared/objectstore"
+)
+
+// A copySize says how large objects are copied.
+type copySize struct {
+	whole int64 // the largest object that one request copies
+	part  int64 // of a larger object
+}
+
+// usualCopy is below the 5 GiB that S3 copies by one request, because it copies parts at once and so
+// larger objects sooner. S3 takes 10,000 parts, which suffice for its largest object of 5 TiB.
+var usualCopy = copySize{whole: 256 << 20, part: 640 << 20}
+
+var _ objectstore.Copier = (*Store)(nil)
+
+// CopyFrom implements objectstore.Copier for stores that share a client, so that its credentials are
+// good for both buckets.
+func (s *Store) CopyFrom(ctx context.Context, from objectstore.Store, was objectstore.Info, key string) error {
+	source, ok := objectstore.Innermost(from).(*Store)
+	if !ok || source.client != s.client {
+		return fmt.Errorf("copy %q to %q: %w", was.Key, key, errors.ErrUnsupported)
+	}
+	full, err := s.fullKey(key)
+	if err != nil {
+		return err
+	}
+	read, err := source.fullKey(was.Key)
+	if err != nil {
+		return err
+	}
+	c := copying{store: s, from: copySource(source.bucket, read), match: was.ETag, full: full}
+	if was.Size <= s.copies.whole {
+		err = c.whole(ctx, was.Size)
+	} else {
+		err = c.inParts(ctx, key, was.Size)
+	}
+	if isStatus(err, http.StatusPreconditionFailed) || isMissing(err) {
+		err = objectstore.ErrPrecondition
+	}
+	if err != nil {
+		return fmt.Errorf("copy %q to %q: %w", was.Key, key, err)
+	}
+	return nil
+}
+
+// copySource returns the header that names the object to copy: bucket and key, escaped so that no
+// server takes a plus for a space.
+func copySource(bucket, key string) string {
+	return bucket + "/" + strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(key))
+}
+
+// A copying is the copy of one object.
+type copying struct {
+	store *Store
+	from  string // as copySource returns it
+	match string // ETag of the object that is copied
+	full  string // key of the copy in its bucket
+}
+
+func (c copying) whole(ctx context.Context, size int64) error {
+	s := c.store
+	return s.write(ctx, "copy", c.full, size/50, objectstore.Condition{}, func(ctx context.Context) error {
+		_, err := s.client.CopyObject(ctx, &s3.CopyObjectInput{
+			Bucket: &s.bucket, Key: &c.full, CopySource: &c.from, CopySourceIfMatch: &c.match,
+			// Reading the tags of an object would need one permission more.
+			TaggingDirective: types.TaggingDirectiveReplace,
+		})
+		return err
+	})
+}
+
+func (c copying) inParts(ctx context.Context, key string, size int64) error {
+	u, err := c.store.beginUpload(ctx, c.full)
+	if err != nil {
+		return err
+	}
+	for at := int64(0); at < size; at += c.store.copies.part {
+		u.addCopy(c, at, min(at+c.store.copies.part, size))
+	}
+	_, err = u.complete(ctx, key, size)
+	if err == nil {
+		return nil
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+	defer done()
+	return errors.Join(err, u.abort(ctx))
+}
+
+// addCopy adds the bytes from begin to end of another object as a part.
+func (u *upload) addCopy(c copying, begin, end int64) {
+	part := u.next()
+	s := u.store
+	u.group.Go(func() error {
+		err := u.request(request{"copy part", u.full, (end - begin) / 50, func(ctx context.Context, _ *time.Timer) error {
+			out, err := s.client.UploadPartCopy(ctx, &s3.UploadPartCopyInput{
+				Bucket: &s.bucket, Key: &u.full, UploadId: u.id, PartNumber: part.PartNumber,
+				CopySource: &c.from, CopySourceIfMatch: &c.match, CopySourceRange: aws.String(fmt.Sprintf("bytes=%d-%d", begin, end-1)),
+			})
+			if err != nil {
+				return err
+			}
+			if out.CopyPartResult == nil || aws.ToString(out.CopyPartResult.ETag) == "" {
+				return fmt.Errorf("%w: %w", errBroken, errNoETag)
+			}
+			copied := out.CopyPartResult
+			part.ETag = copied.ETag
+			part.ChecksumCRC32, part.ChecksumCRC32C, part.ChecksumCRC64NVME = copied.ChecksumCRC32, copied.ChecksumCRC32C, copied.ChecksumCRC64NVME
+			return nil
+		}})
+		if err != nil {
+			return fmt.Errorf("part %d: %w", *part.PartNumber, err)
+		}
+		return nil
+	})
+}

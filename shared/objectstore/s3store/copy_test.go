@@ -1,0 +1,62 @@
+package s3store
+
+import (
+	"errors"
+	"testing"
+
+	"tiltyard/shared/objectstore"
+)
+
+func TestCopiesThroughFaults(t *testing.T) {
+	internal := fault{status: 500, code: "InternalError"}
+	for _, c := range []struct {
+		name   string
+		source string
+		faults []fault
+		always *fault
+		want   string // the name of the error
+		object string // what is there then
+	}{
+		{"whole", "abcd", nil, nil, "", "abcd"},
+		{"empty", "", nil, nil, "", ""},
+		{"in parts", "abcdefgh", nil, nil, "", "abcdefgh"},
+		{"in parts of the same size", "abcdef", nil, nil, "", "abcdef"},
+		{"whole, 500", "abcd", []fault{internal}, nil, "", "abcd"},
+		{"whole, answer lost", "abcd", []fault{{lost: true}}, nil, "", "abcd"},
+		{"whole, error after a good status", "abcd", []fault{{status: 200, code: "InternalError"}}, nil, "", "abcd"},
+		{"whole, 500 for ever", "abcd", nil, &internal, "unknown", "-"},
+		{"in parts, begin 500", "abcdefgh", []fault{internal}, nil, "", "abcdefgh"},
+		{"in parts, a part is lost", "abcdefgh", []fault{{}, {lost: true}}, nil, "", "abcdefgh"},
+		{"in parts, error after a good status", "abcdefgh", []fault{{}, {status: 200, code: "InternalError"}}, nil, "", "abcdefgh"},
+		{"whole, was replaced", "abcd", []fault{{before: replaces, status: 412, code: "PreconditionFailed"}}, nil, "precondition", "-"},
+		{"in parts, was replaced", "abcdefgh", []fault{{}, {before: replaces}}, nil, "precondition", "-"},
+		{"whole, denied", "abcd", []fault{{status: 403, code: "AccessDenied"}}, nil, "other", "-"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server, store, _ := newServer(t)
+			store.copies = copySize{whole: 4, part: 3}
+			server.objects["a b+c"] = c.source
+			server.objects["k"] = "-"
+			server.faults, server.always = c.faults, c.always
+			was := objectstore.Info{Key: "a b+c", Size: int64(len(c.source)), ETag: etagOf(c.source)}
+			err := store.CopyFrom(t.Context(), objectstore.WatchWrites(store), was, "k")
+			if got := sentinels(err); got != c.want {
+				t.Errorf("got error %v (%s), want %q", err, got, c.want)
+			}
+			requests, object, _, uploads := server.state()
+			if object != c.object || uploads > 0 {
+				t.Errorf("object is %q, and %d uploads are left, want %q and none, after %q", object, uploads, c.object, requests)
+			}
+		})
+	}
+}
+
+func replaces(s *fakeServer) { s.objects["a b+c"] = "other text" }
+
+func TestCopiesFromElsewhereAreUnsupported(t *testing.T) {
+	_, store, _ := newServer(t)
+	_, other, _ := newServer(t)
+	if err := store.CopyFrom(t.Context(), other, objectstore.Info{Key: "a"}, "k"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("copy from a store with another client: %v, want ErrUnsupported", err)
+	}
+}
