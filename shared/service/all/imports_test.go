@@ -38,6 +38,8 @@ var mayImport = map[string]string{
 	"shared/view":               "memory engine function/splitting lance protocol sql take view",
 	"shared/function":           "",
 	"shared/function/splitting": "fulltext",
+	"shared/function/wasm":      "arrowipc =function function/wasm/frame memory protocol take",
+	"shared/function/wasm/host": "function/wasm/frame",
 	"shared/index":              "memory fulltext half index lance sortkey vector",
 	"shared/index/indextest":    "memory index lance objectstore",
 	"shared/inspect":            "lance objectstore",
@@ -126,6 +128,8 @@ var onlyIn = map[string]string{
 	"github.com/spf13/cobra":  "local/server",
 	"github.com/spf13/pflag":  "local/server",
 	"C":                       "",
+
+	"github.com/tetratelabs/wazero": "shared/function/wasm/host",
 }
 
 type goPackage struct {
@@ -170,6 +174,18 @@ func TestLibrariesBringNoServer(t *testing.T) {
 			if slices.Contains(p.Deps, banned) {
 				t.Errorf("%s brings %s", importer, banned)
 			}
+		}
+	}
+}
+
+// The runtime of WebAssembly makes a program larger, and each function of AWS begins by loading itself: only
+// those that run functions of users contain it.
+func TestFewProgramsContainARuntimeOfWebAssembly(t *testing.T) {
+	for _, p := range listPackages(t) {
+		importer := strings.TrimPrefix(p.ImportPath, "tiltyard/")
+		allowed := importer == "functions/worker" || importer == "local/server" || importer == "shared/function/wasm/host"
+		if !allowed && slices.Contains(p.Deps, "tiltyard/shared/function/wasm/host") {
+			t.Errorf("%s contains the runtime of WebAssembly", importer)
 		}
 	}
 }

@@ -1,0 +1,25 @@
+package host
+
+import (
+	"fmt"
+	"syscall"
+
+	"tiltyard/shared/function/wasm/frame"
+)
+
+// ownMemory is the memory of the process beside that of the module: the runtime, the messages, and what it
+// takes to compile a module.
+const ownMemory = 768 << 20
+
+// limitProcess bounds the memory of the process and lets it leave no image of it. Only memory that may be
+// written to counts.
+func limitProcess(order *frame.Order) error {
+	most := uint64(order.MemoryBytes + order.CallBytes + ownMemory)
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+		return fmt.Errorf("limit the memory of the process: %w", err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
+		return fmt.Errorf("forbid memory images of the process: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+// Package wasm runs functions that are WebAssembly modules, of ABI version 1 (docs/functions.md). Each
+// function that is open has a child process, which runs package host: the program runs itself again.
+//
+// The child gets the module, the batches and the declared variables through a pipe, and nothing else: no
+// environment, no files. What it sends back is foreign: the parent verifies each reply before anything
+// uses it. It kills a child that takes too long, and starts another one for the next call.
+//
+//   - runtime.go: the limits, and the opening of a function
+//   - call.go: a batch, which is divided when it cannot be computed as a whole
+//   - exchange.go: one call of the child
+//   - process.go: the child process
+//   - reply.go: the verification of a reply
+package wasm
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/function"
+	"tiltyard/shared/function/wasm/frame"
+	"tiltyard/shared/memory"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/take"
+)
+
+// Kind is the kind of the artifacts that the runtime runs.
+const Kind = "wasm_module"
+
+// Limits bound what a function may use. A field that is zero has its default.
+type Limits struct {
+	ModuleBytes int64         // of a module; default 16 MiB
+	MemoryBytes int64         // of a module that runs; default 256 MiB
+	CallTime    time.Duration // of one call; default 30 seconds
+	BatchRows   int           // of one call; default 4,096
+	BatchBytes  int64         // of the parameters of one call; default 16 MiB
+	ResultBytes int64         // of the outputs of one call; default 64 MiB
+}
+
+func (l Limits) withDefaults() Limits {
+	l.ModuleBytes = positive(l.ModuleBytes, 16<<20)
+	l.MemoryBytes = positive(l.MemoryBytes, 256<<20)
+	l.CallTime = positive(l.CallTime, 30*time.Second)
+	l.BatchRows = positive(l.BatchRows, 4096)
+	l.BatchBytes = positive(l.BatchBytes, 16<<20)
+	l.ResultBytes = positive(l.ResultBytes, 64<<20)
+	return l
+}
+
+func positive[T int | int64 | time.Duration](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}
+
+// openTimes is how many times longer than a call the opening of a function may take: it compiles.
+const openTimes = 3
+
+// A Runtime opens functions that are WebAssembly modules.
+type Runtime struct {
+	program []string
+	began   func(job string) time.Time
+	cache   string
+	limits  Limits
+}
+
+// NewRuntime returns a runtime. The program, with its arguments, runs package host. began returns the time
+// at which a job began, which is the only time that its functions see; nil is for programs without jobs.
+func NewRuntime(program []string, began func(job string) time.Time, limits Limits) *Runtime {
+	return &Runtime{
+		program: program, began: began, limits: limits.withDefaults(),
+		cache: filepath.Join(os.TempDir(), "tiltyard-wasm-"+strconv.Itoa(os.Geteuid())),
+	}
+}
+
+// Open starts a child process for the function, compiles the module, and calls it with a batch of no
+// rows. So a function that could be opened follows the ABI.
+func (r *Runtime) Open(ctx context.Context, s function.Spec) (function.Caller, error) {
+	if err := r.check(s); err != nil {
+		return nil, err
+	}
+	order, err := r.order(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &caller{runtime: r, spec: s, order: order, masks: newMasks(s.Environment), inputs: inputSchema(s.Inputs), outputs: arrow.NewSchema(s.Outputs, nil)}
+	if c.memory, err = memory.Take(ctx, r.limits.MemoryBytes); err != nil {
+		return nil, err
+	}
+	if err := c.prove(ctx); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// check refuses what cannot be run, before anything is started for it.
+func (r *Runtime) check(s function.Spec) error {
+	refuse := func(code protocol.Code, format string, args ...any) error {
+		err := protocol.Errorf(code, format, args...)
+		err.Object = "function " + s.Name
+		return err
+	}
+	switch {
+	case s.Kind != Kind:
+		return refuse(protocol.Unsupported, "the runtime wasm runs artifacts of kind %s, not %q", Kind, s.Kind)
+	case s.Entrypoint != "":
+		return refuse(protocol.InvalidInput, "a WebAssembly module has no entrypoint; %q was given", s.Entrypoint)
+	case int64(len(s.Artifact)) > r.limits.ModuleBytes:
+		return refuse(protocol.InvalidInput, "the module has %d bytes; %d are allowed (setting wasm-module-bytes)", len(s.Artifact), r.limits.ModuleBytes)
+	case len(s.Outputs) == 0:
+		return refuse(protocol.InvalidInput, "it has no outputs")
+	}
+	for _, f := range append(append([]arrow.Field{}, s.Inputs...), s.Outputs...) {
+		if take.HasDictionary(f.Type) || hasExtension(f.Type) {
+			return refuse(protocol.Unsupported, "the type %s of %q; WebAssembly functions take and return plain types, without dictionaries and extensions", f.Type, f.Name)
+		}
+	}
+	return nil
+}
+
+// order returns what the child is told of the function.
+func (r *Runtime) order(s function.Spec) ([]byte, error) {
+	argument, err := json.Marshal(struct {
+		Function       string `json:"function"`
+		Version        string `json:"version"`
+		Binding        string `json:"binding"`
+		Job            string `json:"job"`
+		Initialization []byte `json:"initialization,omitempty"` // in base64
+	}{s.Name, s.Version, s.Binding, s.Job, s.Initialization})
+	if err != nil {
+		return nil, err
+	}
+	o := frame.Order{
+		Open: argument, Environment: s.Environment, Seed: s.Digest + "/" + s.Version, Time: time.Unix(0, 0).UTC(), Cache: r.cache,
+		ModuleBytes: r.limits.ModuleBytes, MemoryBytes: r.limits.MemoryBytes, CallBytes: r.limits.BatchBytes, ResultBytes: r.limits.ResultBytes,
+	}
+	if s.Job != "" && r.began != nil {
+		o.Time = r.began(s.Job)
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > frame.MaxText {
+		err := protocol.Errorf(protocol.InvalidInput, "its initialization and its variables have %d bytes; %d are allowed", len(text), frame.MaxText)
+		err.Object = "function " + s.Name
+		return nil, err
+	}
+	return text, nil
+}
+
+// prove calls the function with a batch of no rows.
+func (c *caller) prove(ctx context.Context) error {
+	columns := make([]arrow.Array, len(c.spec.Inputs))
+	for i, f := range c.spec.Inputs {
+		columns[i] = take.Nulls(f.Type, 0)
+	}
+	result, err := c.Call(ctx, array.NewRecordBatch(c.inputs, columns, 0))
+	if err != nil {
+		return err
+	}
+	result.Outputs.Release()
+	return nil
+}
+
+func inputSchema(inputs []arrow.Field) *arrow.Schema {
+	fields := make([]arrow.Field, len(inputs))
+	for i, f := range inputs {
+		fields[i] = arrow.Field{Name: f.Name, Type: f.Type, Nullable: true}
+	}
+	return arrow.NewSchema(fields, nil)
+}
+
+func hasExtension(t arrow.DataType) bool {
+	if t.ID() == arrow.EXTENSION {
+		return true
+	}
+	nested, ok := t.(arrow.NestedType)
+	if !ok {
+		return false
+	}
+	for _, f := range nested.Fields() {
+		if hasExtension(f.Type) {
+			return true
+		}
+	}
+	return false
+}
+
+// newMasks returns what hides the values of variables in texts: they may be secrets. A longer value comes
+// before one that it begins with.
+func newMasks(environment map[string]string) *strings.Replacer {
+	var values []string
+	for _, value := range environment {
+		if value != "" {
+			values = append(values, value)
+		}
+	}
+	sortByLength(values)
+	pairs := make([]string, 0, 2*len(values))
+	for _, value := range values {
+		pairs = append(pairs, value, "***")
+	}
+	return strings.NewReplacer(pairs...)
+}
