@@ -348,9 +348,9 @@ func (w *Worker) fail(ctx context.Context, r *Run, cause error) error {
 	over, failures := false, 0
 	end := func(t *transaction.Transaction) {
 		t.Work.Failures++
-		failures = t.Work.Failures
+		failures, t.Work.Trouble = t.Work.Failures, describe(cause)
 		if over = failures >= maxFailures || isFinal(cause); over {
-			t.Status, t.Failure = protocol.TransactionFailed, describe(cause)
+			t.Status, t.Failure = protocol.TransactionFailed, t.Work.Trouble
 		}
 	}
 	err := r.leave(ctx, firstRetry<<maxFailures, end)

@@ -57,13 +57,46 @@ type JobRequest struct {
 // Validate requires a job id.
 func (r *JobRequest) Validate() error { return requireText("job_id", r.JobID) }
 
+// Bounds of the events in an answer.
+const (
+	defaultEvents = 1000
+	maxEvents     = 10_000
+)
+
+// QueryJobEventsRequest asks for events of a job, the oldest first.
+type QueryJobEventsRequest struct {
+	Common
+	JobID  string `json:"job_id"`
+	Limit  *int64 `json:"limit"`  // nil is 1,000; at most 10,000
+	Filter string `json:"filter"` // over state, updated_by, emitted_from, emitted_by and claim_entity
+}
+
+// Validate requires a job id, and bounds the rest.
+func (r *QueryJobEventsRequest) Validate() error {
+	switch {
+	case r.Limit != nil && *r.Limit < 0:
+		return Errorf(InvalidInput, "limit is %d; it is the greatest number of events, at most %d", *r.Limit, maxEvents)
+	case len(r.Filter) > MaxFilterBytes:
+		return Errorf(InvalidInput, "filter is longer than %d bytes", MaxFilterBytes)
+	}
+	return requireText("job_id", r.JobID)
+}
+
+// Most returns the greatest number of events in the answer.
+func (r *QueryJobEventsRequest) Most() int {
+	if r.Limit == nil {
+		return defaultEvents
+	}
+	return int(min(*r.Limit, maxEvents))
+}
+
 // DescribeJobResponse has the state of a job.
 type DescribeJobResponse struct {
 	JobID      string          `json:"job_id"`
 	JobType    string          `json:"job_type"`
 	JobState   JobState        `json:"job_state"`
 	CreationMs int64           `json:"creation_ms"`
-	Spec       json.RawMessage `json:"spec,omitempty"` // what it was begun with
+	Spec       json.RawMessage `json:"spec"` // an object: what it was begun with
 	Progress   *JobProgress    `json:"progress,omitempty"`
 	Result     json.RawMessage `json:"result,omitempty"`  // of one that is done
 	Failure    *JobFailure     `json:"failure,omitempty"` // of one that failed

@@ -165,6 +165,7 @@ var Operations = []Operation{
 	{"AlterTransaction", post, "/v1/transaction/{id}/alter", GroupTransaction, Write, Spec},
 	{"ListJobs", list, "/v1/jobs/list", GroupTransaction, Read, LanceDB},
 	{"DescribeJob", post, "/v1/jobs/describe", GroupTransaction, Read, LanceDB},
+	{"QueryJobEvents", post, "/v1/jobs/query_events", GroupTransaction, Read, LanceDB},
 	{"CancelJob", post, "/v1/jobs/cancel", GroupTransaction, Write, LanceDB},
 	{"PauseJob", post, "/v1/jobs/pause", GroupTransaction, Write, LanceDB},
 	{"ResumeJob", post, "/v1/jobs/resume", GroupTransaction, Write, LanceDB},

@@ -38,6 +38,7 @@ func (s *Store) Begin(ctx context.Context, kind string, object []string) (*Trans
 func (s *Store) begin(ctx context.Context, t *Transaction) (*Transaction, error) {
 	now := s.now().UTC()
 	t.ID, t.Status, t.Created, t.Updated = newJobID(now), cmp.Or(t.Status, protocol.TransactionQueued), now, now
+	t.observe(nil, now)
 	if _, err := s.write(ctx, t, jobFolder+t.ID, "", time.Time{}); err != nil {
 		return nil, s.translate(t.ID, err)
 	}
@@ -140,6 +141,9 @@ func (s *Store) change(ctx context.Context, key string, fresh *Transaction, appl
 			return t, nil
 		}
 		t.Updated = s.now().UTC()
+		if isOfJob(key) {
+			t.observe(before, t.Updated)
+		}
 		_, err = s.write(ctx, t, key, version, t.expires())
 		if !errors.Is(err, record.ErrConflict) {
 			return t, s.translate(idOf(key), err)

@@ -27,6 +27,10 @@ type Work struct {
 	Failures   int             `json:"failures,omitempty"`   // runs that failed since the last checkpoint
 	Deaths     int             `json:"deaths,omitempty"`     // runs that ended with their process
 	Aside      bool            `json:"aside,omitempty"`      // set aside: it continues only when a user resumes it
+	Trouble    string          `json:"trouble,omitempty"`    // reason why the last run that failed did so
+	Events     []Event         `json:"events,omitempty"`     // the changes of the state, in order; see [maxEvents]
+	// EventsOmitted is how many events were left out after the first ones.
+	EventsOmitted int `json:"events_omitted,omitempty"`
 
 	// The remaining fields are those of a job. Its parts have records of their own.
 

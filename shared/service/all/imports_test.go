@@ -45,7 +45,7 @@ var mayImport = map[string]string{
 	"shared/inspect":            "lance objectstore",
 	"shared/lance":              "memory lance objectstore take pause",
 	"shared/multipart":          "arrowipc lance/dataset/part pause protocol record",
-	"shared/transaction":        "protocol record pause",
+	"shared/transaction":        "memory protocol record pause",
 	"shared/idempotency":        "record pause",
 	"shared/record":             "objectstore record",
 	"shared/arrowipc":           "memory",

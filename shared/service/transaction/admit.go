@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"tiltyard/shared/auth"
-	"tiltyard/shared/protocol"
 	"tiltyard/shared/transaction"
 )
 
@@ -51,11 +50,11 @@ func objectOf(t *transaction.Transaction) auth.Object {
 }
 
 // admitJob is admit for the job that a request names.
-func (s *Service) admitJob(ctx context.Context, operation string, req *protocol.JobRequest) (transaction.Ref, error) {
-	if !transaction.IsJobID(req.JobID) {
-		return transaction.Ref{}, noJob(req.JobID)
+func (s *Service) admitJob(ctx context.Context, operation, id string) (transaction.Ref, error) {
+	if !transaction.IsJobID(id) {
+		return transaction.Ref{}, errNoJob
 	}
-	ref, err := transaction.ParseID([]string{req.JobID})
+	ref, err := transaction.ParseID([]string{id})
 	if err != nil {
 		return ref, err
 	}

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -80,7 +81,7 @@ func (s *Service) revive(ctx context.Context, job *transaction.Transaction) {
 
 // DescribeJob returns the state of a job.
 func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.DescribeJobResponse, error) {
-	ref, err := s.admitJob(ctx, "DescribeJob", req)
+	ref, err := s.admitJob(ctx, "DescribeJob", req.JobID)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +100,9 @@ func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*p
 	if job.Work != nil {
 		answer.Spec = job.Work.Input
 	}
+	if !isObject(answer.Spec) { // a job without input
+		answer.Spec = json.RawMessage("{}")
+	}
 	if job.Status == protocol.TransactionFailed {
 		answer.Failure = &protocol.JobFailure{Phase: job.Kind, Message: job.Failure}
 		if w := job.Work; w != nil {
@@ -111,10 +115,15 @@ func (s *Service) DescribeJob(ctx context.Context, req *protocol.JobRequest) (*p
 	return answer, nil
 }
 
+// isObject reports whether JSON is an object.
+func isObject(text json.RawMessage) bool {
+	return len(text) > 0 && text[0] == '{'
+}
+
 // CancelJob ends a job; its worker notices that at the next checkpoint. A job that has already
 // ended stays as it is.
 func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*protocol.Empty, error) {
-	if _, err := s.admitJob(ctx, "CancelJob", req); err != nil {
+	if _, err := s.admitJob(ctx, "CancelJob", req.JobID); err != nil {
 		return nil, err
 	}
 	_, err := s.tables.Transactions.Advance(ctx, req.JobID, func(t *transaction.Transaction) {
@@ -128,7 +137,7 @@ func (s *Service) CancelJob(ctx context.Context, req *protocol.JobRequest) (*pro
 
 // PauseJob stops the work on a job at its next checkpoint.
 func (s *Service) PauseJob(ctx context.Context, req *protocol.JobRequest) (*protocol.PauseJobResponse, error) {
-	if _, err := s.admitJob(ctx, "PauseJob", req); err != nil {
+	if _, err := s.admitJob(ctx, "PauseJob", req.JobID); err != nil {
 		return nil, err
 	}
 	before, err := s.tables.Transactions.Pause(ctx, req.JobID)
@@ -143,7 +152,7 @@ func (s *Service) PauseJob(ctx context.Context, req *protocol.JobRequest) (*prot
 
 // ResumeJob continues a job that was paused or set aside.
 func (s *Service) ResumeJob(ctx context.Context, req *protocol.JobRequest) (*protocol.ResumeJobResponse, error) {
-	if _, err := s.admitJob(ctx, "ResumeJob", req); err != nil {
+	if _, err := s.admitJob(ctx, "ResumeJob", req.JobID); err != nil {
 		return nil, err
 	}
 	if s.tables.Jobs == nil {
@@ -161,6 +170,5 @@ var errNoJobs = &protocol.Error{
 	Code: protocol.Unsupported, Message: "this deployment has no workers", Detail: "configure a queue of jobs (TILTYARD_JOBS)",
 }
 
-func noJob(id string) error {
-	return protocol.Errorf(protocol.TransactionNotFound, "job %.80q does not exist", id)
-}
+// errNoJob is the answer for what is not the id of a job. It does not quote the id, which may hold anything.
+var errNoJob = protocol.Errorf(protocol.TransactionNotFound, "job_id names no job: the id of a job is %d lower-case hexadecimal digits", 32)

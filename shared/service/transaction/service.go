@@ -35,6 +35,7 @@ func (s *Service) Routes() []httpapi.Route {
 		httpapi.JSON("AlterTransaction", s.Alter),
 		httpapi.JSON("ListJobs", s.ListJobs),
 		httpapi.JSON("DescribeJob", s.DescribeJob),
+		httpapi.ArrowStream("QueryJobEvents", s.QueryJobEvents),
 		httpapi.JSON("CancelJob", s.CancelJob),
 		httpapi.JSON("PauseJob", s.PauseJob),
 		httpapi.JSON("ResumeJob", s.ResumeJob),
