@@ -55,22 +55,6 @@ func (s *Search) Scorer(total *Tally) *Scorer {
 	return scorer
 }
 
-// Sum returns the weights of the terms of a column and the average length of its documents, if a covered
-// row scores the sum, over its terms, of the weight times saturation as BM25 has it for k1 = 1.2 and b =
-// 0.75; otherwise ok is false.
-func (s *Scorer) Sum(column int) (weights []float32, averageLength float32, ok bool) {
-	leaf, ok := s.search.root.(*matchLeaf)
-	if !ok || leaf.column.number != column || leaf.phrase != nil || leaf.all || leaf.impossible {
-		return nil, 0, false
-	}
-	by := s.columns[column].covered
-	weights = make([]float32, len(leaf.column.terms))
-	for _, u := range leaf.covered {
-		weights[u.slot] += by.idf[u.slot] * (k1 + 1) * leaf.boost
-	}
-	return weights, by.averageLength, true
-}
-
 // Score returns the score of a row, and whether the query finds the row.
 func (s *Scorer) Score(row []uint32) (score float32, found bool) {
 	return s.search.root.score(s, row)
@@ -86,6 +70,8 @@ type node interface {
 	score(s *Scorer, row []uint32) (float32, bool)
 	// weigh computes the statistics on which the scores of the node depend.
 	weigh(s *Scorer, total *Tally)
+	// limit returns the most that covered rows score by the terms of a column, and false if that is not known.
+	limit(s *Scorer, column int) (Limit, bool)
 }
 
 // A matchLeaf finds terms in a column.

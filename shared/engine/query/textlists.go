@@ -210,8 +210,10 @@ func (l *textLists) score(ctx context.Context, among asked, scorer *fulltext.Sco
 		allowed = set.Contains
 	}
 	if len(l.columns) == 1 {
-		if weights, average, ok := scorer.Sum(0); ok {
-			l.bound = &inverted.Bound{Weights: weights, AverageLength: average, Least: func() float32 { return -top.Limit() }}
+		if most, ok := scorer.Limit(0); ok {
+			l.bound = &inverted.Bound{
+				Weights: most.Weights, AverageLength: most.AverageLength, Required: most.Required, Least: func() float32 { return -top.Limit() },
+			}
 		}
 	}
 	return l.rows(ctx, allowed, func(address uint64, counts []uint32) error {
@@ -259,7 +261,7 @@ func (l *textLists) columnRows(ctx context.Context, column int, allowed func(add
 	c := l.columns[column]
 	for i, partitions := range c.found {
 		for _, m := range partitions {
-			p := &placedRows{lists: l, segment: c.segments[i], allowed: allowed, sink: sink}
+			p := &placedRows{lists: l, segment: c.segments[i], allowed: allowed, sink: sink, step: firstPlaced}
 			enter := func(d *inverted.Document) error {
 				l.search.Enter(p.next(d.Row), column, fulltext.Entry{Length: d.Length, Frequencies: d.Frequencies, Positions: d.Positions})
 				return p.full(ctx)
@@ -281,8 +283,12 @@ func (l *textLists) columnRows(ctx context.Context, column int, allowed func(add
 	return nil
 }
 
-// placeStep is how many rows are placed together.
-const placeStep = 1 << 10
+// Rows are placed together: so many at first and at most. The first ones are few, since a search leaves out most
+// rows as soon as it knows the scores of as many as it wants.
+const (
+	firstPlaced = 16
+	mostPlaced  = 128
+)
 
 // placedRows finds where the rows of a partition are, a number of them at a time.
 type placedRows struct {
@@ -291,6 +297,7 @@ type placedRows struct {
 	allowed func(address uint64) bool
 	sink    rowSink
 
+	step   int // how many rows are placed together
 	ids    []uint64
 	counts []uint32
 }
@@ -307,9 +314,10 @@ func (p *placedRows) next(id uint64) []uint32 {
 
 // full places the rows if there are enough of them.
 func (p *placedRows) full(ctx context.Context) error {
-	if len(p.ids) < placeStep {
+	if len(p.ids) < p.step {
 		return nil
 	}
+	p.step = min(2*p.step, mostPlaced)
 	return p.flush(ctx)
 }
 

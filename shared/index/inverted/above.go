@@ -18,6 +18,8 @@ import (
 type Bound struct {
 	Weights       []float32 // by term
 	AverageLength float32   // of documents
+	// Required are sets of terms by their numbers. A document is wanted only if it has a term of each set.
+	Required [][]int
 	// Least returns the least score that is wanted, which may rise during the search.
 	Least func() float32
 }
@@ -63,13 +65,13 @@ func decodeLength(code byte) uint32 {
 	return uint32(8|code&7) << (code>>3 - 1)
 }
 
-// EachAbove calls yield as Each does, but leaves out documents that score less than the bound wants. It
-// looks at the impacts of blocks before it decodes them. Documents have no positions.
+// EachAbove calls yield as Each does, but leaves out documents that have none of a set of required terms, or
+// that score less than the bound wants. It looks at the impacts of blocks before it decodes them.
 //
-// It goes through windows, in which no list that matters begins another block. A list matters if a
-// document must have one of those that do to score enough. In a window the same holds for the blocks:
-// only documents of the blocks that matter there are looked at, and other lists only for documents that
-// can still score enough with them. This is MaxScore with block maxima (Turtle, Flood: Query Evaluation,
+// Without required terms it goes through windows, in which no list that matters begins another block. A list
+// matters if a document must have one of those that do to score enough. In a window the same holds for the
+// blocks: only documents of the blocks that matter there are looked at, and other lists only for documents
+// that can still score enough with them. This is MaxScore with block maxima (Turtle, Flood: Query Evaluation,
 // 1995; Mallia et al.: Faster BlockMax WAND with Variable-sized Blocks, 2017).
 func (m *Matches) EachAbove(ctx context.Context, b Bound, yield func(*Document) error) error {
 	room := memory.Hold{}
@@ -83,7 +85,10 @@ func (m *Matches) EachAbove(ctx context.Context, b Bound, yield func(*Document) 
 			return m.wrong(err)
 		}
 	}
-	s := &above{matches: m, bound: &b, cursors: cursors, yield: yield, document: Document{Frequencies: make([]uint32, len(m.lists))}}
+	s := &above{matches: m, bound: &b, cursors: cursors, yield: yield, document: *m.document()}
+	if len(b.Required) > 0 {
+		return s.searchAll(ctx)
+	}
 	for s.enough = float64(b.Least()); math.IsInf(s.enough, -1); s.enough = float64(b.Least()) {
 		at := least(cursors)
 		if at == ended {
@@ -163,7 +168,7 @@ func (s *above) enter(from int64) error {
 // search yields the documents of the window that score enough.
 func (s *above) search(ctx context.Context, from int64) error {
 	for _, c := range s.needed {
-		if err := c.seek(ctx, from); err != nil {
+		if err := c.seek(from); err != nil {
 			return s.matches.wrong(err)
 		}
 	}
@@ -171,7 +176,16 @@ func (s *above) search(ctx context.Context, from int64) error {
 		if s.steps++; s.steps%contextSteps == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		enough, err := s.scoresEnough(ctx, at)
+		if len(s.needed) == 1 {
+			moved, err := s.pass(s.needed[0])
+			if err != nil {
+				return s.matches.wrong(err)
+			}
+			if moved {
+				continue
+			}
+		}
+		enough, err := s.scoresEnough(at)
 		if err != nil {
 			return s.matches.wrong(err)
 		}
@@ -186,7 +200,7 @@ func (s *above) search(ctx context.Context, from int64) error {
 			if c.document != at {
 				continue
 			}
-			if err := c.next(ctx); err != nil {
+			if err := c.next(); err != nil {
 				return s.matches.wrong(err)
 			}
 		}
@@ -194,9 +208,43 @@ func (s *above) search(ctx context.Context, from int64) error {
 	return nil
 }
 
+// pass moves the only needed cursor past the documents of its block that score too little whatever the others add, and
+// reports whether it has moved.
+//
+// A document scores weight · f/(f + norm), with a norm that grows with its length. That is y · weight or more if f is
+// at least norm · y/(1-y), which takes no division for each document.
+func (s *above) pass(c *cursor) (moved bool, err error) {
+	if err := c.decode(); err != nil {
+		return false, err
+	}
+	y := (s.enough - s.beside) / (slack * slack * float64(s.bound.Weights[c.term]))
+	if !(y > 0) {
+		return false, nil
+	}
+	factor := math.Inf(1) // no document scores enough
+	if y < 1 {
+		factor = y / (1 - y)
+	}
+	alone := float32(factor * float64(saturation*(1-shortness)))
+	each := float32(factor * float64(saturation*shortness/s.bound.AverageLength))
+	lengths, documents, frequencies := s.matches.partition.documents.lengths, c.block.documents, c.block.frequencies
+	at := c.at
+	for at < len(documents) && int64(documents[at]) < s.until {
+		if int(documents[at]) >= len(lengths) || float32(frequencies[at]) >= alone+each*float32(lengths[documents[at]]) {
+			break
+		}
+		at++
+	}
+	if at == c.at {
+		return false, nil
+	}
+	c.at = at - 1 // next goes to the one that was found
+	return true, c.next()
+}
+
 // scoresEnough reports whether a document at which a needed cursor is scores enough. If it does, all
 // cursors that have the document are at it.
-func (s *above) scoresEnough(ctx context.Context, at int64) (bool, error) {
+func (s *above) scoresEnough(at int64) (bool, error) {
 	lengths := s.matches.partition.documents.lengths
 	if at >= int64(len(lengths)) {
 		return false, fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, at, len(lengths))
@@ -204,7 +252,7 @@ func (s *above) scoresEnough(ctx context.Context, at int64) (bool, error) {
 	score := s.beside
 	for _, c := range s.needed {
 		if c.document == at {
-			exact, err := c.score(ctx, lengths[at])
+			exact, err := c.score(lengths[at])
 			if err != nil {
 				return false, err
 			}
@@ -219,12 +267,12 @@ func (s *above) scoresEnough(ctx context.Context, at int64) (bool, error) {
 			if err != nil || score+most < s.enough {
 				return false, err
 			}
-			if err := c.seek(ctx, at); err != nil {
+			if err := c.seek(at); err != nil {
 				return false, err
 			}
 		}
 		if c.document == at {
-			exact, err := c.score(ctx, lengths[at])
+			exact, err := c.score(lengths[at])
 			if err != nil {
 				return false, err
 			}
@@ -235,8 +283,8 @@ func (s *above) scoresEnough(ctx context.Context, at int64) (bool, error) {
 }
 
 // score returns what the document that the cursor is at scores for its term, or a little more.
-func (c *cursor) score(ctx context.Context, length uint32) (float64, error) {
-	if err := c.decode(ctx); err != nil {
+func (c *cursor) score(length uint32) (float64, error) {
+	if err := c.decode(); err != nil {
 		return 0, err
 	}
 	b := c.bound.of
@@ -348,7 +396,7 @@ func (p *posting) first(number int) (int64, error) {
 }
 
 // seek moves to the first document that is not before a given one.
-func (c *cursor) seek(ctx context.Context, document int64) error {
+func (c *cursor) seek(document int64) error {
 	if c.document >= document {
 		return nil
 	}
@@ -361,10 +409,10 @@ func (c *cursor) seek(ctx context.Context, document int64) error {
 			return err
 		}
 	}
-	if err := c.decode(ctx); err != nil {
+	if err := c.decode(); err != nil {
 		return err
 	}
 	within, _ := slices.BinarySearch(c.block.documents[c.at:], uint32(min(document, math.MaxUint32)))
 	c.at += within - 1 // next goes to the one that was found
-	return c.next(ctx)
+	return c.next()
 }

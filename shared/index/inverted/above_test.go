@@ -23,6 +23,11 @@ func best(ctx context.Context, t testing.TB, r *Reader, terms []string, b Bound,
 	b.Least = func() float32 { return -top.Limit() }
 	score := func(d *Document) error {
 		looked++
+		for _, set := range b.Required {
+			if !slices.ContainsFunc(set, func(term int) bool { return d.Frequencies[term] > 0 }) {
+				return nil
+			}
+		}
 		sum := float32(0)
 		for i, n := range d.Frequencies {
 			if n > 0 {
@@ -71,6 +76,13 @@ func TestSearchesThatLeaveOutDocumentsFindTheBest(t *testing.T) {
 					b.Weights = append(b.Weights, random.Float32()*4)
 				}
 			}
+			for range max(0, random.IntN(5)-2) { // often none
+				var set []int
+				for range random.IntN(6) / 2 {
+					set = append(set, random.IntN(len(terms)))
+				}
+				b.Required = append(b.Required, set)
+			}
 			k := 1 + random.IntN(20)
 			want, n := best(t.Context(), t, r, terms, b, k, false)
 			got, m := best(t.Context(), t, r, terms, b, k, true)
@@ -82,6 +94,50 @@ func TestSearchesThatLeaveOutDocumentsFindTheBest(t *testing.T) {
 		t.Logf("%s: %d documents of %d were looked at", name, looked, all)
 		if len(name) > 9 && looked > all/2 {
 			t.Errorf("%s: %d documents of %d were looked at, want less than half", name, looked, all)
+		}
+	}
+}
+
+// Documents with all of some terms come with the places of the terms, as phrases need them.
+func TestRequiredTermsHaveTheirPlaces(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	segments, _, _ := native(t)
+	for _, size := range []int{128, 256} {
+		segments[fmt.Sprint("blocks of ", size)] = build(t.Context(), t, plain(size, true), randomTexts(random, 3_000)).Folder
+	}
+	places := func(d *Document) string { return fmt.Sprint(d.Row, d.Length, d.Frequencies, d.Positions) }
+	for name, s := range segments {
+		r, err := Open(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		matches, err := r.Find(t.Context(), []string{"w1", "w9", "w20"}, true)
+		if err != nil {
+			continue // some native segments have no positions
+		}
+		b := Bound{Weights: []float32{1, 1, 1}, AverageLength: 10, Required: [][]int{{0}, {1}}, Least: func() float32 { return 0 }}
+		for _, m := range matches {
+			var want, got []string
+			if err := m.Each(t.Context(), func(d *Document) error {
+				if d.Frequencies[0] > 0 && d.Frequencies[1] > 0 {
+					want = append(want, places(d))
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.EachAbove(t.Context(), b, func(d *Document) error {
+				got = append(got, places(d))
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: got %d documents %v, want %d: %v", name, len(got), got, len(want), want)
+			}
+			if len(name) > 9 && name[:6] == "blocks" && len(want) < 20 {
+				t.Errorf("%s: %d documents have both terms, too few", name, len(want))
+			}
 		}
 	}
 }
@@ -110,14 +166,21 @@ func FuzzEachAbove(f *testing.F) {
 		}
 		return b.data[start:b.ends[i]]
 	}
-	f.Add(at(&of.blocks, 0), at(&of.blocks, 1), at(&of.blocks, 2), at(&of.impacts, 0), at(&of.impacts, 3), float32(1))
-	f.Fuzz(func(t *testing.T, first, second, third, impacts, spanned []byte, weight float32) {
+	for _, required := range []bool{false, true} {
+		f.Add(at(&of.blocks, 0), at(&of.blocks, 1), at(&of.blocks, 2), at(&of.impacts, 0), at(&of.impacts, 3), float32(1), required)
+	}
+	f.Fuzz(func(t *testing.T, first, second, third, impacts, spanned []byte, weight float32, required bool) {
 		ctx := indextest.Bounded(t)
 		list := &posting{coding: of.coding, length: 300, blocks: [][]byte{first, second, third}, impacts: [][]byte{impacts, impacts, impacts, spanned}}
 		p := &partition{documents: &documents{rows: make([]uint64, 400), lengths: make([]uint32, 400)}}
-		m := &Matches{partition: p, lists: []*posting{list, list}}
+		other := *list
+		other.blocks = [][]byte{second, third, first}
+		m := &Matches{partition: p, lists: []*posting{list, &other}}
 		top := vector.NewTopK(3, vector.Bounds{})
 		b := Bound{Weights: []float32{weight, 1}, AverageLength: 9, Least: func() float32 { return -top.Limit() }}
+		if required {
+			b.Required = [][]int{{1}, {0, 1}}
+		}
 		seen := uint64(0)
 		_ = m.EachAbove(ctx, b, func(d *Document) error {
 			seen++

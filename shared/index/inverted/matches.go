@@ -66,10 +66,7 @@ func (m *Matches) Each(ctx context.Context, yield func(*Document) error) error {
 	if err != nil {
 		return m.wrong(err)
 	}
-	d := &Document{Frequencies: make([]uint32, len(m.lists))}
-	if m.positions {
-		d.Positions = make([][]int, len(m.lists))
-	}
+	d := m.document()
 	for count := 1; ; count++ {
 		if count%contextSteps == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -85,6 +82,15 @@ func (m *Matches) Each(ctx context.Context, yield func(*Document) error) error {
 			return err
 		}
 	}
+}
+
+// document returns a document of no number yet.
+func (m *Matches) document() *Document {
+	d := &Document{Frequencies: make([]uint32, len(m.lists))}
+	if m.positions {
+		d.Positions = make([][]int, len(m.lists))
+	}
+	return d
 }
 
 func (m *Matches) wrong(err error) error {
@@ -106,16 +112,20 @@ func (m *Matches) load(ctx context.Context, d *Document, number int64, cursors [
 		if c.document != number {
 			continue
 		}
-		if err := c.decode(ctx); err != nil {
+		if err := c.decode(); err != nil {
 			return err
 		}
 		d.Frequencies[c.term] = c.block.frequencies[c.at]
 		if m.positions {
-			for _, p := range c.here() {
+			places, err := c.here(ctx)
+			if err != nil {
+				return err
+			}
+			for _, p := range places {
 				d.Positions[c.term] = append(d.Positions[c.term], int(p))
 			}
 		}
-		if err := c.next(ctx); err != nil {
+		if err := c.next(); err != nil {
 			return err
 		}
 	}
@@ -145,7 +155,7 @@ type cursor struct {
 	block     block
 	positions []uint32 // of the documents of the block, one after the other
 	starts    []int    // where those of each document begin
-	placed    bool     // positions are wanted
+	placed    bool     // positions are those of the block
 	room      *memory.Hold
 	taken     int // positions that room has memory for
 	bound     cursorBound
@@ -163,9 +173,9 @@ func (m *Matches) cursors(ctx context.Context, room *memory.Hold) ([]*cursor, er
 		if err := room.Resize(ctx, room.Bytes()+2*4*int64(list.coding.block)); err != nil {
 			return nil, err
 		}
-		c := &cursor{list: list, term: term, number: -1, document: -1, placed: m.positions, room: room}
+		c := &cursor{list: list, term: term, number: -1, document: -1, room: room}
 		c.block = block{documents: make([]uint32, 0, list.coding.block), frequencies: make([]uint32, 0, list.coding.block)}
-		if err := c.next(ctx); err != nil {
+		if err := c.next(); err != nil {
 			return nil, err
 		}
 		cursors = append(cursors, c)
@@ -174,9 +184,9 @@ func (m *Matches) cursors(ctx context.Context, room *memory.Hold) ([]*cursor, er
 }
 
 // next moves to the next document.
-func (c *cursor) next(ctx context.Context) error {
+func (c *cursor) next() error {
 	if c.number >= 0 {
-		if err := c.decode(ctx); err != nil {
+		if err := c.decode(); err != nil {
 			return err
 		}
 		if c.at++; c.at < len(c.block.documents) {
@@ -189,7 +199,7 @@ func (c *cursor) next(ctx context.Context) error {
 
 // enter moves to the first document of a later block.
 func (c *cursor) enter(number int) error {
-	c.number, c.at, c.decoded = number, 0, false
+	c.number, c.at, c.decoded, c.placed = number, 0, false, false
 	if number == len(c.list.blocks) {
 		c.document = ended
 		return nil
@@ -206,7 +216,7 @@ func (c *cursor) enter(number int) error {
 }
 
 // decode decodes the block that the cursor is at, unless it has done so.
-func (c *cursor) decode(ctx context.Context) error {
+func (c *cursor) decode() error {
 	if c.decoded {
 		return nil
 	}
@@ -216,10 +226,7 @@ func (c *cursor) decode(ctx context.Context) error {
 		return fmt.Errorf("block %d: %w", c.number, err)
 	}
 	c.decoded = true
-	if !c.placed {
-		return nil
-	}
-	return c.place(ctx)
+	return nil
 }
 
 // place decodes the positions in the documents of the block.
@@ -254,5 +261,13 @@ func (c *cursor) place(ctx context.Context) (err error) {
 	return nil
 }
 
-// here are the positions in the document that the cursor is at.
-func (c *cursor) here() []uint32 { return c.positions[c.starts[c.at]:c.starts[c.at+1]] }
+// here returns the positions in the document that the cursor is at. The block is decoded.
+func (c *cursor) here(ctx context.Context) ([]uint32, error) {
+	if !c.placed {
+		if err := c.place(ctx); err != nil {
+			return nil, fmt.Errorf("block %d: %w", c.number, err)
+		}
+		c.placed = true
+	}
+	return c.positions[c.starts[c.at]:c.starts[c.at+1]], nil
+}

@@ -1,0 +1,166 @@
+package inverted
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"tiltyard/shared/lance"
+)
+
+// A set is the cursors of terms of which a document must have one.
+type set []*cursor
+
+func (s set) documents() int {
+	n := 0
+	for _, c := range s {
+		n += c.list.length
+	}
+	return n
+}
+
+// sets returns the sets that a bound requires, the rarest first, and the cursors of the other terms. A set without
+// cursors means that the partition has no document that is wanted.
+func (s *above) sets() (required []set, rest []*cursor) {
+	byTerm := make([]*cursor, len(s.matches.lists))
+	for _, c := range s.cursors {
+		byTerm[c.term] = c
+	}
+	seen := make([]bool, len(byTerm))
+	for _, terms := range s.bound.Required {
+		var one set
+		for _, t := range terms {
+			if c := byTerm[t]; c != nil {
+				one, seen[t] = append(one, c), true
+			}
+		}
+		required = append(required, one)
+	}
+	slices.SortStableFunc(required, func(a, b set) int { return cmp.Compare(a.documents(), b.documents()) })
+	for _, c := range s.cursors {
+		if !seen[c.term] {
+			rest = append(rest, c)
+		}
+	}
+	return required, rest
+}
+
+// searchAll yields the documents that have a term of each required set and score enough. It leaves out windows in which
+// no list begins another block if the blocks there score too little together.
+func (s *above) searchAll(ctx context.Context) error {
+	required, rest := s.sets()
+	if len(required[0]) == 0 {
+		return nil
+	}
+	s.enough = float64(s.bound.Least())
+	most := 0.0 // that a document of the window scores
+	for at := int64(0); at < ended; {
+		if s.steps++; s.steps%contextSteps == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if at >= s.until {
+			var err error
+			if most, s.until, err = s.ahead(at); err != nil {
+				return s.matches.wrong(err)
+			}
+		}
+		if most < s.enough {
+			at = s.until
+			continue
+		}
+		next, err := meet(required, at)
+		if err != nil {
+			return s.matches.wrong(err)
+		}
+		if next > at {
+			at = next
+			continue
+		}
+		enough, err := s.wanted(at, rest)
+		if err != nil {
+			return s.matches.wrong(err)
+		}
+		if enough {
+			if err := s.found(ctx, at); err != nil {
+				return err
+			}
+			s.enough = float64(s.bound.Least())
+		}
+		at++
+	}
+	return nil
+}
+
+// ahead returns the most that a document scores in the window that begins with one, and where the window ends.
+func (s *above) ahead(from int64) (most float64, until int64, err error) {
+	until = ended
+	for _, c := range s.cursors {
+		score, end, err := c.ahead(from)
+		if err != nil {
+			return 0, 0, err
+		}
+		most, until = most+score, min(until, end)
+	}
+	return most, until, nil
+}
+
+// meet moves to a document at which all sets may be that is not before a given one. If it is the given one, all sets
+// have it.
+func meet(sets []set, at int64) (int64, error) {
+	for _, cursors := range sets {
+		for _, c := range cursors {
+			if err := c.seek(at); err != nil {
+				return 0, err
+			}
+		}
+		if next := least(cursors); next > at {
+			return next, nil
+		}
+	}
+	return at, nil
+}
+
+// wanted reports whether a document that all sets have scores enough. If it does, all cursors that have the document
+// are at it.
+func (s *above) wanted(at int64, rest []*cursor) (bool, error) {
+	lengths := s.matches.partition.documents.lengths
+	if at >= int64(len(lengths)) {
+		return false, fmt.Errorf("%w: document %d of %d", lance.ErrCorrupt, at, len(lengths))
+	}
+	score, beside := 0.0, 0.0
+	for _, c := range s.cursors {
+		if c.document == at {
+			exact, err := c.score(lengths[at])
+			if err != nil {
+				return false, err
+			}
+			score += exact
+		} else if c.document < at { // one of the rest
+			most, _, err := c.ahead(at)
+			if err != nil {
+				return false, err
+			}
+			beside += most
+		}
+	}
+	if score+beside < s.enough {
+		return false, nil
+	}
+	for _, c := range rest {
+		if c.document >= at {
+			continue
+		}
+		if err := c.seek(at); err != nil {
+			return false, err
+		}
+		if c.document == at {
+			exact, err := c.score(lengths[at])
+			if err != nil {
+				return false, err
+			}
+			score += exact
+		}
+	}
+	return score >= s.enough, nil
+}
