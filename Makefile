@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run run-lambda test test-all bench bench-functions memory lint build fuzz fixtures figures demo clean tiltyard test-go test-infra test-e2e synth deploy smoke test-stack test-localstack
+.PHONY: help run run-lambda test test-all bench bench-functions memory memory-indices lint build fuzz fixtures figures demo clean tiltyard test-go test-infra test-e2e synth deploy smoke test-stack test-localstack
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ bench-functions: build ## measure cold starts and calls of the built functions
 
 memory: tiltyard .venv/ready ## work on a table of 5 GB in 512 MiB (takes 10 minutes and 8 GB of disk)
 	.venv/bin/python local/e2e/memory_proof.py $(ARGS)
+
+memory-indices: tiltyard .venv/ready ## build and search indices of 10 GB in little memory (takes an hour and 25 GB of disk)
+	.venv/bin/python local/e2e/index_memory_proof.py $(ARGS)
 
 lint: ## gofmt, go vet, golangci-lint
 	scripts/lint.sh
