@@ -40,6 +40,7 @@ var mayImport = map[string]string{
 	"shared/function/splitting": "fulltext",
 	"shared/function/wasm":      "arrowipc =function function/wasm/frame memory protocol take",
 	"shared/function/wasm/host": "function/wasm/frame",
+	"shared/function/executor":  "memory arrowipc function pause protocol take",
 	"shared/index":              "memory fulltext half index lance sortkey vector",
 	"shared/index/indextest":    "memory index lance objectstore",
 	"shared/inspect":            "lance objectstore",
@@ -122,8 +123,8 @@ var mayImport = map[string]string{
 // onlyIn lists which packages may import some foreign packages.
 var onlyIn = map[string]string{
 	"github.com/cedar-policy": "shared/auth",
-	"net/http":                "shared/httpapi shared/auth shared/boot shared/protocol shared/objectstore/s3store local/server local/gateway local/runtimeapi local/lambda",
-	"github.com/aws":          "shared/boot shared/httpapi/apigateway shared/job/sqsqueue shared/objectstore/s3store shared/record/dynamorecord shared/vending local/gateway local/lambda local/functionbench",
+	"net/http":                "shared/httpapi shared/auth shared/boot shared/protocol shared/objectstore/s3store shared/function/executor local/server local/gateway local/runtimeapi local/lambda",
+	"github.com/aws":          "shared/boot shared/function/executor/lambdaexec shared/httpapi/apigateway shared/job/sqsqueue shared/objectstore/s3store shared/record/dynamorecord shared/vending local/gateway local/lambda local/functionbench",
 	"github.com/awslabs":      "shared/httpapi/apigateway",
 	"github.com/spf13/cobra":  "local/server",
 	"github.com/spf13/pflag":  "local/server",

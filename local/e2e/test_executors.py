@@ -1,0 +1,323 @@
+"""The shipped executor of functions of Python: by itself, as a command, by HTTP and as a function of AWS."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import importlib.util
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from typing import Annotated
+
+import pyarrow as pa
+import pytest
+from lancedb import udf
+
+EXECUTOR = pathlib.Path(__file__).resolve().parents[1] / "executor" / "executor.py"
+KEY = "0123456789abcdef0123456789abcdef"
+HEAD = struct.Struct("<4sIQ")
+NUMBER = pa.schema([pa.field("value", pa.int64(), False)])
+
+pytestmark = pytest.mark.embedded("tests a program of this machine")
+
+
+@udf
+def half(value: int) -> float:
+    if value < 0:
+        raise ValueError(f"{value} is negative")
+    return value / 2
+
+
+@udf(input_schema=NUMBER, output_schema=pa.float32())
+def halves(value: pa.Array) -> pa.Array:
+    return pa.array([v / 2 for v in value.to_pylist()])
+
+
+@udf(input_schema=NUMBER, output_schema=pa.schema([pa.field("a", pa.int32()), pa.field("b", pa.string())]))
+def parts(value):
+    return {"a": value, "b": None if value == 2 else str(value)}
+
+
+@udf(input_schema=NUMBER, output_schema=pa.schema([pa.field("a", pa.int32()), pa.field("b", pa.string())]))
+def columns(value: pa.RecordBatch):
+    return pa.table({"b": [str(v) for v in value["value"].to_pylist()], "a": value["value"]})
+
+
+@udf
+class scale:
+    def __init__(self, factor: float, offset: float = 10.0):
+        self.factor, self.offset, self.calls = factor, offset, 0
+
+    def __call__(self, value: int) -> Annotated[dict, pa.struct([("scaled", pa.float64()), ("calls", pa.int64())])]:
+        self.calls += 1
+        return {"scaled": value * self.factor + self.offset, "calls": self.calls}
+
+
+@udf
+class ways:
+    def __init__(self, mark: str):
+        self.mark, self.calls = mark, 0
+
+    def __call__(self, value: int) -> str:
+        self.calls += 1
+        while value == 0:
+            pass
+        if value < 0:
+            raise ValueError(f"{value} is negative")
+        print("printed by the function")
+        return f"{os.environ['GREETING']}{value} {self.calls}" + os.environ.get("TILTYARD_TOKEN", "")
+
+    def close(self):
+        open(self.mark, "w").close()
+
+
+@udf(input_schema=NUMBER, output_schema=pa.int64())
+def wrong(value: pa.Array):
+    raise KeyError("every row")
+
+
+def stream(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def call_of(definition, *outputs: pa.Field, env=None) -> dict:
+    """The call of a function as the service sends it after a client has registered the function."""
+    artifact = definition.registration_request.artifact
+    return {
+        "tiltyard": 1,
+        "function": "f",
+        "version": "1",
+        "kind": artifact.kind,
+        "entrypoint": artifact.entrypoint,
+        "digest": artifact.digest,
+        "artifact": artifact.content.data,
+        "adapter": {"kind": artifact.adapter.kind, "version": artifact.adapter.version},
+        "outputs": text(stream(pa.RecordBatch.from_pylist([], pa.schema(outputs)))),
+        "env": env or {},
+        "attempt": 1,
+        "deadline_ms": 20_000,
+    }
+
+
+def framed(call: dict, rows: bytes) -> bytes:
+    data = json.dumps(call).encode()
+    return HEAD.pack(b"TYC1", len(data), len(rows)) + data + rows
+
+
+class Here:
+    """The functions of the executor within this process."""
+
+    def __init__(self, _folder):
+        self.module = load()
+        self.functions = {}
+
+    def call(self, call, rows):
+        key = json.dumps(call)
+        try:
+            if key not in self.functions:
+                sys.modules.pop("user_function", None)
+                self.functions[key] = self.module.Function(call)
+            return self.functions[key].reply(rows)
+        except Exception as error:
+            return self.module.fault(error)._asdict()
+
+    def close(self):
+        for function in self.functions.values():
+            function.close()
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("executor", EXECUTOR)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Command:
+    """The executor as a command, of which each function has its own."""
+
+    def __init__(self, _folder):
+        self.processes = {}
+
+    def call(self, call, rows):
+        key = json.dumps(call)
+        if key not in self.processes:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+            self.processes[key] = subprocess.Popen([sys.executable, EXECUTOR], env={}, **pipes)
+            assert self.processes[key].stdout.read(11) == b"tiltyard 1\n"
+        process = self.processes[key]
+        process.stdin.write(framed(call, rows))
+        process.stdin.flush()
+        magic, status, size = HEAD.unpack(process.stdout.read(HEAD.size))
+        assert magic == b"TYR1"
+        reply = process.stdout.read(size)
+        return json.loads(reply) if status else reply
+
+    def close(self):
+        for process in self.processes.values():
+            process.stdin.close()
+            assert process.wait(10) == 0
+
+
+class Http:
+    """The executor as a server."""
+
+    def __init__(self, folder):
+        (folder / "key").write_text(KEY + "\n")
+        command = [sys.executable, EXECUTOR, "--http", "127.0.0.1:0", "--key-file", folder / "key"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.url = "http://" + self.process.stdout.readline().decode().split()[-1] + "/v1/call"
+
+    def call(self, call, rows):
+        try:
+            with urllib.request.urlopen(self.request(framed(call, rows), KEY, int(time.time()))) as answer:
+                assert answer.headers["Content-Type"] == "application/vnd.apache.arrow.stream"
+                return answer.read()
+        except urllib.error.HTTPError as error:
+            assert error.code == 422
+            return json.loads(error.read())
+
+    def request(self, body: bytes, key: str, moment: int) -> urllib.request.Request:
+        signed = f"POST\n/v1/call\n{moment}\n{hashlib.sha256(body).hexdigest()}"
+        signature = hmac.new(key.encode(), signed.encode(), "sha256").hexdigest()
+        headers = {"X-Tiltyard-Time": str(moment), "Authorization": "TILTYARD-HMAC-SHA256 " + signature}
+        return urllib.request.Request(self.url, body, headers, method="POST")
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Lambda:
+    """The executor as a function of AWS."""
+
+    def __init__(self, _folder):
+        self.module = load()
+
+    def call(self, call, rows):
+        event = json.loads(json.dumps({"tiltyard": 1, "call": call, "arrow": text(rows)}))
+        reply = json.loads(json.dumps(self.module.handler(event, None)))
+        return base64.b64decode(reply["arrow"]) if "arrow" in reply else reply
+
+    def close(self):
+        for child in self.module.idle:
+            child.close()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    opened = Here(tmp_path)
+    yield opened
+    opened.close()
+
+
+def rows_of(way, call: dict, *values) -> list[dict]:
+    reply = way.call(call, stream(pa.RecordBatch.from_pylist([{"value": v} for v in values], NUMBER)))
+    assert isinstance(reply, bytes), reply
+    return pa.ipc.open_stream(reply).read_all().to_pylist()
+
+
+def fault_of(way, call: dict, *values) -> dict:
+    reply = way.call(call, stream(pa.RecordBatch.from_pylist([{"value": v} for v in values], NUMBER)))
+    assert isinstance(reply, dict) and set(reply) == {"error_type", "message", "retryable"}, reply
+    return reply
+
+
+@pytest.mark.parametrize("kind", [Command, Http, Lambda])
+def test_ways_to_the_executor(kind, tmp_path, monkeypatch):
+    if kind is Command:
+        monkeypatch.setenv("TILTYARD_TOKEN", "ours")
+    way = kind(tmp_path)
+    try:
+        call = call_of(ways, pa.field("result", pa.string(), False), env={"GREETING": "hello"})
+        call["initialization"] = text(stream(pa.RecordBatch.from_pylist([{"mark": str(tmp_path / "mark")}])))
+        want = [{"result": "hello1 1", "__error": None}, {"result": None, "__error": "ValueError: -1 is negative"}]
+        assert rows_of(way, call, 1, -1) == want
+        assert rows_of(way, call, 2) == [{"result": "hello2 3"}]
+        assert "digest" in fault_of(way, call | {"digest": "sha256:00"}, 1)["message"] if kind is not Command else True
+        if kind is Http:
+            assert fault_of(way, call | {"deadline_ms": 300}, 0)["error_type"] == "ExecutorCrashed"
+            for key, moment in ((KEY[:-1], time.time()), (KEY, time.time() - 1000), (KEY, time.time() + 1000)):
+                assert refused(way.request(b"", key, int(moment))) == 401
+            request = way.request(b"signed", KEY, int(time.time()))
+            request.data = b"other"
+            assert refused(request) == 401
+    finally:
+        way.close()
+    assert kind is Http or (tmp_path / "mark").exists()
+
+
+def refused(request: urllib.request.Request) -> int:
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        urllib.request.urlopen(request)
+    return raised.value.code
+
+
+def test_functions_are_called_by_row_and_by_batch(here):
+    result = pa.field("result", pa.float64(), False)
+    assert rows_of(here, call_of(half, result), 1, 2) == [{"result": 0.5}, {"result": 1.0}]
+    assert rows_of(here, call_of(half, result)) == []
+    failed = rows_of(here, call_of(half, result), 4, -1)
+    assert failed == [{"result": 2.0, "__error": None}, {"result": None, "__error": "ValueError: -1 is negative"}]
+    assert rows_of(here, call_of(halves, pa.field("result", pa.float32(), False)), 1, 2) == [{"result": 0.5}, {"result": 1.0}]
+    fields = [pa.field("a", pa.int32()), pa.field("b", pa.string())]
+    assert rows_of(here, call_of(parts, *fields), 1, 2) == [{"a": 1, "b": "1"}, {"a": 2, "b": None}]
+    assert rows_of(here, call_of(columns, *fields), 1, 2) == [{"a": 1, "b": "1"}, {"a": 2, "b": "2"}]
+
+
+def test_outputs_that_do_not_fit_fail_their_rows(here):
+    for field in (pa.field("a", pa.int8()), pa.field("b", pa.string(), False)):
+        call = call_of(parts, *(field if f.name == field.name else f for f in (pa.field("a", pa.int32()), pa.field("b", pa.string()))))
+        for value, row in zip((1, 2, 300), rows_of(here, call, 1, 2, 300)):
+            if value == (300 if field.name == "a" else 2):
+                assert row["a"] is None and row["b"] is None and row["__error"]
+            else:
+                assert row["a"] == value and row["__error"] is None
+    assert "KeyError" == fault_of(here, call_of(wrong, pa.field("result", pa.int64())), 1, 2)["error_type"]
+
+
+def test_classes_keep_state(here):
+    call = call_of(scale, pa.field("result", pa.struct([("scaled", pa.float64()), ("calls", pa.int64())]), False))
+    call["initialization"] = text(stream(pa.RecordBatch.from_pylist([{"factor": 2.0, "offset": None}])))
+    assert rows_of(here, call, 1) == [{"result": {"scaled": 12.0, "calls": 1}}]
+    assert rows_of(here, call, 2, 3)[1] == {"result": {"scaled": 16.0, "calls": 3}}
+
+
+def test_bundles(here):
+    helper = "def twice(v):\n    return 2 * v\n"
+    source = "from helpers.math import twice\n\ndef run(value: int) -> int:\n    return twice(value)\n"
+    artifact = json.dumps({"files": {"helpers/__init__.py": "", "helpers/math.py": helper, "user_function.py": source}}).encode()
+    call = call_of(half, pa.field("result", pa.int64(), False))
+    call |= {"kind": "python_bundle", "entrypoint": "run", "artifact": text(artifact), "digest": "sha256:" + hashlib.sha256(artifact).hexdigest()}
+    assert rows_of(here, call, 4) == [{"result": 8}]
+    outside = json.dumps({"files": {"../x.py": ""}}).encode()
+    call |= {"artifact": text(outside), "digest": "sha256:" + hashlib.sha256(outside).hexdigest()}
+    assert "no path" in fault_of(here, call, 4)["message"]
+
+
+def test_calls_that_cannot_run_are_faults(here):
+    result = pa.field("result", pa.float64(), False)
+    for change, message in (
+        ({"digest": "sha256:00"}, "digest"),
+        ({"adapter": {"kind": "other", "version": 1}}, "adapter"),
+        ({"kind": "wasm_module"}, "wasm_module"),
+        ({"entrypoint": "missing"}, "missing"),
+        ({"artifact": text(b"import nothing_like_it"), "digest": "sha256:" + hashlib.sha256(b"import nothing_like_it").hexdigest()}, "nothing_like_it"),
+    ):
+        assert message in fault_of(here, call_of(half, result) | change, 1)["message"]

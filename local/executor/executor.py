@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+"""An executor of Tiltyard: runs functions of Python that clients register, in the environment of this image.
+
+    executor.py                                     calls on the standard input, for exec:/path
+    executor.py --http HOST:PORT --key-file FILE    calls by HTTP, for https://… (give --cert and --cert-key, or put TLS before it)
+    executor.handler                                calls of AWS Lambda, for lambda:arn…
+
+It installs nothing: what a function imports must be in the image. Each function, with its initialization and its
+variables, runs in a process of its own. The package comment of shared/function/executor describes calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import collections
+import hashlib
+import hmac
+import importlib
+import inspect
+import json
+import os
+import re
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+GREETING = b"tiltyard 1\n"
+HEAD = struct.Struct("<4sIQ")  # magic, size of the JSON object or status, size of the stream
+MOST_BYTES = 300 << 20  # of a call
+MOST_IDLE = 16  # functions that a server keeps ready
+CLOCK_SECONDS = 300  # that the clock of a caller may be off
+MOST_OF_MESSAGE = 10_000  # characters of the message of an error
+
+Fault = collections.namedtuple("Fault", "error_type message retryable")
+
+
+class Refused(Exception):
+    """A call that cannot be run here at all."""
+
+
+# The function
+
+
+class Function:
+    """A function that is ready to be called, with what it keeps between calls."""
+
+    def __init__(self, call: dict):
+        import pyarrow as pa
+
+        artifact = base64.b64decode(call["artifact"])
+        if call["digest"] != "sha256:" + hashlib.sha256(artifact).hexdigest():
+            raise Refused("the artifact has another digest")
+        if call["adapter"] != {"kind": "scalar_to_arrow_batch", "version": 1}:
+            raise Refused(f"the adapter {call['adapter']} is unknown")
+        self.outputs = pa.ipc.open_stream(base64.b64decode(call["outputs"])).schema
+        os.environ.update(call.get("env") or {})
+        target = self._load(call["kind"], artifact, call["entrypoint"])
+        self.instance = None
+        if inspect.isclass(target):
+            self.instance = target = target(**self._initialization(call.get("initialization")))
+        self.target = target
+        self.batch_parameter, self.takes_arrays = self._style(target)
+
+    def _load(self, kind: str, artifact: bytes, entrypoint: str):
+        if kind == "python_callable":
+            files = {"user_function.py": artifact.decode()}
+        elif kind == "python_bundle":
+            files = json.loads(artifact)["files"]
+        else:
+            raise Refused(f"artifacts of the kind {kind} do not run here")
+        self.folder = tempfile.TemporaryDirectory()
+        for path, text in files.items():
+            if not re.fullmatch(r"([A-Za-z_]\w*/)*[A-Za-z_]\w*\.py", path, re.ASCII):
+                raise Refused(f"{path!r} is no path of a bundle")
+            place = os.path.join(self.folder.name, path)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            with open(place, "w", encoding="utf-8") as file:
+                file.write(text)
+        sys.path.insert(0, self.folder.name)
+        return getattr(importlib.import_module("user_function"), entrypoint)
+
+    @staticmethod
+    def _initialization(row: str | None) -> dict:
+        """The arguments of a class. A null value leaves a parameter its default."""
+        import pyarrow as pa
+
+        if not row:
+            return {}
+        values = pa.ipc.open_stream(base64.b64decode(row)).read_all().to_pylist()[0]
+        return {name: value for name, value in values.items() if value is not None}
+
+    @staticmethod
+    def _style(target) -> tuple[str | None, bool]:
+        """The parameter that takes a whole batch, and whether all take arrays. Names of types are compared, since
+        the source of a function need not import what its annotations name."""
+        call = target if inspect.isfunction(target) else type(target).__call__
+        parameters = [p for p in inspect.signature(call).parameters.values() if p.name != "self"]
+        kinds = [getattr(p.annotation, "__name__", str(p.annotation)).rpartition(".")[2] for p in parameters]
+        return parameters[0].name if kinds == ["RecordBatch"] else None, bool(kinds) and all(kind == "Array" for kind in kinds)
+
+    def compute(self, batch):
+        """The outputs of a batch, as columns, and the errors of its rows."""
+        import pyarrow as pa
+
+        if self.batch_parameter:
+            return self._columns(self.target(**{self.batch_parameter: batch}), batch.num_rows), None
+        if self.takes_arrays:
+            return self._columns(self.target(**dict(zip(batch.schema.names, batch.columns))), batch.num_rows), None
+        rows, errors = [], []
+        for row in batch.to_pylist():
+            try:
+                rows.append(self._fit(self.target(**row)))
+                errors.append(None)
+            except Exception as error:
+                if getattr(error, "retryable", False) is True:
+                    raise
+                rows.append([None] * len(self.outputs))
+                errors.append(f"{type(error).__name__}: {error}"[:MOST_OF_MESSAGE])
+        columns = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(self.outputs)]
+        return columns, errors if any(errors) else None
+
+    def _fit(self, returned) -> list:
+        """The outputs of a row, as scalars that fit their types."""
+        import pyarrow as pa
+
+        values = [returned]
+        if self._is_spread(isinstance(returned, dict)):
+            if not isinstance(returned, dict):
+                raise TypeError(f"the function returned {type(returned).__name__}; it must be a dict of its outputs")
+            values = [returned.get(field.name) for field in self.outputs]
+        for value, field in zip(values, self.outputs):
+            if value is None and not field.nullable:
+                raise TypeError(f"the function returned no value of {field.name}")
+            pa.array([value], field.type)
+        return values
+
+    def _is_spread(self, is_struct: bool) -> bool:
+        """Whether what the function returned holds its outputs as fields."""
+        import pyarrow as pa
+
+        return len(self.outputs) > 1 or is_struct and not pa.types.is_struct(self.outputs[0].type)
+
+    def _columns(self, returned, rows: int) -> list:
+        """The outputs of a batch, from an array or, for several, from a batch or an array of structs."""
+        import pyarrow as pa
+
+        if isinstance(returned, (pa.RecordBatch, pa.Table)):
+            columns = [returned.column(field.name) for field in self.outputs]
+        elif self._is_spread(isinstance(returned, pa.StructArray)):
+            columns = [returned.field(field.name) for field in self.outputs]
+        else:
+            columns = [returned]
+        fitted = []
+        for column, field in zip(columns, self.outputs):
+            column = column if isinstance(column, (pa.Array, pa.ChunkedArray)) else pa.array(column, field.type)
+            column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+            if len(column) != rows:
+                raise ValueError(f"the function returned {len(column)} values of {field.name} for {rows} rows")
+            fitted.append(column.cast(field.type))
+        return fitted
+
+    def reply(self, stream: bytes) -> bytes:
+        """The stream of outputs for a stream of rows."""
+        import pyarrow as pa
+
+        replies = []
+        schema = self.outputs
+        for batch in pa.ipc.open_stream(stream):
+            columns, errors = self.compute(batch)
+            fields = [field.with_nullable(True) for field in self.outputs]
+            if errors is not None:
+                columns, fields = [*columns, pa.array(errors, pa.string())], [*fields, pa.field("__error", pa.string())]
+            schema = pa.schema(fields)
+            replies.append(pa.record_batch(columns, schema=schema))
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema) as writer:
+            for batch in replies:
+                writer.write_batch(batch)
+        return sink.getvalue().to_pybytes()
+
+    def close(self):
+        if hasattr(self.instance, "close"):
+            self.instance.close()
+
+
+# Frames
+
+
+def read_exactly(file, size: int) -> bytes:
+    data = file.read(size) if 0 <= size <= MOST_BYTES else b""
+    if len(data) != size:
+        raise EOFError
+    return data
+
+
+def frame(reply: bytes | Fault) -> bytes:
+    status = isinstance(reply, Fault)
+    data = json.dumps(reply._asdict()).encode() if status else reply
+    return HEAD.pack(b"TYR1", status, len(data)) + data
+
+
+def fault(error: BaseException) -> Fault:
+    return Fault(type(error).__name__, str(error)[:MOST_OF_MESSAGE], getattr(error, "retryable", False) is True)
+
+
+def serve_frames():
+    """Answers the calls of one function on the standard input until that ends."""
+    calls, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what functions print is no reply
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    threading.Thread(target=end_with_parent, args=(os.getppid(),), daemon=True).start()
+    replies.write(GREETING)
+    replies.flush()
+    function = None
+    while head := calls.read(HEAD.size):
+        _, size, stream_size = HEAD.unpack(head)
+        call, stream = json.loads(read_exactly(calls, size)), read_exactly(calls, stream_size)
+        try:
+            function = function or Function(call)
+            reply = function.reply(stream)
+        except (Exception, SystemExit) as error:
+            reply = fault(error)
+        replies.write(frame(reply))
+        replies.flush()
+    if function:
+        function.close()
+
+
+def end_with_parent(parent: int):
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+# Servers, which run a process for each function
+
+
+class Child:
+    """A process that runs one function."""
+
+    def __init__(self, key: str):
+        self.key = key
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def do(self, call: dict, stream: bytes, is_new: bool) -> bytes | Fault:
+        data = json.dumps(call).encode()
+        timer = threading.Timer(call["deadline_ms"] / 1000, self.process.kill)
+        timer.start()
+        try:
+            if is_new:
+                read_exactly(self.process.stdout, len(GREETING))
+            self.process.stdin.write(HEAD.pack(b"TYC1", len(data), len(stream)) + data + stream)
+            self.process.stdin.flush()
+            _, status, size = HEAD.unpack(read_exactly(self.process.stdout, HEAD.size))
+            reply = read_exactly(self.process.stdout, size)
+        except (EOFError, OSError):
+            self.process.kill()
+            return Fault("ExecutorCrashed", f"the process of the function ended with {self.process.wait()}", False)
+        finally:
+            timer.cancel()
+        return Fault(**json.loads(reply)) if status else reply
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+idle: list[Child] = []  # that which was used last is at the end
+idle_lock = threading.Lock()
+
+
+def run(call: dict, stream: bytes) -> bytes | Fault:
+    """Runs a call in a process of its function."""
+    identity = [call.get(name) for name in ("digest", "kind", "entrypoint", "outputs", "initialization", "env")]
+    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    with idle_lock:
+        found = next((child for child in reversed(idle) if child.key == key), None)
+        if found:
+            idle.remove(found)
+    child = found or Child(key)
+    reply = child.do(call, stream, is_new=not found)
+    surplus = None
+    with idle_lock:
+        if child.process.poll() is None:
+            idle.append(child)
+        if len(idle) > MOST_IDLE:
+            surplus = idle.pop(0)
+    if surplus:
+        surplus.close()
+    return reply
+
+
+def handler(event, _context):
+    """Answers a call of AWS Lambda."""
+    reply = run(event["call"], base64.b64decode(event["arrow"]))
+    return reply._asdict() if isinstance(reply, Fault) else {"arrow": base64.b64encode(reply).decode()}
+
+
+class Handler(BaseHTTPRequestHandler):
+    key: bytes
+    timeout = 60  # seconds for which a connection may be silent
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        size = int(self.headers.get("Content-Length") or 0)
+        if size > MOST_BYTES:
+            return self.answer(413, b"", "text/plain")
+        body = self.rfile.read(size)
+        if self.path.rpartition("/v1/")[2] != "call" or not self.is_signed(body):
+            return self.answer(401, b"", "text/plain")
+        _, object_size, _ = HEAD.unpack(body[: HEAD.size])
+        call = json.loads(body[HEAD.size : HEAD.size + object_size])
+        reply = run(call, body[HEAD.size + object_size :])
+        if isinstance(reply, Fault):
+            return self.answer(422, json.dumps(reply._asdict()).encode(), "application/json")
+        return self.answer(200, reply, "application/vnd.apache.arrow.stream")
+
+    def is_signed(self, body: bytes) -> bool:
+        moment = self.headers.get("X-Tiltyard-Time", "0")
+        text = "\n".join([self.command, self.path, moment, hashlib.sha256(body).hexdigest()])
+        want = "TILTYARD-HMAC-SHA256 " + hmac.new(self.key, text.encode(), "sha256").hexdigest()
+        fresh = moment.isdecimal() and abs(int(moment) - time.time()) < CLOCK_SECONDS
+        return fresh and hmac.compare_digest(want.encode(), self.headers.get("Authorization", "").encode())
+
+    def answer(self, status: int, body: bytes, kind: str):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--http", metavar="HOST:PORT", help="serve calls by HTTP")
+    parser.add_argument("--key-file", help="file of the key that calls are signed with")
+    parser.add_argument("--cert", help="file of a certificate, to serve TLS")
+    parser.add_argument("--cert-key", help="file of its key")
+    options = parser.parse_args()
+    if not options.http:
+        return serve_frames()
+    if not options.key_file:
+        parser.error("--http needs --key-file")
+    with open(options.key_file, "rb") as file:
+        Handler.key = file.read().strip()
+    host, _, port = options.http.rpartition(":")
+    server = ThreadingHTTPServer((host, int(port)), Handler)
+    if options.cert:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(options.cert, options.cert_key)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    print(f"serving calls at {host}:{server.server_port}", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

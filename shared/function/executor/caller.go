@@ -1,0 +1,227 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/function"
+	"tiltyard/shared/protocol"
+	"tiltyard/shared/take"
+)
+
+// How many rows a call carries: firstRows, and then twice as many while calls take less than briskly, and
+// half as many when they take longer than slowly.
+const (
+	firstRows = 32
+	mostRows  = 4096
+	briskly   = 2 * time.Second
+	slowly    = 10 * time.Second
+)
+
+// How often a call is attempted that fails for reasons of the moment, and the pauses in between: up to
+// firstPause, then up to twice as long, and so on, or as long as the executor asks for, within longestPause.
+const (
+	attempts     = 5
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+// A caller is one use of a function by an executor.
+type caller struct {
+	executor *executor
+	line     Line
+	spec     function.Spec
+	call     Call
+	schema   *arrow.Schema
+	conceal  func(text string) string
+	wait     func(ctx context.Context, d time.Duration) error
+	rows     int64 // of the next call
+	most     int64 // of a call
+}
+
+func (c *caller) Close() error { return c.line.Close() }
+
+// Call computes the rows of in batch by batch. A batch that fails as a whole is halved, and a row that
+// fails alone is a failure of the result. The error is one about the executor, as none of the rows can
+// be computed then, or that of ctx.
+func (c *caller) Call(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
+	w := &work{caller: c, in: in}
+	defer func() {
+		for _, reply := range w.replies {
+			reply.Release()
+		}
+	}()
+	for first := true; first || w.done < in.NumRows(); first = false {
+		if err := w.compute(ctx, w.done, min(w.done+c.rows, in.NumRows())); err != nil {
+			return function.Result{}, err
+		}
+	}
+	outputs, err := join(ctx, w.batches, c.spec.Outputs)
+	if err != nil {
+		return function.Result{}, err
+	}
+	return function.Result{Outputs: outputs, Failed: w.failed}, nil
+}
+
+// A work is one batch of the caller's caller, of which the first rows are done.
+type work struct {
+	*caller
+	in      arrow.RecordBatch
+	done    int64
+	batches []arrow.RecordBatch // outputs of the rows that are done
+	failed  []function.Failure
+	replies []*Bytes // of which batches consist
+}
+
+// compute computes the rows from one to another, which follow those that are done.
+func (w *work) compute(ctx context.Context, from, to int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	result, err := w.repeat(ctx, w.in.NewSlice(from, to))
+	var fault *Fault
+	switch {
+	case err == nil:
+		for i := range result.Failed {
+			result.Failed[i].Row += int(from)
+		}
+		w.add(result.Outputs, to, result.Failed...)
+		return nil
+	case !errors.As(err, &fault):
+		return err
+	case fault.Lost || to == from:
+		return w.lost(fault)
+	case to-from == 1:
+		w.add(nulls(w.spec.Outputs), to, function.Failure{Row: int(from), Type: fault.Type, Message: fault.Message})
+		return nil
+	}
+	half := (to - from) / 2
+	w.rows = min(w.rows, half)
+	if fault.Type == TooLarge {
+		w.most = min(w.most, half)
+	}
+	middle := from + half
+	if err := w.compute(ctx, from, middle); err != nil {
+		return err
+	}
+	return w.compute(ctx, middle, to)
+}
+
+func (w *work) add(outputs arrow.RecordBatch, done int64, failed ...function.Failure) {
+	for i := range failed {
+		failed[i].Type, failed[i].Message = cut(w.conceal(failed[i].Type), maxType), cut(w.conceal(failed[i].Message), maxMessage)
+	}
+	w.batches, w.done, w.failed = append(w.batches, outputs), done, append(w.failed, failed...)
+}
+
+// nulls returns one row without outputs.
+func nulls(outputs []arrow.Field) arrow.RecordBatch {
+	fields, columns := nullable(outputs), make([]arrow.Array, len(outputs))
+	for i, f := range fields {
+		columns[i] = take.Nulls(f.Type, 1)
+	}
+	return array.NewRecordBatch(arrow.NewSchema(fields, nil), columns, 1)
+}
+
+// lost is the error of a fault that concerns the function or the executor, and not rows.
+func (w *work) lost(f *Fault) error {
+	code := protocol.InvalidInput
+	if f.Lost || f.Retryable {
+		code = protocol.ServiceUnavailable
+	}
+	return &protocol.Error{
+		Code: code, Err: f.Err,
+		Message: fmt.Sprintf("function %s cannot be computed by executor %s", w.spec.Name, w.executor.Name),
+		Detail:  cut(w.conceal(f.Error()), maxMessage),
+	}
+}
+
+// repeat sends a batch until it is answered, or fails for a reason that lasts.
+func (w *work) repeat(ctx context.Context, in arrow.RecordBatch) (function.Result, error) {
+	defer in.Release()
+	stream, err := w.encode(ctx, in)
+	if err != nil {
+		return function.Result{}, err
+	}
+	defer stream.Release()
+	for attempt := 1; ; attempt++ {
+		result, err := w.attempt(ctx, stream.Data, in.NumRows(), attempt)
+		var fault *Fault
+		if !errors.As(err, &fault) {
+			return result, err
+		}
+		if !fault.Retryable {
+			return result, fault
+		}
+		if attempt == attempts {
+			return result, fault
+		}
+		pause := max(rand.N(firstPause<<(attempt-1)), min(fault.After, longestPause))
+		if err := w.wait(ctx, pause); err != nil {
+			return result, err
+		}
+	}
+}
+
+// encode writes a batch as a stream within the payload of the executor.
+func (w *work) encode(ctx context.Context, in arrow.RecordBatch) (*Bytes, error) {
+	stream := newBytes(ctx, "call", w.executor.PayloadBytes)
+	writer := arrowipc.NewStreamWriter(stream, w.schema, arrowipc.Uncompressed)
+	err := writer.Write(in)
+	if err == nil {
+		err = writer.Close()
+	}
+	if err != nil {
+		stream.Release()
+		return nil, err
+	}
+	return stream, nil
+}
+
+// attempt sends a batch once.
+func (w *work) attempt(ctx context.Context, stream []byte, rows int64, attempt int) (function.Result, error) {
+	if err := w.executor.take(ctx); err != nil {
+		return function.Result{}, err
+	}
+	defer w.executor.give()
+	limited, cancel := context.WithTimeout(ctx, w.executor.Timeout)
+	defer cancel()
+	call := w.call
+	call.Attempt, call.Milliseconds = attempt, w.executor.Timeout.Milliseconds()
+	began := time.Now()
+	reply, err := w.line.Do(limited, &call, stream, w.executor.PayloadBytes)
+	w.adapt(time.Since(began), rows)
+	switch {
+	case err == nil:
+		w.replies = append(w.replies, reply)
+		return decode(ctx, reply.Data, w.spec.Outputs, rows, w.executor.PayloadBytes)
+	case ctx.Err() != nil:
+		return function.Result{}, ctx.Err()
+	case limited.Err() != nil && !lasts(err):
+		return function.Result{}, &Fault{Type: TimedOut, Message: fmt.Sprintf("the executor did not answer within %v", w.executor.Timeout)}
+	}
+	return function.Result{}, err
+}
+
+// lasts reports whether an error is a fault of the executor that no repetition mends.
+func lasts(err error) bool {
+	var fault *Fault
+	return errors.As(err, &fault) && fault.Lost && !fault.Retryable
+}
+
+// adapt sets the size of the next batch by the time that a call took.
+func (c *caller) adapt(took time.Duration, rows int64) {
+	switch {
+	case took > slowly:
+		c.rows = max(1, min(c.rows, rows/2))
+	case took < briskly && rows == c.rows:
+		c.rows = min(2*c.rows, c.most)
+	}
+}

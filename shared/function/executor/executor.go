@@ -1,0 +1,194 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"tiltyard/shared/arrowipc"
+	"tiltyard/shared/function"
+	"tiltyard/shared/pause"
+)
+
+// A Carrier brings calls to one executor. Its methods may be called at once by several goroutines.
+type Carrier interface {
+	// Connect prepares for calls of one use of a function. It need not reach the executor. The caller
+	// closes the Line.
+	Connect() Line
+}
+
+// A Line carries the calls of one use of a function, one at a time.
+type Line interface {
+	// Do sends a call and returns the stream of the reply, or a *Fault: one of the reply, one that names
+	// why there is no reply, or TooLarge when the reply is longer than limit. It returns soon after the end
+	// of ctx, with the error of ctx or any other. Repetitions are the caller's, who releases the reply.
+	Do(ctx context.Context, c *Call, stream []byte, limit int64) (*Bytes, error)
+
+	// Close ends what Connect and Do have begun.
+	Close() error
+}
+
+// A Call is what an executor learns beside the rows.
+type Call struct {
+	Format         int               `json:"tiltyard"` // 1
+	Function       string            `json:"function"`
+	Version        string            `json:"version"`
+	Kind           string            `json:"kind"` // of the artifact
+	Entrypoint     string            `json:"entrypoint,omitempty"`
+	Digest         string            `json:"digest"`
+	Artifact       []byte            `json:"artifact"`
+	Adapter        Adapter           `json:"adapter"`
+	Outputs        []byte            `json:"outputs"`                  // an Arrow stream of the outputs without batches
+	Initialization []byte            `json:"initialization,omitempty"` // an Arrow stream of one row
+	Environment    map[string]string `json:"env,omitempty"`            // with values of secrets among them
+	Binding        string            `json:"binding,omitempty"`
+	Job            string            `json:"job,omitempty"`
+	Attempt        int               `json:"attempt"`     // of this call, from 1
+	Milliseconds   int64             `json:"deadline_ms"` // how long the executor has
+}
+
+// An Adapter is how a function of Python is called with batches of rows.
+type Adapter struct {
+	Kind    string `json:"kind"`
+	Version int    `json:"version"`
+}
+
+// A Fault is the failure of a call as a whole. Its text may hold values of secrets until the caller of
+// the function has removed them.
+type Fault struct {
+	Type      string `json:"error_type"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable"`
+
+	After time.Duration `json:"-"` // the executor asks not to be called for this long
+	Lost  bool          `json:"-"` // the executor cannot be used, as long as this lasts: fewer rows do not help
+	Err   error         `json:"-"` // the cause, for the log only; may be nil
+}
+
+func (f *Fault) Error() string { return f.Type + ": " + f.Message }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// The types of faults that carriers and callers find.
+const (
+	Unreachable = "ExecutorUnreachable" // there was no reply
+	Refused     = "ExecutorRefused"     // the executor does not take calls from here
+	Overloaded  = "ExecutorOverloaded"
+	Crashed     = "ExecutorCrashed" // the executor ended during the call
+	TimedOut    = "ExecutorTimeout"
+	TooLarge    = "TooLarge"     // for a call or a reply
+	Malformed   = "InvalidReply" // the reply does not fit the call
+)
+
+// ReadFault reads the JSON object of a fault. What is none becomes one of the type Malformed.
+func ReadFault(data []byte) *Fault {
+	f := new(Fault)
+	if err := json.Unmarshal(data, f); err != nil || f.Type == "" {
+		return &Fault{Type: Malformed, Message: "the executor answered neither a stream nor an error_type and a message"}
+	}
+	return f
+}
+
+// Options are what executors need beside their configuration.
+type Options struct {
+	// Secret returns the value of the secret with an id as text, for keys. It may be nil when no key is one.
+	Secret func(ctx context.Context, id string) ([]byte, error)
+	// Lambda opens the carrier to a function of AWS. It may be nil when no executor is one.
+	Lambda func(arn string) (Carrier, error)
+	// Wait waits between attempts; nil is [pause.For].
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+// A Set is the runtime of all executors of a deployment.
+type Set struct {
+	executors []*executor
+	wait      func(ctx context.Context, d time.Duration) error
+}
+
+// An executor is a place where functions run.
+type executor struct {
+	Config
+	carrier Carrier
+	slots   chan struct{} // has an element for each running call
+}
+
+// Open opens executors. It reaches none of them, and starts no command.
+func Open(configs []Config, o Options) (*Set, error) {
+	s := &Set{wait: o.Wait}
+	if s.wait == nil {
+		s.wait = pause.For
+	}
+	for _, c := range configs {
+		carrier, err := open(c, o)
+		if err != nil {
+			return nil, fmt.Errorf("executor %s: %w", c.Name, err)
+		}
+		s.executors = append(s.executors, &executor{Config: c, carrier: carrier, slots: make(chan struct{}, c.Concurrency)})
+	}
+	return s, nil
+}
+
+func open(c Config, o Options) (Carrier, error) {
+	switch {
+	case c.IsCommand():
+		return command{c.Address[len(execScheme):]}, nil
+	case c.ARN() == "":
+		return newHTTPS(c, o.Secret)
+	case o.Lambda == nil:
+		return nil, errors.New("this program calls no functions of AWS")
+	}
+	return o.Lambda(c.ARN())
+}
+
+// maxArtifactBytes is the size of the largest artifact that calls carry.
+const maxArtifactBytes = 1 << 20
+
+// Open chooses the executor for a function. It does not call it; a batch of no rows does, and shows
+// whether the executor can load the function.
+func (s *Set) Open(_ context.Context, spec function.Spec) (function.Caller, error) {
+	e, err := s.find(spec.Runtime)
+	if err != nil {
+		return nil, err
+	}
+	if len(spec.Artifact) > maxArtifactBytes {
+		return nil, refused(fmt.Sprintf("the artifact of the function has %d bytes", len(spec.Artifact)),
+			fmt.Sprintf("calls of executors carry %d at most; put large files into the image of the executor", maxArtifactBytes), nil)
+	}
+	outputs, err := emptyStream(spec.Outputs)
+	if err != nil {
+		return nil, fmt.Errorf("describe the outputs of function %s: %w", spec.Name, err)
+	}
+	return &caller{
+		executor: e, spec: spec, wait: s.wait, line: e.carrier.Connect(), rows: firstRows, most: mostRows,
+		schema: arrow.NewSchema(spec.Inputs, nil), conceal: concealer(spec.Environment),
+		call: Call{
+			Format: 1, Function: spec.Name, Version: spec.Version, Kind: spec.Kind, Entrypoint: spec.Entrypoint, Digest: spec.Digest,
+			Artifact: spec.Artifact, Adapter: Adapter{Kind: "scalar_to_arrow_batch", Version: 1}, Outputs: outputs,
+			Initialization: spec.Initialization, Environment: spec.Environment, Binding: spec.Binding, Job: spec.Job,
+		},
+	}, nil
+}
+
+func emptyStream(fields []arrow.Field) ([]byte, error) {
+	var b bytes.Buffer
+	err := arrowipc.NewStreamWriter(&b, arrow.NewSchema(fields, nil), arrowipc.Uncompressed).Close()
+	return b.Bytes(), err
+}
+
+// take waits until the executor may be called once more.
+func (e *executor) take(ctx context.Context) error {
+	select {
+	case e.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *executor) give() { <-e.slots }

@@ -1,0 +1,59 @@
+package executor
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+const (
+	frameBytes = 16
+	callMagic  = "TYC1"
+	replyMagic = "TYR1"
+	greeting   = "tiltyard 1\n"
+)
+
+// frameOf returns the frame of a call without the stream at its end.
+func frameOf(c *Call, stream []byte) ([]byte, error) {
+	object, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encode a call: %w", err)
+	}
+	head := append(make([]byte, 0, frameBytes+len(object)), callMagic...)
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(object)))
+	head = binary.LittleEndian.AppendUint64(head, uint64(len(stream)))
+	return append(head, object...), nil
+}
+
+// readFrame reads the frame of a reply of at most limit bytes. An error that is no *Fault is one of r.
+func readFrame(ctx context.Context, r io.Reader, limit int64) (*Bytes, error) {
+	var head [frameBytes]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	status, size := binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint64(head[8:])
+	if string(head[:4]) != replyMagic || status > 1 {
+		return nil, malformed("the command wrote no frame of a reply but %q", head)
+	}
+	if status == 1 {
+		limit = maxFaultBytes
+	}
+	if size > uint64(limit) {
+		return nil, &Fault{Type: TooLarge, Message: fmt.Sprintf("the reply is larger than %d bytes", limit)}
+	}
+	reply, err := ReadReply(ctx, io.LimitReader(r, int64(size)), limit)
+	if err != nil {
+		return nil, err
+	}
+	if uint64(len(reply.Data)) < size {
+		reply.Release()
+		return nil, io.ErrUnexpectedEOF
+	}
+	if status == 1 {
+		defer reply.Release()
+		return nil, ReadFault(reply.Data)
+	}
+	return reply, nil
+}

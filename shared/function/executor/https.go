@@ -1,0 +1,172 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"tiltyard/shared/arrowipc"
+)
+
+// ContentType is that of the frame of a call in a request of HTTP.
+const ContentType = "application/vnd.tiltyard.call"
+
+// A request of HTTP carries its time and its signature in these headers. The signature is Scheme, a
+// space, and the HMAC-SHA256, in hexadecimal, of the method, the path, the time and the SHA-256 of the
+// body in hexadecimal, with line feeds between them.
+const (
+	TimeHeader = "X-Tiltyard-Time" // seconds since 1970; executors refuse what is minutes away
+	Scheme     = "TILTYARD-HMAC-SHA256"
+)
+
+const (
+	minKeyBytes   = 16
+	maxKeyBytes   = 64 << 10
+	maxFaultBytes = 1 << 20
+)
+
+// https is the carrier to an executor behind a URL.
+type https struct {
+	url    string
+	key    func(ctx context.Context) ([]byte, error)
+	client *http.Client
+}
+
+func newHTTPS(c Config, secret func(ctx context.Context, id string) ([]byte, error)) (Carrier, error) {
+	h := &https{url: strings.TrimSuffix(c.Address, "/") + "/v1/call"}
+	kind, place, _ := strings.Cut(c.Key, ":")
+	switch {
+	case kind == "file":
+		h.key = func(context.Context) ([]byte, error) { return readKey(place) }
+	case secret == nil:
+		return nil, errors.New("its key is a secret, and this deployment keeps none")
+	default:
+		h.key = func(ctx context.Context) ([]byte, error) { return secret(ctx, place) }
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // a small reply could become a large one
+	transport.MaxResponseHeaderBytes = 64 << 10
+	transport.MaxIdleConnsPerHost = c.Concurrency
+	h.client = &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return h, nil
+}
+
+func readKey(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // the file was only read
+	return io.ReadAll(io.LimitReader(file, maxKeyBytes))
+}
+
+// Connect returns h itself: calls are independent of each other.
+func (h *https) Connect() Line { return h }
+
+// Close does nothing.
+func (h *https) Close() error { return nil }
+
+func (h *https) Do(ctx context.Context, c *Call, stream []byte, limit int64) (*Bytes, error) {
+	head, err := frameOf(c, stream)
+	if err != nil {
+		return nil, err
+	}
+	body := func() io.Reader { return io.MultiReader(bytes.NewReader(head), bytes.NewReader(stream)) }
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, body())
+	if err != nil {
+		return nil, err
+	}
+	req.ContentLength = int64(len(head) + len(stream))
+	req.Header.Set("Content-Type", ContentType)
+	req.Header.Set("Accept", arrowipc.ContentTypeStream)
+	if err := h.sign(req, body()); err != nil {
+		return nil, &Fault{Type: Refused, Message: "the key of the executor cannot be used", Lost: true, Err: err}
+	}
+	resp, err := h.client.Do(req)
+	if err != nil {
+		return nil, &Fault{Type: Unreachable, Message: "the executor did not answer", Retryable: true, Lost: true, Err: err}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, faultOf(ctx, resp)
+	}
+	if kind := resp.Header.Get("Content-Type"); kind != arrowipc.ContentTypeStream {
+		return nil, malformed("the executor answered with the content type %.80q; it must be %s", kind, arrowipc.ContentTypeStream)
+	}
+	return ReadReply(ctx, resp.Body, limit)
+}
+
+// sign adds the time and the signature to a request.
+func (h *https) sign(req *http.Request, body io.Reader) error {
+	key, err := h.key(req.Context())
+	if err != nil {
+		return err
+	}
+	if key = bytes.TrimSpace(key); len(key) < minKeyBytes {
+		return fmt.Errorf("has %d bytes; it needs %d", len(key), minKeyBytes)
+	}
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	signature, err := Sign(key, req.Method, req.URL.EscapedPath(), now, body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set(TimeHeader, now)
+	req.Header.Set("Authorization", Scheme+" "+signature)
+	return nil
+}
+
+// Sign returns the signature of a request in hexadecimal.
+func Sign(key []byte, method, path, now string, body io.Reader) (string, error) {
+	digest := sha256.New()
+	if _, err := io.Copy(digest, body); err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s\n%s\n%s\n%x", method, path, now, digest.Sum(nil))
+	return hex.EncodeToString(mac.Sum(nil)), nil
+}
+
+// faultOf returns the fault of a response that is no stream.
+func faultOf(ctx context.Context, resp *http.Response) *Fault {
+	status := resp.StatusCode
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return &Fault{Type: Overloaded, Message: "the executor answered with the status " + resp.Status, Retryable: true, Lost: true, After: retryAfter(resp.Header)}
+	case http.StatusRequestEntityTooLarge:
+		return &Fault{Type: TooLarge, Message: "the executor takes no calls as large as this"}
+	case http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		data, err := ReadReply(ctx, resp.Body, maxFaultBytes)
+		if err != nil {
+			return malformed("the error of the executor cannot be read: %v", err)
+		}
+		defer data.Release()
+		return ReadFault(data.Data)
+	}
+	message := fmt.Sprintf("the executor answered with the status %.80s", resp.Status)
+	if status >= 300 && status < 400 {
+		message += "; redirects are not followed"
+	}
+	return &Fault{Type: Refused, Message: message, Lost: true}
+}
+
+// retryAfter returns how long a response asks to wait; 0 when it does not say so in seconds.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
